@@ -1,0 +1,100 @@
+import type { MaybePromise } from '../shared/maybe-promise.ts';
+
+/**
+ * What a tree is told by its owner. The tree itself knows nothing of documents: values are opaque text, keys are
+ * compared, written and read by these functions.
+ */
+export interface TreeSpec<K, R> {
+  /** A total order. */
+  compare(left: K, right: K): number;
+  /** The key as text without tab and newline. */
+  encodeKey(key: K): string;
+  decodeKey(text: string): K;
+  /** A key that is above `left` and at most `right`, as short as may be. Without it `right` itself is used. */
+  separator?(left: K, right: K): K;
+  /** Reduces the entries of (a part of) one leaf. Never called with none. Must be pure. */
+  reduce(entries: EntryList<K>): R;
+  /** Reduces reductions, in key order. Never called with none. */
+  rereduce(reductions: readonly R[]): R;
+  /** Reductions are stored in inner nodes as JSON, unless these say otherwise. */
+  encodeReduction?(reduction: R): string;
+  decodeReduction?(text: string): R;
+}
+
+/** Entries of one leaf, decoded only where asked for. */
+export interface EntryList<K> {
+  readonly length: number;
+  key(index: number): K;
+  value(index: number): string;
+}
+
+export interface TreeEntry<K> {
+  readonly key: K;
+  /** Text without newline. */
+  readonly value: string;
+}
+
+/** `value: undefined` removes the key; removing a key that is not there does nothing. */
+export interface TreeChange<K> {
+  readonly key: K;
+  readonly value: string | undefined;
+}
+
+/** In ascending terms, also for a descending walk. A bound that is absent is open; bounds are inclusive by default. */
+export interface KeyRange<K> {
+  readonly start?: K | undefined;
+  readonly end?: K | undefined;
+  readonly startInclusive?: boolean | undefined;
+  readonly endInclusive?: boolean | undefined;
+}
+
+export interface WalkOptions {
+  readonly descending?: boolean | undefined;
+  /** Entries of the range to pass over first; costs O(log n), whatever its size. */
+  readonly skip?: number | undefined;
+}
+
+/** Where a stored tree begins; kept in the file's head. */
+export interface TreeRoot {
+  readonly page: number;
+  readonly count: number;
+  readonly bytes: number;
+  /** The encoded reduction of the whole tree; absent in an empty tree. */
+  readonly reduction?: string;
+}
+
+/** Gives a node's text from the file. Must fail when the page is not there. */
+export interface NodeReader {
+  readNode(page: number): MaybePromise<string>;
+}
+
+export interface TreeSizes {
+  /** Text length that a leaf aims for. */
+  readonly leafBytes: number;
+  /** Text length that an inner node aims for. */
+  readonly innerBytes: number;
+}
+
+/** Result of an update: the new tree, and what the old one no longer shares with it. */
+export interface TreeUpdate<T> {
+  readonly tree: T;
+  /**
+   * Nodes of the old tree that the new one replaced. A node in here that has a page by the time a later checkpoint
+   * ends is garbage then.
+   */
+  readonly replaced: readonly ReplacedNode[];
+  /** By how many bytes of text the nodes that are not stored yet grew (or shrank). */
+  readonly dirtyBytes: number;
+}
+
+/** A node that left the tree; `page` is undefined as long as it was never stored. */
+export interface ReplacedNode {
+  readonly page: number | undefined;
+}
+
+/** One node that a checkpoint has to store. `stored` is called after the commit that wrote it. */
+export interface NodeWrite {
+  readonly page: number;
+  readonly text: string;
+  stored(): void;
+}

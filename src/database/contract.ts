@@ -1,0 +1,181 @@
+import type { DocId, RevId, RevisionNode, RevisionPath } from '../documents/contract.ts';
+import type { DatabaseError } from '../errors/database-error.ts';
+
+/**
+ * What the layers above see of one open database. One writer applies changes, in the order in which they were handed
+ * in; everyone else reads snapshots. All methods reject with `storage_closed` after `close`.
+ */
+export interface Database {
+  readonly name: string;
+  /** Highest sequence number given out to a change that is visible. */
+  readonly updateSeq: number;
+  info(): Promise<DatabaseInfo>;
+  /** A consistent view of everything up to the last commit. Must be released. */
+  snapshot(): Snapshot;
+
+  /**
+   * Applies documents. Resolves when every outcome is decided and what was accepted is committed; one outcome per
+   * write, in order. A failure of storage rejects, and nothing of the batch was applied.
+   */
+  write(writes: readonly DocumentWrite[], options: WriteOptions): Promise<WriteOutcome[]>;
+  /** Hands documents over for a later write (`batch=ok`); they are written within about a second, or by the next flush. */
+  writeLater(writes: readonly DocumentWrite[]): void;
+
+  readLocal(id: DocId): Promise<LocalDocument | undefined>;
+  /** `rev` must be the current `0-n` (or absent where there is none), else `conflict`. `body: undefined` deletes. */
+  writeLocal(id: DocId, rev: string | undefined, body: string | undefined, durability: Durability): Promise<string>;
+
+  /** The security object's JSON text, `{}` where none was set. */
+  readonly security: string;
+  setSecurity(json: string): Promise<void>;
+  readonly revsLimit: number;
+  setRevsLimit(limit: number): Promise<void>;
+  readonly purgeSeq: number;
+  /** Removes leaf revisions for good. Unknown ones are passed over. `purge_during_compaction` while a compaction runs. */
+  purge(revisions: ReadonlyMap<DocId, readonly RevId[]>): Promise<PurgeOutcome>;
+
+  /** Makes all that was committed durable (and writes what `writeLater` holds). Gives `instanceStartTime`. */
+  flush(): Promise<string>;
+  /** Starts a compaction, or joins the one that runs. Resolves at its end. Never blocks reads or writes. */
+  compact(): Promise<void>;
+  readonly compactRunning: boolean;
+  /** Walks everything and reports damage; reads and writes go on. */
+  verify(onProgress?: (done: number, total: number) => void): Promise<VerifyReport>;
+  /** Calls back after each commit that changed documents. Gives the function that ends it. */
+  onChange(listener: (updateSeq: number) => void): () => void;
+  close(): Promise<void>;
+}
+
+export type Durability = 'relaxed' | 'strict';
+
+export interface DatabaseInfo {
+  readonly name: string;
+  readonly uuid: string;
+  readonly docCount: number;
+  readonly docDelCount: number;
+  readonly updateSeq: number;
+  readonly committedUpdateSeq: number;
+  readonly purgeSeq: number;
+  readonly compactRunning: boolean;
+  readonly diskSize: number;
+  readonly dataSize: number;
+  /** Microseconds since the epoch, as text. Changes only when data may have been lost. */
+  readonly instanceStartTime: string;
+  readonly diskFormatVersion: number;
+}
+
+export interface DocumentWrite {
+  readonly id: DocId;
+  /** The revision that this one replaces (normal mode), or the revision itself (`newEdits: false`). */
+  readonly rev: RevId | undefined;
+  /** Ancestry, for `newEdits: false`. */
+  readonly revisions?: RevisionPath | undefined;
+  readonly deleted: boolean;
+  /** Minified JSON object text without members that begin with `_`. */
+  readonly body: string;
+}
+
+export interface WriteOptions {
+  /** True: check against the current revision and make a new one. False: merge the given revision in. */
+  readonly newEdits: boolean;
+  /** No conflict check: a stale revision makes a branch. */
+  readonly allOrNothing?: boolean;
+  readonly durability: Durability;
+}
+
+export type WriteOutcome =
+  | { readonly ok: true; readonly id: DocId; readonly rev: RevId; readonly deleted: boolean }
+  | { readonly ok: false; readonly id: DocId; readonly rev: RevId | undefined; readonly error: DatabaseError };
+
+export interface LocalDocument {
+  readonly id: DocId;
+  /** `0-<n>`. */
+  readonly rev: string;
+  readonly body: string;
+}
+
+export interface PurgeOutcome {
+  readonly purgeSeq: number;
+  readonly purged: ReadonlyMap<DocId, readonly RevId[]>;
+}
+
+/** Where a revision's body lies: a page and a range of bytes in it; beyond a page's size, in the pages that follow. */
+export interface BodyLocation {
+  readonly page: number;
+  readonly offset: number;
+  readonly length: number;
+}
+
+export type StoredNode = RevisionNode<BodyLocation>;
+
+/** All that is known of one document but its bodies. */
+export interface DocumentRecord {
+  readonly id: DocId;
+  /** The sequence number of its latest change. */
+  readonly seq: number;
+  /** Leaves in winning order: the first is the winner. */
+  readonly leaves: readonly StoredNode[];
+}
+
+export interface RowRange {
+  readonly start?: string | undefined;
+  readonly end?: string | undefined;
+  readonly startInclusive?: boolean | undefined;
+  readonly endInclusive?: boolean | undefined;
+  readonly descending?: boolean | undefined;
+  readonly skip?: number | undefined;
+}
+
+/** A row of the by-id order. */
+export interface DocumentRow {
+  readonly id: DocId;
+  readonly rev: RevId;
+  /** Reads the whole record; cheap where the row was just walked over. */
+  record(): DocumentRecord;
+}
+
+/** A row of the by-sequence order. */
+export interface ChangeRow {
+  readonly seq: number;
+  readonly id: DocId;
+  readonly deleted: boolean;
+  /** The leaves' revisions, the winner first. */
+  readonly revs: readonly RevId[];
+}
+
+/**
+ * A consistent view of a database at one moment. It stays readable while writes and compaction go on, until it is
+ * released (or until its owner takes it back after its maximum age: then reads fail with `cancelled`).
+ */
+export interface Snapshot {
+  readonly updateSeq: number;
+  readonly purgeSeq: number;
+  /** Live documents. */
+  readonly docCount: number;
+  readonly docDelCount: number;
+  /** The document, live or deleted; undefined where it never was. */
+  document(id: DocId): Promise<DocumentRecord | undefined>;
+  /** As `document` for many ids at once, in the given order. */
+  documents(ids: readonly DocId[]): Promise<(DocumentRecord | undefined)[]>;
+  /** The body's text, or undefined where it is not kept. */
+  body(node: StoredNode): Promise<string | undefined>;
+  /** Bodies of many revisions in one pass, in the given order. */
+  bodies(nodes: readonly StoredNode[]): Promise<(string | undefined)[]>;
+  /** Live documents in id order, in batches; a batch is what one step of the tree gives. */
+  rows(range: RowRange): AsyncIterable<readonly DocumentRow[]>;
+  /** How many live documents sort before the first row of the range (in its direction, `skip` included). */
+  offset(range: RowRange): Promise<number>;
+  /** Changes after `since` (ascending) or from the newest down. */
+  changes(options: { readonly since: number; readonly descending?: boolean }): AsyncIterable<readonly ChangeRow[]>;
+  /** `_local` documents in id order. */
+  locals(range: RowRange): AsyncIterable<readonly LocalDocument[]>;
+  localCount(): number;
+  release(): void;
+}
+
+export interface VerifyReport {
+  readonly documents: number;
+  readonly pages: number;
+  /** One sentence per finding; empty when all is well. */
+  readonly damage: readonly string[];
+}

@@ -1,0 +1,59 @@
+/** The types that the layers above share with the pure document code. */
+
+declare const docIdTag: unique symbol;
+/** A document id that was checked (`parseDocId`). */
+export type DocId = string & { readonly [docIdTag]: true };
+
+declare const revIdTag: unique symbol;
+/** A revision in its text form `<generation>-<hash>`, checked (`parseRevId`). */
+export type RevId = string & { readonly [revIdTag]: true };
+
+export interface Revision {
+  /** 1 for the first revision of a branch. */
+  readonly generation: number;
+  /** 32 hexadecimal digits for our own revisions; replicated ones may have any non-empty text. */
+  readonly hash: string;
+}
+
+/** A path of a revision and its known ancestors, as `_revisions` has it: hashes newest first. */
+export interface RevisionPath {
+  /** Generation of `ids[0]`. */
+  readonly start: number;
+  readonly ids: readonly string[];
+}
+
+/**
+ * One revision in a document's tree. Nodes are immutable and point to their parents; a tree is its set of leaves.
+ * `B` is what is known of the revision's body: absent when it is not kept (compacted away, or never seen).
+ */
+export interface RevisionNode<B> extends Revision {
+  readonly deleted: boolean;
+  readonly body: B | undefined;
+  readonly parent: RevisionNode<B> | undefined;
+}
+
+/** A document as it came in, checked, with its body's text cut free of the members that begin with `_`. */
+export interface IncomingDocument {
+  readonly id: DocId | undefined;
+  readonly rev: RevId | undefined;
+  readonly deleted: boolean;
+  readonly revisions: RevisionPath | undefined;
+  readonly hasAttachments: boolean;
+  /** JSON object text in the client's member order and with its digits, without white space outside of strings. */
+  readonly body: string;
+}
+
+/** What of `_revs_info` one revision shows. */
+export interface RevisionStatus {
+  readonly rev: RevId;
+  readonly status: 'available' | 'deleted' | 'missing';
+}
+
+/** The members that a read may add to a document. */
+export interface DocumentMeta {
+  readonly revisions?: RevisionPath | undefined;
+  readonly revsInfo?: readonly RevisionStatus[] | undefined;
+  readonly conflicts?: readonly RevId[] | undefined;
+  readonly deletedConflicts?: readonly RevId[] | undefined;
+  readonly localSeq?: number | undefined;
+}

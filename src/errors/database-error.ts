@@ -1,0 +1,60 @@
+/**
+ * Every failure that Settee knows by name. A code says what happened; which HTTP status it becomes is decided in one
+ * table in `http/`. Codes are stable: clients and tests may rely on them.
+ */
+export type ErrorCode =
+  // a request that can't be carried out as it stands
+  | 'bad_request'
+  | 'query_parse_error'
+  | 'illegal_database_name'
+  | 'doc_validation'
+  | 'unauthorized'
+  | 'forbidden'
+  | 'not_found'
+  | 'method_not_allowed'
+  | 'not_acceptable'
+  | 'conflict'
+  | 'file_exists'
+  | 'missing_stub'
+  | 'too_large'
+  | 'too_long'
+  | 'bad_content_type'
+  | 'not_implemented'
+  | 'purge_during_compaction'
+  // storage
+  | 'storage_closed'
+  | 'storage_deleted'
+  | 'storage_full'
+  | 'storage_fenced'
+  | 'storage_blocked'
+  | 'storage_corrupt'
+  | 'storage_newer_format'
+  | 'storage_locked'
+  | 'storage_exists'
+  | 'storage_missing'
+  | 'storage_failed'
+  // the service
+  | 'shutting_down'
+  | 'cancelled'
+  | 'unknown_error';
+
+/**
+ * The one error class that Settee's layers throw at each other. `reason` is written for the person who reads it: what
+ * failed, with the value, and what to do about it.
+ */
+export class DatabaseError extends Error {
+  readonly code: ErrorCode;
+  readonly reason: string;
+
+  constructor(code: ErrorCode, reason: string, options?: { readonly cause?: unknown }) {
+    super(`${code}: ${reason}`, options);
+    this.name = 'DatabaseError';
+    this.code = code;
+    this.reason = reason;
+  }
+}
+
+/** Whether `error` is a DatabaseError, and of the given code if one is given. */
+export function isDatabaseError(error: unknown, code?: ErrorCode): error is DatabaseError {
+  return error instanceof DatabaseError && (code === undefined || error.code === code);
+}

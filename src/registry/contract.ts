@@ -1,0 +1,36 @@
+import type { Database } from '../database/contract.ts';
+
+/**
+ * Which databases there are, and the handles that are open. Names are those of the interface (section 2.2), plus the
+ * system databases that begin with `_`.
+ */
+export interface Registry {
+  /** The service's own uuid, made at first start and kept; new where the storage came back empty. */
+  readonly serverUuid: string;
+  /** Sorted by code point. */
+  names(): readonly string[];
+  has(name: string): boolean;
+  /** `illegal_database_name`, `file_exists`. */
+  create(name: string): Promise<void>;
+  /** `not_found` "missing" where there is none. Closes its handle; reads under way fail with `storage_deleted`. */
+  delete(name: string): Promise<void>;
+  /**
+   * Runs `use` with the open database, which stays open at least until its promise settles.
+   * `not_found` "no_db_file" where there is none.
+   */
+  use<T>(name: string, use: (database: Database) => Promise<T>): Promise<T>;
+  /** As `use` for work that outlives one function, such as a streamed answer. */
+  acquire(name: string): Promise<Lease>;
+  onEvent(listener: (event: DatabaseEvent) => void): () => void;
+  close(): Promise<void>;
+}
+
+export interface Lease {
+  readonly database: Database;
+  release(): void;
+}
+
+export interface DatabaseEvent {
+  readonly type: 'created' | 'updated' | 'deleted';
+  readonly name: string;
+}

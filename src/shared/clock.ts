@@ -1,0 +1,17 @@
+/** Time and randomness, passed in so that tests decide them. */
+export interface Clock {
+  /** Milliseconds since the epoch; may jump when the machine's clock is set. */
+  now(): number;
+  /** Milliseconds from an arbitrary start; never goes back. */
+  monotonic(): number;
+}
+
+/** Fills the given bytes with randomness and gives them back. */
+export type RandomBytes = (bytes: Uint8Array<ArrayBuffer>) => Uint8Array<ArrayBuffer>;
+
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  monotonic: () => performance.now(),
+};
+
+export const systemRandom: RandomBytes = (bytes) => crypto.getRandomValues(bytes);

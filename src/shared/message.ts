@@ -1,0 +1,37 @@
+/**
+ * The one door (src/README.md, "One door"): a plain request goes in, a plain response comes out. Header names are lower case, one line
+ * per header. Everything but streams and signals is structured-cloneable.
+ */
+export type PlainHeaders = Readonly<Record<string, string>>;
+
+/**
+ * A pull-based stream of bytes: nothing is produced that was not asked for.
+ * `pull` gives the next chunk, or undefined at the end; it is never called again before its promise settled.
+ * `cancel` tells the producer that nobody will read on; calling it after the end does nothing.
+ */
+export interface ByteStream {
+  /** Bytes in all, where known before. */
+  readonly length?: number;
+  pull(): Promise<Uint8Array | undefined>;
+  cancel(reason?: unknown): Promise<void>;
+}
+
+export type RequestBody = null | string | Uint8Array | Blob | ByteStream;
+export type ResponseBody = null | string | Uint8Array | ByteStream;
+
+export interface PlainRequest {
+  readonly method: string;
+  /** Absolute, or a path beginning with `/`; still percent-encoded as the client sent it. */
+  readonly url: string;
+  readonly headers: PlainHeaders;
+  readonly body: RequestBody;
+  readonly signal?: AbortSignal;
+}
+
+export interface PlainResponse {
+  readonly status: number;
+  readonly headers: PlainHeaders;
+  readonly body: ResponseBody;
+}
+
+export type Handle = (request: PlainRequest) => Promise<PlainResponse>;

@@ -1,0 +1,115 @@
+import type { MaybePromise } from '../shared/maybe-promise.ts';
+
+/**
+ * The contract between Settee and what keeps its bytes. All structure (trees, documents) lives above it.
+ *
+ * A **file** holds one database or one view index. It consists of
+ * - **pages**: immutable values under numbers that are never used twice,
+ * - a **journal**: redo records under consecutive numbers,
+ * - one **head**: a small text (at most about 1 KB).
+ *
+ * Guarantees that every backend gives, and that `test/conformance/storage` holds it to:
+ * 1. A commit happens as a whole or not at all, also when the process dies in the middle.
+ * 2. Prefix durability within a file: no commit survives without every commit before it. Nothing is promised across
+ *    files.
+ * 3. A commit is visible to `read` and to a later `open` when its promise resolves. With `strict` it also survives a
+ *    power cut; with `relaxed` it survives the end of the process.
+ * 4. Fencing: `open` takes ownership. It raises the epoch and adds a claim to the journal in one transaction. From then
+ *    on every commit through an earlier `PageFile` of the same file fails with `storage_fenced` and changes nothing.
+ * 5. Errors are `DatabaseError`s with the codes `storage_closed`, `storage_deleted` (the file vanished underneath),
+ *    `storage_full`, `storage_fenced`, `storage_blocked`, `storage_newer_format`, `storage_missing`, `storage_exists`,
+ *    `storage_corrupt`, `storage_failed`.
+ */
+export interface PageStore {
+  readonly supports: PageStoreSupport;
+  /** Names of the files that exist, sorted. */
+  list(): Promise<string[]>;
+  /**
+   * Opens a file for writing and takes ownership of it. `mode: 'create'` fails with `storage_exists` where it is there,
+   * `'open'` with `storage_missing` where it is not.
+   */
+  open(file: string, mode: 'create' | 'open'): Promise<PageFile>;
+  /** Removes a file and all that is in it. Does nothing where it is not there. An open PageFile of it turns `storage_deleted`. */
+  destroy(file: string): Promise<void>;
+  /** Closes every file that is still open, after the commits that are under way. */
+  close(): Promise<void>;
+}
+
+export interface PageStoreSupport {
+  readonly backend: 'memory' | 'lmdb' | 'indexeddb';
+  /** Text bytes that a tree leaf aims for, so that a page costs the backend no more than its payload. */
+  readonly leafBytes: number;
+  /** Bytes that a page of document bodies aims for. */
+  readonly bodyPageBytes: number;
+  /** Bytes a single page may have at most. */
+  readonly maxPageBytes: number;
+  /** Whether the file gives space back by itself when pages are dropped; else `PageFile.compact` does. */
+  readonly shrinks: boolean;
+  /** Whether what was committed survives the end of the process. */
+  readonly persistent: boolean;
+}
+
+/** A page number: epoch · 2^32 + n, so two owners never allocate the same. */
+export type PageNumber = number;
+
+export type PageKind = 'text' | 'bytes';
+
+export type PageValue = string | Uint8Array;
+
+export interface JournalRecord {
+  readonly number: number;
+  readonly text: string;
+}
+
+/** What was found when the file was opened. The journal is in ascending order, without claims. */
+export interface Opening {
+  /** This owner's epoch: 1 for a file just created, raised by one at every open. */
+  readonly epoch: number;
+  readonly head: string | undefined;
+  readonly journal: readonly JournalRecord[];
+  /** The number that the owner's first journal record takes: one above its claim. */
+  readonly nextJournal: number;
+}
+
+export interface Page {
+  readonly number: PageNumber;
+  readonly value: PageValue;
+}
+
+/** One atomic step. Everything in it happens, or nothing. */
+export interface Commit {
+  readonly durability: 'relaxed' | 'strict';
+  /** Appended under this number, which must be the next one. */
+  readonly journal?: JournalRecord;
+  readonly writePages?: readonly Page[];
+  /** Pages that are not there are passed over. */
+  readonly dropPages?: readonly PageNumber[];
+  readonly head?: string;
+  /** Removes journal records (and claims) with a number below this. */
+  readonly truncateJournal?: number;
+}
+
+/**
+ * An open file. `commit` calls are made one after another by one writer; `read` may run at any time, also during a
+ * commit.
+ */
+export interface PageFile {
+  readonly name: string;
+  readonly opening: Opening;
+  /** The page's value, or undefined where there is none. A bytes page must not be changed by its reader. */
+  read(page: PageNumber, kind: 'text'): MaybePromise<string | undefined>;
+  read(page: PageNumber, kind: 'bytes'): MaybePromise<Uint8Array | undefined>;
+  commit(commit: Commit): Promise<void>;
+  /** Numbers of all pages at or above `from`, ascending, in batches. */
+  pageNumbers(from: PageNumber): AsyncIterable<readonly PageNumber[]>;
+  /** False once another owner opened the file. */
+  isCurrent(): Promise<boolean>;
+  /** Bytes that the file takes on its medium: measured where the medium tells, else the sum of what it holds. */
+  size(): Promise<number>;
+  /** Gives unused space back to the medium; reads go on meanwhile, commits wait. Only where `supports.shrinks` is false. */
+  compact?(): Promise<void>;
+  /** Copies a consistent state of the file into a new folder. Only where the backend has files. */
+  backup?(targetFolder: string): Promise<void>;
+  /** Waits for the commit under way, makes what was committed durable, and releases the file. */
+  close(): Promise<void>;
+}
