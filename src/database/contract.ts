@@ -169,7 +169,7 @@ export interface Snapshot {
   changes(options: { readonly since: number; readonly descending?: boolean }): AsyncIterable<readonly ChangeRow[]>;
   /** `_local` documents in id order. */
   locals(range: RowRange): AsyncIterable<readonly LocalDocument[]>;
-  localCount(): number;
+  localCount(): Promise<number>;
   release(): void;
 }
 

@@ -1,0 +1,134 @@
+import { must } from '../shared/assert.ts';
+import type { KeyRange, TreeSpec, WalkOptions } from './contract.ts';
+import { Cursor, type Pass } from './cursor.ts';
+import { decodeLineKey } from './leaf.ts';
+import type { Link } from './link.ts';
+import type { NodeSource } from './node-source.ts';
+import { combine, reduceLines, reductionOf } from './reduction.ts';
+import { type LineRange, Span } from './span.ts';
+
+/** Entries next to each other that count as the same, reduced. */
+export interface TreeGroup<K, R> {
+  /** The key of the group that the walk met first. */
+  readonly key: K;
+  readonly reduction: R;
+}
+
+export interface GroupWalkOptions<K, R> extends WalkOptions {
+  readonly spec: TreeSpec<K, R>;
+  readonly source: NodeSource<K, R>;
+  readonly range: KeyRange<K>;
+  /** Called with the lesser key first. Keys between two of the same group must be of that group, too. */
+  readonly sameGroup: (left: K, right: K) => boolean;
+}
+
+interface OpenGroup<K, R> {
+  readonly key: K;
+  /** In the order of the walk. */
+  readonly parts: R[];
+  /** Whether it is one to be passed over, so that nothing of it needs to be reduced. */
+  readonly isSkipped: boolean;
+}
+
+/** A grouped reduce: reads the leaves where groups meet, and takes the stored reductions of all that lies in between. */
+export class GroupWalk<K, R> {
+  readonly #spec: TreeSpec<K, R>;
+  readonly #span: Span<K>;
+  readonly #cursor: Cursor<K, R>;
+  readonly #sameGroup: (left: K, right: K) => boolean;
+  #skip: number;
+  #open: OpenGroup<K, R> | undefined;
+
+  constructor({ spec, source, range, sameGroup, descending = false, skip = 0 }: GroupWalkOptions<K, R>) {
+    this.#spec = spec;
+    this.#span = new Span(spec, range, descending);
+    this.#cursor = new Cursor(spec, source, descending);
+    this.#sameGroup = sameGroup;
+    this.#skip = skip;
+  }
+
+  async *run(root: Link<K, R>): AsyncGenerator<TreeGroup<K, R>> {
+    const passWhole: Pass<K, R> = (link, far) => this.#passWhole(link, far);
+    let leaf = await this.#cursor.seek(root, this.#span.near);
+    let found = this.#span.firstLines(leaf.lines);
+    for (;;) {
+      yield* this.#addLines(leaf.lines, found);
+      if (this.#span.endsBefore(this.#cursor.far)) break;
+      const next = await this.#cursor.advance(passWhole);
+      if (next === undefined) break;
+      leaf = next;
+      found = this.#span.laterLines(leaf.lines, this.#cursor.far);
+    }
+    yield* this.#close();
+  }
+
+  /** Adds a subtree that lies in the open group as a whole. */
+  #passWhole(link: Link<K, R>, far: K | undefined): boolean {
+    const open = this.#open;
+    if (open === undefined || far === undefined || !this.#span.covers(far) || !this.#isSame(open.key, far))
+      return false;
+    if (!open.isSkipped) open.parts.push(reductionOf(this.#spec, link));
+    return true;
+  }
+
+  /** Adds lines of a leaf; gives the groups that end in there. */
+  *#addLines(lines: readonly string[], range: LineRange): Generator<TreeGroup<K, R>> {
+    const length = range.to - range.from;
+    let done = 0;
+    while (done < length) {
+      const key = this.#keyAt(lines, range, done);
+      if (this.#open === undefined || !this.#isSame(this.#open.key, key)) {
+        yield* this.#close();
+        this.#open = { key, parts: [], isSkipped: this.#skip > 0 };
+      }
+      const end = this.#groupEnd(this.#open, lines, range, done + 1);
+      if (!this.#open.isSkipped) this.#open.parts.push(this.#reduce(lines, range, done, end));
+      done = end;
+    }
+  }
+
+  *#close(): Generator<TreeGroup<K, R>> {
+    const open = this.#open;
+    this.#open = undefined;
+    if (open === undefined) return;
+    if (open.isSkipped) this.#skip -= 1;
+    else {
+      const parts = this.#span.descending ? open.parts.reverse() : open.parts;
+      yield { key: open.key, reduction: combine(this.#spec, parts) };
+    }
+  }
+
+  /** How many of the lines, counted in the direction of the walk, belong to the group; `from` of them are known to. */
+  #groupEnd(group: OpenGroup<K, R>, lines: readonly string[], range: LineRange, from: number): number {
+    let low = from;
+    let high = from;
+    const length = range.to - range.from;
+    const belongs = (place: number) => this.#isSame(group.key, this.#keyAt(lines, range, place));
+    for (let step = 1; high < length && belongs(high); step *= 2) {
+      low = high + 1;
+      high += step;
+    }
+    high = Math.min(high, length);
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (belongs(middle)) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
+  /** The lines from `from` up to `to`, counted in the direction of the walk. */
+  #reduce(lines: readonly string[], range: LineRange, from: number, to: number): R {
+    return this.#span.descending
+      ? reduceLines(this.#spec, lines, range.to - to, range.to - from)
+      : reduceLines(this.#spec, lines, range.from + from, range.from + to);
+  }
+
+  #keyAt(lines: readonly string[], { from, to }: LineRange, place: number): K {
+    return decodeLineKey(this.#spec, must(lines[this.#span.descending ? to - 1 - place : from + place]));
+  }
+
+  #isSame(earlier: K, later: K): boolean {
+    return this.#span.descending ? this.#sameGroup(later, earlier) : this.#sameGroup(earlier, later);
+  }
+}

@@ -1,0 +1,137 @@
+import { assert, must } from '../shared/assert.ts';
+import type { TreeSpec } from './contract.ts';
+import { keyLength } from './leaf.ts';
+import { Link } from './link.ts';
+
+/** What a slot's page number, count, bytes and tabs take, about; exact only once they are written. */
+const RECORD_LENGTH = 32;
+/** What a reduction's text takes as long as it was not worked out. */
+const REDUCTION_LENGTH = 8;
+
+export interface Separator<K> {
+  readonly keyText: string;
+  /** Decoded, where it is at hand. */
+  readonly key: K | undefined;
+}
+
+/** A slot that is not in a node yet. The separator of a node's first slot has no meaning: that is its parent's business. */
+export interface Slot<K, R> extends Separator<K> {
+  readonly link: Link<K, R>;
+}
+
+/**
+ * The slots of an inner node: each a separator (a lower bound of the keys below it, above all keys before it) and a link.
+ * A list that is part of a node is not changed any more, but for remembering what was decoded.
+ *
+ * A slot that came from a stored node keeps its line and is decoded only where asked for, so that copying a node of some
+ * hundred slots costs next to nothing; one that was added has its separator alone as its line.
+ */
+export class Slots<K, R> {
+  readonly #lines: string[];
+  readonly #keys: (K | undefined)[];
+  readonly #links: (Link<K, R> | undefined)[];
+
+  constructor(lines: string[] = []) {
+    this.#lines = lines;
+    this.#keys = lines.map(() => undefined);
+    this.#links = lines.map(() => undefined);
+  }
+
+  get length(): number {
+    return this.#lines.length;
+  }
+
+  keyText(index: number): string {
+    const line = must(this.#lines[index]);
+    return this.isWritten(index) ? line.slice(0, keyLength(line)) : line;
+  }
+
+  key(index: number, spec: TreeSpec<K, R>): K {
+    const known = this.#keys[index];
+    if (known !== undefined) return known;
+    const key = spec.decodeKey(this.keyText(index));
+    this.#keys[index] = key;
+    return key;
+  }
+
+  link(index: number): Link<K, R> {
+    const known = this.#links[index];
+    if (known !== undefined) return known;
+    const link = Link.parse<K, R>(must(this.#lines[index]));
+    this.#links[index] = link;
+    return link;
+  }
+
+  /** Whether the slot's line is the whole record; else its page is asked for when it is written. */
+  isWritten(index: number): boolean {
+    return this.#links[index]?.isParsed ?? true;
+  }
+
+  /** Appends a slot whose link is new. */
+  push({ keyText, key, link }: Slot<K, R>): void {
+    assert(!link.isParsed, 'a slot that was read is appended with its line');
+    this.#lines.push(keyText);
+    this.#keys.push(key);
+    this.#links.push(link);
+  }
+
+  /** Appends the slots of another list from `from` up to `to`. */
+  append(other: Slots<K, R>, from: number, to: number): void {
+    for (let index = from; index < to; index += 1) {
+      this.#lines.push(must(other.#lines[index]));
+      this.#keys.push(other.#keys[index]);
+      this.#links.push(other.#links[index]);
+    }
+  }
+
+  /** Appends all slots of a right neighbour; `separator`, which stood before it, becomes that of its first slot. */
+  appendNeighbour(other: Slots<K, R>, separator: Separator<K>): void {
+    const start = this.length;
+    this.append(other, 0, other.length);
+    const line = must(this.#lines[start]);
+    this.#lines[start] = this.isWritten(start) ? separator.keyText + line.slice(keyLength(line)) : separator.keyText;
+    this.#keys[start] = separator.key;
+  }
+
+  /** The slot's separator, to be given to another slot. */
+  separator(index: number): Separator<K> {
+    return { keyText: this.keyText(index), key: this.#keys[index] };
+  }
+
+  /** Puts `slots` in the place of `removed` slots from `at` on; the first takes over the separator that was there. */
+  replace(at: number, removed: number, slots: readonly Slot<K, R>[]): void {
+    const first = this.separator(at);
+    const tail = new Slots<K, R>();
+    tail.append(this, at + removed, this.length);
+    this.#lines.length = at;
+    this.#keys.length = at;
+    this.#links.length = at;
+    for (const [index, slot] of slots.entries()) this.push(index === 0 ? { ...slot, ...first } : slot);
+    this.append(tail, 0, tail.length);
+  }
+
+  slice(from: number, to: number): Slots<K, R> {
+    const part = new Slots<K, R>();
+    part.append(this, from, to);
+    return part;
+  }
+
+  /** Length of the slot's line with its line end: exact where it is from a stored node, else estimated. */
+  textSize(index: number): number {
+    const { length } = must(this.#lines[index]);
+    if (this.isWritten(index)) return length + 1;
+    return length + RECORD_LENGTH + (this.#links[index]?.reductionText?.length ?? REDUCTION_LENGTH);
+  }
+
+  /**
+   * The slot's line as it is stored. `page` is where its node is, or will be by then; it matters only where the slot is
+   * not from a stored node.
+   */
+  line(index: number, page: number | undefined): string {
+    const line = must(this.#lines[index]);
+    const keyText = index === 0 ? '' : this.keyText(index);
+    if (this.isWritten(index)) return index === 0 ? line.slice(keyLength(line)) : line;
+    const { count, bytes, reductionText } = this.link(index);
+    return `${keyText}\t${must(page)}\t${count}\t${bytes}\t${must(reductionText)}`;
+  }
+}

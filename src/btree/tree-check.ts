@@ -1,0 +1,118 @@
+import { must } from '../shared/assert.ts';
+import type { TreeSpec } from './contract.ts';
+import type { Inner } from './inner.ts';
+import { decodeLineKey, Leaf } from './leaf.ts';
+import type { Link, TreeNode } from './link.ts';
+import type { NodeSource } from './node-source.ts';
+import { combine, encodeReduction, reduceLines, reductionTextOf, slotReductions } from './reduction.ts';
+
+/** Page numbers of the stored nodes below `link`, and of its own; in batches of about one inner node. */
+export async function* walkPages<K, R>(source: NodeSource<K, R>, link: Link<K, R>): AsyncGenerator<number[]> {
+  if (link.page !== undefined) yield [link.page];
+  const node = await source.resolve(link);
+  if (!(node instanceof Leaf)) yield* pagesBelow(source, node);
+}
+
+/** All leaves are on one level, so that the first child tells whether the others need to be read. */
+async function* pagesBelow<K, R>(source: NodeSource<K, R>, { slots }: Inner<K, R>): AsyncGenerator<number[]> {
+  const links = Array.from({ length: slots.length }, (_unused, index) => slots.link(index));
+  const pages = links.map((link) => link.page).filter((page) => page !== undefined);
+  if (pages.length > 0) yield pages;
+  if ((await source.resolve(must(links[0]))) instanceof Leaf) return;
+  for (const link of links) {
+    const node = await source.resolve(link);
+    if (!(node instanceof Leaf)) yield* pagesBelow(source, node);
+  }
+}
+
+/** What the keys below a node must lie between: at or above `low`, below `high`; undefined: open. */
+interface Bounds<K> {
+  readonly low: K | undefined;
+  readonly high: K | undefined;
+}
+
+/** Compares all that is stored twice, and all that has to be in order. Reads every node. */
+export class TreeCheck<K, R> {
+  readonly #spec: TreeSpec<K, R>;
+  readonly #source: NodeSource<K, R>;
+  /** Level of the leaves, where the root is level 0. */
+  #leafLevel: number | undefined;
+
+  constructor(spec: TreeSpec<K, R>, source: NodeSource<K, R>) {
+    this.#spec = spec;
+    this.#source = source;
+  }
+
+  /** One sentence per finding. */
+  async *run(root: Link<K, R>): AsyncGenerator<string> {
+    yield* this.#checkNode(root, { low: undefined, high: undefined }, 0);
+  }
+
+  async *#checkNode(link: Link<K, R>, bounds: Bounds<K>, level: number): AsyncGenerator<string> {
+    const name = link.page === undefined ? 'a tree node that is not stored yet' : `tree page ${link.page}`;
+    try {
+      const node = await this.#source.resolve(link);
+      for (const finding of this.#findings(link, node, bounds, level)) yield `${name}: ${finding}`;
+      if (!(node instanceof Leaf)) yield* this.#checkBelow(node, bounds, level);
+    } catch (error) {
+      yield `${name}: ${error instanceof Error ? error.message : String(error)}`;
+    }
+  }
+
+  async *#checkBelow({ slots }: Inner<K, R>, { low, high }: Bounds<K>, level: number): AsyncGenerator<string> {
+    for (let index = 0; index < slots.length; index += 1) {
+      const bounds = {
+        low: index === 0 ? low : slots.key(index, this.#spec),
+        high: index + 1 < slots.length ? slots.key(index + 1, this.#spec) : high,
+      };
+      yield* this.#checkNode(slots.link(index), bounds, level + 1);
+    }
+  }
+
+  *#findings(link: Link<K, R>, node: TreeNode<K, R>, bounds: Bounds<K>, level: number): Generator<string> {
+    const isLeaf = node instanceof Leaf;
+    if (isLeaf) this.#leafLevel ??= level;
+    if (isLeaf !== (level === (this.#leafLevel ?? -1))) yield 'its leaves are not all on one level';
+    const keys = isLeaf ? node.lines.map((line) => decodeLineKey(this.#spec, line)) : this.#separators(node);
+    yield* this.#orderFindings(keys, bounds, isLeaf);
+    const sums = isLeaf ? { count: node.lines.length, bytes: node.entryBytes } : sumLinks(node);
+    if (sums.count !== link.count) yield `it holds ${sums.count} entries where its parent says ${link.count}`;
+    if (sums.bytes !== link.bytes) yield `it holds ${sums.bytes} bytes where its parent says ${link.bytes}`;
+    const reduction = encodeReduction(this.#spec, this.#reduce(node));
+    if (reduction !== reductionTextOf(this.#spec, link)) yield 'its reduction is not what its parent says';
+  }
+
+  #separators({ slots }: Inner<K, R>): K[] {
+    return Array.from({ length: slots.length - 1 }, (_unused, index) => slots.key(index + 1, this.#spec));
+  }
+
+  *#orderFindings(keys: readonly K[], { low, high }: Bounds<K>, isLeaf: boolean): Generator<string> {
+    const { compare } = this.#spec;
+    const [first, last] = [keys[0], keys.at(-1)];
+    if (low !== undefined && first !== undefined && compare(first, low) < (isLeaf ? 0 : 1)) {
+      yield 'its first key is below the separator before it';
+    }
+    if (high !== undefined && last !== undefined && compare(last, high) >= 0) {
+      yield 'its last key is not below the separator after it';
+    }
+    for (let index = 1; index < keys.length; index += 1) {
+      if (compare(must(keys[index - 1]), must(keys[index])) >= 0)
+        yield `its keys ${index} and ${index + 1} are not in order`;
+    }
+  }
+
+  #reduce(node: TreeNode<K, R>): R {
+    if (node instanceof Leaf) return reduceLines(this.#spec, node.lines, 0, node.lines.length);
+    return combine(this.#spec, slotReductions(this.#spec, node.slots, 0, node.length, []));
+  }
+}
+
+function sumLinks({ slots }: Inner<unknown, unknown>): { count: number; bytes: number } {
+  let [count, bytes] = [0, 0];
+  for (let index = 0; index < slots.length; index += 1) {
+    const link = slots.link(index);
+    count += link.count;
+    bytes += link.bytes;
+  }
+  return { count, bytes };
+}

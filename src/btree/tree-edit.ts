@@ -1,0 +1,263 @@
+import { assert, must } from '../shared/assert.ts';
+import type { ReplacedNode, TreeChange, TreeSizes, TreeSpec } from './contract.ts';
+import { Inner } from './inner.ts';
+import { Leaf } from './leaf.ts';
+import { editLines } from './leaf-edit.ts';
+import type { Link, TreeNode } from './link.ts';
+import { type SlotShare, shareOut } from './lookup.ts';
+import { type EntrySums, NodeMaker } from './node-maker.ts';
+import { type NodeSource, putInto } from './node-source.ts';
+import { type Slot, Slots } from './slots.ts';
+
+/** Below this share of its size a node that shrank is joined with a neighbour. */
+const SPARSE = 1 / 4;
+
+export interface TreeEditOptions<K, R> {
+  readonly spec: TreeSpec<K, R>;
+  readonly source: NodeSource<K, R>;
+  readonly sizes: TreeSizes;
+  /** Sorted, each key once. */
+  readonly changes: readonly TreeChange<K>[];
+}
+
+export interface EditedTree<K, R> {
+  readonly root: Link<K, R> | undefined;
+  readonly replaced: readonly ReplacedNode[];
+  readonly dirtyBytes: number;
+}
+
+/** A node on the way down, with the changes from `from` up to `to` that belong below it. */
+interface Visit<K, R> {
+  readonly link: Link<K, R>;
+  readonly from: number;
+  readonly to: number;
+  /** Whether nothing lies to the right of the node. */
+  readonly isLast: boolean;
+}
+
+/** What takes the place of a visited node; undefined where it stays. */
+type Outcome<K, R> = readonly Slot<K, R>[] | undefined;
+
+/**
+ * One update of a tree, from the root down and back up. Makes new nodes and touches none that exist; what fails leaves
+ * nothing behind. All nodes of a level that are not in memory are read at the same time.
+ */
+export class TreeEdit<K, R> {
+  readonly #spec: TreeSpec<K, R>;
+  readonly #source: NodeSource<K, R>;
+  readonly #sizes: TreeSizes;
+  readonly #changes: readonly TreeChange<K>[];
+  readonly #keys: readonly K[];
+  readonly #maker: NodeMaker<K, R>;
+  readonly #replaced: Link<K, R>[] = [];
+  /** New nodes that are part of the result so far. */
+  readonly #created = new Set<Link<K, R>>();
+  /** New nodes that shrank below the share that a node should keep. */
+  readonly #sparse = new Set<Link<K, R>>();
+
+  constructor({ spec, source, sizes, changes }: TreeEditOptions<K, R>) {
+    this.#spec = spec;
+    this.#source = source;
+    this.#sizes = sizes;
+    this.#changes = changes;
+    this.#keys = changes.map((change) => change.key);
+    this.#maker = new NodeMaker(spec, sizes);
+  }
+
+  async run(root: Link<K, R> | undefined): Promise<EditedTree<K, R>> {
+    const pieces = root === undefined ? this.#plant() : await this.#editRoot(root);
+    const top = pieces === undefined ? root : await this.#lower(this.#grow(pieces));
+    let dirtyBytes = 0;
+    for (const link of this.#created) dirtyBytes += must(link.node).size;
+    // What a checkpoint stored meanwhile has left the dirty nodes already.
+    for (const link of this.#replaced) dirtyBytes -= link.node?.size ?? 0;
+    return { root: top, replaced: this.#replaced.map((link) => link.place), dirtyBytes };
+  }
+
+  #plant(): Outcome<K, R> {
+    const edited = editLines(this.#spec, [], this.#changes, 0, this.#changes.length);
+    return edited && this.#adopt(this.#maker.leaves(edited.lines, edited.growth, { fill: true }));
+  }
+
+  async #editRoot(link: Link<K, R>): Promise<Outcome<K, R>> {
+    const node = await this.#source.resolve(link);
+    const visit = { link, from: 0, to: this.#changes.length, isLast: true };
+    return node instanceof Leaf ? this.#editLeaf(visit, node) : this.#editInner(visit, node);
+  }
+
+  /** Adds levels until there is one root. */
+  #grow(pieces: readonly Slot<K, R>[]): Link<K, R> | undefined {
+    let level = pieces;
+    while (level.length > 1) {
+      const slots = new Slots<K, R>();
+      for (const slot of level) slots.push(slot);
+      level = this.#adopt(this.#maker.inners(slots, { fill: true }));
+    }
+    return level[0]?.link;
+  }
+
+  /** Takes levels away that lead to one node only. */
+  async #lower(root: Link<K, R> | undefined): Promise<Link<K, R> | undefined> {
+    let top = root;
+    while (top !== undefined) {
+      const node = this.#source.peek(top) ?? (await this.#source.resolve(top));
+      if (node instanceof Leaf || node.length > 1) break;
+      this.#discard(top);
+      top = node.slots.link(0);
+    }
+    return top;
+  }
+
+  #editLeaf({ link, from, to, isLast }: Visit<K, R>, leaf: Leaf): Outcome<K, R> {
+    const edited = editLines(this.#spec, leaf.lines, this.#changes, from, to);
+    if (edited === undefined) return undefined;
+    this.#discard(link);
+    const fill = isLast && edited.isExtended;
+    const pieces = this.#adopt(this.#maker.leaves(edited.lines, leaf.entryBytes + edited.growth, { fill }));
+    this.#noteSparse(pieces, leaf.size, this.#sizes.leafBytes);
+    return pieces;
+  }
+
+  async #editInner({ link, from, to, isLast }: Visit<K, R>, inner: Inner<K, R>): Promise<Outcome<K, R>> {
+    const shares = shareOut(this.#spec, inner, this.#keys, from, to);
+    const outcomes = await this.#editBelow(inner, shares, isLast);
+    if (outcomes.every((outcome) => outcome === undefined)) return undefined;
+    this.#discard(link);
+    const slots = replaceSlots(inner.slots, shares, outcomes);
+    if (outcomes.some((outcome) => this.#isSparse(outcome))) await this.#joinSparse(slots, isLast);
+    const sums = sumsAfter(link, inner, shares, outcomes);
+    const pieces = this.#adopt(this.#maker.inners(slots, { fill: isLast }, sums));
+    this.#noteSparse(pieces, inner.size, this.#sizes.innerBytes);
+    return pieces;
+  }
+
+  async #editBelow(inner: Inner<K, R>, shares: readonly SlotShare[], isLast: boolean): Promise<Outcome<K, R>[]> {
+    const links = shares.map((share) => inner.slots.link(share.index));
+    const resolved = this.#source.resolveAll(links);
+    const nodes = resolved instanceof Promise ? await resolved : resolved;
+    const outcomes: Outcome<K, R>[] = [];
+    const pending: Promise<void>[] = [];
+    for (const [at, { index, from, to }] of shares.entries()) {
+      const node = must(nodes[at]);
+      const visit = { link: must(links[at]), from, to, isLast: isLast && index === inner.length - 1 };
+      if (node instanceof Leaf) outcomes[at] = this.#editLeaf(visit, node);
+      else pending.push(putInto(outcomes, at, this.#editInner(visit, node)));
+    }
+    if (pending.length > 0) await Promise.all(pending);
+    return outcomes;
+  }
+
+  #noteSparse(pieces: readonly Slot<K, R>[], formerSize: number, aimedSize: number): void {
+    const [piece] = pieces;
+    if (piece === undefined || pieces.length > 1) return;
+    const { size } = must(piece.link.node);
+    if (size < formerSize && size < aimedSize * SPARSE) this.#sparse.add(piece.link);
+  }
+
+  #isSparse(outcome: Outcome<K, R>): boolean {
+    const piece = outcome?.[0];
+    return piece !== undefined && this.#sparse.has(piece.link);
+  }
+
+  /** Joins each slot that shrank too much with one beside it, and the result again if it is still too small. */
+  async #joinSparse(slots: Slots<K, R>, isLast: boolean): Promise<void> {
+    let index = 0;
+    while (index < slots.length) {
+      if (slots.isWritten(index) || !this.#sparse.delete(slots.link(index))) index += 1;
+      else if (await this.#join(slots, index - 1, isLast)) index -= 1;
+      else if (!(await this.#join(slots, index, isLast))) index += 1;
+    }
+  }
+
+  /**
+   * Joins two neighbours: into one node, or into two of about the same size. Not at the tree's right edge, where a node
+   * is small because it has just been begun, and not where it would only copy a node that is too large as it is.
+   */
+  async #join(slots: Slots<K, R>, at: number, isLast: boolean): Promise<boolean> {
+    if (at < 0 || at + 1 >= slots.length) return false;
+    const [leftLink, rightLink] = [slots.link(at), slots.link(at + 1)];
+    const left = this.#source.peek(leftLink) ?? (await this.#source.resolve(leftLink));
+    const right = this.#source.peek(rightLink) ?? (await this.#source.resolve(rightLink));
+    const pieces = this.#merge(left, right, slots, at + 1);
+    if (pieces.length > 2 || (pieces.length === 2 && isLast && at + 2 === slots.length)) return false;
+    if (pieces.length === 2 && isOversize(left, right, this.#sizes)) return false;
+    this.#sparse.delete(leftLink);
+    this.#sparse.delete(rightLink);
+    this.#discard(leftLink);
+    this.#discard(rightLink);
+    slots.replace(at, 2, this.#adopt(pieces));
+    this.#noteSparse(pieces, Number.POSITIVE_INFINITY, aimedSize(left, this.#sizes));
+    return true;
+  }
+
+  #merge(left: TreeNode<K, R>, right: TreeNode<K, R>, slots: Slots<K, R>, rightAt: number): Slot<K, R>[] {
+    if (left instanceof Leaf && right instanceof Leaf) {
+      const entryBytes = left.entryBytes + right.entryBytes;
+      return this.#maker.leaves([...left.lines, ...right.lines], entryBytes, { fill: false });
+    }
+    assert(left instanceof Inner && right instanceof Inner, 'neighbours are nodes of one kind');
+    const joined = left.slots.slice(0, left.length);
+    joined.appendNeighbour(right.slots, slots.separator(rightAt));
+    return this.#maker.inners(joined, { fill: false });
+  }
+
+  #adopt(pieces: Slot<K, R>[]): Slot<K, R>[] {
+    for (const { link } of pieces) this.#created.add(link);
+    return pieces;
+  }
+
+  /** Takes a node out of the result: one of the old tree is replaced, one that was just made was never there. */
+  #discard(link: Link<K, R>): void {
+    if (!this.#created.delete(link)) this.#replaced.push(link);
+  }
+}
+
+function aimedSize(node: TreeNode<unknown, unknown>, sizes: TreeSizes): number {
+  return node instanceof Leaf ? sizes.leafBytes : sizes.innerBytes;
+}
+
+function isOversize(left: TreeNode<unknown, unknown>, right: TreeNode<unknown, unknown>, sizes: TreeSizes): boolean {
+  return Math.max(left.size, right.size) > aimedSize(left, sizes);
+}
+
+/** A node's slots with those of `shares` replaced by what became of them. */
+function replaceSlots<K, R>(
+  former: Slots<K, R>,
+  shares: readonly SlotShare[],
+  outcomes: readonly Outcome<K, R>[],
+): Slots<K, R> {
+  const slots = new Slots<K, R>();
+  let taken = 0;
+  for (const [at, { index }] of shares.entries()) {
+    const pieces = outcomes[at];
+    if (pieces === undefined) continue;
+    slots.append(former, taken, index);
+    for (const [piece, slot] of pieces.entries()) {
+      slots.push(piece === 0 ? { ...slot, ...former.separator(index) } : slot);
+    }
+    taken = index + 1;
+  }
+  slots.append(former, taken, former.length);
+  return slots;
+}
+
+function sumsAfter<K, R>(
+  link: Link<K, R>,
+  inner: Inner<K, R>,
+  shares: readonly SlotShare[],
+  outcomes: readonly Outcome<K, R>[],
+): EntrySums {
+  let { count, bytes } = link;
+  for (const [at, { index }] of shares.entries()) {
+    const pieces = outcomes[at];
+    if (pieces === undefined) continue;
+    const former = inner.slots.link(index);
+    count -= former.count;
+    bytes -= former.bytes;
+    for (const piece of pieces) {
+      count += piece.link.count;
+      bytes += piece.link.bytes;
+    }
+  }
+  return { count, bytes };
+}

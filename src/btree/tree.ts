@@ -1,0 +1,210 @@
+import { assert, must } from '../shared/assert.ts';
+import type {
+  KeyRange,
+  NodeReader,
+  NodeWrite,
+  TreeChange,
+  TreeEntry,
+  TreeRoot,
+  TreeSizes,
+  TreeSpec,
+  TreeUpdate,
+  WalkOptions,
+} from './contract.ts';
+import { walkEntries } from './entry-walk.ts';
+import { GroupWalk, type TreeGroup } from './group-walk.ts';
+import { endEdge, type KeyEdge, startEdge } from './key-edge.ts';
+import { Link } from './link.ts';
+import { type Hit, peekValue, rankOf, readValue, readValues } from './lookup.ts';
+import { NodeSource } from './node-source.ts';
+import type { PageCache } from './page-cache.ts';
+import { collectEntries, reduceBetween } from './range-reduce.ts';
+import { combine, reductionOf, reductionTextOf } from './reduction.ts';
+import { TreeCheck, walkPages } from './tree-check.ts';
+import { TreeEdit } from './tree-edit.ts';
+import { storeNodes, unstoredBytes } from './tree-storing.ts';
+
+export interface TreeOptions<K, R> {
+  readonly spec: TreeSpec<K, R>;
+  readonly reader: NodeReader;
+  /** May be shared by all trees of a file. */
+  readonly cache: PageCache;
+  readonly sizes: TreeSizes;
+}
+
+/**
+ * A B+tree that knows nothing of what it holds. A value: an update gives another tree, which shares all that was not
+ * touched, and this one stays as it is. New nodes are kept in memory until a checkpoint stores them (`unstored`); stored
+ * ones are read through the cache. Every inner slot carries count, text length and reduction of what is below, so that
+ * counts, offsets and reductions of any range cost O(log n).
+ *
+ * Keys are never null or undefined. A node that can't be read makes the method fail with the reader's error, or with
+ * `storage_corrupt` where its text is none of ours.
+ */
+export class Tree<K, R> {
+  readonly #options: TreeOptions<K, R>;
+  readonly #source: NodeSource<K, R>;
+  readonly #root: Link<K, R> | undefined;
+
+  private constructor(options: TreeOptions<K, R>, source: NodeSource<K, R>, root: Link<K, R> | undefined) {
+    this.#options = options;
+    this.#source = source;
+    this.#root = root;
+  }
+
+  static empty<K, R>(options: TreeOptions<K, R>): Tree<K, R> {
+    return new Tree(options, new NodeSource<K, R>(options.reader, options.cache), undefined);
+  }
+
+  /** Reads nothing yet. A root without entries gives an empty tree, whatever its page. */
+  static open<K, R>(options: TreeOptions<K, R>, { page, count, bytes, reduction }: TreeRoot): Tree<K, R> {
+    if (count === 0) return Tree.empty(options);
+    const source = new NodeSource<K, R>(options.reader, options.cache);
+    return new Tree(options, source, Link.toPage(page, count, bytes, must(reduction, 'a tree needs its reduction')));
+  }
+
+  /** Entries in the tree. */
+  get count(): number {
+    return this.#root?.count ?? 0;
+  }
+
+  /** Text length of all entries: keys, values, and two characters for each. */
+  get bytes(): number {
+    return this.#root?.bytes ?? 0;
+  }
+
+  get isEmpty(): boolean {
+    return this.#root === undefined;
+  }
+
+  /** Of the whole tree; undefined where it is empty. Reads nothing. */
+  reduction(): R | undefined {
+    return this.#root && reductionOf(this.#options.spec, this.#root);
+  }
+
+  /** The value where all nodes on the way are in memory, or the knowledge that there is none; else undefined. */
+  peek(key: K): Hit | undefined {
+    if (this.#root === undefined) return { hit: true, value: undefined };
+    return peekValue(this.#options.spec, this.#source, this.#root, key);
+  }
+
+  async get(key: K): Promise<string | undefined> {
+    return this.#root && readValue(this.#options.spec, this.#source, this.#root, key);
+  }
+
+  /** The values of ascending keys, in their order. Visits each node once. */
+  async getMany(sortedKeys: readonly K[]): Promise<(string | undefined)[]> {
+    this.#assertAscending(sortedKeys.length, (index) => must(sortedKeys[index]), 0);
+    if (this.#root === undefined || sortedKeys.length === 0) return sortedKeys.map(() => undefined);
+    return readValues(this.#options.spec, this.#source, this.#root, sortedKeys);
+  }
+
+  /** Applies changes with ascending keys, each key once. */
+  async update(changes: readonly TreeChange<K>[]): Promise<TreeUpdate<Tree<K, R>>> {
+    if (changes.length === 0) return { tree: this, replaced: [], dirtyBytes: 0 };
+    this.#assertAscending(changes.length, (index) => must(changes[index]).key, -1);
+    const { spec, sizes } = this.#options;
+    const edit = new TreeEdit({ spec, sizes, source: this.#source, changes });
+    const { root, replaced, dirtyBytes } = await edit.run(this.#root);
+    const tree = root === this.#root ? this : new Tree(this.#options, this.#source, root);
+    return { tree, replaced, dirtyBytes };
+  }
+
+  /** Keys out of order would end up where no search finds them. */
+  #assertAscending(length: number, keyAt: (index: number) => K, most: 0 | -1): void {
+    for (let index = 1; index < length; index += 1) {
+      const order = this.#options.spec.compare(keyAt(index - 1), keyAt(index));
+      assert(order <= most, () => `key ${index} of ${length} is not above the one before it`);
+    }
+  }
+
+  /** The entries of a range, in batches that are what one leaf has of them. */
+  async *entries(range: KeyRange<K> = {}, options: WalkOptions = {}): AsyncGenerator<TreeEntry<K>[]> {
+    if (this.#root !== undefined) yield* walkEntries(this.#options.spec, this.#source, this.#root, range, options);
+  }
+
+  /** How many entries have a key below `key`, or with `after` a key not above it. */
+  async rank(key: K, after = false): Promise<number> {
+    return this.#rankOf({ key, after });
+  }
+
+  async #rankOf(edge: KeyEdge<K>): Promise<number> {
+    return this.#root === undefined ? 0 : rankOf(this.#options.spec, this.#source, this.#root, edge);
+  }
+
+  async countRange(range: KeyRange<K>): Promise<number> {
+    const [start, end] = [startEdge(range), endEdge(range)];
+    const to = end === undefined ? this.count : await this.#rankOf(end);
+    const from = start === undefined ? 0 : await this.#rankOf(start);
+    return Math.max(0, to - from);
+  }
+
+  /** Undefined where the range is empty. */
+  async reduceRange(range: KeyRange<K>): Promise<R | undefined> {
+    if (this.#root === undefined) return undefined;
+    const { spec } = this.#options;
+    const parts = await reduceBetween(spec, this.#source, this.#root, startEdge(range), endEdge(range));
+    return parts.length === 0 ? undefined : combine(spec, parts);
+  }
+
+  /**
+   * Reduces each run of entries that `sameGroup` holds to be the same; it is called with the lesser key first, also with
+   * separators in the place of keys. `skip` counts groups.
+   */
+  async *groups(
+    range: KeyRange<K>,
+    sameGroup: (left: K, right: K) => boolean,
+    options: WalkOptions = {},
+  ): AsyncGenerator<TreeGroup<K, R>> {
+    if (this.#root === undefined) return;
+    const { spec } = this.#options;
+    yield* new GroupWalk({ spec, source: this.#source, range, sameGroup, ...options }).run(this.#root);
+  }
+
+  /**
+   * Up to `limit` entries, in key order, whose reduction (of the entry alone) is wanted. A part of the tree is read only
+   * where its reduction is wanted, too: one that holds wanted entries must be.
+   */
+  async collect(wanted: (reduction: R) => boolean, limit: number): Promise<TreeEntry<K>[]> {
+    const { spec } = this.#options;
+    if (this.#root === undefined || limit <= 0 || !wanted(reductionOf(spec, this.#root))) return [];
+    return collectEntries(spec, this.#source, this.#root, { wanted, limit }, []);
+  }
+
+  /**
+   * The nodes that are not stored yet, children before parents, each under a page number from `allocate`; then, as the
+   * generator's return value, the tree's root (undefined: it is empty). Takes as many turns as its consumer likes;
+   * `stored` of a node is called once its page can be read. From then on all trees that share the node know its page.
+   */
+  *unstored(allocate: () => number): Generator<NodeWrite, TreeRoot | undefined> {
+    if (this.#root === undefined) return undefined;
+    const { spec } = this.#options;
+    const page = yield* storeNodes({ spec, source: this.#source, allocate }, this.#root);
+    return this.#record(this.#root, page);
+  }
+
+  /** What `open` needs; undefined where the tree is empty or not stored. */
+  rootRecord(): TreeRoot | undefined {
+    return this.#root?.page === undefined ? undefined : this.#record(this.#root, this.#root.page);
+  }
+
+  #record(root: Link<K, R>, page: number): TreeRoot {
+    const { count, bytes } = root;
+    return { page, count, bytes, reduction: reductionTextOf(this.#options.spec, root) };
+  }
+
+  /** Text length of the nodes that are not stored yet. */
+  unstoredBytes(): number {
+    return this.#root === undefined ? 0 : unstoredBytes(this.#root);
+  }
+
+  /** The page numbers of all nodes that are stored, in batches. */
+  async *pages(): AsyncGenerator<number[]> {
+    if (this.#root !== undefined) yield* walkPages(this.#source, this.#root);
+  }
+
+  /** Reads every node; gives one sentence for each thing that is not as it should be. */
+  async *check(): AsyncGenerator<string> {
+    if (this.#root !== undefined) yield* new TreeCheck(this.#options.spec, this.#source).run(this.#root);
+  }
+}

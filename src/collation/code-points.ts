@@ -1,0 +1,42 @@
+/**
+ * The order of strings by code point, which is also the order of their UTF-8 bytes. JavaScript's own `<` compares UTF-16
+ * units and so puts U+10000 and above before U+E000.
+ */
+
+/** From this length on, shared prefixes are passed over in chunks that the engine compares natively. */
+const LONG_LENGTH = 128;
+const CHUNK_LENGTH = 64;
+
+/**
+ * Negative, zero or positive as `left` sorts before, with or after `right`. A total order on all strings; lone
+ * surrogates, which have no UTF-8 form, sort above U+FFFF.
+ */
+export function compareCodePoints(left: string, right: string): number {
+  const shorter = Math.min(left.length, right.length);
+  let index = shorter < LONG_LENGTH ? 0 : sharedChunks(left, right, shorter);
+  for (; index < shorter; index += 1) {
+    const leftUnit = left.charCodeAt(index);
+    const rightUnit = right.charCodeAt(index);
+    if (leftUnit !== rightUnit) return codePointWeight(leftUnit) - codePointWeight(rightUnit);
+  }
+  return left.length - right.length;
+}
+
+/** Moves the surrogates above U+E000 to U+FFFF, where the code points that they stand for belong. */
+function codePointWeight(unit: number): number {
+  if (unit < 0xd800) return unit;
+  return unit < 0xe000 ? unit + 0x2000 : unit - 0x800;
+}
+
+/** An index, a multiple of the chunk length, up to which both strings are the same. */
+function sharedChunks(left: string, right: string, length: number): number {
+  let index = 0;
+  while (
+    index + CHUNK_LENGTH <= length &&
+    left.charCodeAt(index) === right.charCodeAt(index) &&
+    left.slice(index, index + CHUNK_LENGTH) === right.slice(index, index + CHUNK_LENGTH)
+  ) {
+    index += CHUNK_LENGTH;
+  }
+  return index;
+}

@@ -1,0 +1,61 @@
+/**
+ * The service without a platform: storage, time, randomness, settings and log are passed in, requests go through one
+ * door. Hosts (Node, a worker, tests) only carry requests to it.
+ */
+
+import { createFetch, type FetchFunction } from './http/fetch-adapter.ts';
+import { createHandle } from './http/http-service.ts';
+import type { Registry } from './registry/contract.ts';
+import { openRegistry } from './registry/registry.ts';
+import type { Clock, RandomBytes } from './shared/clock.ts';
+import type { Handle } from './shared/message.ts';
+import type { PageStore } from './storage/page-store.ts';
+import { ActiveTasks } from './system/active-tasks.ts';
+import { createConfig, type Settings } from './system/config.ts';
+import type { Log } from './system/contract.ts';
+import { silentLog } from './system/log.ts';
+import { Uuids } from './system/uuids.ts';
+
+export interface CoreOptions {
+  readonly storage: PageStore;
+  readonly clock: Clock;
+  readonly random: RandomBytes;
+  /** Settings by section and key, over the defaults of `system/config.ts`. */
+  readonly config?: Settings;
+  /** Without one nothing is logged. */
+  readonly log?: Log;
+}
+
+export interface Core {
+  readonly handle: Handle;
+  readonly fetch: FetchFunction;
+  readonly registry: Registry;
+  /** From now on new requests are answered with 503 `shutting_down`; those under way go on. */
+  beginShutdown(): void;
+  /** Refuses new requests, writes what is not stored yet, and closes the storage. Call it once. */
+  close(): Promise<void>;
+}
+
+/** Opens the service. Fails with `bad_request` on a setting that can't be, and with what the storage fails with. */
+export async function createCore(options: CoreOptions): Promise<Core> {
+  const { storage, clock, random, log = silentLog } = options;
+  const config = createConfig(options.config);
+  const registry = await openRegistry({ store: storage, clock, random, config, log });
+  const uuids = new Uuids(config, clock, random);
+  const tasks = new ActiveTasks(clock);
+  let closing = false;
+  const handle = createHandle({ registry, config, log, clock, uuids, tasks }, () => closing);
+  return {
+    handle,
+    fetch: createFetch(handle),
+    registry,
+    beginShutdown: () => {
+      closing = true;
+    },
+    close: async () => {
+      closing = true;
+      await registry.close();
+      await storage.close();
+    },
+  };
+}

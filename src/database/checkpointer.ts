@@ -1,0 +1,318 @@
+import type { NodeWrite, ReplacedNode, TreeRoot } from '../btree/contract.ts';
+import type { Page, PageNumber } from '../storage/page-store.ts';
+import type { BodyPage } from './body-page.ts';
+import { encodeHead, type Head } from './head.ts';
+import type { PageAllocator } from './page-allocator.ts';
+import type { Repacker } from './repacker.ts';
+import type { SnapshotRegister } from './snapshot-register.ts';
+import type { State } from './state.ts';
+import type { DatabaseCore } from './writer.ts';
+
+export interface CheckpointSettings {
+  /** A checkpoint begins at this much journal text … */
+  readonly journalBytes: number;
+  /** … or this many journal records … */
+  readonly journalRecords: number;
+  /** … or this many bytes of tree nodes that are not stored. At twice any of these, writes wait for it. */
+  readonly dirtyBytes: number;
+  /** Bytes of pages that one slice writes while jobs wait. */
+  readonly sliceBytes: number;
+}
+
+/** Sequence numbers that one durable head makes room for. */
+const CEILING_STEP = 10_000;
+/** Numbers in one page of a garbage list. */
+const GARBAGE_LIST_LENGTH = 20_000;
+/** Pages dropped in one slice. */
+const DROP_SLICE = 256;
+/** Body pages that a checkpoint may empty even if no new ones came in. */
+const MIN_REPACKED_PAGES = 8;
+
+/** A checkpoint under way. */
+interface Running {
+  readonly captured: State;
+  readonly journalFrom: number;
+  readonly journalBytes: number;
+  readonly journalRecords: number;
+  readonly dirtyBytes: number;
+  readonly replaced: ReplacedNode[];
+  readonly droppedPages: PageNumber[];
+  readonly bodyPages: readonly BodyPage[];
+  readonly slices: Generator<Slice, Roots>;
+}
+
+type Roots = Head['roots'];
+
+interface Slice {
+  readonly pages: readonly Page[];
+  stored(): void;
+}
+
+/**
+ * Moves what the journal holds into the trees on the medium: in slices between the group commits, then one commit that flips
+ * the head and truncates the journal, then the freed pages go, as soon as no snapshot needs them. Runs in the writer's
+ * turns only.
+ */
+export class Checkpointer {
+  readonly #core: DatabaseCore;
+  readonly #allocator: PageAllocator;
+  readonly #repacker: Repacker;
+  readonly #snapshots: SnapshotRegister;
+  readonly #settings: CheckpointSettings;
+  #head: Head;
+  #running: Running | undefined;
+  #wanted = false;
+  /** Body pages that may still be emptied before the checkpoint that is due; undefined before it was looked at. */
+  #repackBudget: number | undefined;
+  /** Freed pages, and the state from which on nobody refers to them. */
+  #garbage: { readonly version: number; readonly pages: PageNumber[] }[] = [];
+
+  constructor(
+    parts: {
+      readonly core: DatabaseCore;
+      readonly allocator: PageAllocator;
+      readonly repacker: Repacker;
+      readonly snapshots: SnapshotRegister;
+      readonly head: Head;
+    },
+    settings: CheckpointSettings,
+  ) {
+    this.#core = parts.core;
+    this.#allocator = parts.allocator;
+    this.#repacker = parts.repacker;
+    this.#snapshots = parts.snapshots;
+    this.#head = parts.head;
+    this.#settings = settings;
+  }
+
+  get head(): Head {
+    return this.#head;
+  }
+
+  /** Asks for a checkpoint even if the bounds are not reached. */
+  want(): void {
+    this.#wanted = true;
+  }
+
+  /** Whether the state holds anything that the file's trees don't. */
+  get isDirty(): boolean {
+    return this.#core.journalRecords > 0 || this.#running !== undefined || this.#core.replaced.length > 0 || this.#repacker.hasDropped;
+  }
+
+  get hasWork(): boolean {
+    return this.#running !== undefined || this.#isDue || this.#droppable() !== undefined;
+  }
+
+  get #isDue(): boolean {
+    return (this.#wanted && this.isDirty) || this.#load >= 1;
+  }
+
+  /** How near the bounds are: 1 = a checkpoint is due, 2 = writes must wait. */
+  get #load(): number {
+    const { journalBytes, journalRecords, dirtyBytes } = this.#settings;
+    return Math.max(
+      this.#core.journalBytes / journalBytes,
+      this.#core.journalRecords / journalRecords,
+      this.#core.dirtyBytes / dirtyBytes,
+    );
+  }
+
+  /**
+   * Writes the head durably before a sequence number above its ceiling is given out, so that after a loss (a power cut with relaxed
+   * durability) numbering can go on above everything that anyone may have seen.
+   */
+  async raiseCeiling(updateSeq: number): Promise<void> {
+    if (updateSeq <= this.#head.seqCeiling && !this.#head.clean) return;
+    const seqCeiling = updateSeq + CEILING_STEP;
+    await this.#writeHead({ ...this.#head, seqCeiling, clean: false }, 'strict');
+  }
+
+  async #writeHead(head: Head, durability: 'relaxed' | 'strict', truncateJournal?: number): Promise<void> {
+    await this.#core.file.commit({
+      durability,
+      head: encodeHead(head),
+      ...(truncateJournal === undefined ? {} : { truncateJournal }),
+    });
+    this.#head = head;
+  }
+
+  /** One piece of work. While jobs wait it is small, unless the journal outgrows its bounds: then it is all there is. */
+  async step(jobsWait: boolean): Promise<void> {
+    if (this.#running === undefined && this.#isDue) {
+      if (await this.#repackSome()) return;
+      this.#begin();
+    }
+    const running = this.#running;
+    if (running === undefined) {
+      await this.#dropGarbage();
+      return;
+    }
+    try {
+      do {
+        if (await this.#writeSlice(running, jobsWait)) return;
+      } while (jobsWait && this.#load >= 1);
+    } catch (error) {
+      this.#abandon(running);
+      throw error;
+    }
+  }
+
+  /** Makes room before a checkpoint, in proportion to what came in since the last one. Gives whether there is more to do. */
+  async #repackSome(): Promise<boolean> {
+    this.#repackBudget ??= MIN_REPACKED_PAGES + 2 * this.#core.bodies.unstoredCount + 2 * this.#core.packedPages;
+    if (this.#repackBudget <= 0) return false;
+    const moved = await this.#repacker.repackWorst();
+    this.#repackBudget -= moved;
+    return moved > 0;
+  }
+
+  #begin(): void {
+    this.#wanted = false;
+    this.#repackBudget = undefined;
+    const core = this.#core;
+    const captured = core.state;
+    const bodyPages = core.bodies.seal();
+    this.#running = {
+      captured,
+      journalFrom: core.nextJournal,
+      journalBytes: core.journalBytes,
+      journalRecords: core.journalRecords,
+      dirtyBytes: core.dirtyBytes,
+      replaced: core.replaced,
+      droppedPages: this.#repacker.takeDropped(),
+      bodyPages,
+      slices: this.#slices(captured, bodyPages),
+    };
+    core.replaced = [];
+    core.journalBytes = 0;
+    core.journalRecords = 0;
+    core.dirtyBytes = 0;
+    core.packedPages = 0;
+  }
+
+  /** Puts back what a failed checkpoint had taken on, for the next one. */
+  #abandon(running: Running): void {
+    const core = this.#core;
+    core.replaced = [...running.replaced, ...core.replaced];
+    core.journalBytes += running.journalBytes;
+    core.journalRecords += running.journalRecords;
+    core.dirtyBytes += running.dirtyBytes;
+    this.#repacker.putBack(running.droppedPages);
+    this.#running = undefined;
+  }
+
+  /** Body pages and tree nodes in slices; children come before their parents. */
+  *#slices(captured: State, bodyPages: readonly BodyPage[]): Generator<Slice, Roots> {
+    const allocate = () => this.#allocator.allocate();
+    for (const page of bodyPages) {
+      yield { pages: [{ number: page.number, value: page.encode() }], stored: () => this.#core.bodies.stored([page]) };
+    }
+    const byId = yield* toSlices(captured.byId.unstored(allocate));
+    const bySeq = yield* toSlices(captured.bySeq.unstored(allocate));
+    const locals = yield* toSlices(captured.locals.unstored(allocate));
+    const space = yield* toSlices(captured.space.unstored(allocate));
+    return { byId, bySeq, locals, space };
+  }
+
+  /** Gives true when the checkpoint ended. */
+  async #writeSlice(running: Running, jobsWait: boolean): Promise<boolean> {
+    const limit = this.#settings.sliceBytes * (jobsWait ? 1 : 4);
+    const pages: Page[] = [];
+    const stored: (() => void)[] = [];
+    let bytes = 0;
+    let roots: Roots | undefined;
+    while (bytes < limit && roots === undefined) {
+      const next = running.slices.next();
+      if (next.done) roots = next.value;
+      else {
+        pages.push(...next.value.pages);
+        stored.push(() => next.value.stored());
+        bytes += next.value.pages.reduce((sum, page) => sum + page.value.length, 0);
+      }
+    }
+    if (pages.length > 0) await this.#core.file.commit({ durability: 'relaxed', writePages: pages });
+    for (const settle of stored) settle();
+    if (roots === undefined) return false;
+    await this.#flip(running, roots);
+    return true;
+  }
+
+  async #flip(running: Running, roots: Roots): Promise<void> {
+    const { captured } = running;
+    const freed = [...running.droppedPages];
+    for (const { page } of running.replaced) if (page !== undefined) freed.push(page);
+    const lists = this.#garbageLists(freed);
+    const head: Head = {
+      ...this.#head,
+      updateSeq: captured.updateSeq,
+      purgeSeq: captured.purgeSeq,
+      docCount: captured.docCount,
+      docDelCount: captured.docDelCount,
+      roots,
+      journalFrom: running.journalFrom,
+      garbage: lists.map((page) => page.number),
+      pageMark: this.#allocator.next,
+    };
+    await this.#core.file.commit({
+      durability: 'relaxed',
+      head: encodeHead(head),
+      truncateJournal: running.journalFrom,
+      ...(lists.length > 0 ? { writePages: lists } : {}),
+    });
+    const formerLists = this.#head.garbage;
+    this.#head = head;
+    this.#running = undefined;
+    this.#garbage.push({ version: captured.version, pages: [...freed, ...formerLists] });
+  }
+
+  /** Lists of freed pages, and of those of earlier checkpoints that are not dropped yet, as pages of their own. */
+  #garbageLists(freed: readonly PageNumber[]): Page[] {
+    const all = [...this.#garbage.flatMap((entry) => entry.pages), ...freed];
+    const lists: Page[] = [];
+    for (let from = 0; from < all.length; from += GARBAGE_LIST_LENGTH) {
+      const value = JSON.stringify(all.slice(from, from + GARBAGE_LIST_LENGTH));
+      lists.push({ number: this.#allocator.allocate(), value });
+    }
+    return lists;
+  }
+
+  /** The oldest garbage that no snapshot can reach. */
+  #droppable() {
+    const [oldest] = this.#garbage;
+    if (oldest === undefined || this.#snapshots.oldestVersion < oldest.version) return undefined;
+    return oldest;
+  }
+
+  async #dropGarbage(): Promise<void> {
+    const entry = this.#droppable();
+    if (entry === undefined) return;
+    const pages = entry.pages.slice(-DROP_SLICE);
+    if (pages.length > 0) await this.#core.file.commit({ durability: 'relaxed', dropPages: pages });
+    entry.pages.length -= pages.length;
+    if (entry.pages.length === 0) this.#garbage.shift();
+  }
+
+  /** Pages that are in the file but no longer part of it. */
+  garbagePages(): PageNumber[] {
+    return [...this.#garbage.flatMap((entry) => entry.pages), ...this.#head.garbage];
+  }
+
+  /** Marks the file as closed in order. Only when nothing is dirty and no job can come any more. */
+  async finish(): Promise<void> {
+    if (this.#head.clean) return;
+    const { nextJournal } = this.#core;
+    const head = { ...this.#head, clean: true, journalFrom: nextJournal, pageMark: this.#allocator.next };
+    await this.#writeHead(head, 'strict', nextJournal);
+  }
+}
+
+function* toSlices(
+  nodes: Generator<NodeWrite, TreeRoot | undefined>,
+): Generator<Slice, TreeRoot | null> {
+  for (;;) {
+    const next = nodes.next();
+    if (next.done) return next.value ?? null;
+    const node = next.value;
+    yield { pages: [{ number: node.page, value: node.text }], stored: () => node.stored() };
+  }
+}

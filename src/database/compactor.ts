@@ -1,0 +1,72 @@
+import { assert } from '../shared/assert.ts';
+import type { PageNumber } from '../storage/page-store.ts';
+import { isWorthCompacting, type Repacker } from './repacker.ts';
+import type { DatabaseCore } from './writer.ts';
+
+/** Pages that are looked at in one of the writer's turns. */
+const PAGES_PER_STEP = 8;
+
+interface Running {
+  readonly pages: PageNumber[];
+  readonly promise: Promise<void>;
+  resolve(): void;
+  reject(error: unknown): void;
+}
+
+/**
+ * Compaction: every body page that holds garbage, or is far from full, is emptied a few at a time between the group commits; then a
+ * checkpoint makes that last. Giving space back to the medium afterwards is the file's own matter.
+ */
+export class Compactor {
+  readonly #core: DatabaseCore;
+  readonly #repacker: Repacker;
+  #running: Running | undefined;
+
+  constructor(core: DatabaseCore, repacker: Repacker) {
+    this.#core = core;
+    this.#repacker = repacker;
+  }
+
+  get hasWork(): boolean {
+    return this.#running !== undefined;
+  }
+
+  /** Collects the pages to empty. The writer does the rest, step by step; resolves when the last one is moved. */
+  async start(): Promise<void> {
+    assert(this.#running === undefined, 'two compactions of one database');
+    const pages: PageNumber[] = [];
+    let resolve: () => void = () => undefined;
+    let reject: (error: unknown) => void = () => undefined;
+    const promise = new Promise<void>((onDone, onFailed) => {
+      resolve = onDone;
+      reject = onFailed;
+    });
+    const running: Running = { pages, promise, resolve, reject };
+    const { bodies } = this.#core;
+    for await (const entries of this.#core.state.space.entries({})) {
+      for (const { key, value } of entries) if (isWorthCompacting(value, bodies.pageBytes)) pages.push(key);
+    }
+    if (pages.length === 0) return;
+    this.#running = running;
+  }
+
+  /** The end of the compaction that runs. */
+  get done(): Promise<void> {
+    return this.#running?.promise ?? Promise.resolve();
+  }
+
+  async step(): Promise<void> {
+    const running = this.#running;
+    if (running === undefined) return;
+    try {
+      await this.#repacker.repackPages(running.pages.splice(-PAGES_PER_STEP));
+    } catch (error) {
+      this.#running = undefined;
+      running.reject(error);
+      throw error;
+    }
+    if (running.pages.length > 0) return;
+    this.#running = undefined;
+    running.resolve();
+  }
+}

@@ -1,0 +1,95 @@
+import { compareCodePoints } from '../collation/code-points.ts';
+import type { ReplacedNode, TreeChange, TreeUpdate } from '../btree/contract.ts';
+import type { Tree } from '../btree/tree.ts';
+import { encodeChange, encodeEntry } from './entry.ts';
+import type { State } from './state.ts';
+import { decodeSpace, encodeSpace } from './trees.ts';
+import type { SpaceDelta, WorkingDocument, Workspace } from './workspace.ts';
+
+/** A state made of another one, and what storing it will cost and set free. */
+export interface NextState {
+  readonly state: State;
+  readonly replaced: readonly ReplacedNode[];
+  readonly dirtyBytes: number;
+}
+
+/** Collects updates of several trees into one result. */
+export class Updates {
+  readonly replaced: ReplacedNode[] = [];
+  dirtyBytes = 0;
+
+  async apply<K, R>(tree: Tree<K, R>, changes: readonly TreeChange<K>[]): Promise<Tree<K, R>> {
+    if (changes.length === 0) return tree;
+    const update: TreeUpdate<Tree<K, R>> = await tree.update(changes);
+    for (const node of update.replaced) this.replaced.push(node);
+    this.dirtyBytes += update.dirtyBytes;
+    return update.tree;
+  }
+}
+
+/** The state after a group of changes whose bodies have their places. `state` itself is left as it is. */
+export async function nextState(state: State, workspace: Workspace): Promise<NextState> {
+  const changed = [...workspace.documents].filter((document) => document.changed);
+  changed.sort((left, right) => compareCodePoints(left.id, right.id));
+  const locals = [...workspace.changedLocals].sort((left, right) => compareCodePoints(left.key, right.key));
+  const updates = new Updates();
+  const counts = countDocuments(changed);
+  const next: State = {
+    version: state.version + 1,
+    byId: await updates.apply(state.byId, changed.map(byIdChange)),
+    bySeq: await updates.apply(state.bySeq, bySeqChanges(changed)),
+    locals: await updates.apply(state.locals, locals),
+    space: await applySpace(state.space, workspace.spaceDeltas(), updates),
+    updateSeq: workspace.updateSeq,
+    purgeSeq: workspace.purgeSeq,
+    docCount: state.docCount + counts.live,
+    docDelCount: state.docDelCount + counts.deleted,
+  };
+  return { state: next, replaced: updates.replaced, dirtyBytes: updates.dirtyBytes };
+}
+
+function byIdChange({ id, seq, leaves }: WorkingDocument): TreeChange<string> {
+  return { key: id, value: leaves.length === 0 ? undefined : encodeEntry(seq, leaves) };
+}
+
+/** Former places go, new ones come; new sequence numbers are above all former ones. */
+function bySeqChanges(changed: readonly WorkingDocument[]): TreeChange<number>[] {
+  const changes: TreeChange<number>[] = [];
+  for (const { id, seq, formerSeq, leaves } of changed) {
+    if (formerSeq !== undefined) changes.push({ key: formerSeq, value: undefined });
+    if (leaves.length > 0) changes.push({ key: seq, value: encodeChange(id, leaves) });
+  }
+  return changes.sort((left, right) => left.key - right.key);
+}
+
+function countDocuments(changed: readonly WorkingDocument[]): { live: number; deleted: number } {
+  let live = 0;
+  let deleted = 0;
+  for (const { formerSeq, wasDeleted, leaves } of changed) {
+    if (formerSeq !== undefined) {
+      if (wasDeleted) deleted--;
+      else live--;
+    }
+    const winner = leaves[0];
+    if (winner?.deleted === true) deleted++;
+    else if (winner !== undefined) live++;
+  }
+  return { live, deleted };
+}
+
+/** Works byte counts into the space tree. A page whose count of bytes falls to nothing stays, for the repacking to drop. */
+export async function applySpace(
+  space: State['space'],
+  deltas: ReadonlyMap<number, SpaceDelta>,
+  updates: Updates,
+): Promise<State['space']> {
+  const pages = [...deltas.keys()].sort((left, right) => left - right);
+  const values = pages.length === 0 ? [] : await space.getMany(pages);
+  const changes = pages.map((page, index) => {
+    const value = values[index];
+    const former = value === undefined ? { total: 0, live: 0 } : decodeSpace(value);
+    const delta = deltas.get(page) ?? { total: 0, live: 0 };
+    return { key: page, value: encodeSpace({ total: former.total + delta.total, live: former.live + delta.live }) };
+  });
+  return updates.apply(space, changes);
+}

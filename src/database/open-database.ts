@@ -1,0 +1,81 @@
+import type { RandomBytes } from '../shared/clock.ts';
+import { decodeHead, DISK_FORMAT_VERSION, encodeHead, type Head } from './head.ts';
+import { SettingJob } from './jobs.ts';
+import { dropLeakedPages, replayJournal } from './recovery.ts';
+import { type DatabaseParts, StoredDatabase } from './stored-database.ts';
+
+export interface OpenParts extends DatabaseParts {
+  readonly random: RandomBytes;
+}
+
+/** One stretch of a database's history between two losses (src/README.md, "Loss that is allowed must be seen"). */
+interface LineageEntry {
+  readonly epoch: number;
+  /** The first sequence number of this stretch. */
+  readonly firstSeq: number;
+  /** Where the stretch before it ended, as far as it was found again. */
+  readonly formerEnd: number;
+}
+
+export const LINEAGE_KEY = 'lineage';
+
+/**
+ * Opens the database in a page file, or begins one in a file that has no head yet: replays the journal, drops what an
+ * interrupted owner left behind, and, if the file was not closed in order, goes on numbering above every sequence
+ * number that may have been seen.
+ */
+export async function openDatabase(parts: OpenParts): Promise<StoredDatabase> {
+  const { file } = parts;
+  if (file.opening.head === undefined) {
+    const head = newHead(parts);
+    await file.commit({ durability: 'strict', head: encodeHead(head) });
+    return new StoredDatabase(parts, head);
+  }
+  const stored = decodeHead(file.opening.head, file.name);
+  const head = stored.clean ? stored : { ...stored, instanceStartTime: laterTime(parts, stored.instanceStartTime) };
+  const database = new StoredDatabase(parts, head);
+  await replayJournal(database.core, head);
+  const leaked = await dropLeakedPages(file, head);
+  if (leaked > 0) parts.log.info(`${parts.name}: dropped ${leaked} pages that an interrupted write left behind`);
+  await database.loadSettings();
+  if (!stored.clean) await continueLineage(database, head);
+  return database;
+}
+
+function newHead({ clock, random }: OpenParts): Head {
+  const bytes = random(new Uint8Array(16));
+  return {
+    format: DISK_FORMAT_VERSION,
+    uuid: Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join(''),
+    updateSeq: 0,
+    purgeSeq: 0,
+    seqCeiling: 0,
+    docCount: 0,
+    docDelCount: 0,
+    roots: { byId: null, bySeq: null, locals: null, space: null },
+    journalFrom: 0,
+    pageMark: 0,
+    garbage: [],
+    clean: true,
+    instanceStartTime: String(clock.now() * 1000),
+  };
+}
+
+/** Now in microseconds, or just after `former` where the clock was set back. */
+function laterTime({ clock }: OpenParts, former: string): string {
+  return String(Math.max(Math.round(clock.now() * 1000), Number(former) + 1));
+}
+
+async function continueLineage(database: StoredDatabase, head: Head): Promise<void> {
+  const { core } = database;
+  const formerEnd = core.state.updateSeq;
+  const firstSeq = Math.max(formerEnd, head.seqCeiling) + 1;
+  core.state = { ...core.state, updateSeq: firstSeq - 1 };
+  const lineage = parseLineage(await core.state.locals.get(LINEAGE_KEY));
+  lineage.push({ epoch: core.file.opening.epoch, firstSeq, formerEnd });
+  await database.setSetting(new SettingJob(LINEAGE_KEY, `1 ${JSON.stringify(lineage)}`));
+}
+
+function parseLineage(value: string | undefined): LineageEntry[] {
+  return value === undefined ? [] : (JSON.parse(value.slice(value.indexOf(' ') + 1)) as LineageEntry[]);
+}

@@ -1,0 +1,151 @@
+import type { TreeChange } from '../btree/contract.ts';
+import { compareCodePoints } from '../collation/code-points.ts';
+import type { DocId } from '../documents/contract.ts';
+import { toRevId } from '../documents/revisions.ts';
+import { mapBodies } from '../documents/revision-tree.ts';
+import type { PageNumber } from '../storage/page-store.ts';
+import type { BodyLocation, StoredNode } from './contract.ts';
+import { decodeEntry, encodeEntry } from './entry.ts';
+import { applySpace, Updates } from './next-state.ts';
+import type { State } from './state.ts';
+import { decodeSpace, type PageSpace } from './trees.ts';
+import type { SpaceDelta } from './workspace.ts';
+import type { DatabaseCore } from './writer.ts';
+
+/** Pages whose share of live bytes (in thousandths) is below this are worth moving. */
+const WORTH_MOVING = 300;
+
+/** Pages moved in one step, so that waiting writes are not held up. */
+const PAGES_PER_STEP = 8;
+
+interface Candidate extends PageSpace {
+  readonly page: PageNumber;
+}
+
+/**
+ * Empties body pages that hold little that is live: bodies of leaf revisions move to the page that waits for the next
+ * checkpoint, bodies of older revisions are given up, the page is dropped after the checkpoint. Not journalled: after a
+ * crash the old pages are still there, and so are the entries that point to them. Runs in the writer's turns only.
+ */
+export class Repacker {
+  readonly #core: DatabaseCore;
+  #dropped: PageNumber[] = [];
+
+  constructor(core: DatabaseCore) {
+    this.#core = core;
+  }
+
+  /** Moves a few of the worst pages; gives how many. */
+  async repackWorst(): Promise<number> {
+    const candidates = await this.#worst();
+    await this.#repack(candidates);
+    return candidates.length;
+  }
+
+  async #worst(): Promise<Candidate[]> {
+    const { bodies, state } = this.#core;
+    const limit = PAGES_PER_STEP + bodies.unstoredCount;
+    const entries = await state.space.collect((use) => use.least < WORTH_MOVING, limit);
+    const candidates = entries
+      .map(({ key, value }) => ({ page: key, ...decodeSpace(value) }))
+      .filter(({ page }) => !bodies.isUnstored(page))
+      .slice(0, PAGES_PER_STEP);
+    // A small page without garbage is worth moving only where its bodies meet others.
+    const gathers = candidates.length > 1 || bodies.unstoredBytes > 0;
+    return candidates.filter(({ total, live }) => gathers || live < total);
+  }
+
+  /** Moves every page of `pages` that holds garbage. For compaction, which hands them over a few at a time. */
+  async repackPages(pages: readonly PageNumber[]): Promise<void> {
+    const { bodies, state } = this.#core;
+    const values = await state.space.getMany(pages);
+    const candidates = pages.flatMap((page, index) => {
+      const value = values[index];
+      return value === undefined || bodies.isUnstored(page) ? [] : [{ page, ...decodeSpace(value) }];
+    });
+    await this.#repack(candidates);
+  }
+
+  async #repack(candidates: readonly Candidate[]): Promise<void> {
+    if (candidates.length === 0) return;
+    const core = this.#core;
+    const emptied = new Set(candidates.map(({ page }) => page));
+    const ids = new Set<DocId>();
+    for (const { page, total } of candidates) {
+      for (const { id } of await core.bodies.listing(page, total)) ids.add(id);
+    }
+    const deltas = new Map<number, SpaceDelta>();
+    const changes = await this.#moveBodies(core.state, [...ids].sort(compareCodePoints), emptied, deltas);
+    const updates = new Updates();
+    const byId = await updates.apply(core.state.byId, changes);
+    const grown = await applySpace(core.state.space, deltas, updates);
+    const removals = [...emptied].sort((left, right) => left - right).map((key) => ({ key, value: undefined }));
+    const space = await updates.apply(grown, removals);
+    core.state = { ...core.state, version: core.state.version + 1, byId, space };
+    for (const node of updates.replaced) core.replaced.push(node);
+    core.dirtyBytes += updates.dirtyBytes;
+    for (const { page, total } of candidates) this.#dropped.push(...core.bodies.pagesOf(page, total));
+  }
+
+  async #moveBodies(
+    state: State,
+    ids: readonly DocId[],
+    emptied: ReadonlySet<PageNumber>,
+    deltas: Map<number, SpaceDelta>,
+  ): Promise<TreeChange<string>[]> {
+    const values = await state.byId.getMany(ids);
+    const changes: TreeChange<string>[] = [];
+    for (const [index, id] of ids.entries()) {
+      const value = values[index];
+      if (value === undefined) continue;
+      const { seq, leaves } = decodeEntry(id, value);
+      const moved = await this.#moveLeaves(id, leaves, emptied, deltas);
+      const next = mapBodies(leaves, (node) => {
+        if (node.body === undefined || !emptied.has(node.body.page)) return node.body;
+        return moved.get(node);
+      });
+      if (next !== leaves) changes.push({ key: id, value: encodeEntry(seq, next) });
+    }
+    return changes;
+  }
+
+  async #moveLeaves(
+    id: DocId,
+    leaves: readonly StoredNode[],
+    emptied: ReadonlySet<PageNumber>,
+    deltas: Map<number, SpaceDelta>,
+  ): Promise<Map<StoredNode, BodyLocation>> {
+    const moved = new Map<StoredNode, BodyLocation>();
+    for (const leaf of leaves) {
+      if (leaf.body === undefined || !emptied.has(leaf.body.page)) continue;
+      const bytes = await this.#core.bodies.readBytes(leaf.body);
+      const location = this.#core.bodies.append(id, toRevId(leaf.generation, leaf.hash), bytes);
+      moved.set(leaf, location);
+      const delta = deltas.get(location.page) ?? { total: 0, live: 0 };
+      deltas.set(location.page, { total: delta.total + location.length, live: delta.live + location.length });
+    }
+    return moved;
+  }
+
+  /** Pages that were emptied since the last call; they are garbage once a checkpoint has stored the present state. */
+  takeDropped(): PageNumber[] {
+    const dropped = this.#dropped;
+    this.#dropped = [];
+    return dropped;
+  }
+
+  /** Gives back what `takeDropped` gave, when the checkpoint failed. */
+  putBack(pages: readonly PageNumber[]): void {
+    this.#dropped = [...pages, ...this.#dropped];
+  }
+
+  get hasDropped(): boolean {
+    return this.#dropped.length > 0;
+  }
+}
+
+/** Whether compaction gains by moving a page: it holds garbage, or is far from full. */
+export function isWorthCompacting(value: string, fullPageBytes: number): boolean {
+  const { total, live } = decodeSpace(value);
+  return live < total || total < fullPageBytes / 2;
+}

@@ -1,0 +1,33 @@
+/** Bounds of one open database. All are about memory and pace; none changes what is stored. */
+export interface DatabaseSettings {
+  /** Bytes of tree nodes and body pages that are kept for reading. */
+  readonly cacheBytes: number;
+  /** A checkpoint begins at this much journal text … */
+  readonly journalBytes: number;
+  /** … or this many journal records … */
+  readonly journalRecords: number;
+  /** … or this many bytes of tree nodes that are not stored. At twice any of these, writes wait for it. */
+  readonly dirtyBytes: number;
+  /** Bytes of pages that one slice of a checkpoint writes while requests wait. */
+  readonly sliceBytes: number;
+  /** A commit takes in requests up to this much document text. */
+  readonly groupBytes: number;
+  /** Bodies get pages of their own from this many bytes in one commit on; below that they travel in the journal. */
+  readonly packFrom: number;
+  /** Milliseconds without a commit after which a checkpoint is made. */
+  readonly idleMs: number;
+  /** Milliseconds after which a reader's hold on old pages ends. */
+  readonly snapshotMaxAgeMs: number;
+}
+
+export const defaultSettings: DatabaseSettings = {
+  cacheBytes: 32 * 2 ** 20,
+  journalBytes: 1024 * 1024,
+  journalRecords: 1_000,
+  dirtyBytes: 12 * 2 ** 20,
+  sliceBytes: 512 * 1024,
+  groupBytes: 4 * 2 ** 20,
+  packFrom: 64 * 1024,
+  idleMs: 2_000,
+  snapshotMaxAgeMs: 60_000,
+};

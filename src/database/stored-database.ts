@@ -1,0 +1,322 @@
+import { PageCache } from '../btree/page-cache.ts';
+import type { DocId, RevId } from '../documents/contract.ts';
+import type { RevisionHasher } from '../documents/revision-hash.ts';
+import { DatabaseError } from '../errors/database-error.ts';
+import type { Clock } from '../shared/clock.ts';
+import type { PageFile, PageStoreSupport } from '../storage/page-store.ts';
+import type { Log } from '../system/contract.ts';
+import { BodyStore } from './body-store.ts';
+import { Checkpointer } from './checkpointer.ts';
+import { Compactor } from './compactor.ts';
+import type {
+  Database,
+  DatabaseInfo,
+  DocumentWrite,
+  Durability,
+  LocalDocument,
+  PurgeOutcome,
+  Snapshot,
+  VerifyReport,
+  WriteOptions,
+  WriteOutcome,
+} from './contract.ts';
+import { DISK_FORMAT_VERSION, type Head } from './head.ts';
+import { BarrierJob, DocumentsJob, type Job, LocalJob, PurgeJob, SettingJob } from './jobs.ts';
+import { LaterWrites } from './later-writes.ts';
+import { PageAllocator } from './page-allocator.ts';
+import { Repacker } from './repacker.ts';
+import { type DatabaseSettings, defaultSettings } from './settings.ts';
+import { localDocument, StateSnapshot } from './snapshot.ts';
+import { SnapshotRegister } from './snapshot-register.ts';
+import { openState } from './state.ts';
+import { verifyDatabase } from './verify.ts';
+import { type DatabaseCore, Writer } from './writer.ts';
+
+export const SECURITY_KEY = 'security';
+export const REVS_LIMIT_KEY = 'revs_limit';
+export const DEFAULT_REVS_LIMIT = 1_000;
+
+export interface DatabaseParts {
+  readonly name: string;
+  readonly file: PageFile;
+  readonly supports: PageStoreSupport;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly hasher: RevisionHasher;
+  readonly settings?: Partial<DatabaseSettings>;
+  /** Called once when a commit failed with an unknown outcome: the handle refuses everything from then on. */
+  onFailure(error: unknown): void;
+}
+
+/** The open database of one file. Made by `openDatabase`, which has replayed its journal. */
+export class StoredDatabase implements Database {
+  readonly name: string;
+  readonly #parts: DatabaseParts;
+  readonly #core: DatabaseCore;
+  readonly #snapshots: SnapshotRegister;
+  readonly #checkpointer: Checkpointer;
+  readonly #compactor: Compactor;
+  readonly #writer: Writer;
+  readonly #later: LaterWrites;
+  readonly #settings: DatabaseSettings;
+  readonly #listeners = new Set<(updateSeq: number) => void>();
+  #security = '{}';
+  #compaction: Promise<void> | undefined;
+  #closed: Promise<void> | undefined;
+  #idleTimer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(parts: DatabaseParts, head: Head) {
+    this.name = parts.name;
+    this.#parts = parts;
+    this.#settings = { ...defaultSettings, ...parts.settings };
+    const { file, supports } = parts;
+    const allocator = new PageAllocator(file.opening.epoch);
+    const cache = new PageCache(this.#settings.cacheBytes);
+    const { bodyPageBytes, maxPageBytes, leafBytes } = supports;
+    this.#core = {
+      file,
+      bodies: new BodyStore({ file, cache, allocator, pageBytes: bodyPageBytes, maxPageBytes }),
+      state: openState(head, { file, cache, leafBytes, bodyPageBytes }),
+      revsLimit: DEFAULT_REVS_LIMIT,
+      replaced: [],
+      dirtyBytes: 0,
+      nextJournal: file.opening.nextJournal,
+      journalBytes: 0,
+      journalRecords: 0,
+      packedPages: 0,
+    };
+    const repacker = new Repacker(this.#core);
+    this.#snapshots = new SnapshotRegister(parts.clock, this.#settings.snapshotMaxAgeMs, () => this.#wakeForGarbage());
+    this.#checkpointer = new Checkpointer(
+      { core: this.#core, allocator, repacker, snapshots: this.#snapshots, head },
+      this.#settings,
+    );
+    this.#compactor = new Compactor(this.#core, repacker);
+    this.#writer = new Writer(this.#core, this.#checkpointer, this.#compactor, {
+      groupBytes: this.#settings.groupBytes,
+      packFrom: this.#settings.packFrom,
+      onCommit: (state) => this.#committed(state.updateSeq),
+      onFailure: (error) => this.#failed(error),
+    });
+    this.#later = new LaterWrites(
+      (writes) => this.write(writes, { newEdits: true, durability: 'relaxed' }),
+      (error) => parts.log.error(`documents accepted with batch=ok were lost in ${this.name}`, error),
+    );
+  }
+
+  /** For `openDatabase` alone: what recovery works on. */
+  get core(): DatabaseCore {
+    return this.#core;
+  }
+
+  /** Reads the settings that the file keeps; to be called once after recovery. */
+  async loadSettings(): Promise<void> {
+    this.#security = settingText(await this.#core.state.locals.get(SECURITY_KEY)) ?? '{}';
+    const limit = settingText(await this.#core.state.locals.get(REVS_LIMIT_KEY));
+    if (limit !== undefined) this.#core.revsLimit = Number(limit);
+  }
+
+  /** Keeps a setting of the file. */
+  async setSetting(job: SettingJob): Promise<void> {
+    await this.#run(job);
+  }
+
+  get updateSeq(): number {
+    return this.#core.state.updateSeq;
+  }
+
+  async info(): Promise<DatabaseInfo> {
+    this.#mustBeOpen();
+    const { state, file } = this.#core;
+    const space = await state.space.reduction();
+    const trees = state.byId.bytes + state.bySeq.bytes + state.locals.bytes + state.space.bytes;
+    return {
+      name: this.name,
+      uuid: this.#checkpointer.head.uuid,
+      docCount: state.docCount,
+      docDelCount: state.docDelCount,
+      updateSeq: state.updateSeq,
+      committedUpdateSeq: state.updateSeq,
+      purgeSeq: state.purgeSeq,
+      compactRunning: this.compactRunning,
+      diskSize: await file.size(),
+      dataSize: trees + (space?.live ?? 0),
+      instanceStartTime: this.#checkpointer.head.instanceStartTime,
+      diskFormatVersion: DISK_FORMAT_VERSION,
+    };
+  }
+
+  snapshot(): Snapshot {
+    this.#mustBeOpen();
+    const { bodies } = this.#core;
+    const core = this.#core;
+    return new StateSnapshot({
+      bodies,
+      get state() {
+        return core.state;
+      },
+      take: (version) => this.#snapshots.take(version),
+    });
+  }
+
+  async write(writes: readonly DocumentWrite[], options: WriteOptions): Promise<WriteOutcome[]> {
+    const job = new DocumentsJob(writes, options, this.#parts.hasher);
+    return this.#run(job);
+  }
+
+  writeLater(writes: readonly DocumentWrite[]): void {
+    this.#mustBeOpen();
+    this.#later.add(writes);
+  }
+
+  async readLocal(id: DocId): Promise<LocalDocument | undefined> {
+    this.#mustBeOpen();
+    const value = await this.#core.state.locals.get(id);
+    return value === undefined ? undefined : localDocument(id, value);
+  }
+
+  async writeLocal(
+    id: DocId,
+    rev: string | undefined,
+    body: string | undefined,
+    durability: Durability,
+  ): Promise<string> {
+    return this.#run(new LocalJob(id, rev, body, durability));
+  }
+
+  get security(): string {
+    return this.#security;
+  }
+
+  async setSecurity(json: string): Promise<void> {
+    await this.#run(new SettingJob(SECURITY_KEY, settingValue(json)));
+    this.#security = json;
+  }
+
+  get revsLimit(): number {
+    return this.#core.revsLimit;
+  }
+
+  async setRevsLimit(limit: number): Promise<void> {
+    await this.#run(new SettingJob(REVS_LIMIT_KEY, settingValue(String(limit))));
+    this.#core.revsLimit = limit;
+  }
+
+  get purgeSeq(): number {
+    return this.#core.state.purgeSeq;
+  }
+
+  async purge(revisions: ReadonlyMap<DocId, readonly RevId[]>): Promise<PurgeOutcome> {
+    if (this.compactRunning) throw new DatabaseError('purge_during_compaction', 'purge_during_compaction');
+    return this.#run(new PurgeJob(revisions));
+  }
+
+  async flush(): Promise<string> {
+    await this.#later.flush();
+    await this.#run(new BarrierJob('strict'));
+    return this.#checkpointer.head.instanceStartTime;
+  }
+
+  get compactRunning(): boolean {
+    return this.#compaction !== undefined;
+  }
+
+  compact(): Promise<void> {
+    this.#compaction ??= this.#compactAll().finally(() => {
+      this.#compaction = undefined;
+    });
+    return this.#compaction;
+  }
+
+  async #compactAll(): Promise<void> {
+    await this.#run(new BarrierJob('relaxed'));
+    await this.#compactor.start();
+    this.#writer.wake();
+    await this.#compactor.done;
+    await this.checkpoint();
+    await this.#core.file.compact?.();
+  }
+
+  /** Stores everything that only the journal holds. Resolves when it is done. */
+  async checkpoint(): Promise<void> {
+    this.#checkpointer.want();
+    this.#writer.wake();
+    await this.#writer.whenIdle();
+  }
+
+  async verify(onProgress?: (done: number, total: number) => void): Promise<VerifyReport> {
+    this.#mustBeOpen();
+    await this.checkpoint();
+    const ticket = this.#snapshots.take(this.#core.state.version);
+    try {
+      return await verifyDatabase(this.#core, () => this.#checkpointer.garbagePages(), onProgress);
+    } finally {
+      ticket.release();
+    }
+  }
+
+  onChange(listener: (updateSeq: number) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  close(): Promise<void> {
+    this.#closed ??= this.#close();
+    return this.#closed;
+  }
+
+  async #close(): Promise<void> {
+    clearTimeout(this.#idleTimer);
+    await this.#later.flush();
+    this.#checkpointer.want();
+    this.#writer.wake();
+    await this.#writer.end(closedError(this.name));
+    try {
+      if (!this.#writer.hasFailed && !this.#checkpointer.isDirty) await this.#checkpointer.finish();
+    } finally {
+      await this.#core.file.close();
+    }
+  }
+
+  async #run<T>(job: Job & { readonly promise: Promise<T> }): Promise<T> {
+    this.#mustBeOpen();
+    this.#writer.submit(job);
+    return job.promise;
+  }
+
+  #mustBeOpen(): void {
+    if (this.#closed !== undefined) throw closedError(this.name);
+  }
+
+  #committed(updateSeq: number): void {
+    clearTimeout(this.#idleTimer);
+    this.#idleTimer = setTimeout(() => {
+      this.#checkpointer.want();
+      this.#writer.wake();
+    }, this.#settings.idleMs);
+    for (const listener of this.#listeners) listener(updateSeq);
+  }
+
+  #wakeForGarbage(): void {
+    if (this.#closed === undefined && this.#checkpointer.hasWork) this.#writer.wake();
+  }
+
+  #failed(error: unknown): void {
+    clearTimeout(this.#idleTimer);
+    this.#parts.log.error(`database ${this.name} is given up and will be opened again`, error);
+    this.#parts.onFailure(error);
+  }
+}
+
+function closedError(name: string): DatabaseError {
+  return new DatabaseError('storage_closed', `The database ${name} is closed. Open it again.`);
+}
+
+/** Settings are kept in the form of local documents: a count, a space, the text. */
+function settingValue(text: string): string {
+  return `1 ${text}`;
+}
+
+function settingText(value: string | undefined): string | undefined {
+  return value?.slice(value.indexOf(' ') + 1);
+}

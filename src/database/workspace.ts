@@ -1,0 +1,223 @@
+import { compareCodePoints } from '../collation/code-points.ts';
+import type { DocId, RevId, RevisionPath } from '../documents/contract.ts';
+import { mergePath, removeLeaves, stem } from '../documents/revision-tree.ts';
+import { must } from '../shared/assert.ts';
+import type { Page } from '../storage/page-store.ts';
+import { encodeText } from './body-page.ts';
+import type { BodyStore } from './body-store.ts';
+import type { BodyLocation, StoredNode } from './contract.ts';
+import { decodeEntry, EMPTY_BODY, EMPTY_LOCATION } from './entry.ts';
+import type { JournalEntry, LocalChange, PurgeChange, RevisionChange } from './journal.ts';
+import type { State } from './state.ts';
+
+/** A document while a group of changes is worked into it. */
+export interface WorkingDocument {
+  readonly id: DocId;
+  /** Sequence number in by-seq; undefined for a document that was not there. */
+  readonly formerSeq: number | undefined;
+  readonly wasDeleted: boolean;
+  leaves: readonly StoredNode[];
+  seq: number;
+  changed: boolean;
+}
+
+/** A body that gets its place when all changes of the group are known; `location` is filled in then. */
+interface NewBody {
+  readonly id: DocId;
+  readonly rev: RevId;
+  readonly bytes: Uint8Array;
+  readonly text: string;
+  readonly location: { page: number; offset: number; length: number };
+}
+
+interface NewRevision {
+  readonly change: Omit<RevisionChange, 'body'>;
+  readonly body: NewBody | BodyLocation;
+}
+
+/** What a group changes, beside the documents themselves. */
+export interface SpaceDelta {
+  total: number;
+  live: number;
+}
+
+/**
+ * The working set of one group commit: documents and local keys as the state has them, changed step by step. Nothing
+ * of it is visible to anyone until the writer publishes the state that is made of it.
+ */
+export class Workspace {
+  readonly #documents = new Map<DocId, WorkingDocument>();
+  readonly #locals = new Map<string, string | undefined>();
+  readonly #changedLocals = new Map<string, LocalChange>();
+  readonly #revisions: NewRevision[] = [];
+  readonly #purges: PurgeChange[] = [];
+  readonly #released: BodyLocation[] = [];
+  readonly #revsLimit: number;
+  updateSeq: number;
+  purgeSeq: number;
+
+  constructor(state: State, revsLimit: number) {
+    this.updateSeq = state.updateSeq;
+    this.purgeSeq = state.purgeSeq;
+    this.#revsLimit = revsLimit;
+  }
+
+  /** Loads what the group will touch, in one pass over each tree. */
+  async load(state: State, ids: Iterable<DocId>, localKeys: Iterable<string>): Promise<void> {
+    const sortedIds = [...new Set(ids)].sort(compareCodePoints);
+    const values = sortedIds.length === 0 ? [] : await state.byId.getMany(sortedIds);
+    for (const [index, id] of sortedIds.entries()) this.#documents.set(id, openDocument(id, values[index]));
+    const sortedKeys = [...new Set(localKeys)].sort(compareCodePoints);
+    const locals = sortedKeys.length === 0 ? [] : await state.locals.getMany(sortedKeys);
+    for (const [index, key] of sortedKeys.entries()) this.#locals.set(key, locals[index]);
+  }
+
+  document(id: DocId): WorkingDocument {
+    return must(this.#documents.get(id), 'a document of the group was not loaded');
+  }
+
+  get documents(): Iterable<WorkingDocument> {
+    return this.#documents.values();
+  }
+
+  local(key: string): string | undefined {
+    return this.#locals.get(key);
+  }
+
+  setLocal(key: string, value: string | undefined): void {
+    this.#locals.set(key, value);
+    this.#changedLocals.set(key, { key, value });
+  }
+
+  /**
+   * Merges a revision into its document. Gives false, and changes nothing, where the revision is known already.
+   * `seq` is given when a journal record is replayed.
+   */
+  addRevision(
+    document: WorkingDocument,
+    rev: RevId,
+    path: RevisionPath,
+    deleted: boolean,
+    body: string | BodyLocation,
+    seq?: number,
+  ): boolean {
+    const placed = typeof body === 'string' ? placeBody(document.id, rev, body) : body;
+    const location = 'location' in placed ? placed.location : placed;
+    const before = document.leaves;
+    const merged = mergePath(before, path, deleted, location);
+    if (merged.outcome === 'known') return false;
+    this.#releaseFormerLeaves(before, merged.leaves);
+    document.leaves = path.start > this.#revsLimit ? stem(merged.leaves, this.#revsLimit) : merged.leaves;
+    this.#advance(document, seq);
+    const { id } = document;
+    this.#revisions.push({ change: { id, seq: document.seq, start: path.start, ids: path.ids, deleted }, body: placed });
+    return true;
+  }
+
+  #advance(document: WorkingDocument, seq: number | undefined): void {
+    this.updateSeq = seq ?? this.updateSeq + 1;
+    document.seq = this.updateSeq;
+    document.changed = true;
+  }
+
+  #releaseFormerLeaves(before: readonly StoredNode[], after: readonly StoredNode[]): void {
+    for (const leaf of before) {
+      if (leaf.body !== undefined && leaf.body.page !== 0 && !after.includes(leaf)) this.#released.push(leaf.body);
+    }
+  }
+
+  /**
+   * Removes leaf revisions for good; gives those that were there. A document that keeps a leaf moves to a new sequence
+   * number, one that keeps none vanishes.
+   */
+  purge(document: WorkingDocument, revs: readonly RevId[], seq?: number): readonly RevId[] {
+    const before = document.leaves;
+    const { leaves, removed } = removeLeaves(before, revs);
+    if (removed.length === 0) return removed;
+    this.#releaseFormerLeaves(before, leaves);
+    document.leaves = leaves;
+    if (leaves.length > 0) this.#advance(document, seq);
+    document.changed = true;
+    this.#purges.push({ id: document.id, seq: document.seq, purgeSeq: this.purgeSeq, revs: removed });
+    return removed;
+  }
+
+  /** Ends a purge of several documents: it counts one step of the update sequence even if all of them vanished. */
+  endPurge(updateSeqBefore: number): void {
+    if (this.updateSeq === updateSeqBefore) this.updateSeq++;
+  }
+
+  get isUnchanged(): boolean {
+    return this.#revisions.length === 0 && this.#changedLocals.size === 0 && this.#purges.length === 0;
+  }
+
+  /** Bytes of new bodies. */
+  get bodyBytes(): number {
+    let bytes = 0;
+    for (const { body } of this.#revisions) if ('bytes' in body) bytes += body.bytes.length;
+    return bytes;
+  }
+
+  get changedLocals(): Iterable<LocalChange> {
+    return this.#changedLocals.values();
+  }
+
+  /**
+   * Gives every new body its place: in pages of their own where there are many bytes (sorted by id, so that
+   * neighbours in by-id are neighbours on disk), else in the page that waits for the next checkpoint. Gives the
+   * journal entry, and the pages that belong to the commit.
+   */
+  place(store: BodyStore, packFrom: number): { entry: JournalEntry; pages: readonly Page[] } {
+    const bodies = this.#revisions.flatMap(({ body }) => ('bytes' in body && body.location.page !== 0 ? [body] : []));
+    const packAll = this.bodyBytes >= packFrom;
+    const packed = bodies.filter((body) => packAll || store.isLarge(body.bytes.length));
+    packed.sort((left, right) => compareCodePoints(left.id, right.id));
+    const { locations, pages } = store.pack(packed);
+    for (const [index, body] of packed.entries()) Object.assign(body.location, locations[index]);
+    const inline = packAll ? new Set<NewBody>() : new Set(bodies.filter((body) => !packed.includes(body)));
+    for (const body of inline) Object.assign(body.location, store.append(body.id, body.rev, body.bytes));
+    const revisions = this.#revisions.map(({ change, body }) => ({
+      ...change,
+      body: 'bytes' in body ? (inline.has(body) ? body.text : body.location) : body,
+    }));
+    const entry: JournalEntry = {
+      revisions,
+      locals: [...this.#changedLocals.values()],
+      purges: this.#purges,
+      pages: pages.map((page) => page.number),
+      updateSeq: this.updateSeq,
+    };
+    return { entry, pages };
+  }
+
+  /** How the bytes in body pages change; to be asked after `place`. */
+  spaceDeltas(): Map<number, SpaceDelta> {
+    const deltas = new Map<number, SpaceDelta>();
+    const deltaOf = (page: number): SpaceDelta => {
+      const delta = deltas.get(page) ?? { total: 0, live: 0 };
+      deltas.set(page, delta);
+      return delta;
+    };
+    for (const { body } of this.#revisions) {
+      const location = 'location' in body ? body.location : body;
+      if (location.page === 0) continue;
+      const delta = deltaOf(location.page);
+      delta.total += location.length;
+      delta.live += location.length;
+    }
+    for (const location of this.#released) deltaOf(location.page).live -= location.length;
+    return deltas;
+  }
+}
+
+function openDocument(id: DocId, value: string | undefined): WorkingDocument {
+  if (value === undefined) return { id, formerSeq: undefined, wasDeleted: false, leaves: [], seq: 0, changed: false };
+  const { seq, leaves } = decodeEntry(id, value);
+  return { id, formerSeq: seq, wasDeleted: leaves[0]?.deleted === true, leaves, seq, changed: false };
+}
+
+function placeBody(id: DocId, rev: RevId, text: string): NewBody | BodyLocation {
+  if (text === EMPTY_BODY) return EMPTY_LOCATION;
+  const bytes = encodeText(text);
+  return { id, rev, bytes, text, location: { page: -1, offset: 0, length: bytes.length } };
+}

@@ -1,0 +1,205 @@
+import type { ReplacedNode } from '../btree/contract.ts';
+import { DatabaseError, isDatabaseError } from '../errors/database-error.ts';
+import type { PageFile } from '../storage/page-store.ts';
+import type { BodyStore } from './body-store.ts';
+import type { Checkpointer } from './checkpointer.ts';
+import type { Durability } from './contract.ts';
+import type { Job } from './jobs.ts';
+import { encodeJournalEntry } from './journal.ts';
+import { type NextState, nextState } from './next-state.ts';
+import type { State } from './state.ts';
+import { Workspace } from './workspace.ts';
+
+/** What the parts of one open database share. The writer is the only one that replaces `state`. */
+export interface DatabaseCore {
+  readonly file: PageFile;
+  readonly bodies: BodyStore;
+  state: State;
+  revsLimit: number;
+  /** Tree nodes that left the current state since the last checkpoint began. */
+  replaced: ReplacedNode[];
+  /** Bytes of tree nodes that no checkpoint has stored. */
+  dirtyBytes: number;
+  nextJournal: number;
+  journalBytes: number;
+  journalRecords: number;
+  /** Body pages that came with commits since the last checkpoint began. */
+  packedPages: number;
+}
+
+export interface WriterOptions {
+  /** A group ends when it holds this much text. */
+  readonly groupBytes: number;
+  /** Bodies go to pages of their own from this many bytes in a group on. */
+  readonly packFrom: number;
+  /** Called after each commit that changed anything. */
+  onCommit(state: State): void;
+  /** Called once, when a commit failed in a way that leaves its outcome unknown. */
+  onFailure(error: unknown): void;
+}
+
+/** Work that the writer does between groups, in its own turns. */
+export interface BackgroundWork {
+  readonly hasWork: boolean;
+  step(jobsWait: boolean): Promise<void>;
+}
+
+/**
+ * The one writer of a database. Jobs that arrive while a commit runs are joined into the next one (group commit).
+ * A failed commit changes nothing that anyone can see: the state it would have made is dropped. Where the failure
+ * leaves open what reached the file, the database is given up, and opening it again finds out.
+ */
+export class Writer {
+  readonly #core: DatabaseCore;
+  readonly #checkpointer: Checkpointer;
+  readonly #background: readonly BackgroundWork[];
+  readonly #options: WriterOptions;
+  #queue: Job[] = [];
+  #running = false;
+  #givenUp = false;
+  #backgroundPaused = false;
+  #ended: DatabaseError | undefined;
+  #idle: (() => void)[] = [];
+
+  constructor(core: DatabaseCore, checkpointer: Checkpointer, compactor: BackgroundWork, options: WriterOptions) {
+    this.#core = core;
+    this.#checkpointer = checkpointer;
+    this.#background = [compactor, checkpointer];
+    this.#options = options;
+  }
+
+  submit(job: Job): void {
+    if (this.#ended !== undefined) {
+      job.fail(this.#ended);
+      return;
+    }
+    this.#queue.push(job);
+    this.wake();
+  }
+
+  /** Lets the writer look for work: jobs, or a checkpoint that was asked for. */
+  wake(): void {
+    if (this.#running) return;
+    this.#running = true;
+    void this.#run();
+  }
+
+  get hasFailed(): boolean {
+    return this.#givenUp;
+  }
+
+  /** Refuses jobs from now on, and resolves when the last one that was accepted is done. */
+  async end(reason: DatabaseError): Promise<void> {
+    this.#ended ??= reason;
+    await this.whenIdle();
+  }
+
+  /** Resolves when there is nothing left to do. */
+  async whenIdle(): Promise<void> {
+    if (this.#running) await new Promise<void>((resolve) => this.#idle.push(resolve));
+  }
+
+  async #run(): Promise<void> {
+    // One turn's wait lets requests that arrived together share the first commit.
+    await undefined;
+    this.#backgroundPaused = false;
+    while (this.#queue.length > 0 || this.#hasBackgroundWork) {
+      if (this.#queue.length > 0) await this.#commitGroup(this.#takeGroup());
+      await this.#backgroundStep();
+    }
+    this.#running = false;
+    for (const resolve of this.#idle.splice(0)) resolve();
+  }
+
+  get #hasBackgroundWork(): boolean {
+    return !this.#givenUp && !this.#backgroundPaused && this.#background.some((work) => work.hasWork);
+  }
+
+  async #backgroundStep(): Promise<void> {
+    if (!this.#hasBackgroundWork) return;
+    try {
+      for (const work of this.#background) if (work.hasWork) await work.step(this.#queue.length > 0);
+    } catch (error) {
+      // A full medium is tried again when the next request wakes the writer.
+      this.#backgroundPaused = true;
+      this.#giveUpIfUnknown(error);
+    }
+  }
+
+  #takeGroup(): Job[] {
+    let weight = 0;
+    let count = 0;
+    for (const job of this.#queue) {
+      if (count > 0 && weight + job.weight > this.#options.groupBytes) break;
+      weight += job.weight;
+      count++;
+    }
+    return this.#queue.splice(0, count);
+  }
+
+  async #commitGroup(group: readonly Job[]): Promise<void> {
+    try {
+      if (this.#givenUp) throw this.#ended;
+      const workspace = await this.#applyGroup(group);
+      if (!workspace.isUnchanged) await this.#commit(workspace, durabilityOf(group));
+      else if (durabilityOf(group) === 'strict') await this.#core.file.commit({ durability: 'strict' });
+      for (const job of group) job.succeed();
+    } catch (error) {
+      for (const job of group) job.fail(error);
+    }
+  }
+
+  async #applyGroup(group: readonly Job[]): Promise<Workspace> {
+    const { state, revsLimit } = this.#core;
+    const workspace = new Workspace(state, revsLimit);
+    const ids = group.flatMap((job) => job.ids);
+    const localKeys = group.flatMap((job) => job.localKeys);
+    await workspace.load(state, ids, localKeys);
+    for (const job of group) job.apply(workspace);
+    return workspace;
+  }
+
+  async #commit(workspace: Workspace, durability: Durability): Promise<void> {
+    const core = this.#core;
+    const mark = core.bodies.mark();
+    try {
+      await this.#checkpointer.raiseCeiling(workspace.updateSeq);
+      const { entry, pages } = workspace.place(core.bodies, this.#options.packFrom);
+      const text = encodeJournalEntry(entry);
+      const journal = { number: core.nextJournal, text };
+      const commit = core.file.commit({ durability, journal, ...(pages.length > 0 ? { writePages: pages } : {}) });
+      // The trees are made while the commit is under way; a failure of either drops both.
+      const [next] = await Promise.all([nextState(core.state, workspace), commit]);
+      core.nextJournal++;
+      core.journalBytes += text.length;
+      core.journalRecords++;
+      core.packedPages += pages.length;
+      this.#publish(next);
+    } catch (error) {
+      core.bodies.rollback(mark);
+      this.#giveUpIfUnknown(error);
+      throw error;
+    }
+  }
+
+  #publish(next: NextState): void {
+    const core = this.#core;
+    core.state = next.state;
+    core.dirtyBytes += next.dirtyBytes;
+    for (const node of next.replaced) core.replaced.push(node);
+    this.#options.onCommit(next.state);
+  }
+
+  /** A full medium refuses a commit as a whole; after anything else nobody knows what reached the file. */
+  #giveUpIfUnknown(error: unknown): void {
+    if (isDatabaseError(error, 'storage_full') || this.#givenUp) return;
+    this.#givenUp = true;
+    const reason = error instanceof Error ? error.message : String(error);
+    this.#ended ??= new DatabaseError('storage_failed', `The last commit failed: ${reason}. Try again.`, { cause: error });
+    this.#options.onFailure(error);
+  }
+}
+
+function durabilityOf(group: readonly Job[]): Durability {
+  return group.some((job) => job.durability === 'strict') ? 'strict' : 'relaxed';
+}

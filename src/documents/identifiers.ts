@@ -1,0 +1,49 @@
+/**
+ * Document ids: any non-empty Unicode text. Those that begin with an underscore are reserved: `_design/…` for design
+ * documents and `_local/…` for documents that are not replicated (interface.md 2.3, 2.5, 2.9).
+ */
+import { DatabaseError } from '../errors/database-error.ts';
+import type { DocId } from './contract.ts';
+
+const DESIGN_PREFIX = '_design/';
+const LOCAL_PREFIX = '_local/';
+const UNDERSCORE = 0x5f;
+const FIRST_SURROGATE = 0xd800;
+
+/**
+ * Checks a document id. Whether an id's path has too many segments is for the reader of the path to say.
+ * Fails with `bad_request`.
+ */
+export function parseDocId(value: unknown): DocId {
+  if (typeof value !== 'string') throw new DatabaseError('bad_request', 'Document id must be a string');
+  if (value === '') throw new DatabaseError('bad_request', 'Document id must not be empty');
+  if (value.charCodeAt(0) === UNDERSCORE) checkReserved(value);
+  if (hasLoneSurrogate(value)) throw new DatabaseError('bad_request', 'Document id must be valid UTF-8');
+  return value as DocId;
+}
+
+export function isDesignId(id: string): boolean {
+  return id.startsWith(DESIGN_PREFIX);
+}
+
+export function isLocalId(id: string): boolean {
+  return id.startsWith(LOCAL_PREFIX);
+}
+
+/** Whether the text can't be written as UTF-8. */
+export function hasLoneSurrogate(text: string): boolean {
+  for (let at = 0; at < text.length; at++) {
+    // Only a text with surrogates at all is worth the expression, which finds those that stand alone.
+    if (text.charCodeAt(at) >= FIRST_SURROGATE) return /[\ud800-\udfff]/u.test(text);
+  }
+  return false;
+}
+
+function checkReserved(id: string): void {
+  if (id === '_local' || id === LOCAL_PREFIX) {
+    throw new DatabaseError('bad_request', 'Invalid _local document id.');
+  }
+  if (!isLocalId(id) && (!isDesignId(id) || id === DESIGN_PREFIX)) {
+    throw new DatabaseError('bad_request', 'Only reserved document ids may start with underscore.');
+  }
+}

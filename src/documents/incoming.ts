@@ -1,0 +1,285 @@
+/**
+ * Documents as clients send them: checked, and their text cut into the members that begin with `_`, which the service
+ * reads, and the body, which it keeps as it was written (completion 5, 5.2, 7).
+ *
+ * `JSON.parse` decides what is valid and what the reserved members say; the text is walked beside it only to find where
+ * members begin and end. So numbers keep all their digits, and escapes their spelling.
+ */
+import { DatabaseError } from '../errors/database-error.ts';
+import { assert } from '../shared/assert.ts';
+import { JsonCursor, memberName, minify } from '../shared/json-text.ts';
+import type { DocId, IncomingDocument, RevId, RevisionPath } from './contract.ts';
+import { isLocalId, parseDocId } from './identifiers.ts';
+import { isLocalRev, isRevisionHash, parseRevId, toRevId } from './revisions.ts';
+
+export interface IncomingBulk {
+  readonly documents: readonly IncomingDocument[];
+  /** False only where the request says so with the literal `false`. */
+  readonly newEdits: boolean;
+  /** True only where the request says so with the literal `true`. */
+  readonly allOrNothing: boolean;
+}
+
+/** What becomes of a reserved member: its value is read, it is left out, or it stays in the body. */
+type ReservedUse = 'read' | 'dropped' | 'kept';
+
+const RESERVED: ReadonlyMap<string, ReservedUse> = new Map([
+  ['_id', 'read'],
+  ['_rev', 'read'],
+  ['_deleted', 'read'],
+  ['_attachments', 'read'],
+  ['_revisions', 'read'],
+  ['_revs_info', 'dropped'],
+  ['_conflicts', 'dropped'],
+  ['_deleted_conflicts', 'dropped'],
+  ['_local_seq', 'dropped'],
+  ['_replication_state', 'kept'],
+  ['_replication_state_time', 'kept'],
+  ['_replication_state_reason', 'kept'],
+  ['_replication_id', 'kept'],
+  ['_replication_stats', 'kept'],
+]);
+
+const UNDERSCORE = 0x5f;
+const BACKSLASH = 0x5c;
+const OPEN_BRACKET = 0x5b;
+const OPEN_BRACE = 0x7b;
+const ID_KEY = '"_id"';
+const REV_KEY = '"_rev"';
+
+type JsonObject = Readonly<Record<string, unknown>>;
+
+/**
+ * Reads one document. Fails with `bad_request` (not JSON, not an object, bad id or rev) or `doc_validation` (a reserved
+ * member that isn't known or has a value it can't have; `_deleted` must be `true` or `false`).
+ */
+export function readDocument(text: string): IncomingDocument {
+  return readDocumentValue(new JsonCursor(text), parseJson(text));
+}
+
+/**
+ * Reads a `_bulk_docs` request: `{docs, new_edits?, all_or_nothing?}`. One malformed document fails the whole
+ * (completion 7), with the errors of `readDocument`.
+ */
+export function readBulk(text: string): IncomingBulk {
+  const request = parseJson(text);
+  if (!isJsonObject(request)) throw new DatabaseError('bad_request', 'Request body must be a JSON object');
+  const { docs, new_edits, all_or_nothing } = request;
+  if (!Array.isArray(docs)) throw new DatabaseError('bad_request', "Missing JSON list of 'docs'");
+  return {
+    documents: readDocuments(text, docs),
+    newEdits: new_edits !== false,
+    allOrNothing: all_or_nothing === true,
+  };
+}
+
+/** Reads the documents of a request, `values` being its (last) `docs`. */
+function readDocuments(text: string, values: readonly unknown[]): IncomingDocument[] {
+  try {
+    const documents = readOnlyList(text, values);
+    if (documents !== undefined) return documents;
+  } catch {
+    // Where there are several lists, text and values did not belong together. Where there is one, it fails again below.
+  }
+  return readList(new JsonCursor(text, lastMemberStart(text, 'docs')), values);
+}
+
+/** As `readDocuments` in one pass; may give nothing, or fail, where the request has more than one member `docs`. */
+function readOnlyList(text: string, values: readonly unknown[]): IncomingDocument[] | undefined {
+  const cursor = new JsonCursor(text);
+  cursor.enter();
+  let documents: IncomingDocument[] | undefined;
+  while (cursor.nextName()) {
+    if (memberName(text, cursor.keyStart, cursor.keyEnd) !== 'docs') {
+      cursor.skipValue();
+    } else {
+      if (documents !== undefined) return undefined;
+      documents = readList(cursor, values);
+    }
+  }
+  return documents;
+}
+
+function readList(cursor: JsonCursor, values: readonly unknown[]): IncomingDocument[] {
+  const documents: IncomingDocument[] = [];
+  cursor.enter();
+  assert(cursor.text.charCodeAt(cursor.position - 1) === OPEN_BRACKET, 'the text of a list begins with a bracket');
+  while (cursor.nextElementStart()) documents.push(readDocumentValue(cursor, values[documents.length]));
+  return documents;
+}
+
+/**
+ * Reads the document that begins at the cursor, `value` being what `JSON.parse` made of it, and leaves the cursor behind
+ * it. Errors are those of `readDocument`.
+ */
+export function readDocumentValue(cursor: JsonCursor, value: unknown): IncomingDocument {
+  if (!isJsonObject(value)) throw new DatabaseError('bad_request', 'Document must be a JSON object');
+  const body = readBody(cursor, countMembers(value));
+  const { _id, _rev, _deleted, _attachments, _revisions } = value;
+  const id = _id === undefined ? undefined : parseDocId(_id);
+  const revisions = _revisions === undefined ? undefined : parseRevisions(_revisions);
+  return {
+    id,
+    rev: readRev(_rev, id, revisions),
+    deleted: _deleted === undefined ? false : parseDeleted(_deleted),
+    revisions,
+    hasAttachments: _attachments === undefined ? false : parseAttachments(_attachments),
+    body,
+  };
+}
+
+/**
+ * Cuts the reserved members out of the object's text. Neighbours that stay are taken as one slice; a client that writes
+ * the reserved members first, or none, costs one slice in all.
+ */
+function readBody(cursor: JsonCursor, distinctMembers: number): string {
+  const { text } = cursor;
+  cursor.enter();
+  cursor.sawSpace = false;
+  const start = cursor.position - 1;
+  assert(text.charCodeAt(start) === OPEN_BRACE, 'the text of an object begins with a brace');
+  let members = 0;
+  let cut = 0;
+  let runStart = -1;
+  let runEnd = -1;
+  let closedRuns = '';
+  while (cursor.nextMember()) {
+    members++;
+    if (staysInBody(cursor)) {
+      if (runStart < 0) runStart = cursor.keyStart;
+      runEnd = cursor.valueEnd;
+    } else {
+      cut++;
+      if (runStart >= 0) closedRuns = joinMembers(closedRuns, text.slice(runStart, runEnd));
+      runStart = -1;
+    }
+  }
+  let body: string;
+  if (members !== distinctMembers) body = readDistinctMembers(text, start);
+  else if (cut === 0) body = text.slice(start, cursor.position);
+  else if (runStart < 0) body = `{${closedRuns}}`;
+  else if (closedRuns === '') body = `{${text.slice(runStart, cursor.position)}`;
+  else body = `{${closedRuns},${text.slice(runStart, cursor.position)}`;
+  return cursor.sawSpace ? minify(body) : body;
+}
+
+/** The body of an object that has a member twice: as in `JSON.parse`, the last value counts, in the first one's place. */
+function readDistinctMembers(text: string, start: number): string {
+  const members = new Map<string, string>();
+  const cursor = new JsonCursor(text, start);
+  cursor.enter();
+  while (cursor.nextMember()) {
+    if (!staysInBody(cursor)) continue;
+    const name = memberName(text, cursor.keyStart, cursor.keyEnd);
+    members.set(name, text.slice(cursor.keyStart, cursor.valueEnd));
+  }
+  return `{${[...members.values()].join(',')}}`;
+}
+
+function joinMembers(left: string, right: string): string {
+  return left === '' ? right : `${left},${right}`;
+}
+
+/** Whether the cursor's member is part of the body. Fails where its name is reserved and unknown. */
+function staysInBody(cursor: JsonCursor): boolean {
+  const { text, keyStart, keyEnd } = cursor;
+  const first = text.charCodeAt(keyStart + 1);
+  if (first !== UNDERSCORE && first !== BACKSLASH) return true;
+  if (isUsualReserved(text, keyStart, keyEnd)) return false;
+  const name = memberName(text, keyStart, keyEnd);
+  if (name.charCodeAt(0) !== UNDERSCORE) return true;
+  const use = RESERVED.get(name);
+  if (use === undefined) throw badMember(name);
+  return use === 'kept';
+}
+
+/** `"_id"` or `"_rev"`, which nearly every document has, told without making a string. */
+function isUsualReserved(text: string, start: number, end: number): boolean {
+  return (
+    (end - start === ID_KEY.length && text.startsWith(ID_KEY, start)) ||
+    (end - start === REV_KEY.length && text.startsWith(REV_KEY, start))
+  );
+}
+
+/** As `Object.keys(value).length`, without the list. Too high where somebody added to all objects: then it is checked. */
+function countMembers(value: JsonObject): number {
+  let count = 0;
+  for (const _ in value) count++;
+  return count;
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw new DatabaseError('bad_request', 'invalid_json', { cause });
+  }
+}
+
+function isJsonObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Where the value of the named member begins: of the last one, which is the one that `JSON.parse` takes. */
+function lastMemberStart(text: string, name: string): number {
+  const cursor = new JsonCursor(text);
+  cursor.enter();
+  let start = -1;
+  while (cursor.nextMember()) {
+    if (memberName(text, cursor.keyStart, cursor.keyEnd) === name) start = cursor.valueStart;
+  }
+  assert(start >= 0, () => `member ${name} is in the value, but not in the text`);
+  return start;
+}
+
+/**
+ * The revision that the document names: `_rev`, or the newest of `_revisions`. A local document's `0-<n>` passes where
+ * the id may be a local one.
+ */
+function readRev(value: unknown, id: DocId | undefined, revisions: RevisionPath | undefined): RevId | undefined {
+  const newest = revisions?.ids[0];
+  const told = revisions === undefined || newest === undefined ? undefined : toRevId(revisions.start, newest);
+  if (value === undefined) return told;
+  const mayBeLocal = id === undefined || isLocalId(id);
+  const rev = mayBeLocal && typeof value === 'string' && isLocalRev(value) ? value : parseRevId(value);
+  if (told !== undefined && told !== rev) {
+    throw new DatabaseError('bad_request', `Document _rev ${rev} and _revisions, which begin with ${told}, differ`);
+  }
+  return rev;
+}
+
+function parseDeleted(value: unknown): boolean {
+  if (typeof value !== 'boolean') throw badMember('_deleted');
+  return value;
+}
+
+function parseAttachments(value: unknown): boolean {
+  if (!isJsonObject(value)) throw badMember('_attachments');
+  return Object.keys(value).length > 0;
+}
+
+/** The path, or undefined where it is empty or a local document's (generation 0), which has no history. */
+function parseRevisions(value: unknown): RevisionPath | undefined {
+  if (!isJsonObject(value)) throw badMember('_revisions');
+  const { start, ids } = value;
+  if (typeof start !== 'number' || !Number.isSafeInteger(start)) {
+    throw new DatabaseError('doc_validation', "_revisions.start isn't an integer.");
+  }
+  if (!Array.isArray(ids)) throw new DatabaseError('doc_validation', "_revisions.ids isn't a array.");
+  const hashes = ids.map(parseHash);
+  if (start === 0 || hashes.length === 0) return undefined;
+  if (start < hashes.length) {
+    throw new DatabaseError('doc_validation', `_revisions.start is ${start}, but _revisions.ids has ${hashes.length}`);
+  }
+  return { start, ids: hashes };
+}
+
+function parseHash(value: unknown): string {
+  if (typeof value !== 'string') throw new DatabaseError('doc_validation', "RevId isn't a string");
+  if (!isRevisionHash(value)) throw new DatabaseError('bad_request', 'Invalid rev format');
+  return value;
+}
+
+function badMember(name: string): DatabaseError {
+  return new DatabaseError('doc_validation', `Bad special document member: ${name}`);
+}

@@ -1,0 +1,78 @@
+/**
+ * The only place that knows which HTTP status and which `error` word a failure becomes (completion 2). A code without a
+ * row does not compile.
+ */
+import { DatabaseError, type ErrorCode } from '../errors/database-error.ts';
+
+export interface ErrorRow {
+  readonly status: number;
+  readonly error: string;
+}
+
+export const ERROR_TABLE = {
+  bad_request: { status: 400, error: 'bad_request' },
+  query_parse_error: { status: 400, error: 'query_parse_error' },
+  illegal_database_name: { status: 400, error: 'illegal_database_name' },
+  doc_validation: { status: 400, error: 'doc_validation' },
+  unauthorized: { status: 401, error: 'unauthorized' },
+  forbidden: { status: 403, error: 'forbidden' },
+  not_found: { status: 404, error: 'not_found' },
+  method_not_allowed: { status: 405, error: 'method_not_allowed' },
+  not_acceptable: { status: 406, error: 'not_acceptable' },
+  conflict: { status: 409, error: 'conflict' },
+  file_exists: { status: 412, error: 'file_exists' },
+  missing_stub: { status: 412, error: 'missing_stub' },
+  too_large: { status: 413, error: 'too_large' },
+  too_long: { status: 414, error: 'too_long' },
+  bad_content_type: { status: 415, error: 'bad_content_type' },
+  not_implemented: { status: 501, error: 'not_implemented' },
+  // completion 13: the word is `error`, and the reason says which.
+  purge_during_compaction: { status: 500, error: 'error' },
+  storage_closed: { status: 503, error: 'storage_closed' },
+  // The database was deleted while the request ran: the same as if the request had come a moment later.
+  storage_deleted: { status: 404, error: 'not_found' },
+  storage_full: { status: 507, error: 'storage_full' },
+  storage_fenced: { status: 503, error: 'storage_fenced' },
+  storage_blocked: { status: 503, error: 'storage_blocked' },
+  storage_corrupt: { status: 500, error: 'storage_corrupt' },
+  storage_newer_format: { status: 500, error: 'storage_newer_format' },
+  storage_locked: { status: 503, error: 'storage_locked' },
+  storage_exists: { status: 500, error: 'storage_exists' },
+  storage_missing: { status: 500, error: 'storage_missing' },
+  storage_failed: { status: 500, error: 'storage_failed' },
+  shutting_down: { status: 503, error: 'shutting_down' },
+  cancelled: { status: 503, error: 'cancelled' },
+  unknown_error: { status: 500, error: 'unknown_error' },
+} as const satisfies Record<ErrorCode, ErrorRow>;
+
+/** A failure as the interface shows it (interface.md 7). */
+export interface ShownError extends ErrorRow {
+  readonly reason: string;
+}
+
+/** Nothing of an error that isn't ours is shown: it may hold paths, or parts of documents. */
+export function showError(failure: unknown): ShownError {
+  if (!(failure instanceof DatabaseError)) {
+    const reason = 'The request failed for a reason that the service did not foresee; its log tells more.';
+    return { ...ERROR_TABLE.unknown_error, reason };
+  }
+  if (failure.code === 'purge_during_compaction') {
+    return { ...ERROR_TABLE.purge_during_compaction, reason: failure.code };
+  }
+  return { ...ERROR_TABLE[failure.code], reason: failure.reason };
+}
+
+/** Whether the failure is the service's own, so that a developer must look. */
+export function isInternal(failure: unknown): boolean {
+  return !(failure instanceof DatabaseError) || ERROR_TABLE[failure.code].status === 500;
+}
+
+/** 405 with the methods that the resource has, for the `Allow` header (completion 1.8). */
+export class MethodNotAllowed extends DatabaseError {
+  readonly allow: string;
+
+  constructor(allow: string) {
+    super('method_not_allowed', `Only ${allow} allowed`);
+    this.allow = allow;
+  }
+}

@@ -1,0 +1,91 @@
+/** `POST /{db}/_bulk_docs` (interface.md 4.4; completion 7). One malformed document fails the whole, nothing is written. */
+import type { Database, DocumentWrite, WriteOptions } from '../../database/contract.ts';
+import type { IncomingDocument } from '../../documents/contract.ts';
+import { isLocalId, parseDocId } from '../../documents/identifiers.ts';
+import { readBulk } from '../../documents/incoming.ts';
+import { DatabaseError } from '../../errors/database-error.ts';
+import { must } from '../../shared/assert.ts';
+import { readText, requireJsonType } from '../bodies.ts';
+import type { Answer, Context } from '../context.ts';
+import { showError } from '../error-table.ts';
+import { jsonAnswer } from '../responses.ts';
+import { ownKind } from '../revision-sources.ts';
+import { durabilityOf, refuseAttachments, replicatedWrite, writtenText } from '../writing.ts';
+
+/** A row of the answer: what was written, or what was refused and why. */
+type Row =
+  | { readonly ok: true; readonly id: string; readonly rev: string }
+  | { readonly ok: false; readonly id: string; readonly rev: string | undefined; readonly error: DatabaseError };
+
+export async function postBulkDocs(context: Context, database: string): Promise<Answer> {
+  requireJsonType(context);
+  const { documents, newEdits, allOrNothing } = readBulk(await readText(context));
+  const writes = documents.map((document) => toWrite(context, document, newEdits));
+  const options = { newEdits, allOrNothing, durability: durabilityOf(context) };
+  const rows = await context.services.registry.use(database, (open) => writeAll(open, writes, options));
+  if (!newEdits) return jsonAnswer(context, 201, listText(rows.filter(isRefused), refusedText));
+  if (allOrNothing && rows.some(isRefused)) {
+    return jsonAnswer(context, 417, listText(rows.filter(isRefused), refusedText));
+  }
+  return jsonAnswer(context, 201, listText(rows, rowText));
+}
+
+function toWrite(context: Context, document: IncomingDocument, newEdits: boolean): DocumentWrite {
+  refuseAttachments(document);
+  const id = document.id ?? parseDocId(context.services.uuids.next());
+  if (!newEdits) return replicatedWrite(id, document);
+  const { rev, deleted, body } = document;
+  return { id, rev: rev === undefined ? undefined : ownKind(id, rev), deleted, body };
+}
+
+/** Local documents aren't part of the transaction: they are written by themselves, in either mode (completion 5.3). */
+async function writeAll(
+  database: Database,
+  writes: readonly DocumentWrite[],
+  options: WriteOptions,
+): Promise<readonly Row[]> {
+  if (!writes.some(({ id }) => isLocalId(id))) return database.write(writes, options);
+  const ordinary = writes.filter(({ id }) => !isLocalId(id));
+  const outcomes = ordinary.length === 0 ? [] : await database.write(ordinary, options);
+  const rows: Row[] = [];
+  let next = 0;
+  for (const write of writes) {
+    rows.push(isLocalId(write.id) ? await writeLocal(database, write, options) : must(outcomes[next++]));
+  }
+  return rows;
+}
+
+async function writeLocal(database: Database, write: DocumentWrite, { durability }: WriteOptions): Promise<Row> {
+  const { id, rev } = write;
+  try {
+    return {
+      ok: true,
+      id,
+      rev: await database.writeLocal(id, rev, write.deleted ? undefined : write.body, durability),
+    };
+  } catch (error) {
+    if (!(error instanceof DatabaseError) || error.code !== 'conflict') throw error;
+    return { ok: false, id, rev, error };
+  }
+}
+
+function isRefused(row: Row): row is Extract<Row, { readonly ok: false }> {
+  return !row.ok;
+}
+
+function listText<T>(rows: readonly T[], textOf: (row: T) => string): string {
+  let text = '[';
+  for (const row of rows) text += text === '[' ? textOf(row) : `,${textOf(row)}`;
+  return `${text}]`;
+}
+
+function rowText(row: Row): string {
+  if (row.ok) return writtenText(row.id, row.rev);
+  const { error, reason } = showError(row.error);
+  return JSON.stringify({ id: row.id, error, reason });
+}
+
+function refusedText({ id, rev, error: failure }: Extract<Row, { readonly ok: false }>): string {
+  const { error, reason } = showError(failure);
+  return JSON.stringify({ id, rev, error, reason });
+}

@@ -1,0 +1,18 @@
+/** `GET /{db}/_local/{id}` (interface.md 4.8; completion 5.3). Writing and copying: see the handlers of documents. */
+import type { DocId } from '../../documents/contract.ts';
+import { writeDocument } from '../../documents/outgoing.ts';
+import type { Answer, Context } from '../context.ts';
+import { matchesTag, revisionTag } from '../etags.ts';
+import { jsonAnswer, notModified, withHeader } from '../responses.ts';
+import { missing } from './read-document.ts';
+
+/** There is one revision, so any other that is asked for is missing. */
+export async function getLocalDocument(context: Context, database: string, id: DocId): Promise<Answer> {
+  const local = await context.services.registry.use(database, (open) => open.readLocal(id));
+  const asked = context.query.get('rev');
+  if (local === undefined || (asked !== undefined && asked !== local.rev)) throw missing();
+  const tag = revisionTag(local.rev);
+  if (matchesTag(context.header('if-none-match'), tag)) return notModified(tag);
+  const text = writeDocument({ id, rev: local.rev, deleted: false, body: local.body });
+  return withHeader(jsonAnswer(context, 200, text), 'etag', tag);
+}

@@ -1,0 +1,100 @@
+/** `GET /{db}/{docid}?open_revs=…`: the replicator's read (completion 4.1). Always 200. */
+import type { DocId, RevId } from '../../documents/contract.ts';
+import { parseRevId } from '../../documents/revisions.ts';
+import { DatabaseError } from '../../errors/database-error.ts';
+import { parseJson } from '../bodies.ts';
+import type { Answer, Context } from '../context.ts';
+import { readMetaFlags, revOf } from '../document-view.ts';
+import { multipartText, multipartType, type Part } from '../multipart-writer.ts';
+import { accepts } from '../negotiation.ts';
+import { type Reader, withReader } from '../reader.ts';
+import { MUST_REVALIDATE, textAnswer } from '../responses.ts';
+import { readTexts, type Selected, selectRevisions } from '../revision-selection.ts';
+import { streamedBody } from '../streams.ts';
+
+export type OpenRevs = 'all' | readonly RevId[];
+
+/** How many documents are read at once. */
+const BATCH = 100;
+
+/** `all` or a list of revisions; undefined where an empty list (or none) asks for a plain read. */
+export function parseOpenRevs(text: string | undefined): OpenRevs | undefined {
+  if (text === undefined || text === 'all') return text;
+  const list = parseJson(text);
+  if (!Array.isArray(list)) {
+    throw new DatabaseError('bad_request', `open_revs is ${text}; it must be "all" or a JSON list of revisions.`);
+  }
+  return list.length === 0 ? undefined : list.map(parseRevId);
+}
+
+export async function answerOpenRevisions(
+  context: Context,
+  database: string,
+  id: DocId,
+  wanted: OpenRevs,
+): Promise<Answer> {
+  return withReader(context, database, async (reader) => {
+    const record = await reader.snapshot.document(id);
+    const selected = selectRevisions(record, wanted, context.query.flag('latest'));
+    const multipart = accepts(context.header('accept'), 'multipart/mixed');
+    return multipart ? answerMultipart(context, reader, selected) : answerJson(context, reader, selected);
+  });
+}
+
+async function answerJson(context: Context, reader: Reader, selected: readonly Selected[]): Promise<Answer> {
+  const pieces = listText(resultBatches(context, reader, selected));
+  return textAnswer(context, 200, await streamedBody(context, pieces, reader.release));
+}
+
+async function answerMultipart(context: Context, reader: Reader, selected: readonly Selected[]): Promise<Answer> {
+  const boundary = context.services.uuids.random();
+  const pieces = multipartText(boundary, partBatches(context, reader, selected));
+  const headers = { 'content-type': multipartType(boundary), 'cache-control': MUST_REVALIDATE };
+  return { status: 200, headers, body: await streamedBody(context, pieces, reader.release) };
+}
+
+/** A document's text, or the revision that is missing. */
+interface Result {
+  readonly text: string | undefined;
+  readonly rev: RevId;
+}
+
+async function* resultBatches(
+  context: Context,
+  { snapshot }: Reader,
+  selected: readonly Selected[],
+): AsyncGenerator<Result[]> {
+  const flags = readMetaFlags(context.query);
+  for (let start = 0; start < selected.length; start += BATCH) {
+    const batch = selected.slice(start, start + BATCH);
+    const texts = await readTexts(snapshot, batch, flags);
+    yield batch.map((one, index) => ({
+      text: texts[index],
+      rev: one.record === undefined ? one.missing : revOf(one.node),
+    }));
+  }
+}
+
+async function* listText(batches: AsyncIterable<readonly Result[]>): AsyncGenerator<string, void, void> {
+  let separator = '[';
+  for await (const batch of batches) {
+    yield separator +
+      batch.map(({ text, rev }) => (text === undefined ? missingText(rev) : `{"ok":${text}}`)).join(',');
+    separator = ',';
+  }
+  yield separator === '[' ? '[]\n' : ']\n';
+}
+
+async function* partBatches(context: Context, reader: Reader, selected: readonly Selected[]): AsyncGenerator<Part[]> {
+  for await (const batch of resultBatches(context, reader, selected)) {
+    yield batch.map(({ text, rev }) =>
+      text === undefined
+        ? { type: 'application/json; error="true"', text: missingText(rev) }
+        : { type: 'application/json', text },
+    );
+  }
+}
+
+function missingText(rev: RevId): string {
+  return `{"missing":${JSON.stringify(rev)}}`;
+}

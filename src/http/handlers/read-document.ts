@@ -1,0 +1,51 @@
+/** `GET /{db}/{docid}` for one revision (interface.md 4.5; completion 4). */
+import type { DocumentRecord, Snapshot, StoredNode } from '../../database/contract.ts';
+import type { DocId } from '../../documents/contract.ts';
+import { findNode, winner } from '../../documents/revision-tree.ts';
+import { parseRevId, toRevision } from '../../documents/revisions.ts';
+import { DatabaseError } from '../../errors/database-error.ts';
+import type { Answer, Context } from '../context.ts';
+import { documentText, metaOf, readMetaFlags, revOf } from '../document-view.ts';
+import { matchesTag, revisionTag } from '../etags.ts';
+import { withSnapshot } from '../reader.ts';
+import { jsonAnswer, notModified, withHeader } from '../responses.ts';
+import { answerOpenRevisions, parseOpenRevs } from './open-revisions.ts';
+
+export async function getDocument(context: Context, database: string, id: DocId): Promise<Answer> {
+  const openRevs = parseOpenRevs(context.query.get('open_revs'));
+  if (openRevs !== undefined) return answerOpenRevisions(context, database, id, openRevs);
+  return withSnapshot(context, database, (snapshot) => answerRevision(context, snapshot, id));
+}
+
+async function answerRevision(context: Context, snapshot: Snapshot, id: DocId): Promise<Answer> {
+  const rev = context.query.get('rev');
+  const record = await snapshot.document(id);
+  const node = nodeToRead(record, rev);
+  if (record === undefined || node?.body === undefined) throw missing();
+  const flags = readMetaFlags(context.query);
+  const meta = flags === undefined ? undefined : metaOf(record, node, flags);
+  const tag = meta === undefined ? revisionTag(revOf(node)) : undefined;
+  if (tag !== undefined && matchesTag(context.header('if-none-match'), tag)) return notModified(tag);
+  const body = await snapshot.body(node);
+  if (body === undefined) throw missing();
+  const answer = jsonAnswer(context, 200, documentText(record, node, body, meta));
+  return tag === undefined ? answer : withHeader(answer, 'etag', tag);
+}
+
+/**
+ * The revision that was asked for, else the winner. Fails with `not_found` "deleted" where the winner is a tombstone;
+ * a tombstone that was asked for by its revision is read.
+ */
+export function nodeToRead(record: DocumentRecord | undefined, rev: string | undefined): StoredNode | undefined {
+  const asked = rev === undefined ? undefined : toRevision(parseRevId(rev));
+  if (record === undefined) return undefined;
+  if (asked !== undefined) return findNode(record.leaves, asked);
+  const current = winner(record.leaves);
+  if (current?.deleted === true) throw new DatabaseError('not_found', 'deleted');
+  return current;
+}
+
+/** Also for a revision whose body was compacted away. */
+export function missing(): DatabaseError {
+  return new DatabaseError('not_found', 'missing');
+}

@@ -1,0 +1,64 @@
+/** Compaction, view clean-up and full commits (completion 11, 13). */
+import { parseDocId } from '../../documents/identifiers.ts';
+import { DatabaseError } from '../../errors/database-error.ts';
+import { requireJsonType } from '../bodies.ts';
+import type { Answer, Context } from '../context.ts';
+import { parseCount } from '../parameters.ts';
+import { withSnapshot } from '../reader.ts';
+import { jsonAnswer, okAnswer } from '../responses.ts';
+import { missing, nodeToRead } from './read-document.ts';
+
+/** Answers at once; the compaction goes on, and joins one that runs. */
+export async function postCompact(context: Context, database: string): Promise<Answer> {
+  requireJsonType(context);
+  const { registry, tasks, log } = context.services;
+  const lease = await registry.acquire(database);
+  if (lease.database.compactRunning) {
+    lease.release();
+    return okAnswer(context, 202);
+  }
+  const task = tasks.start('database_compaction', database);
+  void lease.database
+    .compact()
+    .catch((error: unknown) => log.error(`Compaction of ${database} failed`, error))
+    .finally(() => {
+      task.end();
+      lease.release();
+    });
+  return okAnswer(context, 202);
+}
+
+/** There are no view indexes yet, so for a design document that exists there is nothing to do. */
+export async function postCompactViews(context: Context, database: string, rest: readonly string[]): Promise<Answer> {
+  requireJsonType(context);
+  const id = parseDocId(`_design/${rest.join('/')}`);
+  const record = await withSnapshot(context, database, (snapshot) => snapshot.document(id));
+  if (nodeToRead(record, undefined) === undefined) throw missing();
+  return okAnswer(context, 202);
+}
+
+export async function postViewCleanup(context: Context, database: string): Promise<Answer> {
+  requireJsonType(context);
+  await context.services.registry.use(database, async () => {});
+  return okAnswer(context, 202);
+}
+
+/** `?seq=n`: nothing to do where that sequence is committed already. */
+export async function postEnsureFullCommit(context: Context, database: string): Promise<Answer> {
+  requireJsonType(context);
+  const text = context.query.get('seq');
+  const seq = text === undefined ? undefined : parseCount(text);
+  const instanceStartTime = await context.services.registry.use(database, async (open) => {
+    const info = seq === undefined ? undefined : await open.info();
+    if (info === undefined || seq === undefined || seq > info.committedUpdateSeq) {
+      if (seq !== undefined && seq > open.updateSeq) throw aheadOfUpdates();
+      return open.flush();
+    }
+    return info.instanceStartTime;
+  });
+  return jsonAnswer(context, 201, JSON.stringify({ ok: true, instance_start_time: instanceStartTime }));
+}
+
+function aheadOfUpdates(): DatabaseError {
+  return new DatabaseError('bad_request', "can't do a full commit ahead of current update_seq");
+}

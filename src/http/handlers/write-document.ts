@@ -1,0 +1,50 @@
+/** Writing single documents: PUT, POST to the database, DELETE, and the upload form (interface.md 4.4, 4.5; completion 5). */
+import type { DocId } from '../../documents/contract.ts';
+import { isLocalId, parseDocId } from '../../documents/identifiers.ts';
+import { DatabaseError } from '../../errors/database-error.ts';
+import { isMultipart, requireJsonType } from '../bodies.ts';
+import type { Answer, Context } from '../context.ts';
+import { withSnapshot } from '../reader.ts';
+import { ownKind, revisionOf } from '../revision-sources.ts';
+import { answerWrite, isNewEdit, noAttachments, readDocumentBody, replicatedWrite } from '../writing.ts';
+import { missing, nodeToRead } from './read-document.ts';
+
+/** The id in the address counts, whatever the body's `_id` says. */
+export async function putDocument(context: Context, database: string, id: DocId): Promise<Answer> {
+  const document = await readDocumentBody(context);
+  if (!isNewEdit(context)) return answerWrite(context, database, replicatedWrite(id, document), false);
+  const { deleted, body } = document;
+  return answerWrite(context, database, { id, rev: revisionOf(context, id, document.rev), deleted, body }, true);
+}
+
+/** `POST /{db}`: the id is the body's, or a new one. */
+export async function postDocument(context: Context, database: string): Promise<Answer> {
+  requireJsonType(context);
+  const document = await readDocumentBody(context);
+  const id = document.id ?? parseDocId(context.services.uuids.next());
+  if (!isNewEdit(context)) return answerWrite(context, database, replicatedWrite(id, document), false);
+  const { deleted, body } = document;
+  const rev = document.rev === undefined ? undefined : ownKind(id, document.rev);
+  return answerWrite(context, database, { id, rev, deleted, body }, true);
+}
+
+/** 404 where there is nothing to delete comes before 409. */
+export async function deleteDocument(context: Context, database: string, id: DocId): Promise<Answer> {
+  const rev = revisionOf(context, id, undefined);
+  await withSnapshot(context, database, async (snapshot, open) => {
+    if (isLocalId(id)) {
+      if ((await open.readLocal(id)) === undefined) throw missing();
+    } else if (nodeToRead(await snapshot.document(id), undefined) === undefined) {
+      throw missing();
+    }
+  });
+  return answerWrite(context, database, { id, rev, deleted: true, body: '{}' }, true);
+}
+
+/** `POST /{db}/{docid}` is the form upload, which needs attachments. */
+export function postForm(context: Context): never {
+  if (!isMultipart(context, 'form-data')) {
+    throw new DatabaseError('bad_content_type', 'Content-Type must be multipart/form-data');
+  }
+  throw noAttachments('Write the document with PUT.');
+}

@@ -1,0 +1,19 @@
+/** Puts the middleware around the router: the whole HTTP interface as one function. */
+import type { Handle } from '../shared/message.ts';
+import { Context, type Services } from './context.ts';
+import { answerErrors } from './middleware/errors.ts';
+import { answerHead } from './middleware/head.ts';
+import { wrapJsonp } from './middleware/jsonp.ts';
+import { overrideMethod } from './middleware/method-override.ts';
+import { addServerHeaders } from './middleware/server-headers.ts';
+import { refuseWhenClosing } from './middleware/shutdown.ts';
+import { cancelUnreadBody } from './middleware/unread-body.ts';
+import { dispatch } from './router.ts';
+
+/** The outermost comes first. `isClosing` is asked at each request. */
+export function createHandle(services: Services, isClosing: () => boolean): Handle {
+  const routed = refuseWhenClosing(isClosing, wrapJsonp(dispatch));
+  const answering = answerHead(answerErrors(cancelUnreadBody(routed)));
+  const handler = addServerHeaders(services.clock, overrideMethod(answering));
+  return async (request) => handler(new Context(request, services));
+}

@@ -1,0 +1,50 @@
+/**
+ * The range of ids that a list's keys mean. Ids are strings; among keys of all types strings sort above null, booleans
+ * and numbers, and below lists and objects (interface.md 4.7), so a bound of another type is either open or leaves
+ * nothing.
+ */
+import type { RowRange } from '../database/contract.ts';
+import type { ListParameters } from './parameters.ts';
+
+/** No row lies between the bounds, and the walk would begin before or behind all rows. */
+export interface EmptyRange {
+  readonly beginsBehindAll: boolean;
+}
+
+export function toRowRange(parameters: ListParameters): RowRange | EmptyRange {
+  const { key, descending, skip, inclusiveEnd } = parameters;
+  const start = boundOf(key ?? parameters.startKey ?? parameters.startKeyDocId);
+  const end = boundOf(key ?? parameters.endKey ?? parameters.endKeyDocId);
+  const [lower, upper]: readonly [Bound, Bound] = descending ? [end, start] : [start, end];
+  if (lower === ABOVE || upper === BELOW) {
+    return { beginsBehindAll: descending ? start === BELOW : start === ABOVE };
+  }
+  // A single key includes itself, whatever is said of the end.
+  const endInclusive = inclusiveEnd || key !== undefined;
+  return {
+    start: textOf(lower),
+    end: textOf(upper),
+    startInclusive: descending ? endInclusive : true,
+    endInclusive: descending ? true : endInclusive,
+    descending,
+    skip,
+  };
+}
+
+export function isEmptyRange(range: RowRange | EmptyRange): range is EmptyRange {
+  return 'beginsBehindAll' in range;
+}
+
+const BELOW = Symbol('below all strings');
+const ABOVE = Symbol('above all strings');
+
+type Bound = string | undefined | typeof BELOW | typeof ABOVE;
+
+function boundOf(key: unknown): Bound {
+  if (key === undefined || typeof key === 'string') return key;
+  return typeof key === 'object' && key !== null ? ABOVE : BELOW;
+}
+
+function textOf(bound: Bound): string | undefined {
+  return typeof bound === 'string' ? bound : undefined;
+}

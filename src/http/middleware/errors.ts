@@ -1,0 +1,23 @@
+/** Turns failures into answers (interface.md 7). What we did not foresee goes to the log, and not to the client. */
+import type { Answer, Context } from '../context.ts';
+import { isInternal, MethodNotAllowed, showError } from '../error-table.ts';
+import type { Handler } from '../handler.ts';
+import { jsonAnswer, withHeader } from '../responses.ts';
+
+export function answerErrors(next: Handler): Handler {
+  return async (context) => {
+    try {
+      return await next(context);
+    } catch (failure) {
+      return errorAnswer(context, failure);
+    }
+  };
+}
+
+export function errorAnswer(context: Context, failure: unknown): Answer {
+  // Not the address as a whole: a query may hold what should not be in a log.
+  if (isInternal(failure)) context.services.log.error(`A ${context.request.method} request failed`, failure);
+  const { status, error, reason } = showError(failure);
+  const answer = jsonAnswer(context, status, JSON.stringify({ error, reason }));
+  return failure instanceof MethodNotAllowed ? withHeader(answer, 'allow', failure.allow) : answer;
+}

@@ -1,0 +1,26 @@
+/** HEAD is run as GET, its body dropped, its length kept where it is known (completion 1.2). */
+import { isStream } from '../bodies.ts';
+import type { Answer } from '../context.ts';
+import type { Handler } from '../handler.ts';
+
+export function answerHead(next: Handler): Handler {
+  return (context) => {
+    if (context.method !== 'HEAD') return next(context);
+    context.method = 'GET';
+    context.isHead = true;
+    return Promise.resolve(next(context)).then(withoutBody);
+  };
+}
+
+async function withoutBody({ status, headers, body }: Answer): Promise<Answer> {
+  if (body === null) return { status, headers, body };
+  const length = lengthOf(body);
+  if (length !== undefined) headers['content-length'] = String(length);
+  if (isStream(body)) await body.cancel();
+  return { status, headers, body: null };
+}
+
+/** In bytes. */
+function lengthOf(body: NonNullable<Answer['body']>): number | undefined {
+  return typeof body === 'string' ? new TextEncoder().encode(body).length : body.length;
+}

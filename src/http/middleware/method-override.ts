@@ -1,0 +1,14 @@
+/** `X-HTTP-Method-Override`, for clients that can only POST (completion 1.3). Other methods and values are left alone. */
+import type { Handler } from '../handler.ts';
+
+const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'TRACE', 'CONNECT', 'COPY']);
+
+export function overrideMethod(next: Handler): Handler {
+  return (context) => {
+    if (context.method === 'POST') {
+      const method = context.header('x-http-method-override');
+      if (method !== undefined && METHODS.has(method)) context.method = method;
+    }
+    return next(context);
+  };
+}

@@ -1,0 +1,12 @@
+/** Refuses new requests while the service is being closed. */
+import { DatabaseError } from '../../errors/database-error.ts';
+import type { Handler } from '../handler.ts';
+
+export function refuseWhenClosing(isClosing: () => boolean, next: Handler): Handler {
+  return (context) => {
+    if (isClosing()) {
+      throw new DatabaseError('shutting_down', 'The service is shutting down; try again when it is back.');
+    }
+    return next(context);
+  };
+}

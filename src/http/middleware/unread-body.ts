@@ -1,0 +1,21 @@
+/** Tells whoever sends a request's body that nobody will read on, when the answer is made without having read it all. */
+import type { ByteStream } from '../../shared/message.ts';
+import { isStream } from '../bodies.ts';
+import type { Answer, Context } from '../context.ts';
+import type { Handler } from '../handler.ts';
+
+export function cancelUnreadBody(next: Handler): Handler {
+  return (context) => {
+    const { body } = context.request;
+    return isStream(body) ? answerThenCancel(next, context, body) : next(context);
+  };
+}
+
+async function answerThenCancel(next: Handler, context: Context, body: ByteStream): Promise<Answer> {
+  try {
+    return await next(context);
+  } finally {
+    // Does nothing to a body that was read to its end; how the rest of it ends is of no interest.
+    void body.cancel().catch(() => {});
+  }
+}

@@ -1,0 +1,25 @@
+/** Writes `multipart/mixed` as the replicators of this family read it (completion 4.1). */
+
+export interface Part {
+  /** The part's content type. */
+  readonly type: string;
+  readonly text: string;
+}
+
+export function multipartType(boundary: string): string {
+  return `multipart/mixed; boundary="${boundary}"`;
+}
+
+/** The boundary must be random, so that no document contains it. */
+export async function* multipartText(
+  boundary: string,
+  parts: AsyncIterable<readonly Part[]>,
+): AsyncGenerator<string, void, void> {
+  yield `--${boundary}`;
+  for await (const batch of parts) {
+    let text = '';
+    for (const part of batch) text += `\r\nContent-Type: ${part.type}\r\n\r\n${part.text}\r\n--${boundary}`;
+    yield text;
+  }
+  yield '--';
+}

@@ -1,0 +1,36 @@
+/**
+ * The query of an address, decoded when first asked for. Of a name that is given twice the first value counts, except
+ * where the reader walks over all of them.
+ */
+export class Query {
+  readonly #search: string;
+  #parsed: URLSearchParams | undefined;
+
+  /** What follows the `?`, still encoded. */
+  constructor(search: string) {
+    this.#search = search;
+  }
+
+  get isEmpty(): boolean {
+    return this.#search === '';
+  }
+
+  get(name: string): string | undefined {
+    return this.isEmpty ? undefined : (this.#params().get(name) ?? undefined);
+  }
+
+  /** Document flags: only the literal `true` switches one on (completion 4). */
+  flag(name: string): boolean {
+    return this.get(name) === 'true';
+  }
+
+  /** All of them in the order of the address. */
+  entries(): Iterable<[string, string]> {
+    return this.#params();
+  }
+
+  #params(): URLSearchParams {
+    this.#parsed ??= new URLSearchParams(this.#search);
+    return this.#parsed;
+  }
+}

@@ -1,0 +1,128 @@
+/** Finds the resource that a path names and the handler of the method (completion 1.1, 1.8), and asks who may use it. */
+import type { DocId } from '../documents/contract.ts';
+import { parseDocId } from '../documents/identifiers.ts';
+import { DatabaseError } from '../errors/database-error.ts';
+import type { MaybePromise } from '../shared/maybe-promise.ts';
+import { integerSetting } from '../system/config.ts';
+import { authorize } from './access.ts';
+import type { Answer, Context } from './context.ts';
+import { MethodNotAllowed } from './error-table.ts';
+import { encodeDocId, ownOrigin } from './locations.ts';
+import {
+  ATTACHMENT,
+  DATABASE,
+  DESIGN,
+  DOCUMENT,
+  type DocumentHandler,
+  LOCAL_DOCUMENT,
+  type Resource,
+  SERVER,
+  type Table,
+} from './routes.ts';
+import { parseTarget } from './target.ts';
+
+const UNDERSCORE = 0x5f;
+const DESIGN_WORD = '_design';
+const LOCAL_WORD = '_local';
+
+/** Answers the request, or fails with what the error table knows. */
+export function dispatch(context: Context): MaybePromise<Answer> {
+  checkLength(context);
+  const { segments, search } = parseTarget(context.request.url);
+  context.search = search;
+  const [first = '', ...rest] = segments;
+  const server = find(SERVER, first, rest);
+  if (server !== undefined) return handlerOf(context, server.resource)(context, server.rest);
+  if (SERVER.has(first)) throw new DatabaseError('not_found', 'missing');
+  return dispatchInDatabase(context, first, rest);
+}
+
+function dispatchInDatabase(context: Context, database: string, path: readonly string[]): MaybePromise<Answer> {
+  const [first = '', ...rest] = path;
+  if (first.charCodeAt(0) === UNDERSCORE) {
+    if (first === DESIGN_WORD) return dispatchInDesign(context, database, rest);
+    if (first === LOCAL_WORD) return dispatchLocal(context, database, rest);
+    if (first.startsWith(`${DESIGN_WORD}/`)) return dispatchEncodedDesign(context, database, path);
+    if (first.startsWith(`${LOCAL_WORD}/`)) {
+      return dispatchLocal(context, database, [first.slice(LOCAL_WORD.length + 1), ...rest]);
+    }
+  }
+  const found = find(DATABASE, first, rest);
+  if (found !== undefined) return handlerOf(context, found.resource)(context, database, found.rest);
+  if (DATABASE.has(first)) throw new DatabaseError('not_found', 'missing');
+  if (rest.length > 0) return answerAttachment(context, database, parseDocId(first), rest);
+  return answerDocument(context, DOCUMENT, database, parseDocId(first));
+}
+
+/** A design document, what belongs to it, or an attachment of it. */
+function dispatchInDesign(context: Context, database: string, path: readonly string[]): MaybePromise<Answer> {
+  const [name = '', first, ...rest] = path;
+  const id = parseDocId(path.length === 0 ? DESIGN_WORD : `${DESIGN_WORD}/${name}`);
+  if (first === undefined) return answerDocument(context, DOCUMENT, database, id);
+  const found = find(DESIGN, first, rest);
+  if (found !== undefined) return handlerOf(context, found.resource)(context, database, [name, ...found.rest]);
+  if (first.charCodeAt(0) === UNDERSCORE) throw new DatabaseError('not_found', `missing handler: ${first}`);
+  return answerAttachment(context, database, id, [first, ...rest]);
+}
+
+/** `_design%2Fx`: readers are sent to the plain slash; for all others both mean the same. */
+function dispatchEncodedDesign(context: Context, database: string, path: readonly string[]): MaybePromise<Answer> {
+  const [first = '', ...rest] = path;
+  if (context.method !== 'GET') {
+    return dispatchInDesign(context, database, [first.slice(DESIGN_WORD.length + 1), ...rest]);
+  }
+  const plain = [encodeURIComponent(database), encodeDocId(first), ...rest.map(encodeURIComponent)].join('/');
+  const query = context.search === '' ? '' : `?${context.search}`;
+  return { status: 301, headers: { location: `${ownOrigin(context)}/${plain}${query}` }, body: null };
+}
+
+/** Local documents have an id of one segment (completion 5.3). */
+function dispatchLocal(context: Context, database: string, path: readonly string[]): MaybePromise<Answer> {
+  if (path.length > 1) throw new DatabaseError('bad_request', '_local documents do not accept attachments.');
+  return answerDocument(context, LOCAL_DOCUMENT, database, parseDocId(`${LOCAL_WORD}/${path[0] ?? ''}`));
+}
+
+function answerDocument(
+  context: Context,
+  resource: Resource<DocumentHandler>,
+  database: string,
+  id: DocId,
+): MaybePromise<Answer> {
+  return handlerOf(context, resource)(context, database, id);
+}
+
+function answerAttachment(
+  context: Context,
+  database: string,
+  id: DocId,
+  name: readonly string[],
+): MaybePromise<Answer> {
+  return handlerOf(context, ATTACHMENT)(context, database, [id, ...name]);
+}
+
+/** The table's row for that path, with the segments that it leaves to the handler. */
+function find<H>(
+  table: Table<H>,
+  first: string,
+  rest: readonly string[],
+): { readonly resource: Resource<H>; readonly rest: readonly string[] } | undefined {
+  const exact = table.get(rest.length === 0 ? first : `${first}/${rest.join('/')}`);
+  if (exact !== undefined) return { resource: exact, rest: [] };
+  const open = first.charCodeAt(0) === UNDERSCORE ? table.get(`${first}/*`) : undefined;
+  return open === undefined ? undefined : { resource: open, rest };
+}
+
+/** Fails with `method_not_allowed`, or with `unauthorized`. */
+function handlerOf<H>(context: Context, resource: Resource<H>): H {
+  const action = resource.actions.get(context.method);
+  if (action === undefined) throw new MethodNotAllowed(resource.allow);
+  authorize(context, action.right);
+  return action.handler;
+}
+
+/** completion 1.4 */
+function checkLength(context: Context): void {
+  const limit = integerSetting(context.services.config, 'httpd', 'max_uri_length');
+  if (limit === undefined || context.request.url.length <= limit) return;
+  throw new DatabaseError('too_long', 'the request entity is too long');
+}

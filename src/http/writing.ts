@@ -1,0 +1,102 @@
+/**
+ * What all document writes have in common: how durable they are, what is not supported yet, and their answers
+ * (interface.md 4.5; completion 5).
+ */
+import type { DocumentWrite, Durability, WriteOutcome } from '../database/contract.ts';
+import type { DocId, IncomingDocument } from '../documents/contract.ts';
+import { isLocalId } from '../documents/identifiers.ts';
+import { readDocument } from '../documents/incoming.ts';
+import { DatabaseError } from '../errors/database-error.ts';
+import { must } from '../shared/assert.ts';
+import { isMultipart, readText } from './bodies.ts';
+import type { Answer, Context } from './context.ts';
+import { revisionTag } from './etags.ts';
+import { documentLocation } from './locations.ts';
+import { jsonAnswer, withHeader } from './responses.ts';
+import { ownKind } from './revision-sources.ts';
+
+/**
+ * `X-Svc-Full-Commit: true` has the answer wait until the write survives a power cut. With `false`, and without the
+ * header, it survives the end of the process, which is more than `delayed_commits` ever promised.
+ */
+export function durabilityOf(context: Context): Durability {
+  return context.ownHeader('full-commit') === 'true' ? 'strict' : 'relaxed';
+}
+
+/** Only the literal `false` switches it off. */
+export function isNewEdit(context: Context): boolean {
+  return context.query.get('new_edits') !== 'false';
+}
+
+/** The document in the request's body. Fails with `not_implemented` where attachments come with it. */
+export async function readDocumentBody(context: Context): Promise<IncomingDocument> {
+  if (isMultipart(context, 'related')) throw noAttachments('Send the document as application/json, without them.');
+  const document = readDocument(await readText(context));
+  refuseAttachments(document);
+  return document;
+}
+
+export function refuseAttachments(document: IncomingDocument): void {
+  if (document.hasAttachments) throw noAttachments('Send the document without its member _attachments.');
+}
+
+export function noAttachments(remedy: string): DatabaseError {
+  return new DatabaseError('not_implemented', `Attachments are not implemented yet. ${remedy}`);
+}
+
+/** The write for a replicated revision (completion 5.2). Local documents have no history and pass as they are. */
+export function replicatedWrite(id: DocId, document: IncomingDocument): DocumentWrite {
+  const { rev, deleted, body, revisions } = document;
+  if (rev === undefined && !isLocalId(id)) {
+    throw new DatabaseError('bad_request', 'Document must have a _rev when new_edits is false');
+  }
+  return { id, rev: rev === undefined ? undefined : ownKind(id, rev), revisions, deleted, body };
+}
+
+/** Writes one document by the query's `new_edits` and `batch`, and answers. */
+export async function answerWrite(
+  context: Context,
+  database: string,
+  write: DocumentWrite,
+  newEdits: boolean,
+): Promise<Answer> {
+  if (isLocalId(write.id)) return answerLocalWrite(context, database, write);
+  if (newEdits && context.query.get('batch') === 'ok') return answerLater(context, database, write);
+  const options = { newEdits, durability: durabilityOf(context) };
+  const outcomes = await context.services.registry.use(database, (open) => open.write([write], options));
+  const outcome = must(outcomes[0]);
+  if (!outcome.ok) throw outcome.error;
+  return writtenAnswer(context, database, outcome);
+}
+
+/** 202 at once; whether the write succeeds is never told. */
+async function answerLater(context: Context, database: string, write: DocumentWrite): Promise<Answer> {
+  await context.services.registry.use(database, async (open) => open.writeLater([write]));
+  const answer = jsonAnswer(context, 202, `{"ok":true,"id":${JSON.stringify(write.id)}}`);
+  return write.deleted ? answer : withHeader(answer, 'location', documentLocation(context, database, write.id));
+}
+
+async function answerLocalWrite(context: Context, database: string, write: DocumentWrite): Promise<Answer> {
+  const { id, rev, deleted } = write;
+  const body = deleted ? undefined : write.body;
+  const durability = durabilityOf(context);
+  const newRev = await context.services.registry.use(database, (open) => open.writeLocal(id, rev, body, durability));
+  return writtenAnswer(context, database, { id, rev: newRev, deleted });
+}
+
+/** 201 for a live result, 200 for a deletion, which has no `Location`. */
+function writtenAnswer(
+  context: Context,
+  database: string,
+  { id, rev, deleted }: { readonly id: string; readonly rev: string; readonly deleted: boolean },
+): Answer {
+  const answer = jsonAnswer(context, deleted ? 200 : 201, writtenText(id, rev));
+  withHeader(answer, 'etag', revisionTag(rev));
+  return deleted ? answer : withHeader(answer, 'location', documentLocation(context, database, id));
+}
+
+export function writtenText(id: string, rev: string): string {
+  return `{"ok":true,"id":${JSON.stringify(id)},"rev":${JSON.stringify(rev)}}`;
+}
+
+export type Refusal = Extract<WriteOutcome, { readonly ok: false }>;

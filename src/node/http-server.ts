@@ -1,0 +1,104 @@
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { Socket } from 'node:net';
+import { DatabaseError } from '../errors/database-error.ts';
+import { assert } from '../shared/assert.ts';
+import type { NodeListener } from './listener.ts';
+
+/** After this long, requests that still run at a shutdown lose their connection. */
+const drainMs = 10_000;
+/** While a shutdown waits, connections that fell idle are looked for this often. */
+const idleCheckMs = 25;
+
+const serverOptions = {
+  /** Long enough for `_all_docs?keys=[…]`; beyond it the answer is 431. */
+  maxHeaderSize: 64 * 1024,
+  headersTimeout: 60_000,
+  /** Bounds a whole upload: large ones over slow lines must pass. Silence in the middle ends one sooner. */
+  requestTimeout: 24 * 60 * 60 * 1000,
+  /** Longer than clients and proxies usually keep theirs, so that they don't send into a connection being closed. */
+  keepAliveTimeout: 65_000,
+};
+
+export interface HttpServer {
+  /** Host and port as a URL, with a slash at the end. */
+  readonly url: string;
+  /**
+   * Stops accepting, waits until the requests that run have ended (10 seconds at most), and closes every connection.
+   * May be called more than once.
+   */
+  close(): Promise<void>;
+}
+
+/**
+ * Listens on `host` and `port` (0: any free one). Rejects with `bad_request` for a host beyond loopback, and with
+ * `storage_blocked` where the address can't be used.
+ */
+export async function listen(listener: NodeListener, host: string, port: number): Promise<HttpServer> {
+  assertLoopback(host);
+  /** Connections that have not sent a request yet; Node does not count them as idle. */
+  const fresh = new Set<Socket>();
+  const server = createServer(serverOptions, (incoming, outgoing) => {
+    fresh.delete(incoming.socket);
+    void listener(incoming, outgoing);
+  });
+  server.on('connection', (socket: Socket) => {
+    fresh.add(socket);
+    socket.once('close', () => fresh.delete(socket));
+  });
+  server.listen({ host: host.replace(/^\[(.*)\]$/, '$1'), port });
+  try {
+    await once(server, 'listening');
+  } catch (error) {
+    throw describeListenError(error, host, port);
+  }
+  let closing: Promise<void> | undefined;
+  return {
+    url: addressOf(server),
+    close: () => {
+      closing ??= drain(server, fresh);
+      return closing;
+    },
+  };
+}
+
+/** As long as there are no admins everyone who can connect may do everything, so only this machine may connect. */
+export function assertLoopback(host: string): void {
+  if (/^(localhost|127(\.\d{1,3}){3}|::1|\[::1\])$/i.test(host)) return;
+  throw new DatabaseError(
+    'bad_request',
+    `Settee does not listen on ${host}: it has no admins and passwords yet, so anyone who reaches that address could read and delete everything. Use 127.0.0.1 (the default), ::1 or localhost; other hosts come with authentication.`,
+  );
+}
+
+function addressOf(server: Server): string {
+  const address = server.address();
+  assert(address !== null && typeof address === 'object', 'a server that listens on a port has an address');
+  const host = address.family === 'IPv6' ? `[${address.address}]` : address.address;
+  return `http://${host}:${address.port}/`;
+}
+
+async function drain(server: Server, fresh: ReadonlySet<Socket>): Promise<void> {
+  const closed = once(server, 'close');
+  server.close();
+  const closeIdle = () => {
+    server.closeIdleConnections();
+    for (const socket of fresh) socket.destroy();
+  };
+  const idleCheck = setInterval(closeIdle, idleCheckMs);
+  const deadline = setTimeout(() => server.closeAllConnections(), drainMs);
+  await closed;
+  clearInterval(idleCheck);
+  clearTimeout(deadline);
+}
+
+function describeListenError(error: unknown, host: string, port: number): unknown {
+  if (!(error instanceof Error) || !('code' in error)) return error;
+  const remedies: Readonly<Record<string, string>> = {
+    EADDRINUSE: 'another program uses this port. Stop it, or choose another port with --port (0 takes any free one)',
+    EACCES: 'this port needs rights that the process does not have. Choose one above 1023 with --port',
+    EADDRNOTAVAIL: 'this machine has no such address. Use 127.0.0.1, the default',
+  };
+  const remedy = remedies[`${error.code}`] ?? error.message;
+  return new DatabaseError('storage_blocked', `Settee can't listen on ${host}:${port}: ${remedy}.`, { cause: error });
+}

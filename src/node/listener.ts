@@ -1,0 +1,76 @@
+import { IncomingMessage, ServerResponse } from 'node:http';
+import type { HttpBindings } from '@hono/node-server';
+import { getRequestListener } from '@hono/node-server';
+import { isDatabaseError } from '../errors/database-error.ts';
+import { assert } from '../shared/assert.ts';
+import type { Handle, PlainHeaders, PlainRequest } from '../shared/message.ts';
+import { readBody } from './request-body.ts';
+import { toResponse } from './response.ts';
+
+export type NodeListener = (incoming: IncomingMessage, outgoing: ServerResponse) => Promise<void>;
+
+type Bindings = Parameters<Parameters<typeof getRequestListener>[0]>[1];
+
+/**
+ * Connects `node:http` to the one door. A request is built straight from the incoming message, because the web's
+ * `Request` would normalise the path and cost ten times as much; @hono/node-server does the answering half.
+ *
+ * @param onFailure told of what `handle` was not able to answer, and of streams that broke off.
+ */
+export function createListener(handle: Handle, onFailure: (request: string, error: unknown) => void): NodeListener {
+  async function answer(request: Request, bindings: Bindings): Promise<Response> {
+    const { incoming, outgoing } = toHttp1(bindings);
+    const onBrokenStream = (error: unknown) => onFailure(describe(incoming), error);
+    try {
+      const body = readBody(incoming);
+      const plain = toPlainRequest(request, incoming, body instanceof Promise ? await body : body);
+      return toResponse(await handle(plain), { method: plain.method, outgoing, onBrokenStream });
+    } catch (error) {
+      // A client that went away needs no answer, and its leaving is no failure of ours.
+      if (!isDatabaseError(error, 'cancelled')) onFailure(describe(incoming), error);
+      return unanswerable();
+    }
+  }
+  return getRequestListener(answer, { hostname: 'localhost' });
+}
+
+function toPlainRequest(request: Request, incoming: IncomingMessage, body: PlainRequest['body']): PlainRequest {
+  return {
+    method: incoming.method ?? 'GET',
+    url: incoming.url ?? '/',
+    headers: toPlainHeaders(incoming.headers),
+    body,
+    // Made when it is asked for: most requests are answered before anyone could abort them.
+    get signal() {
+      return request.signal;
+    },
+  };
+}
+
+type IncomingHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
+
+/** Node has names in lower case and repeated lines joined already, but for `Set-Cookie`, which no request should have. */
+function toPlainHeaders(headers: IncomingHeaders): PlainHeaders {
+  if (isPlain(headers)) return headers;
+  const { 'set-cookie': _, ...others } = headers;
+  assert(isPlain(others), 'only Set-Cookie has several lines');
+  return others;
+}
+
+function isPlain(headers: IncomingHeaders): headers is PlainHeaders {
+  return headers['set-cookie'] === undefined;
+}
+
+function toHttp1({ incoming, outgoing }: Bindings): HttpBindings {
+  assert(incoming instanceof IncomingMessage && outgoing instanceof ServerResponse, 'the server speaks HTTP/1.1');
+  return { incoming, outgoing };
+}
+
+function describe(incoming: IncomingMessage): string {
+  return `${incoming.method} ${incoming.url}`;
+}
+
+function unanswerable(): Response {
+  const body = '{"error":"unknown_error","reason":"The service failed on this request; its log says why."}\n';
+  return new Response(body, { status: 500, headers: { 'content-type': 'application/json' } });
+}

@@ -1,0 +1,106 @@
+import { DatabaseError } from '../errors/database-error.ts';
+import { VERSION } from '../system/version.ts';
+import { type Command, parseCommand } from './arguments.ts';
+import { InputError } from './document-splitter.ts';
+import { exportDatabase } from './export.ts';
+import { importFile } from './import.ts';
+import { backupData, type CopiedDatabase, restoreData, verifyData } from './maintenance.ts';
+import { createProgress, type MessageStream } from './progress.ts';
+import { RefusalError } from './remote-database.ts';
+import { type ProcessHost, serve } from './serve.ts';
+import { helpFor, UsageError } from './usage.ts';
+
+/** The parts of a process that the command line uses; `process` itself is one. */
+export interface CommandHost extends ProcessHost {
+  readonly stdin: AsyncIterable<Uint8Array | string>;
+  readonly stderr: MessageStream;
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+/**
+ * The command `settee`. Resolves with the exit code when the command has ended: 0 for success, 1 for a failure, 2 for
+ * a call that can't be understood. Failures are told on stderr in a sentence; a defect shows its stack.
+ */
+export async function main(argv: readonly string[], host: CommandHost = process): Promise<number> {
+  try {
+    return await run(parseCommand(argv, host.env), host);
+  } catch (error) {
+    if (isBrokenPipe(error)) return 1;
+    host.stderr.write(`${explain(error)}\n`);
+    return error instanceof UsageError ? 2 : 1;
+  }
+}
+
+async function run(command: Command, host: CommandHost): Promise<number> {
+  switch (command.name) {
+    case 'help':
+      host.stdout.write(helpFor(command.topic));
+      return 0;
+    case 'version':
+      host.stdout.write(`${VERSION}\n`);
+      return 0;
+    case 'serve':
+      return serve(command.options, host);
+    case 'import':
+      return (await importFile(command, host)) ? 0 : 1;
+    case 'export':
+      await exportDatabase(command, host);
+      return 0;
+    case 'verify':
+      return (await verify(command, host)) ? 0 : 1;
+    case 'backup':
+      return reportCopies('copied', (onProgress) => backupData({ ...command, onProgress }), host);
+    case 'restore':
+      return reportCopies('restored', (onProgress) => restoreData({ ...command, onProgress }), host);
+  }
+}
+
+type Verify = Extract<Command, { name: 'verify' }>;
+type OnProgress = (done: number, total: number) => void;
+
+/** True when no damage was found. */
+async function verify({ dataFolder, databases }: Verify, { stdout, stderr }: CommandHost): Promise<boolean> {
+  const onProgress = progressTo(stderr);
+  let damaged = 0;
+  for await (const { database, documents, pages, damage } of verifyData({ dataFolder, databases, onProgress })) {
+    const verdict = damage.length === 0 ? 'no damage' : `${damage.length} findings`;
+    stdout.write(`${database}: ${documents} documents, ${pages} pages, ${verdict}\n`);
+    for (const finding of damage) stdout.write(`  ${finding}\n`);
+    if (damage.length > 0) damaged++;
+  }
+  return damaged === 0;
+}
+
+async function reportCopies(
+  verb: string,
+  copy: (onProgress: OnProgress) => AsyncIterable<CopiedDatabase>,
+  { stdout, stderr }: CommandHost,
+): Promise<number> {
+  for await (const { database, bytes } of copy(progressTo(stderr))) {
+    stdout.write(`${database}: ${verb}, ${bytes} bytes\n`);
+  }
+  return 0;
+}
+
+function progressTo(stderr: MessageStream): OnProgress {
+  const progress = createProgress(stderr, undefined);
+  return (done, total) => progress.update(done, `${done} of ${total}`);
+}
+
+function explain(error: unknown): string {
+  if (error instanceof UsageError) {
+    const command = error.topic === undefined ? 'settee' : `settee ${error.topic}`;
+    return `${error.message}\nTry "${command} --help".`;
+  }
+  if (error instanceof DatabaseError) return error.reason;
+  if (error instanceof InputError || error instanceof RefusalError) return error.message;
+  if (error instanceof AggregateError) return error.errors.map(explain).join('\n');
+  // The system's own errors (no such file, no space left) say enough by themselves.
+  if (error instanceof Error && 'syscall' in error) return error.message;
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}
+
+/** Whoever read our output has read enough, as `head` does. */
+function isBrokenPipe(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'EPIPE';
+}

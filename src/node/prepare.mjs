@@ -1,0 +1,116 @@
+/**
+ * Makes a clone of the repository ready to run: checks Node's version, installs what package-lock.json asks for, builds
+ * when a source is newer than the build. Each step costs a few milliseconds when there is nothing to do. Plain
+ * JavaScript without dependencies, because it runs before there are any. All its messages go to stderr.
+ */
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+export const root = fileURLToPath(new URL('../..', import.meta.url));
+export const builtMain = join(root, 'dist', 'node', 'main.js');
+
+const lowestNode = [20, 19];
+const sources = ['src', 'package.json', 'vite.config.ts'];
+
+/** What can't be done, in a sentence for the person who reads it; everything else that goes wrong is a defect. */
+export class PreparationError extends Error {}
+
+/** Throws when this Node is too old for Settee. */
+export function checkNode() {
+  const [major, minor] = process.versions.node.split('.').map(Number);
+  if (major > lowestNode[0] || (major === lowestNode[0] && minor >= lowestNode[1])) return;
+  fail(
+    `Settee needs Node ${lowestNode.join('.')} or newer, and this is Node ${process.versions.node}. Install a newer one from https://nodejs.org/ and try again.`,
+  );
+}
+
+/** False in an installed package, which brings its build along and no sources. */
+export function isClone() {
+  return existsSync(join(root, 'vite.config.ts')) && existsSync(join(root, 'src', 'node', 'main.ts'));
+}
+
+/** Installs the dependencies unless exactly those of package-lock.json are there. */
+export function install() {
+  if (isInstalled()) return;
+  tell('Installing dependencies (npm ci) …');
+  // Every native dependency carries its binaries inside its package; install scripts would only try to compile them.
+  const npmArguments = ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'];
+  const npm = process.env.npm_execpath;
+  const status =
+    npm && /npm-cli\.c?js$/.test(npm)
+      ? run(process.execPath, [npm, ...npmArguments])
+      : run('npm', npmArguments, { shell: process.platform === 'win32' });
+  if (status !== 0) fail('The dependencies could not be installed; npm says why above.');
+}
+
+/** Builds the Node host unless the build is newer than every source. */
+export function build() {
+  if (isBuilt()) return;
+  tell('Building …');
+  const staging = join(root, 'dist', `.build-${process.pid}`);
+  const vite = join(root, 'node_modules', 'vite', 'bin', 'vite.js');
+  const status = run(process.execPath, [
+    vite,
+    'build',
+    '--ssr',
+    'src/node/main.ts',
+    '--outDir',
+    staging,
+    '--logLevel',
+    'warn',
+  ]);
+  if (status !== 0) fail('The build failed; the reason stands above.');
+  // Moved into place file by file, so that someone who starts at the same moment finds the old build or the new one.
+  mkdirSync(join(root, 'dist', 'node'), { recursive: true });
+  for (const file of readdirSync(staging)) renameSync(join(staging, file), join(root, 'dist', 'node', file));
+  rmSync(staging, { recursive: true, force: true });
+}
+
+function isInstalled() {
+  const wanted = readPackages(join(root, 'package-lock.json'));
+  const present = readPackages(join(root, 'node_modules', '.package-lock.json'));
+  if (!wanted || !present) return false;
+  return Object.entries(wanted).every(([path, entry]) => {
+    if (path === '') return true;
+    const found = present[path];
+    // npm leaves out the optional packages of other platforms.
+    return found ? found.version === entry.version && found.integrity === entry.integrity : entry.optional === true;
+  });
+}
+
+function readPackages(lockFile) {
+  try {
+    return JSON.parse(readFileSync(lockFile, 'utf8')).packages;
+  } catch {
+    return undefined;
+  }
+}
+
+function isBuilt() {
+  const builtAt = statSync(builtMain, { throwIfNoEntry: false })?.mtimeMs;
+  return builtAt !== undefined && sources.every((source) => newest(join(root, source)) <= builtAt);
+}
+
+/** The latest change below a path. Folders count too: their time tells of files that were removed or renamed. */
+function newest(path) {
+  const stat = statSync(path);
+  if (!stat.isDirectory()) return stat.mtimeMs;
+  return readdirSync(path).reduce((latest, name) => Math.max(latest, newest(join(path, name))), stat.mtimeMs);
+}
+
+function run(command, commandArguments, options = {}) {
+  // The child's output goes to stderr: stdout belongs to the command that the user runs.
+  const result = spawnSync(command, commandArguments, { cwd: root, stdio: ['ignore', 2, 2], ...options });
+  if (result.error) tell(`${command} could not be started: ${result.error.message}`);
+  return result.status;
+}
+
+function tell(message) {
+  process.stderr.write(`${message}\n`);
+}
+
+function fail(message) {
+  throw new PreparationError(message);
+}

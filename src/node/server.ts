@@ -1,0 +1,107 @@
+import { createCore } from '../core.ts';
+import { isDatabaseError } from '../errors/database-error.ts';
+import { systemClock, systemRandom } from '../shared/clock.ts';
+import { createLmdbPageStore } from '../storage/lmdb/lmdb-page-store.ts';
+import { createMemoryPageStore } from '../storage/memory/memory-page-store.ts';
+import { createLog, type LogLevel } from '../system/log.ts';
+import { openDataFolder } from './data-folder.ts';
+import { assertLoopback, listen } from './http-server.ts';
+import { createListener } from './listener.ts';
+
+export interface ServerOptions {
+  /** Where to listen; only loopback while there are no admins. Default `127.0.0.1`. */
+  readonly host?: string | undefined;
+  /** Default 5984; 0 takes any free port. */
+  readonly port?: number | undefined;
+  /** Where databases are kept; made if it is not there. Default `./data`. */
+  readonly dataFolder?: string | undefined;
+  /** Keep everything in memory instead, until `close`. Default false. */
+  readonly memory?: boolean | undefined;
+  /** Default `info`. */
+  readonly logLevel?: LogLevel | undefined;
+  /** Settings by section and key. */
+  readonly config?: Readonly<Record<string, Readonly<Record<string, string>>>> | undefined;
+  /** Takes each entry of the log, without a newline at its end. Default: stderr. */
+  readonly onLog?: ((entry: string) => void) | undefined;
+}
+
+export interface RunningServer {
+  /** With a slash at the end. */
+  readonly url: string;
+  /** Absolute; undefined for a server in memory. */
+  readonly dataFolder: string | undefined;
+  /** Lets running requests end (10 seconds at most), writes what is left to write, and frees the data folder. */
+  close(): Promise<void>;
+}
+
+/**
+ * Serves a data folder over HTTP. Rejects with `storage_locked` while another process serves the same folder, with
+ * `storage_blocked` when the port is taken, with `bad_request` for a host beyond loopback or a setting that can't be.
+ */
+export async function startServer(options: ServerOptions = {}): Promise<RunningServer> {
+  const { host = '127.0.0.1', port = 5984, memory = false, dataFolder = './data' } = options;
+  assertLoopback(host);
+  const undo = new UndoList();
+  try {
+    const folder = memory ? undefined : await openDataFolder(dataFolder);
+    if (folder) undo.add(() => folder.release());
+    const log = createLog({ level: options.logLevel ?? 'info', clock: systemClock, write: options.onLog ?? toStderr });
+    const core = await createCore({
+      storage: folder ? createLmdbPageStore(folder.path) : createMemoryPageStore(),
+      clock: systemClock,
+      random: systemRandom,
+      config: options.config ?? {},
+      log,
+    });
+    undo.add(() => core.close());
+    const http = await listen(
+      createListener(core.handle, (request, error) => {
+        if (!isDatabaseError(error, 'cancelled')) log.error(`${request} failed.`, error);
+      }),
+      host,
+      port,
+    );
+    undo.add(() => http.close());
+    undo.add(() => core.beginShutdown());
+    folder?.announce(http.url);
+    return { url: http.url, dataFolder: folder?.path, close: () => undo.run() };
+  } catch (error) {
+    await undo.run().catch((second) => throwBoth(error, second));
+    throw error;
+  }
+}
+
+/** What was started, to be ended in the opposite order; a failure in one step does not keep the others from running. */
+class UndoList {
+  readonly #steps: (() => Promise<void> | void)[] = [];
+  #running: Promise<void> | undefined;
+
+  add(step: () => Promise<void> | void): void {
+    this.#steps.push(step);
+  }
+
+  run(): Promise<void> {
+    this.#running ??= this.#run();
+    return this.#running;
+  }
+
+  async #run(): Promise<void> {
+    const failures: unknown[] = [];
+    for (const step of this.#steps.reverse()) {
+      try {
+        await step();
+      } catch (error) {
+        failures.push(error);
+      }
+    }
+    if (failures.length > 0) throw failures.length === 1 ? failures[0] : new AggregateError(failures);
+  }
+}
+
+function throwBoth(first: unknown, second: unknown): never {
+  throw new AggregateError([first, second], 'The server could not start, and what had started could not be closed.');
+}
+
+function toStderr(entry: string): void {
+  process.stderr.write(`${entry}\n`);
+}

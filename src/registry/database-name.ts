@@ -1,0 +1,27 @@
+import { DatabaseError } from '../errors/database-error.ts';
+
+const NAME = /^[a-z][a-z0-9_$()+/-]*$/;
+
+/** Names that begin with `_` and are databases all the same. */
+const SYSTEM_NAMES: ReadonlySet<string> = new Set(['_users', '_replicator']);
+
+/** Characters that a name may have at most; the interface sets no limit, file systems and URLs do. */
+export const MAX_NAME_LENGTH = 238;
+
+/** Refuses what is not a database name (interface.md 2.2) with `illegal_database_name`. */
+export function checkDatabaseName(name: string): void {
+  if ((NAME.test(name) || SYSTEM_NAMES.has(name)) && name.length <= MAX_NAME_LENGTH) return;
+  throw new DatabaseError(
+    'illegal_database_name',
+    `Name: '${name}'. Only lowercase characters (a-z), digits (0-9), and any of the characters _, $, (, ), +, -, and / are allowed. Must begin with a letter.`,
+  );
+}
+
+/**
+ * A file name for a new incarnation of a database: what can be read of its name, and the incarnation's id, which makes
+ * it unique. Safe on every file system: lower-case letters, digits, `-` and `.`, at most 60 characters.
+ */
+export function createFileName(name: string, incarnation: string): string {
+  const readable = name.toLowerCase().replace(/[^a-z0-9]+/g, '-').replace(/^-+|-+$/g, '').slice(0, 40);
+  return `${readable === '' ? 'db' : readable}.${incarnation}`;
+}

@@ -1,0 +1,20 @@
+import { assert } from '../shared/assert.ts';
+import type { Commit } from './page-store.ts';
+
+/** What the writer promises of every commit; breaking it is a mistake of the layer above, whatever the backend. */
+export function assertCommit(commit: Commit, nextJournal: number, maxPageBytes: number): void {
+  const { journal, writePages, truncateJournal } = commit;
+  if (journal !== undefined) {
+    assert(journal.number === nextJournal, () => `journal record ${journal.number} where ${nextJournal} is next`);
+  }
+  if (truncateJournal !== undefined) {
+    const end = journal === undefined ? nextJournal : nextJournal + 1;
+    assert(truncateJournal <= end, () => `truncation below ${truncateJournal} where ${end} is next`);
+  }
+  if (writePages !== undefined) {
+    for (const { number, value } of writePages) {
+      assert(Number.isSafeInteger(number) && number >= 0, () => `${number} is not a page number`);
+      assert(value.length <= maxPageBytes, () => `page ${number} has ${value.length} bytes, at most ${maxPageBytes}`);
+    }
+  }
+}

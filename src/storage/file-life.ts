@@ -1,0 +1,48 @@
+import type { DatabaseError } from '../errors/database-error.ts';
+
+/**
+ * The life of one open file: whether it still takes operations, why not, and when the last one under way has ended.
+ * An operation that began is let go on to its end; only new ones are refused.
+ */
+export class FileLife {
+  #refusal: (() => DatabaseError) | undefined;
+  #running = 0;
+  #idleWaiters: (() => void)[] = [];
+
+  get isOpen(): boolean {
+    return this.#refusal === undefined;
+  }
+
+  /** The error that operations get from now on, undefined while the file is open. */
+  refusal(): DatabaseError | undefined {
+    return this.#refusal?.();
+  }
+
+  mustBeOpen(): void {
+    if (this.#refusal !== undefined) throw this.#refusal();
+  }
+
+  /** Ends the life. The first reason stays, but a deletion replaces a mere closing. */
+  end(refusal: () => DatabaseError): void {
+    if (this.#refusal === undefined || refusal().code === 'storage_deleted') this.#refusal = refusal;
+  }
+
+  begin(): void {
+    this.mustBeOpen();
+    this.#running += 1;
+  }
+
+  done(): void {
+    this.#running -= 1;
+    if (this.#running > 0) return;
+    const waiters = this.#idleWaiters;
+    this.#idleWaiters = [];
+    for (const resume of waiters) resume();
+  }
+
+  /** Resolves when no operation is under way. */
+  idle(): Promise<void> {
+    if (this.#running === 0) return Promise.resolve();
+    return new Promise((resolve) => this.#idleWaiters.push(resolve));
+  }
+}

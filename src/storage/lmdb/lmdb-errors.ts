@@ -1,0 +1,55 @@
+import { statfs } from 'node:fs/promises';
+import { DatabaseError } from '../../errors/database-error.ts';
+import { storageCorrupt, storageFailed, storageFull } from '../storage-errors.ts';
+
+/** LMDB's own codes (lmdb.h) and those of the system, as lmdb-js gives them in `error.code`. */
+const FULL = new Set<unknown>([-30792, 'ENOSPC', 'EDQUOT', 'EFBIG', 28, 122, 27]);
+const CORRUPT = new Set<unknown>([-30797, -30796, -30793]);
+const INPUT_OUTPUT_ERROR = 5;
+/** Below so much free space an input/output error is taken for a full disk. */
+const SCARCE_BYTES = 2 ** 20;
+
+/** Names a failure of lmdb-js or of the file system. `what` is what was tried, `folder` where. */
+export async function toDatabaseError(
+  error: unknown,
+  file: string,
+  what: string,
+  folder: string,
+): Promise<DatabaseError> {
+  if (error instanceof DatabaseError) return error;
+  const cause = await commitErrorOf(error);
+  const code = memberOf(cause, 'code');
+  if (FULL.has(code) || messageOf(cause).includes('No space left')) return storageFull(file, cause);
+  // LMDB reports a write that the disk took only in part as an input/output error.
+  if (code === INPUT_OUTPUT_ERROR && (await isScarce(folder))) return storageFull(file, cause);
+  if (CORRUPT.has(code)) return storageCorrupt(file, messageOf(cause), cause);
+  return storageFailed(file, what, cause);
+}
+
+/** A failed commit rejects with an error whose `commitError` is a promise that rejects with the reason. */
+async function commitErrorOf(error: unknown): Promise<unknown> {
+  const commitError = memberOf(error, 'commitError');
+  if (!(commitError instanceof Promise)) return error;
+  try {
+    return await commitError;
+  } catch (reason) {
+    return reason;
+  }
+}
+
+async function isScarce(folder: string): Promise<boolean> {
+  try {
+    const { bavail, bsize } = await statfs(folder);
+    return bavail * bsize < SCARCE_BYTES;
+  } catch {
+    return false;
+  }
+}
+
+function memberOf(error: unknown, name: string): unknown {
+  return typeof error === 'object' && error !== null && name in error ? Reflect.get(error, name) : undefined;
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

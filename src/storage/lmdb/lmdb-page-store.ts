@@ -1,0 +1,125 @@
+import { join } from 'node:path';
+import { must } from '../../shared/assert.ts';
+import { assertFileName } from '../file-name.ts';
+import { OpenFiles } from '../open-files.ts';
+import type { PageFile, PageStore, PageStoreSupport } from '../page-store.ts';
+import { storageCorrupt, storageExists, storageMissing } from '../storage-errors.ts';
+import { createEnvironment, openEnvironment, takeOwnership } from './environment.ts';
+import {
+  createFolder,
+  dataPath,
+  findGenerations,
+  listFiles,
+  removeFolder,
+  removeOtherGenerations,
+  sweep,
+} from './folder.ts';
+import { toDatabaseError } from './lmdb-errors.ts';
+import { LmdbPageFile } from './lmdb-page-file.ts';
+
+/**
+ * Files in LMDB environments, one each, in folders below `folder` (made where it is not there). LMDB lets other
+ * processes write, too: fencing keeps them from harming each other, but the caller should lock the folder so that two
+ * services don't take it from each other all the time.
+ */
+export function createLmdbPageStore(folder: string): PageStore {
+  return new LmdbPageStore(folder);
+}
+
+class LmdbPageStore implements PageStore {
+  readonly supports: PageStoreSupport = {
+    backend: 'lmdb',
+    // Values of more than half an LMDB page take whole pages of 4,096 bytes, less 32 for their headers.
+    leafBytes: 8160,
+    bodyPageBytes: 32_736,
+    maxPageBytes: 2 ** 20,
+    shrinks: false,
+    persistent: true,
+  };
+  readonly #folder: string;
+  readonly #open = new OpenFiles<LmdbPageFile>();
+  #swept: Promise<void> | undefined;
+
+  constructor(folder: string) {
+    this.#folder = folder;
+  }
+
+  async list(): Promise<string[]> {
+    this.#open.mustBeOpen();
+    return this.#named('*', 'listing files', async () => {
+      await this.#sweep();
+      return listFiles(this.#folder);
+    });
+  }
+
+  open(file: string, mode: 'create' | 'open'): Promise<PageFile> {
+    return this.#open.open(async () => {
+      assertFileName(file);
+      return this.#named(file, 'opening it', async () => {
+        await this.#sweep();
+        if (mode === 'create') await this.#create(file);
+        return this.#load(file);
+      });
+    });
+  }
+
+  async destroy(file: string): Promise<void> {
+    this.#open.mustBeOpen();
+    assertFileName(file);
+    await this.#named(file, 'removing it', async () => {
+      await Promise.all(this.#open.named(file).map((open) => open.abandon()));
+      await removeFolder(this.#folder, file);
+    });
+  }
+
+  close(): Promise<void> {
+    return this.#open.close();
+  }
+
+  async #create(file: string): Promise<void> {
+    if ((await findGenerations(join(this.#folder, file))) !== undefined) throw storageExists(file);
+    const isNew = await createFolder(this.#folder, file, (draft) => createEnvironment(dataPath(draft, 1)));
+    if (!isNew) throw storageExists(file);
+  }
+
+  async #load(file: string): Promise<LmdbPageFile> {
+    const folder = join(this.#folder, file);
+    const generations = await findGenerations(folder);
+    if (generations === undefined) throw storageMissing(file);
+    if (generations.length === 0) throw storageCorrupt(file, `there is no data file in ${folder}`);
+    return this.#loadGeneration(file, folder, must(generations[0]));
+  }
+
+  /** Begins at the lowest generation, which says where the file is now. */
+  async #loadGeneration(file: string, folder: string, number: number): Promise<LmdbPageFile> {
+    const environment = await openEnvironment(file, dataPath(folder, number));
+    try {
+      const ownership = takeOwnership(file, environment);
+      if (!('movedTo' in ownership)) {
+        await removeOtherGenerations(folder, number);
+        const generation = { folder, number, environment };
+        const onClosed = (closed: LmdbPageFile): void => this.#open.forget(closed);
+        return new LmdbPageFile({ name: file, generation, ownership, support: this.supports, onClosed });
+      }
+      await environment.root.close();
+      return await this.#loadGeneration(file, folder, ownership.movedTo);
+    } catch (error) {
+      await environment.root.close();
+      throw error;
+    }
+  }
+
+  /** Once per store: later leftovers would be this store's own work under way. */
+  #sweep(): Promise<void> {
+    this.#swept ??= sweep(this.#folder);
+    return this.#swept;
+  }
+
+  async #named<T>(file: string, what: string, run: () => Promise<T>): Promise<T> {
+    try {
+      return await run();
+    } catch (error) {
+      throw await toDatabaseError(error, file, what, this.#folder);
+    }
+  }
+}

@@ -1,0 +1,122 @@
+import { assertCommit } from '../commit-check.ts';
+import { FileLife } from '../file-life.ts';
+import type { Commit, Opening, Page, PageFile, PageNumber, PageStoreSupport } from '../page-store.ts';
+import { storageClosed, storageCorrupt, storageDeleted, storageFenced } from '../storage-errors.ts';
+import type { MemoryFile } from './memory-medium.ts';
+
+const NUMBERS_PER_BATCH = 1000;
+
+/** One owner's view of a file in memory. A commit is applied in one turn, so nobody ever sees half of it. */
+export class MemoryPageFile implements PageFile {
+  readonly name: string;
+  readonly opening: Opening;
+  readonly #file: MemoryFile;
+  readonly #support: PageStoreSupport;
+  readonly #onClosed: (file: MemoryPageFile) => void;
+  readonly #life = new FileLife();
+  #nextJournal: number;
+
+  constructor(
+    name: string,
+    file: MemoryFile,
+    support: PageStoreSupport,
+    onClosed: (file: MemoryPageFile) => void,
+  ) {
+    this.name = name;
+    this.#file = file;
+    this.#support = support;
+    this.#onClosed = onClosed;
+    this.opening = takeOwnership(file);
+    this.#nextJournal = this.opening.nextJournal;
+  }
+
+  read(page: PageNumber, kind: 'text'): string | undefined;
+  read(page: PageNumber, kind: 'bytes'): Uint8Array | undefined;
+  read(page: PageNumber, kind: 'text' | 'bytes'): string | Uint8Array | undefined {
+    this.#mustBeUsable();
+    const value = this.#file.pages.get(page);
+    if (value !== undefined && (typeof value === 'string') !== (kind === 'text')) {
+      throw storageCorrupt(this.name, `page ${page} does not hold ${kind}`);
+    }
+    return value;
+  }
+
+  async commit(commit: Commit): Promise<void> {
+    this.#mustBeUsable();
+    assertCommit(commit, this.#nextJournal, this.#support.maxPageBytes);
+    if (this.#file.epoch !== this.opening.epoch) throw storageFenced(this.name);
+    this.#apply(commit);
+  }
+
+  async *pageNumbers(from: PageNumber): AsyncIterable<readonly PageNumber[]> {
+    this.#mustBeUsable();
+    const numbers = [...this.#file.pages.keys()].filter((number) => number >= from).sort((left, right) => left - right);
+    for (let start = 0; start < numbers.length; start += NUMBERS_PER_BATCH) {
+      this.#mustBeUsable();
+      yield numbers.slice(start, start + NUMBERS_PER_BATCH);
+    }
+  }
+
+  async isCurrent(): Promise<boolean> {
+    this.#mustBeUsable();
+    return this.#file.epoch === this.opening.epoch;
+  }
+
+  async size(): Promise<number> {
+    this.#mustBeUsable();
+    let bytes = this.#file.pageBytes + (this.#file.head?.length ?? 0);
+    for (const record of this.#file.journal.values()) bytes += record.text.length;
+    return bytes;
+  }
+
+  async close(): Promise<void> {
+    this.#life.end(() => storageClosed(`File "${this.name}"`));
+    this.#onClosed(this);
+  }
+
+  #mustBeUsable(): void {
+    if (this.#file.destroyed) this.#life.end(() => storageDeleted(this.name));
+    this.#life.mustBeOpen();
+  }
+
+  #apply(commit: Commit): void {
+    const file = this.#file;
+    if (commit.journal !== undefined) {
+      file.journal.set(commit.journal.number, { number: commit.journal.number, text: commit.journal.text });
+      this.#nextJournal += 1;
+    }
+    for (const page of commit.writePages ?? []) putPage(file, page);
+    for (const number of commit.dropPages ?? []) dropPage(file, number);
+    if (commit.head !== undefined) file.head = commit.head;
+    if (commit.truncateJournal !== undefined) truncate(file, commit.truncateJournal);
+  }
+}
+
+/** Raises the epoch and claims the next journal number: the number that a stale owner would write next. */
+function takeOwnership(file: MemoryFile): Opening {
+  const journal = [...file.journal.values()];
+  const claim = Math.max(file.journalFloor, (journal.at(-1)?.number ?? 0) + 1);
+  file.epoch += 1;
+  file.journalFloor = claim + 1;
+  return { epoch: file.epoch, head: file.head, journal, nextJournal: claim + 1 };
+}
+
+function putPage(file: MemoryFile, { number, value }: Page): void {
+  dropPage(file, number);
+  // The writer may use its buffer again, as it may with a backend that copies to a disk.
+  file.pages.set(number, typeof value === 'string' ? value : value.slice());
+  file.pageBytes += value.length;
+}
+
+function dropPage(file: MemoryFile, number: PageNumber): void {
+  file.pageBytes -= file.pages.get(number)?.length ?? 0;
+  file.pages.delete(number);
+}
+
+function truncate(file: MemoryFile, below: number): void {
+  for (const number of file.journal.keys()) {
+    if (number >= below) break;
+    file.journal.delete(number);
+  }
+  file.journalFloor = Math.max(file.journalFloor, below);
+}

@@ -1,0 +1,59 @@
+import { storageClosed } from './storage-errors.ts';
+
+interface OpenFile {
+  readonly name: string;
+  close(): Promise<void>;
+}
+
+/** The files that a store has open or is opening, so that it can close them all and find those of one name. */
+export class OpenFiles<F extends OpenFile> {
+  readonly #files = new Set<F>();
+  readonly #opening = new Set<Promise<unknown>>();
+  #closing: Promise<void> | undefined;
+
+  mustBeOpen(): void {
+    if (this.#closing !== undefined) throw storageClosed('The storage');
+  }
+
+  /** Keeps what `load` opens. When the store was closed meanwhile, the file is closed again and the call fails. */
+  async open(load: () => Promise<F>): Promise<F> {
+    this.mustBeOpen();
+    const loading = load();
+    this.#opening.add(loading);
+    try {
+      const file = await loading;
+      this.#files.add(file);
+    } finally {
+      this.#opening.delete(loading);
+    }
+    if (this.#closing !== undefined) {
+      await this.#closing;
+      throw storageClosed('The storage');
+    }
+    return loading;
+  }
+
+  named(name: string): F[] {
+    return [...this.#files].filter((file) => file.name === name);
+  }
+
+  forget(file: F): void {
+    this.#files.delete(file);
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#closeAll();
+    return this.#closing;
+  }
+
+  async #closeAll(): Promise<void> {
+    await Promise.allSettled(this.#opening);
+    // One turn more, so that `open` has put what it opened among the files.
+    await Promise.resolve();
+    const results = await Promise.allSettled([...this.#files].map((file) => file.close()));
+    this.#files.clear();
+    const failures = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []));
+    if (failures.length === 1) throw failures[0];
+    if (failures.length > 1) throw new AggregateError(failures, 'Several files failed to close');
+  }
+}

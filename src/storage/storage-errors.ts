@@ -1,0 +1,52 @@
+import { DatabaseError } from '../errors/database-error.ts';
+
+/** The failures that all backends report alike, so that their wording and advice are the same everywhere. */
+
+export function storageClosed(what: string): DatabaseError {
+  return new DatabaseError('storage_closed', `${what} was closed; open it again to go on`);
+}
+
+export function storageDeleted(file: string): DatabaseError {
+  return new DatabaseError('storage_deleted', `File "${file}" was removed while it was open; create it anew`);
+}
+
+export function storageFenced(file: string): DatabaseError {
+  return new DatabaseError(
+    'storage_fenced',
+    `File "${file}" was opened by another owner since; nothing was written, send the request to that owner`,
+  );
+}
+
+export function storageMissing(file: string): DatabaseError {
+  return new DatabaseError('storage_missing', `There is no file "${file}"; create it first`);
+}
+
+export function storageExists(file: string): DatabaseError {
+  return new DatabaseError('storage_exists', `There is a file "${file}" already; open it, or destroy it first`);
+}
+
+export function storageNewerFormat(file: string, found: number, known: number): DatabaseError {
+  return new DatabaseError(
+    'storage_newer_format',
+    `File "${file}" has storage format ${found}, this version reads up to ${known}; update Settee to open it`,
+  );
+}
+
+export function storageFull(file: string, cause: unknown): DatabaseError {
+  return new DatabaseError(
+    'storage_full',
+    `No space is left for file "${file}"; nothing of this step was written, free some space and try again`,
+    { cause },
+  );
+}
+
+export function storageCorrupt(file: string, finding: string, cause?: unknown): DatabaseError {
+  return new DatabaseError('storage_corrupt', `File "${file}" is damaged: ${finding}; restore it from a backup`, {
+    cause,
+  });
+}
+
+export function storageFailed(file: string, what: string, cause: unknown): DatabaseError {
+  const detail = cause instanceof Error ? cause.message : String(cause);
+  return new DatabaseError('storage_failed', `File "${file}": ${what} failed (${detail}); try again`, { cause });
+}

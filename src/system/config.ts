@@ -1,0 +1,65 @@
+/**
+ * Owns the settings: what the operator gave, over the defaults below. Names are those of the configuration interface
+ * (interface.md 4.2, 8; completion 21.18). Values are strings, as there, and are parsed by whoever reads them, through
+ * `integerSetting` and `booleanSetting`.
+ */
+import { DatabaseError } from '../errors/database-error.ts';
+import type { Config } from './contract.ts';
+
+/** Settings by section and key. */
+export type Settings = Readonly<Record<string, Readonly<Record<string, string>>>>;
+
+/**
+ * What holds where nothing was set.
+ * - `svc/max_document_size`: bytes of a request's JSON text, inflated. Larger ones don't fit a JavaScript heap well.
+ * - `svc/delayed_commits`: shown for clients that look for it. Nothing depends on it: a write without
+ *   `X-Svc-Full-Commit: true` is committed with relaxed durability, which survives the end of the process already.
+ * - `svc/max_dbs_open`: databases kept open though nobody uses them.
+ * - `httpd/max_uri_length`: characters of a request's address; unset means no limit of our own.
+ * - `httpd/allow_jsonp`: whether `?callback=` is honoured.
+ * - `uuids/algorithm`: `sequential`, `random`, `utc_random` or `utc_id`.
+ */
+export const DEFAULT_SETTINGS: Settings = {
+  svc: { max_document_size: '67108864', delayed_commits: 'false', max_dbs_open: '100' },
+  httpd: { allow_jsonp: 'false', max_connections: '2048' },
+  uuids: { algorithm: 'sequential', max_count: '1000', utc_id_suffix: '' },
+};
+
+/** The given settings over the defaults. Fails with `bad_request` where one of ours has a value it can't have. */
+export function createConfig(settings: Settings = {}): Config {
+  const values = new Map<string, string>();
+  for (const layer of [DEFAULT_SETTINGS, settings]) {
+    for (const [section, keys] of Object.entries(layer)) {
+      for (const [key, value] of Object.entries(keys)) values.set(`${section}/${key}`, value);
+    }
+  }
+  const config: Config = { get: (section, key) => values.get(`${section}/${key}`) };
+  checkNumbers(config);
+  return config;
+}
+
+/** A whole number from 0 up, or undefined where the setting is unset. Fails with `bad_request` on any other text. */
+export function integerSetting(config: Config, section: string, key: string): number | undefined {
+  const text = config.get(section, key);
+  if (text === undefined || text === '') return undefined;
+  const value = Number(text);
+  if (Number.isSafeInteger(value) && value >= 0) return value;
+  throw new DatabaseError(
+    'bad_request',
+    `Setting ${section}/${key} is "${text}"; it must be a whole number from 0 up.`,
+  );
+}
+
+/** True only for the text `true`. */
+export function booleanSetting(config: Config, section: string, key: string): boolean {
+  return config.get(section, key) === 'true';
+}
+
+/** A number that can't be read should be told at start, not to the client of some later request. */
+function checkNumbers(config: Config): void {
+  integerSetting(config, 'svc', 'max_document_size');
+  integerSetting(config, 'svc', 'max_dbs_open');
+  integerSetting(config, 'httpd', 'max_uri_length');
+  integerSetting(config, 'httpd', 'max_connections');
+  integerSetting(config, 'uuids', 'max_count');
+}

@@ -1,0 +1,82 @@
+/**
+ * Makes the ids that the service gives to documents and to those who ask for some, by the four algorithms of the
+ * interface (completion 20). Each instance has its own state, so two of them never share a counter.
+ *
+ * Guarantee: an instance gives no id twice. `utc_random` and `utc_id` ids always rise, also when the machine's clock is
+ * set back; `sequential` ones rise as long as they have the same first 26 digits, which is some 8,000 ids.
+ */
+import { DatabaseError } from '../errors/database-error.ts';
+import type { Clock, RandomBytes } from '../shared/clock.ts';
+import type { Config } from './contract.ts';
+import { RandomDigits } from './random-digits.ts';
+
+/** Random digits in front of a `sequential` id's counter: 26. */
+const PREFIX_BYTES = 13;
+/** From here on the counter might leave its 6 digits, and a new prefix begins. */
+const COUNTER_END = 0xfff000;
+/** Largest step of the counter. Steps are random, so that one id doesn't tell the next. */
+const MAX_STEP = 0xffe;
+/** Digits of a time in microseconds. */
+const TIME_DIGITS = 14;
+const MICROSECONDS = 1000;
+
+export class Uuids {
+  readonly #config: Config;
+  readonly #clock: Clock;
+  readonly #digits: RandomDigits;
+  #prefix = '';
+  #counter = COUNTER_END;
+  /** Microseconds since the epoch of the last id that holds a time. */
+  #lastTime = 0;
+
+  constructor(config: Config, clock: Clock, random: RandomBytes) {
+    this.#config = config;
+    this.#clock = clock;
+    this.#digits = new RandomDigits(random);
+  }
+
+  /** By the algorithm that is configured at this moment. */
+  next(): string {
+    const algorithm = this.#config.get('uuids', 'algorithm') ?? 'sequential';
+    switch (algorithm) {
+      case 'sequential':
+        return this.#sequential();
+      case 'random':
+        return this.random();
+      case 'utc_random':
+        return this.#time() + this.#digits.hex(9);
+      case 'utc_id':
+        return this.#time() + (this.#config.get('uuids', 'utc_id_suffix') ?? '');
+      default:
+        throw new DatabaseError(
+          'unknown_error',
+          `Setting uuids/algorithm is "${algorithm}"; it must be sequential, random, utc_random or utc_id.`,
+        );
+    }
+  }
+
+  /** 32 random digits, whatever is configured. */
+  random(): string {
+    return this.#digits.hex(16);
+  }
+
+  #sequential(): string {
+    if (this.#counter >= COUNTER_END) {
+      this.#prefix = this.#digits.hex(PREFIX_BYTES);
+      this.#counter = this.#step();
+    } else {
+      this.#counter += this.#step();
+    }
+    return this.#prefix + this.#counter.toString(16).padStart(6, '0');
+  }
+
+  /** 1 to MAX_STEP. */
+  #step(): number {
+    return 1 + (((this.#digits.byte() << 8) | this.#digits.byte()) % MAX_STEP);
+  }
+
+  #time(): string {
+    this.#lastTime = Math.max(this.#lastTime + 1, Math.floor(this.#clock.now() * MICROSECONDS));
+    return this.#lastTime.toString(16).padStart(TIME_DIGITS, '0');
+  }
+}

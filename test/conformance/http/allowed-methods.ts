@@ -1,0 +1,54 @@
+import { assert } from 'chai';
+import { assertAllowed, assertError } from '../../support/conformance/answer.ts';
+import { suite, test } from '../../support/conformance/suite.ts';
+
+const below = [
+  { path: '', methods: 'DELETE,GET,HEAD,POST', wrong: ['PATCH', 'COPY'] },
+  { path: '/doc', methods: 'DELETE,GET,HEAD,POST,PUT,COPY', wrong: ['PATCH'] },
+  { path: '/_design/test', methods: 'DELETE,GET,HEAD,POST,PUT,COPY', wrong: ['PATCH'] },
+  { path: '/_local/mine', methods: 'DELETE,GET,HEAD,POST,PUT,COPY', wrong: ['PATCH'] },
+  { path: '/_all_docs', methods: 'GET,POST,HEAD', wrong: ['PUT', 'DELETE', 'PATCH', 'COPY'] },
+  { path: '/_bulk_docs', methods: 'POST', wrong: ['GET', 'PUT', 'DELETE', 'HEAD'] },
+  { path: '/_bulk_get', methods: 'POST', wrong: ['GET', 'PUT'] },
+  { path: '/_purge', methods: 'POST', wrong: ['GET', 'PUT'] },
+  { path: '/_missing_revs', methods: 'POST', wrong: ['GET', 'PUT'] },
+  { path: '/_revs_diff', methods: 'POST', wrong: ['GET', 'PUT'] },
+  { path: '/_ensure_full_commit', methods: 'POST', wrong: ['GET', 'PUT'] },
+  { path: '/_compact', methods: 'POST', wrong: ['GET', 'PUT', 'DELETE'] },
+  { path: '/_security', methods: 'PUT,GET', wrong: ['POST', 'DELETE'] },
+  { path: '/_revs_limit', methods: 'PUT,GET', wrong: ['POST', 'DELETE'] },
+];
+
+const above = [
+  { path: '/', methods: 'GET,HEAD', wrong: ['POST', 'PUT', 'DELETE'] },
+  { path: '/_all_dbs', methods: 'GET,HEAD', wrong: ['POST', 'PUT', 'DELETE'] },
+  { path: '/favicon.ico', methods: 'GET,HEAD', wrong: ['POST', 'PUT'] },
+  { path: '/_uuids', methods: 'GET', wrong: ['POST', 'PUT', 'DELETE'] },
+];
+
+/** 405 tells which methods there are (completion 1.8). */
+export default suite('allowed_methods', [
+  ...below.map(({ path, methods, wrong }) =>
+    test(`/db${path} knows ${methods}`, async (t) => {
+      for (const method of wrong) {
+        const answer = await t.at(method, path, method === 'PUT' || method === 'POST' ? { json: {} } : {});
+        if (method === 'HEAD') {
+          assert.equal(answer.status, 405);
+          assert.equal(answer.headers['allow'], methods);
+        } else {
+          assertAllowed(answer, methods);
+        }
+      }
+    }),
+  ),
+
+  ...above.map(({ path, methods, wrong }) =>
+    test(`${path} knows ${methods}`, async (t) => {
+      for (const method of wrong) assertAllowed(await t.request(method, path), methods);
+    }),
+  ),
+
+  test('a database that is not there is missing before any method is', async (t) => {
+    assertError(await t.request('GET', `/${t.db}_absent/_bulk_docs`), 404, 'not_found', 'no_db_file');
+  }),
+]);

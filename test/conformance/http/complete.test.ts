@@ -1,0 +1,16 @@
+import { readdirSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { suites } from './all.ts';
+
+test('every case file of this folder is in the list that the hosts run, once', () => {
+  const files = readdirSync(import.meta.dirname).filter((file) => !file.endsWith('.test.ts') && file !== 'all.ts');
+  const names = suites.map((suite) => `${suite.name.replaceAll('_', '-')}.ts`);
+  expect(names.toSorted()).toEqual(files.toSorted());
+});
+
+test('no two cases of a suite have one name', () => {
+  for (const suite of suites) {
+    const names = suite.cases.map((each) => each.name);
+    expect(new Set(names).size, suite.name).toBe(names.length);
+  }
+});

@@ -1,0 +1,100 @@
+import { assert } from 'chai';
+import type { Answer } from '../../support/conformance/answer.ts';
+import { assertError, assertJson, assertWritten } from '../../support/conformance/answer.ts';
+import { suite, test } from '../../support/conformance/suite.ts';
+import type { Toolkit } from '../../support/conformance/toolkit.ts';
+
+function copy(t: Toolkit, source: string, destination: string, more: Record<string, string> = {}): Promise<Answer> {
+  return t.at('COPY', source, { headers: { destination, ...more } });
+}
+
+/** `COPY` (interface.md 4.5; completion 5, 21.2). */
+export default suite('copy_doc', [
+  test('makes a new document with the same content', async (t) => {
+    await t.put('original', { n: 1, list: [1, 2] });
+    const answer = await copy(t, '/original', 'duplicate');
+    const rev = assertWritten(answer, 201, 'duplicate');
+    assert.match(rev, /^1-/);
+    assert.equal(answer.headers['location'], `${t.baseUrl}/${t.db}/duplicate`);
+    assertJson(await t.get('/duplicate'), 200, { _id: 'duplicate', _rev: rev, n: 1, list: [1, 2] });
+    assert.deepInclude(await t.info(), { doc_count: 2 });
+  }),
+
+  test('overwrites only what it names the revision of', async (t) => {
+    await t.put('original', { n: 1 });
+    const rev = await t.put('target', { n: 2 });
+    assertError(await copy(t, '/original', 'target'), 409, 'conflict', 'Document update conflict.');
+    const stale = `target?rev=1-${'0'.repeat(32)}`;
+    assertError(await copy(t, '/original', stale), 409, 'conflict', 'Document update conflict.');
+    const next = assertWritten(await copy(t, '/original', `target?rev=${rev}`), 201, 'target');
+    assert.match(next, /^2-/);
+    assertJson(await t.get('/target'), 200, { _id: 'target', _rev: next, n: 1 });
+  }),
+
+  test('copies the revision that it is told, by query or If-Match', async (t) => {
+    const first = await t.put('original', { n: 1 });
+    await t.put('original', { _rev: first, n: 2 });
+    assertWritten(await copy(t, `/original?rev=${first}`, 'by-query'), 201, 'by-query');
+    assertWritten(await copy(t, '/original', 'by-header', { 'if-match': `"${first}"` }), 201, 'by-header');
+    assertWritten(await copy(t, '/original', 'latest'), 201, 'latest');
+    assert.deepInclude((await t.get('/by-query')).json, { n: 1 });
+    assert.deepInclude((await t.get('/by-header')).json, { n: 1 });
+    assert.deepInclude((await t.get('/latest')).json, { n: 2 });
+  }),
+
+  test('the destination is percent-decoded', async (t) => {
+    await t.put('original', { n: 1 });
+    assertWritten(await copy(t, '/original', 'a%2Fb%20c%3Fd'), 201, 'a/b c?d');
+    assert.deepInclude((await t.get('/a%2Fb%20c%3Fd')).json, { _id: 'a/b c?d', n: 1 });
+  }),
+
+  test('the destination may be a full URL of this database', async (t) => {
+    await t.put('original', { n: 1 });
+    assertWritten(await copy(t, '/original', `${t.baseUrl}/${t.db}/target`), 201, 'target');
+  }),
+
+  test('any other URL is refused', async (t) => {
+    await t.put('original', { n: 1 });
+    const reason = 'Destination URL must be relative or point to this server.';
+    for (const url of ['http://elsewhere.example/db/target', 'https://elsewhere.example:5984/x']) {
+      assertError(await copy(t, '/original', url), 400, 'bad_request', reason);
+    }
+    assert.deepInclude(await t.info(), { doc_count: 1 });
+  }),
+
+  test('without a destination: 400', async (t) => {
+    await t.put('original', {});
+    assertError(await t.at('COPY', '/original'), 400, 'bad_request', 'Destination header is mandatory for COPY.');
+  }),
+
+  test('a source that is not there, or deleted', async (t) => {
+    assertError(await copy(t, '/nobody', 'target'), 404, 'not_found', 'missing');
+    await t.delete('gone', await t.put('gone', {}));
+    assertError(await copy(t, '/gone', 'target'), 404, 'not_found', 'deleted');
+    assertError(await t.get('/target'), 404, 'not_found', 'missing');
+  }),
+
+  test('an id that none may have is refused', async (t) => {
+    await t.put('original', {});
+    const reason = 'Only reserved document ids may start with underscore.';
+    assertError(await copy(t, '/original', '_mine'), 400, 'bad_request', reason);
+  }),
+
+  test('over a tombstone no revision is needed', async (t) => {
+    await t.put('original', { n: 1 });
+    await t.delete('target', await t.put('target', {}));
+    const rev = assertWritten(await copy(t, '/original', 'target'), 201, 'target');
+    assert.match(rev, /^3-/);
+  }),
+
+  test('design and local documents are copied like others', async (t) => {
+    await t.put('_design/one', { views: {} });
+    assertWritten(await copy(t, '/_design/one', '_design/two'), 201, '_design/two');
+    assert.deepInclude((await t.get('/_design/two')).json, { _id: '_design/two', views: {} });
+    await t.put('_local/one', { n: 1 });
+    assertWritten(await copy(t, '/_local/one', '_local/two'), 201, '_local/two');
+    assertJson(await t.get('/_local/two'), 200, { _id: '_local/two', _rev: '0-1', n: 1 });
+    assertWritten(await copy(t, '/_local/one', 'plain'), 201, 'plain');
+    assert.deepInclude((await t.get('/plain')).json, { _id: 'plain', n: 1 });
+  }),
+]);

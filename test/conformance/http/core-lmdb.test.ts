@@ -1,0 +1,6 @@
+import { CoreHost } from '../../support/conformance/core-host.ts';
+import { lmdbStorage } from '../../support/conformance/lmdb-storage.ts';
+import { registerSuites } from '../../support/conformance/register.ts';
+
+const name = 'core on LMDB';
+registerSuites(name, () => CoreHost.start(name, lmdbStorage));

@@ -1,0 +1,79 @@
+import { assert } from 'chai';
+import { assertWritten } from '../../support/conformance/answer.ts';
+import { suite, test } from '../../support/conformance/suite.ts';
+
+/** ETags of documents (interface.md 4.5; completion 1.9, 4, 5). */
+export default suite('etags_head', [
+  test('a document is not sent again to who has it', async (t) => {
+    const rev = await t.put('doc', { n: 1 });
+    for (const method of ['GET', 'HEAD']) {
+      const answer = await t.at(method, '/doc', { headers: { 'if-none-match': `"${rev}"` } });
+      assert.equal(answer.status, 304);
+      assert.equal(answer.headers['etag'], `"${rev}"`);
+    }
+  }),
+
+  test('a document that changed is sent', async (t) => {
+    const first = await t.put('doc', { n: 1 });
+    const second = await t.put('doc', { _rev: first, n: 2 });
+    const answer = await t.get('/doc', { 'if-none-match': `"${first}"` });
+    assert.equal(answer.status, 200);
+    assert.equal(answer.headers['etag'], `"${second}"`);
+  }),
+
+  test('one hit among several tags is enough', async (t) => {
+    const rev = await t.put('doc', { n: 1 });
+    assert.equal((await t.get('/doc', { 'if-none-match': `"1-x", "${rev}","2-y"` })).status, 304);
+    assert.equal((await t.get('/doc', { 'if-none-match': '"1-x", "2-y"' })).status, 200);
+  }),
+
+  test('tags compare to the letter: no weak ones, no star', async (t) => {
+    const rev = await t.put('doc', { n: 1 });
+    for (const tag of [`W/"${rev}"`, '*', rev]) {
+      assert.equal((await t.get('/doc', { 'if-none-match': tag })).status, 200, tag);
+    }
+  }),
+
+  test('HEAD tells revision and size', async (t) => {
+    const rev = await t.put('doc', { text: 'Größe 😀', list: [1, 2, 3] });
+    const read = await t.get('/doc');
+    const head = await t.at('HEAD', '/doc');
+    assert.equal(head.status, 200);
+    assert.equal(head.headers['etag'], `"${rev}"`);
+    assert.equal(head.headers['content-length'], `${read.bytes.length}`);
+    assert.equal(head.headers['content-type'], 'application/json');
+  }),
+
+  test('HEAD of what is not there', async (t) => {
+    const head = await t.at('HEAD', '/nobody');
+    assert.equal(head.status, 404);
+    assert.notProperty(head.headers, 'etag');
+  }),
+
+  test('a read with more than the document has no ETag', async (t) => {
+    const rev = await t.put('doc', {});
+    for (const flag of ['revs', 'revs_info', 'local_seq']) {
+      const answer = await t.get(`/doc?${flag}=true`, { 'if-none-match': `"${rev}"` });
+      assert.equal(answer.status, 200, flag);
+      assert.notProperty(answer.headers, 'etag', flag);
+    }
+  }),
+
+  test('an asked-for revision has its own', async (t) => {
+    const first = await t.put('doc', { n: 1 });
+    await t.put('doc', { _rev: first, n: 2 });
+    assert.equal((await t.get(`/doc?rev=${first}`)).headers['etag'], `"${first}"`);
+    assert.equal((await t.get(`/doc?rev=${first}`, { 'if-none-match': `"${first}"` })).status, 304);
+  }),
+
+  test('writes and deletions tell the new one', async (t) => {
+    const rev = assertWritten(await t.at('PUT', '/doc', { json: {} }), 201, 'doc');
+    assertWritten(await t.at('DELETE', '/doc', { headers: { 'if-match': `"${rev}"` } }), 200, 'doc');
+  }),
+
+  test('If-None-Match does not stop a write', async (t) => {
+    const rev = await t.put('doc', { n: 1 });
+    const headers = { 'if-none-match': `"${rev}"` };
+    assertWritten(await t.at('PUT', '/doc', { json: { _rev: rev, n: 2 }, headers }), 201, 'doc');
+  }),
+]);

@@ -1,0 +1,55 @@
+import { assert } from 'chai';
+import { assertError, assertWritten } from '../../support/conformance/answer.ts';
+import { gzip } from '../../support/conformance/gzip.ts';
+import { suite, test } from '../../support/conformance/suite.ts';
+
+/** Compressed request bodies (completion 1.4). */
+export default suite('gzip', [
+  test('a gzipped body is inflated', async (t) => {
+    const body = await gzip('{"text":"Größe 😀"}');
+    const headers = { 'content-encoding': 'gzip' };
+    assertWritten(await t.at('PUT', '/doc', { body, headers }), 201, 'doc');
+    assert.deepInclude((await t.get('/doc')).json, { text: 'Größe 😀' });
+  }),
+
+  test('also a large bulk', async (t) => {
+    const docs = Array.from({ length: 1000 }, (_, n) => ({ _id: `${n}`, text: 'lorem ipsum '.repeat(20) }));
+    const headers = { 'content-encoding': 'gzip', 'content-type': 'application/json' };
+    const answer = await t.at('POST', '/_bulk_docs', { body: await gzip(JSON.stringify({ docs })), headers });
+    assert.equal(answer.status, 201);
+    assert.deepInclude(await t.info(), { doc_count: 1000 });
+  }),
+
+  test('identity is no encoding', async (t) => {
+    const headers = { 'content-encoding': 'identity' };
+    assertWritten(await t.at('PUT', '/doc', { body: '{"n":1}', headers }), 201, 'doc');
+  }),
+
+  test('any other encoding is refused', async (t) => {
+    for (const encoding of ['br', 'deflate', 'compress', 'x-own']) {
+      const answer = await t.at('PUT', '/doc', { body: '{}', headers: { 'content-encoding': encoding } });
+      assertError(answer, 415, 'bad_content_type', `${encoding} is not a supported content encoding.`);
+    }
+    assert.deepInclude(await t.info(), { doc_count: 0 });
+  }),
+
+  test('what is not gzipped though it says so is refused', async (t) => {
+    const headers = { 'content-encoding': 'gzip' };
+    assert.equal((await t.at('PUT', '/doc', { body: '{"n":1}', headers })).status, 400);
+    const cut = (await gzip('{"n":1}')).slice(0, -6);
+    assert.equal((await t.at('PUT', '/doc', { body: cut, headers })).status, 400);
+    assert.deepInclude(await t.info(), { doc_count: 0 });
+  }),
+
+  test(
+    'the limit counts what comes out of it',
+    async (t) => {
+      const small = await t.withSettings({ svc: { max_document_size: '100000' } });
+      const body = await gzip(`{"text":"${'x'.repeat(10_000_000)}"}`);
+      assert.isBelow(body.length, 100_000);
+      const answer = await small.at('PUT', '/doc', { body, headers: { 'content-encoding': 'gzip' } });
+      assertError(answer, 413, 'too_large', 'the request entity is too large');
+    },
+    { needs: ['settings'] },
+  ),
+]);

@@ -1,0 +1,221 @@
+import { assert } from 'chai';
+import { assertError, assertJson, assertWritten } from '../../support/conformance/answer.ts';
+import type { BrokenBody } from '../../support/conformance/host.ts';
+import { at, stringAt } from '../../support/conformance/json.ts';
+import { suite, test } from '../../support/conformance/suite.ts';
+import type { Toolkit } from '../../support/conformance/toolkit.ts';
+
+const encoder = new TextEncoder();
+
+/** Bytes of ASCII text around bytes that are given as they are. */
+function bytesOf(before: string, raw: readonly number[], after: string): Uint8Array {
+  return new Uint8Array([...encoder.encode(before), ...raw, ...encoder.encode(after)]);
+}
+
+/** Nothing was written, and the service still works. */
+async function assertUntouched(t: Toolkit): Promise<void> {
+  assert.deepInclude(await t.info(), { doc_count: 0, doc_del_count: 0, update_seq: 0 });
+  assert.equal((await t.at('PUT', '/proof', { json: {} })).status, 201);
+}
+
+const names = ['__proto__', 'constructor', 'prototype', 'toString', 'hasOwnProperty', 'valueOf', '__defineGetter__'];
+
+/** Input that is out to break something. It is refused, or kept as it is; nothing else is harmed. */
+export default suite('hostile', [
+  ...[
+    { what: 'a lone continuation byte', raw: [0x80] },
+    { what: 'a truncated sequence', raw: [0xe2, 0x82] },
+    { what: 'an overlong slash', raw: [0xc0, 0xaf] },
+    { what: 'an encoded surrogate', raw: [0xed, 0xa0, 0x80] },
+    { what: 'a byte that UTF-8 never has', raw: [0xff] },
+  ].map(({ what, raw }) =>
+    test(`a body with ${what} is no JSON`, async (t) => {
+      const body = bytesOf('{"text":"', raw, '"}');
+      assertError(await t.at('PUT', '/doc', { body }), 400, 'bad_request', 'invalid_json');
+      const bulk = bytesOf('{"docs":[{"_id":"doc","text":"', raw, '"}]}');
+      const headers = { 'content-type': 'application/json' };
+      assertError(await t.at('POST', '/_bulk_docs', { body: bulk, headers }), 400, 'bad_request', 'invalid_json');
+      await assertUntouched(t);
+    }),
+  ),
+
+  test('a lone surrogate, escaped, is refused or kept as it is', async (t) => {
+    const answer = await t.at('PUT', '/doc', { body: '{"text":"\\ud800"}' });
+    if (answer.status === 201) {
+      assert.equal(at((await t.get('/doc')).json, 'text'), '\ud800');
+    } else {
+      assertError(answer, 400, 'bad_request', 'invalid_json');
+      await assertUntouched(t);
+    }
+  }),
+
+  test('names that mean something to JavaScript are members like others', async (t) => {
+    const members = names.map((name) => `"${name}":{"polluted":true}`).join(',');
+    const answer = await t.at('PUT', '/doc', { body: `{${members}}` });
+    const rev = assertWritten(answer, 201, 'doc');
+    assert.equal((await t.get('/doc')).text, `{"_id":"doc","_rev":"${rev}",${members}}\n`);
+    assert.isUndefined(at({}, 'polluted'));
+  }),
+
+  test('__proto__ is no member of the service, though it begins with an underscore', async (t) => {
+    const docs = '{"docs":[{"_id":"doc","__proto__":{"_rev":"1-a"}}]}';
+    const answer = await t.at('POST', '/_bulk_docs', { body: docs, headers: { 'content-type': 'application/json' } });
+    assertJson(answer, 201, [{ ok: true, id: 'doc', rev: stringAt(answer.json, 0, 'rev') }]);
+  }),
+
+  ...['constructor', 'toString', 'hasOwnProperty', 'valueOf'].map((id) =>
+    test(`${id} is an id like others`, async (t) => {
+      assertError(await t.get(`/${id}`), 404, 'not_found', 'missing');
+      const rev = assertWritten(await t.at('PUT', `/${id}`, { json: { n: 1 } }), 201, id);
+      assertJson(await t.get(`/${id}`), 200, { _id: id, _rev: rev, n: 1 });
+      const asked = { [id]: [rev, `1-${'0'.repeat(32)}`] };
+      const diff = await t.at('POST', '/_revs_diff', { json: asked });
+      assertJson(diff, 200, { [id]: { missing: [`1-${'0'.repeat(32)}`] } });
+      assertJson(await t.at('POST', '/_purge', { json: { [id]: [rev] } }), 200, {
+        purge_seq: 1,
+        purged: { [id]: [rev] },
+      });
+    }),
+  ),
+
+  test('__proto__ as an id in questions of the replicator', async (t) => {
+    const headers = { 'content-type': 'application/json' };
+    const body = '{"__proto__":["1-a"]}';
+    const diff = await t.at('POST', '/_revs_diff', { body, headers });
+    assert.equal(diff.text, '{"__proto__":{"missing":["1-a"]}}\n');
+    const purged = await t.at('POST', '/_purge', { body, headers });
+    assert.equal(purged.status, 200);
+    assert.deepInclude(purged.json, { purged: {} });
+  }),
+
+  test('names that mean something to JavaScript are paths and databases like others', async (t) => {
+    for (const name of ['/constructor', '/__proto__', '/toString', '/_toString', '/_constructor']) {
+      assert.include([400, 404], (await t.request('GET', name)).status, name);
+      assert.include([400, 404, 405], (await t.at('GET', name)).status, name);
+    }
+    await t.createDatabase('constructor');
+    assert.deepInclude((await t.request('GET', '/constructor')).json, { db_name: 'constructor' });
+  }),
+
+  test('10,000 levels deep: refused or kept, never a crash', async (t) => {
+    for (const [open, close] of [
+      ['[', ']'],
+      ['{"a":', '}'],
+    ] as const) {
+      const deep = `${open.repeat(10_000)}1${close.repeat(10_000)}`;
+      const answer = await t.at('PUT', '/doc', { body: `{"deep":${deep}}` });
+      if (answer.status === 201) {
+        const rev = stringAt(answer.json, 'rev');
+        assert.isTrue((await t.get('/doc')).text === `{"_id":"doc","_rev":"${rev}","deep":${deep}}\n`);
+        await t.delete('doc', rev);
+      } else {
+        assert.include([400, 413], answer.status);
+      }
+    }
+    assert.equal((await t.at('PUT', '/proof', { json: {} })).status, 201);
+  }),
+
+  test('a member that is there twice: one of the two counts, for body and service alike', async (t) => {
+    const answer = await t.at('PUT', '/doc', { body: '{"a":1,"a":2}' });
+    assert.equal(answer.status, 201);
+    assert.equal(at((await t.get('/doc')).json, 'a'), 2);
+    const special = await t.at('POST', '', {
+      body: '{"_id":"one","_id":"two"}',
+      headers: { 'content-type': 'application/json' },
+    });
+    if (special.status === 201) {
+      const id = stringAt(special.json, 'id');
+      assert.equal(stringAt((await t.get(`/${id}`)).json, '_id'), id);
+    } else {
+      assert.equal(special.status, 400);
+    }
+  }),
+
+  test('special members are seen whatever their spelling', async (t) => {
+    const hidden = await t.at('PUT', '/doc', { body: '{"\\u005fzing":1}' });
+    assertError(hidden, 400, 'doc_validation', 'Bad special document member: _zing');
+    const headers = { 'content-type': 'application/json' };
+    const named = await t.at('POST', '', { body: '{"\\u005f\\u0069d":"escaped","n":1}', headers });
+    assertWritten(named, 201, 'escaped');
+    assert.hasAllKeys((await t.get('/escaped')).json, ['_id', '_rev', 'n']);
+  }),
+
+  test(
+    'a body that stops half-way leaves nothing behind',
+    async (t) => {
+      const sent = encoder.encode('{"docs":[{"_id":"one"},{"_id":"two"}');
+      const body: BrokenBody = { bytes: sent, announced: 1000 };
+      const headers = { 'content-type': 'application/json' };
+      const outcome = await Promise.allSettled([t.at('POST', '/_bulk_docs', { body, headers })]);
+      if (outcome[0]?.status === 'fulfilled') assert.isAtLeast(outcome[0].value.status, 400);
+      await assertUntouched(t);
+    },
+    { needs: ['broken-body'] },
+  ),
+
+  test(
+    'a body that stops where it happens to be whole leaves nothing behind',
+    async (t) => {
+      const body: BrokenBody = { bytes: encoder.encode('{"n":1}'), announced: 1000 };
+      const outcome = await Promise.allSettled([t.at('PUT', '/doc', { body })]);
+      if (outcome[0]?.status === 'fulfilled') assert.isAtLeast(outcome[0].value.status, 400);
+      await assertUntouched(t);
+    },
+    { needs: ['broken-body'] },
+  ),
+
+  test(
+    'a body over the limit is refused',
+    async (t) => {
+      const small = await t.withSettings({ svc: { max_document_size: '1000' } });
+      const reason = 'the request entity is too large';
+      const json = { text: 'x'.repeat(1000) };
+      assertError(await small.at('PUT', '/doc', { json }), 413, 'too_large', reason);
+      assertError(await small.at('POST', '', { json }), 413, 'too_large', reason);
+      assertError(await small.at('POST', '/_bulk_docs', { json: { docs: [json] } }), 413, 'too_large', reason);
+      await assertUntouched(small);
+      assert.equal((await small.at('PUT', '/fits', { json: { text: 'x'.repeat(900) } })).status, 201);
+    },
+    { needs: ['settings'] },
+  ),
+
+  test(
+    'a path over the limit is refused',
+    async (t) => {
+      const small = await t.withSettings({ httpd: { max_uri_length: '200' } });
+      const answer = await small.get(`/${'x'.repeat(200)}`);
+      assertError(answer, 414, 'too_long', 'the request entity is too long');
+      assert.equal((await small.get('/short')).status, 404);
+    },
+    { needs: ['settings'] },
+  ),
+
+  test('percent signs that encode nothing harm nothing', async (t) => {
+    for (const path of ['/%', '/%z', '/%zz', '/a%2', '/%u0041']) {
+      assert.include([400, 404], (await t.get(path)).status, path);
+      assert.isBelow((await t.at('PUT', path, { json: {} })).status, 500, path);
+    }
+    assert.include([400, 404], (await t.request('GET', '/%FF')).status);
+  }),
+
+  test(
+    'a path that climbs gets nowhere',
+    async (t) => {
+      const climb = ['/../../etc/passwd', '/..%2f..%2fetc%2fpasswd', `/${t.db}/../../x`, '/.%00'];
+      for (const path of climb) assert.include([400, 404], (await t.request('GET', path)).status, path);
+    },
+    { needs: ['any-url'] },
+  ),
+
+  test(
+    'text that is no HTTP is answered with 400 or dropped',
+    async (t) => {
+      for (const text of ['\r\n\r\n\r\n', 'GET\r\n\r\n', 'NONSENSE / HTTP/9.9\r\n\r\n', 'GET / HTTP/1.1\r\n\r\n']) {
+        const answer = await t.host.sendRaw?.(encoder.encode(text));
+        assert.match(new TextDecoder().decode(answer), /^($|HTTP\/1\.1 400 )/);
+      }
+      assert.equal((await t.get('')).status, 200);
+    },
+    { needs: ['raw-socket'] },
+  ),
+]);

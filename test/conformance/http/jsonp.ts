@@ -1,0 +1,45 @@
+import { assert } from 'chai';
+import { assertError } from '../../support/conformance/answer.ts';
+import { parseJson } from '../../support/conformance/json.ts';
+import { suite, test } from '../../support/conformance/suite.ts';
+
+const allowed = { httpd: { allow_jsonp: 'true' } };
+
+/** JSONP (completion 1.10). */
+export default suite('jsonp', [
+  test('is off by default: callback means nothing', async (t) => {
+    const rev = await t.put('doc', { n: 1 });
+    const answer = await t.get('/doc?callback=run');
+    assert.equal(answer.headers['content-type'], 'application/json');
+    assert.deepEqual(answer.json, { _id: 'doc', _rev: rev, n: 1 });
+  }),
+
+  test(
+    'wraps every JSON answer into a call, where it is allowed',
+    async (t) => {
+      const other = await t.withSettings(allowed);
+      await other.put('doc', { n: 1 });
+      for (const path of ['', '/doc', '/_all_docs', '/_revs_limit']) {
+        const plain = await other.get(path);
+        const answer = await other.get(`${path}?callback=my.callback[0]`);
+        assert.match(answer.headers['content-type'] ?? '', /^text\/javascript\b/, path);
+        const framed = /^\/\* svc \*\/my\.callback\[0\]\(([\s\S]*)\);\n$/.exec(answer.text);
+        assert.isNotNull(framed, answer.text);
+        assert.deepEqual(parseJson(framed?.[1] ?? ''), plain.json);
+      }
+    },
+    { needs: ['settings'] },
+  ),
+
+  test(
+    'takes no callback that could be more than a name',
+    async (t) => {
+      const other = await t.withSettings(allowed);
+      for (const callback of ['alert(1)', 'a;b', 'a%20b', '<script>', 'a"b', 'a/b']) {
+        const answer = await other.get(`?callback=${encodeURIComponent(callback)}`);
+        assertError(answer, 400, 'bad_request', 'invalid_callback');
+      }
+    },
+    { needs: ['settings'] },
+  ),
+]);

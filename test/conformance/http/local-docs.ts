@@ -1,0 +1,107 @@
+import { assert } from 'chai';
+import { assertError, assertJson, assertWritten } from '../../support/conformance/answer.ts';
+import { arrayAt, stringAt } from '../../support/conformance/json.ts';
+import { suite, test } from '../../support/conformance/suite.ts';
+
+const conflict = 'Document update conflict.';
+
+/** `_local` documents (interface.md 2.9, 4.8; completion 5.3). */
+export default suite('local_docs', [
+  test('are written, read, updated and deleted, with revisions of their own kind', async (t) => {
+    const created = await t.at('PUT', '/_local/mine', { json: { n: 1 } });
+    assert.equal(assertWritten(created, 201, '_local/mine'), '0-1');
+    assert.equal(created.headers['location'], `${t.baseUrl}/${t.db}/_local/mine`);
+    const read = await t.get('/_local/mine');
+    assertJson(read, 200, { _id: '_local/mine', _rev: '0-1', n: 1 });
+    const updated = await t.at('PUT', '/_local/mine', { json: { _rev: '0-1', n: 2 } });
+    assert.equal(assertWritten(updated, 201, '_local/mine'), '0-2');
+    const deleted = await t.at('DELETE', '/_local/mine?rev=0-2');
+    assertJson(deleted, 200, { ok: true, id: '_local/mine', rev: '0-0' });
+    assertError(await t.get('/_local/mine'), 404, 'not_found', 'missing');
+  }),
+
+  test('leave no tombstone: made anew, they begin again', async (t) => {
+    await t.put('_local/mine', { n: 1 });
+    await t.delete('_local/mine', '0-1');
+    assert.equal(await t.put('_local/mine', { n: 2 }), '0-1');
+  }),
+
+  test('are not overwritten without the current revision', async (t) => {
+    await t.put('_local/mine', { n: 1 });
+    await t.put('_local/mine', { _rev: '0-1', n: 2 });
+    for (const document of [{ n: 3 }, { _rev: '0-1', n: 3 }, { _rev: '0-3', n: 3 }, { _rev: '1-abc', n: 3 }]) {
+      assertError(await t.at('PUT', '/_local/mine', { json: document }), 409, 'conflict', conflict);
+    }
+    assertError(await t.at('PUT', '/_local/other', { json: { _rev: '0-1' } }), 409, 'conflict', conflict);
+    assertError(await t.at('DELETE', '/_local/mine'), 409, 'conflict', conflict);
+    assertError(await t.at('DELETE', '/_local/mine?rev=0-1'), 409, 'conflict', conflict);
+    assertError(await t.at('DELETE', '/_local/nobody?rev=0-1'), 404, 'not_found', 'missing');
+    assertJson(await t.get('/_local/mine'), 200, { _id: '_local/mine', _rev: '0-2', n: 2 });
+  }),
+
+  test('take the revision from query and If-Match as well', async (t) => {
+    await t.put('_local/mine', { n: 1 });
+    assert.equal(await t.put('_local/mine?rev=0-1', { n: 2 }), '0-2');
+    const headers = { 'if-match': '"0-2"' };
+    assert.equal(assertWritten(await t.at('PUT', '/_local/mine', { json: {}, headers }), 201, '_local/mine'), '0-3');
+  }),
+
+  test('are part of nothing that is counted, listed or sequenced', async (t) => {
+    await t.put('_local/mine', { n: 1 });
+    await t.put('_local/mine', { _rev: '0-1', n: 2 });
+    assert.deepInclude(await t.info(), { doc_count: 0, doc_del_count: 0, update_seq: 0 });
+    assertJson(await t.get('/_all_docs'), 200, { total_rows: 0, offset: 0, rows: [] });
+  }),
+
+  test('are written in bulk among others', async (t) => {
+    const rows = await t.bulk([{ _id: 'plain' }, { _id: '_local/mine', n: 1 }, { _id: '_local/mine', n: 2 }]);
+    assert.deepInclude(rows[0], { ok: true, id: 'plain' });
+    assert.deepEqual(rows[1], { ok: true, id: '_local/mine', rev: '0-1' });
+    assert.deepEqual(rows[2], { id: '_local/mine', error: 'conflict', reason: conflict });
+    const next = await t.bulk([{ _id: '_local/mine', _rev: '0-1', _deleted: true }]);
+    assert.deepEqual(next, [{ ok: true, id: '_local/mine', rev: '0-0' }]);
+    assert.deepInclude(await t.info(), { doc_count: 1, update_seq: 1 });
+  }),
+
+  test('stay local with new_edits=false', async (t) => {
+    await t.replicate([{ _id: '_local/mine', _rev: '0-1', n: 1 }]);
+    assert.deepInclude((await t.get('/_local/mine')).json, { _id: '_local/mine', n: 1 });
+    assert.deepInclude(await t.info(), { doc_count: 0, update_seq: 0 });
+  }),
+
+  test('may have any name, a slash in it encoded', async (t) => {
+    for (const name of ['a%2Fb', '%F0%9F%98%80', 'x%20y', '_odd']) {
+      await t.put(`_local/${name}`, { name });
+      const id = `_local/${decodeURIComponent(name)}`;
+      assertJson(await t.get(`/_local/${name}`), 200, { _id: id, _rev: '0-1', name });
+    }
+  }),
+
+  test('may be large', async (t) => {
+    const history = Array.from({ length: 2000 }, (_, n) => ({ session_id: `session-${n}`, recorded_seq: n }));
+    await t.put('_local/checkpoint', { history });
+    assert.lengthOf(arrayAt((await t.get('/_local/checkpoint')).json, 'history'), 2000);
+  }),
+
+  test('have an ETag', async (t) => {
+    await t.put('_local/mine', {});
+    assert.equal((await t.get('/_local/mine')).headers['etag'], '"0-1"');
+    const head = await t.at('HEAD', '/_local/mine');
+    assert.equal(head.status, 200);
+    assert.equal((await t.get('/_local/mine', { 'if-none-match': '"0-1"' })).status, 304);
+  }),
+
+  test('survive compaction and purge', async (t) => {
+    await t.put('_local/mine', { n: 1 });
+    const rev = await t.put('doc', {});
+    await t.compact();
+    const purged = await t.at('POST', '/_purge', { json: { doc: [rev] } });
+    assert.equal(purged.status, 200);
+    assert.equal(stringAt((await t.get('/_local/mine')).json, '_rev'), '0-1');
+  }),
+
+  test('have no attachments', async (t) => {
+    const reason = '_local documents do not accept attachments.';
+    assertError(await t.at('PUT', '/_local/mine/photo', { body: 'x' }), 400, 'bad_request', reason);
+  }),
+]);

@@ -1,0 +1,46 @@
+import { assert } from 'chai';
+import type { Answer } from '../../support/conformance/answer.ts';
+import { assertJson } from '../../support/conformance/answer.ts';
+import { at } from '../../support/conformance/json.ts';
+import { suite, test } from '../../support/conformance/suite.ts';
+
+function assertNotImplemented(answer: Answer): void {
+  assert.equal(answer.status, 501, answer.text);
+  assert.equal(at(answer.json, 'error'), 'not_implemented');
+  assert.isNotEmpty(at(answer.json, 'reason'));
+}
+
+const attachment = { 'note.txt': { content_type: 'text/plain', data: 'aGVsbG8=' } };
+
+/** What this version can't do is refused as a whole, not done by halves. */
+export default suite('not_yet', [
+  test('a document with attachments is not written', async (t) => {
+    assertNotImplemented(await t.at('PUT', '/doc', { json: { _attachments: attachment } }));
+    assertNotImplemented(await t.at('POST', '', { json: { _id: 'doc', _attachments: attachment } }));
+    const docs = [{ _id: 'plain' }, { _id: 'doc', _attachments: attachment }];
+    assertNotImplemented(await t.at('POST', '/_bulk_docs', { json: { docs } }));
+    assert.deepInclude(await t.info(), { doc_count: 0, update_seq: 0 });
+  }),
+
+  test('an empty list of attachments is none', async (t) => {
+    const rev = await t.put('doc', { _attachments: {} });
+    assertJson(await t.get('/doc'), 200, { _id: 'doc', _rev: rev });
+  }),
+
+  test('multipart/related is not taken', async (t) => {
+    const body =
+      '--b\r\nContent-Type: application/json\r\n\r\n{"n":1}\r\n' +
+      '--b\r\nContent-Disposition: attachment; filename="a"\r\n\r\nhello\r\n--b--';
+    const headers = { 'content-type': 'multipart/related; boundary="b"' };
+    assertNotImplemented(await t.at('PUT', '/doc', { body, headers }));
+    assert.deepInclude(await t.info(), { doc_count: 0, update_seq: 0 });
+  }),
+
+  test('attachments have no resources', async (t) => {
+    const rev = await t.put('doc', {});
+    assertNotImplemented(await t.get('/doc/note.txt'));
+    assertNotImplemented(await t.at('PUT', `/doc/note.txt?rev=${rev}`, { body: 'hello' }));
+    assertNotImplemented(await t.at('DELETE', `/doc/note.txt?rev=${rev}`));
+    assert.deepInclude(await t.info(), { doc_count: 1, update_seq: 1 });
+  }),
+]);

@@ -1,0 +1,64 @@
+import { assert } from 'chai';
+import { stringAt } from '../../support/conformance/json.ts';
+import { suite, test } from '../../support/conformance/suite.ts';
+
+const numbers = [
+  '9007199254740993',
+  '-9007199254740993',
+  '123456789012345678901234567890',
+  '1e400',
+  '-1E+400',
+  '1e-400',
+  '-0',
+  '-0.0',
+  '1.0',
+  '1.10',
+  '0.1e1',
+  '1E5',
+  '3.14159265358979323846264338327950288',
+];
+
+/** Numbers come back digit for digit, also those that no double holds (design: bodies are kept as text). */
+export default suite('numbers', [
+  ...numbers.map((digits) =>
+    test(`${digits} stays ${digits}`, async (t) => {
+      const body = `{"n":${digits},"list":[${digits},{"deep":${digits}}]}`;
+      const rev = stringAt((await t.at('PUT', '/doc', { body })).json, 'rev');
+      assert.equal(
+        (await t.get('/doc')).text,
+        `{"_id":"doc","_rev":"${rev}","n":${digits},"list":[${digits},{"deep":${digits}}]}\n`,
+      );
+    }),
+  ),
+
+  test('in bulk, in rows, in open_revs and in a copy as well', async (t) => {
+    const members = '"big":9007199254740993,"one":1.0,"huge":1e400,"zero":-0';
+    const headers = { 'content-type': 'application/json' };
+    const body = `{"docs":[{"_id":"doc",${members}}]}`;
+    const rev = stringAt((await t.at('POST', '/_bulk_docs', { body, headers })).json, 0, 'rev');
+    const text = `{"_id":"doc","_rev":"${rev}",${members}}`;
+    assert.equal((await t.get('/doc')).text, `${text}\n`);
+    assert.include((await t.get('/_all_docs?include_docs=true')).text, `"doc":${text}}`);
+    assert.include((await t.get('/doc?open_revs=all')).text, `{"ok":${text}}`);
+    const bulkGet = await t.at('POST', '/_bulk_get', { json: { docs: [{ id: 'doc' }] } });
+    assert.include(bulkGet.text, text);
+    await t.at('COPY', '/doc', { headers: { destination: 'copy' } });
+    assert.include((await t.get('/copy')).text, `,${members}}`);
+    await t.compact();
+    assert.equal((await t.get('/doc')).text, `${text}\n`);
+  }),
+
+  test('in local documents, too', async (t) => {
+    await t.at('PUT', '/_local/mine', { body: '{"n":9007199254740993,"f":1.0}' });
+    assert.equal(
+      (await t.get('/_local/mine')).text,
+      '{"_id":"_local/mine","_rev":"0-1","n":9007199254740993,"f":1.0}\n',
+    );
+  }),
+
+  test('numbers that look alike to a double make different revisions', async (t) => {
+    const one = stringAt((await t.at('PUT', '/one', { body: '{"n":9007199254740992}' })).json, 'rev');
+    const two = stringAt((await t.at('PUT', '/two', { body: '{"n":9007199254740993}' })).json, 'rev');
+    assert.notEqual(one, two);
+  }),
+]);

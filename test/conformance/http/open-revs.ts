@@ -1,0 +1,145 @@
+import { assert } from 'chai';
+import { assertError, assertJson } from '../../support/conformance/answer.ts';
+import { fakeHash, fakeRev, replicated } from '../../support/conformance/fake-revisions.ts';
+import { arrayAt } from '../../support/conformance/json.ts';
+import { suite, test } from '../../support/conformance/suite.ts';
+import type { Toolkit } from '../../support/conformance/toolkit.ts';
+
+const b = { _id: 'doc', _rev: fakeRev(2, 'b'), n: 1 };
+const c = { _id: 'doc', _rev: fakeRev(2, 'c'), n: 2 };
+const gone = { _id: 'doc', _rev: fakeRev(3, 'd'), _deleted: true };
+
+/** Three leaves below one root: `2-b…`, `2-c…`, and the tombstone `3-d…`. */
+async function threeLeaves(t: Toolkit): Promise<void> {
+  await t.replicate([
+    replicated('doc', 2, 'ba', { n: 1 }),
+    replicated('doc', 2, 'ca', { n: 2 }),
+    replicated('doc', 3, 'dea', { _deleted: true }),
+  ]);
+}
+
+function revs(...list: readonly string[]): string {
+  return `open_revs=${encodeURIComponent(JSON.stringify(list))}`;
+}
+
+/** The boundary that the answer's head gives (completion 4.1: always in quotes). */
+function boundaryOf(type: string | undefined): string {
+  const found = /^multipart\/mixed; boundary="([^"]+)"$/.exec(type ?? '');
+  assert.isNotNull(found, `${type} should be multipart/mixed with a boundary`);
+  return found?.[1] ?? '';
+}
+
+/** `open_revs` (completion 4.1): many revisions of one document at once. */
+export default suite('open_revs', [
+  test('all gives every leaf, deleted ones too', async (t) => {
+    await threeLeaves(t);
+    const answer = await t.get('/doc?open_revs=all');
+    assert.equal(answer.status, 200);
+    assert.sameDeepMembers([...arrayAt(answer.json)], [{ ok: b }, { ok: c }, { ok: gone }]);
+  }),
+
+  test('a list gives those revisions in its order', async (t) => {
+    await threeLeaves(t);
+    const query = revs(fakeRev(2, 'c'), fakeRev(9, '9'), fakeRev(3, 'd'), fakeRev(2, 'b'));
+    assertJson(await t.get(`/doc?${query}`), 200, [{ ok: c }, { missing: fakeRev(9, '9') }, { ok: gone }, { ok: b }]);
+  }),
+
+  test('a document that is deleted on every branch still answers', async (t) => {
+    await t.replicate([replicated('doc', 2, 'da', { _deleted: true })]);
+    assertJson(await t.get('/doc?open_revs=all'), 200, [{ ok: { _id: 'doc', _rev: fakeRev(2, 'd'), _deleted: true } }]);
+  }),
+
+  test('an unknown document answers 200: no leaves, or every revision missing', async (t) => {
+    assertJson(await t.get('/nobody?open_revs=all'), 200, []);
+    assertJson(await t.get(`/nobody?${revs(fakeRev(1, 'a'))}`), 200, [{ missing: fakeRev(1, 'a') }]);
+  }),
+
+  test('an empty list behaves as a normal read', async (t) => {
+    await threeLeaves(t);
+    assertJson(await t.get('/doc?open_revs=[]'), 200, c);
+  }),
+
+  test('an ancestor that came without its body is missing', async (t) => {
+    await threeLeaves(t);
+    assertJson(await t.get(`/doc?${revs(fakeRev(1, 'a'))}`), 200, [{ missing: fakeRev(1, 'a') }]);
+  }),
+
+  test('a revision that was compacted away is missing', async (t) => {
+    const first = await t.put('doc', { n: 1 });
+    const second = await t.put('doc', { _rev: first, n: 2 });
+    await t.compact();
+    assertJson(await t.get(`/doc?${revs(first, second)}`), 200, [
+      { missing: first },
+      { ok: { _id: 'doc', _rev: second, n: 2 } },
+    ]);
+  }),
+
+  test('latest=true gives the leaves below an ancestor that was asked for', async (t) => {
+    await threeLeaves(t);
+    const below = await t.get(`/doc?latest=true&${revs(fakeRev(1, 'a'))}`);
+    assert.sameDeepMembers([...arrayAt(below.json)], [{ ok: b }, { ok: c }, { ok: gone }]);
+    assertJson(await t.get(`/doc?latest=true&${revs(fakeRev(2, 'e'))}`), 200, [{ ok: gone }]);
+    assertJson(await t.get(`/doc?latest=true&${revs(fakeRev(2, 'b'))}`), 200, [{ ok: b }]);
+  }),
+
+  test('revs=true adds the ancestors to each', async (t) => {
+    await threeLeaves(t);
+    assertJson(await t.get(`/doc?revs=true&${revs(fakeRev(3, 'd'), fakeRev(2, 'b'))}`), 200, [
+      { ok: { ...gone, _revisions: { start: 3, ids: [fakeHash('d'), fakeHash('e'), fakeHash('a')] } } },
+      { ok: { ...b, _revisions: { start: 2, ids: [fakeHash('b'), fakeHash('a')] } } },
+    ]);
+  }),
+
+  test('multipart/mixed: one part per revision, framed to the byte', async (t) => {
+    await threeLeaves(t);
+    const query = revs(fakeRev(2, 'b'), fakeRev(9, '9'), fakeRev(3, 'd'));
+    const answer = await t.get(`/doc?${query}`, { accept: 'multipart/mixed' });
+    assert.equal(answer.status, 200);
+    const boundary = boundaryOf(answer.headers['content-type']);
+    assert.equal(
+      answer.text,
+      `--${boundary}\r\n` +
+        'Content-Type: application/json\r\n\r\n' +
+        `{"_id":"doc","_rev":"${fakeRev(2, 'b')}","n":1}\r\n` +
+        `--${boundary}\r\n` +
+        'Content-Type: application/json; error="true"\r\n\r\n' +
+        `{"missing":"${fakeRev(9, '9')}"}\r\n` +
+        `--${boundary}\r\n` +
+        'Content-Type: application/json\r\n\r\n' +
+        `{"_id":"doc","_rev":"${fakeRev(3, 'd')}","_deleted":true}\r\n` +
+        `--${boundary}--`,
+    );
+  }),
+
+  test('whoever takes anything gets multipart, whoever takes JSON gets JSON', async (t) => {
+    await threeLeaves(t);
+    for (const accept of ['*/*', 'multipart/*', 'multipart/mixed, application/json;q=0.5']) {
+      boundaryOf((await t.get('/doc?open_revs=all', { accept })).headers['content-type']);
+    }
+    for (const accept of ['application/json', 'multipart/related, application/json', 'multipart/mixed;q=0, */*;q=0']) {
+      assert.lengthOf(arrayAt((await t.get('/doc?open_revs=all', { accept })).json), 3, accept);
+    }
+  }),
+
+  test(
+    'no Accept takes anything',
+    async (t) => {
+      await threeLeaves(t);
+      boundaryOf((await t.get('/doc?open_revs=all', { accept: '' })).headers['content-type']);
+    },
+    { needs: ['bare-accept'] },
+  ),
+
+  test('the boundary does not occur in the documents', async (t) => {
+    const answer = await t.at('PUT', '/doc', { json: { text: '--'.repeat(40), more: '\r\n--x--\r\n' } });
+    assert.equal(answer.status, 201);
+    const read = await t.get('/doc?open_revs=all', { accept: 'multipart/mixed' });
+    assert.lengthOf(read.text.split(`--${boundaryOf(read.headers['content-type'])}`), 3);
+  }),
+
+  test('what is no list of revisions is refused', async (t) => {
+    await threeLeaves(t);
+    assertError(await t.get('/doc?open_revs=some'), 400, 'bad_request', 'invalid_json');
+    assertError(await t.get(`/doc?${revs('nonsense')}`), 400, 'bad_request', 'Invalid rev format');
+  }),
+]);

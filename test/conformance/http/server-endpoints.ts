@@ -1,0 +1,57 @@
+import { assert } from 'chai';
+import { assertAllowed, assertJson } from '../../support/conformance/answer.ts';
+import { arrayAt, stringAt } from '../../support/conformance/json.ts';
+import { suite, test } from '../../support/conformance/suite.ts';
+
+/** What the service answers above any database (interface.md 2.1, 4.1; completion 24). */
+export default suite('server_endpoints', [
+  test('the root welcomes and tells who answers', async (t) => {
+    const { status, json } = await t.request('GET', '/');
+    assert.equal(status, 200);
+    assert.hasAllKeys(json, ['svc', 'uuid', 'version', 'vendor']);
+    assert.equal(stringAt(json, 'svc'), 'Welcome');
+    assert.match(stringAt(json, 'uuid'), /^[0-9a-f]{32}$/);
+    assert.match(stringAt(json, 'version'), /^\d+\.\d+\.\d+/);
+    assert.equal(stringAt(json, 'vendor', 'name'), 'Settee');
+    assert.match(stringAt(json, 'vendor', 'version'), /^\d+\.\d+\.\d+/);
+  }),
+
+  test('the uuid of the server stays', async (t) => {
+    const first = await t.request('GET', '/');
+    const second = await t.request('GET', '/');
+    assert.equal(stringAt(first.json, 'uuid'), stringAt(second.json, 'uuid'));
+  }),
+
+  test('_up says that it is', async (t) => {
+    assertJson(await t.request('GET', '/_up'), 200, { status: 'ok' });
+  }),
+
+  test('_all_dbs lists the names of what was created', async (t) => {
+    const answer = await t.request('GET', '/_all_dbs');
+    assert.equal(answer.status, 200);
+    assert.include(arrayAt(answer.json), t.db);
+  }),
+
+  test('_dbs_info tells of many databases at once', async (t) => {
+    await t.put('doc', {});
+    const absent = `${t.db}_absent`;
+    const answer = await t.request('POST', '/_dbs_info', { json: { keys: [t.db, absent] } });
+    assert.equal(answer.status, 200, answer.text);
+    assert.deepEqual(answer.json, [
+      { key: t.db, info: await t.info() },
+      { key: absent, error: 'not_found' },
+    ]);
+  }),
+
+  test('a favicon is there or it is not', async (t) => {
+    const answer = await t.request('GET', '/favicon.ico');
+    assert.include([200, 404], answer.status);
+  }),
+
+  test('they answer to GET and HEAD only', async (t) => {
+    for (const path of ['/', '/_all_dbs', '/favicon.ico']) {
+      assertAllowed(await t.request('DELETE', path), 'GET,HEAD');
+      assertAllowed(await t.request('PUT', path, { json: {} }), 'GET,HEAD');
+    }
+  }),
+]);

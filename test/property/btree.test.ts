@@ -1,0 +1,398 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { KeyRange, NodeReader, TreeChange, TreeEntry, TreeRoot, TreeSpec } from '../../src/btree/contract.ts';
+import { PageCache } from '../../src/btree/page-cache.ts';
+import { Tree } from '../../src/btree/tree.ts';
+import { compareCodePoints } from '../../src/collation/code-points.ts';
+
+/**
+ * The tree against a sorted array. Nodes are a few entries large, so that a hundred entries make a deep tree; reductions
+ * are ones that show any entry that is missing, doubled or out of place.
+ */
+
+interface Summary {
+  readonly keys: string;
+  readonly least: string;
+  readonly most: string;
+}
+
+/** Order-sensitive and not invertible: all keys one after another, and the extreme values. */
+function summarySpec<K>(base: Pick<TreeSpec<K, Summary>, 'compare' | 'encodeKey' | 'decodeKey'>): TreeSpec<K, Summary> {
+  return {
+    ...base,
+    reduce(entries) {
+      const keys: string[] = [];
+      const values: string[] = [];
+      for (let index = 0; index < entries.length; index += 1) {
+        keys.push(base.encodeKey(entries.key(index)));
+        values.push(entries.value(index));
+      }
+      values.sort();
+      return { keys: keys.join(' '), least: values[0] ?? '', most: values.at(-1) ?? '' };
+    },
+    rereduce: (parts) => ({
+      keys: parts.map((part) => part.keys).join(' '),
+      least: parts.map((part) => part.least).sort()[0] ?? '',
+      most:
+        parts
+          .map((part) => part.most)
+          .sort()
+          .at(-1) ?? '',
+    }),
+  };
+}
+
+const textSpec: TreeSpec<string, Summary> = {
+  ...summarySpec<string>({
+    compare: compareCodePoints,
+    encodeKey: (key) => JSON.stringify(key),
+    decodeKey: (text) => JSON.parse(text),
+  }),
+  separator(left, right) {
+    const points = [...right];
+    let length = 1;
+    while (compareCodePoints(points.slice(0, length).join(''), left) <= 0) length += 1;
+    return points.slice(0, length).join('');
+  },
+};
+
+const numberSpec = summarySpec<number>({
+  compare: (left, right) => left - right,
+  encodeKey: String,
+  decodeKey: Number,
+});
+
+type Model<K> = readonly TreeEntry<K>[];
+
+class World<K> {
+  readonly spec: TreeSpec<K, Summary>;
+  readonly pages = new Map<number, string>();
+  readonly #sizes: { leafBytes: number; innerBytes: number };
+  #cache: PageCache;
+  #nextPage = 1;
+
+  constructor(spec: TreeSpec<K, Summary>, sizes: { leafBytes: number; innerBytes: number }, cacheBytes: number) {
+    this.spec = spec;
+    this.#sizes = sizes;
+    this.#cache = new PageCache(cacheBytes);
+  }
+
+  get #options() {
+    const reader: NodeReader = {
+      readNode: (page) => {
+        const text = this.pages.get(page);
+        if (text === undefined) throw new Error(`page ${page} is missing`);
+        return page % 2 === 0 ? text : Promise.resolve(text);
+      },
+    };
+    return { spec: this.spec, reader, cache: this.#cache, sizes: this.#sizes };
+  }
+
+  empty(): Tree<K, Summary> {
+    return Tree.empty(this.#options);
+  }
+
+  /** With a cache of its own. */
+  reopen(root: TreeRoot | undefined): Tree<K, Summary> {
+    this.#cache = new PageCache(this.#cache.maxBytes);
+    return root === undefined ? this.empty() : Tree.open(this.#options, root);
+  }
+
+  /** Stores a part of what there is to store in each turn. */
+  async checkpoint(tree: Tree<K, Summary>, betweenTurns = () => Promise.resolve()): Promise<TreeRoot | undefined> {
+    const nodes = tree.unstored(() => this.#nextPage++);
+    for (;;) {
+      const slice = [];
+      let next = nodes.next();
+      while (!next.done && slice.length < 3) {
+        slice.push(next.value);
+        if (slice.length < 3) next = nodes.next();
+      }
+      for (const node of slice) this.pages.set(node.page, node.text);
+      for (const node of slice) node.stored();
+      if (next.done) return next.value;
+      await betweenTurns();
+    }
+  }
+}
+
+function applyTo<K>(model: Model<K>, changes: readonly TreeChange<K>[], spec: TreeSpec<K, Summary>): Model<K> {
+  const entries = new Map(model.map((entry) => [spec.encodeKey(entry.key), entry]));
+  for (const { key, value } of changes) {
+    if (value === undefined) entries.delete(spec.encodeKey(key));
+    else entries.set(spec.encodeKey(key), { key, value });
+  }
+  return [...entries.values()].sort((left, right) => spec.compare(left.key, right.key));
+}
+
+function inRange<K>({ start, end, startInclusive, endInclusive }: KeyRange<K>, spec: TreeSpec<K, Summary>) {
+  return ({ key }: TreeEntry<K>) => {
+    const afterStart = start === undefined ? 1 : spec.compare(key, start);
+    const beforeEnd = end === undefined ? 1 : spec.compare(end, key);
+    return (
+      (afterStart > 0 || (afterStart === 0 && startInclusive !== false)) &&
+      (beforeEnd > 0 || (beforeEnd === 0 && endInclusive !== false))
+    );
+  };
+}
+
+function summaryOf<K>(entries: Model<K>, spec: TreeSpec<K, Summary>): Summary | undefined {
+  if (entries.length === 0) return undefined;
+  const values = entries.map((entry) => entry.value).sort();
+  return {
+    keys: entries.map((entry) => spec.encodeKey(entry.key)).join(' '),
+    least: values[0] ?? '',
+    most: values.at(-1) ?? '',
+  };
+}
+
+function groupsOf<K>(entries: Model<K>, groupOf: (key: K) => unknown, spec: TreeSpec<K, Summary>) {
+  const groups: { key: K; reduction: Summary | undefined }[] = [];
+  for (const entry of entries) {
+    const members = entries.filter((other) => groupOf(other.key) === groupOf(entry.key));
+    if (members[0] === entry) groups.push({ key: entry.key, reduction: summaryOf(members, spec) });
+  }
+  return groups;
+}
+
+/** As a descending walk gives them: the last group first, each under its last key. */
+function descendingGroupsOf<K>(entries: Model<K>, groupOf: (key: K) => unknown, spec: TreeSpec<K, Summary>) {
+  return groupsOf([...entries], groupOf, spec)
+    .map(({ key, reduction }) => ({
+      key: entries.findLast((entry) => groupOf(entry.key) === groupOf(key))?.key,
+      reduction,
+    }))
+    .reverse();
+}
+
+async function gather<T>(batches: AsyncIterable<readonly T[]>): Promise<T[]> {
+  const all: T[] = [];
+  for await (const batch of batches) {
+    expect(batch.length).toBeGreaterThan(0);
+    all.push(...batch);
+  }
+  return all;
+}
+
+async function list<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const all: T[] = [];
+  for await (const item of items) all.push(item);
+  return all;
+}
+
+async function expectSame<K>(tree: Tree<K, Summary>, model: Model<K>, spec: TreeSpec<K, Summary>): Promise<void> {
+  expect(tree.count).toBe(model.length);
+  expect(tree.isEmpty).toBe(model.length === 0);
+  expect(tree.bytes).toBe(
+    model.reduce((sum, { key, value }) => sum + spec.encodeKey(key).length + value.length + 2, 0),
+  );
+  expect(await gather(tree.entries())).toEqual(model);
+  expect(tree.reduction()).toEqual(summaryOf(model, spec));
+  expect(await list(tree.check())).toEqual([]);
+}
+
+interface Probe<K> {
+  readonly range: KeyRange<K>;
+  readonly skip: number;
+}
+
+interface QueryPlan<K> {
+  readonly probes: readonly Probe<K>[];
+  readonly groupOf: (key: K) => unknown;
+}
+
+async function expectQueries<K>(
+  tree: Tree<K, Summary>,
+  model: Model<K>,
+  { probes, groupOf }: QueryPlan<K>,
+  spec: TreeSpec<K, Summary>,
+): Promise<void> {
+  const sameGroup = (left: K, right: K) => {
+    expect(spec.compare(left, right)).toBeLessThanOrEqual(0);
+    return groupOf(left) === groupOf(right);
+  };
+  for (const { range, skip } of probes) {
+    const within = model.filter(inRange(range, spec));
+    const backwards = [...within].reverse();
+    expect(await gather(tree.entries(range))).toEqual(within);
+    expect(await gather(tree.entries(range, { skip }))).toEqual(within.slice(skip));
+    expect(await gather(tree.entries(range, { descending: true }))).toEqual(backwards);
+    expect(await gather(tree.entries(range, { descending: true, skip }))).toEqual(backwards.slice(skip));
+    expect(await tree.countRange(range)).toBe(within.length);
+    expect(await tree.reduceRange(range)).toEqual(summaryOf(within, spec));
+    const groups = groupsOf(within, groupOf, spec);
+    expect(await list(tree.groups(range, sameGroup))).toEqual(groups);
+    expect(await list(tree.groups(range, sameGroup, { skip }))).toEqual(groups.slice(skip));
+    const lastFirst = descendingGroupsOf(within, groupOf, spec);
+    expect(await list(tree.groups(range, sameGroup, { descending: true }))).toEqual(lastFirst);
+    expect(await list(tree.groups(range, sameGroup, { descending: true, skip }))).toEqual(lastFirst.slice(skip));
+    const wanted = (part: Summary) => part.most >= 'm';
+    const found = model.filter((entry) => entry.value >= 'm');
+    expect(await tree.collect(wanted, skip)).toEqual(found.slice(0, skip));
+    for (const bound of [range.start, range.end]) {
+      if (bound === undefined) continue;
+      expect(await tree.rank(bound)).toBe(model.filter(({ key }) => spec.compare(key, bound) < 0).length);
+      expect(await tree.rank(bound, true)).toBe(model.filter(({ key }) => spec.compare(key, bound) <= 0).length);
+      const value = model.find(({ key }) => spec.compare(key, bound) === 0)?.value;
+      expect(await tree.get(bound)).toBe(value);
+      expect(tree.peek(bound) ?? { hit: true, value }).toEqual({ hit: true, value });
+    }
+  }
+  const keys = [...model.map((entry) => entry.key), ...probes.flatMap(({ range: { start } }) => start ?? [])];
+  keys.sort(spec.compare);
+  const values = new Map(model.map(({ key, value }) => [spec.encodeKey(key), value]));
+  expect(await tree.getMany(keys)).toEqual(keys.map((key) => values.get(spec.encodeKey(key))));
+}
+
+type Step<K> =
+  | { readonly kind: 'update'; readonly changes: readonly TreeChange<K>[] }
+  /** Removes what lies in a range, and so whole nodes. */
+  | { readonly kind: 'clear'; readonly start: K; readonly end: K }
+  /** Stores; `meanwhile` is worked in between the turns. */
+  | { readonly kind: 'checkpoint'; readonly meanwhile: readonly TreeChange<K>[] }
+  | { readonly kind: 'abandonedCheckpoint'; readonly nodes: number }
+  | { readonly kind: 'reopen' };
+
+function changesOf<K>(key: fc.Arbitrary<K>, spec: TreeSpec<K, Summary>, maxLength: number) {
+  const change = fc.record({ key, value: fc.option(fc.stringMatching(/^[a-z\t]{0,9}$/), { nil: undefined, freq: 3 }) });
+  return fc
+    .uniqueArray(change, { maxLength, size: 'max', selector: ({ key: each }) => spec.encodeKey(each) })
+    .map((changes) => changes.sort((left, right) => spec.compare(left.key, right.key)));
+}
+
+function scriptOf<K>(key: fc.Arbitrary<K>, spec: TreeSpec<K, Summary>) {
+  const step: fc.Arbitrary<Step<K>> = fc.oneof(
+    { weight: 6, arbitrary: fc.record({ kind: fc.constant('update'), changes: changesOf(key, spec, 60) }) },
+    { weight: 2, arbitrary: fc.record({ kind: fc.constant('clear'), start: key, end: key }) },
+    { weight: 3, arbitrary: fc.record({ kind: fc.constant('checkpoint'), meanwhile: changesOf(key, spec, 9) }) },
+    { weight: 1, arbitrary: fc.record({ kind: fc.constant('abandonedCheckpoint'), nodes: fc.nat(9) }) },
+    { weight: 1, arbitrary: fc.record({ kind: fc.constant('reopen') }) },
+  );
+  const bound = fc.option(key, { nil: undefined });
+  const range = fc.record({ start: bound, end: bound, startInclusive: fc.boolean(), endInclusive: fc.boolean() });
+  return fc.record({
+    leafBytes: fc.constantFrom(12, 60, 200),
+    innerBytes: fc.constantFrom(12, 150, 400),
+    cacheBytes: fc.constantFrom(0, 500, 1_000_000),
+    steps: fc.array(step, { maxLength: 12, size: 'max' }),
+    probes: fc.array(fc.record({ range, skip: fc.nat(50) }), { maxLength: 4 }),
+  });
+}
+
+interface Snapshot<K> {
+  readonly tree: Tree<K, Summary>;
+  readonly model: Model<K>;
+}
+
+type Script<K> = {
+  readonly leafBytes: number;
+  readonly innerBytes: number;
+  readonly cacheBytes: number;
+  readonly steps: readonly Step<K>[];
+  readonly probes: readonly Probe<K>[];
+};
+
+async function play<K>(script: Script<K>, spec: TreeSpec<K, Summary>, groupOf: (key: K) => unknown): Promise<void> {
+  const { leafBytes, innerBytes, cacheBytes, steps, probes } = script;
+  const world = new World(spec, { leafBytes, innerBytes }, cacheBytes);
+  const snapshots: Snapshot<K>[] = [];
+  let now: Snapshot<K> = { tree: world.empty(), model: [] };
+  const update = async (changes: readonly TreeChange<K>[]) => {
+    const former = now;
+    snapshots.push(former);
+    const before = former.tree.unstoredBytes();
+    const { tree, replaced, dirtyBytes } = await former.tree.update(changes);
+    now = { tree, model: applyTo(former.model, changes, spec) };
+    expect(tree.unstoredBytes() - before).toBe(dirtyBytes);
+    if (tree === former.tree) expect({ replaced, dirtyBytes }).toEqual({ replaced: [], dirtyBytes: 0 });
+    await expectReplaced(
+      former.tree,
+      tree,
+      replaced.map((node) => node.page),
+    );
+  };
+  for (const step of steps) {
+    if (step.kind === 'update') await update(step.changes);
+    else if (step.kind === 'clear') {
+      const { start, end } = step;
+      const within = now.model.filter(inRange({ start, end }, spec));
+      await update(within.map(({ key }) => ({ key, value: undefined })));
+    } else if (step.kind === 'checkpoint') {
+      const stored = now;
+      let waiting = [...step.meanwhile];
+      const root = await world.checkpoint(stored.tree, async () => {
+        await update(waiting.slice(0, 3));
+        waiting = waiting.slice(3);
+      });
+      expect(stored.tree.unstoredBytes()).toBe(0);
+      expect(stored.tree.rootRecord()).toEqual(root);
+      await expectSame(world.reopen(root), stored.model, spec);
+    } else if (step.kind === 'abandonedCheckpoint') {
+      const nodes = now.tree.unstored(() => Number.NaN);
+      for (let node = 0; node < step.nodes; node += 1) nodes.next();
+    } else now = { ...now, tree: world.reopen(await world.checkpoint(now.tree)) };
+  }
+  await expectQueries(now.tree, now.model, { probes, groupOf }, spec);
+  for (const { tree, model } of [...snapshots, now]) await expectSame(tree, model, spec);
+}
+
+/** What an update replaced is just what the new tree no longer has of the old one's stored nodes. */
+async function expectReplaced<K>(
+  former: Tree<K, Summary>,
+  tree: Tree<K, Summary>,
+  replaced: readonly (number | undefined)[],
+): Promise<void> {
+  const kept = new Set((await list(tree.pages())).flat());
+  const gone = (await list(former.pages())).flat().filter((page) => !kept.has(page));
+  const pages = replaced.filter((page) => page !== undefined);
+  expect(pages.sort((left, right) => left - right)).toEqual(gone.sort((left, right) => left - right));
+}
+
+describe('a tree is a sorted array', () => {
+  test('with keys of text, in code point order', async () => {
+    const character = fc.constantFrom(
+      'a',
+      'b',
+      'Z',
+      '"',
+      '\\',
+      '\n',
+      '\t',
+      'é',
+      '\ud7ff',
+      '\ue000',
+      '\uffff',
+      '\u{10000}',
+      '\u{1f600}',
+    );
+    const key = fc.oneof(
+      { weight: 6, arbitrary: fc.string({ unit: character, minLength: 1, maxLength: 3 }) },
+      { weight: 1, arbitrary: fc.string({ unit: character, minLength: 1, maxLength: 300, size: 'max' }) },
+    );
+    const firstOf = (text: string) => text.codePointAt(0);
+    await fc.assert(
+      fc.asyncProperty(scriptOf(key, textSpec), (script) => play(script, textSpec, firstOf)),
+      { numRuns: 150 },
+    );
+  });
+
+  test('with numbers as keys', async () => {
+    const tens = (key: number) => Math.floor(key / 10);
+    await fc.assert(
+      fc.asyncProperty(scriptOf(fc.integer({ min: -60, max: 200 }), numberSpec), (script) =>
+        play(script, numberSpec, tens),
+      ),
+      { numRuns: 150 },
+    );
+  });
+
+  test('with groups that span many nodes', async () => {
+    const hundreds = (key: number) => Math.floor(key / 100);
+    await fc.assert(
+      fc.asyncProperty(scriptOf(fc.integer({ min: 0, max: 300 }), numberSpec), (script) =>
+        play(script, numberSpec, hundreds),
+      ),
+      { numRuns: 80 },
+    );
+  });
+});

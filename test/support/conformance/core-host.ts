@@ -1,0 +1,147 @@
+import { createCore } from '../../../src/core.ts';
+import { type Clock, systemRandom } from '../../../src/shared/clock.ts';
+import type { ByteStream, Handle, PlainResponse, RequestBody } from '../../../src/shared/message.ts';
+import type { PageStore } from '../../../src/storage/page-store.ts';
+import type { Capabilities, Host, HostAnswer, HostRequest, Settings } from './host.ts';
+
+/** A place that keeps its content from one store to the next, until it is removed. */
+export interface Storage {
+  open(): Promise<PageStore> | PageStore;
+  remove(): Promise<void>;
+}
+
+/** The core in this process, asked through its one door. */
+export class CoreHost implements Host {
+  readonly name: string;
+  readonly baseUrl = 'http://settee.test';
+  readonly capabilities: Capabilities;
+  readonly #newStorage: () => Promise<Storage>;
+  readonly #settings: Settings;
+  readonly #storage: Storage;
+  readonly #clock = new MovableClock();
+  #core: Running;
+
+  private constructor(name: string, newStorage: () => Promise<Storage>, settings: Settings, storage: Storage) {
+    this.name = name;
+    this.#newStorage = newStorage;
+    this.#settings = settings;
+    this.#storage = storage;
+    this.#core = stopped;
+    this.capabilities = {
+      'any-url': true,
+      'forbidden-headers': true,
+      'bare-accept': true,
+      'manual-redirect': true,
+      'raw-socket': 'there is no socket in front of the core',
+      'broken-body': true,
+      'any-body': true,
+      restart: true,
+      settings: true,
+      clock: true,
+    };
+  }
+
+  static async start(name: string, newStorage: () => Promise<Storage>, settings: Settings = {}): Promise<CoreHost> {
+    const host = new CoreHost(name, newStorage, settings, await newStorage());
+    await host.#start();
+    return host;
+  }
+
+  async send(request: HostRequest): Promise<HostAnswer> {
+    const { method, path, headers } = request;
+    const body = toRequestBody(request.body);
+    const answer = await this.#core.handle({ method, url: `${this.baseUrl}${path}`, headers, body });
+    return { status: answer.status, headers: answer.headers, bytes: await collect(answer.body) };
+  }
+
+  async restart(): Promise<void> {
+    await this.#core.close();
+    await this.#start();
+  }
+
+  withSettings(settings: Settings): Promise<CoreHost> {
+    return CoreHost.start(`${this.name} with settings`, this.#newStorage, settings);
+  }
+
+  moveClock(milliseconds: number): void {
+    this.#clock.move(milliseconds);
+  }
+
+  async close(): Promise<void> {
+    await this.#core.close();
+    await this.#storage.remove();
+  }
+
+  async #start(): Promise<void> {
+    this.#core = await createCore({
+      storage: await this.#storage.open(),
+      clock: this.#clock,
+      random: systemRandom,
+      config: this.#settings,
+    });
+  }
+}
+
+interface Running {
+  readonly handle: Handle;
+  close(): Promise<void>;
+}
+
+const stopped: Running = {
+  handle: () => Promise.reject(new Error('the core was not started')),
+  close: () => Promise.resolve(),
+};
+
+/** The machine's clock, moved. Its monotonic side goes on as nothing had happened. */
+class MovableClock implements Clock {
+  #offset = 0;
+
+  now(): number {
+    return Date.now() + this.#offset;
+  }
+
+  monotonic(): number {
+    return performance.now();
+  }
+
+  move(milliseconds: number): void {
+    this.#offset += milliseconds;
+  }
+}
+
+function toRequestBody(body: HostRequest['body']): RequestBody {
+  if (body === null || typeof body === 'string' || body instanceof Uint8Array) return body;
+  return brokenStream(body.bytes, body.announced);
+}
+
+function brokenStream(bytes: Uint8Array, length: number): ByteStream {
+  let given = false;
+  return {
+    length,
+    pull: () => {
+      if (given) return Promise.reject(new Error('the client went away'));
+      given = true;
+      return Promise.resolve(bytes);
+    },
+    cancel: () => Promise.resolve(),
+  };
+}
+
+async function collect(body: PlainResponse['body']): Promise<Uint8Array> {
+  if (body === null) return new Uint8Array();
+  if (typeof body === 'string') return new TextEncoder().encode(body);
+  if (body instanceof Uint8Array) return body;
+  const chunks: Uint8Array[] = [];
+  for (let chunk = await body.pull(); chunk !== undefined; chunk = await body.pull()) chunks.push(chunk.slice());
+  return concatenate(chunks);
+}
+
+function concatenate(chunks: readonly Uint8Array[]): Uint8Array {
+  const whole = new Uint8Array(chunks.reduce((sum, chunk) => sum + chunk.length, 0));
+  let offset = 0;
+  for (const chunk of chunks) {
+    whole.set(chunk, offset);
+    offset += chunk.length;
+  }
+  return whole;
+}

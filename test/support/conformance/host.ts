@@ -1,0 +1,69 @@
+/**
+ * What the conformance suite needs from whatever carries its requests to a service: the core in this process, a Node
+ * server behind a socket, a service worker in a page. A host adds no interpretation of its own.
+ */
+export interface Host {
+  readonly name: string;
+  /** Absolute, without a slash at the end. `Location` headers begin with it. */
+  readonly baseUrl: string;
+  readonly capabilities: Capabilities;
+  send(request: HostRequest): Promise<HostAnswer>;
+  /** Writes bytes to a connection as they are, and gives all that comes back until the other side closes it. */
+  sendRaw?(bytes: Uint8Array): Promise<Uint8Array>;
+  /** Ends the service in an orderly way and starts it again on the same storage. */
+  restart?(): Promise<void>;
+  /** A second service of the same kind, on empty storage and with these settings. Closed by its user. */
+  withSettings?(settings: Settings): Promise<Host>;
+  /** Moves the service's clock; negative goes back. */
+  moveClock?(milliseconds: number): void;
+  close(): Promise<void>;
+}
+
+/** Settings by section and key (interface.md 4.2); values are strings there. */
+export type Settings = Readonly<Record<string, Readonly<Record<string, string>>>>;
+
+/**
+ * - `any-url`: the path goes out as written, without the normalisation of the URL standard
+ * - `forbidden-headers`: may set those that `fetch` keeps to itself (Host, Accept-Encoding, Content-Length, …)
+ * - `bare-accept`: can leave `Accept` away altogether
+ * - `manual-redirect`: sees a 301 instead of following it
+ * - `raw-socket`: writes to the connection itself (half a body, a request that is none)
+ * - `broken-body`: can begin a body and fail before its end
+ * - `any-body`: may give a body to any method
+ * - `restart`, `settings`, `clock`: has the function of that kind
+ */
+export type Capability =
+  | 'any-url'
+  | 'forbidden-headers'
+  | 'bare-accept'
+  | 'manual-redirect'
+  | 'raw-socket'
+  | 'broken-body'
+  | 'any-body'
+  | 'restart'
+  | 'settings'
+  | 'clock';
+
+/** `true`, or the reason why this host can't. */
+export type Capabilities = Readonly<Record<Capability, true | string>>;
+
+export interface HostRequest {
+  readonly method: string;
+  /** Begins with a slash, percent-encoded. */
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | Uint8Array | BrokenBody | null;
+}
+
+/** A body whose sender vanishes after `bytes`, of which it had announced `announced`. */
+export interface BrokenBody {
+  readonly bytes: Uint8Array;
+  readonly announced: number;
+}
+
+export interface HostAnswer {
+  readonly status: number;
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly bytes: Uint8Array;
+}

@@ -1,0 +1,9 @@
+import { MemoryMedium } from '../../../src/storage/memory/memory-medium.ts';
+import { createMemoryPageStore } from '../../../src/storage/memory/memory-page-store.ts';
+import type { Storage } from './core-host.ts';
+
+/** Storage for a host that is empty at first, and lasts as long as the host. */
+export async function memoryStorage(): Promise<Storage> {
+  const medium = new MemoryMedium();
+  return { open: () => createMemoryPageStore({ medium }), remove: () => Promise.resolve() };
+}

@@ -1,0 +1,117 @@
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { Agent, request as httpRequest, type IncomingMessage } from 'node:http';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startServer } from '../../../src/node/server.ts';
+import type { BrokenBody, Capabilities, Host, HostAnswer, HostRequest, Settings } from './host.ts';
+
+type Server = Awaited<ReturnType<typeof startServer>>;
+
+/** The Node server in this process on a port of its own, asked over real sockets. */
+export class NodeHost implements Host {
+  readonly name = 'Node server';
+  readonly capabilities: Capabilities = {
+    'any-url': true,
+    'forbidden-headers': true,
+    'bare-accept': true,
+    'manual-redirect': true,
+    'raw-socket': true,
+    'broken-body': true,
+    'any-body': true,
+    restart: true,
+    settings: true,
+    clock: 'the server uses the clock of its machine',
+  };
+  readonly #folder: string;
+  readonly #settings: Settings;
+  readonly #agent = new Agent({ keepAlive: true });
+  #server: Server;
+
+  private constructor(folder: string, settings: Settings, server: Server) {
+    this.#folder = folder;
+    this.#settings = settings;
+    this.#server = server;
+  }
+
+  static async start(settings: Settings = {}): Promise<NodeHost> {
+    const folder = await mkdtemp(join(tmpdir(), 'settee-conformance-'));
+    return new NodeHost(folder, settings, await listen(folder, settings, 0));
+  }
+
+  get baseUrl(): string {
+    return this.#server.url.replace(/\/$/, '');
+  }
+
+  async send(request: HostRequest): Promise<HostAnswer> {
+    const { hostname, port } = new URL(this.baseUrl);
+    const { method, path } = request;
+    const outgoing = httpRequest({ hostname, port, method, path, headers: headersOf(request), agent: this.#agent });
+    if (isBroken(request.body)) return breakOff(outgoing, request.body);
+    outgoing.end(request.body ?? undefined);
+    const [answer]: IncomingMessage[] = await once(outgoing, 'response');
+    if (answer === undefined) throw new Error('a response event without a response');
+    return toHostAnswer(answer);
+  }
+
+  async sendRaw(bytes: Uint8Array): Promise<Uint8Array> {
+    const { hostname, port } = new URL(this.baseUrl);
+    const socket = connect({ host: hostname, port: Number(port) });
+    socket.write(bytes);
+    const chunks: Uint8Array[] = [];
+    for await (const chunk of socket) chunks.push(chunk);
+    return Buffer.concat(chunks);
+  }
+
+  async restart(): Promise<void> {
+    const port = Number(new URL(this.baseUrl).port);
+    await this.#server.close();
+    this.#server = await listen(this.#folder, this.#settings, port);
+  }
+
+  withSettings(settings: Settings): Promise<NodeHost> {
+    return NodeHost.start(settings);
+  }
+
+  async close(): Promise<void> {
+    this.#agent.destroy();
+    await this.#server.close();
+    await rm(this.#folder, { recursive: true, force: true });
+  }
+}
+
+function listen(dataFolder: string, settings: Settings, port: number): Promise<Server> {
+  return startServer({ port, host: '127.0.0.1', dataFolder, config: settings, onLog: () => {} });
+}
+
+/** `node:http` sends a body without a length in chunks; a length is what nearly every client sends. */
+function headersOf(request: HostRequest): Record<string, string> {
+  if (request.body === null) return { ...request.headers };
+  const length = isBroken(request.body) ? request.body.announced : Buffer.byteLength(request.body);
+  return { ...request.headers, 'content-length': `${length}` };
+}
+
+function isBroken(body: HostRequest['body']): body is BrokenBody {
+  return body !== null && typeof body === 'object' && 'announced' in body;
+}
+
+/** Sends the part of the body, then drops the connection: no answer can come; the cases look at what is left behind. */
+async function breakOff(outgoing: ReturnType<typeof httpRequest>, body: BrokenBody): Promise<HostAnswer> {
+  outgoing.on('error', () => {});
+  await new Promise<void>((resolve) => outgoing.write(body.bytes, () => resolve()));
+  const closed = once(outgoing, 'close');
+  outgoing.destroy();
+  await closed;
+  throw new Error('the client went away');
+}
+
+async function toHostAnswer(answer: IncomingMessage): Promise<HostAnswer> {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of answer) chunks.push(chunk);
+  const headers: Record<string, string> = {};
+  for (const [name, value] of Object.entries(answer.headers)) {
+    headers[name] = Array.isArray(value) ? value.join(', ') : (value ?? '');
+  }
+  return { status: answer.statusCode ?? 0, headers, bytes: Buffer.concat(chunks) };
+}

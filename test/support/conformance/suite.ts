@@ -1,0 +1,28 @@
+import type { Capability } from './host.ts';
+import type { Toolkit } from './toolkit.ts';
+
+/** One behaviour, shown by one run against a fresh database. It throws where the service behaves otherwise. */
+export interface Case {
+  readonly name: string;
+  readonly needs: readonly Capability[];
+  readonly run: (t: Toolkit) => Promise<void>;
+}
+
+/** The cases of one subject. Plain data, so that any runner in any environment can take it. */
+export interface Suite {
+  readonly name: string;
+  readonly cases: readonly Case[];
+}
+
+/** What a case asks of its host beyond plain requests and answers. */
+export interface CaseOptions {
+  readonly needs?: readonly Capability[];
+}
+
+export function suite(name: string, cases: readonly Case[]): Suite {
+  return { name, cases };
+}
+
+export function test(name: string, run: (t: Toolkit) => Promise<void>, options: CaseOptions = {}): Case {
+  return { name, run, needs: options.needs ?? [] };
+}

@@ -1,0 +1,161 @@
+import { assert } from 'chai';
+import { Answer, assertDecent } from './answer.ts';
+import type { BrokenBody, Host, HostRequest, Settings } from './host.ts';
+import { arrayAt, numberAt, stringAt } from './json.ts';
+
+export interface RequestOptions {
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string | Uint8Array | BrokenBody;
+  /** Sent as JSON text, with the content type of JSON. */
+  readonly json?: unknown;
+}
+
+/** How long an answer may take before the case fails. */
+const deadlineMs = 20_000;
+
+/** What a case works with: a fresh database, requests, and the few steps that nearly every case begins with. */
+export class Toolkit {
+  readonly host: Host;
+  /** Name of a database that exists, is empty, and is removed when the case has ended. */
+  readonly db: string;
+  readonly #names: string[] = [];
+  readonly #variants: Host[] = [];
+
+  private constructor(host: Host, db: string) {
+    this.host = host;
+    this.db = db;
+  }
+
+  static async open(host: Host, db: string): Promise<Toolkit> {
+    const toolkit = new Toolkit(host, db);
+    await toolkit.createDatabase(db);
+    return toolkit;
+  }
+
+  get baseUrl(): string {
+    return this.host.baseUrl;
+  }
+
+  /**
+   * `path` goes out as it is, percent-encoding included. The headers are those given, and `Accept: application/json`
+   * unless an `accept` is among them (an empty one leaves it away).
+   */
+  async request(method: string, path: string, options: RequestOptions = {}): Promise<Answer> {
+    const request: HostRequest = { method, path, headers: headersOf(options), body: bodyOf(options) };
+    const answer = new Answer(await withDeadline(this.host.send(request), `${method} ${path}`));
+    assertDecent(request, answer);
+    return answer;
+  }
+
+  /** A request below the case's database; `path` begins with `/` or `?`, or is empty. */
+  async at(method: string, path: string, options: RequestOptions = {}): Promise<Answer> {
+    return this.request(method, `${databasePath(this.db)}${path}`, options);
+  }
+
+  async get(path: string, headers: Readonly<Record<string, string>> = {}): Promise<Answer> {
+    return this.at('GET', path, { headers });
+  }
+
+  /** Writes a document that must be taken, and gives its new revision. `path` is the id as it stands in a path. */
+  async put(path: string, document: unknown): Promise<string> {
+    const answer = await this.at('PUT', `/${path}`, { json: document });
+    assert.include([200, 201], answer.status, answer.text);
+    return stringAt(answer.json, 'rev');
+  }
+
+  async delete(path: string, rev: string): Promise<string> {
+    const answer = await this.at('DELETE', `/${path}?rev=${rev}`);
+    assert.equal(answer.status, 200, answer.text);
+    return stringAt(answer.json, 'rev');
+  }
+
+  /** `_bulk_docs` that must answer 201; gives its rows. */
+  async bulk(docs: readonly unknown[], members: Readonly<Record<string, unknown>> = {}): Promise<readonly unknown[]> {
+    const answer = await this.at('POST', '/_bulk_docs', { json: { docs, ...members } });
+    assert.equal(answer.status, 201, answer.text);
+    return arrayAt(answer.json);
+  }
+
+  /** Writes revisions as a replicator does; none may be refused. */
+  async replicate(docs: readonly unknown[]): Promise<void> {
+    assert.deepEqual(await this.bulk(docs, { new_edits: false }), []);
+  }
+
+  async info(): Promise<unknown> {
+    const answer = await this.get('');
+    assert.equal(answer.status, 200, answer.text);
+    return answer.json;
+  }
+
+  async updateSeq(): Promise<number> {
+    return numberAt(await this.info(), 'update_seq');
+  }
+
+  /** Compacts, and waits for the end. */
+  async compact(): Promise<void> {
+    const answer = await this.at('POST', '/_compact', { headers: { 'content-type': 'application/json' } });
+    assert.equal(answer.status, 202, answer.text);
+    const giveUpAt = Date.now() + deadlineMs;
+    while (JSON.stringify(await this.info()).includes('"compact_running":true')) {
+      assert.isBelow(Date.now(), giveUpAt, 'compaction should have ended');
+    }
+  }
+
+  /** Creates a further database (anew, where it is there), and removes it after the case. */
+  async createDatabase(name: string): Promise<void> {
+    await this.request('DELETE', databasePath(name));
+    const answer = await this.request('PUT', databasePath(name));
+    assert.equal(answer.status, 201, answer.text);
+    this.forgetLater(name);
+  }
+
+  /** Has a database removed after the case that the case creates itself. */
+  forgetLater(name: string): void {
+    this.#names.push(name);
+  }
+
+  async restart(): Promise<void> {
+    assert(this.host.restart, 'the case should declare that it needs a restart');
+    await this.host.restart();
+  }
+
+  /** A toolkit on a service of its own with these settings. */
+  async withSettings(settings: Settings): Promise<Toolkit> {
+    assert(this.host.withSettings, 'the case should declare that it needs settings');
+    const host = await this.host.withSettings(settings);
+    this.#variants.push(host);
+    return Toolkit.open(host, this.db);
+  }
+
+  async close(): Promise<void> {
+    for (const variant of this.#variants) await variant.close();
+    for (const name of this.#names) await this.request('DELETE', databasePath(name));
+  }
+}
+
+export function databasePath(name: string): string {
+  return `/${encodeURIComponent(name)}`;
+}
+
+function headersOf(options: RequestOptions): Record<string, string> {
+  const headers: Record<string, string> = { accept: 'application/json', ...options.headers };
+  if (headers['accept'] === '') delete headers['accept'];
+  if ('json' in options) headers['content-type'] ??= 'application/json';
+  return headers;
+}
+
+function bodyOf(options: RequestOptions): HostRequest['body'] {
+  return 'json' in options ? JSON.stringify(options.json) : (options.body ?? null);
+}
+
+async function withDeadline<T>(answer: Promise<T>, asked: string): Promise<T> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const deadline = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new Error(`no answer to ${asked} within ${deadlineMs} ms`)), deadlineMs);
+  });
+  try {
+    return await Promise.race([answer, deadline]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

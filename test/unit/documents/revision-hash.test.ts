@@ -1,0 +1,49 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { createRevisionHasher, type RevisionHasher } from '../../../src/documents/revision-hash.ts';
+import { parseRevId } from '../../../src/documents/revisions.ts';
+
+describe('a revision hash', () => {
+  let hasher: RevisionHasher;
+  beforeAll(async () => {
+    hasher = await createRevisionHasher();
+  });
+
+  // The expected digests are md5sum's, of the text that revision-hash.ts describes. They can never change.
+  test('is the MD5 of deleted flag, parent and body', () => {
+    expect(hasher.hash({ deleted: false, parent: undefined, body: '{}' })).toBe('225a1fc40a0f6064d6e969a61f071534');
+    expect(hasher.hash({ deleted: false, parent: undefined, body: '{"a":1}' })).toBe('a02ccf2bf592c45f5954db5c733f5bb1');
+    const parent = parseRevId('2-7051cbe5c8faecd085a3fa619e6e6337');
+    expect(hasher.hash({ deleted: true, parent, body: '{}' })).toBe('6bc920dbf1f783da36a3faeb3f77a220');
+  });
+
+  const first = { name: 'a"b.txt', type: 'text/plain', digest: 'md5-1B2M2Y8AsgTpgAmY7PhCfg==' };
+  const second = { name: 'é', type: 'image/png', digest: 'md5-x' };
+  const parent = parseRevId('1-967a00dff5e02add41819138abb3284d');
+  const body = '{"n":"ä€😀"}';
+
+  test('takes in the attachments, whatever their order', () => {
+    const digest = '81fb4edf741887c46af56f8629530f87';
+    expect(hasher.hash({ deleted: false, parent, body, attachments: [first, second] })).toBe(digest);
+    expect(hasher.hash({ deleted: false, parent, body, attachments: [second, first] })).toBe(digest);
+  });
+
+  test('is the same for the text and for its UTF-8 bytes', () => {
+    const bytes = new TextEncoder().encode(body);
+    expect(hasher.hash({ deleted: false, parent, body: bytes, attachments: [first, second] })).toBe(
+      '81fb4edf741887c46af56f8629530f87',
+    );
+  });
+
+  test('is the same without attachments and with an empty list', () => {
+    expect(hasher.hash({ deleted: false, parent, body, attachments: [] })).toBe(
+      hasher.hash({ deleted: false, parent, body }),
+    );
+  });
+
+  test('digests a body larger than the digest function takes at a time', () => {
+    // printf '0\n\n{"a":"' ; 100,000 times x ; printf '"}'
+    expect(hasher.hash({ deleted: false, parent: undefined, body: `{"a":"${'x'.repeat(100_000)}"}` })).toBe(
+      '108012870fc4390616b57f080b9f2a91',
+    );
+  });
+});

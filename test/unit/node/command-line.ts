@@ -1,0 +1,26 @@
+import { PassThrough, Readable } from 'node:stream';
+import { type CommandHost, main } from '../../../src/node/main.ts';
+
+export interface Outcome {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs a command in this process, on streams of its own. */
+export async function runCommand(argv: readonly string[], stdin: string | Uint8Array = ''): Promise<Outcome> {
+  const stdout = new PassThrough({ highWaterMark: 1 << 30 });
+  const stderr = new PassThrough({ highWaterMark: 1 << 30 });
+  const host: CommandHost = {
+    stdin: Readable.from([stdin]),
+    stdout,
+    stderr,
+    env: {},
+    on: () => undefined,
+    off: () => undefined,
+    exit: () => undefined,
+  };
+  const code = await main(argv, host);
+  const text = (stream: PassThrough) => String(stream.read() ?? '');
+  return { code, stdout: text(stdout), stderr: text(stderr) };
+}
