@@ -1,4 +1,3 @@
-import type { TreeSpec } from './contract.ts';
 import type { Inner } from './inner.ts';
 import type { KeyEdge } from './key-edge.ts';
 import { Leaf } from './leaf.ts';
@@ -19,14 +18,12 @@ export type Pass<K, R> = (link: Link<K, R>, far: K | undefined) => boolean;
 
 /** Walks from leaf to leaf in one direction, and past whole subtrees where it is told to. */
 export class Cursor<K, R> {
-  readonly #spec: TreeSpec<K, R>;
   readonly #source: NodeSource<K, R>;
   readonly #descending: boolean;
   readonly #frames: Frame<K, R>[] = [];
   #far: K | undefined;
 
-  constructor(spec: TreeSpec<K, R>, source: NodeSource<K, R>, descending: boolean) {
-    this.#spec = spec;
+  constructor(source: NodeSource<K, R>, descending: boolean) {
     this.#source = source;
     this.#descending = descending;
   }
@@ -40,7 +37,7 @@ export class Cursor<K, R> {
   async seek(root: Link<K, R>, edge: KeyEdge<K> | undefined): Promise<Leaf> {
     let node = this.#source.peek(root) ?? (await this.#source.resolve(root));
     while (!(node instanceof Leaf)) {
-      const index = edge === undefined ? this.#firstIndex(node) : node.slotOf(edge.key, this.#spec);
+      const index = edge === undefined ? this.#firstIndex(node) : node.slotOf(edge.key, this.#source.spec);
       const frame = { inner: node, index, far: this.#far };
       this.#frames.push(frame);
       this.#far = this.#farOf(frame);
@@ -82,6 +79,6 @@ export class Cursor<K, R> {
   /** The bound of the slot that the frame is at. */
   #farOf({ inner, index, far }: Frame<K, R>): K | undefined {
     const isOutermost = this.#descending ? index === 0 : index === inner.length - 1;
-    return isOutermost ? far : inner.slots.key(this.#descending ? index : index + 1, this.#spec);
+    return isOutermost ? far : inner.slots.key(this.#descending ? index : index + 1, this.#source.spec);
   }
 }

@@ -1,11 +1,10 @@
-import { must } from '../shared/assert.ts';
 import type { KeyRange, TreeSpec, WalkOptions } from './contract.ts';
 import { Cursor, type Pass } from './cursor.ts';
-import { decodeLineKey } from './leaf.ts';
+import type { Leaf } from './leaf.ts';
 import type { Link } from './link.ts';
 import type { NodeSource } from './node-source.ts';
-import { combine, reduceLines, reductionOf } from './reduction.ts';
-import { type LineRange, Span } from './span.ts';
+import { combine, reduceEntries, reductionOf } from './reduction.ts';
+import { type EntryRange, Span } from './span.ts';
 
 /** Entries next to each other that count as the same, reduced. */
 export interface TreeGroup<K, R> {
@@ -15,7 +14,6 @@ export interface TreeGroup<K, R> {
 }
 
 export interface GroupWalkOptions<K, R> extends WalkOptions {
-  readonly spec: TreeSpec<K, R>;
   readonly source: NodeSource<K, R>;
   readonly range: KeyRange<K>;
   /** Called with the lesser key first. Keys between two of the same group must be of that group, too. */
@@ -39,10 +37,10 @@ export class GroupWalk<K, R> {
   #skip: number;
   #open: OpenGroup<K, R> | undefined;
 
-  constructor({ spec, source, range, sameGroup, descending = false, skip = 0 }: GroupWalkOptions<K, R>) {
-    this.#spec = spec;
-    this.#span = new Span(spec, range, descending);
-    this.#cursor = new Cursor(spec, source, descending);
+  constructor({ source, range, sameGroup, descending = false, skip = 0 }: GroupWalkOptions<K, R>) {
+    this.#spec = source.spec;
+    this.#span = new Span(source.spec, range, descending);
+    this.#cursor = new Cursor(source, descending);
     this.#sameGroup = sameGroup;
     this.#skip = skip;
   }
@@ -50,14 +48,14 @@ export class GroupWalk<K, R> {
   async *run(root: Link<K, R>): AsyncGenerator<TreeGroup<K, R>> {
     const passWhole: Pass<K, R> = (link, far) => this.#passWhole(link, far);
     let leaf = await this.#cursor.seek(root, this.#span.near);
-    let found = this.#span.firstLines(leaf.lines);
+    let found = this.#span.firstEntries(leaf);
     for (;;) {
-      yield* this.#addLines(leaf.lines, found);
+      yield* this.#addEntries(leaf, found);
       if (this.#span.endsBefore(this.#cursor.far)) break;
       const next = await this.#cursor.advance(passWhole);
       if (next === undefined) break;
       leaf = next;
-      found = this.#span.laterLines(leaf.lines, this.#cursor.far);
+      found = this.#span.laterEntries(leaf, this.#cursor.far);
     }
     yield* this.#close();
   }
@@ -71,18 +69,18 @@ export class GroupWalk<K, R> {
     return true;
   }
 
-  /** Adds lines of a leaf; gives the groups that end in there. */
-  *#addLines(lines: readonly string[], range: LineRange): Generator<TreeGroup<K, R>> {
+  /** Adds entries of a leaf; gives the groups that end in there. */
+  *#addEntries(leaf: Leaf, range: EntryRange): Generator<TreeGroup<K, R>> {
     const length = range.to - range.from;
     let done = 0;
     while (done < length) {
-      const key = this.#keyAt(lines, range, done);
+      const key = this.#keyAt(leaf, range, done);
       if (this.#open === undefined || !this.#isSame(this.#open.key, key)) {
         yield* this.#close();
         this.#open = { key, parts: [], isSkipped: this.#skip > 0 };
       }
-      const end = this.#groupEnd(this.#open, lines, range, done + 1);
-      if (!this.#open.isSkipped) this.#open.parts.push(this.#reduce(lines, range, done, end));
+      const end = this.#groupEnd(this.#open, leaf, range, done + 1);
+      if (!this.#open.isSkipped) this.#open.parts.push(this.#reduce(leaf, range, done, end));
       done = end;
     }
   }
@@ -98,12 +96,12 @@ export class GroupWalk<K, R> {
     }
   }
 
-  /** How many of the lines, counted in the direction of the walk, belong to the group; `from` of them are known to. */
-  #groupEnd(group: OpenGroup<K, R>, lines: readonly string[], range: LineRange, from: number): number {
+  /** How many of the entries, counted in the direction of the walk, belong to the group; `from` of them are known to. */
+  #groupEnd(group: OpenGroup<K, R>, leaf: Leaf, range: EntryRange, from: number): number {
     let low = from;
     let high = from;
     const length = range.to - range.from;
-    const belongs = (place: number) => this.#isSame(group.key, this.#keyAt(lines, range, place));
+    const belongs = (place: number) => this.#isSame(group.key, this.#keyAt(leaf, range, place));
     for (let step = 1; high < length && belongs(high); step *= 2) {
       low = high + 1;
       high += step;
@@ -117,15 +115,15 @@ export class GroupWalk<K, R> {
     return low;
   }
 
-  /** The lines from `from` up to `to`, counted in the direction of the walk. */
-  #reduce(lines: readonly string[], range: LineRange, from: number, to: number): R {
+  /** The entries from `from` up to `to`, counted in the direction of the walk. */
+  #reduce(leaf: Leaf, range: EntryRange, from: number, to: number): R {
     return this.#span.descending
-      ? reduceLines(this.#spec, lines, range.to - to, range.to - from)
-      : reduceLines(this.#spec, lines, range.from + from, range.from + to);
+      ? reduceEntries(this.#spec, leaf, range.to - to, range.to - from)
+      : reduceEntries(this.#spec, leaf, range.from + from, range.from + to);
   }
 
-  #keyAt(lines: readonly string[], { from, to }: LineRange, place: number): K {
-    return decodeLineKey(this.#spec, must(lines[this.#span.descending ? to - 1 - place : from + place]));
+  #keyAt(leaf: Leaf, { from, to }: EntryRange, place: number): K {
+    return leaf.key(this.#span.descending ? to - 1 - place : from + place, this.#spec);
   }
 
   #isSame(earlier: K, later: K): boolean {

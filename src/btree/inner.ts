@@ -46,7 +46,7 @@ export class Inner<K, R> {
 
   /** Length of its text; estimated where it is not stored. */
   get size(): number {
-    this.#size ??= this.#text?.length ?? slotsSize(this.slots);
+    this.#size ??= this.#text?.length ?? INNER_HEADER.length + this.slots.textSize;
     return this.#size;
   }
 
@@ -68,12 +68,6 @@ export class Inner<K, R> {
     this.#countsBefore ??= sumCounts(this.slots);
     return must(this.#countsBefore[index]);
   }
-}
-
-export function slotsSize(slots: Slots<unknown, unknown>): number {
-  let size = INNER_HEADER.length;
-  for (let index = 0; index < slots.length; index += 1) size += slots.textSize(index);
-  return size;
 }
 
 function sumCounts(slots: Slots<unknown, unknown>): number[] {

@@ -6,82 +6,128 @@ import { corruptNode } from './corrupt-node.ts';
 export const LEAF_HEADER = 'l1';
 
 /**
- * A leaf: entries as lines `key TAB value`, ascending by key. Immutable. The lines of a stored leaf are cut from its text
- * when they are first asked for; keys are decoded by whoever compares them.
+ * A leaf: entries in ascending order of their keys, as text: after the header, lines `key TAB value`. Immutable. It keeps
+ * nothing but the text and the places where its lines start; keys and values are cut out when they are asked for.
  */
 export class Leaf {
+  readonly text: string;
+  /** Where each line starts, and where one after the last would. */
+  #starts: readonly number[] | undefined;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+
+  /** Of text that is made of chunks, each of one or more whole lines without the last line end. */
+  static fromChunks(chunks: readonly string[]): Leaf {
+    // Unlike `+`, `join` makes a flat string, which keeps none of its parts (nor what they were cut from) in memory.
+    return new Leaf([LEAF_HEADER, ...chunks].join('\n'));
+  }
+
+  get #lineStarts(): readonly number[] {
+    this.#starts ??= findLineStarts(this.text);
+    return this.#starts;
+  }
+
+  /** Entries in it. */
+  get length(): number {
+    return this.#lineStarts.length - 1;
+  }
+
   /** Length of its text. */
-  readonly size: number;
-  #text: string | undefined;
-  #lines: readonly string[] | undefined;
-
-  private constructor(size: number, text: string | undefined, lines: readonly string[] | undefined) {
-    this.size = size;
-    this.#text = text;
-    this.#lines = lines;
+  get size(): number {
+    return this.text.length;
   }
 
-  static fromText(text: string): Leaf {
-    return new Leaf(text.length, text, undefined);
-  }
-
-  /** `entryBytes` is the length of the lines, each with its line end. */
-  static fromLines(lines: readonly string[], entryBytes: number): Leaf {
-    return new Leaf(LEAF_HEADER.length + entryBytes, undefined, lines);
-  }
-
-  get lines(): readonly string[] {
-    this.#lines ??= must(this.#text)
-      .slice(LEAF_HEADER.length + 1)
-      .split('\n');
-    return this.#lines;
-  }
-
-  get text(): string {
-    this.#text ??= `${LEAF_HEADER}\n${this.lines.join('\n')}`;
-    return this.#text;
-  }
-
-  /** Length of its entries' lines, each with its line end: what `TreeRoot.bytes` sums up. */
+  /** Length of its entries' lines, each with one line end: what `TreeRoot.bytes` sums up. */
   get entryBytes(): number {
-    return this.size - LEAF_HEADER.length;
+    return this.text.length - LEAF_HEADER.length;
+  }
+
+  key<K>(index: number, spec: TreeSpec<K, unknown>): K {
+    const start = must(this.#lineStarts[index]);
+    return spec.decodeKey(this.text.slice(start, this.#tabAfter(start, index)));
+  }
+
+  value(index: number): string {
+    const start = must(this.#lineStarts[index]);
+    return this.text.slice(this.#tabAfter(start, index) + 1, must(this.#lineStarts[index + 1]) - 1);
+  }
+
+  #tabAfter(start: number, index: number): number {
+    const tab = this.text.indexOf('\t', start);
+    if (tab < 0 || tab >= must(this.#lineStarts[index + 1])) {
+      throw corruptNode('a line of it has no tab', this.lines(index, index + 1));
+    }
+    return tab;
+  }
+
+  /** The lines from `from` up to `to`, at least one, without the last line end. */
+  lines(from: number, to: number): string {
+    return this.text.slice(must(this.#lineStarts[from]), must(this.#lineStarts[to]) - 1);
+  }
+
+  /** Length of a line with its line end. */
+  lineSize(index: number): number {
+    return must(this.#lineStarts[index + 1]) - must(this.#lineStarts[index]);
+  }
+
+  /** How many entries have keys below `key`, or with `after` keys not above it. At least `from` are known to. */
+  countBefore<K>(spec: TreeSpec<K, unknown>, key: K, after: boolean, from = 0): number {
+    let low = from;
+    let high = this.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      const order = spec.compare(this.key(middle, spec), key);
+      if (order < 0 || (after && order === 0)) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
+  /** Whether the entry at `index`, if there is one, is the key's. */
+  hasKeyAt<K>(spec: TreeSpec<K, unknown>, index: number, key: K): boolean {
+    return index < this.length && spec.compare(this.key(index, spec), key) === 0;
+  }
+
+  /** The key's value. */
+  find<K>(spec: TreeSpec<K, unknown>, key: K): string | undefined {
+    const index = this.countBefore(spec, key, false);
+    return this.hasKeyAt(spec, index, key) ? this.value(index) : undefined;
   }
 }
 
-/** Where the key ends in a line of a leaf or an inner node. */
-export function keyLength(line: string): number {
-  const length = line.indexOf('\t');
-  if (length < 0) throw corruptNode('a line of it has no tab', line);
-  return length;
+function findLineStarts(text: string): number[] {
+  const starts: number[] = [];
+  let start = LEAF_HEADER.length + 1;
+  while (start <= text.length) {
+    starts.push(start);
+    const end = text.indexOf('\n', start);
+    start = end < 0 ? text.length + 1 : end + 1;
+  }
+  starts.push(text.length + 1);
+  return starts;
 }
 
-export function decodeLineKey<K>(spec: TreeSpec<K, unknown>, line: string): K {
-  return spec.decodeKey(line.slice(0, keyLength(line)));
-}
-
-export function lineValue(line: string): string {
-  return line.slice(keyLength(line) + 1);
-}
-
-/** The lines from `from` up to `to` as a spec's `reduce` takes them. */
-export class LineEntries<K> implements EntryList<K> {
+/** The entries of a leaf from `from` up to `to`, as a spec's `reduce` takes them. */
+export class LeafEntries<K> implements EntryList<K> {
   readonly length: number;
   readonly #spec: TreeSpec<K, unknown>;
-  readonly #lines: readonly string[];
+  readonly #leaf: Leaf;
   readonly #from: number;
 
-  constructor(spec: TreeSpec<K, unknown>, lines: readonly string[], from: number, to: number) {
+  constructor(spec: TreeSpec<K, unknown>, leaf: Leaf, from: number, to: number) {
     this.#spec = spec;
-    this.#lines = lines;
+    this.#leaf = leaf;
     this.#from = from;
     this.length = to - from;
   }
 
   key(index: number): K {
-    return decodeLineKey(this.#spec, must(this.#lines[this.#from + index]));
+    return this.#leaf.key(this.#from + index, this.#spec);
   }
 
   value(index: number): string {
-    return lineValue(must(this.#lines[this.#from + index]));
+    return this.#leaf.value(this.#from + index);
   }
 }

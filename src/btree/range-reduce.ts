@@ -1,22 +1,22 @@
 import type { TreeEntry, TreeSpec } from './contract.ts';
 import { toEntry } from './entry-walk.ts';
-import { type KeyEdge, linesBefore } from './key-edge.ts';
+import type { KeyEdge } from './key-edge.ts';
 import { Leaf } from './leaf.ts';
 import type { Link } from './link.ts';
 import type { NodeSource } from './node-source.ts';
-import { reduceLines, reductionOf } from './reduction.ts';
+import { reduceEntries, reductionOf } from './reduction.ts';
 
 /**
  * The reductions, in key order, of what below `link` lies between two edges (undefined: open). Reads only the nodes that
  * an edge cuts.
  */
 export async function reduceBetween<K, R>(
-  spec: TreeSpec<K, R>,
   source: NodeSource<K, R>,
   link: Link<K, R>,
   start: KeyEdge<K> | undefined,
   end: KeyEdge<K> | undefined,
 ): Promise<R[]> {
+  const { spec } = source;
   if (start === undefined && end === undefined) return [reductionOf(spec, link)];
   const node = source.peek(link) ?? (await source.resolve(link));
   if (node instanceof Leaf) return reduceCutLeaf(spec, node, start, end);
@@ -28,20 +28,20 @@ export async function reduceBetween<K, R>(
     const from = index === first ? start : undefined;
     const to = index === last ? end : undefined;
     if (from === undefined && to === undefined) parts.push(reductionOf(spec, slots.link(index)));
-    else for (const part of await reduceBetween(spec, source, slots.link(index), from, to)) parts.push(part);
+    else for (const part of await reduceBetween(source, slots.link(index), from, to)) parts.push(part);
   }
   return parts;
 }
 
 function reduceCutLeaf<K, R>(
   spec: TreeSpec<K, R>,
-  { lines }: Leaf,
+  leaf: Leaf,
   start: KeyEdge<K> | undefined,
   end: KeyEdge<K> | undefined,
 ): R[] {
-  const from = start === undefined ? 0 : linesBefore(spec, lines, start.key, start.after);
-  const to = end === undefined ? lines.length : linesBefore(spec, lines, end.key, end.after);
-  return from < to ? [reduceLines(spec, lines, from, to)] : [];
+  const from = start === undefined ? 0 : leaf.countBefore(spec, start.key, start.after);
+  const to = end === undefined ? leaf.length : leaf.countBefore(spec, end.key, end.after);
+  return from < to ? [reduceEntries(spec, leaf, from, to)] : [];
 }
 
 export interface CollectOptions<R> {
@@ -52,29 +52,29 @@ export interface CollectOptions<R> {
 
 /** Appends entries below `link` whose reduction is wanted, in key order, until there are enough. */
 export async function collectEntries<K, R>(
-  spec: TreeSpec<K, R>,
   source: NodeSource<K, R>,
   link: Link<K, R>,
   options: CollectOptions<R>,
   found: TreeEntry<K>[],
 ): Promise<TreeEntry<K>[]> {
+  const { spec } = source;
   const node = source.peek(link) ?? (await source.resolve(link));
-  if (node instanceof Leaf) return collectLines(spec, node, options, found);
+  if (node instanceof Leaf) return collectFrom(spec, node, options, found);
   for (let index = 0; index < node.length && found.length < options.limit; index += 1) {
     const below = node.slots.link(index);
-    if (options.wanted(reductionOf(spec, below))) await collectEntries(spec, source, below, options, found);
+    if (options.wanted(reductionOf(spec, below))) await collectEntries(source, below, options, found);
   }
   return found;
 }
 
-function collectLines<K, R>(
+function collectFrom<K, R>(
   spec: TreeSpec<K, R>,
-  { lines }: Leaf,
+  leaf: Leaf,
   { wanted, limit }: CollectOptions<R>,
   found: TreeEntry<K>[],
 ): TreeEntry<K>[] {
-  for (let index = 0; index < lines.length && found.length < limit; index += 1) {
-    if (wanted(reduceLines(spec, lines, index, index + 1))) found.push(toEntry(spec, lines[index]));
+  for (let index = 0; index < leaf.length && found.length < limit; index += 1) {
+    if (wanted(reduceEntries(spec, leaf, index, index + 1))) found.push(toEntry(spec, leaf, index));
   }
   return found;
 }

@@ -1,6 +1,6 @@
 import { assert, must } from '../shared/assert.ts';
 import type { TreeSpec } from './contract.ts';
-import { Leaf, LineEntries } from './leaf.ts';
+import { Leaf, LeafEntries } from './leaf.ts';
 import type { Link } from './link.ts';
 import type { Slots } from './slots.ts';
 
@@ -23,7 +23,10 @@ export function reductionTextOf<K, R>(spec: TreeSpec<K, R>, link: Link<K, R>): s
 
 export function encodeReduction<K, R>(spec: TreeSpec<K, R>, reduction: R): string {
   const text: unknown = spec.encodeReduction?.(reduction) ?? JSON.stringify(reduction);
-  assert(typeof text === 'string' && !text.includes('\n'), 'a reduction must have a text without line ends');
+  assert(
+    typeof text === 'string' && !text.includes('\n') && !text.includes('\t'),
+    'a reduction must have a text without tabs and line ends',
+  );
   return text;
 }
 
@@ -33,24 +36,23 @@ function decodeReduction<K, R>(spec: TreeSpec<K, R>, text: string): R {
 
 function reduceNode<K, R>(spec: TreeSpec<K, R>, link: Link<K, R>): R {
   const node = must(link.node);
-  if (node instanceof Leaf) return reduceLines(spec, node.lines, 0, node.lines.length);
-  return combine(spec, slotReductions(spec, node.slots, 0, node.length, []));
+  if (node instanceof Leaf) return reduceEntries(spec, node, 0, node.length);
+  return combine(spec, slotReductions(spec, node.slots));
 }
 
-/** Appends the reductions of the slots from `from` up to `to`. */
-export function slotReductions<K, R>(
-  spec: TreeSpec<K, R>,
-  slots: Slots<K, R>,
-  from: number,
-  to: number,
-  parts: R[],
-): R[] {
-  for (let index = from; index < to; index += 1) parts.push(reductionOf(spec, slots.link(index)));
+/** The reductions of all slots. Makes no links: there may be hundreds. */
+export function slotReductions<K, R>(spec: TreeSpec<K, R>, slots: Slots<K, R>): R[] {
+  const parts: R[] = [];
+  for (let index = 0; index < slots.length; index += 1) {
+    const link = slots.knownLink(index);
+    parts.push(link === undefined ? decodeReduction(spec, slots.reductionText(index)) : reductionOf(spec, link));
+  }
   return parts;
 }
 
-export function reduceLines<K, R>(spec: TreeSpec<K, R>, lines: readonly string[], from: number, to: number): R {
-  return spec.reduce(new LineEntries(spec, lines, from, to));
+/** Reduces the entries of a leaf from `from` up to `to`. */
+export function reduceEntries<K, R>(spec: TreeSpec<K, R>, leaf: Leaf, from: number, to: number): R {
+  return spec.reduce(new LeafEntries(spec, leaf, from, to));
 }
 
 /** One reduction of one or more, in key order. */

@@ -1,12 +1,18 @@
 import { assert, must } from '../shared/assert.ts';
 import type { TreeSpec } from './contract.ts';
-import { keyLength } from './leaf.ts';
+import { corruptNode } from './corrupt-node.ts';
 import { Link } from './link.ts';
 
 /** What a slot's page number, count, bytes and tabs take, about; exact only once they are written. */
 const RECORD_LENGTH = 32;
 /** What a reduction's text takes as long as it was not worked out. */
 const REDUCTION_LENGTH = 8;
+
+/** What the entries below a node sum up to. */
+export interface EntrySums {
+  readonly count: number;
+  readonly bytes: number;
+}
 
 export interface Separator<K> {
   readonly keyText: string;
@@ -117,10 +123,39 @@ export class Slots<K, R> {
   }
 
   /** Length of the slot's line with its line end: exact where it is from a stored node, else estimated. */
-  textSize(index: number): number {
+  lineSize(index: number): number {
     const { length } = must(this.#lines[index]);
     if (this.isWritten(index)) return length + 1;
     return length + RECORD_LENGTH + (this.#links[index]?.reductionText?.length ?? REDUCTION_LENGTH);
+  }
+
+  /** Length of all lines. */
+  get textSize(): number {
+    let size = 0;
+    for (let index = 0; index < this.length; index += 1) size += this.lineSize(index);
+    return size;
+  }
+
+  /** Of all links. */
+  sums(): EntrySums {
+    let [count, bytes] = [0, 0];
+    for (let index = 0; index < this.length; index += 1) {
+      const link = this.link(index);
+      count += link.count;
+      bytes += link.bytes;
+    }
+    return { count, bytes };
+  }
+
+  /** The link where it was asked for before, or is new. */
+  knownLink(index: number): Link<K, R> | undefined {
+    return this.#links[index];
+  }
+
+  /** The reduction's text of a slot from a stored node. */
+  reductionText(index: number): string {
+    const line = must(this.#lines[index]);
+    return line.slice(line.lastIndexOf('\t') + 1);
   }
 
   /**
@@ -129,9 +164,15 @@ export class Slots<K, R> {
    */
   line(index: number, page: number | undefined): string {
     const line = must(this.#lines[index]);
-    const keyText = index === 0 ? '' : this.keyText(index);
     if (this.isWritten(index)) return index === 0 ? line.slice(keyLength(line)) : line;
     const { count, bytes, reductionText } = this.link(index);
-    return `${keyText}\t${must(page)}\t${count}\t${bytes}\t${must(reductionText)}`;
+    return `${index === 0 ? '' : line}\t${must(page)}\t${count}\t${bytes}\t${must(reductionText)}`;
   }
+}
+
+/** Where the separator ends in a slot's line. */
+function keyLength(line: string): number {
+  const length = line.indexOf('\t');
+  if (length < 0) throw corruptNode('a line of it has no tab', line);
+  return length;
 }

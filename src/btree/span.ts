@@ -1,8 +1,9 @@
 import type { KeyRange, TreeSpec } from './contract.ts';
-import { endEdge, type KeyEdge, linesBefore, startEdge } from './key-edge.ts';
+import { endEdge, type KeyEdge, startEdge } from './key-edge.ts';
+import type { Leaf } from './leaf.ts';
 
-/** Lines of a leaf, from `from` up to `to`. */
-export interface LineRange {
+/** Entries of a leaf, from `from` up to `to`. */
+export interface EntryRange {
   readonly from: number;
   readonly to: number;
 }
@@ -30,18 +31,18 @@ export class Span<K> {
     return this.descending ? this.#end : this.#start;
   }
 
-  /** Which lines of the leaf that the walk begins in lie in the range. */
-  firstLines(lines: readonly string[]): LineRange {
-    const from = this.#start === undefined ? 0 : linesBefore(this.#spec, lines, this.#start.key, this.#start.after);
-    const to = this.#end === undefined ? lines.length : linesBefore(this.#spec, lines, this.#end.key, this.#end.after);
+  /** Which entries of the leaf that the walk begins in lie in the range. */
+  firstEntries(leaf: Leaf): EntryRange {
+    const from = this.#start === undefined ? 0 : leaf.countBefore(this.#spec, this.#start.key, this.#start.after);
+    const to = this.#end === undefined ? leaf.length : leaf.countBefore(this.#spec, this.#end.key, this.#end.after);
     return { from, to: Math.max(from, to) };
   }
 
-  /** Which lines of a later leaf lie in the range. */
-  laterLines(lines: readonly string[], far: K | undefined): LineRange {
-    if (this.covers(far)) return { from: 0, to: lines.length };
-    const { from, to } = this.firstLines(lines);
-    return this.descending ? { from, to: lines.length } : { from: 0, to };
+  /** Which entries of a later leaf lie in the range. */
+  laterEntries(leaf: Leaf, far: K | undefined): EntryRange {
+    if (this.covers(far)) return { from: 0, to: leaf.length };
+    const { from, to } = this.firstEntries(leaf);
+    return this.descending ? { from, to: leaf.length } : { from: 0, to };
   }
 
   /** Whether nothing beyond `far` lies in the range. */

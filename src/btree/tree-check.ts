@@ -1,10 +1,10 @@
 import { must } from '../shared/assert.ts';
 import type { TreeSpec } from './contract.ts';
 import type { Inner } from './inner.ts';
-import { decodeLineKey, Leaf } from './leaf.ts';
+import { Leaf } from './leaf.ts';
 import type { Link, TreeNode } from './link.ts';
 import type { NodeSource } from './node-source.ts';
-import { combine, encodeReduction, reduceLines, reductionTextOf, slotReductions } from './reduction.ts';
+import { combine, encodeReduction, reduceEntries, reductionTextOf, slotReductions } from './reduction.ts';
 
 /** Page numbers of the stored nodes below `link`, and of its own; in batches of about one inner node. */
 export async function* walkPages<K, R>(source: NodeSource<K, R>, link: Link<K, R>): AsyncGenerator<number[]> {
@@ -38,8 +38,8 @@ export class TreeCheck<K, R> {
   /** Level of the leaves, where the root is level 0. */
   #leafLevel: number | undefined;
 
-  constructor(spec: TreeSpec<K, R>, source: NodeSource<K, R>) {
-    this.#spec = spec;
+  constructor(source: NodeSource<K, R>) {
+    this.#spec = source.spec;
     this.#source = source;
   }
 
@@ -73,13 +73,17 @@ export class TreeCheck<K, R> {
     const isLeaf = node instanceof Leaf;
     if (isLeaf) this.#leafLevel ??= level;
     if (isLeaf !== (level === (this.#leafLevel ?? -1))) yield 'its leaves are not all on one level';
-    const keys = isLeaf ? node.lines.map((line) => decodeLineKey(this.#spec, line)) : this.#separators(node);
+    const keys = isLeaf ? this.#keys(node) : this.#separators(node);
     yield* this.#orderFindings(keys, bounds, isLeaf);
-    const sums = isLeaf ? { count: node.lines.length, bytes: node.entryBytes } : sumLinks(node);
+    const sums = isLeaf ? { count: node.length, bytes: node.entryBytes } : node.slots.sums();
     if (sums.count !== link.count) yield `it holds ${sums.count} entries where its parent says ${link.count}`;
     if (sums.bytes !== link.bytes) yield `it holds ${sums.bytes} bytes where its parent says ${link.bytes}`;
     const reduction = encodeReduction(this.#spec, this.#reduce(node));
     if (reduction !== reductionTextOf(this.#spec, link)) yield 'its reduction is not what its parent says';
+  }
+
+  #keys(leaf: Leaf): K[] {
+    return Array.from({ length: leaf.length }, (_unused, index) => leaf.key(index, this.#spec));
   }
 
   #separators({ slots }: Inner<K, R>): K[] {
@@ -87,32 +91,22 @@ export class TreeCheck<K, R> {
   }
 
   *#orderFindings(keys: readonly K[], { low, high }: Bounds<K>, isLeaf: boolean): Generator<string> {
-    const { compare } = this.#spec;
+    const spec = this.#spec;
     const [first, last] = [keys[0], keys.at(-1)];
-    if (low !== undefined && first !== undefined && compare(first, low) < (isLeaf ? 0 : 1)) {
+    if (low !== undefined && first !== undefined && spec.compare(first, low) < (isLeaf ? 0 : 1)) {
       yield 'its first key is below the separator before it';
     }
-    if (high !== undefined && last !== undefined && compare(last, high) >= 0) {
+    if (high !== undefined && last !== undefined && spec.compare(last, high) >= 0) {
       yield 'its last key is not below the separator after it';
     }
     for (let index = 1; index < keys.length; index += 1) {
-      if (compare(must(keys[index - 1]), must(keys[index])) >= 0)
-        yield `its keys ${index} and ${index + 1} are not in order`;
+      const isAscending = spec.compare(must(keys[index - 1]), must(keys[index])) < 0;
+      if (!isAscending) yield `its keys ${index} and ${index + 1} are not in order`;
     }
   }
 
   #reduce(node: TreeNode<K, R>): R {
-    if (node instanceof Leaf) return reduceLines(this.#spec, node.lines, 0, node.lines.length);
-    return combine(this.#spec, slotReductions(this.#spec, node.slots, 0, node.length, []));
+    if (node instanceof Leaf) return reduceEntries(this.#spec, node, 0, node.length);
+    return combine(this.#spec, slotReductions(this.#spec, node.slots));
   }
-}
-
-function sumLinks({ slots }: Inner<unknown, unknown>): { count: number; bytes: number } {
-  let [count, bytes] = [0, 0];
-  for (let index = 0; index < slots.length; index += 1) {
-    const link = slots.link(index);
-    count += link.count;
-    bytes += link.bytes;
-  }
-  return { count, bytes };
 }

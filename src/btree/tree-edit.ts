@@ -1,19 +1,19 @@
 import { assert, must } from '../shared/assert.ts';
 import type { ReplacedNode, TreeChange, TreeSizes, TreeSpec } from './contract.ts';
+import { corruptNode } from './corrupt-node.ts';
 import { Inner } from './inner.ts';
 import { Leaf } from './leaf.ts';
-import { editLines } from './leaf-edit.ts';
+import { editLeaf } from './leaf-edit.ts';
 import type { Link, TreeNode } from './link.ts';
-import { type SlotShare, shareOut } from './lookup.ts';
-import { type EntrySums, NodeMaker } from './node-maker.ts';
-import { type NodeSource, putInto } from './node-source.ts';
-import { type Slot, Slots } from './slots.ts';
+import { type KeyShare, type SlotShare, shareOut } from './lookup.ts';
+import { NodeMaker } from './node-maker.ts';
+import type { NodeSource } from './node-source.ts';
+import { type EntrySums, type Slot, Slots } from './slots.ts';
 
 /** Below this share of its size a node that shrank is joined with a neighbour. */
 const SPARSE = 1 / 4;
 
 export interface TreeEditOptions<K, R> {
-  readonly spec: TreeSpec<K, R>;
   readonly source: NodeSource<K, R>;
   readonly sizes: TreeSizes;
   /** Sorted, each key once. */
@@ -26,11 +26,9 @@ export interface EditedTree<K, R> {
   readonly dirtyBytes: number;
 }
 
-/** A node on the way down, with the changes from `from` up to `to` that belong below it. */
-interface Visit<K, R> {
+/** A node on the way down, with the changes that belong below it. */
+interface Visit<K, R> extends KeyShare {
   readonly link: Link<K, R>;
-  readonly from: number;
-  readonly to: number;
   /** Whether nothing lies to the right of the node. */
   readonly isLast: boolean;
 }
@@ -55,13 +53,13 @@ export class TreeEdit<K, R> {
   /** New nodes that shrank below the share that a node should keep. */
   readonly #sparse = new Set<Link<K, R>>();
 
-  constructor({ spec, source, sizes, changes }: TreeEditOptions<K, R>) {
-    this.#spec = spec;
+  constructor({ source, sizes, changes }: TreeEditOptions<K, R>) {
+    this.#spec = source.spec;
     this.#source = source;
     this.#sizes = sizes;
     this.#changes = changes;
     this.#keys = changes.map((change) => change.key);
-    this.#maker = new NodeMaker(spec, sizes);
+    this.#maker = new NodeMaker(source.spec, sizes);
   }
 
   async run(root: Link<K, R> | undefined): Promise<EditedTree<K, R>> {
@@ -75,8 +73,8 @@ export class TreeEdit<K, R> {
   }
 
   #plant(): Outcome<K, R> {
-    const edited = editLines(this.#spec, [], this.#changes, 0, this.#changes.length);
-    return edited && this.#adopt(this.#maker.leaves(edited.lines, edited.growth, { fill: true }));
+    const edited = editLeaf(this.#spec, Leaf.fromChunks([]), this.#changes, { from: 0, to: this.#changes.length });
+    return edited && this.#adopt(this.#maker.leaves(edited, { fill: true }));
   }
 
   async #editRoot(link: Link<K, R>): Promise<Outcome<K, R>> {
@@ -108,18 +106,18 @@ export class TreeEdit<K, R> {
     return top;
   }
 
-  #editLeaf({ link, from, to, isLast }: Visit<K, R>, leaf: Leaf): Outcome<K, R> {
-    const edited = editLines(this.#spec, leaf.lines, this.#changes, from, to);
+  #editLeaf(visit: Visit<K, R>, leaf: Leaf): Outcome<K, R> {
+    const edited = editLeaf(this.#spec, leaf, this.#changes, visit);
     if (edited === undefined) return undefined;
-    this.#discard(link);
-    const fill = isLast && edited.isExtended;
-    const pieces = this.#adopt(this.#maker.leaves(edited.lines, leaf.entryBytes + edited.growth, { fill }));
+    this.#discard(visit.link);
+    const pieces = this.#adopt(this.#maker.leaves(edited, { fill: visit.isLast && edited.isExtended }));
     this.#noteSparse(pieces, leaf.size, this.#sizes.leafBytes);
     return pieces;
   }
 
-  async #editInner({ link, from, to, isLast }: Visit<K, R>, inner: Inner<K, R>): Promise<Outcome<K, R>> {
-    const shares = shareOut(this.#spec, inner, this.#keys, from, to);
+  async #editInner(visit: Visit<K, R>, inner: Inner<K, R>): Promise<Outcome<K, R>> {
+    const { link, isLast } = visit;
+    const shares = shareOut(this.#spec, inner, this.#keys, visit);
     const outcomes = await this.#editBelow(inner, shares, isLast);
     if (outcomes.every((outcome) => outcome === undefined)) return undefined;
     this.#discard(link);
@@ -135,16 +133,19 @@ export class TreeEdit<K, R> {
     const links = shares.map((share) => inner.slots.link(share.index));
     const resolved = this.#source.resolveAll(links);
     const nodes = resolved instanceof Promise ? await resolved : resolved;
+    const areLeaves = nodes[0] instanceof Leaf;
+    if (nodes.some((node) => node instanceof Leaf !== areLeaves)) {
+      throw corruptNode('it has a neighbour that is not on its level', `page ${links[0]?.page}`);
+    }
     const outcomes: Outcome<K, R>[] = [];
-    const pending: Promise<void>[] = [];
+    const pending: Promise<Outcome<K, R>>[] = [];
     for (const [at, { index, from, to }] of shares.entries()) {
       const node = must(nodes[at]);
       const visit = { link: must(links[at]), from, to, isLast: isLast && index === inner.length - 1 };
-      if (node instanceof Leaf) outcomes[at] = this.#editLeaf(visit, node);
-      else pending.push(putInto(outcomes, at, this.#editInner(visit, node)));
+      if (node instanceof Leaf) outcomes.push(this.#editLeaf(visit, node));
+      else pending.push(this.#editInner(visit, node));
     }
-    if (pending.length > 0) await Promise.all(pending);
-    return outcomes;
+    return pending.length > 0 ? Promise.all(pending) : outcomes;
   }
 
   #noteSparse(pieces: readonly Slot<K, R>[], formerSize: number, aimedSize: number): void {
@@ -192,8 +193,9 @@ export class TreeEdit<K, R> {
 
   #merge(left: TreeNode<K, R>, right: TreeNode<K, R>, slots: Slots<K, R>, rightAt: number): Slot<K, R>[] {
     if (left instanceof Leaf && right instanceof Leaf) {
-      const entryBytes = left.entryBytes + right.entryBytes;
-      return this.#maker.leaves([...left.lines, ...right.lines], entryBytes, { fill: false });
+      const chunks = [left.lines(0, left.length), right.lines(0, right.length)];
+      const [count, bytes] = [left.length + right.length, left.entryBytes + right.entryBytes];
+      return this.#maker.leaves({ chunks, count, bytes }, { fill: false });
     }
     assert(left instanceof Inner && right instanceof Inner, 'neighbours are nodes of one kind');
     const joined = left.slots.slice(0, left.length);

@@ -1,5 +1,5 @@
 import { must } from '../shared/assert.ts';
-import type { NodeWrite, TreeSpec } from './contract.ts';
+import type { NodeWrite } from './contract.ts';
 import { INNER_HEADER, type Inner } from './inner.ts';
 import { Leaf } from './leaf.ts';
 import type { Link } from './link.ts';
@@ -8,7 +8,6 @@ import { reductionTextOf } from './reduction.ts';
 
 /** What storing a tree's nodes needs. */
 export interface StoringContext<K, R> {
-  readonly spec: TreeSpec<K, R>;
   readonly source: NodeSource<K, R>;
   allocate(): number;
 }
@@ -19,7 +18,7 @@ export function* storeNodes<K, R>(context: StoringContext<K, R>, link: Link<K, R
   if (storedPage !== undefined || node === undefined) return must(storedPage);
   const text = node instanceof Leaf ? node.text : yield* storeInner(context, node);
   // Worked out while the nodes that it is made of are still there.
-  reductionTextOf(context.spec, link);
+  reductionTextOf(context.source.spec, link);
   const page = context.allocate();
   yield { page, text, stored: () => context.source.settle(link, page, text) };
   return page;

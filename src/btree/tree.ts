@@ -42,25 +42,27 @@ export interface TreeOptions<K, R> {
  * `storage_corrupt` where its text is none of ours.
  */
 export class Tree<K, R> {
-  readonly #options: TreeOptions<K, R>;
   readonly #source: NodeSource<K, R>;
+  readonly #sizes: TreeSizes;
   readonly #root: Link<K, R> | undefined;
 
-  private constructor(options: TreeOptions<K, R>, source: NodeSource<K, R>, root: Link<K, R> | undefined) {
-    this.#options = options;
+  private constructor(source: NodeSource<K, R>, sizes: TreeSizes, root: Link<K, R> | undefined) {
     this.#source = source;
+    this.#sizes = sizes;
     this.#root = root;
   }
 
-  static empty<K, R>(options: TreeOptions<K, R>): Tree<K, R> {
-    return new Tree(options, new NodeSource<K, R>(options.reader, options.cache), undefined);
+  static empty<K, R>({ spec, reader, cache, sizes }: TreeOptions<K, R>): Tree<K, R> {
+    return new Tree(new NodeSource(spec, reader, cache), sizes, undefined);
   }
 
   /** Reads nothing yet. A root without entries gives an empty tree, whatever its page. */
-  static open<K, R>(options: TreeOptions<K, R>, { page, count, bytes, reduction }: TreeRoot): Tree<K, R> {
+  static open<K, R>(options: TreeOptions<K, R>, root: TreeRoot): Tree<K, R> {
+    const { page, count, bytes, reduction } = root;
     if (count === 0) return Tree.empty(options);
-    const source = new NodeSource<K, R>(options.reader, options.cache);
-    return new Tree(options, source, Link.toPage(page, count, bytes, must(reduction, 'a tree needs its reduction')));
+    const { spec, reader, cache, sizes } = options;
+    const link = Link.toPage<K, R>(page, count, bytes, must(reduction, 'a tree with entries needs its reduction'));
+    return new Tree(new NodeSource(spec, reader, cache), sizes, link);
   }
 
   /** Entries in the tree. */
@@ -79,48 +81,47 @@ export class Tree<K, R> {
 
   /** Of the whole tree; undefined where it is empty. Reads nothing. */
   reduction(): R | undefined {
-    return this.#root && reductionOf(this.#options.spec, this.#root);
+    return this.#root && reductionOf(this.#source.spec, this.#root);
   }
 
   /** The value where all nodes on the way are in memory, or the knowledge that there is none; else undefined. */
   peek(key: K): Hit | undefined {
     if (this.#root === undefined) return { hit: true, value: undefined };
-    return peekValue(this.#options.spec, this.#source, this.#root, key);
+    return peekValue(this.#source, this.#root, key);
   }
 
   async get(key: K): Promise<string | undefined> {
-    return this.#root && readValue(this.#options.spec, this.#source, this.#root, key);
+    return this.#root && readValue(this.#source, this.#root, key);
   }
 
   /** The values of ascending keys, in their order. Visits each node once. */
   async getMany(sortedKeys: readonly K[]): Promise<(string | undefined)[]> {
     this.#assertAscending(sortedKeys.length, (index) => must(sortedKeys[index]), 0);
     if (this.#root === undefined || sortedKeys.length === 0) return sortedKeys.map(() => undefined);
-    return readValues(this.#options.spec, this.#source, this.#root, sortedKeys);
+    return readValues(this.#source, this.#root, sortedKeys);
   }
 
   /** Applies changes with ascending keys, each key once. */
   async update(changes: readonly TreeChange<K>[]): Promise<TreeUpdate<Tree<K, R>>> {
     if (changes.length === 0) return { tree: this, replaced: [], dirtyBytes: 0 };
     this.#assertAscending(changes.length, (index) => must(changes[index]).key, -1);
-    const { spec, sizes } = this.#options;
-    const edit = new TreeEdit({ spec, sizes, source: this.#source, changes });
+    const edit = new TreeEdit({ source: this.#source, sizes: this.#sizes, changes });
     const { root, replaced, dirtyBytes } = await edit.run(this.#root);
-    const tree = root === this.#root ? this : new Tree(this.#options, this.#source, root);
+    const tree = root === this.#root ? this : new Tree(this.#source, this.#sizes, root);
     return { tree, replaced, dirtyBytes };
   }
 
   /** Keys out of order would end up where no search finds them. */
   #assertAscending(length: number, keyAt: (index: number) => K, most: 0 | -1): void {
     for (let index = 1; index < length; index += 1) {
-      const order = this.#options.spec.compare(keyAt(index - 1), keyAt(index));
+      const order = this.#source.spec.compare(keyAt(index - 1), keyAt(index));
       assert(order <= most, () => `key ${index} of ${length} is not above the one before it`);
     }
   }
 
   /** The entries of a range, in batches that are what one leaf has of them. */
   async *entries(range: KeyRange<K> = {}, options: WalkOptions = {}): AsyncGenerator<TreeEntry<K>[]> {
-    if (this.#root !== undefined) yield* walkEntries(this.#options.spec, this.#source, this.#root, range, options);
+    if (this.#root !== undefined) yield* walkEntries(this.#source, this.#root, range, options);
   }
 
   /** How many entries have a key below `key`, or with `after` a key not above it. */
@@ -129,7 +130,7 @@ export class Tree<K, R> {
   }
 
   async #rankOf(edge: KeyEdge<K>): Promise<number> {
-    return this.#root === undefined ? 0 : rankOf(this.#options.spec, this.#source, this.#root, edge);
+    return this.#root === undefined ? 0 : rankOf(this.#source, this.#root, edge);
   }
 
   async countRange(range: KeyRange<K>): Promise<number> {
@@ -142,8 +143,8 @@ export class Tree<K, R> {
   /** Undefined where the range is empty. */
   async reduceRange(range: KeyRange<K>): Promise<R | undefined> {
     if (this.#root === undefined) return undefined;
-    const { spec } = this.#options;
-    const parts = await reduceBetween(spec, this.#source, this.#root, startEdge(range), endEdge(range));
+    const { spec } = this.#source;
+    const parts = await reduceBetween(this.#source, this.#root, startEdge(range), endEdge(range));
     return parts.length === 0 ? undefined : combine(spec, parts);
   }
 
@@ -157,8 +158,7 @@ export class Tree<K, R> {
     options: WalkOptions = {},
   ): AsyncGenerator<TreeGroup<K, R>> {
     if (this.#root === undefined) return;
-    const { spec } = this.#options;
-    yield* new GroupWalk({ spec, source: this.#source, range, sameGroup, ...options }).run(this.#root);
+    yield* new GroupWalk({ source: this.#source, range, sameGroup, ...options }).run(this.#root);
   }
 
   /**
@@ -166,9 +166,9 @@ export class Tree<K, R> {
    * where its reduction is wanted, too: one that holds wanted entries must be.
    */
   async collect(wanted: (reduction: R) => boolean, limit: number): Promise<TreeEntry<K>[]> {
-    const { spec } = this.#options;
+    const { spec } = this.#source;
     if (this.#root === undefined || limit <= 0 || !wanted(reductionOf(spec, this.#root))) return [];
-    return collectEntries(spec, this.#source, this.#root, { wanted, limit }, []);
+    return collectEntries(this.#source, this.#root, { wanted, limit }, []);
   }
 
   /**
@@ -178,8 +178,7 @@ export class Tree<K, R> {
    */
   *unstored(allocate: () => number): Generator<NodeWrite, TreeRoot | undefined> {
     if (this.#root === undefined) return undefined;
-    const { spec } = this.#options;
-    const page = yield* storeNodes({ spec, source: this.#source, allocate }, this.#root);
+    const page = yield* storeNodes({ source: this.#source, allocate }, this.#root);
     return this.#record(this.#root, page);
   }
 
@@ -190,7 +189,7 @@ export class Tree<K, R> {
 
   #record(root: Link<K, R>, page: number): TreeRoot {
     const { count, bytes } = root;
-    return { page, count, bytes, reduction: reductionTextOf(this.#options.spec, root) };
+    return { page, count, bytes, reduction: reductionTextOf(this.#source.spec, root) };
   }
 
   /** Text length of the nodes that are not stored yet. */
@@ -205,6 +204,6 @@ export class Tree<K, R> {
 
   /** Reads every node; gives one sentence for each thing that is not as it should be. */
   async *check(): AsyncGenerator<string> {
-    if (this.#root !== undefined) yield* new TreeCheck(this.#options.spec, this.#source).run(this.#root);
+    if (this.#root !== undefined) yield* new TreeCheck(this.#source).run(this.#root);
   }
 }

@@ -1,17 +1,12 @@
-import type { DocId, RevId } from '../documents/contract.ts';
+import type { DocId } from '../documents/contract.ts';
 import { DatabaseError } from '../errors/database-error.ts';
 import type { BodyLocation } from './contract.ts';
 
 /**
- * The form of body pages: bodies back to back as UTF-8, then a listing of what they are (JSON), then the listing's
- * length as eight hexadecimal digits. The listing is how repacking finds the documents whose bodies a page holds.
+ * The form of body pages: bodies back to back as UTF-8, then a listing of the documents they belong to (a JSON array of
+ * ids, in the bodies' order), then the listing's length as eight hexadecimal digits. The listing is how repacking finds
+ * the entries that point to a page.
  */
-export interface ListedBody {
-  readonly id: DocId;
-  readonly rev: RevId;
-  readonly offset: number;
-  readonly length: number;
-}
 
 const LENGTH_DIGITS = 8;
 const encoder = new TextEncoder();
@@ -28,8 +23,9 @@ export function decodeText(bytes: Uint8Array): string {
 /** A page that bodies are being added to. Its bodies can be read from the first moment. */
 export class BodyPage {
   readonly number: number;
-  #pieces: Uint8Array[] = [];
-  #listed: ListedBody[] = [];
+  readonly #pieces: Uint8Array[] = [];
+  readonly #ids: DocId[] = [];
+  readonly #offsets: number[] = [];
   #bytes = 0;
 
   constructor(number: number) {
@@ -48,14 +44,16 @@ export class BodyPage {
   /** Takes back the bodies that were added after the first `count`. */
   truncate(count: number): void {
     this.#pieces.length = count;
-    this.#listed.length = count;
+    this.#ids.length = count;
+    this.#offsets.length = count;
     this.#bytes = this.#pieces.reduce((sum, piece) => sum + piece.length, 0);
   }
 
-  append(id: DocId, rev: RevId, body: Uint8Array): BodyLocation {
+  append(id: DocId, body: Uint8Array): BodyLocation {
     const location = { page: this.number, offset: this.#bytes, length: body.length };
     this.#pieces.push(body);
-    this.#listed.push({ id, rev, offset: location.offset, length: location.length });
+    this.#ids.push(id);
+    this.#offsets.push(location.offset);
     this.#bytes += body.length;
     return location;
   }
@@ -63,22 +61,23 @@ export class BodyPage {
   /** The body at `location`; bodies are found by halving, since they were added in the order of their offsets. */
   read(location: BodyLocation): Uint8Array | undefined {
     let low = 0;
-    let high = this.#listed.length - 1;
+    let high = this.#offsets.length - 1;
     while (low < high) {
       const middle = (low + high + 1) >> 1;
-      if ((this.#listed[middle]?.offset ?? 0) <= location.offset) low = middle;
+      if ((this.#offsets[middle] ?? 0) <= location.offset) low = middle;
       else high = middle - 1;
     }
     return this.#pieces[low];
   }
 
-  get listed(): readonly ListedBody[] {
-    return this.#listed;
+  /** The documents of the page's bodies. */
+  get ids(): readonly DocId[] {
+    return this.#ids;
   }
 
   /** The page's stored form. */
   encode(): Uint8Array<ArrayBuffer> {
-    const listing = encodeListing(this.#listed);
+    const listing = encodeListing(this.#ids);
     const page = new Uint8Array(this.#bytes + listing.length);
     let offset = 0;
     for (const piece of this.#pieces) {
@@ -91,9 +90,8 @@ export class BodyPage {
 }
 
 /** The end of a body page: its listing and the listing's length. */
-export function encodeListing(listed: readonly ListedBody[]): Uint8Array<ArrayBuffer> {
-  const rows = listed.map(({ id, rev, offset, length }) => [id, rev, offset, length]);
-  const listing = encoder.encode(JSON.stringify(rows));
+export function encodeListing(ids: readonly DocId[]): Uint8Array<ArrayBuffer> {
+  const listing = encoder.encode(JSON.stringify(ids));
   const bytes = new Uint8Array(listing.length + LENGTH_DIGITS);
   bytes.set(listing);
   bytes.set(encoder.encode(listing.length.toString(16).padStart(LENGTH_DIGITS, '0')), listing.length);
@@ -101,12 +99,11 @@ export function encodeListing(listed: readonly ListedBody[]): Uint8Array<ArrayBu
 }
 
 /** Reads the listing at a page's end. */
-export function listingOf(page: Uint8Array, number: number): ListedBody[] {
+export function listingOf(page: Uint8Array, number: number): DocId[] {
   const length = Number.parseInt(decoder.decode(page.subarray(-LENGTH_DIGITS)), 16);
   const end = page.length - LENGTH_DIGITS;
   try {
-    const listing = JSON.parse(decoder.decode(page.subarray(end - length, end))) as [DocId, RevId, number, number][];
-    return listing.map(([id, rev, offset, bytes]) => ({ id, rev, offset, length: bytes }));
+    return JSON.parse(decoder.decode(page.subarray(end - length, end))) as DocId[];
   } catch (cause) {
     throw new DatabaseError('storage_corrupt', `Body page ${number} has no readable listing. Restore from a backup.`, {
       cause,

@@ -1,8 +1,8 @@
 import type { PageCache } from '../btree/page-cache.ts';
-import type { DocId, RevId } from '../documents/contract.ts';
+import type { DocId } from '../documents/contract.ts';
 import { must } from '../shared/assert.ts';
 import type { Page, PageFile } from '../storage/page-store.ts';
-import { BodyPage, decodeText, encodeListing, type ListedBody, listingOf } from './body-page.ts';
+import { BodyPage, decodeText, encodeListing, listingOf } from './body-page.ts';
 import type { BodyLocation } from './contract.ts';
 import { EMPTY_BODY } from './entry.ts';
 import { missingPageError } from './missing-page.ts';
@@ -40,17 +40,17 @@ export class BodyStore {
   }
 
   /** Adds a body to the page that waits for the next checkpoint. */
-  append(id: DocId, rev: RevId, body: Uint8Array): BodyLocation {
+  append(id: DocId, body: Uint8Array): BodyLocation {
     if (this.#open !== undefined && this.#open.bytes + body.length > this.#options.pageBytes) this.#open = undefined;
     if (this.#open === undefined) {
       this.#open = new BodyPage(this.#options.allocator.allocate());
       this.#unstored.set(this.#open.number, this.#open);
     }
-    return this.#open.append(id, rev, body);
+    return this.#open.append(id, body);
   }
 
   /** Packs bodies into pages of their own, in the given order. The pages must be part of the same commit. */
-  pack(bodies: readonly { readonly id: DocId; readonly rev: RevId; readonly bytes: Uint8Array }[]): PackedBodies {
+  pack(bodies: readonly { readonly id: DocId; readonly bytes: Uint8Array }[]): PackedBodies {
     const locations: BodyLocation[] = [];
     const pages: Page[] = [];
     let page: BodyPage | undefined;
@@ -58,23 +58,23 @@ export class BodyStore {
       if (page !== undefined) pages.push({ number: page.number, value: page.encode() });
       page = undefined;
     };
-    for (const { id, rev, bytes } of bodies) {
+    for (const { id, bytes } of bodies) {
       if (this.isLarge(bytes.length)) {
-        const large = this.#packLarge(id, rev, bytes);
+        const large = this.#packLarge(id, bytes);
         locations.push(large.location);
         pages.push(...large.pages);
         continue;
       }
       if (page !== undefined && page.bytes + bytes.length > this.#options.pageBytes) close();
       page ??= new BodyPage(this.#options.allocator.allocate());
-      locations.push(page.append(id, rev, bytes));
+      locations.push(page.append(id, bytes));
     }
     close();
     return { locations, pages };
   }
 
   /** Chunks of the body, then a page of its own for the listing. */
-  #packLarge(id: DocId, rev: RevId, bytes: Uint8Array): { location: BodyLocation; pages: Page[] } {
+  #packLarge(id: DocId, bytes: Uint8Array): { location: BodyLocation; pages: Page[] } {
     const { allocator, maxPageBytes } = this.#options;
     const chunks = this.#chunkCount(bytes.length);
     const first = allocator.allocate(chunks + 1);
@@ -82,7 +82,7 @@ export class BodyStore {
       number: first + index,
       value: bytes.slice(index * maxPageBytes, (index + 1) * maxPageBytes),
     }));
-    pages.push({ number: first + chunks, value: encodeListing([{ id, rev, offset: 0, length: bytes.length }]) });
+    pages.push({ number: first + chunks, value: encodeListing([id]) });
     return { location: { page: first, offset: 0, length: bytes.length }, pages };
   }
 
@@ -132,10 +132,10 @@ export class BodyStore {
     return bytes;
   }
 
-  /** What a page holds. For a large body, `page` is the first of its pages. */
-  async listing(page: number, totalBytes: number): Promise<ListedBody[]> {
+  /** The documents whose bodies a page holds. For a large body, `page` is the first of its pages. */
+  async listing(page: number, totalBytes: number): Promise<readonly DocId[]> {
     const unstored = this.#unstored.get(page);
-    if (unstored !== undefined) return [...unstored.listed];
+    if (unstored !== undefined) return unstored.ids;
     if (!this.isLarge(totalBytes)) return listingOf(await this.#readPage(page), page);
     const listingPage = page + this.#chunkCount(totalBytes);
     return listingOf(await this.#loadPage(listingPage), listingPage);

@@ -39,6 +39,13 @@ interface Running {
   readonly droppedPages: PageNumber[];
   readonly bodyPages: readonly BodyPage[];
   readonly slices: Generator<Slice, Roots>;
+  readonly waiting: readonly Waiter[];
+}
+
+/** Someone who wants to know when the state of a moment is on the medium. */
+interface Waiter {
+  resolve(): void;
+  reject(error: unknown): void;
 }
 
 type Roots = Head['roots'];
@@ -62,6 +69,7 @@ export class Checkpointer {
   #head: Head;
   #running: Running | undefined;
   #wanted = false;
+  #waiting: Waiter[] = [];
   /** Body pages that may still be emptied before the checkpoint that is due; undefined before it was looked at. */
   #repackBudget: number | undefined;
   /** Freed pages, and the state from which on nobody refers to them. */
@@ -89,14 +97,29 @@ export class Checkpointer {
     return this.#head;
   }
 
-  /** Asks for a checkpoint even if the bounds are not reached. */
-  want(): void {
+  /**
+   * Asks for a checkpoint even if the bounds are not reached. Resolves when everything that is committed now is in the
+   * trees on the medium. The writer has to be woken.
+   */
+  want(): Promise<void> {
+    if (!this.isDirty) return Promise.resolve();
     this.#wanted = true;
+    return new Promise((resolve, reject) => this.#waiting.push({ resolve, reject }));
+  }
+
+  /** Tells those who wait that no checkpoint will come. */
+  fail(error: unknown): void {
+    for (const { reject } of [...this.#waiting.splice(0), ...(this.#running?.waiting ?? [])]) reject(error);
   }
 
   /** Whether the state holds anything that the file's trees don't. */
   get isDirty(): boolean {
-    return this.#core.journalRecords > 0 || this.#running !== undefined || this.#core.replaced.length > 0 || this.#repacker.hasDropped;
+    return (
+      this.#core.journalRecords > 0 ||
+      this.#running !== undefined ||
+      this.#core.replaced.length > 0 ||
+      this.#repacker.hasDropped
+    );
   }
 
   get hasWork(): boolean {
@@ -182,7 +205,9 @@ export class Checkpointer {
       droppedPages: this.#repacker.takeDropped(),
       bodyPages,
       slices: this.#slices(captured, bodyPages),
+      waiting: this.#waiting,
     };
+    this.#waiting = [];
     core.replaced = [];
     core.journalBytes = 0;
     core.journalRecords = 0;
@@ -198,6 +223,8 @@ export class Checkpointer {
     core.journalRecords += running.journalRecords;
     core.dirtyBytes += running.dirtyBytes;
     this.#repacker.putBack(running.droppedPages);
+    this.#waiting = [...running.waiting, ...this.#waiting];
+    this.#wanted ||= this.#waiting.length > 0;
     this.#running = undefined;
   }
 
@@ -263,6 +290,7 @@ export class Checkpointer {
     this.#head = head;
     this.#running = undefined;
     this.#garbage.push({ version: captured.version, pages: [...freed, ...formerLists] });
+    for (const { resolve } of running.waiting) resolve();
   }
 
   /** Lists of freed pages, and of those of earlier checkpoints that are not dropped yet, as pages of their own. */
@@ -306,9 +334,7 @@ export class Checkpointer {
   }
 }
 
-function* toSlices(
-  nodes: Generator<NodeWrite, TreeRoot | undefined>,
-): Generator<Slice, TreeRoot | null> {
+function* toSlices(nodes: Generator<NodeWrite, TreeRoot | undefined>): Generator<Slice, TreeRoot | null> {
   for (;;) {
     const next = nodes.next();
     if (next.done) return next.value ?? null;

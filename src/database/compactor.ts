@@ -41,6 +41,8 @@ export class Compactor {
       resolve = onDone;
       reject = onFailed;
     });
+    // Whoever waits asks for `done`; without anyone a failure is no defect.
+    promise.catch(() => undefined);
     const running: Running = { pages, promise, resolve, reject };
     const { bodies } = this.#core;
     for await (const entries of this.#core.state.space.entries({})) {
@@ -55,17 +57,23 @@ export class Compactor {
     return this.#running?.promise ?? Promise.resolve();
   }
 
+  /** Ends the compaction that runs; what it has moved stays moved. */
+  fail(error: unknown): void {
+    const running = this.#running;
+    this.#running = undefined;
+    running?.reject(error);
+  }
+
   async step(): Promise<void> {
     const running = this.#running;
     if (running === undefined) return;
     try {
       await this.#repacker.repackPages(running.pages.splice(-PAGES_PER_STEP));
     } catch (error) {
-      this.#running = undefined;
-      running.reject(error);
+      this.fail(error);
       throw error;
     }
-    if (running.pages.length > 0) return;
+    if (running.pages.length > 0 || this.#running !== running) return;
     this.#running = undefined;
     running.resolve();
   }

@@ -1,6 +1,6 @@
-import { decodeTree, encodeTree } from '../documents/tree-codec.ts';
-import { toRevId } from '../documents/revisions.ts';
 import type { DocId, RevId } from '../documents/contract.ts';
+import { toRevId } from '../documents/revisions.ts';
+import { decodeTree, encodeTree } from '../documents/tree-codec.ts';
 import { DatabaseError } from '../errors/database-error.ts';
 import type { BodyLocation, ChangeRow, DocumentRecord, StoredNode } from './contract.ts';
 
@@ -46,9 +46,19 @@ export function decodeEntry(id: DocId, value: string): DocumentRecord {
 }
 
 export function encodeChange(id: DocId, leaves: readonly StoredNode[]): string {
-  const first = leaves[0];
-  const revs = leaves.map((leaf) => toRevId(leaf.generation, leaf.hash));
-  return JSON.stringify([first?.deleted ? 1 : 0, id, ...revs]);
+  let text = `[${leaves[0]?.deleted ? 1 : 0},${JSON.stringify(id)}`;
+  for (const leaf of leaves) text += `,${encodeRev(leaf)}`;
+  return `${text}]`;
+}
+
+/** A revision as JSON; our own hashes need no escapes. */
+function encodeRev({ generation, hash }: StoredNode): string {
+  return isHex(hash) ? `"${generation}-${hash}"` : JSON.stringify(toRevId(generation, hash));
+}
+
+/** Whether the text is made of hexadecimal digits alone, and so stands in JSON as it is. */
+export function isHex(text: string): boolean {
+  return /^[0-9a-f]*$/.test(text);
 }
 
 /** Trusts the text: it is what `encodeChange` wrote. */

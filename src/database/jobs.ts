@@ -1,10 +1,10 @@
 import type { DocId, RevId, RevisionPath } from '../documents/contract.ts';
 import type { RevisionHasher } from '../documents/revision-hash.ts';
-import { parseRevId, toRevId, toRevision } from '../documents/revisions.ts';
 import { findNode } from '../documents/revision-tree.ts';
+import { parseRevId, toRevId, toRevision } from '../documents/revisions.ts';
 import { DatabaseError } from '../errors/database-error.ts';
 import type { DocumentWrite, Durability, PurgeOutcome, StoredNode, WriteOptions, WriteOutcome } from './contract.ts';
-import type { WorkingDocument, Workspace } from './workspace.ts';
+import { bodyText, type WorkingDocument, type Workspace } from './workspace.ts';
 
 /**
  * What the writer is asked to do. A job names what it will touch, changes the workspace in its turn, and learns of its
@@ -84,10 +84,11 @@ export class DocumentsJob extends PromisedJob<WriteOutcome[]> {
     const parent = this.#options.allOrNothing ? branchingParent(document, write.rev) : editedLeaf(document, write.rev);
     if (parent === undefined) return conflict(write);
     const { deleted, body } = write;
-    const hash = this.#hasher.hash({ deleted, parent: parent.rev, body });
+    const encoded = bodyText(body);
+    const hash = this.#hasher.hash({ deleted, parent: parent.rev, body: encoded.bytes });
     const rev = toRevId(parent.generation + 1, hash);
     const path: RevisionPath = { start: parent.generation + 1, ids: parent.rev ? [hash, parent.hash] : [hash] };
-    workspace.addRevision(document, rev, path, deleted, body);
+    workspace.addRevision(document, path, deleted, encoded);
     return { ok: true, id: write.id, rev, deleted };
   }
 
@@ -98,7 +99,7 @@ export class DocumentsJob extends PromisedJob<WriteOutcome[]> {
     }
     const { generation, hash } = toRevision(write.rev);
     const path = write.revisions ?? { start: generation, ids: [hash] };
-    workspace.addRevision(workspace.document(write.id), write.rev, path, write.deleted, write.body);
+    workspace.addRevision(workspace.document(write.id), path, write.deleted, bodyText(write.body));
     return { ok: true, id: write.id, rev: write.rev, deleted: write.deleted };
   }
 }

@@ -2,6 +2,7 @@ import type { DocId, RevId } from '../documents/contract.ts';
 import { DatabaseError } from '../errors/database-error.ts';
 import type { JournalRecord } from '../storage/page-store.ts';
 import type { BodyLocation } from './contract.ts';
+import { isHex } from './entry.ts';
 
 /**
  * Redo records: what a commit changed, not what came of it. Text: one line of JSON, then one line for each body that
@@ -46,30 +47,41 @@ const INLINE = -1;
 type RevisionTuple = [DocId, number, number, readonly string[], 0 | 1, number, number, number];
 
 interface StoredEntry {
+  u: number;
   r?: RevisionTuple[];
   l?: [string, string | null][];
   x?: [DocId, number, number, readonly RevId[]][];
   p?: readonly number[];
-  u: number;
 }
 
 export function encodeJournalEntry(entry: JournalEntry): string {
-  const bodies: string[] = [];
   const stored: StoredEntry = { u: entry.updateSeq };
-  if (entry.revisions.length > 0) stored.r = entry.revisions.map((change) => encodeRevision(change, bodies));
   if (entry.locals.length > 0) stored.l = entry.locals.map(({ key, value }) => [key, value ?? null]);
   if (entry.purges.length > 0) stored.x = entry.purges.map(({ id, seq, purgeSeq, revs }) => [id, seq, purgeSeq, revs]);
   if (entry.pages.length > 0) stored.p = entry.pages;
-  const line = JSON.stringify(stored);
-  return bodies.length === 0 ? line : `${line}\n${bodies.join('\n')}`;
+  let line = JSON.stringify(stored);
+  if (entry.revisions.length === 0) return line;
+  let bodies = '';
+  let separator = ',"r":[';
+  line = line.slice(0, -1);
+  for (const change of entry.revisions) {
+    line += separator + encodeRevision(change);
+    separator = ',';
+    if (typeof change.body === 'string') bodies += `\n${change.body}`;
+  }
+  return `${line}]}${bodies}`;
 }
 
-function encodeRevision(change: RevisionChange, bodies: string[]): RevisionTuple {
-  const { id, seq, start, ids, deleted, body } = change;
-  const flag = deleted ? 1 : 0;
-  if (typeof body !== 'string') return [id, seq, start, ids, flag, body.page, body.offset, body.length];
-  bodies.push(body);
-  return [id, seq, start, ids, flag, INLINE, 0, 0];
+/** A `RevisionTuple` as JSON. Written by hand, since it is most of what a large commit has to write. */
+function encodeRevision({ id, seq, start, ids, deleted, body }: RevisionChange): string {
+  const place = typeof body === 'string' ? `${INLINE},0,0` : `${body.page},${body.offset},${body.length}`;
+  return `[${JSON.stringify(id)},${seq},${start},${encodeHashes(ids)},${deleted ? 1 : 0},${place}]`;
+}
+
+function encodeHashes(hashes: readonly string[]): string {
+  const [first = '', second] = hashes;
+  if (hashes.length > 2 || !isHex(first) || (second !== undefined && !isHex(second))) return JSON.stringify(hashes);
+  return second === undefined ? `["${first}"]` : `["${first}","${second}"]`;
 }
 
 export function decodeJournalEntry(record: JournalRecord): JournalEntry {

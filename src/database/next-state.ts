@@ -1,4 +1,3 @@
-import { compareCodePoints } from '../collation/code-points.ts';
 import type { ReplacedNode, TreeChange, TreeUpdate } from '../btree/contract.ts';
 import type { Tree } from '../btree/tree.ts';
 import { encodeChange, encodeEntry } from './entry.ts';
@@ -29,16 +28,14 @@ export class Updates {
 
 /** The state after a group of changes whose bodies have their places. `state` itself is left as it is. */
 export async function nextState(state: State, workspace: Workspace): Promise<NextState> {
-  const changed = [...workspace.documents].filter((document) => document.changed);
-  changed.sort((left, right) => compareCodePoints(left.id, right.id));
-  const locals = [...workspace.changedLocals].sort((left, right) => compareCodePoints(left.key, right.key));
+  const changed = workspace.changedDocuments();
   const updates = new Updates();
   const counts = countDocuments(changed);
   const next: State = {
     version: state.version + 1,
     byId: await updates.apply(state.byId, changed.map(byIdChange)),
     bySeq: await updates.apply(state.bySeq, bySeqChanges(changed)),
-    locals: await updates.apply(state.locals, locals),
+    locals: await updates.apply(state.locals, workspace.changedLocals()),
     space: await applySpace(state.space, workspace.spaceDeltas(), updates),
     updateSeq: workspace.updateSeq,
     purgeSeq: workspace.purgeSeq,

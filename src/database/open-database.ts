@@ -1,5 +1,5 @@
 import type { RandomBytes } from '../shared/clock.ts';
-import { decodeHead, DISK_FORMAT_VERSION, encodeHead, type Head } from './head.ts';
+import { DISK_FORMAT_VERSION, decodeHead, encodeHead, type Head } from './head.ts';
 import { SettingJob } from './jobs.ts';
 import { dropLeakedPages, replayJournal } from './recovery.ts';
 import { type DatabaseParts, StoredDatabase } from './stored-database.ts';

@@ -1,9 +1,8 @@
-import { toRevId } from '../documents/revisions.ts';
 import type { PageFile, PageNumber } from '../storage/page-store.ts';
 import type { Head } from './head.ts';
 import { decodeJournalEntry, type JournalEntry } from './journal.ts';
 import { nextState } from './next-state.ts';
-import { Workspace } from './workspace.ts';
+import { bodyText, Workspace } from './workspace.ts';
 import type { DatabaseCore } from './writer.ts';
 
 /** Revisions that are replayed in one update of the trees. */
@@ -46,8 +45,8 @@ async function replayGroup(core: DatabaseCore, group: readonly JournalEntry[]): 
 
 function replayEntry(workspace: Workspace, entry: JournalEntry): void {
   for (const { id, seq, start, ids, deleted, body } of entry.revisions) {
-    const rev = toRevId(start, ids[0] ?? '');
-    workspace.addRevision(workspace.document(id), rev, { start, ids }, deleted, body, seq);
+    const placed = typeof body === 'string' ? bodyText(body) : body;
+    workspace.addRevision(workspace.document(id), { start, ids }, deleted, placed, seq);
   }
   for (const { key, value } of entry.locals) workspace.setLocal(key, value);
   for (const { id, seq, purgeSeq, revs } of entry.purges) {

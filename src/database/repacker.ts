@@ -1,7 +1,6 @@
 import type { TreeChange } from '../btree/contract.ts';
 import { compareCodePoints } from '../collation/code-points.ts';
 import type { DocId } from '../documents/contract.ts';
-import { toRevId } from '../documents/revisions.ts';
 import { mapBodies } from '../documents/revision-tree.ts';
 import type { PageNumber } from '../storage/page-store.ts';
 import type { BodyLocation, StoredNode } from './contract.ts';
@@ -72,7 +71,7 @@ export class Repacker {
     const emptied = new Set(candidates.map(({ page }) => page));
     const ids = new Set<DocId>();
     for (const { page, total } of candidates) {
-      for (const { id } of await core.bodies.listing(page, total)) ids.add(id);
+      for (const id of await core.bodies.listing(page, total)) ids.add(id);
     }
     const deltas = new Map<number, SpaceDelta>();
     const changes = await this.#moveBodies(core.state, [...ids].sort(compareCodePoints), emptied, deltas);
@@ -119,7 +118,7 @@ export class Repacker {
     for (const leaf of leaves) {
       if (leaf.body === undefined || !emptied.has(leaf.body.page)) continue;
       const bytes = await this.#core.bodies.readBytes(leaf.body);
-      const location = this.#core.bodies.append(id, toRevId(leaf.generation, leaf.hash), bytes);
+      const location = this.#core.bodies.append(id, bytes);
       moved.set(leaf, location);
       const delta = deltas.get(location.page) ?? { total: 0, live: 0 };
       deltas.set(location.page, { total: delta.total + location.length, live: delta.live + location.length });

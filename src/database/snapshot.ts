@@ -1,7 +1,7 @@
 import type { KeyRange, TreeEntry, WalkOptions } from '../btree/contract.ts';
+import { compareCodePoints } from '../collation/code-points.ts';
 import type { DocId, RevId } from '../documents/contract.ts';
 import { toRevId } from '../documents/revisions.ts';
-import { compareCodePoints } from '../collation/code-points.ts';
 import { must } from '../shared/assert.ts';
 import type { BodyStore } from './body-store.ts';
 import type {

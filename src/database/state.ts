@@ -47,6 +47,11 @@ export function openState(head: Head, settings: TreeSettings): State {
   };
 }
 
+/** Bytes of what the database holds: trees, and bodies of leaf revisions. */
+export function liveBytes({ byId, bySeq, locals, space }: State): number {
+  return byId.bytes + bySeq.bytes + locals.bytes + space.bytes + (space.reduction()?.live ?? 0);
+}
+
 function openTree<K, R>(options: TreeOptions<K, R>, root: TreeRoot | null): Tree<K, R> {
   return root === null ? Tree.empty(options) : Tree.open(options, root);
 }

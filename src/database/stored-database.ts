@@ -28,7 +28,8 @@ import { Repacker } from './repacker.ts';
 import { type DatabaseSettings, defaultSettings } from './settings.ts';
 import { localDocument, StateSnapshot } from './snapshot.ts';
 import { SnapshotRegister } from './snapshot-register.ts';
-import { openState } from './state.ts';
+import { liveBytes, openState } from './state.ts';
+import { Upkeep } from './upkeep.ts';
 import { verifyDatabase } from './verify.ts';
 import { type DatabaseCore, Writer } from './writer.ts';
 
@@ -55,15 +56,13 @@ export class StoredDatabase implements Database {
   readonly #core: DatabaseCore;
   readonly #snapshots: SnapshotRegister;
   readonly #checkpointer: Checkpointer;
-  readonly #compactor: Compactor;
+  readonly #upkeep: Upkeep;
   readonly #writer: Writer;
   readonly #later: LaterWrites;
   readonly #settings: DatabaseSettings;
   readonly #listeners = new Set<(updateSeq: number) => void>();
   #security = '{}';
-  #compaction: Promise<void> | undefined;
   #closed: Promise<void> | undefined;
-  #idleTimer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(parts: DatabaseParts, head: Head) {
     this.name = parts.name;
@@ -91,13 +90,17 @@ export class StoredDatabase implements Database {
       { core: this.#core, allocator, repacker, snapshots: this.#snapshots, head },
       this.#settings,
     );
-    this.#compactor = new Compactor(this.#core, repacker);
-    this.#writer = new Writer(this.#core, this.#checkpointer, this.#compactor, {
+    const compactor = new Compactor(this.#core, repacker);
+    this.#writer = new Writer(this.#core, this.#checkpointer, compactor, {
       groupBytes: this.#settings.groupBytes,
       packFrom: this.#settings.packFrom,
       onCommit: (state) => this.#committed(state.updateSeq),
       onFailure: (error) => this.#failed(error),
     });
+    this.#upkeep = new Upkeep(
+      { core: this.#core, compactor, checkpointer: this.#checkpointer, writer: this.#writer },
+      { idleMs: this.#settings.idleMs, shrinks: supports.shrinks, log: parts.log, name: this.name },
+    );
     this.#later = new LaterWrites(
       (writes) => this.write(writes, { newEdits: true, durability: 'relaxed' }),
       (error) => parts.log.error(`documents accepted with batch=ok were lost in ${this.name}`, error),
@@ -128,8 +131,6 @@ export class StoredDatabase implements Database {
   async info(): Promise<DatabaseInfo> {
     this.#mustBeOpen();
     const { state, file } = this.#core;
-    const space = await state.space.reduction();
-    const trees = state.byId.bytes + state.bySeq.bytes + state.locals.bytes + state.space.bytes;
     return {
       name: this.name,
       uuid: this.#checkpointer.head.uuid,
@@ -140,7 +141,7 @@ export class StoredDatabase implements Database {
       purgeSeq: state.purgeSeq,
       compactRunning: this.compactRunning,
       diskSize: await file.size(),
-      dataSize: trees + (space?.live ?? 0),
+      dataSize: liveBytes(state),
       instanceStartTime: this.#checkpointer.head.instanceStartTime,
       diskFormatVersion: DISK_FORMAT_VERSION,
     };
@@ -218,35 +219,17 @@ export class StoredDatabase implements Database {
   }
 
   get compactRunning(): boolean {
-    return this.#compaction !== undefined;
+    return this.#upkeep.compactRunning;
   }
 
-  compact(): Promise<void> {
-    this.#compaction ??= this.#compactAll().finally(() => {
-      this.#compaction = undefined;
-    });
-    return this.#compaction;
-  }
-
-  async #compactAll(): Promise<void> {
-    await this.#run(new BarrierJob('relaxed'));
-    await this.#compactor.start();
-    this.#writer.wake();
-    await this.#compactor.done;
-    await this.checkpoint();
-    await this.#core.file.compact?.();
-  }
-
-  /** Stores everything that only the journal holds. Resolves when it is done. */
-  async checkpoint(): Promise<void> {
-    this.#checkpointer.want();
-    this.#writer.wake();
-    await this.#writer.whenIdle();
+  async compact(): Promise<void> {
+    this.#mustBeOpen();
+    await this.#upkeep.compact();
   }
 
   async verify(onProgress?: (done: number, total: number) => void): Promise<VerifyReport> {
     this.#mustBeOpen();
-    await this.checkpoint();
+    await this.#upkeep.checkpoint();
     const ticket = this.#snapshots.take(this.#core.state.version);
     try {
       return await verifyDatabase(this.#core, () => this.#checkpointer.garbagePages(), onProgress);
@@ -266,9 +249,10 @@ export class StoredDatabase implements Database {
   }
 
   async #close(): Promise<void> {
-    clearTimeout(this.#idleTimer);
-    await this.#later.flush();
-    this.#checkpointer.want();
+    // Runs up to the hand-over of its documents at once, before the handle counts as closed.
+    const flushed = this.#later.flush();
+    await Promise.all([flushed, this.#upkeep.end(closedError(this.name))]);
+    this.#checkpointer.want().catch(() => undefined);
     this.#writer.wake();
     await this.#writer.end(closedError(this.name));
     try {
@@ -289,11 +273,7 @@ export class StoredDatabase implements Database {
   }
 
   #committed(updateSeq: number): void {
-    clearTimeout(this.#idleTimer);
-    this.#idleTimer = setTimeout(() => {
-      this.#checkpointer.want();
-      this.#writer.wake();
-    }, this.#settings.idleMs);
+    this.#upkeep.noteCommit();
     for (const listener of this.#listeners) listener(updateSeq);
   }
 
@@ -302,7 +282,8 @@ export class StoredDatabase implements Database {
   }
 
   #failed(error: unknown): void {
-    clearTimeout(this.#idleTimer);
+    void this.#upkeep.end(error);
+    this.#checkpointer.fail(error);
     this.#parts.log.error(`database ${this.name} is given up and will be opened again`, error);
     this.#parts.onFailure(error);
   }

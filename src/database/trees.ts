@@ -1,5 +1,5 @@
-import { compareCodePoints } from '../collation/code-points.ts';
 import type { EntryList, TreeSpec } from '../btree/contract.ts';
+import { compareCodePoints } from '../collation/code-points.ts';
 
 /**
  * The four trees of a database file, as specifications for `btree/`:

@@ -93,7 +93,9 @@ class Verification {
     }
     const { docCount, docDelCount } = this.#state;
     if (live !== docCount || deleted !== docDelCount) {
-      this.#note(`the counts say ${docCount} live and ${docDelCount} deleted documents, there are ${live} and ${deleted}`);
+      this.#note(
+        `the counts say ${docCount} live and ${docDelCount} deleted documents, there are ${live} and ${deleted}`,
+      );
     }
   }
 

@@ -13,6 +13,8 @@ import type { State } from './state.ts';
 /** A document while a group of changes is worked into it. */
 export interface WorkingDocument {
   readonly id: DocId;
+  /** Its place among the documents of the group, in the order of ids. */
+  readonly rank: number;
   /** Sequence number in by-seq; undefined for a document that was not there. */
   readonly formerSeq: number | undefined;
   readonly wasDeleted: boolean;
@@ -21,12 +23,16 @@ export interface WorkingDocument {
   changed: boolean;
 }
 
-/** A body that gets its place when all changes of the group are known; `location` is filled in then. */
-interface NewBody {
-  readonly id: DocId;
-  readonly rev: RevId;
-  readonly bytes: Uint8Array;
+/** A document's body in both forms in which it is needed. */
+export interface BodyText {
   readonly text: string;
+  readonly bytes: Uint8Array;
+}
+
+/** A body that gets its place when all changes of the group are known; `location` is filled in then. */
+interface NewBody extends BodyText {
+  readonly id: DocId;
+  readonly rank: number;
   readonly location: { page: number; offset: number; length: number };
 }
 
@@ -66,7 +72,7 @@ export class Workspace {
   async load(state: State, ids: Iterable<DocId>, localKeys: Iterable<string>): Promise<void> {
     const sortedIds = [...new Set(ids)].sort(compareCodePoints);
     const values = sortedIds.length === 0 ? [] : await state.byId.getMany(sortedIds);
-    for (const [index, id] of sortedIds.entries()) this.#documents.set(id, openDocument(id, values[index]));
+    for (const [rank, id] of sortedIds.entries()) this.#documents.set(id, openDocument(id, rank, values[rank]));
     const sortedKeys = [...new Set(localKeys)].sort(compareCodePoints);
     const locals = sortedKeys.length === 0 ? [] : await state.locals.getMany(sortedKeys);
     for (const [index, key] of sortedKeys.entries()) this.#locals.set(key, locals[index]);
@@ -76,8 +82,11 @@ export class Workspace {
     return must(this.#documents.get(id), 'a document of the group was not loaded');
   }
 
-  get documents(): Iterable<WorkingDocument> {
-    return this.#documents.values();
+  /** The documents that changed, in the order of their ids. */
+  changedDocuments(): WorkingDocument[] {
+    const changed: WorkingDocument[] = [];
+    for (const document of this.#documents.values()) if (document.changed) changed.push(document);
+    return changed;
   }
 
   local(key: string): string | undefined {
@@ -95,13 +104,12 @@ export class Workspace {
    */
   addRevision(
     document: WorkingDocument,
-    rev: RevId,
     path: RevisionPath,
     deleted: boolean,
-    body: string | BodyLocation,
+    body: BodyText | BodyLocation,
     seq?: number,
   ): boolean {
-    const placed = typeof body === 'string' ? placeBody(document.id, rev, body) : body;
+    const placed = 'text' in body ? placeBody(document, body) : body;
     const location = 'location' in placed ? placed.location : placed;
     const before = document.leaves;
     const merged = mergePath(before, path, deleted, location);
@@ -110,7 +118,10 @@ export class Workspace {
     document.leaves = path.start > this.#revsLimit ? stem(merged.leaves, this.#revsLimit) : merged.leaves;
     this.#advance(document, seq);
     const { id } = document;
-    this.#revisions.push({ change: { id, seq: document.seq, start: path.start, ids: path.ids, deleted }, body: placed });
+    this.#revisions.push({
+      change: { id, seq: document.seq, start: path.start, ids: path.ids, deleted },
+      body: placed,
+    });
     return true;
   }
 
@@ -158,8 +169,9 @@ export class Workspace {
     return bytes;
   }
 
-  get changedLocals(): Iterable<LocalChange> {
-    return this.#changedLocals.values();
+  /** The local keys that changed, in order. */
+  changedLocals(): LocalChange[] {
+    return [...this.#changedLocals.values()].sort((left, right) => compareCodePoints(left.key, right.key));
   }
 
   /**
@@ -168,18 +180,21 @@ export class Workspace {
    * journal entry, and the pages that belong to the commit.
    */
   place(store: BodyStore, packFrom: number): { entry: JournalEntry; pages: readonly Page[] } {
-    const bodies = this.#revisions.flatMap(({ body }) => ('bytes' in body && body.location.page !== 0 ? [body] : []));
     const packAll = this.bodyBytes >= packFrom;
-    const packed = bodies.filter((body) => packAll || store.isLarge(body.bytes.length));
-    packed.sort((left, right) => compareCodePoints(left.id, right.id));
+    const isPacked = (body: NewBody) => packAll || store.isLarge(body.bytes.length);
+    const packed: NewBody[] = [];
+    for (const { body } of this.#revisions) {
+      if (!('bytes' in body)) continue;
+      if (isPacked(body)) packed.push(body);
+      else Object.assign(body.location, store.append(body.id, body.bytes));
+    }
+    packed.sort((left, right) => left.rank - right.rank);
     const { locations, pages } = store.pack(packed);
     for (const [index, body] of packed.entries()) Object.assign(body.location, locations[index]);
-    const inline = packAll ? new Set<NewBody>() : new Set(bodies.filter((body) => !packed.includes(body)));
-    for (const body of inline) Object.assign(body.location, store.append(body.id, body.rev, body.bytes));
-    const revisions = this.#revisions.map(({ change, body }) => ({
-      ...change,
-      body: 'bytes' in body ? (inline.has(body) ? body.text : body.location) : body,
-    }));
+    const revisions = this.#revisions.map(({ change: { id, seq, start, ids, deleted }, body }) => {
+      const place = 'bytes' in body ? (isPacked(body) ? body.location : body.text) : body;
+      return { id, seq, start, ids, deleted, body: place };
+    });
     const entry: JournalEntry = {
       revisions,
       locals: [...this.#changedLocals.values()],
@@ -210,14 +225,20 @@ export class Workspace {
   }
 }
 
-function openDocument(id: DocId, value: string | undefined): WorkingDocument {
-  if (value === undefined) return { id, formerSeq: undefined, wasDeleted: false, leaves: [], seq: 0, changed: false };
+function openDocument(id: DocId, rank: number, value: string | undefined): WorkingDocument {
+  if (value === undefined) {
+    return { id, rank, formerSeq: undefined, wasDeleted: false, leaves: [], seq: 0, changed: false };
+  }
   const { seq, leaves } = decodeEntry(id, value);
-  return { id, formerSeq: seq, wasDeleted: leaves[0]?.deleted === true, leaves, seq, changed: false };
+  return { id, rank, formerSeq: seq, wasDeleted: leaves[0]?.deleted === true, leaves, seq, changed: false };
 }
 
-function placeBody(id: DocId, rev: RevId, text: string): NewBody | BodyLocation {
+function placeBody({ id, rank }: WorkingDocument, { text, bytes }: BodyText): NewBody | BodyLocation {
   if (text === EMPTY_BODY) return EMPTY_LOCATION;
-  const bytes = encodeText(text);
-  return { id, rev, bytes, text, location: { page: -1, offset: 0, length: bytes.length } };
+  return { id, rank, bytes, text, location: { page: -1, offset: 0, length: bytes.length } };
+}
+
+/** The body's text with its bytes, which hashing and storing share. */
+export function bodyText(text: string): BodyText {
+  return { text, bytes: encodeText(text) };
 }

@@ -195,7 +195,9 @@ export class Writer {
     if (isDatabaseError(error, 'storage_full') || this.#givenUp) return;
     this.#givenUp = true;
     const reason = error instanceof Error ? error.message : String(error);
-    this.#ended ??= new DatabaseError('storage_failed', `The last commit failed: ${reason}. Try again.`, { cause: error });
+    this.#ended ??= new DatabaseError('storage_failed', `The last commit failed: ${reason}. Try again.`, {
+      cause: error,
+    });
     this.#options.onFailure(error);
   }
 }

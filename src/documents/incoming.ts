@@ -73,29 +73,24 @@ export function readBulk(text: string): IncomingBulk {
   };
 }
 
-/** Reads the documents of a request, `values` being its (last) `docs`. */
+/** Reads the documents of a request, `values` being its `docs`: of the last member of that name, if there are several. */
 function readDocuments(text: string, values: readonly unknown[]): IncomingDocument[] {
   try {
-    const documents = readOnlyList(text, values);
-    if (documents !== undefined) return documents;
+    return readLastList(text, values);
   } catch {
-    // Where there are several lists, text and values did not belong together. Where there is one, it fails again below.
+    // An earlier list may have failed for not being what `values` says. If it was the last one, it fails again here.
+    return readList(new JsonCursor(text, lastMemberStart(text, 'docs')), values);
   }
-  return readList(new JsonCursor(text, lastMemberStart(text, 'docs')), values);
 }
 
-/** As `readDocuments` in one pass; may give nothing, or fail, where the request has more than one member `docs`. */
-function readOnlyList(text: string, values: readonly unknown[]): IncomingDocument[] | undefined {
+/** As `readDocuments` in one pass over the text; needs earlier lists to go with `values` as well. */
+function readLastList(text: string, values: readonly unknown[]): IncomingDocument[] {
   const cursor = new JsonCursor(text);
   cursor.enter();
-  let documents: IncomingDocument[] | undefined;
+  let documents: IncomingDocument[] = [];
   while (cursor.nextName()) {
-    if (memberName(text, cursor.keyStart, cursor.keyEnd) !== 'docs') {
-      cursor.skipValue();
-    } else {
-      if (documents !== undefined) return undefined;
-      documents = readList(cursor, values);
-    }
+    if (memberName(text, cursor.keyStart, cursor.keyEnd) === 'docs') documents = readList(cursor, values);
+    else cursor.skipValue();
   }
   return documents;
 }

@@ -135,7 +135,7 @@ export function stem<B>(leaves: Leaves<B>, limit: number): Leaves<B> {
     for (let count = 0; count < limit && node !== undefined; count++, node = node.parent) kept.add(node);
   }
   return rebuild(leaves, (node, parent) =>
-    withParent(node, parent !== undefined && kept.has(parent) ? parent : undefined),
+    withParent(node, node.parent !== undefined && kept.has(node.parent) ? parent : undefined),
   );
 }
 

@@ -49,12 +49,12 @@ const READERS: ReadonlyMap<string, Read> = new Map<string, Read>([
   ['key', into('key', asIs)],
   ['startkey', into('startKey', asIs)],
   ['start_key', into('startKey', asIs)],
-  ['startkey_docid', into('startKeyDocId', String)],
-  ['start_key_doc_id', into('startKeyDocId', String)],
+  ['startkey_docid', into('startKeyDocId', shown)],
+  ['start_key_doc_id', into('startKeyDocId', shown)],
   ['endkey', into('endKey', asIs)],
   ['end_key', into('endKey', asIs)],
-  ['endkey_docid', into('endKeyDocId', String)],
-  ['end_key_doc_id', into('endKeyDocId', String)],
+  ['endkey_docid', into('endKeyDocId', shown)],
+  ['end_key_doc_id', into('endKeyDocId', shown)],
   ['inclusive_end', into('inclusiveEnd', toBoolean)],
   ['descending', into('descending', toBoolean)],
   ['skip', into('skip', toCount)],
@@ -111,12 +111,18 @@ function checked(check: (value: unknown) => unknown): Read {
   };
 }
 
+/** The value as text. Making text of a list or an object could take any time and any depth. */
+function shown(value: unknown): string {
+  if (typeof value !== 'object' || value === null) return String(value);
+  return Array.isArray(value) ? '[…]' : '{…}';
+}
+
 function asIs(value: unknown): unknown {
   return value;
 }
 
 function toCount(value: unknown): number {
-  const text = String(value);
+  const text = shown(value);
   const number = /^[+-]?\d+$/.test(text) ? Number(text) : Number.NaN;
   if (!Number.isSafeInteger(number)) throw parseError(`Invalid value for integer: ${text}`);
   if (number < 0) throw parseError(`Invalid value for positive integer: ${text}`);
@@ -124,10 +130,10 @@ function toCount(value: unknown): number {
 }
 
 function toBoolean(value: unknown): boolean {
-  const text = String(value).toLowerCase();
+  const text = shown(value).toLowerCase();
   if (text === 'true') return true;
   if (text === 'false') return false;
-  throw parseError(`Invalid boolean parameter: ${String(value)}`);
+  throw parseError(`Invalid boolean parameter: ${shown(value)}`);
 }
 
 function toKeys(value: unknown): readonly unknown[] {

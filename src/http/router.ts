@@ -39,6 +39,7 @@ export function dispatch(context: Context): MaybePromise<Answer> {
 
 function dispatchInDatabase(context: Context, database: string, path: readonly string[]): MaybePromise<Answer> {
   const [first = '', ...rest] = path;
+  requireDatabase(context, database, path);
   if (first.charCodeAt(0) === UNDERSCORE) {
     if (first === DESIGN_WORD) return dispatchInDesign(context, database, rest);
     if (first === LOCAL_WORD) return dispatchLocal(context, database, rest);
@@ -118,6 +119,13 @@ function handlerOf<H>(context: Context, resource: Resource<H>): H {
   if (action === undefined) throw new MethodNotAllowed(resource.allow);
   authorize(context, action.right);
   return action.handler;
+}
+
+/** A database that isn't there is missing before anything below it is (completion 1.13). */
+function requireDatabase(context: Context, database: string, path: readonly string[]): void {
+  const maySayItself = path.length === 0 && (context.method === 'PUT' || context.method === 'DELETE');
+  if (maySayItself || context.services.registry.has(database)) return;
+  throw new DatabaseError('not_found', 'no_db_file');
 }
 
 /** completion 1.4 */

@@ -25,9 +25,7 @@ const CHUNK_UNITS = 65_536;
 export async function textBody(source: TextSource, log: Log): Promise<ResponseBody> {
   const stream = new TextStream(source, log);
   const first = await stream.gather();
-  if (stream.ended) return first;
-  stream.first = first;
-  return stream;
+  return stream.ended ? first : stream.startingWith(first);
 }
 
 /** The body of an answer, unless it will be dropped: then nothing is produced, and `release` called at once. */
@@ -42,9 +40,9 @@ export function streamedBody(
 }
 
 class TextStream implements ByteStream {
-  /** Text that was gathered but not given yet. */
-  first: string | undefined;
   ended = false;
+  /** Text that was gathered but not given yet. */
+  #first: string | undefined;
   readonly #source: TextSource;
   readonly #log: Log;
   readonly #encoder = new TextEncoder();
@@ -54,10 +52,15 @@ class TextStream implements ByteStream {
     this.#log = log;
   }
 
+  startingWith(first: string): this {
+    this.#first = first;
+    return this;
+  }
+
   async pull(): Promise<Uint8Array | undefined> {
-    const { first } = this;
+    const first = this.#first;
     if (first !== undefined) {
-      this.first = undefined;
+      this.#first = undefined;
       return this.#encoder.encode(first);
     }
     if (this.ended) return undefined;
@@ -66,7 +69,7 @@ class TextStream implements ByteStream {
   }
 
   async cancel(): Promise<void> {
-    this.first = undefined;
+    this.#first = undefined;
     if (this.ended) return;
     this.ended = true;
     try {

@@ -2,7 +2,7 @@
  * What all document writes have in common: how durable they are, what is not supported yet, and their answers
  * (interface.md 4.5; completion 5).
  */
-import type { DocumentWrite, Durability, WriteOutcome } from '../database/contract.ts';
+import type { Database, DocumentWrite, Durability, WriteOptions } from '../database/contract.ts';
 import type { DocId, IncomingDocument } from '../documents/contract.ts';
 import { isLocalId } from '../documents/identifiers.ts';
 import { readDocument } from '../documents/incoming.ts';
@@ -60,7 +60,7 @@ export async function answerWrite(
   write: DocumentWrite,
   newEdits: boolean,
 ): Promise<Answer> {
-  if (isLocalId(write.id)) return answerLocalWrite(context, database, write);
+  if (isLocalId(write.id)) return answerLocalWrite(context, database, write, newEdits);
   if (newEdits && context.query.get('batch') === 'ok') return answerLater(context, database, write);
   const options = { newEdits, durability: durabilityOf(context) };
   const outcomes = await context.services.registry.use(database, (open) => open.write([write], options));
@@ -76,12 +76,22 @@ async function answerLater(context: Context, database: string, write: DocumentWr
   return write.deleted ? answer : withHeader(answer, 'location', documentLocation(context, database, write.id));
 }
 
-async function answerLocalWrite(context: Context, database: string, write: DocumentWrite): Promise<Answer> {
-  const { id, rev, deleted } = write;
-  const body = deleted ? undefined : write.body;
-  const durability = durabilityOf(context);
-  const newRev = await context.services.registry.use(database, (open) => open.writeLocal(id, rev, body, durability));
-  return writtenAnswer(context, database, { id, rev: newRev, deleted });
+async function answerLocalWrite(
+  context: Context,
+  database: string,
+  write: DocumentWrite,
+  newEdits: boolean,
+): Promise<Answer> {
+  const options = { newEdits, durability: durabilityOf(context) };
+  const rev = await context.services.registry.use(database, (open) => writeLocal(open, write, options));
+  return writtenAnswer(context, database, { id: write.id, rev, deleted: write.deleted });
+}
+
+/** A replicated one replaces what is there: it has no history that could tell a conflict (completion 5.3). */
+export async function writeLocal(database: Database, write: DocumentWrite, options: WriteOptions): Promise<string> {
+  const { id, rev, deleted, body } = write;
+  const current = options.newEdits ? rev : (await database.readLocal(id))?.rev;
+  return database.writeLocal(id, current, deleted ? undefined : body, options.durability);
 }
 
 /** 201 for a live result, 200 for a deletion, which has no `Location`. */
@@ -98,5 +108,3 @@ function writtenAnswer(
 export function writtenText(id: string, rev: string): string {
   return `{"ok":true,"id":${JSON.stringify(id)},"rev":${JSON.stringify(rev)}}`;
 }
-
-export type Refusal = Extract<WriteOutcome, { readonly ok: false }>;

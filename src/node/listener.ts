@@ -23,7 +23,7 @@ export function createListener(handle: Handle, onFailure: (request: string, erro
     const onBrokenStream = (error: unknown) => onFailure(describe(incoming), error);
     try {
       const body = readBody(incoming);
-      const plain = toPlainRequest(request, incoming, body instanceof Promise ? await body : body);
+      const plain = new NodeRequest(request, incoming, body instanceof Promise ? await body : body);
       return toResponse(await handle(plain), { method: plain.method, outgoing, onBrokenStream });
     } catch (error) {
       // A client that went away needs no answer, and its leaving is no failure of ours.
@@ -34,17 +34,26 @@ export function createListener(handle: Handle, onFailure: (request: string, erro
   return getRequestListener(answer, { hostname: 'localhost' });
 }
 
-function toPlainRequest(request: Request, incoming: IncomingMessage, body: PlainRequest['body']): PlainRequest {
-  return {
-    method: incoming.method ?? 'GET',
-    url: incoming.url ?? '/',
-    headers: toPlainHeaders(incoming.headers),
-    body,
-    // Made when it is asked for: most requests are answered before anyone could abort them.
-    get signal() {
-      return request.signal;
-    },
-  };
+/** A class for the sake of its one getter: an accessor in an object literal costs five microseconds. */
+class NodeRequest implements PlainRequest {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: PlainHeaders;
+  readonly body: PlainRequest['body'];
+  readonly #request: Request;
+
+  constructor(request: Request, incoming: IncomingMessage, body: PlainRequest['body']) {
+    this.method = incoming.method ?? 'GET';
+    this.url = incoming.url ?? '/';
+    this.headers = toPlainHeaders(incoming.headers);
+    this.body = body;
+    this.#request = request;
+  }
+
+  /** Made when it is asked for: most requests are answered before anyone could abort them. */
+  get signal(): AbortSignal {
+    return this.#request.signal;
+  }
 }
 
 type IncomingHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;

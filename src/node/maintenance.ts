@@ -1,4 +1,13 @@
+import { access } from 'node:fs/promises';
+import { join } from 'node:path';
+import { markRestored } from '../database/restoration.ts';
 import { DatabaseError } from '../errors/database-error.ts';
+import { openRegistry, REGISTRY_FILE } from '../registry/registry.ts';
+import { systemClock, systemRandom } from '../shared/clock.ts';
+import { copyFiles } from '../storage/lmdb/folder-copy.ts';
+import { createLmdbPageStore } from '../storage/lmdb/lmdb-page-store.ts';
+import type { Log } from '../system/contract.ts';
+import { DATABASES_FOLDER, openDataFolder } from './data-folder.ts';
 
 /** What `verify` found in one database. */
 export interface DatabaseFindings {
@@ -9,7 +18,7 @@ export interface DatabaseFindings {
   readonly damage: readonly string[];
 }
 
-/** A database that was copied. */
+/** A file of the store that was copied: a database, or the list of databases. */
 export interface CopiedDatabase {
   readonly database: string;
   readonly bytes: number;
@@ -18,40 +27,112 @@ export interface CopiedDatabase {
 /** Called with what has been done of what there is, in a unit of the callee's choice. */
 export type OnProgress = (done: number, total: number) => void;
 
+const silentLog: Log = { error: () => undefined, info: () => undefined, debug: () => undefined };
+
 /**
- * Reads databases of a data folder and reports damage. Changes nothing.
+ * Reads databases of a data folder that no server is using, and reports damage. Changes no document; like every
+ * opening it ends what an interrupted run left half done.
  *
  * @param databases which ones; all of them where none is named. `not_found` for a name that is not there.
  */
-export function verifyData(_options: {
+export async function* verifyData(options: {
   readonly dataFolder: string;
   readonly databases: readonly string[];
   readonly onProgress: OnProgress;
-}): AsyncIterable<DatabaseFindings> {
-  throw notYet('verify');
+}): AsyncGenerator<DatabaseFindings> {
+  await mustHoldDatabases(options.dataFolder);
+  const folder = await openDataFolder(options.dataFolder);
+  try {
+    const store = createLmdbPageStore(folder.databases);
+    const config = { get: () => undefined };
+    const registry = await openRegistry({ store, clock: systemClock, random: systemRandom, config, log: silentLog });
+    try {
+      for (const database of options.databases.length > 0 ? options.databases : registry.names()) {
+        const report = await registry.use(database, (opened) => opened.verify(options.onProgress));
+        yield { database, ...report };
+      }
+    } finally {
+      await registry.close();
+    }
+  } finally {
+    await folder.release();
+  }
 }
 
-/** Copies every database of a data folder, each in a consistent state, into `target`, which must not be there yet. */
-export function backupData(_options: {
+/**
+ * Copies every database of a data folder, each in the state of its last commit, into `target`, which must not be there
+ * yet and becomes a data folder itself. A server may be using the folder.
+ */
+export async function* backupData(options: {
   readonly dataFolder: string;
   readonly target: string;
   readonly onProgress: OnProgress;
-}): AsyncIterable<CopiedDatabase> {
-  throw notYet('backup');
+}): AsyncGenerator<CopiedDatabase> {
+  await mustHoldDatabases(options.dataFolder);
+  if (await exists(options.target)) {
+    throw new DatabaseError('storage_exists', `${options.target} is there already. Name a folder that is not.`);
+  }
+  yield* copyDatabases(options.dataFolder, options.target, options.onProgress);
 }
 
 /**
  * Makes the data folder `dataFolder`, which must not hold databases, from a backup. Each database's lineage is
  * extended, so that indexes and peers see that it went back in time.
  */
-export function restoreData(_options: {
+export async function* restoreData(options: {
   readonly source: string;
   readonly dataFolder: string;
   readonly onProgress: OnProgress;
-}): AsyncIterable<CopiedDatabase> {
-  throw notYet('restore');
+}): AsyncGenerator<CopiedDatabase> {
+  await mustHoldDatabases(options.source);
+  const folder = await openDataFolder(options.dataFolder);
+  try {
+    if (await exists(folder.databases)) {
+      throw new DatabaseError(
+        'storage_exists',
+        `${folder.path} holds databases already. Restore into another folder, or move ${folder.databases} away.`,
+      );
+    }
+    yield* copyDatabases(options.source, folder.path, options.onProgress);
+    await markAllRestored(folder.databases);
+  } finally {
+    await folder.release();
+  }
 }
 
-function notYet(command: string): DatabaseError {
-  return new DatabaseError('not_implemented', `settee ${command} is not there yet; it comes with the next version.`);
+async function* copyDatabases(source: string, target: string, onProgress: OnProgress): AsyncGenerator<CopiedDatabase> {
+  let done = 0;
+  const from = join(source, DATABASES_FOLDER);
+  for await (const { file, bytes } of copyFiles(from, join(target, DATABASES_FOLDER), REGISTRY_FILE)) {
+    done++;
+    onProgress(done, done);
+    yield { database: file === REGISTRY_FILE ? 'list of databases' : file, bytes };
+  }
+}
+
+async function markAllRestored(databases: string): Promise<void> {
+  const store = createLmdbPageStore(databases);
+  for (const name of await store.list()) {
+    const file = await store.open(name, 'open');
+    await markRestored(file);
+    await file.close();
+  }
+  await store.close();
+}
+
+async function mustHoldDatabases(dataFolder: string): Promise<void> {
+  if (await exists(join(dataFolder, DATABASES_FOLDER, REGISTRY_FILE))) return;
+  throw new DatabaseError(
+    'not_found',
+    `${dataFolder} holds no databases. Name the data folder of a server, or a backup.`,
+  );
+}
+
+async function exists(path: string): Promise<boolean> {
+  try {
+    await access(path);
+    return true;
+  } catch {
+    return false;
+  }
 }

@@ -36,7 +36,10 @@ function collect(incoming: IncomingMessage, length: number): Promise<Uint8Array>
     });
     incoming.on('end', () => resolve(collected ?? new Uint8Array(0)));
     incoming.on('error', (error) => reject(interrupted(filled, error)));
-    incoming.on('close', () => reject(interrupted(filled)));
+    // Comes after the end, too, and an error is dear to make.
+    incoming.on('close', () => {
+      if (!incoming.readableEnded) reject(interrupted(filled));
+    });
   });
 }
 

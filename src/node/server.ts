@@ -47,7 +47,7 @@ export async function startServer(options: ServerOptions = {}): Promise<RunningS
     if (folder) undo.add(() => folder.release());
     const log = createLog({ level: options.logLevel ?? 'info', clock: systemClock, write: options.onLog ?? toStderr });
     const core = await createCore({
-      storage: folder ? createLmdbPageStore(folder.path) : createMemoryPageStore(),
+      storage: folder ? createLmdbPageStore(folder.databases) : createMemoryPageStore(),
       clock: systemClock,
       random: systemRandom,
       config: options.config ?? {},

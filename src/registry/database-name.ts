@@ -22,6 +22,10 @@ export function checkDatabaseName(name: string): void {
  * it unique. Safe on every file system: lower-case letters, digits, `-` and `.`, at most 60 characters.
  */
 export function createFileName(name: string, incarnation: string): string {
-  const readable = name.toLowerCase().replace(/[^a-z0-9]+/g, '-').replace(/^-+|-+$/g, '').slice(0, 40);
+  const readable = name
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .replace(/^-+|-+$/g, '')
+    .slice(0, 40);
   return `${readable === '' ? 'db' : readable}.${incarnation}`;
 }

@@ -53,7 +53,17 @@ function openParts(
   onFailure: (error: unknown) => void,
 ): OpenParts {
   const { clock, random, log, settings, store } = parts;
-  return { name, file, supports: store.supports, clock, random, log, hasher, onFailure, ...(settings ? { settings } : {}) };
+  return {
+    name,
+    file,
+    supports: store.supports,
+    clock,
+    random,
+    log,
+    hasher,
+    onFailure,
+    ...(settings ? { settings } : {}),
+  };
 }
 
 class StoredRegistry implements Registry {

@@ -6,6 +6,11 @@ export function storageClosed(what: string): DatabaseError {
   return new DatabaseError('storage_closed', `${what} was closed; open it again to go on`);
 }
 
+/** The host took the connection away; what was committed is still there, unless it was removed. */
+export function connectionLost(file: string): DatabaseError {
+  return new DatabaseError('storage_closed', `The connection to file "${file}" was lost; open it again to go on`);
+}
+
 export function storageDeleted(file: string): DatabaseError {
   return new DatabaseError('storage_deleted', `File "${file}" was removed while it was open; create it anew`);
 }

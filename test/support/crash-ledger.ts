@@ -77,15 +77,12 @@ export class Ledger {
     const entry = this.#entries.get(id);
     if (entry === undefined) return observed === undefined ? undefined : `${id}: nobody wrote it, and it is there`;
     const { settled, pending } = entry;
-    const found = [settled, pending].find((version, index) => {
-      const possible = index === 0 || version !== undefined;
-      return possible && isSame(id, version, observed);
-    });
-    const isPending = found !== undefined && found === pending;
-    if (found === undefined && !isSame(id, settled, observed)) {
-      return `${id}: acknowledged ${show(settled)}, asked for ${show(pending)}, found ${show(observed)}`;
+    if (!isSame(id, settled, observed)) {
+      if (pending === undefined || !isSame(id, pending, observed)) {
+        return `${id}: acknowledged ${show(settled)}, asked for ${show(pending)}, found ${show(observed)}`;
+      }
+      entry.settled = { ...pending, rev: observed?.rev };
     }
-    if (isPending) entry.settled = { ...found, rev: observed?.rev };
     entry.pending = undefined;
     return undefined;
   }
@@ -105,7 +102,7 @@ function isSame(id: string, version: Version | undefined, observed: Observed): b
   if (version === undefined || (isLocal(id) && version.text === undefined)) return observed === undefined;
   if (observed === undefined || observed.text !== version.text) return false;
   if (version.rev !== undefined) return observed.rev === version.rev;
-  return observed.rev.startsWith(isLocal(id) ? `0-${version.generation}` : `${version.generation}-`);
+  return isLocal(id) ? observed.rev === `0-${version.generation}` : observed.rev.startsWith(`${version.generation}-`);
 }
 
 function show(version: Version | Observed): string {

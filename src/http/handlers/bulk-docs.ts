@@ -3,14 +3,14 @@ import type { Database, DocumentWrite, WriteOptions } from '../../database/contr
 import type { IncomingDocument } from '../../documents/contract.ts';
 import { isLocalId, parseDocId } from '../../documents/identifiers.ts';
 import { readBulk } from '../../documents/incoming.ts';
-import { DatabaseError } from '../../errors/database-error.ts';
+import { type DatabaseError, isDatabaseError } from '../../errors/database-error.ts';
 import { must } from '../../shared/assert.ts';
 import { readText, requireJsonType } from '../bodies.ts';
 import type { Answer, Context } from '../context.ts';
 import { showError } from '../error-table.ts';
 import { jsonAnswer } from '../responses.ts';
 import { ownKind } from '../revision-sources.ts';
-import { durabilityOf, refuseAttachments, replicatedWrite, writtenText } from '../writing.ts';
+import { durabilityOf, refuseAttachments, replicatedWrite, writeLocal, writtenText } from '../writing.ts';
 
 /** A row of the answer: what was written, or what was refused and why. */
 type Row =
@@ -50,21 +50,17 @@ async function writeAll(
   const rows: Row[] = [];
   let next = 0;
   for (const write of writes) {
-    rows.push(isLocalId(write.id) ? await writeLocal(database, write, options) : must(outcomes[next++]));
+    rows.push(isLocalId(write.id) ? await writeLocalRow(database, write, options) : must(outcomes[next++]));
   }
   return rows;
 }
 
-async function writeLocal(database: Database, write: DocumentWrite, { durability }: WriteOptions): Promise<Row> {
+async function writeLocalRow(database: Database, write: DocumentWrite, options: WriteOptions): Promise<Row> {
   const { id, rev } = write;
   try {
-    return {
-      ok: true,
-      id,
-      rev: await database.writeLocal(id, rev, write.deleted ? undefined : write.body, durability),
-    };
+    return { ok: true, id, rev: await writeLocal(database, write, options) };
   } catch (error) {
-    if (!(error instanceof DatabaseError) || error.code !== 'conflict') throw error;
+    if (!isDatabaseError(error, 'conflict')) throw error;
     return { ok: false, id, rev, error };
   }
 }

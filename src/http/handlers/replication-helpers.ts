@@ -1,13 +1,13 @@
 /** What a replicator asks about revisions, and purging, which has the same form of request (completion 13). */
 import type { DocumentRecord } from '../../database/contract.ts';
 import type { DocId, RevId } from '../../documents/contract.ts';
-import { parseDocId } from '../../documents/identifiers.ts';
 import { findNode } from '../../documents/revision-tree.ts';
 import { parseRevId, toRevision } from '../../documents/revisions.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
 import { readObject, requireJsonType } from '../bodies.ts';
 import type { Answer, Context } from '../context.ts';
 import { revOf } from '../document-view.ts';
+import { toDocId } from '../listings.ts';
 import { withSnapshot } from '../reader.ts';
 import { jsonAnswer } from '../responses.ts';
 
@@ -30,14 +30,17 @@ export async function postMissingRevs(context: Context, database: string): Promi
 /** Only leaf revisions go; whatever is unknown is passed over. */
 export async function postPurge(context: Context, database: string): Promise<Answer> {
   requireJsonType(context);
-  const revisions = new Map((await readRevisionLists(context)).map(({ id, revs }) => [id, revs]));
+  const revisions = new Map<DocId, readonly RevId[]>();
+  for (const { docId, revs } of await readRevisionLists(context)) if (docId !== undefined) revisions.set(docId, revs);
   const outcome = await context.services.registry.use(database, (open) => open.purge(revisions));
   const members = [...outcome.purged].map(([id, revs]) => `${JSON.stringify(id)}:${JSON.stringify(revs)}`);
   return jsonAnswer(context, 200, `{"purge_seq":${outcome.purgeSeq},"purged":{${members.join(',')}}}`);
 }
 
 interface RevisionList {
-  readonly id: DocId;
+  readonly id: string;
+  /** Undefined where no document can have that id; it is asked for as any other that isn't there. */
+  readonly docId: DocId | undefined;
   readonly revs: readonly RevId[];
 }
 
@@ -47,12 +50,13 @@ interface MissingRevisions extends RevisionList {
 
 async function missingRevisions(context: Context, database: string): Promise<MissingRevisions[]> {
   const lists = await readRevisionLists(context);
-  const ids = lists.map(({ id }) => id);
+  const ids = lists.flatMap(({ docId }) => (docId === undefined ? [] : [docId]));
   const records = await withSnapshot(context, database, (snapshot) => snapshot.documents(ids));
-  return lists.flatMap(({ id, revs }, index) => {
-    const record = records[index];
-    const unknown = revs.filter((rev) => findNode(record?.leaves ?? [], toRevision(rev)) === undefined);
-    return unknown.length === 0 ? [] : [{ id, revs: unknown, record }];
+  let next = 0;
+  return lists.flatMap((list) => {
+    const record = list.docId === undefined ? undefined : records[next++];
+    const revs = list.revs.filter((rev) => findNode(record?.leaves ?? [], toRevision(rev)) === undefined);
+    return revs.length === 0 ? [] : [{ ...list, revs, record }];
   });
 }
 
@@ -65,11 +69,10 @@ function possibleAncestors(record: DocumentRecord, missing: readonly RevId[]): R
 
 /** The body `{id: [rev…]…}`. Fails with `bad_request`. */
 async function readRevisionLists(context: Context): Promise<RevisionList[]> {
-  return Object.entries(await readObject(context)).map(([key, revs]) => {
-    const id = parseDocId(key);
+  return Object.entries(await readObject(context)).map(([id, revs]) => {
     if (!Array.isArray(revs)) {
-      throw new DatabaseError('bad_request', `The revisions of "${key}" must be a JSON list of strings.`);
+      throw new DatabaseError('bad_request', `The revisions of "${id}" must be a JSON list of strings.`);
     }
-    return { id, revs: revs.map(parseRevId) };
+    return { id, docId: toDocId(id), revs: revs.map(parseRevId) };
   });
 }

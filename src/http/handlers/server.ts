@@ -35,8 +35,13 @@ export async function postDatabaseInfos(context: Context): Promise<Answer> {
   const keys = ownMember(await readObject(context), 'keys');
   if (!Array.isArray(keys)) throw new DatabaseError('bad_request', '`keys` member must exist.');
   const infos: unknown[] = [];
-  for (const key of keys) infos.push(await infoOf(context, String(key)));
+  for (const key of keys) infos.push(await infoOf(context, toName(key)));
   return jsonAnswer(context, 200, JSON.stringify(infos));
+}
+
+function toName(key: unknown): string {
+  if (typeof key === 'string') return key;
+  throw new DatabaseError('bad_request', '`keys` must be a JSON list of database names.');
 }
 
 async function infoOf(context: Context, key: string): Promise<unknown> {

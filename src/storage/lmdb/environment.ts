@@ -86,6 +86,11 @@ export function currentEpoch(file: string, environment: Environment): number {
   return readOwner(file, environment.state).epoch;
 }
 
+/** The generation that holds the file now, where that is another one. */
+export function movedTo(file: string, environment: Environment): number | undefined {
+  return readOwner(file, environment.state).record.movedTo;
+}
+
 /**
  * Runs what `enqueue` writes as one transaction, off this thread, if `epoch` is still the current one; else nothing of
  * it happens and the promise gives false.
@@ -150,7 +155,7 @@ function decodeOwner(file: string, text: string): OwnerRecord {
   const format = numberOf(file, value, 'format');
   if (format > LMDB_FORMAT) throw storageNewerFormat(file, format, LMDB_FORMAT);
   const journalFloor = numberOf(file, value, 'journalFloor');
-  const movedTo = value['movedTo'] === undefined ? undefined : numberOf(file, value, 'movedTo');
+  const movedTo = 'movedTo' in value ? numberOf(file, value, 'movedTo') : undefined;
   return { format, journalFloor, movedTo };
 }
 

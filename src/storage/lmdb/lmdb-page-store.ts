@@ -9,6 +9,7 @@ import {
   createFolder,
   dataPath,
   findGenerations,
+  hasCode,
   listFiles,
   removeFolder,
   removeOtherGenerations,
@@ -87,12 +88,18 @@ class LmdbPageStore implements PageStore {
     const generations = await findGenerations(folder);
     if (generations === undefined) throw storageMissing(file);
     if (generations.length === 0) throw storageCorrupt(file, `there is no data file in ${folder}`);
-    return this.#loadGeneration(file, folder, must(generations[0]));
+    try {
+      return await this.#loadGeneration(file, folder, must(generations[0]));
+    } catch (error) {
+      // Removed since its folder was read.
+      throw hasCode(error, 'ENOENT') ? storageMissing(file) : error;
+    }
   }
 
   /** Begins at the lowest generation, which says where the file is now. */
   async #loadGeneration(file: string, folder: string, number: number): Promise<LmdbPageFile> {
     const environment = await openEnvironment(file, dataPath(folder, number));
+    let movedTo: number;
     try {
       const ownership = takeOwnership(file, environment);
       if (!('movedTo' in ownership)) {
@@ -101,12 +108,13 @@ class LmdbPageStore implements PageStore {
         const onClosed = (closed: LmdbPageFile): void => this.#open.forget(closed);
         return new LmdbPageFile({ name: file, generation, ownership, support: this.supports, onClosed });
       }
-      await environment.root.close();
-      return await this.#loadGeneration(file, folder, ownership.movedTo);
+      movedTo = ownership.movedTo;
     } catch (error) {
       await environment.root.close();
       throw error;
     }
+    await environment.root.close();
+    return this.#loadGeneration(file, folder, movedTo);
   }
 
   /** Once per store: later leftovers would be this store's own work under way. */

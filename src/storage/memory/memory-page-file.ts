@@ -16,12 +16,7 @@ export class MemoryPageFile implements PageFile {
   readonly #life = new FileLife();
   #nextJournal: number;
 
-  constructor(
-    name: string,
-    file: MemoryFile,
-    support: PageStoreSupport,
-    onClosed: (file: MemoryPageFile) => void,
-  ) {
+  constructor(name: string, file: MemoryFile, support: PageStoreSupport, onClosed: (file: MemoryPageFile) => void) {
     this.name = name;
     this.#file = file;
     this.#support = support;

@@ -80,7 +80,8 @@ export default suite('all_docs', [
     { query: 'descending=true&endkey="c"&inclusive_end=false', ids: 'ed', offset: 0 },
     { query: 'descending=true&startkey="d"&endkey="b"&inclusive_end=false', ids: 'dc', offset: 1 },
     { query: 'descending=true&skip=1&limit=2', ids: 'dc', offset: 1 },
-    { query: 'startkey_docid=d', ids: 'abcde', offset: 0 },
+    { query: 'startkey_docid=d', ids: 'de', offset: 3 },
+    { query: 'endkey_docid=b', ids: 'ab', offset: 0 },
     { query: 'startkey="f"', ids: '', offset: 5 },
   ].map(({ query, ids, offset }) =>
     test(`?${query} gives ${ids === '' ? 'nothing' : ids}`, async (t) => {
@@ -88,6 +89,17 @@ export default suite('all_docs', [
       assert.deepEqual(await idsOf(t, query), { ids, offset });
     }),
   ),
+
+  test('skip passes over live documents only', async (t) => {
+    const [a, , , d] = await fiveDocuments(t);
+    await t.delete('a', a ?? '');
+    await t.delete('d', d ?? '');
+    assert.deepEqual(await idsOf(t, 'skip=1'), { ids: 'ce', offset: 1 });
+    assert.deepEqual(await idsOf(t, 'skip=1&limit=1'), { ids: 'c', offset: 1 });
+    assert.deepEqual(await idsOf(t, 'skip=1&descending=true'), { ids: 'cb', offset: 1 });
+    assert.deepEqual(await idsOf(t, 'startkey="b"&skip=2'), { ids: 'e', offset: 2 });
+    assert.equal((await idsOf(t, 'skip=3')).ids, '');
+  }),
 
   test('a range that ends before it begins is empty', async (t) => {
     await fiveDocuments(t);

@@ -2,7 +2,7 @@ import { assert } from 'chai';
 import { assertJson } from '../../support/conformance/answer.ts';
 import { arrayAt, at, stringAt } from '../../support/conformance/json.ts';
 import { suite, test } from '../../support/conformance/suite.ts';
-import type { Toolkit } from '../../support/conformance/toolkit.ts';
+import { nextPoll, type Toolkit } from '../../support/conformance/toolkit.ts';
 
 async function flush(t: Toolkit): Promise<void> {
   const answer = await t.at('POST', '/_ensure_full_commit', { headers: { 'content-type': 'application/json' } });
@@ -42,7 +42,10 @@ export default suite('batch_save', [
   test('they are written without being asked to', async (t) => {
     await t.at('PUT', '/doc?batch=ok', { json: {} });
     const giveUpAt = Date.now() + 10_000;
-    while ((await t.get('/doc')).status === 404) assert.isBelow(Date.now(), giveUpAt, 'should have been written');
+    while ((await t.get('/doc')).status === 404) {
+      assert.isBelow(Date.now(), giveUpAt, 'should have been written');
+      await nextPoll();
+    }
   }),
 
   test('a conflict is dropped in silence', async (t) => {

@@ -12,6 +12,12 @@ function bytesOf(before: string, raw: readonly number[], after: string): Uint8Ar
   return new Uint8Array([...encoder.encode(before), ...raw, ...encoder.encode(after)]);
 }
 
+/** What a connection answers to text that is sent as it is. */
+async function sendText(t: Toolkit, text: string): Promise<string> {
+  const answer = await t.host.sendRaw?.(encoder.encode(text));
+  return new TextDecoder().decode(answer);
+}
+
 /** Nothing was written, and the service still works. */
 async function assertUntouched(t: Toolkit): Promise<void> {
   assert.deepInclude(await t.info(), { doc_count: 0, doc_del_count: 0, update_seq: 0 });
@@ -50,17 +56,25 @@ export default suite('hostile', [
   }),
 
   test('names that mean something to JavaScript are members like others', async (t) => {
-    const members = names.map((name) => `"${name}":{"polluted":true}`).join(',');
-    const answer = await t.at('PUT', '/doc', { body: `{${members}}` });
-    const rev = assertWritten(answer, 201, 'doc');
+    const plain = names.filter((name) => !name.startsWith('_'));
+    const outer = plain.map((name) => `"${name}":{"polluted":true}`).join(',');
+    const inner = names.map((name) => `"${name}":{"polluted":true}`).join(',');
+    const members = `${outer},"inner":{${inner}}`;
+    const rev = assertWritten(await t.at('PUT', '/doc', { body: `{${members}}` }), 201, 'doc');
     assert.equal((await t.get('/doc')).text, `{"_id":"doc","_rev":"${rev}",${members}}\n`);
     assert.isUndefined(at({}, 'polluted'));
   }),
 
-  test('__proto__ is no member of the service, though it begins with an underscore', async (t) => {
-    const docs = '{"docs":[{"_id":"doc","__proto__":{"_rev":"1-a"}}]}';
-    const answer = await t.at('POST', '/_bulk_docs', { body: docs, headers: { 'content-type': 'application/json' } });
-    assertJson(answer, 201, [{ ok: true, id: 'doc', rev: stringAt(answer.json, 0, 'rev') }]);
+  test('__proto__ begins with an underscore, so it is no member of a document', async (t) => {
+    const reason = 'Bad special document member: __proto__';
+    const body = '{"__proto__":{"_rev":"1-a","_deleted":true}}';
+    assertError(await t.at('PUT', '/doc', { body }), 400, 'doc_validation', reason);
+    const headers = { 'content-type': 'application/json' };
+    const bulk = await t.at('POST', '/_bulk_docs', { body: `{"docs":[${body}]}`, headers });
+    assertError(bulk, 400, 'doc_validation', reason);
+    const wrapped = await t.at('POST', '/_bulk_docs', { body: '{"__proto__":{"docs":[{}]}}', headers });
+    assertError(wrapped, 400, 'bad_request', "Missing JSON list of 'docs'");
+    await assertUntouched(t);
   }),
 
   ...['constructor', 'toString', 'hasOwnProperty', 'valueOf'].map((id) =>
@@ -83,9 +97,12 @@ export default suite('hostile', [
     const body = '{"__proto__":["1-a"]}';
     const diff = await t.at('POST', '/_revs_diff', { body, headers });
     assert.equal(diff.text, '{"__proto__":{"missing":["1-a"]}}\n');
+    const missing = await t.at('POST', '/_missing_revs', { body, headers });
+    assert.equal(missing.text, '{"missing_revs":{"__proto__":["1-a"]}}\n');
     const purged = await t.at('POST', '/_purge', { body, headers });
     assert.equal(purged.status, 200);
     assert.deepInclude(purged.json, { purged: {} });
+    await assertUntouched(t);
   }),
 
   test('names that mean something to JavaScript are paths and databases like others', async (t) => {
@@ -202,7 +219,7 @@ export default suite('hostile', [
     'a path that climbs gets nowhere',
     async (t) => {
       const climb = ['/../../etc/passwd', '/..%2f..%2fetc%2fpasswd', `/${t.db}/../../x`, '/.%00'];
-      for (const path of climb) assert.include([400, 404], (await t.request('GET', path)).status, path);
+      for (const path of climb) assert.include([400, 404, 501], (await t.request('GET', path)).status, path);
     },
     { needs: ['any-url'] },
   ),
@@ -210,11 +227,19 @@ export default suite('hostile', [
   test(
     'text that is no HTTP is answered with 400 or dropped',
     async (t) => {
-      for (const text of ['\r\n\r\n\r\n', 'GET\r\n\r\n', 'NONSENSE / HTTP/9.9\r\n\r\n', 'GET / HTTP/1.1\r\n\r\n']) {
-        const answer = await t.host.sendRaw?.(encoder.encode(text));
-        assert.match(new TextDecoder().decode(answer), /^($|HTTP\/1\.1 400 )/);
+      for (const text of ['\r\n\r\n\r\n', 'GET\r\n\r\n', 'NONSENSE / HTTP/9.9\r\n\r\n', '\u0000\u0001\u0002']) {
+        assert.match(await sendText(t, text), /^($|HTTP\/1\.1 400 )/);
       }
       assert.equal((await t.get('')).status, 200);
+    },
+    { needs: ['raw-socket'] },
+  ),
+
+  test(
+    'a request of HTTP/1.1 without a Host is refused',
+    async (t) => {
+      assert.match(await sendText(t, 'GET / HTTP/1.1\r\n\r\n'), /^HTTP\/1\.1 400 /);
+      assert.match(await sendText(t, 'GET /_up HTTP/1.1\r\nHost: x\r\n\r\n'), /^HTTP\/1\.1 200 /);
     },
     { needs: ['raw-socket'] },
   ),

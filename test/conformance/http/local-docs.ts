@@ -64,8 +64,9 @@ export default suite('local_docs', [
   }),
 
   test('stay local with new_edits=false', async (t) => {
-    await t.replicate([{ _id: '_local/mine', _rev: '0-1', n: 1 }]);
-    assert.deepInclude((await t.get('/_local/mine')).json, { _id: '_local/mine', n: 1 });
+    await t.put('_local/mine', { n: 1 });
+    await t.replicate([{ _id: '_local/mine', _rev: '0-1', n: 2 }]);
+    assertJson(await t.get('/_local/mine'), 200, { _id: '_local/mine', _rev: '0-2', n: 2 });
     assert.deepInclude(await t.info(), { doc_count: 0, update_seq: 0 });
   }),
 

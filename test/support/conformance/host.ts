@@ -8,7 +8,7 @@ export interface Host {
   readonly baseUrl: string;
   readonly capabilities: Capabilities;
   send(request: HostRequest): Promise<HostAnswer>;
-  /** Writes bytes to a connection as they are, and gives all that comes back until the other side closes it. */
+  /** Writes bytes to a connection as they are, ends it, and gives all that comes back. */
   sendRaw?(bytes: Uint8Array): Promise<Uint8Array>;
   /** Ends the service in an orderly way and starts it again on the same storage. */
   restart?(): Promise<void>;

@@ -58,7 +58,7 @@ export class NodeHost implements Host {
   async sendRaw(bytes: Uint8Array): Promise<Uint8Array> {
     const { hostname, port } = new URL(this.baseUrl);
     const socket = connect({ host: hostname, port: Number(port) });
-    socket.write(bytes);
+    socket.end(bytes);
     const chunks: Uint8Array[] = [];
     for await (const chunk of socket) chunks.push(chunk);
     return Buffer.concat(chunks);

@@ -98,6 +98,7 @@ export class Toolkit {
     const giveUpAt = Date.now() + deadlineMs;
     while (JSON.stringify(await this.info()).includes('"compact_running":true')) {
       assert.isBelow(Date.now(), giveUpAt, 'compaction should have ended');
+      await nextPoll();
     }
   }
 
@@ -131,6 +132,11 @@ export class Toolkit {
     for (const variant of this.#variants) await variant.close();
     for (const name of this.#names) await this.request('DELETE', databasePath(name));
   }
+}
+
+/** The pause between two looks at something of which the interface has no event. Gives way to timers and input. */
+export function nextPoll(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, 5));
 }
 
 export function databasePath(name: string): string {

@@ -11,7 +11,9 @@ describe('a revision hash', () => {
   // The expected digests are md5sum's, of the text that revision-hash.ts describes. They can never change.
   test('is the MD5 of deleted flag, parent and body', () => {
     expect(hasher.hash({ deleted: false, parent: undefined, body: '{}' })).toBe('225a1fc40a0f6064d6e969a61f071534');
-    expect(hasher.hash({ deleted: false, parent: undefined, body: '{"a":1}' })).toBe('a02ccf2bf592c45f5954db5c733f5bb1');
+    expect(hasher.hash({ deleted: false, parent: undefined, body: '{"a":1}' })).toBe(
+      'a02ccf2bf592c45f5954db5c733f5bb1',
+    );
     const parent = parseRevId('2-7051cbe5c8faecd085a3fa619e6e6337');
     expect(hasher.hash({ deleted: true, parent, body: '{}' })).toBe('6bc920dbf1f783da36a3faeb3f77a220');
   });

@@ -148,7 +148,10 @@ describe('merging a path', () => {
   });
 
   test('that was stemmed elsewhere', () => {
-    expect(merge(parseTree('1-a 2-b 3-c'), '5 e d c')).toMatchObject({ tree: '1-a 2-b 3-c 4-d 5-e', outcome: 'extended' });
+    expect(merge(parseTree('1-a 2-b 3-c'), '5 e d c')).toMatchObject({
+      tree: '1-a 2-b 3-c 4-d 5-e',
+      outcome: 'extended',
+    });
   });
 
   test('that knows older ancestors than a stemmed tree', () => {

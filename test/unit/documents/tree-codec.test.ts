@@ -75,7 +75,11 @@ describe('a decoded tree', () => {
   test('takes 32 characters per plain ancestor', () => {
     let tree: readonly RevisionNode<string>[] = [];
     for (let edit = 0; edit <= 1000; edit++) {
-      tree = appendRevision(tree, tree[0], { hash: edit.toString(16).padStart(32, '0'), deleted: false, body: undefined });
+      tree = appendRevision(tree, tree[0], {
+        hash: edit.toString(16).padStart(32, '0'),
+        deleted: false,
+        body: undefined,
+      });
     }
     const text = encode(tree);
     expect(text).toHaveLength('1001-'.length + 1001 * 32);

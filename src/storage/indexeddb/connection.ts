@@ -1,0 +1,86 @@
+import { unwrap, wrap } from 'idb';
+import type { DatabaseError } from '../../errors/database-error.ts';
+import type { FileLife } from '../file-life.ts';
+import {
+  connectionLost,
+  storageDeleted,
+  storageExists,
+  storageMissing,
+  storageNewerFormat,
+} from '../storage-errors.ts';
+import { type Deadline, withDeadline } from './deadline.ts';
+import { nameOf, toDatabaseError } from './indexeddb-errors.ts';
+import { asFileDatabase, createStores, type FileDatabase, INDEXEDDB_FORMAT } from './schema.ts';
+
+export interface ConnectionRequest {
+  readonly factory: IDBFactory;
+  readonly file: string;
+  /** Name of the file's IndexedDB database. */
+  readonly databaseName: string;
+  readonly mode: 'create' | 'open';
+  readonly deadlineMs: number;
+}
+
+/**
+ * Opens the database of a file. IndexedDB itself opens and creates alike; the version change transaction tells which
+ * of the two it would be, and is aborted where that is not what was asked for.
+ */
+export async function openConnection(request: ConnectionRequest): Promise<FileDatabase> {
+  const { factory, file, databaseName, mode, deadlineMs } = request;
+  const opening = factory.open(databaseName, INDEXEDDB_FORMAT);
+  let isNew = false;
+  let isGivenUp = false;
+  opening.addEventListener('upgradeneeded', () => {
+    isNew = true;
+    if (mode === 'open' || isGivenUp) opening.transaction?.abort();
+    else createStores(opening.result);
+  });
+  let database: FileDatabase;
+  try {
+    const deadline = { file, what: 'opening it', deadlineMs };
+    database = await withDeadline(databaseOf(opening), deadline, (late) => late.close());
+  } catch (error) {
+    isGivenUp = true;
+    if (isNew && mode === 'open') throw storageMissing(file);
+    if (nameOf(error) === 'VersionError') throw await newerFormat(factory, file, databaseName);
+    throw toDatabaseError(error, file, 'opening it');
+  }
+  if (mode === 'create' && !isNew) {
+    database.close();
+    throw storageExists(file);
+  }
+  return database;
+}
+
+/**
+ * Ends `life` when the browser or another tab takes the connection away: deletion, an upgrade by newer code, site data
+ * cleared, a failing disk. The connection is closed at once, so that whoever waits for it can go on.
+ */
+export function watchConnection(file: string, database: FileDatabase, life: FileLife): void {
+  const raw = unwrap(database);
+  raw.addEventListener('versionchange', (event) => {
+    raw.close();
+    const isDeleted = event.newVersion === null;
+    life.end(() => (isDeleted ? storageDeleted(file) : connectionLost(file)));
+  });
+  raw.addEventListener('close', () => life.end(() => connectionLost(file)));
+}
+
+/** Deletes the database; does nothing where there is none. After the deadline the deletion still happens once it can. */
+export async function deleteDatabase(factory: IDBFactory, databaseName: string, deadline: Deadline): Promise<void> {
+  try {
+    await withDeadline(wrap(factory.deleteDatabase(databaseName)), deadline);
+  } catch (error) {
+    throw toDatabaseError(error, deadline.file, deadline.what);
+  }
+}
+
+async function databaseOf(request: IDBOpenDBRequest): Promise<FileDatabase> {
+  await wrap(request);
+  return asFileDatabase(request.result);
+}
+
+async function newerFormat(factory: IDBFactory, file: string, databaseName: string): Promise<DatabaseError> {
+  const found = (await factory.databases()).find(({ name }) => name === databaseName)?.version;
+  return storageNewerFormat(file, found ?? INDEXEDDB_FORMAT + 1, INDEXEDDB_FORMAT);
+}

@@ -1,0 +1,26 @@
+import { DatabaseError } from '../../errors/database-error.ts';
+import { connectionLost, storageCorrupt, storageFailed, storageFenced, storageFull } from '../storage-errors.ts';
+
+/** Names a failure by the DOMException's name (Indexed Database API 3.0, section 3). `what` is what was tried. */
+export function toDatabaseError(error: unknown, file: string, what: string): DatabaseError {
+  if (error instanceof DatabaseError) return error;
+  switch (nameOf(error)) {
+    case 'QuotaExceededError':
+      return storageFull(file, error);
+    case 'ConstraintError':
+      // Only journal records are added rather than put: the number is the claim of a later owner.
+      return storageFenced(file);
+    case 'InvalidStateError':
+    // A transaction that we abort ourselves has no error; with this one it went down with its connection.
+    case 'AbortError':
+      return connectionLost(file);
+    case 'NotFoundError':
+      return storageCorrupt(file, 'one of its object stores is missing', error);
+    default:
+      return storageFailed(file, what, error);
+  }
+}
+
+export function nameOf(error: unknown): unknown {
+  return typeof error === 'object' && error !== null && 'name' in error ? error.name : undefined;
+}

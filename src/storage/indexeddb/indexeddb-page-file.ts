@@ -1,0 +1,226 @@
+import { unwrap } from 'idb';
+import { isDatabaseError } from '../../errors/database-error.ts';
+import { assertCommit } from '../commit-check.ts';
+import type { FileLife } from '../file-life.ts';
+import type { Commit, Opening, Page, PageFile, PageNumber, PageStoreSupport } from '../page-store.ts';
+import { storageClosed, storageCorrupt, storageDeleted } from '../storage-errors.ts';
+import { withDeadline } from './deadline.ts';
+import { toDatabaseError } from './indexeddb-errors.ts';
+import type { Ownership } from './ownership.ts';
+import { PageReader } from './page-reader.ts';
+import type { FileDatabase, Written } from './schema.ts';
+import { runWrite } from './write-transaction.ts';
+
+const NUMBERS_PER_BATCH = 1000;
+
+export interface IndexedDbPageFileParts {
+  readonly name: string;
+  readonly database: FileDatabase;
+  /** Ended by whoever watches the connection. */
+  readonly life: FileLife;
+  readonly ownership: Ownership;
+  readonly support: PageStoreSupport;
+  readonly deadlineMs: number;
+  readonly onClosed: (file: IndexedDbPageFile) => void;
+}
+
+/**
+ * One owner's connection to a file. A journal record is added, never put, so its transaction needs only the journal: a
+ * stale owner's next number is its successor's claim. All other commits check the epoch in their own transaction.
+ */
+export class IndexedDbPageFile implements PageFile {
+  readonly name: string;
+  readonly opening: Opening;
+  readonly #database: FileDatabase;
+  readonly #raw: IDBDatabase;
+  readonly #support: PageStoreSupport;
+  readonly #deadlineMs: number;
+  readonly #onClosed: (file: IndexedDbPageFile) => void;
+  readonly #life: FileLife;
+  readonly #reader: PageReader;
+  /** Numbers of the claims that a truncation must leave. */
+  readonly #claims: readonly number[];
+  #nextJournal: number;
+  #journalFloor: number;
+  #written: Written;
+  #hasUnflushed = true;
+  #closing: Promise<void> | undefined;
+
+  constructor({ name, database, life, ownership, support, deadlineMs, onClosed }: IndexedDbPageFileParts) {
+    this.name = name;
+    this.opening = ownership.opening;
+    this.#database = database;
+    this.#raw = unwrap(database);
+    this.#life = life;
+    this.#support = support;
+    this.#deadlineMs = deadlineMs;
+    this.#onClosed = onClosed;
+    this.#claims = ownership.claims;
+    this.#nextJournal = this.opening.nextJournal;
+    this.#journalFloor = ownership.journalFloor;
+    this.#written = ownership.written;
+    this.#reader = new PageReader(this.#raw, { file: name, deadlineMs, refusal: () => this.#life.refusal() });
+  }
+
+  read(page: PageNumber, kind: 'text'): Promise<string | undefined>;
+  read(page: PageNumber, kind: 'bytes'): Promise<Uint8Array | undefined>;
+  async read(page: PageNumber, kind: 'text' | 'bytes'): Promise<string | Uint8Array | undefined> {
+    this.#life.mustBeOpen();
+    const value = await this.#reader.read(page);
+    if (value !== undefined && (typeof value === 'string') !== (kind === 'text')) {
+      throw storageCorrupt(this.name, `page ${page} does not hold ${kind}`);
+    }
+    return value;
+  }
+
+  async commit(commit: Commit): Promise<void> {
+    this.#life.begin();
+    try {
+      assertCommit(commit, this.#nextJournal, this.#support.maxPageBytes);
+      await this.#write(commit);
+    } finally {
+      this.#life.done();
+    }
+  }
+
+  async *pageNumbers(from: PageNumber): AsyncIterable<readonly PageNumber[]> {
+    let range = IDBKeyRange.lowerBound(from);
+    for (;;) {
+      const numbers = await this.#ask('listing its pages', () =>
+        this.#database.getAllKeys('pages', range, NUMBERS_PER_BATCH),
+      );
+      const last = numbers.at(-1);
+      if (last === undefined) return;
+      yield numbers;
+      range = IDBKeyRange.lowerBound(last, true);
+    }
+  }
+
+  async isCurrent(): Promise<boolean> {
+    const epoch = await this.#ask('reading its epoch', () => this.#database.get('head', 'epoch'));
+    return epoch === this.opening.epoch;
+  }
+
+  /** Browsers don't tell what one database takes, so this is the number of pages times the mean length of a page. */
+  async size(): Promise<number> {
+    const pages = await this.#ask('counting its pages', () => this.#database.count('pages'));
+    const { pages: count, bytes } = this.#written;
+    return Math.round((pages * bytes) / Math.max(count, 1)) + (this.opening.head?.length ?? 0);
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#release();
+    return this.#closing;
+  }
+
+  /** For the store that is about to remove the file. */
+  async abandon(): Promise<void> {
+    this.#life.end(() => storageDeleted(this.name));
+    await this.#life.idle();
+    this.#raw.close();
+    this.#onClosed(this);
+  }
+
+  async #write(commit: Commit): Promise<void> {
+    const stores = storesOf(commit);
+    const written = addPages(this.#written, commit.writePages);
+    const epoch = stores.includes('head') ? this.opening.epoch : undefined;
+    const options = { file: this.name, what: 'a commit', deadlineMs: this.#deadlineMs, epoch };
+    try {
+      await runWrite(this.#raw, { ...options, stores, durability: commit.durability }, (transaction) => {
+        this.#issue(transaction, commit, written);
+      });
+    } catch (error) {
+      throw this.#life.refusal() ?? toDatabaseError(error, this.name, 'a commit');
+    }
+    this.#written = written;
+    this.#hasUnflushed = commit.durability === 'relaxed';
+    if (commit.journal !== undefined) this.#nextJournal += 1;
+    this.#journalFloor = Math.max(this.#journalFloor, commit.truncateJournal ?? 0);
+  }
+
+  #issue(transaction: IDBTransaction, commit: Commit, written: Written): void {
+    const { journal, writePages, dropPages, head, truncateJournal } = commit;
+    if (journal !== undefined) transaction.objectStore('journal').add(journal.text, journal.number);
+    if (writePages !== undefined || dropPages !== undefined) {
+      const pages = transaction.objectStore('pages');
+      for (const { number, value } of writePages ?? []) pages.put(value, number);
+      for (const number of dropPages ?? []) pages.delete(number);
+    }
+    if (head !== undefined) {
+      const heads = transaction.objectStore('head');
+      heads.put(head, 'head');
+      heads.put(written, 'written');
+    }
+    if (truncateJournal !== undefined) this.#issueTruncation(transaction, truncateJournal);
+    if (isEmpty(commit)) transaction.objectStore('head').put(this.opening.epoch, 'flushed');
+  }
+
+  #issueTruncation(transaction: IDBTransaction, below: number): void {
+    if (below <= this.#journalFloor) return;
+    const journal = transaction.objectStore('journal');
+    journal.delete(IDBKeyRange.bound(this.#journalFloor, below, false, true));
+    for (const [index, number] of this.#claims.entries()) {
+      // Which epoch an old claim belongs to no longer matters; that it is a number does.
+      if (number >= this.#journalFloor && number < below) journal.put(index, number);
+    }
+    transaction.objectStore('head').put(below, 'journalFloor');
+  }
+
+  async #ask<T>(what: string, run: () => Promise<T>): Promise<T> {
+    this.#life.mustBeOpen();
+    try {
+      return await withDeadline(run(), { file: this.name, what, deadlineMs: this.#deadlineMs });
+    } catch (error) {
+      throw this.#life.refusal() ?? toDatabaseError(error, this.name, what);
+    }
+  }
+
+  async #release(): Promise<void> {
+    const wasOpen = this.#life.isOpen;
+    this.#life.end(() => storageClosed(`File "${this.name}"`));
+    await this.#life.idle();
+    try {
+      if (wasOpen && this.#hasUnflushed) await this.#flush();
+    } finally {
+      this.#raw.close();
+      this.#onClosed(this);
+    }
+  }
+
+  /** A strict commit makes durable what was committed before it. A fenced owner has nothing left to answer for. */
+  async #flush(): Promise<void> {
+    try {
+      const stores = ['head'];
+      const { epoch } = this.opening;
+      const options = { file: this.name, what: 'its flush', deadlineMs: this.#deadlineMs, stores, epoch };
+      await runWrite(this.#raw, { ...options, durability: 'strict' }, (transaction) => {
+        transaction.objectStore('head').put(epoch, 'flushed');
+      });
+    } catch (error) {
+      const failure = toDatabaseError(error, this.name, 'its flush');
+      if (!isDatabaseError(failure, 'storage_fenced') && !isDatabaseError(failure, 'storage_closed')) throw failure;
+    }
+  }
+}
+
+/** Only what the commit touches: stores that it leaves out are open to others meanwhile. */
+function storesOf(commit: Commit): readonly string[] {
+  const stores: string[] = [];
+  if (commit.journal !== undefined || commit.truncateJournal !== undefined) stores.push('journal');
+  if (commit.writePages !== undefined || commit.dropPages !== undefined) stores.push('pages');
+  const isFencedByJournal = commit.journal !== undefined;
+  if (!isFencedByJournal || commit.head !== undefined || commit.truncateJournal !== undefined) stores.push('head');
+  return stores;
+}
+
+function isEmpty(commit: Commit): boolean {
+  const { journal, writePages, dropPages, head, truncateJournal } = commit;
+  return [journal, writePages, dropPages, head, truncateJournal].every((part) => part === undefined);
+}
+
+function addPages(written: Written, pages: readonly Page[] | undefined): Written {
+  if (pages === undefined) return written;
+  const bytes = pages.reduce((sum, { value }) => sum + value.length, written.bytes);
+  return { pages: written.pages + pages.length, bytes };
+}

@@ -1,0 +1,111 @@
+import { assert } from '../../shared/assert.ts';
+import { FileLife } from '../file-life.ts';
+import { assertFileName, isFileName } from '../file-name.ts';
+import { OpenFiles } from '../open-files.ts';
+import type { PageFile, PageStore, PageStoreSupport } from '../page-store.ts';
+import { deleteDatabase, openConnection, watchConnection } from './connection.ts';
+import { withDeadline } from './deadline.ts';
+import { toDatabaseError } from './indexeddb-errors.ts';
+import { IndexedDbPageFile } from './indexeddb-page-file.ts';
+import { type Ownership, takeOwnership } from './ownership.ts';
+import type { FileDatabase } from './schema.ts';
+
+export interface IndexedDbPageStoreOptions {
+  /** What the names of this store's databases begin with; other databases of the origin are never touched. */
+  readonly prefix: string;
+  /** The host's own by default. */
+  readonly indexedDB?: IDBFactory | undefined;
+  /** Milliseconds until an operation that others hold up fails with `storage_blocked`; 3,000 by default. */
+  readonly deadlineMs?: number | undefined;
+}
+
+/** Files in IndexedDB databases of their own. Works in pages and all kinds of workers. */
+export function createIndexedDbPageStore(options: IndexedDbPageStoreOptions): PageStore {
+  return new IndexedDbPageStore(options);
+}
+
+class IndexedDbPageStore implements PageStore {
+  readonly supports: PageStoreSupport = {
+    backend: 'indexeddb',
+    leafBytes: 16_000,
+    bodyPageBytes: 65_536,
+    maxPageBytes: 2 ** 20,
+    shrinks: true,
+    persistent: true,
+  };
+  readonly #factory: IDBFactory;
+  readonly #prefix: string;
+  readonly #deadlineMs: number;
+  readonly #open = new OpenFiles<IndexedDbPageFile>();
+
+  constructor({ prefix, indexedDB: factory = indexedDB, deadlineMs = 3000 }: IndexedDbPageStoreOptions) {
+    assert(prefix.length > 0, 'the prefix of a store must not be empty');
+    this.#factory = factory;
+    this.#prefix = prefix;
+    this.#deadlineMs = deadlineMs;
+  }
+
+  async list(): Promise<string[]> {
+    this.#open.mustBeOpen();
+    const deadline = { file: '*', what: 'listing files', deadlineMs: this.#deadlineMs };
+    try {
+      const databases = await withDeadline(this.#factory.databases(), deadline);
+      return databases.flatMap(({ name }) => this.#fileOf(name) ?? []).sort();
+    } catch (error) {
+      throw toDatabaseError(error, deadline.file, deadline.what);
+    }
+  }
+
+  open(file: string, mode: 'create' | 'open'): Promise<PageFile> {
+    return this.#open.open(async () => {
+      assertFileName(file);
+      const database = await openConnection({
+        factory: this.#factory,
+        file,
+        databaseName: this.#prefix + file,
+        mode,
+        deadlineMs: this.#deadlineMs,
+      });
+      const life = new FileLife();
+      watchConnection(file, database, life);
+      const ownership = await this.#own(file, database, life);
+      return new IndexedDbPageFile({
+        name: file,
+        database,
+        life,
+        ownership,
+        support: this.supports,
+        deadlineMs: this.#deadlineMs,
+        onClosed: (closed) => this.#open.forget(closed),
+      });
+    });
+  }
+
+  async destroy(file: string): Promise<void> {
+    this.#open.mustBeOpen();
+    assertFileName(file);
+    await Promise.all(this.#open.named(file).map((open) => open.abandon()));
+    const deadline = { file, what: 'removing it', deadlineMs: this.#deadlineMs };
+    await deleteDatabase(this.#factory, this.#prefix + file, deadline);
+  }
+
+  close(): Promise<void> {
+    return this.#open.close();
+  }
+
+  async #own(file: string, database: FileDatabase, life: FileLife): Promise<Ownership> {
+    const deadline = { file, what: 'taking ownership', deadlineMs: this.#deadlineMs };
+    try {
+      return await withDeadline(takeOwnership(file, database), deadline);
+    } catch (error) {
+      database.close();
+      throw life.refusal() ?? toDatabaseError(error, file, deadline.what);
+    }
+  }
+
+  #fileOf(databaseName: string | undefined): string | undefined {
+    if (databaseName?.startsWith(this.#prefix) !== true) return undefined;
+    const file = databaseName.slice(this.#prefix.length);
+    return isFileName(file) ? file : undefined;
+  }
+}

@@ -1,0 +1,71 @@
+import type { DatabaseError } from '../../errors/database-error.ts';
+import { storageFenced } from '../storage-errors.ts';
+import { type Deadline, storageBlocked } from './deadline.ts';
+import { toDatabaseError } from './indexeddb-errors.ts';
+
+export interface WriteOptions extends Deadline {
+  readonly stores: readonly string[];
+  readonly durability: 'relaxed' | 'strict';
+  /** When given, the commit happens only if this is still the current epoch. */
+  readonly epoch: number | undefined;
+}
+
+/**
+ * Runs one write transaction. `write` issues every request in the turn in which it is called: nothing foreign is ever
+ * awaited inside, since a transaction without requests commits by itself.
+ *
+ * A deadline that passes aborts the transaction, so that `storage_blocked` means that nothing happened. Where it is
+ * too late for that (it is committing), its outcome is waited for.
+ */
+export function runWrite(
+  database: IDBDatabase,
+  options: WriteOptions,
+  write: (transaction: IDBTransaction) => void,
+): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const transaction = database.transaction([...options.stores], 'readwrite', { durability: options.durability });
+    let abortedFor: DatabaseError | undefined;
+    const abort = (reason: DatabaseError): void => {
+      if (tryAbort(transaction)) abortedFor = reason;
+    };
+    const timer = setTimeout(
+      () => abort(storageBlocked(options.file, options.what, options.deadlineMs)),
+      options.deadlineMs,
+    );
+    transaction.oncomplete = () => {
+      clearTimeout(timer);
+      resolve();
+    };
+    transaction.onabort = () => {
+      clearTimeout(timer);
+      reject(abortedFor ?? toDatabaseError(transaction.error, options.file, options.what));
+    };
+    try {
+      if (options.epoch !== undefined) checkEpoch(transaction, options.epoch, () => abort(storageFenced(options.file)));
+      write(transaction);
+      // Nothing depends on a result, so the browser need not come back to ask for more requests.
+      if (options.epoch === undefined) transaction.commit();
+    } catch (error) {
+      abort(toDatabaseError(error, options.file, options.what));
+    }
+  });
+}
+
+/** Asked for before the writes and answered before they are done: a mismatch takes all of them back. */
+function checkEpoch(transaction: IDBTransaction, epoch: number, onMismatch: () => void): void {
+  const request: IDBRequest<unknown> = transaction.objectStore('head').get('epoch');
+  request.onsuccess = () => {
+    if (request.result === epoch) transaction.commit();
+    else onMismatch();
+  };
+}
+
+function tryAbort(transaction: IDBTransaction): boolean {
+  try {
+    transaction.abort();
+    return true;
+  } catch {
+    // It is committing, or has ended: its own events tell how.
+    return false;
+  }
+}

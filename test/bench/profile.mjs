@@ -1,0 +1,60 @@
+/**
+ * What a V8 CPU profile of the built server says: where the time went, by function and by source file, with the places
+ * in the sources instead of those in the build.
+ */
+import { readdirSync, readFileSync } from 'node:fs';
+import { SourceMap } from 'node:module';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { builtMain } from '../../src/node/prepare.mjs';
+
+const SHOWN = 30;
+
+/** A text about every profile in a folder. */
+export function describeProfiles(folder) {
+  const map = new SourceMap(JSON.parse(readFileSync(`${builtMain}.map`, 'utf8')));
+  return readdirSync(folder)
+    .filter((name) => name.endsWith('.cpuprofile'))
+    .map((name) => describe(JSON.parse(readFileSync(join(folder, name), 'utf8')), map))
+    .join('\n');
+}
+
+function describe(profile, map) {
+  const selfTimes = selfTimeByNode(profile);
+  const byFunction = new Map();
+  let total = 0;
+  for (const { id, callFrame } of profile.nodes) {
+    const place = placeOf(callFrame, map);
+    const time = selfTimes.get(id) ?? 0;
+    if (callFrame.functionName === '(idle)') continue;
+    total += time;
+    byFunction.set(place, (byFunction.get(place) ?? 0) + time);
+  }
+  const lines = [...byFunction]
+    .sort(([, left], [, right]) => right - left)
+    .slice(0, SHOWN)
+    .map(
+      ([place, time]) =>
+        `${((100 * time) / total).toFixed(1).padStart(5)} %  ${(time / 1_000).toFixed(0).padStart(6)} ms  ${place}`,
+    );
+  return [`Busy for ${(total / 1_000).toFixed(0)} ms; by self time:`, ...lines, ''].join('\n');
+}
+
+function selfTimeByNode({ samples, timeDeltas }) {
+  const times = new Map();
+  samples.forEach((node, index) => {
+    times.set(node, (times.get(node) ?? 0) + timeDeltas[index]);
+  });
+  return times;
+}
+
+function placeOf({ functionName, url, lineNumber, columnNumber }, map) {
+  const name = functionName || '(anonymous)';
+  if (url === '') return name;
+  if (!url.startsWith('file:') || fileURLToPath(url) !== builtMain) {
+    return `${name}  ${url.replace(/^.*node_modules\//, '')}:${lineNumber + 1}`;
+  }
+  const { originalSource, originalLine } = map.findEntry(lineNumber, columnNumber);
+  if (originalSource === undefined) return `${name}  main.js:${lineNumber + 1}`;
+  return `${name}  ${originalSource.replace(/^(\.\.\/)+/, '')}:${originalLine + 1}`;
+}

@@ -1,0 +1,139 @@
+/**
+ * `npm run bench`: how fast Settee is on this machine, beside what the same work costs at least (floors) or costs
+ * others (peers), measured in the same run. Prints one table and writes it to dist/bench.md.
+ */
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { cpus, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { build as buildSettee, install, root } from '../../src/node/prepare.mjs';
+import { toMarkdown } from './figures.mjs';
+import { ServerProcess } from './processes.mjs';
+import { describeProfiles } from './profile.mjs';
+import * as allDocs from './scenario-all-docs.mjs';
+import * as bulk from './scenario-bulk.mjs';
+import * as fileSize from './scenario-file-size.mjs';
+import * as get from './scenario-get.mjs';
+import * as longestPut from './scenario-longest-put.mjs';
+import * as million from './scenario-million.mjs';
+import * as pouchdb from './scenario-pouchdb.mjs';
+import * as put from './scenario-put.mjs';
+
+const scenarios = [bulk, put, get, allDocs, pouchdb, longestPut, fileSize, million];
+
+const help = `Usage: npm run bench -- [options]
+
+  --only NAME    one scenario; may be given several times
+  --quick        smaller numbers, a minute in all; the scenario "million" is left out
+  --million N    documents in that scenario (default 1000000)
+  --profile      also tell where the server spent its time
+  --no-build     take dist/ as it is
+  --folder DIR   where the data goes (default: the system's temporary folder)
+  -h, --help     this text
+
+Scenarios:
+${scenarios.map(({ name, about }) => `  ${name.padEnd(13)}${about}`).join('\n')}
+
+The exit code is 1 when a figure is not what is asked.
+`;
+
+const { values: options } = parseArgs({
+  options: {
+    only: { type: 'string', multiple: true, default: [] },
+    quick: { type: 'boolean', default: false },
+    million: { type: 'string', default: '1000000' },
+    profile: { type: 'boolean', default: false },
+    'no-build': { type: 'boolean', default: false },
+    folder: { type: 'string', default: tmpdir() },
+    help: { type: 'boolean', short: 'h', default: false },
+  },
+});
+
+/** What a scenario gets: sizes, folders, servers. */
+class Bench {
+  openDatabaseScript = join(root, 'dist', 'bench', 'open-database.js');
+  millionDocuments = Number(options.million);
+  profileFolder;
+  #folder = mkdtempSync(join(options.folder, 'settee-bench-'));
+  #made = 0;
+
+  /** The first in a whole run, the second in a quick one. */
+  size(whole, quick) {
+    return options.quick ? quick : whole;
+  }
+
+  newFolder() {
+    const folder = join(this.#folder, String(++this.#made));
+    mkdirSync(folder);
+    return folder;
+  }
+
+  startSettee(folder = this.newFolder()) {
+    if (!options.profile) return ServerProcess.startSettee(folder);
+    this.profileFolder ??= this.newFolder();
+    return ServerProcess.startSettee(folder, [
+      '--cpu-prof',
+      `--cpu-prof-dir=${this.profileFolder}`,
+      '--cpu-prof-interval=250',
+    ]);
+  }
+
+  cleanUp() {
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+}
+
+if (options.help) process.stdout.write(help);
+else await main();
+
+async function main() {
+  const chosen = choose();
+  if (!options['no-build']) await prepare();
+  const figures = [];
+  for (const scenario of chosen) figures.push(...(await runScenario(scenario)));
+  const { length: cores, 0: core } = cpus();
+  const title = `Node ${process.version}, ${cores} × ${core?.model}, ${new Date().toISOString().slice(0, 10)}${options.quick ? ', quick' : ''}`;
+  const table = `${title}\n\n${toMarkdown(figures)}\n`;
+  process.stdout.write(`\n${table}`);
+  mkdirSync(join(root, 'dist'), { recursive: true });
+  writeFileSync(join(root, 'dist', 'bench.md'), table);
+  process.exitCode = figures.some(({ ok }) => ok === false) ? 1 : 0;
+}
+
+function choose() {
+  const unknown = options.only.find((name) => !scenarios.some((scenario) => scenario.name === name));
+  if (unknown !== undefined) throw new Error(`There is no scenario "${unknown}"; --help lists them.`);
+  if (options.only.length > 0) return scenarios.filter(({ name }) => options.only.includes(name));
+  return options.quick ? scenarios.filter((scenario) => scenario !== million) : scenarios;
+}
+
+async function prepare() {
+  install();
+  buildSettee();
+  const { build } = await import('vite');
+  await build({
+    root,
+    configFile: false,
+    logLevel: 'warn',
+    build: {
+      ssr: 'test/bench/open-database.ts',
+      outDir: 'dist/bench',
+      target: 'node20',
+      rolldownOptions: { output: { entryFileNames: 'open-database.js', codeSplitting: false } },
+    },
+  });
+}
+
+async function runScenario(scenario) {
+  const bench = new Bench();
+  const startedAt = performance.now();
+  process.stderr.write(`${scenario.name} … `);
+  try {
+    const figures = await scenario.run(bench);
+    process.stderr.write(`${((performance.now() - startedAt) / 1_000).toFixed(0)} s\n`);
+    if (bench.profileFolder !== undefined) process.stderr.write(`${describeProfiles(bench.profileFolder)}\n`);
+    return figures;
+  } finally {
+    bench.cleanUp();
+  }
+}

@@ -1,0 +1,121 @@
+import nano from 'nano';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { at } from '../../support/conformance/json.ts';
+import { NodeHost } from '../../support/conformance/node-host.ts';
+import { countryDocuments } from './countries.ts';
+
+interface Numbered {
+  readonly n: number;
+}
+
+interface Country {
+  readonly cca3: string;
+}
+
+/** `nano`, the usual client of this interface family in Node. */
+describe('nano', () => {
+  let host: NodeHost;
+  let server: nano.ServerScope;
+  let db: nano.DocumentScope<Numbered>;
+
+  beforeAll(async () => {
+    host = await NodeHost.start();
+    server = nano(host.baseUrl);
+  });
+  afterAll(() => host.close());
+  beforeEach(async () => {
+    await server.db.create('countries');
+    db = server.use('countries');
+  });
+  afterEach(async () => {
+    await server.db.destroy('countries');
+  });
+
+  test('creates, lists, describes and destroys databases', async () => {
+    expect(await server.db.create('a/b')).toEqual({ ok: true });
+    expect(await server.db.list()).toEqual(['a/b', 'countries']);
+    expect(await server.db.get('a/b')).toMatchObject({ db_name: 'a/b', doc_count: 0 });
+    await expect(server.db.create('a/b')).rejects.toMatchObject({ statusCode: 412, error: 'file_exists' });
+    expect(await server.db.destroy('a/b')).toEqual({ ok: true });
+    await expect(server.db.get('a/b')).rejects.toMatchObject({ statusCode: 404, error: 'not_found' });
+  });
+
+  test('inserts, gets, updates and destroys documents', async () => {
+    const first = await db.insert({ n: 1 }, 'doc');
+    expect(first).toEqual({ ok: true, id: 'doc', rev: expect.stringMatching(/^1-[0-9a-f]{32}$/) });
+    expect(await db.get('doc')).toEqual({ _id: 'doc', _rev: first.rev, n: 1 });
+    const second = await db.insert({ _rev: first.rev, n: 2 }, 'doc');
+    expect(second.rev).toMatch(/^2-/);
+    expect(await db.get('doc', { revs_info: true })).toMatchObject({ n: 2, _revs_info: [{ rev: second.rev }, {}] });
+    expect(await db.destroy('doc', second.rev)).toMatchObject({ ok: true, id: 'doc' });
+    await expect(db.get('doc')).rejects.toMatchObject({ statusCode: 404, reason: 'deleted' });
+  });
+
+  test('inserts without an id', async () => {
+    const { id, rev } = await db.insert({ n: 1 });
+    expect(await db.get(id)).toEqual({ _id: id, _rev: rev, n: 1 });
+  });
+
+  test('a conflict', async () => {
+    await db.insert({ n: 1 }, 'doc');
+    await expect(db.insert({ n: 2 }, 'doc')).rejects.toMatchObject({
+      statusCode: 409,
+      error: 'conflict',
+      reason: 'Document update conflict.',
+    });
+  });
+
+  test('bulk, list and fetch', async () => {
+    const docs = countryDocuments();
+    const countries = server.use<Country>('countries');
+    const rows = await countries.bulk({ docs });
+    expect(rows).toHaveLength(docs.length);
+    const list = await countries.list({ include_docs: true, startkey: 'JAM', limit: 3 });
+    expect(list.total_rows).toBe(docs.length);
+    expect(list.rows.map((row) => row.id)).toEqual(['JAM', 'JEY', 'JOR']);
+    expect(at(list.rows[2], 'doc', 'name', 'native', 'ara', 'common')).toBe('الأردن');
+    const fetched = await countries.fetch({ keys: ['JPN', 'nobody'] });
+    expect(at(fetched.rows, 0, 'doc', 'name', 'native', 'jpn', 'common')).toBe('日本');
+    expect(at(fetched.rows, 1)).toEqual({ key: 'nobody', error: 'not_found' });
+    const revisions = await countries.fetchRevs({ keys: ['JPN'] });
+    expect(at(revisions.rows, 0, 'value', 'rev')).toMatch(/^1-/);
+  });
+
+  test('head', async () => {
+    const { rev } = await db.insert({ n: 1 }, 'doc');
+    const headers = await db.head('doc');
+    expect(at(headers, 'etag')).toBe(`"${rev}"`);
+    expect(await server.db.get('countries')).toMatchObject({ doc_count: 1 });
+  });
+
+  test('copy', async () => {
+    const { rev } = await db.insert({ n: 1 }, 'doc');
+    const copy = (Destination: string): Promise<unknown> =>
+      server.request({ db: 'countries', doc: 'doc', method: 'COPY', headers: { Destination } });
+    const copied = await copy('copy');
+    expect(copied).toMatchObject({ ok: true, id: 'copy', rev });
+    expect(await db.get('copy')).toEqual({ _id: 'copy', _rev: rev, n: 1 });
+    await expect(copy('copy')).rejects.toMatchObject({ statusCode: 409 });
+    expect(await copy(`copy?rev=${rev}`)).toMatchObject({ ok: true, id: 'copy' });
+  });
+
+  test('uuids, info, and the types of ids', async () => {
+    const { uuids } = await server.uuids(3);
+    expect(new Set(uuids).size).toBe(3);
+    expect(await server.info()).toMatchObject({ svc: 'Welcome', vendor: { name: 'Settee' } });
+    for (const id of ['a/b', 'a+b', 'a b', 'ä', '_design/x', '_local/x']) {
+      await db.insert({ n: 1 }, id);
+      expect(await db.get(id)).toMatchObject({ _id: id, n: 1 });
+    }
+  });
+
+  test('compact', async () => {
+    expect(await server.db.compact('countries')).toEqual({ ok: true });
+  });
+
+  test('a typed document', async () => {
+    const countries = server.use<Country>('countries');
+    await countries.insert({ cca3: 'CHE' }, 'CHE');
+    expect((await countries.get('CHE')).cca3).toBe('CHE');
+  });
+});

@@ -1,0 +1,30 @@
+/** What the tests use of PouchDB, which brings no types of its own. Answers stay unknown until they are read. */
+declare module 'pouchdb-core' {
+  interface Options {
+    readonly [name: string]: unknown;
+  }
+
+  class PouchDB {
+    static plugin(plugin: unknown): typeof PouchDB;
+    constructor(url: string, options?: Options);
+    info(): Promise<unknown>;
+    get(id: string, options?: Options): Promise<unknown>;
+    put(document: object, options?: Options): Promise<{ readonly id: string; readonly rev: string }>;
+    post(document: object): Promise<{ readonly id: string; readonly rev: string }>;
+    remove(id: string, rev: string): Promise<{ readonly id: string; readonly rev: string }>;
+    bulkDocs(docs: readonly object[], options?: Options): Promise<readonly unknown[]>;
+    bulkGet(options: Options): Promise<unknown>;
+    allDocs(options?: Options): Promise<unknown>;
+    revsDiff(revs: Readonly<Record<string, readonly string[]>>): Promise<unknown>;
+    compact(): Promise<unknown>;
+    destroy(): Promise<unknown>;
+    close(): Promise<void>;
+  }
+
+  export default PouchDB;
+}
+
+declare module 'pouchdb-adapter-http' {
+  const plugin: unknown;
+  export default plugin;
+}

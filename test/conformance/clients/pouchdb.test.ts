@@ -1,0 +1,138 @@
+import HttpAdapter from 'pouchdb-adapter-http';
+import PouchDB from 'pouchdb-core';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { fakeRev, replicated } from '../../support/conformance/fake-revisions.ts';
+import { arrayAt, at, numberAt } from '../../support/conformance/json.ts';
+import { NodeHost } from '../../support/conformance/node-host.ts';
+import { countryDocuments } from './countries.ts';
+
+PouchDB.plugin(HttpAdapter);
+
+/** PouchDB's own HTTP adapter, as a web app of today uses it against a server of this interface family. */
+describe('PouchDB over HTTP', () => {
+  let host: NodeHost;
+  let db: PouchDB;
+
+  beforeAll(async () => {
+    host = await NodeHost.start();
+  });
+  afterAll(() => host.close());
+  beforeEach(() => {
+    db = new PouchDB(`${host.baseUrl}/countries`);
+  });
+  afterEach(async () => {
+    await db.destroy();
+  });
+
+  test('creates the database on first use and tells about it', async () => {
+    expect(await db.info()).toMatchObject({ db_name: 'countries', doc_count: 0, update_seq: 0, adapter: 'http' });
+  });
+
+  test('put, get, remove', async () => {
+    const [country] = countryDocuments();
+    const written = await db.put(country ?? {});
+    expect(written).toEqual({ ok: true, id: 'ABW', rev: expect.stringMatching(/^1-[0-9a-f]{32}$/) });
+    expect(await db.get('ABW')).toEqual({ ...country, _rev: written.rev });
+    await db.remove('ABW', written.rev);
+    await expect(db.get('ABW')).rejects.toMatchObject({ status: 404, name: 'not_found', reason: 'deleted' });
+  });
+
+  test('post makes an id', async () => {
+    const { id, rev } = await db.post({ n: 1 });
+    expect(await db.get(id)).toEqual({ _id: id, _rev: rev, n: 1 });
+  });
+
+  test('ids of every kind', async () => {
+    for (const id of ['a/b', 'a+b', 'a b', 'a%b', '?', '😀', '_design/x', '_local/x']) {
+      const { rev } = await db.put({ _id: id, n: 1 });
+      expect(await db.get(id)).toEqual({ _id: id, _rev: rev, n: 1 });
+    }
+  });
+
+  test('a conflicting put is refused', async () => {
+    const { rev } = await db.put({ _id: 'doc', n: 1 });
+    await db.put({ _id: 'doc', _rev: rev, n: 2 });
+    await expect(db.put({ _id: 'doc', _rev: rev, n: 3 })).rejects.toMatchObject({ status: 409, name: 'conflict' });
+  });
+
+  test('bulkDocs and allDocs with all countries', async () => {
+    const docs = countryDocuments();
+    const rows = await db.bulkDocs(docs);
+    expect(rows).toHaveLength(docs.length);
+    expect(rows.every((row) => at(row, 'ok') === true)).toBe(true);
+    const all = await db.allDocs({ include_docs: true });
+    expect(at(all, 'total_rows')).toBe(docs.length);
+    const ids = arrayAt(all, 'rows').map((row) => at(row, 'id'));
+    expect(ids).toEqual(docs.map((doc) => doc._id).toSorted());
+    for (const doc of docs) {
+      const row = arrayAt(all, 'rows')[ids.indexOf(doc._id)];
+      expect(at(row, 'doc')).toEqual({ ...doc, _rev: at(row, 'value', 'rev') });
+    }
+    const some = await db.allDocs({ startkey: 'CHE', endkey: 'CIV' });
+    expect(arrayAt(some, 'rows').map((row) => at(row, 'id'))).toEqual(['CHE', 'CHL', 'CHN', 'CIV']);
+    const keys = await db.allDocs({ keys: ['ZWE', 'XXX', 'ABW'] });
+    expect(arrayAt(keys, 'rows').map((row) => at(row, 'key'))).toEqual(['ZWE', 'XXX', 'ABW']);
+  });
+
+  test('conflicts, made and read as a replicator does', async () => {
+    const docs = [replicated('doc', 2, 'ba', { n: 1 }), replicated('doc', 2, 'ca', { n: 2 })];
+    expect(await db.bulkDocs(docs, { new_edits: false })).toEqual([]);
+    expect(await db.get('doc', { conflicts: true })).toEqual({
+      _id: 'doc',
+      _rev: fakeRev(2, 'c'),
+      n: 2,
+      _conflicts: [fakeRev(2, 'b')],
+    });
+    const leaves = await db.get('doc', { open_revs: 'all' });
+    expect(arrayAt(leaves)).toHaveLength(2);
+    expect(arrayAt(leaves)).toContainEqual({ ok: { _id: 'doc', _rev: fakeRev(2, 'b'), n: 1 } });
+    // PouchDB asks for the listed ones one by one, and collects them as they arrive.
+    const listed = arrayAt(await db.get('doc', { open_revs: [fakeRev(2, 'b'), fakeRev(9, '9')], revs: true }));
+    const _revisions = { start: 2, ids: ['b'.repeat(32), 'a'.repeat(32)] };
+    expect(listed).toHaveLength(2);
+    expect(listed).toContainEqual({ ok: { _id: 'doc', _rev: fakeRev(2, 'b'), n: 1, _revisions } });
+    expect(listed).toContainEqual({ missing: fakeRev(9, '9') });
+  });
+
+  test('bulkGet', async () => {
+    const { rev } = await db.put({ _id: 'doc', n: 1 });
+    const found = await db.bulkGet({
+      docs: [
+        { id: 'doc', rev },
+        { id: 'nobody', rev },
+      ],
+      revs: true,
+    });
+    expect(found).toEqual({
+      results: [
+        { id: 'doc', docs: [{ ok: { _id: 'doc', _rev: rev, n: 1, _revisions: { start: 1, ids: [rev.slice(2)] } } }] },
+        { id: 'nobody', docs: [{ error: { id: 'nobody', rev, error: 'not_found', reason: 'missing' } }] },
+      ],
+    });
+  });
+
+  test('revsDiff', async () => {
+    const { rev } = await db.put({ _id: 'doc', n: 1 });
+    expect(await db.revsDiff({ doc: [rev, fakeRev(2, 'f')], nobody: [fakeRev(1, 'a')] })).toEqual({
+      doc: { missing: [fakeRev(2, 'f')], possible_ancestors: [rev] },
+      nobody: { missing: [fakeRev(1, 'a')] },
+    });
+  });
+
+  test('compact', async () => {
+    const { rev } = await db.put({ _id: 'doc', n: 1 });
+    await db.put({ _id: 'doc', _rev: rev, n: 2 });
+    await db.compact();
+    await expect(db.get('doc', { rev })).rejects.toMatchObject({ status: 404, reason: 'missing' });
+    expect(numberAt(await db.info(), 'doc_count')).toBe(1);
+  });
+
+  test('destroy removes the database', async () => {
+    await db.put({ _id: 'doc' });
+    await db.destroy();
+    db = new PouchDB(`${host.baseUrl}/countries`, { skip_setup: true });
+    await expect(db.get('doc')).rejects.toMatchObject({ status: 404, reason: 'no_db_file' });
+    db = new PouchDB(`${host.baseUrl}/countries`);
+    expect(await db.info()).toMatchObject({ doc_count: 0 });
+  });
+});

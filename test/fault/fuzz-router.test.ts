@@ -1,0 +1,75 @@
+import { assert } from 'chai';
+import fc from 'fast-check';
+import { describe, test } from 'vitest';
+import { Answer, assertDecent } from '../support/conformance/answer.ts';
+import { CoreHost } from '../support/conformance/core-host.ts';
+import { fillIn, requests } from '../support/conformance/fuzz-requests.ts';
+import type { HostRequest } from '../support/conformance/host.ts';
+import { at, numberAt, stringAt } from '../support/conformance/json.ts';
+import { memoryStorage } from '../support/conformance/memory-storage.ts';
+import { Toolkit } from '../support/conformance/toolkit.ts';
+
+/** No request may take longer than this. */
+const deadlineMs = 2000;
+
+const rounds = 4000;
+
+/** Statuses above 500 that name what is the matter; a bare 500 would be a fault of the service. */
+const namedServerErrors = [501];
+
+async function ask(host: CoreHost, request: HostRequest): Promise<Answer> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const deadline = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new Error(`no answer within ${deadlineMs} ms`)), deadlineMs);
+  });
+  try {
+    return new Answer(await Promise.race([host.send(request), deadline]));
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function assertKnownStatus(request: HostRequest, answer: Answer): void {
+  const told = `${answer.status} ${request.method === 'HEAD' ? '' : answer.text.slice(0, 300)}`;
+  assert.isTrue(answer.status < 500 || namedServerErrors.includes(answer.status), told);
+  if (answer.status >= 400 && request.method !== 'HEAD') assert.notEqual(at(answer.json, 'error'), 'unknown_error');
+}
+
+/** All of a database that a write could have changed. */
+async function stateOf(t: Toolkit): Promise<string> {
+  const rows = await t.get('/_all_docs?include_docs=true&conflicts=true');
+  const locals = await t.get('/_local_docs?include_docs=true');
+  const info = await t.info();
+  const security = await t.get('/_security');
+  const limit = await t.get('/_revs_limit');
+  const seqs = [numberAt(info, 'update_seq'), numberAt(info, 'purge_seq')];
+  return JSON.stringify([seqs, rows.text, locals.text, security.text, limit.text]);
+}
+
+async function oneRound(host: CoreHost, wild: HostRequest): Promise<void> {
+  const t = await Toolkit.open(host, 'fuzzed');
+  const rev = await t.put('doc', { n: 1 });
+  await t.put('_local/mine', { n: 1 });
+  const request = fillIn(wild, t.db, 'doc', rev);
+  const before = await stateOf(t);
+  const answer = await ask(host, request);
+  assertKnownStatus(request, answer);
+  assertDecent(request, answer);
+  if (answer.status >= 400) assert.equal(await stateOf(t), before, 'a refused request should change nothing');
+}
+
+describe('the router', () => {
+  test(`answers ${rounds} wild requests decently`, { timeout: 300_000 }, async () => {
+    const host = await CoreHost.start('fuzzed core', memoryStorage);
+    try {
+      await fc.assert(
+        fc.asyncProperty(requests, (request) => oneRound(host, request)),
+        { numRuns: rounds, interruptAfterTimeLimit: 120_000 },
+      );
+      const welcome = await ask(host, { method: 'GET', path: '/', headers: {}, body: null });
+      assert.equal(stringAt(welcome.json, 'svc'), 'Welcome');
+    } finally {
+      await host.close();
+    }
+  });
+});

@@ -1,0 +1,304 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { RevisionNode } from '../../src/documents/contract.ts';
+import {
+  appendRevision,
+  mapBodies,
+  mergePath,
+  mergeTrees,
+  pathOf,
+  removeLeaves,
+  stem,
+  winner,
+} from '../../src/documents/revision-tree.ts';
+import { compareRevisions, toRevId } from '../../src/documents/revisions.ts';
+import { decodeTree, encodeTree } from '../../src/documents/tree-codec.ts';
+import { parseTree, printTree } from '../../src/documents/tree-notation.ts';
+import { must } from '../../src/shared/assert.ts';
+
+type Tree = readonly RevisionNode<string>[];
+
+/** A history is all revisions that were ever made of a document, anywhere. Replicas know parts of it. */
+type History = readonly RevisionNode<string>[];
+
+/** What one replication brings: a revision with its newest `length` ancestors (itself included). */
+interface Arrival {
+  readonly node: RevisionNode<string>;
+  readonly length: number;
+}
+
+const hexHash = fc
+  .array(fc.constantFrom(...'0123456789abcdef'), { minLength: 32, maxLength: 32 })
+  .map((digits) => digits.join(''));
+const oddHash = fc.oneof(
+  fc.string({ unit: 'grapheme', minLength: 1, maxLength: 40 }),
+  fc.constantFrom('~', ';', '^0.1', '=a,', '!', '0', '<'),
+);
+/** Usable in the text notation. */
+const plainHash = fc.stringMatching(/^[a-d]{1,2}$/);
+
+function historyOf(hash: fc.Arbitrary<string>): fc.Arbitrary<History> {
+  const revision = fc.record({
+    hash,
+    parent: fc.double({ min: 0, max: 1, noNaN: true, maxExcluded: true }),
+    isRoot: fc.nat(9).map((chance) => chance === 0),
+    generation: fc.integer({ min: 1, max: 12 }),
+    deleted: fc.nat(3).map((chance) => chance === 0),
+    body: fc.option(fc.stringMatching(/^[0-9a-z.]{0,6}$/), { nil: undefined }),
+  });
+  return fc.array(revision, { minLength: 1, maxLength: 25 }).map((revisions) => {
+    const nodes = new Map<string, RevisionNode<string>>();
+    for (const { hash: text, parent: place, isRoot, generation: first, deleted, body } of revisions) {
+      const all = [...nodes.values()];
+      const parent = isRoot ? undefined : all[Math.floor(place * all.length)];
+      const generation = parent === undefined ? first : parent.generation + 1;
+      const rev = toRevId(generation, text);
+      if (!nodes.has(rev)) nodes.set(rev, { generation, hash: text, deleted, body, parent });
+    }
+    return [...nodes.values()];
+  });
+}
+
+function treeOf(history: History): Tree {
+  const parents = new Set(history.map((node) => node.parent));
+  return history.filter((node) => !parents.has(node)).reduce<Tree>((tree, leaf) => mergeTrees(tree, [leaf]), []);
+}
+
+function arrivalsOf(history: History): fc.Arbitrary<Arrival[]> {
+  return fc.array(fc.record({ node: fc.constantFrom(...history), length: fc.integer({ min: 1, max: 6 }) }), {
+    minLength: 1,
+    maxLength: 12,
+  });
+}
+
+/** A history, and how parts of it came to several replicas. */
+function replicas(count: number): fc.Arbitrary<Arrival[][]> {
+  return historyOf(plainHash).chain((history) => fc.array(arrivalsOf(history), { minLength: count, maxLength: count }));
+}
+
+function arrive(arrivals: readonly Arrival[], tree: Tree = []): Tree {
+  return arrivals.reduce((known, { node, length }) => {
+    const { start, ids } = pathOf(node);
+    return mergePath(known, { start, ids: ids.slice(0, length) }, node.deleted, node.body).leaves;
+  }, tree);
+}
+
+/** All that a tree says. */
+function describeTree(tree: Tree) {
+  return tree.map((leaf) => {
+    const path: unknown[] = [];
+    for (let at: RevisionNode<string> | undefined = leaf; at !== undefined; at = at.parent) {
+      path.push([at.generation, at.hash, at.deleted, at.body]);
+    }
+    return path;
+  });
+}
+
+/** All that does not depend on whether an inner revision came by itself or as another's ancestor. */
+const describeLeaves = (tree: Tree) => tree.map((leaf) => [pathOf(leaf), leaf.deleted]);
+
+function nodesOf(tree: Tree): Set<RevisionNode<string>> {
+  const nodes = new Set<RevisionNode<string>>();
+  mapBodies(tree, (node) => {
+    nodes.add(node);
+    return node.body;
+  });
+  return nodes;
+}
+
+function expectWellFormed(tree: Tree): void {
+  const nodes = nodesOf(tree);
+  const revs = new Set([...nodes].map((node) => toRevId(node.generation, node.hash)));
+  expect(revs.size).toBe(nodes.size);
+  for (const node of nodes) if (node.parent !== undefined) expect(node.generation).toBe(node.parent.generation + 1);
+  const parents = new Set([...nodes].map((node) => node.parent));
+  for (const leaf of tree) expect(parents.has(leaf)).toBe(false);
+  for (const [index, leaf] of tree.slice(1).entries()) {
+    const before = must(tree[index]);
+    expect(
+      before.deleted
+        ? leaf.deleted && compareRevisions(before, leaf) > 0
+        : leaf.deleted || compareRevisions(before, leaf) > 0,
+    ).toBe(true);
+  }
+}
+
+describe('merging trees', () => {
+  test('is commutative', () => {
+    fc.assert(
+      fc.property(replicas(2), ([left = [], right = []]) => {
+        const [one, other] = [arrive(left), arrive(right)];
+        expect(describeTree(mergeTrees(one, other))).toEqual(describeTree(mergeTrees(other, one)));
+      }),
+    );
+  });
+
+  test('is associative', () => {
+    fc.assert(
+      fc.property(replicas(3), ([left = [], middle = [], right = []]) => {
+        const [one, two, three] = [arrive(left), arrive(middle), arrive(right)];
+        expect(describeTree(mergeTrees(mergeTrees(one, two), three))).toEqual(
+          describeTree(mergeTrees(one, mergeTrees(two, three))),
+        );
+      }),
+    );
+  });
+
+  test('is idempotent', () => {
+    fc.assert(
+      fc.property(replicas(1), ([arrivals = []]) => {
+        const [tree, again] = [arrive(arrivals), arrive(arrivals)];
+        expect(describeTree(mergeTrees(tree, again))).toEqual(describeTree(tree));
+        expect(mergeTrees(tree, again).every((leaf, index) => leaf === tree[index])).toBe(true);
+      }),
+    );
+  });
+
+  test('gives a well-formed tree', () => {
+    fc.assert(
+      fc.property(replicas(2), ([left = [], right = []]) => expectWellFormed(mergeTrees(arrive(left), arrive(right)))),
+    );
+  });
+
+  test('leads to the same leaves as merging all paths one by one', () => {
+    fc.assert(
+      fc.property(replicas(2), ([left = [], right = []]) => {
+        expect(describeLeaves(mergeTrees(arrive(left), arrive(right)))).toEqual(
+          describeLeaves(arrive(right, arrive(left))),
+        );
+      }),
+    );
+  });
+});
+
+describe('merging paths', () => {
+  const shuffled = historyOf(plainHash).chain((history) =>
+    arrivalsOf(history).chain((arrivals) =>
+      fc.tuple(fc.constant(arrivals), fc.shuffledSubarray(arrivals, { minLength: arrivals.length })),
+    ),
+  );
+
+  test('leads to the same winner and the same conflicts in any order', () => {
+    fc.assert(
+      fc.property(shuffled, ([inOrder, inDisorder]) => {
+        const [one, other] = [arrive(inOrder), arrive(inDisorder)];
+        expect(describeLeaves(one)).toEqual(describeLeaves(other));
+        expect(winner(one)?.hash).toBe(winner(other)?.hash);
+      }),
+    );
+  });
+
+  test('keeps the tree well-formed, also where paths contradict each other', () => {
+    const contradictory = fc.tuple(replicas(1), replicas(1)).map(([[left = []], [right = []]]) => [...left, ...right]);
+    fc.assert(fc.property(contradictory, (arrivals) => expectWellFormed(arrive(arrivals))));
+  });
+
+  test('says what it did', () => {
+    fc.assert(
+      fc.property(replicas(1), ([arrivals = []]) => {
+        const last = must(arrivals.at(-1));
+        const before = arrive(arrivals.slice(0, -1));
+        const { start, ids } = pathOf(last.node);
+        const { leaves, outcome, node } = mergePath(before, { start, ids: ids.slice(0, last.length) }, false, 'new');
+        const revs = [...nodesOf(before)].map((at) => toRevId(at.generation, at.hash));
+        expect(outcome === 'known').toBe(revs.includes(toRevId(last.node.generation, last.node.hash)));
+        expect(nodesOf(leaves).has(node)).toBe(true);
+        expect(toRevId(node.generation, node.hash)).toBe(toRevId(last.node.generation, last.node.hash));
+        if (outcome !== 'known') expect([leaves.includes(node), node.body]).toEqual([true, 'new']);
+      }),
+    );
+  });
+});
+
+describe('a tree', () => {
+  test('gets the same revision by an edit and by its replication', () => {
+    const edit = fc.tuple(historyOf(plainHash), fc.nat(), fc.boolean());
+    fc.assert(
+      fc.property(edit, ([history, place, deleted]) => {
+        const tree = treeOf(history);
+        const nodes = [...nodesOf(tree)];
+        const parent = nodes[place % nodes.length];
+        const edited = appendRevision(tree, parent, { hash: 'new', deleted, body: 'N' });
+        const node = must(edited.find((leaf) => leaf.hash === 'new'));
+        expect(describeTree(mergePath(tree, pathOf(node), deleted, 'N').leaves)).toEqual(describeTree(edited));
+        expectWellFormed(edited);
+      }),
+    );
+  });
+
+  test('keeps its leaves when it is stemmed, and the newest revisions of each path', () => {
+    fc.assert(
+      fc.property(historyOf(plainHash), fc.integer({ min: 1, max: 10 }), (history, limit) => {
+        const tree = treeOf(history);
+        const stemmed = stem(tree, limit);
+        expectWellFormed(stemmed);
+        expect(stemmed).toHaveLength(tree.length);
+        const kept = new Set<string>();
+        for (const [index, leaf] of stemmed.entries()) {
+          const [path, full] = [pathOf(leaf).ids, pathOf(must(tree[index])).ids];
+          expect(path).toEqual(full.slice(0, path.length));
+          expect(path.length).toBeGreaterThanOrEqual(Math.min(limit, full.length));
+          for (const [depth, hash] of full.slice(0, limit).entries()) kept.add(toRevId(leaf.generation - depth, hash));
+        }
+        expect(new Set([...nodesOf(stemmed)].map((node) => toRevId(node.generation, node.hash)))).toEqual(kept);
+      }),
+    );
+  });
+
+  test('has, without some leaves, what the others have', () => {
+    fc.assert(
+      fc.property(
+        historyOf(plainHash).chain((history) => {
+          const tree = treeOf(history);
+          return fc.tuple(fc.constant(tree), fc.subarray([...tree]));
+        }),
+        ([tree, gone]) => {
+          const { leaves, removed } = removeLeaves(
+            tree,
+            gone.map((leaf) => toRevId(leaf.generation, leaf.hash)),
+          );
+          expect(removed).toHaveLength(gone.length);
+          expect(leaves).toEqual(tree.filter((leaf) => !gone.includes(leaf)));
+        },
+      ),
+    );
+  });
+
+  test('comes back from its stored form', () => {
+    fc.assert(
+      fc.property(historyOf(fc.oneof(hexHash, oddHash)), (history) => {
+        const tree = treeOf(history);
+        const text = encodeTree(tree, (body) => body);
+        expect(text).not.toMatch(/[\t\n]/);
+        const decoded = decodeTree(text, (body) => body);
+        expect(encodeTree(decoded, (body) => body)).toBe(text);
+        expect(describeTree(decoded)).toEqual(describeTree(tree));
+        expect(encodeTree(decoded, (body) => body)).toBe(text);
+        expectWellFormed(decoded);
+      }),
+    );
+  });
+
+  test('is the same, read or unread, after edits and stemming', () => {
+    fc.assert(
+      fc.property(historyOf(hexHash), hexHash, fc.integer({ min: 1, max: 8 }), (history, hash, limit) => {
+        const text = encodeTree(treeOf(history), (body) => body);
+        const [unread, read] = [decodeTree(text, (body) => body), decodeTree(text, (body) => body)];
+        nodesOf(read);
+        const [one, other] = [unread, read].map((tree) =>
+          stem(appendRevision(tree, tree[0], { hash, deleted: false, body: 'n' }), limit),
+        );
+        expect(encodeTree(must(one), (body) => body)).toBe(encodeTree(must(other), (body) => body));
+      }),
+    );
+  });
+
+  test('comes back from its notation', () => {
+    fc.assert(
+      fc.property(historyOf(plainHash), (history) => {
+        const tree = treeOf(history);
+        expect(describeTree(parseTree(printTree(tree)))).toEqual(describeTree(tree));
+      }),
+    );
+  });
+});

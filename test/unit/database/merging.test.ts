@@ -1,0 +1,105 @@
+import { describe, expect, test } from 'vitest';
+import { Bench, leavesOf, merge, put, seeAll, TINY, TINY_PAGES, toWrite } from './harness.ts';
+
+const MERGED = { newEdits: false, durability: 'relaxed' } as const;
+
+describe('a replicated revision (completion 5.2)', () => {
+  test('extends the leaf that it names', async () => {
+    const db = await new Bench().open();
+    await merge(db, 'a', { rev: '1-a', body: '{"n":1}' });
+    await merge(db, 'a', { rev: '3-c', ids: ['c', 'b', 'a'], body: '{"n":3}' });
+    expect(await leavesOf(db, 'a')).toEqual(['3-c={"n":3}']);
+    expect((await seeAll(db)).changes).toEqual(['2 a']);
+    await db.close();
+  });
+
+  test('that is known changes nothing: no new number, no commit, and success', async () => {
+    const commits: unknown[] = [];
+    const db = await new Bench({ hooks: { beforeCommit: (commit) => void commits.push(commit) } }).open();
+    await merge(db, 'a', { rev: '2-b', ids: ['b', 'a'] });
+    const before = commits.length;
+    await merge(db, 'a', { rev: '2-b', ids: ['b', 'a'], body: '{"other":true}' });
+    await merge(db, 'a', { rev: '1-a' });
+    expect(commits.length).toBe(before);
+    expect(await seeAll(db)).toMatchObject({ changes: ['1 a'], updateSeq: 1 });
+    expect(await leavesOf(db, 'a')).toEqual(['2-b={"n":1}']);
+    await db.close();
+  });
+
+  test('makes a branch where it fits nowhere; the winner is the live one of highest generation, then hash', async () => {
+    const db = await new Bench().open();
+    await merge(db, 'a', { rev: '2-b', ids: ['b', 'a'], body: '{"n":"b"}' });
+    await merge(db, 'a', { rev: '2-c', ids: ['c', 'a'], body: '{"n":"c"}' });
+    await merge(db, 'a', { rev: '4-x', ids: ['x', 'w', 'v', 'a'], deleted: true, body: '{}' });
+    await merge(db, 'a', { rev: '1-z', body: '{"n":"z"}' });
+    expect(await leavesOf(db, 'a')).toEqual(['2-c={"n":"c"}', '2-b={"n":"b"}', '1-z={"n":"z"}', '4-x!={}']);
+    expect((await seeAll(db)).docCount).toBe(1);
+    await db.close();
+  });
+
+  test('without a revision is refused, by itself', async () => {
+    const db = await new Bench().open();
+    const outcomes = await db.write([toWrite('a', { rev: '1-a' }), toWrite('b')], MERGED);
+    expect(outcomes.map((outcome) => (outcome.ok ? outcome.rev : outcome.error.code))).toEqual(['1-a', 'bad_request']);
+    expect((await seeAll(db)).rows).toEqual(['a']);
+    await db.close();
+  });
+
+  test('whose hash is any text at all survives journal, page and reopening', async () => {
+    const bench = new Bench();
+    const db = await bench.open();
+    const revs = ['1-a"b', '1-😀', '1-x,y;z', '1-<^=!~:', '1-\\'];
+    await db.write(
+      revs.map((one) => toWrite('a', { rev: one })),
+      MERGED,
+    );
+    const leaves = revs.map((one) => `${one}={"n":1}`).sort();
+    const replayed = await bench.crashed().open();
+    expect([...(await leavesOf(replayed, 'a'))].sort()).toEqual(leaves);
+    await db.close();
+    const again = await bench.open();
+    expect([...(await leavesOf(again, 'a'))].sort()).toEqual(leaves);
+    expect((await again.verify()).damage).toEqual([]);
+    await again.close();
+  });
+
+  test('that tells of ancestors below a stemmed root keeps the other leaves and their bodies accounted for', async () => {
+    const bench = new Bench({ settings: TINY, supports: TINY_PAGES });
+    const db = await bench.open();
+    await merge(db, 'a', { rev: '3-c', body: '{"n":"c"}' });
+    await merge(db, 'a', { rev: '4-d', ids: ['d', 'c'], body: '{"n":"d"}' });
+    await merge(db, 'a', { rev: '4-e', ids: ['e', 'c'], body: '{"n":"e"}' });
+    await merge(db, 'a', { rev: '5-f', ids: ['f', 'd', 'c', 'b', 'a'], body: '{"n":"f"}' });
+    const leaves = ['5-f={"n":"f"}', '4-e={"n":"e"}'];
+    expect(await leavesOf(db, 'a')).toEqual(leaves);
+    expect((await db.verify()).damage).toEqual([]);
+    await db.compact();
+    expect(await leavesOf(db, 'a')).toEqual(leaves);
+    await db.close();
+  });
+
+  test('a large losing leaf outlives the grafting of its ancestors and a compaction', async () => {
+    const bench = new Bench({ settings: TINY, supports: TINY_PAGES });
+    const db = await bench.open();
+    const large = JSON.stringify({ text: 'x'.repeat(2_500) });
+    await merge(db, 'a', { rev: '3-c', body: '{"n":"c"}' });
+    await merge(db, 'a', { rev: '4-e', ids: ['e', 'c'], body: large });
+    await merge(db, 'a', { rev: '5-f', ids: ['f', 'd', 'c', 'b', 'a'], body: '{"n":"f"}' });
+    for (let index = 0; index < 10; index++) await put(db, `other ${index}`, { body: large });
+    await db.compact();
+    await db.close();
+    const again = await bench.open();
+    expect(await leavesOf(again, 'a')).toEqual(['5-f={"n":"f"}', `4-e=${large}`]);
+    expect((await again.verify()).damage).toEqual([]);
+    await again.close();
+  });
+
+  test('ten thousand conflicts of one document are taken in within seconds', async () => {
+    const db = await new Bench().open();
+    const writes = Array.from({ length: 10_000 }, (_unused, index) => toWrite('a', { rev: `1-${index}x`, body: `{"i":${index}}` }));
+    await db.write(writes, MERGED);
+    expect((await leavesOf(db, 'a')).length).toBe(10_000);
+    await put(db, 'a', { rev: '1-5x', body: '{}' });
+    await db.close();
+  }, 20_000);
+});

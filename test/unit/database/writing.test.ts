@@ -1,0 +1,283 @@
+import { describe, expect, test } from 'vitest';
+import { Bench, id, leavesOf, put, rev, seeAll, toWrite } from './harness.ts';
+
+// MD5 over `deleted \n parent \n body`, worked out with md5sum.
+const FIRST = '1-106ce696331929f76acb254ffa1f37e6';
+const SECOND = '2-065b161850b73673032b7303a21122a8';
+const TOMBSTONE = '3-8f9b85a3aba08bf296e72ebd36fd4c4c';
+const FOURTH = '4-ffd8cf974a8c41e57315d743fe627261';
+
+const NEW_EDITS = { newEdits: true, durability: 'relaxed' } as const;
+
+describe('revisions of new edits', () => {
+  test('follow from the edit alone, through update, deletion and recreation', async () => {
+    const db = await new Bench().open();
+    expect(await put(db, 'a', { body: '{"n":1}' })).toBe(FIRST);
+    expect(await put(db, 'a', { rev: FIRST, body: '{"n":2}' })).toBe(SECOND);
+    expect(await put(db, 'a', { rev: SECOND, deleted: true, body: '{}' })).toBe(TOMBSTONE);
+    expect(await put(db, 'a', { body: '{"n":1}' })).toBe(FOURTH);
+    expect(await leavesOf(db, 'a')).toEqual([`${FOURTH}={"n":1}`]);
+    expect(await put(db, 'another id', { body: '{"n":1}' })).toBe(FIRST);
+    await db.close();
+  });
+
+  test('a generation that cannot be counted is refused, and the document stays as it is', async () => {
+    const db = await new Bench().open();
+    const last = '9007199254740991-a';
+    await db.write([toWrite('a', { rev: last })], { newEdits: false, durability: 'relaxed' });
+    await expect(put(db, 'a', { rev: last, body: '{"n":2}' })).rejects.toMatchObject({ code: 'bad_request' });
+    expect(await leavesOf(db, 'a')).toEqual([`${last}={"n":1}`]);
+    await db.close();
+  });
+});
+
+describe('the conflict check', () => {
+  test.each([
+    ['no revision on a live document', {}],
+    ['a revision that was replaced', { rev: FIRST }],
+    ['a revision that never was', { rev: '1-00000000000000000000000000000000' }],
+  ])('%s', async (_what, write) => {
+    const db = await new Bench().open();
+    await put(db, 'a', { body: '{"n":1}' });
+    await put(db, 'a', { rev: FIRST, body: '{"n":2}' });
+    await expect(put(db, 'a', { ...write, body: '{"n":3}' })).rejects.toMatchObject({ code: 'conflict' });
+    expect(await leavesOf(db, 'a')).toEqual([`${SECOND}={"n":2}`]);
+    expect(db.updateSeq).toBe(2);
+    await db.close();
+  });
+
+  test('a revision given for a document that is not there', async () => {
+    const db = await new Bench().open();
+    await expect(put(db, 'a', { rev: FIRST })).rejects.toMatchObject({ code: 'conflict' });
+    expect(await seeAll(db)).toMatchObject({ documents: {}, updateSeq: 0, docCount: 0 });
+    await db.close();
+  });
+
+  test('a losing leaf and a deleted one may be extended', async () => {
+    const db = await new Bench().open();
+    const merged = { newEdits: false, durability: 'relaxed' } as const;
+    await db.write([toWrite('a', { rev: '2-z', ids: ['z', 'r'] }), toWrite('a', { rev: '2-b', ids: ['b', 'r'] })], merged);
+    await db.write([toWrite('a', { rev: '2-c', ids: ['c', 'r'], deleted: true })], merged);
+    const losing = await put(db, 'a', { rev: '2-b', deleted: true, body: '{}' });
+    expect(losing).toMatch(/^3-/);
+    const revived = await put(db, 'a', { rev: '2-c', body: '{"n":3}' });
+    expect(await leavesOf(db, 'a')).toEqual([`${revived}={"n":3}`, '2-z={"n":1}', `${losing}!={}`]);
+    await db.close();
+  });
+});
+
+describe('a batch', () => {
+  test('gives one outcome per write, in order; of two writes of one document the second conflicts', async () => {
+    const db = await new Bench().open();
+    const writes = [toWrite('b'), toWrite('a'), toWrite('b', { body: '{"n":2}' }), toWrite('c', { rev: FIRST })];
+    const outcomes = await db.write(writes, NEW_EDITS);
+    expect(outcomes.map((outcome) => [outcome.id, outcome.ok ? outcome.rev : outcome.error.code])).toEqual([
+      ['b', FIRST],
+      ['a', FIRST],
+      ['b', 'conflict'],
+      ['c', 'conflict'],
+    ]);
+    expect((await seeAll(db)).changes).toEqual(['1 b', '2 a']);
+    await db.close();
+  });
+
+  test('with all_or_nothing a stale revision makes a branch, and nothing conflicts', async () => {
+    const db = await new Bench().open();
+    await put(db, 'a', { body: '{"n":1}' });
+    await put(db, 'a', { rev: FIRST, body: '{"n":2}' });
+    const writes = [toWrite('a', { rev: FIRST, body: '{"n":3}' }), toWrite('a', { body: '{"n":4}' })];
+    const outcomes = await db.write(writes, { ...NEW_EDITS, allOrNothing: true });
+    expect(outcomes.map((outcome) => outcome.ok)).toEqual([true, true]);
+    const [branch, root] = outcomes.map((outcome) => outcome.rev);
+    const leaves = await leavesOf(db, 'a');
+    expect([...leaves].sort()).toEqual([`${root}={"n":4}`, `${SECOND}={"n":2}`, `${branch}={"n":3}`].sort());
+    expect(root).toMatch(/^1-/);
+    expect(branch).toMatch(/^2-/);
+    await db.close();
+  });
+
+  test('of nothing does nothing', async () => {
+    const bench = new Bench();
+    const db = await bench.open();
+    expect(await db.write([], NEW_EDITS)).toEqual([]);
+    expect(db.updateSeq).toBe(0);
+    await db.close();
+  });
+});
+
+describe('sequence numbers and counts', () => {
+  test('each stored edit takes the next number, and the document leaves its former place', async () => {
+    const db = await new Bench().open();
+    await put(db, 'a');
+    await put(db, 'b');
+    await put(db, 'a', { rev: FIRST, body: '{"n":2}' });
+    await put(db, 'b', { rev: FIRST, deleted: true, body: '{}' });
+    expect(await seeAll(db)).toMatchObject({
+      changes: ['3 a', '4 b deleted'],
+      rows: ['a'],
+      docCount: 1,
+      docDelCount: 1,
+      updateSeq: 4,
+    });
+    await put(db, 'b');
+    expect(await seeAll(db)).toMatchObject({ changes: ['3 a', '5 b'], docCount: 2, docDelCount: 0 });
+    await db.close();
+  });
+
+  test('info tells counts, sizes and the unchanging identity of the file', async () => {
+    const bench = new Bench();
+    const db = await bench.open();
+    const empty = await db.info();
+    expect(empty).toMatchObject({ name: 'db', docCount: 0, docDelCount: 0, updateSeq: 0, purgeSeq: 0, dataSize: 0 });
+    expect(empty).toMatchObject({ uuid: '01'.repeat(16), instanceStartTime: '1700000000000000', diskFormatVersion: 1 });
+    await put(db, 'a', { body: `{"text":"${'x'.repeat(1_000)}"}` });
+    const full = await db.info();
+    expect(full).toMatchObject({ docCount: 1, updateSeq: 1, committedUpdateSeq: 1, compactRunning: false });
+    expect(full.dataSize).toBeGreaterThan(1_000);
+    expect(full.diskSize).toBeGreaterThan(1_000);
+    await db.close();
+    bench.clock.time += 5_000;
+    const again = await bench.open();
+    expect(await again.info()).toMatchObject({ uuid: empty.uuid, instanceStartTime: empty.instanceStartTime, updateSeq: 1 });
+    await again.close();
+  });
+});
+
+describe('writes for later', () => {
+  test('are written by the next flush, in order, and conflicts are dropped silently', async () => {
+    const db = await new Bench().open();
+    db.writeLater([toWrite('a')]);
+    db.writeLater([toWrite('b'), toWrite('a', { body: '{"n":2}' })]);
+    expect(db.updateSeq).toBe(0);
+    await db.flush();
+    expect(await seeAll(db)).toMatchObject({ changes: ['1 a', '2 b'] });
+    expect(await leavesOf(db, 'a')).toEqual([`${FIRST}={"n":1}`]);
+    await db.close();
+  });
+
+  test('are written when the database closes', async () => {
+    const bench = new Bench();
+    const db = await bench.open();
+    db.writeLater([toWrite('a')]);
+    await db.close();
+    const again = await bench.open();
+    expect((await seeAll(again)).rows).toEqual(['a']);
+    await again.close();
+  });
+
+  test('a thousand that wait are written at once, without any timer', async () => {
+    const db = await new Bench().open();
+    const written = new Promise<number>((resolve) => db.onChange(resolve));
+    db.writeLater(Array.from({ length: 1_000 }, (_unused, index) => toWrite(`d${index}`)));
+    expect(await written).toBe(1_000);
+    await db.close();
+  });
+
+  test('any number may be handed over at once', async () => {
+    const db = await new Bench().open();
+    db.writeLater(Array.from({ length: 200_000 }, () => toWrite('same')));
+    await db.flush();
+    expect((await seeAll(db)).changes).toEqual(['1 same']);
+    await db.close();
+  });
+});
+
+describe('listeners', () => {
+  test('are told once per commit that changed documents, and not after they left', async () => {
+    const db = await new Bench().open();
+    const heard: number[] = [];
+    const leave = db.onChange((seq) => heard.push(seq));
+    await db.write([toWrite('a'), toWrite('b')], NEW_EDITS);
+    await db.writeLocal(id('_local/x'), undefined, '{}', 'relaxed');
+    await db.setSecurity('{"admins":{}}');
+    await put(db, 'c');
+    leave();
+    await put(db, 'd');
+    expect(heard).toEqual([2, 3]);
+    await db.close();
+  });
+
+  test('one that throws harms neither the write nor the others', async () => {
+    const bench = new Bench();
+    const db = await bench.open();
+    const heard: number[] = [];
+    db.onChange(() => {
+      throw new Error('listener');
+    });
+    db.onChange((seq) => heard.push(seq));
+    await put(db, 'a');
+    await put(db, 'b');
+    expect(heard).toEqual([1, 2]);
+    expect(bench.failures).toEqual([]);
+    expect(await leavesOf(db, 'a')).toEqual([`${FIRST}={"n":1}`]);
+    await db.close();
+  });
+});
+
+describe('ids and bodies', () => {
+  const ODD_IDS = ['\u0000', '\t', 'a\nb', '\\', '\\0a', 'a/b', '"', "'", '😀', '\u{10ffff}', '\uffff', ' ', '_design/x', 'ü'];
+
+  test('any id is kept as it is, in the order of its UTF-8 bytes', async () => {
+    const bench = new Bench();
+    const db = await bench.open();
+    await db.write(
+      ODD_IDS.map((name) => toWrite(name, { body: JSON.stringify({ name }) })),
+      NEW_EDITS,
+    );
+    await db.close();
+    const again = await bench.open();
+    const seen = await seeAll(again);
+    const byBytes = [...ODD_IDS].sort((left, right) => Buffer.compare(Buffer.from(left), Buffer.from(right)));
+    expect(seen.rows).toEqual(byBytes);
+    for (const name of ODD_IDS) expect(seen.documents[name]?.leaves[0]).toContain(`=${JSON.stringify({ name })}`);
+    expect((await again.verify()).damage).toEqual([]);
+    await again.close();
+  });
+
+  test.each([
+    ['empty', '{}'],
+    ['of digits beyond a double', '{"n":12345678901234567890.10}'],
+    ['a little below a page', `{"t":"${'ä'.repeat(16_000)}"}`],
+    ['beyond a page', `{"t":"${'😀'.repeat(20_000)}"}`],
+    ['beyond 1 MiB', `{"t":"${'0123456789'.repeat(350_000)}"}`],
+    ['of exactly 1 MiB', `{"t":"${'x'.repeat(2 ** 20 - 8)}"}`],
+  ])('a body %s is read as it was written, before and after it was stored', async (_what, body) => {
+    const bench = new Bench();
+    const db = await bench.open();
+    const written = await put(db, 'a', { body });
+    await put(db, 'b');
+    const expected = [`${written}=${body}`];
+    expect(await leavesOf(db, 'a')).toEqual(expected);
+    const replayed = await bench.crashed().open();
+    expect(await leavesOf(replayed, 'a')).toEqual(expected);
+    expect((await replayed.verify()).damage).toEqual([]);
+    await db.close();
+    const again = await bench.open();
+    expect(await leavesOf(again, 'a')).toEqual(expected);
+    await again.compact();
+    expect(await leavesOf(again, 'a')).toEqual(expected);
+    expect((await again.verify()).damage).toEqual([]);
+    await again.close();
+  });
+
+  test('a large body that was replaced gives its pages back, and nothing else', async () => {
+    const bench = new Bench();
+    const db = await bench.open();
+    const large = `{"t":"${'x'.repeat(3_000_000)}"}`;
+    const first = await put(db, 'a', { body: large });
+    await put(db, 'b', { body: large });
+    await put(db, 'a', { rev: first, body: '{"n":2}' });
+    await db.compact();
+    expect((await leavesOf(db, 'b'))[0]).toBe(`${await revOf(db, 'b')}=${large}`);
+    expect(await db.verify()).toMatchObject({ damage: [] });
+    const { diskSize } = await db.info();
+    expect(diskSize).toBeGreaterThan(3_000_000);
+    expect(diskSize).toBeLessThan(3_200_000);
+    await db.close();
+  });
+});
+
+async function revOf(db: Awaited<ReturnType<Bench['open']>>, name: string): Promise<string> {
+  const [leaf = ''] = await leavesOf(db, name);
+  return rev(leaf.slice(0, leaf.indexOf('=')));
+}

@@ -1,0 +1,73 @@
+import { describe, expect, test } from 'vitest';
+import { isStream } from '../../../src/http/bodies.ts';
+import { createFetch } from '../../../src/http/fetch-adapter.ts';
+import type { PlainRequest, PlainResponse } from '../../../src/shared/message.ts';
+import { streamOf } from './support.ts';
+
+const encoder = new TextEncoder();
+
+function fetching(answer: Partial<PlainResponse>, see: (request: PlainRequest) => unknown = () => {}) {
+  return createFetch(async (request) => {
+    await see(request);
+    return { status: 200, headers: {}, body: null, ...answer };
+  });
+}
+
+describe('fetch', () => {
+  test('hands method, address, headers and body on', async () => {
+    const seen: unknown[] = [];
+    const fetch = fetching({}, async ({ method, url, headers, body }) => {
+      const chunks = isStream(body) ? [await body.pull(), await body.pull()] : [];
+      seen.push(method, url, headers['x-mine'], new TextDecoder().decode(chunks[0]), chunks[1]);
+    });
+    const request = new Request('http://h/db/a%2Fb?x=1', { method: 'PUT', headers: { 'X-Mine': 'yes' }, body: '{}' });
+    await fetch(request);
+    expect(seen).toEqual(['PUT', 'http://h/db/a%2Fb?x=1', 'yes', '{}', undefined]);
+  });
+
+  test('gives status, headers and text', async () => {
+    const response = await fetching({ status: 201, headers: { etag: '"1-a"' }, body: '{"ok":true}\n' })(
+      new Request('http://h/'),
+    );
+    expect(response.status).toBe(201);
+    expect(response.headers.get('etag')).toBe('"1-a"');
+    expect(await response.text()).toBe('{"ok":true}\n');
+  });
+
+  test('gives answers without a body', async () => {
+    const response = await fetching({ status: 304, headers: { etag: '"1-a"' } })(new Request('http://h/'));
+    expect([response.status, await response.text()]).toEqual([304, '']);
+  });
+
+  test('pulls no more than is read, and tells when the reader leaves', async () => {
+    const { stream, seen } = streamOf([encoder.encode('a'), encoder.encode('b'), encoder.encode('c')]);
+    const response = await fetching({ body: stream })(new Request('http://h/'));
+    expect(seen.pulls).toBe(0);
+    const reader = response.body?.getReader();
+    expect((await reader?.read())?.value).toEqual(encoder.encode('a'));
+    expect(seen.pulls).toBe(1);
+    await reader?.cancel();
+    expect(seen).toEqual({ pulls: 1, cancelled: true });
+  });
+
+  test('ends a stream that breaks off with an error', async () => {
+    const { stream } = streamOf([encoder.encode('a')], { broken: true });
+    const response = await fetching({ body: stream })(new Request('http://h/'));
+    await expect(response.text()).rejects.toThrow();
+  });
+
+  test('cancels what the service does not read of a request', async () => {
+    let cancelled: unknown;
+    const body = new ReadableStream({
+      cancel: (reason) => {
+        cancelled = reason;
+      },
+    });
+    const fetch = fetching({}, async (request) => {
+      if (isStream(request.body)) await request.body.cancel('enough');
+    });
+    const init: RequestInit & { duplex: 'half' } = { method: 'POST', body, duplex: 'half' };
+    await fetch(new Request('http://h/', init));
+    expect(cancelled).toBe('enough');
+  });
+});

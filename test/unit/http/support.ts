@@ -1,0 +1,98 @@
+/** What the tests of the HTTP layer work with: the service on memory, asked through its one door. */
+import { type Core, createCore } from '../../../src/core.ts';
+import { Context, type Services } from '../../../src/http/context.ts';
+import { systemRandom } from '../../../src/shared/clock.ts';
+import type { ByteStream, PlainRequest, PlainResponse, RequestBody } from '../../../src/shared/message.ts';
+import { createMemoryPageStore } from '../../../src/storage/memory/memory-page-store.ts';
+import { ActiveTasks } from '../../../src/system/active-tasks.ts';
+import { createConfig, type Settings } from '../../../src/system/config.ts';
+import { silentLog } from '../../../src/system/log.ts';
+import { Uuids } from '../../../src/system/uuids.ts';
+
+/** 2026-01-31T12:00:00Z, standing still. */
+export const clock = { now: () => 1_769_860_800_000, monotonic: () => performance.now() };
+
+export const JSON_HEADERS = { accept: 'application/json', 'content-type': 'application/json' };
+
+export function openCore(config: Settings = {}): Promise<Core> {
+  return createCore({ storage: createMemoryPageStore(), clock, random: systemRandom, config });
+}
+
+export interface Asked {
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: RequestBody;
+}
+
+/** `what` is a method and an address. */
+export function ask(core: Core, what: string, { headers, body = null }: Asked = {}): Promise<PlainResponse> {
+  const [method = '', url = ''] = what.split(' ');
+  return core.handle({ method, url, headers: { ...JSON_HEADERS, ...headers }, body });
+}
+
+/** Status and parsed body. */
+export async function askJson(core: Core, what: string, asked: Asked = {}): Promise<[number, unknown]> {
+  const { status, body } = await ask(core, what, asked);
+  return [status, JSON.parse(await textOf(body))];
+}
+
+export async function textOf(body: PlainResponse['body']): Promise<string> {
+  if (body === null || typeof body === 'string') return body ?? '';
+  if (body instanceof Uint8Array) return new TextDecoder().decode(body);
+  let text = '';
+  const decoder = new TextDecoder();
+  for (let chunk = await body.pull(); chunk !== undefined; chunk = await body.pull()) {
+    text += decoder.decode(chunk, { stream: true });
+  }
+  return text;
+}
+
+/** Services without databases, for what needs none. */
+export function services(settings: Settings = {}, changes: Partial<Services> = {}): Services {
+  const config = createConfig(settings);
+  return {
+    registry: {
+      serverUuid: 'uuid',
+      names: () => [],
+      has: () => false,
+      create: unused,
+      delete: unused,
+      use: unused,
+      acquire: unused,
+      onEvent: () => () => {},
+      close: unused,
+    },
+    config,
+    log: silentLog,
+    clock,
+    uuids: new Uuids(config, clock, systemRandom),
+    tasks: new ActiveTasks(clock),
+    ...changes,
+  };
+}
+
+export function contextOf(request: Partial<PlainRequest>, settings: Settings = {}): Context {
+  return new Context({ method: 'GET', url: '/', headers: {}, body: null, ...request }, services(settings));
+}
+
+/** A body in the given chunks. `broken`: its sender vanishes behind them. */
+export function streamOf(chunks: readonly Uint8Array[], options: { broken?: boolean; length?: number } = {}) {
+  const left = [...chunks];
+  const seen = { pulls: 0, cancelled: false };
+  const stream: ByteStream = {
+    pull: async () => {
+      seen.pulls++;
+      const chunk = left.shift();
+      if (chunk === undefined && options.broken === true) throw new Error('ECONNRESET');
+      return chunk;
+    },
+    cancel: async () => {
+      seen.cancelled = true;
+    },
+    ...(options.length === undefined ? {} : { length: options.length }),
+  };
+  return { stream, seen };
+}
+
+function unused(): Promise<never> {
+  return Promise.reject(new Error('this test should need no database'));
+}

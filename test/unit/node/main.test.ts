@@ -1,0 +1,42 @@
+import { describe, expect, test } from 'vitest';
+import packageJson from '../../../package.json' with { type: 'json' };
+import { runCommand } from './command-line.ts';
+
+describe('the command line', () => {
+  test('tells its version', async () => {
+    expect(await runCommand(['--version'])).toEqual({ code: 0, stdout: `${packageJson.version}\n`, stderr: '' });
+  });
+
+  test('explains itself on stdout', async () => {
+    const { code, stdout, stderr } = await runCommand(['--help']);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    for (const command of ['serve', 'import URL FILE', 'export URL', 'verify', 'backup TARGET', 'restore SOURCE']) {
+      expect(stdout).toContain(`\n  ${command} `);
+    }
+    for (const command of ['serve', 'import', 'export', 'verify', 'backup', 'restore']) {
+      const help = await runCommand([command, '--help']);
+      expect(help.stdout).toMatch(/^Usage: settee /);
+      expect(help.stdout).toContain(command);
+    }
+  });
+
+  test('answers a wrong call on stderr with the way to help, and exit code 2', async () => {
+    expect(await runCommand(['imprt', 'x'])).toEqual({
+      code: 2,
+      stdout: '',
+      stderr:
+        'There is no command "imprt". There are: serve, import, export, verify, backup, restore.\nTry "settee --help".\n',
+    });
+    expect(await runCommand(['--port', 'x'])).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: '--port is "x"; it must be a whole number from 0 to 65535.\nTry "settee serve --help".\n',
+    });
+  });
+
+  test('refuses to listen beyond loopback, with exit code 1', async () => {
+    const { code, stdout, stderr } = await runCommand(['--host', '0.0.0.0', '--memory', '--port', '0']);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toMatch(/^Settee does not listen on 0\.0\.0\.0: it has no admins/);
+  });
+});

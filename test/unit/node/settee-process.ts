@@ -1,0 +1,48 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+
+export const repository = join(import.meta.dirname, '..', '..', '..');
+const bootstrap = join(repository, 'src', 'node', 'bootstrap.mjs');
+
+/** The command `settee` as a process of its own, begun as `npm start` begins it. */
+export class SetteeProcess {
+  readonly child: ChildProcess;
+  stdout = '';
+  stderr = '';
+  readonly exited: Promise<{ readonly code: number | null; readonly signal: string | null }>;
+
+  constructor(argv: readonly string[]) {
+    this.child = spawn(process.execPath, [bootstrap, ...argv], { cwd: repository, stdio: ['pipe', 'pipe', 'pipe'] });
+    this.child.stdout?.setEncoding('utf8').on('data', (text: string) => {
+      this.stdout += text;
+    });
+    this.child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+      // Said when a source has changed since the build; not what any test is about.
+      this.stderr += text.replace(/^(Building|Installing) .*\n/gm, '');
+    });
+    this.exited = once(this.child, 'close').then(([code, signal]) => ({ code, signal }));
+  }
+
+  /** The start-up line, or an error with what the process said instead. */
+  async startUpLine(): Promise<string> {
+    const { stdout } = this.child;
+    if (!stdout) throw new Error('the process has no stdout');
+    const line = once(createInterface(stdout), 'line').then(([text]) => String(text));
+    const ended = this.exited.then(() => Promise.reject(new Error(`it ended instead: ${this.stderr}`)));
+    ended.catch(() => undefined);
+    return Promise.race([line, ended]);
+  }
+
+  async url(): Promise<string> {
+    const url = / answers at (\S+) /.exec(await this.startUpLine())?.[1];
+    if (url === undefined) throw new Error(`no address in: ${this.stdout}`);
+    return url;
+  }
+
+  async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
+    if (this.child.exitCode === null && this.child.signalCode === null) this.child.kill(signal);
+    await this.exited;
+  }
+}

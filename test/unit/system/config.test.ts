@@ -1,0 +1,49 @@
+import { describe, expect, test } from 'vitest';
+import { booleanSetting, createConfig, integerSetting } from '../../../src/system/config.ts';
+
+describe('config', () => {
+  test('has the defaults of the interface', () => {
+    const config = createConfig();
+    expect(config.get('svc', 'max_document_size')).toBe('67108864');
+    expect(config.get('svc', 'max_dbs_open')).toBe('100');
+    expect(config.get('uuids', 'algorithm')).toBe('sequential');
+    expect(config.get('uuids', 'max_count')).toBe('1000');
+    expect(config.get('httpd', 'max_connections')).toBe('2048');
+    expect(config.get('httpd', 'max_uri_length')).toBeUndefined();
+  });
+
+  test('what was given wins over the defaults, key by key', () => {
+    const config = createConfig({ uuids: { algorithm: 'random' }, mine: { key: 'value' } });
+    expect(config.get('uuids', 'algorithm')).toBe('random');
+    expect(config.get('uuids', 'max_count')).toBe('1000');
+    expect(config.get('mine', 'key')).toBe('value');
+  });
+
+  test('names that mean something to JavaScript are unset like others', () => {
+    const config = createConfig();
+    expect(config.get('__proto__', 'toString')).toBeUndefined();
+    expect(config.get('constructor', 'name')).toBeUndefined();
+  });
+
+  test('a number that is none is told at start', () => {
+    for (const value of ['many', '-1', '1.5', '0x']) {
+      expect(() => createConfig({ svc: { max_document_size: value } })).toThrow(
+        `Setting svc/max_document_size is "${value}"; it must be a whole number from 0 up.`,
+      );
+    }
+  });
+
+  test('an empty number is unset', () => {
+    expect(integerSetting(createConfig({ httpd: { max_uri_length: '' } }), 'httpd', 'max_uri_length')).toBeUndefined();
+  });
+
+  test('only the text true is true', () => {
+    const config = createConfig({ a: { yes: 'true', loud: 'TRUE', one: '1' } });
+    expect(['yes', 'loud', 'one', 'absent'].map((key) => booleanSetting(config, 'a', key))).toEqual([
+      true,
+      false,
+      false,
+      false,
+    ]);
+  });
+});
