@@ -8,7 +8,7 @@ import type { Link, TreeNode } from './link.ts';
 import { type KeyShare, type SlotShare, shareOut } from './lookup.ts';
 import { NodeMaker } from './node-maker.ts';
 import type { NodeSource } from './node-source.ts';
-import { type EntrySums, type Slot, Slots } from './slots.ts';
+import { type EntrySums, type Separator, type Slot, Slots } from './slots.ts';
 
 /** Below this share of its size a node that shrank is joined with a neighbour. */
 const SPARSE = 1 / 4;
@@ -50,7 +50,7 @@ export class TreeEdit<K, R> {
   readonly #replaced: Link<K, R>[] = [];
   /** New nodes that are part of the result so far. */
   readonly #created = new Set<Link<K, R>>();
-  /** New nodes that shrank below the share that a node should keep. */
+  /** New nodes that shrank below the share that a node should keep, or to a level that leads to one node only. */
   readonly #sparse = new Set<Link<K, R>>();
 
   constructor({ source, sizes, changes }: TreeEditOptions<K, R>) {
@@ -151,8 +151,8 @@ export class TreeEdit<K, R> {
   #noteSparse(pieces: readonly Slot<K, R>[], formerSize: number, aimedSize: number): void {
     const [piece] = pieces;
     if (piece === undefined || pieces.length > 1) return;
-    const { size } = must(piece.link.node);
-    if (size < formerSize && size < aimedSize * SPARSE) this.#sparse.add(piece.link);
+    const node = must(piece.link.node);
+    if (node.size < formerSize && (isLone(node) || node.size < aimedSize * SPARSE)) this.#sparse.add(piece.link);
   }
 
   #isSparse(outcome: Outcome<K, R>): boolean {
@@ -164,42 +164,61 @@ export class TreeEdit<K, R> {
   async #joinSparse(slots: Slots<K, R>, isLast: boolean): Promise<void> {
     let index = 0;
     while (index < slots.length) {
-      if (slots.isWritten(index) || !this.#sparse.delete(slots.link(index))) index += 1;
+      if (slots.isWritten(index) || !this.#sparse.has(slots.link(index))) index += 1;
       else if (await this.#join(slots, index - 1, isLast)) index -= 1;
       else if (!(await this.#join(slots, index, isLast))) index += 1;
     }
   }
 
-  /**
-   * Joins two neighbours: into one node, or into two of about the same size. Not at the tree's right edge, where a node
-   * is small because it has just been begun, and not where it would only copy a node that is too large as it is.
-   */
+  /** Joins two neighbours if that is of use: into one node, or into two of about the same size. */
   async #join(slots: Slots<K, R>, at: number, isLast: boolean): Promise<boolean> {
     if (at < 0 || at + 1 >= slots.length) return false;
     const [leftLink, rightLink] = [slots.link(at), slots.link(at + 1)];
     const left = this.#source.peek(leftLink) ?? (await this.#source.resolve(leftLink));
     const right = this.#source.peek(rightLink) ?? (await this.#source.resolve(rightLink));
-    const pieces = this.#merge(left, right, slots, at + 1);
-    if (pieces.length > 2 || (pieces.length === 2 && isLast && at + 2 === slots.length)) return false;
-    if (pieces.length === 2 && isOversize(left, right, this.#sizes)) return false;
-    this.#sparse.delete(leftLink);
-    this.#sparse.delete(rightLink);
-    this.#discard(leftLink);
-    this.#discard(rightLink);
-    slots.replace(at, 2, this.#adopt(pieces));
+    const isLastPair = isLast && at + 2 === slots.length;
+    if (!this.#isJoinOfUse(left, right, isLastPair)) return false;
+    for (const link of [leftLink, rightLink]) {
+      this.#sparse.delete(link);
+      this.#discard(link);
+    }
+    const pieces = this.#adopt(
+      left instanceof Leaf && right instanceof Leaf
+        ? this.#mergeLeaves(left, right)
+        : await this.#mergeInners(left, right, slots.separator(at + 1), isLastPair),
+    );
+    slots.replace(at, 2, pieces);
     this.#noteSparse(pieces, Number.POSITIVE_INFINITY, aimedSize(left, this.#sizes));
     return true;
   }
 
-  #merge(left: TreeNode<K, R>, right: TreeNode<K, R>, slots: Slots<K, R>, rightAt: number): Slot<K, R>[] {
-    if (left instanceof Leaf && right instanceof Leaf) {
-      const chunks = [left.lines(0, left.length), right.lines(0, right.length)];
-      const [count, bytes] = [left.length + right.length, left.entryBytes + right.entryBytes];
-      return this.#maker.leaves({ chunks, count, bytes }, { fill: false });
-    }
+  /**
+   * Sharing evenly is of no use at the tree's right edge, where a node is small because it has just been begun, nor with
+   * a node that is too large as it is.
+   */
+  #isJoinOfUse(left: TreeNode<K, R>, right: TreeNode<K, R>, isLastPair: boolean): boolean {
+    const limit = aimedSize(left, this.#sizes);
+    if (left.size + right.size <= limit || isLone(left) || isLone(right)) return true;
+    return !isLastPair && Math.max(left.size, right.size) <= limit;
+  }
+
+  #mergeLeaves(left: Leaf, right: Leaf): Slot<K, R>[] {
+    const chunks = [left.lines(0, left.length), right.lines(0, right.length)];
+    const [count, bytes] = [left.length + right.length, left.entryBytes + right.entryBytes];
+    return this.#maker.leaves({ chunks, count, bytes }, { fill: false });
+  }
+
+  /** Those at the seam may be sparse for want of a neighbour; now they have one. */
+  async #mergeInners(
+    left: TreeNode<K, R>,
+    right: TreeNode<K, R>,
+    separator: Separator<K>,
+    isLastPair: boolean,
+  ): Promise<Slot<K, R>[]> {
     assert(left instanceof Inner && right instanceof Inner, 'neighbours are nodes of one kind');
     const joined = left.slots.slice(0, left.length);
-    joined.appendNeighbour(right.slots, slots.separator(rightAt));
+    joined.appendNeighbour(right.slots, separator);
+    await this.#joinSparse(joined, isLastPair);
     return this.#maker.inners(joined, { fill: false });
   }
 
@@ -214,12 +233,13 @@ export class TreeEdit<K, R> {
   }
 }
 
-function aimedSize(node: TreeNode<unknown, unknown>, sizes: TreeSizes): number {
-  return node instanceof Leaf ? sizes.leafBytes : sizes.innerBytes;
+/** Whether it is a level that leads to one node only. */
+function isLone(node: TreeNode<unknown, unknown>): boolean {
+  return node instanceof Inner && node.length === 1;
 }
 
-function isOversize(left: TreeNode<unknown, unknown>, right: TreeNode<unknown, unknown>, sizes: TreeSizes): boolean {
-  return Math.max(left.size, right.size) > aimedSize(left, sizes);
+function aimedSize(node: TreeNode<unknown, unknown>, sizes: TreeSizes): number {
+  return node instanceof Leaf ? sizes.leafBytes : sizes.innerBytes;
 }
 
 /** A node's slots with those of `shares` replaced by what became of them. */

@@ -182,6 +182,10 @@ export class BodyStore {
     return this.#unstored.has(page);
   }
 
+  get unstoredPages(): number[] {
+    return [...this.#unstored.keys()];
+  }
+
   get unstoredCount(): number {
     return this.#unstored.size;
   }

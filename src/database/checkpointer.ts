@@ -224,7 +224,7 @@ export class Checkpointer {
     core.dirtyBytes += running.dirtyBytes;
     this.#repacker.putBack(running.droppedPages);
     this.#waiting = [...running.waiting, ...this.#waiting];
-    this.#wanted ||= this.#waiting.length > 0;
+    this.#wanted = true;
     this.#running = undefined;
   }
 
@@ -266,7 +266,7 @@ export class Checkpointer {
 
   async #flip(running: Running, roots: Roots): Promise<void> {
     const { captured } = running;
-    const freed = [...running.droppedPages];
+    const freed = [...running.droppedPages, ...this.#head.garbage];
     for (const { page } of running.replaced) if (page !== undefined) freed.push(page);
     const lists = this.#garbageLists(freed);
     const head: Head = {
@@ -279,6 +279,7 @@ export class Checkpointer {
       journalFrom: running.journalFrom,
       garbage: lists.map((page) => page.number),
       pageMark: this.#allocator.next,
+      unstored: this.#core.bodies.unstoredPages.map((page) => this.#allocator.next - page),
     };
     await this.#core.file.commit({
       durability: 'relaxed',
@@ -286,10 +287,9 @@ export class Checkpointer {
       truncateJournal: running.journalFrom,
       ...(lists.length > 0 ? { writePages: lists } : {}),
     });
-    const formerLists = this.#head.garbage;
     this.#head = head;
     this.#running = undefined;
-    this.#garbage.push({ version: captured.version, pages: [...freed, ...formerLists] });
+    this.#garbage.push({ version: captured.version, pages: freed });
     for (const { resolve } of running.waiting) resolve();
   }
 
@@ -329,7 +329,7 @@ export class Checkpointer {
   async finish(): Promise<void> {
     if (this.#head.clean) return;
     const { nextJournal } = this.#core;
-    const head = { ...this.#head, clean: true, journalFrom: nextJournal, pageMark: this.#allocator.next };
+    const head = { ...this.#head, clean: true, journalFrom: nextJournal, pageMark: this.#allocator.next, unstored: [] };
     await this.#writeHead(head, 'strict', nextJournal);
   }
 }

@@ -1,6 +1,7 @@
 import { assert } from '../shared/assert.ts';
 import type { PageNumber } from '../storage/page-store.ts';
 import { isWorthCompacting, type Repacker } from './repacker.ts';
+import type { SnapshotRegister } from './snapshot-register.ts';
 import type { DatabaseCore } from './writer.ts';
 
 /** Pages that are looked at in one of the writer's turns. */
@@ -20,10 +21,12 @@ interface Running {
 export class Compactor {
   readonly #core: DatabaseCore;
   readonly #repacker: Repacker;
+  readonly #snapshots: SnapshotRegister;
   #running: Running | undefined;
 
-  constructor(core: DatabaseCore, repacker: Repacker) {
+  constructor(core: DatabaseCore, repacker: Repacker, snapshots: SnapshotRegister) {
     this.#core = core;
+    this.#snapshots = snapshots;
     this.#repacker = repacker;
   }
 
@@ -44,9 +47,14 @@ export class Compactor {
     // Whoever waits asks for `done`; without anyone a failure is no defect.
     promise.catch(() => undefined);
     const running: Running = { pages, promise, resolve, reject };
-    const { bodies } = this.#core;
-    for await (const entries of this.#core.state.space.entries({})) {
-      for (const { key, value } of entries) if (isWorthCompacting(value, bodies.pageBytes)) pages.push(key);
+    const { bodies, state } = this.#core;
+    const ticket = this.#snapshots.take(state.version);
+    try {
+      for await (const entries of state.space.entries({})) {
+        for (const { key, value } of entries) if (isWorthCompacting(value, bodies.pageBytes)) pages.push(key);
+      }
+    } finally {
+      ticket.release();
     }
     if (pages.length === 0) return;
     this.#running = running;

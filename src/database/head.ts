@@ -28,6 +28,11 @@ export interface Head {
   readonly journalFrom: number;
   /** Pages at or above this number belong to the file only if a journal record names them. */
   readonly pageMark: number;
+  /**
+   * Pages below the mark that were given out but not stored when this head was written, as distances from the mark. If
+   * they are there without a later head, an interrupted checkpoint left them behind.
+   */
+  readonly unstored: readonly number[];
   /** Text pages that list the pages which this head made garbage. */
   readonly garbage: readonly number[];
   /** The file was closed in order; nothing can have been lost since. */

@@ -16,6 +16,8 @@ export interface Job {
   readonly localKeys: readonly string[];
   /** Characters of document text, to bound a group. */
   readonly weight: number;
+  /** Gets a commit of its own, since a journal record does not tell in which order its kinds of changes were made. */
+  readonly isAlone: boolean;
   apply(workspace: Workspace): void;
   succeed(): void;
   fail(error: unknown): void;
@@ -28,6 +30,7 @@ abstract class PromisedJob<T> implements Job {
   readonly ids: readonly DocId[] = NOTHING;
   readonly localKeys: readonly string[] = NOTHING;
   readonly weight: number = 0;
+  readonly isAlone: boolean = false;
   readonly promise: Promise<T>;
   #resolve: (value: T) => void = () => undefined;
   #reject: (error: unknown) => void = () => undefined;
@@ -83,6 +86,7 @@ export class DocumentsJob extends PromisedJob<WriteOutcome[]> {
     const document = workspace.document(write.id);
     const parent = this.#options.allOrNothing ? branchingParent(document, write.rev) : editedLeaf(document, write.rev);
     if (parent === undefined) return conflict(write);
+    if (!Number.isSafeInteger(parent.generation + 1)) return uncountable(write, parent.generation);
     const { deleted, body } = write;
     const encoded = bodyText(body);
     const hash = this.#hasher.hash({ deleted, parent: parent.rev, body: encoded.bytes });
@@ -146,6 +150,11 @@ function conflict(write: DocumentWrite): WriteOutcome {
   return { ok: false, id: write.id, rev: write.rev, error };
 }
 
+function uncountable(write: DocumentWrite, generation: number): WriteOutcome {
+  const reason = `Nothing can follow generation ${generation}. Save the document under another id.`;
+  return { ok: false, id: write.id, rev: write.rev, error: new DatabaseError('bad_request', reason) };
+}
+
 /** A `_local` document's change: revisions count up from `0-1`, a deletion answers `0-0` (completion.md 5.3). */
 export class LocalJob extends PromisedJob<string> {
   override readonly localKeys: readonly string[];
@@ -203,16 +212,24 @@ export class SettingJob extends PromisedJob<void> {
   override readonly localKeys: readonly string[];
   readonly #key: string;
   readonly #value: string;
+  readonly #onStored: () => void;
 
-  constructor(key: string, value: string) {
+  /** `onStored` is called before the next group begins, so that replaying the journal finds the same border. */
+  constructor(key: string, value: string, onStored: () => void = () => undefined) {
     super('strict');
     this.localKeys = [key];
     this.#key = key;
     this.#value = value;
+    this.#onStored = onStored;
   }
 
   apply(workspace: Workspace): void {
     workspace.setLocal(this.#key, this.#value);
+  }
+
+  override succeed(): void {
+    this.#onStored();
+    super.succeed();
   }
 
   protected result(): void {}
@@ -220,6 +237,7 @@ export class SettingJob extends PromisedJob<void> {
 
 export class PurgeJob extends PromisedJob<PurgeOutcome> {
   override readonly ids: readonly DocId[];
+  override readonly isAlone = true;
   readonly #revisions: ReadonlyMap<DocId, readonly RevId[]>;
   readonly #purged = new Map<DocId, readonly RevId[]>();
   #purgeSeq = 0;

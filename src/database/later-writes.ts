@@ -20,7 +20,7 @@ export class LaterWrites {
   }
 
   add(writes: readonly DocumentWrite[]): void {
-    this.#waiting.push(...writes);
+    for (const write of writes) this.#waiting.push(write);
     if (this.#waiting.length >= MAX_WAITING) void this.flush();
     else this.#timer ??= setTimeout(() => void this.flush(), MAX_WAIT_MS);
   }

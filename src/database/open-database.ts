@@ -19,6 +19,9 @@ interface LineageEntry {
 
 export const LINEAGE_KEY = 'lineage';
 
+/** Stretches that are remembered. A browser ends one with nearly every tab that is closed. */
+const MAX_LINEAGE = 32;
+
 /**
  * Opens the database in a page file, or begins one in a file that has no head yet: replays the journal, drops what an
  * interrupted owner left behind, and, if the file was not closed in order, goes on numbering above every sequence
@@ -34,6 +37,7 @@ export async function openDatabase(parts: OpenParts): Promise<StoredDatabase> {
   const stored = decodeHead(file.opening.head, file.name);
   const head = stored.clean ? stored : { ...stored, instanceStartTime: laterTime(parts, stored.instanceStartTime) };
   const database = new StoredDatabase(parts, head);
+  await database.loadSettings();
   await replayJournal(database.core, head);
   const leaked = await dropLeakedPages(file, head);
   if (leaked > 0) parts.log.info(`${parts.name}: dropped ${leaked} pages that an interrupted write left behind`);
@@ -55,6 +59,7 @@ function newHead({ clock, random }: OpenParts): Head {
     roots: { byId: null, bySeq: null, locals: null, space: null },
     journalFrom: 0,
     pageMark: 0,
+    unstored: [],
     garbage: [],
     clean: true,
     instanceStartTime: String(clock.now() * 1000),
@@ -73,7 +78,7 @@ async function continueLineage(database: StoredDatabase, head: Head): Promise<vo
   core.state = { ...core.state, updateSeq: firstSeq - 1 };
   const lineage = parseLineage(await core.state.locals.get(LINEAGE_KEY));
   lineage.push({ epoch: core.file.opening.epoch, firstSeq, formerEnd });
-  await database.setSetting(new SettingJob(LINEAGE_KEY, `1 ${JSON.stringify(lineage)}`));
+  await database.setSetting(new SettingJob(LINEAGE_KEY, `1 ${JSON.stringify(lineage.slice(-MAX_LINEAGE))}`));
 }
 
 function parseLineage(value: string | undefined): LineageEntry[] {

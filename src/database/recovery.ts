@@ -2,6 +2,7 @@ import type { PageFile, PageNumber } from '../storage/page-store.ts';
 import type { Head } from './head.ts';
 import { decodeJournalEntry, type JournalEntry } from './journal.ts';
 import { nextState } from './next-state.ts';
+import { DEFAULT_REVS_LIMIT, REVS_LIMIT_KEY, settingText } from './stored-database.ts';
 import { bodyText, Workspace } from './workspace.ts';
 import type { DatabaseCore } from './writer.ts';
 
@@ -38,6 +39,7 @@ async function replayGroup(core: DatabaseCore, group: readonly JournalEntry[]): 
   for (const entry of group) replayEntry(workspace, entry);
   workspace.place(core.bodies, Number.POSITIVE_INFINITY);
   const next = await nextState(core.state, workspace);
+  core.revsLimit = workspace.revsLimit;
   core.state = next.state;
   core.dirtyBytes += next.dirtyBytes;
   core.replaced.push(...next.replaced);
@@ -48,7 +50,11 @@ function replayEntry(workspace: Workspace, entry: JournalEntry): void {
     const placed = typeof body === 'string' ? bodyText(body) : body;
     workspace.addRevision(workspace.document(id), { start, ids }, deleted, placed, seq);
   }
-  for (const { key, value } of entry.locals) workspace.setLocal(key, value);
+  for (const { key, value } of entry.locals) {
+    workspace.setLocal(key, value);
+    // A changed limit holds from the next commit on, as it did in the first run.
+    if (key === REVS_LIMIT_KEY) workspace.revsLimit = Number(settingText(value) ?? DEFAULT_REVS_LIMIT);
+  }
   for (const { id, seq, purgeSeq, revs } of entry.purges) {
     workspace.purgeSeq = purgeSeq;
     workspace.purge(workspace.document(id), revs, seq);
@@ -57,17 +63,16 @@ function replayEntry(workspace: Workspace, entry: JournalEntry): void {
 }
 
 /**
- * Drops pages that an interrupted owner left behind: those that the head lists as garbage, and those above its mark
- * that no journal record names. Gives how many of the latter there were.
+ * Drops pages that an interrupted owner left behind: those that the head lists as garbage or as not stored yet, and
+ * those above its mark that no journal record names. Gives how many of the latter there were.
  */
 export async function dropLeakedPages(file: PageFile, head: Head): Promise<number> {
-  const garbage: PageNumber[] = [];
+  const garbage: PageNumber[] = head.unstored.map((distance) => head.pageMark - distance);
   for (const list of head.garbage) {
     const text = await file.read(list, 'text');
     if (text !== undefined) garbage.push(...(JSON.parse(text) as PageNumber[]), list);
   }
   await dropPages(file, garbage);
-  if (head.clean) return 0;
   const named = new Set<PageNumber>();
   for (const record of file.opening.journal) {
     if (record.number < head.journalFrom) continue;

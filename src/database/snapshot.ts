@@ -2,6 +2,7 @@ import type { KeyRange, TreeEntry, WalkOptions } from '../btree/contract.ts';
 import { compareCodePoints } from '../collation/code-points.ts';
 import type { DocId, RevId } from '../documents/contract.ts';
 import { toRevId } from '../documents/revisions.ts';
+import { DatabaseError, isDatabaseError } from '../errors/database-error.ts';
 import { must } from '../shared/assert.ts';
 import type { BodyStore } from './body-store.ts';
 import type {
@@ -38,6 +39,8 @@ export class StateSnapshot implements Snapshot {
   readonly #source: SnapshotSource;
   #state: State;
   #ticket: SnapshotTicket;
+  /** Locations of bodies that were given out before may lead nowhere then. */
+  #wasRenewed = false;
 
   constructor(source: SnapshotSource) {
     this.#source = source;
@@ -66,20 +69,43 @@ export class StateSnapshot implements Snapshot {
   }
 
   #renew(): void {
+    this.#wasRenewed = true;
     this.#ticket.release();
     this.#state = this.#source.state;
     this.#ticket = this.#source.take(this.#state.version);
   }
 
+  /** The state to read now. */
+  #current(): State {
+    if (this.#ticket.revoked) this.#renew();
+    return this.#state;
+  }
+
+  /** Whether pages of `state` may be gone: also when another reader of this snapshot went on to a newer state. */
+  #isLost(state: State): boolean {
+    return this.#ticket.revoked || this.#state !== state;
+  }
+
   /** Runs a read, once more on the current state if the snapshot was taken back while it ran. */
   async #read<T>(read: (state: State) => Promise<T>): Promise<T> {
-    if (this.#ticket.revoked) this.#renew();
+    for (;;) {
+      const state = this.#current();
+      try {
+        return await read(state);
+      } catch (error) {
+        if (!this.#isLost(state)) throw error;
+      }
+    }
+  }
+
+  async #readBody(location: BodyLocation): Promise<string> {
     try {
-      return await read(this.#state);
-    } catch (error) {
-      if (!this.#ticket.revoked) throw error;
-      this.#renew();
-      return read(this.#state);
+      return await this.#source.bodies.read(location);
+    } catch (cause) {
+      const isGone = (this.#wasRenewed || this.#ticket.revoked) && isDatabaseError(cause, 'storage_corrupt');
+      if (!isGone) throw cause;
+      const reason = 'The read took so long that what it began with was replaced meanwhile. Send the request again.';
+      throw new DatabaseError('cancelled', reason, { cause });
     }
   }
 
@@ -100,7 +126,7 @@ export class StateSnapshot implements Snapshot {
 
   async body(node: StoredNode): Promise<string | undefined> {
     const { body } = node;
-    return body === undefined ? undefined : this.#read(() => this.#source.bodies.read(body));
+    return body === undefined ? undefined : this.#readBody(body);
   }
 
   async bodies(nodes: readonly StoredNode[]): Promise<(string | undefined)[]> {
@@ -110,14 +136,14 @@ export class StateSnapshot implements Snapshot {
       body !== undefined && texts[index] === undefined ? [{ body, index }] : [],
     );
     missing.sort((left, right) => compareLocations(left.body, right.body));
-    for (const { body, index } of missing) texts[index] = await this.#read(() => bodies.read(body));
+    for (const { body, index } of missing) texts[index] = await this.#readBody(body);
     return texts;
   }
 
   async *rows(range: RowRange): AsyncGenerator<readonly DocumentRow[]> {
-    const { descending = false, skip = 0 } = range;
-    const walk = { descending, ...(skip > 0 ? { skip, weigh: (counts: { live: number }) => counts.live } : {}) };
-    for await (const entries of this.#walk((state) => state.byId, range, walk)) {
+    const { descending = false } = range;
+    const skip = await this.#read((state) => entriesToSkip(state, range));
+    for await (const entries of this.#walk((state) => state.byId, range, { descending, skip })) {
       const rows: DocumentRow[] = [];
       for (const { key, value } of entries) if (isLiveEntry(value)) rows.push(documentRow(key, value));
       if (rows.length > 0) yield rows;
@@ -148,6 +174,11 @@ export class StateSnapshot implements Snapshot {
     }
   }
 
+  async local(id: DocId): Promise<LocalDocument | undefined> {
+    const value = await this.#read((state) => state.locals.get(id));
+    return value === undefined ? undefined : localDocument(id, value);
+  }
+
   async *locals(range: RowRange): AsyncGenerator<readonly LocalDocument[]> {
     const { descending = false, skip = 0 } = range;
     const start = range.start === undefined || range.start < LOCAL_PREFIX ? LOCAL_PREFIX : range.start;
@@ -163,17 +194,18 @@ export class StateSnapshot implements Snapshot {
   }
 
   /** Walks a tree of the state, and goes on in the current state when this one was taken back. */
-  async *#walk<K, R>(
-    treeOf: (state: State) => WalkedTree<K, R>,
+  async *#walk<K>(
+    treeOf: (state: State) => WalkedTree<K>,
     range: KeyRange<K>,
-    options: WalkOptions & { weigh?: (reduction: R) => number },
+    options: WalkOptions,
   ): AsyncGenerator<TreeEntry<K>[]> {
     let rest = range;
     let walk = options;
     for (;;) {
+      const state = this.#current();
       try {
-        for await (const entries of treeOf(this.#state).entries(rest, walk)) {
-          if (this.#ticket.revoked) break;
+        for await (const entries of treeOf(state).entries(rest, walk)) {
+          if (this.#isLost(state)) break;
           yield entries;
           const last = must(entries.at(-1)).key;
           rest = options.descending
@@ -182,19 +214,45 @@ export class StateSnapshot implements Snapshot {
           walk = options.descending ? { descending: true } : {};
         }
       } catch (error) {
-        if (!this.#ticket.revoked) throw error;
+        if (!this.#isLost(state)) throw error;
       }
-      if (!this.#ticket.revoked) return;
-      this.#renew();
+      if (!this.#isLost(state)) return;
     }
   }
 }
 
-interface WalkedTree<K, R> {
-  entries(
-    range: KeyRange<K>,
-    options: WalkOptions & { weigh?: (reduction: R) => number },
-  ): AsyncIterable<TreeEntry<K>[]>;
+interface WalkedTree<K> {
+  entries(range: KeyRange<K>, options: WalkOptions): AsyncIterable<TreeEntry<K>[]>;
+}
+
+/**
+ * How many entries of by-id, deleted documents among them, have to be passed over so that `range.skip` live ones are.
+ * Found by halving: O(log² n).
+ */
+async function entriesToSkip(state: State, range: RowRange): Promise<number> {
+  const { skip = 0 } = range;
+  if (skip === 0 || state.docDelCount === 0) return skip;
+  let low = skip;
+  let high = skip + state.docDelCount;
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2);
+    if ((await liveAmongFirst(state, range, middle)) >= skip) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
+
+async function liveAmongFirst({ byId }: State, range: RowRange, count: number): Promise<number> {
+  const { start, end, startInclusive, endInclusive, descending = false } = range;
+  let part: KeyRange<string> = { start, end, startInclusive, endInclusive };
+  for await (const [entry] of byId.entries(part, { descending, skip: count })) {
+    const edge = must(entry).key;
+    part = descending
+      ? { ...part, start: edge, startInclusive: false }
+      : { ...part, end: edge, endInclusive: false };
+    break;
+  }
+  return (await byId.reduceRange(part))?.live ?? 0;
 }
 
 function compareLocations(left: BodyLocation, right: BodyLocation): number {
@@ -218,7 +276,7 @@ function documentRow(key: string, value: string): DocumentRow {
   };
 }
 
-export function localDocument(id: DocId, value: string): LocalDocument {
+function localDocument(id: DocId, value: string): LocalDocument {
   const { count, body } = must(decodeLocal(value));
   return { id, rev: `0-${count}`, body };
 }

@@ -26,7 +26,7 @@ import { LaterWrites } from './later-writes.ts';
 import { PageAllocator } from './page-allocator.ts';
 import { Repacker } from './repacker.ts';
 import { type DatabaseSettings, defaultSettings } from './settings.ts';
-import { localDocument, StateSnapshot } from './snapshot.ts';
+import { StateSnapshot } from './snapshot.ts';
 import { SnapshotRegister } from './snapshot-register.ts';
 import { liveBytes, openState } from './state.ts';
 import { Upkeep } from './upkeep.ts';
@@ -63,10 +63,13 @@ export class StoredDatabase implements Database {
   readonly #listeners = new Set<(updateSeq: number) => void>();
   #security = '{}';
   #closed: Promise<void> | undefined;
+  /** The sequence number that listeners were told last. */
+  #announcedSeq: number;
 
   constructor(parts: DatabaseParts, head: Head) {
     this.name = parts.name;
     this.#parts = parts;
+    this.#announcedSeq = head.updateSeq;
     this.#settings = { ...defaultSettings, ...parts.settings };
     const { file, supports } = parts;
     const allocator = new PageAllocator(file.opening.epoch);
@@ -90,7 +93,7 @@ export class StoredDatabase implements Database {
       { core: this.#core, allocator, repacker, snapshots: this.#snapshots, head },
       this.#settings,
     );
-    const compactor = new Compactor(this.#core, repacker);
+    const compactor = new Compactor(this.#core, repacker, this.#snapshots);
     this.#writer = new Writer(this.#core, this.#checkpointer, compactor, {
       groupBytes: this.#settings.groupBytes,
       packFrom: this.#settings.packFrom,
@@ -112,7 +115,7 @@ export class StoredDatabase implements Database {
     return this.#core;
   }
 
-  /** Reads the settings that the file keeps; to be called once after recovery. */
+  /** Reads the settings that the file keeps; to be called before recovery, which needs them, and again after it. */
   async loadSettings(): Promise<void> {
     this.#security = settingText(await this.#core.state.locals.get(SECURITY_KEY)) ?? '{}';
     const limit = settingText(await this.#core.state.locals.get(REVS_LIMIT_KEY));
@@ -148,11 +151,14 @@ export class StoredDatabase implements Database {
   }
 
   snapshot(): Snapshot {
+    return this.#snapshot();
+  }
+
+  #snapshot(): StateSnapshot {
     this.#mustBeOpen();
-    const { bodies } = this.#core;
     const core = this.#core;
     return new StateSnapshot({
-      bodies,
+      bodies: core.bodies,
       get state() {
         return core.state;
       },
@@ -171,9 +177,12 @@ export class StoredDatabase implements Database {
   }
 
   async readLocal(id: DocId): Promise<LocalDocument | undefined> {
-    this.#mustBeOpen();
-    const value = await this.#core.state.locals.get(id);
-    return value === undefined ? undefined : localDocument(id, value);
+    const snapshot = this.#snapshot();
+    try {
+      return await snapshot.local(id);
+    } finally {
+      snapshot.release();
+    }
   }
 
   async writeLocal(
@@ -190,8 +199,10 @@ export class StoredDatabase implements Database {
   }
 
   async setSecurity(json: string): Promise<void> {
-    await this.#run(new SettingJob(SECURITY_KEY, settingValue(json)));
-    this.#security = json;
+    const onStored = () => {
+      this.#security = json;
+    };
+    await this.#run(new SettingJob(SECURITY_KEY, settingValue(json), onStored));
   }
 
   get revsLimit(): number {
@@ -199,8 +210,10 @@ export class StoredDatabase implements Database {
   }
 
   async setRevsLimit(limit: number): Promise<void> {
-    await this.#run(new SettingJob(REVS_LIMIT_KEY, settingValue(String(limit))));
-    this.#core.revsLimit = limit;
+    const onStored = () => {
+      this.#core.revsLimit = limit;
+    };
+    await this.#run(new SettingJob(REVS_LIMIT_KEY, settingValue(String(limit)), onStored));
   }
 
   get purgeSeq(): number {
@@ -274,7 +287,18 @@ export class StoredDatabase implements Database {
 
   #committed(updateSeq: number): void {
     this.#upkeep.noteCommit();
-    for (const listener of this.#listeners) listener(updateSeq);
+    if (updateSeq === this.#announcedSeq) return;
+    this.#announcedSeq = updateSeq;
+    for (const listener of this.#listeners) this.#tell(listener, updateSeq);
+  }
+
+  /** What was committed stays so, whatever becomes of those who wanted to know. */
+  #tell(listener: (updateSeq: number) => void, updateSeq: number): void {
+    try {
+      listener(updateSeq);
+    } catch (error) {
+      this.#parts.log.error(`a listener to the changes of ${this.name} failed`, error);
+    }
   }
 
   #wakeForGarbage(): void {
@@ -298,6 +322,6 @@ function settingValue(text: string): string {
   return `1 ${text}`;
 }
 
-function settingText(value: string | undefined): string | undefined {
+export function settingText(value: string | undefined): string | undefined {
   return value?.slice(value.indexOf(' ') + 1);
 }

@@ -35,6 +35,7 @@ export class Upkeep {
   #compaction: Promise<void> | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #ended = false;
+  #endReason: unknown;
   /** Size of the file after its last compaction: it is not compacted again before it has grown by half. */
   #compactedSize = 0;
 
@@ -56,6 +57,7 @@ export class Upkeep {
   /** Nothing is begun any more, and a compaction ends early. Resolves when it has. */
   async end(reason: unknown): Promise<void> {
     this.#ended = true;
+    this.#endReason ??= reason;
     clearTimeout(this.#timer);
     this.#parts.compactor.fail(reason);
     await this.#compaction?.catch(() => undefined);
@@ -97,7 +99,13 @@ export class Upkeep {
     const barrier = new BarrierJob('relaxed');
     writer.submit(barrier);
     await barrier.promise;
+    // Bodies that only the journal holds are in no page that could be emptied.
+    await this.checkpoint();
     await compactor.start();
+    if (this.#ended) {
+      compactor.fail(this.#endReason);
+      throw this.#endReason;
+    }
     writer.wake();
     await compactor.done;
     await this.checkpoint();

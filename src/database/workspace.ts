@@ -58,14 +58,15 @@ export class Workspace {
   readonly #revisions: NewRevision[] = [];
   readonly #purges: PurgeChange[] = [];
   readonly #released: BodyLocation[] = [];
-  readonly #revsLimit: number;
+  /** How many revisions of a path are kept. Changes only while a journal is replayed. */
+  revsLimit: number;
   updateSeq: number;
   purgeSeq: number;
 
   constructor(state: State, revsLimit: number) {
     this.updateSeq = state.updateSeq;
     this.purgeSeq = state.purgeSeq;
-    this.#revsLimit = revsLimit;
+    this.revsLimit = revsLimit;
   }
 
   /** Loads what the group will touch, in one pass over each tree. */
@@ -115,7 +116,7 @@ export class Workspace {
     const merged = mergePath(before, path, deleted, location);
     if (merged.outcome === 'known') return false;
     this.#releaseFormerLeaves(before, merged.leaves);
-    document.leaves = path.start > this.#revsLimit ? stem(merged.leaves, this.#revsLimit) : merged.leaves;
+    document.leaves = path.start > this.revsLimit ? stem(merged.leaves, this.revsLimit) : merged.leaves;
     this.#advance(document, seq);
     const { id } = document;
     this.#revisions.push({
@@ -131,9 +132,13 @@ export class Workspace {
     document.changed = true;
   }
 
+  /** By body: a leaf that learns of further ancestors becomes another node, but keeps its body. */
   #releaseFormerLeaves(before: readonly StoredNode[], after: readonly StoredNode[]): void {
-    for (const leaf of before) {
-      if (leaf.body !== undefined && leaf.body.page !== 0 && !after.includes(leaf)) this.#released.push(leaf.body);
+    // One leaf came to those that were there, which is all that a change can add.
+    if (after.length > before.length) return;
+    const kept = new Set(after.map((leaf) => leaf.body));
+    for (const { body } of before) {
+      if (body !== undefined && body.page !== 0 && !kept.has(body)) this.#released.push(body);
     }
   }
 

@@ -42,6 +42,8 @@ export interface WriterOptions {
 export interface BackgroundWork {
   readonly hasWork: boolean;
   step(jobsWait: boolean): Promise<void>;
+  /** Tells those who wait for it that it has stopped. */
+  fail(error: unknown): void;
 }
 
 /**
@@ -79,6 +81,8 @@ export class Writer {
 
   /** Lets the writer look for work: jobs, or a checkpoint that was asked for. */
   wake(): void {
+    // Whoever wakes the writer while it runs may have come too late to be told why the background work has stopped.
+    this.#backgroundPaused = false;
     if (this.#running) return;
     this.#running = true;
     void this.#run();
@@ -102,7 +106,6 @@ export class Writer {
   async #run(): Promise<void> {
     // One turn's wait lets requests that arrived together share the first commit.
     await undefined;
-    this.#backgroundPaused = false;
     while (this.#queue.length > 0 || this.#hasBackgroundWork) {
       if (this.#queue.length > 0) await this.#commitGroup(this.#takeGroup());
       await this.#backgroundStep();
@@ -122,6 +125,7 @@ export class Writer {
     } catch (error) {
       // A full medium is tried again when the next request wakes the writer.
       this.#backgroundPaused = true;
+      for (const work of this.#background) work.fail(error);
       this.#giveUpIfUnknown(error);
     }
   }
@@ -130,9 +134,10 @@ export class Writer {
     let weight = 0;
     let count = 0;
     for (const job of this.#queue) {
-      if (count > 0 && weight + job.weight > this.#options.groupBytes) break;
+      if (count > 0 && (job.isAlone || weight + job.weight > this.#options.groupBytes)) break;
       weight += job.weight;
       count++;
+      if (job.isAlone) break;
     }
     return this.#queue.splice(0, count);
   }
@@ -141,6 +146,7 @@ export class Writer {
     try {
       if (this.#givenUp) throw this.#ended;
       const workspace = await this.#applyGroup(group);
+      if (workspace === undefined) return await this.#commitEach(group);
       if (!workspace.isUnchanged) await this.#commit(workspace, durabilityOf(group));
       else if (durabilityOf(group) === 'strict') await this.#core.file.commit({ durability: 'strict' });
       for (const job of group) job.succeed();
@@ -149,13 +155,24 @@ export class Writer {
     }
   }
 
-  async #applyGroup(group: readonly Job[]): Promise<Workspace> {
+  /** Where one job can't be applied the others have no part in it. */
+  async #commitEach(group: readonly Job[]): Promise<void> {
+    for (const job of group) await this.#commitGroup([job]);
+  }
+
+  /** Undefined where the jobs have to be applied one by one to find out which of them fails. */
+  async #applyGroup(group: readonly Job[]): Promise<Workspace | undefined> {
     const { state, revsLimit } = this.#core;
     const workspace = new Workspace(state, revsLimit);
-    const ids = group.flatMap((job) => job.ids);
-    const localKeys = group.flatMap((job) => job.localKeys);
-    await workspace.load(state, ids, localKeys);
-    for (const job of group) job.apply(workspace);
+    try {
+      const ids = group.flatMap((job) => job.ids);
+      const localKeys = group.flatMap((job) => job.localKeys);
+      await workspace.load(state, ids, localKeys);
+      for (const job of group) job.apply(workspace);
+    } catch (error) {
+      if (group.length > 1) return undefined;
+      throw error;
+    }
     return workspace;
   }
 
@@ -195,9 +212,8 @@ export class Writer {
     if (isDatabaseError(error, 'storage_full') || this.#givenUp) return;
     this.#givenUp = true;
     const reason = error instanceof Error ? error.message : String(error);
-    this.#ended ??= new DatabaseError('storage_failed', `The last commit failed: ${reason}. Try again.`, {
-      cause: error,
-    });
+    const code = isDatabaseError(error) ? error.code : 'storage_failed';
+    this.#ended ??= new DatabaseError(code, `The last commit failed: ${reason}. Try again.`, { cause: error });
     this.#options.onFailure(error);
   }
 }

@@ -34,9 +34,12 @@ export function isClone() {
 /** Installs the dependencies unless exactly those of package-lock.json are there. */
 export function install() {
   if (isInstalled()) return;
-  tell('Installing dependencies (npm ci) …');
+  tell('Installing dependencies …');
+  // The versions of package-lock.json, which stays as it is. Not `npm ci`: that refuses a lock file in which the optional
+  // packages of some other platform are missing, as they are where the registry did not have them.
+  const pinned = ['install', '--no-save', '--no-audit', '--no-fund', '--loglevel=error'];
   // Every native dependency carries its binaries inside its package; install scripts would only try to compile them.
-  const npmArguments = ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'];
+  const npmArguments = [...pinned, '--ignore-scripts'];
   const npm = process.env.npm_execpath;
   const status =
     npm && /npm-cli\.c?js$/.test(npm)

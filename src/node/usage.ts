@@ -84,7 +84,8 @@ Exit code: 0 when all is well, 1 when something is damaged or can't be read, 2 f
 `,
   backup: `Usage: settee backup TARGET [options]
 
-Copies a data folder into the new folder TARGET, each database in a consistent state.
+Copies a data folder into the new folder TARGET, each database in the state of its last commit. A server may be using
+the folder meanwhile. TARGET is a data folder itself.
 
   -d, --data FOLDER           (SETTEE_DATA, else ./data)
 

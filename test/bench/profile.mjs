@@ -22,22 +22,34 @@ export function describeProfiles(folder) {
 function describe(profile, map) {
   const selfTimes = selfTimeByNode(profile);
   const byFunction = new Map();
+  const byFile = new Map();
   let total = 0;
+  const add = (sums, key, time) => sums.set(key, (sums.get(key) ?? 0) + time);
   for (const { id, callFrame } of profile.nodes) {
-    const place = placeOf(callFrame, map);
-    const time = selfTimes.get(id) ?? 0;
     if (callFrame.functionName === '(idle)') continue;
+    const time = selfTimes.get(id) ?? 0;
+    const { name, file, line } = placeOf(callFrame, map);
     total += time;
-    byFunction.set(place, (byFunction.get(place) ?? 0) + time);
+    add(byFunction, line === undefined ? name : `${name}  ${file}:${line}`, time);
+    add(byFile, file ?? name, time);
   }
-  const lines = [...byFunction]
+  return [
+    `Busy for ${(total / 1_000).toFixed(0)} ms; self time by function:`,
+    ...toLines(byFunction, total),
+    'Self time by file:',
+    ...toLines(byFile, total),
+    '',
+  ].join('\n');
+}
+
+function toLines(sums, total) {
+  return [...sums]
     .sort(([, left], [, right]) => right - left)
     .slice(0, SHOWN)
     .map(
-      ([place, time]) =>
-        `${((100 * time) / total).toFixed(1).padStart(5)} %  ${(time / 1_000).toFixed(0).padStart(6)} ms  ${place}`,
+      ([key, time]) =>
+        `${((100 * time) / total).toFixed(1).padStart(5)} %  ${(time / 1_000).toFixed(0).padStart(6)} ms  ${key}`,
     );
-  return [`Busy for ${(total / 1_000).toFixed(0)} ms; by self time:`, ...lines, ''].join('\n');
 }
 
 function selfTimeByNode({ samples, timeDeltas }) {
@@ -50,11 +62,11 @@ function selfTimeByNode({ samples, timeDeltas }) {
 
 function placeOf({ functionName, url, lineNumber, columnNumber }, map) {
   const name = functionName || '(anonymous)';
-  if (url === '') return name;
+  if (url === '') return { name };
   if (!url.startsWith('file:') || fileURLToPath(url) !== builtMain) {
-    return `${name}  ${url.replace(/^.*node_modules\//, '')}:${lineNumber + 1}`;
+    return { name, file: url.replace(/^.*node_modules\//, ''), line: lineNumber + 1 };
   }
   const { originalSource, originalLine } = map.findEntry(lineNumber, columnNumber);
-  if (originalSource === undefined) return `${name}  main.js:${lineNumber + 1}`;
-  return `${name}  ${originalSource.replace(/^(\.\.\/)+/, '')}:${originalLine + 1}`;
+  if (originalSource === undefined) return { name, file: 'main.js', line: lineNumber + 1 };
+  return { name, file: originalSource.replace(/^(\.\.\/)+/, ''), line: originalLine + 1 };
 }

@@ -275,7 +275,7 @@ function scriptOf<K>(key: fc.Arbitrary<K>, spec: TreeSpec<K, Summary>) {
     innerBytes: fc.constantFrom(12, 150, 400),
     cacheBytes: fc.constantFrom(0, 500, 1_000_000),
     steps: fc.array(step, { maxLength: 12, size: 'max' }),
-    probes: fc.array(fc.record({ range, skip: fc.nat(50) }), { maxLength: 4 }),
+    probes: fc.array(fc.record({ range, skip: fc.nat(50) }), { minLength: 3, maxLength: 8 }),
   });
 }
 

@@ -43,15 +43,17 @@ export function runWrite(
     try {
       if (options.epoch !== undefined) checkEpoch(transaction, options.epoch, () => abort(storageFenced(options.file)));
       write(transaction);
-      // Nothing depends on a result, so the browser need not come back to ask for more requests.
-      if (options.epoch === undefined) transaction.commit();
     } catch (error) {
       abort(toDatabaseError(error, options.file, options.what));
     }
   });
 }
 
-/** Asked for before the writes and answered before they are done: a mismatch takes all of them back. */
+/**
+ * Asked for before the writes and answered before they are done: a mismatch takes all of them back. On a match the
+ * transaction may commit without asking for more. It must not before: until it has begun to run, others may hold it
+ * up, and a transaction that was told to commit can't be aborted at the deadline.
+ */
 function checkEpoch(transaction: IDBTransaction, epoch: number, onMismatch: () => void): void {
   const request: IDBRequest<unknown> = transaction.objectStore('head').get('epoch');
   request.onsuccess = () => {

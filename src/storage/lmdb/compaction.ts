@@ -1,5 +1,6 @@
 import { rename, rm } from 'node:fs/promises';
-import { commitAs, type Environment, enqueueMove, openEnvironment } from './environment.ts';
+import { dirname } from 'node:path';
+import { commitAs, currentEpoch, type Environment, enqueueMove, openEnvironment } from './environment.ts';
 import { dataPath, syncPath } from './folder.ts';
 
 /**
@@ -23,8 +24,15 @@ export async function moveToNextGeneration(
   epoch: number,
 ): Promise<Generation | undefined> {
   const path = dataPath(folder, number + 1);
+  const part = await copyBeside(environment, path);
+  // A later owner may have compacted, too, and `path` be its data.
+  if (currentEpoch(file, environment) !== epoch) {
+    await removeData(part);
+    return undefined;
+  }
+  await rename(part, path);
   try {
-    await copyEnvironment(environment, path);
+    await syncPath(folder);
     const copy = await openEnvironment(file, path);
     if (await moveTo(environment, epoch, number + 1)) return { folder, number: number + 1, environment: copy };
     await copy.root.close();
@@ -38,16 +46,21 @@ export async function moveToNextGeneration(
 
 /** Copies the last committed state, without free space, durably; `path` is there only when the copy is whole. */
 export async function copyEnvironment(environment: Environment, path: string): Promise<void> {
-  const part = `${path}.part`;
-  await rm(part, { force: true });
+  await rename(await copyBeside(environment, path), path);
+  await syncPath(dirname(path));
+}
+
+/** Gives the copy's path, for the caller to rename. */
+async function copyBeside(environment: Environment, path: string): Promise<string> {
+  const part = `${path}.${crypto.randomUUID()}.part`;
   try {
     await environment.root.backup(part, true);
     await syncPath(part);
+    return part;
   } catch (error) {
     await rm(part, { force: true });
     throw error;
   }
-  await rename(part, path);
 }
 
 export async function removeData(path: string): Promise<void> {

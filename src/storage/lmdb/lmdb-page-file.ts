@@ -94,7 +94,7 @@ export class LmdbPageFile implements PageFile {
   async isCurrent(): Promise<boolean> {
     this.#life.mustBeOpen();
     this.#mustBeThere();
-    return currentEpoch(this.name, this.#generation.environment) === this.opening.epoch;
+    return this.#isOwner();
   }
 
   async size(): Promise<number> {
@@ -188,7 +188,10 @@ export class LmdbPageFile implements PageFile {
       await old.environment.root.close();
       await removeData(dataPath(old.folder, old.number));
     } catch (error) {
-      throw await this.#named(error, 'its compaction');
+      // Another owner takes what it finds of an unfinished compaction away.
+      throw hasCode(error, 'ENOENT') && !this.#isOwner()
+        ? storageFenced(this.name)
+        : await this.#named(error, 'its compaction');
     } finally {
       this.#life.done();
     }
@@ -211,6 +214,10 @@ export class LmdbPageFile implements PageFile {
       await this.#generation.environment.root.close();
       this.#onClosed(this);
     }
+  }
+
+  #isOwner(): boolean {
+    return currentEpoch(this.name, this.#generation.environment) === this.opening.epoch;
   }
 
   #mustBeThere(): void {

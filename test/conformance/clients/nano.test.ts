@@ -90,13 +90,13 @@ describe('nano', () => {
 
   test('copy', async () => {
     const { rev } = await db.insert({ n: 1 }, 'doc');
-    const copy = (Destination: string): Promise<unknown> =>
-      server.request({ db: 'countries', doc: 'doc', method: 'COPY', headers: { Destination } });
-    const copied = await copy('copy');
-    expect(copied).toMatchObject({ ok: true, id: 'copy', rev });
+    // nano 11 has no call for it, and sends other methods than its own in lower case, which no HTTP server takes.
+    const copy = async (destination: string): Promise<Response> =>
+      fetch(`${host.baseUrl}/countries/doc`, { method: 'COPY', headers: { destination } });
+    expect((await copy('copy')).status).toBe(201);
     expect(await db.get('copy')).toEqual({ _id: 'copy', _rev: rev, n: 1 });
-    await expect(copy('copy')).rejects.toMatchObject({ statusCode: 409 });
-    expect(await copy(`copy?rev=${rev}`)).toMatchObject({ ok: true, id: 'copy' });
+    expect((await copy('copy')).status).toBe(409);
+    expect((await copy(`copy?rev=${rev}`)).status).toBe(201);
   });
 
   test('uuids, info, and the types of ids', async () => {

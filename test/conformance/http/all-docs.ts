@@ -216,15 +216,15 @@ export default suite('all_docs', [
 
   test('any write changes the ETag, nothing else does', async (t) => {
     await fiveDocuments(t);
-    const etag = (await t.get('/_all_docs')).headers['etag'] ?? '';
+    const etag = (await t.get('/_all_docs')).header('etag') ?? '';
     assert.match(etag, /^"[0-9a-z]+"$/);
     const unchanged = await t.get('/_all_docs', { 'if-none-match': etag });
     assert.equal(unchanged.status, 304);
-    assert.equal(unchanged.headers['etag'], etag);
+    assert.equal(unchanged.header('etag'), etag);
     await t.put('f', {});
     const changed = await t.get('/_all_docs', { 'if-none-match': etag });
     assert.equal(changed.status, 200);
-    assert.notEqual(changed.headers['etag'], etag);
+    assert.notEqual(changed.header('etag'), etag);
   }),
 
   test('_design_docs lists design documents only', async (t) => {

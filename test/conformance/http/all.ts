@@ -25,6 +25,7 @@ import jsonp from './jsonp.ts';
 import largeDocs from './large-docs.ts';
 import localDocs from './local-docs.ts';
 import lotsOfDocs from './lots-of-docs.ts';
+import manyDatabases from './many-databases.ts';
 import methodOverride from './method-override.ts';
 import multipleRows from './multiple-rows.ts';
 import notYet from './not-yet.ts';
@@ -70,6 +71,7 @@ export const suites: readonly Suite[] = [
   largeDocs,
   localDocs,
   lotsOfDocs,
+  manyDatabases,
   methodOverride,
   multipleRows,
   notYet,

@@ -28,14 +28,14 @@ export default suite('basics', [
     const answer = await t.at('PUT', '/first', { json: { title: 'One' } });
     const rev = assertWritten(answer, 201, 'first');
     assert.match(rev, /^1-[0-9a-f]{32}$/);
-    assert.equal(answer.headers['location'], `${t.baseUrl}/${t.db}/first`);
+    assert.equal(answer.header('location'), `${t.baseUrl}/${t.db}/first`);
   }),
 
   test('a document is read as it was written, with _id and _rev', async (t) => {
     const rev = await t.put('first', { title: 'One', tags: ['a', 'b'], nested: { n: 1 } });
     const answer = await t.get('/first');
     assertJson(answer, 200, { _id: 'first', _rev: rev, title: 'One', tags: ['a', 'b'], nested: { n: 1 } });
-    assert.equal(answer.headers['etag'], `"${rev}"`);
+    assert.equal(answer.header('etag'), `"${rev}"`);
   }),
 
   test('members come back in the order in which they were written', async (t) => {
@@ -73,7 +73,7 @@ export default suite('basics', [
   test('POST stores under the given id', async (t) => {
     const answer = await t.at('POST', '', { json: { _id: 'given', value: 1 } });
     const rev = assertWritten(answer, 201, 'given');
-    assert.equal(answer.headers['location'], `${t.baseUrl}/${t.db}/given`);
+    assert.equal(answer.header('location'), `${t.baseUrl}/${t.db}/given`);
     assertJson(await t.get('/given'), 200, { _id: 'given', _rev: rev, value: 1 });
   }),
 
@@ -82,7 +82,7 @@ export default suite('basics', [
     const id = stringAt(answer.json, 'id');
     assert.match(id, /^[0-9a-f]{32}$/);
     const rev = assertWritten(answer, 201, id);
-    assert.equal(answer.headers['location'], `${t.baseUrl}/${t.db}/${id}`);
+    assert.equal(answer.header('location'), `${t.baseUrl}/${t.db}/${id}`);
     assertJson(await t.get(`/${id}`), 200, { _id: id, _rev: rev, value: 1 });
   }),
 

@@ -61,6 +61,17 @@ export default suite('bulk_docs', [
     assert.equal(at((await t.get('/doc')).json, 'n'), 3);
   }),
 
+  test('a document is not made anew by the request that deletes it', async (t) => {
+    const rev = await t.put('doc', { n: 1 });
+    const rows = await t.bulk([
+      { _id: 'doc', _rev: rev, _deleted: true },
+      { _id: 'doc', n: 2 },
+    ]);
+    assert.deepInclude(rows[0], { ok: true, id: 'doc' });
+    assert.deepEqual(rows[1], conflictRow('doc'));
+    assertError(await t.get('/doc'), 404, 'not_found', 'deleted');
+  }),
+
   test('a document cannot be updated by a revision that the same request makes', async (t) => {
     const [row] = await t.bulk([{ _id: 'elsewhere', n: 1 }]);
     const rows = await t.bulk([

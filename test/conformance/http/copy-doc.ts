@@ -15,7 +15,7 @@ export default suite('copy_doc', [
     const answer = await copy(t, '/original', 'duplicate');
     const rev = assertWritten(answer, 201, 'duplicate');
     assert.match(rev, /^1-/);
-    assert.equal(answer.headers['location'], `${t.baseUrl}/${t.db}/duplicate`);
+    assert.equal(answer.header('location'), `${t.baseUrl}/${t.db}/duplicate`);
     assertJson(await t.get('/duplicate'), 200, { _id: 'duplicate', _rev: rev, n: 1, list: [1, 2] });
     assert.deepInclude(await t.info(), { doc_count: 2 });
   }),

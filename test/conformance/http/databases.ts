@@ -18,7 +18,7 @@ export default suite('databases', [
     t.forgetLater(name);
     const answer = await t.request('PUT', `/${name}`);
     assertJson(answer, 201, { ok: true });
-    assert.equal(answer.headers['location'], `${t.baseUrl}/${name}`);
+    assert.equal(answer.header('location'), `${t.baseUrl}/${name}`);
     assert.include(arrayAt((await t.request('GET', '/_all_dbs')).json), name);
   }),
 
@@ -44,9 +44,9 @@ export default suite('databases', [
     t.forgetLater('a/b');
     await t.request('DELETE', '/a%2Fb');
     const created = await t.request('PUT', '/a%2Fb');
-    assert.equal(created.headers['location'], `${t.baseUrl}/a%2Fb`);
+    assert.equal(created.header('location'), `${t.baseUrl}/a%2Fb`);
     const written = await t.request('PUT', '/a%2fb/doc', { json: {} });
-    assert.equal(written.headers['location'], `${t.baseUrl}/a%2Fb/doc`);
+    assert.equal(written.header('location'), `${t.baseUrl}/a%2Fb/doc`);
     assertError(await t.request('GET', '/a/b'), 404, 'not_found', 'no_db_file');
   }),
 

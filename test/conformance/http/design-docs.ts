@@ -10,12 +10,12 @@ export default suite('design_docs', [
   test('are written, read, updated and deleted below _design/', async (t) => {
     const created = await t.at('PUT', '/_design/test', { json: ddoc });
     const first = assertWritten(created, 201, '_design/test');
-    assert.equal(created.headers['location'], `${t.baseUrl}/${t.db}/_design/test`);
+    assert.equal(created.header('location'), `${t.baseUrl}/${t.db}/_design/test`);
     const read = await t.get('/_design/test');
     assertJson(read, 200, { _id: '_design/test', _rev: first, ...ddoc });
-    assert.equal(read.headers['etag'], `"${first}"`);
+    assert.equal(read.header('etag'), `"${first}"`);
     const second = assertWritten(await t.at('PUT', `/_design/test?rev=${first}`, { json: ddoc }), 201, '_design/test');
-    assert.equal((await t.at('HEAD', '/_design/test')).headers['etag'], `"${second}"`);
+    assert.equal((await t.at('HEAD', '/_design/test')).header('etag'), `"${second}"`);
     assertWritten(await t.at('DELETE', `/_design/test?rev=${second}`), 200, '_design/test');
     assertError(await t.get('/_design/test'), 404, 'not_found', 'deleted');
     assertError(await t.get('/_design/other'), 404, 'not_found', 'missing');
@@ -39,7 +39,7 @@ export default suite('design_docs', [
   test('are written by POST and in bulk', async (t) => {
     const posted = await t.at('POST', '', { json: { _id: '_design/one', ...ddoc } });
     assertWritten(posted, 201, '_design/one');
-    assert.equal(posted.headers['location'], `${t.baseUrl}/${t.db}/_design/one`);
+    assert.equal(posted.header('location'), `${t.baseUrl}/${t.db}/_design/one`);
     const [row] = await t.bulk([{ _id: '_design/two', ...ddoc }]);
     assert.deepInclude(row, { ok: true, id: '_design/two' });
     assert.deepInclude((await t.get('/_design/two')).json, ddoc);
@@ -51,7 +51,7 @@ export default suite('design_docs', [
       await t.put('_design/test', ddoc);
       const answer = await t.get('/_design%2Ftest');
       assert.equal(answer.status, 301);
-      assert.equal(answer.headers['location'], `${t.baseUrl}/${t.db}/_design/test`);
+      assert.equal(answer.header('location'), `${t.baseUrl}/${t.db}/_design/test`);
     },
     { needs: ['manual-redirect'] },
   ),
@@ -62,7 +62,7 @@ export default suite('design_docs', [
       const rev = await t.put('_design/te%20st', ddoc);
       const answer = await t.get(`/_design%2fte%20st?rev=${rev}&revs=true`);
       assert.equal(answer.status, 301);
-      assert.equal(answer.headers['location'], `${t.baseUrl}/${t.db}/_design/te%20st?rev=${rev}&revs=true`);
+      assert.equal(answer.header('location'), `${t.baseUrl}/${t.db}/_design/te%20st?rev=${rev}&revs=true`);
     },
     { needs: ['manual-redirect'] },
   ),
@@ -70,7 +70,7 @@ export default suite('design_docs', [
   test('who follows the redirection gets the document', async (t) => {
     const rev = await t.put('_design/test', ddoc);
     const answer = await t.get('/_design%2Ftest');
-    const location = answer.headers['location'];
+    const location = answer.header('location');
     const read = location === undefined ? answer : await t.request('GET', location.slice(t.baseUrl.length));
     assertJson(read, 200, { _id: '_design/test', _rev: rev, ...ddoc });
   }),

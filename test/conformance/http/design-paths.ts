@@ -9,7 +9,7 @@ export default suite('design_paths', [
   test('a design document with a slash in its name', async (t) => {
     const written = await t.at('PUT', '/_design/a%2Fb', { json: { n: 1 } });
     const rev = assertWritten(written, 201, '_design/a/b');
-    assert.equal(written.headers['location'], `${t.baseUrl}/${t.db}/_design/a%2Fb`);
+    assert.equal(written.header('location'), `${t.baseUrl}/${t.db}/_design/a%2Fb`);
     assertJson(await t.get('/_design/a%2Fb'), 200, { _id: '_design/a/b', _rev: rev, n: 1 });
   }),
 
@@ -19,7 +19,7 @@ export default suite('design_paths', [
       const path = databasePath(name);
       const written = await t.request('PUT', `${path}/_design/test`, { json: { n: 1 } });
       assert.equal(written.status, 201);
-      assert.equal(written.headers['location'], `${t.baseUrl}${path}/_design/test`);
+      assert.equal(written.header('location'), `${t.baseUrl}${path}/_design/test`);
       const rev = stringAt(written.json, 'rev');
       assertJson(await t.request('GET', `${path}/_design/test`), 200, { _id: '_design/test', _rev: rev, n: 1 });
       const removed = await t.request('DELETE', `${path}/_design/test?rev=${rev}`);
@@ -72,7 +72,7 @@ export default suite('design_paths', [
     for (const id of ['a/b', 'a+b', 'a b', 'a%b', '😀', 'a?b#c', '_design/x/y', '_local/a/b']) {
       const written = await t.at('POST', '', { json: { _id: id, n: 1 } });
       assert.equal(written.status, 201, id);
-      const location = written.headers['location'] ?? '';
+      const location = written.header('location') ?? '';
       assert.isTrue(location.startsWith(`${t.baseUrl}/`), location);
       const read = await t.request('GET', location.slice(t.baseUrl.length));
       assert.deepInclude(read.json, { _id: id, n: 1 });

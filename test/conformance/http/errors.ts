@@ -100,8 +100,8 @@ export default suite('errors', [
         const service = status === 413 || status === 414 ? await t.withSettings(limits) : t;
         const answer = await ask(service);
         assertError(answer, status, error, reason);
-        assert.equal(answer.headers['content-type'], 'application/json');
-        assert.equal(answer.headers['cache-control'], 'must-revalidate');
+        assert.equal(answer.header('content-type'), 'application/json');
+        assert.equal(answer.header('cache-control'), 'must-revalidate');
         assert.isTrue(answer.text.endsWith('\n'));
         assert.isTrue(answer.text.startsWith(`{"error":"${error}","reason":`), 'error comes first');
       },

@@ -10,7 +10,7 @@ export default suite('jsonp', [
   test('is off by default: callback means nothing', async (t) => {
     const rev = await t.put('doc', { n: 1 });
     const answer = await t.get('/doc?callback=run');
-    assert.equal(answer.headers['content-type'], 'application/json');
+    assert.equal(answer.header('content-type'), 'application/json');
     assert.deepEqual(answer.json, { _id: 'doc', _rev: rev, n: 1 });
   }),
 
@@ -22,7 +22,7 @@ export default suite('jsonp', [
       for (const path of ['', '/doc', '/_all_docs', '/_revs_limit']) {
         const plain = await other.get(path);
         const answer = await other.get(`${path}?callback=my.callback[0]`);
-        assert.match(answer.headers['content-type'] ?? '', /^text\/javascript\b/, path);
+        assert.match(answer.header('content-type') ?? '', /^text\/javascript\b/, path);
         const framed = /^\/\* svc \*\/my\.callback\[0\]\(([\s\S]*)\);\n$/.exec(answer.text);
         assert.isNotNull(framed, answer.text);
         assert.deepEqual(parseJson(framed?.[1] ?? ''), plain.json);

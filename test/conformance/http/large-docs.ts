@@ -23,7 +23,7 @@ export default suite('large_docs', [
       const rev = await t.put('doc', { text });
       const read = await t.get('/doc');
       assert.isTrue(stringAt(read.json, 'text') === text, 'the text should come back as it was');
-      assert.equal((await t.at('HEAD', '/doc')).headers['content-length'], `${read.bytes.length}`);
+      assert.equal((await t.at('HEAD', '/doc')).header('content-length'), `${read.bytes.length}`);
       const second = await t.put('doc', { _rev: rev, text: 'short' });
       assert.deepEqual((await t.get('/doc')).json, { _id: 'doc', _rev: second, text: 'short' });
     }),

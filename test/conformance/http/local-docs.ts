@@ -10,7 +10,7 @@ export default suite('local_docs', [
   test('are written, read, updated and deleted, with revisions of their own kind', async (t) => {
     const created = await t.at('PUT', '/_local/mine', { json: { n: 1 } });
     assert.equal(assertWritten(created, 201, '_local/mine'), '0-1');
-    assert.equal(created.headers['location'], `${t.baseUrl}/${t.db}/_local/mine`);
+    assert.equal(created.header('location'), `${t.baseUrl}/${t.db}/_local/mine`);
     const read = await t.get('/_local/mine');
     assertJson(read, 200, { _id: '_local/mine', _rev: '0-1', n: 1 });
     const updated = await t.at('PUT', '/_local/mine', { json: { _rev: '0-1', n: 2 } });
@@ -86,7 +86,7 @@ export default suite('local_docs', [
 
   test('have an ETag', async (t) => {
     await t.put('_local/mine', {});
-    assert.equal((await t.get('/_local/mine')).headers['etag'], '"0-1"');
+    assert.equal((await t.get('/_local/mine')).header('etag'), '"0-1"');
     const head = await t.at('HEAD', '/_local/mine');
     assert.equal(head.status, 200);
     assert.equal((await t.get('/_local/mine', { 'if-none-match': '"0-1"' })).status, 304);

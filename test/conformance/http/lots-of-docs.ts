@@ -73,6 +73,17 @@ export default suite('lots_of_docs', [
     }
   }),
 
+  test('a listing shows one moment, whatever is written meanwhile', async (t) => {
+    await lots(t);
+    const before = arrayAt((await t.get('/_all_docs')).json, 'rows');
+    const updates = before.map((row) => ({ _id: at(row, 'id'), _rev: at(row, 'value', 'rev'), n: -1 }));
+    const [listing, written] = await Promise.all([t.get('/_all_docs?include_docs=true'), t.bulk(updates)]);
+    assert.isTrue(written.every((row) => at(row, 'ok') === true));
+    const shown = arrayAt(listing.json, 'rows').map((row) => at(row, 'doc', 'n') === -1);
+    assert.lengthOf(shown, total);
+    assert.equal(new Set(shown).size, 1, 'all rows should be from before the update, or all from after it');
+  }),
+
   test('many writers at once all get through', async (t) => {
     const answers = await Promise.all(
       Array.from({ length: 200 }, (_, n) => t.at('PUT', `/${idOf(n)}`, { json: { n } })),

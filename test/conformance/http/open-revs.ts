@@ -95,7 +95,7 @@ export default suite('open_revs', [
     const query = revs(fakeRev(2, 'b'), fakeRev(9, '9'), fakeRev(3, 'd'));
     const answer = await t.get(`/doc?${query}`, { accept: 'multipart/mixed' });
     assert.equal(answer.status, 200);
-    const boundary = boundaryOf(answer.headers['content-type']);
+    const boundary = boundaryOf(answer.header('content-type'));
     assert.equal(
       answer.text,
       `--${boundary}\r\n` +
@@ -114,7 +114,7 @@ export default suite('open_revs', [
   test('whoever takes anything gets multipart, whoever takes JSON gets JSON', async (t) => {
     await threeLeaves(t);
     for (const accept of ['*/*', 'multipart/*', 'multipart/mixed, application/json;q=0.5']) {
-      boundaryOf((await t.get('/doc?open_revs=all', { accept })).headers['content-type']);
+      boundaryOf((await t.get('/doc?open_revs=all', { accept })).header('content-type'));
     }
     for (const accept of ['application/json', 'multipart/related, application/json', 'multipart/mixed;q=0, */*;q=0']) {
       assert.lengthOf(arrayAt((await t.get('/doc?open_revs=all', { accept })).json), 3, accept);
@@ -125,7 +125,7 @@ export default suite('open_revs', [
     'no Accept takes anything',
     async (t) => {
       await threeLeaves(t);
-      boundaryOf((await t.get('/doc?open_revs=all', { accept: '' })).headers['content-type']);
+      boundaryOf((await t.get('/doc?open_revs=all', { accept: '' })).header('content-type'));
     },
     { needs: ['bare-accept'] },
   ),
@@ -134,7 +134,7 @@ export default suite('open_revs', [
     const answer = await t.at('PUT', '/doc', { json: { text: '--'.repeat(40), more: '\r\n--x--\r\n' } });
     assert.equal(answer.status, 201);
     const read = await t.get('/doc?open_revs=all', { accept: 'multipart/mixed' });
-    assert.lengthOf(read.text.split(`--${boundaryOf(read.headers['content-type'])}`), 3);
+    assert.lengthOf(read.text.split(`--${boundaryOf(read.header('content-type'))}`), 3);
   }),
 
   test('what is no list of revisions is refused', async (t) => {

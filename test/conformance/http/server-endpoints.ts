@@ -43,13 +43,19 @@ export default suite('server_endpoints', [
     ]);
   }),
 
+  test('_active_tasks lists what runs', async (t) => {
+    const idle = await t.request('GET', '/_active_tasks');
+    assert.equal(idle.status, 200);
+    assert.isArray(idle.json);
+  }),
+
   test('a favicon is there or it is not', async (t) => {
     const answer = await t.request('GET', '/favicon.ico');
     assert.include([200, 404], answer.status);
   }),
 
   test('they answer to GET and HEAD only', async (t) => {
-    for (const path of ['/', '/_all_dbs', '/favicon.ico']) {
+    for (const path of ['/', '/_all_dbs', '/_active_tasks', '/favicon.ico']) {
       assertAllowed(await t.request('DELETE', path), 'GET,HEAD');
       assertAllowed(await t.request('PUT', path, { json: {} }), 'GET,HEAD');
     }

@@ -61,7 +61,7 @@ export default suite('utf8', [
 
   test('an id of another script is read by its encoded path, and names itself in Location', async (t) => {
     const answer = await t.at('PUT', `/${encodeURIComponent('Fähre 船')}`, { json: { value: 1 } });
-    assert.equal(answer.headers['location'], `${t.baseUrl}/${t.db}/F%C3%A4hre%20%E8%88%B9`);
+    assert.equal(answer.header('location'), `${t.baseUrl}/${t.db}/F%C3%A4hre%20%E8%88%B9`);
     assert.deepInclude((await t.get('/F%c3%a4hre%20%e8%88%b9')).json, { _id: 'Fähre 船', value: 1 });
   }),
 ]);

@@ -24,11 +24,11 @@ export default suite('uuids', [
     assert.lengthOf(arrayAt(first.json, 'uuids'), 1);
     const second = await t.request('GET', '/_uuids');
     assert.notDeepEqual(first.json, second.json);
-    assert.include(first.headers['cache-control'], 'no-cache');
-    assert.equal(first.headers['pragma'], 'no-cache');
-    assert.isBelow(Date.parse(first.headers['expires'] ?? ''), Date.now());
-    assert.match(first.headers['etag'] ?? '', /^"[0-9a-z]+"$/i);
-    assert.notEqual(first.headers['etag'], second.headers['etag']);
+    assert.include(first.header('cache-control'), 'no-cache');
+    assert.equal(first.header('pragma'), 'no-cache');
+    assert.isBelow(Date.parse(first.header('expires') ?? ''), Date.now());
+    assert.match(first.header('etag') ?? '', /^"[0-9a-z]+"$/i);
+    assert.notEqual(first.header('etag'), second.header('etag'));
   }),
 
   test('gives as many as were asked for, all different', async (t) => {

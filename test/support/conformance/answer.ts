@@ -14,6 +14,11 @@ export class Answer {
     this.bytes = answer.bytes;
   }
 
+  /** By its name in lower case. */
+  header(name: string): string | undefined {
+    return this.headers[name];
+  }
+
   get text(): string {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(this.bytes);
   }
@@ -38,14 +43,14 @@ export function assertWritten(answer: Answer, status: number, id: string): strin
   assert.equal(answer.status, status, answer.text);
   const rev = at(answer.json, 'rev');
   assert.deepEqual(answer.json, { ok: true, id, rev });
-  assert.equal(answer.headers['etag'], `"${rev}"`);
+  assert.equal(answer.header('etag'), `"${rev}"`);
   return `${rev}`;
 }
 
 /** 405 with exactly these methods (completion 1.8). */
 export function assertAllowed(answer: Answer, methods: string): void {
   assertError(answer, 405, 'method_not_allowed', `Only ${methods} allowed`);
-  assert.equal(answer.headers['allow'], methods);
+  assert.equal(answer.header('allow'), methods);
 }
 
 /**
@@ -54,8 +59,8 @@ export function assertAllowed(answer: Answer, methods: string): void {
  */
 export function assertDecent(request: HostRequest, answer: Answer): void {
   const asked = `${request.method} ${request.path}`;
-  assert.match(answer.headers['server'] ?? '', /^Settee\/\d+\.\d+\.\d+/, `Server header of ${asked}`);
-  assert.isFalse(Number.isNaN(Date.parse(answer.headers['date'] ?? '')), `Date header of ${asked}`);
+  assert.match(answer.header('server') ?? '', /^Settee\/\d+\.\d+\.\d+/, `Server header of ${asked}`);
+  assert.isFalse(Number.isNaN(Date.parse(answer.header('date') ?? '')), `Date header of ${asked}`);
   if (request.method === 'HEAD' || answer.status === 304) {
     assert.lengthOf(answer.bytes, 0, `body of ${asked}`);
   } else if (answer.status >= 400) {
@@ -64,10 +69,9 @@ export function assertDecent(request: HostRequest, answer: Answer): void {
 }
 
 function assertDecentRefusal(asked: string, answer: Answer): void {
-  const body = asObject(answer.json);
-  assert.hasAllKeys(body, ['error', 'reason'], asked);
-  assert.isString(body['error'], asked);
-  assert.isString(body['reason'], asked);
+  assert.hasAllKeys(answer.json, ['error', 'reason'], asked);
+  assert.isString(at(answer.json, 'error'), asked);
+  assert.isString(at(answer.json, 'reason'), asked);
   assert.notMatch(answer.text, /\.ts\b|\.js\b|\bat \w+ \(|Invariant broken/, asked);
 }
 

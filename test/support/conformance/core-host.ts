@@ -2,6 +2,7 @@ import { createCore } from '../../../src/core.ts';
 import { type Clock, systemRandom } from '../../../src/shared/clock.ts';
 import type { ByteStream, Handle, PlainResponse, RequestBody } from '../../../src/shared/message.ts';
 import type { PageStore } from '../../../src/storage/page-store.ts';
+import type { Log } from '../../../src/system/contract.ts';
 import type { Capabilities, Host, HostAnswer, HostRequest, Settings } from './host.ts';
 
 /** A place that keeps its content from one store to the next, until it is removed. */
@@ -19,6 +20,7 @@ export class CoreHost implements Host {
   readonly #settings: Settings;
   readonly #storage: Storage;
   readonly #clock = new MovableClock();
+  readonly #loggedErrors: string[] = [];
   #core: Running;
 
   private constructor(name: string, newStorage: () => Promise<Storage>, settings: Settings, storage: Storage) {
@@ -34,7 +36,6 @@ export class CoreHost implements Host {
       'manual-redirect': true,
       'raw-socket': 'there is no socket in front of the core',
       'broken-body': true,
-      'any-body': true,
       restart: true,
       settings: true,
       clock: true,
@@ -70,6 +71,15 @@ export class CoreHost implements Host {
   async close(): Promise<void> {
     await this.#core.close();
     await this.#storage.remove();
+    if (this.#loggedErrors.length > 0) throw new Error(`the service logged errors:\n${this.#loggedErrors.join('\n')}`);
+  }
+
+  /** What is logged as an error asks for a developer: no case may bring that about. */
+  get #log(): Log {
+    const error = (message: string, cause: unknown): void => {
+      this.#loggedErrors.push(`${message} ${cause instanceof Error ? cause.stack : (cause ?? '')}`);
+    };
+    return { error, info: () => {}, debug: () => {} };
   }
 
   async #start(): Promise<void> {
@@ -78,6 +88,7 @@ export class CoreHost implements Host {
       clock: this.#clock,
       random: systemRandom,
       config: this.#settings,
+      log: this.#log,
     });
   }
 }

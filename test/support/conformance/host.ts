@@ -29,7 +29,6 @@ export type Settings = Readonly<Record<string, Readonly<Record<string, string>>>
  * - `manual-redirect`: sees a 301 instead of following it
  * - `raw-socket`: writes to the connection itself (half a body, a request that is none)
  * - `broken-body`: can begin a body and fail before its end
- * - `any-body`: may give a body to any method
  * - `restart`, `settings`, `clock`: has the function of that kind
  */
 export type Capability =
@@ -39,7 +38,6 @@ export type Capability =
   | 'manual-redirect'
   | 'raw-socket'
   | 'broken-body'
-  | 'any-body'
   | 'restart'
   | 'settings'
   | 'clock';

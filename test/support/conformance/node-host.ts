@@ -19,7 +19,6 @@ export class NodeHost implements Host {
     'manual-redirect': true,
     'raw-socket': true,
     'broken-body': true,
-    'any-body': true,
     restart: true,
     settings: true,
     clock: 'the server uses the clock of its machine',

@@ -144,10 +144,12 @@ export function databasePath(name: string): string {
 }
 
 function headersOf(options: RequestOptions): Record<string, string> {
-  const headers: Record<string, string> = { accept: 'application/json', ...options.headers };
-  if (headers['accept'] === '') delete headers['accept'];
-  if ('json' in options) headers['content-type'] ??= 'application/json';
-  return headers;
+  const { accept = 'application/json', ...others } = options.headers ?? {};
+  return {
+    ...(accept === '' ? {} : { accept }),
+    ...('json' in options ? { 'content-type': 'application/json' } : {}),
+    ...others,
+  };
 }
 
 function bodyOf(options: RequestOptions): HostRequest['body'] {

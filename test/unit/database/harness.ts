@@ -44,6 +44,7 @@ export interface StorageHooks {
   beforeOpen?(file: string, mode: 'create' | 'open'): MaybePromise<void>;
   beforeDestroy?(file: string): MaybePromise<void>;
   beforeClose?(file: string): MaybePromise<void>;
+  onCompact?(file: string): MaybePromise<void>;
 }
 
 /** A store that passes everything on to another one, through hooks. */
@@ -121,6 +122,10 @@ class HookedFile implements PageFile {
 
   size(): Promise<number> {
     return this.#inner.size();
+  }
+
+  async compact(): Promise<void> {
+    await this.#hooks.onCompact?.(this.name);
   }
 
   async close(): Promise<void> {

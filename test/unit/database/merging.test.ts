@@ -101,5 +101,5 @@ describe('a replicated revision (completion 5.2)', () => {
     expect((await leavesOf(db, 'a')).length).toBe(10_000);
     await put(db, 'a', { rev: '1-5x', body: '{}' });
     await db.close();
-  }, 20_000);
+  });
 });

@@ -46,6 +46,23 @@ export async function textOf(body: PlainResponse['body']): Promise<string> {
   return text;
 }
 
+/** What stands at that path in a JSON value; fails where there is nothing. */
+export function pick(value: unknown, ...path: readonly (string | number)[]): unknown {
+  let at = value;
+  for (const step of path) {
+    const members = new Map<string | number, unknown>(Array.isArray(at) ? at.entries() : Object.entries(Object(at)));
+    if (!members.has(step)) throw new Error(`nothing at ${path.join('.')} of ${JSON.stringify(value)}`);
+    at = members.get(step);
+  }
+  return at;
+}
+
+/** The named member of each row. */
+export function pluck(rows: unknown, name: string): unknown[] {
+  if (!Array.isArray(rows)) throw new Error(`rows were expected, not ${JSON.stringify(rows)}`);
+  return rows.map((row) => pick(row, name));
+}
+
 /** Services without databases, for what needs none. */
 export function services(settings: Settings = {}, changes: Partial<Services> = {}): Services {
   const config = createConfig(settings);

@@ -52,24 +52,34 @@ describe('the process', () => {
     expect(line.endsWith(` and keeps its data in ${folder}`)).toBe(true);
   });
 
-  test.each(['SIGINT', 'SIGTERM'] as const)('%s lets running requests end, then ends it with exit code 0', async (signal) => {
-    const folder = await newFolder();
-    const server = settee('--port', '0', '--data', folder);
-    const url = await server.url();
-    expect(await put(`${url}db`, '')).toBe(201);
-    const outgoing = await beginUpload(`${url}db/slow`, 2_000_014);
-    const answered = once(outgoing, 'response');
-    outgoing.write('{"text":"');
-    server.child.kill(signal);
-    await expect.poll(() => fetch(url).then(() => 'open', () => 'closed')).toBe('closed');
-    outgoing.end(`${'x'.repeat(2_000_003)}"}`);
-    const [incoming] = await answered;
-    incoming.resume();
-    await once(incoming, 'end');
-    expect(incoming.statusCode).toBe(201);
-    expect(await server.exited).toEqual({ code: 0, signal: null });
-    expect(server.stderr).toBe('');
-  });
+  test.each(['SIGINT', 'SIGTERM'] as const)(
+    '%s lets running requests end, then ends it with exit code 0',
+    async (signal) => {
+      const folder = await newFolder();
+      const server = settee('--port', '0', '--data', folder);
+      const url = await server.url();
+      expect(await put(`${url}db`, '')).toBe(201);
+      const outgoing = await beginUpload(`${url}db/slow`, 2_000_014);
+      const answered = once(outgoing, 'response');
+      outgoing.write('{"text":"');
+      server.child.kill(signal);
+      await expect
+        .poll(() =>
+          fetch(url).then(
+            () => 'open',
+            () => 'closed',
+          ),
+        )
+        .toBe('closed');
+      outgoing.end(`${'x'.repeat(2_000_003)}"}`);
+      const [incoming] = await answered;
+      incoming.resume();
+      await once(incoming, 'end');
+      expect(incoming.statusCode).toBe(201);
+      expect(await server.exited).toEqual({ code: 0, signal: null });
+      expect(server.stderr).toBe('');
+    },
+  );
 
   test('a second signal ends it at once', async () => {
     const server = settee('--port', '0', '--memory');
@@ -78,7 +88,14 @@ describe('the process', () => {
     const outgoing = await beginUpload(`${url}db/never`, 2_000_000);
     outgoing.on('error', () => undefined);
     server.child.kill('SIGTERM');
-    await expect.poll(() => fetch(url).then(() => 'open', () => 'closed')).toBe('closed');
+    await expect
+      .poll(() =>
+        fetch(url).then(
+          () => 'open',
+          () => 'closed',
+        ),
+      )
+      .toBe('closed');
     await new Promise((resolve) => setTimeout(resolve, 600));
     server.child.kill('SIGTERM');
     expect(await server.exited).toEqual({ code: 1, signal: null });

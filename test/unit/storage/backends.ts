@@ -1,4 +1,3 @@
-// The IndexedDB backend is compiled for a worker; the tests of Node would not know its types otherwise.
 import 'fake-indexeddb/auto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

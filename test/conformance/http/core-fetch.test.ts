@@ -1,0 +1,19 @@
+import { createCore } from '../../../src/core.ts';
+import { systemClock, systemRandom } from '../../../src/shared/clock.ts';
+import { createMemoryPageStore } from '../../../src/storage/memory/memory-page-store.ts';
+import { FetchHost } from '../../support/conformance/fetch-host.ts';
+import { registerSuites } from '../../support/conformance/register.ts';
+
+const name = 'core through its fetch adapter';
+
+registerSuites(name, async () => {
+  const core = await createCore({ storage: createMemoryPageStore(), clock: systemClock, random: systemRandom });
+  return new FetchHost({
+    name,
+    baseUrl: 'http://settee.test',
+    fetch: core.fetch,
+    // No network lies between: what the core answers is seen as it is, and nothing is added to a request.
+    capabilities: { 'manual-redirect': true, 'bare-accept': true },
+    close: () => core.close(),
+  });
+});

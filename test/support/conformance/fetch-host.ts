@@ -1,0 +1,54 @@
+import type { Capabilities, Host, HostAnswer, HostRequest } from './host.ts';
+
+/**
+ * A service that is asked through `fetch`, with no more than any page has: the network's own function in a page, or the
+ * core's adapter in this process.
+ */
+export class FetchHost implements Host {
+  readonly name: string;
+  readonly baseUrl: string;
+  readonly capabilities: Capabilities;
+  readonly #fetch: (request: Request) => Promise<Response>;
+  readonly #end: () => Promise<void>;
+
+  constructor(options: FetchHostOptions) {
+    this.name = options.name;
+    this.baseUrl = options.baseUrl;
+    this.capabilities = { ...ofAnyPage, ...options.capabilities };
+    this.#fetch = options.fetch;
+    this.#end = options.close;
+  }
+
+  async send({ method, path, headers, body }: HostRequest): Promise<HostAnswer> {
+    if (body !== null && typeof body === 'object' && 'announced' in body) throw new Error(ofAnyPage['broken-body']);
+    const content = body instanceof Uint8Array ? new Uint8Array(body) : body;
+    const answer = await this.#fetch(new Request(`${this.baseUrl}${path}`, { method, headers, body: content }));
+    const bytes = new Uint8Array(await answer.arrayBuffer());
+    return { status: answer.status, headers: Object.fromEntries(answer.headers), bytes };
+  }
+
+  close(): Promise<void> {
+    return this.#end();
+  }
+}
+
+export interface FetchHostOptions {
+  readonly name: string;
+  readonly baseUrl: string;
+  readonly fetch: (request: Request) => Promise<Response>;
+  /** What this host can do beyond what any page can. */
+  readonly capabilities?: Partial<Capabilities>;
+  readonly close: () => Promise<void>;
+}
+
+const ofAnyPage = {
+  'any-url': 'fetch normalises URLs',
+  'forbidden-headers': 'fetch keeps these headers to itself',
+  'bare-accept': 'fetch adds an Accept header',
+  'manual-redirect': 'fetch hides redirections from who does not follow them',
+  'raw-socket': 'a page has no sockets',
+  'broken-body': 'a page can not break off a body of known length',
+  restart: 'the service is not at hand',
+  settings: 'the service is not at hand',
+  clock: 'the service is not at hand',
+} as const satisfies Capabilities;

@@ -1,0 +1,89 @@
+import type { TreeRoot, TreeSizes, TreeSpec } from '../../../src/btree/contract.ts';
+import { PageCache } from '../../../src/btree/page-cache.ts';
+import type { Tree, TreeOptions } from '../../../src/btree/tree.ts';
+
+/** Sum and greatest of values that are numbers. */
+export interface Totals {
+  readonly sum: number;
+  readonly most: number;
+}
+
+/** Keys are whole numbers, values the text of whole numbers. */
+export const totalsSpec: TreeSpec<number, Totals> = {
+  compare: (left, right) => left - right,
+  encodeKey: String,
+  decodeKey: Number,
+  reduce(entries) {
+    const values = Array.from({ length: entries.length }, (_unused, index) => Number(entries.value(index)));
+    return { sum: values.reduce((sum, value) => sum + value, 0), most: Math.max(...values) };
+  },
+  rereduce: (parts) => ({
+    sum: parts.reduce((sum, part) => sum + part.sum, 0),
+    most: Math.max(...parts.map((part) => part.most)),
+  }),
+};
+
+/** Pages in a Map, and a record of who read them. */
+export class PageShelf {
+  readonly pages = new Map<number, string>();
+  /** Page numbers in the order in which they were read. */
+  reads: number[] = [];
+  isAsync = false;
+  #nextPage = 100;
+
+  options<K, R>(spec: TreeSpec<K, R>, sizes: TreeSizes, cacheBytes = 1e9): TreeOptions<K, R> {
+    return { spec, sizes, cache: new PageCache(cacheBytes), reader: { readNode: (page) => this.#read(page) } };
+  }
+
+  #read(page: number): string | Promise<string> {
+    this.reads.push(page);
+    const text = this.pages.get(page);
+    if (text === undefined) throw new Error(`page ${page} is missing`);
+    return this.isAsync ? Promise.resolve(text) : text;
+  }
+
+  /** A whole checkpoint in one turn. */
+  store<K, R>(tree: Tree<K, R>): TreeRoot {
+    const nodes = tree.unstored(() => this.#nextPage++);
+    for (let next = nodes.next(); ; next = nodes.next()) {
+      if (next.done) {
+        if (next.value === undefined) throw new Error('an empty tree has no root');
+        return next.value;
+      }
+      this.pages.set(next.value.page, next.value.text);
+      next.value.stored();
+    }
+  }
+
+  /** How many pages `work` reads. */
+  async readsOf(work: () => unknown): Promise<number> {
+    this.reads = [];
+    await work();
+    return this.reads.length;
+  }
+}
+
+export function numbers(from: number, to: number): number[] {
+  return Array.from({ length: to - from }, (_unused, index) => from + index);
+}
+
+/** Changes that set each key to its own text. */
+export function sets(keys: readonly number[]): { key: number; value: string }[] {
+  return keys.map((key) => ({ key, value: String(key) }));
+}
+
+export function removals(keys: readonly number[]): { key: number; value: undefined }[] {
+  return keys.map((key) => ({ key, value: undefined }));
+}
+
+export async function gather<T>(batches: AsyncIterable<readonly T[]>): Promise<T[]> {
+  const all: T[] = [];
+  for await (const batch of batches) all.push(...batch);
+  return all;
+}
+
+export async function list<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const all: T[] = [];
+  for await (const item of items) all.push(item);
+  return all;
+}

@@ -1,0 +1,186 @@
+import { describe, expect, test } from 'vitest';
+import type { StoredDatabase } from '../../../src/database/stored-database.ts';
+import { DatabaseError } from '../../../src/errors/database-error.ts';
+import { Bench, FILE, id, leavesOf, merge, put, seeAll, settle, TINY, TINY_PAGES, toWrite } from './harness.ts';
+
+const NEW_EDITS = { newEdits: true, durability: 'relaxed' } as const;
+
+function tinyBench(): Bench {
+  return new Bench({ settings: TINY, supports: TINY_PAGES });
+}
+
+/** The bodies of the winner's path, the newest first. */
+async function bodiesOfPath(db: StoredDatabase, name: string): Promise<(string | undefined)[]> {
+  const snapshot = db.snapshot();
+  const bodies: (string | undefined)[] = [];
+  const record = await snapshot.document(id(name));
+  for (let node = record?.leaves[0]; node !== undefined; node = node.parent) bodies.push(await snapshot.body(node));
+  snapshot.release();
+  return bodies;
+}
+
+describe('compaction', () => {
+  test('drops the bodies of replaced revisions and keeps those of all leaves', async () => {
+    const db = await tinyBench().open();
+    await merge(db, 'a', { rev: '1-a', body: '{"n":"a"}' });
+    await merge(db, 'a', { rev: '2-b', ids: ['b', 'a'], body: '{"n":"b"}' });
+    await merge(db, 'a', { rev: '2-c', ids: ['c', 'a'], body: '{"n":"c"}' });
+    await merge(db, 'a', { rev: '2-d', ids: ['d', 'a'], body: '{"n":"d"}', deleted: true });
+    await db.compact();
+    expect(await leavesOf(db, 'a')).toEqual(['2-c={"n":"c"}', '2-b={"n":"b"}', '2-d!={"n":"d"}']);
+    expect(await bodiesOfPath(db, 'a')).toEqual(['{"n":"c"}', undefined]);
+    await db.close();
+  });
+
+  test('also of those that only the journal holds so far', async () => {
+    const db = await new Bench().open();
+    const first = await put(db, 'a', { body: '{"n":1}' });
+    await put(db, 'a', { rev: first, body: '{"n":2}' });
+    expect(await bodiesOfPath(db, 'a')).toEqual(['{"n":2}', '{"n":1}']);
+    await db.compact();
+    expect(await bodiesOfPath(db, 'a')).toEqual(['{"n":2}', undefined]);
+    await db.close();
+  });
+
+  test('makes the file small again, keeps what can be seen, and a revision without body is still known', async () => {
+    const bench = tinyBench();
+    const db = await bench.open();
+    const body = (round: number) => JSON.stringify({ round, text: 'x'.repeat(200) });
+    let revs = (await db.write(Array.from({ length: 30 }, (_unused, index) => toWrite(`d${index}`, { body: body(0) })), NEW_EDITS)).map((outcome) => outcome.rev ?? '');
+    const first = revs[7] ?? '';
+    for (let round = 1; round < 10; round++) {
+      const writes = revs.map((current, index) => toWrite(`d${index}`, { rev: current, body: body(round) }));
+      revs = (await db.write(writes, NEW_EDITS)).map((outcome) => outcome.rev ?? '');
+    }
+    const before = await seeAll(db);
+    await db.compact();
+    const { diskSize, dataSize } = await db.info();
+    expect(diskSize).toBeLessThan(2 * dataSize);
+    expect(diskSize).toBeGreaterThan(30 * 200);
+    expect(await seeAll(db)).toEqual(before);
+    await merge(db, 'd7', { rev: first, body: '{"late":true}' });
+    expect(await seeAll(db)).toEqual(before);
+    expect((await db.verify()).damage).toEqual([]);
+    await db.close();
+    const again = await bench.open();
+    expect(await seeAll(again)).toMatchObject({ documents: before.documents, changes: before.changes });
+    await again.close();
+  });
+
+  test('of an empty database ends, and a second call joins the first', async () => {
+    const db = await tinyBench().open();
+    const [one, other] = [db.compact(), db.compact()];
+    expect(db.compactRunning).toBe(true);
+    await Promise.all([one, other]);
+    expect(db.compactRunning).toBe(false);
+    await db.close();
+  });
+
+  test('ends while writes never cease, and holds none of them up', async () => {
+    const bench = tinyBench();
+    const db = await bench.open();
+    for (let index = 0; index < 50; index++) {
+      const first = await put(db, `d${index}`, { body: `{"t":"${'x'.repeat(200)}"}` });
+      await put(db, `d${index}`, { rev: first, body: `{"t":"${'y'.repeat(200)}"}` });
+    }
+    let running = true;
+    const writers = Array.from({ length: 3 }, async (_unused, writer) => {
+      for (let count = 0; running && count < 5_000; count++) await put(db, `w${writer} ${count}`);
+      return running ? 'stopped first' : 'went on';
+    });
+    await db.compact();
+    const report = await db.verify();
+    running = false;
+    expect(await Promise.all(writers)).toEqual(['went on', 'went on', 'went on']);
+    expect(report.damage).toEqual([]);
+    expect((await db.verify()).damage).toEqual([]);
+    await db.close();
+  });
+
+  test('races with updates of the very documents that it moves: none is lost, no body is mixed up', async () => {
+    const bench = tinyBench();
+    const db = await bench.open();
+    const names = Array.from({ length: 40 }, (_unused, index) => `d${index}`);
+    const revs = new Map<string, string>();
+    for (const name of names) revs.set(name, await put(db, name, { body: JSON.stringify({ name, count: 0 }) }));
+    for (let round = 1; round <= 6; round++) {
+      const compaction = db.compact();
+      for (const name of names) {
+        const current = revs.get(name) ?? '';
+        revs.set(name, await put(db, name, { rev: current, body: JSON.stringify({ name, count: round }) }));
+      }
+      await compaction;
+    }
+    for (const name of names) {
+      expect(await leavesOf(db, name)).toEqual([`${revs.get(name)}=${JSON.stringify({ name, count: 6 })}`]);
+    }
+    expect((await db.verify()).damage).toEqual([]);
+    await db.close();
+  });
+
+  test('on a full medium fails and says so; afterwards all is as before, and it can be tried again', async () => {
+    let full = false;
+    const bench = new Bench({
+      settings: TINY,
+      supports: TINY_PAGES,
+      hooks: {
+        beforeCommit: () => {
+          if (full) throw new DatabaseError('storage_full', 'The test medium is full');
+        },
+      },
+    });
+    const db = await bench.open();
+    for (let index = 0; index < 20; index++) {
+      const first = await put(db, `d${index}`, { body: `{"t":"${'x'.repeat(200)}"}` });
+      await put(db, `d${index}`, { rev: first, body: '{"n":2}' });
+    }
+    const before = await seeAll(db);
+    full = true;
+    await expect(db.compact()).rejects.toMatchObject({ code: 'storage_full' });
+    expect(db.compactRunning).toBe(false);
+    expect(await seeAll(db)).toEqual(before);
+    full = false;
+    await db.compact();
+    expect(await seeAll(db)).toEqual(before);
+    expect((await db.verify()).damage).toEqual([]);
+    expect(bench.failures).toEqual([]);
+    await db.close();
+  });
+
+  test('hands unused space back through the file where the file does not shrink by itself', async () => {
+    for (const [shrinks, times] of [
+      [true, 0],
+      [false, 1],
+    ] as const) {
+      const compacted: string[] = [];
+      const bench = new Bench({ supports: { ...TINY_PAGES, shrinks }, hooks: { onCompact: (file) => void compacted.push(file) } });
+      const db = await bench.open();
+      await put(db, 'a');
+      await db.compact();
+      expect(compacted).toEqual(Array.from({ length: times }, () => FILE));
+      await db.close();
+    }
+  });
+});
+
+describe('space without compaction', () => {
+  test('random updates keep the file within a small multiple of what is live', async () => {
+    const bench = new Bench({ settings: { ...TINY, packFrom: 100_000 }, supports: TINY_PAGES });
+    const db = await bench.open();
+    const revs = new Map<string, string>();
+    let seed = 7;
+    for (let count = 0; count < 3_000; count++) {
+      seed = (seed * 1_103_515_245 + 12_345) % 2 ** 31;
+      const name = `d${seed % 100}`;
+      const current = revs.get(name);
+      const body = JSON.stringify({ count, text: 'x'.repeat(100) });
+      revs.set(name, await put(db, name, { body, ...(current === undefined ? {} : { rev: current }) }));
+      if (count === 100) await db.setRevsLimit(3);
+    }
+    await settle();
+    const { diskSize, dataSize } = await db.info();
+    expect(diskSize).toBeLessThan(4 * dataSize);
+    expect((await db.verify()).damage).toEqual([]);
+    await db.close();
+  });
+});

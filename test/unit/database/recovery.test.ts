@@ -1,0 +1,219 @@
+import { describe, expect, test } from 'vitest';
+import { Bench, Gate, id, leavesOf, merge, put, seeAll, settle, TINY, TINY_PAGES, toWrite } from './harness.ts';
+
+const NEW_EDITS = { newEdits: true, durability: 'relaxed' } as const;
+
+function tinyBench(): Bench {
+  return new Bench({ settings: TINY, supports: TINY_PAGES });
+}
+
+describe('opening after a crash', () => {
+  test('finds what was acknowledged, numbers above all that may have been seen, and says that something happened', async () => {
+    const bench = new Bench();
+    const db = await bench.open();
+    const before = await db.info();
+    const written = await put(db, 'a');
+    bench.clock.time += 1_000;
+    const crashed = bench.crashed();
+    crashed.clock.time += 1_000;
+    const again = await crashed.open();
+    expect(await leavesOf(again, 'a')).toEqual([`${written}={"n":1}`]);
+    const info = await again.info();
+    expect(info.uuid).toBe(before.uuid);
+    expect(info.instanceStartTime).toBe('1700000001000000');
+    expect(info.updateSeq).toBeGreaterThan(10_000);
+    await put(again, 'b');
+    expect((await seeAll(again)).changes).toEqual(['1 a', `${info.updateSeq + 1} b`]);
+    await again.close();
+  });
+
+  test('the start time goes forward, even where the clock was set back', async () => {
+    const bench = new Bench();
+    await put(await bench.open(), 'a');
+    const crashed = bench.crashed();
+    crashed.clock.time -= 1_000_000;
+    expect((await (await crashed.open()).info()).instanceStartTime).toBe('1700000000000001');
+  });
+
+  test('again and again does not make the file grow', async () => {
+    let bench = new Bench();
+    await put(await bench.open(), 'a');
+    const sizes: number[] = [];
+    for (let times = 0; times < 60; times++) {
+      bench = bench.crashed();
+      const db = await bench.open();
+      await put(db, `after ${times % 3}`).catch(() => undefined);
+      await db.verify();
+      sizes.push((await db.info()).diskSize);
+    }
+    expect(sizes.at(-1)).toBeLessThan((sizes[40] ?? 0) * 1.1);
+  });
+
+  test('replays what the journal holds exactly: documents, order, counts, bodies', async () => {
+    const bench = new Bench({ supports: TINY_PAGES, settings: { packFrom: 800 } });
+    const db = await bench.open();
+    const first = await put(db, 'a', { body: '{}' });
+    await put(db, 'b', { body: `{"t":"${'x'.repeat(3_000)}"}` });
+    await merge(db, 'c', { rev: '3-x', ids: ['x', 'y'], body: '{"é":"😀"}' });
+    await merge(db, 'c', { rev: '3-z', ids: ['z', 'y'], deleted: true, body: '{"kept":true}' });
+    await put(db, 'a', { rev: first, deleted: true, body: '{}' });
+    await db.write(
+      Array.from({ length: 20 }, (_unused, index) => toWrite(`many ${index}`, { body: `{"text":"${'y'.repeat(60)}"}` })),
+      NEW_EDITS,
+    );
+    await db.writeLocal(id('_local/x'), undefined, '{"n":1}', 'relaxed');
+    const { updateSeq: _ignored, ...expected } = await seeAll(db);
+    const again = await bench.crashed().open();
+    expect(await seeAll(again)).toMatchObject(expected);
+    expect((await again.verify()).damage).toEqual([]);
+    await again.compact();
+    expect(await seeAll(again)).toMatchObject(expected);
+    expect((await again.verify()).damage).toEqual([]);
+    await again.close();
+  });
+
+  test.each(['before', 'after'] as const)('%s any commit whatever: nothing is lost, half there, or left behind', async (when) => {
+    const media: { bench: Bench; acknowledged: number }[] = [];
+    let acknowledged = 0;
+    let watching = false;
+    const note = () => {
+      if (watching) media.push({ bench: bench.crashed(), acknowledged });
+    };
+    const hooks = when === 'before' ? { beforeCommit: note } : { afterCommit: note };
+    const bench: Bench = new Bench({ settings: TINY, supports: TINY_PAGES, hooks });
+    let db = await bench.open();
+    watching = true;
+    for (let index = 0; index < 40; index++) {
+      const [leaf = ''] = await leavesOf(db, `d${index % 7}`);
+      const current = leaf.slice(0, leaf.indexOf('='));
+      const body = `{"n":${index},"t":"${'x'.repeat(10 * (index % 13))}"}`;
+      await put(db, `d${index % 7}`, { body, ...(current === '' ? {} : { rev: current }) });
+      acknowledged = index + 1;
+      if (index % 11 === 10) await db.compact();
+      if (index === 25) {
+        await db.close();
+        db = await bench.open();
+        await db.compact();
+      }
+    }
+    await db.close();
+    expect(media.length).toBeGreaterThan(70);
+    for (const medium of media) {
+      const again = await medium.bench.open();
+      const found = (await seeAll(again)).documents;
+      const numbers = Object.values(found).map(({ leaves }) => Number(/"n":(\d+)/.exec(leaves[0] ?? '')?.[1]));
+      const last = Math.max(-1, ...numbers);
+      expect([medium.acknowledged - 1, medium.acknowledged]).toContain(last);
+      for (const number of numbers) expect(number).toBeGreaterThan(last - 7);
+      expect(numbers.length).toBe(Math.min(7, last + 1));
+      expect((await again.verify()).damage).toEqual([]);
+      await again.close();
+    }
+  });
+
+  test('drops body pages that were stored for a checkpoint that never ended', async () => {
+    // A page that is begun while one checkpoint runs, and stored by the next, which does not end.
+    let crash: Bench | undefined;
+    let flips = 0;
+    let hold: Gate | undefined;
+    const bench: Bench = new Bench({
+      supports: TINY_PAGES,
+      settings: { ...TINY, journalRecords: 20, journalBytes: 1e6, sliceBytes: 300 },
+      hooks: {
+        beforeCommit: async (commit) => {
+          if (commit.writePages !== undefined && flips === 0) await hold?.opened;
+          if (commit.head === undefined || commit.truncateJournal === undefined) return;
+          flips++;
+          if (flips === 2) crash = bench.crashed();
+        },
+      },
+    });
+    const db = await bench.open();
+    hold = new Gate();
+    for (let index = 0; index < 20; index++) await put(db, `d${index}`, { body: `{"n":${index}}` });
+    await settle();
+    const during = Array.from({ length: 3 }, (_unused, index) => put(db, `during ${index}`, { body: `{"n":${index}}` }));
+    hold.open();
+    await Promise.all(during);
+    while (crash === undefined) await put(db, `after ${Math.random()}`);
+    const again = await crash.open();
+    expect((await again.verify()).damage).toEqual([]);
+  });
+
+  test('drops what a compaction left behind that was interrupted before anything was written', async () => {
+    const bench = tinyBench();
+    const db = await bench.open();
+    for (let index = 0; index < 30; index++) {
+      const first = await put(db, `d${index}`, { body: `{"n":${index},"t":"${'x'.repeat(90)}"}` });
+      if (index % 2 === 0) await put(db, `d${index}`, { rev: first, deleted: true, body: '{}' });
+    }
+    await db.close();
+    const crashes: Bench[] = [];
+    const second: Bench = new Bench({
+      medium: bench.medium,
+      settings: TINY,
+      supports: TINY_PAGES,
+      hooks: { afterCommit: () => void crashes.push(second.crashed()) },
+    });
+    await (await second.open()).compact();
+    expect(crashes.length).toBeGreaterThan(3);
+    for (const crash of crashes) {
+      const again = await crash.open();
+      expect((await again.verify()).damage).toEqual([]);
+      expect((await seeAll(again)).docCount).toBe(15);
+    }
+  });
+});
+
+describe('opening after a close in order', () => {
+  test('replays nothing, and nothing about the file has changed', async () => {
+    const bench = tinyBench();
+    const db = await bench.open();
+    for (let index = 0; index < 20; index++) await put(db, `d${index}`);
+    const { documents, changes } = await seeAll(db);
+    await db.close();
+    expect([...(bench.medium.files.get('file')?.journal.values() ?? [])]).toEqual([]);
+    const again = await bench.open();
+    expect(await seeAll(again)).toMatchObject({ documents, changes, updateSeq: 20 });
+    await put(again, 'next');
+    expect(again.updateSeq).toBe(21);
+    expect((await again.verify()).damage).toEqual([]);
+    await again.close();
+  });
+
+  test('many times does not make the file grow', async () => {
+    const bench = tinyBench();
+    const sizes: number[] = [];
+    for (let times = 0; times < 20; times++) {
+      const db = await bench.open();
+      await merge(db, 'a', { rev: '1-a' });
+      await db.writeLocal(id('_local/x'), times === 0 ? undefined : `0-${times}`, '{}', 'relaxed');
+      sizes.push((await db.info()).diskSize);
+      await db.close();
+    }
+    expect(sizes.at(-1)).toBeLessThan((sizes[5] ?? 0) * 1.2);
+  });
+});
+
+describe('a file that cannot be opened', () => {
+  test.each([
+    ['of a newer format', '{"format":2}', 'storage_newer_format'],
+    ['whose head is no JSON', '{"format":', 'storage_corrupt'],
+    ['whose head is no head', '[]', 'storage_corrupt'],
+  ])('%s', async (_what, head, code) => {
+    const bench = new Bench();
+    await put(await bench.open(), 'a');
+    const file = bench.medium.files.get('file');
+    if (file === undefined) throw new Error('no file');
+    file.head = head;
+    await expect(bench.open()).rejects.toMatchObject({ code });
+  });
+
+  test('whose journal is damaged', async () => {
+    const bench = new Bench();
+    await put(await bench.open(), 'a');
+    const journal = bench.medium.files.get('file')?.journal;
+    for (const record of journal?.values() ?? []) journal?.set(record.number, { number: record.number, text: '{"r":[[' });
+    await expect(bench.open()).rejects.toMatchObject({ code: 'storage_corrupt' });
+  });
+});

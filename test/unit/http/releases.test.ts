@@ -1,0 +1,258 @@
+/** Every snapshot and every lease is given back, whatever becomes of the answer; and what writes ask of the database. */
+import { describe, expect, test } from 'vitest';
+import type { Database, DocumentRecord, DocumentRow, Snapshot, WriteOptions } from '../../../src/database/contract.ts';
+import { parseDocId } from '../../../src/documents/identifiers.ts';
+import { toRevId } from '../../../src/documents/revisions.ts';
+import { DatabaseError } from '../../../src/errors/database-error.ts';
+import { isStream } from '../../../src/http/bodies.ts';
+import { createHandle } from '../../../src/http/http-service.ts';
+import type { Registry } from '../../../src/registry/contract.ts';
+import type { PlainRequest } from '../../../src/shared/message.ts';
+import { JSON_HEADERS, services, streamOf, textOf } from './support.ts';
+
+const ROWS = 20_000;
+const BATCH = 100;
+
+interface Watch {
+  snapshots: number;
+  leases: number;
+  bodiesRead: number;
+  writes: WriteOptions[];
+  failAtRow: number;
+}
+
+/** A database with many documents of one revision `1-a`, that counts what is open. */
+function watchedService() {
+  const watch: Watch = { snapshots: 0, leases: 0, bodiesRead: 0, writes: [], failAtRow: Number.POSITIVE_INFINITY };
+  const database = fakeDatabase(watch);
+  const acquire = async () => {
+    watch.leases++;
+    return {
+      database,
+      release: () => {
+        watch.leases--;
+      },
+    };
+  };
+  const registry: Registry = {
+    ...services().registry,
+    has: () => true,
+    acquire,
+    use: async (_name, use) => {
+      watch.leases++;
+      try {
+        return await use(database);
+      } finally {
+        watch.leases--;
+      }
+    },
+  };
+  const handle = createHandle(services({}, { registry }), () => false);
+  const ask = (method: string, url: string, more: Partial<PlainRequest> = {}) =>
+    handle({ method, url, headers: JSON_HEADERS, body: null, ...more });
+  return { watch, ask };
+}
+
+function recordOf(id: string): DocumentRecord {
+  const body = { page: 1, offset: 0, length: 100 };
+  return {
+    id: parseDocId(id),
+    seq: 1,
+    leaves: [{ generation: 1, hash: 'a', deleted: false, body, parent: undefined }],
+  };
+}
+
+function fakeSnapshot(watch: Watch): Snapshot {
+  watch.snapshots++;
+  return {
+    updateSeq: 1,
+    purgeSeq: 0,
+    docCount: ROWS,
+    docDelCount: 0,
+    document: async (id) => recordOf(id),
+    documents: async (ids) => ids.map(recordOf),
+    body: async () => '{}',
+    bodies: async (nodes) => {
+      watch.bodiesRead += nodes.length;
+      return nodes.map(() => `{"text":"${'x'.repeat(80)}"}`);
+    },
+    rows: () => fakeRows(watch),
+    offset: async () => 0,
+    changes: () => noRows(),
+    locals: () => noRows(),
+    localCount: async () => 0,
+    release: () => {
+      watch.snapshots--;
+    },
+  };
+}
+
+async function* noRows(): AsyncGenerator<never, void, void> {}
+
+async function* fakeRows(watch: Watch): AsyncGenerator<readonly DocumentRow[], void, void> {
+  for (let start = 0; start < ROWS; start += BATCH) {
+    if (start >= watch.failAtRow) throw new DatabaseError('storage_corrupt', 'page 7 is damaged');
+    yield Array.from({ length: BATCH }, (_, index) => {
+      const record = recordOf(String(start + index).padStart(8, '0'));
+      return { id: record.id, rev: toRevId(1, 'a'), record: () => record };
+    });
+  }
+}
+
+function fakeDatabase(watch: Watch): Database {
+  const unused = () => Promise.reject(new Error('not part of this test'));
+  return {
+    name: 'db',
+    updateSeq: 1,
+    info: async () => ({
+      name: 'db',
+      uuid: 'u',
+      docCount: ROWS,
+      docDelCount: 0,
+      updateSeq: 1,
+      committedUpdateSeq: 1,
+      purgeSeq: 0,
+      compactRunning: false,
+      diskSize: 1,
+      dataSize: 1,
+      instanceStartTime: '1',
+      diskFormatVersion: 1,
+    }),
+    snapshot: () => fakeSnapshot(watch),
+    write: async (writes, options) => {
+      watch.writes.push(options);
+      return writes.map(({ id, deleted }) => ({ ok: true, id, rev: toRevId(1, 'a'), deleted }));
+    },
+    writeLater: () => {},
+    readLocal: async () => undefined,
+    writeLocal: async () => '0-1',
+    security: '{}',
+    setSecurity: unused,
+    revsLimit: 1000,
+    setRevsLimit: unused,
+    purgeSeq: 0,
+    purge: unused,
+    flush: async () => '1',
+    compact: unused,
+    compactRunning: false,
+    verify: unused,
+    onChange: () => () => {},
+    close: unused,
+  };
+}
+
+const list = '/db/_all_docs?include_docs=true';
+
+describe('a long list', () => {
+  test('is given back at its end', async () => {
+    const { watch, ask } = watchedService();
+    const { body } = await ask('GET', list);
+    expect([watch.snapshots, watch.leases]).toEqual([1, 1]);
+    expect((await textOf(body)).split('\r\n')).toHaveLength(ROWS + 2);
+    expect([watch.snapshots, watch.leases, watch.bodiesRead]).toEqual([0, 0, ROWS]);
+  });
+
+  test('is given back when nobody reads on, and was not read in advance', async () => {
+    const { watch, ask } = watchedService();
+    const { body } = await ask('GET', list);
+    expect(watch.bodiesRead).toBeLessThan(500);
+    if (!isStream(body)) throw new Error('a stream was expected');
+    await body.pull();
+    await body.cancel();
+    expect([watch.snapshots, watch.leases]).toEqual([0, 0]);
+  });
+
+  test('is given back when its first rows can not be read, which has a status of its own', async () => {
+    const { watch, ask } = watchedService();
+    watch.failAtRow = 0;
+    expect(await ask('GET', list)).toMatchObject({
+      status: 500,
+      body: '{"error":"storage_corrupt","reason":"page 7 is damaged"}\n',
+    });
+    expect([watch.snapshots, watch.leases]).toEqual([0, 0]);
+  });
+
+  test('is given back when it breaks off', async () => {
+    const { watch, ask } = watchedService();
+    watch.failAtRow = 5000;
+    const { status, body } = await ask('GET', list);
+    expect(status).toBe(200);
+    await expect(textOf(body)).rejects.toThrow('page 7 is damaged');
+    expect([watch.snapshots, watch.leases]).toEqual([0, 0]);
+  });
+
+  test('is given back at once for HEAD, without having been read', async () => {
+    const { watch, ask } = watchedService();
+    expect(await ask('HEAD', list)).toMatchObject({ status: 200, body: null });
+    expect([watch.snapshots, watch.leases, watch.bodiesRead]).toEqual([0, 0, 0]);
+  });
+
+  test('is given back at once where the client has it already', async () => {
+    const { watch, ask } = watchedService();
+    const first = await ask('GET', `${list}&limit=1`);
+    const tag = new Headers({ ...first.headers }).get('etag') ?? '';
+    const again = await ask('GET', list, { headers: { 'if-none-match': tag } });
+    expect(again.status).toBe(304);
+    expect([watch.snapshots, watch.leases]).toEqual([0, 0]);
+  });
+});
+
+test.each([
+  ['GET', '/db/doc', ''],
+  ['GET', '/db/doc?rev=9-z', ''],
+  ['GET', '/db/doc?rev=zzz', ''],
+  ['GET', '/db/doc?open_revs=all', ''],
+  ['GET', '/db/doc?open_revs=["9-z"]', ''],
+  ['HEAD', '/db/doc?open_revs=all', ''],
+  ['POST', '/db/_bulk_get', '{"docs":[{"id":"a"}]}'],
+  ['POST', '/db/_all_docs/queries', '{"queries":[{"limit":1}]}'],
+  ['POST', '/db/_revs_diff', '{"a":["1-a"]}'],
+  ['GET', '/db/_local_docs', ''],
+  ['DELETE', '/db/doc?rev=1-a', ''],
+])('%s %s gives back what it took', async (method, url, body) => {
+  const { watch, ask } = watchedService();
+  await textOf((await ask(method, url, { body })).body);
+  expect([watch.snapshots, watch.leases]).toEqual([0, 0]);
+});
+
+describe('writes', () => {
+  test.each([
+    [{}, 'relaxed'],
+    [{ 'x-svc-full-commit': 'false' }, 'relaxed'],
+    [{ 'x-svc-full-commit': 'true' }, 'strict'],
+    [{ 'x-couch-full-commit': 'true' }, 'strict'],
+  ])('with %o are %s', async (headers, durability) => {
+    const { watch, ask } = watchedService();
+    await ask('PUT', '/db/doc', { headers: { ...JSON_HEADERS, ...headers }, body: '{}' });
+    await ask('POST', '/db/_bulk_docs', { headers: { ...JSON_HEADERS, ...headers }, body: '{"docs":[{}]}' });
+    expect(watch.writes.map((options) => options.durability)).toEqual([durability, durability]);
+  });
+
+  test('say what kind of edit they are', async () => {
+    const { watch, ask } = watchedService();
+    await ask('PUT', '/db/doc', { body: '{}' });
+    await ask('PUT', '/db/doc?new_edits=false', { body: '{"_rev":"1-a"}' });
+    await ask('POST', '/db/_bulk_docs', { body: '{"docs":[{}],"all_or_nothing":true}' });
+    expect(watch.writes.map(({ newEdits, allOrNothing = false }) => [newEdits, allOrNothing])).toEqual([
+      [true, false],
+      [false, false],
+      [true, true],
+    ]);
+  });
+
+  test('of a body that breaks off never get to the database', async () => {
+    const { watch, ask } = watchedService();
+    for (const [method, url] of [
+      ['PUT', '/db/doc'],
+      ['POST', '/db'],
+      ['POST', '/db/_bulk_docs'],
+    ] as const) {
+      const { stream } = streamOf([new TextEncoder().encode('{"docs":[{"_id":"a"}]}')], { broken: true });
+      expect(await ask(method, url, { body: stream })).toMatchObject({
+        status: 400,
+        body: '{"error":"bad_request","reason":"The request body broke off before its end; nothing was changed."}\n',
+      });
+    }
+    expect(watch.writes).toEqual([]);
+  });
+});

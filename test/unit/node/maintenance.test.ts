@@ -1,0 +1,80 @@
+import { mkdtemp, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type RunningServer, startServer } from '../../../src/node/server.ts';
+import { runCommand } from './command-line.ts';
+
+let temporary = '';
+let dataFolder = '';
+let server: RunningServer;
+
+beforeAll(async () => {
+  temporary = await mkdtemp(join(tmpdir(), 'settee-maintenance-'));
+  dataFolder = join(temporary, 'data');
+  server = await startServer({ port: 0, dataFolder, logLevel: 'error' });
+  const lines = Array.from({ length: 500 }, (_, n) => `{"_id":"${n}","n":${n}.0}\n`).join('');
+  await runCommand(['import', `${server.url}one`, '-', '--create'], lines);
+  await runCommand(['import', `${server.url}two`, '-', '--create'], '{"_id":"a"}');
+});
+
+afterAll(async () => {
+  await server.close();
+  await rm(temporary, { recursive: true });
+});
+
+async function countIn(folder: string): Promise<unknown> {
+  const other = await startServer({ port: 0, dataFolder: folder, logLevel: 'error' });
+  const { stdout } = await runCommand(['export', `${other.url}one`]);
+  await other.close();
+  return stdout.split('\n').filter((line) => line.includes('.0}')).length;
+}
+
+describe('backup and restore', () => {
+  test('bring back every document, from a folder that a server uses', async () => {
+    const target = join(temporary, 'backup');
+    const restored = join(temporary, 'restored');
+    const backup = await runCommand(['backup', target, '--data', dataFolder]);
+    expect({ code: backup.code, stderr: backup.stderr }).toEqual({ code: 0, stderr: '' });
+    expect(backup.stdout).toMatch(/: copied, \d+ bytes\n/);
+    const restore = await runCommand(['restore', target, '--data', restored]);
+    expect({ code: restore.code, stderr: restore.stderr }).toEqual({ code: 0, stderr: '' });
+    expect(await countIn(restored)).toBe(500);
+  });
+
+  test('write over nothing', async () => {
+    const backup = await runCommand(['backup', temporary, '--data', dataFolder]);
+    expect(backup).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: `${temporary} is there already. Name a folder that is not.\n`,
+    });
+  });
+
+  test('need databases to copy', async () => {
+    const empty = join(temporary, 'empty');
+    const backup = await runCommand(['backup', join(temporary, 'x'), '--data', empty]);
+    expect(backup).toMatchObject({ code: 1, stderr: expect.stringContaining(`${empty} holds no databases.`) });
+    await expect(stat(join(temporary, 'x'))).rejects.toThrow();
+  });
+});
+
+describe('verify', () => {
+  test('is refused a folder that a server uses', async () => {
+    const { code, stderr } = await runCommand(['verify', '--data', dataFolder]);
+    expect(code).toBe(1);
+    expect(stderr).toContain(`The data folder ${dataFolder} is in use by process ${process.pid}, which answers at `);
+  });
+
+  test('finds no damage where there is none', async () => {
+    const copy = join(temporary, 'copy');
+    await runCommand(['backup', copy, '--data', dataFolder]);
+    const { code, stdout, stderr } = await runCommand(['verify', '--data', copy]);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout).toMatch(/^one: 500 documents, \d+ pages, no damage$/m);
+    expect(stdout).toMatch(/^two: 1 documents, \d+ pages, no damage$/m);
+    const single = await runCommand(['verify', 'two', '--data', copy]);
+    expect(single.stdout).toMatch(/^two: 1 documents, \d+ pages, no damage\n$/);
+    expect((await runCommand(['verify', 'three', '--data', copy])).code).toBe(1);
+  });
+});

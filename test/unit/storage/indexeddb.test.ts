@@ -1,0 +1,341 @@
+import './backends.ts';
+import { forceCloseDatabase, IDBFactory } from 'fake-indexeddb';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { must } from '../../../src/shared/assert.ts';
+import { createIndexedDbPageStore } from '../../../src/storage/indexeddb/indexeddb-page-store.ts';
+import type { PageFile, PageStore } from '../../../src/storage/page-store.ts';
+import { allPages, rejects, relaxed, storedContent } from '../../conformance/storage/expectations.ts';
+
+let factory: IDBFactory;
+let stores: PageStore[];
+
+beforeEach(() => {
+  factory = new IDBFactory();
+  stores = [];
+});
+
+afterEach(async () => {
+  vi.restoreAllMocks();
+  for (const store of stores) await store.close().catch(() => undefined);
+});
+
+function createStore(deadlineMs?: number): PageStore {
+  const store = createIndexedDbPageStore({ prefix: 'settee:', indexedDB: factory, deadlineMs });
+  stores.push(store);
+  return store;
+}
+
+/** A connection as a tab has it that runs no code of ours: it takes no notice of a version change. */
+function rawConnection(name: string, version?: number, stores_: readonly string[] = []): Promise<IDBDatabase> {
+  return new Promise((resolve, reject) => {
+    const request = factory.open(name, version);
+    request.onupgradeneeded = () => {
+      for (const store of stores_) request.result.createObjectStore(store);
+    };
+    request.onsuccess = () => resolve(request.result);
+    request.onerror = () => reject(request.error);
+  });
+}
+
+interface Held {
+  release(): Promise<void>;
+}
+
+/** Keeps a write transaction on the stores open, as a frozen tab does, by asking again and again. */
+function hold(database: IDBDatabase, names: readonly string[]): Held {
+  const transaction = database.transaction([...names], 'readwrite');
+  let isHeld = true;
+  const ask = (): void => {
+    if (isHeld) transaction.objectStore(must(names[0])).get(-1).onsuccess = ask;
+  };
+  ask();
+  return {
+    release: () =>
+      new Promise((resolve) => {
+        isHeld = false;
+        transaction.oncomplete = () => resolve();
+      }),
+  };
+}
+
+/** Ends a transaction as the browser does by itself: with an error, which `abort()` leaves it without. */
+function abortAs(transaction: IDBTransaction, name: string): void {
+  Reflect.get(transaction, '_abort').call(transaction, name);
+}
+
+/** Makes the next request of a kind end its transaction as a browser does that has no space left. */
+function failNext(method: 'put' | 'add'): void {
+  const original = IDBObjectStore.prototype[method];
+  vi.spyOn(IDBObjectStore.prototype, method).mockImplementationOnce(function (this: IDBObjectStore, value, key) {
+    const request = original.call(this, value, key);
+    request.addEventListener('success', () => {
+      abortAs(this.transaction, 'QuotaExceededError');
+    });
+    return request;
+  });
+}
+
+function spyOnTransactions(): IDBTransaction[] {
+  const transactions: IDBTransaction[] = [];
+  const original = IDBDatabase.prototype.transaction;
+  vi.spyOn(IDBDatabase.prototype, 'transaction').mockImplementation(function (this: IDBDatabase, ...parameters) {
+    const transaction = original.apply(this, parameters);
+    transactions.push(transaction);
+    return transaction;
+  });
+  return transactions;
+}
+
+/** Takes a transaction's connection away, as a browser does when site data is cleared. */
+function forceClose(transaction: IDBTransaction): void {
+  Reflect.apply(forceCloseDatabase, undefined, [transaction.db]);
+}
+
+async function prepared(store: PageStore): Promise<PageFile> {
+  const file = await store.open('file', 'create');
+  await file.commit(relaxed({ writePages: [{ number: 2, value: 'two' }], head: 'first' }));
+  return file;
+}
+
+describe('databases', () => {
+  test('only databases with the prefix and a file name are listed', async () => {
+    const store = createStore();
+    await store.open('mine', 'create');
+    for (const name of ['other', 'settee', 'settee:', 'settee:Not a file', 'xsettee:a']) await rawConnection(name);
+    expect(await store.list()).toEqual(['mine']);
+  });
+
+  test('a database without our object stores is reported as damaged', async () => {
+    (await rawConnection('settee:empty', 1)).close();
+    await rejects('storage_corrupt', () => createStore().open('empty', 'open'));
+  });
+
+  test('a newer format is told from the version that the database has', async () => {
+    (await rawConnection('settee:file', 7)).close();
+    await expect(createStore().open('file', 'open')).rejects.toThrow(
+      'storage_newer_format: File "file" has storage format 7, this version reads up to 1; update Settee to open it',
+    );
+  });
+});
+
+describe('transactions', () => {
+  test('an append opens only the journal, a page read only the pages, and the durability is passed on', async () => {
+    const file = await prepared(createStore());
+    const transactions = spyOnTransactions();
+    await file.commit(relaxed({ journal: { number: 2, text: 'a' } }));
+    await file.commit({ durability: 'strict', journal: { number: 3, text: 'b' } });
+    await file.commit(relaxed({ writePages: [{ number: 4, value: 'p' }] }));
+    await file.read(2, 'text');
+    await file.commit({ durability: 'strict' });
+    const seen = transactions.map((transaction) => [
+      transaction.mode,
+      transaction.durability,
+      [...transaction.objectStoreNames],
+    ]);
+    expect(seen).toEqual([
+      ['readwrite', 'relaxed', ['journal']],
+      ['readwrite', 'strict', ['journal']],
+      ['readwrite', 'relaxed', ['head', 'pages']],
+      ['readonly', 'default', ['pages']],
+      ['readwrite', 'strict', ['head']],
+    ]);
+  });
+
+  test('reads asked for in one go share a transaction', async () => {
+    const file = await prepared(createStore());
+    const transactions = spyOnTransactions();
+    await Promise.all([2, 4, 6, 2].map((page) => file.read(page, 'text')));
+    await file.read(2, 'text');
+    expect(transactions.length).toBe(2);
+  });
+
+  test('an append does not wait for whoever holds pages and head, nor a read for whoever holds the journal', async () => {
+    const file = await prepared(createStore(2000));
+    const raw = await rawConnection('settee:file');
+    const pages = hold(raw, ['pages', 'head']);
+    await file.commit(relaxed({ journal: { number: 2, text: 'a' } }));
+    await pages.release();
+    const journal = hold(raw, ['journal']);
+    expect(await file.read(2, 'text')).toBe('two');
+    await journal.release();
+    raw.close();
+  });
+
+  test('closing makes relaxed commits durable with one strict commit, and only then', async () => {
+    const store = createStore();
+    const file = await prepared(store);
+    const transactions = spyOnTransactions();
+    await file.close();
+    expect(transactions.map((transaction) => transaction.durability)).toEqual(['strict']);
+    const again = await store.open('file', 'open');
+    await again.commit({ durability: 'strict' });
+    transactions.length = 0;
+    await again.close();
+    expect(transactions).toEqual([]);
+  });
+});
+
+describe('a full disk', () => {
+  test.each([
+    { method: 'put', commit: relaxed({ writePages: [{ number: 4, value: 'four' }], head: 'second' }) },
+    { method: 'add', commit: relaxed({ journal: { number: 2, text: 'two' }, head: 'second', dropPages: [2] }) },
+    { method: 'add', commit: relaxed({ journal: { number: 2, text: 'two' } }) },
+  ] as const)(
+    'fails a commit with storage_full at $method, as a whole; the file goes on',
+    async ({ method, commit }) => {
+      const file = await prepared(createStore());
+      failNext(method);
+      await rejects('storage_full', () => file.commit(commit));
+      expect(await allPages(file)).toEqual([2]);
+      expect(await file.isCurrent()).toBe(true);
+      await file.commit(relaxed({ journal: { number: 2, text: 'after' } }));
+      expect(await storedContent(createStore(), 'file')).toEqual({
+        head: 'first',
+        journal: [[2, 'after']],
+        pages: [[2, 'two']],
+      });
+    },
+  );
+
+  test('an opening fails with storage_full and leaves the file to its owner', async () => {
+    const file = await prepared(createStore());
+    failNext('put');
+    await rejects('storage_full', () => createStore().open('file', 'open'));
+    expect(await file.isCurrent()).toBe(true);
+    await file.commit(relaxed({ journal: { number: 2, text: 'mine' } }));
+  });
+});
+
+describe('deadlines', () => {
+  test('a commit that is held up fails with storage_blocked, has changed nothing, and works later', async () => {
+    const file = await prepared(createStore(30));
+    const raw = await rawConnection('settee:file');
+    const held = hold(raw, ['pages', 'journal', 'head']);
+    await rejects('storage_blocked', () => file.commit(relaxed({ journal: { number: 2, text: 'late' } })));
+    await rejects('storage_blocked', () => file.commit(relaxed({ head: 'late', dropPages: [2] })));
+    await held.release();
+    raw.close();
+    await file.commit(relaxed({ journal: { number: 2, text: 'on time' } }));
+    expect(await storedContent(createStore(), 'file')).toEqual({
+      head: 'first',
+      journal: [[2, 'on time']],
+      pages: [[2, 'two']],
+    });
+  });
+
+  test.each([
+    { name: 'a read', run: (file: PageFile) => file.read(2, 'text') },
+    { name: 'pageNumbers', run: (file: PageFile) => allPages(file) },
+    { name: 'size', run: (file: PageFile) => file.size() },
+    { name: 'isCurrent', run: (file: PageFile) => file.isCurrent() },
+  ])('$name that is held up fails with storage_blocked, and works later', async ({ run }) => {
+    const file = await prepared(createStore(30));
+    const raw = await rawConnection('settee:file');
+    const held = hold(raw, ['pages', 'head']);
+    await rejects('storage_blocked', () => run(file));
+    await held.release();
+    raw.close();
+    await run(file);
+  });
+
+  test('a removal that a frozen tab holds up fails with storage_blocked, and happens once the tab lets go', async () => {
+    const store = createStore(30);
+    await (await store.open('file', 'create')).close();
+    const frozen = await rawConnection('settee:file');
+    await rejects('storage_blocked', () => store.destroy('file'));
+    frozen.close();
+    await createStore(3000).destroy('file');
+    expect(await store.list()).toEqual([]);
+  });
+
+  test('a creation that a pending removal holds up fails with storage_blocked, and makes nothing later', async () => {
+    const store = createStore(30);
+    await (await store.open('file', 'create')).close();
+    const frozen = await rawConnection('settee:file');
+    await rejects('storage_blocked', () => store.destroy('file'));
+    await rejects('storage_blocked', () => store.open('file', 'create'));
+    frozen.close();
+    await createStore(3000).destroy('file');
+    expect(await store.list()).toEqual([]);
+  });
+
+  test('an opening that is held up fails with storage_blocked', async () => {
+    const store = createStore(30);
+    await (await store.open('file', 'create')).close();
+    const raw = await rawConnection('settee:file');
+    const held = hold(raw, ['journal', 'head']);
+    await rejects('storage_blocked', () => store.open('file', 'open'));
+    await held.release();
+    raw.close();
+    await store.open('file', 'open');
+  });
+});
+
+describe('a lost connection', () => {
+  test('that the browser closed is reported as storage_closed; opening anew goes on', async () => {
+    const transactions = spyOnTransactions();
+    const store = createStore();
+    const file = await prepared(store);
+    forceClose(must(transactions.at(-1)));
+    await rejects('storage_closed', () => file.read(2, 'text'));
+    await rejects('storage_closed', () => file.commit(relaxed({ head: 'x' })));
+    await file.close();
+    const reopened = await store.open('file', 'open');
+    expect(reopened.opening.head).toBe('first');
+  });
+
+  test('takes a commit under way with it, which is reported as storage_closed', async () => {
+    const transactions = spyOnTransactions();
+    const store = createStore();
+    const file = await prepared(store);
+    const refused = rejects('storage_closed', () => file.commit(relaxed({ head: 'second' })));
+    abortAs(must(transactions.at(-1)), 'AbortError');
+    await refused;
+    expect((await store.open('file', 'open')).opening.head).toBe('first');
+  });
+
+  test('gives way to an upgrade by newer code', async () => {
+    const file = await prepared(createStore(2000));
+    const upgraded = await rawConnection('settee:file', 2);
+    await rejects('storage_closed', () => file.read(2, 'text'));
+    upgraded.close();
+  });
+
+  test('a file that is removed while it opens does not hold up the removal', async () => {
+    const store = createStore(2000);
+    await (await store.open('file', 'create')).close();
+    const opening = store.open('file', 'open').then(
+      () => 'opened',
+      () => 'refused',
+    );
+    await createStore(2000).destroy('file');
+    await opening;
+    expect(await store.list()).toEqual([]);
+  });
+});
+
+test('claims do not pile up for ever, and a stale owner still runs into its successor', async () => {
+  const store = createStore();
+  const first = await store.open('file', 'create');
+  await first.commit(relaxed({ truncateJournal: 2 }));
+  await first.close();
+  let stale: PageFile | undefined;
+  for (let opening = 2; opening <= 3200; opening += 1) {
+    const file = await store.open('file', 'open');
+    await file.commit({ durability: 'strict', truncateJournal: file.opening.nextJournal });
+    if (opening === 2500) stale = file;
+    else await file.close();
+  }
+  const last = await createStore().open('file', 'open');
+  expect(last.opening.epoch).toBe(3201);
+  expect(last.opening.journal).toEqual([]);
+  const staleNext = must(stale).opening.nextJournal;
+  await rejects('storage_fenced', () => must(stale).commit(relaxed({ journal: { number: staleNext, text: 'x' } })));
+  const raw = await rawConnection('settee:file');
+  const count = await new Promise<number>((resolve) => {
+    const request = raw.transaction('journal').objectStore('journal').count();
+    request.onsuccess = () => resolve(request.result);
+  });
+  raw.close();
+  expect(count).toBeLessThanOrEqual(2 * 1024 + 129);
+});

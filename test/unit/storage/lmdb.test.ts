@@ -1,0 +1,218 @@
+import { copyFile, cp, mkdir, readdir, rm, stat, truncate, utimes, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { commitAs, enqueueMove, openEnvironment } from '../../../src/storage/lmdb/environment.ts';
+import { toDatabaseError } from '../../../src/storage/lmdb/lmdb-errors.ts';
+import { createLmdbPageStore } from '../../../src/storage/lmdb/lmdb-page-store.ts';
+import type { PageFile, PageStore } from '../../../src/storage/page-store.ts';
+import { rejects, relaxed, storedContent } from '../../conformance/storage/expectations.ts';
+import { temporaryFolder } from './backends.ts';
+
+let folder: string;
+let stores: PageStore[];
+
+beforeEach(async () => {
+  folder = await temporaryFolder();
+  stores = [];
+});
+
+afterEach(async () => {
+  for (const store of stores) await store.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+function createStore(path = folder): PageStore {
+  const store = createLmdbPageStore(path);
+  stores.push(store);
+  return store;
+}
+
+const CONTENT = { head: 'head', journal: [[2, 'two']], pages: [[2, 'page']] };
+
+async function prepared(store: PageStore): Promise<PageFile> {
+  const file = await store.open('file', 'create');
+  const journal = { number: 2, text: 'two' };
+  await file.commit(relaxed({ journal, head: 'head', writePages: [{ number: 2, value: 'page' }] }));
+  return file;
+}
+
+async function prepareClosed(): Promise<void> {
+  await (await prepared(createStore())).close();
+}
+
+describe('the folder', () => {
+  test('is made with the first file; without it there are no files', async () => {
+    const store = createStore(join(folder, 'not', 'yet'));
+    expect(await store.list()).toEqual([]);
+    await store.open('file', 'create');
+    expect(await store.list()).toEqual(['file']);
+  });
+
+  test('a removal that was cut short is finished', async () => {
+    await prepareClosed();
+    await cp(join(folder, 'file'), join(folder, '_doomed.1'), { recursive: true });
+    expect(await createStore().list()).toEqual(['file']);
+    expect(await readdir(folder)).toEqual(['file']);
+  });
+
+  test('a creation that was cut short is removed, but not one that may be under way', async () => {
+    for (const name of ['_new.old', '_new.young']) {
+      await mkdir(join(folder, name));
+      await writeFile(join(folder, name, 'data-1.mdb'), 'half');
+    }
+    const twoMinutesAgo = new Date(Date.now() - 120_000);
+    await utimes(join(folder, '_new.old'), twoMinutesAgo, twoMinutesAgo);
+    expect(await createStore().list()).toEqual([]);
+    expect(await readdir(folder)).toEqual(['_new.young']);
+  });
+
+  test('nothing is left of a file that was destroyed, nor of a creation that failed', async () => {
+    const store = createStore();
+    await prepared(store);
+    await rejects('storage_exists', () => createStore().open('file', 'create'));
+    expect(await readdir(folder)).toEqual(['file']);
+    await store.destroy('file');
+    expect(await readdir(folder)).toEqual([]);
+  });
+
+  test('a folder removed by hand turns commits, size and isCurrent into storage_deleted', async () => {
+    const store = createStore();
+    for (const [name, run] of [
+      ['a', (file: PageFile) => file.commit(relaxed({ head: 'lost' }))],
+      ['b', (file: PageFile) => file.size()],
+      ['c', (file: PageFile) => file.isCurrent()],
+      ['d', (file: PageFile) => file.compact?.()],
+    ] as const) {
+      const file = await store.open(name, 'create');
+      await rm(join(folder, name), { recursive: true });
+      await rejects('storage_deleted', () => run(file), name);
+      await rejects('storage_deleted', () => file.read(2, 'text'));
+    }
+  });
+});
+
+describe('a damaged data file is refused, where LMDB would crash', () => {
+  test.each([
+    { name: 'empty', damage: (path: string) => writeFile(path, '') },
+    { name: 'short', damage: (path: string) => writeFile(path, 'hello') },
+    { name: 'all zeros', damage: (path: string) => writeFile(path, new Uint8Array(40_960)) },
+    { name: 'not LMDB', damage: (path: string) => writeFile(path, 'A'.repeat(40_960)) },
+    { name: 'cut off in its second page', damage: (path: string) => truncate(path, 6000) },
+    { name: 'cut off after its meta pages', damage: (path: string) => truncate(path, 8192) },
+  ])('$name', async ({ damage }) => {
+    await prepareClosed();
+    await damage(join(folder, 'file', 'data-1.mdb'));
+    await rejects('storage_corrupt', () => createStore().open('file', 'open'));
+  });
+
+  test('missing', async () => {
+    await mkdir(join(folder, 'file'));
+    await rejects('storage_corrupt', () => createStore().open('file', 'open'));
+  });
+});
+
+describe('a compaction that was cut short', () => {
+  const data = (generation: number): string => join(folder, 'file', `data-${generation}.mdb`);
+
+  test('while it copied: the old generation holds', async () => {
+    await prepareClosed();
+    await writeFile(`${data(2)}.part`, 'half');
+    expect(await storedContent(createStore(), 'file')).toEqual(CONTENT);
+    expect((await readdir(join(folder, 'file'))).sort()).toEqual(['data-1.mdb', 'data-1.mdb-lock']);
+  });
+
+  test('after it copied: the old generation holds, with what it got since', async () => {
+    await prepareClosed();
+    await copyFile(data(1), data(2));
+    const store = createStore();
+    const file = await store.open('file', 'open');
+    await file.commit(relaxed({ head: 'since' }));
+    await file.close();
+    expect((await storedContent(createStore(), 'file')).head).toBe('since');
+    expect((await readdir(join(folder, 'file'))).sort()).toEqual(['data-1.mdb', 'data-1.mdb-lock']);
+  });
+
+  test('after the move: the new generation holds', async () => {
+    await prepareClosed();
+    await copyFile(data(1), data(2));
+    const old = await openEnvironment('file', data(1));
+    expect(await commitAs(old, 1, () => enqueueMove(old, 1, 2))).toBe(true);
+    await old.root.close();
+    expect(await storedContent(createStore(), 'file')).toEqual(CONTENT);
+    expect((await readdir(join(folder, 'file'))).sort()).toEqual(['data-2.mdb', 'data-2.mdb-lock']);
+  });
+});
+
+describe('compaction and backup', () => {
+  test('a compaction shortens the data file and leaves one generation', async () => {
+    const file = await prepared(createStore());
+    const pages = Array.from({ length: 300 }, (_, index) => 100 + 2 * index);
+    await file.commit(relaxed({ writePages: pages.map((number) => ({ number, value: 'x'.repeat(8160) })) }));
+    await file.commit(relaxed({ dropPages: pages }));
+    expect(await file.size()).toBeGreaterThan(300 * 8192);
+    await file.compact?.();
+    expect(await file.size()).toBeLessThan(100_000);
+    expect((await stat(join(folder, 'file', 'data-2.mdb'))).size).toBe(await file.size());
+    expect((await readdir(join(folder, 'file'))).sort()).toEqual(['data-2.mdb', 'data-2.mdb-lock']);
+    await file.close();
+    expect(await storedContent(createStore(), 'file')).toEqual(CONTENT);
+  });
+
+  test('a compaction whose file is opened by another owner meanwhile moves nothing', async () => {
+    const file = await prepared(createStore());
+    const refused = rejects('storage_fenced', () => file.compact?.());
+    const other = await createStore().open('file', 'open');
+    await refused;
+    await other.commit(relaxed({ head: 'other' }));
+    await other.close();
+    expect((await storedContent(createStore(), 'file')).head).toBe('other');
+    expect((await readdir(join(folder, 'file'))).sort()).toEqual(['data-1.mdb', 'data-1.mdb-lock']);
+  });
+
+  test('several compactions asked for at once are one', async () => {
+    const file = await prepared(createStore());
+    await Promise.all([file.compact?.(), file.compact?.(), file.compact?.()]);
+    expect((await readdir(join(folder, 'file'))).sort()).toEqual(['data-2.mdb', 'data-2.mdb-lock']);
+    await file.commit(relaxed({ head: 'after' }));
+  });
+
+  test('a backup is a folder that works as a file; the source goes on', async () => {
+    const file = await prepared(createStore());
+    const target = join(folder, 'backups', 'file');
+    await file.backup?.(target);
+    await file.commit(relaxed({ head: 'later' }));
+    expect(await storedContent(createStore(join(folder, 'backups')), 'file')).toEqual(CONTENT);
+    await rejects('storage_exists', () => file.backup?.(target));
+    expect(await storedContent(createStore(join(folder, 'backups')), 'file')).toEqual(CONTENT);
+  });
+});
+
+describe('errors of LMDB and the system are named', () => {
+  const failure = (code: string | number): Error => Object.assign(new Error('it broke'), { code });
+
+  test.each([
+    { code: 'ENOSPC', expected: 'storage_full' },
+    { code: 28, expected: 'storage_full' },
+    { code: 'EDQUOT', expected: 'storage_full' },
+    { code: -30792, expected: 'storage_full' },
+    { code: -30796, expected: 'storage_corrupt' },
+    { code: 5, expected: 'storage_failed' },
+    { code: 'EACCES', expected: 'storage_failed' },
+  ] as const)('$code is $expected, also as the reason of a failed commit', async ({ code, expected }) => {
+    const commitError = Promise.reject(failure(code));
+    commitError.catch(() => undefined);
+    for (const error of [failure(code), Object.assign(new Error('Commit failed'), { commitError })]) {
+      const named = await toDatabaseError(error, 'file', 'a commit', folder);
+      expect(named.code).toBe(expected);
+      expect(named.cause).toMatchObject({ code });
+    }
+  });
+});
+
+test('what was committed before a stale environment opened it is read right after the commit, turn by turn', async () => {
+  const first = await prepared(createStore());
+  for (let number = 3; number < 50; number += 1) {
+    await first.commit(relaxed({ writePages: [{ number: 2 * number, value: `${number}` }] }));
+    expect(first.read(2 * number, 'text')).toBe(`${number}`);
+  }
+});
