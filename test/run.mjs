@@ -12,7 +12,7 @@ import { join } from 'node:path';
 import { build, checkNode, install, PreparationError, root } from '../src/node/prepare.mjs';
 
 const checks = [
-  ...['src', 'src/node', 'test'].map((folder) => ({
+  ...['src', 'src/node', 'test', 'test/unit/storage'].map((folder) => ({
     name: `types in ${folder}`,
     command: ['typescript/bin/tsc', '-p', `${folder}/tsconfig.json`],
   })),

@@ -18,6 +18,8 @@ export interface TreeEditOptions<K, R> {
   readonly sizes: TreeSizes;
   /** Sorted, each key once. */
   readonly changes: readonly TreeChange<K>[];
+  /** Theirs. */
+  readonly keys: readonly K[];
 }
 
 export interface EditedTree<K, R> {
@@ -53,12 +55,12 @@ export class TreeEdit<K, R> {
   /** New nodes that shrank below the share that a node should keep, or to a level that leads to one node only. */
   readonly #sparse = new Set<Link<K, R>>();
 
-  constructor({ source, sizes, changes }: TreeEditOptions<K, R>) {
+  constructor({ source, sizes, changes, keys }: TreeEditOptions<K, R>) {
     this.#spec = source.spec;
     this.#source = source;
     this.#sizes = sizes;
     this.#changes = changes;
-    this.#keys = changes.map((change) => change.key);
+    this.#keys = keys;
     this.#maker = new NodeMaker(source.spec, sizes);
   }
 

@@ -96,7 +96,7 @@ export class Tree<K, R> {
 
   /** The values of ascending keys, in their order. Visits each node once. */
   async getMany(sortedKeys: readonly K[]): Promise<(string | undefined)[]> {
-    this.#assertAscending(sortedKeys.length, (index) => must(sortedKeys[index]), 0);
+    assertAscending(this.#source.spec, sortedKeys, 0);
     if (this.#root === undefined || sortedKeys.length === 0) return sortedKeys.map(() => undefined);
     return readValues(this.#source, this.#root, sortedKeys);
   }
@@ -104,19 +104,12 @@ export class Tree<K, R> {
   /** Applies changes with ascending keys, each key once. */
   async update(changes: readonly TreeChange<K>[]): Promise<TreeUpdate<Tree<K, R>>> {
     if (changes.length === 0) return { tree: this, replaced: [], dirtyBytes: 0 };
-    this.#assertAscending(changes.length, (index) => must(changes[index]).key, -1);
-    const edit = new TreeEdit({ source: this.#source, sizes: this.#sizes, changes });
+    const keys = changes.map((change) => change.key);
+    assertAscending(this.#source.spec, keys, -1);
+    const edit = new TreeEdit({ source: this.#source, sizes: this.#sizes, changes, keys });
     const { root, replaced, dirtyBytes } = await edit.run(this.#root);
     const tree = root === this.#root ? this : new Tree(this.#source, this.#sizes, root);
     return { tree, replaced, dirtyBytes };
-  }
-
-  /** Keys out of order would end up where no search finds them. */
-  #assertAscending(length: number, keyAt: (index: number) => K, most: 0 | -1): void {
-    for (let index = 1; index < length; index += 1) {
-      const order = this.#source.spec.compare(keyAt(index - 1), keyAt(index));
-      assert(order <= most, () => `key ${index} of ${length} is not above the one before it`);
-    }
   }
 
   /** The entries of a range, in batches that are what one leaf has of them. */
@@ -205,5 +198,13 @@ export class Tree<K, R> {
   /** Reads every node; gives one sentence for each thing that is not as it should be. */
   async *check(): AsyncGenerator<string> {
     if (this.#root !== undefined) yield* new TreeCheck(this.#source).run(this.#root);
+  }
+}
+
+/** Keys out of order would end up where no search finds them. `most` is the most that comparing a key with the next may give. */
+function assertAscending<K>(spec: TreeSpec<K, unknown>, keys: readonly K[], most: 0 | -1): void {
+  for (let index = 1; index < keys.length; index += 1) {
+    if (spec.compare(must(keys[index - 1]), must(keys[index])) <= most) continue;
+    assert(false, `key ${index} of ${keys.length} is not above the one before it`);
   }
 }

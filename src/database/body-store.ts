@@ -30,6 +30,11 @@ export class BodyStore {
     this.#options = options;
   }
 
+  /** One that knows only what is stored, for looking at the medium itself. */
+  withCache(cache: PageCache): BodyStore {
+    return new BodyStore({ ...this.#options, cache });
+  }
+
   get pageBytes(): number {
     return this.#options.pageBytes;
   }

@@ -67,6 +67,7 @@ export class Checkpointer {
   readonly #snapshots: SnapshotRegister;
   readonly #settings: CheckpointSettings;
   #head: Head;
+  #storedVersion: number;
   #running: Running | undefined;
   #wanted = false;
   #waiting: Waiter[] = [];
@@ -90,11 +91,17 @@ export class Checkpointer {
     this.#repacker = parts.repacker;
     this.#snapshots = parts.snapshots;
     this.#head = parts.head;
+    this.#storedVersion = parts.core.state.version;
     this.#settings = settings;
   }
 
   get head(): Head {
     return this.#head;
+  }
+
+  /** The version of the state that the head leads to. */
+  get storedVersion(): number {
+    return this.#storedVersion;
   }
 
   /**
@@ -288,9 +295,12 @@ export class Checkpointer {
       ...(lists.length > 0 ? { writePages: lists } : {}),
     });
     this.#head = head;
+    this.#storedVersion = captured.version;
     this.#running = undefined;
     this.#garbage.push({ version: captured.version, pages: freed });
     for (const { resolve } of running.waiting) resolve();
+    // Whoever came while this checkpoint ran needs no other one if nothing else did.
+    if (!this.isDirty) for (const { resolve } of this.#waiting.splice(0)) resolve();
   }
 
   /** Lists of freed pages, and of those of earlier checkpoints that are not dropped yet, as pages of their own. */

@@ -82,10 +82,12 @@ export class DocumentsJob extends PromisedJob<WriteOutcome[]> {
     return this.#outcomes;
   }
 
+  /** Of several edits of one document in one request only one is accepted, whatever the others are based on. */
   #edit(workspace: Workspace, write: DocumentWrite): WriteOutcome {
     const document = workspace.document(write.id);
     const parent = this.#options.allOrNothing ? branchingParent(document, write.rev) : editedLeaf(document, write.rev);
-    if (parent === undefined) return conflict(write);
+    const isSecond = document.editedBy === this && !this.#options.allOrNothing;
+    if (parent === undefined || isSecond) return conflict(write);
     if (!Number.isSafeInteger(parent.generation + 1)) return uncountable(write, parent.generation);
     const { deleted, body } = write;
     const encoded = bodyText(body);
@@ -93,6 +95,7 @@ export class DocumentsJob extends PromisedJob<WriteOutcome[]> {
     const rev = toRevId(parent.generation + 1, hash);
     const path: RevisionPath = { start: parent.generation + 1, ids: parent.rev ? [hash, parent.hash] : [hash] };
     workspace.addRevision(document, path, deleted, encoded);
+    document.editedBy = this;
     return { ok: true, id: write.id, rev, deleted };
   }
 

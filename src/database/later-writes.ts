@@ -25,6 +25,13 @@ export class LaterWrites {
     else this.#timer ??= setTimeout(() => void this.flush(), MAX_WAIT_MS);
   }
 
+  /** Forgets what waits. */
+  discard(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#waiting = [];
+  }
+
   /** Writes what waits. Never rejects: nobody is left to be told but the log. */
   async flush(): Promise<void> {
     clearTimeout(this.#timer);

@@ -9,7 +9,8 @@ export interface SnapshotTicket {
 
 interface Held {
   readonly version: number;
-  readonly since: number;
+  /** In the clock's monotonic milliseconds. */
+  readonly until: number;
   revoked: boolean;
 }
 
@@ -29,8 +30,9 @@ export class SnapshotRegister {
     this.#onRelease = onRelease;
   }
 
-  take(version: number): SnapshotTicket {
-    const held: Held = { version, since: this.#clock.monotonic(), revoked: false };
+  /** `maxAgeMs` is for those that can't go on with another state. */
+  take(version: number, maxAgeMs = this.#maxAgeMs): SnapshotTicket {
+    const held: Held = { version, until: this.#clock.monotonic() + maxAgeMs, revoked: false };
     this.#held.add(held);
     const release = () => {
       if (this.#held.delete(held)) this.#onRelease();
@@ -46,10 +48,10 @@ export class SnapshotRegister {
 
   /** The oldest version that a reader may still look at; Infinity where nobody reads. */
   get oldestVersion(): number {
-    const deadline = this.#clock.monotonic() - this.#maxAgeMs;
+    const now = this.#clock.monotonic();
     let oldest = Number.POSITIVE_INFINITY;
     for (const held of this.#held) {
-      if (held.since < deadline) {
+      if (held.until < now) {
         held.revoked = true;
         this.#held.delete(held);
       } else if (held.version < oldest) oldest = held.version;

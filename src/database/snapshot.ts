@@ -247,9 +247,7 @@ async function liveAmongFirst({ byId }: State, range: RowRange, count: number): 
   let part: KeyRange<string> = { start, end, startInclusive, endInclusive };
   for await (const [entry] of byId.entries(part, { descending, skip: count })) {
     const edge = must(entry).key;
-    part = descending
-      ? { ...part, start: edge, startInclusive: false }
-      : { ...part, end: edge, endInclusive: false };
+    part = descending ? { ...part, start: edge, startInclusive: false } : { ...part, end: edge, endInclusive: false };
     break;
   }
   return (await byId.reduceRange(part))?.live ?? 0;

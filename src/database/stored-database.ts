@@ -1,7 +1,7 @@
 import { PageCache } from '../btree/page-cache.ts';
 import type { DocId, RevId } from '../documents/contract.ts';
 import type { RevisionHasher } from '../documents/revision-hash.ts';
-import { DatabaseError } from '../errors/database-error.ts';
+import { DatabaseError, isDatabaseError } from '../errors/database-error.ts';
 import type { Clock } from '../shared/clock.ts';
 import type { PageFile, PageStoreSupport } from '../storage/page-store.ts';
 import type { Log } from '../system/contract.ts';
@@ -28,7 +28,7 @@ import { Repacker } from './repacker.ts';
 import { type DatabaseSettings, defaultSettings } from './settings.ts';
 import { StateSnapshot } from './snapshot.ts';
 import { SnapshotRegister } from './snapshot-register.ts';
-import { liveBytes, openState } from './state.ts';
+import { liveBytes, openState, type State } from './state.ts';
 import { Upkeep } from './upkeep.ts';
 import { verifyDatabase } from './verify.ts';
 import { type DatabaseCore, Writer } from './writer.ts';
@@ -36,6 +36,9 @@ import { type DatabaseCore, Writer } from './writer.ts';
 export const SECURITY_KEY = 'security';
 export const REVS_LIMIT_KEY = 'revs_limit';
 export const DEFAULT_REVS_LIMIT = 1_000;
+
+/** What a verification may keep of the pages it has read. */
+const VERIFY_CACHE_BYTES = 4 * 2 ** 20;
 
 export interface DatabaseParts {
   readonly name: string;
@@ -63,6 +66,8 @@ export class StoredDatabase implements Database {
   readonly #listeners = new Set<(updateSeq: number) => void>();
   #security = '{}';
   #closed: Promise<void> | undefined;
+  /** Why nothing can be done any more, where it is not because the handle was closed. */
+  #refusal: DatabaseError | undefined;
   /** The sequence number that listeners were told last. */
   #announcedSeq: number;
 
@@ -242,13 +247,37 @@ export class StoredDatabase implements Database {
 
   async verify(onProgress?: (done: number, total: number) => void): Promise<VerifyReport> {
     this.#mustBeOpen();
-    await this.#upkeep.checkpoint();
-    const ticket = this.#snapshots.take(this.#core.state.version);
+    await this.#upkeep.checkpoint().catch((error: unknown) => {
+      // What the medium has no room for is not there to be looked at.
+      if (!isDatabaseError(error, 'storage_full')) throw error;
+    });
+    const { head, storedVersion } = this.#checkpointer;
+    const ticket = this.#snapshots.take(storedVersion, Number.POSITIVE_INFINITY);
     try {
-      return await verifyDatabase(this.#core, () => this.#checkpointer.garbagePages(), onProgress);
+      return await verifyDatabase({
+        ...this.#openStored(head),
+        file: this.#core.file,
+        garbage: () => this.#checkpointer.garbagePages(),
+        isUnchanged: () => this.#isAt(storedVersion),
+        onProgress: onProgress ?? (() => undefined),
+      });
     } finally {
       ticket.release();
     }
+  }
+
+  /** What the head leads to, read from the medium and not from what the cache remembers of it. */
+  #openStored(head: Head): { readonly state: State; readonly bodies: BodyStore } {
+    const { file, bodies } = this.#core;
+    const { leafBytes, bodyPageBytes } = this.#parts.supports;
+    const cache = new PageCache(VERIFY_CACHE_BYTES);
+    return { state: openState(head, { file, cache, leafBytes, bodyPageBytes }), bodies: bodies.withCache(cache) };
+  }
+
+  /** Whether nothing was written since that version, commits under way included. */
+  async #isAt(version: number): Promise<boolean> {
+    await this.#run(new BarrierJob('relaxed'));
+    return this.#core.state.version === version;
   }
 
   onChange(listener: (updateSeq: number) => void): () => void {
@@ -259,6 +288,23 @@ export class StoredDatabase implements Database {
   close(): Promise<void> {
     this.#closed ??= this.#close();
     return this.#closed;
+  }
+
+  /**
+   * Ends without storing anything more, for a file that is being removed: from now on everything fails with
+   * `storage_deleted`. Resolves after the commit that is under way; the file itself is left open.
+   */
+  discard(): Promise<void> {
+    this.#refusal = new DatabaseError('storage_deleted', `The database ${this.name} was deleted.`);
+    this.#closed ??= this.#discard(this.#refusal);
+    return this.#closed;
+  }
+
+  async #discard(reason: DatabaseError): Promise<void> {
+    this.#later.discard();
+    const ended = this.#writer.abandon(reason);
+    await this.#upkeep.end(reason);
+    await ended;
   }
 
   async #close(): Promise<void> {
@@ -282,7 +328,7 @@ export class StoredDatabase implements Database {
   }
 
   #mustBeOpen(): void {
-    if (this.#closed !== undefined) throw closedError(this.name);
+    if (this.#closed !== undefined) throw this.#refusal ?? closedError(this.name);
   }
 
   #committed(updateSeq: number): void {

@@ -1,11 +1,11 @@
 import type { DocId } from '../documents/contract.ts';
 import { toRevId } from '../documents/revisions.ts';
-import type { PageNumber } from '../storage/page-store.ts';
+import type { PageFile, PageNumber } from '../storage/page-store.ts';
+import type { BodyStore } from './body-store.ts';
 import type { BodyLocation, StoredNode, VerifyReport } from './contract.ts';
-import { decodeChange, decodeEntry } from './entry.ts';
+import { decodeEntry, encodeChange } from './entry.ts';
 import type { State } from './state.ts';
 import { decodeSpace } from './trees.ts';
-import type { DatabaseCore } from './writer.ts';
 
 /** Findings beyond this many are counted, not listed. */
 const MAX_FINDINGS = 1_000;
@@ -13,38 +13,43 @@ const MAX_FINDINGS = 1_000;
 /** Documents whose bodies are read at once. */
 const BATCH = 500;
 
+/** Body pages whose listings are remembered. */
+const MAX_LISTINGS = 100;
+
+export interface VerifyParts {
+  readonly file: PageFile;
+  /** A state that is stored as a whole, and what reads its bodies. */
+  readonly state: State;
+  readonly bodies: BodyStore;
+  /** Pages that are in the file though they are no longer part of it. */
+  garbage(): Iterable<PageNumber>;
+  /** Whether nothing was written since. */
+  isUnchanged(): Promise<boolean>;
+  onProgress(done: number, total: number): void;
+}
+
 /**
- * Walks one state of a database: the trees' own order, counts and reductions; that by-id and by-seq tell the same;
- * that every body is where its entry says, listed for its revision, and JSON; that the space tree's figures are true;
- * and that the file holds no page that nothing refers to.
+ * Walks one state of a database as the medium has it: the trees' own order, counts and reductions; that by-id and
+ * by-seq tell the same; that every body is where its entry says, listed for its document, and JSON; that the space
+ * tree's figures are true; and that the file holds no page that nothing refers to.
  */
-export async function verifyDatabase(
-  core: DatabaseCore,
-  garbage: () => Iterable<PageNumber>,
-  onProgress: ((done: number, total: number) => void) | undefined,
-): Promise<VerifyReport> {
-  return new Verification(core, garbage, onProgress).run();
+export async function verifyDatabase(parts: VerifyParts): Promise<VerifyReport> {
+  return new Verification(parts).run();
 }
 
 class Verification {
-  readonly #core: DatabaseCore;
+  readonly #parts: VerifyParts;
   readonly #state: State;
-  readonly #garbage: () => Iterable<PageNumber>;
-  readonly #onProgress: (done: number, total: number) => void;
   readonly #damage: string[] = [];
   readonly #used = new Map<PageNumber, { total: number; live: number }>();
+  /** By page; what a page lists is looked at once in a while for bodies that are neighbours. */
+  readonly #listings = new Map<PageNumber, ReadonlySet<DocId>>();
   #documents = 0;
   #pages = 0;
 
-  constructor(
-    core: DatabaseCore,
-    garbage: () => Iterable<PageNumber>,
-    onProgress: ((done: number, total: number) => void) | undefined,
-  ) {
-    this.#core = core;
-    this.#state = core.state;
-    this.#garbage = garbage;
-    this.#onProgress = onProgress ?? (() => undefined);
+  constructor(parts: VerifyParts) {
+    this.#parts = parts;
+    this.#state = parts.state;
   }
 
   async run(): Promise<VerifyReport> {
@@ -81,14 +86,11 @@ class Verification {
         if (winner === undefined) this.#note(`document ${key} has no revision`);
         if (winner?.deleted) deleted++;
         else live++;
-        const change = await this.#state.bySeq.get(seq);
-        if (change === undefined || decodeChange(seq, change).id !== key) {
-          this.#note(`document ${key} is not in the order of changes at ${seq}`);
-        }
+        await this.#attempt(`document ${key}`, () => this.#checkChange(key as DocId, seq, leaves));
         await this.#attempt(`document ${key}`, () => this.#checkBodies(key as DocId, leaves));
       }
       this.#documents += entries.length;
-      this.#onProgress(this.#documents, this.#state.byId.count);
+      this.#parts.onProgress(this.#documents, this.#state.byId.count);
       if (this.#documents % BATCH < entries.length) await new Promise((resolve) => setTimeout(resolve, 0));
     }
     const { docCount, docDelCount } = this.#state;
@@ -96,6 +98,14 @@ class Verification {
       this.#note(
         `the counts say ${docCount} live and ${docDelCount} deleted documents, there are ${live} and ${deleted}`,
       );
+    }
+  }
+
+  async #checkChange(id: DocId, seq: number, leaves: readonly StoredNode[]): Promise<void> {
+    const change = await this.#state.bySeq.get(seq);
+    if (change === undefined) this.#note(`document ${id} is not in the order of changes at ${seq}`);
+    else if (change !== encodeChange(id, leaves)) {
+      this.#note(`document ${id} is not what the order of changes has at ${seq}: ${change}`);
     }
   }
 
@@ -115,8 +125,18 @@ class Verification {
     use.total = Math.max(use.total, location.offset + location.length);
     if (isLeaf) use.live += location.length;
     this.#used.set(location.page, use);
-    const text = await this.#core.bodies.read(location);
-    if (!isJsonObject(text)) this.#note(`revision ${toRevId(node.generation, node.hash)} of ${id} is not JSON`);
+    const text = await this.#parts.bodies.read(location);
+    const name = `revision ${toRevId(node.generation, node.hash)} of ${id}`;
+    if (!isJsonObject(text)) this.#note(`${name} is not JSON`);
+    const listing = this.#listings.get(location.page) ?? (await this.#readListing(location));
+    if (!listing.has(id)) this.#note(`${name} is not listed in its body page ${location.page}`);
+  }
+
+  async #readListing({ page, length }: BodyLocation): Promise<ReadonlySet<DocId>> {
+    const listing = new Set(await this.#parts.bodies.listing(page, length));
+    if (this.#listings.size >= MAX_LISTINGS) this.#listings.clear();
+    this.#listings.set(page, listing);
+    return listing;
   }
 
   async #checkChanges(): Promise<void> {
@@ -140,27 +160,27 @@ class Verification {
     for (const page of this.#used.keys()) if (!listed.has(page)) this.#note(`body page ${page} is not accounted for`);
   }
 
-  /** Pages that nothing refers to. Not looked for while writes go on: a page in the making is no leak. */
+  /** Pages that nothing refers to. Not told while writes go on: a page in the making is no leak. */
   async #checkPages(): Promise<void> {
     const known = await this.#knownPages();
     const leaked: PageNumber[] = [];
-    for await (const numbers of this.#core.file.pageNumbers(0)) {
+    for await (const numbers of this.#parts.file.pageNumbers(0)) {
       this.#pages += numbers.length;
       for (const page of numbers) if (!known.has(page)) leaked.push(page);
     }
-    if (this.#core.state !== this.#state) return;
+    if (leaked.length === 0 || !(await this.#parts.isUnchanged())) return;
     for (const page of leaked) this.#note(`page ${page} belongs to nothing`);
   }
 
   async #knownPages(): Promise<Set<PageNumber>> {
-    const known = new Set<PageNumber>(this.#garbage());
+    const known = new Set<PageNumber>(this.#parts.garbage());
     const { byId, bySeq, locals, space } = this.#state;
     for (const tree of [byId, bySeq, locals, space]) {
       for await (const pages of tree.pages()) for (const page of pages) known.add(page);
     }
     for await (const entries of space.entries({})) {
       for (const { key, value } of entries) {
-        for (const page of this.#core.bodies.pagesOf(key, decodeSpace(value).total)) known.add(page);
+        for (const page of this.#parts.bodies.pagesOf(key, decodeSpace(value).total)) known.add(page);
       }
     }
     return known;

@@ -21,6 +21,8 @@ export interface WorkingDocument {
   leaves: readonly StoredNode[];
   seq: number;
   changed: boolean;
+  /** The request that edited it last. */
+  editedBy: object | undefined;
 }
 
 /** A document's body in both forms in which it is needed. */
@@ -232,10 +234,20 @@ export class Workspace {
 
 function openDocument(id: DocId, rank: number, value: string | undefined): WorkingDocument {
   if (value === undefined) {
-    return { id, rank, formerSeq: undefined, wasDeleted: false, leaves: [], seq: 0, changed: false };
+    return {
+      id,
+      rank,
+      formerSeq: undefined,
+      wasDeleted: false,
+      leaves: [],
+      seq: 0,
+      changed: false,
+      editedBy: undefined,
+    };
   }
   const { seq, leaves } = decodeEntry(id, value);
-  return { id, rank, formerSeq: seq, wasDeleted: leaves[0]?.deleted === true, leaves, seq, changed: false };
+  const wasDeleted = leaves[0]?.deleted === true;
+  return { id, rank, formerSeq: seq, wasDeleted, leaves, seq, changed: false, editedBy: undefined };
 }
 
 function placeBody({ id, rank }: WorkingDocument, { text, bytes }: BodyText): NewBody | BodyLocation {

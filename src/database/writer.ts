@@ -98,6 +98,14 @@ export class Writer {
     await this.whenIdle();
   }
 
+  /** Refuses all jobs, those that wait already as well, and begins nothing any more. */
+  async abandon(reason: DatabaseError): Promise<void> {
+    this.#ended = reason;
+    this.#givenUp = true;
+    this.#checkpointer.fail(reason);
+    await this.whenIdle();
+  }
+
   /** Resolves when there is nothing left to do. */
   async whenIdle(): Promise<void> {
     if (this.#running) await new Promise<void>((resolve) => this.#idle.push(resolve));

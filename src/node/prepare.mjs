@@ -35,9 +35,7 @@ export function isClone() {
 export function install() {
   if (isInstalled()) return;
   tell('Installing dependencies …');
-  // The versions of package-lock.json, which stays as it is. Not `npm ci`: that refuses a lock file in which the optional
-  // packages of some other platform are missing, as they are where the registry did not have them.
-  const pinned = ['install', '--no-save', '--no-audit', '--no-fund', '--loglevel=error'];
+  const pinned = ['ci', '--no-audit', '--no-fund', '--loglevel=error'];
   // Every native dependency carries its binaries inside its package; install scripts would only try to compile them.
   const npmArguments = [...pinned, '--ignore-scripts'];
   const npm = process.env.npm_execpath;

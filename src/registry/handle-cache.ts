@@ -5,25 +5,22 @@ import type { Lease } from './contract.ts';
 interface Handle {
   readonly database: StoredDatabase;
   users: number;
-  /** Set once nobody may take the handle any more; it closes when its last user lets go. */
-  leaving: boolean;
-  closed: (() => void) | undefined;
 }
 
 /**
  * Open databases, at most `maxOpen` of them idle: the one that was not used for longest is closed when another is
- * opened. Databases in use are never closed, so more than that may be open for a while.
+ * opened. Databases in use are never closed for that, so more than that may be open for a while.
  */
 export class HandleCache {
   readonly #maxOpen: number;
-  readonly #open: (name: string, onFailure: () => void) => Promise<StoredDatabase>;
+  readonly #open: (name: string) => Promise<StoredDatabase>;
   /** In the order of their last use. */
   readonly #handles = new Map<string, Handle>();
-  readonly #opening = new Map<string, Promise<Handle>>();
+  readonly #opening = new Map<string, Promise<void>>();
   /** Databases that are being closed; their files can't be opened again before. */
   readonly #closing = new Map<string, Promise<void>>();
 
-  constructor(maxOpen: number, open: (name: string, onFailure: () => void) => Promise<StoredDatabase>) {
+  constructor(maxOpen: number, open: (name: string) => Promise<StoredDatabase>) {
     this.#maxOpen = maxOpen;
     this.#open = open;
   }
@@ -35,12 +32,16 @@ export class HandleCache {
   }
 
   async lease(name: string): Promise<Lease> {
-    return this.leaseNow(name) ?? this.#lease(name, await this.#opened(name));
+    for (;;) {
+      const lease = this.leaseNow(name);
+      if (lease !== undefined) return lease;
+      await this.#opened(name);
+    }
   }
 
   #lease(name: string, handle: Handle): Lease {
     handle.users++;
-    if (this.#handles.get(name) === handle && this.#handles.size > 1) {
+    if (this.#handles.size > 1) {
       this.#handles.delete(name);
       this.#handles.set(name, handle);
     }
@@ -51,82 +52,88 @@ export class HandleCache {
         if (released) return;
         released = true;
         handle.users--;
-        if (handle.users === 0) this.#unused(name, handle);
+        if (handle.users === 0 && this.#handles.size > this.#maxOpen) this.#retire(name, handle);
       },
     };
   }
 
-  #unused(name: string, handle: Handle): void {
-    if (handle.leaving) handle.closed?.();
-    else if (this.#handles.size > this.#maxOpen) void this.#retire(name, handle);
-  }
-
-  #opened(name: string): Promise<Handle> {
+  #opened(name: string): Promise<void> {
     const existing = this.#opening.get(name);
     if (existing !== undefined) return existing;
-    const opening = this.#openHandle(name).finally(() => this.#opening.delete(name));
+    const opening: Promise<void> = this.#openHandle(name, () => this.#opening.get(name) === opening).finally(() => {
+      if (this.#opening.get(name) === opening) this.#opening.delete(name);
+    });
     this.#opening.set(name, opening);
     return opening;
   }
 
-  async #openHandle(name: string): Promise<Handle> {
+  /** `isWanted` is false once the database was dropped, or all were closed, while it was being opened. */
+  async #openHandle(name: string, isWanted: () => boolean): Promise<void> {
     await this.#closing.get(name);
-    const database = await this.#open(name, () => this.forget(name));
-    return this.add(name, database);
+    const database = await this.#open(name);
+    if (isWanted()) {
+      this.add(name, database);
+      return;
+    }
+    await database.close().catch(() => undefined);
+    throw new DatabaseError('storage_deleted', `The database ${name} was closed while it was being opened.`);
   }
 
-  add(name: string, database: StoredDatabase): Handle {
-    const handle: Handle = { database, users: 0, leaving: false, closed: undefined };
+  add(name: string, database: StoredDatabase): void {
+    const handle: Handle = { database, users: 0 };
     this.#handles.set(name, handle);
-    this.#closeIdle();
-    return handle;
+    this.#closeIdle(handle);
   }
 
-  #closeIdle(): void {
+  /** Whoever waits for `added` has not got hold of it yet. */
+  #closeIdle(added: Handle): void {
     let excess = this.#handles.size - this.#maxOpen;
     for (const [name, handle] of this.#handles) {
       if (excess <= 0) return;
-      if (handle.users > 0) continue;
-      void this.#retire(name, handle);
+      if (handle.users > 0 || handle === added) continue;
+      this.#retire(name, handle);
       excess--;
     }
   }
 
-  /** Takes a handle out of use and closes it, once its last user let go. */
-  #retire(name: string, handle: Handle): Promise<void> {
-    if (this.#handles.get(name) === handle) this.#handles.delete(name);
-    handle.leaving = true;
-    const unused = handle.users === 0 ? Promise.resolve() : new Promise<void>((resolve) => (handle.closed = resolve));
-    const closing = unused.then(() => handle.database.close()).catch(() => undefined);
-    const done = closing.finally(() => {
-      if (this.#closing.get(name) === done) this.#closing.delete(name);
-    });
-    this.#closing.set(name, done);
-    return done;
-  }
-
-  /** A handle whose database gave itself up: the next use opens the file again. */
-  forget(name: string): void {
-    const handle = this.#handles.get(name);
-    if (handle !== undefined) void this.#retire(name, handle);
-  }
-
-  /** Closes a database that is being deleted, without waiting for those who still read it. */
-  async drop(name: string): Promise<void> {
-    const handle = this.#handles.get(name);
-    if (handle === undefined) {
-      await this.#closing.get(name);
-      return;
-    }
+  /** Takes a handle out of use and closes it. */
+  #retire(name: string, handle: Handle): void {
+    if (this.#handles.get(name) !== handle) return;
     this.#handles.delete(name);
-    handle.leaving = true;
-    await handle.database.close();
+    const done: Promise<void> = handle.database
+      .close()
+      .catch(() => undefined)
+      .finally(() => {
+        if (this.#closing.get(name) === done) this.#closing.delete(name);
+      });
+    this.#closing.set(name, done);
+  }
+
+  /**
+   * For a database that gave itself up: the next use opens the file again. Those who still hold the old one don't hold
+   * that up; nothing that they do with it succeeds.
+   */
+  forget(name: string, database: StoredDatabase): void {
+    const handle = this.#handles.get(name);
+    if (handle?.database === database) this.#retire(name, handle);
+  }
+
+  /** Ends a database that is being deleted, without waiting for those who still read it. */
+  async drop(name: string): Promise<void> {
+    this.#opening.delete(name);
+    const handle = this.#handles.get(name);
+    this.#handles.delete(name);
+    await handle?.database.discard();
+    await this.#closing.get(name);
   }
 
   async close(): Promise<void> {
-    const handles = [...this.#handles];
+    const handles = [...this.#handles.values()];
+    const opening = [...this.#opening.values()];
     this.#handles.clear();
-    const closed = handles.map(([, handle]) => handle.database.close());
+    this.#opening.clear();
+    const closed = handles.map(({ database }) => database.close());
+    await Promise.allSettled(opening);
     const results = await Promise.allSettled([...closed, ...this.#closing.values()]);
     const failures = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []));
     if (failures.length > 0) {

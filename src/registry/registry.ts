@@ -4,9 +4,9 @@ import type { DatabaseSettings } from '../database/settings.ts';
 import type { StoredDatabase } from '../database/stored-database.ts';
 import type { DocId } from '../documents/contract.ts';
 import { createRevisionHasher, type RevisionHasher } from '../documents/revision-hash.ts';
-import { DatabaseError } from '../errors/database-error.ts';
+import { DatabaseError, isDatabaseError } from '../errors/database-error.ts';
 import type { Clock, RandomBytes } from '../shared/clock.ts';
-import type { PageStore } from '../storage/page-store.ts';
+import type { PageFile, PageStore } from '../storage/page-store.ts';
 import type { Config, Log } from '../system/contract.ts';
 import type { DatabaseEvent, Lease, Registry } from './contract.ts';
 import { checkDatabaseName, createFileName } from './database-name.ts';
@@ -27,14 +27,13 @@ export interface RegistryParts {
   readonly settings?: Partial<DatabaseSettings>;
 }
 
-/** What the list says of one database. A dropped one is a file that may still have to be removed. */
+/** What the list says of one database. */
 interface Listed {
   readonly file: string;
-  readonly state: 'live' | 'dropped';
   readonly rev: string;
 }
 
-/** Opens the list of databases, or begins one, and finishes removals that an earlier run left undone. */
+/** Opens the list of databases, or begins one, and sets about removals that an earlier run left undone. */
 export async function openRegistry(parts: RegistryParts): Promise<Registry> {
   const hasher = await createRevisionHasher();
   const exists = (await parts.store.list()).includes(REGISTRY_FILE);
@@ -75,6 +74,8 @@ class StoredRegistry implements Registry {
   readonly #listeners = new Set<(event: DatabaseEvent) => void>();
   /** Creations and deletions happen one after another. */
   #changes: Promise<unknown> = Promise.resolve();
+  /** Files on their way out. They may take long: a frozen tab can hold one. */
+  readonly #removals = new Set<Promise<void>>();
   #serverUuid = '';
   #closed = false;
 
@@ -83,7 +84,7 @@ class StoredRegistry implements Registry {
     this.#hasher = hasher;
     this.#list = list;
     const maxOpen = Number(parts.config.get('svc', 'max_dbs_open') ?? 100);
-    this.#handles = new HandleCache(maxOpen, (name, onFailure) => this.#open(name, onFailure));
+    this.#handles = new HandleCache(maxOpen, (name) => this.#open(name));
   }
 
   async load(): Promise<void> {
@@ -93,15 +94,15 @@ class StoredRegistry implements Registry {
         for (const { id, rev, body } of locals) {
           if (id === SERVER_KEY) this.#serverUuid = (JSON.parse(body) as { uuid: string }).uuid;
           if (!id.startsWith(NAME_PREFIX)) continue;
-          const { file, state } = JSON.parse(body) as Omit<Listed, 'rev'>;
-          this.#listed.set(id.slice(NAME_PREFIX.length), { file, state, rev });
+          const { file } = JSON.parse(body) as Omit<Listed, 'rev'>;
+          this.#listed.set(id.slice(NAME_PREFIX.length), { file, rev });
         }
       }
     } finally {
       snapshot.release();
     }
     if (this.#serverUuid === '') await this.#createServerUuid();
-    await this.#finishRemovals();
+    await this.#removeUnlisted();
   }
 
   async #createServerUuid(): Promise<void> {
@@ -114,15 +115,25 @@ class StoredRegistry implements Registry {
     return Array.from(random, (byte) => byte.toString(16).padStart(2, '0')).join('');
   }
 
-  /** Files that the list gave up, and files that it never came to name, are removed. */
-  async #finishRemovals(): Promise<void> {
-    for (const [name, { state }] of [...this.#listed]) if (state === 'dropped') await this.#remove(name);
+  /** Files that the list gave up, or that it never came to name, belong to nothing. */
+  async #removeUnlisted(): Promise<void> {
     const known = new Set([REGISTRY_FILE, ...[...this.#listed.values()].map(({ file }) => file)]);
     for (const file of await this.#parts.store.list()) {
       if (known.has(file)) continue;
       this.#parts.log.info(`removing ${file}, which belongs to no database`);
-      await this.#parts.store.destroy(file);
+      this.#removeFile(file);
     }
+  }
+
+  /** Nobody waits for it; what fails is tried again at the next start. */
+  #removeFile(file: string): void {
+    const removal: Promise<void> = this.#parts.store
+      .destroy(file)
+      .catch((error: unknown) =>
+        this.#parts.log.error(`${file} could not be removed; it will be at the next start`, error),
+      )
+      .finally(() => this.#removals.delete(removal));
+    this.#removals.add(removal);
   }
 
   get serverUuid(): string {
@@ -130,21 +141,19 @@ class StoredRegistry implements Registry {
   }
 
   names(): readonly string[] {
-    const live = [...this.#listed].filter(([, { state }]) => state === 'live');
-    return live.map(([name]) => name).sort();
+    return [...this.#listed.keys()].sort();
   }
 
   has(name: string): boolean {
-    return this.#listed.get(name)?.state === 'live';
+    return this.#listed.has(name);
   }
 
-  create(name: string): Promise<void> {
+  async create(name: string): Promise<void> {
     checkDatabaseName(name);
     return this.#inOrder(async () => {
       if (this.has(name)) {
         throw new DatabaseError('file_exists', 'The database could not be created, the file already exists.');
       }
-      if (this.#listed.has(name)) await this.#remove(name);
       await this.#createFile(name);
       this.#emit({ type: 'created', name });
     });
@@ -152,50 +161,45 @@ class StoredRegistry implements Registry {
 
   async #createFile(name: string): Promise<void> {
     const fileName = createFileName(name, `${this.#parts.clock.now().toString(36)}${this.#randomHex(4)}`);
-    const file = await this.#parts.store.open(fileName, 'create');
-    const database = await openDatabase(this.#databaseParts(name, file, () => this.#handles.forget(name)));
+    const database = await this.#openFile(name, await this.#parts.store.open(fileName, 'create'));
     try {
-      await this.#store(name, { file: fileName, state: 'live' });
+      const id = listId(name);
+      const rev = await this.#list.writeLocal(id, undefined, JSON.stringify({ file: fileName }), 'strict');
+      this.#listed.set(name, { file: fileName, rev });
     } catch (error) {
-      await database.close();
-      await this.#parts.store.destroy(fileName);
+      await database.discard();
+      // After anything else nobody knows whether the list has the name; the next start finds out.
+      if (isDatabaseError(error, 'storage_full')) this.#removeFile(fileName);
       throw error;
     }
-    this.#handles.add(name, this.#watched(name, database));
+    this.#handles.add(name, database);
   }
 
-  #databaseParts(name: string, file: OpenParts['file'], onFailure: (error: unknown) => void): OpenParts {
-    return openParts(this.#parts, this.#hasher, name, file, onFailure);
+  async #openFile(name: string, file: PageFile): Promise<StoredDatabase> {
+    let opened: StoredDatabase | undefined;
+    const onFailure = () => {
+      if (opened !== undefined) this.#handles.forget(name, opened);
+    };
+    try {
+      opened = await openDatabase(openParts(this.#parts, this.#hasher, name, file, onFailure));
+    } catch (error) {
+      await file.close().catch(() => undefined);
+      throw error;
+    }
+    opened.onChange(() => this.#emit({ type: 'updated', name }));
+    return opened;
   }
 
-  #watched(name: string, database: StoredDatabase): StoredDatabase {
-    database.onChange(() => this.#emit({ type: 'updated', name }));
-    return database;
-  }
-
-  async #store(name: string, listed: Omit<Listed, 'rev'>): Promise<void> {
-    const id = `${NAME_PREFIX}${name}` as DocId;
-    const rev = await this.#list.writeLocal(id, this.#listed.get(name)?.rev, JSON.stringify(listed), 'strict');
-    this.#listed.set(name, { ...listed, rev });
-  }
-
-  async #remove(name: string): Promise<void> {
-    const listed = this.#listed.get(name);
-    if (listed === undefined) return;
-    await this.#parts.store.destroy(listed.file);
-    await this.#list.writeLocal(`${NAME_PREFIX}${name}` as DocId, listed.rev, undefined, 'relaxed');
-    this.#listed.delete(name);
-  }
-
-  /** The list is told first: from then on the database is gone, whatever happens to its file. */
+  /** The list is told first: from then on the database is gone, whatever becomes of its file. */
   delete(name: string): Promise<void> {
     return this.#inOrder(async () => {
       const listed = this.#listed.get(name);
-      if (listed?.state !== 'live') throw new DatabaseError('not_found', 'missing');
-      await this.#store(name, { file: listed.file, state: 'dropped' });
-      this.#emit({ type: 'deleted', name });
+      if (listed === undefined) throw new DatabaseError('not_found', 'missing');
+      await this.#list.writeLocal(listId(name), listed.rev, undefined, 'strict');
+      this.#listed.delete(name);
       await this.#handles.drop(name);
-      await this.#remove(name);
+      this.#removeFile(listed.file);
+      this.#emit({ type: 'deleted', name });
     });
   }
 
@@ -209,20 +213,15 @@ class StoredRegistry implements Registry {
   }
 
   async acquire(name: string): Promise<Lease> {
+    if (this.#closed) throw shutDown();
     if (!this.has(name)) throw new DatabaseError('not_found', 'no_db_file');
     return this.#handles.lease(name);
   }
 
-  async #open(name: string, onFailure: () => void): Promise<StoredDatabase> {
+  async #open(name: string): Promise<StoredDatabase> {
     const listed = this.#listed.get(name);
-    if (listed?.state !== 'live') throw new DatabaseError('not_found', 'no_db_file');
-    const file = await this.#parts.store.open(listed.file, 'open');
-    try {
-      return this.#watched(name, await openDatabase(this.#databaseParts(name, file, onFailure)));
-    } catch (error) {
-      await file.close();
-      throw error;
-    }
+    if (listed === undefined) throw new DatabaseError('not_found', 'no_db_file');
+    return this.#openFile(name, await this.#parts.store.open(listed.file, 'open'));
   }
 
   onEvent(listener: (event: DatabaseEvent) => void): () => void {
@@ -235,7 +234,7 @@ class StoredRegistry implements Registry {
   }
 
   #inOrder<T>(change: () => Promise<T>): Promise<T> {
-    if (this.#closed) return Promise.reject(new DatabaseError('storage_closed', 'The service is shutting down.'));
+    if (this.#closed) return Promise.reject(shutDown());
     const result = this.#changes.then(change);
     this.#changes = result.catch(() => undefined);
     return result;
@@ -244,8 +243,24 @@ class StoredRegistry implements Registry {
   async close(): Promise<void> {
     this.#closed = true;
     await this.#changes;
-    await this.#handles.close();
-    await this.#list.close();
-    await this.#parts.store.close();
+    // Each is closed whatever becomes of those before it; the first failure is told.
+    try {
+      await this.#handles.close();
+    } finally {
+      await Promise.allSettled(this.#removals);
+      try {
+        await this.#list.close();
+      } finally {
+        await this.#parts.store.close();
+      }
+    }
   }
+}
+
+function listId(name: string): DocId {
+  return `${NAME_PREFIX}${name}` as DocId;
+}
+
+function shutDown(): DatabaseError {
+  return new DatabaseError('storage_closed', 'The service is shutting down.');
 }

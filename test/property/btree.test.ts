@@ -372,7 +372,7 @@ describe('a tree is a sorted array', () => {
     const firstOf = (text: string) => text.codePointAt(0);
     await fc.assert(
       fc.asyncProperty(scriptOf(key, textSpec), (script) => play(script, textSpec, firstOf)),
-      { numRuns: 150 },
+      { numRuns: 100 },
     );
   });
 
@@ -382,7 +382,7 @@ describe('a tree is a sorted array', () => {
       fc.asyncProperty(scriptOf(fc.integer({ min: -60, max: 200 }), numberSpec), (script) =>
         play(script, numberSpec, tens),
       ),
-      { numRuns: 150 },
+      { numRuns: 100 },
     );
   });
 
@@ -392,7 +392,7 @@ describe('a tree is a sorted array', () => {
       fc.asyncProperty(scriptOf(fc.integer({ min: 0, max: 300 }), numberSpec), (script) =>
         play(script, numberSpec, hundreds),
       ),
-      { numRuns: 80 },
+      { numRuns: 50 },
     );
   });
 });

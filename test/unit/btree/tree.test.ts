@@ -180,6 +180,23 @@ describe('an update', () => {
     expect(tree.unstoredBytes()).toBe(0);
   });
 
+  test('fails once where some reads fail at once and others later', async () => {
+    const shelf = new PageShelf();
+    const tree = await stored(shelf, 300);
+    const options = shelf.options(totalsSpec, small);
+    const isLeaf = (page: number) => shelf.pages.get(page)?.startsWith('l1') === true;
+    const reader = {
+      readNode(page: number): string | Promise<string> {
+        if (!isLeaf(page)) return options.reader.readNode(page);
+        if (page % 2 === 0) return Promise.reject(new Error('later'));
+        throw new Error('at once');
+      },
+    };
+    const failing = Tree.open({ ...options, reader }, tree.rootRecord() ?? never());
+    await expect(failing.getMany(numbers(1000, 1300))).rejects.toThrow(/later|at once/);
+    await turn();
+  });
+
   test('refuses keys that are not in order, and line ends', async () => {
     const tree = Tree.empty(new PageShelf().options(textSpec, small));
     const set = (...keys: string[]): TreeChange<string>[] => keys.map((key) => ({ key, value: '' }));
@@ -395,6 +412,21 @@ describe('what is read', () => {
     expect(await shelf.readsOf(() => list(tree.groups(forty, anyTwo)))).toBeLessThan(2 * levels);
     expect(await list(tree.groups(forty, anyTwo))).toEqual([{ key: 2000, reduction: { sum: 80_780, most: 2039 } }]);
   });
+
+  test.each([false, true])(
+    'by a walk over many nodes: no leaf without entries of the range (descending: %s)',
+    async (descending) => {
+      const shelf = new PageShelf();
+      const tree = await stored(shelf, 1000, 0);
+      for (let leaves = 1; leaves < 60; leaves += 1) {
+        const range = descending ? { start: 2000 - 10 * leaves } : { end: 999 + 10 * leaves };
+        await gather(tree.entries(range, { descending }));
+        const read = shelf.reads.filter((page) => shelf.pages.get(page)?.startsWith('l1'));
+        expect(read).toHaveLength(leaves);
+        shelf.reads = [];
+      }
+    },
+  );
 
   test('by a range that excludes the first key of a leaf: the leaf without that key', async () => {
     const tree = await stored(new PageShelf(), 300);

@@ -46,7 +46,12 @@ describe('compaction', () => {
     const bench = tinyBench();
     const db = await bench.open();
     const body = (round: number) => JSON.stringify({ round, text: 'x'.repeat(200) });
-    let revs = (await db.write(Array.from({ length: 30 }, (_unused, index) => toWrite(`d${index}`, { body: body(0) })), NEW_EDITS)).map((outcome) => outcome.rev ?? '');
+    let revs = (
+      await db.write(
+        Array.from({ length: 30 }, (_unused, index) => toWrite(`d${index}`, { body: body(0) })),
+        NEW_EDITS,
+      )
+    ).map((outcome) => outcome.rev ?? '');
     const first = revs[7] ?? '';
     for (let round = 1; round < 10; round++) {
       const writes = revs.map((current, index) => toWrite(`d${index}`, { rev: current, body: body(round) }));
@@ -153,7 +158,10 @@ describe('compaction', () => {
       [false, 1],
     ] as const) {
       const compacted: string[] = [];
-      const bench = new Bench({ supports: { ...TINY_PAGES, shrinks }, hooks: { onCompact: (file) => void compacted.push(file) } });
+      const bench = new Bench({
+        supports: { ...TINY_PAGES, shrinks },
+        hooks: { onCompact: (file) => void compacted.push(file) },
+      });
       const db = await bench.open();
       await put(db, 'a');
       await db.compact();

@@ -1,3 +1,4 @@
+import type { Database } from '../../../src/database/contract.ts';
 import { openDatabase } from '../../../src/database/open-database.ts';
 import type { DatabaseSettings } from '../../../src/database/settings.ts';
 import type { StoredDatabase } from '../../../src/database/stored-database.ts';
@@ -224,7 +225,7 @@ export interface SeenDatabase {
 }
 
 /** Reads everything through one snapshot. */
-export async function seeAll(database: StoredDatabase): Promise<SeenDatabase> {
+export async function seeAll(database: Pick<Database, 'snapshot'>): Promise<SeenDatabase> {
   const snapshot = database.snapshot();
   try {
     const documents: Record<string, SeenDocument> = {};
@@ -236,7 +237,9 @@ export async function seeAll(database: StoredDatabase): Promise<SeenDatabase> {
         const record = records[index];
         if (record === undefined) throw new Error(`${change.id} is in the changes and nowhere else`);
         const bodies = await snapshot.bodies(record.leaves);
-        const leaves = record.leaves.map((leaf, at) => showLeaf(toRevId(leaf.generation, leaf.hash), leaf.deleted, bodies[at]));
+        const leaves = record.leaves.map((leaf, at) =>
+          showLeaf(toRevId(leaf.generation, leaf.hash), leaf.deleted, bodies[at]),
+        );
         documents[change.id] = { seq: record.seq, leaves };
       }
     }
@@ -268,14 +271,18 @@ const NEW_EDITS = { newEdits: true, durability: 'relaxed' } as const;
 const MERGED = { newEdits: false, durability: 'relaxed' } as const;
 
 /** Writes one document and gives its revision; fails with the outcome's error. */
-export async function put(database: StoredDatabase, name: string, write: EasyWrite = {}): Promise<RevId> {
+export async function put(database: Pick<Database, 'write'>, name: string, write: EasyWrite = {}): Promise<RevId> {
   const [outcome] = await database.write([toWrite(name, write)], NEW_EDITS);
   if (outcome?.ok !== true) throw outcome?.error;
   return outcome.rev;
 }
 
 /** Merges one revision, as replication does. */
-export async function merge(database: StoredDatabase, name: string, write: EasyWrite & { rev: string }): Promise<void> {
+export async function merge(
+  database: Pick<Database, 'write'>,
+  name: string,
+  write: EasyWrite & { rev: string },
+): Promise<void> {
   const [outcome] = await database.write([toWrite(name, write)], MERGED);
   if (outcome?.ok !== true) throw outcome?.error;
 }
@@ -288,7 +295,7 @@ export function toWrite(name: string, write: EasyWrite = {}) {
 }
 
 /** The bodies of a document's leaves, the winner first, as `showLeaf` shows them. */
-export async function leavesOf(database: StoredDatabase, name: string): Promise<readonly string[]> {
+export async function leavesOf(database: Pick<Database, 'snapshot'>, name: string): Promise<readonly string[]> {
   const snapshot = database.snapshot();
   try {
     const record = await snapshot.document(id(name));

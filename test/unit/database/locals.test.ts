@@ -65,7 +65,10 @@ describe('local documents (completion 5.3)', () => {
     };
     expect(await list({})).toEqual(names);
     expect(await list({ descending: true, skip: 1 })).toEqual([...names].reverse().slice(1));
-    expect(await list({ start: '_local/03', startInclusive: false, end: '_local/05' })).toEqual(['_local/04', '_local/05']);
+    expect(await list({ start: '_local/03', startInclusive: false, end: '_local/05' })).toEqual([
+      '_local/04',
+      '_local/05',
+    ]);
     expect(await list({ start: 'a', end: 'z' })).toEqual([]);
     expect(await list({ start: '', end: 'zzz' })).toEqual(names);
     expect(await snapshot.localCount()).toBe(20);

@@ -96,7 +96,9 @@ describe('a replicated revision (completion 5.2)', () => {
 
   test('ten thousand conflicts of one document are taken in within seconds', async () => {
     const db = await new Bench().open();
-    const writes = Array.from({ length: 10_000 }, (_unused, index) => toWrite('a', { rev: `1-${index}x`, body: `{"i":${index}}` }));
+    const writes = Array.from({ length: 10_000 }, (_unused, index) =>
+      toWrite('a', { rev: `1-${index}x`, body: `{"i":${index}}` }),
+    );
     await db.write(writes, MERGED);
     expect((await leavesOf(db, 'a')).length).toBe(10_000);
     await put(db, 'a', { rev: '1-5x', body: '{}' });

@@ -17,7 +17,9 @@ describe('a database that another owner opened', () => {
     for (let times = 0; times < 3; times++) {
       await expect(put(stale, `late ${times}`)).rejects.toMatchObject({ code: 'storage_fenced' });
     }
-    await expect(stale.writeLocal(id('_local/x'), undefined, '{}', 'relaxed')).rejects.toMatchObject({ code: 'storage_fenced' });
+    await expect(stale.writeLocal(id('_local/x'), undefined, '{}', 'relaxed')).rejects.toMatchObject({
+      code: 'storage_fenced',
+    });
     await expect(stale.setSecurity('{}')).rejects.toMatchObject({ code: 'storage_fenced' });
     await expect(stale.flush()).rejects.toMatchObject({ code: 'storage_fenced' });
     expect(bench.failures.length).toBe(1);

@@ -15,7 +15,13 @@ describe('purge (completion 13)', () => {
     const outcome = await db.purge(of({ a: [second] }));
     expect(outcome.purgeSeq).toBe(1);
     expect([...outcome.purged]).toEqual([['a', [second]]]);
-    expect(await seeAll(db)).toMatchObject({ changes: ['3 b'], rows: ['b'], docCount: 1, docDelCount: 0, updateSeq: 4 });
+    expect(await seeAll(db)).toMatchObject({
+      changes: ['3 b'],
+      rows: ['b'],
+      docCount: 1,
+      docDelCount: 0,
+      updateSeq: 4,
+    });
     expect([db.purgeSeq, (await db.info()).purgeSeq, db.snapshot().purgeSeq]).toEqual([1, 1, 1]);
     expect(await leavesOf(db, 'a')).toEqual([]);
     expect(await put(db, 'a')).toBe(first);
@@ -66,7 +72,8 @@ describe('purge (completion 13)', () => {
   test('is replayed after a crash, and nothing of it leaks', async () => {
     const bench = new Bench({ settings: TINY, supports: TINY_PAGES });
     const db = await bench.open();
-    for (let index = 0; index < 30; index++) await put(db, `d${index}`, { body: `{"text":"${'x'.repeat(100)}${index}"}` });
+    for (let index = 0; index < 30; index++)
+      await put(db, `d${index}`, { body: `{"text":"${'x'.repeat(100)}${index}"}` });
     const seen = await seeAll(db);
     const purged = Object.fromEntries(
       Object.entries(seen.documents)
@@ -102,7 +109,11 @@ describe('purge (completion 13)', () => {
   test('is refused while a compaction runs', async () => {
     const gate = new Gate();
     let hold = false;
-    const bench = new Bench({ settings: TINY, supports: TINY_PAGES, hooks: { beforeCommit: () => (hold ? gate.opened : undefined) } });
+    const bench = new Bench({
+      settings: TINY,
+      supports: TINY_PAGES,
+      hooks: { beforeCommit: () => (hold ? gate.opened : undefined) },
+    });
     const db = await bench.open();
     const first = await put(db, 'a');
     hold = true;

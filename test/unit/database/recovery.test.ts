@@ -58,7 +58,9 @@ describe('opening after a crash', () => {
     await merge(db, 'c', { rev: '3-z', ids: ['z', 'y'], deleted: true, body: '{"kept":true}' });
     await put(db, 'a', { rev: first, deleted: true, body: '{}' });
     await db.write(
-      Array.from({ length: 20 }, (_unused, index) => toWrite(`many ${index}`, { body: `{"text":"${'y'.repeat(60)}"}` })),
+      Array.from({ length: 20 }, (_unused, index) =>
+        toWrite(`many ${index}`, { body: `{"text":"${'y'.repeat(60)}"}` }),
+      ),
       NEW_EDITS,
     );
     await db.writeLocal(id('_local/x'), undefined, '{"n":1}', 'relaxed');
@@ -72,44 +74,47 @@ describe('opening after a crash', () => {
     await again.close();
   });
 
-  test.each(['before', 'after'] as const)('%s any commit whatever: nothing is lost, half there, or left behind', async (when) => {
-    const media: { bench: Bench; acknowledged: number }[] = [];
-    let acknowledged = 0;
-    let watching = false;
-    const note = () => {
-      if (watching) media.push({ bench: bench.crashed(), acknowledged });
-    };
-    const hooks = when === 'before' ? { beforeCommit: note } : { afterCommit: note };
-    const bench: Bench = new Bench({ settings: TINY, supports: TINY_PAGES, hooks });
-    let db = await bench.open();
-    watching = true;
-    for (let index = 0; index < 40; index++) {
-      const [leaf = ''] = await leavesOf(db, `d${index % 7}`);
-      const current = leaf.slice(0, leaf.indexOf('='));
-      const body = `{"n":${index},"t":"${'x'.repeat(10 * (index % 13))}"}`;
-      await put(db, `d${index % 7}`, { body, ...(current === '' ? {} : { rev: current }) });
-      acknowledged = index + 1;
-      if (index % 11 === 10) await db.compact();
-      if (index === 25) {
-        await db.close();
-        db = await bench.open();
-        await db.compact();
+  test.each(['before', 'after'] as const)(
+    '%s any commit whatever: nothing is lost, half there, or left behind',
+    async (when) => {
+      const media: { bench: Bench; acknowledged: number }[] = [];
+      let acknowledged = 0;
+      let watching = false;
+      const note = () => {
+        if (watching) media.push({ bench: bench.crashed(), acknowledged });
+      };
+      const hooks = when === 'before' ? { beforeCommit: note } : { afterCommit: note };
+      const bench: Bench = new Bench({ settings: TINY, supports: TINY_PAGES, hooks });
+      let db = await bench.open();
+      watching = true;
+      for (let index = 0; index < 40; index++) {
+        const [leaf = ''] = await leavesOf(db, `d${index % 7}`);
+        const current = leaf.slice(0, leaf.indexOf('='));
+        const body = `{"n":${index},"t":"${'x'.repeat(10 * (index % 13))}"}`;
+        await put(db, `d${index % 7}`, { body, ...(current === '' ? {} : { rev: current }) });
+        acknowledged = index + 1;
+        if (index % 11 === 10) await db.compact();
+        if (index === 25) {
+          await db.close();
+          db = await bench.open();
+          await db.compact();
+        }
       }
-    }
-    await db.close();
-    expect(media.length).toBeGreaterThan(70);
-    for (const medium of media) {
-      const again = await medium.bench.open();
-      const found = (await seeAll(again)).documents;
-      const numbers = Object.values(found).map(({ leaves }) => Number(/"n":(\d+)/.exec(leaves[0] ?? '')?.[1]));
-      const last = Math.max(-1, ...numbers);
-      expect([medium.acknowledged - 1, medium.acknowledged]).toContain(last);
-      for (const number of numbers) expect(number).toBeGreaterThan(last - 7);
-      expect(numbers.length).toBe(Math.min(7, last + 1));
-      expect((await again.verify()).damage).toEqual([]);
-      await again.close();
-    }
-  });
+      await db.close();
+      expect(media.length).toBeGreaterThan(70);
+      for (const medium of media) {
+        const again = await medium.bench.open();
+        const found = (await seeAll(again)).documents;
+        const numbers = Object.values(found).map(({ leaves }) => Number(/"n":(\d+)/.exec(leaves[0] ?? '')?.[1]));
+        const last = Math.max(-1, ...numbers);
+        expect([medium.acknowledged - 1, medium.acknowledged]).toContain(last);
+        for (const number of numbers) expect(number).toBeGreaterThan(last - 7);
+        expect(numbers.length).toBe(Math.min(7, last + 1));
+        expect((await again.verify()).damage).toEqual([]);
+        await again.close();
+      }
+    },
+  );
 
   test('drops body pages that were stored for a checkpoint that never ended', async () => {
     // A page that is begun while one checkpoint runs, and stored by the next, which does not end.
@@ -132,7 +137,9 @@ describe('opening after a crash', () => {
     hold = new Gate();
     for (let index = 0; index < 20; index++) await put(db, `d${index}`, { body: `{"n":${index}}` });
     await settle();
-    const during = Array.from({ length: 3 }, (_unused, index) => put(db, `during ${index}`, { body: `{"n":${index}}` }));
+    const during = Array.from({ length: 3 }, (_unused, index) =>
+      put(db, `during ${index}`, { body: `{"n":${index}}` }),
+    );
     hold.open();
     await Promise.all(during);
     while (crash === undefined) await put(db, `after ${Math.random()}`);
@@ -213,7 +220,8 @@ describe('a file that cannot be opened', () => {
     const bench = new Bench();
     await put(await bench.open(), 'a');
     const journal = bench.medium.files.get('file')?.journal;
-    for (const record of journal?.values() ?? []) journal?.set(record.number, { number: record.number, text: '{"r":[[' });
+    for (const record of journal?.values() ?? [])
+      journal?.set(record.number, { number: record.number, text: '{"r":[[' });
     await expect(bench.open()).rejects.toMatchObject({ code: 'storage_corrupt' });
   });
 });

@@ -39,7 +39,8 @@ describe('a snapshot', () => {
     const bodies = await snapshot.bodies(records.flatMap((record) => record?.leaves ?? []));
     expect(bodies).toEqual(NAMES.map((name) => JSON.stringify({ name, old: 'x'.repeat(40) })));
     const changes: string[] = [];
-    for await (const batch of snapshot.changes({ since: 0 })) for (const row of batch) changes.push(`${row.seq} ${row.id}`);
+    for await (const batch of snapshot.changes({ since: 0 }))
+      for (const row of batch) changes.push(`${row.seq} ${row.id}`);
     expect(changes).toEqual(before.changes);
     snapshot.release();
     await db.close();

@@ -56,7 +56,10 @@ describe('the conflict check', () => {
   test('a losing leaf and a deleted one may be extended', async () => {
     const db = await new Bench().open();
     const merged = { newEdits: false, durability: 'relaxed' } as const;
-    await db.write([toWrite('a', { rev: '2-z', ids: ['z', 'r'] }), toWrite('a', { rev: '2-b', ids: ['b', 'r'] })], merged);
+    await db.write(
+      [toWrite('a', { rev: '2-z', ids: ['z', 'r'] }), toWrite('a', { rev: '2-b', ids: ['b', 'r'] })],
+      merged,
+    );
     await db.write([toWrite('a', { rev: '2-c', ids: ['c', 'r'], deleted: true })], merged);
     const losing = await put(db, 'a', { rev: '2-b', deleted: true, body: '{}' });
     expect(losing).toMatch(/^3-/);
@@ -138,7 +141,11 @@ describe('sequence numbers and counts', () => {
     await db.close();
     bench.clock.time += 5_000;
     const again = await bench.open();
-    expect(await again.info()).toMatchObject({ uuid: empty.uuid, instanceStartTime: empty.instanceStartTime, updateSeq: 1 });
+    expect(await again.info()).toMatchObject({
+      uuid: empty.uuid,
+      instanceStartTime: empty.instanceStartTime,
+      updateSeq: 1,
+    });
     await again.close();
   });
 });
@@ -215,7 +222,22 @@ describe('listeners', () => {
 });
 
 describe('ids and bodies', () => {
-  const ODD_IDS = ['\u0000', '\t', 'a\nb', '\\', '\\0a', 'a/b', '"', "'", '😀', '\u{10ffff}', '\uffff', ' ', '_design/x', 'ü'];
+  const ODD_IDS = [
+    '\u0000',
+    '\t',
+    'a\nb',
+    '\\',
+    '\\0a',
+    'a/b',
+    '"',
+    "'",
+    '😀',
+    '\u{10ffff}',
+    '\uffff',
+    ' ',
+    '_design/x',
+    'ü',
+  ];
 
   test('any id is kept as it is, in the order of its UTF-8 bytes', async () => {
     const bench = new Bench();

@@ -51,6 +51,9 @@ describe('_all_docs', () => {
     expect(await get('_all_docs?key="b"&include_docs=true&conflicts=true')).toContain(
       row('b', '1-c', ',"doc":{"_id":"b","_rev":"1-c","_conflicts":["1-b"]}'),
     );
+    expect(await get('_all_docs?key="b"&include_docs=true')).toContain(
+      row('b', '1-c', ',"doc":{"_id":"b","_rev":"1-c"}'),
+    );
     expect(await get('_all_docs?key="b"&conflicts=true')).toContain(row('b', '1-c'));
   });
 

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { Database, DocumentRecord, DocumentRow, Snapshot, WriteOptions } from '../../../src/database/contract.ts';
 import { parseDocId } from '../../../src/documents/identifiers.ts';
 import { toRevId } from '../../../src/documents/revisions.ts';
-import { DatabaseError } from '../../../src/errors/database-error.ts';
+import { DatabaseError, type ErrorCode } from '../../../src/errors/database-error.ts';
 import { isStream } from '../../../src/http/bodies.ts';
 import { createHandle } from '../../../src/http/http-service.ts';
 import type { Registry } from '../../../src/registry/contract.ts';
@@ -17,13 +17,31 @@ interface Watch {
   snapshots: number;
   leases: number;
   bodiesRead: number;
+  /** Most bodies that were read at once. */
+  largestRead: number;
   writes: WriteOptions[];
   failAtRow: number;
+  bodyBytes: number;
+  /** Code of the failure of every read of a document. */
+  failure: ErrorCode | undefined;
+  compactRunning: boolean;
+  compactions: number;
 }
 
 /** A database with many documents of one revision `1-a`, that counts what is open. */
 function watchedService() {
-  const watch: Watch = { snapshots: 0, leases: 0, bodiesRead: 0, writes: [], failAtRow: Number.POSITIVE_INFINITY };
+  const watch: Watch = {
+    snapshots: 0,
+    leases: 0,
+    bodiesRead: 0,
+    largestRead: 0,
+    writes: [],
+    failAtRow: Number.POSITIVE_INFINITY,
+    bodyBytes: 100,
+    failure: undefined,
+    compactRunning: false,
+    compactions: 0,
+  };
   const database = fakeDatabase(watch);
   const acquire = async () => {
     watch.leases++;
@@ -53,8 +71,8 @@ function watchedService() {
   return { watch, ask };
 }
 
-function recordOf(id: string): DocumentRecord {
-  const body = { page: 1, offset: 0, length: 100 };
+function recordOf(id: string, length = 100): DocumentRecord {
+  const body = { page: 1, offset: 0, length };
   return {
     id: parseDocId(id),
     seq: 1,
@@ -69,11 +87,15 @@ function fakeSnapshot(watch: Watch): Snapshot {
     purgeSeq: 0,
     docCount: ROWS,
     docDelCount: 0,
-    document: async (id) => recordOf(id),
-    documents: async (ids) => ids.map(recordOf),
+    document: async (id) => {
+      if (watch.failure !== undefined) throw new DatabaseError(watch.failure, 'the read failed');
+      return recordOf(id);
+    },
+    documents: async (ids) => ids.map((id) => recordOf(id)),
     body: async () => '{}',
     bodies: async (nodes) => {
       watch.bodiesRead += nodes.length;
+      watch.largestRead = Math.max(watch.largestRead, nodes.length);
       return nodes.map(() => `{"text":"${'x'.repeat(80)}"}`);
     },
     rows: () => fakeRows(watch),
@@ -93,7 +115,7 @@ async function* fakeRows(watch: Watch): AsyncGenerator<readonly DocumentRow[], v
   for (let start = 0; start < ROWS; start += BATCH) {
     if (start >= watch.failAtRow) throw new DatabaseError('storage_corrupt', 'page 7 is damaged');
     yield Array.from({ length: BATCH }, (_, index) => {
-      const record = recordOf(String(start + index).padStart(8, '0'));
+      const record = recordOf(String(start + index).padStart(8, '0'), watch.bodyBytes);
       return { id: record.id, rev: toRevId(1, 'a'), record: () => record };
     });
   }
@@ -121,7 +143,10 @@ function fakeDatabase(watch: Watch): Database {
     snapshot: () => fakeSnapshot(watch),
     write: async (writes, options) => {
       watch.writes.push(options);
-      return writes.map(({ id, deleted }) => ({ ok: true, id, rev: toRevId(1, 'a'), deleted }));
+      return writes.map(({ id, rev, deleted }) => {
+        if (id !== 'refused') return { ok: true, id, rev: toRevId(1, 'a'), deleted };
+        return { ok: false, id, rev, error: new DatabaseError('forbidden', 'no') };
+      });
     },
     writeLater: () => {},
     readLocal: async () => undefined,
@@ -133,8 +158,12 @@ function fakeDatabase(watch: Watch): Database {
     purgeSeq: 0,
     purge: unused,
     flush: async () => '1',
-    compact: unused,
-    compactRunning: false,
+    compact: async () => {
+      watch.compactions++;
+    },
+    get compactRunning() {
+      return watch.compactRunning;
+    },
     verify: unused,
     onChange: () => () => {},
     close: unused,
@@ -197,6 +226,31 @@ describe('a long list', () => {
   });
 });
 
+test('documents are read together only as far as their bodies are small', async () => {
+  const { watch, ask } = watchedService();
+  await textOf((await ask('GET', `${list}&limit=200`)).body);
+  expect(watch.largestRead).toBe(BATCH);
+  const large = watchedService();
+  large.watch.bodyBytes = 100_000;
+  await textOf((await large.ask('GET', `${list}&limit=200`)).body);
+  expect([large.watch.bodiesRead, large.watch.largestRead]).toEqual([200, 2]);
+});
+
+test.each(['/db/doc', '/db/doc?open_revs=all'])('a read of %s that fails gives back what it took', async (url) => {
+  const { watch, ask } = watchedService();
+  watch.failure = 'storage_blocked';
+  expect((await ask('GET', url)).status).toBe(503);
+  expect([watch.snapshots, watch.leases]).toEqual([0, 0]);
+});
+
+test('a compaction that runs is not shown twice', async () => {
+  const { watch, ask } = watchedService();
+  expect((await ask('POST', '/db/_compact')).status).toBe(202);
+  watch.compactRunning = true;
+  expect((await ask('POST', '/db/_compact')).status).toBe(202);
+  expect(watch.compactions).toBe(1);
+});
+
 test.each([
   ['GET', '/db/doc', ''],
   ['GET', '/db/doc?rev=9-z', ''],
@@ -238,6 +292,16 @@ describe('writes', () => {
       [false, false],
       [true, true],
     ]);
+  });
+
+  test.each([
+    ['', 201, '[{"ok":true,"id":"a","rev":"1-a"},{"id":"refused","error":"forbidden","reason":"no"}]\n'],
+    [',"new_edits":false', 201, '[{"id":"refused","rev":"1-r","error":"forbidden","reason":"no"}]\n'],
+    [',"all_or_nothing":true', 417, '[{"id":"refused","rev":"1-r","error":"forbidden","reason":"no"}]\n'],
+  ])('that are refused in a bulk are rows%s', async (members, status, body) => {
+    const { ask } = watchedService();
+    const docs = '[{"_id":"a","_rev":"1-a"},{"_id":"refused","_rev":"1-r"}]';
+    expect(await ask('POST', '/db/_bulk_docs', { body: `{"docs":${docs}${members}}` })).toMatchObject({ status, body });
   });
 
   test('of a body that breaks off never get to the database', async () => {
