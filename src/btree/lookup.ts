@@ -112,7 +112,7 @@ export async function readValues<K, R>(
     for (const [at, share] of level.entries()) {
       const node = must(nodes[at]);
       if (node instanceof Leaf) {
-        for (let index = share.from; index < share.to; index += 1) values[index] = node.find(spec, must(keys[index]));
+        findAll(spec, node, keys, share, values);
       } else {
         for (const { index, from, to } of shareOut(spec, node, keys, share)) {
           below.push({ link: node.slots.link(index), from, to });
@@ -122,4 +122,20 @@ export async function readValues<K, R>(
     level = below;
   }
   return values;
+}
+
+/** The values of a leaf's share of the keys. Each key is looked for behind the one before it. */
+function findAll<K>(
+  spec: TreeSpec<K, unknown>,
+  leaf: Leaf,
+  keys: readonly K[],
+  { from, to }: KeyShare,
+  values: (string | undefined)[],
+): void {
+  let place = 0;
+  for (let index = from; index < to && place < leaf.length; index += 1) {
+    const key = must(keys[index]);
+    place = leaf.countBefore(spec, key, false, place);
+    if (leaf.hasKeyAt(spec, place, key)) values[index] = leaf.value(place);
+  }
 }

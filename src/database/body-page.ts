@@ -12,10 +12,6 @@ const LENGTH_DIGITS = 8;
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
-export function encodeText(text: string): Uint8Array {
-  return encoder.encode(text);
-}
-
 export function decodeText(bytes: Uint8Array): string {
   return decoder.decode(bytes);
 }

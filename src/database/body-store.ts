@@ -7,6 +7,7 @@ import type { BodyLocation } from './contract.ts';
 import { EMPTY_BODY } from './entry.ts';
 import { missingPageError } from './missing-page.ts';
 import type { PageAllocator } from './page-allocator.ts';
+import { TextArena } from './text-arena.ts';
 
 export interface BodyStoreOptions {
   readonly file: PageFile;
@@ -21,6 +22,8 @@ export interface BodyStoreOptions {
  * memory (and in the journal) until a checkpoint stores their page; larger commits bring their pages along.
  */
 export class BodyStore {
+  /** Where new bodies are encoded. */
+  readonly arena = new TextArena();
   readonly #options: BodyStoreOptions;
   /** Pages that are not stored yet, by number. */
   #unstored = new Map<number, BodyPage>();

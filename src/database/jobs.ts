@@ -4,7 +4,7 @@ import { findNode } from '../documents/revision-tree.ts';
 import { parseRevId, toRevId, toRevision } from '../documents/revisions.ts';
 import { DatabaseError } from '../errors/database-error.ts';
 import type { DocumentWrite, Durability, PurgeOutcome, StoredNode, WriteOptions, WriteOutcome } from './contract.ts';
-import { bodyText, type WorkingDocument, type Workspace } from './workspace.ts';
+import type { WorkingDocument, Workspace } from './workspace.ts';
 
 /**
  * What the writer is asked to do. A job names what it will touch, changes the workspace in its turn, and learns of its
@@ -90,7 +90,7 @@ export class DocumentsJob extends PromisedJob<WriteOutcome[]> {
     if (parent === undefined || isSecond) return conflict(write);
     if (!Number.isSafeInteger(parent.generation + 1)) return uncountable(write, parent.generation);
     const { deleted, body } = write;
-    const encoded = bodyText(body);
+    const encoded = workspace.encode(body);
     const hash = this.#hasher.hash({ deleted, parent: parent.rev, body: encoded.bytes });
     const rev = toRevId(parent.generation + 1, hash);
     const path: RevisionPath = { start: parent.generation + 1, ids: parent.rev ? [hash, parent.hash] : [hash] };
@@ -106,7 +106,7 @@ export class DocumentsJob extends PromisedJob<WriteOutcome[]> {
     }
     const { generation, hash } = toRevision(write.rev);
     const path = write.revisions ?? { start: generation, ids: [hash] };
-    workspace.addRevision(workspace.document(write.id), path, write.deleted, bodyText(write.body));
+    workspace.addRevision(workspace.document(write.id), path, write.deleted, workspace.encode(write.body));
     return { ok: true, id: write.id, rev: write.rev, deleted: write.deleted };
   }
 }

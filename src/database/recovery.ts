@@ -3,7 +3,7 @@ import type { Head } from './head.ts';
 import { decodeJournalEntry, type JournalEntry } from './journal.ts';
 import { nextState } from './next-state.ts';
 import { DEFAULT_REVS_LIMIT, REVS_LIMIT_KEY, settingText } from './stored-database.ts';
-import { bodyText, Workspace } from './workspace.ts';
+import { Workspace } from './workspace.ts';
 import type { DatabaseCore } from './writer.ts';
 
 /** Revisions that are replayed in one update of the trees. */
@@ -32,7 +32,7 @@ export async function replayJournal(core: DatabaseCore, head: Head): Promise<voi
 }
 
 async function replayGroup(core: DatabaseCore, group: readonly JournalEntry[]): Promise<void> {
-  const workspace = new Workspace(core.state, core.revsLimit);
+  const workspace = new Workspace(core.state, core.revsLimit, core.bodies.arena);
   const ids = group.flatMap((entry) => [...entry.revisions, ...entry.purges].map((change) => change.id));
   const localKeys = group.flatMap((entry) => entry.locals.map((change) => change.key));
   await workspace.load(core.state, ids, localKeys);
@@ -47,7 +47,7 @@ async function replayGroup(core: DatabaseCore, group: readonly JournalEntry[]): 
 
 function replayEntry(workspace: Workspace, entry: JournalEntry): void {
   for (const { id, seq, start, ids, deleted, body } of entry.revisions) {
-    const placed = typeof body === 'string' ? bodyText(body) : body;
+    const placed = typeof body === 'string' ? workspace.encode(body) : body;
     workspace.addRevision(workspace.document(id), { start, ids }, deleted, placed, seq);
   }
   for (const { key, value } of entry.locals) {

@@ -3,12 +3,12 @@ import type { DocId, RevId, RevisionPath } from '../documents/contract.ts';
 import { mergePath, removeLeaves, stem } from '../documents/revision-tree.ts';
 import { must } from '../shared/assert.ts';
 import type { Page } from '../storage/page-store.ts';
-import { encodeText } from './body-page.ts';
 import type { BodyStore } from './body-store.ts';
 import type { BodyLocation, StoredNode } from './contract.ts';
 import { decodeEntry, EMPTY_BODY, EMPTY_LOCATION } from './entry.ts';
 import type { JournalEntry, LocalChange, PurgeChange, RevisionChange } from './journal.ts';
 import type { State } from './state.ts';
+import type { TextArena } from './text-arena.ts';
 
 /** A document while a group of changes is worked into it. */
 export interface WorkingDocument {
@@ -54,6 +54,7 @@ export interface SpaceDelta {
  * of it is visible to anyone until the writer publishes the state that is made of it.
  */
 export class Workspace {
+  readonly #arena: TextArena;
   readonly #documents = new Map<DocId, WorkingDocument>();
   readonly #locals = new Map<string, string | undefined>();
   readonly #changedLocals = new Map<string, LocalChange>();
@@ -65,10 +66,16 @@ export class Workspace {
   updateSeq: number;
   purgeSeq: number;
 
-  constructor(state: State, revsLimit: number) {
+  constructor(state: State, revsLimit: number, arena: TextArena) {
+    this.#arena = arena;
     this.updateSeq = state.updateSeq;
     this.purgeSeq = state.purgeSeq;
     this.revsLimit = revsLimit;
+  }
+
+  /** The body's text with its bytes, which hashing and storing share. */
+  encode(text: string): BodyText {
+    return { text, bytes: this.#arena.encode(text) };
   }
 
   /** Loads what the group will touch, in one pass over each tree. */
@@ -253,9 +260,4 @@ function openDocument(id: DocId, rank: number, value: string | undefined): Worki
 function placeBody({ id, rank }: WorkingDocument, { text, bytes }: BodyText): NewBody | BodyLocation {
   if (text === EMPTY_BODY) return EMPTY_LOCATION;
   return { id, rank, bytes, text, location: { page: -1, offset: 0, length: bytes.length } };
-}
-
-/** The body's text with its bytes, which hashing and storing share. */
-export function bodyText(text: string): BodyText {
-  return { text, bytes: encodeText(text) };
 }

@@ -171,7 +171,7 @@ export class Writer {
   /** Undefined where the jobs have to be applied one by one to find out which of them fails. */
   async #applyGroup(group: readonly Job[]): Promise<Workspace | undefined> {
     const { state, revsLimit } = this.#core;
-    const workspace = new Workspace(state, revsLimit);
+    const workspace = new Workspace(state, revsLimit, this.#core.bodies.arena);
     try {
       const ids = group.flatMap((job) => job.ids);
       const localKeys = group.flatMap((job) => job.localKeys);

@@ -38,15 +38,27 @@ export interface RevisionHasher {
 /** Loads the digest function; from then on hashing is synchronous. A hasher may be shared by all databases of a thread. */
 export async function createRevisionHasher(): Promise<RevisionHasher> {
   const md5 = await createMD5();
+  const scratch = new Uint8Array(SCRATCH_BYTES);
   return {
     hash(input) {
       const { body } = input;
+      const head = writeHead(input);
       md5.init();
-      if (typeof body === 'string') md5.update(writeHead(input) + body);
-      else md5.update(writeHead(input)).update(body);
+      if (typeof body === 'string') md5.update(head + body);
+      else md5.update(encodeHead(head, scratch)).update(body);
       return md5.digest('hex');
     },
   };
+}
+
+/** Room for the head of a document without attachments, at up to three bytes a character. */
+const SCRATCH_BYTES = 1024;
+const encoder = new TextEncoder();
+
+/** The head's bytes, in `scratch` where they fit: the digest takes them up before the next call. */
+function encodeHead(head: string, scratch: Uint8Array): Uint8Array {
+  if (head.length * 3 > scratch.length) return encoder.encode(head);
+  return scratch.subarray(0, encoder.encodeInto(head, scratch).written);
 }
 
 function writeHead({ deleted, parent, attachments }: RevisionHashInput): string {
