@@ -1,6 +1,6 @@
 import type { PageCache } from '../btree/page-cache.ts';
 import type { DocId } from '../documents/contract.ts';
-import { must } from '../shared/assert.ts';
+import { assert, must } from '../shared/assert.ts';
 import type { Page, PageFile } from '../storage/page-store.ts';
 import { BodyPage, decodeText, encodeListing, listingOf } from './body-page.ts';
 import type { BodyLocation } from './contract.ts';
@@ -49,6 +49,7 @@ export class BodyStore {
 
   /** Adds a body to the page that waits for the next checkpoint. */
   append(id: DocId, body: Uint8Array): BodyLocation {
+    assert(!this.isLarge(body.length), () => `a body of ${body.length} bytes needs pages of its own`);
     if (this.#open !== undefined && this.#open.bytes + body.length > this.#options.pageBytes) this.#open = undefined;
     if (this.#open === undefined) {
       this.#open = new BodyPage(this.#options.allocator.allocate());

@@ -1,6 +1,7 @@
 import type { NodeWrite, ReplacedNode, TreeRoot } from '../btree/contract.ts';
 import type { Page, PageNumber } from '../storage/page-store.ts';
 import type { BodyPage } from './body-page.ts';
+import { Garbage } from './garbage.ts';
 import { encodeHead, type Head } from './head.ts';
 import type { PageAllocator } from './page-allocator.ts';
 import type { Repacker } from './repacker.ts';
@@ -64,7 +65,6 @@ export class Checkpointer {
   readonly #core: DatabaseCore;
   readonly #allocator: PageAllocator;
   readonly #repacker: Repacker;
-  readonly #snapshots: SnapshotRegister;
   readonly #settings: CheckpointSettings;
   #head: Head;
   #storedVersion: number;
@@ -73,8 +73,7 @@ export class Checkpointer {
   #waiting: Waiter[] = [];
   /** Body pages that may still be emptied before the checkpoint that is due; undefined before it was looked at. */
   #repackBudget: number | undefined;
-  /** Freed pages, and the state from which on nobody refers to them. */
-  #garbage: { readonly version: number; readonly pages: PageNumber[] }[] = [];
+  readonly #garbage: Garbage;
 
   constructor(
     parts: {
@@ -89,7 +88,7 @@ export class Checkpointer {
     this.#core = parts.core;
     this.#allocator = parts.allocator;
     this.#repacker = parts.repacker;
-    this.#snapshots = parts.snapshots;
+    this.#garbage = new Garbage(parts.snapshots);
     this.#head = parts.head;
     this.#storedVersion = parts.core.state.version;
     this.#settings = settings;
@@ -130,7 +129,12 @@ export class Checkpointer {
   }
 
   get hasWork(): boolean {
-    return this.#running !== undefined || this.#isDue || this.#droppable() !== undefined;
+    return this.#running !== undefined || this.#isDue || this.#garbage.hasDroppable;
+  }
+
+  /** Whether so much waits to be stored that nothing may come to it. */
+  get isOverdue(): boolean {
+    return this.#load >= 2;
   }
 
   get #isDue(): boolean {
@@ -264,7 +268,11 @@ export class Checkpointer {
         bytes += next.value.pages.reduce((sum, page) => sum + page.value.length, 0);
       }
     }
-    if (pages.length > 0) await this.#core.file.commit({ durability: 'relaxed', writePages: pages });
+    // What earlier checkpoints freed goes along, so that the file does not grow while writes keep coming.
+    await this.#garbage.dropIn(DROP_SLICE, async (dropPages) => {
+      if (pages.length + dropPages.length === 0) return;
+      await this.#core.file.commit({ durability: 'relaxed', writePages: pages, dropPages });
+    });
     for (const settle of stored) settle();
     if (roots === undefined) return false;
     await this.#flip(running, roots);
@@ -297,7 +305,7 @@ export class Checkpointer {
     this.#head = head;
     this.#storedVersion = captured.version;
     this.#running = undefined;
-    this.#garbage.push({ version: captured.version, pages: freed });
+    this.#garbage.add(captured.version, freed);
     for (const { resolve } of running.waiting) resolve();
     // Whoever came while this checkpoint ran needs no other one if nothing else did.
     if (!this.isDirty) for (const { resolve } of this.#waiting.splice(0)) resolve();
@@ -305,7 +313,7 @@ export class Checkpointer {
 
   /** Lists of freed pages, and of those of earlier checkpoints that are not dropped yet, as pages of their own. */
   #garbageLists(freed: readonly PageNumber[]): Page[] {
-    const all = [...this.#garbage.flatMap((entry) => entry.pages), ...freed];
+    const all = [...this.#garbage.pages(), ...freed];
     const lists: Page[] = [];
     for (let from = 0; from < all.length; from += GARBAGE_LIST_LENGTH) {
       const value = JSON.stringify(all.slice(from, from + GARBAGE_LIST_LENGTH));
@@ -314,25 +322,15 @@ export class Checkpointer {
     return lists;
   }
 
-  /** The oldest garbage that no snapshot can reach. */
-  #droppable() {
-    const [oldest] = this.#garbage;
-    if (oldest === undefined || this.#snapshots.oldestVersion < oldest.version) return undefined;
-    return oldest;
-  }
-
   async #dropGarbage(): Promise<void> {
-    const entry = this.#droppable();
-    if (entry === undefined) return;
-    const pages = entry.pages.slice(-DROP_SLICE);
-    if (pages.length > 0) await this.#core.file.commit({ durability: 'relaxed', dropPages: pages });
-    entry.pages.length -= pages.length;
-    if (entry.pages.length === 0) this.#garbage.shift();
+    await this.#garbage.dropIn(DROP_SLICE, async (dropPages) => {
+      if (dropPages.length > 0) await this.#core.file.commit({ durability: 'relaxed', dropPages });
+    });
   }
 
   /** Pages that are in the file but no longer part of it. */
   garbagePages(): PageNumber[] {
-    return [...this.#garbage.flatMap((entry) => entry.pages), ...this.#head.garbage];
+    return [...this.#garbage.pages(), ...this.#head.garbage];
   }
 
   /** Marks the file as closed in order. Only when nothing is dirty and no job can come any more. */

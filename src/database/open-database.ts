@@ -1,4 +1,6 @@
+import { isDatabaseError } from '../errors/database-error.ts';
 import type { RandomBytes } from '../shared/clock.ts';
+import type { Log } from '../system/contract.ts';
 import { DISK_FORMAT_VERSION, decodeHead, encodeHead, type Head } from './head.ts';
 import { SettingJob } from './jobs.ts';
 import { dropLeakedPages, replayJournal } from './recovery.ts';
@@ -42,7 +44,7 @@ export async function openDatabase(parts: OpenParts): Promise<StoredDatabase> {
   const leaked = await dropLeakedPages(file, head);
   if (leaked > 0) parts.log.info(`${parts.name}: dropped ${leaked} pages that an interrupted write left behind`);
   await database.loadSettings();
-  if (!stored.clean) await continueLineage(database, head);
+  if (!stored.clean) await continueLineage(database, head, parts.log);
   return database;
 }
 
@@ -71,14 +73,20 @@ function laterTime({ clock }: OpenParts, former: string): string {
   return String(Math.max(Math.round(clock.now() * 1000), Number(former) + 1));
 }
 
-async function continueLineage(database: StoredDatabase, head: Head): Promise<void> {
+async function continueLineage(database: StoredDatabase, head: Head, log: Log): Promise<void> {
   const { core } = database;
   const formerEnd = core.state.updateSeq;
   const firstSeq = Math.max(formerEnd, head.seqCeiling) + 1;
   core.state = { ...core.state, updateSeq: firstSeq - 1 };
   const lineage = parseLineage(await core.state.locals.get(LINEAGE_KEY));
   lineage.push({ epoch: core.file.opening.epoch, firstSeq, formerEnd });
-  await database.setSetting(new SettingJob(LINEAGE_KEY, `1 ${JSON.stringify(lineage.slice(-MAX_LINEAGE))}`));
+  try {
+    await database.setSetting(new SettingJob(LINEAGE_KEY, `1 ${JSON.stringify(lineage.slice(-MAX_LINEAGE))}`));
+  } catch (error) {
+    // What a full medium holds can be read all the same. Numbers go on above the gap, only nobody is told of it.
+    if (!isDatabaseError(error, 'storage_full')) throw error;
+    log.error(`${database.name}: there was no room to note that it was not closed in order`, error);
+  }
 }
 
 function parseLineage(value: string | undefined): LineageEntry[] {

@@ -1,3 +1,4 @@
+import { assert } from '../shared/assert.ts';
 import type { PageFile, PageNumber } from '../storage/page-store.ts';
 import type { Head } from './head.ts';
 import { decodeJournalEntry, type JournalEntry } from './journal.ts';
@@ -37,7 +38,8 @@ async function replayGroup(core: DatabaseCore, group: readonly JournalEntry[]): 
   const localKeys = group.flatMap((entry) => entry.locals.map((change) => change.key));
   await workspace.load(core.state, ids, localKeys);
   for (const entry of group) replayEntry(workspace, entry);
-  workspace.place(core.bodies, Number.POSITIVE_INFINITY);
+  const { pages } = workspace.place(core.bodies, Number.POSITIVE_INFINITY);
+  assert(pages.length === 0, 'a body that needs pages of its own travelled in the journal');
   const next = await nextState(core.state, workspace);
   core.revsLimit = workspace.revsLimit;
   core.state = next.state;

@@ -152,6 +152,7 @@ export class Writer {
 
   async #commitGroup(group: readonly Job[]): Promise<void> {
     try {
+      if (this.#checkpointer.isOverdue) await this.#makeRoom();
       if (this.#givenUp) throw this.#ended;
       const workspace = await this.#applyGroup(group);
       if (workspace === undefined) return await this.#commitEach(group);
@@ -160,6 +161,18 @@ export class Writer {
       for (const job of group) job.succeed();
     } catch (error) {
       for (const job of group) job.fail(error);
+    }
+  }
+
+  /** Nothing more is taken in while what is there can't be stored: the journal and the memory would grow without end. */
+  async #makeRoom(): Promise<void> {
+    if (this.#givenUp) return;
+    try {
+      while (this.#checkpointer.isOverdue) await this.#checkpointer.step(true);
+    } catch (error) {
+      this.#checkpointer.fail(error);
+      this.#giveUpIfUnknown(error);
+      throw error;
     }
   }
 
@@ -194,12 +207,18 @@ export class Writer {
       const journal = { number: core.nextJournal, text };
       const commit = core.file.commit({ durability, journal, ...(pages.length > 0 ? { writePages: pages } : {}) });
       // The trees are made while the commit is under way; a failure of either drops both.
-      const [next] = await Promise.all([nextState(core.state, workspace), commit]);
+      const [made, written] = await Promise.allSettled([nextState(core.state, workspace), commit]);
+      if (written.status === 'rejected') throw written.reason;
+      if (made.status === 'rejected') {
+        // The record is in the journal: only opening the file again can go on from there.
+        this.#giveUp(made.reason);
+        throw made.reason;
+      }
       core.nextJournal++;
       core.journalBytes += text.length;
       core.journalRecords++;
       core.packedPages += pages.length;
-      this.#publish(next);
+      this.#publish(made.value);
     } catch (error) {
       core.bodies.rollback(mark);
       this.#giveUpIfUnknown(error);
@@ -217,7 +236,11 @@ export class Writer {
 
   /** A full medium refuses a commit as a whole; after anything else nobody knows what reached the file. */
   #giveUpIfUnknown(error: unknown): void {
-    if (isDatabaseError(error, 'storage_full') || this.#givenUp) return;
+    if (!isDatabaseError(error, 'storage_full')) this.#giveUp(error);
+  }
+
+  #giveUp(error: unknown): void {
+    if (this.#givenUp) return;
     this.#givenUp = true;
     const reason = error instanceof Error ? error.message : String(error);
     const code = isDatabaseError(error) ? error.code : 'storage_failed';

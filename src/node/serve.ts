@@ -1,4 +1,5 @@
 import { VERSION } from '../system/version.ts';
+import { shapeHeap } from './heap.ts';
 import { type RunningServer, type ServerOptions, startServer } from './server.ts';
 
 /** What the process gives: signals, and the means to end at once. */
@@ -17,6 +18,7 @@ const sameSignalMs = 500;
 
 /** Serves until SIGINT or SIGTERM, then resolves with the exit code. A second signal ends the process at once. */
 export async function serve(options: ServerOptions, host: ProcessHost): Promise<number> {
+  shapeHeap();
   const server = await startServer(options);
   const signalled = nextSignal(host);
   host.stdout.write(`${describe(server)}\n`);

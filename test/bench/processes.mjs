@@ -3,11 +3,11 @@ import { fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { builtMain } from '../../src/node/prepare.mjs';
 
 const launcher = `
-  const { main } = await import(${JSON.stringify(pathToFileURL(builtMain).href)});
-  process.exitCode = await main(process.argv.slice(1));
+  const [build, ...words] = process.argv.slice(1);
+  const { main } = await import(build);
+  process.exitCode = await main(words);
 `;
 
 /** A server that listens on a port of its own. */
@@ -16,9 +16,9 @@ export class ServerProcess {
   #exited;
   port = 0;
 
-  /** Serves a data folder with the built Settee. `nodeArguments`: for a profile. */
-  static startSettee(folder, nodeArguments = []) {
-    const serve = ['serve', '--port', '0', '--data', folder, '--log-level', 'error'];
+  /** Serves a data folder with the Settee that was built as `build`. `nodeArguments`: for a profile. */
+  static startSettee(build, folder, nodeArguments = []) {
+    const serve = [pathToFileURL(build).href, 'serve', '--port', '0', '--data', folder, '--log-level', 'error'];
     return ServerProcess.#start([...nodeArguments, '--input-type=module', '-e', launcher, '--', ...serve]);
   }
 

@@ -6,20 +6,19 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { SourceMap } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { builtMain } from '../../src/node/prepare.mjs';
 
 const SHOWN = 30;
 
-/** A text about every profile in a folder. */
-export function describeProfiles(folder) {
-  const map = new SourceMap(JSON.parse(readFileSync(`${builtMain}.map`, 'utf8')));
+/** A text about every profile in a folder, of servers that were built as `build`. */
+export function describeProfiles(folder, build) {
+  const map = new SourceMap(JSON.parse(readFileSync(`${build}.map`, 'utf8')));
   return readdirSync(folder)
     .filter((name) => name.endsWith('.cpuprofile'))
-    .map((name) => describe(JSON.parse(readFileSync(join(folder, name), 'utf8')), map))
+    .map((name) => describe(JSON.parse(readFileSync(join(folder, name), 'utf8')), { build, map }))
     .join('\n');
 }
 
-function describe(profile, map) {
+function describe(profile, source) {
   const selfTimes = selfTimeByNode(profile);
   const byFunction = new Map();
   const byFile = new Map();
@@ -28,7 +27,7 @@ function describe(profile, map) {
   for (const { id, callFrame } of profile.nodes) {
     if (callFrame.functionName === '(idle)') continue;
     const time = selfTimes.get(id) ?? 0;
-    const { name, file, line } = placeOf(callFrame, map);
+    const { name, file, line } = placeOf(callFrame, source);
     total += time;
     add(byFunction, line === undefined ? name : `${name}  ${file}:${line}`, time);
     add(byFile, file ?? name, time);
@@ -60,10 +59,10 @@ function selfTimeByNode({ samples, timeDeltas }) {
   return times;
 }
 
-function placeOf({ functionName, url, lineNumber, columnNumber }, map) {
+function placeOf({ functionName, url, lineNumber, columnNumber }, { build, map }) {
   const name = functionName || '(anonymous)';
   if (url === '') return { name };
-  if (!url.startsWith('file:') || fileURLToPath(url) !== builtMain) {
+  if (!url.startsWith('file:') || fileURLToPath(url) !== build) {
     return { name, file: url.replace(/^.*node_modules\//, ''), line: lineNumber + 1 };
   }
   const { originalSource, originalLine } = map.findEntry(lineNumber, columnNumber);

@@ -4,9 +4,9 @@
  */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { cpus, tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { build as buildSettee, install, root } from '../../src/node/prepare.mjs';
+import { build as buildSettee, builtMain, install, root } from '../../src/node/prepare.mjs';
 import { toMarkdown } from './figures.mjs';
 import { ServerProcess } from './processes.mjs';
 import { describeProfiles } from './profile.mjs';
@@ -27,7 +27,7 @@ const help = `Usage: npm run bench -- [options]
   --quick        smaller numbers, a minute in all; the scenario "million" is left out
   --million N    documents in that scenario (default 1000000)
   --profile      also tell where the server spent its time
-  --no-build     take dist/ as it is
+  --build FILE   another build of src/node/main.ts, to compare with (default: dist/node/main.js, made if need be)
   --folder DIR   where the data goes (default: the system's temporary folder)
   -h, --help     this text
 
@@ -43,7 +43,7 @@ const { values: options } = parseArgs({
     quick: { type: 'boolean', default: false },
     million: { type: 'string', default: '1000000' },
     profile: { type: 'boolean', default: false },
-    'no-build': { type: 'boolean', default: false },
+    build: { type: 'string' },
     folder: { type: 'string', default: tmpdir() },
     help: { type: 'boolean', short: 'h', default: false },
   },
@@ -51,6 +51,7 @@ const { values: options } = parseArgs({
 
 /** What a scenario gets: sizes, folders, servers. */
 class Bench {
+  build = options.build === undefined ? builtMain : resolve(options.build);
   openDatabaseScript = join(root, 'dist', 'bench', 'open-database.js');
   millionDocuments = Number(options.million);
   profileFolder;
@@ -69,9 +70,9 @@ class Bench {
   }
 
   startSettee(folder = this.newFolder()) {
-    if (!options.profile) return ServerProcess.startSettee(folder);
+    if (!options.profile) return ServerProcess.startSettee(this.build, folder);
     this.profileFolder ??= this.newFolder();
-    return ServerProcess.startSettee(folder, [
+    return ServerProcess.startSettee(this.build, folder, [
       '--cpu-prof',
       `--cpu-prof-dir=${this.profileFolder}`,
       '--cpu-prof-interval=250',
@@ -88,7 +89,7 @@ else await main();
 
 async function main() {
   const chosen = choose();
-  if (!options['no-build']) await prepare();
+  await prepare();
   const figures = [];
   for (const scenario of chosen) figures.push(...(await runScenario(scenario)));
   const { length: cores, 0: core } = cpus();
@@ -109,7 +110,7 @@ function choose() {
 
 async function prepare() {
   install();
-  buildSettee();
+  if (options.build === undefined) buildSettee();
   const { build } = await import('vite');
   await build({
     root,
@@ -131,7 +132,8 @@ async function runScenario(scenario) {
   try {
     const figures = await scenario.run(bench);
     process.stderr.write(`${((performance.now() - startedAt) / 1_000).toFixed(0)} s\n`);
-    if (bench.profileFolder !== undefined) process.stderr.write(`${describeProfiles(bench.profileFolder)}\n`);
+    if (bench.profileFolder !== undefined)
+      process.stderr.write(`${describeProfiles(bench.profileFolder, bench.build)}\n`);
     return figures;
   } finally {
     bench.cleanUp();

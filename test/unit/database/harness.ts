@@ -153,6 +153,8 @@ export interface BenchOptions {
   readonly settings?: Partial<DatabaseSettings>;
   readonly supports?: Partial<PageStoreSupport>;
   readonly hooks?: StorageHooks;
+  /** Puts another store around the bench's own. */
+  readonly wrap?: (store: PageStore) => PageStore;
 }
 
 export const FILE = 'file';
@@ -197,7 +199,8 @@ export class Bench {
   }
 
   store(): PageStore {
-    return new HookedStore(createMemoryPageStore({ medium: this.medium }), this.hooks, this.#options.supports);
+    const store = new HookedStore(createMemoryPageStore({ medium: this.medium }), this.hooks, this.#options.supports);
+    return this.#options.wrap?.(store) ?? store;
   }
 
   get log(): Log {

@@ -1,0 +1,46 @@
+import type { PageNumber } from '../storage/page-store.ts';
+import type { SnapshotRegister } from './snapshot-register.ts';
+
+interface FreedPages {
+  /** The first state that does not refer to them. */
+  readonly version: number;
+  readonly pages: PageNumber[];
+}
+
+/** Pages that are in the file but no longer part of it, and may be dropped as soon as no snapshot can reach them. */
+export class Garbage {
+  readonly #snapshots: SnapshotRegister;
+  /** Oldest first. */
+  #freed: FreedPages[] = [];
+
+  constructor(snapshots: SnapshotRegister) {
+    this.#snapshots = snapshots;
+  }
+
+  /** Adds pages that no state from `version` on refers to. */
+  add(version: number, pages: PageNumber[]): void {
+    if (pages.length > 0) this.#freed.push({ version, pages });
+  }
+
+  get hasDroppable(): boolean {
+    const [oldest] = this.#freed;
+    return oldest !== undefined && this.#snapshots.oldestVersion >= oldest.version;
+  }
+
+  /** All of it. */
+  pages(): PageNumber[] {
+    return this.#freed.flatMap(({ pages }) => pages);
+  }
+
+  /**
+   * Runs a commit that drops up to `limit` pages, none if all are still in reach. They stay garbage if it fails.
+   */
+  async dropIn(limit: number, commit: (dropPages: PageNumber[]) => Promise<void>): Promise<void> {
+    const [oldest] = this.#freed;
+    const dropped = oldest !== undefined && this.hasDroppable ? oldest.pages.slice(-limit) : [];
+    await commit(dropped);
+    if (oldest === undefined) return;
+    oldest.pages.length -= dropped.length;
+    if (oldest.pages.length === 0) this.#freed.shift();
+  }
+}
