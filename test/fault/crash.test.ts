@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { at } from '../support/conformance/json.ts';
 import { checkDocuments, readSequences, readUpdateSeq, verifyFolder } from '../support/crash-check.ts';
 import { Connection, ConnectionLost } from '../support/crash-connection.ts';
 import { isLocal, Ledger } from '../support/crash-ledger.ts';
@@ -25,7 +26,7 @@ const EARLIEST_KILL_MS = 5;
 const LATEST_KILL_MS = 300;
 /** One round in so many is killed once more while it opens the database again. */
 const OPENING_ROUNDS = 5;
-/** One round in so many has a compaction running. */
+/** One round in so many has a compaction running; every other time the server lives to write behind it. */
 const COMPACTION_ROUNDS = 4;
 /** After so many rounds the whole folder is looked at from inside. */
 const VERIFY_ROUNDS = 10;
@@ -106,10 +107,11 @@ class CrashRun {
       this.#firstAcknowledged = resolve;
     });
     const clients = this.#writers.map((writer) => writer.run(new Connection(running.url)));
-    const others = [this.#watchUpdateSeq(new Connection(running.url))];
-    if (round % COMPACTION_ROUNDS === 0) others.push(this.#compact(new Connection(running.url)));
-    const all = Promise.all([...clients, ...others]);
+    const watch = this.#watchUpdateSeq(new Connection(running.url));
+    const compaction = round % COMPACTION_ROUNDS === 0 ? this.#compact(new Connection(running.url)) : undefined;
+    const all = Promise.all([...clients, watch, compaction]);
     await Promise.race([acknowledged, all]);
+    if (round % (2 * COMPACTION_ROUNDS) === 0) await Promise.race([compaction, all]);
     await Promise.race([delay(this.#random.between(EARLIEST_KILL_MS, LATEST_KILL_MS)), all]);
     await running.kill();
     await all;
@@ -207,6 +209,7 @@ class CrashRun {
     try {
       const answer = await connection.ask({ method: 'POST', path: `${DATABASE}/_compact`, body: '{}' });
       expect(answer.status).toBe(202);
+      while (at((await connection.ask({ method: 'GET', path: DATABASE })).json, 'compact_running') === true);
     } catch (error) {
       if (!(error instanceof ConnectionLost)) throw error;
     } finally {

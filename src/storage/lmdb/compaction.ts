@@ -1,6 +1,6 @@
 import { rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { commitAs, currentEpoch, type Environment, enqueueMove, openEnvironment } from './environment.ts';
+import { breakIn, commitAs, currentEpoch, type Environment, enqueueMove, openEnvironment } from './environment.ts';
 import { dataPath, syncPath } from './folder.ts';
 
 /**
@@ -55,10 +55,11 @@ async function copyBeside(environment: Environment, path: string): Promise<strin
   const part = `${path}.${crypto.randomUUID()}.part`;
   try {
     await environment.root.backup(part, true);
+    await breakIn(part);
     await syncPath(part);
     return part;
   } catch (error) {
-    await rm(part, { force: true });
+    await removeData(part);
     throw error;
   }
 }

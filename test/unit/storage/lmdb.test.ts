@@ -158,6 +158,25 @@ describe('compaction and backup', () => {
     expect(await storedContent(createStore(), 'file')).toEqual(CONTENT);
   });
 
+  test('a compacted file can free most of its pages at once', async () => {
+    const file = await prepared(createStore());
+    const pages = Array.from({ length: 1_500 }, (_, index) => 100 + index);
+    for (let from = 0; from < pages.length; from += 250) {
+      const some = pages.slice(from, from + 250);
+      await file.commit(
+        relaxed({ writePages: some.map((number) => ({ number, value: 'x'.repeat(8000 + (number % 7)) })) }),
+      );
+    }
+    await file.commit(relaxed({ dropPages: pages.filter((number) => number % 3 === 0) }));
+    await file.compact?.();
+    const kept = pages.filter((number) => number % 3 !== 0);
+    for (let from = 0; from < kept.length; from += 256) {
+      await file.commit(relaxed({ dropPages: kept.slice(from, from + 256) }));
+    }
+    await file.close();
+    expect(await storedContent(createStore(), 'file')).toEqual(CONTENT);
+  });
+
   test('a compaction whose file is opened by another owner meanwhile moves nothing', async () => {
     const file = await prepared(createStore());
     const refused = rejects('storage_fenced', () => file.compact?.());

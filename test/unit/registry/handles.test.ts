@@ -1,0 +1,124 @@
+import { describe, expect, test } from 'vitest';
+import { DatabaseError } from '../../../src/errors/database-error.ts';
+import { REGISTRY_FILE } from '../../../src/registry/registry.ts';
+import { leavesOf, put, settle } from '../database/harness.ts';
+import { count, Service, write } from './service.ts';
+
+describe('open handles', () => {
+  test('300 databases keep at most max_dbs_open files open, and none loses anything', async () => {
+    const service = new Service();
+    const open = new Set<string>();
+    let most = 0;
+    service.hooks.beforeOpen = (file) => {
+      open.add(file);
+      most = Math.max(most, open.size);
+    };
+    service.hooks.beforeClose = (file) => void open.delete(file);
+    const registry = await service.open({ maxOpen: 10 });
+    const names = Array.from({ length: 300 }, (_unused, index) => `db${index}`);
+    for (const name of names) {
+      await registry.create(name);
+      await write(registry, name, 'first');
+    }
+    // The list itself, and one that is closed while the next is opened already.
+    expect(most).toBeLessThanOrEqual(12);
+    await Promise.all(names.map((name) => write(registry, name, 'second')));
+    await settle();
+    expect(open.size).toBeLessThanOrEqual(11);
+    for (const name of names) expect(await count(registry, name)).toBe(2);
+    await settle();
+    expect(open.size).toBeLessThanOrEqual(11);
+    await registry.close();
+    expect(open.size).toBe(0);
+  });
+
+  test('one in use stays open, however many others are opened', async () => {
+    const registry = await new Service().open({ maxOpen: 1 });
+    for (const name of ['a', 'b', 'c']) await registry.create(name);
+    const leases = [await registry.acquire('a'), await registry.acquire('b'), await registry.acquire('c')];
+    for (const { database } of leases) expect((await database.info()).docCount).toBe(0);
+    await write(registry, 'a', 'x');
+    for (const { release } of leases) release();
+    expect(await count(registry, 'a')).toBe(1);
+    await registry.close();
+  });
+
+  test('many at once who want one that is closed share its opening', async () => {
+    const service = new Service();
+    const first = await service.open();
+    await first.create('a');
+    await first.close();
+    const opened: string[] = [];
+    service.hooks.beforeOpen = (file) => void opened.push(file);
+    const registry = await service.open({ maxOpen: 0 });
+    await Promise.all(Array.from({ length: 20 }, (_unused, index) => write(registry, 'a', `d${index}`)));
+    expect(opened.length).toBe(2);
+    expect(await count(registry, 'a')).toBe(20);
+    await registry.close();
+  });
+
+  test('a lease released twice counts once', async () => {
+    const registry = await new Service().open({ maxOpen: 0 });
+    await registry.create('a');
+    const [one, other] = [await registry.acquire('a'), await registry.acquire('a')];
+    one.release();
+    one.release();
+    await settle();
+    expect((await other.database.info()).docCount).toBe(0);
+    other.release();
+    await registry.close();
+  });
+
+  test('one that gave itself up is opened again by the next use, though others still hold it', async () => {
+    const service = new Service();
+    const registry = await service.open();
+    await registry.create('a');
+    await write(registry, 'a', 'before');
+    const held = await registry.acquire('a');
+    let broken = true;
+    service.hooks.beforeCommit = (commit, file) => {
+      if (broken && file !== REGISTRY_FILE && commit.journal !== undefined) {
+        throw new DatabaseError('storage_failed', 'The test medium broke');
+      }
+    };
+    await expect(write(registry, 'a', 'lost')).rejects.toMatchObject({ code: 'storage_failed' });
+    broken = false;
+    await write(registry, 'a', 'after');
+    expect(await count(registry, 'a')).toBe(2);
+    await expect(put(held.database, 'through the old one')).rejects.toMatchObject({
+      code: expect.stringMatching(/^storage_/),
+    });
+    held.release();
+    expect(await count(registry, 'a')).toBe(2);
+    await registry.close();
+  });
+
+  test('one that fails after its name was given to a new database does no harm to that', async () => {
+    const service = new Service();
+    const registry = await service.open();
+    await registry.create('a');
+    const old = await registry.acquire('a');
+    await registry.delete('a');
+    await registry.create('a');
+    await write(registry, 'a', 'x');
+    const fresh = await registry.acquire('a');
+    await expect(put(old.database, 'y')).rejects.toMatchObject({ code: 'storage_deleted' });
+    old.release();
+    expect((await leavesOf(fresh.database, 'x')).length).toBe(1);
+    fresh.release();
+    await registry.close();
+  });
+
+  test('an opening that failed is tried again', async () => {
+    const service = new Service();
+    const first = await service.open();
+    await first.create('a');
+    await first.close();
+    const registry = await service.open();
+    service.hooks.beforeOpen = () => Promise.reject(new DatabaseError('storage_blocked', 'A test holds it'));
+    await expect(count(registry, 'a')).rejects.toMatchObject({ code: 'storage_blocked' });
+    delete service.hooks.beforeOpen;
+    expect(await count(registry, 'a')).toBe(0);
+    await registry.close();
+  });
+});

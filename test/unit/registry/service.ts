@@ -1,0 +1,55 @@
+import type { DatabaseSettings } from '../../../src/database/settings.ts';
+import type { Registry } from '../../../src/registry/contract.ts';
+import { openRegistry, REGISTRY_FILE } from '../../../src/registry/registry.ts';
+import { MemoryMedium } from '../../../src/storage/memory/memory-medium.ts';
+import { createMemoryPageStore } from '../../../src/storage/memory/memory-page-store.ts';
+import { createConfig } from '../../../src/system/config.ts';
+import { HookedStore, ManualClock, type StorageHooks, toWrite } from '../database/harness.ts';
+
+/** A registry on a medium of its own, whose storage operations can be watched, delayed and failed. */
+export class Service {
+  readonly medium: MemoryMedium;
+  readonly hooks: StorageHooks = {};
+  readonly clock = new ManualClock();
+  readonly logged: string[] = [];
+  #random = 0;
+
+  constructor(medium = new MemoryMedium()) {
+    this.medium = medium;
+  }
+
+  open(options: { maxOpen?: number; settings?: Partial<DatabaseSettings> } = {}): Promise<Registry> {
+    const add = (message: string) => this.logged.push(message);
+    return openRegistry({
+      store: new HookedStore(createMemoryPageStore({ medium: this.medium }), this.hooks),
+      clock: this.clock,
+      random: (bytes) => {
+        for (let index = 0; index < bytes.length; index++) bytes[index] = this.#random++;
+        return bytes;
+      },
+      config: createConfig({ svc: { max_dbs_open: String(options.maxOpen ?? 100) } }),
+      log: { error: add, info: add, debug: add },
+      settings: options.settings ?? {},
+    });
+  }
+
+  crashed(): Service {
+    return new Service(this.medium.clone());
+  }
+
+  files(): string[] {
+    return [...this.medium.files.keys()]
+      .filter((file) => file !== REGISTRY_FILE)
+      .map((file) => file.split('.')[0] ?? '');
+  }
+}
+
+const NEW_EDITS = { newEdits: true, durability: 'relaxed' } as const;
+
+export async function write(registry: Registry, database: string, name: string): Promise<void> {
+  await registry.use(database, (db) => db.write([toWrite(name)], NEW_EDITS));
+}
+
+export async function count(registry: Registry, database: string): Promise<number> {
+  return registry.use(database, async (db) => (await db.info()).docCount);
+}
