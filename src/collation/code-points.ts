@@ -7,13 +7,24 @@
 const LONG_LENGTH = 128;
 const CHUNK_LENGTH = 64;
 
+/** Units whose order differs from that of the code points that they stand for. */
+const HIGH_UNIT = /[\ud800-\uffff]/;
+
 /**
  * Negative, zero or positive as `left` sorts before, with or after `right`. A total order on all strings; lone
  * surrogates, which have no UTF-8 form, sort above U+FFFF.
  */
 export function compareCodePoints(left: string, right: string): number {
+  if (left === right) return 0;
+  if (left.length > LONG_LENGTH || right.length > LONG_LENGTH) return compareUnits(left, right);
+  // The engine's own comparison is several times as fast as a loop, and right unless both have high units.
+  if (HIGH_UNIT.test(left) && HIGH_UNIT.test(right)) return compareUnits(left, right);
+  return left < right ? -1 : 1;
+}
+
+function compareUnits(left: string, right: string): number {
   const shorter = Math.min(left.length, right.length);
-  let index = shorter < LONG_LENGTH ? 0 : sharedChunks(left, right, shorter);
+  let index = sharedChunks(left, right, shorter);
   for (; index < shorter; index += 1) {
     const leftUnit = left.charCodeAt(index);
     const rightUnit = right.charCodeAt(index);

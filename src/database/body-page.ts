@@ -9,11 +9,18 @@ import type { BodyLocation } from './contract.ts';
  */
 
 const LENGTH_DIGITS = 8;
+/** The listing's brackets, and its length. */
+const LISTING_FRAME = 2 + LENGTH_DIGITS;
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
 export function decodeText(bytes: Uint8Array): string {
   return decoder.decode(bytes);
+}
+
+/** What a document adds to the listing: its id, quotes and a comma. */
+export function listingBytes(id: DocId): number {
+  return id.length + 3;
 }
 
 /** A page that bodies are being added to. Its bodies can be read from the first moment. */
@@ -23,6 +30,7 @@ export class BodyPage {
   readonly #ids: DocId[] = [];
   readonly #offsets: number[] = [];
   #bytes = 0;
+  #listingBytes = 0;
 
   constructor(number: number) {
     this.number = number;
@@ -31,6 +39,11 @@ export class BodyPage {
   /** Bytes of bodies so far. */
   get bytes(): number {
     return this.#bytes;
+  }
+
+  /** Bytes of the page's stored form, as near as ids of plain characters tell. */
+  get storedBytes(): number {
+    return this.#bytes + this.#listingBytes + LISTING_FRAME;
   }
 
   get count(): number {
@@ -42,6 +55,7 @@ export class BodyPage {
     this.#pieces.length = count;
     this.#ids.length = count;
     this.#offsets.length = count;
+    this.#listingBytes = this.#ids.reduce((sum, id) => sum + listingBytes(id), 0);
     this.#bytes = this.#pieces.reduce((sum, piece) => sum + piece.length, 0);
   }
 
@@ -49,6 +63,7 @@ export class BodyPage {
     const location = { page: this.number, offset: this.#bytes, length: body.length };
     this.#pieces.push(body);
     this.#ids.push(id);
+    this.#listingBytes += listingBytes(id);
     this.#offsets.push(location.offset);
     this.#bytes += body.length;
     return location;

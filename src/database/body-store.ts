@@ -2,7 +2,7 @@ import type { PageCache } from '../btree/page-cache.ts';
 import type { DocId } from '../documents/contract.ts';
 import { assert, must } from '../shared/assert.ts';
 import type { Page, PageFile } from '../storage/page-store.ts';
-import { BodyPage, decodeText, encodeListing, listingOf } from './body-page.ts';
+import { BodyPage, decodeText, encodeListing, listingBytes, listingOf } from './body-page.ts';
 import type { BodyLocation } from './contract.ts';
 import { EMPTY_BODY } from './entry.ts';
 import { missingPageError } from './missing-page.ts';
@@ -50,12 +50,17 @@ export class BodyStore {
   /** Adds a body to the page that waits for the next checkpoint. */
   append(id: DocId, body: Uint8Array): BodyLocation {
     assert(!this.isLarge(body.length), () => `a body of ${body.length} bytes needs pages of its own`);
-    if (this.#open !== undefined && this.#open.bytes + body.length > this.#options.pageBytes) this.#open = undefined;
+    if (this.#open !== undefined && this.#isFull(this.#open, id, body.length)) this.#open = undefined;
     if (this.#open === undefined) {
       this.#open = new BodyPage(this.#options.allocator.allocate());
       this.#unstored.set(this.#open.number, this.#open);
     }
     return this.#open.append(id, body);
+  }
+
+  /** Whether a further body would make the page's stored form longer than what the backend stores without waste. */
+  #isFull(page: BodyPage, id: DocId, bytes: number): boolean {
+    return page.storedBytes + listingBytes(id) + bytes > this.#options.pageBytes;
   }
 
   /** Packs bodies into pages of their own, in the given order. The pages must be part of the same commit. */
@@ -74,7 +79,7 @@ export class BodyStore {
         pages.push(...large.pages);
         continue;
       }
-      if (page !== undefined && page.bytes + bytes.length > this.#options.pageBytes) close();
+      if (page !== undefined && this.#isFull(page, id, bytes.length)) close();
       page ??= new BodyPage(this.#options.allocator.allocate());
       locations.push(page.append(id, bytes));
     }

@@ -6,7 +6,7 @@ import { encodeHead, type Head } from './head.ts';
 import type { PageAllocator } from './page-allocator.ts';
 import type { Repacker } from './repacker.ts';
 import type { SnapshotRegister } from './snapshot-register.ts';
-import type { State } from './state.ts';
+import { type State, unstoredBytes } from './state.ts';
 import type { DatabaseCore } from './writer.ts';
 
 export interface CheckpointSettings {
@@ -35,7 +35,6 @@ interface Running {
   readonly journalFrom: number;
   readonly journalBytes: number;
   readonly journalRecords: number;
-  readonly dirtyBytes: number;
   readonly replaced: ReplacedNode[];
   readonly droppedPages: PageNumber[];
   readonly bodyPages: readonly BodyPage[];
@@ -66,6 +65,7 @@ export class Checkpointer {
   readonly #allocator: PageAllocator;
   readonly #repacker: Repacker;
   readonly #settings: CheckpointSettings;
+  #measured: { readonly state: State; readonly bytes: number } | undefined;
   #head: Head;
   #storedVersion: number;
   #running: Running | undefined;
@@ -141,13 +141,20 @@ export class Checkpointer {
     return (this.#wanted && this.isDirty) || this.#load >= 1;
   }
 
+  /** Bytes of tree nodes that are in memory alone. Measured, not counted along: what a checkpoint stores and what changes meanwhile overlap. */
+  get #unstoredBytes(): number {
+    const { state } = this.#core;
+    if (this.#measured?.state !== state) this.#measured = { state, bytes: unstoredBytes(state) };
+    return this.#measured.bytes;
+  }
+
   /** How near the bounds are: 1 = a checkpoint is due, 2 = writes must wait. */
   get #load(): number {
     const { journalBytes, journalRecords, dirtyBytes } = this.#settings;
     return Math.max(
       this.#core.journalBytes / journalBytes,
       this.#core.journalRecords / journalRecords,
-      this.#core.dirtyBytes / dirtyBytes,
+      this.#unstoredBytes / dirtyBytes,
     );
   }
 
@@ -211,7 +218,6 @@ export class Checkpointer {
       journalFrom: core.nextJournal,
       journalBytes: core.journalBytes,
       journalRecords: core.journalRecords,
-      dirtyBytes: core.dirtyBytes,
       replaced: core.replaced,
       droppedPages: this.#repacker.takeDropped(),
       bodyPages,
@@ -222,7 +228,6 @@ export class Checkpointer {
     core.replaced = [];
     core.journalBytes = 0;
     core.journalRecords = 0;
-    core.dirtyBytes = 0;
     core.packedPages = 0;
   }
 
@@ -232,7 +237,6 @@ export class Checkpointer {
     core.replaced = [...running.replaced, ...core.replaced];
     core.journalBytes += running.journalBytes;
     core.journalRecords += running.journalRecords;
-    core.dirtyBytes += running.dirtyBytes;
     this.#repacker.putBack(running.droppedPages);
     this.#waiting = [...running.waiting, ...this.#waiting];
     this.#wanted = true;
@@ -269,11 +273,12 @@ export class Checkpointer {
       }
     }
     // What earlier checkpoints freed goes along, so that the file does not grow while writes keep coming.
-    await this.#garbage.dropIn(DROP_SLICE, async (dropPages) => {
+    await this.#garbage.dropIn(DROP_SLICE + 2 * pages.length, async (dropPages) => {
       if (pages.length + dropPages.length === 0) return;
       await this.#core.file.commit({ durability: 'relaxed', writePages: pages, dropPages });
     });
     for (const settle of stored) settle();
+    this.#measured = undefined;
     if (roots === undefined) return false;
     await this.#flip(running, roots);
     return true;

@@ -1,3 +1,4 @@
+import { must } from '../shared/assert.ts';
 import type { PageNumber } from '../storage/page-store.ts';
 import type { SnapshotRegister } from './snapshot-register.ts';
 
@@ -32,15 +33,26 @@ export class Garbage {
     return this.#freed.flatMap(({ pages }) => pages);
   }
 
-  /**
-   * Runs a commit that drops up to `limit` pages, none if all are still in reach. They stay garbage if it fails.
-   */
+  /** Runs a commit that drops up to `limit` pages, none if all are still in reach. They stay garbage if it fails. */
   async dropIn(limit: number, commit: (dropPages: PageNumber[]) => Promise<void>): Promise<void> {
-    const [oldest] = this.#freed;
-    const dropped = oldest !== undefined && this.hasDroppable ? oldest.pages.slice(-limit) : [];
+    const { oldestVersion } = this.#snapshots;
+    const dropped: PageNumber[] = [];
+    for (const { version, pages } of this.#freed) {
+      if (version > oldestVersion || dropped.length >= limit) break;
+      for (const page of pages.slice(dropped.length - limit)) dropped.push(page);
+    }
     await commit(dropped);
-    if (oldest === undefined) return;
-    oldest.pages.length -= dropped.length;
-    if (oldest.pages.length === 0) this.#freed.shift();
+    this.#forget(dropped.length);
+  }
+
+  #forget(count: number): void {
+    let rest = count;
+    while (rest > 0) {
+      const oldest = must(this.#freed[0]);
+      const forgotten = Math.min(rest, oldest.pages.length);
+      oldest.pages.length -= forgotten;
+      rest -= forgotten;
+      if (oldest.pages.length === 0) this.#freed.shift();
+    }
   }
 }

@@ -5,23 +5,20 @@ import type { State } from './state.ts';
 import { decodeSpace, encodeSpace } from './trees.ts';
 import type { SpaceDelta, WorkingDocument, Workspace } from './workspace.ts';
 
-/** A state made of another one, and what storing it will cost and set free. */
+/** A state made of another one, and the nodes that are not part of it any more. */
 export interface NextState {
   readonly state: State;
   readonly replaced: readonly ReplacedNode[];
-  readonly dirtyBytes: number;
 }
 
 /** Collects updates of several trees into one result. */
 export class Updates {
   readonly replaced: ReplacedNode[] = [];
-  dirtyBytes = 0;
 
   async apply<K, R>(tree: Tree<K, R>, changes: readonly TreeChange<K>[]): Promise<Tree<K, R>> {
     if (changes.length === 0) return tree;
     const update: TreeUpdate<Tree<K, R>> = await tree.update(changes);
     for (const node of update.replaced) this.replaced.push(node);
-    this.dirtyBytes += update.dirtyBytes;
     return update.tree;
   }
 }
@@ -42,7 +39,7 @@ export async function nextState(state: State, workspace: Workspace): Promise<Nex
     docCount: state.docCount + counts.live,
     docDelCount: state.docDelCount + counts.deleted,
   };
-  return { state: next, replaced: updates.replaced, dirtyBytes: updates.dirtyBytes };
+  return { state: next, replaced: updates.replaced };
 }
 
 function byIdChange({ id, seq, leaves }: WorkingDocument): TreeChange<string> {

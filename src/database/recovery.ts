@@ -43,7 +43,6 @@ async function replayGroup(core: DatabaseCore, group: readonly JournalEntry[]): 
   const next = await nextState(core.state, workspace);
   core.revsLimit = workspace.revsLimit;
   core.state = next.state;
-  core.dirtyBytes += next.dirtyBytes;
   core.replaced.push(...next.replaced);
 }
 

@@ -12,7 +12,7 @@ import type { SpaceDelta } from './workspace.ts';
 import type { DatabaseCore } from './writer.ts';
 
 /** Pages whose share of live bytes (in thousandths) is below this are worth moving. */
-const WORTH_MOVING = 300;
+const WORTH_MOVING = 400;
 
 /** Pages moved in one step, so that waiting writes are not held up. */
 const PAGES_PER_STEP = 8;
@@ -82,7 +82,6 @@ export class Repacker {
     const space = await updates.apply(grown, removals);
     core.state = { ...core.state, version: core.state.version + 1, byId, space };
     for (const node of updates.replaced) core.replaced.push(node);
-    core.dirtyBytes += updates.dirtyBytes;
     for (const { page, total } of candidates) this.#dropped.push(...core.bodies.pagesOf(page, total));
   }
 

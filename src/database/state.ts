@@ -52,6 +52,11 @@ export function liveBytes({ byId, bySeq, locals, space }: State): number {
   return byId.bytes + bySeq.bytes + locals.bytes + space.bytes + (space.reduction()?.live ?? 0);
 }
 
+/** Bytes of tree nodes that are in memory alone. */
+export function unstoredBytes({ byId, bySeq, locals, space }: State): number {
+  return byId.unstoredBytes() + bySeq.unstoredBytes() + locals.unstoredBytes() + space.unstoredBytes();
+}
+
 function openTree<K, R>(options: TreeOptions<K, R>, root: TreeRoot | null): Tree<K, R> {
   return root === null ? Tree.empty(options) : Tree.open(options, root);
 }

@@ -86,7 +86,6 @@ export class StoredDatabase implements Database {
       state: openState(head, { file, cache, leafBytes, bodyPageBytes }),
       revsLimit: DEFAULT_REVS_LIMIT,
       replaced: [],
-      dirtyBytes: 0,
       nextJournal: file.opening.nextJournal,
       journalBytes: 0,
       journalRecords: 0,

@@ -18,8 +18,6 @@ export interface DatabaseCore {
   revsLimit: number;
   /** Tree nodes that left the current state since the last checkpoint began. */
   replaced: ReplacedNode[];
-  /** Bytes of tree nodes that no checkpoint has stored. */
-  dirtyBytes: number;
   nextJournal: number;
   journalBytes: number;
   journalRecords: number;
@@ -229,7 +227,6 @@ export class Writer {
   #publish(next: NextState): void {
     const core = this.#core;
     core.state = next.state;
-    core.dirtyBytes += next.dirtyBytes;
     for (const node of next.replaced) core.replaced.push(node);
     this.#options.onCommit(next.state);
   }

@@ -18,6 +18,7 @@ export function toRequest(method, path, body, headers = {}) {
 }
 
 export class Connection {
+  #port = 0;
   #socket;
   #chunks = [];
   #received = 0;
@@ -28,12 +29,13 @@ export class Connection {
 
   static async open(port) {
     const connection = new Connection();
-    await connection.#connect(port);
+    connection.#port = port;
+    await connection.#connect();
     return connection;
   }
 
-  async #connect(port) {
-    this.#socket = connect({ host: '127.0.0.1', port, noDelay: true });
+  async #connect() {
+    this.#socket = connect({ host: '127.0.0.1', port: this.#port, noDelay: true });
     await once(this.#socket, 'connect');
     this.#socket.on('data', (chunk) => this.#take(chunk));
     this.#socket.on('error', (error) => this.#fail(error));
@@ -42,6 +44,8 @@ export class Connection {
 
   /** Resolves with `{ status, head, body() }` when the whole answer is there. */
   send(request) {
+    // A server closes connections that were idle for long.
+    if (this.#socket.destroyed) return this.#connect().then(() => this.send(request));
     return new Promise((resolve, reject) => {
       this.#settle = { resolve, reject };
       this.#socket.write(request);
