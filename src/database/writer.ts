@@ -1,5 +1,6 @@
 import type { ReplacedNode } from '../btree/contract.ts';
 import { DatabaseError, isDatabaseError } from '../errors/database-error.ts';
+import { nextTurn } from '../shared/turn.ts';
 import type { PageFile } from '../storage/page-store.ts';
 import type { BodyStore } from './body-store.ts';
 import type { Checkpointer } from './checkpointer.ts';
@@ -24,6 +25,9 @@ export interface DatabaseCore {
   /** Body pages that came with commits since the last checkpoint began. */
   packedPages: number;
 }
+
+/** Rounds after which the writer lets others have a turn, also on storage that never waits for anything. */
+const ROUNDS_PER_TURN = 16;
 
 export interface WriterOptions {
   /** A group ends when it holds this much text. */
@@ -112,9 +116,10 @@ export class Writer {
   async #run(): Promise<void> {
     // One turn's wait lets requests that arrived together share the first commit.
     await undefined;
-    while (this.#queue.length > 0 || this.#hasBackgroundWork) {
+    for (let round = 1; this.#queue.length > 0 || this.#hasBackgroundWork; round++) {
       if (this.#queue.length > 0) await this.#commitGroup(this.#takeGroup());
       await this.#backgroundStep();
+      if (round % ROUNDS_PER_TURN === 0) await nextTurn();
     }
     this.#running = false;
     for (const resolve of this.#idle.splice(0)) resolve();

@@ -69,7 +69,7 @@ export class ServerProcess {
   }
 }
 
-/** Looks at a server's memory ten times a second until `stop`, which gives the highest of each kind. */
+/** Looks at a server's memory ten times a second until `stop`; `highest` is the most of each kind so far. */
 export function watchMemory(server) {
   const highest = { anonymous: 0, file: 0 };
   const look = () => {
@@ -80,6 +80,7 @@ export function watchMemory(server) {
   look();
   const timer = setInterval(look, 100);
   return {
+    highest,
     stop() {
       clearInterval(timer);
       return highest;

@@ -24,15 +24,17 @@ export async function run(bench) {
     ['sequential', 0.7],
     ['random', 0.3],
   ]) {
-    figures.push(...(await compareSizes(settee, kind, large, atLeast)));
+    const big = await Sized.create(settee, `large-${kind}`, kind, large);
+    if (kind === 'sequential')
+      figures.push(memoryFigure(`memory after writing ${large}, one database open`, memory.highest));
+    figures.push(...(await compareSizes(settee, kind, big, large, atLeast)));
   }
-  figures.push(...memoryFigures(memory.stop()));
+  figures.push(memoryFigure('memory at most, ten databases open', memory.stop()));
   figures.push(...(await measureOpening(bench, settee, folder, large)));
   return figures;
 }
 
-async function compareSizes(settee, kind, large, atLeast) {
-  const big = await Sized.create(settee, `large-${kind}`, kind, large);
+async function compareSizes(settee, kind, big, large, atLeast) {
   const small = await Sized.create(settee, `small-${kind}`, kind, SMALL);
   const values = { bigRate: [], smallRate: [], bigGet: [], smallGet: [], bigPut: [], smallPut: [] };
   for (let round = 0; round < ROUNDS; round++) {
@@ -106,21 +108,15 @@ class Sized {
   }
 }
 
-function memoryFigures({ anonymous, file }) {
-  return [
-    figure({
-      name: 'memory of the process, at most',
-      ours: anonymous,
-      unit: 'MB',
-      asked: { atMost: 350 },
-      note: `RssAnon; mapped file beside it, RssFile: ${file.toFixed(0)} MB`,
-    }),
-  ];
+/** Memory of the process itself; the pages of its data files that are in memory belong to the system. */
+function memoryFigure(what, { anonymous, file }) {
+  const note = `RssAnon; mapped files beside it, RssFile: ${file.toFixed(0)} MB`;
+  return figure({ name: what, ours: anonymous, unit: 'MB', asked: { atMost: 350 }, note });
 }
 
 /** Kills the server in the middle of single writes, and opens what it leaves behind: in this process, then in a server. */
 async function measureOpening(bench, first, folder, large) {
-  const times = { inProcess: [], cold: [], open: [] };
+  const times = { inProcess: [], processor: [], cold: [], open: [] };
   let settee = first;
   let next = 2 * large;
   for (let kill = 0; kill < KILLS; kill++) {
@@ -132,7 +128,9 @@ async function measureOpening(bench, first, folder, large) {
     await Promise.race([writing, new Promise((resolve) => setTimeout(resolve, 700 + draw(kill, 400)))]);
     await settee.kill();
     await writing;
-    times.inProcess.push(openInProcess(bench, folder));
+    const { openMs, cpuMs } = openInProcess(bench, folder);
+    times.inProcess.push(openMs);
+    times.processor.push(cpuMs);
     settee = await bench.startSettee(folder);
     const { cold, open } = await firstReads(settee, large);
     times.cold.push(cold);
@@ -146,7 +144,7 @@ async function measureOpening(bench, first, folder, large) {
       ours: Math.max(...times.inProcess),
       unit: 'ms',
       asked: { atMost: 100 },
-      note: `in process; all: ${list(times.inProcess)}`,
+      note: `in process; all: ${list(times.inProcess)}; processor time: ${list(times.processor)}`,
     }),
     figure({
       name: '– first GET of the next server, over a GET when open',
@@ -162,7 +160,7 @@ function openInProcess(bench, folder) {
   const output = execFileSync(process.execPath, [bench.openDatabaseScript, folder, 'large-random'], {
     encoding: 'utf8',
   });
-  return JSON.parse(output).openMs;
+  return JSON.parse(output);
 }
 
 async function firstReads(settee, large) {
