@@ -112,8 +112,17 @@ export class BodyStore {
 
   /** The body's text. */
   async read(location: BodyLocation): Promise<string> {
+    const { file } = this.#options;
     const now = this.readNow(location);
     if (now !== undefined) return now;
+    if (file.readRange === undefined || this.isLarge(location.length)) return this.readWithPage(location);
+    const bytes = file.readRange(location.page, location.offset, location.length);
+    if (bytes === undefined) throw await missingPageError(file, location.page);
+    return decodeText(bytes);
+  }
+
+  /** As `read`, for one of many: the page is kept for its neighbours. */
+  async readWithPage(location: BodyLocation): Promise<string> {
     if (this.isLarge(location.length)) return decodeText(await this.#readLarge(location));
     return decodeText(cut(await this.#readPage(location.page), location));
   }

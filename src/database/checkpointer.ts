@@ -14,7 +14,7 @@ export interface CheckpointSettings {
   readonly journalBytes: number;
   /** … or this many journal records … */
   readonly journalRecords: number;
-  /** … or this many bytes of tree nodes that are not stored. At twice any of these, writes wait for it. */
+  /** … or this many bytes of tree nodes that are not stored. At one and a half times any of these, writes wait for it. */
   readonly dirtyBytes: number;
   /** Bytes of pages that one slice writes while jobs wait. */
   readonly sliceBytes: number;
@@ -24,6 +24,10 @@ export interface CheckpointSettings {
 const CEILING_STEP = 10_000;
 /** Numbers in one page of a garbage list. */
 const GARBAGE_LIST_LENGTH = 20_000;
+/** Bytes of journal after which the nodes in memory are measured again. */
+const MEASURED_EVERY = 16 * 1024;
+/** How far beyond its bounds what waits to be stored may grow before nothing comes to it. Opening has to replay it. */
+const OVERDUE = 1.5;
 /** Pages dropped in one slice. */
 const DROP_SLICE = 256;
 /** Body pages that a checkpoint may empty even if no new ones came in. */
@@ -65,7 +69,7 @@ export class Checkpointer {
   readonly #allocator: PageAllocator;
   readonly #repacker: Repacker;
   readonly #settings: CheckpointSettings;
-  #measured: { readonly state: State; readonly bytes: number } | undefined;
+  #measured: { readonly journalBytes: number; readonly bytes: number } | undefined;
   #head: Head;
   #storedVersion: number;
   #running: Running | undefined;
@@ -134,21 +138,28 @@ export class Checkpointer {
 
   /** Whether so much waits to be stored that nothing may come to it. */
   get isOverdue(): boolean {
-    return this.#load >= 2;
+    return this.#load >= OVERDUE;
   }
 
   get #isDue(): boolean {
     return (this.#wanted && this.isDirty) || this.#load >= 1;
   }
 
-  /** Bytes of tree nodes that are in memory alone. Measured, not counted along: what a checkpoint stores and what changes meanwhile overlap. */
+  /**
+   * Bytes of tree nodes that are in memory alone. Measured, not counted along, since what a checkpoint stores and what
+   * changes meanwhile overlap; but not for every small commit.
+   */
   get #unstoredBytes(): number {
-    const { state } = this.#core;
-    if (this.#measured?.state !== state) this.#measured = { state, bytes: unstoredBytes(state) };
-    return this.#measured.bytes;
+    const { state, journalBytes } = this.#core;
+    const measured = this.#measured;
+    if (measured !== undefined && Math.abs(journalBytes - measured.journalBytes) < MEASURED_EVERY)
+      return measured.bytes;
+    const bytes = unstoredBytes(state);
+    this.#measured = { journalBytes, bytes };
+    return bytes;
   }
 
-  /** How near the bounds are: 1 = a checkpoint is due, 2 = writes must wait. */
+  /** How near the bounds are: 1 = a checkpoint is due. */
   get #load(): number {
     const { journalBytes, journalRecords, dirtyBytes } = this.#settings;
     return Math.max(
@@ -191,7 +202,7 @@ export class Checkpointer {
     try {
       do {
         if (await this.#writeSlice(running, jobsWait)) return;
-      } while (jobsWait && this.#load >= 1);
+      } while (jobsWait && this.isOverdue);
     } catch (error) {
       this.#abandon(running);
       throw error;

@@ -6,7 +6,7 @@ export interface DatabaseSettings {
   readonly journalBytes: number;
   /** … or this many journal records … */
   readonly journalRecords: number;
-  /** … or this many bytes of tree nodes that are not stored. At twice any of these, writes wait for it. */
+  /** … or this many bytes of tree nodes that are not stored. At one and a half times any of these, writes wait for it. */
   readonly dirtyBytes: number;
   /** Bytes of pages that one slice of a checkpoint writes while requests wait. */
   readonly sliceBytes: number;

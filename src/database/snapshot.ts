@@ -98,9 +98,10 @@ export class StateSnapshot implements Snapshot {
     }
   }
 
-  async #readBody(location: BodyLocation): Promise<string> {
+  async #readBody(location: BodyLocation, isOneOfMany: boolean): Promise<string> {
+    const { bodies } = this.#source;
     try {
-      return await this.#source.bodies.read(location);
+      return await (isOneOfMany ? bodies.readWithPage(location) : bodies.read(location));
     } catch (cause) {
       const isGone = (this.#wasRenewed || this.#ticket.revoked) && isDatabaseError(cause, 'storage_corrupt');
       if (!isGone) throw cause;
@@ -126,7 +127,7 @@ export class StateSnapshot implements Snapshot {
 
   async body(node: StoredNode): Promise<string | undefined> {
     const { body } = node;
-    return body === undefined ? undefined : this.#readBody(body);
+    return body === undefined ? undefined : this.#readBody(body, false);
   }
 
   async bodies(nodes: readonly StoredNode[]): Promise<(string | undefined)[]> {
@@ -136,7 +137,7 @@ export class StateSnapshot implements Snapshot {
       body !== undefined && texts[index] === undefined ? [{ body, index }] : [],
     );
     missing.sort((left, right) => compareLocations(left.body, right.body));
-    for (const { body, index } of missing) texts[index] = await this.#readBody(body);
+    for (const { body, index } of missing) texts[index] = await this.#readBody(body, true);
     return texts;
   }
 

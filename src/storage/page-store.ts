@@ -99,6 +99,11 @@ export interface PageFile {
   /** The page's value, or undefined where there is none. A bytes page must not be changed by its reader. */
   read(page: PageNumber, kind: 'text'): MaybePromise<string | undefined>;
   read(page: PageNumber, kind: 'bytes'): MaybePromise<Uint8Array | undefined>;
+  /**
+   * A copy of a part of a bytes page, or undefined where there is no such page. Only where the backend can give it for
+   * less than the whole page.
+   */
+  readRange?(page: PageNumber, offset: number, length: number): Uint8Array | undefined;
   commit(commit: Commit): Promise<void>;
   /** Numbers of all pages at or above `from`, ascending, in batches. */
   pageNumbers(from: PageNumber): AsyncIterable<readonly PageNumber[]>;

@@ -66,6 +66,13 @@ export class LmdbPageFile implements PageFile {
     return value && new Uint8Array(value.buffer, value.byteOffset, value.byteLength);
   }
 
+  readRange(page: PageNumber, offset: number, length: number): Uint8Array | undefined {
+    this.#life.mustBeOpen();
+    // Valid until the next read only, hence the copy.
+    const value = this.#generation.environment.bytes.getBinaryFast(page);
+    return value && Uint8Array.prototype.slice.call(value, offset, offset + length);
+  }
+
   async commit(commit: Commit): Promise<void> {
     this.#life.begin();
     try {
