@@ -33,6 +33,9 @@ export interface Head {
    * they are there without a later head, an interrupted checkpoint left them behind.
    */
   readonly unstored: readonly number[];
+  /** Bytes that body pages aim for, and that a page may have: how stored bodies are found depends on them. */
+  readonly bodyPageBytes: number;
+  readonly maxPageBytes: number;
   /** Text pages that list the pages which this head made garbage. */
   readonly garbage: readonly number[];
   /** The file was closed in order; nothing can have been lost since. */

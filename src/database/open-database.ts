@@ -48,7 +48,7 @@ export async function openDatabase(parts: OpenParts): Promise<StoredDatabase> {
   return database;
 }
 
-function newHead({ clock, random }: OpenParts): Head {
+function newHead({ clock, random, supports }: OpenParts): Head {
   const bytes = random(new Uint8Array(16));
   return {
     format: DISK_FORMAT_VERSION,
@@ -62,6 +62,8 @@ function newHead({ clock, random }: OpenParts): Head {
     journalFrom: 0,
     pageMark: 0,
     unstored: [],
+    bodyPageBytes: supports.bodyPageBytes,
+    maxPageBytes: supports.maxPageBytes,
     garbage: [],
     clean: true,
     instanceStartTime: String(clock.now() * 1000),

@@ -1,17 +1,28 @@
 import { assert } from '../shared/assert.ts';
 
-/** Page numbers of one owner: epoch · 2^32 + n, so that no two owners of a file give out the same. */
+const PAGES_PER_EPOCH = 2 ** 29;
+
+/**
+ * Page numbers of one owner, above all that the file has: from epoch · 2^29 on, so that owners don't give out the same
+ * even if they don't know of each other, or from where an owner that gave out more than that came to.
+ */
 export class PageAllocator {
   #next: number;
 
-  constructor(epoch: number) {
-    assert(epoch > 0 && epoch < 2 ** 20, () => `epoch ${epoch} leaves no room for page numbers`);
-    this.#next = epoch * 2 ** 32 + 1;
+  /** `mark`: a number that is above those of all pages that the head leads to. */
+  constructor(epoch: number, mark: number) {
+    assert(epoch > 0 && epoch < 2 ** 24, () => `epoch ${epoch} leaves no room for page numbers`);
+    this.#next = Math.max(epoch * PAGES_PER_EPOCH + 1, mark);
   }
 
   /** The lowest number that was not given out yet. */
   get next(): number {
     return this.#next;
+  }
+
+  /** Never gives out `page`, which the journal has brought. */
+  skip(page: number): void {
+    this.#next = Math.max(this.#next, page + 1);
   }
 
   /** Gives out `count` consecutive numbers, and the first of them back. */

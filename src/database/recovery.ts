@@ -15,15 +15,17 @@ const REPLAY_GROUP = 2_000;
  * owner, bodies that had pages of their own stay where they are.
  */
 export async function replayJournal(core: DatabaseCore, head: Head): Promise<void> {
+  const records = core.file.opening.journal.filter((record) => record.number >= head.journalFrom);
+  const entries = records.map(decodeJournalEntry);
+  // Before the first body gets a new page.
+  for (const { pages } of entries) for (const page of pages) core.allocator.skip(page);
+  for (const { text } of records) core.journalBytes += text.length;
+  core.journalRecords += records.length;
   let group: JournalEntry[] = [];
   let weight = 0;
-  for (const record of core.file.opening.journal) {
-    if (record.number < head.journalFrom) continue;
-    const entry = decodeJournalEntry(record);
+  for (const entry of entries) {
     group.push(entry);
     weight += entry.revisions.length + 1;
-    core.journalBytes += record.text.length;
-    core.journalRecords++;
     if (weight < REPLAY_GROUP) continue;
     await replayGroup(core, group);
     group = [];

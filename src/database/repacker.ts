@@ -3,10 +3,9 @@ import { compareCodePoints } from '../collation/code-points.ts';
 import type { DocId } from '../documents/contract.ts';
 import { mapBodies } from '../documents/revision-tree.ts';
 import type { PageNumber } from '../storage/page-store.ts';
-import type { BodyLocation, StoredNode } from './contract.ts';
+import type { BodyLocation, DocumentRecord, StoredNode } from './contract.ts';
 import { decodeEntry, encodeEntry } from './entry.ts';
 import { applySpace, Updates } from './next-state.ts';
-import type { State } from './state.ts';
 import { decodeSpace, type PageSpace } from './trees.ts';
 import type { SpaceDelta } from './workspace.ts';
 import type { DatabaseCore } from './writer.ts';
@@ -28,6 +27,8 @@ interface Candidate extends PageSpace {
  */
 export class Repacker {
   readonly #core: DatabaseCore;
+  /** Pages that can't be emptied. */
+  readonly #damaged = new Set<PageNumber>();
   #dropped: PageNumber[] = [];
 
   constructor(core: DatabaseCore) {
@@ -43,11 +44,11 @@ export class Repacker {
 
   async #worst(): Promise<Candidate[]> {
     const { bodies, state } = this.#core;
-    const limit = PAGES_PER_STEP + bodies.unstoredCount;
+    const limit = PAGES_PER_STEP + bodies.unstoredCount + this.#damaged.size;
     const entries = await state.space.collect((use) => use.least < WORTH_MOVING, limit);
     const candidates = entries
       .map(({ key, value }) => ({ page: key, ...decodeSpace(value) }))
-      .filter(({ page }) => !bodies.isUnstored(page))
+      .filter(({ page }) => !bodies.isUnstored(page) && !this.#damaged.has(page))
       .slice(0, PAGES_PER_STEP);
     // A small page without garbage is worth moving only where its bodies meet others.
     const gathers = candidates.length > 1 || bodies.unstoredBytes > 0;
@@ -66,15 +67,13 @@ export class Repacker {
   }
 
   async #repack(candidates: readonly Candidate[]): Promise<void> {
-    if (candidates.length === 0) return;
     const core = this.#core;
-    const emptied = new Set(candidates.map(({ page }) => page));
-    const ids = new Set<DocId>();
-    for (const { page, total } of candidates) {
-      for (const id of await core.bodies.listing(page, total)) ids.add(id);
-    }
+    const documents = await this.#documentsIn(candidates);
+    const sound = this.#soundPages(candidates, documents);
+    if (sound.length === 0) return;
+    const emptied = new Set(sound.map(({ page }) => page));
     const deltas = new Map<number, SpaceDelta>();
-    const changes = await this.#moveBodies(core.state, [...ids].sort(compareCodePoints), emptied, deltas);
+    const changes = await this.#moveBodies(documents, emptied, deltas);
     const updates = new Updates();
     const byId = await updates.apply(core.state.byId, changes);
     const grown = await applySpace(core.state.space, deltas, updates);
@@ -82,21 +81,44 @@ export class Repacker {
     const space = await updates.apply(grown, removals);
     core.state = { ...core.state, version: core.state.version + 1, byId, space };
     for (const node of updates.replaced) core.replaced.push(node);
-    for (const { page, total } of candidates) this.#dropped.push(...core.bodies.pagesOf(page, total));
+    for (const { page, total } of sound) this.#dropped.push(...core.bodies.pagesOf(page, total));
+  }
+
+  /** The documents that the pages list, in the order of their ids. */
+  async #documentsIn(candidates: readonly Candidate[]): Promise<DocumentRecord[]> {
+    const { bodies, state } = this.#core;
+    const listed = new Set<DocId>();
+    for (const { page, total } of candidates) for (const id of await bodies.listing(page, total)) listed.add(id);
+    const ids = [...listed].sort(compareCodePoints);
+    const values = await state.byId.getMany(ids);
+    return ids.flatMap((id, index) => {
+      const value = values[index];
+      return value === undefined ? [] : [decodeEntry(id, value)];
+    });
+  }
+
+  /**
+   * The pages whose listed documents account for every live byte. Another page's listing must be damaged: it stays as it is, so
+   * that no body is lost with it, and a verification reports it.
+   */
+  #soundPages(candidates: readonly Candidate[], documents: readonly DocumentRecord[]): Candidate[] {
+    const live = new Map<PageNumber, number>();
+    for (const { leaves } of documents) {
+      for (const { body } of leaves)
+        if (body !== undefined) live.set(body.page, (live.get(body.page) ?? 0) + body.length);
+    }
+    const sound = candidates.filter((candidate) => (live.get(candidate.page) ?? 0) === candidate.live);
+    for (const candidate of candidates) if (!sound.includes(candidate)) this.#damaged.add(candidate.page);
+    return sound;
   }
 
   async #moveBodies(
-    state: State,
-    ids: readonly DocId[],
+    documents: readonly DocumentRecord[],
     emptied: ReadonlySet<PageNumber>,
     deltas: Map<number, SpaceDelta>,
   ): Promise<TreeChange<string>[]> {
-    const values = await state.byId.getMany(ids);
     const changes: TreeChange<string>[] = [];
-    for (const [index, id] of ids.entries()) {
-      const value = values[index];
-      if (value === undefined) continue;
-      const { seq, leaves } = decodeEntry(id, value);
+    for (const { id, seq, leaves } of documents) {
       const moved = await this.#moveLeaves(id, leaves, emptied, deltas);
       const next = mapBodies(leaves, (node) => {
         if (node.body === undefined || !emptied.has(node.body.page)) return node.body;

@@ -77,11 +77,13 @@ export class StoredDatabase implements Database {
     this.#announcedSeq = head.updateSeq;
     this.#settings = { ...defaultSettings, ...parts.settings };
     const { file, supports } = parts;
-    const allocator = new PageAllocator(file.opening.epoch);
+    const allocator = new PageAllocator(file.opening.epoch, head.pageMark);
     const cache = new PageCache(this.#settings.cacheBytes);
-    const { bodyPageBytes, maxPageBytes, leafBytes } = supports;
+    const { bodyPageBytes, maxPageBytes } = head;
+    const { leafBytes } = supports;
     this.#core = {
       file,
+      allocator,
       bodies: new BodyStore({ file, cache, allocator, pageBytes: bodyPageBytes, maxPageBytes }),
       state: openState(head, { file, cache, leafBytes, bodyPageBytes }),
       revsLimit: DEFAULT_REVS_LIMIT,
@@ -268,7 +270,8 @@ export class StoredDatabase implements Database {
   /** What the head leads to, read from the medium and not from what the cache remembers of it. */
   #openStored(head: Head): { readonly state: State; readonly bodies: BodyStore } {
     const { file, bodies } = this.#core;
-    const { leafBytes, bodyPageBytes } = this.#parts.supports;
+    const { bodyPageBytes } = head;
+    const { leafBytes } = this.#parts.supports;
     const cache = new PageCache(VERIFY_CACHE_BYTES);
     return { state: openState(head, { file, cache, leafBytes, bodyPageBytes }), bodies: bodies.withCache(cache) };
   }

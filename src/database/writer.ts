@@ -8,6 +8,7 @@ import type { Durability } from './contract.ts';
 import type { Job } from './jobs.ts';
 import { encodeJournalEntry } from './journal.ts';
 import { type NextState, nextState } from './next-state.ts';
+import type { PageAllocator } from './page-allocator.ts';
 import type { State } from './state.ts';
 import { Workspace } from './workspace.ts';
 
@@ -15,6 +16,7 @@ import { Workspace } from './workspace.ts';
 export interface DatabaseCore {
   readonly file: PageFile;
   readonly bodies: BodyStore;
+  readonly allocator: PageAllocator;
   state: State;
   revsLimit: number;
   /** Tree nodes that left the current state since the last checkpoint began. */

@@ -49,7 +49,7 @@ export interface PageStoreSupport {
   readonly persistent: boolean;
 }
 
-/** A page number: epoch · 2^32 + n, so two owners never allocate the same. */
+/** A page number: epoch · 2^29 + n, so two owners never allocate the same. */
 export type PageNumber = number;
 
 export type PageKind = 'text' | 'bytes';
