@@ -25,7 +25,7 @@ const CEILING_STEP = 10_000;
 /** Numbers in one page of a garbage list. */
 const GARBAGE_LIST_LENGTH = 20_000;
 /** Bytes of journal after which the nodes in memory are measured again. */
-const MEASURED_EVERY = 16 * 1024;
+const MEASURED_EVERY = 32 * 1024;
 /** How far beyond its bounds what waits to be stored may grow before nothing comes to it. Opening has to replay it. */
 const OVERDUE = 1.5;
 /** Pages dropped in one slice. */
@@ -44,6 +44,7 @@ interface Running {
   readonly bodyPages: readonly BodyPage[];
   readonly slices: Generator<Slice, Roots>;
   readonly waiting: readonly Waiter[];
+  prepared: GatheredSlice | undefined;
 }
 
 /** Someone who wants to know when the state of a moment is on the medium. */
@@ -234,6 +235,7 @@ export class Checkpointer {
       bodyPages,
       slices: this.#slices(captured, bodyPages),
       waiting: this.#waiting,
+      prepared: undefined,
     };
     this.#waiting = [];
     core.replaced = [];
@@ -269,25 +271,16 @@ export class Checkpointer {
 
   /** Gives true when the checkpoint ended. */
   async #writeSlice(running: Running, jobsWait: boolean): Promise<boolean> {
-    const limit = this.#settings.sliceBytes * (jobsWait ? 1 : 4);
-    const pages: Page[] = [];
-    const stored: (() => void)[] = [];
-    let bytes = 0;
-    let roots: Roots | undefined;
-    while (bytes < limit && roots === undefined) {
-      const next = running.slices.next();
-      if (next.done) roots = next.value;
-      else {
-        pages.push(...next.value.pages);
-        stored.push(() => next.value.stored());
-        bytes += next.value.pages.reduce((sum, page) => sum + page.value.length, 0);
-      }
-    }
+    const limit = this.#settings.sliceBytes * (jobsWait ? 1 : 2);
+    const { pages, stored, roots } = running.prepared ?? gatherSlice(running.slices, limit);
     // What earlier checkpoints freed goes along, so that the file does not grow while writes keep coming.
-    await this.#garbage.dropIn(DROP_SLICE + 2 * pages.length, async (dropPages) => {
+    const written = this.#garbage.dropIn(DROP_SLICE + 2 * pages.length, async (dropPages) => {
       if (pages.length + dropPages.length === 0) return;
       await this.#core.file.commit({ durability: 'relaxed', writePages: pages, dropPages });
     });
+    // The next slice is made while this one is being written.
+    running.prepared = roots === undefined ? gatherSlice(running.slices, limit) : undefined;
+    await written;
     for (const settle of stored) settle();
     this.#measured = undefined;
     if (roots === undefined) return false;
@@ -356,6 +349,30 @@ export class Checkpointer {
     const head = { ...this.#head, clean: true, journalFrom: nextJournal, pageMark: this.#allocator.next, unstored: [] };
     await this.#writeHead(head, 'strict', nextJournal);
   }
+}
+
+/** Pages that go into one commit; `roots` is there once nothing is left behind them. */
+interface GatheredSlice {
+  readonly pages: readonly Page[];
+  readonly stored: readonly (() => void)[];
+  readonly roots: Roots | undefined;
+}
+
+function gatherSlice(slices: Generator<Slice, Roots>, limit: number): GatheredSlice {
+  const pages: Page[] = [];
+  const stored: (() => void)[] = [];
+  let bytes = 0;
+  while (bytes < limit) {
+    const next = slices.next();
+    if (next.done) return { pages, stored, roots: next.value };
+    const slice = next.value;
+    for (const page of slice.pages) {
+      pages.push(page);
+      bytes += page.value.length;
+    }
+    stored.push(() => slice.stored());
+  }
+  return { pages, stored, roots: undefined };
 }
 
 function* toSlices(nodes: Generator<NodeWrite, TreeRoot | undefined>): Generator<Slice, TreeRoot | null> {

@@ -71,6 +71,18 @@ export class Repacker {
     const documents = await this.#documentsIn(candidates);
     const sound = this.#soundPages(candidates, documents);
     if (sound.length === 0) return;
+    const mark = core.bodies.mark();
+    try {
+      await this.#empty(sound, documents);
+    } catch (error) {
+      // What was moved belongs to nothing, since no entry points to it.
+      core.bodies.rollback(mark);
+      throw error;
+    }
+  }
+
+  async #empty(sound: readonly Candidate[], documents: readonly DocumentRecord[]): Promise<void> {
+    const core = this.#core;
     const emptied = new Set(sound.map(({ page }) => page));
     const deltas = new Map<number, SpaceDelta>();
     const changes = await this.#moveBodies(documents, emptied, deltas);

@@ -25,7 +25,7 @@ export const defaultSettings: DatabaseSettings = {
   journalBytes: 1024 * 1024,
   journalRecords: 1_000,
   dirtyBytes: 12 * 2 ** 20,
-  sliceBytes: 512 * 1024,
+  sliceBytes: 2 * 2 ** 20,
   groupBytes: 4 * 2 ** 20,
   packFrom: 64 * 1024,
   idleMs: 2_000,

@@ -19,6 +19,8 @@ export interface FaultOptions {
   readonly stopped?: 'before' | 'after' | undefined;
   /** Whether operations from the stop on reject with a `StoppedError` (the default) or never settle. */
   readonly ending?: 'reject' | 'hang' | undefined;
+  /** Only operations whose name holds this are counted by `failAt`; all of them by default. */
+  readonly failOnly?: string | undefined;
   /** What `failAt` fails with; `storage_full` by default. */
   readonly error?: Error | undefined;
 }
@@ -51,6 +53,7 @@ export function createFaultStore(store: PageStore, options: FaultOptions = {}): 
 class Faults {
   readonly log: string[] = [];
   readonly #options: FaultOptions;
+  #counted = 0;
 
   constructor(options: FaultOptions) {
     this.#options = options;
@@ -58,10 +61,11 @@ class Faults {
 
   /** Runs an operation at once, so that a synchronous one stays so, unless a fault is due. */
   step<T>(name: string, run: () => MaybePromise<T>): MaybePromise<T> {
-    const { failAt, stopAt, stopped, error } = this.#options;
+    const { failAt, failOnly = '', stopAt, stopped, error } = this.#options;
     this.log.push(name);
     const number = this.log.length;
-    if (number === failAt)
+    if (name.includes(failOnly)) this.#counted++;
+    if (name.includes(failOnly) && this.#counted === failAt)
       return Promise.reject(error ?? new DatabaseError('storage_full', 'The test disk is full now'));
     if (stopAt === undefined || number < stopAt) return run();
     if (number > stopAt || stopped !== 'after') return this.#end();
