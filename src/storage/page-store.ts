@@ -14,7 +14,7 @@ import type { MaybePromise } from '../shared/maybe-promise.ts';
  *    files.
  * 3. A commit is visible to `read` and to a later `open` when its promise resolves. With `strict` it also survives a
  *    power cut; with `relaxed` it survives the end of the process.
- * 4. Fencing: `open` takes ownership. It raises the epoch and adds a claim to the journal in one transaction. From then
+ * 4. Fencing: `open` takes ownership. It raises the epoch and claims the next journal number in one transaction. From then
  *    on every commit through an earlier `PageFile` of the same file fails with `storage_fenced` and changes nothing.
  * 5. Errors are `DatabaseError`s with the codes `storage_closed`, `storage_deleted` (the file vanished underneath),
  *    `storage_full`, `storage_fenced`, `storage_blocked`, `storage_newer_format`, `storage_missing`, `storage_exists`,
@@ -85,7 +85,7 @@ export interface Commit {
   /** Pages that are not there are passed over. */
   readonly dropPages?: readonly PageNumber[];
   readonly head?: string;
-  /** Removes journal records (and claims) with a number below this. */
+  /** Removes journal records with a number below this. Where claims are records, they stay: a stale owner's next number must be taken. */
   readonly truncateJournal?: number;
 }
 
