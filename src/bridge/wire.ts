@@ -1,0 +1,86 @@
+/**
+ * Everything that crosses a thread between page, worker and service worker, in one module that all three import. Messages are plain
+ * values; no class and no error object crosses. Each carries the protocol's number: a tab may run older code than the
+ * service worker that came with an update.
+ */
+import type { PlainHeaders } from '../shared/message.ts';
+
+/** Raised whenever a message changes its meaning or form. Sides of different numbers refuse each other by name. */
+export const PROTOCOL = 1;
+
+/**
+ * A body that is too large to come along. Direct carriers transfer a port; over a BroadcastChannel, which can't transfer,
+ * the body has a name, and its steps travel on the channels of the two sides.
+ */
+export interface WireStream {
+  readonly stream: MessagePort | string;
+  /** Bytes in all, where known before. The receiver fails a body that ends short of it. */
+  readonly length?: number;
+}
+
+export type WireRequestBody = null | string | Uint8Array | Blob | WireStream;
+export type WireResponseBody = null | string | Uint8Array | WireStream;
+
+export interface WireRequest {
+  readonly method: string;
+  /** Absolute. */
+  readonly url: string;
+  readonly headers: PlainHeaders;
+  readonly body: WireRequestBody;
+}
+
+export interface WireResponse {
+  readonly status: number;
+  readonly headers: PlainHeaders;
+  readonly body: WireResponseBody;
+}
+
+/** From who reads a body to who makes it. Nothing is made without credit. */
+export type ReaderStep =
+  | { readonly step: 'pull'; readonly chunks: number }
+  /** Keeps the lease of a body that is not pulled for a while. */
+  | { readonly step: 'hold' }
+  | { readonly step: 'cancel'; readonly reason: string };
+
+/** From who makes a body to who reads it. `fail` is never mistaken for an end. */
+export type MakerStep =
+  | { readonly step: 'chunk'; readonly bytes: Uint8Array }
+  | { readonly step: 'end' }
+  | { readonly step: 'fail'; readonly reason: string };
+
+export type BodyStep = ReaderStep | MakerStep;
+
+/** To the owner, on the channel that carries the owner's id. `from` names the sender's own channel. */
+export type ToOwner = { readonly protocol: number; readonly from: string } & (
+  | { readonly kind: 'request'; readonly id: number; readonly request: WireRequest; readonly carrier: Carrier }
+  | { readonly kind: 'abort'; readonly id: number }
+  | { readonly kind: 'ping' }
+  | { readonly kind: 'body'; readonly stream: string; readonly step: BodyStep }
+);
+
+/** Who carries a request: for a service worker the owner keeps it alive while bodies are open. */
+export type Carrier = 'tab' | 'service-worker';
+
+/** From the owner, on the asker's channel. */
+export type FromOwner = { readonly protocol: number; readonly from: string } & (
+  | { readonly kind: 'answer'; readonly id: number; readonly response: WireResponse }
+  /** The owner has not begun the request and never will: it is on its way out, or speaks another protocol. */
+  | { readonly kind: 'refused'; readonly id: number; readonly why: 'leaving' | 'protocol' }
+  | { readonly kind: 'pong' }
+  | { readonly kind: 'body'; readonly stream: string; readonly step: BodyStep }
+);
+
+/** To all who serve the same base, on the channel of the instance. */
+export type ToAll = {
+  readonly protocol: number;
+  readonly from: string;
+} & /** A new owner is there, and takes requests. */
+(
+  | { readonly kind: 'owner' }
+  /** A tab's worker wants the storage: a service worker that holds it gives it up, an owner of an older protocol as well. */
+  | { readonly kind: 'wanted' }
+  /** This owner did not answer pings. A tab's worker that finds the same takes the storage over. */
+  | { readonly kind: 'suspect'; readonly owner: string }
+  /** The session's cookies as they now are, so that whoever becomes owner next knows them. */
+  | { readonly kind: 'cookies'; readonly jar: string }
+);
