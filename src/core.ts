@@ -5,6 +5,8 @@
 
 import { createFetch, type FetchFunction } from './http/fetch-adapter.ts';
 import { createHandle } from './http/http-service.ts';
+import { parseBasePath } from './http/target.ts';
+import type { Sandbox } from './query-server/contract.ts';
 import type { Registry } from './registry/contract.ts';
 import { openRegistry } from './registry/registry.ts';
 import type { Clock, RandomBytes } from './shared/clock.ts';
@@ -15,6 +17,7 @@ import { createConfig, type Settings } from './system/config.ts';
 import type { Log } from './system/contract.ts';
 import { silentLog } from './system/log.ts';
 import { Uuids } from './system/uuids.ts';
+import { createViewIndexes } from './views/view-indexes.ts';
 
 export interface CoreOptions {
   readonly storage: PageStore;
@@ -22,8 +25,17 @@ export interface CoreOptions {
   readonly random: RandomBytes;
   /** Settings by section and key, over the defaults of `system/config.ts`. */
   readonly config?: Settings;
+  /**
+   * The path below which the service is mounted, such as `/db`: requests come with it, and `Location` has it; what lies
+   * outside is answered with 404. Default: the root.
+   */
+  readonly basePath?: string;
   /** Without one nothing is logged. */
   readonly log?: Log;
+  /** Runs the functions of design documents; it is closed with the service. Without one they answer 501. */
+  readonly sandbox?: Sandbox;
+  /** Names the JavaScript engine and its version. View indexes of another are built anew: it may order strings otherwise. */
+  readonly engine?: string;
 }
 
 export interface Core {
@@ -36,15 +48,19 @@ export interface Core {
   close(): Promise<void>;
 }
 
-/** Opens the service. Fails with `bad_request` on a setting that can't be, and with what the storage fails with. */
+/** Opens the service. Fails with `bad_request` on a setting or base path that can't be, and with what the storage fails with. */
 export async function createCore(options: CoreOptions): Promise<Core> {
   const { storage, clock, random, log = silentLog } = options;
   const config = createConfig(options.config);
+  const basePath = parseBasePath(options.basePath ?? '');
   const registry = await openRegistry({ store: storage, clock, random, config, log });
   const uuids = new Uuids(config, clock, random);
   const tasks = new ActiveTasks(clock);
+  const { sandbox, engine } = options;
+  const indexParts = { store: storage, clock, config, log, tasks, sandbox, databases: registry };
+  const views = createViewIndexes(engine === undefined ? indexParts : { ...indexParts, engine });
   let closing = false;
-  const handle = createHandle({ registry, config, log, clock, uuids, tasks }, () => closing);
+  const handle = createHandle({ registry, config, log, clock, uuids, tasks, views, sandbox, basePath }, () => closing);
   return {
     handle,
     fetch: createFetch(handle),
@@ -54,6 +70,8 @@ export async function createCore(options: CoreOptions): Promise<Core> {
     },
     close: async () => {
       closing = true;
+      await views.close();
+      sandbox?.close();
       await registry.close();
       await storage.close();
     },

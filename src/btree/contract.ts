@@ -16,6 +16,11 @@ export interface TreeSpec<K, R> {
   reduce(entries: EntryList<K>): R;
   /** Reduces reductions, in key order. Never called with none. */
   rereduce(reductions: readonly R[]): R;
+  /**
+   * What a reduction becomes where entries with the values `former` went and ones with the values `added` came. For those
+   * that can be told without the other entries: leaves are then edited without looking at all of their lines.
+   */
+  adjust?(reduction: R, former: readonly string[], added: readonly string[]): R;
   /** Reductions are stored in inner nodes as JSON, unless these say otherwise. */
   encodeReduction?(reduction: R): string;
   decodeReduction?(text: string): R;
@@ -83,8 +88,6 @@ export interface TreeUpdate<T> {
    * ends is garbage then.
    */
   readonly replaced: readonly ReplacedNode[];
-  /** By how many bytes of text the nodes that are not stored yet grew (or shrank). */
-  readonly dirtyBytes: number;
 }
 
 /** A node that left the tree; `page` is undefined as long as it was never stored. */

@@ -5,9 +5,13 @@ import { corruptNode } from './corrupt-node.ts';
 /** First line of a leaf's text: node kind and format version. */
 export const LEAF_HEADER = 'l1';
 
+/** Where the first line of a leaf's text starts. */
+export const FIRST_LINE = LEAF_HEADER.length + 1;
+
 /**
  * A leaf: entries in ascending order of their keys, as text: after the header, lines `key TAB value`. Immutable. It keeps
- * nothing but the text and the places where its lines start; keys and values are cut out when they are asked for.
+ * nothing but the text; keys and values are cut out when they are asked for. An entry is found by halving the text, so
+ * that what is looked up or edited once costs no list of lines; only who counts entries makes one.
  */
 export class Leaf {
   readonly text: string;
@@ -55,16 +59,69 @@ export class Leaf {
   }
 
   #tabAfter(start: number, index: number): number {
+    return this.#tabWithin(start, must(this.#lineStarts[index + 1]) - 1);
+  }
+
+  #tabWithin(start: number, end: number): number {
     const tab = this.text.indexOf('\t', start);
-    if (tab < 0 || tab >= must(this.#lineStarts[index + 1])) {
-      throw corruptNode('a line of it has no tab', this.lines(index, index + 1));
-    }
+    if (tab < 0 || tab >= end) throw corruptNode('a line of it has no tab', this.text.slice(start, end));
     return tab;
+  }
+
+  /** Where one more line would start. */
+  get end(): number {
+    return this.text.length + 1;
+  }
+
+  /** The lines that start from `from` up to `to`, at least one, without the last line end. */
+  linesBetween(from: number, to: number): string {
+    return this.text.slice(from, to - 1);
+  }
+
+  /** Where the line that starts at `start` ends: at its line end, or at the text's. */
+  lineEnd(start: number): number {
+    const end = this.text.indexOf('\n', start);
+    return end < 0 ? this.text.length : end;
+  }
+
+  /** The value of the line that starts at `start`. */
+  valueAt(start: number): string {
+    const end = this.lineEnd(start);
+    return this.text.slice(this.#tabWithin(start, end) + 1, end);
+  }
+
+  /**
+   * Where the key's line starts; where there is none, the place where it would start, as its complement (`~`). No line
+   * before `from` has a key that is not below it.
+   */
+  search<K>(spec: TreeSpec<K, unknown>, key: K, from = FIRST_LINE): number {
+    let low = from;
+    let high = this.end;
+    // No line between `limit` and `high` starts there.
+    let limit = high;
+    while (low < high) {
+      const middle = (low + limit) >>> 1;
+      const start = middle === low ? low : this.text.indexOf('\n', middle) + 1;
+      if (start === 0 || start >= high) {
+        limit = middle;
+        continue;
+      }
+      const end = this.lineEnd(start);
+      const order = spec.compare(spec.decodeKey(this.text.slice(start, this.#tabWithin(start, end))), key);
+      if (order === 0) return start;
+      if (order < 0) {
+        low = end + 1;
+      } else {
+        high = start;
+        limit = middle;
+      }
+    }
+    return ~low;
   }
 
   /** The lines from `from` up to `to`, at least one, without the last line end. */
   lines(from: number, to: number): string {
-    return this.text.slice(must(this.#lineStarts[from]), must(this.#lineStarts[to]) - 1);
+    return this.linesBetween(must(this.#lineStarts[from]), must(this.#lineStarts[to]));
   }
 
   /** Length of a line with its line end. */
@@ -72,9 +129,9 @@ export class Leaf {
     return must(this.#lineStarts[index + 1]) - must(this.#lineStarts[index]);
   }
 
-  /** How many entries have keys below `key`, or with `after` keys not above it. At least `from` are known to. */
-  countBefore<K>(spec: TreeSpec<K, unknown>, key: K, after: boolean, from = 0): number {
-    let low = from;
+  /** How many entries have keys below `key`, or with `after` keys not above it. */
+  countBefore<K>(spec: TreeSpec<K, unknown>, key: K, after: boolean): number {
+    let low = 0;
     let high = this.length;
     while (low < high) {
       const middle = (low + high) >>> 1;
@@ -85,21 +142,16 @@ export class Leaf {
     return low;
   }
 
-  /** Whether the entry at `index`, if there is one, is the key's. */
-  hasKeyAt<K>(spec: TreeSpec<K, unknown>, index: number, key: K): boolean {
-    return index < this.length && spec.compare(this.key(index, spec), key) === 0;
-  }
-
   /** The key's value. */
   find<K>(spec: TreeSpec<K, unknown>, key: K): string | undefined {
-    const index = this.countBefore(spec, key, false);
-    return this.hasKeyAt(spec, index, key) ? this.value(index) : undefined;
+    const start = this.search(spec, key);
+    return start < 0 ? undefined : this.valueAt(start);
   }
 }
 
 function findLineStarts(text: string): number[] {
   const starts: number[] = [];
-  let start = LEAF_HEADER.length + 1;
+  let start = FIRST_LINE;
   while (start <= text.length) {
     starts.push(start);
     const end = text.indexOf('\n', start);

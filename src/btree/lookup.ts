@@ -1,9 +1,10 @@
 import { must } from '../shared/assert.ts';
+import type { MaybePromise } from '../shared/maybe-promise.ts';
 import type { TreeSpec } from './contract.ts';
 import type { Inner } from './inner.ts';
 import type { KeyEdge } from './key-edge.ts';
-import { Leaf } from './leaf.ts';
-import type { Link } from './link.ts';
+import { FIRST_LINE, Leaf } from './leaf.ts';
+import type { Link, TreeNode } from './link.ts';
 import type { NodeSource } from './node-source.ts';
 
 /** What a look-up without waiting gives: the value, or the sure knowledge that there is none. */
@@ -22,13 +23,19 @@ export function peekValue<K, R>(source: NodeSource<K, R>, link: Link<K, R>, key:
   return { hit: true, value: node.find(source.spec, key) };
 }
 
-export async function readValue<K, R>(source: NodeSource<K, R>, link: Link<K, R>, key: K): Promise<string | undefined> {
-  let node = source.peek(link) ?? (await source.resolve(link));
-  while (!(node instanceof Leaf)) {
-    const next = node.slots.link(node.slotOf(key, source.spec));
-    node = source.peek(next) ?? (await source.resolve(next));
+/** The value, at once where no node on the way has to be waited for. */
+export function readValue<K, R>(source: NodeSource<K, R>, link: Link<K, R>, key: K): MaybePromise<string | undefined> {
+  let node = source.resolve(link);
+  for (;;) {
+    if (node instanceof Promise) return node.then((late) => readBelow(source, late, key));
+    if (node instanceof Leaf) return node.find(source.spec, key);
+    node = source.resolve(node.slots.link(node.slotOf(key, source.spec)));
   }
-  return node.find(source.spec, key);
+}
+
+function readBelow<K, R>(source: NodeSource<K, R>, node: TreeNode<K, R>, key: K): MaybePromise<string | undefined> {
+  if (node instanceof Leaf) return node.find(source.spec, key);
+  return readValue(source, node.slots.link(node.slotOf(key, source.spec)), key);
 }
 
 /** How many entries below `link` have keys before the edge. */
@@ -132,10 +139,10 @@ function findAll<K>(
   { from, to }: KeyShare,
   values: (string | undefined)[],
 ): void {
-  let place = 0;
-  for (let index = from; index < to && place < leaf.length; index += 1) {
-    const key = must(keys[index]);
-    place = leaf.countBefore(spec, key, false, place);
-    if (leaf.hasKeyAt(spec, place, key)) values[index] = leaf.value(place);
+  let place = FIRST_LINE;
+  for (let index = from; index < to && place < leaf.end; index += 1) {
+    const found = leaf.search(spec, must(keys[index]), place);
+    if (found >= 0) values[index] = leaf.valueAt(found);
+    place = found >= 0 ? found : ~found;
   }
 }

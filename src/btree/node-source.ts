@@ -26,6 +26,14 @@ export class NodeSource<K, R> {
     this.#cache = cache;
   }
 
+  /**
+   * Lets go of a node that left the tree. Who still reads an earlier tree reads it again; kept, such nodes would take the
+   * place of those in use, most of all the inner ones.
+   */
+  forget(link: Link<K, R>): void {
+    if (link.page !== undefined) this.#cache.delete(link.page);
+  }
+
   /** The node where it is in memory. */
   peek(link: Link<K, R>): TreeNode<K, R> | undefined {
     if (link.node !== undefined) return link.node;

@@ -33,14 +33,14 @@ export interface Slot<K, R> extends Separator<K> {
  * hundred slots costs next to nothing; one that was added has its separator alone as its line.
  */
 export class Slots<K, R> {
-  readonly #lines: string[];
-  readonly #keys: (K | undefined)[];
-  readonly #links: (Link<K, R> | undefined)[];
+  #lines: string[];
+  #keys: (K | undefined)[];
+  #links: (Link<K, R> | undefined)[];
 
   constructor(lines: string[] = []) {
     this.#lines = lines;
-    this.#keys = lines.map(() => undefined);
-    this.#links = lines.map(() => undefined);
+    this.#keys = new Array<K | undefined>(lines.length).fill(undefined);
+    this.#links = new Array<Link<K, R> | undefined>(lines.length).fill(undefined);
   }
 
   get length(): number {
@@ -75,7 +75,7 @@ export class Slots<K, R> {
 
   /** Appends a slot whose link is new. */
   push({ keyText, key, link }: Slot<K, R>): void {
-    assert(!link.isParsed, 'a slot that was read is appended with its line');
+    assertNew(link);
     this.#lines.push(keyText);
     this.#keys.push(key);
     this.#links.push(link);
@@ -107,18 +107,26 @@ export class Slots<K, R> {
   /** Puts `slots` in the place of `removed` slots from `at` on; the first takes over the separator that was there. */
   replace(at: number, removed: number, slots: readonly Slot<K, R>[]): void {
     const first = this.separator(at);
-    const tail = new Slots<K, R>();
-    tail.append(this, at + removed, this.length);
-    this.#lines.length = at;
-    this.#keys.length = at;
-    this.#links.length = at;
-    for (const [index, slot] of slots.entries()) this.push(index === 0 ? { ...slot, ...first } : slot);
-    this.append(tail, 0, tail.length);
+    const added = slots.map((slot, index) => (index === 0 ? { ...slot, ...first } : slot));
+    for (const { link } of added) assertNew(link);
+    this.#lines.splice(at, removed, ...added.map(({ keyText }) => keyText));
+    this.#keys.splice(at, removed, ...added.map(({ key }) => key));
+    this.#links.splice(at, removed, ...added.map(({ link }) => link));
+  }
+
+  /** Lets a slot lead to a new node; its separator stays. */
+  setLink(index: number, link: Link<K, R>): void {
+    assertNew(link);
+    this.#lines[index] = this.keyText(index);
+    this.#links[index] = link;
   }
 
   slice(from: number, to: number): Slots<K, R> {
     const part = new Slots<K, R>();
-    part.append(this, from, to);
+    // The engine copies whole lists many times as fast as a loop does.
+    part.#lines = this.#lines.slice(from, to);
+    part.#keys = this.#keys.slice(from, to);
+    part.#links = this.#links.slice(from, to);
     return part;
   }
 
@@ -168,6 +176,10 @@ export class Slots<K, R> {
     const { count, bytes, reductionText } = this.link(index);
     return `${index === 0 ? '' : line}\t${must(page)}\t${count}\t${bytes}\t${must(reductionText)}`;
   }
+}
+
+function assertNew(link: Link<unknown, unknown>): void {
+  assert(!link.isParsed, 'a slot that was read is appended with its line');
 }
 
 /** Where the separator ends in a slot's line. */

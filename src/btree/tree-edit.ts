@@ -3,11 +3,12 @@ import type { ReplacedNode, TreeChange, TreeSizes, TreeSpec } from './contract.t
 import { corruptNode } from './corrupt-node.ts';
 import { Inner } from './inner.ts';
 import { Leaf } from './leaf.ts';
-import { editLeaf } from './leaf-edit.ts';
+import { type EditedLines, editLeaf } from './leaf-edit.ts';
 import type { Link, TreeNode } from './link.ts';
 import { type KeyShare, type SlotShare, shareOut } from './lookup.ts';
 import { NodeMaker } from './node-maker.ts';
 import type { NodeSource } from './node-source.ts';
+import { reductionOf } from './reduction.ts';
 import { type EntrySums, type Separator, type Slot, Slots } from './slots.ts';
 
 /** Below this share of its size a node that shrank is joined with a neighbour. */
@@ -25,7 +26,6 @@ export interface TreeEditOptions<K, R> {
 export interface EditedTree<K, R> {
   readonly root: Link<K, R> | undefined;
   readonly replaced: readonly ReplacedNode[];
-  readonly dirtyBytes: number;
 }
 
 /** A node on the way down, with the changes that belong below it. */
@@ -67,16 +67,13 @@ export class TreeEdit<K, R> {
   async run(root: Link<K, R> | undefined): Promise<EditedTree<K, R>> {
     const pieces = root === undefined ? this.#plant() : await this.#editRoot(root);
     const top = pieces === undefined ? root : await this.#lower(this.#grow(pieces));
-    let dirtyBytes = 0;
-    for (const link of this.#created) dirtyBytes += must(link.node).size;
-    // What a checkpoint stored meanwhile has left the dirty nodes already.
-    for (const link of this.#replaced) dirtyBytes -= link.node?.size ?? 0;
-    return { root: top, replaced: this.#replaced.map((link) => link.place), dirtyBytes };
+    for (const link of this.#replaced) this.#source.forget(link);
+    return { root: top, replaced: this.#replaced.map((link) => link.place) };
   }
 
   #plant(): Outcome<K, R> {
     const edited = editLeaf(this.#spec, Leaf.fromChunks([]), this.#changes, { from: 0, to: this.#changes.length });
-    return edited && this.#adopt(this.#maker.leaves(edited, { fill: true }));
+    return edited && this.#adopt(this.#maker.leaves({ ...edited, count: edited.added }, { fill: true }));
   }
 
   async #editRoot(link: Link<K, R>): Promise<Outcome<K, R>> {
@@ -111,10 +108,21 @@ export class TreeEdit<K, R> {
   #editLeaf(visit: Visit<K, R>, leaf: Leaf): Outcome<K, R> {
     const edited = editLeaf(this.#spec, leaf, this.#changes, visit);
     if (edited === undefined) return undefined;
-    this.#discard(visit.link);
-    const pieces = this.#adopt(this.#maker.leaves(edited, { fill: visit.isLast && edited.isExtended }));
+    const { link } = visit;
+    const { chunks, bytes, added, isExtended } = edited;
+    this.#discard(link);
+    const lines = { chunks, bytes, count: link.count + added };
+    const pieces = this.#adopt(this.#maker.leaves(lines, { fill: visit.isLast && isExtended }));
+    const only = pieces.length === 1 ? pieces[0] : undefined;
+    if (only !== undefined) this.#adjustReduction(link, only.link, edited);
     this.#noteSparse(pieces, leaf.size, this.#sizes.leafBytes);
     return pieces;
+  }
+
+  /** Works out the reduction of an edited leaf from the former one's, where the tree's owner can. */
+  #adjustReduction(former: Link<K, R>, edited: Link<K, R>, { formerValues, newValues }: EditedLines): void {
+    const spec = this.#spec;
+    if (spec.adjust !== undefined) edited.reduction = spec.adjust(reductionOf(spec, former), formerValues, newValues);
   }
 
   async #editInner(visit: Visit<K, R>, inner: Inner<K, R>): Promise<Outcome<K, R>> {
@@ -250,18 +258,15 @@ function replaceSlots<K, R>(
   shares: readonly SlotShare[],
   outcomes: readonly Outcome<K, R>[],
 ): Slots<K, R> {
-  const slots = new Slots<K, R>();
-  let taken = 0;
-  for (const [at, { index }] of shares.entries()) {
+  const slots = former.slice(0, former.length);
+  // From the right, so that the places of those to come stay the same.
+  for (let at = shares.length - 1; at >= 0; at -= 1) {
     const pieces = outcomes[at];
-    if (pieces === undefined) continue;
-    slots.append(former, taken, index);
-    for (const [piece, slot] of pieces.entries()) {
-      slots.push(piece === 0 ? { ...slot, ...former.separator(index) } : slot);
-    }
-    taken = index + 1;
+    const { index } = must(shares[at]);
+    const only = pieces?.length === 1 ? pieces[0] : undefined;
+    if (only !== undefined) slots.setLink(index, only.link);
+    else if (pieces !== undefined) slots.replace(index, 1, pieces);
   }
-  slots.append(former, taken, former.length);
   return slots;
 }
 

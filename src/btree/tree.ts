@@ -1,4 +1,5 @@
 import { assert, must } from '../shared/assert.ts';
+import type { MaybePromise } from '../shared/maybe-promise.ts';
 import type {
   KeyRange,
   NodeReader,
@@ -18,6 +19,7 @@ import { Link } from './link.ts';
 import { type Hit, peekValue, rankOf, readValue, readValues } from './lookup.ts';
 import { NodeSource } from './node-source.ts';
 import type { PageCache } from './page-cache.ts';
+import { PostponedChanges } from './postponed.ts';
 import { collectEntries, reduceBetween } from './range-reduce.ts';
 import { combine, reductionOf, reductionTextOf } from './reduction.ts';
 import { TreeCheck, walkPages } from './tree-check.ts';
@@ -44,12 +46,21 @@ export interface TreeOptions<K, R> {
 export class Tree<K, R> {
   readonly #source: NodeSource<K, R>;
   readonly #sizes: TreeSizes;
+  /** Where there are postponed changes, of the tree without them. */
   readonly #root: Link<K, R> | undefined;
+  readonly #postponed: PostponedChanges<K, R> | undefined;
+  #workedIn: Promise<TreeUpdate<Tree<K, R>>> | undefined;
 
-  private constructor(source: NodeSource<K, R>, sizes: TreeSizes, root: Link<K, R> | undefined) {
+  private constructor(
+    source: NodeSource<K, R>,
+    sizes: TreeSizes,
+    root: Link<K, R> | undefined,
+    postponed?: PostponedChanges<K, R>,
+  ) {
     this.#source = source;
     this.#sizes = sizes;
     this.#root = root;
+    this.#postponed = postponed;
   }
 
   static empty<K, R>({ spec, reader, cache, sizes }: TreeOptions<K, R>): Tree<K, R> {
@@ -67,54 +78,114 @@ export class Tree<K, R> {
 
   /** Entries in the tree. */
   get count(): number {
-    return this.#root?.count ?? 0;
+    return this.#postponed?.count ?? this.#root?.count ?? 0;
   }
 
   /** Text length of all entries: keys, values, and two characters for each. */
   get bytes(): number {
-    return this.#root?.bytes ?? 0;
+    return this.#postponed?.bytes ?? this.#root?.bytes ?? 0;
   }
 
   get isEmpty(): boolean {
-    return this.#root === undefined;
+    return this.count === 0;
   }
 
   /** Of the whole tree; undefined where it is empty. Reads nothing. */
   reduction(): R | undefined {
+    if (this.#postponed !== undefined) return this.#postponed.reduction;
     return this.#root && reductionOf(this.#source.spec, this.#root);
   }
 
   /** The value where all nodes on the way are in memory, or the knowledge that there is none; else undefined. */
   peek(key: K): Hit | undefined {
+    const change = this.#postponed?.find(key);
+    if (change !== undefined) return { hit: true, value: change.value };
     if (this.#root === undefined) return { hit: true, value: undefined };
     return peekValue(this.#source, this.#root, key);
   }
 
-  async get(key: K): Promise<string | undefined> {
+  /** The value, at once where no node on the way has to be waited for. */
+  get(key: K): MaybePromise<string | undefined> {
+    const change = this.#postponed?.find(key);
+    if (change !== undefined) return change.value;
     return this.#root && readValue(this.#source, this.#root, key);
   }
 
   /** The values of ascending keys, in their order. Visits each node once. */
   async getMany(sortedKeys: readonly K[]): Promise<(string | undefined)[]> {
     assertAscending(this.#source.spec, sortedKeys, 0);
-    if (this.#root === undefined || sortedKeys.length === 0) return sortedKeys.map(() => undefined);
-    return readValues(this.#source, this.#root, sortedKeys);
+    if (sortedKeys.length === 0) return [];
+    const values =
+      this.#root === undefined
+        ? sortedKeys.map(() => undefined)
+        : await readValues(this.#source, this.#root, sortedKeys);
+    const postponed = this.#postponed;
+    if (postponed === undefined) return values;
+    return sortedKeys.map((key, index) => {
+      const change = postponed.find(key);
+      return change === undefined ? values[index] : change.value;
+    });
   }
 
   /** Applies changes with ascending keys, each key once. */
   async update(changes: readonly TreeChange<K>[]): Promise<TreeUpdate<Tree<K, R>>> {
-    if (changes.length === 0) return { tree: this, replaced: [], dirtyBytes: 0 };
+    if (changes.length === 0) return { tree: this, replaced: [] };
+    if (this.#postponed !== undefined) {
+      const former = await this.workIn();
+      const { tree, replaced } = await former.tree.update(changes);
+      return { tree, replaced: [...former.replaced, ...replaced] };
+    }
+    return this.#edit(changes);
+  }
+
+  /**
+   * As `update`, but reads and makes no nodes now: single values and what the whole tree sums up to are known at once,
+   * and the nodes are made when a walk, the next update or `workIn` needs them. `formerValues` are what the tree has under
+   * the changes' keys. Undefined where that does not tell the tree's reduction, or something is postponed already.
+   */
+  postpone(changes: readonly TreeChange<K>[], formerValues: readonly (string | undefined)[]): Tree<K, R> | undefined {
+    if (this.#postponed !== undefined) return undefined;
+    const { spec } = this.#source;
+    const before = { count: this.count, bytes: this.bytes, reduction: this.reduction() };
+    const postponed = PostponedChanges.of(spec, before, changes, formerValues);
+    return postponed && new Tree(this.#source, this.#sizes, this.#root, postponed);
+  }
+
+  get isPostponed(): boolean {
+    return this.#postponed !== undefined;
+  }
+
+  /** The same tree with what was postponed worked into its nodes. Always the same one, after a failure a new attempt. */
+  async workIn(): Promise<TreeUpdate<Tree<K, R>>> {
+    if (this.#postponed === undefined) return { tree: this, replaced: [] };
+    this.#workedIn ??= this.#edit(this.#postponed.changes);
+    try {
+      return await this.#workedIn;
+    } catch (error) {
+      this.#workedIn = undefined;
+      throw error;
+    }
+  }
+
+  /** The root of the nodes that make up the whole tree. */
+  async #wholeRoot(): Promise<Link<K, R> | undefined> {
+    return this.#postponed === undefined ? this.#root : (await this.workIn()).tree.#root;
+  }
+
+  async #edit(changes: readonly TreeChange<K>[]): Promise<TreeUpdate<Tree<K, R>>> {
     const keys = changes.map((change) => change.key);
     assertAscending(this.#source.spec, keys, -1);
     const edit = new TreeEdit({ source: this.#source, sizes: this.#sizes, changes, keys });
-    const { root, replaced, dirtyBytes } = await edit.run(this.#root);
-    const tree = root === this.#root ? this : new Tree(this.#source, this.#sizes, root);
-    return { tree, replaced, dirtyBytes };
+    const { root, replaced } = await edit.run(this.#root);
+    const isUnchanged = root === this.#root && this.#postponed === undefined;
+    const tree = isUnchanged ? this : new Tree(this.#source, this.#sizes, root);
+    return { tree, replaced };
   }
 
   /** The entries of a range, in batches that are what one leaf has of them. */
   async *entries(range: KeyRange<K> = {}, options: WalkOptions = {}): AsyncGenerator<TreeEntry<K>[]> {
-    if (this.#root !== undefined) yield* walkEntries(this.#source, this.#root, range, options);
+    const root = await this.#wholeRoot();
+    if (root !== undefined) yield* walkEntries(this.#source, root, range, options);
   }
 
   /** How many entries have a key below `key`, or with `after` a key not above it. */
@@ -123,7 +194,8 @@ export class Tree<K, R> {
   }
 
   async #rankOf(edge: KeyEdge<K>): Promise<number> {
-    return this.#root === undefined ? 0 : rankOf(this.#source, this.#root, edge);
+    const root = await this.#wholeRoot();
+    return root === undefined ? 0 : rankOf(this.#source, root, edge);
   }
 
   async countRange(range: KeyRange<K>): Promise<number> {
@@ -135,9 +207,10 @@ export class Tree<K, R> {
 
   /** Undefined where the range is empty. */
   async reduceRange(range: KeyRange<K>): Promise<R | undefined> {
-    if (this.#root === undefined) return undefined;
+    const root = await this.#wholeRoot();
+    if (root === undefined) return undefined;
     const { spec } = this.#source;
-    const parts = await reduceBetween(this.#source, this.#root, startEdge(range), endEdge(range));
+    const parts = await reduceBetween(this.#source, root, startEdge(range), endEdge(range));
     return parts.length === 0 ? undefined : combine(spec, parts);
   }
 
@@ -150,8 +223,9 @@ export class Tree<K, R> {
     sameGroup: (left: K, right: K) => boolean,
     options: WalkOptions = {},
   ): AsyncGenerator<TreeGroup<K, R>> {
-    if (this.#root === undefined) return;
-    yield* new GroupWalk({ source: this.#source, range, sameGroup, ...options }).run(this.#root);
+    const root = await this.#wholeRoot();
+    if (root === undefined) return;
+    yield* new GroupWalk({ source: this.#source, range, sameGroup, ...options }).run(root);
   }
 
   /**
@@ -160,16 +234,19 @@ export class Tree<K, R> {
    */
   async collect(wanted: (reduction: R) => boolean, limit: number): Promise<TreeEntry<K>[]> {
     const { spec } = this.#source;
-    if (this.#root === undefined || limit <= 0 || !wanted(reductionOf(spec, this.#root))) return [];
-    return collectEntries(this.#source, this.#root, { wanted, limit }, []);
+    const root = await this.#wholeRoot();
+    if (root === undefined || limit <= 0 || !wanted(reductionOf(spec, root))) return [];
+    return collectEntries(this.#source, root, { wanted, limit }, []);
   }
 
   /**
    * The nodes that are not stored yet, children before parents, each under a page number from `allocate`; then, as the
    * generator's return value, the tree's root (undefined: it is empty). Takes as many turns as its consumer likes;
    * `stored` of a node is called once its page can be read. From then on all trees that share the node know its page.
+   * Nothing may be postponed.
    */
   *unstored(allocate: () => number): Generator<NodeWrite, TreeRoot | undefined> {
+    assert(this.#postponed === undefined, 'what was postponed is worked in before the tree is stored');
     if (this.#root === undefined) return undefined;
     const page = yield* storeNodes({ source: this.#source, allocate }, this.#root);
     return this.#record(this.#root, page);
@@ -177,6 +254,7 @@ export class Tree<K, R> {
 
   /** What `open` needs; undefined where the tree is empty or not stored. */
   rootRecord(): TreeRoot | undefined {
+    if (this.#postponed !== undefined) return undefined;
     return this.#root?.page === undefined ? undefined : this.#record(this.#root, this.#root.page);
   }
 
@@ -185,19 +263,21 @@ export class Tree<K, R> {
     return { page, count, bytes, reduction: reductionTextOf(this.#source.spec, root) };
   }
 
-  /** Text length of the nodes that are not stored yet. */
+  /** Text length of the nodes that are not stored yet; those of postponed changes are not counted. */
   unstoredBytes(): number {
     return this.#root === undefined ? 0 : unstoredBytes(this.#root);
   }
 
   /** The page numbers of all nodes that are stored, in batches. */
   async *pages(): AsyncGenerator<number[]> {
-    if (this.#root !== undefined) yield* walkPages(this.#source, this.#root);
+    const root = await this.#wholeRoot();
+    if (root !== undefined) yield* walkPages(this.#source, root);
   }
 
   /** Reads every node; gives one sentence for each thing that is not as it should be. */
   async *check(): AsyncGenerator<string> {
-    if (this.#root !== undefined) yield* new TreeCheck(this.#source).run(this.#root);
+    const root = await this.#wholeRoot();
+    if (root !== undefined) yield* new TreeCheck(this.#source).run(root);
   }
 }
 

@@ -1,6 +1,7 @@
 import type { PageCache } from '../btree/page-cache.ts';
 import type { DocId } from '../documents/contract.ts';
 import { assert, must } from '../shared/assert.ts';
+import type { MaybePromise } from '../shared/maybe-promise.ts';
 import type { Page, PageFile } from '../storage/page-store.ts';
 import { BodyPage, decodeText, encodeListing, listingBytes, listingOf } from './body-page.ts';
 import type { BodyLocation } from './contract.ts';
@@ -8,6 +9,9 @@ import { EMPTY_BODY } from './entry.ts';
 import { missingPageError } from './missing-page.ts';
 import type { PageAllocator } from './page-allocator.ts';
 import { TextArena } from './text-arena.ts';
+
+/** Pages that are remembered as read from: so few that in a large database hardly one comes up by chance. */
+const READ_LATELY = 256;
 
 export interface BodyStoreOptions {
   readonly file: PageFile;
@@ -28,6 +32,8 @@ export class BodyStore {
   /** Pages that are not stored yet, by number. */
   #unstored = new Map<number, BodyPage>();
   #open: BodyPage | undefined;
+  /** Pages that single bodies were read from without keeping the page. */
+  readonly #readLately = new Set<number>();
 
   constructor(options: BodyStoreOptions) {
     this.#options = options;
@@ -111,14 +117,27 @@ export class BodyStore {
   }
 
   /** The body's text. */
-  async read(location: BodyLocation): Promise<string> {
+  read(location: BodyLocation): MaybePromise<string> {
     const { file } = this.#options;
     const now = this.readNow(location);
     if (now !== undefined) return now;
-    if (file.readRange === undefined || this.isLarge(location.length)) return this.readWithPage(location);
+    if (file.readRange === undefined || this.isLarge(location.length) || this.#isAskedAgain(location.page)) {
+      return this.readWithPage(location);
+    }
     const bytes = file.readRange(location.page, location.offset, location.length);
-    if (bytes === undefined) throw await missingPageError(file, location.page);
-    return decodeText(bytes);
+    return bytes === undefined ? this.#fail(location.page) : decodeText(bytes);
+  }
+
+  /** Whether a body of the page was read lately: then the page as a whole is worth its place in the cache. */
+  #isAskedAgain(page: number): boolean {
+    if (this.#readLately.delete(page)) return true;
+    if (this.#readLately.size >= READ_LATELY) this.#readLately.clear();
+    this.#readLately.add(page);
+    return false;
+  }
+
+  async #fail(page: number): Promise<never> {
+    throw await missingPageError(this.#options.file, page);
   }
 
   /** As `read`, for one of many: the page is kept for its neighbours. */
@@ -175,8 +194,7 @@ export class BodyStore {
   async #loadPage(page: number): Promise<Uint8Array> {
     const read = this.#options.file.read(page, 'bytes');
     const value = read instanceof Promise ? await read : read;
-    if (value !== undefined) return value;
-    throw await missingPageError(this.#options.file, page);
+    return value ?? this.#fail(page);
   }
 
   /** The pages that wait for a checkpoint. From now on new bodies go to another page. */

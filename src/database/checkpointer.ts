@@ -20,12 +20,16 @@ export interface CheckpointSettings {
   readonly sliceBytes: number;
 }
 
-/** Sequence numbers that one durable head makes room for. */
+/** Sequence numbers that one durable head makes room for, at least … */
 const CEILING_STEP = 10_000;
+/** … and for how many commits like the one that needs it: large ones should not wait for the medium time and again. */
+const CEILING_COMMITS = 50;
 /** Numbers in one page of a garbage list. */
 const GARBAGE_LIST_LENGTH = 20_000;
-/** Bytes of journal after which the nodes in memory are measured again. */
+/** Bytes of journal after which the nodes in memory are measured again, at least … */
 const MEASURED_EVERY = 32 * 1024;
+/** … and as many bytes of nodes as a byte of journal may make, to tell when they can have reached their bound. */
+const NODE_BYTES_PER_JOURNAL_BYTE = 50;
 /** How far beyond its bounds what waits to be stored may grow before nothing comes to it. Opening has to replay it. */
 const OVERDUE = 1.5;
 /** Pages dropped in one slice. */
@@ -153,8 +157,11 @@ export class Checkpointer {
   get #unstoredBytes(): number {
     const { state, journalBytes } = this.#core;
     const measured = this.#measured;
-    if (measured !== undefined && Math.abs(journalBytes - measured.journalBytes) < MEASURED_EVERY)
-      return measured.bytes;
+    if (measured !== undefined) {
+      const headroom = (this.#settings.dirtyBytes - measured.bytes) / NODE_BYTES_PER_JOURNAL_BYTE;
+      const grown = Math.abs(journalBytes - measured.journalBytes);
+      if (grown < Math.max(MEASURED_EVERY, headroom)) return measured.bytes;
+    }
     const bytes = unstoredBytes(state);
     this.#measured = { journalBytes, bytes };
     return bytes;
@@ -176,7 +183,8 @@ export class Checkpointer {
    */
   async raiseCeiling(updateSeq: number): Promise<void> {
     if (updateSeq <= this.#head.seqCeiling && !this.#head.clean) return;
-    const seqCeiling = updateSeq + CEILING_STEP;
+    const commitSeqs = updateSeq - this.#core.state.updateSeq;
+    const seqCeiling = updateSeq + Math.max(CEILING_STEP, CEILING_COMMITS * commitSeqs);
     await this.#writeHead({ ...this.#head, seqCeiling, clean: false }, 'strict');
   }
 
@@ -337,6 +345,11 @@ export class Checkpointer {
     });
   }
 
+  /** Takes over pages that no state refers to; the last of them go first. */
+  dropLater(pages: readonly PageNumber[]): void {
+    this.#garbage.add(0, [...pages]);
+  }
+
   /** Pages that are in the file but no longer part of it. */
   garbagePages(): PageNumber[] {
     return [...this.#garbage.pages(), ...this.#head.garbage];
@@ -346,8 +359,9 @@ export class Checkpointer {
   async finish(): Promise<void> {
     if (this.#head.clean) return;
     const { nextJournal } = this.#core;
-    const head = { ...this.#head, clean: true, journalFrom: nextJournal, pageMark: this.#allocator.next, unstored: [] };
-    await this.#writeHead(head, 'strict', nextJournal);
+    // What is still to be dropped may be told by its numbers alone.
+    const border = this.#garbage.pages().length > 0 ? {} : { pageMark: this.#allocator.next, unstored: [] };
+    await this.#writeHead({ ...this.#head, ...border, clean: true, journalFrom: nextJournal }, 'strict', nextJournal);
   }
 }
 

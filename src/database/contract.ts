@@ -1,15 +1,18 @@
 import type { DocId, RevId, RevisionNode, RevisionPath } from '../documents/contract.ts';
 import type { DatabaseError } from '../errors/database-error.ts';
+import type { MaybePromise } from '../shared/maybe-promise.ts';
 
 /**
  * What the layers above see of one open database. One writer applies changes, in the order in which they were handed
- * in; everyone else reads snapshots. All methods reject with `storage_closed` after `close`.
+ * in; everyone else reads snapshots. All methods fail with `storage_closed` after `close`.
  */
 export interface Database {
   readonly name: string;
   /** Highest sequence number given out to a change that is visible. */
   readonly updateSeq: number;
   info(): Promise<DatabaseInfo>;
+  /** Where it lies, and its history: what an index compares to know whether it still belongs to this database. */
+  origin(): Promise<DatabaseOrigin>;
   /** A consistent view of everything up to the last commit. Must be released. */
   snapshot(): Snapshot;
 
@@ -18,10 +21,13 @@ export interface Database {
    * write, in order. A failure of storage rejects, and nothing of the batch was applied.
    */
   write(writes: readonly DocumentWrite[], options: WriteOptions): Promise<WriteOutcome[]>;
-  /** Hands documents over for a later write (`batch=ok`); they are written within about a second, or by the next flush. */
-  writeLater(writes: readonly DocumentWrite[]): void;
+  /**
+   * Hands documents over for a later write (`batch=ok`); they are written within about a second, or by the next flush.
+   * Where too much waits already it gives a promise, which resolves when they were taken.
+   */
+  writeLater(writes: readonly DocumentWrite[]): MaybePromise<void>;
 
-  readLocal(id: DocId): Promise<LocalDocument | undefined>;
+  readLocal(id: DocId): MaybePromise<LocalDocument | undefined>;
   /** `rev` must be the current `0-n` (or absent where there is none), else `conflict`. `body: undefined` deletes. */
   writeLocal(id: DocId, rev: string | undefined, body: string | undefined, durability: Durability): Promise<string>;
 
@@ -62,6 +68,28 @@ export interface DatabaseInfo {
   /** Microseconds since the epoch, as text. Changes only when data may have been lost. */
   readonly instanceStartTime: string;
   readonly diskFormatVersion: number;
+}
+
+export interface DatabaseOrigin {
+  /** The database's file. What else belongs to it is kept in files named `<file>.<suffix>`, and goes with it. */
+  readonly file: string;
+  readonly uuid: string;
+  /** Of the present opening: raised by one each time the file is opened. */
+  readonly epoch: number;
+  /** Oldest first; only the latest stretches are remembered. */
+  readonly lineage: readonly LineageEntry[];
+  /** Whether `lineage` goes back to the file's beginning. */
+  readonly isLineageComplete: boolean;
+}
+
+/** One stretch of a database's history between two losses (src/README.md, "Loss that is allowed must be seen"). */
+export interface LineageEntry {
+  /** Of the opening that began it. */
+  readonly epoch: number;
+  /** The first sequence number of this stretch. */
+  readonly firstSeq: number;
+  /** Where the stretch before it ended, as far as it was found again. */
+  readonly formerEnd: number;
 }
 
 export interface DocumentWrite {
@@ -154,18 +182,22 @@ export interface Snapshot {
   readonly docCount: number;
   readonly docDelCount: number;
   /** The document, live or deleted; undefined where it never was. */
-  document(id: DocId): Promise<DocumentRecord | undefined>;
+  document(id: DocId): MaybePromise<DocumentRecord | undefined>;
   /** As `document` for many ids at once, in the given order. */
   documents(ids: readonly DocId[]): Promise<(DocumentRecord | undefined)[]>;
   /** The body's text, or undefined where it is not kept. */
-  body(node: StoredNode): Promise<string | undefined>;
+  body(node: StoredNode): MaybePromise<string | undefined>;
   /** Bodies of many revisions in one pass, in the given order. */
   bodies(nodes: readonly StoredNode[]): Promise<(string | undefined)[]>;
   /** Live documents in id order, in batches; a batch is what one step of the tree gives. */
   rows(range: RowRange): AsyncIterable<readonly DocumentRow[]>;
   /** How many live documents sort before the first row of the range (in its direction, `skip` included). */
   offset(range: RowRange): Promise<number>;
-  /** Changes after `since` (ascending) or from the newest down. */
+  /**
+   * Changes after `since` (ascending) or from the newest down. In a snapshot that was taken back for its age, ascending
+   * ones go on with what is there now and miss nothing; descending ones show the snapshot's moment, or fail with
+   * `cancelled` where some that were not listed yet have moved.
+   */
   changes(options: { readonly since: number; readonly descending?: boolean }): AsyncIterable<readonly ChangeRow[]>;
   /** `_local` documents in id order. */
   locals(range: RowRange): AsyncIterable<readonly LocalDocument[]>;

@@ -210,6 +210,13 @@ export function decodeLocal(value: string | undefined): { count: number; body: s
   return { count: Number(value.slice(0, space)), body: value.slice(space + 1) };
 }
 
+export interface SettingOptions {
+  /** Called before the next group begins, so that replaying the journal finds the same border. */
+  readonly onStored?: () => void;
+  /** `strict` by default. */
+  readonly durability?: Durability;
+}
+
 /** A setting of the database, kept beside the local documents under a key that no document id can have. */
 export class SettingJob extends PromisedJob<void> {
   override readonly localKeys: readonly string[];
@@ -217,13 +224,12 @@ export class SettingJob extends PromisedJob<void> {
   readonly #value: string;
   readonly #onStored: () => void;
 
-  /** `onStored` is called before the next group begins, so that replaying the journal finds the same border. */
-  constructor(key: string, value: string, onStored: () => void = () => undefined) {
-    super('strict');
+  constructor(key: string, value: string, { onStored, durability }: SettingOptions = {}) {
+    super(durability ?? 'strict');
     this.localKeys = [key];
     this.#key = key;
     this.#value = value;
-    this.#onStored = onStored;
+    this.#onStored = onStored ?? (() => undefined);
   }
 
   apply(workspace: Workspace): void {

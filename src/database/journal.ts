@@ -25,7 +25,9 @@ export interface RevisionChange {
   readonly start: number;
   readonly ids: readonly string[];
   readonly deleted: boolean;
-  /** Where the body lies, or the body itself. */
+  /** Whether the document was not there before: replaying need not look. */
+  readonly isFirst: boolean;
+  /** Where the body lies, or the body itself; of no meaning where the revision was known and only its ancestry is new. */
   readonly body: BodyLocation | string;
 }
 
@@ -44,7 +46,12 @@ export interface PurgeChange {
 
 const INLINE = -1;
 
-type RevisionTuple = [DocId, number, number, readonly string[], 0 | 1, number, number, number];
+/** Flags of a revision, added up. */
+const DELETED = 1;
+const FIRST = 2;
+
+/** Id, sequence number, generation, hashes, flags, and the body's page, offset and length. */
+type RevisionTuple = [DocId, number, number, readonly string[], number, number, number, number];
 
 interface StoredEntry {
   u: number;
@@ -73,9 +80,10 @@ export function encodeJournalEntry(entry: JournalEntry): string {
 }
 
 /** A `RevisionTuple` as JSON. Written by hand, since it is most of what a large commit has to write. */
-function encodeRevision({ id, seq, start, ids, deleted, body }: RevisionChange): string {
+function encodeRevision({ id, seq, start, ids, deleted, isFirst, body }: RevisionChange): string {
+  const flags = (deleted ? DELETED : 0) + (isFirst ? FIRST : 0);
   const place = typeof body === 'string' ? `${INLINE},0,0` : `${body.page},${body.offset},${body.length}`;
-  return `[${JSON.stringify(id)},${seq},${start},${encodeHashes(ids)},${deleted ? 1 : 0},${place}]`;
+  return `[${JSON.stringify(id)},${seq},${start},${encodeHashes(ids)},${flags},${place}]`;
 }
 
 function encodeHashes(hashes: readonly string[]): string {
@@ -89,12 +97,13 @@ export function decodeJournalEntry(record: JournalRecord): JournalEntry {
   const stored = parseLine(line, record.number);
   let inline = 0;
   return {
-    revisions: (stored.r ?? []).map(([id, seq, start, ids, deleted, page, offset, length]) => ({
+    revisions: (stored.r ?? []).map(([id, seq, start, ids, flags, page, offset, length]) => ({
       id,
       seq,
       start,
       ids,
-      deleted: deleted === 1,
+      deleted: (flags & DELETED) !== 0,
+      isFirst: (flags & FIRST) !== 0,
       body: page === INLINE ? (bodies[inline++] ?? '') : { page, offset, length },
     })),
     locals: (stored.l ?? []).map(([key, value]) => ({ key, value: value ?? undefined })),

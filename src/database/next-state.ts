@@ -23,14 +23,20 @@ export class Updates {
   }
 }
 
-/** The state after a group of changes whose bodies have their places. `state` itself is left as it is. */
-export async function nextState(state: State, workspace: Workspace): Promise<NextState> {
+/**
+ * The state after a group of changes whose bodies have their places. `state` itself is left as it is. With `postpones`
+ * the by-id tree, whose changes are all over the place, gets its new nodes later, by `workIn`.
+ */
+export async function nextState(state: State, workspace: Workspace, postpones = false): Promise<NextState> {
   const changed = workspace.changedDocuments();
   const updates = new Updates();
+  const changes = changed.map(byIdChange);
+  const formerValues = () => changed.map((document) => document.formerValue);
+  const postponed = postpones && changes.length > 0 ? state.byId.postpone(changes, formerValues()) : undefined;
   const counts = countDocuments(changed);
   const next: State = {
     version: state.version + 1,
-    byId: await updates.apply(state.byId, changed.map(byIdChange)),
+    byId: postponed ?? (await updates.apply(state.byId, changes)),
     bySeq: await updates.apply(state.bySeq, bySeqChanges(changed)),
     locals: await updates.apply(state.locals, workspace.changedLocals()),
     space: await applySpace(state.space, workspace.spaceDeltas(), updates),
@@ -40,6 +46,12 @@ export async function nextState(state: State, workspace: Workspace): Promise<Nex
     docDelCount: state.docDelCount + counts.deleted,
   };
   return { state: next, replaced: updates.replaced };
+}
+
+/** The same moment with all of its trees' nodes made. */
+export async function workIn(state: State): Promise<NextState> {
+  const { tree: byId, replaced } = await state.byId.workIn();
+  return { state: { ...state, byId }, replaced };
 }
 
 function byIdChange({ id, seq, leaves }: WorkingDocument): TreeChange<string> {

@@ -3,48 +3,40 @@ import type { RandomBytes } from '../shared/clock.ts';
 import type { Log } from '../system/contract.ts';
 import { DISK_FORMAT_VERSION, decodeHead, encodeHead, type Head } from './head.ts';
 import { SettingJob } from './jobs.ts';
-import { dropLeakedPages, replayJournal } from './recovery.ts';
+import { decodeLineage, encodeLineage, LINEAGE_KEY } from './lineage.ts';
+import { readRemains, replayJournal } from './recovery.ts';
 import { type DatabaseParts, StoredDatabase } from './stored-database.ts';
 
 export interface OpenParts extends DatabaseParts {
   readonly random: RandomBytes;
 }
 
-/** One stretch of a database's history between two losses (src/README.md, "Loss that is allowed must be seen"). */
-interface LineageEntry {
-  readonly epoch: number;
-  /** The first sequence number of this stretch. */
-  readonly firstSeq: number;
-  /** Where the stretch before it ended, as far as it was found again. */
-  readonly formerEnd: number;
-}
-
-export const LINEAGE_KEY = 'lineage';
-
-/** Stretches that are remembered. A browser ends one with nearly every tab that is closed. */
-const MAX_LINEAGE = 32;
-
 /**
- * Opens the database in a page file, or begins one in a file that has no head yet: replays the journal, drops what an
- * interrupted owner left behind, and, if the file was not closed in order, goes on numbering above every sequence
- * number that may have been seen.
+ * Opens the database in a page file, or begins one in a file that has no head yet: replays the journal and, if the file
+ * was not closed in order, goes on numbering above every sequence number that may have been seen. What else is to be
+ * done, storing what was replayed and dropping the pages that an interrupted owner left behind, comes after the first
+ * answers.
  */
 export async function openDatabase(parts: OpenParts): Promise<StoredDatabase> {
   const { file } = parts;
   if (file.opening.head === undefined) {
     const head = newHead(parts);
     await file.commit({ durability: 'strict', head: encodeHead(head) });
-    return new StoredDatabase(parts, head);
+    const database = new StoredDatabase(parts, head);
+    database.endOpening([]);
+    return database;
   }
   const stored = decodeHead(file.opening.head, file.name);
   const head = stored.clean ? stored : { ...stored, instanceStartTime: laterTime(parts, stored.instanceStartTime) };
   const database = new StoredDatabase(parts, head);
   await database.loadSettings();
-  await replayJournal(database.core, head);
-  const leaked = await dropLeakedPages(file, head);
-  if (leaked > 0) parts.log.info(`${parts.name}: dropped ${leaked} pages that an interrupted write left behind`);
+  const remains = await readRemains(file, head);
+  await replayJournal(database.core, remains);
+  const leaked = remains.leaked.length;
+  if (leaked > 0) parts.log.info(`${parts.name}: dropping ${leaked} pages that an interrupted write left behind`);
   await database.loadSettings();
   if (!stored.clean) await continueLineage(database, head, parts.log);
+  database.endOpening([...remains.garbage, ...remains.leaked]);
   return database;
 }
 
@@ -80,17 +72,16 @@ async function continueLineage(database: StoredDatabase, head: Head, log: Log): 
   const formerEnd = core.state.updateSeq;
   const firstSeq = Math.max(formerEnd, head.seqCeiling) + 1;
   core.state = { ...core.state, updateSeq: firstSeq - 1 };
-  const lineage = parseLineage(await core.state.locals.get(LINEAGE_KEY));
+  const lineage = decodeLineage(await core.state.locals.get(LINEAGE_KEY));
   lineage.push({ epoch: core.file.opening.epoch, firstSeq, formerEnd });
   try {
-    await database.setSetting(new SettingJob(LINEAGE_KEY, `1 ${JSON.stringify(lineage.slice(-MAX_LINEAGE))}`));
+    const value = encodeLineage(lineage);
+    // Nobody has to wait for the medium: the head that makes room for the next sequence number is durable, and nothing
+    // survives without what came before it.
+    await database.setSetting(new SettingJob(LINEAGE_KEY, value, { durability: 'relaxed' }));
   } catch (error) {
     // What a full medium holds can be read all the same. Numbers go on above the gap, only nobody is told of it.
     if (!isDatabaseError(error, 'storage_full')) throw error;
     log.error(`${database.name}: there was no room to note that it was not closed in order`, error);
   }
-}
-
-function parseLineage(value: string | undefined): LineageEntry[] {
-  return value === undefined ? [] : (JSON.parse(value.slice(value.indexOf(' ') + 1)) as LineageEntry[]);
 }

@@ -7,11 +7,23 @@ export interface SnapshotTicket {
   release(): void;
 }
 
-interface Held {
+/** A class, because an accessor in an object literal costs microseconds. */
+class Ticket implements SnapshotTicket {
   readonly version: number;
   /** In the clock's monotonic milliseconds. */
   readonly until: number;
-  revoked: boolean;
+  revoked = false;
+  readonly #onRelease: (ticket: Ticket) => void;
+
+  constructor(version: number, until: number, onRelease: (ticket: Ticket) => void) {
+    this.version = version;
+    this.until = until;
+    this.#onRelease = onRelease;
+  }
+
+  release(): void {
+    this.#onRelease(this);
+  }
 }
 
 /**
@@ -19,7 +31,7 @@ interface Held {
  * `maxAgeMs`: a slow reader can't keep garbage for ever.
  */
 export class SnapshotRegister {
-  readonly #held = new Set<Held>();
+  readonly #held = new Set<Ticket>();
   readonly #clock: Clock;
   readonly #maxAgeMs: number;
   readonly #onRelease: () => void;
@@ -32,19 +44,14 @@ export class SnapshotRegister {
 
   /** `maxAgeMs` is for those that can't go on with another state. */
   take(version: number, maxAgeMs = this.#maxAgeMs): SnapshotTicket {
-    const held: Held = { version, until: this.#clock.monotonic() + maxAgeMs, revoked: false };
-    this.#held.add(held);
-    const release = () => {
-      if (this.#held.delete(held)) this.#onRelease();
-    };
-    return {
-      version,
-      get revoked() {
-        return held.revoked;
-      },
-      release,
-    };
+    const ticket = new Ticket(version, this.#clock.monotonic() + maxAgeMs, this.#release);
+    this.#held.add(ticket);
+    return ticket;
   }
+
+  readonly #release = (ticket: Ticket): void => {
+    if (this.#held.delete(ticket)) this.#onRelease();
+  };
 
   /** The oldest version that a reader may still look at; Infinity where nobody reads. */
   get oldestVersion(): number {

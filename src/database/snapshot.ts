@@ -4,6 +4,7 @@ import type { DocId, RevId } from '../documents/contract.ts';
 import { toRevId } from '../documents/revisions.ts';
 import { DatabaseError, isDatabaseError } from '../errors/database-error.ts';
 import { must } from '../shared/assert.ts';
+import { type MaybePromise, orElse, whenReady } from '../shared/maybe-promise.ts';
 import type { BodyStore } from './body-store.ts';
 import type {
   BodyLocation,
@@ -17,7 +18,7 @@ import type {
 } from './contract.ts';
 import { decodeChange, decodeEntry } from './entry.ts';
 import { decodeLocal } from './jobs.ts';
-import type { SnapshotTicket } from './snapshot-register.ts';
+import type { SnapshotRegister, SnapshotTicket } from './snapshot-register.ts';
 import type { State } from './state.ts';
 import { isLiveEntry } from './trees.ts';
 
@@ -25,10 +26,10 @@ import { isLiveEntry } from './trees.ts';
 export const LOCAL_PREFIX = '_local/';
 const LOCAL_END = '_local0';
 
+/** What snapshots are taken of: `state` is the current one each time it is asked for. */
 export interface SnapshotSource {
   readonly bodies: BodyStore;
   readonly state: State;
-  take(version: number): SnapshotTicket;
 }
 
 /**
@@ -37,15 +38,17 @@ export interface SnapshotSource {
  */
 export class StateSnapshot implements Snapshot {
   readonly #source: SnapshotSource;
+  readonly #register: SnapshotRegister;
   #state: State;
   #ticket: SnapshotTicket;
   /** Locations of bodies that were given out before may lead nowhere then. */
   #wasRenewed = false;
 
-  constructor(source: SnapshotSource) {
+  constructor(source: SnapshotSource, register: SnapshotRegister) {
     this.#source = source;
+    this.#register = register;
     this.#state = source.state;
-    this.#ticket = source.take(source.state.version);
+    this.#ticket = register.take(source.state.version);
   }
 
   get updateSeq(): number {
@@ -72,7 +75,7 @@ export class StateSnapshot implements Snapshot {
     this.#wasRenewed = true;
     this.#ticket.release();
     this.#state = this.#source.state;
-    this.#ticket = this.#source.take(this.#state.version);
+    this.#ticket = this.#register.take(this.#state.version);
   }
 
   /** The state to read now. */
@@ -87,32 +90,33 @@ export class StateSnapshot implements Snapshot {
   }
 
   /** Runs a read, once more on the current state if the snapshot was taken back while it ran. */
-  async #read<T>(read: (state: State) => Promise<T>): Promise<T> {
-    for (;;) {
-      const state = this.#current();
-      try {
-        return await read(state);
-      } catch (error) {
-        if (!this.#isLost(state)) throw error;
-      }
-    }
+  #read<T>(read: (state: State) => MaybePromise<T>): MaybePromise<T> {
+    const state = this.#current();
+    return orElse(
+      () => read(state),
+      (failure) => {
+        if (!this.#isLost(state)) throw failure;
+        return this.#read(read);
+      },
+    );
   }
 
-  async #readBody(location: BodyLocation, isOneOfMany: boolean): Promise<string> {
+  #readBody(location: BodyLocation, isOneOfMany: boolean): MaybePromise<string> {
     const { bodies } = this.#source;
-    try {
-      return await (isOneOfMany ? bodies.readWithPage(location) : bodies.read(location));
-    } catch (cause) {
-      const isGone = (this.#wasRenewed || this.#ticket.revoked) && isDatabaseError(cause, 'storage_corrupt');
-      if (!isGone) throw cause;
-      const reason = 'The read took so long that what it began with was replaced meanwhile. Send the request again.';
-      throw new DatabaseError('cancelled', reason, { cause });
-    }
+    return orElse(
+      () => (isOneOfMany ? bodies.readWithPage(location) : bodies.read(location)),
+      (cause) => {
+        const isGone = (this.#wasRenewed || this.#ticket.revoked) && isDatabaseError(cause, 'storage_corrupt');
+        if (!isGone) throw cause;
+        const reason = 'The read took so long that what it began with was replaced meanwhile. Send the request again.';
+        throw new DatabaseError('cancelled', reason, { cause });
+      },
+    );
   }
 
-  async document(id: DocId): Promise<DocumentRecord | undefined> {
-    const value = await this.#read((state) => state.byId.get(id));
-    return value === undefined ? undefined : decodeEntry(id, value);
+  document(id: DocId): MaybePromise<DocumentRecord | undefined> {
+    const value = this.#read((state) => state.byId.get(id));
+    return whenReady(value, (text) => (text === undefined ? undefined : decodeEntry(id, text)));
   }
 
   async documents(ids: readonly DocId[]): Promise<(DocumentRecord | undefined)[]> {
@@ -125,8 +129,7 @@ export class StateSnapshot implements Snapshot {
     });
   }
 
-  async body(node: StoredNode): Promise<string | undefined> {
-    const { body } = node;
+  body({ body }: StoredNode): MaybePromise<string | undefined> {
     return body === undefined ? undefined : this.#readBody(body, false);
   }
 
@@ -170,14 +173,16 @@ export class StateSnapshot implements Snapshot {
   async *changes(options: { readonly since: number; readonly descending?: boolean }): AsyncGenerator<ChangeRow[]> {
     const { since, descending = false } = options;
     const range = { start: since, startInclusive: false };
-    for await (const entries of this.#walk((state) => state.bySeq, range, { descending })) {
+    const guard = descending ? new RestOfChanges() : undefined;
+    for await (const entries of this.#walk((state) => state.bySeq, range, { descending }, guard)) {
+      guard?.note(entries.length);
       yield entries.map(({ key, value }) => decodeChange(key, value));
     }
   }
 
-  async local(id: DocId): Promise<LocalDocument | undefined> {
-    const value = await this.#read((state) => state.locals.get(id));
-    return value === undefined ? undefined : localDocument(id, value);
+  local(id: DocId): MaybePromise<LocalDocument | undefined> {
+    const value = this.#read((state) => state.locals.get(id));
+    return whenReady(value, (text) => (text === undefined ? undefined : localDocument(id, text)));
   }
 
   async *locals(range: RowRange): AsyncGenerator<readonly LocalDocument[]> {
@@ -194,17 +199,22 @@ export class StateSnapshot implements Snapshot {
     return this.#read((state) => state.locals.countRange({ start: LOCAL_PREFIX, end: LOCAL_END }));
   }
 
-  /** Walks a tree of the state, and goes on in the current state when this one was taken back. */
+  /**
+   * Walks a tree of the state, and goes on in the current state when this one was taken back. `guard` is asked
+   * each time before it begins.
+   */
   async *#walk<K>(
     treeOf: (state: State) => WalkedTree<K>,
     range: KeyRange<K>,
     options: WalkOptions,
+    guard?: WalkGuard<K>,
   ): AsyncGenerator<TreeEntry<K>[]> {
     let rest = range;
     let walk = options;
     for (;;) {
       const state = this.#current();
       try {
+        await guard?.check(treeOf(state), rest);
         for await (const entries of treeOf(state).entries(rest, walk)) {
           if (this.#isLost(state)) break;
           yield entries;
@@ -224,6 +234,35 @@ export class StateSnapshot implements Snapshot {
 
 interface WalkedTree<K> {
   entries(range: KeyRange<K>, options: WalkOptions): AsyncIterable<TreeEntry<K>[]>;
+  countRange(range: KeyRange<K>): MaybePromise<number>;
+}
+
+interface WalkGuard<K> {
+  /** Fails where a walk must not go on with `range` of that tree. */
+  check(tree: WalkedTree<K>, range: KeyRange<K>): Promise<void>;
+}
+
+/**
+ * Guards a list of changes from the newest down. It shows one moment: what changes meanwhile moves up, out of what is
+ * left to be listed, and a later state does not have the place where it was. So such a list may go on in a later state
+ * only if none of the rest has moved. Nothing ever moves in there, so counting tells.
+ */
+class RestOfChanges implements WalkGuard<number> {
+  #count: number | undefined;
+
+  /** So many were listed. */
+  note(listed: number): void {
+    this.#count = must(this.#count) - listed;
+  }
+
+  async check(tree: WalkedTree<number>, range: KeyRange<number>): Promise<void> {
+    const count = await tree.countRange(range);
+    this.#count ??= count;
+    if (count === this.#count) return;
+    const reason =
+      'The changes were read so slowly, from the newest down, that some that were not read yet have moved. Send the request again.';
+    throw new DatabaseError('cancelled', reason);
+  }
 }
 
 /**

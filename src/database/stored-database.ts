@@ -3,7 +3,8 @@ import type { DocId, RevId } from '../documents/contract.ts';
 import type { RevisionHasher } from '../documents/revision-hash.ts';
 import { DatabaseError, isDatabaseError } from '../errors/database-error.ts';
 import type { Clock } from '../shared/clock.ts';
-import type { PageFile, PageStoreSupport } from '../storage/page-store.ts';
+import { type MaybePromise, withEnd } from '../shared/maybe-promise.ts';
+import type { PageFile, PageNumber, PageStoreSupport } from '../storage/page-store.ts';
 import type { Log } from '../system/contract.ts';
 import { BodyStore } from './body-store.ts';
 import { Checkpointer } from './checkpointer.ts';
@@ -11,6 +12,7 @@ import { Compactor } from './compactor.ts';
 import type {
   Database,
   DatabaseInfo,
+  DatabaseOrigin,
   DocumentWrite,
   Durability,
   LocalDocument,
@@ -23,6 +25,7 @@ import type {
 import { DISK_FORMAT_VERSION, type Head } from './head.ts';
 import { BarrierJob, DocumentsJob, type Job, LocalJob, PurgeJob, SettingJob } from './jobs.ts';
 import { LaterWrites } from './later-writes.ts';
+import { decodeLineage, LINEAGE_KEY, MAX_LINEAGE } from './lineage.ts';
 import { PageAllocator } from './page-allocator.ts';
 import { Repacker } from './repacker.ts';
 import { type DatabaseSettings, defaultSettings } from './settings.ts';
@@ -110,10 +113,11 @@ export class StoredDatabase implements Database {
       { core: this.#core, compactor, checkpointer: this.#checkpointer, writer: this.#writer },
       { idleMs: this.#settings.idleMs, shrinks: supports.shrinks, log: parts.log, name: this.name },
     );
-    this.#later = new LaterWrites(
-      (writes) => this.write(writes, { newEdits: true, durability: 'relaxed' }),
-      (error) => parts.log.error(`documents accepted with batch=ok were lost in ${this.name}`, error),
-    );
+    this.#later = new LaterWrites({
+      write: (writes) => this.write(writes, { newEdits: true, durability: 'relaxed' }),
+      onError: (error) => parts.log.error(`documents accepted with batch=ok were lost in ${this.name}`, error),
+      mustBeOpen: () => this.#mustBeOpen(),
+    });
   }
 
   /** For `openDatabase` alone: what recovery works on. */
@@ -126,6 +130,12 @@ export class StoredDatabase implements Database {
     this.#security = settingText(await this.#core.state.locals.get(SECURITY_KEY)) ?? '{}';
     const limit = settingText(await this.#core.state.locals.get(REVS_LIMIT_KEY));
     if (limit !== undefined) this.#core.revsLimit = Number(limit);
+  }
+
+  /** For `openDatabase` alone: recovery is done, checkpoints may begin, and `garbage` may go. */
+  endOpening(garbage: readonly PageNumber[]): void {
+    this.#checkpointer.dropLater(garbage);
+    this.#writer.endOpening();
   }
 
   /** Keeps a setting of the file. */
@@ -156,20 +166,22 @@ export class StoredDatabase implements Database {
     };
   }
 
+  async origin(): Promise<DatabaseOrigin> {
+    this.#mustBeOpen();
+    const { file, state } = this.#core;
+    const lineage = decodeLineage(await state.locals.get(LINEAGE_KEY));
+    const { uuid } = this.#checkpointer.head;
+    const isLineageComplete = lineage.length < MAX_LINEAGE;
+    return { file: file.name, uuid, epoch: file.opening.epoch, lineage, isLineageComplete };
+  }
+
   snapshot(): Snapshot {
     return this.#snapshot();
   }
 
   #snapshot(): StateSnapshot {
     this.#mustBeOpen();
-    const core = this.#core;
-    return new StateSnapshot({
-      bodies: core.bodies,
-      get state() {
-        return core.state;
-      },
-      take: (version) => this.#snapshots.take(version),
-    });
+    return new StateSnapshot(this.#core, this.#snapshots);
   }
 
   async write(writes: readonly DocumentWrite[], options: WriteOptions): Promise<WriteOutcome[]> {
@@ -177,18 +189,17 @@ export class StoredDatabase implements Database {
     return this.#run(job);
   }
 
-  writeLater(writes: readonly DocumentWrite[]): void {
+  writeLater(writes: readonly DocumentWrite[]): MaybePromise<void> {
     this.#mustBeOpen();
-    this.#later.add(writes);
+    return this.#later.add(writes);
   }
 
-  async readLocal(id: DocId): Promise<LocalDocument | undefined> {
+  readLocal(id: DocId): MaybePromise<LocalDocument | undefined> {
     const snapshot = this.#snapshot();
-    try {
-      return await snapshot.local(id);
-    } finally {
-      snapshot.release();
-    }
+    return withEnd(
+      () => snapshot.local(id),
+      () => snapshot.release(),
+    );
   }
 
   async writeLocal(
@@ -208,7 +219,7 @@ export class StoredDatabase implements Database {
     const onStored = () => {
       this.#security = json;
     };
-    await this.#run(new SettingJob(SECURITY_KEY, settingValue(json), onStored));
+    await this.#run(new SettingJob(SECURITY_KEY, settingValue(json), { onStored }));
   }
 
   get revsLimit(): number {
@@ -219,7 +230,7 @@ export class StoredDatabase implements Database {
     const onStored = () => {
       this.#core.revsLimit = limit;
     };
-    await this.#run(new SettingJob(REVS_LIMIT_KEY, settingValue(String(limit)), onStored));
+    await this.#run(new SettingJob(REVS_LIMIT_KEY, settingValue(String(limit)), { onStored }));
   }
 
   get purgeSeq(): number {

@@ -27,6 +27,12 @@ export function isLiveEntry(value: string): boolean {
   return value.charCodeAt(0) === LIVE;
 }
 
+function countLive(values: readonly string[]): number {
+  let live = 0;
+  for (const value of values) if (isLiveEntry(value)) live++;
+  return live;
+}
+
 function escapeCharacter(character: string): string {
   return `\\${character === '\\' ? '\\' : character.charCodeAt(0).toString(16).padStart(2, '0')}`;
 }
@@ -72,6 +78,10 @@ export const byIdSpec: TreeSpec<string, DocumentCounts> = {
     }
     return { live, deleted };
   },
+  adjust({ live, deleted }, former, added) {
+    const liveChange = countLive(added) - countLive(former);
+    return { live: live + liveChange, deleted: deleted + added.length - former.length - liveChange };
+  },
   encodeReduction: (counts) => `${counts.live},${counts.deleted}`,
   decodeReduction(text) {
     const comma = text.indexOf(',');
@@ -89,6 +99,7 @@ export const bySeqSpec: TreeSpec<number, number> = {
   decodeKey: decodeNumber,
   reduce: (entries) => entries.length,
   rereduce: (counts) => counts.reduce((sum, count) => sum + count, 0),
+  adjust: (count, former, added) => count + added.length - former.length,
 };
 
 export const localsSpec: TreeSpec<string, number> = {
@@ -97,6 +108,7 @@ export const localsSpec: TreeSpec<string, number> = {
   decodeKey: decodeTextKey,
   reduce: (entries) => entries.length,
   rereduce: (counts) => counts.reduce((sum, count) => sum + count, 0),
+  adjust: (count, former, added) => count + added.length - former.length,
 };
 
 export interface PageSpace {

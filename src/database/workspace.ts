@@ -1,6 +1,6 @@
 import { compareCodePoints } from '../collation/code-points.ts';
 import type { DocId, RevId, RevisionPath } from '../documents/contract.ts';
-import { mergePath, removeLeaves, stem } from '../documents/revision-tree.ts';
+import { mergePath, pathOf, removeLeaves, stem } from '../documents/revision-tree.ts';
 import { must } from '../shared/assert.ts';
 import type { Page } from '../storage/page-store.ts';
 import type { BodyStore } from './body-store.ts';
@@ -17,6 +17,8 @@ export interface WorkingDocument {
   readonly rank: number;
   /** Sequence number in by-seq; undefined for a document that was not there. */
   readonly formerSeq: number | undefined;
+  /** Its stored entry; undefined for a document that was not there. */
+  readonly formerValue: string | undefined;
   readonly wasDeleted: boolean;
   leaves: readonly StoredNode[];
   seq: number;
@@ -78,11 +80,21 @@ export class Workspace {
     return { text, bytes: this.#arena.encode(text) };
   }
 
-  /** Loads what the group will touch, in one pass over each tree. */
-  async load(state: State, ids: Iterable<DocId>, localKeys: Iterable<string>): Promise<void> {
+  /** Loads what the group will touch, in one pass over each tree. The documents `absent` are known not to be there. */
+  async load(
+    state: State,
+    ids: Iterable<DocId>,
+    localKeys: Iterable<string>,
+    absent: ReadonlySet<DocId> = new Set(),
+  ): Promise<void> {
     const sortedIds = [...new Set(ids)].sort(compareCodePoints);
-    const values = sortedIds.length === 0 ? [] : await state.byId.getMany(sortedIds);
-    for (const [rank, id] of sortedIds.entries()) this.#documents.set(id, openDocument(id, rank, values[rank]));
+    const wanted = absent.size === 0 ? sortedIds : sortedIds.filter((id) => !absent.has(id));
+    const values = wanted.length === 0 ? [] : await state.byId.getMany(wanted);
+    let found = 0;
+    for (const [rank, id] of sortedIds.entries()) {
+      const value = id === wanted[found] ? values[found++] : undefined;
+      this.#documents.set(id, openDocument(id, rank, value));
+    }
     const sortedKeys = [...new Set(localKeys)].sort(compareCodePoints);
     const locals = sortedKeys.length === 0 ? [] : await state.locals.getMany(sortedKeys);
     for (const [index, key] of sortedKeys.entries()) this.#locals.set(key, locals[index]);
@@ -109,8 +121,9 @@ export class Workspace {
   }
 
   /**
-   * Merges a revision into its document. Gives false, and changes nothing, where the revision is known already.
-   * `seq` is given when a journal record is replayed.
+   * Merges a revision into its document. Gives false, and changes nothing, where the revision is known already and its
+   * path tells of no ancestor that would be kept; where it does, the ancestry is the change, and the body given is
+   * passed over. `seq` is given when a journal record is replayed.
    */
   addRevision(
     document: WorkingDocument,
@@ -123,14 +136,19 @@ export class Workspace {
     const location = 'location' in placed ? placed.location : placed;
     const before = document.leaves;
     const merged = mergePath(before, path, deleted, location);
-    if (merged.outcome === 'known') return false;
+    const isKnown = merged.outcome === 'known';
+    const isFirst = document.formerSeq === undefined && !document.changed;
+    if (isKnown && merged.leaves === before) return false;
+    // A known path may lie below longer ones, which it makes longer still.
+    const leaves = isKnown || path.start > this.revsLimit ? stem(merged.leaves, this.revsLimit) : merged.leaves;
+    if (isKnown && !hasGained(before, leaves)) return false;
     this.#releaseFormerLeaves(before, merged.leaves);
-    document.leaves = path.start > this.revsLimit ? stem(merged.leaves, this.revsLimit) : merged.leaves;
+    document.leaves = leaves;
     this.#advance(document, seq);
     const { id } = document;
     this.#revisions.push({
-      change: { id, seq: document.seq, start: path.start, ids: path.ids, deleted },
-      body: placed,
+      change: { id, seq: document.seq, start: path.start, ids: path.ids, deleted, isFirst },
+      body: isKnown ? EMPTY_LOCATION : placed,
     });
     return true;
   }
@@ -205,9 +223,9 @@ export class Workspace {
     packed.sort((left, right) => left.rank - right.rank);
     const { locations, pages } = store.pack(packed);
     for (const [index, body] of packed.entries()) Object.assign(body.location, locations[index]);
-    const revisions = this.#revisions.map(({ change: { id, seq, start, ids, deleted }, body }) => {
+    const revisions = this.#revisions.map(({ change: { id, seq, start, ids, deleted, isFirst }, body }) => {
       const place = 'bytes' in body ? (isPacked(body) ? body.location : body.text) : body;
-      return { id, seq, start, ids, deleted, body: place };
+      return { id, seq, start, ids, deleted, isFirst, body: place };
     });
     const entry: JournalEntry = {
       revisions,
@@ -239,12 +257,22 @@ export class Workspace {
   }
 }
 
+/**
+ * Whether a tree that took in ancestors of a known revision is another one now: a path became longer, or two became
+ * one. What stemming cut off again is no gain; the same path would be one each time it came.
+ */
+function hasGained(before: readonly StoredNode[], after: readonly StoredNode[]): boolean {
+  if (after.length < before.length) return true;
+  return after.some((leaf, index) => pathOf(leaf).ids.length > pathOf(must(before[index])).ids.length);
+}
+
 function openDocument(id: DocId, rank: number, value: string | undefined): WorkingDocument {
   if (value === undefined) {
     return {
       id,
       rank,
       formerSeq: undefined,
+      formerValue: undefined,
       wasDeleted: false,
       leaves: [],
       seq: 0,
@@ -254,7 +282,7 @@ function openDocument(id: DocId, rank: number, value: string | undefined): Worki
   }
   const { seq, leaves } = decodeEntry(id, value);
   const wasDeleted = leaves[0]?.deleted === true;
-  return { id, rank, formerSeq: seq, wasDeleted, leaves, seq, changed: false, editedBy: undefined };
+  return { id, rank, formerSeq: seq, formerValue: value, wasDeleted, leaves, seq, changed: false, editedBy: undefined };
 }
 
 function placeBody({ id, rank }: WorkingDocument, { text, bytes }: BodyText): NewBody | BodyLocation {

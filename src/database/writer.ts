@@ -7,7 +7,7 @@ import type { Checkpointer } from './checkpointer.ts';
 import type { Durability } from './contract.ts';
 import type { Job } from './jobs.ts';
 import { encodeJournalEntry } from './journal.ts';
-import { type NextState, nextState } from './next-state.ts';
+import { type NextState, nextState, workIn } from './next-state.ts';
 import type { PageAllocator } from './page-allocator.ts';
 import type { State } from './state.ts';
 import { Workspace } from './workspace.ts';
@@ -62,6 +62,7 @@ export class Writer {
   readonly #options: WriterOptions;
   #queue: Job[] = [];
   #running = false;
+  #isOpening = true;
   #givenUp = false;
   #backgroundPaused = false;
   #ended: DatabaseError | undefined;
@@ -81,6 +82,14 @@ export class Writer {
     }
     this.#queue.push(job);
     this.wake();
+  }
+
+  /**
+   * Lets work between groups begin, with the next thing that wakes the writer. Until then a full journal, which a crash
+   * leaves behind, holds up nothing: whoever opens a database wants an answer, and there is time for a checkpoint later.
+   */
+  endOpening(): void {
+    this.#isOpening = false;
   }
 
   /** Lets the writer look for work: jobs, or a checkpoint that was asked for. */
@@ -128,12 +137,14 @@ export class Writer {
   }
 
   get #hasBackgroundWork(): boolean {
-    return !this.#givenUp && !this.#backgroundPaused && this.#background.some((work) => work.hasWork);
+    if (this.#isOpening || this.#givenUp || this.#backgroundPaused) return false;
+    return this.#background.some((work) => work.hasWork);
   }
 
   async #backgroundStep(): Promise<void> {
     if (!this.#hasBackgroundWork) return;
     try {
+      if (this.#core.state.byId.isPostponed) await this.#workIn();
       for (const work of this.#background) if (work.hasWork) await work.step(this.#queue.length > 0);
     } catch (error) {
       // A full medium is tried again when the next request wakes the writer.
@@ -157,7 +168,7 @@ export class Writer {
 
   async #commitGroup(group: readonly Job[]): Promise<void> {
     try {
-      if (this.#checkpointer.isOverdue) await this.#makeRoom();
+      if (this.#mustPrepare) await this.#prepare();
       if (this.#givenUp) throw this.#ended;
       const workspace = await this.#applyGroup(group);
       if (workspace === undefined) return await this.#commitEach(group);
@@ -167,6 +178,24 @@ export class Writer {
     } catch (error) {
       for (const job of group) job.fail(error);
     }
+  }
+
+  get #mustPrepare(): boolean {
+    return !this.#isOpening && (this.#core.state.byId.isPostponed || this.#checkpointer.isOverdue);
+  }
+
+  /** What has to be done before a group can be taken in. */
+  async #prepare(): Promise<void> {
+    if (this.#core.state.byId.isPostponed) await this.#workIn();
+    if (this.#checkpointer.isOverdue) await this.#makeRoom();
+  }
+
+  /** Makes the nodes that opening the database left unmade. */
+  async #workIn(): Promise<void> {
+    const core = this.#core;
+    const { state, replaced } = await workIn(core.state);
+    core.state = state;
+    for (const node of replaced) core.replaced.push(node);
   }
 
   /** Nothing more is taken in while what is there can't be stored: the journal and the memory would grow without end. */

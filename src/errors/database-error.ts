@@ -21,6 +21,14 @@ export type ErrorCode =
   | 'bad_content_type'
   | 'not_implemented'
   | 'purge_during_compaction'
+  // functions of design documents
+  | 'compilation_error'
+  | 'os_process_error'
+  | 'reduce_overflow_error'
+  | 'invalid_value'
+  | 'render_error'
+  | 'invalid_require_path'
+  | 'function_error'
   // storage
   | 'storage_closed'
   | 'storage_deleted'

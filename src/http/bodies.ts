@@ -3,6 +3,7 @@
  * is handed on before the whole body has arrived, so a request that stops half-way changes nothing.
  */
 import { DatabaseError } from '../errors/database-error.ts';
+import { type MaybePromise, whenReady } from '../shared/maybe-promise.ts';
 import type { ByteStream, RequestBody } from '../shared/message.ts';
 import { integerSetting } from '../system/config.ts';
 import { ByteCollector, tooLarge } from './byte-collector.ts';
@@ -22,24 +23,28 @@ const UTF8 = new TextDecoder('utf-8', { fatal: true });
  * The body as text. Fails with `bad_content_type` (an encoding we don't know), `too_large`, and `bad_request` (broken
  * off, no UTF-8, no gzip).
  */
-export async function readText(context: Context): Promise<string> {
+export function readText(context: Context): MaybePromise<string> {
   const { body } = context.request;
   const limit = integerSetting(context.services.config, 'svc', 'max_document_size') ?? Number.POSITIVE_INFINITY;
   const gzip = isGzip(context.header('content-encoding'));
   if (Number(context.header('content-length') ?? 0) > limit) throw tooLarge();
   if (typeof body === 'string' && !gzip) return checkText(body, limit);
-  const bytes = body instanceof Uint8Array ? checkBytes(body, limit) : await collect(body, limit);
-  return decode(gzip ? await inflate(new Uint8Array(bytes), limit) : bytes);
+  const bytes = body instanceof Uint8Array ? checkBytes(body, limit) : collect(body, limit);
+  return whenReady(gzip ? inflated(bytes, limit) : bytes, decode);
+}
+
+async function inflated(bytes: MaybePromise<Uint8Array>, limit: number): Promise<Uint8Array> {
+  return inflate(new Uint8Array(await bytes), limit);
 }
 
 /** The body's JSON value. Fails as `readText`, and with `bad_request` "invalid_json". */
-export async function readJson(context: Context): Promise<unknown> {
-  return parseJson(await readText(context));
+export function readJson(context: Context): MaybePromise<unknown> {
+  return whenReady(readText(context), parseJson);
 }
 
 /** As `readJson`, for bodies that must be an object. */
-export async function readObject(context: Context): Promise<JsonObject> {
-  return toObject(await readJson(context));
+export function readObject(context: Context): MaybePromise<JsonObject> {
+  return whenReady(readJson(context), toObject);
 }
 
 export function parseJson(text: string): unknown {

@@ -1,10 +1,12 @@
 /** What a handler gets: the request, read as far as every handler needs it, and the services behind it. */
+import type { Sandbox } from '../query-server/contract.ts';
 import type { Registry } from '../registry/contract.ts';
 import type { Clock } from '../shared/clock.ts';
 import type { PlainRequest, ResponseBody } from '../shared/message.ts';
 import type { ActiveTasks } from '../system/active-tasks.ts';
 import type { Config, Log } from '../system/contract.ts';
 import type { Uuids } from '../system/uuids.ts';
+import type { ViewIndexes } from '../views/contract.ts';
 import type { User } from './access.ts';
 import { Query } from './query.ts';
 
@@ -16,6 +18,11 @@ export interface Services {
   readonly clock: Clock;
   readonly uuids: Uuids;
   readonly tasks: ActiveTasks;
+  readonly views: ViewIndexes;
+  /** Runs functions of design documents; without one they answer 501. */
+  readonly sandbox: Sandbox | undefined;
+  /** What every path begins with, without a slash at its end; empty where the service is at the root. */
+  readonly basePath: string;
 }
 
 /** A response while it is being made: the middleware adds headers to it. */

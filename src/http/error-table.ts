@@ -28,10 +28,19 @@ export const ERROR_TABLE = {
   not_implemented: { status: 501, error: 'not_implemented' },
   // completion 13: the word is `error`, and the reason says which.
   purge_during_compaction: { status: 500, error: 'error' },
+  compilation_error: { status: 500, error: 'compilation_error' },
+  os_process_error: { status: 500, error: 'os_process_error' },
+  reduce_overflow_error: { status: 500, error: 'reduce_overflow_error' },
+  invalid_value: { status: 500, error: 'invalid_value' },
+  render_error: { status: 500, error: 'render_error' },
+  invalid_require_path: { status: 500, error: 'invalid_require_path' },
+  // The word is the function's own: `ThrownError` of query-server has it.
+  function_error: { status: 500, error: 'unknown_error' },
   storage_closed: { status: 503, error: 'storage_closed' },
   // The database was deleted while the request ran: the same as if the request had come a moment later.
   storage_deleted: { status: 404, error: 'not_found' },
-  storage_full: { status: 507, error: 'storage_full' },
+  // RFC 4918, 11.5.
+  storage_full: { status: 507, error: 'insufficient_storage' },
   storage_fenced: { status: 503, error: 'storage_fenced' },
   storage_blocked: { status: 503, error: 'storage_blocked' },
   storage_corrupt: { status: 500, error: 'storage_corrupt' },

@@ -8,7 +8,7 @@ import { parseDocId } from '../documents/identifiers.ts';
 import { DatabaseError } from '../errors/database-error.ts';
 import type { Context } from './context.ts';
 import { Query } from './query.ts';
-import { originOf, parseTarget } from './target.ts';
+import { isBelow, originOf, parseTarget } from './target.ts';
 
 export interface Destination {
   readonly id: DocId;
@@ -17,17 +17,25 @@ export interface Destination {
 }
 
 /**
- * What the client has before our paths, such as `https://example.org`: what a reverse proxy says, else `Host`, else the
- * request's own address. Empty where nobody says; a path is a valid `Location` as well.
+ * What the client has before our paths, such as `https://example.org/db`: origin and base path. Without an origin it is
+ * a path, which is a valid `Location` as well.
  */
-export function ownOrigin(context: Context): string {
+export function ownBase(context: Context): string {
+  return `${ownOrigin(context)}${context.services.basePath}`;
+}
+
+/**
+ * The origin by which the client knows the service: what a reverse proxy says, else the request's own address where it
+ * is absolute (RFC 9112, 3.2.2: `Host` does not count then), else `Host`. Empty where nobody says.
+ */
+function ownOrigin(context: Context): string {
   const requested = originOf(context.request.url);
-  const host = firstOf(context.header('x-forwarded-host')) ?? context.header('host') ?? authorityOf(requested);
+  const host = firstOf(context.header('x-forwarded-host')) ?? authorityOf(requested) ?? context.header('host');
   return host === undefined ? '' : `${ownScheme(context, requested)}://${host}`;
 }
 
 export function databaseLocation(context: Context, database: string): string {
-  return `${ownOrigin(context)}/${encodeURIComponent(database)}`;
+  return `${ownBase(context)}/${encodeURIComponent(database)}`;
 }
 
 export function documentLocation(context: Context, database: string, id: string): string {
@@ -58,10 +66,11 @@ export function parseDestination(context: Context, database: string): Destinatio
 }
 
 function destinationOfUrl(context: Context, url: string, database: string): Destination {
-  if (originOf(url)?.toLowerCase() !== ownOrigin(context).toLowerCase()) {
+  const { basePath } = context.services;
+  if (originOf(url)?.toLowerCase() !== ownOrigin(context).toLowerCase() || !isBelow(url, basePath)) {
     throw new DatabaseError('bad_request', 'Destination URL must be relative or point to this server.');
   }
-  const { segments, search } = parseTarget(url);
+  const { segments, search } = parseTarget(url, basePath);
   const [targetDatabase, ...id] = segments;
   if (targetDatabase !== database) {
     const reason = `Destination must be in the database "${database}"; to copy into another one, read and write.`;

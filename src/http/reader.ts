@@ -1,20 +1,20 @@
 /** Reading from a database as of one moment. Whoever opens a snapshot here has it released in every case. */
 import type { Database, Snapshot } from '../database/contract.ts';
+import { type MaybePromise, withEnd } from '../shared/maybe-promise.ts';
 import type { Context } from './context.ts';
 
 /** Runs `use` on a snapshot that lasts until its promise settles. */
 export function withSnapshot<T>(
   context: Context,
   name: string,
-  use: (snapshot: Snapshot, database: Database) => Promise<T>,
-): Promise<T> {
-  return context.services.registry.use(name, async (database) => {
+  use: (snapshot: Snapshot, database: Database) => MaybePromise<T>,
+): MaybePromise<T> {
+  return context.services.registry.use(name, (database) => {
     const snapshot = database.snapshot();
-    try {
-      return await use(snapshot, database);
-    } finally {
-      snapshot.release();
-    }
+    return withEnd(
+      () => use(snapshot, database),
+      () => snapshot.release(),
+    );
   });
 }
 

@@ -7,7 +7,7 @@ import { integerSetting } from '../system/config.ts';
 import { authorize } from './access.ts';
 import type { Answer, Context } from './context.ts';
 import { MethodNotAllowed } from './error-table.ts';
-import { encodeDocId, ownOrigin } from './locations.ts';
+import { encodeDocId, ownBase } from './locations.ts';
 import {
   ATTACHMENT,
   DATABASE,
@@ -19,7 +19,7 @@ import {
   SERVER,
   type Table,
 } from './routes.ts';
-import { parseTarget } from './target.ts';
+import { isBelow, parseTarget } from './target.ts';
 
 const UNDERSCORE = 0x5f;
 const DESIGN_WORD = '_design';
@@ -28,7 +28,9 @@ const LOCAL_WORD = '_local';
 /** Answers the request, or fails with what the error table knows. */
 export function dispatch(context: Context): MaybePromise<Answer> {
   checkLength(context);
-  const { segments, search } = parseTarget(context.request.url);
+  const { basePath } = context.services;
+  if (!isBelow(context.request.url, basePath)) throw outside(basePath);
+  const { segments, search } = parseTarget(context.request.url, basePath);
   context.search = search;
   const [first = '', ...rest] = segments;
   const server = find(SERVER, first, rest);
@@ -74,7 +76,7 @@ function dispatchEncodedDesign(context: Context, database: string, path: readonl
   }
   const plain = [encodeURIComponent(database), encodeDocId(first), ...rest.map(encodeURIComponent)].join('/');
   const query = context.search === '' ? '' : `?${context.search}`;
-  return { status: 301, headers: { location: `${ownOrigin(context)}/${plain}${query}` }, body: null };
+  return { status: 301, headers: { location: `${ownBase(context)}/${plain}${query}` }, body: null };
 }
 
 /** Local documents have an id of one segment (completion 5.3). */
@@ -107,9 +109,12 @@ function find<H>(
   first: string,
   rest: readonly string[],
 ): { readonly resource: Resource<H>; readonly rest: readonly string[] } | undefined {
+  const isReserved = first.charCodeAt(0) === UNDERSCORE;
+  // All rows of several segments begin with a reserved word; a document's address need not be put together.
+  if (rest.length > 0 && !isReserved) return undefined;
   const exact = table.get(rest.length === 0 ? first : `${first}/${rest.join('/')}`);
   if (exact !== undefined) return { resource: exact, rest: [] };
-  const open = first.charCodeAt(0) === UNDERSCORE ? table.get(`${first}/*`) : undefined;
+  const open = isReserved ? table.get(`${first}/*`) : undefined;
   return open === undefined ? undefined : { resource: open, rest };
 }
 
@@ -126,6 +131,10 @@ function requireDatabase(context: Context, database: string, path: readonly stri
   const maySayItself = path.length === 0 && (context.method === 'PUT' || context.method === 'DELETE');
   if (maySayItself || context.services.registry.has(database)) return;
   throw new DatabaseError('not_found', 'no_db_file');
+}
+
+function outside(basePath: string): DatabaseError {
+  return new DatabaseError('not_found', `This service answers below ${basePath}/ only; begin the path with that.`);
 }
 
 /** completion 1.4 */

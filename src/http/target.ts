@@ -11,15 +11,38 @@ export interface Target {
   readonly search: string;
 }
 
-/** `url` is absolute or begins with `/`. Fails with `bad_request` where a segment can't be decoded. */
-export function parseTarget(url: string): Target {
-  const pathStart = pathStartOf(url);
+/**
+ * `url` is absolute or begins with `/`, and is below `basePath`. Fails with `bad_request` where a segment can't be
+ * decoded.
+ */
+export function parseTarget(url: string, basePath = ''): Target {
+  const pathStart = pathStartOf(url) + basePath.length;
   const hash = url.indexOf('#', pathStart);
   const end = hash < 0 ? url.length : hash;
   const question = url.indexOf('?', pathStart);
   const pathEnd = question < 0 || question > end ? end : question;
   const search = pathEnd < end ? url.slice(pathEnd + 1, end) : '';
   return { segments: splitPath(url, pathStart, pathEnd), search };
+}
+
+/** Whether the address is `basePath` or something below it; `/database` is not below `/data`. */
+export function isBelow(url: string, basePath: string): boolean {
+  if (basePath === '') return true;
+  const start = pathStartOf(url);
+  const end = start + basePath.length;
+  return url.startsWith(basePath, start) && (end === url.length || '/?#'.includes(url.charAt(end)));
+}
+
+/**
+ * The path below which the service is mounted: without a slash at its end, percent-encoded as browsers do, empty for
+ * the root. Fails with `bad_request` on what is no path.
+ */
+export function parseBasePath(text: string): string {
+  if (!/^(\/[^/?#\\\s]+)*\/?$/.test(text)) {
+    const reason = `The base path "${text}" is not a path; write one such as /db, without host, query or empty segments.`;
+    throw new DatabaseError('bad_request', reason);
+  }
+  return new URL(`http://localhost${text}`).pathname.replace(/\/$/, '');
 }
 
 /** Scheme and authority of an absolute address, such as `https://example.org`; undefined for a path. */

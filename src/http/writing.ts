@@ -2,12 +2,14 @@
  * What all document writes have in common: how durable they are, what is not supported yet, and their answers
  * (interface.md 4.5; completion 5).
  */
-import type { Database, DocumentWrite, Durability, WriteOptions } from '../database/contract.ts';
+import type { Database, DocumentWrite, Durability, WriteOptions, WriteOutcome } from '../database/contract.ts';
 import type { DocId, IncomingDocument } from '../documents/contract.ts';
 import { isLocalId } from '../documents/identifiers.ts';
 import { readDocument } from '../documents/incoming.ts';
+import { isLocalRev } from '../documents/revisions.ts';
 import { DatabaseError } from '../errors/database-error.ts';
 import { must } from '../shared/assert.ts';
+import { type MaybePromise, whenReady } from '../shared/maybe-promise.ts';
 import { isMultipart, readText } from './bodies.ts';
 import type { Answer, Context } from './context.ts';
 import { revisionTag } from './etags.ts';
@@ -29,11 +31,13 @@ export function isNewEdit(context: Context): boolean {
 }
 
 /** The document in the request's body. Fails with `not_implemented` where attachments come with it. */
-export async function readDocumentBody(context: Context): Promise<IncomingDocument> {
+export function readDocumentBody(context: Context): MaybePromise<IncomingDocument> {
   if (isMultipart(context, 'related')) throw noAttachments('Send the document as application/json, without them.');
-  const document = readDocument(await readText(context));
-  refuseAttachments(document);
-  return document;
+  return whenReady(readText(context), (text) => {
+    const document = readDocument(text);
+    refuseAttachments(document);
+    return document;
+  });
 }
 
 export function refuseAttachments(document: IncomingDocument): void {
@@ -54,24 +58,27 @@ export function replicatedWrite(id: DocId, document: IncomingDocument): Document
 }
 
 /** Writes one document by the query's `new_edits` and `batch`, and answers. */
-export async function answerWrite(
+export function answerWrite(
   context: Context,
   database: string,
   write: DocumentWrite,
   newEdits: boolean,
-): Promise<Answer> {
+): MaybePromise<Answer> {
   if (isLocalId(write.id)) return answerLocalWrite(context, database, write, newEdits);
   if (newEdits && context.query.get('batch') === 'ok') return answerLater(context, database, write);
   const options = { newEdits, durability: durabilityOf(context) };
-  const outcomes = await context.services.registry.use(database, (open) => open.write([write], options));
-  const outcome = must(outcomes[0]);
+  const outcomes = context.services.registry.use(database, (open) => open.write([write], options));
+  return whenReady(outcomes, ([outcome]) => writtenAnswer(context, database, accepted(must(outcome))));
+}
+
+function accepted(outcome: WriteOutcome): Extract<WriteOutcome, { readonly ok: true }> {
   if (!outcome.ok) throw outcome.error;
-  return writtenAnswer(context, database, outcome);
+  return outcome;
 }
 
 /** 202 at once; whether the write succeeds is never told. */
 async function answerLater(context: Context, database: string, write: DocumentWrite): Promise<Answer> {
-  await context.services.registry.use(database, async (open) => open.writeLater([write]));
+  await context.services.registry.use(database, (open) => open.writeLater([write]));
   const answer = jsonAnswer(context, 202, `{"ok":true,"id":${JSON.stringify(write.id)}}`);
   return write.deleted ? answer : withHeader(answer, 'location', documentLocation(context, database, write.id));
 }
@@ -87,9 +94,13 @@ async function answerLocalWrite(
   return writtenAnswer(context, database, { id: write.id, rev, deleted: write.deleted });
 }
 
-/** A replicated one replaces what is there: it has no history that could tell a conflict (completion 5.3). */
+/**
+ * A replicated one replaces what is there: it has no history that could tell a conflict. A revision that none of these
+ * documents can have is one in either mode (completion 5.3).
+ */
 export async function writeLocal(database: Database, write: DocumentWrite, options: WriteOptions): Promise<string> {
   const { id, rev, deleted, body } = write;
+  if (rev !== undefined && !isLocalRev(rev)) throw new DatabaseError('conflict', 'Document update conflict.');
   const current = options.newEdits ? rev : (await database.readLocal(id))?.rev;
   return database.writeLocal(id, current, deleted ? undefined : body, options.durability);
 }

@@ -1,13 +1,14 @@
 import { type ParseArgsConfig, parseArgs } from 'node:util';
 import type { LogLevel } from '../system/log.ts';
-import type { ServerOptions } from './server.ts';
+import { DEMO_PORT } from './demo.ts';
+import type { ServeOptions } from './serve.ts';
 import { type CommandName, commandNames, UsageError } from './usage.ts';
 
 /** What the command line asks for, checked. */
 export type Command =
   | { readonly name: 'help'; readonly topic: CommandName | undefined }
   | { readonly name: 'version' }
-  | { readonly name: 'serve'; readonly options: ServerOptions }
+  | { readonly name: 'serve'; readonly options: ServeOptions }
   | ({ readonly name: 'import' } & ImportArguments)
   | ({ readonly name: 'export' } & ExportArguments)
   | { readonly name: 'verify'; readonly dataFolder: string; readonly databases: readonly string[] }
@@ -100,19 +101,28 @@ function parseServe(argv: readonly string[], environment: Environment): Command 
     ...dataOption,
     port: { type: 'string', short: 'p' },
     host: { type: 'string' },
+    'allow-host': { type: 'string', multiple: true },
     memory: { type: 'boolean' },
     'log-level': { type: 'string' },
+    'demo-port': { type: 'string' },
+    'no-demo': { type: 'boolean' },
     set: { type: 'string', multiple: true },
   });
   atMost(positionals, 0, 'serve');
   if (values.memory && values.data !== undefined) {
     throw new UsageError('--memory keeps no data folder; leave out --data or --memory.', 'serve');
   }
+  if (values['no-demo'] && values['demo-port'] !== undefined) {
+    throw new UsageError('--no-demo serves no demo; leave out --demo-port or --no-demo.', 'serve');
+  }
+  const port = parsePort(values.port, environment);
   return {
     name: 'serve',
     options: {
       host: values.host ?? environment['SETTEE_HOST'],
-      port: parsePort(values.port, environment),
+      allowedHosts: values['allow-host'] ?? [],
+      port,
+      demoPort: values['no-demo'] ? undefined : parseDemoPort(values['demo-port'], port),
       dataFolder: dataFolder(values.data, environment),
       memory: values.memory ?? false,
       logLevel: oneOf<LogLevel>(values['log-level'] ?? 'info', logLevels, '--log-level', 'serve'),
@@ -185,6 +195,12 @@ function dataFolder(given: string | undefined, environment: Environment): string
 function parsePort(given: string | undefined, environment: Environment): number {
   const flag = given === undefined ? 'SETTEE_PORT' : '--port';
   return wholeNumber(given ?? environment['SETTEE_PORT'] ?? '5984', { flag, lowest: 0, highest: 65_535 }, 'serve');
+}
+
+/** Whoever leaves the choice of the server's port to the system is likely to run several. */
+function parseDemoPort(given: string | undefined, serverPort: number): number {
+  if (given === undefined) return serverPort === 0 ? 0 : DEMO_PORT;
+  return wholeNumber(given, { flag: '--demo-port', lowest: 0, highest: 65_535 }, 'serve');
 }
 
 interface NumberRange {

@@ -3,6 +3,7 @@ import { createServer, type Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { DatabaseError } from '../errors/database-error.ts';
 import { assert } from '../shared/assert.ts';
+import { HostCheck } from './host-check.ts';
 import type { NodeListener } from './listener.ts';
 
 /** After this long, requests that still run at a shutdown lose their connection. */
@@ -33,14 +34,23 @@ export interface HttpServer {
 /**
  * Listens on `host` and `port` (0: any free one). Rejects with `bad_request` for a host beyond loopback, and with
  * `storage_blocked` where the address can't be used.
+ *
+ * @param allowedHosts host names under which requests are taken besides those of loopback; others get 403.
  */
-export async function listen(listener: NodeListener, host: string, port: number): Promise<HttpServer> {
+export async function listen(
+  listener: NodeListener,
+  host: string,
+  port: number,
+  allowedHosts: readonly string[] = [],
+): Promise<HttpServer> {
   assertLoopback(host);
+  const hostCheck = new HostCheck(allowedHosts);
   /** Connections that have not sent a request yet; Node does not count them as idle. */
   const fresh = new Set<Socket>();
   const server = createServer(serverOptions, (incoming, outgoing) => {
     fresh.delete(incoming.socket);
-    void listener(incoming, outgoing);
+    if (hostCheck.accepts(incoming.headers.host)) void listener(incoming, outgoing);
+    else hostCheck.refuse(incoming, outgoing);
   });
   server.on('connection', (socket: Socket) => {
     fresh.add(socket);

@@ -4,6 +4,7 @@ import { getRequestListener } from '@hono/node-server';
 import { isDatabaseError } from '../errors/database-error.ts';
 import { assert } from '../shared/assert.ts';
 import type { Handle, PlainHeaders, PlainRequest } from '../shared/message.ts';
+import { Outbox } from './outbox.ts';
 import { readBody } from './request-body.ts';
 import { toResponse } from './response.ts';
 
@@ -18,13 +19,17 @@ type Bindings = Parameters<Parameters<typeof getRequestListener>[0]>[1];
  * @param onFailure told of what `handle` was not able to answer, and of streams that broke off.
  */
 export function createListener(handle: Handle, onFailure: (request: string, error: unknown) => void): NodeListener {
+  const outbox = new Outbox();
+
   async function answer(request: Request, bindings: Bindings): Promise<Response> {
     const { incoming, outgoing } = toHttp1(bindings);
     const onBrokenStream = (error: unknown) => onFailure(describe(incoming), error);
     try {
       const body = readBody(incoming);
       const plain = new NodeRequest(request, incoming, body instanceof Promise ? await body : body);
-      return toResponse(await handle(plain), { method: plain.method, outgoing, onBrokenStream });
+      const response = await handle(plain);
+      await outbox.departure();
+      return toResponse(response, { method: plain.method, outgoing, onBrokenStream });
     } catch (error) {
       // A client that went away needs no answer, and its leaving is no failure of ours.
       if (!isDatabaseError(error, 'cancelled')) onFailure(describe(incoming), error);

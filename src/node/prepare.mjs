@@ -5,14 +5,14 @@
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 export const root = fileURLToPath(new URL('../..', import.meta.url));
 export const builtMain = join(root, 'dist', 'node', 'main.js');
 
 const lowestNode = [20, 19];
-const sources = ['src', 'package.json', 'vite.config.ts'];
+const sources = ['src', 'sw', 'demo', 'package.json', 'package-lock.json', 'vite.config.ts'];
 
 /** What can't be done, in a sentence for the person who reads it; everything else that goes wrong is a defect. */
 export class PreparationError extends Error {}
@@ -46,27 +46,45 @@ export function install() {
   if (status !== 0) fail('The dependencies could not be installed; npm says why above.');
 }
 
-/** Builds the Node host unless the build is newer than every source. */
+/** Builds the Node host, the files for browsers (vite.config.ts) and the demo, unless the build is newer than every source. */
 export function build() {
   if (isBuilt()) return;
   tell('Building …');
   const staging = join(root, 'dist', `.build-${process.pid}`);
+  try {
+    runVite(['build', '--app', '--outDir', staging]);
+    const main = join(staging, 'node', 'main.js');
+    const files = filesBelow(staging).filter((file) => file !== main);
+    putInPlace(staging, files);
+    // As any app, the demo uses what lies in dist.
+    runVite(['build', 'demo', '--outDir', join(staging, 'demo')]);
+    putInPlace(staging, filesBelow(join(staging, 'demo')));
+    // By its time the next start tells whether the build is whole.
+    putInPlace(staging, [main]);
+  } finally {
+    rmSync(staging, { recursive: true, force: true });
+  }
+}
+
+function runVite(viteArguments) {
   const vite = join(root, 'node_modules', 'vite', 'bin', 'vite.js');
-  const status = run(process.execPath, [
-    vite,
-    'build',
-    '--ssr',
-    'src/node/main.ts',
-    '--outDir',
-    staging,
-    '--logLevel',
-    'warn',
-  ]);
+  const status = run(process.execPath, [vite, ...viteArguments, '--logLevel', 'warn']);
   if (status !== 0) fail('The build failed; the reason stands above.');
-  // Moved into place file by file, so that someone who starts at the same moment finds the old build or the new one.
-  mkdirSync(join(root, 'dist', 'node'), { recursive: true });
-  for (const file of readdirSync(staging)) renameSync(join(staging, file), join(root, 'dist', 'node', file));
-  rmSync(staging, { recursive: true, force: true });
+}
+
+function filesBelow(folder) {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name));
+}
+
+/** Moves them one by one, so that someone who starts at the same moment finds the old one or the new one. */
+function putInPlace(staging, files) {
+  for (const file of files) {
+    const target = join(root, 'dist', relative(staging, file));
+    mkdirSync(dirname(target), { recursive: true });
+    renameSync(file, target);
+  }
 }
 
 function isInstalled() {

@@ -22,6 +22,7 @@ export function readBody(incoming: IncomingMessage): null | Promise<Uint8Array> 
   return length <= collectedBytes ? collect(incoming, length) : new IncomingStream(incoming, length);
 }
 
+/** Resolves with the last byte, without waiting for the stream to tell its end. */
 function collect(incoming: IncomingMessage, length: number): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
     let collected: Uint8Array | undefined;
@@ -33,12 +34,12 @@ function collect(incoming: IncomingMessage, length: number): Promise<Uint8Array>
         collected.set(chunk, filled);
       }
       filled += chunk.length;
+      if (filled === length) resolve(collected);
     });
-    incoming.on('end', () => resolve(collected ?? new Uint8Array(0)));
     incoming.on('error', (error) => reject(interrupted(filled, error)));
     // Comes after the end, too, and an error is dear to make.
     incoming.on('close', () => {
-      if (!incoming.readableEnded) reject(interrupted(filled));
+      if (filled < length) reject(interrupted(filled));
     });
   });
 }

@@ -1,4 +1,5 @@
 import { VERSION } from '../system/version.ts';
+import { startDemo } from './demo.ts';
 import { shapeHeap } from './heap.ts';
 import { type RunningServer, type ServerOptions, startServer } from './server.ts';
 
@@ -16,12 +17,26 @@ export interface ProcessHost {
  */
 const sameSignalMs = 500;
 
-/** Serves until SIGINT or SIGTERM, then resolves with the exit code. A second signal ends the process at once. */
-export async function serve(options: ServerOptions, host: ProcessHost): Promise<number> {
+export interface ServeOptions extends ServerOptions {
+  /** Where the demo is served; 0 takes any free port, undefined serves none. */
+  readonly demoPort?: number | undefined;
+}
+
+interface Service {
+  /** What to tell of it. */
+  readonly lines: readonly string[];
+  close(): Promise<unknown>;
+}
+
+/**
+ * Serves until SIGINT or SIGTERM, then resolves with the exit code. A second signal ends the process at once, and so
+ * does a failure to close: what hangs would keep it alive. The log says what failed.
+ */
+export async function serve(options: ServeOptions, host: ProcessHost): Promise<number> {
   shapeHeap();
-  const server = await startServer(options);
+  const server = await startService(options);
   const signalled = nextSignal(host);
-  host.stdout.write(`${describe(server)}\n`);
+  host.stdout.write(server.lines.map((line) => `${line}\n`).join(''));
   await signalled;
   const signalledAt = performance.now();
   const stopAtOnce = () => {
@@ -29,10 +44,27 @@ export async function serve(options: ServerOptions, host: ProcessHost): Promise<
   };
   host.on('SIGINT', stopAtOnce);
   host.on('SIGTERM', stopAtOnce);
-  await server.close();
+  const isClosed = await server.close().then(
+    () => true,
+    () => false,
+  );
+  if (!isClosed) host.exit(1);
   host.off('SIGINT', stopAtOnce);
   host.off('SIGTERM', stopAtOnce);
-  return 0;
+  return isClosed ? 0 : 1;
+}
+
+async function startService(options: ServeOptions): Promise<Service> {
+  const { host, allowedHosts, demoPort } = options;
+  const server = await startServer(options);
+  const demo = demoPort === undefined ? undefined : await startDemo({ host, allowedHosts, port: demoPort });
+  if (demo === undefined || typeof demo === 'string') {
+    return { lines: [describe(server), ...(demo === undefined ? [] : [demo])], close: () => server.close() };
+  }
+  return {
+    lines: [describe(server), `The demo is at ${demo.url}`],
+    close: () => Promise.all([demo.close(), server.close()]),
+  };
 }
 
 function describe({ url, dataFolder }: RunningServer): string {

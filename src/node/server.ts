@@ -1,16 +1,28 @@
 import { createCore } from '../core.ts';
-import { isDatabaseError } from '../errors/database-error.ts';
+import { DatabaseError, isDatabaseError } from '../errors/database-error.ts';
 import { systemClock, systemRandom } from '../shared/clock.ts';
 import { createLmdbPageStore } from '../storage/lmdb/lmdb-page-store.ts';
 import { createMemoryPageStore } from '../storage/memory/memory-page-store.ts';
 import { createLog, type LogLevel } from '../system/log.ts';
 import { openDataFolder } from './data-folder.ts';
+import { within } from './deadline.ts';
 import { assertLoopback, listen } from './http-server.ts';
 import { createListener } from './listener.ts';
+
+/**
+ * How long the storage may take to close, in milliseconds. All it has to write by then is some megabytes for each open
+ * database, so what takes longer hangs.
+ */
+const storageCloseMs = 20_000;
 
 export interface ServerOptions {
   /** Where to listen; only loopback while there are no admins. Default `127.0.0.1`. */
   readonly host?: string | undefined;
+  /**
+   * Host names under which the server may be asked besides `localhost` and loopback addresses, such as that of a reverse
+   * proxy on this machine. Requests for any other are refused, against DNS rebinding. Default: none.
+   */
+  readonly allowedHosts?: readonly string[] | undefined;
   /** Default 5984; 0 takes any free port. */
   readonly port?: number | undefined;
   /** Where databases are kept; made if it is not there. Default `./data`. */
@@ -23,6 +35,8 @@ export interface ServerOptions {
   readonly config?: Readonly<Record<string, Readonly<Record<string, string>>>> | undefined;
   /** Takes each entry of the log, without a newline at its end. Default: stderr. */
   readonly onLog?: ((entry: string) => void) | undefined;
+  /** How long the storage may take to close before `close` gives up on it. Default 20 seconds. */
+  readonly storageCloseMs?: number | undefined;
 }
 
 export interface RunningServer {
@@ -30,13 +44,18 @@ export interface RunningServer {
   readonly url: string;
   /** Absolute; undefined for a server in memory. */
   readonly dataFolder: string | undefined;
-  /** Lets running requests end (10 seconds at most), writes what is left to write, and frees the data folder. */
+  /**
+   * Lets running requests end (10 seconds at most), writes what is left to write, and frees the data folder. Rejects
+   * with `storage_blocked` where the storage does not come to an end; the folder then stays locked until the process
+   * ends, which loses nothing that was acknowledged.
+   */
   close(): Promise<void>;
 }
 
 /**
  * Serves a data folder over HTTP. Rejects with `storage_locked` while another process serves the same folder, with
- * `storage_blocked` when the port is taken, with `bad_request` for a host beyond loopback or a setting that can't be.
+ * `storage_blocked` when the port is taken, with `bad_request` for a host beyond loopback, an allowed host that is no
+ * name, or a setting that can't be.
  */
 export async function startServer(options: ServerOptions = {}): Promise<RunningServer> {
   const { host = '127.0.0.1', port = 5984, memory = false, dataFolder = './data' } = options;
@@ -44,7 +63,8 @@ export async function startServer(options: ServerOptions = {}): Promise<RunningS
   const undo = new UndoList();
   try {
     const folder = memory ? undefined : await openDataFolder(dataFolder);
-    if (folder) undo.add(() => folder.release());
+    let storageHangs = false;
+    if (folder) undo.add(() => (storageHangs ? undefined : folder.release()));
     const log = createLog({ level: options.logLevel ?? 'info', clock: systemClock, write: options.onLog ?? toStderr });
     const core = await createCore({
       storage: folder ? createLmdbPageStore(folder.databases) : createMemoryPageStore(),
@@ -53,18 +73,30 @@ export async function startServer(options: ServerOptions = {}): Promise<RunningS
       config: options.config ?? {},
       log,
     });
-    undo.add(() => core.close());
+    const closeMs = options.storageCloseMs ?? storageCloseMs;
+    undo.add(() =>
+      within(core.close(), closeMs, () => {
+        storageHangs = true;
+        return hangs(closeMs);
+      }),
+    );
     const http = await listen(
       createListener(core.handle, (request, error) => {
         if (!isDatabaseError(error, 'cancelled')) log.error(`${request} failed.`, error);
       }),
       host,
       port,
+      options.allowedHosts,
     );
     undo.add(() => http.close());
     undo.add(() => core.beginShutdown());
     folder?.announce(http.url);
-    return { url: http.url, dataFolder: folder?.path, close: () => undo.run() };
+    const close = () =>
+      undo.run().catch((error: unknown) => {
+        log.error('The server could not be closed in order.', error);
+        throw error;
+      });
+    return { url: http.url, dataFolder: folder?.path, close };
   } catch (error) {
     await undo.run().catch((second) => throwBoth(error, second));
     throw error;
@@ -96,6 +128,11 @@ class UndoList {
     }
     if (failures.length > 0) throw failures.length === 1 ? failures[0] : new AggregateError(failures);
   }
+}
+
+function hangs(closeMs: number): DatabaseError {
+  const reason = `The storage did not close within ${closeMs / 1000} seconds. What was acknowledged is kept; end the process, and look after the disk.`;
+  return new DatabaseError('storage_blocked', reason);
 }
 
 function throwBoth(first: unknown, second: unknown): never {

@@ -42,12 +42,15 @@ everything. A second signal ends it at once, which loses nothing that was acknow
 
   -p, --port NUMBER           where to listen; 0 takes any free port (SETTEE_PORT, else 5984)
       --host HOST             127.0.0.1, ::1 or localhost (SETTEE_HOST, else 127.0.0.1)
+      --allow-host NAME       a name besides localhost that requests may ask for, as often as needed; others get 403
   -d, --data FOLDER           where databases are kept; made if need be (SETTEE_DATA, else ./data)
       --memory                keep everything in memory instead, until the end
+      --demo-port NUMBER      where the demo is served (default 5985; any free port where --port is 0)
+      --no-demo               serve no demo
       --log-level LEVEL       none, error, info or debug, on stderr (default info)
       --set SECTION/KEY=VALUE a setting, as often as needed (see README.md, "Settings")
 
-Exit code: 0 after a signal, 1 when it could not start, 2 for a wrong call.
+Exit code: 0 after a signal, 1 when it could not start or not close in order, 2 for a wrong call.
 `,
   import: `Usage: settee import URL FILE [options]
 

@@ -1,4 +1,5 @@
 import type { Database } from '../database/contract.ts';
+import type { MaybePromise } from '../shared/maybe-promise.ts';
 
 /**
  * Which databases there are, and the handles that are open. Names are those of the interface (section 2.2), plus the
@@ -15,10 +16,11 @@ export interface Registry {
   /** `not_found` "missing" where there is none. Closes its handle; reads under way fail with `storage_deleted`. */
   delete(name: string): Promise<void>;
   /**
-   * Runs `use` with the open database, which stays open at least until its promise settles.
+   * Runs `use` with the open database, which stays open at least until its promise settles: in the same turn where it
+   * is open already.
    * `not_found` "no_db_file" where there is none.
    */
-  use<T>(name: string, use: (database: Database) => Promise<T>): Promise<T>;
+  use<T>(name: string, use: (database: Database) => MaybePromise<T>): MaybePromise<T>;
   /** As `use` for work that outlives one function, such as a streamed answer. */
   acquire(name: string): Promise<Lease>;
   onEvent(listener: (event: DatabaseEvent) => void): () => void;

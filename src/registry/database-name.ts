@@ -18,8 +18,17 @@ export function checkDatabaseName(name: string): void {
 }
 
 /**
+ * The database's file to which a file of the store belongs, itself included. What a database has besides its own file
+ * (its view indexes) must be named `<file of the database>.<suffix>`: it lives and dies with the database.
+ */
+export function databaseFileOf(file: string): string {
+  const [readable, incarnation] = file.split('.', 2);
+  return incarnation === undefined ? file : `${readable}.${incarnation}`;
+}
+
+/**
  * A file name for a new incarnation of a database: what can be read of its name, and the incarnation's id, which makes
- * it unique. Safe on every file system: lower-case letters, digits, `-` and `.`, at most 60 characters.
+ * it unique. Safe on every file system: lower-case letters, digits, `-` and one `.`, at most 60 characters.
  */
 export function createFileName(name: string, incarnation: string): string {
   const readable = name

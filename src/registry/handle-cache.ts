@@ -1,3 +1,4 @@
+import type { Database } from '../database/contract.ts';
 import type { StoredDatabase } from '../database/stored-database.ts';
 import { DatabaseError } from '../errors/database-error.ts';
 import type { Lease } from './contract.ts';
@@ -110,10 +111,10 @@ export class HandleCache {
   }
 
   /**
-   * For a database that gave itself up: the next use opens the file again. Those who still hold the old one don't hold
+   * For a database that gave itself up, or is not to be used for now: the next use opens the file again. Those who still hold the old one don't hold
    * that up; nothing that they do with it succeeds.
    */
-  forget(name: string, database: StoredDatabase): void {
+  forget(name: string, database: Database): void {
     const handle = this.#handles.get(name);
     if (handle?.database === database) this.#retire(name, handle);
   }

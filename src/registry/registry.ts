@@ -2,21 +2,20 @@ import type { Database } from '../database/contract.ts';
 import { type OpenParts, openDatabase } from '../database/open-database.ts';
 import type { DatabaseSettings } from '../database/settings.ts';
 import type { StoredDatabase } from '../database/stored-database.ts';
-import type { DocId } from '../documents/contract.ts';
 import { createRevisionHasher, type RevisionHasher } from '../documents/revision-hash.ts';
 import { DatabaseError, isDatabaseError } from '../errors/database-error.ts';
+import { must } from '../shared/assert.ts';
 import type { Clock, RandomBytes } from '../shared/clock.ts';
+import { type MaybePromise, whenReady, withEnd } from '../shared/maybe-promise.ts';
 import type { PageFile, PageStore } from '../storage/page-store.ts';
 import type { Config, Log } from '../system/contract.ts';
 import type { DatabaseEvent, Lease, Registry } from './contract.ts';
-import { checkDatabaseName, createFileName } from './database-name.ts';
+import { DatabaseList } from './database-list.ts';
+import { checkDatabaseName, createFileName, databaseFileOf } from './database-name.ts';
 import { HandleCache } from './handle-cache.ts';
 
 /** The file that holds the list of databases: itself a database, with one local document for each. */
 export const REGISTRY_FILE = 'registry';
-
-const NAME_PREFIX = '_local/database/';
-const SERVER_KEY = '_local/server' as DocId;
 
 export interface RegistryParts {
   readonly store: PageStore;
@@ -27,20 +26,10 @@ export interface RegistryParts {
   readonly settings?: Partial<DatabaseSettings>;
 }
 
-/** What the list says of one database. */
-interface Listed {
-  readonly file: string;
-  readonly rev: string;
-}
-
 /** Opens the list of databases, or begins one, and sets about removals that an earlier run left undone. */
 export async function openRegistry(parts: RegistryParts): Promise<Registry> {
-  const hasher = await createRevisionHasher();
-  const exists = (await parts.store.list()).includes(REGISTRY_FILE);
-  const file = await parts.store.open(REGISTRY_FILE, exists ? 'open' : 'create');
-  const list = await openDatabase(openParts(parts, hasher, REGISTRY_FILE, file, () => undefined));
-  const registry = new StoredRegistry(parts, hasher, list);
-  await registry.load();
+  const registry = new StoredRegistry(parts, await createRevisionHasher());
+  await registry.open();
   return registry;
 }
 
@@ -68,46 +57,44 @@ function openParts(
 class StoredRegistry implements Registry {
   readonly #parts: RegistryParts;
   readonly #hasher: RevisionHasher;
-  readonly #list: StoredDatabase;
   readonly #handles: HandleCache;
-  readonly #listed = new Map<string, Listed>();
   readonly #listeners = new Set<(event: DatabaseEvent) => void>();
+  #openedList: DatabaseList | undefined;
+  /** Databases of which nobody knows whether their deletion is in the list, until it is read again. */
+  readonly #doubtful = new Set<string>();
   /** Creations and deletions happen one after another. */
   #changes: Promise<unknown> = Promise.resolve();
   /** Files on their way out. They may take long: a frozen tab can hold one. */
   readonly #removals = new Set<Promise<void>>();
-  #serverUuid = '';
+  /** Files that could not be removed, to be tried again. */
+  readonly #leftovers = new Set<string>();
   #closed = false;
 
-  constructor(parts: RegistryParts, hasher: RevisionHasher, list: StoredDatabase) {
+  constructor(parts: RegistryParts, hasher: RevisionHasher) {
     this.#parts = parts;
     this.#hasher = hasher;
-    this.#list = list;
     const maxOpen = Number(parts.config.get('svc', 'max_dbs_open') ?? 100);
     this.#handles = new HandleCache(maxOpen, (name) => this.#open(name));
   }
 
-  async load(): Promise<void> {
-    const snapshot = this.#list.snapshot();
-    try {
-      for await (const locals of snapshot.locals({})) {
-        for (const { id, rev, body } of locals) {
-          if (id === SERVER_KEY) this.#serverUuid = (JSON.parse(body) as { uuid: string }).uuid;
-          if (!id.startsWith(NAME_PREFIX)) continue;
-          const { file } = JSON.parse(body) as Omit<Listed, 'rev'>;
-          this.#listed.set(id.slice(NAME_PREFIX.length), { file, rev });
-        }
-      }
-    } finally {
-      snapshot.release();
-    }
-    if (this.#serverUuid === '') await this.#createServerUuid();
+  async open(): Promise<void> {
+    this.#openedList = await DatabaseList.open({
+      open: (onFailure) => this.#openListFile(onFailure),
+      newUuid: () => this.#randomHex(16),
+      onLost: () => this.#recoverSoon(),
+    });
     await this.#removeUnlisted();
   }
 
-  async #createServerUuid(): Promise<void> {
-    this.#serverUuid = this.#randomHex(16);
-    await this.#list.writeLocal(SERVER_KEY, undefined, JSON.stringify({ uuid: this.#serverUuid }), 'strict');
+  get #list(): DatabaseList {
+    return must(this.#openedList, 'the registry is used after it was opened');
+  }
+
+  async #openListFile(onFailure: () => void): Promise<StoredDatabase> {
+    const { store } = this.#parts;
+    const exists = (await store.list()).includes(REGISTRY_FILE);
+    const file = await store.open(REGISTRY_FILE, exists ? 'open' : 'create');
+    return this.#openIn(REGISTRY_FILE, file, onFailure);
   }
 
   #randomHex(bytes: number): string {
@@ -117,35 +104,48 @@ class StoredRegistry implements Registry {
 
   /** Files that the list gave up, or that it never came to name, belong to nothing. */
   async #removeUnlisted(): Promise<void> {
-    const known = new Set([REGISTRY_FILE, ...[...this.#listed.values()].map(({ file }) => file)]);
+    const known = new Set([REGISTRY_FILE, ...[...this.#list.entries.values()].map(({ file }) => file)]);
     for (const file of await this.#parts.store.list()) {
-      if (known.has(file)) continue;
+      if (known.has(databaseFileOf(file))) continue;
       this.#parts.log.info(`removing ${file}, which belongs to no database`);
-      this.#removeFile(file);
+      this.#removeSoon(file, this.#parts.store.destroy(file));
     }
   }
 
-  /** Nobody waits for it; what fails is tried again at the next start. */
-  #removeFile(file: string): void {
-    const removal: Promise<void> = this.#parts.store
-      .destroy(file)
-      .catch((error: unknown) =>
-        this.#parts.log.error(`${file} could not be removed; it will be at the next start`, error),
-      )
+  /** Nobody waits for it; what fails is tried again at the next change of the list, and at the next start. */
+  #removeSoon(file: string, work: Promise<void>): void {
+    const removal: Promise<void> = work
+      .catch((error: unknown) => {
+        this.#leftovers.add(file);
+        this.#parts.log.error(`${file} could not be removed; it will be tried again`, error);
+      })
       .finally(() => this.#removals.delete(removal));
     this.#removals.add(removal);
   }
 
+  /** A database's file with what belongs to it. */
+  async #removeDatabase(databaseFile: string): Promise<void> {
+    const { store } = this.#parts;
+    await store.destroy(databaseFile);
+    for (const file of await store.list()) if (databaseFileOf(file) === databaseFile) await store.destroy(file);
+  }
+
+  #removeLeftovers(): void {
+    const files = [...this.#leftovers];
+    this.#leftovers.clear();
+    for (const file of files) this.#removeSoon(file, this.#removeDatabase(file));
+  }
+
   get serverUuid(): string {
-    return this.#serverUuid;
+    return this.#list.serverUuid;
   }
 
   names(): readonly string[] {
-    return [...this.#listed.keys()].sort();
+    return [...this.#list.entries.keys()].sort();
   }
 
   has(name: string): boolean {
-    return this.#listed.has(name);
+    return this.#list.entries.has(name);
   }
 
   async create(name: string): Promise<void> {
@@ -163,13 +163,15 @@ class StoredRegistry implements Registry {
     const fileName = createFileName(name, `${this.#parts.clock.now().toString(36)}${this.#randomHex(4)}`);
     const database = await this.#openFile(name, await this.#parts.store.open(fileName, 'create'));
     try {
-      const id = listId(name);
-      const rev = await this.#list.writeLocal(id, undefined, JSON.stringify({ file: fileName }), 'strict');
-      this.#listed.set(name, { file: fileName, rev });
+      await this.#list.add(name, fileName);
     } catch (error) {
-      await database.discard();
-      // After anything else nobody knows whether the list has the name; the next start finds out.
-      if (isDatabaseError(error, 'storage_full')) this.#removeFile(fileName);
+      if (isDatabaseError(error, 'storage_full')) {
+        await database.discard();
+        this.#removeSoon(fileName, this.#removeDatabase(fileName));
+      } else {
+        // Nobody knows whether the list has the name; reading it again finds out.
+        await database.close().catch(() => undefined);
+      }
       throw error;
     }
     this.#handles.add(name, database);
@@ -180,46 +182,74 @@ class StoredRegistry implements Registry {
     const onFailure = () => {
       if (opened !== undefined) this.#handles.forget(name, opened);
     };
-    try {
-      opened = await openDatabase(openParts(this.#parts, this.#hasher, name, file, onFailure));
-    } catch (error) {
-      await file.close().catch(() => undefined);
-      throw error;
-    }
+    opened = await this.#openIn(name, file, onFailure);
     opened.onChange(() => this.#emit({ type: 'updated', name }));
     return opened;
   }
 
-  /** The list is told first: from then on the database is gone, whatever becomes of its file. */
+  async #openIn(name: string, file: PageFile, onFailure: () => void): Promise<StoredDatabase> {
+    try {
+      return await openDatabase(openParts(this.#parts, this.#hasher, name, file, onFailure));
+    } catch (error) {
+      await file.close().catch(() => undefined);
+      throw error;
+    }
+  }
+
+  /**
+   * The list is told first: from then on the database is gone, whatever becomes of its file. Where the list refuses
+   * nothing has happened; where nobody knows what it did, the database is not to be used until that is found out.
+   */
   delete(name: string): Promise<void> {
     return this.#inOrder(async () => {
-      const listed = this.#listed.get(name);
+      const listed = this.#list.entries.get(name);
       if (listed === undefined) throw new DatabaseError('not_found', 'missing');
-      await this.#list.writeLocal(listId(name), listed.rev, undefined, 'strict');
-      this.#listed.delete(name);
-      await this.#handles.drop(name);
-      this.#removeFile(listed.file);
-      this.#emit({ type: 'deleted', name });
+      try {
+        await this.#list.remove(name);
+      } catch (error) {
+        if (this.#list.isLost) this.#doubt(name);
+        throw error;
+      }
+      await this.#forget(name, listed.file);
     });
   }
 
-  async use<T>(name: string, use: (database: Database) => Promise<T>): Promise<T> {
-    const lease = this.#handles.leaseNow(name) ?? (await this.acquire(name));
-    try {
-      return await use(lease.database);
-    } finally {
-      lease.release();
-    }
+  /** Ends what is left of a database that the list does not have any more. Never fails. */
+  async #forget(name: string, file: string): Promise<void> {
+    await this.#handles
+      .drop(name)
+      .catch((error: unknown) => this.#parts.log.error(`${name} was deleted, but did not end in order`, error));
+    this.#removeSoon(file, this.#removeDatabase(file));
+    this.#emit({ type: 'deleted', name });
+  }
+
+  /** What would be written now might be gone with the database later. */
+  #doubt(name: string): void {
+    this.#doubtful.add(name);
+    const lease = this.#handles.leaseNow(name);
+    if (lease === undefined) return;
+    this.#handles.forget(name, lease.database);
+    lease.release();
+  }
+
+  use<T>(name: string, use: (database: Database) => MaybePromise<T>): MaybePromise<T> {
+    return whenReady(this.#handles.leaseNow(name) ?? this.acquire(name), (lease) =>
+      withEnd(
+        () => use(lease.database),
+        () => lease.release(),
+      ),
+    );
   }
 
   async acquire(name: string): Promise<Lease> {
     if (this.#closed) throw shutDown();
+    if (this.#doubtful.has(name)) await this.#inOrder(() => Promise.resolve());
     if (!this.has(name)) throw new DatabaseError('not_found', 'no_db_file');
     return this.#handles.lease(name);
   }
 
   async #open(name: string): Promise<StoredDatabase> {
-    const listed = this.#listed.get(name);
+    const listed = this.#list.entries.get(name);
     if (listed === undefined) throw new DatabaseError('not_found', 'no_db_file');
     return this.#openFile(name, await this.#parts.store.open(listed.file, 'open'));
   }
@@ -233,11 +263,35 @@ class StoredRegistry implements Registry {
     for (const listener of this.#listeners) listener(event);
   }
 
+  /** Begins with reading the list where it is lost, so that `change` knows what there is. */
   #inOrder<T>(change: () => Promise<T>): Promise<T> {
     if (this.#closed) return Promise.reject(shutDown());
-    const result = this.#changes.then(change);
+    const result = this.#changes.then(async () => {
+      if (this.#list.isLost) await this.#recover();
+      this.#removeLeftovers();
+      return change();
+    });
     this.#changes = result.catch(() => undefined);
     return result;
+  }
+
+  #recoverSoon(): void {
+    if (this.#closed) return;
+    this.#inOrder(() => Promise.resolve()).catch((error: unknown) =>
+      this.#parts.log.error('the list of databases could not be opened again; the next change tries it', error),
+    );
+  }
+
+  /** Reads the list again, and takes note of what turned out to have happened. */
+  async #recover(): Promise<void> {
+    const before = await this.#list.recover();
+    const { entries } = this.#list;
+    this.#doubtful.clear();
+    for (const [name, { file }] of before) if (entries.get(name)?.file !== file) await this.#forget(name, file);
+    for (const [name, { file }] of entries) {
+      if (before.get(name)?.file !== file) this.#emit({ type: 'created', name });
+    }
+    await this.#removeUnlisted();
   }
 
   async close(): Promise<void> {
@@ -255,10 +309,6 @@ class StoredRegistry implements Registry {
       }
     }
   }
-}
-
-function listId(name: string): DocId {
-  return `${NAME_PREFIX}${name}` as DocId;
 }
 
 function shutDown(): DatabaseError {

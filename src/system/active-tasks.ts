@@ -10,6 +10,8 @@ export interface TaskStatus {
   readonly type: string;
   readonly pid: string;
   readonly database: string;
+  /** Of an indexer: the design document whose index is built. */
+  readonly design_document?: string;
   /** Per cent, 0 to 100. */
   readonly progress: number;
   readonly changes_done: number;
@@ -28,11 +30,12 @@ export class ActiveTasks {
     this.#clock = clock;
   }
 
-  /** `type` is `database_compaction`, `indexer` or `replication`. */
-  start(type: string, database: string): ActiveTask {
+  /** `type` is `database_compaction`, `indexer`, `view_compaction` or `replication`. */
+  start(type: string, database: string, designDocument?: string): ActiveTask {
     const number = ++this.#lastNumber;
     const now = this.#seconds();
-    const first = { type, pid: `<0.${number}.0>`, database, progress: 0, changes_done: 0, total_changes: 0 };
+    const design = designDocument === undefined ? {} : { design_document: designDocument };
+    const first = { type, pid: `<0.${number}.0>`, database, ...design, progress: 0, changes_done: 0, total_changes: 0 };
     this.#running.set(number, { ...first, started_on: now, updated_on: now });
     return {
       type,

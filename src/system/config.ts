@@ -27,13 +27,14 @@ export const DEFAULT_SETTINGS: Settings = {
 
 /** The given settings over the defaults. Fails with `bad_request` where one of ours has a value it can't have. */
 export function createConfig(settings: Settings = {}): Config {
-  const values = new Map<string, string>();
+  const sections = new Map<string, Map<string, string>>();
   for (const layer of [DEFAULT_SETTINGS, settings]) {
     for (const [section, keys] of Object.entries(layer)) {
-      for (const [key, value] of Object.entries(keys)) values.set(`${section}/${key}`, value);
+      const values = new Map([...(sections.get(section) ?? []), ...Object.entries(keys)]);
+      sections.set(section, values);
     }
   }
-  const config: Config = { get: (section, key) => values.get(`${section}/${key}`) };
+  const config: Config = { get: (section, key) => sections.get(section)?.get(key) };
   checkNumbers(config);
   return config;
 }

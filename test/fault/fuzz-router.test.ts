@@ -60,7 +60,7 @@ async function oneRound(host: CoreHost, wild: HostRequest): Promise<void> {
 
 describe('the router', () => {
   test(`answers ${rounds} wild requests decently`, { timeout: 300_000 }, async () => {
-    const host = await CoreHost.start('fuzzed core', memoryStorage);
+    const host = await CoreHost.start({ name: 'fuzzed core', newStorage: memoryStorage });
     try {
       await fc.assert(
         fc.asyncProperty(requests, (request) => oneRound(host, request)),

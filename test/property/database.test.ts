@@ -63,16 +63,20 @@ class Model {
 
   add(name: string, path: readonly string[], deleted: boolean, body: string): void {
     const document = this.documents.get(name) ?? new Map<string, ModelNode>();
-    const newest = must(path[0]);
-    if (document.has(newest)) return;
     this.documents.set(name, document);
+    let isNews = false;
     for (const [index, one] of path.entries()) {
       const parent = path[index + 1];
       const known = document.get(one);
-      if (known !== undefined) known.parent ??= parent;
-      else document.set(one, { rev: one, deleted: index === 0 && deleted, body: index === 0 ? body : '', parent });
+      if (known === undefined) {
+        document.set(one, { rev: one, deleted: index === 0 && deleted, body: index === 0 ? body : '', parent });
+        isNews = true;
+      } else if (known.parent === undefined && parent !== undefined) {
+        known.parent = parent;
+        isNews = true;
+      }
     }
-    this.touch(name);
+    if (isNews) this.touch(name);
   }
 
   purge(name: string, leaf: string): void {

@@ -107,10 +107,10 @@ async function compare(host: Host, numRuns: number): Promise<void> {
 
 describe('the service agrees with a model of it', () => {
   test('on memory', { timeout: 300_000 }, async () => {
-    await compare(await CoreHost.start('memory', memoryStorage), 400);
+    await compare(await CoreHost.start({ name: 'memory', newStorage: memoryStorage }), 400);
   });
 
   test('on LMDB', { timeout: 300_000 }, async () => {
-    await compare(await CoreHost.start('LMDB', lmdbStorage), 15);
+    await compare(await CoreHost.start({ name: 'LMDB', newStorage: lmdbStorage }), 15);
   });
 });

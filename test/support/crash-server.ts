@@ -33,7 +33,7 @@ export class ServerProcess {
 
   /** Resolves when it answers; rejects with what it said when it ends before. */
   static async start(dataFolder: string): Promise<ServerProcess> {
-    const serve = ['serve', '--port', '0', '--data', dataFolder, '--log-level', 'error'];
+    const serve = ['serve', '--no-demo', '--port', '0', '--data', dataFolder, '--log-level', 'error'];
     const child = spawn(process.execPath, ['--input-type=module', '-e', launcher, '--', ...serve], {
       stdio: ['ignore', 'pipe', 'pipe'],
     });

@@ -1,14 +1,20 @@
 /** `GET /{db}/_local/{id}` (interface.md 4.8; completion 5.3). Writing and copying: see the handlers of documents. */
+import type { LocalDocument } from '../../database/contract.ts';
 import type { DocId } from '../../documents/contract.ts';
 import { writeDocument } from '../../documents/outgoing.ts';
+import { type MaybePromise, whenReady } from '../../shared/maybe-promise.ts';
 import type { Answer, Context } from '../context.ts';
 import { matchesTag, revisionTag } from '../etags.ts';
 import { jsonAnswer, notModified, withHeader } from '../responses.ts';
 import { missing } from './read-document.ts';
 
 /** There is one revision, so any other that is asked for is missing. */
-export async function getLocalDocument(context: Context, database: string, id: DocId): Promise<Answer> {
-  const local = await context.services.registry.use(database, (open) => open.readLocal(id));
+export function getLocalDocument(context: Context, database: string, id: DocId): MaybePromise<Answer> {
+  const local = context.services.registry.use(database, (open) => open.readLocal(id));
+  return whenReady(local, (found) => answerLocal(context, id, found));
+}
+
+function answerLocal(context: Context, id: DocId, local: LocalDocument | undefined): Answer {
   const asked = context.query.get('rev');
   if (local === undefined || (asked !== undefined && asked !== local.rev)) throw missing();
   const tag = revisionTag(local.rev);

@@ -4,6 +4,7 @@ import type { DocId } from '../../documents/contract.ts';
 import { findNode, winner } from '../../documents/revision-tree.ts';
 import { parseRevId, toRevision } from '../../documents/revisions.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
+import { type MaybePromise, whenReady } from '../../shared/maybe-promise.ts';
 import type { Answer, Context } from '../context.ts';
 import { documentText, metaOf, readMetaFlags, revOf } from '../document-view.ts';
 import { matchesTag, revisionTag } from '../etags.ts';
@@ -11,25 +12,28 @@ import { withSnapshot } from '../reader.ts';
 import { jsonAnswer, notModified, withHeader } from '../responses.ts';
 import { answerOpenRevisions, parseOpenRevs } from './open-revisions.ts';
 
-export async function getDocument(context: Context, database: string, id: DocId): Promise<Answer> {
+export function getDocument(context: Context, database: string, id: DocId): MaybePromise<Answer> {
   const openRevs = parseOpenRevs(context.query.get('open_revs'));
   if (openRevs !== undefined) return answerOpenRevisions(context, database, id, openRevs);
   return withSnapshot(context, database, (snapshot) => answerRevision(context, snapshot, id));
 }
 
-async function answerRevision(context: Context, snapshot: Snapshot, id: DocId): Promise<Answer> {
-  const rev = context.query.get('rev');
-  const record = await snapshot.document(id);
-  const node = nodeToRead(record, rev);
+function answerRevision(context: Context, snapshot: Snapshot, id: DocId): MaybePromise<Answer> {
+  return whenReady(snapshot.document(id), (record) => answerRecord(context, snapshot, record));
+}
+
+function answerRecord(context: Context, snapshot: Snapshot, record: DocumentRecord | undefined): MaybePromise<Answer> {
+  const node = nodeToRead(record, context.query.get('rev'));
   if (record === undefined || node?.body === undefined) throw missing();
   const flags = readMetaFlags(context.query);
   const meta = flags === undefined ? undefined : metaOf(record, node, flags);
   const tag = meta === undefined ? revisionTag(revOf(node)) : undefined;
   if (tag !== undefined && matchesTag(context.header('if-none-match'), tag)) return notModified(tag);
-  const body = await snapshot.body(node);
-  if (body === undefined) throw missing();
-  const answer = jsonAnswer(context, 200, documentText(record, node, body, meta));
-  return tag === undefined ? answer : withHeader(answer, 'etag', tag);
+  return whenReady(snapshot.body(node), (body) => {
+    if (body === undefined) throw missing();
+    const answer = jsonAnswer(context, 200, documentText(record, node, body, meta));
+    return tag === undefined ? answer : withHeader(answer, 'etag', tag);
+  });
 }
 
 /**

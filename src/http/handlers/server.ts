@@ -3,6 +3,7 @@ import { DatabaseError, isDatabaseError } from '../../errors/database-error.ts';
 import { VERSION } from '../../system/version.ts';
 import { ownMember, readObject } from '../bodies.ts';
 import type { Answer, Context } from '../context.ts';
+import { iconBytes } from '../icon.ts';
 import { jsonAnswer } from '../responses.ts';
 import { shownInfo } from './database.ts';
 
@@ -25,9 +26,10 @@ export function getUp(context: Context): Answer {
   return jsonAnswer(context, 200, '{"status":"ok"}');
 }
 
-/** There is no icon yet. */
-export function getIcon(): never {
-  throw new DatabaseError('not_found', 'missing');
+/** It changes with the product at most, so that browsers may keep it for a year (completion 20). */
+export function getIcon(): Answer {
+  const headers = { 'content-type': 'image/x-icon', 'cache-control': 'public, max-age=31536000' };
+  return { status: 200, headers, body: iconBytes() };
 }
 
 /** The information of many databases at once: `{keys: [name…]}`. */

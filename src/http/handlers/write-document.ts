@@ -2,6 +2,7 @@
 import type { DocId } from '../../documents/contract.ts';
 import { isLocalId, parseDocId } from '../../documents/identifiers.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
+import { type MaybePromise, whenReady } from '../../shared/maybe-promise.ts';
 import { isMultipart, requireJsonType } from '../bodies.ts';
 import type { Answer, Context } from '../context.ts';
 import { withSnapshot } from '../reader.ts';
@@ -10,11 +11,12 @@ import { answerWrite, isNewEdit, noAttachments, readDocumentBody, replicatedWrit
 import { missing, nodeToRead } from './read-document.ts';
 
 /** The id in the address counts, whatever the body's `_id` says. */
-export async function putDocument(context: Context, database: string, id: DocId): Promise<Answer> {
-  const document = await readDocumentBody(context);
-  if (!isNewEdit(context)) return answerWrite(context, database, replicatedWrite(id, document), false);
-  const { deleted, body } = document;
-  return answerWrite(context, database, { id, rev: revisionOf(context, id, document.rev), deleted, body }, true);
+export function putDocument(context: Context, database: string, id: DocId): MaybePromise<Answer> {
+  return whenReady(readDocumentBody(context), (document) => {
+    if (!isNewEdit(context)) return answerWrite(context, database, replicatedWrite(id, document), false);
+    const { deleted, body } = document;
+    return answerWrite(context, database, { id, rev: revisionOf(context, id, document.rev), deleted, body }, true);
+  });
 }
 
 /** `POST /{db}`: the id is the body's, or a new one. */

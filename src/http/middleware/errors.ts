@@ -1,17 +1,16 @@
 /** Turns failures into answers (interface.md 7). What we did not foresee goes to the log, and not to the client. */
+import { orElse } from '../../shared/maybe-promise.ts';
 import type { Answer, Context } from '../context.ts';
 import { isInternal, MethodNotAllowed, showError } from '../error-table.ts';
 import type { Handler } from '../handler.ts';
 import { jsonAnswer, withHeader } from '../responses.ts';
 
 export function answerErrors(next: Handler): Handler {
-  return async (context) => {
-    try {
-      return await next(context);
-    } catch (failure) {
-      return errorAnswer(context, failure);
-    }
-  };
+  return (context) =>
+    orElse(
+      () => next(context),
+      (failure) => errorAnswer(context, failure),
+    );
 }
 
 export function errorAnswer(context: Context, failure: unknown): Answer {

@@ -1,4 +1,5 @@
 /** HEAD is run as GET, its body dropped, its length kept where it is known (completion 1.2). */
+import { whenReady } from '../../shared/maybe-promise.ts';
 import { isStream } from '../bodies.ts';
 import type { Answer } from '../context.ts';
 import type { Handler } from '../handler.ts';
@@ -8,7 +9,7 @@ export function answerHead(next: Handler): Handler {
     if (context.method !== 'HEAD') return next(context);
     context.method = 'GET';
     context.isHead = true;
-    return Promise.resolve(next(context)).then(withoutBody);
+    return whenReady(next(context), withoutBody);
   };
 }
 

@@ -1,29 +1,24 @@
 /** JSONP, where `httpd/allow_jsonp` permits it: JSON as the argument of a function call (completion 1.10). */
 import { DatabaseError } from '../../errors/database-error.ts';
+import { whenReady } from '../../shared/maybe-promise.ts';
 import type { ByteStream, ResponseBody } from '../../shared/message.ts';
 import { booleanSetting } from '../../system/config.ts';
 import { isStream } from '../bodies.ts';
 import type { Answer } from '../context.ts';
 import type { Handler } from '../handler.ts';
 import { Query } from '../query.ts';
-import { errorAnswer } from './errors.ts';
+import { answerErrors } from './errors.ts';
 
 const CALLBACK = /^[a-zA-Z0-9._[\]]+$/;
 
 /** Errors are wrapped as well, since a script element shows nothing else. */
 export function wrapJsonp(next: Handler): Handler {
-  const answerErrorsToo: Handler = async (context) => {
-    try {
-      return await next(context);
-    } catch (failure) {
-      return errorAnswer(context, failure);
-    }
-  };
+  const answering = answerErrors(next);
   return (context) => {
     if (!booleanSetting(context.services.config, 'httpd', 'allow_jsonp')) return next(context);
     const callback = callbackOf(context.request.url);
     if (callback === undefined) return next(context);
-    return Promise.resolve(answerErrorsToo(context)).then((answer) => wrap(answer, callback));
+    return whenReady(answering(context), (answer) => wrap(answer, callback));
   };
 }
 

@@ -1,6 +1,8 @@
 /** `Server` and `Date` on every answer (interface.md 1.3). */
 import type { Clock } from '../../shared/clock.ts';
+import { whenReady } from '../../shared/maybe-promise.ts';
 import { VERSION } from '../../system/version.ts';
+import type { Answer } from '../context.ts';
 import type { Handler } from '../handler.ts';
 import { withHeader } from '../responses.ts';
 
@@ -8,11 +10,11 @@ const SERVER = `Settee/${VERSION}`;
 
 export function addServerHeaders(clock: Clock, next: Handler): Handler {
   const date = new HttpDate(clock);
-  return async (context) => {
-    const answer = await next(context);
+  const addTo = (answer: Answer): Answer => {
     withHeader(answer, 'server', SERVER);
     return withHeader(answer, 'date', date.now());
   };
+  return (context) => whenReady(next(context), addTo);
 }
 
 /** The date in HTTP's form, made once a second: making it costs more than a microsecond. */

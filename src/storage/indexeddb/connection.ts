@@ -54,16 +54,22 @@ export async function openConnection(request: ConnectionRequest): Promise<FileDa
 
 /**
  * Ends `life` when the browser or another tab takes the connection away: deletion, an upgrade by newer code, site data
- * cleared, a failing disk. The connection is closed at once, so that whoever waits for it can go on.
+ * cleared, a failing disk. The connection is closed at once, so that whoever waits for it can go on. `onLost` is called
+ * where the file was still open.
  */
-export function watchConnection(file: string, database: FileDatabase, life: FileLife): void {
+export function watchConnection(file: string, database: FileDatabase, life: FileLife, onLost?: () => void): void {
   const raw = unwrap(database);
+  const lose = (refusal: () => DatabaseError): void => {
+    const { isOpen } = life;
+    life.end(refusal);
+    if (isOpen) onLost?.();
+  };
   raw.addEventListener('versionchange', (event) => {
     raw.close();
     const isDeleted = event.newVersion === null;
-    life.end(() => (isDeleted ? storageDeleted(file) : connectionLost(file)));
+    lose(() => (isDeleted ? storageDeleted(file) : connectionLost(file)));
   });
-  raw.addEventListener('close', () => life.end(() => connectionLost(file)));
+  raw.addEventListener('close', () => lose(() => connectionLost(file)));
 }
 
 /** Deletes the database; does nothing where there is none. After the deadline the deletion still happens once it can. */

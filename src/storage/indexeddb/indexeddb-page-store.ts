@@ -17,6 +17,8 @@ export interface IndexedDbPageStoreOptions {
   readonly indexedDB?: IDBFactory | undefined;
   /** Milliseconds until an operation that others hold up fails with `storage_blocked`; 3,000 by default. */
   readonly deadlineMs?: number | undefined;
+  /** Called when the browser or another tab took an open file away. */
+  readonly onLost?: ((file: string) => void) | undefined;
 }
 
 /** Files in IndexedDB databases of their own. Works in pages and all kinds of workers. */
@@ -36,13 +38,15 @@ class IndexedDbPageStore implements PageStore {
   readonly #factory: IDBFactory;
   readonly #prefix: string;
   readonly #deadlineMs: number;
+  readonly #onLost: ((file: string) => void) | undefined;
   readonly #open = new OpenFiles<IndexedDbPageFile>();
 
-  constructor({ prefix, indexedDB: factory = indexedDB, deadlineMs = 3000 }: IndexedDbPageStoreOptions) {
+  constructor({ prefix, indexedDB: factory = indexedDB, deadlineMs = 3000, onLost }: IndexedDbPageStoreOptions) {
     assert(prefix.length > 0, 'the prefix of a store must not be empty');
     this.#factory = factory;
     this.#prefix = prefix;
     this.#deadlineMs = deadlineMs;
+    this.#onLost = onLost;
   }
 
   async list(): Promise<string[]> {
@@ -50,7 +54,8 @@ class IndexedDbPageStore implements PageStore {
     const deadline = { file: '*', what: 'listing files', deadlineMs: this.#deadlineMs };
     try {
       const databases = await withDeadline(this.#factory.databases(), deadline);
-      return databases.flatMap(({ name }) => this.#fileOf(name) ?? []).sort();
+      // WebKit goes on listing a database whose creation was aborted, under version 0.
+      return databases.flatMap(({ name, version }) => (version === 0 ? [] : (this.#fileOf(name) ?? []))).sort();
     } catch (error) {
       throw toDatabaseError(error, deadline.file, deadline.what);
     }
@@ -67,7 +72,7 @@ class IndexedDbPageStore implements PageStore {
         deadlineMs: this.#deadlineMs,
       });
       const life = new FileLife();
-      watchConnection(file, database, life);
+      watchConnection(file, database, life, () => this.#onLost?.(file));
       const ownership = await this.#own(file, database, life);
       return new IndexedDbPageFile({
         name: file,

@@ -6,7 +6,7 @@ import { toDatabaseError } from './indexeddb-errors.ts';
 export interface WriteOptions extends Deadline {
   readonly stores: readonly string[];
   readonly durability: 'relaxed' | 'strict';
-  /** When given, the commit happens only if this is still the current epoch. */
+  /** When given, the commit happens only if this is still the current epoch. Else it needs no answer to any of its requests. */
   readonly epoch: number | undefined;
 }
 
@@ -16,6 +16,10 @@ export interface WriteOptions extends Deadline {
  *
  * A deadline that passes aborts the transaction, so that `storage_blocked` means that nothing happened. Where it is
  * too late for that (it is committing), its outcome is waited for.
+ *
+ * A transaction without an epoch is told to commit in the turn that made it: the browser then finishes it also when this
+ * thread is frozen in the next moment, and a successor is not held up by it. It can't be held up itself, since its
+ * owner's opening waited for whoever held the file before.
  */
 export function runWrite(
   database: IDBDatabase,
@@ -43,6 +47,7 @@ export function runWrite(
     try {
       if (options.epoch !== undefined) checkEpoch(transaction, options.epoch, () => abort(storageFenced(options.file)));
       write(transaction);
+      if (options.epoch === undefined) transaction.commit();
     } catch (error) {
       abort(toDatabaseError(error, options.file, options.what));
     }

@@ -30,8 +30,9 @@ export function createLmdbPageStore(folder: string): PageStore {
 class LmdbPageStore implements PageStore {
   readonly supports: PageStoreSupport = {
     backend: 'lmdb',
-    // Values of more than half an LMDB page take whole pages of 4,096 bytes, less 32 for their headers.
-    leafBytes: 8160,
+    // Values of more than half an LMDB page take whole pages of 4,096 bytes, less 32 for their headers. One page, since
+    // a page costs little by itself here, and an edit among random ids writes a whole leaf.
+    leafBytes: 4064,
     bodyPageBytes: 32_736,
     maxPageBytes: 2 ** 20,
     shrinks: false,

@@ -3,4 +3,4 @@ import { lmdbStorage } from '../../support/conformance/lmdb-storage.ts';
 import { registerSuites } from '../../support/conformance/register.ts';
 
 const name = 'core on LMDB';
-registerSuites(name, () => CoreHost.start(name, lmdbStorage));
+registerSuites(name, () => CoreHost.start({ name, newStorage: lmdbStorage }));

@@ -3,4 +3,4 @@ import { memoryStorage } from '../../support/conformance/memory-storage.ts';
 import { registerSuites } from '../../support/conformance/register.ts';
 
 const name = 'core on memory';
-registerSuites(name, () => CoreHost.start(name, memoryStorage));
+registerSuites(name, () => CoreHost.start({ name, newStorage: memoryStorage }));

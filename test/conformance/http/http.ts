@@ -62,7 +62,7 @@ export default suite('http', [
     'Location follows the host by which the service was asked',
     async (t) => {
       const answer = await t.at('PUT', '/doc', { json: {}, headers: { host: 'db.example.org:8080' } });
-      assert.equal(answer.header('location'), `http://db.example.org:8080/${t.db}/doc`);
+      assert.equal(answer.header('location'), `http://db.example.org:8080${t.basePath}/${t.db}/doc`);
     },
     { needs: ['forbidden-headers'] },
   ),
@@ -70,10 +70,10 @@ export default suite('http', [
   test('Location follows what a reverse proxy says of the original request', async (t) => {
     const headers = { 'x-forwarded-host': 'db.example.org', 'x-forwarded-proto': 'https' };
     const answer = await t.at('PUT', '/one', { json: {}, headers });
-    assert.equal(answer.header('location'), `https://db.example.org/${t.db}/one`);
+    assert.equal(answer.header('location'), `https://db.example.org${t.basePath}/${t.db}/one`);
     const ssl = { 'x-forwarded-host': 'db.example.org', 'x-forwarded-ssl': 'on' };
     const other = await t.at('PUT', '/two', { json: {}, headers: ssl });
-    assert.equal(other.header('location'), `https://db.example.org/${t.db}/two`);
+    assert.equal(other.header('location'), `https://db.example.org${t.basePath}/${t.db}/two`);
   }),
 
   test('unknown query parameters are ignored', async (t) => {

@@ -1,5 +1,6 @@
 import { assert } from 'chai';
 import { assertError, assertJson, assertWritten } from '../../support/conformance/answer.ts';
+import { fakeRev } from '../../support/conformance/fake-revisions.ts';
 import { arrayAt, stringAt } from '../../support/conformance/json.ts';
 import { suite, test } from '../../support/conformance/suite.ts';
 
@@ -68,6 +69,17 @@ export default suite('local_docs', [
     await t.replicate([{ _id: '_local/mine', _rev: '0-1', n: 2 }]);
     assertJson(await t.get('/_local/mine'), 200, { _id: '_local/mine', _rev: '0-2', n: 2 });
     assert.deepInclude(await t.info(), { doc_count: 0, update_seq: 0 });
+  }),
+
+  test('with a revision that none of them has are in conflict, with new_edits=false as well', async (t) => {
+    await t.put('_local/mine', { n: 1 });
+    const json = { _rev: fakeRev(1, 'a'), n: 2 };
+    for (const query of ['', '?new_edits=false']) {
+      assertError(await t.at('PUT', `/_local/mine${query}`, { json }), 409, 'conflict', conflict);
+    }
+    const rows = await t.bulk([{ _id: '_local/mine', ...json }], { new_edits: false });
+    assert.deepEqual(rows, [{ id: '_local/mine', rev: fakeRev(1, 'a'), error: 'conflict', reason: conflict }]);
+    assertJson(await t.get('/_local/mine'), 200, { _id: '_local/mine', _rev: '0-1', n: 1 });
   }),
 
   test('may have any name, a slash in it encoded', async (t) => {

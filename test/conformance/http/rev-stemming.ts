@@ -84,6 +84,22 @@ export default suite('rev_stemming', [
     });
   }),
 
+  test('a known revision that comes with more of its ancestry brings that in', async (t) => {
+    await t.replicate([replicated('doc', 3, 'c', { n: 3 })]);
+    await t.replicate([replicated('doc', 1, 'a', { n: 1 })]);
+    assert.deepEqual(at((await t.get('/doc?conflicts=true')).json, '_conflicts'), [fakeRev(1, 'a')]);
+    await t.replicate([replicated('doc', 3, 'cba', { n: 'other' })]);
+    assertJson(await t.get('/doc?conflicts=true&revs=true'), 200, {
+      _id: 'doc',
+      _rev: fakeRev(3, 'c'),
+      n: 3,
+      _revisions: { start: 3, ids: [fakeHash('c'), fakeHash('b'), fakeHash('a')] },
+    });
+    const before = await t.info();
+    await t.replicate([replicated('doc', 3, 'cba', { n: 3 })]);
+    assert.deepEqual(at(await t.info(), 'update_seq'), at(before, 'update_seq'));
+  }),
+
   test('the limit is a whole number from one on', async (t) => {
     const reason = 'Rev limit has to be an integer';
     for (const body of ['"5"', '1.5', 'true', '{}', '[5]', 'null']) {

@@ -52,6 +52,14 @@ export default suite('server_endpoints', [
   test('a favicon is there or it is not', async (t) => {
     const answer = await t.request('GET', '/favicon.ico');
     assert.include([200, 404], answer.status);
+    if (answer.status === 404) return;
+    assert.equal(answer.header('content-type'), 'image/x-icon');
+    assert.match(answer.header('cache-control') ?? '', /max-age=\d+/);
+    // ICO: reserved 0, type 1, at least one image.
+    assert.deepEqual([...answer.bytes.slice(0, 4)], [0, 0, 1, 0]);
+    assert.isAtLeast(answer.bytes[4] ?? 0, 1);
+    const head = await t.request('HEAD', '/favicon.ico');
+    assert.equal(head.header('content-length'), `${answer.bytes.length}`);
   }),
 
   test('they answer to GET and HEAD only', async (t) => {

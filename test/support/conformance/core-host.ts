@@ -11,20 +11,32 @@ export interface Storage {
   remove(): Promise<void>;
 }
 
+export interface CoreHostOptions {
+  readonly name: string;
+  readonly newStorage: () => Promise<Storage>;
+  readonly settings?: Settings;
+  /** The path below which the service is mounted; default the root. */
+  readonly basePath?: string;
+}
+
 /** The core in this process, asked through its one door. */
 export class CoreHost implements Host {
   readonly name: string;
-  readonly baseUrl = 'http://settee.test';
+  readonly baseUrl: string;
   readonly capabilities: Capabilities;
   readonly #newStorage: () => Promise<Storage>;
   readonly #settings: Settings;
+  readonly #basePath: string;
   readonly #storage: Storage;
   readonly #clock = new MovableClock();
   readonly #loggedErrors: string[] = [];
   #core: Running;
 
-  private constructor(name: string, newStorage: () => Promise<Storage>, settings: Settings, storage: Storage) {
+  private constructor(options: CoreHostOptions, storage: Storage) {
+    const { name, newStorage, settings = {}, basePath = '' } = options;
     this.name = name;
+    this.#basePath = basePath;
+    this.baseUrl = `http://settee.test${basePath}`;
     this.#newStorage = newStorage;
     this.#settings = settings;
     this.#storage = storage;
@@ -42,8 +54,8 @@ export class CoreHost implements Host {
     };
   }
 
-  static async start(name: string, newStorage: () => Promise<Storage>, settings: Settings = {}): Promise<CoreHost> {
-    const host = new CoreHost(name, newStorage, settings, await newStorage());
+  static async start(options: CoreHostOptions): Promise<CoreHost> {
+    const host = new CoreHost(options, await options.newStorage());
     await host.#start();
     return host;
   }
@@ -51,7 +63,9 @@ export class CoreHost implements Host {
   async send(request: HostRequest): Promise<HostAnswer> {
     const { method, path, headers } = request;
     const body = toRequestBody(request.body);
-    const answer = await this.#core.handle({ method, url: `${this.baseUrl}${path}`, headers, body });
+    // As HTTP has it: an absolute address would count more than a Host header.
+    const url = 'host' in headers ? `${this.#basePath}${path}` : `${this.baseUrl}${path}`;
+    const answer = await this.#core.handle({ method, url, headers, body });
     return { status: answer.status, headers: answer.headers, bytes: await collect(answer.body) };
   }
 
@@ -61,7 +75,8 @@ export class CoreHost implements Host {
   }
 
   withSettings(settings: Settings): Promise<CoreHost> {
-    return CoreHost.start(`${this.name} with settings`, this.#newStorage, settings);
+    const name = `${this.name} with settings`;
+    return CoreHost.start({ name, newStorage: this.#newStorage, settings, basePath: this.#basePath });
   }
 
   moveClock(milliseconds: number): void {
@@ -88,6 +103,7 @@ export class CoreHost implements Host {
       clock: this.#clock,
       random: systemRandom,
       config: this.#settings,
+      basePath: this.#basePath,
       log: this.#log,
     });
   }

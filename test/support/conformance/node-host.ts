@@ -81,7 +81,9 @@ export class NodeHost implements Host {
 }
 
 function listen(dataFolder: string, settings: Settings, port: number): Promise<Server> {
-  return startServer({ port, host: '127.0.0.1', dataFolder, config: settings, onLog: () => {} });
+  // One case asks under this name.
+  const allowedHosts = ['db.example.org'];
+  return startServer({ port, host: '127.0.0.1', allowedHosts, dataFolder, config: settings, onLog: () => {} });
 }
 
 /** `node:http` sends a body without a length in chunks; a length is what nearly every client sends. */

@@ -64,20 +64,31 @@ export class ModelDocument {
   /** A replicated path, the newest hash first. Gives whether that made any difference. */
   merge(start: number, hashes: readonly string[], deleted: boolean, body: Readonly<Record<string, unknown>>): boolean {
     const revs = hashes.map((hash, index) => `${start - index}-${hash}`);
-    if (this.#revisions.has(revs[0] ?? '')) return false;
+    let isNews = false;
     for (const [index, rev] of revs.entries()) {
-      if (this.#revisions.has(rev)) break;
+      const parent = revs[index + 1];
+      const known = this.#revisions.get(rev);
+      if (known !== undefined) {
+        // Where they name different parents the stored one stays.
+        if (parent === undefined || (known.parent ?? parent) !== parent) break;
+        if (known.parent === undefined) {
+          this.#revisions.set(rev, { ...known, parent });
+          isNews = true;
+        }
+        continue;
+      }
+      isNews = true;
       const leaf = index === 0;
       this.#revisions.set(rev, {
         rev,
         generation: start - index,
         hash: hashes[index] ?? '',
-        parent: revs[index + 1],
+        parent,
         deleted: leaf && deleted,
         body: leaf ? body : undefined,
       });
     }
-    return true;
+    return isNews;
   }
 }
 

@@ -36,6 +36,11 @@ export class Toolkit {
     return this.host.baseUrl;
   }
 
+  /** What the path of every address begins with; empty for a service at the root. */
+  get basePath(): string {
+    return new URL(this.baseUrl).pathname.replace(/\/$/, '');
+  }
+
   /**
    * `path` goes out as it is, percent-encoding included. The headers are those given, and `Accept: application/json`
    * unless an `accept` is among them (an empty one leaves it away).

@@ -14,7 +14,7 @@ describe('closing', () => {
     const closed = { code: 'storage_closed' };
     await expect(db.write([toWrite('b')], NEW_EDITS)).rejects.toMatchObject(closed);
     await expect(db.info()).rejects.toMatchObject(closed);
-    await expect(db.readLocal(id('_local/x'))).rejects.toMatchObject(closed);
+    await expect(async () => db.readLocal(id('_local/x'))).rejects.toMatchObject(closed);
     await expect(db.writeLocal(id('_local/x'), undefined, '{}', 'relaxed')).rejects.toMatchObject(closed);
     await expect(db.setSecurity('{}')).rejects.toMatchObject(closed);
     await expect(db.setRevsLimit(3)).rejects.toMatchObject(closed);
@@ -139,7 +139,7 @@ describe('timers', () => {
 
   test('writes for later are written within a second', async () => {
     const db = await new Bench().open();
-    db.writeLater([toWrite('a')]);
+    await db.writeLater([toWrite('a')]);
     await vi.advanceTimersByTimeAsync(999);
     expect(db.updateSeq).toBe(0);
     await vi.advanceTimersByTimeAsync(1);

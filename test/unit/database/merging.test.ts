@@ -1,7 +1,18 @@
 import { describe, expect, test } from 'vitest';
-import { Bench, leavesOf, merge, put, seeAll, TINY, TINY_PAGES, toWrite } from './harness.ts';
+import type { Database } from '../../../src/database/contract.ts';
+import type { RevisionPath } from '../../../src/documents/contract.ts';
+import { pathOf } from '../../../src/documents/revision-tree.ts';
+import { Bench, id, leavesOf, merge, put, seeAll, TINY, TINY_PAGES, toWrite } from './harness.ts';
 
 const MERGED = { newEdits: false, durability: 'relaxed' } as const;
+
+/** The winner's revision and its ancestors. */
+async function pathIn(db: Database, name: string): Promise<RevisionPath | undefined> {
+  const snapshot = db.snapshot();
+  const winner = (await snapshot.document(id(name)))?.leaves[0];
+  snapshot.release();
+  return winner && pathOf(winner);
+}
 
 describe('a replicated revision (completion 5.2)', () => {
   test('extends the leaf that it names', async () => {
@@ -23,6 +34,66 @@ describe('a replicated revision (completion 5.2)', () => {
     expect(commits.length).toBe(before);
     expect(await seeAll(db)).toMatchObject({ changes: ['1 a'], updateSeq: 1 });
     expect(await leavesOf(db, 'a')).toEqual(['2-b={"n":1}']);
+    await db.close();
+  });
+
+  test('that is known, with more ancestors than are stored, brings them in', async () => {
+    const bench = new Bench();
+    const db = await bench.open();
+    await merge(db, 'a', { rev: '3-c', ids: ['c', 'b'], body: '{"n":3}' });
+    await merge(db, 'a', { rev: '4-d', ids: ['d', 'c'], body: '{"n":4}' });
+    await merge(db, 'a', { rev: '4-d', ids: ['d', 'c', 'b', 'a'], body: '{"other":true}' });
+    const seen = { changes: ['3 a'], docCount: 1 };
+    const path = { start: 4, ids: ['d', 'c', 'b', 'a'] };
+    expect(await pathIn(db, 'a')).toEqual(path);
+    expect(await leavesOf(db, 'a')).toEqual(['4-d={"n":4}']);
+    expect(await seeAll(db)).toMatchObject(seen);
+    // Again from the journal, and from the pages.
+    const replayed = await bench.crashed().open();
+    expect(await pathIn(replayed, 'a')).toEqual(path);
+    expect(await leavesOf(replayed, 'a')).toEqual(['4-d={"n":4}']);
+    expect(await seeAll(replayed)).toMatchObject(seen);
+    await db.close();
+    const again = await bench.open();
+    expect(await pathIn(again, 'a')).toEqual(path);
+    expect((await again.verify()).damage).toEqual([]);
+    await again.close();
+  });
+
+  test('that is known and no leaf brings its ancestors in as well', async () => {
+    const db = await new Bench().open();
+    await merge(db, 'a', { rev: '4-d', ids: ['d', 'c'], body: '{"n":4}' });
+    await merge(db, 'a', { rev: '3-c', ids: ['c', 'b', 'a'], body: '{}' });
+    expect(await pathIn(db, 'a')).toEqual({ start: 4, ids: ['d', 'c', 'b', 'a'] });
+    await db.close();
+  });
+
+  test('that is known, and by its ancestors makes two branches one, ends the conflict', async () => {
+    const bench = new Bench({ settings: TINY, supports: TINY_PAGES });
+    const db = await bench.open();
+    await merge(db, 'a', { rev: '3-c', deleted: true, body: '{"n":3}' });
+    await merge(db, 'a', { rev: '1-a', body: '{"n":1}' });
+    expect(await leavesOf(db, 'a')).toEqual(['1-a={"n":1}', '3-c!={"n":3}']);
+    await merge(db, 'a', { rev: '3-c', ids: ['c', 'b', 'a'], deleted: true, body: '{"n":3}' });
+    expect(await leavesOf(db, 'a')).toEqual(['3-c!={"n":3}']);
+    expect(await seeAll(db)).toMatchObject({ changes: ['3 a deleted'], rows: [], docCount: 0, docDelCount: 1 });
+    await db.compact();
+    expect((await db.verify()).damage).toEqual([]);
+    await db.close();
+  });
+
+  test('that is known, with ancestors beyond the limit, changes nothing', async () => {
+    const commits: unknown[] = [];
+    const db = await new Bench({ hooks: { beforeCommit: (commit) => void commits.push(commit) } }).open();
+    await db.setRevsLimit(2);
+    await merge(db, 'a', { rev: '3-c', ids: ['c', 'b'] });
+    await merge(db, 'a', { rev: '5-e', ids: ['e', 'd', 'c', 'b'] });
+    const before = commits.length;
+    await merge(db, 'a', { rev: '5-e', ids: ['e', 'd', 'c', 'b', 'a'] });
+    await merge(db, 'a', { rev: '4-d', ids: ['d', 'c', 'b', 'a'] });
+    expect(commits.length).toBe(before);
+    expect(await pathIn(db, 'a')).toEqual({ start: 5, ids: ['e', 'd'] });
+    expect((await seeAll(db)).changes).toEqual(['2 a']);
     await db.close();
   });
 

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import type { Commit } from '../../../src/storage/page-store.ts';
 import { Bench, Gate, id, leavesOf, merge, put, seeAll, settle, TINY, TINY_PAGES, toWrite } from './harness.ts';
 
 const NEW_EDITS = { newEdits: true, durability: 'relaxed' } as const;
@@ -72,6 +73,40 @@ describe('opening after a crash', () => {
     expect(await seeAll(again)).toMatchObject(expected);
     expect((await again.verify()).damage).toEqual([]);
     await again.close();
+  });
+
+  test('with a journal far beyond its bounds stores and drops nothing before it answers, and all of it afterwards', async () => {
+    const bench = tinyBench();
+    const first = await bench.open();
+    const revs = new Map<string, string>();
+    for (let index = 0; index < 60; index++) revs.set(`d${index}`, await put(first, `d${index}`));
+    await first.close();
+    const unbounded = { journalRecords: 1e9, journalBytes: 1e9, dirtyBytes: 1e9 };
+    const second = await bench.open(unbounded);
+    for (const [name, current] of revs) await put(second, name, { rev: current, body: '{"n":2}' });
+    const { documents, rows, docCount } = await seeAll(second);
+
+    const pages: number[] = [];
+    const hooks = {
+      beforeCommit: ({ writePages = [], dropPages = [] }: Commit) => {
+        for (const page of [...writePages.map(({ number }) => number), ...dropPages]) pages.push(page);
+      },
+    };
+    const crashed = bench.crashed(hooks);
+    const db = await crashed.open();
+    expect(await leavesOf(db, 'd7')).toEqual(documents['d7']?.leaves);
+    expect(db.snapshot().docCount).toBe(docCount);
+    expect(pages).toEqual([]);
+    // What the journal left for later is made for a walk, and once more by nobody.
+    expect((await seeAll(db)).rows).toEqual(rows);
+    await put(db, 'd60');
+    expect((await seeAll(db)).docCount).toBe(docCount + 1);
+    expect(pages.length).toBeGreaterThan(0);
+    expect((await db.verify()).damage).toEqual([]);
+    await db.close();
+    const { documents: found } = await seeAll(await crashed.open());
+    expect(Object.keys(found)).toHaveLength(61);
+    for (const [name, { leaves }] of Object.entries(documents)) expect(found[name]?.leaves).toEqual(leaves);
   });
 
   test.each(['before', 'after'] as const)(

@@ -127,6 +127,55 @@ describe('a snapshot that grew too old', () => {
     await db.close();
   });
 
+  async function listDown(bench: Bench, db: StoredDatabase, meanwhile: () => Promise<void>): Promise<string[]> {
+    const snapshot = db.snapshot();
+    const given: string[] = [];
+    try {
+      for await (const batch of snapshot.changes({ since: 0, descending: true })) {
+        const isFirst = given.length === 0;
+        for (const row of batch) given.push(`${row.seq} ${row.id}`);
+        if (!isFirst) continue;
+        await meanwhile();
+        bench.clock.time += MINUTE;
+        await db.compact();
+        await settle();
+      }
+    } finally {
+      snapshot.release();
+    }
+    return given;
+  }
+
+  test('changes from the newest down go on where only listed and new documents have changed', async () => {
+    const bench = tinyBench();
+    const db = await bench.open();
+    await fill(db);
+    const before = (await seeAll(db)).changes;
+    const given = await listDown(bench, db, async () => {
+      const [leaf = ''] = await leavesOf(db, 'd49');
+      await put(db, 'd49', { rev: leaf.slice(0, leaf.indexOf('=')), body: '{"again":true}' });
+      for (let index = 0; index < 20; index++) await put(db, `new ${index}`);
+    });
+    expect(given).toEqual(before.toReversed());
+    await db.close();
+  });
+
+  test('changes from the newest down fail where one that was not listed has moved up', async () => {
+    const bench = tinyBench();
+    const db = await bench.open();
+    await fill(db);
+    const listed = listDown(bench, db, async () => {
+      const [leaf = ''] = await leavesOf(db, 'd00');
+      await put(db, 'd00', { rev: leaf.slice(0, leaf.indexOf('=')), body: '{"again":true}' });
+    });
+    await expect(listed).rejects.toMatchObject({
+      code: 'cancelled',
+      reason:
+        'The changes were read so slowly, from the newest down, that some that were not read yet have moved. Send the request again.',
+    });
+    await db.close();
+  });
+
   test('misses no change: what it had not given yet comes at its new place', async () => {
     const bench = tinyBench();
     const db = await bench.open();

@@ -153,8 +153,8 @@ describe('sequence numbers and counts', () => {
 describe('writes for later', () => {
   test('are written by the next flush, in order, and conflicts are dropped silently', async () => {
     const db = await new Bench().open();
-    db.writeLater([toWrite('a')]);
-    db.writeLater([toWrite('b'), toWrite('a', { body: '{"n":2}' })]);
+    await db.writeLater([toWrite('a')]);
+    await db.writeLater([toWrite('b'), toWrite('a', { body: '{"n":2}' })]);
     expect(db.updateSeq).toBe(0);
     await db.flush();
     expect(await seeAll(db)).toMatchObject({ changes: ['1 a', '2 b'] });
@@ -165,7 +165,7 @@ describe('writes for later', () => {
   test('are written when the database closes', async () => {
     const bench = new Bench();
     const db = await bench.open();
-    db.writeLater([toWrite('a')]);
+    await db.writeLater([toWrite('a')]);
     await db.close();
     const again = await bench.open();
     expect((await seeAll(again)).rows).toEqual(['a']);
@@ -175,17 +175,93 @@ describe('writes for later', () => {
   test('a thousand that wait are written at once, without any timer', async () => {
     const db = await new Bench().open();
     const written = new Promise<number>((resolve) => db.onChange(resolve));
-    db.writeLater(Array.from({ length: 1_000 }, (_unused, index) => toWrite(`d${index}`)));
+    await db.writeLater(Array.from({ length: 1_000 }, (_unused, index) => toWrite(`d${index}`)));
     expect(await written).toBe(1_000);
     await db.close();
   });
 
   test('any number may be handed over at once', async () => {
     const db = await new Bench().open();
-    db.writeLater(Array.from({ length: 200_000 }, () => toWrite('same')));
+    await db.writeLater(Array.from({ length: 200_000 }, () => toWrite('same')));
     await db.flush();
     expect((await seeAll(db)).changes).toEqual(['1 same']);
     await db.close();
+  });
+});
+
+/** A database whose storage holds back every commit until `goOn` is called. */
+async function openStalled() {
+  let goOn = () => {};
+  const going = new Promise<void>((resolve) => {
+    goOn = resolve;
+  });
+  const hooks: { beforeCommit?: () => Promise<void> } = {};
+  const db = await new Bench({ hooks }).open();
+  hooks.beforeCommit = () => going;
+  return { db, goOn };
+}
+
+const settles = (promise: unknown) => {
+  let settled = false;
+  const note = () => {
+    settled = true;
+  };
+  Promise.resolve(promise).then(note, note);
+  return () => settled;
+};
+
+describe('writes for later, where storage does not keep up', () => {
+  test.each([
+    ['ten thousand documents', Array.from({ length: 10_000 }, (_unused, index) => toWrite(`d${index}`)), 10_001],
+    ['16 MiB of text', [toWrite('large', { body: JSON.stringify({ s: 'x'.repeat(16 * 1024 * 1024) }) })], 2],
+  ])('%s are taken, what follows waits for room', async (_what, writes, documents) => {
+    const { db, goOn } = await openStalled();
+    expect(db.writeLater(writes)).toBe(undefined);
+    const late = db.writeLater([toWrite('late')]);
+    const isTaken = settles(late);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(isTaken()).toBe(false);
+    goOn();
+    await late;
+    await db.flush();
+    expect((await seeAll(db)).docCount).toBe(documents);
+    await db.close();
+  });
+
+  test('of many that wait no more are taken than there is room for', async () => {
+    const { db, goOn } = await openStalled();
+    const half = (name: string) => [toWrite(name, { body: JSON.stringify({ s: name.repeat(8 * 1024 * 1024) }) })];
+    await db.writeLater(half('a'));
+    await db.writeLater(half('b'));
+    const late = ['c', 'd', 'e'].map((name) => db.writeLater(half(name)));
+    const taken = late.map(settles);
+    goOn();
+    await late[0];
+    expect(taken.map((isTaken) => isTaken())).toContain(false);
+    await Promise.all(late);
+    await db.flush();
+    expect((await seeAll(db)).rows).toEqual(['a', 'b', 'c', 'd', 'e']);
+    await db.close();
+  });
+
+  test('who waits for room when the database closes is told so', async () => {
+    const { db, goOn } = await openStalled();
+    await db.writeLater(Array.from({ length: 10_000 }, () => toWrite('a')));
+    const late = db.writeLater([toWrite('late')]);
+    const closed = db.close();
+    goOn();
+    await expect(late).rejects.toMatchObject({ code: 'storage_closed' });
+    await closed;
+  });
+
+  test('who waits for room when the database is deleted is told so', async () => {
+    const { db, goOn } = await openStalled();
+    await db.writeLater(Array.from({ length: 10_000 }, () => toWrite('a')));
+    const late = db.writeLater([toWrite('late')]);
+    const gone = db.discard();
+    goOn();
+    await expect(late).rejects.toMatchObject({ code: 'storage_deleted' });
+    await gone;
   });
 });
 

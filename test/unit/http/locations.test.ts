@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { documentLocation, ownOrigin, parseDestination } from '../../../src/http/locations.ts';
+import { documentLocation, ownBase, parseDestination } from '../../../src/http/locations.ts';
 import { contextOf } from './support.ts';
 
 describe('our own address', () => {
@@ -7,7 +7,10 @@ describe('our own address', () => {
     ['/db', {}, ''],
     ['/db', { host: 'localhost:5984' }, 'http://localhost:5984'],
     ['https://app.example/db', {}, 'https://app.example'],
-    ['https://app.example/db', { host: 'other.example' }, 'https://other.example'],
+    // RFC 9112, 3.2.2: the address counts, Host doesn't.
+    ['https://app.example/db', { host: 'other.example' }, 'https://app.example'],
+    ['https://app.example:8443', {}, 'https://app.example:8443'],
+    ['http://inner/db', { 'x-forwarded-host': 'outer.example', 'x-forwarded-proto': 'https' }, 'https://outer.example'],
     ['/db', { host: 'inner', 'x-forwarded-host': 'outer.example' }, 'http://outer.example'],
     ['/db', { host: 'inner', 'x-forwarded-host': 'outer.example, inner' }, 'http://outer.example'],
     ['/db', { host: 'h', 'x-forwarded-proto': 'https' }, 'https://h'],
@@ -15,7 +18,16 @@ describe('our own address', () => {
     ['/db', { host: 'h', 'x-forwarded-ssl': 'on' }, 'https://h'],
     ['/db', { host: 'h', 'x-forwarded-ssl': 'off' }, 'http://h'],
   ])('%s with %o', (url, headers, expected) => {
-    expect(ownOrigin(contextOf({ url, headers }))).toBe(expected);
+    expect(ownBase(contextOf({ url, headers }))).toBe(expected);
+  });
+
+  test.each([
+    ['https://app.example/data/db', {}, 'https://app.example/data'],
+    ['/data/db', { host: 'h' }, 'http://h/data'],
+    ['/data/db', {}, '/data'],
+    ['/data/db', { 'x-forwarded-host': 'outer.example' }, 'http://outer.example/data'],
+  ])('below a path: %s with %o', (url, headers, expected) => {
+    expect(ownBase(contextOf({ url, headers }, {}, '/data'))).toBe(expected);
   });
 
   test.each([
@@ -60,6 +72,24 @@ describe('Destination', () => {
   ])('"%s" is refused', (header, reason) => {
     expect(() => destination(header)).toThrow(expect.objectContaining({ code: 'bad_request', reason }));
   });
+
+  test.each([
+    ['http://h:5984/data/db/copy?rev=1-a', { id: 'copy', rev: '1-a' }],
+    ['copy', { id: 'copy', rev: undefined }],
+  ])('below a path: %s', (header, expected) => {
+    const context = contextOf({ headers: { host: 'h:5984', destination: header } }, {}, '/data');
+    expect(parseDestination(context, 'db')).toEqual(expected);
+  });
+
+  test.each(['http://h:5984/db/copy', 'http://h:5984/database/db/copy', 'http://h:5984'])(
+    'outside of the path: %s is refused',
+    (header) => {
+      const context = contextOf({ headers: { host: 'h:5984', destination: header } }, {}, '/data');
+      expect(() => parseDestination(context, 'db')).toThrow(
+        'bad_request: Destination URL must be relative or point to this server.',
+      );
+    },
+  );
 
   test('must be there', () => {
     expect(() => parseDestination(contextOf({}), 'db')).toThrow('Destination header is mandatory for COPY.');

@@ -126,6 +126,7 @@ function fakeDatabase(watch: Watch): Database {
   return {
     name: 'db',
     updateSeq: 1,
+    origin: unused,
     info: async () => ({
       name: 'db',
       uuid: 'u',

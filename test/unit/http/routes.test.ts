@@ -60,7 +60,6 @@ describe('paths', () => {
     ['GET /_unknown', 'not_found', 'no_db_file'],
     ['GET /constructor/__proto__', 'not_found', 'no_db_file'],
     ['DELETE /absent', 'not_found', 'missing'],
-    ['GET /favicon.ico', 'not_found', 'missing'],
     ['GET /_uuids/more', 'not_found', 'missing'],
     ['GET /db/_security/more', 'not_found', 'missing'],
     ['GET /db/_all_docs/more', 'not_found', 'missing'],

@@ -14,8 +14,8 @@ export const clock = { now: () => 1_769_860_800_000, monotonic: () => performanc
 
 export const JSON_HEADERS = { accept: 'application/json', 'content-type': 'application/json' };
 
-export function openCore(config: Settings = {}): Promise<Core> {
-  return createCore({ storage: createMemoryPageStore(), clock, random: systemRandom, config });
+export function openCore(config: Settings = {}, basePath = ''): Promise<Core> {
+  return createCore({ storage: createMemoryPageStore(), clock, random: systemRandom, config, basePath });
 }
 
 export interface Asked {
@@ -83,12 +83,14 @@ export function services(settings: Settings = {}, changes: Partial<Services> = {
     clock,
     uuids: new Uuids(config, clock, systemRandom),
     tasks: new ActiveTasks(clock),
+    basePath: '',
     ...changes,
   };
 }
 
-export function contextOf(request: Partial<PlainRequest>, settings: Settings = {}): Context {
-  return new Context({ method: 'GET', url: '/', headers: {}, body: null, ...request }, services(settings));
+export function contextOf(request: Partial<PlainRequest>, settings: Settings = {}, basePath = ''): Context {
+  const whole = { method: 'GET', url: '/', headers: {}, body: null, ...request };
+  return new Context(whole, services(settings, { basePath }));
 }
 
 /** A body in the given chunks. `broken`: its sender vanishes behind them. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { originOf, parseTarget } from '../../../src/http/target.ts';
+import { isBelow, originOf, parseBasePath, parseTarget } from '../../../src/http/target.ts';
 
 describe('target', () => {
   test.each([
@@ -32,6 +32,46 @@ describe('target', () => {
 
   test.each(['/%zz', '/db/%', '/db/%4', '/%FF'])('%s is not valid percent-encoding', (url) => {
     expect(() => parseTarget(url)).toThrow(/^bad_request: Path segment ".*" is not valid percent-encoding/);
+  });
+
+  test.each([
+    ['/data', true],
+    ['/data/', true],
+    ['/data?x=1', true],
+    ['/data#x', true],
+    ['/data/db/doc', true],
+    ['https://app.example/data/db', true],
+    ['/database', false],
+    ['/', false],
+    ['/db/data', false],
+    ['https://app.example', false],
+    ['https://data/data', true],
+    ['https://app.example/db?x=/data', false],
+  ])('%s below /data: %s', (url, expected) => {
+    expect(isBelow(url, '/data')).toBe(expected);
+  });
+
+  test.each([
+    ['/data/db/doc?rev=1-a', ['db', 'doc'], 'rev=1-a'],
+    ['/data', [], ''],
+    ['https://app.example/data/db//%C3%A4?x', ['db', 'ä'], 'x'],
+  ])('%s is read from /data on', (url, segments, search) => {
+    expect(parseTarget(url, '/data')).toEqual({ segments, search });
+  });
+
+  test.each([
+    ['', ''],
+    ['/', ''],
+    ['/db', '/db'],
+    ['/db/', '/db'],
+    ['/a/b.c', '/a/b.c'],
+    ['/süß', '/s%C3%BC%C3%9F'],
+  ])('the base path "%s" is "%s"', (text, expected) => {
+    expect(parseBasePath(text)).toBe(expected);
+  });
+
+  test.each(['db', 'http://host/db', '//db', '/db?x', '/db#x', '/d b', '/db//'])('%s is no base path', (text) => {
+    expect(() => parseBasePath(text)).toThrow(`bad_request: The base path "${text}" is not a path`);
   });
 
   test('the origin is what stands before the path of an absolute address', () => {

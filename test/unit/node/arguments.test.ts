@@ -8,34 +8,46 @@ const parse = (line: string, environment: Record<string, string> = {}) =>
 describe('serve', () => {
   const defaults = {
     host: undefined,
+    allowedHosts: [],
     port: 5984,
     dataFolder: './data',
     memory: false,
     logLevel: 'info',
+    demoPort: 5985,
     config: {},
   };
 
   test('is what happens without a command, with its defaults', () => {
     expect(parse('')).toEqual({ name: 'serve', options: defaults });
     expect(parse('serve')).toEqual({ name: 'serve', options: defaults });
-    expect(parse('--port 0')).toEqual({ name: 'serve', options: { ...defaults, port: 0 } });
+    expect(parse('--port 8080')).toEqual({ name: 'serve', options: { ...defaults, port: 8080 } });
   });
 
   test('takes all its options', () => {
     expect(
-      parse('serve -p 80 --host ::1 -d /x --log-level debug --set svc/max_dbs_open=5 --set svc/a=b=c --set httpd/x='),
+      parse(
+        'serve -p 80 --host ::1 --allow-host a.example --allow-host b -d /x --log-level debug --set svc/max_dbs_open=5 --set svc/a=b=c --set httpd/x=',
+      ),
     ).toEqual({
       name: 'serve',
       options: {
         host: '::1',
+        allowedHosts: ['a.example', 'b'],
         port: 80,
         dataFolder: '/x',
         memory: false,
         logLevel: 'debug',
+        demoPort: 5985,
         config: { svc: { max_dbs_open: '5', a: 'b=c' }, httpd: { x: '' } },
       },
     });
     expect(parse('--memory')).toMatchObject({ options: { memory: true } });
+  });
+
+  test('puts the demo on any free port where the server is on one, or where it is told, or leaves it out', () => {
+    expect(parse('--port 0')).toEqual({ name: 'serve', options: { ...defaults, port: 0, demoPort: 0 } });
+    expect(parse('--demo-port 7000')).toEqual({ name: 'serve', options: { ...defaults, demoPort: 7000 } });
+    expect(parse('--no-demo')).toEqual({ name: 'serve', options: { ...defaults, demoPort: undefined } });
   });
 
   test('takes port, host and folder from the environment, where the command line has none', () => {
@@ -49,6 +61,9 @@ describe('serve', () => {
   test.each([
     ['--port 65536', '--port is "65536"; it must be a whole number from 0 to 65535.'],
     ['--port http', '--port is "http"; it must be a whole number from 0 to 65535.'],
+    ['--demo-port -1', "Option '--demo-port' argument is ambiguous."],
+    ['--demo-port 65536', '--demo-port is "65536"; it must be a whole number from 0 to 65535.'],
+    ['--demo-port 1 --no-demo', '--no-demo serves no demo; leave out --demo-port or --no-demo.'],
     ['--port 1e3', '--port is "1e3"; it must be a whole number from 0 to 65535.'],
     ['--log-level loud', '--log-level is "loud"; it must be one of none, error, info, debug.'],
     ['--set nonsense', '--set is "nonsense"; it must be SECTION/KEY=VALUE, as in svc/max_dbs_open=200.'],

@@ -50,6 +50,97 @@ describe('listen', () => {
   });
 });
 
+describe('the Host header', () => {
+  const statusFor = async (url: string, host: string) => {
+    const outgoing = request(url, { headers: { host } });
+    outgoing.end();
+    const [incoming] = await once(outgoing, 'response');
+    incoming.resume();
+    return incoming.statusCode;
+  };
+
+  test.each([
+    ['localhost', 200],
+    ['LocalHost:5984', 200],
+    ['localhost.:80', 200],
+    ['app.localhost:1', 200],
+    ['127.0.0.1:5984', 200],
+    ['127.9.8.7', 200],
+    ['[::1]', 200],
+    ['[::1]:5984', 200],
+    ['db.example.org', 200],
+    ['DB.Example.org.:8080', 200],
+    ['', 200],
+    ['evil.example', 403],
+    ['evil.example:5984', 403],
+    ['localhost.evil.example', 403],
+    ['127.0.0.1.evil.example', 403],
+    ['evillocalhost', 403],
+    ['x.db.example.org', 403],
+    ['.localhost', 403],
+    ['192.168.0.1', 403],
+  ])('"%s": %i', async (host, status) => {
+    const server = await listen(hello, '127.0.0.1', 0, ['db.example.org']);
+    expect(await statusFor(server.url, host)).toBe(status);
+    await server.close();
+  });
+
+  test('is compared each time, whoever was let in before', async () => {
+    const server = await listen(hello, '127.0.0.1', 0);
+    const statuses = [];
+    for (const host of ['localhost', 'evil.example', 'localhost', 'evil.example', '127.0.0.1', 'localhost']) {
+      statuses.push(await statusFor(server.url, host));
+    }
+    expect(statuses).toEqual([200, 403, 200, 403, 200, 200]);
+    await server.close();
+  });
+
+  test('may be missing, as HTTP/1.0 has it', async () => {
+    const server = await listen(hello, '127.0.0.1', 0);
+    const socket = createConnection(Number(new URL(server.url).port), '127.0.0.1');
+    socket.end('GET / HTTP/1.0\r\n\r\n');
+    let text = '';
+    for await (const chunk of socket) text += chunk;
+    expect(text).toMatch(/^HTTP\/1\.1 200 /);
+    await server.close();
+  });
+
+  test('that names another server gets the reason and the remedy', async () => {
+    const asked: string[] = [];
+    const server = await listen(
+      listenerOf(async ({ url }) => {
+        asked.push(url);
+        return { status: 200, headers: {}, body: '' };
+      }),
+      '127.0.0.1',
+      0,
+    );
+    const outgoing = request(server.url, { method: 'PUT', headers: { host: 'evil.example:5984' } });
+    outgoing.end('{"a":1}');
+    const [incoming] = await once(outgoing, 'response');
+    let text = '';
+    for await (const chunk of incoming) text += chunk;
+    expect(incoming.headers['content-type']).toBe('application/json');
+    expect(JSON.parse(text)).toEqual({
+      error: 'forbidden',
+      reason:
+        'This server does not answer under the host name "evil.example", so that no web page can reach it by pointing a name of its own here. Use localhost or 127.0.0.1; or, if the name is yours, start the server with --allow-host evil.example.',
+    });
+    expect(asked).toEqual([]);
+    await server.close();
+  });
+
+  test.each(['http://db.example.org', 'db.example.org:80', 'db.example.org/', '', 'a b', '::1'])(
+    '"%s" is no name to allow',
+    async (name) => {
+      await expect(listen(hello, '127.0.0.1', 0, [name])).rejects.toMatchObject({
+        code: 'bad_request',
+        reason: `The allowed host "${name}" is not a host name; write it without scheme, port and path, as in db.example.org.`,
+      });
+    },
+  );
+});
+
 describe('close', () => {
   test('lets the requests that run end, takes no new ones, and leaves no connection behind', async () => {
     let finish = () => {};

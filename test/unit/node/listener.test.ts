@@ -16,7 +16,7 @@ afterEach(async () => {
 
 async function serve(handle: Handle): Promise<string> {
   const listener = createListener(handle, (request, error) => failures.push({ request, error }));
-  const server = await listen(listener, '127.0.0.1', 0);
+  const server = await listen(listener, '127.0.0.1', 0, ['x']);
   servers.push(server);
   return server.url;
 }
@@ -58,7 +58,7 @@ describe('the request', () => {
       return answer(null);
     });
     for (const path of ['/a%2Fb/../c?x=%20', '/db/%5Fdesign//x', '/db/a|b"c']) {
-      await exchange(url, `GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
+      await exchange(url, `GET ${path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`);
     }
     expect(paths).toEqual(['/a%2Fb/../c?x=%20', '/db/%5Fdesign//x', '/db/a|b"c']);
   });
@@ -71,10 +71,10 @@ describe('the request', () => {
     });
     await exchange(
       url,
-      'GET / HTTP/1.1\r\nHost: x\r\nX-Svc-Full-Commit: true\r\nIF-NONE-MATCH: "1"\r\nif-none-match: "2"\r\nSet-Cookie: a=b\r\nConnection: close\r\n\r\n',
+      'GET / HTTP/1.1\r\nHost: localhost\r\nX-Svc-Full-Commit: true\r\nIF-NONE-MATCH: "1"\r\nif-none-match: "2"\r\nSet-Cookie: a=b\r\nConnection: close\r\n\r\n',
     );
     expect(headers).toEqual({
-      host: 'x',
+      host: 'localhost',
       'x-svc-full-commit': 'true',
       'if-none-match': '"1", "2"',
       connection: 'close',
@@ -197,7 +197,7 @@ describe('the request', () => {
     });
     const { hostname, port } = new URL(url);
     const socket = createConnection(Number(port), hostname);
-    socket.write('PUT /x HTTP/1.1\r\nHost: x\r\nContent-Length: 3000000\r\n\r\n');
+    socket.write('PUT /x HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3000000\r\n\r\n');
     socket.write(Buffer.alloc(100_000), () => socket.destroy());
     expect(await outcome.promise).toMatchObject({ code: 'cancelled' });
   });
@@ -210,7 +210,7 @@ describe('the request', () => {
     });
     const { hostname, port } = new URL(url);
     const socket = createConnection(Number(port), hostname);
-    socket.write('PUT /x HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nabc', () => socket.destroy());
+    socket.write('PUT /x HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\nabc', () => socket.destroy());
     await once(socket, 'close');
     // A second request behind it: once it is answered, the server has seen the first one end.
     await fetch(url);
@@ -252,10 +252,10 @@ describe('the answer', () => {
     const url = await serve(async ({ url: path }) =>
       path === '/text' ? answer('12345') : answer(null, { 'content-length': '77' }),
     );
-    expect(await exchange(url, 'HEAD /text HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')).toMatch(
+    expect(await exchange(url, 'HEAD /text HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n')).toMatch(
       /content-length: 5\r\n(.*\r\n)*\r\n$/i,
     );
-    expect(await exchange(url, 'HEAD /none HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')).toMatch(
+    expect(await exchange(url, 'HEAD /none HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n')).toMatch(
       /content-length: 77\r\n(.*\r\n)*\r\n$/i,
     );
   });
@@ -305,7 +305,7 @@ describe('the answer', () => {
     const { hostname, port } = new URL(url);
     const socket = createConnection(Number(port), hostname);
     socket.pause();
-    socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
+    socket.write('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n');
     let before = -1;
     while (pulled === 0 || pulled !== before) {
       before = pulled;
@@ -352,7 +352,7 @@ describe('the connection', () => {
 
   test('431 for headers beyond 64 KB, and none below', async () => {
     const url = await serve(async () => answer('fine'));
-    const head = (size: number) => `GET /?${'k'.repeat(size)} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`;
+    const head = (size: number) => `GET /?${'k'.repeat(size)} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`;
     expect(await exchange(url, head(60_000))).toMatch(/^HTTP\/1.1 200 /);
     expect(await exchange(url, head(70_000))).toMatch(/^HTTP\/1.1 431 /);
   });

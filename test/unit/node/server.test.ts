@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
@@ -94,6 +96,18 @@ describe('a server in memory', () => {
     await first.close();
     const second = await start({ memory: true });
     expect(await (await fetch(`${second.url}_all_dbs`)).json()).not.toContain('db');
+  });
+
+  test('answers under the names that it is told', async () => {
+    const { url } = await start({ memory: true, allowedHosts: ['db.example.org'] });
+    const statusFor = async (host: string) => {
+      const outgoing = request(url, { headers: { host } });
+      outgoing.end();
+      const [incoming] = await once(outgoing, 'response');
+      incoming.resume();
+      return incoming.statusCode;
+    };
+    expect([await statusFor('db.example.org'), await statusFor('db.example.com')]).toEqual([200, 403]);
   });
 
   test('refuses a host beyond loopback', async () => {

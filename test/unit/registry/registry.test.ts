@@ -174,7 +174,7 @@ describe('deletion', () => {
     const { database, release } = await registry.acquire('a');
     await database.compact();
     const snapshot = database.snapshot();
-    database.writeLater([toWrite('later')]);
+    await database.writeLater([toWrite('later')]);
     await registry.delete('a');
     await settle();
     const deleted = { code: 'storage_deleted' };
@@ -201,12 +201,10 @@ describe('deletion', () => {
     const gate = new Gate();
     const registry = await service.open();
     service.hooks.beforeOpen = (_file, mode) => (mode === 'open' ? gate.opened : undefined);
-    const late = registry
-      .use('a', (db) => db.info())
-      .then(
-        () => 'read',
-        (error: DatabaseError) => error.code,
-      );
+    const late = Promise.resolve(registry.use('a', (db) => db.info())).then(
+      () => 'read',
+      (error: DatabaseError) => error.code,
+    );
     await settle();
     await registry.delete('a');
     await registry.create('a');

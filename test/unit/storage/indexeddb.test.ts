@@ -105,6 +105,14 @@ describe('databases', () => {
     expect(await store.list()).toEqual(['mine']);
   });
 
+  test('what is left in WebKit of a creation that was aborted is not listed', async () => {
+    vi.spyOn(factory, 'databases').mockResolvedValue([
+      { name: 'settee:aborted', version: 0 },
+      { name: 'settee:mine', version: 1 },
+    ]);
+    expect(await createStore().list()).toEqual(['mine']);
+  });
+
   test('a database without our object stores is reported as damaged', async () => {
     (await rawConnection('settee:empty', 1)).close();
     await rejects('storage_corrupt', () => createStore().open('empty', 'open'));
@@ -211,8 +219,9 @@ describe('deadlines', () => {
     const file = await prepared(createStore(30));
     const raw = await rawConnection('settee:file');
     const held = hold(raw, ['pages', 'journal', 'head']);
-    await rejects('storage_blocked', () => file.commit(relaxed({ journal: { number: 2, text: 'late' } })));
     await rejects('storage_blocked', () => file.commit(relaxed({ head: 'late', dropPages: [2] })));
+    const journal = { number: 2, text: 'late' };
+    await rejects('storage_blocked', () => file.commit(relaxed({ journal, head: 'late' })));
     await held.release();
     raw.close();
     await file.commit(relaxed({ journal: { number: 2, text: 'on time' } }));
@@ -221,6 +230,26 @@ describe('deadlines', () => {
       journal: [[2, 'on time']],
       pages: [[2, 'two']],
     });
+  });
+
+  test('an append that is held up happens once it can: it was told to commit, and fails with nothing that is not true', async () => {
+    const file = await prepared(createStore(300));
+    const raw = await rawConnection('settee:file');
+    const held = hold(raw, ['journal']);
+    const append = file.commit(relaxed({ journal: { number: 2, text: 'two' } }));
+    await rejects('storage_blocked', () => file.commit(relaxed({ truncateJournal: 2 })));
+    await held.release();
+    raw.close();
+    await append;
+    expect((await storedContent(createStore(), 'file')).journal).toEqual([[2, 'two']]);
+  });
+
+  test('an append needs no further turn of its thread, so that one that freezes holds nobody up', async () => {
+    const file = await prepared(createStore());
+    const commits = vi.spyOn(IDBTransaction.prototype, 'commit');
+    const append = file.commit(relaxed({ journal: { number: 2, text: 'two' } }));
+    expect(commits).toHaveBeenCalledOnce();
+    await append;
   });
 
   test.each([

@@ -1,0 +1,15 @@
+/**
+ * Waits for `work`, but no longer than `deadlineMs`: then rejects with what `describe` makes. The work itself goes on;
+ * what becomes of it later is of no interest to anyone.
+ */
+export async function within<T>(work: Promise<T>, deadlineMs: number, describe: () => Error): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(describe()), deadlineMs);
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

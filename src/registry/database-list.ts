@@ -1,0 +1,136 @@
+import type { StoredDatabase } from '../database/stored-database.ts';
+import type { DocId } from '../documents/contract.ts';
+import { DatabaseError } from '../errors/database-error.ts';
+
+const NAME_PREFIX = '_local/database/';
+const SERVER_KEY = '_local/server' as DocId;
+
+/** What the list says of one database. */
+export interface Listed {
+  readonly file: string;
+  readonly rev: string;
+}
+
+export interface DatabaseListOptions {
+  /** Opens the list's file, or begins one. `onFailure` is called when the database that is opened gives itself up. */
+  open(onFailure: () => void): Promise<StoredDatabase>;
+  newUuid(): string;
+  /** Told when the list is lost: what was being written may be in it or not. */
+  onLost(): void;
+}
+
+/**
+ * The list of databases, and the uuid of the service: itself a database, with one local document for each name. Changes
+ * must come one after another. Where a change fails with an unknown outcome the list is lost until `recover` has read it
+ * again; `entries` stay as they were before that change.
+ */
+export class DatabaseList {
+  readonly #options: DatabaseListOptions;
+  #database: StoredDatabase | undefined;
+  /** What gave itself up, to be closed before its file is opened again. */
+  #lost: StoredDatabase | undefined;
+  #entries = new Map<string, Listed>();
+  #serverUuid = '';
+
+  private constructor(options: DatabaseListOptions) {
+    this.#options = options;
+  }
+
+  static async open(options: DatabaseListOptions): Promise<DatabaseList> {
+    const list = new DatabaseList(options);
+    await list.#open();
+    return list;
+  }
+
+  get serverUuid(): string {
+    return this.#serverUuid;
+  }
+
+  /** By name. */
+  get entries(): ReadonlyMap<string, Listed> {
+    return this.#entries;
+  }
+
+  get isLost(): boolean {
+    return this.#database === undefined;
+  }
+
+  /** Reads a list that is lost again. Gives the entries as they were before. */
+  async recover(): Promise<ReadonlyMap<string, Listed>> {
+    const before = this.#entries;
+    await this.#lost?.close().catch(() => undefined);
+    await this.#open();
+    return before;
+  }
+
+  async add(name: string, file: string): Promise<void> {
+    const rev = await this.#write(listId(name), undefined, JSON.stringify({ file }));
+    this.#entries.set(name, { file, rev });
+  }
+
+  async remove(name: string): Promise<void> {
+    await this.#write(listId(name), this.#entries.get(name)?.rev, undefined);
+    this.#entries.delete(name);
+  }
+
+  async close(): Promise<void> {
+    await (this.#database ?? this.#lost)?.close();
+  }
+
+  #write(id: DocId, rev: string | undefined, body: string | undefined): Promise<string> {
+    if (this.#database !== undefined) return this.#database.writeLocal(id, rev, body, 'strict');
+    const reason = 'The list of databases is not open after a failure. Send the request again.';
+    return Promise.reject(new DatabaseError('storage_closed', reason));
+  }
+
+  async #open(): Promise<void> {
+    let opened: StoredDatabase | undefined;
+    let hasFailed = false;
+    opened = await this.#options.open(() => {
+      hasFailed = true;
+      if (opened === undefined || this.#database !== opened) return;
+      this.#lost = opened;
+      this.#database = undefined;
+      this.#options.onLost();
+    });
+    try {
+      await this.#load(opened);
+    } catch (error) {
+      await opened.close().catch(() => undefined);
+      throw error;
+    }
+    // What failed meanwhile, in its own upkeep, stays lost.
+    if (hasFailed) this.#lost = opened;
+    else this.#database = opened;
+  }
+
+  async #load(database: StoredDatabase): Promise<void> {
+    const entries = new Map<string, Listed>();
+    let serverUuid: string | undefined;
+    const snapshot = database.snapshot();
+    try {
+      for await (const locals of snapshot.locals({})) {
+        for (const { id, rev, body } of locals) {
+          if (id === SERVER_KEY) serverUuid = (JSON.parse(body) as { uuid: string }).uuid;
+          if (!id.startsWith(NAME_PREFIX)) continue;
+          const { file } = JSON.parse(body) as Omit<Listed, 'rev'>;
+          entries.set(id.slice(NAME_PREFIX.length), { file, rev });
+        }
+      }
+    } finally {
+      snapshot.release();
+    }
+    this.#serverUuid = serverUuid ?? (await this.#createUuid(database));
+    this.#entries = entries;
+  }
+
+  async #createUuid(database: StoredDatabase): Promise<string> {
+    const uuid = this.#options.newUuid();
+    await database.writeLocal(SERVER_KEY, undefined, JSON.stringify({ uuid }), 'strict');
+    return uuid;
+  }
+}
+
+function listId(name: string): DocId {
+  return `${NAME_PREFIX}${name}` as DocId;
+}

@@ -1,0 +1,6 @@
+import { CoreHost } from '../../support/conformance/core-host.ts';
+import { memoryStorage } from '../../support/conformance/memory-storage.ts';
+import { registerSuites } from '../../support/conformance/register.ts';
+
+const name = 'core on memory below a path';
+registerSuites(name, () => CoreHost.start({ name, newStorage: memoryStorage, basePath: '/services/db' }));
