@@ -1,18 +1,21 @@
 /**
- * `npm test`: type checks of every environment, format and lint, then all tests. Needs nothing but Node and npm; what
- * is missing is installed and built first. Each type check and the lint count as one test. The last line is
- * `N passed, N failed`, and the exit code is 1 when anything failed.
+ * `npm test`: type checks of every environment, format and lint, then all tests, those in a browser in Chromium. Needs
+ * nothing but Node and npm; what is missing is installed and built first, Chromium too where this is a Debian and we are
+ * root. Each type check and the lint count as one test. The last line is `N passed, N failed`, and the exit code is 1
+ * when anything failed.
  *
- * Arguments are passed on to vitest (`npm test -- test/unit/node`); then only those tests run, with no checks before.
+ * Arguments are passed on to vitest (`npm test -- test/unit/node`, `npm test -- test/browser/bodies`); then only those
+ * tests run, with no checks before. `npm run test:browsers` is this with `--browsers=firefox,webkit`: only the tests in
+ * browsers, in those.
  */
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { build, checkNode, install, PreparationError, root } from '../src/node/prepare.mjs';
 
 const checks = [
-  ...['src', 'src/node', 'test', 'test/unit/storage'].map((folder) => ({
+  ...findProjects().map((folder) => ({
     name: `types in ${folder}`,
     command: ['typescript/bin/tsc', '-p', `${folder}/tsconfig.json`],
   })),
@@ -20,8 +23,21 @@ const checks = [
 ];
 
 checkNode();
-const chosen = process.argv.slice(2);
+const option = '--browsers=';
+const browsers = process.argv.find((argument) => argument.startsWith(option))?.slice(option.length);
+const chosen = process.argv.slice(2).filter((argument) => !argument.startsWith(option));
 report(isPrepared() ? runAll(chosen) : [{ name: 'install and build', passed: 0, failed: 1, skipped: 0 }]);
+
+/** Every folder with a tsconfig.json of its own: each is an environment, with its own globals. */
+function findProjects() {
+  const folders = ['src', 'test', 'demo'].filter((folder) => existsSync(join(root, folder)));
+  return folders.flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true })
+      .filter((path) => basename(path) === 'tsconfig.json')
+      .map((path) => join(folder, dirname(path)))
+      .sort(),
+  );
+}
 
 function isPrepared() {
   try {
@@ -36,8 +52,21 @@ function isPrepared() {
 }
 
 function runAll(filters) {
-  const checked = filters.length > 0 ? [] : checks.map(check);
-  return [...checked, runTests(filters)];
+  const isOfBrowsers = (filter) => filter.startsWith('test/browser');
+  const inBrowsers = filters.filter(isOfBrowsers);
+  const others = filters.filter((filter) => !isOfBrowsers(filter));
+  if (browsers !== undefined) return runInBrowsers(browsers.split(','), inBrowsers);
+  if (filters.length === 0) return [...checks.map(check), runTests('tests', []), ...runInBrowsers(['chromium'], [])];
+  return [
+    ...(others.length > 0 ? [runTests('tests', others)] : []),
+    ...(inBrowsers.length > 0 ? runInBrowsers(['chromium'], inBrowsers) : []),
+  ];
+}
+
+/** One engine after another: each has the machine for itself. */
+function runInBrowsers(engines, filters) {
+  const config = ['--config', 'test/browser/vitest.config.ts'];
+  return engines.map((engine) => runTests(`tests in ${engine}`, [...config, ...filters], { SETTEE_BROWSERS: engine }));
 }
 
 function check({ name, command }) {
@@ -45,16 +74,16 @@ function check({ name, command }) {
   return { name, passed: ok ? 1 : 0, failed: ok ? 0 : 1, skipped: 0 };
 }
 
-function runTests(filters) {
+function runTests(name, testArguments, variables = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'settee-test-'));
   const outputFile = join(folder, 'report.json');
   const reporters = ['--reporter=dot', '--reporter=json', `--outputFile.json=${outputFile}`];
-  const ok = runTool(['vitest/vitest.mjs', 'run', ...reporters, ...filters], 'inherit');
+  const ok = runTool(['vitest/vitest.mjs', 'run', ...reporters, ...testArguments], 'inherit', variables);
   const counts = readReport(outputFile);
   rmSync(folder, { recursive: true, force: true });
   // Errors outside of any test (an unhandled rejection, a worker that died) fail the run, so they must show here.
   if (!ok && counts.failed === 0) counts.failed = 1;
-  return { name: 'tests', ...counts };
+  return { name, ...counts };
 }
 
 /** A file that can't even be loaded has no tests in the report; it counts as one that failed. */
@@ -77,11 +106,12 @@ function readReport(file) {
 }
 
 /** Runs a tool from node_modules; with 'pipe' its output is shown only when it fails. */
-function runTool([script, ...toolArguments], output) {
+function runTool([script, ...toolArguments], output, variables = {}) {
   const command = [join(root, 'node_modules', script), ...toolArguments];
   const result = spawnSync(process.execPath, command, {
     cwd: root,
     stdio: ['ignore', output, output],
+    env: { ...process.env, ...variables },
     encoding: 'utf8',
     maxBuffer: 64 * 1024 * 1024,
   });

@@ -39,8 +39,8 @@ export interface WorkerOptions {
   readonly base: string;
   readonly protocol: number;
   /** Settings by section and key, over the defaults; those of the worker that becomes owner count. */
-  readonly settings?: Readonly<Record<string, Readonly<Record<string, string>>>>;
-  readonly logLevel?: 'error' | 'info' | 'debug';
+  readonly settings?: Readonly<Record<string, Readonly<Record<string, string>>>> | undefined;
+  readonly logLevel?: 'error' | 'info' | 'debug' | undefined;
 }
 
 export interface WorkerStatus {

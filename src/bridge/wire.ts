@@ -38,13 +38,18 @@ export interface WireResponse {
 /** From who reads a body to who makes it. Nothing is made without credit. */
 export type ReaderStep =
   | { readonly step: 'pull'; readonly chunks: number }
-  /** Keeps the lease of a body that is not pulled for a while. */
+  /** The answer to `ask`, which keeps the lease of a body that is not pulled for a while. */
   | { readonly step: 'hold' }
   | { readonly step: 'cancel'; readonly reason: string };
 
 /** From who makes a body to who reads it. `fail` is never mistaken for an end. */
 export type MakerStep =
   | { readonly step: 'chunk'; readonly bytes: Uint8Array }
+  /**
+   * Sent every 10 s: shows that the maker lives, and asks whether the reader does. The maker asks, because a page's timers
+   * are throttled when it is hidden, while messages are not.
+   */
+  | { readonly step: 'ask' }
   | { readonly step: 'end' }
   | { readonly step: 'fail'; readonly reason: string };
 
@@ -54,7 +59,8 @@ export type BodyStep = ReaderStep | MakerStep;
 export type ToOwner = { readonly protocol: number; readonly from: string } & (
   | { readonly kind: 'request'; readonly id: number; readonly request: WireRequest; readonly carrier: Carrier }
   | { readonly kind: 'abort'; readonly id: number }
-  | { readonly kind: 'ping' }
+  /** `pending`: requests whose answers the sender waits for. */
+  | { readonly kind: 'ping'; readonly pending?: readonly number[] }
   | { readonly kind: 'body'; readonly stream: string; readonly step: BodyStep }
 );
 
@@ -66,21 +72,28 @@ export type FromOwner = { readonly protocol: number; readonly from: string } & (
   | { readonly kind: 'answer'; readonly id: number; readonly response: WireResponse }
   /** The owner has not begun the request and never will: it is on its way out, or speaks another protocol. */
   | { readonly kind: 'refused'; readonly id: number; readonly why: 'leaving' | 'protocol' }
-  | { readonly kind: 'pong' }
+  /** `unknown`: those of the ping's requests that never reached the owner. They may be sent again, whatever they are. */
+  | { readonly kind: 'pong'; readonly unknown?: readonly number[] }
   | { readonly kind: 'body'; readonly stream: string; readonly step: BodyStep }
 );
+
+/** A new owner is there, and takes requests. */
+interface OwnerAnnouncement {
+  readonly kind: 'owner';
+}
 
 /** To all who serve the same base, on the channel of the instance. */
 export type ToAll = {
   readonly protocol: number;
   readonly from: string;
-} & /** A new owner is there, and takes requests. */
-(
-  | { readonly kind: 'owner' }
+} & (
+  | OwnerAnnouncement
   /** A tab's worker wants the storage: a service worker that holds it gives it up, an owner of an older protocol as well. */
   | { readonly kind: 'wanted' }
   /** This owner did not answer pings. A tab's worker that finds the same takes the storage over. */
   | { readonly kind: 'suspect'; readonly owner: string }
+  /** Owner `from` has work that may keep it from answering pings for so long: it isn't to be taken for dead meanwhile. */
+  | { readonly kind: 'busy'; readonly forMs: number }
   /** The session's cookies as they now are, so that whoever becomes owner next knows them. */
   | { readonly kind: 'cookies'; readonly jar: string }
 );

@@ -1,0 +1,65 @@
+/** What the demo's build adds to Vite: the data, and the list of files that the service worker keeps for when there is no network. */
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Plugin } from 'vite';
+import { cityLines, countryLines, counts, inhabitedSquares } from './data.ts';
+
+const files: Readonly<Record<string, () => string>> = {
+  'data/countries.jsonl': countryLines,
+  'data/cities.jsonl': cityLines,
+};
+
+const WORLD = 'virtual:world';
+
+/** `virtual:world`, and the files with the documents. */
+export function demoData(): Plugin {
+  return {
+    name: 'demo-data',
+    resolveId: (id) => (id === WORLD ? `\0${WORLD}` : undefined),
+    load: (id) =>
+      id === `\0${WORLD}`
+        ? `export const squares = ${JSON.stringify(inhabitedSquares())}; export const counts = ${JSON.stringify(counts)};`
+        : undefined,
+    configureServer: ({ middlewares }) => {
+      middlewares.use(({ url = '' }, response, next) => {
+        const make = files[url.slice(1)];
+        if (make) response.setHeader('Content-Type', 'application/jsonl').end(make());
+        else next();
+      });
+    },
+    generateBundle() {
+      for (const [fileName, make] of Object.entries(files)) this.emitFile({ type: 'asset', fileName, source: make() });
+    },
+  };
+}
+
+/** Replaces `self.__SHELL__` in `sw.js` by the addresses of all files but the data, and a version that changes with any of them. */
+export function shellList(publicFolder: string): Plugin {
+  return {
+    name: 'demo-shell',
+    apply: 'build',
+    enforce: 'post',
+    generateBundle: {
+      order: 'post',
+      handler(_options, bundle) {
+        const worker = bundle['sw.js'];
+        if (worker?.type !== 'chunk') return this.error('the service worker sw.js was not built');
+        const hash = createHash('sha256');
+        const shell: string[] = [];
+        for (const [name, file] of Object.entries(bundle)) {
+          if (name === 'sw.js' || name.startsWith('data/') || name.endsWith('.map') || name.startsWith('settee-sw'))
+            continue;
+          hash.update(name).update(file.type === 'chunk' ? file.code : file.source);
+          shell.push(name === 'index.html' ? '/' : `/${name}`);
+        }
+        for (const name of readdirSync(publicFolder)) {
+          hash.update(name).update(readFileSync(join(publicFolder, name)));
+          shell.push(`/${name}`);
+        }
+        const list = { version: hash.digest('hex').slice(0, 16), files: shell.sort() };
+        worker.code = worker.code.replace('self.__SHELL__', JSON.stringify(list));
+      },
+    },
+  };
+}

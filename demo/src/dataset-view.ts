@@ -1,0 +1,100 @@
+/** A database: its list, beside it a document or the world. */
+import type { DatabaseInfo } from './database.ts';
+import { Database } from './database.ts';
+import { type Dataset, type Place, placesOf } from './datasets.ts';
+import { DocumentView } from './document-view.ts';
+import { fill, make } from './elements.ts';
+import { ListView } from './list-view.ts';
+import { LoadPanel } from './load-panel.ts';
+import { Overview } from './overview.ts';
+import type { RequestLog } from './request-log.ts';
+import { hashOf } from './routes.ts';
+import { Watcher } from './watcher.ts';
+
+export class DatasetView {
+  readonly element: HTMLElement;
+  readonly #dataset: Dataset;
+  readonly #database: Database;
+  readonly #list: ListView;
+  readonly #panel: LoadPanel;
+  readonly #overview: Overview;
+  readonly #watcher: Watcher;
+  readonly #aside = make('div', { class: 'detail' });
+  #document: { readonly id: string; readonly view: DocumentView } | undefined;
+  #query = '';
+  #isEmpty = true;
+
+  constructor(dataset: Dataset, log: RequestLog, onInfo: (info: DatabaseInfo | undefined) => void) {
+    this.#dataset = dataset;
+    this.#database = new Database(dataset.name, log);
+    this.#overview = new Overview(dataset);
+    this.#list = new ListView(dataset, this.#database, {
+      onQuery: (query) => history.replaceState(null, '', hashOf(dataset, this.#document?.id, query)),
+      onShown: (places) => this.#showPlaces(places),
+    });
+    this.#panel = new LoadPanel(dataset, this.#database, {
+      onBatch: (documents) => this.#overview.light(placesOf(documents.map((line) => JSON.parse(line)))),
+      onEnd: () => this.#watcher.look(),
+    });
+    this.#watcher = new Watcher(this.#database, (info) => {
+      this.#follow(info);
+      onInfo(info);
+    });
+    this.element = make(
+      'div',
+      { class: 'dataset is-empty' },
+      make('div', { class: 'side' }, this.#panel.element, this.#list.element),
+      this.#aside,
+    );
+  }
+
+  /** Begins to watch the database. */
+  start(): void {
+    this.#watcher.start();
+  }
+
+  stop(): void {
+    this.#watcher.stop();
+  }
+
+  focusSearch(): void {
+    this.#list.focusSearch();
+  }
+
+  show(id: string | undefined, query: string): void {
+    this.#query = query;
+    this.#list.show(query, id);
+    this.element.classList.toggle('has-document', id !== undefined);
+    if (id === undefined) {
+      this.#document = undefined;
+      fill(this.#aside, this.#overview.element);
+    } else if (id !== this.#document?.id) this.#open(id);
+  }
+
+  #open(id: string): void {
+    const view = new DocumentView(id, this.#dataset, this.#database, {
+      listHash: hashOf(this.#dataset, undefined, this.#query),
+      onWritten: () => void this.#watcher.look(),
+    });
+    this.#document = { id, view };
+    fill(this.#aside, view.element);
+    this.#aside.scrollTo({ top: 0 });
+    void view.open();
+  }
+
+  #follow(info: DatabaseInfo | undefined): void {
+    const documents = info?.documents ?? 0;
+    this.#isEmpty = documents === 0;
+    this.element.classList.toggle('is-empty', this.#isEmpty);
+    this.#panel.documents = info?.documents;
+    this.#overview.count = documents;
+    if (info) void this.#list.refresh();
+    void this.#document?.view.follow();
+  }
+
+  /** While documents are loaded the world keeps what was lit. */
+  #showPlaces(places: readonly Place[]): void {
+    if (this.#panel.isLoading) this.#overview.light(places);
+    else this.#overview.showPage(places);
+  }
+}

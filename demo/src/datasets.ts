@@ -1,0 +1,135 @@
+/** The two databases of the demo, and how their documents are shown. Documents may have been edited to anything. */
+import { counts } from 'virtual:world';
+import type { StoredDocument } from './database.ts';
+
+export interface Dataset {
+  /** Of the database, and in the page's address. */
+  readonly name: 'countries' | 'cities';
+  readonly title: string;
+  /** As in "No cities yet". */
+  readonly plural: string;
+  /** JSON lines. */
+  readonly file: string;
+  readonly count: number;
+  readonly batch: number;
+  readonly example: string;
+  readonly about: string;
+  readonly describe: (document: StoredDocument) => Description;
+}
+
+export interface Description {
+  readonly title: string;
+  readonly subtitle: string;
+  readonly facts: readonly (readonly [label: string, value: string])[];
+}
+
+/** Latitude and longitude in degrees. */
+export type Place = readonly [number, number];
+
+const number = new Intl.NumberFormat('en');
+
+export const datasets: readonly Dataset[] = [
+  {
+    name: 'countries',
+    title: 'Countries',
+    plural: 'countries',
+    file: '/data/countries.jsonl',
+    count: counts.countries,
+    batch: 50,
+    example: 'new',
+    about: 'Names in many languages, borders, currencies, capitals: about 2 KB of JSON for each.',
+    describe: describeCountry,
+  },
+  {
+    name: 'cities',
+    title: 'Cities',
+    plural: 'cities',
+    file: '/data/cities.jsonl',
+    count: counts.cities,
+    batch: 1000,
+    example: 'san-',
+    about:
+      'Every place with more than a thousand inhabitants: 20 MB of JSON, written in batches of a thousand documents.',
+    describe: describeCity,
+  },
+];
+
+export function placeOf(document: StoredDocument): Place | undefined {
+  const latlng = document['latlng'];
+  const [latitude, longitude] = Array.isArray(latlng) ? latlng : [];
+  return typeof latitude === 'number' && typeof longitude === 'number' ? [latitude, longitude] : undefined;
+}
+
+/** Of those that have one. */
+export function placesOf(documents: readonly StoredDocument[]): readonly Place[] {
+  return documents.map(placeOf).filter((place) => place !== undefined);
+}
+
+function describeCountry(document: StoredDocument): Description {
+  const capital = texts(document['capital']).join(', ');
+  const region = text(document['region']);
+  const name = document['name'];
+  return {
+    title: text(at(name, 'common')) || document._id,
+    subtitle: [capital, region].filter(Boolean).join(' · '),
+    facts: withoutEmpty([
+      ['Official name', text(at(name, 'official'))],
+      ['Capital', capital],
+      ['Part of', text(document['subregion']) || region],
+      ['Languages', texts(document['languages']).join(', ')],
+      [
+        'Currency',
+        values(document['currencies'])
+          .map((currency) => text(at(currency, 'name')))
+          .join(', '),
+      ],
+      ['Area', measured(document['area'], 'km²')],
+      ['Neighbours', texts(document['borders']).join(', ')],
+      ['Domain', texts(document['tld']).join(', ')],
+    ]),
+  };
+}
+
+function describeCity(document: StoredDocument): Description {
+  const region = text(document['region']);
+  const country = text(document['country']);
+  const place = placeOf(document);
+  return {
+    title: text(document['name']) || document._id,
+    subtitle: [region, country].filter(Boolean).join(' · '),
+    facts: withoutEmpty([
+      ['Country', country],
+      ['Region', region],
+      ['Latitude', place ? inDegrees(place[0], 'N', 'S') : ''],
+      ['Longitude', place ? inDegrees(place[1], 'E', 'W') : ''],
+    ]),
+  };
+}
+
+function withoutEmpty(facts: readonly (readonly [string, string])[]): readonly (readonly [string, string])[] {
+  return facts.filter(([, value]) => value !== '');
+}
+
+function inDegrees(value: number, positive: string, negative: string): string {
+  return `${Math.abs(value).toFixed(3)}° ${value < 0 ? negative : positive}`;
+}
+
+function measured(value: unknown, unit: string): string {
+  return typeof value === 'number' ? `${number.format(value)} ${unit}` : '';
+}
+
+function at(value: unknown, member: string): unknown {
+  return typeof value === 'object' && value !== null ? Reflect.get(value, member) : undefined;
+}
+
+function text(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}
+
+function values(value: unknown): unknown[] {
+  return typeof value === 'object' && value !== null ? Object.values(value) : [];
+}
+
+function texts(value: unknown): string[] {
+  return values(value).map(text).filter(Boolean);
+}

@@ -1,0 +1,22 @@
+/** Numbers as people read them. */
+const count = new Intl.NumberFormat('en');
+const percent = new Intl.NumberFormat('en', { style: 'percent', maximumFractionDigits: 1 });
+
+export function formatCount(value: number): string {
+  return count.format(Math.round(value));
+}
+
+export function formatShare(part: number, whole: number): string {
+  return percent.format(whole === 0 ? 0 : part / whole);
+}
+
+export function formatBytes(bytes: number): string {
+  const units = ['bytes', 'KB', 'MB', 'GB', 'TB'];
+  const step = bytes < 1 ? 0 : Math.min(units.length - 1, Math.floor(Math.log10(bytes) / 3));
+  const value = bytes / 1000 ** step;
+  return `${value < 10 && step > 0 ? value.toFixed(1) : count.format(Math.round(value))} ${units[step]}`;
+}
+
+export function formatMs(ms: number): string {
+  return ms < 10 ? `${ms.toFixed(1)} ms` : `${formatCount(ms)} ms`;
+}

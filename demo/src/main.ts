@@ -1,0 +1,29 @@
+/** The demo's entry: starts the database and shows the page. */
+import './styles/base.css';
+import './styles/list.css';
+import './styles/document.css';
+import './styles/browser.css';
+import { type Settee, start } from 'settee';
+import { App } from './app.ts';
+
+const app = new App();
+app.mount();
+
+let settee: Settee | undefined;
+
+/** Lets the new version take over, and shows it. */
+async function update(): Promise<void> {
+  if (await settee?.update()) location.reload();
+}
+
+try {
+  settee = await start({
+    base: '/db/',
+    // Built, the demo has a service worker of its own, which also keeps the page itself for when there is no network.
+    ...(import.meta.env.PROD ? { serviceWorker: '/sw.js' } : {}),
+    onUpdate: () => app.bar.offerUpdate(() => void update()),
+  });
+  app.begin(settee);
+} catch (error) {
+  app.fail(error);
+}

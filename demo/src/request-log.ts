@@ -1,0 +1,49 @@
+/** `fetch`, timed: the page shows what it asked and how long the answer took. */
+export interface LoggedRequest {
+  readonly method: string;
+  /** Decoded as far as it can be read then. */
+  readonly path: string;
+  /** 0: no answer came. */
+  readonly status: number;
+  /** Until the head of the answer was there. */
+  readonly ms: number;
+}
+
+/** What polls would fill the log with requests that nobody made. */
+export type Logging = 'logged' | 'quiet';
+
+const KEPT = 100;
+
+export class RequestLog extends EventTarget {
+  /** The latest first. */
+  readonly entries: LoggedRequest[] = [];
+
+  /** Plain `fetch`. Tells of each answer by a `request` event. */
+  async fetch(path: string, init: RequestInit = {}, logging: Logging = 'logged'): Promise<Response> {
+    const began = performance.now();
+    let status = 0;
+    try {
+      const response = await fetch(path, init);
+      status = response.status;
+      return response;
+    } finally {
+      if (logging === 'logged') this.#add(init.method ?? 'GET', path, status, performance.now() - began);
+    }
+  }
+
+  #add(method: string, path: string, status: number, ms: number): void {
+    this.entries.unshift({ method, path: readable(path), status, ms });
+    this.entries.length = Math.min(this.entries.length, KEPT);
+    this.dispatchEvent(new Event('request'));
+  }
+}
+
+function readable(path: string): string {
+  try {
+    return decodeURIComponent(path.replaceAll('+', ' ')).replace(/\p{C}/gu, (character) => {
+      return `\\u{${character.codePointAt(0)?.toString(16)}}`;
+    });
+  } catch {
+    return path;
+  }
+}

@@ -1,0 +1,31 @@
+/** What the page shows is in its address, behind the `#`: `#/cities/vienna.at`, `#/cities?q=vien`, `#/browser`. */
+import { type Dataset, datasets } from './datasets.ts';
+
+export type Route =
+  | { readonly view: 'dataset'; readonly dataset: Dataset; readonly id: string | undefined; readonly query: string }
+  | { readonly view: 'browser' };
+
+export function readRoute(hash: string, fallback: Dataset): Route {
+  const [path = '', search = ''] = hash.replace(/^#\/?/, '').split('?');
+  const [name = '', id] = path.split('/');
+  if (name === 'browser') return { view: 'browser' };
+  return {
+    view: 'dataset',
+    dataset: datasets.find((dataset) => dataset.name === name) ?? fallback,
+    id: id === undefined || id === '' ? undefined : decode(id),
+    query: new URLSearchParams(search).get('q') ?? '',
+  };
+}
+
+export function hashOf(dataset: Dataset, id: string | undefined, query: string): string {
+  const path = id === undefined ? `#/${dataset.name}` : `#/${dataset.name}/${encodeURIComponent(id)}`;
+  return query === '' ? path : `${path}?${new URLSearchParams({ q: query })}`;
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}

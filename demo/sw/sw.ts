@@ -1,0 +1,52 @@
+/**
+ * The demo's own service worker: requests below `/db/` go to the database, and the app's files come from a cache, so that it starts
+ * without a network as well.
+ */
+import { createSettee } from 'settee/sw';
+
+interface Shell {
+  readonly version: string;
+  readonly files: readonly string[];
+}
+
+declare const self: ServiceWorkerGlobalScope & { readonly __SHELL__: Shell };
+
+/** Written by the build. */
+const shell: Shell = self.__SHELL__;
+const settee = createSettee({ base: '/db/' });
+
+self.addEventListener('install', (event) => {
+  settee.install(event);
+  event.waitUntil(keepShell());
+});
+
+self.addEventListener('activate', (event) => {
+  event.waitUntil(dropOtherShells());
+});
+
+self.addEventListener('fetch', (event) => {
+  if (settee.respond(event)) return;
+  const { mode, method, url } = event.request;
+  const { origin, pathname } = new URL(url);
+  const file = mode === 'navigate' ? '/' : pathname;
+  if (origin === self.location.origin && method === 'GET' && shell.files.includes(file)) {
+    event.respondWith(answer(event.request, file));
+  }
+});
+
+async function keepShell(): Promise<void> {
+  const cache = await caches.open(shell.version);
+  // Not from the browser's own cache, which may hold files of another build.
+  await cache.addAll(shell.files.map((file) => new Request(file, { cache: 'reload' })));
+}
+
+async function dropOtherShells(): Promise<void> {
+  const others = (await caches.keys()).filter((name) => name !== shell.version);
+  await Promise.all(others.map((name) => caches.delete(name)));
+}
+
+/** Browsers drop caches when storage runs short; then the network has to do. */
+async function answer(request: Request, file: string): Promise<Response> {
+  const cache = await caches.open(shell.version);
+  return (await cache.match(file)) ?? fetch(request);
+}

@@ -1,0 +1,27 @@
+/** How the demo is built, as any app that uses Settee: `npx vite build demo` makes `dist/demo`, `npx vite demo` serves it from its sources. */
+import { fileURLToPath } from 'node:url';
+import { settee } from 'settee/vite';
+import { defineConfig } from 'vite';
+import { demoData, shellList } from './build/plugin.ts';
+
+const path = (relative: string): string => fileURLToPath(new URL(relative, import.meta.url));
+
+export default defineConfig({
+  root: path('.'),
+  plugins: [settee({ base: '/db/' }), demoData(), shellList(path('./public'))],
+  build: {
+    outDir: path('../dist/demo'),
+    emptyOutDir: true,
+    target: ['chrome111', 'firefox114', 'safari16.4'],
+    modulePreload: { polyfill: false },
+    rolldownOptions: {
+      // Most of the time goes into the data.
+      checks: { pluginTimings: false },
+      input: { index: path('./index.html'), sw: path('./sw/sw.ts') },
+      output: {
+        // A service worker has one address for ever.
+        entryFileNames: ({ name }) => (name === 'sw' ? 'sw.js' : 'assets/[name]-[hash].js'),
+      },
+    },
+  },
+});

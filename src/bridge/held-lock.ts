@@ -1,0 +1,47 @@
+/** A Web Lock that is held until it is released here, or taken away by somebody who steals it. */
+export interface HeldLock {
+  /** Resolves when the lock was stolen; never after `release`. */
+  readonly stolen: Promise<void>;
+  release(): void;
+}
+
+/**
+ * Waits for an exclusive lock. Gives undefined where it is not to be had (`ifAvailable`) or no longer wanted (`signal`).
+ * Fails with what the lock manager fails with.
+ */
+export function holdLock(locks: LockManager, name: string, options: LockOptions): Promise<HeldLock | undefined> {
+  return new Promise((resolve, reject) => {
+    let isHeld = false;
+    let isReleased = false;
+    let noteTheft: () => void = () => {};
+    const stolen = new Promise<void>((note) => {
+      noteTheft = note;
+    });
+    const hold = (lock: Lock | null): Promise<void> | undefined => {
+      if (lock === null) {
+        resolve(undefined);
+        return undefined;
+      }
+      isHeld = true;
+      return new Promise((letGo) => {
+        const release = (): void => {
+          isReleased = true;
+          letGo();
+        };
+        resolve({ stolen, release });
+      });
+    };
+    locks.request(name, options, hold).catch((error: unknown) => {
+      // The request of a lock that is stolen fails, whatever its holder does; so does one that was given up.
+      if (isHeld && !isReleased) noteTheft();
+      else if (options.signal?.aborted === true) resolve(undefined);
+      else if (!isHeld) reject(error);
+    });
+  });
+}
+
+/** Whether anybody holds the lock. */
+export async function isHeld(locks: LockManager, name: string): Promise<boolean> {
+  const { held = [] } = await locks.query();
+  return held.some((lock) => lock.name === name);
+}

@@ -1,0 +1,84 @@
+/**
+ * Names everything that those who serve one base share: locks, channels, and what IndexedDB names begin with. Two that name the
+ * same base, however they write it, get the same names.
+ */
+import type { Instance } from './contract.ts';
+
+/**
+ * `base` is absolute, or relative to `origin` (an address such as `location.href`). The slash at its end is optional.
+ * Throws an Error for what can't be a base: another protocol than http and https, a user, a query, a fragment.
+ */
+export function createInstance(base: string, origin: string): Instance {
+  const url = parseBase(base, origin);
+  const path = url.pathname.endsWith('/') ? url.pathname : `${url.pathname}/`;
+  const absolute = url.origin + path;
+  return { base: absolute, name: `settee:${absolute}` };
+}
+
+function parseBase(base: string, origin: string): URL {
+  if (base === '') throw badBase(base, 'it is empty');
+  let url: URL;
+  try {
+    url = new URL(base, origin);
+  } catch (cause) {
+    throw badBase(base, 'it is no address', cause);
+  }
+  if (url.protocol !== 'https:' && url.protocol !== 'http:') throw badBase(base, `its protocol is ${url.protocol}`);
+  if (url.username !== '' || url.password !== '') throw badBase(base, 'it names a user');
+  if (/[?#]/.test(base)) throw badBase(base, 'it has a query or a fragment');
+  return url;
+}
+
+function badBase(base: string, why: string, cause?: unknown): Error {
+  const remedy = 'give a path such as "/db/" or an address such as "https://db.example.com/"';
+  return new Error(`The base "${base}" can't be used, ${why}; ${remedy}`, { cause });
+}
+
+/** Exclusive: whoever holds it owns the storage. */
+export function ownerLock(instance: Instance): string {
+  return `${instance.name}|owner`;
+}
+
+/**
+ * Held exclusively by that owner from before it opens its core until its end; whoever waits for an answer requests it shared, and
+ * knows by the grant that the owner is gone.
+ */
+export function aliveLock(instance: Instance, ownerId: string): string {
+  return `${alivePrefix(instance)}${ownerId}`;
+}
+
+/** The channel of all who serve the instance, or that of one participant. */
+export function channelName(instance: Instance, id?: string): string {
+  return id === undefined ? instance.name : `${instance.name}|${id}`;
+}
+
+/**
+ * Id of the owner, as far as locks tell. A lock that was stolen leaves the former owner's alive lock behind, so what counts is
+ * that the same client holds both. Undefined where nobody owns the storage, or the owner is not ready yet.
+ */
+export function ownerOf(snapshot: LockManagerSnapshot, instance: Instance): string | undefined {
+  const held = snapshot.held ?? [];
+  const owner = held.find(({ name }) => name === ownerLock(instance));
+  if (owner === undefined) return undefined;
+  const prefix = alivePrefix(instance);
+  const alive = held.find(
+    ({ name, mode, clientId }) =>
+      mode === 'exclusive' && name?.startsWith(prefix) === true && clientId === owner.clientId,
+  );
+  return alive?.name?.slice(prefix.length);
+}
+
+/** Whether anybody owns the storage, or waits to own it. */
+export function isOwnershipWanted(snapshot: LockManagerSnapshot, instance: Instance): boolean {
+  const name = ownerLock(instance);
+  return [...(snapshot.held ?? []), ...(snapshot.pending ?? [])].some((lock) => lock.name === name);
+}
+
+/** Whether a request to this address (absolute, as a Request shows it) is ours to answer. */
+export function isBelow(instance: Instance, url: string): boolean {
+  return url.startsWith(instance.base);
+}
+
+function alivePrefix(instance: Instance): string {
+  return `${instance.name}|alive|`;
+}

@@ -1,0 +1,332 @@
+/**
+ * The way of a request from whoever doesn't own the storage to whoever does, in whichever tab that is, and over the loss of owners.
+ * Guarantees that every request settles: with the owner's answer, with 503 and a reason, or by its signal.
+ *
+ * Knows the owner by its locks and its announcements, and its death by its alive lock. While anything is under way one timer asks
+ * an owner that is silent for signs of life; an idle link does nothing.
+ */
+import type { PlainRequest, PlainResponse, RequestBody } from '../shared/message.ts';
+import { ChannelPipes } from './channel-pipe.ts';
+import type { Instance, LinkOptions, OwnerLink } from './contract.ts';
+import { aliveLock, channelName, isOwnershipWanted, ownerOf } from './instance.ts';
+import { OwnerConnection } from './owner-connection.ts';
+import { PendingRequest } from './pending-request.ts';
+import { isRepeatable } from './repeatable.ts';
+import { type FromOwner, PROTOCOL, type ToAll } from './wire.ts';
+import { isStream, isWireStream, responseFromWire, withoutSmallStream } from './wire-codec.ts';
+import { asFromOwner, asToAll } from './wire-decoding.ts';
+
+const TICK_MS = 500;
+/** How long a request waits for an owner: 15 s. */
+const MOST_TICKS = 30;
+
+/**
+ * Locks and messages travel by different ways: an owner that let go of its locks in order may have said things that are yet to arrive.
+ */
+const LAST_WORDS_MS = 100;
+
+const LOST = 'The tab that kept the database was closed or stopped answering';
+const UNKNOWN_OUTCOME = `${LOST} while it had this request: it may have been carried out or not; read before you write again`;
+const LOST_READ = `${LOST} while it had this request; send it again`;
+
+export interface CreateLinkOptions extends LinkOptions {
+  readonly locks: LockManager;
+  /** Names the link's own channel. A random uuid where it is not given. */
+  readonly id?: string | undefined;
+}
+
+export function createLink(options: CreateLinkOptions): OwnerLink {
+  return new Link(options);
+}
+
+class Link implements OwnerLink {
+  readonly #options: CreateLinkOptions;
+  readonly #instance: Instance;
+  readonly #id: string;
+  /** The link's own, on which owners answer. */
+  readonly #inbox: BroadcastChannel;
+  readonly #all: BroadcastChannel;
+  readonly #pipes: ChannelPipes;
+  /** Those that have requests or bodies of ours, and the current one. */
+  readonly #owners = new Map<string, OwnerConnection>();
+  readonly #waiting = new Set<PendingRequest>();
+  #current: OwnerConnection | undefined;
+  /** The owner that said last that it is leaving: its locks are held for a while yet. */
+  #left: string | undefined;
+  /** Why there is no owner, where that is known. */
+  #trouble: string | undefined;
+  #timer: ReturnType<typeof setInterval> | undefined;
+  #lastId = 0;
+  #isFinding = false;
+  #isClosed = false;
+
+  constructor(options: CreateLinkOptions) {
+    this.#options = options;
+    this.#instance = options.instance;
+    this.#id = options.id ?? crypto.randomUUID();
+    this.#inbox = new BroadcastChannel(channelName(this.#instance, this.#id));
+    this.#inbox.onmessage = ({ data }: MessageEvent<unknown>) => this.#receive(asFromOwner(data));
+    this.#all = new BroadcastChannel(channelName(this.#instance));
+    this.#all.onmessage = ({ data }: MessageEvent<unknown>) => {
+      const message = asToAll(data);
+      if (message?.kind === 'owner') this.#adopt(message.from);
+    };
+    this.#pipes = new ChannelPipes((owner, stream, step) =>
+      this.#owners.get(owner)?.post({ kind: 'body', stream, step }),
+    );
+  }
+
+  async handle(request: PlainRequest): Promise<PlainResponse> {
+    const { signal, body } = request;
+    signal?.throwIfAborted();
+    if (!isStream(body)) return this.#ask(request, body);
+    const settled = await withoutSmallStream(body);
+    signal?.throwIfAborted();
+    return this.#ask(request, settled);
+  }
+
+  close(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    const reason = 'The service was closed here';
+    for (const pending of this.#waiting) pending.giveUp(reason);
+    for (const owner of this.#owners.values()) {
+      for (const pending of owner.requests.values()) {
+        owner.post({ kind: 'abort', id: pending.id });
+        pending.giveUp(reason);
+      }
+    }
+    this.#waiting.clear();
+    this.#pipes.endAll(reason);
+    for (const owner of this.#owners.values()) owner.end();
+    this.#owners.clear();
+    clearInterval(this.#timer);
+    this.#inbox.close();
+    this.#all.close();
+  }
+
+  #ask(request: PlainRequest, body: RequestBody): Promise<PlainResponse> {
+    return new Promise((resolve, reject) => {
+      const isRead = isRepeatable(request, this.#instance);
+      const onAbort = (aborted: PendingRequest): void => this.#abort(aborted);
+      this.#route(new PendingRequest({ request, body, isRead, resolve, reject, onAbort }));
+    });
+  }
+
+  #route(pending: PendingRequest): void {
+    if (this.#isClosed) {
+      pending.giveUp('The service is closed here');
+      return;
+    }
+    this.#timer ??= setInterval(() => this.#tick(), TICK_MS);
+    if (this.#current !== undefined) {
+      this.#send(pending, this.#current);
+    } else {
+      this.#waiting.add(pending);
+      void this.#find();
+    }
+  }
+
+  #send(pending: PendingRequest, owner: OwnerConnection): void {
+    if (!this.#isBusy(owner)) owner.heard();
+    pending.id = ++this.#lastId;
+    owner.requests.set(pending.id, pending);
+    try {
+      const request = pending.toWire(this.#pipes.carrierFor(owner.id));
+      owner.post({ kind: 'request', id: pending.id, request, carrier: this.#options.carrier });
+    } catch (error) {
+      owner.requests.delete(pending.id);
+      pending.reject(error);
+    }
+  }
+
+  #abort(pending: PendingRequest): void {
+    this.#waiting.delete(pending);
+    for (const owner of this.#owners.values()) {
+      if (owner.requests.delete(pending.id)) owner.post({ kind: 'abort', id: pending.id });
+    }
+    pending.reject(pending.request.signal?.reason);
+  }
+
+  // ——— what owners say ———
+
+  #receive(message: FromOwner | undefined): void {
+    const owner = message && this.#owners.get(message.from);
+    if (message === undefined || owner === undefined) return;
+    owner.heard();
+    if (message.kind === 'refused') this.#takeBack(owner, message);
+    else if (message.protocol !== PROTOCOL) return;
+    else if (message.kind === 'answer') this.#settle(owner, message);
+    else if (message.kind === 'body') this.#pipes.deliver(owner.id, message.stream, message.step);
+    else if (message.unknown !== undefined) this.#repeatLost(owner, message.unknown);
+  }
+
+  /** A message can be posted before the browser knows of the owner's channel. What never arrived was not begun. */
+  #repeatLost(owner: OwnerConnection, ids: readonly number[]): void {
+    for (const id of ids) {
+      const pending = owner.requests.get(id);
+      if (pending === undefined) continue;
+      owner.requests.delete(id);
+      this.#sendAgain(pending);
+    }
+  }
+
+  #settle(owner: OwnerConnection, { id, response }: FromOwner & { readonly kind: 'answer' }): void {
+    const pending = owner.requests.get(id);
+    owner.requests.delete(id);
+    const carrier = this.#pipes.carrierFor(owner.id);
+    if (pending !== undefined) pending.resolve(responseFromWire(response, carrier));
+    // Aborted meanwhile: nobody will read the body.
+    else if (isWireStream(response.body)) void carrier.open(response.body.stream).cancel('the request was aborted');
+  }
+
+  #takeBack(owner: OwnerConnection, { id, why, protocol }: FromOwner & { readonly kind: 'refused' }): void {
+    const pending = owner.requests.get(id);
+    if (pending === undefined) return;
+    owner.requests.delete(id);
+    if (why === 'protocol') {
+      pending.giveUp(otherVersion(protocol));
+    } else {
+      this.#left = owner.id;
+      owner.isReplaced = true;
+      if (this.#current === owner) this.#current = undefined;
+      if (pending.isWhole) this.#sendAgain(pending);
+      else pending.giveUp(UNKNOWN_OUTCOME);
+    }
+  }
+
+  // ——— owners come and go ———
+
+  async #find(): Promise<void> {
+    if (this.#isFinding) return;
+    this.#isFinding = true;
+    try {
+      if (await this.#isNobodyThere()) {
+        await this.#options.whenNobody?.();
+        this.#trouble = undefined;
+        await this.#isNobodyThere();
+      }
+    } catch (error) {
+      this.#trouble = error instanceof Error ? error.message : String(error);
+    } finally {
+      this.#isFinding = false;
+    }
+  }
+
+  /** Adopts the owner whom the locks show; true where there is none, and none on its way. */
+  async #isNobodyThere(): Promise<boolean> {
+    const snapshot = await this.#options.locks.query();
+    if (this.#current !== undefined || this.#isClosed) return false;
+    const owner = ownerOf(snapshot, this.#instance);
+    if (owner !== undefined && owner !== this.#left) this.#adopt(owner);
+    return !isOwnershipWanted(snapshot, this.#instance);
+  }
+
+  #adopt(id: string): void {
+    const known = this.#owners.get(id);
+    if (this.#isClosed || this.#current?.id === id || known?.isLost === true) return;
+    const former = this.#current;
+    this.#current = known ?? this.#connect(id);
+    this.#current.isReplaced = false;
+    this.#trouble = undefined;
+    if (former !== undefined) this.#replace(former);
+    for (const pending of this.#waiting) {
+      this.#waiting.delete(pending);
+      this.#send(pending, this.#current);
+    }
+  }
+
+  #connect(id: string): OwnerConnection {
+    const channel = new BroadcastChannel(channelName(this.#instance, id));
+    const owner = new OwnerConnection({ owner: id, channel, from: this.#id });
+    this.#owners.set(id, owner);
+    owner.watch(this.#options.locks, aliveLock(this.#instance, id), () => this.#lose(owner));
+    return owner;
+  }
+
+  /** One that leaves in order may still be answering; one that was suspected answers no more. */
+  #replace(former: OwnerConnection): void {
+    const wasSilent = former.isSilent;
+    former.isReplaced = true;
+    if (wasSilent) this.#lose(former);
+    else this.#dropIfIdle(former);
+  }
+
+  /** What can be repeated goes on at once; the rest when nothing can come any more that the owner still said. */
+  #lose(owner: OwnerConnection): void {
+    if (owner.isLost) return;
+    owner.isLost = true;
+    if (this.#current === owner) this.#current = undefined;
+    for (const pending of owner.requests.values()) {
+      if (!pending.canRepeat) continue;
+      owner.requests.delete(pending.id);
+      this.#sendAgain(pending);
+    }
+    if (this.#isBusy(owner)) setTimeout(() => this.#forget(owner), LAST_WORDS_MS);
+    else this.#forget(owner);
+  }
+
+  #forget(owner: OwnerConnection): void {
+    if (this.#owners.get(owner.id) !== owner) return;
+    this.#owners.delete(owner.id);
+    owner.end();
+    for (const pending of owner.requests.values()) pending.giveUp(pending.isRead ? LOST_READ : UNKNOWN_OUTCOME);
+    owner.requests.clear();
+    this.#pipes.endPeer(owner.id, LOST);
+  }
+
+  #sendAgain(pending: PendingRequest): void {
+    pending.withdraw();
+    this.#route(pending);
+  }
+
+  #dropIfIdle(owner: OwnerConnection): void {
+    if (owner !== this.#current && !this.#isBusy(owner)) this.#forget(owner);
+  }
+
+  // ——— time ———
+
+  #tick(): void {
+    for (const owner of this.#owners.values()) {
+      if (this.#isBusy(owner)) this.#check(owner);
+      else this.#dropIfIdle(owner);
+    }
+    for (const pending of this.#waiting) this.#countWaiting(pending);
+    if (this.#waiting.size > 0) void this.#find();
+    else if (![...this.#owners.values()].some((owner) => this.#isBusy(owner))) this.#rest();
+  }
+
+  #check(owner: OwnerConnection): void {
+    owner.tick();
+    if (!owner.isSilent) return;
+    if (owner.isReplaced) this.#lose(owner);
+    else this.#tellAll({ protocol: PROTOCOL, from: this.#id, kind: 'suspect', owner: owner.id });
+  }
+
+  #countWaiting(pending: PendingRequest): void {
+    if (++pending.ticks < MOST_TICKS) return;
+    this.#waiting.delete(pending);
+    const seconds = (MOST_TICKS * TICK_MS) / 1000;
+    const why = this.#trouble === undefined ? '' : ` (${this.#trouble})`;
+    pending.giveUp(`No tab offered the database within ${seconds} s${why}; try again`);
+  }
+
+  #rest(): void {
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+
+  #isBusy(owner: OwnerConnection): boolean {
+    return owner.requests.size > 0 || this.#pipes.openBodies(owner.id) > 0;
+  }
+
+  #tellAll(message: ToAll): void {
+    this.#all.postMessage(message);
+  }
+}
+
+function otherVersion(protocol: number): string {
+  return protocol > PROTOCOL
+    ? 'Another tab runs a newer version of this app and keeps the database: reload this tab'
+    : 'Another tab runs an older version of this app and keeps the database: reload or close that tab';
+}

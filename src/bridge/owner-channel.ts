@@ -1,0 +1,186 @@
+/**
+ * The owner's end of the channels: takes requests of other tabs' workers and of the service worker, and answers them. Streams of both sides
+ * travel as steps on the channels of owner and asker.
+ */
+import type { PlainRequest, PlainResponse } from '../shared/message.ts';
+import { ChannelPipes } from './channel-pipe.ts';
+import type { Instance } from './contract.ts';
+import { channelName } from './instance.ts';
+import { OpenWork } from './open-work.ts';
+import { PeerChannels } from './peer-channels.ts';
+import { type FromOwner, PROTOCOL, type ToOwner, type WireResponse } from './wire.ts';
+import { isStream, requestFromWire, responseToWire } from './wire-codec.ts';
+import { asToOwner } from './wire-decoding.ts';
+
+export interface OwnerChannelOptions {
+  readonly instance: Instance;
+  readonly ownerId: string;
+  /** Undefined for a request that was not begun and never will be: its sender turns to the next owner. */
+  readonly handle: (request: PlainRequest) => Promise<PlainResponse | undefined>;
+  /**
+   * Called every 10 s while a request or a body of a service worker is open. Browsers end an idle service worker, and cut the
+   * bodies that go through it, unless an event reaches it.
+   */
+  readonly keepAlive?: (() => void) | undefined;
+  /** `PROTOCOL` but in tests. */
+  readonly protocol?: number | undefined;
+}
+
+export interface OwnerChannel {
+  /** From now on requests are refused, so that their senders wait for the next owner; those under way go on. */
+  refuse(): void;
+  /** Resolves when every request that was taken has its answer sent. */
+  answered(): Promise<void>;
+  /** Breaks off what is still under way, and answers nothing any more. Goes on refusing for a moment. */
+  leave(): void;
+}
+
+const KEEP_ALIVE_MS = 10_000;
+
+/** Until all have noticed that the owner is gone, some may still turn to it. */
+const LINGER_MS = 1000;
+
+export function serveOwner(options: OwnerChannelOptions): OwnerChannel {
+  return new ServedChannel(options);
+}
+
+type Answer = DistributiveOmit<FromOwner, 'protocol' | 'from'>;
+type DistributiveOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never;
+type PingMessage = Extract<ToOwner, { readonly kind: 'ping' }>;
+type RequestMessage = Extract<ToOwner, { readonly kind: 'request' }>;
+
+class ServedChannel implements OwnerChannel {
+  readonly #options: OwnerChannelOptions;
+  readonly #protocol: number;
+  readonly #own: BroadcastChannel;
+  readonly #peers: PeerChannels;
+  readonly #pipes: ChannelPipes;
+  /** Requests under way, by sender and number. */
+  readonly #calls = new Map<string, AbortController>();
+  readonly #ofServiceWorkers = new OpenWork(() => this.#endKeepAlive());
+  #keepAlive: ReturnType<typeof setInterval> | undefined;
+  #answeredWaiters: (() => void)[] = [];
+  #isRefusing = false;
+  #hasLeft = false;
+
+  constructor(options: OwnerChannelOptions) {
+    const { instance, ownerId, protocol = PROTOCOL } = options;
+    this.#options = options;
+    this.#protocol = protocol;
+    this.#peers = new PeerChannels(instance);
+    this.#pipes = new ChannelPipes((peer, stream, step) => this.#post(peer, { kind: 'body', stream, step }));
+    this.#own = new BroadcastChannel(channelName(instance, ownerId));
+    this.#own.onmessage = ({ data }: MessageEvent<unknown>) => this.#take(asToOwner(data));
+  }
+
+  refuse(): void {
+    this.#isRefusing = true;
+  }
+
+  answered(): Promise<void> {
+    if (this.#calls.size === 0) return Promise.resolve();
+    return new Promise((resolve) => this.#answeredWaiters.push(resolve));
+  }
+
+  leave(): void {
+    this.#isRefusing = true;
+    this.#pipes.endAll('The tab that answered has let go of the storage');
+    this.#hasLeft = true;
+    this.#endKeepAlive();
+    for (const call of this.#calls.values()) call.abort();
+    setTimeout(() => this.#close(), LINGER_MS);
+  }
+
+  #close(): void {
+    this.#own.close();
+    this.#peers.close();
+  }
+
+  #take(message: ToOwner | undefined): void {
+    if (message === undefined) return;
+    // A ping asks for life alone, so it is answered whatever the sender speaks.
+    if (message.kind === 'ping') this.#pong(message);
+    else if (message.kind === 'request') this.#takeRequest(message);
+    else if (message.protocol !== this.#protocol) return;
+    else if (message.kind === 'abort') this.#calls.get(callKey(message))?.abort();
+    else this.#pipes.deliver(message.from, message.stream, message.step);
+  }
+
+  /**
+   * A request that was answered is unknown as well; its answer is ahead of this. An owner that broke off what it had must not say of a
+   * write that it never came.
+   */
+  #pong({ from, pending = [] }: PingMessage): void {
+    const unknown = this.#hasLeft ? [] : pending.filter((id) => !this.#calls.has(callKey({ from, id })));
+    this.#post(from, unknown.length > 0 ? { kind: 'pong', unknown } : { kind: 'pong' });
+  }
+
+  #takeRequest(message: RequestMessage): void {
+    const { from, id } = message;
+    if (message.protocol !== this.#protocol) this.#post(from, { kind: 'refused', id, why: 'protocol' });
+    else if (this.#isRefusing) this.#post(from, { kind: 'refused', id, why: 'leaving' });
+    else void this.#answer(message);
+  }
+
+  async #answer(message: RequestMessage): Promise<void> {
+    const { from, id } = message;
+    const key = callKey(message);
+    const call = new AbortController();
+    this.#calls.set(key, call);
+    try {
+      const response = await this.#handle(message, call.signal);
+      if (response === undefined) this.#post(from, { kind: 'refused', id, why: 'leaving' });
+      else await this.#send(message, response, call.signal);
+    } catch (error) {
+      this.#post(from, { kind: 'answer', id, response: brokenAnswer(error) });
+    } finally {
+      this.#calls.delete(key);
+      if (this.#calls.size === 0) for (const resume of this.#answeredWaiters.splice(0)) resume();
+    }
+  }
+
+  #handle(message: RequestMessage, signal: AbortSignal): Promise<PlainResponse | undefined> {
+    const { handle } = this.#options;
+    const request = requestFromWire(message.request, this.#pipes.carrierFor(message.from), signal);
+    if (message.carrier !== 'service-worker') return handle(request);
+    this.#beginKeepAlive();
+    return this.#ofServiceWorkers.run(handle, request);
+  }
+
+  async #send({ from, id }: RequestMessage, response: PlainResponse, signal: AbortSignal): Promise<void> {
+    if ((signal.aborted || this.#hasLeft) && isStream(response.body)) {
+      await response.body.cancel('nobody waits for it any more');
+      return;
+    }
+    const coded = responseToWire(response, this.#pipes.carrierFor(from));
+    // Mostly there at once; then the answer goes out in this turn.
+    this.#post(from, { kind: 'answer', id, response: coded instanceof Promise ? await coded : coded });
+  }
+
+  #beginKeepAlive(): void {
+    const { keepAlive } = this.#options;
+    if (keepAlive !== undefined) this.#keepAlive ??= setInterval(keepAlive, KEEP_ALIVE_MS);
+  }
+
+  #endKeepAlive(): void {
+    clearInterval(this.#keepAlive);
+    this.#keepAlive = undefined;
+  }
+
+  #post(peer: string, answer: Answer): void {
+    if (this.#hasLeft && answer.kind !== 'refused') return;
+    const message: FromOwner = { protocol: this.#protocol, from: this.#options.ownerId, ...answer };
+    this.#peers.post(peer, message);
+  }
+}
+
+function callKey({ from, id }: { readonly from: string; readonly id: number }): string {
+  return `${from} ${id}`;
+}
+
+/** For what can't happen but when a body is not what it was announced to be. */
+function brokenAnswer(error: unknown): WireResponse {
+  const reason = `The answer could not be sent: ${error instanceof Error ? error.message : String(error)}`;
+  const body = `${JSON.stringify({ error: 'service_unavailable', reason })}\n`;
+  return { status: 503, headers: { 'content-type': 'application/json' }, body };
+}

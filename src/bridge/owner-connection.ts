@@ -1,0 +1,73 @@
+/** What a link has with one owner: its channel, the requests that it has, and whether it lives. */
+import type { PendingRequest } from './pending-request.ts';
+import { PROTOCOL, type ToOwner } from './wire.ts';
+
+/** Ticks of silence after which the first ping goes out, with one more at each tick: a second. */
+const FIRST_PING = 2;
+/** Three pings without an answer. Whoever takes the storage over looks for itself first. */
+const SUSPECT_AT = FIRST_PING + 3;
+/** An owner that has a successor isn't waited for as long: one ping. */
+const GONE_AT = FIRST_PING + 1;
+
+export interface ConnectionOptions {
+  readonly owner: string;
+  /** Opened for this connection, which closes it. */
+  readonly channel: BroadcastChannel;
+  /** Id of the link's own channel. */
+  readonly from: string;
+}
+
+/** A message but for what every message carries. */
+type Payload<M> = M extends unknown ? Omit<M, 'protocol' | 'from'> : never;
+
+export class OwnerConnection {
+  readonly id: string;
+  /** Sent and not answered. */
+  readonly requests = new Map<number, PendingRequest>();
+  /** Another owner has taken its place, or will: it is asked nothing new. */
+  isReplaced = false;
+  /** It will answer nothing any more, but for what is on its way already. */
+  isLost = false;
+  readonly #channel: BroadcastChannel;
+  readonly #from: string;
+  readonly #ended = new AbortController();
+  /** Ticks since something was heard. */
+  #quiet = 0;
+
+  constructor({ owner, channel, from }: ConnectionOptions) {
+    this.id = owner;
+    this.#channel = channel;
+    this.#from = from;
+  }
+
+  get isSilent(): boolean {
+    return this.#quiet >= (this.isReplaced ? GONE_AT : SUSPECT_AT);
+  }
+
+  /** Calls `onGone` when the owner's alive lock is free. */
+  watch(locks: LockManager, aliveLock: string, onGone: () => void): void {
+    const { signal } = this.#ended;
+    const ignoreAbort = (): void => {};
+    locks.request(aliveLock, { mode: 'shared', signal }, onGone).catch(ignoreAbort);
+  }
+
+  /** Throws where a part of the message can't be cloned. */
+  post(message: Payload<ToOwner>): void {
+    if (!this.#ended.signal.aborted) this.#channel.postMessage({ protocol: PROTOCOL, from: this.#from, ...message });
+  }
+
+  heard(): void {
+    this.#quiet = 0;
+  }
+
+  /** Called every half second while anything is expected of the owner. */
+  tick(): void {
+    this.#quiet++;
+    if (this.#quiet >= FIRST_PING) this.post({ kind: 'ping', pending: [...this.requests.keys()] });
+  }
+
+  end(): void {
+    this.#ended.abort();
+    this.#channel.close();
+  }
+}

@@ -1,0 +1,34 @@
+/**
+ * From what a port or a channel gave to a typed message; undefined where it is none of ours. The forms within a message are what the
+ * protocol's number says, so these look no further than to tell messages apart: whoever takes them compares the number.
+ */
+import type { BodyStep, FromOwner, ToAll, ToOwner } from './wire.ts';
+
+export function asBodyStep(data: unknown): BodyStep | undefined {
+  return isRecord(data) && typeof data['step'] === 'string' ? (data as BodyStep) : undefined;
+}
+
+export function asToOwner(data: unknown): ToOwner | undefined {
+  return isMessage(data) ? (data as ToOwner) : undefined;
+}
+
+export function asFromOwner(data: unknown): FromOwner | undefined {
+  return isMessage(data) ? (data as FromOwner) : undefined;
+}
+
+export function asToAll(data: unknown): ToAll | undefined {
+  return isMessage(data) ? (data as ToAll) : undefined;
+}
+
+function isMessage(data: unknown): data is object {
+  return (
+    isRecord(data) &&
+    typeof data['protocol'] === 'number' &&
+    typeof data['from'] === 'string' &&
+    typeof data['kind'] === 'string'
+  );
+}
+
+function isRecord(data: unknown): data is Record<string, unknown> {
+  return typeof data === 'object' && data !== null;
+}

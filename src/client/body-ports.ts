@@ -1,0 +1,75 @@
+/**
+ * Bodies between a page and its own worker, each over a port of its own, in the steps of `bridge/wire.ts`. A page needs less than the
+ * bridge's own ends, which outlive each other: its worker ends with it, so there are no leases; and the web's streams keep reads
+ * and chunks in order by themselves.
+ */
+import type { BodyStep } from '../bridge/wire.ts';
+
+export interface IncomingBody {
+  readonly readable: ReadableStream<Uint8Array>;
+  /** Ends it with an error for whoever reads it, and for its maker; after its end does nothing. */
+  fail(error: unknown): void;
+}
+
+/** Asks for nothing before it is read. A body that breaks off fails. `onEnd` is called when it is over, however it ends. */
+export function receiveBody(
+  port: MessagePort,
+  length: number | undefined,
+  onEnd: (body: IncomingBody) => void,
+): IncomingBody {
+  /** There until the body is over. */
+  let controller: ReadableStreamDefaultController<Uint8Array> | undefined;
+  let received = 0;
+  const send = (step: BodyStep) => port.postMessage(step);
+  const finish = () => {
+    const last = controller;
+    controller = undefined;
+    port.close();
+    onEnd(body);
+    return last;
+  };
+  const cancel = (reason: unknown) => {
+    send({ step: 'cancel', reason: String(reason) });
+    return finish();
+  };
+  port.onmessage = ({ data }: MessageEvent<BodyStep>) => {
+    if (data.step === 'chunk') {
+      received += data.bytes.byteLength;
+      controller?.enqueue(data.bytes);
+    } else if (data.step === 'ask') send({ step: 'hold' });
+    else if (data.step === 'fail') finish()?.error(new TypeError(data.reason));
+    else if (length === undefined || received === length) finish()?.close();
+    else finish()?.error(new TypeError(`The body broke off: ${received} bytes came where ${length} were announced`));
+  };
+  const start = (given: ReadableStreamDefaultController<Uint8Array>) => {
+    controller = given;
+  };
+  const pull = () => send({ step: 'pull', chunks: 1 });
+  const body: IncomingBody = {
+    readable: new ReadableStream<Uint8Array>(
+      { start, pull, cancel: (reason) => void cancel(reason) },
+      { highWaterMark: 0 },
+    ),
+    fail: (error) => cancel(error)?.error(error),
+  };
+  return body;
+}
+
+/** Offers a body to the worker: what comes back is the port for it. Reads no more than the worker gives credit for. */
+export function offerBody(readable: ReadableStream<unknown>): MessagePort {
+  const { port1, port2 } = new MessageChannel();
+  const reader = readable.getReader();
+  const send = (step: BodyStep) => port1.postMessage(step);
+  const fail = (reason: unknown) => send({ step: 'fail', reason: String(reason) });
+  const sendNext = async () => {
+    const { done, value } = await reader.read();
+    if (value instanceof Uint8Array) send({ step: 'chunk', bytes: value });
+    else if (done) send({ step: 'end' });
+    else throw new TypeError('A stream that is sent must give Uint8Arrays');
+  };
+  port1.onmessage = ({ data }: MessageEvent<BodyStep>) => {
+    if (data.step === 'cancel') void reader.cancel(data.reason).catch(() => {});
+    else if (data.step === 'pull') for (let left = data.chunks; left > 0; left--) sendNext().catch(fail);
+  };
+  return port2;
+}

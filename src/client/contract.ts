@@ -1,0 +1,67 @@
+/**
+ * What a page gets from `settee`: how a service is started and what can be done with it. Types alone.
+ */
+
+export interface StartOptions {
+  /**
+   * Where the database answers: a path such as `/db/`, or another origin's address such as `https://db.example.com/`, where nothing needs
+   * to listen. Pages with the same base share one storage.
+   */
+  readonly base: string;
+  /** Address of `settee-worker.js`, on the page's own origin. Default: in the site's root, with Vite below its `base`. */
+  readonly worker?: string | URL;
+  /**
+   * Address of the service worker, on the page's own origin, used as it is: for the ready-made one with its base as a query
+   * (`/app/settee-sw.js?base=/db/`), else the app's own, which uses `settee/sw`. `false`: none, only `settee.fetch` answers. Default:
+   * `settee-sw.js` in the site's root, with Vite below its `base`.
+   */
+  readonly serviceWorker?: string | URL | false;
+  /** Asks the browser to keep the data when storage runs short, as `persist()` does. Some browsers ask the user. Default: false. */
+  readonly persist?: boolean;
+  /** Settings of the service by section and key, over its defaults; those of the tab that owns the storage count. */
+  readonly settings?: Readonly<Record<string, Readonly<Record<string, string>>>>;
+  /** What the worker writes to the console. Default: `error`. */
+  readonly logLevel?: 'error' | 'info' | 'debug';
+  /** Called when a new version of the service worker waits; `settee.update()` lets it take over. */
+  readonly onUpdate?: () => void;
+}
+
+export interface Settee {
+  /** Absolute, with a slash at its end. */
+  readonly base: string;
+  /**
+   * `fetch` straight to the worker: the same requests and answers as through the service worker, without it in between, with streams
+   * both ways, back-pressure and cancellation. Relative addresses are below the document's; what is not below the base goes to the
+   * network. Works detached: `const { fetch } = settee`.
+   */
+  readonly fetch: (input: Request | URL | string, init?: RequestInit) => Promise<Response>;
+  status(): Promise<SetteeStatus>;
+  /** Asks the browser to keep the data when storage runs short. Resolves to whether it will; false where it can't be asked. */
+  persist(): Promise<boolean>;
+  /**
+   * Looks for a new service worker and lets it take over: feeds that are open through the old one get three seconds, then fail.
+   * Resolves to whether a new one controls the page now; then reload it at the next occasion. False as well when
+   * the old one does not go within ten seconds, because a page does not read on in a body: the new one takes over later.
+   */
+  update(): Promise<boolean>;
+  /** Finishes what is under way and stops this page's worker. The service worker stays. */
+  close(): Promise<void>;
+}
+
+export interface SetteeStatus {
+  /** Whether this page's worker owns the storage, uses that of another tab, or waits for an owner. */
+  readonly role: 'owner' | 'follower' | 'waiting';
+  readonly engine: 'indexeddb';
+  /** Version of the worker. */
+  readonly version: string;
+  /** Whether a service worker answers plain `fetch` in this page. */
+  readonly controlled: boolean;
+  /** Whether a new version of the service worker waits for `update()`. */
+  readonly updateWaiting: boolean;
+  /** Whether the browser keeps the data when storage runs short; undefined where it does not say. */
+  readonly persisted: boolean | undefined;
+  /** Bytes that this origin may use, as the browser estimates; undefined where it does not say. */
+  readonly quota: number | undefined;
+  /** Bytes that this origin uses, as the browser estimates; undefined where it does not say. */
+  readonly usage: number | undefined;
+}

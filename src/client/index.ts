@@ -1,0 +1,28 @@
+/**
+ * `settee`, for pages: starts the database of a base and speaks to it. One service per base and page, however often it is started.
+ */
+import type { Settee, StartOptions } from './contract.ts';
+import { PageClient } from './page-client.ts';
+
+export type { Settee, SetteeStatus, StartOptions } from './contract.ts';
+
+const started = new Map<string, Promise<Settee>>();
+
+/**
+ * Starts the database below `base` and resolves when it answers and, where the browser has service workers, one controls this
+ * page. For a base that is started already gives what that gave; the options of the first call count.
+ *
+ * Rejects with an Error that says what to do when something is in the way: no IndexedDB, an insecure address, a script that is not
+ * where it is looked for, a Content-Security-Policy.
+ */
+export function start(options: StartOptions): Promise<Settee> {
+  const base = new URL(options.base, document.baseURI).href.replace(/\/?$/, '/');
+  let settee = started.get(base);
+  if (!settee) {
+    const forget = () => started.delete(base);
+    settee = new PageClient({ ...options, base }, forget).open(options.persist);
+    settee.catch(forget);
+    started.set(base, settee);
+  }
+  return settee;
+}

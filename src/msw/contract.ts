@@ -1,0 +1,18 @@
+/** What an app's tests and stories get from `settee/msw`. Types alone. */
+import type { HttpHandler } from 'msw';
+
+export interface HandlersOptions {
+  /**
+   * What the app gives to `start`: a path such as `/db/`, or another origin's address. A path answers on the page's own origin; where
+   * there is no page, as in tests on Node, on every origin. Default: `/db/`.
+   */
+  readonly base?: string;
+  /** Settings of the service by section and key, over its defaults. */
+  readonly settings?: Readonly<Record<string, Readonly<Record<string, string>>>>;
+}
+
+/** Goes where request handlers go: `setupServer(...handlers())`, `setupWorker(...handlers())`. */
+export interface SetteeHandlers extends ReadonlyArray<HttpHandler> {
+  /** Empties the database: the next request finds a new one. Requests under way end with 503. */
+  reset(): Promise<void>;
+}

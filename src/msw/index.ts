@@ -1,0 +1,24 @@
+/**
+ * `settee/msw`: the database as request handlers of Mock Service Worker 2, for the tests and stories of an app that speaks to it. It is
+ * the same core that answers in the browser, kept in memory: each call of `handlers` makes an empty one.
+ */
+import { http } from 'msw';
+import type { HandlersOptions, SetteeHandlers } from './contract.ts';
+import { MemoryService } from './memory-service.ts';
+import { addressPattern, basePathOf } from './mount.ts';
+
+export type { HandlersOptions, SetteeHandlers } from './contract.ts';
+
+/** Throws a TypeError for a base that is no address. The core opens with the first request. */
+export function handlers({ base = '/db/', settings = {} }: HandlersOptions = {}): SetteeHandlers {
+  const page = pageAddress();
+  const service = new MemoryService({ basePath: basePathOf(base, page), config: settings });
+  const handler = http.all(addressPattern(base, page), ({ request }) => service.fetch(request));
+  return Object.assign([handler], { reset: () => service.reset() });
+}
+
+/** Undefined where there is no page. Tests on Node have none, unless a library simulates one. */
+function pageAddress(): string | undefined {
+  const location: { readonly href: string } | undefined = Reflect.get(globalThis, 'location');
+  return location?.href;
+}

@@ -1,0 +1,42 @@
+/** A core on memory that is there when it is asked, and can be exchanged for an empty one. */
+import { type Core, type CoreOptions, createCore } from '../core.ts';
+import { systemClock, systemRandom } from '../shared/clock.ts';
+import { createMemoryPageStore } from '../storage/memory/memory-page-store.ts';
+
+export type ServiceOptions = Pick<CoreOptions, 'basePath' | 'config'>;
+
+export class MemoryService {
+  readonly #options: ServiceOptions;
+  #core: Promise<Core> | undefined;
+
+  constructor(options: ServiceOptions) {
+    this.#options = options;
+  }
+
+  async fetch(request: Request): Promise<Response> {
+    this.#core ??= this.#open();
+    const core = await this.#core;
+    return breakOff(await core.fetch(request), request.signal);
+  }
+
+  async reset(): Promise<void> {
+    const core = this.#core;
+    this.#core = undefined;
+    await (await core)?.close();
+  }
+
+  #open(): Promise<Core> {
+    return createCore({
+      ...this.#options,
+      storage: createMemoryPageStore(),
+      clock: systemClock,
+      random: systemRandom,
+    });
+  }
+}
+
+/** An abort while the body is read ends it with the signal's reason, as `fetch` does; MSW alone would let it go on. */
+function breakOff(response: Response, signal: AbortSignal): Response {
+  const body = response.body?.pipeThrough(new TransformStream(), { signal }) ?? null;
+  return new Response(body, response);
+}

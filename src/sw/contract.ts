@@ -1,0 +1,38 @@
+/** What an app's own service worker gets from `settee/sw`, and what it gets from the script with the core. */
+import type { Instance, WorkerOptions } from '../bridge/contract.ts';
+
+export interface ServiceWorkerOptions {
+  /** The same as the page gives to `start`: a path such as `/db/`, or another origin's address. */
+  readonly base: string;
+  /** Address of `settee-sw-core.js`, relative to the service worker's own. Default: beside it. */
+  readonly core?: string | URL;
+  /** Settings by section and key for when no page is open; else those of the page's worker count. */
+  readonly settings?: WorkerOptions['settings'];
+}
+
+export interface SetteeServiceWorker {
+  /** Absolute, with a slash at its end. */
+  readonly base: string;
+  /** Whether the request is for the database. Decides by its address alone. */
+  handles(request: Request): boolean;
+  /** Answers the event's request if it is for the database; if not, returns false and leaves the event untouched. */
+  respond(event: FetchEvent): boolean;
+  /** Loads the core, so that it is there without a network. Call it while the service worker is being installed. */
+  install(event: ExtendableEvent): void;
+}
+
+/** What `settee-sw-core.js` leaves in the global `setteeCore`. */
+export interface CoreScript {
+  readonly protocol: number;
+  createOwner(options: OwnerOptions): ServiceWorkerOwner;
+}
+
+export interface OwnerOptions {
+  readonly instance: Instance;
+  readonly settings?: WorkerOptions['settings'] | undefined;
+}
+
+export interface ServiceWorkerOwner {
+  /** Takes the storage where nobody owns it or waits for it; gives it up by itself when idle or asked. */
+  takeIfFree(): Promise<boolean>;
+}

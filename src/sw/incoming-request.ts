@@ -1,0 +1,61 @@
+/** Turns what a page fetches into a plain request. */
+import type { PlainRequest } from '../shared/message.ts';
+
+/** Bodies beyond this travel as a Blob: the browser hands it over without a copy, and may keep it on disk. */
+const INLINE_BYTES = 1_048_576;
+
+/** Rejects where the body can't be read. The request's signal is left out: no browser fires it in a service worker. */
+export async function toPlainRequest(request: Request): Promise<PlainRequest> {
+  const { method, url, credentials } = request;
+  const headers = Object.fromEntries(request.headers);
+  if (credentials === 'omit') headers['settee-credentials'] = credentials;
+  return { method, url: withoutFragment(url), headers, body: await bodyOf(request) };
+}
+
+function withoutFragment(url: string): string {
+  const hash = url.indexOf('#');
+  return hash < 0 ? url : url.slice(0, hash);
+}
+
+async function bodyOf(request: Request): Promise<Uint8Array | Blob | null> {
+  const { method, body } = request;
+  if (body === null || method === 'GET' || method === 'HEAD') return null;
+  // Firefox has no streams in requests (https://bugzilla.mozilla.org/show_bug.cgi?id=1387483).
+  return body === undefined ? fromBlob(await request.blob()) : collect(body);
+}
+
+async function fromBlob(blob: Blob): Promise<Uint8Array | Blob | null> {
+  if (blob.size === 0) return null;
+  return blob.size <= INLINE_BYTES ? new Uint8Array(await blob.arrayBuffer()) : blob;
+}
+
+/** Beyond what fits inline every so many bytes become a Blob of their own, so that this thread holds no more than that. */
+async function collect(stream: ReadableStream<Uint8Array<ArrayBuffer>>): Promise<Uint8Array | Blob> {
+  const reader = stream.getReader();
+  const parts: Blob[] = [];
+  let chunks: Uint8Array<ArrayBuffer>[] = [];
+  let size = 0;
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return parts.length === 0 ? join(chunks, size) : new Blob([...parts, ...chunks]);
+    chunks.push(value);
+    size += value.byteLength;
+    if (size > INLINE_BYTES) {
+      parts.push(new Blob(chunks));
+      chunks = [];
+      size = 0;
+    }
+  }
+}
+
+function join(chunks: readonly Uint8Array[], size: number): Uint8Array {
+  const [only] = chunks;
+  if (only !== undefined && chunks.length === 1) return only;
+  const joined = new Uint8Array(size);
+  let offset = 0;
+  for (const chunk of chunks) {
+    joined.set(chunk, offset);
+    offset += chunk.byteLength;
+  }
+  return joined;
+}

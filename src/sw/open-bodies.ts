@@ -1,0 +1,88 @@
+/**
+ * The bodies that flow through a service worker. Each keeps the service worker alive until it is over, and is over when its source
+ * ends, fails, or its reader cancels; a source that fails is an error to the reader, never an end.
+ */
+import { isStream } from '../bridge/wire-codec.ts';
+import type { ByteStream, PlainResponse } from '../shared/message.ts';
+
+/** Statuses that never have a body (Fetch, 2.2.3); a Response refuses one. */
+const BODILESS: readonly number[] = [204, 205, 304];
+
+export class OpenBodies {
+  readonly #open = new Set<BodySource>();
+
+  /** The body as a Response takes it. HEAD gets none: some engines would show it. */
+  open(event: FetchEvent, { status, body }: PlainResponse): BodyInit | null {
+    const isEmpty = event.request.method === 'HEAD' || BODILESS.includes(status);
+    if (!isStream(body)) return isEmpty || body === null ? null : toBodyInit(body);
+    if (isEmpty) {
+      void body.cancel('nobody reads it').catch(() => {});
+      return null;
+    }
+    const source = new BodySource(body);
+    this.#open.add(source);
+    event.waitUntil(source.done.then(() => this.#open.delete(source)));
+    return new ReadableStream(source, { highWaterMark: 0 });
+  }
+
+  /** Resolves when nothing is open any more; what is after the given time fails. */
+  async drain(ms: number): Promise<void> {
+    const timer = setTimeout(() => {
+      for (const source of this.#open) source.fail(new TypeError('A new version of this app takes over; ask again'));
+    }, ms);
+    await Promise.all([...this.#open].map(({ done }) => done));
+    clearTimeout(timer);
+  }
+}
+
+class BodySource implements UnderlyingDefaultSource<Uint8Array> {
+  /** Resolves when the body is over. */
+  readonly done: Promise<void>;
+  readonly #stream: ByteStream;
+  #end: () => void = () => {};
+  #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
+
+  constructor(stream: ByteStream) {
+    this.#stream = stream;
+    this.done = new Promise((resolve) => {
+      this.#end = resolve;
+    });
+  }
+
+  start(controller: ReadableStreamDefaultController<Uint8Array>): void {
+    this.#controller = controller;
+  }
+
+  async pull(): Promise<void> {
+    try {
+      const chunk = await this.#stream.pull();
+      if (chunk !== undefined) this.#controller?.enqueue(chunk);
+      else this.#finish()?.close();
+    } catch (error) {
+      this.#finish()?.error(error);
+    }
+  }
+
+  cancel(reason: unknown): Promise<void> {
+    this.#finish();
+    return this.#stream.cancel(reason);
+  }
+
+  fail(error: Error): void {
+    this.#finish()?.error(error);
+    void this.#stream.cancel(error.message).catch(() => {});
+  }
+
+  /** The controller, if the body was not over yet. */
+  #finish(): ReadableStreamDefaultController<Uint8Array> | undefined {
+    const controller = this.#controller;
+    this.#controller = undefined;
+    this.#end();
+    return controller;
+  }
+}
+
+/** What came from another thread is memory of this one alone; the copy, of a small body, tells the compiler so. */
+function toBodyInit(body: string | Uint8Array): BodyInit {
+  return typeof body === 'string' ? body : new Uint8Array(body);
+}

@@ -1,0 +1,106 @@
+/**
+ * The service worker's part: decides which requests are for the database and carries them to whoever owns the storage; when no page
+ * is open, it owns the storage itself while it works.
+ */
+import type { Instance, OwnerLink } from '../bridge/contract.ts';
+import type { ControlAnswer, ControlMessage } from '../bridge/control.ts';
+import { createInstance, isBelow } from '../bridge/instance.ts';
+import { createLink } from '../bridge/link.ts';
+import { createSessionNote, shareSession } from '../bridge/session-share.ts';
+import { serviceUnavailable } from '../bridge/unavailable.ts';
+import { PROTOCOL } from '../bridge/wire.ts';
+import type { PlainResponse } from '../shared/message.ts';
+import type { CoreScript, ServiceWorkerOptions, ServiceWorkerOwner, SetteeServiceWorker } from './contract.ts';
+import { toPlainRequest } from './incoming-request.ts';
+import { OpenBodies } from './open-bodies.ts';
+
+/** How long open bodies may go on once a new version wants to take over. */
+const DRAIN_MS = 3000;
+
+/** `self` of a service worker, with what the script of the core leaves in it. */
+export type HostScope = ServiceWorkerGlobalScope & { readonly setteeCore?: CoreScript };
+
+export class ServiceWorkerHost implements SetteeServiceWorker {
+  readonly base: string;
+  readonly #scope: HostScope;
+  readonly #options: ServiceWorkerOptions;
+  readonly #instance: Instance;
+  readonly #alive: string;
+  readonly #bodies = new OpenBodies();
+  #link: OwnerLink | undefined;
+  #owner: ServiceWorkerOwner | undefined;
+
+  constructor(scope: HostScope, options: ServiceWorkerOptions) {
+    this.#scope = scope;
+    this.#options = options;
+    this.#instance = createInstance(options.base, scope.location.href);
+    this.base = this.#instance.base;
+    this.#alive = `${this.base}_settee/alive`;
+    scope.addEventListener('message', (event) => this.#hear(event));
+    // The session's cookies outlive the last page here.
+    shareSession(this.#instance, createSessionNote());
+  }
+
+  handles(request: Request): boolean {
+    return isBelow(this.#instance, request.url);
+  }
+
+  respond(event: FetchEvent): boolean {
+    if (!this.handles(event.request)) return false;
+    const isPing = event.request.url === this.#alive;
+    event.respondWith(isPing ? new Response(null, { status: 204 }) : this.#answer(event));
+    return true;
+  }
+
+  install(_event: ExtendableEvent): void {
+    this.#loadCore();
+  }
+
+  async #answer(event: FetchEvent): Promise<Response> {
+    const { request } = event;
+    const response = await this.#carry(request);
+    const { status, headers } = response;
+    return new Response(this.#bodies.open(event, response), { status, headers: { ...headers } });
+  }
+
+  async #carry(request: Request): Promise<PlainResponse> {
+    this.#link ??= this.#openLink();
+    try {
+      return await this.#link.handle(await toPlainRequest(request));
+    } catch (error) {
+      return serviceUnavailable(`The request could not be carried to the database: ${error}`, request.method);
+    }
+  }
+
+  #openLink(): OwnerLink {
+    return createLink({
+      instance: this.#instance,
+      carrier: 'service-worker',
+      locks: this.#scope.navigator.locks,
+      whenNobody: async () => {
+        this.#owner ??= this.#loadCore().createOwner({ instance: this.#instance, settings: this.#options.settings });
+        await this.#owner.takeIfFree();
+      },
+    });
+  }
+
+  /** The browser keeps what was imported in `install` with this script, so that it is there at once and without a network. */
+  #loadCore(): CoreScript {
+    const { core = 'settee-sw-core.js' } = this.#options;
+    if (!this.#scope.setteeCore) this.#scope.importScripts(new URL(core, this.#scope.location.href).href);
+    const script = this.#scope.setteeCore;
+    if (script?.protocol === PROTOCOL) return script;
+    throw new Error(
+      `${core} is not of the same version as this service worker; copy both from the same version of settee`,
+    );
+  }
+
+  #hear(event: ExtendableMessageEvent): void {
+    const { type, base }: Partial<ControlMessage> = event.data ?? {};
+    const answer: ControlAnswer = { protocol: PROTOCOL };
+    const reply = () => event.ports[0]?.postMessage(answer);
+    if (type === 'SETTEE_CLAIM' && base === this.base) event.waitUntil(this.#scope.clients.claim().then(reply));
+    else if (type === 'SETTEE_DRAIN') event.waitUntil(this.#bodies.drain(DRAIN_MS).then(reply));
+    else if (type === 'SKIP_WAITING') event.waitUntil(this.#scope.skipWaiting());
+  }
+}

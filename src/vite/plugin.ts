@@ -1,0 +1,79 @@
+/** Brings Settee's files into an app that Vite serves and builds, and explains requests that miss the service worker. */
+import { readFileSync } from 'node:fs';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { join } from 'node:path';
+import type { Plugin } from 'vite';
+
+export interface SetteePluginOptions {
+  /** What the app gives to `start`. Default: `/db/`. */
+  readonly base?: string;
+}
+
+/** They lie in the app's root, because a service worker controls what is below it. */
+const FILES = ['settee-worker.js', 'settee-sw.js', 'settee-sw-core.js'];
+
+const MISDIRECTED = `${JSON.stringify({
+  error: 'misdirected_request',
+  reason:
+    'This request reached the server, but the service worker in the browser answers here. Wait for start() before the first request; a synchronous XMLHttpRequest, or a fetch with keepalive in Firefox, never gets to a service worker: use settee.fetch instead.',
+})}\n`;
+
+const JSON_TYPE = 'application/json';
+
+type Next = () => void;
+
+/** `folder` is where the built files are. */
+export function createPlugin({ base = '/db/' }: SetteePluginOptions, folder: string): Plugin {
+  let root = '/';
+  const serveFile = ({ url = '' }: IncomingMessage, response: ServerResponse, next: Next): void => {
+    const { pathname } = new URL(url, 'http://localhost');
+    const file = FILES.flatMap((name) => [name, `${name}.map`]).find((name) => pathname === root + name);
+    if (file)
+      send(response, 200, file.endsWith('.map') ? JSON_TYPE : 'text/javascript', readFileSync(join(folder, file)));
+    else next();
+  };
+  const explain = ({ url = '' }: IncomingMessage, response: ServerResponse, next: Next): void => {
+    if (isBelow(url, base)) send(response, 421, JSON_TYPE, MISDIRECTED);
+    else next();
+  };
+  return {
+    name: 'settee',
+    config: (config) => {
+      root = rootOf(config.base);
+      return {
+        define: { __SETTEE_ROOT__: JSON.stringify(root) },
+        // Bundled before its time it would miss the line above.
+        optimizeDeps: { exclude: ['settee'] },
+      };
+    },
+    configureServer: ({ middlewares }) => {
+      middlewares.use(serveFile).use(explain);
+    },
+    configurePreviewServer: ({ middlewares }) => {
+      middlewares.use(explain);
+    },
+    generateBundle() {
+      if (this.environment.config.consumer !== 'client') return;
+      for (const fileName of FILES) this.emitFile({ type: 'asset', fileName, source: readScript(folder, fileName) });
+    },
+  };
+}
+
+function send(response: ServerResponse, status: number, type: string, body: string | Buffer): void {
+  response.writeHead(status, { 'Content-Type': type, 'Cache-Control': 'no-cache' });
+  response.end(body);
+}
+
+/** Vite's `base` may be an address on another host, where no worker can come from; then the files are expected in the page's own root. */
+function rootOf(base = '/'): string {
+  return /^(\/|\.)/.test(base) ? base : '/';
+}
+
+function isBelow(url: string, base: string): boolean {
+  return base.startsWith('/') && `${new URL(url, 'http://localhost').pathname}/`.startsWith(base.replace(/\/?$/, '/'));
+}
+
+/** Source maps stay out of the app's build. */
+function readScript(folder: string, file: string): string {
+  return readFileSync(join(folder, file), 'utf8').replace(/\n\/\/# sourceMappingURL=.*\n?$/, '\n');
+}

@@ -1,0 +1,177 @@
+import { parseSetCookie, type SetCookie } from 'cookie';
+import type { Clock } from '../shared/clock.ts';
+import type { Handle, PlainHeaders, PlainRequest } from '../shared/message.ts';
+
+/** Asks, with the value `omit`, for a request without cookies, as `credentials: 'omit'` does with `fetch`. */
+export const CREDENTIALS_HEADER = 'settee-credentials';
+
+interface StoredCookie {
+  readonly name: string;
+  readonly value: string;
+  readonly path: string;
+  readonly isSecure: boolean;
+  /** Milliseconds since the epoch; null for a cookie that lasts as long as the session. */
+  readonly expires: number | null;
+  /** Its place among all that were ever set; kept when its value changes (RFC 6265, 5.3 step 11.3). */
+  readonly order: number;
+}
+
+export interface CookieJarOptions {
+  readonly clock: Clock;
+  /** Base of the instance: the host that the cookies belong to. */
+  readonly base: string;
+  /** Told of each change, with all that the jar holds. */
+  onChange(jar: string): void;
+}
+
+/**
+ * The session's cookies. A service worker sees no `Cookie` and can set none, so the owner of the storage keeps them for the pages of the
+ * instance as a browser would (RFC 6265, 5.2 to 5.4): all of them are `HttpOnly`, and of one host.
+ */
+export class CookieJar {
+  readonly #options: CookieJarOptions;
+  readonly #host: string;
+  readonly #isSecure: boolean;
+  #cookies: readonly StoredCookie[] = [];
+  /** How often the jar was changed since it was new. */
+  #version = 0;
+
+  constructor(options: CookieJarOptions) {
+    this.#options = options;
+    const { hostname, protocol } = new URL(options.base);
+    this.#host = hostname;
+    this.#isSecure = protocol === 'https:' || hostname === 'localhost' || hostname === '127.0.0.1';
+  }
+
+  /** Puts the jar before `handle`: its cookies go with each request, and those of the answer come in and are not shown. */
+  around(handle: Handle): Handle {
+    return async (request) => {
+      const omits = request.headers[CREDENTIALS_HEADER] === 'omit';
+      const response = await handle(this.#withCookies(request, omits));
+      const line = response.headers['set-cookie'];
+      if (line === undefined) return response;
+      if (!omits) this.take(line, request.url);
+      const { 'set-cookie': _taken, ...headers } = response.headers;
+      return { ...response, headers };
+    };
+  }
+
+  /** The jar's content, to be given to `load` of another; empty where there was never a cookie. */
+  get text(): string {
+    return this.#version === 0 ? '' : JSON.stringify({ version: this.#version, cookies: this.#cookies });
+  }
+
+  /** Takes over what another jar of the instance holds, unless this one has seen more changes. */
+  load(text: string): void {
+    const loaded = parseJar(text);
+    if (loaded === undefined || loaded.version <= this.#version) return;
+    this.#version = loaded.version;
+    this.#cookies = loaded.cookies;
+  }
+
+  /** The value of the `Cookie` header for a request to `url`; undefined where no cookie applies. */
+  header(url: string): string | undefined {
+    if (this.#cookies.length === 0) return undefined;
+    const now = this.#options.clock.now();
+    const path = pathOf(url);
+    const sent = this.#cookies.filter((cookie) => isLive(cookie, now) && this.#applies(cookie, path));
+    if (sent.length === 0) return undefined;
+    sent.sort((a, b) => b.path.length - a.path.length || a.order - b.order);
+    return sent.map(({ name, value }) => (name === '' ? value : `${name}=${value}`)).join('; ');
+  }
+
+  /** Takes in the value of a `Set-Cookie` header; several are apart by newlines. */
+  take(lines: string, url: string): void {
+    const before = this.#cookies;
+    for (const line of lines.split('\n')) this.#takeOne(parseSetCookie(line, { decode: asItIs }), url);
+    if (this.#cookies === before) return;
+    this.#version += 1;
+    this.#options.onChange(this.text);
+  }
+
+  #takeOne(set: SetCookie, url: string): void {
+    const { name, value = '', domain, secure: isSecure = false } = set;
+    if ((name === '' && value === '') || !this.#isOurs(domain) || (isSecure && !this.#isSecure)) return;
+    const now = this.#options.clock.now();
+    const path = set.path?.startsWith('/') === true ? set.path : defaultPath(url);
+    const isSame = (cookie: StoredCookie): boolean => cookie.name === name && cookie.path === path;
+    const replaced = this.#cookies.find(isSame);
+    const order = replaced?.order ?? 1 + Math.max(0, ...this.#cookies.map((cookie) => cookie.order));
+    const cookie = { name, value, path, isSecure, expires: expiryOf(set, now), order };
+    if (replaced === undefined && !isLive(cookie, now)) return;
+    const others = this.#cookies.filter((other) => !isSame(other) && isLive(other, now));
+    this.#cookies = isLive(cookie, now) ? [...others, cookie] : others;
+  }
+
+  #withCookies(request: PlainRequest, omits: boolean): PlainRequest {
+    const { headers } = request;
+    const cookie = omits ? undefined : this.header(request.url);
+    const isPlain = headers['cookie'] === undefined && headers[CREDENTIALS_HEADER] === undefined;
+    if (cookie === undefined && isPlain) return request;
+    return { ...request, headers: withCookie(headers, cookie) };
+  }
+
+  #applies({ path, isSecure }: StoredCookie, requestPath: string): boolean {
+    return (!isSecure || this.#isSecure) && matchesPath(path, requestPath);
+  }
+
+  #isOurs(domain: string | undefined): boolean {
+    const name = domain?.replace(/^\./, '').toLowerCase();
+    return name === undefined || name === '' || name === this.#host || this.#host.endsWith(`.${name}`);
+  }
+}
+
+/** A page can't set `Cookie` itself, no more than with `fetch`. */
+function withCookie(headers: PlainHeaders, cookie: string | undefined): PlainHeaders {
+  const { cookie: _own, [CREDENTIALS_HEADER]: _asked, ...others } = headers;
+  return cookie === undefined ? others : { ...others, cookie };
+}
+
+function isLive({ expires }: { readonly expires: number | null }, now: number): boolean {
+  return expires === null || expires > now;
+}
+
+/** `Max-Age` counts before `Expires` (RFC 6265, 5.3 step 3). */
+function expiryOf({ maxAge, expires }: SetCookie, now: number): number | null {
+  if (maxAge !== undefined) return maxAge <= 0 ? 0 : now + maxAge * 1000;
+  return expires === undefined ? null : expires.getTime();
+}
+
+/** RFC 6265, 5.1.4. */
+function matchesPath(cookiePath: string, requestPath: string): boolean {
+  if (!requestPath.startsWith(cookiePath)) return false;
+  return requestPath.length === cookiePath.length || cookiePath.endsWith('/') || requestPath[cookiePath.length] === '/';
+}
+
+/** The folder of the request's path (RFC 6265, 5.1.4). */
+function defaultPath(url: string): string {
+  const path = pathOf(url);
+  const lastSlash = path.lastIndexOf('/');
+  return lastSlash <= 0 ? '/' : path.slice(0, lastSlash);
+}
+
+/** As the client wrote it: no URL object, which would normalise it. */
+function pathOf(url: string): string {
+  const path = url.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, '').replace(/[?#].*$/s, '');
+  return path === '' ? '/' : path;
+}
+
+function asItIs(value: string): string {
+  return value;
+}
+
+function parseJar(text: string): { readonly version: number; readonly cookies: readonly StoredCookie[] } | undefined {
+  const jar: unknown = JSON.parse(text);
+  if (typeof jar !== 'object' || jar === null || !('version' in jar) || !('cookies' in jar)) return undefined;
+  const { version, cookies } = jar;
+  if (typeof version !== 'number' || !Array.isArray(cookies)) return undefined;
+  return { version, cookies: cookies.filter(isStoredCookie) };
+}
+
+function isStoredCookie(cookie: unknown): cookie is StoredCookie {
+  return (
+    typeof cookie === 'object' &&
+    cookie !== null &&
+    ['name', 'value', 'path', 'isSecure', 'expires', 'order'].every((member) => member in cookie)
+  );
+}

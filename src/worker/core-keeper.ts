@@ -1,0 +1,202 @@
+import type { Instance } from '../bridge/contract.ts';
+import { type Core, createCore } from '../core.ts';
+import { DatabaseError, isDatabaseError } from '../errors/database-error.ts';
+import type { Clock, RandomBytes } from '../shared/clock.ts';
+import type { PlainRequest, PlainResponse } from '../shared/message.ts';
+import { createIndexedDbPageStore } from '../storage/indexeddb/indexeddb-page-store.ts';
+import type { PageStore } from '../storage/page-store.ts';
+import { storageFenced } from '../storage/storage-errors.ts';
+import type { Settings } from '../system/config.ts';
+import type { Log } from '../system/contract.ts';
+
+export interface CoreKeeperOptions {
+  readonly instance: Instance;
+  readonly clock: Clock;
+  readonly random: RandomBytes;
+  readonly log: Log;
+  readonly settings?: Settings | undefined;
+  /** The host's own by default. */
+  readonly indexedDB?: IDBFactory | undefined;
+  /** Whether the storage is still this worker's; asked when a commit was refused because somebody else had opened the file since. */
+  isStillOwner(): Promise<boolean>;
+}
+
+/** A core and the storage it stands on. */
+interface Opened {
+  readonly core: Core;
+  readonly store: PageStore;
+  /** The browser took the storage away: its connection was closed, or its data cleared. */
+  isLost: boolean;
+}
+
+/** How long a request waits for a storage that can't be opened at the moment. */
+const PATIENCE_MS = 15_000;
+const RETRY_MS = 250;
+
+/**
+ * Keeps a core open on IndexedDB for as long as its worker owns the storage. When the browser takes the storage away, the next request opens
+ * it anew, and what met the loss is sent once more. A storage that came back empty is a new one to its clients: it has another
+ * server uuid, and its databases another `instance_start_time`.
+ */
+export class CoreKeeper {
+  readonly #options: CoreKeeperOptions;
+  #opened: Opened | undefined;
+  #opening: Promise<Opened> | undefined;
+  #isEnded = false;
+  /** The lock was granted just now: nobody else can have the storage yet. */
+  #isFresh = true;
+
+  constructor(options: CoreKeeperOptions) {
+    this.#options = options;
+  }
+
+  /** Opens the core, where it is not open yet. Fails with what the storage fails with. */
+  async open(): Promise<void> {
+    if (this.#opened === undefined) await this.#openOnce();
+  }
+
+  /** Never rejects. Waits while the core can't be opened, for some seconds; then answers 503 with the reason. */
+  async handle(request: PlainRequest): Promise<PlainResponse> {
+    const opened = this.#opened ?? (await this.#whenOpen(request.method));
+    if ('status' in opened) return opened;
+    const response = await opened.core.handle(request);
+    if (response.status < 400 || !(await this.#shouldRepeat(opened, request, response))) return response;
+    const again = await this.#whenOpen(request.method);
+    return 'status' in again ? again : again.core.handle(request);
+  }
+
+  get isOpen(): boolean {
+    return this.#opened !== undefined;
+  }
+
+  /** Refuses new requests, stores what only the journal holds, and closes the storage. */
+  async close(): Promise<void> {
+    const opened = await this.#end();
+    await opened?.core.close();
+  }
+
+  /** Lets go of the storage without writing anything more. */
+  async drop(): Promise<void> {
+    const opened = await this.#end();
+    if (opened !== undefined) await abandon(opened);
+  }
+
+  async #end(): Promise<Opened | undefined> {
+    this.#isEnded = true;
+    this.#opened?.core.beginShutdown();
+    const opened = this.#opened ?? (await this.#opening?.catch(() => undefined));
+    this.#opened = undefined;
+    return opened;
+  }
+
+  async #whenOpen(method: string): Promise<Opened | PlainResponse> {
+    const { clock } = this.#options;
+    const deadline = clock.monotonic() + PATIENCE_MS;
+    for (;;) {
+      try {
+        return this.#opened ?? (await this.#openOnce());
+      } catch (error) {
+        if (this.#isEnded || clock.monotonic() > deadline) return unavailable(error, method);
+        await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+      }
+    }
+  }
+
+  /** All who wait for it share one attempt. */
+  #openOnce(): Promise<Opened> {
+    this.#opening ??= this.#open().finally(() => {
+      this.#opening = undefined;
+    });
+    return this.#opening;
+  }
+
+  async #open(): Promise<Opened> {
+    if (this.#isEnded) throw new DatabaseError('shutting_down', 'This tab has let go of the storage; try again.');
+    const { instance, indexedDB, clock, random, log, settings } = this.#options;
+    let opened: Opened | undefined;
+    let isLost = false;
+    const onLost = (file: string): void => {
+      isLost = true;
+      if (opened !== undefined) this.#lose(opened, `the browser closed ${file}`);
+    };
+    const store = createIndexedDbPageStore({ prefix: `${instance.name}|`, indexedDB, onLost });
+    try {
+      const basePath = new URL(instance.base).pathname;
+      const storage = guarded(store, async () => this.#isFresh || this.#options.isStillOwner());
+      const core = await createCore({ storage, clock, random, log, basePath, ...(settings && { config: settings }) });
+      opened = { core, store, isLost };
+    } catch (error) {
+      await store.close().catch(() => undefined);
+      throw error;
+    } finally {
+      this.#isFresh = false;
+    }
+    if (!isLost && !this.#isEnded) this.#opened = opened;
+    return opened;
+  }
+
+  async #shouldRepeat(opened: Opened, { body }: PlainRequest, response: PlainResponse): Promise<boolean> {
+    const code = errorOf(response);
+    if (code === 'storage_closed') this.#lose(opened, 'a request found the storage closed');
+    else if (code === 'storage_fenced' && (await this.#options.isStillOwner())) {
+      this.#lose(opened, 'somebody else opened the storage meanwhile');
+    }
+    const isOneWay = typeof body === 'object' && body !== null && 'pull' in body;
+    return opened.isLost && !isOneWay && !this.#isEnded;
+  }
+
+  /** The next request opens the storage anew. */
+  #lose(opened: Opened, why: string): void {
+    if (opened.isLost || this.#isEnded) return;
+    opened.isLost = true;
+    if (this.#opened === opened) this.#opened = undefined;
+    this.#options.log.info(`the storage is opened anew: ${why}`);
+    void abandon(opened);
+  }
+}
+
+/**
+ * Opening a file takes it from whoever has it. A worker that lost the storage in its sleep, and learns of that by a commit that is refused,
+ * must not take it back in turn.
+ */
+function guarded(store: PageStore, isStillOwner: () => Promise<boolean>): PageStore {
+  const mustOwn = async (file: string): Promise<void> => {
+    if (!(await isStillOwner())) throw storageFenced(file);
+  };
+  return {
+    supports: store.supports,
+    list: () => store.list(),
+    open: async (file, mode) => {
+      await mustOwn(file);
+      return store.open(file, mode);
+    },
+    destroy: async (file) => {
+      await mustOwn(file);
+      return store.destroy(file);
+    },
+    close: () => store.close(),
+  };
+}
+
+/** With its storage closed first a core has nothing left to write to; it only ends what runs by itself. */
+async function abandon({ core, store }: Opened): Promise<void> {
+  core.beginShutdown();
+  await store.close().catch(() => undefined);
+  await core.close().catch(() => undefined);
+}
+
+/** The `error` member of an answer for which the storage or its host is to blame, not the request; undefined for all others. */
+export function errorOf({ status, body }: PlainResponse): string | undefined {
+  if (status !== 503 || typeof body !== 'string') return undefined;
+  return /^\{"error":"(storage_[a-z]+|shutting_down)"/.exec(body)?.[1];
+}
+
+/** What stands in for an answer while the storage can't be opened. */
+function unavailable(failure: unknown, method: string): PlainResponse {
+  const error = isDatabaseError(failure) ? failure.code : 'service_unavailable';
+  const reason = isDatabaseError(failure)
+    ? failure.reason
+    : `The storage can't be opened: ${String(failure)}; try again`;
+  const body = method === 'HEAD' ? null : `${JSON.stringify({ error, reason })}\n`;
+  return { status: 503, headers: { 'content-type': 'application/json', 'cache-control': 'must-revalidate' }, body };
+}

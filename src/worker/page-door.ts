@@ -1,0 +1,151 @@
+import { transfer } from 'comlink';
+import type { OwnerLink, WorkerDoor, WorkerOptions, WorkerStatus } from '../bridge/contract.ts';
+import { createInstance, ownerOf } from '../bridge/instance.ts';
+import { createLink } from '../bridge/link.ts';
+import { PortCarrier } from '../bridge/port-carrier.ts';
+import { serviceUnavailable } from '../bridge/unavailable.ts';
+import { PROTOCOL, type WireRequest, type WireResponse } from '../bridge/wire.ts';
+import { requestFromWire, responseToWire } from '../bridge/wire-codec.ts';
+import type { Clock } from '../shared/clock.ts';
+import type { PlainRequest, PlainResponse } from '../shared/message.ts';
+import { VERSION } from '../system/version.ts';
+import { createConsoleLog } from './console-log.ts';
+import { StorageOwner } from './storage-owner.ts';
+
+/** What a worker has from its browser; tests give their own. */
+export interface WorkerHost {
+  readonly origin: string;
+  readonly locks: LockManager | undefined;
+  readonly indexedDB: IDBFactory | undefined;
+  readonly clock?: Clock;
+  readonly pingMs?: number;
+}
+
+/** What is there once the door is open. */
+interface Service {
+  readonly owner: StorageOwner;
+  readonly link: OwnerLink;
+  readonly isOwnedByAnyone: () => Promise<boolean>;
+}
+
+/** How long `open` waits for a core that answers. */
+const OPEN_MS = 15_000;
+const RETRY_MS = 250;
+
+const CLOSED = 'The service was closed in this page; start it again';
+
+/**
+ * What the worker of a page offers to it. Answers from this worker's own core where it owns the storage, and else passes the request on to
+ * whoever does.
+ */
+export class PageDoor implements WorkerDoor {
+  readonly #host: WorkerHost;
+  readonly #calls = new Map<number, AbortController>();
+  #service: Service | undefined;
+
+  constructor(host: WorkerHost) {
+    this.#host = host;
+  }
+
+  async open(options: WorkerOptions): Promise<void> {
+    if (options.protocol !== PROTOCOL) throw new Error(otherVersion(options.protocol));
+    if (this.#service !== undefined) throw new Error('This worker serves a base already; start another worker');
+    const service = createService(this.#host, options);
+    this.#service = service;
+    try {
+      await firstAnswer(service, createInstance(options.base, this.#host.origin).base);
+    } catch (error) {
+      await this.close();
+      throw error;
+    }
+  }
+
+  async handle(wire: WireRequest, call?: number): Promise<WireResponse> {
+    const carrier = new PortCarrier();
+    const request = requestFromWire(wire, carrier, call === undefined ? undefined : this.#signalOf(call));
+    try {
+      const response = responseToWire(await this.#answer(request), carrier);
+      return transfer(response instanceof Promise ? await response : response, carrier.transfer);
+    } finally {
+      if (call !== undefined) this.#calls.delete(call);
+    }
+  }
+
+  abort(call: number): void {
+    this.#calls.get(call)?.abort();
+  }
+
+  async status(): Promise<WorkerStatus> {
+    const { owner, isOwnedByAnyone } = this.#service ?? {};
+    const others = (await isOwnedByAnyone?.()) === true ? 'follower' : 'waiting';
+    const role = owner?.isOwner === true ? 'owner' : others;
+    return { role, engine: 'indexeddb', version: VERSION, protocol: PROTOCOL };
+  }
+
+  async close(): Promise<void> {
+    const service = this.#service;
+    this.#service = undefined;
+    await service?.owner.close();
+    service?.link.close();
+  }
+
+  async #answer(request: PlainRequest): Promise<PlainResponse> {
+    const service = this.#service;
+    if (service === undefined) return serviceUnavailable(CLOSED, request.method);
+    return (await service.owner.handle(request)) ?? service.link.handle(request);
+  }
+
+  #signalOf(call: number): AbortSignal {
+    const controller = new AbortController();
+    this.#calls.set(call, controller);
+    return controller.signal;
+  }
+}
+
+function createService({ origin, locks, indexedDB, clock, pingMs }: WorkerHost, options: WorkerOptions): Service {
+  if (indexedDB === undefined) {
+    throw new Error(
+      'This browser offers no IndexedDB here, so nothing can be stored; a private window may be the reason',
+    );
+  }
+  if (locks === undefined) {
+    throw new Error('This browser offers no Web Locks here; serve the page over https, or from localhost');
+  }
+  const instance = createInstance(options.base, origin);
+  const { settings, logLevel } = options;
+  const log = createConsoleLog(logLevel);
+  const keepAlive = (): void => pokeServiceWorker(instance.base);
+  const owner = new StorageOwner({ instance, kind: 'tab', locks, indexedDB, clock, pingMs, settings, log, keepAlive });
+  const link = createLink({ instance, carrier: 'tab', locks });
+  return { owner, link, isOwnedByAnyone: async () => ownerOf(await locks.query(), instance) !== undefined };
+}
+
+/** The service worker answers this address itself; that it is asked is what keeps it alive. */
+function pokeServiceWorker(base: string): void {
+  fetch(`${base}_settee/alive`, { mode: 'no-cors', cache: 'no-store' }).catch(() => {});
+}
+
+async function firstAnswer({ owner, link }: Service, base: string): Promise<void> {
+  const found = new AbortController();
+  try {
+    await Promise.race([owner.opened, answerOfOther(link, base, found.signal)]);
+  } finally {
+    found.abort();
+  }
+}
+
+/** Asks whoever owns the storage until it answers. Rejects with its last reason. */
+async function answerOfOther(link: OwnerLink, url: string, signal: AbortSignal): Promise<void> {
+  const deadline = Date.now() + OPEN_MS;
+  for (;;) {
+    const { status, body } = await link.handle({ method: 'GET', url, headers: {}, body: null, signal });
+    if (status !== 503) return;
+    if (Date.now() > deadline)
+      throw new Error(`No tab answers for ${url}: ${typeof body === 'string' ? body : status}`);
+    await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+  }
+}
+
+function otherVersion(protocol: number): string {
+  return `This page speaks protocol ${protocol} and its worker ${PROTOCOL}; they are of different versions: reload the page`;
+}

@@ -1,0 +1,205 @@
+import type { Instance } from '../bridge/contract.ts';
+import { OpenWork } from '../bridge/open-work.ts';
+import { type OwnerChannel, serveOwner } from '../bridge/owner-channel.ts';
+import type { OwnerTerm } from '../bridge/owner-term.ts';
+import { createOwnership, type LeaveReason, type Ownership } from '../bridge/ownership.ts';
+import { type SessionShare, shareSession } from '../bridge/session-share.ts';
+import type { Carrier } from '../bridge/wire.ts';
+import { isDatabaseError } from '../errors/database-error.ts';
+import { type Clock, systemClock, systemRandom } from '../shared/clock.ts';
+import type { PlainRequest, PlainResponse, RequestBody } from '../shared/message.ts';
+import type { Settings } from '../system/config.ts';
+import type { Log } from '../system/contract.ts';
+import { silentLog } from '../system/log.ts';
+import { CookieJar } from './cookie-jar.ts';
+import { CoreKeeper, errorOf } from './core-keeper.ts';
+
+export interface StorageOwnerOptions {
+  readonly instance: Instance;
+  readonly kind: Carrier;
+  readonly locks: LockManager;
+  readonly settings?: Settings | undefined;
+  /** Default: none. */
+  readonly log?: Log | undefined;
+  /** Lets an event reach the service worker; called every 10 s while something is open through it. */
+  readonly keepAlive?: (() => void) | undefined;
+  /** The host's own by default. */
+  readonly indexedDB?: IDBFactory | undefined;
+  readonly clock?: Clock | undefined;
+  /** See `OwnershipOptions`. */
+  readonly protocol?: number | undefined;
+  /** See `OwnershipOptions`. */
+  readonly pingMs?: number | undefined;
+  /** Milliseconds without work after which a service worker gives the storage up. Default: 2,000. */
+  readonly idleMs?: number | undefined;
+  /** Milliseconds that what is under way has when the storage is given up in order. Default: 3,000. */
+  readonly drainMs?: number | undefined;
+}
+
+/** What there is while this worker owns the storage. */
+interface Tenure {
+  readonly ownerId: string;
+  readonly keeper: CoreKeeper;
+  readonly channel: OwnerChannel;
+  readonly work: OpenWork;
+  readonly handle: (request: PlainRequest) => Promise<PlainResponse>;
+}
+
+/** Attempts to open the storage after which a failure counts as lasting; being blocked never does. */
+const LASTING_AFTER = 3;
+
+/** Bytes of a request's body from which on its handling may leave no time for pings. */
+const LARGE_BODY = 2 ** 20;
+/** A second for each megabyte: twenty times what it takes, for slow machines that do much else. */
+const BUSY_MS_PER_BYTE = 0.001;
+
+/**
+ * All that it takes to own the storage of an instance: takes part in who owns it, and while it is this worker keeps the core open, answers
+ * its own host and, on its channel, everybody else. For a tab's worker and a service worker alike.
+ */
+export class StorageOwner {
+  readonly #options: StorageOwnerOptions;
+  readonly #log: Log;
+  readonly #jar: CookieJar;
+  readonly #session: SessionShare;
+  readonly #ownership: Ownership;
+  readonly #opened: Promise<void>;
+  #noteOpened: () => void = () => {};
+  #noteTrouble: (error: unknown) => void = () => {};
+  #failures = 0;
+  #tenure: Tenure | undefined;
+  #idleTimer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(options: StorageOwnerOptions) {
+    const { instance, kind, locks, clock = systemClock, protocol, pingMs, log = silentLog } = options;
+    this.#options = options;
+    this.#log = log;
+    this.#opened = new Promise((resolve, reject) => {
+      this.#noteOpened = resolve;
+      this.#noteTrouble = reject;
+    });
+    this.#opened.catch(() => {});
+    this.#jar = new CookieJar({ clock, base: instance.base, onChange: () => this.#session.announce() });
+    this.#session = shareSession(instance, this.#jar);
+    this.#ownership = createOwnership({
+      instance,
+      kind,
+      locks,
+      clock,
+      protocol,
+      pingMs,
+      listen: (ownerId) => {
+        this.#tenure = this.#begin(ownerId);
+      },
+      become: () => this.#become(),
+      leave: (why) => this.#leave(why),
+      onTrouble: (error) => this.#countTrouble(error),
+    });
+  }
+
+  /** Resolves when this worker's own core answers for the first time; rejects when its storage can't be opened at all. */
+  get opened(): Promise<void> {
+    return this.#opened;
+  }
+
+  get isOwner(): boolean {
+    return this.#ownership.term?.isReady === true;
+  }
+
+  /** For a service worker: becomes the owner where nobody is or wants to be. See `Ownership`. */
+  takeIfFree(): Promise<boolean> {
+    return this.#ownership.takeIfFree();
+  }
+
+  /**
+   * Answers the request where this worker owns the storage. Undefined where it doesn't: then nothing was done, and the request's body is
+   * untouched, so that it can go to whoever does.
+   */
+  async handle(request: PlainRequest): Promise<PlainResponse | undefined> {
+    const tenure = this.#tenure;
+    const term = this.#ownership.term;
+    if (tenure === undefined || term === undefined || term.ownerId !== tenure.ownerId) return undefined;
+    const isOurs = term.check();
+    if (isOurs !== true && !(await isOurs)) return undefined;
+    clearTimeout(this.#idleTimer);
+    const size = sizeOf(request.body);
+    if (size > LARGE_BODY) this.#ownership.announceWork(2000 + size * BUSY_MS_PER_BYTE);
+    const response = await tenure.work.run(tenure.handle, request);
+    return response.status === 503 && (await isForNext(term, request, response)) ? undefined : response;
+  }
+
+  /** Finishes what is under way, stores it, and gives the storage up. */
+  async close(): Promise<void> {
+    await this.#ownership.close();
+    this.#session.close();
+  }
+
+  async #become(): Promise<void> {
+    await this.#tenure?.keeper.open();
+    this.#failures = 0;
+    this.#noteOpened();
+    this.#rest();
+  }
+
+  /** Whoever asks before the core is open waits for it, and sees that somebody is there. */
+  #begin(ownerId: string): Tenure {
+    const { instance, clock = systemClock, settings, indexedDB, keepAlive, protocol } = this.#options;
+    const isStillOwner = async (): Promise<boolean> => (await this.#ownership.term?.verify()) === true;
+    const log = this.#log;
+    const keeper = new CoreKeeper({ instance, clock, random: systemRandom, log, settings, indexedDB, isStillOwner });
+    const handle = this.#jar.around((request) => keeper.handle(request));
+    const work = new OpenWork(() => this.#rest());
+    const channel = serveOwner({ instance, ownerId, keepAlive, protocol, handle: (request) => this.handle(request) });
+    return { ownerId, keeper, channel, work, handle };
+  }
+
+  async #leave(why: LeaveReason): Promise<void> {
+    const tenure = this.#tenure;
+    this.#tenure = undefined;
+    clearTimeout(this.#idleTimer);
+    if (tenure === undefined) return;
+    this.#log.info(`this worker lets go of the storage (${why})`);
+    const { channel, work, keeper } = tenure;
+    channel.refuse();
+    // Where the storage isn't open yet, all that is under way waits for it, and goes to the next owner.
+    const hasBegun = why !== 'stolen' && keeper.isOpen;
+    if (hasBegun && (await work.idle(this.#options.drainMs ?? 3000))) await channel.answered();
+    channel.leave();
+    await (why === 'stolen' ? keeper.drop() : keeper.close());
+  }
+
+  #countTrouble(error: unknown): void {
+    this.#log.error('the storage could not be opened; it is tried again', error);
+    this.#failures += 1;
+    if (this.#failures >= LASTING_AFTER && !isDatabaseError(error, 'storage_blocked')) this.#noteTrouble(error);
+  }
+
+  /** A service worker keeps the storage no longer than it has work. */
+  #rest(): void {
+    if (this.#options.kind === 'tab') return;
+    clearTimeout(this.#idleTimer);
+    this.#idleTimer = setTimeout(() => {
+      if (this.#tenure?.work.count === 0) this.#ownership.giveWay();
+    }, this.#options.idleMs ?? 2000);
+  }
+}
+
+/**
+ * Whether a failed answer is none, because this worker is no longer the owner: what a closing core refuses was not begun, a fenced
+ * commit wrote nothing, and a read that found the storage closed can be had from the next owner.
+ */
+async function isForNext(term: OwnerTerm, { method, body }: PlainRequest, response: PlainResponse): Promise<boolean> {
+  const isOneWay = typeof body === 'object' && body !== null && 'pull' in body;
+  if (isOneWay) return false;
+  const error = errorOf(response);
+  const isRead = method === 'GET' || method === 'HEAD';
+  if (error === 'shutting_down') return true;
+  const isUndone = error === 'storage_fenced' || (error === 'storage_closed' && isRead);
+  return isUndone && !(await term.verify());
+}
+
+function sizeOf(body: RequestBody): number {
+  if (typeof body === 'string') return body.length;
+  if (body instanceof Uint8Array) return body.byteLength;
+  return body instanceof Blob ? body.size : 0;
+}

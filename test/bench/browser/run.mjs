@@ -1,0 +1,85 @@
+/**
+ * `npm run bench:browser`: how fast Settee is in a browser of this machine, beside PouchDB with both of its IndexedDB
+ * adapters in the same browser and run. The browser is started plainly with an address, without any devtools session,
+ * which would slow the service worker down; the page measures by itself and posts what it found. Prints one table and
+ * writes it to dist/bench-<engine>.md.
+ */
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpus } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { build as buildVite } from 'vite';
+import { build, install, root } from '../../../src/node/prepare.mjs';
+import { toMarkdown } from '../figures.mjs';
+import { launch } from './launch.mjs';
+import { startServer } from './server.mjs';
+import { toFigures } from './table.mjs';
+
+const help = `Usage: npm run bench:browser -- [options]
+
+  --engine NAME  chromium (default), firefox or webkit
+  --quick        smaller numbers, a minute or two in all
+  --only NAME    one scenario: bulk, put, get, cold, all-docs, service-worker, others, large
+  -h, --help     this text
+
+The exit code is 1 when a figure is not what is asked; what is asked of figures holds for Chromium.
+`;
+
+const { values: options } = parseArgs({
+  options: {
+    engine: { type: 'string', default: 'chromium' },
+    quick: { type: 'boolean', default: false },
+    only: { type: 'string' },
+    help: { type: 'boolean', short: 'h', default: false },
+  },
+});
+
+if (options.help) process.stdout.write(help);
+else await main();
+
+async function main() {
+  install();
+  build();
+  const pages = join(root, 'dist', 'bench', 'browser');
+  await buildPage(pages);
+  const folders = [join(root, 'dist', 'browser'), pages, import.meta.dirname];
+  const server = await startServer(folders);
+  const address = new URL('/page.html', server.origin);
+  if (options.quick) address.searchParams.set('quick', '1');
+  if (options.only) address.searchParams.set('only', options.only);
+  address.searchParams.set('other', server.otherOrigin);
+  const browser = await launch(options.engine, address.href);
+  try {
+    report(await server.results);
+  } finally {
+    await browser.close();
+    server.close();
+  }
+}
+
+async function buildPage(outDir) {
+  await buildVite({
+    root,
+    configFile: false,
+    logLevel: 'warn',
+    define: { 'process.env.NODE_ENV': '"production"', global: 'globalThis' },
+    build: {
+      outDir,
+      emptyOutDir: true,
+      target: 'es2022',
+      lib: { entry: join(import.meta.dirname, 'page.mjs'), formats: ['es'], fileName: () => 'page.js' },
+      rolldownOptions: { external: ['settee'], output: { paths: { settee: '/settee.js' }, codeSplitting: false } },
+    },
+  });
+}
+
+function report({ values, userAgent }) {
+  const figures = toFigures(values, options.engine);
+  const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  const heading = `Settee ${version}, ${cpus().length} × ${cpus()[0]?.model ?? 'processor'}, ${userAgent}`;
+  const table = `${heading}\n\n${toMarkdown(figures)}\n`;
+  process.stdout.write(`\n${table}`);
+  mkdirSync(join(root, 'dist'), { recursive: true });
+  writeFileSync(join(root, 'dist', `bench-${options.engine}.md`), table);
+  process.exitCode = figures.some(({ ok }) => ok === false) ? 1 : 0;
+}

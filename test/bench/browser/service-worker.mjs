@@ -1,0 +1,64 @@
+/** What the service worker costs: beyond one that answers a constant, and for requests that are not ours. */
+import { draw } from '../documents.mjs';
+import { interleave } from '../figures.mjs';
+import { documentsFrom, each, idOf, plainFetch, send } from './measuring.mjs';
+
+export async function throughServiceWorker(bench) {
+  await bench.start();
+  const documents = 1_000;
+  const count = bench.size(500, 100);
+  const path = `${bench.base}through`;
+  await send(plainFetch, 'PUT', path);
+  const body = JSON.stringify({ docs: documentsFrom(0, documents) });
+  await send(plainFetch, 'POST', `${path}/_bulk_docs`, body);
+  const frame = await openFrame('/constant/frame.html?worker');
+  const ms = await interleave(bench.size(7, 2), {
+    getThrough: () => each(count, 1, (index) => send(plainFetch, 'GET', `${path}/${idOf(draw(index, documents))}`)),
+    getConstant: () => frame.ask('/constant/answer', count),
+  });
+  frame.remove();
+  await send(plainFetch, 'DELETE', path);
+  await bench.settee.close();
+  return ms;
+}
+
+/** The same requests in this page, which a service worker controls, and in one of another origin, which none does. */
+export async function untouched(bench) {
+  await bench.start();
+  const count = bench.size(500, 100);
+  const free = await openFrame(`${bench.otherOrigin}/constant/frame.html`);
+  const ms = await interleave(bench.size(9, 2), {
+    untouchedControlled: () => each(count, 1, () => send(plainFetch, 'GET', '/constant.txt')),
+    untouchedFree: () => free.ask('/constant.txt', count),
+  });
+  free.remove();
+  await bench.settee.close();
+  return ms;
+}
+
+async function openFrame(address) {
+  const frame = document.createElement('iframe');
+  const ready = nextMessage(frame);
+  frame.src = address;
+  document.body.append(frame);
+  await ready;
+  return {
+    ask: (path, count) => {
+      const answer = nextMessage(frame);
+      frame.contentWindow.postMessage({ address: path, count }, '*');
+      return answer;
+    },
+    remove: () => frame.remove(),
+  };
+}
+
+function nextMessage(frame) {
+  return new Promise((resolve) => {
+    const listen = ({ source, data }) => {
+      if (source !== frame.contentWindow) return;
+      removeEventListener('message', listen);
+      resolve(data);
+    };
+    addEventListener('message', listen);
+  });
+}

@@ -1,0 +1,121 @@
+/** The table of the browser bench. What is asked holds for Chromium, where not said otherwise. */
+import { figure } from '../figures.mjs';
+
+/** Times as fast as the better of PouchDB's adapters, at least. Ratios in the table are ours by theirs. */
+function against(values, { name, ours, theirs, times, unit = 'ms' }) {
+  const idb = values[`${theirs}Idb`];
+  const indexeddb = values[`${theirs}Indexeddb`] ?? Number.POSITIVE_INFINITY;
+  const floor = Math.min(idb, indexeddb);
+  const floorName = `PouchDB ${idb <= indexeddb ? 'idb' : 'indexeddb'}`;
+  const note = `${(floor / values[ours]).toFixed(2)} times as fast, asked ${times}`;
+  return { name, ours: values[ours], floor, floorName, unit, asked: { atMost: round(1 / times) }, note };
+}
+
+function round(value) {
+  return Number(value.toFixed(3));
+}
+
+const rows = [
+  {
+    needs: 'bulkDirect',
+    make: (values) => [
+      against(values, {
+        name: `_bulk_docs of ${values.bulkCount}, settee.fetch`,
+        ours: 'bulkDirect',
+        theirs: 'bulk',
+        times: 6,
+      }),
+      against(values, { name: '– through the service worker', ours: 'bulkThrough', theirs: 'bulk', times: 4 }),
+    ],
+  },
+  {
+    needs: 'putDirect',
+    make: (values) => [
+      against(values, { name: 'PUT one after another', ours: 'putDirect', theirs: 'put', times: 1.6 }),
+      against(values, { name: 'PUT 50 at a time, each', ours: 'put50Direct', theirs: 'put50', times: 8 }),
+    ],
+  },
+  {
+    needs: 'getDirect',
+    make: (values) => [
+      against(values, { name: 'GET one after another, warm', ours: 'getDirect', theirs: 'get', times: 1.3 }),
+      against(values, { name: 'GET 50 at a time, warm, each', ours: 'get50Direct', theirs: 'get50', times: 5 }),
+    ],
+  },
+  {
+    needs: 'coldDirect',
+    make: (values) => [
+      against(values, { name: 'GET from an empty cache', ours: 'coldDirect', theirs: 'cold', times: 0.5 }),
+    ],
+  },
+  {
+    needs: 'allDirect',
+    make: (values) => [
+      against(values, { name: `_all_docs of ${values.allDocsCount}`, ours: 'allDirect', theirs: 'all', times: 4 }),
+      against(values, { name: '– with documents', ours: 'docsDirect', theirs: 'docs', times: 3 }),
+    ],
+  },
+  { needs: 'getThrough', make: (values, engine) => [throughServiceWorker(values, engine)] },
+  {
+    needs: 'untouchedControlled',
+    make: (values) => [
+      {
+        name: 'a request that is not below the base',
+        ours: values.untouchedControlled,
+        floor: values.untouchedFree,
+        floorName: 'no service worker',
+        unit: 'ms',
+        asked: { atMost: 1.1 },
+      },
+    ],
+  },
+  {
+    needs: 'openDirect',
+    make: (values) => [
+      against(values, {
+        name: `opening ${values.largeCount} documents, start() to the first GET`,
+        ours: 'openDirect',
+        theirs: 'open',
+        times: 2,
+      }),
+      { name: '– in all', ours: values.openDirect, unit: 'ms', asked: { atMost: 200 } },
+      {
+        name: 'longest PUT while checkpoints run',
+        ours: values.longestPut,
+        unit: 'ms',
+        asked: { atMost: 100 },
+        note: `median ${values.medianPut.toFixed(2)}`,
+      },
+    ],
+  },
+];
+
+function throughServiceWorker({ getThrough, getConstant }, engine) {
+  const beyond = getThrough - getConstant;
+  if (engine === 'chromium') {
+    const floorName = 'service worker with a constant';
+    return {
+      name: 'GET through the service worker',
+      ours: getThrough,
+      floor: getConstant,
+      floorName,
+      unit: 'ms',
+      asked: { atMost: 1.2 },
+    };
+  }
+  const note = `${getThrough.toFixed(2)} with ours, ${getConstant.toFixed(2)} with a constant`;
+  return {
+    name: 'GET through the service worker, beyond a constant',
+    ours: beyond,
+    unit: 'ms',
+    asked: { atMost: 0.5 },
+    note,
+  };
+}
+
+export function toFigures(values, engine) {
+  return rows
+    .filter(({ needs }) => values[needs] !== undefined)
+    .flatMap(({ make }) => make(values, engine))
+    .map(figure);
+}

@@ -1,0 +1,97 @@
+import type { Tab } from './drivers/browser.ts';
+
+/** What the page `control` offers to tests, in its global `control`. Parameters and results are what JSON can carry. */
+export interface Controls {
+  /** Starts the service; gives the milliseconds that took. Rejects as `start` does. */
+  start(options: StartChoice): Promise<number>;
+  close(): Promise<void>;
+  role(): Promise<string>;
+  isControlled(): Promise<boolean>;
+  update(): Promise<boolean>;
+  request(way: Way, method: string, path: string, json?: unknown): Promise<Answered>;
+  /** Writes documents one after another, and reads between, until told to stop. */
+  beginWork(options: WorkOptions): Promise<void>;
+  work(): Promise<WorkReport>;
+  endWork(): Promise<WorkReport>;
+  /** Writes `count` documents, `parallel` at a time; gives how many were acknowledged. */
+  writeMany(way: Way, database: string, prefix: string, count: number, parallel: number): Promise<number>;
+  /** Ids that any page of this origin told to be acknowledged since this page was loaded. */
+  heard(): Promise<string[]>;
+  /** All ids of the database. */
+  ids(way: Way, database: string): Promise<string[]>;
+  /** Whether each time this page was shown it came out of the back/forward cache. */
+  shows(): Promise<boolean[]>;
+  deleteStorage(): Promise<number>;
+  getsAtOnce(way: Way, database: string, count: number): Promise<Tally>;
+  putsAtOnce(way: Way, database: string, count: number, bytes: number): Promise<Tally>;
+  /** Sends one body of `documents` documents with `bytes` bytes each, and reads them back in one body. */
+  sendLarge(way: Way, database: string, documents: number, bytes: number): Promise<number>;
+  readLarge(way: Way, database: string, pauseMs?: number): Promise<LargeRead>;
+  /** Opens a large body, reads its first chunk and leaves it there. */
+  holdBody(way: Way, path: string): Promise<number>;
+  /** Reads what `holdBody` left: to its end, or to the error that it came to. */
+  drainHeldBody(): Promise<LargeRead>;
+  /** Begins to read a body and goes on by itself, with a pause after each chunk. */
+  beginSlowRead(way: Way, path: string, pauseMs: number): Promise<void>;
+  endSlowRead(): Promise<LargeRead>;
+}
+
+export type Way = 'settee' | 'fetch';
+
+export interface StartChoice {
+  readonly base: string;
+  readonly serviceWorker?: false;
+  readonly settings?: Readonly<Record<string, Readonly<Record<string, string>>>>;
+}
+
+export interface Answered {
+  readonly status: number;
+  readonly json: unknown;
+  readonly ms: number;
+}
+
+export interface WorkOptions {
+  readonly way: Way;
+  readonly database: string;
+  readonly prefix: string;
+}
+
+export interface WorkReport {
+  readonly acknowledged: readonly string[];
+  /** Writes that were not acknowledged, with what was told of them. */
+  readonly refused: readonly string[];
+  readonly reads: number;
+  readonly failedReads: readonly string[];
+  /** The longest time in which no request at all was answered. */
+  readonly longestSilenceMs: number;
+  /** The longest time between two writes that were acknowledged, and between two reads that were answered. */
+  readonly longestWriteGapMs: number;
+  readonly longestReadGapMs: number;
+}
+
+export interface Tally {
+  /** How many answers had each status; an exception counts under its message. */
+  readonly statuses: Readonly<Record<string, number>>;
+  readonly wrong: number;
+  readonly ms: number;
+}
+
+export interface LargeRead {
+  readonly bytes: number;
+  /** The last characters. */
+  readonly end: string;
+  /** Undefined where the body ended as it should. */
+  readonly error?: string;
+  readonly ms: number;
+}
+
+/** Calls a function of the page `control` in a tab. */
+export async function call<Name extends keyof Controls>(
+  tab: Tab,
+  name: Name,
+  ...parameters: Parameters<Controls[Name]>
+): Promise<Awaited<ReturnType<Controls[Name]>>> {
+  const result = await tab.evaluate(`control.${name}(...${JSON.stringify(parameters)})`);
+  // The page answers with what its own side of the interface says.
+  return result as Awaited<ReturnType<Controls[Name]>>;
+}

@@ -1,0 +1,176 @@
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { demoPolicy, startDemo } from '../../src/node/demo.ts';
+import type { HttpServer } from '../../src/node/http-server.ts';
+import { must } from '../../src/shared/assert.ts';
+import type { Browser, Tab } from './drivers/browser.ts';
+import { chosenEngines, startBrowser } from './drivers/start.ts';
+import { pause } from './scene.ts';
+
+/** The built demo, used as somebody uses it: by its buttons and its editor, in two tabs. */
+const folder = join(import.meta.dirname, '../../dist/demo');
+
+describe.each(chosenEngines())('the demo in %s', (engine) => {
+  let browser: Browser;
+  let server: HttpServer;
+  let tabs: Tab[] = [];
+
+  beforeAll(async () => {
+    browser = await startBrowser(engine);
+  });
+  afterAll(() => browser?.close());
+  afterEach(async ({ task }) => {
+    if (task.result?.state === 'fail') console.info(browser.messages.slice(-30).join('\n'));
+    for (const tab of tabs) await tab.close().catch(() => undefined);
+    tabs = [];
+    await server.close();
+  });
+
+  /** On an origin of its own, with empty storage. */
+  async function serveDemo(): Promise<void> {
+    // The driver of WebKit evaluates what it is told.
+    const policy = engine === 'webkit' ? demoPolicy.replace("'wasm-unsafe-eval'", "'unsafe-eval'") : demoPolicy;
+    const started = await startDemo({ port: 0, folder, policy });
+    if (started === undefined || typeof started === 'string') throw new Error('the demo is not built; run npm test');
+    server = started;
+  }
+
+  async function open(hash: string): Promise<Tab> {
+    const tab = await browser.open(`${server.url}${hash}`);
+    tabs.push(tab);
+    await bringToSight(tab);
+    return tab;
+  }
+
+  async function openWithCountries(): Promise<Tab> {
+    await serveDemo();
+    const tab = await open('#/countries');
+    await click(tab, '[data-action=load]');
+    await shows(tab, '.range', '1–40 of 250');
+    return tab;
+  }
+
+  test('loads the countries, and finds them by how their ids begin', async () => {
+    const tab = await openWithCountries();
+    expect(await text(tab, '.rows li:first-child .row-title')).toBe('Afghanistan');
+    await click(tab, '[aria-label="Next page"]');
+    await shows(tab, '.range', '41–80 of 250');
+    await click(tab, '[aria-label="Previous page"]');
+    await shows(tab, '.range', '1–40 of 250');
+    await type(tab, '#search', 'Åland');
+    await shows(tab, '.range', '1–1 of 1');
+    expect(await text(tab, '.row-id')).toBe('aland-islands');
+    await type(tab, '#search', 'atlantis');
+    await shows(tab, '.empty-note', 'No id begins with “atlantis”.');
+  });
+
+  test('shows in one tab what another one saved', async () => {
+    const writer = await openWithCountries();
+    const reader = await open('#/countries/austria');
+    await shows(reader, 'h1', 'Austria');
+    await navigateTo(writer, '#/countries/austria');
+    await edit(writer, '"common": "Austria"', '"common": "Austria, edited"');
+    await click(writer, '[data-action=save]');
+    await shows(writer, '.message', 'Saved.');
+    await shows(reader, 'h1', 'Austria, edited');
+    await shows(reader, '.message', 'Another tab has changed this document just now.');
+    expect(await value(reader)).toContain('"common": "Austria, edited"');
+  });
+
+  test('shows who was quicker, and combines what both changed', async () => {
+    const slower = await openWithCountries();
+    await navigateTo(slower, '#/countries/austria');
+    const quicker = await open('#/countries/austria');
+    await edit(slower, '"Vienna"', '"Wien"');
+    await edit(quicker, '"area": 83871', '"area": 83879');
+    await click(quicker, '[data-action=save]');
+    await shows(quicker, '.message', 'Saved.');
+    await shows(slower, '.message', 'Another tab has changed this document meanwhile.');
+    await click(slower, '[data-action=save]');
+    await shows(slower, '.conflict h3', 'Another tab was quicker');
+    expect(await text(slower, '.conflict tbody')).toBe('capital["Wien"]["Vienna"]area8387183879');
+    await click(slower, '.conflict .primary');
+    await shows(slower, '.message', 'Saved.');
+    await shows(quicker, '.subtitle', 'Wien · Europe');
+    expect(await value(quicker)).toContain('"area": 83879');
+  });
+
+  test('starts and answers when its server has gone', async () => {
+    const tab = await openWithCountries();
+    await server.close();
+    await tab.reload();
+    await bringToSight(tab);
+    await shows(tab, '.range', '1–40 of 250');
+    await navigateTo(tab, '#/countries/peru');
+    await edit(tab, '"Lima"', '"Lima, offline"');
+    await click(tab, '[data-action=save]');
+    await shows(tab, '.message', 'Saved.');
+    await tab.reload();
+    await bringToSight(tab);
+    await shows(tab, '.subtitle', 'Lima, offline · Americas');
+  });
+
+  test('deletes a database, in every tab', async () => {
+    const list = await openWithCountries();
+    const tab = await open('#/browser');
+    await shows(tab, '.databases tbody tr:first-child td', '250');
+    expect(await text(tab, '.card-title')).toBe('Another tab keeps the data');
+    await click(tab, '.databases .danger');
+    await click(tab, 'dialog .danger');
+    await shows(tab, '.databases tbody tr:first-child td', 'not there');
+    await shows(list, '.load h2', 'No countries yet');
+  });
+});
+
+/** As two windows side by side: a tab that nobody sees does not follow what others do. */
+async function bringToSight(tab: Tab): Promise<void> {
+  await tab.evaluate(`{
+    Object.defineProperty(document, 'hidden', { value: false });
+    document.dispatchEvent(new Event('visibilitychange'));
+  }`);
+}
+
+/** Waits until the element has this text. */
+async function shows(tab: Tab, selector: string, expected: string): Promise<void> {
+  await expect.poll(() => text(tab, selector), { timeout: 20_000, interval: 100 }).toBe(expected);
+}
+
+async function text(tab: Tab, selector: string): Promise<unknown> {
+  return tab.evaluate(`document.querySelector(${JSON.stringify(selector)})?.textContent ?? null`);
+}
+
+async function value(tab: Tab): Promise<string> {
+  return String(await tab.evaluate('document.querySelector("#editor")?.value ?? ""'));
+}
+
+/** Waits for the element, and clicks it once it can be used. */
+async function click(tab: Tab, selector: string): Promise<void> {
+  await until(tab, `document.querySelector(${JSON.stringify(`${selector}:not(:disabled)`)}) !== null`);
+  await tab.evaluate(`document.querySelector(${JSON.stringify(selector)}).click()`);
+}
+
+async function type(tab: Tab, selector: string, content: string): Promise<void> {
+  await tab.evaluate(`{
+    const input = document.querySelector(${JSON.stringify(selector)});
+    input.value = ${JSON.stringify(content)};
+    input.dispatchEvent(new InputEvent('input', { bubbles: true }));
+  }`);
+}
+
+async function edit(tab: Tab, before: string, after: string): Promise<void> {
+  await until(tab, `document.querySelector("#editor")?.value.includes(${JSON.stringify(before)}) === true`);
+  await type(tab, '#editor', must((await value(tab)).replace(before, after), 'the edited text'));
+}
+
+/** Within the page, as a link does. */
+async function navigateTo(tab: Tab, hash: string): Promise<void> {
+  await tab.evaluate(`location.hash = ${JSON.stringify(hash)}`);
+}
+
+async function until(tab: Tab, condition: string): Promise<void> {
+  const deadline = Date.now() + 20_000;
+  while ((await tab.evaluate(condition)) !== true) {
+    if (Date.now() > deadline) throw new Error(`the demo never came to this: ${condition}`);
+    await pause(50);
+  }
+}

@@ -1,0 +1,48 @@
+/**
+ * What the tests ask of a browser, whichever drives it. A driver only drives: what a test does in the page is the page's own
+ * script, asked through `Tab.evaluate`.
+ */
+export type Engine = 'chromium' | 'firefox' | 'webkit';
+
+export interface Browser {
+  readonly engine: Engine;
+  /** The reason why this driver can't, or true. Tests skip with the reason. */
+  readonly can: Abilities;
+  /** Consoles and errors of all pages and workers that the driver hears, in the order in which they came. */
+  readonly messages: readonly string[];
+  open(url: string): Promise<Tab>;
+  /** Ends the service workers as the browser does with idle ones. */
+  stopServiceWorkers(origin: string): Promise<void>;
+  /** Sets how much the origin may store; undefined is the browser's own bound again. */
+  limitStorage(origin: string, bytes: number | undefined): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface Abilities {
+  /** SIGSTOP to the process of a tab, and SIGCONT. */
+  readonly freeze: true | string;
+  /** SIGKILL to the process of a tab; the others go on. */
+  readonly kill: true | string;
+  readonly stopServiceWorkers: true | string;
+  readonly limitStorage: true | string;
+  /** Pages that are left stay in the back/forward cache. */
+  readonly backForwardCache: true | string;
+  readonly hardReload: true | string;
+}
+
+export interface Tab {
+  /** The value of an expression, awaited; what JSON can carry. Rejects with the page's own message. */
+  evaluate(expression: string): Promise<unknown>;
+  navigate(url: string): Promise<void>;
+  /** `hard` asks the network for everything, past the service worker. */
+  reload(how?: 'hard'): Promise<void>;
+  back(): Promise<void>;
+  close(): Promise<void>;
+  /** The process that runs the tab's scripts and workers. */
+  process(): Promise<number>;
+}
+
+export interface LaunchOptions {
+  /** Firefox preferences beyond the driver's own. */
+  readonly preferences?: Readonly<Record<string, string | number | boolean>>;
+}

@@ -1,0 +1,130 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type BrowserContext, type CDPSession, chromium, type Page } from 'playwright-core';
+import { must } from '../../../src/shared/assert.ts';
+import type { Abilities, Browser, LaunchOptions, Tab } from './browser.ts';
+import { findChromium } from './find-browser.ts';
+import { burnProcessor, busiestProcess, findProcess, seesProcesses } from './processes.ts';
+
+/** Without the networking flags the browser's own requests are refused by the dozen and slow it down. */
+const flags = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+];
+
+export async function startChromium(_options: LaunchOptions = {}): Promise<Browser> {
+  const folder = mkdtempSync(join(tmpdir(), 'settee-chromium-'));
+  const context = await chromium.launchPersistentContext(folder, {
+    executablePath: findChromium(),
+    headless: true,
+    args: flags,
+    ignoreDefaultArgs: ['--disable-back-forward-cache'],
+  });
+  return new Chromium(context, folder);
+}
+
+/** By Playwright, over the devtools protocol. */
+class Chromium implements Browser {
+  readonly engine = 'chromium';
+  readonly can: Abilities = {
+    freeze: seesProcesses,
+    kill: seesProcesses,
+    stopServiceWorkers: true,
+    limitStorage: true,
+    backForwardCache: true,
+    hardReload: true,
+  };
+  readonly messages: string[] = [];
+  readonly #context: BrowserContext;
+  readonly #folder: string;
+  /** A page of the driver's own, from which the devtools domains of the whole browser are reached. */
+  #devtools: Promise<CDPSession> | undefined;
+
+  constructor(context: BrowserContext, folder: string) {
+    this.#context = context;
+    this.#folder = folder;
+    context.on('console', (message) => this.messages.push(`${message.type()}: ${message.text()}`));
+    context.on('weberror', (error) => this.messages.push(`uncaught: ${error.error().stack ?? error.error().message}`));
+  }
+
+  async open(url: string): Promise<Tab> {
+    const page = await this.#context.newPage();
+    page.on('crash', () => this.messages.push(`crashed: ${page.url()}`));
+    await page.goto(url);
+    return new ChromiumTab(page, this.#folder);
+  }
+
+  async stopServiceWorkers(): Promise<void> {
+    const session = await this.#session();
+    await session.send('ServiceWorker.enable');
+    await session.send('ServiceWorker.stopAllWorkers');
+    await session.send('ServiceWorker.disable');
+  }
+
+  async limitStorage(origin: string, bytes: number | undefined): Promise<void> {
+    const session = await this.#session();
+    await session.send('Storage.overrideQuotaForOrigin', {
+      origin,
+      ...(bytes === undefined ? {} : { quotaSize: bytes }),
+    });
+  }
+
+  async close(): Promise<void> {
+    await this.#context.close();
+    rmSync(this.#folder, { recursive: true, force: true, maxRetries: 5 });
+  }
+
+  #session(): Promise<CDPSession> {
+    this.#devtools ??= this.#context.newPage().then((page) => this.#context.newCDPSession(page));
+    return this.#devtools;
+  }
+}
+
+class ChromiumTab implements Tab {
+  readonly #page: Page;
+  readonly #folder: string;
+
+  constructor(page: Page, folder: string) {
+    this.#page = page;
+    this.#folder = folder;
+  }
+
+  evaluate(expression: string): Promise<unknown> {
+    return this.#page.evaluate(expression);
+  }
+
+  async navigate(url: string): Promise<void> {
+    await this.#page.goto(url);
+  }
+
+  async reload(how?: 'hard'): Promise<void> {
+    if (how === undefined) {
+      await this.#page.reload();
+      return;
+    }
+    const session = await this.#page.context().newCDPSession(this.#page);
+    const loaded = this.#page.waitForEvent('load');
+    await session.send('Page.reload', { ignoreCache: true });
+    await loaded;
+  }
+
+  async back(): Promise<void> {
+    // A page out of the cache fires no load event; `commit` is all there is.
+    await this.#page.goBack({ waitUntil: 'commit' });
+  }
+
+  async close(): Promise<void> {
+    await this.#page.close();
+  }
+
+  process(): Promise<number> {
+    const root = must(findProcess(`--user-data-dir=${this.#folder}`), 'browser process');
+    return busiestProcess(root, '--type=renderer', () => this.#page.evaluate(burnProcessor));
+  }
+}

@@ -1,0 +1,91 @@
+import { type Browser as Driver, launch, type Page } from 'puppeteer-core';
+import { must } from '../../../src/shared/assert.ts';
+import type { Abilities, Browser, LaunchOptions, Tab } from './browser.ts';
+import { findFirefox } from './find-browser.ts';
+import { burnProcessor, busiestProcess, seesProcesses } from './processes.ts';
+
+export async function startFirefox({ preferences = {} }: LaunchOptions = {}): Promise<Browser> {
+  const driver = await launch({
+    browser: 'firefox',
+    executablePath: findFirefox(),
+    headless: true,
+    protocol: 'webDriverBiDi',
+    protocolTimeout: 600_000,
+    extraPrefsFirefox: { 'browser.sessionhistory.max_total_viewers': 0, ...preferences },
+  });
+  return new Firefox(driver);
+}
+
+/** By Puppeteer, over WebDriver BiDi. */
+class Firefox implements Browser {
+  readonly engine = 'firefox';
+  readonly can: Abilities = {
+    freeze: seesProcesses,
+    kill: seesProcesses,
+    stopServiceWorkers: 'WebDriver BiDi has no command for it',
+    limitStorage: 'the bound is a preference, set before the start',
+    backForwardCache: 'Firefox does not cache pages with a worker, and the driver loses track of those that it does',
+    hardReload: 'WebDriver BiDi has no command for it in Firefox',
+  };
+  readonly messages: string[] = [];
+  readonly #driver: Driver;
+
+  constructor(driver: Driver) {
+    this.#driver = driver;
+  }
+
+  async open(url: string): Promise<Tab> {
+    const page = await this.#driver.newPage();
+    page.on('console', (message) => this.messages.push(`${message.type()}: ${message.text()}`));
+    page.on('pageerror', (error) => this.messages.push(`uncaught: ${String(error)}`));
+    await page.goto(url);
+    return new FirefoxTab(page, must(this.#driver.process()?.pid, 'browser process'));
+  }
+
+  stopServiceWorkers(): Promise<void> {
+    throw new Error(String(this.can.stopServiceWorkers));
+  }
+
+  limitStorage(): Promise<void> {
+    throw new Error(String(this.can.limitStorage));
+  }
+
+  close(): Promise<void> {
+    return this.#driver.close();
+  }
+}
+
+class FirefoxTab implements Tab {
+  readonly #page: Page;
+  readonly #root: number;
+
+  constructor(page: Page, root: number) {
+    this.#page = page;
+    this.#root = root;
+  }
+
+  evaluate(expression: string): Promise<unknown> {
+    return this.#page.evaluate(expression);
+  }
+
+  async navigate(url: string): Promise<void> {
+    await this.#page.goto(url);
+  }
+
+  async reload(how?: 'hard'): Promise<void> {
+    if (how === 'hard') throw new Error('no command for a hard reload');
+    await this.#page.reload();
+  }
+
+  async back(): Promise<void> {
+    await this.#page.goBack();
+  }
+
+  async close(): Promise<void> {
+    await this.#page.close();
+  }
+
+  process(): Promise<number> {
+    return busiestProcess(this.#root, '-contentproc', () => this.#page.evaluate(burnProcessor));
+  }
+}

@@ -1,0 +1,74 @@
+import { readdirSync, readFileSync } from 'node:fs';
+
+/** The machine's processes, as Linux shows them below /proc. */
+export const seesProcesses: true | string =
+  process.platform === 'linux' ? true : 'processes are looked at below /proc, which only Linux has';
+
+interface ProcessEntry {
+  readonly id: number;
+  readonly parent: number;
+  /** Clock ticks spent in the process itself. */
+  readonly ticks: number;
+}
+
+function readEntry(id: number): ProcessEntry | undefined {
+  try {
+    const text = readFileSync(`/proc/${id}/stat`, 'utf8');
+    // proc(5): the name in parentheses may hold blanks; after it come state, ppid, …, utime (14th), stime (15th).
+    const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
+    return { id, parent: Number(fields[1]), ticks: Number(fields[11]) + Number(fields[12]) };
+  } catch {
+    return undefined;
+  }
+}
+
+function allIds(): number[] {
+  return readdirSync('/proc').flatMap((name) => (/^\d+$/.test(name) ? Number(name) : []));
+}
+
+/** Every process that descends from `root`. */
+function descendantsOf(root: number): ProcessEntry[] {
+  const entries = allIds().flatMap((id) => readEntry(id) ?? []);
+  const found = new Set([root]);
+  for (let before = 0; before !== found.size; ) {
+    before = found.size;
+    for (const { id, parent } of entries) if (found.has(parent)) found.add(id);
+  }
+  return entries.filter(({ id }) => found.has(id) && id !== root);
+}
+
+/** The process whose command line holds `text`, and whose parent's does not. */
+export function findProcess(text: string): number {
+  const holding = new Set(allIds().filter((id) => id !== process.pid && commandOf(id).includes(text)));
+  const found = [...holding].find((id) => !holding.has(readEntry(id)?.parent ?? 0));
+  if (found === undefined) throw new Error(`no process has ${text} in its command line`);
+  return found;
+}
+
+function commandOf(id: number): string {
+  try {
+    return readFileSync(`/proc/${id}/cmdline`, 'utf8');
+  } catch {
+    return '';
+  }
+}
+
+/**
+ * The descendant of `root` that works while `work` runs, of those whose command line holds `kind`: no driver tells which
+ * process a tab has. Repeats where another one was about as busy.
+ */
+export async function busiestProcess(root: number, kind: string, work: () => Promise<unknown>): Promise<number> {
+  for (let attempt = 0; attempt < 10; attempt += 1) {
+    const before = new Map(descendantsOf(root).map(({ id, ticks }) => [id, ticks]));
+    await work();
+    const [busiest, next] = descendantsOf(root)
+      .filter(({ id }) => before.has(id) && commandOf(id).includes(kind))
+      .map(({ id, ticks }) => ({ id, spent: ticks - (before.get(id) ?? 0) }))
+      .toSorted((one, other) => other.spent - one.spent);
+    if (busiest !== undefined && busiest.spent > 3 * (next?.spent ?? 0)) return busiest.id;
+  }
+  throw new Error(`no descendant of process ${root} with ${kind} stands out by its work`);
+}
+
+/** Keeps the thread of a page busy for long enough to be told from all others. */
+export const burnProcessor = '(() => { const end = Date.now() + 400; while (Date.now() < end); })()';

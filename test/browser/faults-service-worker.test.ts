@@ -1,0 +1,158 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { call } from './controls.ts';
+import type { Tab } from './drivers/browser.ts';
+import { chosenEngines } from './drivers/start.ts';
+import { openScene, type Scene, type Site } from './scene.ts';
+
+/** What happens to requests while the service worker stops, changes, or is passed by. */
+const base = '/db/';
+const database = '/db/notes';
+
+/** Beyond what any engine buffers between a service worker and a page that does not read. */
+const largeBody = { documents: 100, bytes: 1_000_000 };
+
+describe.each(chosenEngines())('the service worker in %s', (engine) => {
+  let scene: Scene;
+  let site: Site;
+  let tab: Tab;
+
+  beforeAll(async () => {
+    scene = await openScene(engine);
+  });
+  afterAll(() => scene?.close());
+  afterEach(async ({ task }) => {
+    if (task.result?.state === 'fail') console.info(scene.browser.messages.slice(-30).join('\n'));
+    await site?.close();
+  });
+
+  async function openControl(): Promise<void> {
+    site = await scene.openSite();
+    tab = await site.open('control');
+    await call(tab, 'start', { base, settings: { svc: { max_document_size: '200000000' } } });
+    expect((await call(tab, 'request', 'fetch', 'PUT', database)).status).toBe(201);
+  }
+
+  async function writeLarge(): Promise<void> {
+    const { documents, bytes } = largeBody;
+    expect(await call(tab, 'sendLarge', 'settee', database, documents, bytes)).toBe(201);
+  }
+
+  test('answers on when the browser stopped it between requests', async ({ skip }) => {
+    const { stopServiceWorkers } = scene.browser.can;
+    if (stopServiceWorkers !== true) skip(stopServiceWorkers);
+    await openControl();
+    for (let round = 0; round < 3; round += 1) {
+      await scene.browser.stopServiceWorkers(site.server.origin);
+      expect(await call(tab, 'request', 'fetch', 'PUT', `${database}/doc-${round}`, {})).toMatchObject({ status: 201 });
+      expect(await call(tab, 'request', 'fetch', 'GET', `${database}/doc-${round}`)).toMatchObject({ status: 200 });
+    }
+  });
+
+  test('stopped in the middle of a body: the reader gets an error or the whole', { timeout: 120_000 }, async ({
+    skip,
+  }) => {
+    const { stopServiceWorkers } = scene.browser.can;
+    if (stopServiceWorkers !== true) skip(stopServiceWorkers);
+    await openControl();
+    await writeLarge();
+    await call(tab, 'holdBody', 'fetch', `${database}/_all_docs?include_docs=true`);
+    await scene.browser.stopServiceWorkers(site.server.origin);
+    assertNotCut(await call(tab, 'drainHeldBody'));
+    // What it leaves behind harms nobody.
+    expect(await call(tab, 'request', 'fetch', 'GET', database)).toMatchObject({ status: 200 });
+  });
+
+  test('its process is killed: at most an error, then it answers again', { timeout: 120_000 }, async ({ skip }) => {
+    if (scene.browser.can.kill !== true) skip(scene.browser.can.kill);
+    await openControl();
+    const other = await site.open('control');
+    await call(other, 'start', { base });
+    const id = await tab.process();
+    if (id === (await other.process())) skip('both tabs run in one process');
+    process.kill(id, 'SIGKILL');
+    const giveUpAt = Date.now() + 10_000;
+    let answer: unknown;
+    while (answer === undefined && Date.now() < giveUpAt) {
+      answer = await call(other, 'request', 'fetch', 'GET', database).catch(() => undefined);
+    }
+    expect(answer).toMatchObject({ status: 200 });
+  });
+
+  test('a new version takes over while a body is open, which is not cut in silence', { timeout: 120_000 }, async () => {
+    await openControl();
+    await writeLarge();
+    await call(tab, 'beginSlowRead', 'fetch', `${database}/_all_docs?include_docs=true`, 20);
+    await replaceServiceWorker();
+    expect(await call(tab, 'update')).toBe(true);
+    assertNotCut(await call(tab, 'endSlowRead'));
+    expect(await call(tab, 'request', 'fetch', 'PUT', `${database}/after`, {})).toMatchObject({ status: 201 });
+    expect(await tab.evaluate('caches.has("newer version")')).toBe(true);
+  });
+
+  test('without a newer version, update changes nothing', async () => {
+    await openControl();
+    expect(await call(tab, 'update')).toBe(false);
+    expect(await call(tab, 'request', 'fetch', 'GET', database)).toMatchObject({ status: 200 });
+  });
+
+  test('controls the page again after a hard reload', async ({ skip }) => {
+    const { hardReload } = scene.browser.can;
+    if (hardReload !== true) skip(hardReload);
+    await openControl();
+    await tab.reload('hard');
+    expect(await call(tab, 'isControlled')).toBe(false);
+    await call(tab, 'start', { base });
+    expect(await call(tab, 'isControlled')).toBe(true);
+    expect(await call(tab, 'request', 'fetch', 'GET', database)).toMatchObject({ status: 200 });
+  });
+
+  test('answers a page that never called start', async () => {
+    await openControl();
+    const other = await site.open('control');
+    expect(await call(other, 'request', 'fetch', 'GET', database)).toMatchObject({ status: 200 });
+  });
+
+  test('answers with no worker of a page left, and gives way to the next', { timeout: 120_000 }, async () => {
+    await openControl();
+    await call(tab, 'request', 'fetch', 'PUT', `${database}/kept`, { n: 1 });
+    await call(tab, 'close');
+    expect(await call(tab, 'request', 'fetch', 'GET', `${database}/kept`)).toMatchObject({
+      status: 200,
+      json: { n: 1 },
+    });
+    expect(await call(tab, 'request', 'fetch', 'PUT', `${database}/alone`, { n: 2 })).toMatchObject({ status: 201 });
+    const other = await site.open('control');
+    const startMs = await call(other, 'start', { base });
+    expect(startMs).toBeLessThan(5000);
+    expect(await call(other, 'role')).toBe('owner');
+    expect(await call(other, 'request', 'settee', 'GET', `${database}/alone`)).toMatchObject({
+      status: 200,
+      json: { n: 2 },
+    });
+  });
+
+  test('leaves requests alone that are not below the base', async () => {
+    await openControl();
+    expect(await call(tab, 'request', 'fetch', 'GET', '/dbx/notes')).toMatchObject({ status: 404 });
+    expect(site.server.seen).toContain('/dbx/notes');
+    expect(site.server.seen.filter((path) => path.startsWith(base))).toEqual([]);
+  });
+
+  /** The body ended with an error, or is whole. */
+  function assertNotCut({ error, bytes, end }: { error?: string; bytes: number; end: string }): void {
+    if (error !== undefined) return;
+    expect(bytes).toBeGreaterThan(largeBody.documents * largeBody.bytes);
+    expect(end).toMatch(/\]\}\n$/);
+  }
+
+  /** From now on the script is another one, which leaves a trace when it runs. */
+  async function replaceServiceWorker(): Promise<void> {
+    const script = await (await fetch(`${site.server.origin}/settee-sw.js`)).text();
+    site.server.intercept((request, response) => {
+      if (request.url?.startsWith('/settee-sw.js') !== true) return false;
+      response.writeHead(200, { 'content-type': 'text/javascript', 'cache-control': 'no-cache' });
+      response.end(`${script}\nvoid caches.open('newer version');`);
+      return true;
+    });
+  }
+});

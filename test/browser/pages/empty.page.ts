@@ -1,0 +1,2 @@
+/** A page that does nothing, to which a tab can go. */
+export {};

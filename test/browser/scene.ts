@@ -1,0 +1,87 @@
+import { join } from 'node:path';
+import { inject } from 'vitest';
+import type { Browser, Engine, LaunchOptions, Tab } from './drivers/browser.ts';
+import { startBrowser } from './drivers/start.ts';
+import type { SuiteOutcome } from './outcome.ts';
+import { startTestServer, type TestServer } from './server.ts';
+
+const builtFiles = process.env['G_FILES'] ?? join(import.meta.dirname, '../../dist/browser');
+
+/** A browser, in which tests get origins of their own: each has empty storage and no service worker. */
+export interface Scene {
+  readonly browser: Browser;
+  openSite(): Promise<Site>;
+  close(): Promise<void>;
+}
+
+export interface Site {
+  readonly server: TestServer;
+  open(page: string, parameters?: Readonly<Record<string, string>>): Promise<Tab>;
+  /** Closes the tabs that were opened and are still there, then the server. */
+  close(): Promise<void>;
+}
+
+export async function openScene(engine: Engine, options?: LaunchOptions): Promise<Scene> {
+  const browser = await startBrowser(engine, options);
+  const sites: Site[] = [];
+  return {
+    browser,
+    openSite: async () => {
+      const site = await openSite(browser);
+      sites.push(site);
+      return site;
+    },
+    close: async () => {
+      for (const site of sites) await site.close();
+      await browser.close();
+    },
+  };
+}
+
+async function openSite(browser: Browser): Promise<Site> {
+  const server = await startTestServer([builtFiles, inject('builtPages')]);
+  const tabs: Tab[] = [];
+  return {
+    server,
+    open: async (page, parameters) => {
+      const tab = await browser.open(server.page(page, parameters));
+      tabs.push(tab);
+      return tab;
+    },
+    close: async () => {
+      // Those that a test closed or killed itself are no longer there.
+      for (const tab of tabs.splice(0)) await tab.close().catch(() => undefined);
+      await server.close();
+    },
+  };
+}
+
+/** Waits for a page that runs a suite by itself. Fails when no case ends for `silenceMs`. */
+export async function collectOutcome(tab: Tab, browser: Browser, silenceMs = 40_000): Promise<SuiteOutcome> {
+  let lastMark = '';
+  let markedAt = Date.now();
+  for (;;) {
+    const outcome = parseOutcome(await tab.evaluate('JSON.stringify(globalThis.suiteOutcome ?? null)'));
+    if (outcome?.isDone === true) return outcome;
+    const mark = `${outcome?.current} ${outcome?.passed.length}`;
+    if (mark !== lastMark) {
+      lastMark = mark;
+      markedAt = Date.now();
+    } else if (Date.now() - markedAt > silenceMs) {
+      const errors = await tab.evaluate('pageErrors.join("\\n")');
+      throw new Error(
+        `the page is stuck in "${outcome?.current}" for ${silenceMs} ms\n${errors}\n${browser.messages.slice(-20).join('\n')}`,
+      );
+    }
+    await pause(200);
+  }
+}
+
+function parseOutcome(text: unknown): SuiteOutcome | null {
+  return typeof text === 'string' ? JSON.parse(text) : null;
+}
+
+/** Between two looks into a page, of which no driver tells by an event. */
+export function pause(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, milliseconds));
+}

@@ -1,0 +1,30 @@
+import { suites } from '../conformance/http/all.ts';
+import type { Host } from '../support/conformance/host.ts';
+import { reasonToSkip, runCase } from '../support/conformance/runner.ts';
+import { caseName, describeError, type SuiteOutcome } from './outcome.ts';
+
+/** Runs all cases of the HTTP suite, whatever becomes of each, and notes in `outcome` how they ended. `tell` is called before each. */
+export async function runHttpSuite(host: Host, outcome: SuiteOutcome, tell: () => void = () => {}): Promise<void> {
+  let number = 0;
+  for (const suite of suites) {
+    for (const each of suite.cases) {
+      const name = caseName(suite.name, each.name);
+      const reason = reasonToSkip(host, each);
+      if (reason !== undefined) {
+        outcome.skipped.push({ name, reason });
+        continue;
+      }
+      outcome.current = name;
+      tell();
+      try {
+        await runCase(host, each, ++number);
+        outcome.passed.push(name);
+      } catch (error) {
+        outcome.failed.push({ name, message: describeError(error) });
+      }
+    }
+  }
+  await host.close();
+  outcome.isDone = true;
+  tell();
+}

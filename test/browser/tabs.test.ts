@@ -1,0 +1,68 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { must } from '../../src/shared/assert.ts';
+import { call, type Way } from './controls.ts';
+import type { Tab } from './drivers/browser.ts';
+import { chosenEngines } from './drivers/start.ts';
+import { openScene, type Scene, type Site } from './scene.ts';
+
+/** Several tabs of one origin work on one database. */
+const base = '/db/';
+const database = '/db/notes';
+
+describe.each(chosenEngines())('tabs of %s', (engine) => {
+  let scene: Scene;
+  let site: Site;
+
+  beforeAll(async () => {
+    scene = await openScene(engine);
+  });
+  afterAll(() => scene?.close());
+  afterEach(async ({ task }) => {
+    if (task.result?.state === 'fail') console.info(scene.browser.messages.slice(-30).join('\n'));
+    await site.close();
+  });
+
+  async function openTabs(count: number): Promise<Tab[]> {
+    site = await scene.openSite();
+    const tabs: Tab[] = [];
+    for (let number = 0; number < count; number += 1) {
+      const tab = await site.open('control');
+      await call(tab, 'start', { base });
+      tabs.push(tab);
+    }
+    expect((await call(must(tabs[0]), 'request', 'settee', 'PUT', database)).status).toBe(201);
+    return tabs;
+  }
+
+  test.each<[Way, Way]>([
+    ['settee', 'settee'],
+    ['fetch', 'fetch'],
+    ['settee', 'fetch'],
+  ])('two that write the same document, by %s and by %s: exactly one conflict', async (first, second) => {
+    const [one, other] = await openTabs(2);
+    for (let number = 0; number < 20; number += 1) {
+      const answers = await Promise.all([
+        call(must(one), 'request', first, 'PUT', `${database}/doc-${number}`, { by: 'one' }),
+        call(must(other), 'request', second, 'PUT', `${database}/doc-${number}`, { by: 'other' }),
+      ]);
+      expect(answers.map(({ status }) => status).toSorted()).toEqual([201, 409]);
+    }
+  });
+
+  test('eight that write a thousand documents each: all are there, once', { timeout: 180_000 }, async () => {
+    const tabs = await openTabs(8);
+    const began = performance.now();
+    const acknowledged = await Promise.all(
+      tabs.map((tab, number) =>
+        call(tab, 'writeMany', number % 2 === 0 ? 'settee' : 'fetch', database, `tab${number}`, 1000, 10),
+      ),
+    );
+    console.info(`${engine}: 8 × 1,000 documents in ${Math.round(performance.now() - began)} ms`);
+    expect(acknowledged).toEqual(tabs.map(() => 1000));
+    const expected = tabs.flatMap((_, tab) =>
+      Array.from({ length: 1000 }, (_each, number) => `tab${tab}-${`${number}`.padStart(5, '0')}`),
+    );
+    expect(await call(must(tabs[7]), 'ids', 'fetch', database)).toEqual(expected);
+    expect(await call(must(tabs[0]), 'ids', 'settee', database)).toEqual(expected);
+  });
+});

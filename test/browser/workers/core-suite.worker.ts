@@ -1,0 +1,14 @@
+import { createIndexedDbPageStore } from '../../../src/storage/indexeddb/indexeddb-page-store.ts';
+import { CoreHost, type Storage } from '../../support/conformance/core-host.ts';
+import { newOutcome } from '../outcome.ts';
+import { runHttpSuite } from '../suite-run.ts';
+
+/** Runs the HTTP suite on a core on this browser's IndexedDB, through its one door, and posts the outcome as it grows. */
+async function newStorage(): Promise<Storage> {
+  const prefix = `suite:${crypto.randomUUID()}|`;
+  return { open: () => createIndexedDbPageStore({ prefix }), remove: () => Promise.resolve() };
+}
+
+const outcome = newOutcome();
+const host = await CoreHost.start({ name: 'core on IndexedDB', newStorage });
+await runHttpSuite(host, outcome, () => postMessage(outcome));

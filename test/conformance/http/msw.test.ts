@@ -1,0 +1,22 @@
+import { setupServer } from 'msw/node';
+import { handlers } from '../../../src/msw/index.ts';
+import { FetchHost } from '../../support/conformance/fetch-host.ts';
+import { registerSuites } from '../../support/conformance/register.ts';
+
+const name = 'handlers of Mock Service Worker';
+const base = 'http://settee.test/db';
+
+registerSuites(name, async () => {
+  const settee = handlers({ base });
+  const server = setupServer(...settee);
+  server.listen({ onUnhandledRequest: 'error' });
+  return new FetchHost({
+    name,
+    baseUrl: base,
+    fetch: (request) => fetch(request),
+    close: async () => {
+      server.close();
+      await settee.reset();
+    },
+  });
+});

@@ -1,0 +1,110 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+
+const root = join(import.meta.dirname, '../../..');
+const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+
+let folder = '';
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'settee-types-'));
+  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'), 'junction');
+  for (const part of ['client', 'sw', 'vite', 'msw']) {
+    compile(join(root, 'src', part, 'tsconfig.types.json'), '--outDir', join(folder, 'dist/types'));
+  }
+});
+
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** Throws with what the compiler says. */
+function compile(project: string, ...options: string[]): void {
+  const compiler = join(root, 'node_modules/typescript/bin/tsc');
+  try {
+    execFileSync(process.execPath, [compiler, '-p', project, ...options], { encoding: 'utf8', stdio: 'pipe' });
+  } catch (error) {
+    throw new Error(error instanceof Error && 'stdout' in error ? String(error.stdout) : String(error));
+  }
+}
+
+/** Type checks the code of an app that has these declarations installed. */
+function check(code: string, lib: string[], types: string[] = []): void {
+  const paths = Object.fromEntries(
+    Object.entries<string | { types: string }>(manifest.exports).flatMap(([name, target]) =>
+      typeof target === 'string' ? [] : [[name.replace(/^\./, 'settee'), [target.types]]],
+    ),
+  );
+  const base = { strict: true, target: 'ES2023', module: 'ESNext', moduleResolution: 'bundler', noEmit: true };
+  const compilerOptions = {
+    ...base,
+    exactOptionalPropertyTypes: true,
+    skipLibCheck: types.length > 0,
+    lib,
+    types,
+    paths,
+  };
+  writeFileSync(join(folder, 'app.ts'), code);
+  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['app.ts'] }));
+  compile(join(folder, 'tsconfig.json'));
+}
+
+test('a page sees the types of settee, whole in themselves', () => {
+  check(
+    `import { type Settee, type SetteeStatus, start } from 'settee';
+     const settee: Settee = await start({ base: '/db/', serviceWorker: false, settings: { svc: { a: 'b' } } });
+     const { fetch } = settee;
+     const response: Response = await fetch(new URL('https://app.example/db/'), { method: 'PUT', body: '{}' });
+     const { role }: SetteeStatus = await settee.status();
+     const updated: boolean = await settee.update();
+     // @ts-expect-error There is no such option.
+     start({ base: '/db/', colour: 'red' });
+     // @ts-expect-error The base has to be given.
+     start({});
+     export { response, role, updated };`,
+    ['ES2023', 'ESNext.Disposable', 'DOM', 'DOM.Iterable', 'DOM.AsyncIterable'],
+  );
+});
+
+test('a service worker sees the types of settee/sw', () => {
+  check(
+    `import { createSettee } from 'settee/sw';
+     declare const self: ServiceWorkerGlobalScope;
+     const settee = createSettee({ base: '/db/' });
+     self.addEventListener('install', (event) => settee.install(event));
+     self.addEventListener('fetch', (event) => {
+       const isOurs: boolean = settee.respond(event);
+       if (!isOurs) event.respondWith(fetch(event.request));
+     });
+     // @ts-expect-error The base has to be given.
+     createSettee({});`,
+    ['ES2023', 'ESNext.Disposable', 'WebWorker', 'WebWorker.AsyncIterable'],
+  );
+});
+
+test('a configuration of Vite sees the types of settee/vite', () => {
+  check(
+    `import settee, { type SetteePluginOptions } from 'settee/vite';
+     import { defineConfig } from 'vite';
+     const options: SetteePluginOptions = { base: '/db/' };
+     export default defineConfig({ plugins: [settee(options)] });
+     // @ts-expect-error A base is text.
+     settee({ base: 1 });`,
+    ['ES2023', 'ESNext.Disposable', 'DOM'],
+    ['node'],
+  );
+});
+
+test('what package.json offers is what is built and packed', () => {
+  expect(manifest.files).toEqual(expect.arrayContaining(['dist/browser', 'dist/library', 'dist/types', 'dist/node']));
+  const targets = Object.values<string | { types: string; default: string }>(manifest.exports);
+  expect(targets.map((target) => (typeof target === 'string' ? target : target.default))).toEqual([
+    './dist/browser/settee.js',
+    './dist/library/sw.js',
+    './dist/library/vite.js',
+    './dist/library/msw.js',
+    './dist/browser/*',
+    './package.json',
+  ]);
+});

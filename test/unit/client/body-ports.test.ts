@@ -1,0 +1,155 @@
+import { once } from 'node:events';
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { serveBody } from '../../../src/bridge/body-maker.ts';
+import { openBody } from '../../../src/bridge/body-reader.ts';
+import { portPipe } from '../../../src/bridge/port-pipe.ts';
+import { offerBody, receiveBody } from '../../../src/client/body-ports.ts';
+import type { ByteStream } from '../../../src/shared/message.ts';
+
+const ports: MessagePort[] = [];
+
+afterEach(() => {
+  for (const port of ports.splice(0)) port.close();
+});
+
+function channel(): MessageChannel {
+  const made = new MessageChannel();
+  ports.push(made.port1, made.port2);
+  return made;
+}
+
+/** A stream that counts what was pulled of it. */
+function countedStream(chunks: readonly Uint8Array[], failure?: Error) {
+  const seen = { pulled: 0, cancelled: undefined as unknown };
+  const stream: ByteStream = {
+    pull: async () => {
+      const chunk = chunks[seen.pulled++];
+      if (chunk === undefined && failure !== undefined) throw failure;
+      return chunk;
+    },
+    cancel: async (reason) => {
+      seen.cancelled = reason;
+    },
+  };
+  return { stream, seen };
+}
+
+function receiveFrom(stream: ByteStream, length?: number) {
+  const { port1, port2 } = channel();
+  serveBody(stream, portPipe(port1));
+  const onEnd = vi.fn();
+  return { body: receiveBody(port2, length, onEnd), onEnd };
+}
+
+const bytes = (...values: number[]) => new Uint8Array(values);
+
+describe('a body from the worker', () => {
+  test('arrives whole and in order', async () => {
+    const { stream } = countedStream([bytes(1, 2), bytes(3), bytes(4, 5, 6)]);
+    const { body, onEnd } = receiveFrom(stream, 6);
+    const whole = await new Response(body.readable).arrayBuffer();
+    expect(new Uint8Array(whole)).toEqual(bytes(1, 2, 3, 4, 5, 6));
+    expect(onEnd).toHaveBeenCalledWith(body);
+  });
+
+  test('is not made before it is read, and no further than it is read', async () => {
+    const { stream, seen } = countedStream([bytes(1), bytes(2), bytes(3)]);
+    const { body } = receiveFrom(stream);
+    const reader = body.readable.getReader();
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(seen.pulled).toBe(0);
+    expect((await reader.read()).value).toEqual(bytes(1));
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(seen.pulled).toBe(1);
+    await reader.cancel();
+  });
+
+  test.for([7, 5])('fails when it has another length than was announced: %d', async (length) => {
+    const { stream } = countedStream([bytes(1, 2, 3, 4, 5, 6)]);
+    const { body } = receiveFrom(stream, length);
+    await expect(new Response(body.readable).arrayBuffer()).rejects.toThrow(
+      `6 bytes came where ${length} were announced`,
+    );
+  });
+
+  test('fails as its source fails', async () => {
+    const { stream } = countedStream([bytes(1)], new Error('the snapshot was lost'));
+    const { body, onEnd } = receiveFrom(stream);
+    const reader = body.readable.getReader();
+    await reader.read();
+    await expect(reader.read()).rejects.toThrow('the snapshot was lost');
+    expect(onEnd).toHaveBeenCalledTimes(1);
+  });
+
+  test('tells its source when nobody reads on', async () => {
+    const { stream, seen } = countedStream([bytes(1), bytes(2)]);
+    const { body, onEnd } = receiveFrom(stream);
+    await body.readable.cancel('enough');
+    await vi.waitFor(() => expect(seen.cancelled).toBe('enough'));
+    expect(onEnd).toHaveBeenCalledTimes(1);
+  });
+
+  test('fails for whoever reads it, and its source hears, when it is broken off', async () => {
+    const { stream, seen } = countedStream([bytes(1), bytes(2)]);
+    const { body } = receiveFrom(stream);
+    const reader = body.readable.getReader();
+    await reader.read();
+    body.fail(new TypeError('left'));
+    await expect(reader.read()).rejects.toThrow('left');
+    await vi.waitFor(() => expect(seen.cancelled).toBe('TypeError: left'));
+  });
+
+  test('keeps its lease while it is not read', async () => {
+    const { port1, port2 } = channel();
+    receiveBody(port2, undefined, () => {});
+    const answer = once(port1, 'message');
+    port1.postMessage({ step: 'ask' });
+    expect(await answer).toEqual([{ step: 'hold' }]);
+  });
+});
+
+describe('a body for the worker', () => {
+  function offered(source: UnderlyingDefaultSource<unknown>): ByteStream {
+    const port = offerBody(new ReadableStream(source, { highWaterMark: 0 }));
+    ports.push(port);
+    return openBody(portPipe(port));
+  }
+
+  test('arrives whole and in order, and is read only as it is asked for', async () => {
+    let pulls = 0;
+    const stream = offered({
+      pull: (controller) => {
+        if (pulls++ === 20) controller.close();
+        else controller.enqueue(bytes(pulls));
+      },
+    });
+    expect(await stream.pull()).toEqual(bytes(1));
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(pulls).toBeLessThan(10);
+    const rest: Uint8Array[] = [];
+    for (let chunk = await stream.pull(); chunk !== undefined; chunk = await stream.pull()) rest.push(chunk);
+    expect(rest.map(([first]) => first)).toEqual([2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20]);
+  });
+
+  test('fails as its source fails', async () => {
+    const stream = offered({
+      pull: () => {
+        throw new Error('the camera was unplugged');
+      },
+    });
+    await expect(stream.pull()).rejects.toThrow('the camera was unplugged');
+  });
+
+  test('fails when it gives something else than bytes', async () => {
+    const stream = offered({ pull: (controller) => controller.enqueue('text') });
+    await expect(stream.pull()).rejects.toThrow('must give Uint8Arrays');
+  });
+
+  test('is cancelled when the worker wants no more', async () => {
+    const cancel = vi.fn();
+    const stream = offered({ pull: (controller) => controller.enqueue(bytes(1)), cancel });
+    await stream.pull();
+    await stream.cancel('too large');
+    await vi.waitFor(() => expect(cancel).toHaveBeenCalledWith('too large'));
+  });
+});

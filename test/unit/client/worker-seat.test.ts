@@ -1,0 +1,253 @@
+import { expose } from 'comlink';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import type { WorkerOptions } from '../../../src/bridge/contract.ts';
+import type { WireRequest, WireResponse } from '../../../src/bridge/wire.ts';
+import type { Outgoing } from '../../../src/client/outgoing-request.ts';
+import { WorkerSeat } from '../../../src/client/worker-seat.ts';
+
+const base = 'https://app.example/db/';
+const script = new URL('https://app.example/settee-worker.js');
+
+/** The worker's side, as a test wants it. */
+interface FakeDoor {
+  open(options: WorkerOptions): Promise<void>;
+  handle(request: WireRequest, call: number): Promise<WireResponse>;
+  abort(call: number): void;
+  status(): Promise<unknown>;
+  close(): Promise<void>;
+}
+
+let nextDoor: () => Partial<FakeDoor>;
+let workers: FakeWorker[] = [];
+let page: EventTarget;
+const seats: WorkerSeat[] = [];
+
+/** A worker as a page sees it: messages, an error event, and an end without notice. */
+class FakeWorker extends EventTarget {
+  onerror: ((event: { message?: string }) => void) | null = null;
+  isTerminated = false;
+  readonly #near: MessagePort;
+  readonly #far: MessagePort;
+
+  constructor() {
+    super();
+    const { port1, port2 } = new MessageChannel();
+    this.#near = port1;
+    this.#far = port2;
+    const door: FakeDoor = {
+      open: async () => {},
+      handle: never,
+      abort: () => {},
+      status: never,
+      close: async () => {},
+    };
+    expose({ ...door, ...nextDoor() }, port2);
+    port1.onmessage = ({ data }) => this.dispatchEvent(new MessageEvent('message', { data }));
+    workers.push(this);
+  }
+
+  postMessage(message: unknown, transfer: Transferable[]): void {
+    this.#near.postMessage(message, transfer);
+  }
+
+  terminate(): void {
+    this.isTerminated = true;
+    this.#near.close();
+    this.#far.close();
+  }
+}
+
+function never(): Promise<never> {
+  return new Promise(() => {});
+}
+
+async function echo({ method, url }: WireRequest): Promise<WireResponse> {
+  return { status: 200, headers: {}, body: `${method} ${url}` };
+}
+
+function outgoing(init: Partial<Outgoing> = {}): Outgoing {
+  return { method: 'GET', url: `${base}n/a`, headers: {}, body: null, signal: null, redirect: 'follow', ...init };
+}
+
+function seatWith(onLoss = () => {}): WorkerSeat {
+  const seat = new WorkerSeat(script, { base, protocol: 1 }, onLoss);
+  seats.push(seat);
+  return seat;
+}
+
+beforeEach(() => {
+  workers = [];
+  page = new EventTarget();
+  nextDoor = () => ({ handle: echo });
+  vi.stubGlobal('Worker', FakeWorker);
+  vi.stubGlobal('addEventListener', page.addEventListener.bind(page));
+});
+
+afterEach(async () => {
+  for (const seat of seats.splice(0)) await seat.close();
+  vi.unstubAllGlobals();
+});
+
+describe('a worker', () => {
+  test('is opened once, for all who call', async () => {
+    const open = vi.fn(async () => {});
+    nextDoor = () => ({ open, handle: echo });
+    const seat = seatWith();
+    const answers = await Promise.all([seat.handle(outgoing()), seat.handle(outgoing({ method: 'HEAD' }))]);
+    expect(answers.map(({ body }) => body)).toEqual([`GET ${base}n/a`, `HEAD ${base}n/a`]);
+    expect(open.mock.calls).toEqual([[{ base, protocol: 1 }]]);
+    expect(workers).toHaveLength(1);
+  });
+
+  test('that says why it can’t open is quoted, ends, and is replaced at the next call', async () => {
+    nextDoor = () => ({ open: () => Promise.reject(new Error('There is no IndexedDB')) });
+    const seat = seatWith();
+    await expect(seat.occupy()).rejects.toThrow('There is no IndexedDB');
+    expect(workers[0]?.isTerminated).toBe(true);
+    const { status, body } = await seat.handle(outgoing({ method: 'PUT' }));
+    expect(status).toBe(503);
+    expect(JSON.parse(String(body))).toEqual({
+      error: 'service_unavailable',
+      reason: expect.stringContaining('There is no IndexedDB'),
+    });
+    nextDoor = () => ({ handle: echo });
+    expect((await seat.handle(outgoing())).status).toBe(200);
+    expect(workers).toHaveLength(3);
+  });
+
+  test.for([
+    ['is not there', new Response(null, { status: 404 }), '404'],
+    ['is a page', new Response('<!doctype html>', { headers: { 'content-type': 'text/html' } }), 'text/html'],
+  ] as const)('whose script %s is explained', async ([, found, reason]) => {
+    nextDoor = () => ({ open: never });
+    vi.stubGlobal('fetch', async () => found);
+    const opening = seatWith().occupy();
+    await vi.waitFor(() => expect(workers[0]?.onerror).toBeTypeOf('function'));
+    workers[0]?.onerror?.({});
+    await expect(opening).rejects.toThrow(reason);
+    await expect(opening).rejects.toThrow(script.href);
+  });
+
+  test('that can’t be made is explained as well', async () => {
+    vi.stubGlobal('fetch', async () => new Response(null));
+    vi.stubGlobal('Worker', function refuse() {
+      throw new DOMException('violates the policy', 'SecurityError');
+    });
+    await expect(seatWith().occupy()).rejects.toThrow(/violates the policy.*Content-Security-Policy/);
+  });
+});
+
+describe('a call', () => {
+  test('that the worker can’t carry out is a TypeError', async () => {
+    nextDoor = () => ({ handle: () => Promise.reject(new Error('the stream broke')) });
+    const failure = await seatWith()
+      .handle(outgoing())
+      .catch((error: unknown) => error);
+    expect(failure).toBeInstanceOf(TypeError);
+    expect(String(failure)).toContain('the stream broke');
+  });
+
+  test('that is aborted is so here at once, and in the worker', async () => {
+    const abort = vi.fn();
+    const handle = vi.fn(never);
+    nextDoor = () => ({ handle, abort });
+    const controller = new AbortController();
+    const answer = seatWith().handle(outgoing({ signal: controller.signal }));
+    await vi.waitFor(() => expect(handle).toHaveBeenCalled());
+    const reason = new Error('enough');
+    controller.abort(reason);
+    await expect(answer).rejects.toBe(reason);
+    await vi.waitFor(() => expect(abort).toHaveBeenCalledWith(1));
+  });
+
+  test('that was aborted before is never sent', async () => {
+    const handle = vi.fn(echo);
+    nextDoor = () => ({ handle });
+    const seat = seatWith();
+    await expect(seat.handle(outgoing({ signal: AbortSignal.abort('no') }))).rejects.toBe('no');
+    await seat.handle(outgoing());
+    expect(handle).toHaveBeenCalledTimes(1);
+  });
+});
+
+describe('leaving the page', () => {
+  test('ends the worker at once, and coming back starts another', async () => {
+    const onLoss = vi.fn();
+    const seat = seatWith(onLoss);
+    await seat.occupy();
+    page.dispatchEvent(new Event('pagehide'));
+    expect(workers.map(({ isTerminated }) => isTerminated)).toEqual([true]);
+    expect(onLoss).toHaveBeenCalledTimes(1);
+    page.dispatchEvent(new Event('pageshow'));
+    await vi.waitFor(() => expect(workers).toHaveLength(2));
+    expect((await seat.handle(outgoing())).status).toBe(200);
+  });
+
+  test('sends reads that were under way again, and says of writes that nobody knows', async () => {
+    const handle = vi.fn(never);
+    nextDoor = () => ({ handle });
+    const seat = seatWith();
+    const read = seat.handle(outgoing());
+    const query = seat.handle(outgoing({ method: 'POST', url: `${base}n/_all_docs`, body: '{"keys":[]}' }));
+    const write = seat.handle(outgoing({ method: 'PUT', body: '{}' }));
+    await vi.waitFor(() => expect(handle).toHaveBeenCalledTimes(3));
+    nextDoor = () => ({ handle: echo });
+    page.dispatchEvent(new Event('pagehide'));
+    const { status, body } = await write;
+    expect(status).toBe(503);
+    expect(JSON.parse(String(body))).toEqual({
+      error: 'service_unavailable',
+      reason: expect.stringContaining('it may have been carried out or not'),
+    });
+    page.dispatchEvent(new Event('pageshow'));
+    expect((await read).body).toBe(`GET ${base}n/a`);
+    expect((await query).body).toBe(`POST ${base}n/_all_docs`);
+  });
+
+  test('while the worker is being opened only delays who waits for it, with one worker more', async () => {
+    nextDoor = () => ({ open: never });
+    const seat = seatWith();
+    const opening = seat.occupy();
+    await vi.waitFor(() => expect(workers).toHaveLength(1));
+    page.dispatchEvent(new Event('pagehide'));
+    const later = seat.handle(outgoing());
+    nextDoor = () => ({ handle: echo });
+    page.dispatchEvent(new Event('pageshow'));
+    await opening;
+    expect((await later).status).toBe(200);
+    expect(workers.map(({ isTerminated }) => isTerminated)).toEqual([true, false]);
+  });
+
+  test('lets no worker start before the page is back', async () => {
+    const seat = seatWith();
+    await seat.occupy();
+    page.dispatchEvent(new Event('pagehide'));
+    const answer = seat.handle(outgoing());
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(workers).toHaveLength(1);
+    page.dispatchEvent(new Event('pageshow'));
+    expect((await answer).status).toBe(200);
+  });
+});
+
+describe('closing', () => {
+  test('lets the worker finish, ends it, and refuses what comes later', async () => {
+    const steps: string[] = [];
+    nextDoor = () => ({
+      handle: echo,
+      close: async () => {
+        steps.push(`closed while ${workers[0]?.isTerminated ? 'gone' : 'there'}`);
+      },
+    });
+    const seat = seatWith();
+    await seat.occupy();
+    await seat.close();
+    expect(steps).toEqual(['closed while there']);
+    expect(workers[0]?.isTerminated).toBe(true);
+    await expect(seat.handle(outgoing())).rejects.toThrow(TypeError);
+    page.dispatchEvent(new Event('pagehide'));
+    page.dispatchEvent(new Event('pageshow'));
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(workers).toHaveLength(1);
+  });
+});

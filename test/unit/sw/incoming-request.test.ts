@@ -1,0 +1,65 @@
+import { describe, expect, test } from 'vitest';
+import { toPlainRequest } from '../../../src/sw/incoming-request.ts';
+
+const url = 'https://app.example/db/notes/a';
+
+/** As Firefox has it: a request without a stream. */
+class Streamless extends Request {
+  override get body(): null {
+    return undefined as unknown as null;
+  }
+}
+
+describe('a request of a page', () => {
+  test('goes on without its fragment, with its headers in lower case', async () => {
+    const request = new Request(`${url}?rev=1#top`, { headers: { 'If-Match': '"1-a"' } });
+    expect(await toPlainRequest(request)).toEqual({
+      method: 'GET',
+      url: `${url}?rev=1`,
+      headers: { 'if-match': '"1-a"' },
+      body: null,
+    });
+  });
+
+  test('says when it wants no cookies', async () => {
+    const { headers } = await toPlainRequest(new Request(url, { credentials: 'omit' }));
+    expect(headers).toEqual({ 'settee-credentials': 'omit' });
+  });
+
+  test.for([Request, Streamless])('of %o with a small body has its bytes', async (Kind) => {
+    const { body } = await toPlainRequest(new Kind(url, { method: 'PUT', body: 'abc' }));
+    expect(body).toEqual(new Uint8Array([97, 98, 99]));
+  });
+
+  test('made of many chunks is joined in order', async () => {
+    let sent = 0;
+    const stream = new ReadableStream({
+      pull: (controller) => (sent === 3 ? controller.close() : controller.enqueue(new Uint8Array([++sent, sent]))),
+    });
+    const init = { method: 'PUT', body: stream, duplex: 'half' };
+    expect((await toPlainRequest(new Request(url, init))).body).toEqual(new Uint8Array([1, 1, 2, 2, 3, 3]));
+  });
+
+  test.for([Request, Streamless])(
+    'of %o with a body of more than 1 MB has a Blob, with all of it in order',
+    async (Kind) => {
+      const bytes = Uint8Array.from({ length: 3_500_000 }, (_, index) => index % 251);
+      const { body } = await toPlainRequest(new Kind(url, { method: 'PUT', body: new Blob([bytes]) }));
+      expect(body).toBeInstanceOf(Blob);
+      const arrived = body instanceof Blob ? new Uint8Array(await body.arrayBuffer()) : new Uint8Array();
+      expect(arrived.length).toBe(3_500_000);
+      expect(arrived.every((value, index) => value === index % 251)).toBe(true);
+    },
+  );
+
+  test.for([Request, Streamless])('of %o without a body has none', async (Kind) => {
+    expect((await toPlainRequest(new Kind(url, { method: 'POST' }))).body).toBeNull();
+    expect((await toPlainRequest(new Kind(url, { method: 'HEAD' }))).body).toBeNull();
+  });
+
+  test('whose body breaks off is a failure', async () => {
+    const stream = new ReadableStream({ pull: (controller) => controller.error(new Error('gone')) });
+    const init = { method: 'PUT', body: stream, duplex: 'half' };
+    await expect(toPlainRequest(new Request(url, init))).rejects.toThrow('gone');
+  });
+});

@@ -1,0 +1,137 @@
+import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { build, createServer, type InlineConfig, preview } from 'vite';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { createPlugin } from '../../../src/vite/plugin.ts';
+
+const repository = join(import.meta.dirname, '../../..');
+const files = ['settee-sw-core.js', 'settee-sw.js', 'settee-worker.js'];
+
+/** A tiny app, with settee installed as npm would link it, and stand-ins for the built files. */
+let app = '';
+const open: { close(): Promise<void> }[] = [];
+
+beforeAll(async () => {
+  app = await mkdtemp(join(tmpdir(), 'settee-vite-'));
+  await mkdir(join(app, 'node_modules/settee/dist/browser'), { recursive: true });
+  await mkdir(join(app, 'files'));
+  await writeFile(join(app, 'package.json'), '{"type": "module"}');
+  await writeFile(join(app, 'index.html'), '<!doctype html><script type="module" src="/main.js"></script>');
+  await writeFile(join(app, 'main.js'), "import { root } from 'settee';\nconsole.log(root);\n");
+  const manifest = { name: 'settee', type: 'module', exports: './dist/browser/settee.js' };
+  await writeFile(join(app, 'node_modules/settee/package.json'), JSON.stringify(manifest));
+  await writeFile(
+    join(app, 'node_modules/settee/dist/browser/settee.js'),
+    "export const root = typeof __SETTEE_ROOT__ === 'string' ? __SETTEE_ROOT__ : 'unknown';\n",
+  );
+  for (const file of files) {
+    await writeFile(join(app, 'files', file), `/* ${file} */\n//# sourceMappingURL=${file}.map\n`);
+    await writeFile(join(app, 'files', `${file}.map`), '{"version": 3}');
+  }
+  await symlink(join(repository, 'node_modules/vite'), join(app, 'node_modules/vite'), 'junction');
+});
+
+afterAll(() => rm(app, { recursive: true }));
+
+afterEach(async () => {
+  for (const server of open.splice(0)) await server.close();
+});
+
+function configOf(base: string, options: { base?: string } = {}): InlineConfig {
+  return {
+    configFile: false,
+    root: app,
+    base,
+    logLevel: 'silent',
+    cacheDir: join(app, '.vite'),
+    server: { host: '127.0.0.1', port: 0, watch: null },
+    preview: { host: '127.0.0.1', port: 0 },
+    plugins: [createPlugin(options, join(app, 'files'))],
+  };
+}
+
+async function serve(config: InlineConfig): Promise<string> {
+  const server = await createServer(config);
+  open.push(server);
+  await server.listen();
+  return addressOf(server.httpServer?.address());
+}
+
+function addressOf(address: string | AddressInfo | null | undefined): string {
+  if (typeof address !== 'object' || address === null) throw new Error('The server has no port');
+  return `http://127.0.0.1:${address.port}`;
+}
+
+describe('the dev server', () => {
+  test.for(['/', '/app/'])('serves the files below the base of the app, %s', async (base) => {
+    const origin = await serve(configOf(base));
+    for (const file of files) {
+      const response = await fetch(`${origin}${base}${file}?base=/db/`);
+      expect(response.status).toBe(200);
+      expect(response.headers.get('content-type')).toBe('text/javascript');
+      expect(response.headers.get('cache-control')).toBe('no-cache');
+      expect(await response.text()).toContain(`/* ${file} */`);
+    }
+    expect(await (await fetch(`${origin}${base}settee-sw.js.map`)).json()).toEqual({ version: 3 });
+  });
+
+  test('answers 421 with the reason below the base of the database, and nowhere else', async () => {
+    const origin = await serve(configOf('/', { base: '/data' }));
+    for (const path of ['/data', '/data/', '/data/notes/a?rev=1']) {
+      const response = await fetch(origin + path, { method: 'PUT', body: '{}' });
+      expect(response.status).toBe(421);
+      expect(await response.json()).toEqual({
+        error: 'misdirected_request',
+        reason: expect.stringContaining('settee.fetch'),
+      });
+    }
+    expect((await fetch(`${origin}/database`)).status).not.toBe(421);
+    expect((await fetch(`${origin}/db/`)).status).not.toBe(421);
+  });
+
+  test('says nothing of requests to another origin', async () => {
+    const origin = await serve(configOf('/', { base: 'https://db.example.com/' }));
+    expect((await fetch(`${origin}/db/`)).status).not.toBe(421);
+  });
+
+  test('tells the page client where the root is', async () => {
+    const origin = await serve(configOf('/app/'));
+    const main = await (await fetch(`${origin}/app/main.js`)).text();
+    const [, client = ''] = /from "([^"]+)"/.exec(main) ?? [];
+    // Not one of those that Vite bundles beforehand: they know of no definitions.
+    expect(client).toContain('/node_modules/settee/dist/browser/settee.js');
+    const environment = await (await fetch(`${origin}/app/@vite/env`)).text();
+    expect(environment).toMatch(/"?__SETTEE_ROOT__"?:\s*"\/app\/"/);
+  });
+});
+
+describe('the build', () => {
+  test('emits the files in the root, without source maps, and tells the page client where that is', async () => {
+    const outDir = join(app, 'dist');
+    await build({ ...configOf('/app/'), build: { outDir } });
+    expect((await readdir(outDir)).filter((name) => name.startsWith('settee')).sort()).toEqual(files);
+    expect(await readFile(join(outDir, 'settee-sw.js'), 'utf8')).toBe('/* settee-sw.js */\n');
+    const assets = await readdir(join(outDir, 'assets'));
+    const code = await Promise.all(assets.map((name) => readFile(join(outDir, 'assets', name), 'utf8')));
+    expect(code.join('')).toContain('/app/');
+    expect(code.join('')).not.toContain('unknown');
+  });
+
+  test('leaves the build for a server alone', async () => {
+    const outDir = join(app, 'dist-ssr');
+    await build({ ...configOf('/'), build: { outDir, ssr: join(app, 'main.js') } });
+    expect((await readdir(outDir)).filter((name) => name.startsWith('settee'))).toEqual([]);
+  });
+
+  test('is previewed with the files, and with 421 below the base of the database', async () => {
+    const outDir = join(app, 'dist-preview');
+    await build({ ...configOf('/'), build: { outDir } });
+    const server = await preview({ ...configOf('/'), build: { outDir } });
+    open.push(server);
+    const origin = addressOf(server.httpServer.address());
+    expect(await (await fetch(`${origin}/settee-sw.js`)).text()).toBe('/* settee-sw.js */\n');
+    expect((await fetch(`${origin}/db/notes`)).status).toBe(421);
+  });
+});

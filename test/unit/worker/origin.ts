@@ -1,0 +1,121 @@
+import 'fake-indexeddb/auto';
+import { IDBFactory } from 'fake-indexeddb';
+import type { Instance, WorkerOptions } from '../../../src/bridge/contract.ts';
+import { createInstance } from '../../../src/bridge/instance.ts';
+import { PortCarrier } from '../../../src/bridge/port-carrier.ts';
+import { PROTOCOL } from '../../../src/bridge/wire.ts';
+import { requestToWire, responseFromWire } from '../../../src/bridge/wire-codec.ts';
+import type { ByteStream, PlainHeaders, RequestBody } from '../../../src/shared/message.ts';
+import { PageDoor } from '../../../src/worker/page-door.ts';
+import { StorageOwner, type StorageOwnerOptions } from '../../../src/worker/storage-owner.ts';
+import { type FakeLockClient, FakeLocks } from '../../support/fake-locks.ts';
+
+const ORIGIN = 'https://app.example';
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: PlainHeaders;
+  readonly text: string;
+  // biome-ignore lint/suspicious/noExplicitAny: what a test expects of it is the test.
+  readonly json: any;
+}
+
+/** What the tabs of one origin share in a browser: locks, IndexedDB, channels; with a base of its own for each test. */
+export class Origin {
+  readonly locks = new FakeLocks();
+  readonly indexedDB: IDBFactory = new IDBFactory();
+  readonly instance: Instance = createInstance(`/${crypto.randomUUID()}/`, ORIGIN);
+  readonly #open: { close(): Promise<void> }[] = [];
+
+  /** A page's worker that has not been opened yet. */
+  createTab(): Tab {
+    const tab = new Tab(this);
+    this.#open.push(tab);
+    return tab;
+  }
+
+  async openTab(options: Partial<WorkerOptions> = {}): Promise<Tab> {
+    const tab = this.createTab();
+    await tab.open(options);
+    return tab;
+  }
+
+  createServiceWorker(options: Partial<StorageOwnerOptions> = {}): StorageOwner {
+    const locks = this.locks.client();
+    const { instance, indexedDB } = this;
+    const owner = new StorageOwner({ instance, kind: 'service-worker', locks, indexedDB, ...options });
+    this.#open.push(owner);
+    return owner;
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#open.map((each) => each.close().catch(() => undefined)));
+  }
+}
+
+/** A page's worker as its page sees it, without the thread between them. */
+export class Tab {
+  readonly client: FakeLockClient;
+  readonly door: PageDoor;
+  readonly #origin: Origin;
+  #isKilled = false;
+
+  constructor(origin: Origin) {
+    this.#origin = origin;
+    this.client = origin.locks.client();
+    const { indexedDB } = origin;
+    this.door = new PageDoor({ origin: ORIGIN, locks: this.client, indexedDB, pingMs: 20 });
+  }
+
+  open(options: Partial<WorkerOptions> = {}): Promise<void> {
+    return this.door.open({ base: this.#origin.instance.base, protocol: PROTOCOL, ...options });
+  }
+
+  /** `path` is below the base. */
+  async ask(method: string, path = '', body: unknown = null, call?: number): Promise<Answer> {
+    const headers = body === null ? {} : { 'content-type': 'application/json' };
+    return this.send(method, path, headers, body === null ? null : JSON.stringify(body), call);
+  }
+
+  async send(method: string, path: string, headers: PlainHeaders, body: RequestBody, call?: number): Promise<Answer> {
+    const url = this.#origin.instance.base + path;
+    const wire = await requestToWire({ method, url, headers, body }, new PortCarrier());
+    const response = responseFromWire(await this.door.handle(wire, call), new PortCarrier());
+    const text = await toText(response.body);
+    return {
+      status: response.status,
+      headers: response.headers,
+      text,
+      json: text === '' ? undefined : JSON.parse(text),
+    };
+  }
+
+  async role(): Promise<string> {
+    return (await this.door.status()).role;
+  }
+
+  /**
+   * Its locks are free, and it is told nothing of it. What it runs goes on, as that of a frozen worker does when it wakes up, so that tests
+   * see what becomes of it.
+   */
+  kill(): void {
+    this.#isKilled = true;
+    this.client.kill();
+  }
+
+  async close(): Promise<void> {
+    if (!this.#isKilled) await this.door.close();
+  }
+}
+
+export async function toText(body: null | string | Uint8Array | ByteStream): Promise<string> {
+  if (body === null) return '';
+  if (typeof body === 'string') return body;
+  const decoder = new TextDecoder();
+  if (body instanceof Uint8Array) return decoder.decode(body);
+  let text = '';
+  for (let chunk = await body.pull(); chunk !== undefined; chunk = await body.pull()) {
+    text += decoder.decode(chunk, { stream: true });
+  }
+  return text;
+}

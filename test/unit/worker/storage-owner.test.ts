@@ -1,0 +1,149 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { createLink } from '../../../src/bridge/link.ts';
+import { createSessionNote, shareSession } from '../../../src/bridge/session-share.ts';
+import { createIndexedDbPageStore } from '../../../src/storage/indexeddb/indexeddb-page-store.ts';
+import { CookieJar } from '../../../src/worker/cookie-jar.ts';
+import { Origin, toText } from './origin.ts';
+
+let origin: Origin;
+
+beforeEach(() => {
+  origin = new Origin();
+});
+
+afterEach(async () => {
+  await origin.close();
+  vi.restoreAllMocks();
+});
+
+const request = (method: string, path: string, body: string | null = null) => ({
+  method,
+  url: origin.instance.base + path,
+  headers: body === null ? {} : { 'content-type': 'application/json' },
+  body,
+});
+
+describe('a service worker without a page', () => {
+  it('owns the storage while it works, and gives it up when it rests', async () => {
+    const owner = origin.createServiceWorker({ idleMs: 50 });
+    expect(await owner.handle(request('GET', ''))).toBeUndefined();
+    expect(await owner.takeIfFree()).toBe(true);
+    expect(await owner.handle(request('PUT', 'notes'))).toMatchObject({ status: 201 });
+    await vi.waitFor(() => expect(origin.locks.snapshot().held).toEqual([]));
+    expect(await owner.handle(request('GET', 'notes'))).toBeUndefined();
+    expect(await owner.takeIfFree()).toBe(true);
+    expect(await owner.handle(request('GET', 'notes'))).toMatchObject({ status: 200 });
+  });
+
+  it('keeps it while a body is open', async () => {
+    const owner = origin.createServiceWorker({ idleMs: 20 });
+    await owner.takeIfFree();
+    await owner.handle(request('PUT', 'notes'));
+    const docs = Array.from({ length: 2000 }, (_, n) => ({ _id: `doc-${n}`, text: 'x'.repeat(100) }));
+    await owner.handle(request('POST', 'notes/_bulk_docs', JSON.stringify({ docs })));
+    const answer = await owner.handle(request('GET', 'notes/_all_docs?include_docs=true'));
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect(owner.isOwner).toBe(true);
+    expect(JSON.parse(await toText(answer?.body ?? null)).rows).toHaveLength(2000);
+    await vi.waitFor(() => expect(owner.isOwner).toBe(false));
+  });
+
+  it('answers through a link that finds nobody else', async () => {
+    const owner = origin.createServiceWorker();
+    const whenNobody = async () => {
+      await owner.takeIfFree();
+    };
+    const locks = origin.locks.client();
+    const link = createLink({ instance: origin.instance, carrier: 'service-worker', locks, whenNobody });
+    expect(await link.handle(request('PUT', 'notes'))).toMatchObject({ status: 201 });
+    expect(await link.handle(request('GET', 'notes'))).toMatchObject({ status: 200 });
+    link.close();
+  });
+
+  it('hands over to a tab that comes, without losing a request', async () => {
+    const owner = origin.createServiceWorker();
+    const whenNobody = async () => {
+      await owner.takeIfFree();
+    };
+    const locks = origin.locks.client();
+    const link = createLink({ instance: origin.instance, carrier: 'service-worker', locks, whenNobody });
+    await link.handle(request('PUT', 'notes'));
+    const writes = Array.from({ length: 100 }, async (_, n) => {
+      await new Promise((resolve) => setTimeout(resolve, n));
+      return link.handle(request('PUT', `notes/doc-${n}`, '{}'));
+    });
+    const tab = await origin.openTab();
+    expect((await Promise.all(writes)).map(({ status }) => status)).toEqual(writes.map(() => 201));
+    expect(await tab.role()).toBe('owner');
+    expect(owner.isOwner).toBe(false);
+    expect((await tab.ask('GET', 'notes/_all_docs')).json.rows).toHaveLength(100);
+    link.close();
+  });
+});
+
+describe('a worker that lost the storage', () => {
+  const steal = async (name: string) => {
+    const thief = origin.locks.client();
+    await thief.request(`${origin.instance.name}|${name}`, { steal: true }, () => undefined);
+  };
+
+  it('answers nothing from then on', async () => {
+    const owner = origin.createServiceWorker();
+    await owner.takeIfFree();
+    await owner.handle(request('PUT', 'notes'));
+    await steal('owner');
+    await vi.waitFor(() => expect(owner.isOwner).toBe(false));
+    expect(await owner.handle(request('GET', 'notes'))).toBeUndefined();
+  });
+
+  it('stores nothing more', async () => {
+    const owner = origin.createServiceWorker();
+    await owner.takeIfFree();
+    await owner.handle(request('PUT', 'notes'));
+    await owner.handle(request('PUT', 'notes/a', '{}'));
+    const commits = vi.spyOn(IDBDatabase.prototype, 'transaction');
+    await steal('owner');
+    await vi.waitFor(() => expect(origin.locks.snapshot().held).toEqual([]));
+    const written = commits.mock.calls.filter(([stores, mode]) => mode === 'readwrite' && stores !== 'head');
+    expect(written.filter(([stores]) => [stores].flat().includes('pages'))).toEqual([]);
+  });
+});
+
+describe('an owner whose files somebody else opened', () => {
+  it('opens them again where the lock is still its own, and the request is carried out once', async () => {
+    const tab = await origin.openTab();
+    await tab.ask('PUT', 'notes');
+    // As one would that missed the loss of its lock.
+    const store = createIndexedDbPageStore({ prefix: `${origin.instance.name}|`, indexedDB: origin.indexedDB });
+    for (const file of await store.list()) await (await store.open(file, 'open')).close();
+    await store.close();
+    expect(await tab.ask('PUT', 'notes/a', { n: 1 })).toMatchObject({ status: 201 });
+    expect((await tab.ask('GET', 'notes/_all_docs')).json.rows).toHaveLength(1);
+    expect(await tab.ask('PUT', 'more')).toMatchObject({ status: 201 });
+  });
+});
+
+describe('the session', () => {
+  const createJar = (base: string, onChange = () => {}) =>
+    new CookieJar({ base, clock: { now: () => 0, monotonic: () => 0 }, onChange });
+
+  it('outlives its owner: a note keeps it until the next one comes', async () => {
+    const { instance } = origin;
+    const note = createSessionNote();
+    const kept = shareSession(instance, note);
+    const first = createJar(instance.base, () => firstShare.announce());
+    const firstShare = shareSession(instance, first);
+    first.take('AuthSession=abc; Path=/; HttpOnly', `${instance.base}_session`);
+    await vi.waitFor(() => expect(note.text).toContain('abc'));
+    firstShare.close();
+
+    const second = createJar(instance.base);
+    const secondShare = shareSession(instance, second);
+    // A tab's worker tells that it comes; whoever keeps the session tells it.
+    const tab = origin.createTab();
+    void tab.open();
+    await vi.waitFor(() => expect(second.header(instance.base)).toBe('AuthSession=abc'));
+    secondShare.close();
+    kept.close();
+  });
+});
