@@ -20,18 +20,19 @@ const ROLES: Readonly<Record<SetteeStatus['role'], readonly [string, string]>> =
 
 export class BrowserView {
   readonly element = make('div', { class: 'browser' });
-  readonly refresh = coalesce(() => this.#read());
+  readonly refresh = coalesce(() => this.#read().catch((error) => this.#fail(error)));
   readonly #settee: Settee;
   readonly #log: RequestLog;
   readonly #cards = make('div', { class: 'cards' });
   readonly #databases = make('tbody', {});
+  readonly #failure = make('p', { class: 'failure', role: 'alert' });
   readonly #dialog = make('dialog', { 'aria-labelledby': 'dialog-title' });
   #timer: ReturnType<typeof setInterval> | undefined;
 
   constructor(settee: Settee, log: RequestLog) {
     this.#settee = settee;
     this.#log = log;
-    const head = ['Database', 'Documents', 'Changes', 'Size', ''].map((text) => make('th', { scope: 'col' }, text));
+    const head = ['Database', 'Documents', 'Sequence', 'Size', ''].map((text) => make('th', { scope: 'col' }, text));
     fill(
       this.element,
       make(
@@ -40,6 +41,7 @@ export class BrowserView {
         make('h1', {}, 'This browser'),
         make('p', { class: 'lead' }, 'Everything you see is kept on this device. Nothing was sent anywhere.'),
       ),
+      this.#failure,
       this.#cards,
       make('h2', {}, 'Databases'),
       make(
@@ -73,6 +75,7 @@ export class BrowserView {
     if (document.hidden || this.#dialog.open) return;
     const databases = datasets.map(({ name }) => new Database(name, this.#log));
     const [status, ...infos] = await Promise.all([this.#settee.status(), ...databases.map((each) => each.info())]);
+    fill(this.#failure);
     fill(this.#cards, ...this.#cardsOf(status));
     fill(this.#databases, ...databases.map((database, index) => this.#row(database, infos[index])));
   }
@@ -110,16 +113,25 @@ export class BrowserView {
     );
   }
 
+  #fail(error: unknown): void {
+    fill(this.#failure, messageOf(error));
+  }
+
   async #persist(): Promise<void> {
     await this.#settee.persist();
     await this.refresh();
   }
 
   #confirm(database: Database, info: DatabaseInfo): void {
+    const close = () => this.#dialog.close();
     const destroy = async () => {
-      await database.destroy();
-      this.#dialog.close();
-      await this.refresh();
+      try {
+        await database.destroy();
+        close();
+        await this.refresh();
+      } catch (error) {
+        fill(this.#dialog, make('p', { role: 'alert' }, `Not deleted: ${messageOf(error)}`), button('Close', close));
+      }
     };
     fill(
       this.#dialog,
@@ -133,7 +145,7 @@ export class BrowserView {
         'div',
         { class: 'actions' },
         button('Delete', () => void destroy(), { class: 'danger solid' }),
-        button('Keep it', () => this.#dialog.close(), { autofocus: true }),
+        button('Keep it', close, { autofocus: true }),
       ),
     );
     this.#dialog.showModal();
@@ -165,4 +177,8 @@ function storageCard(
   const meter = make('meter', { min: 0, max: quota, value: usage, 'aria-label': 'Storage used' });
   const share = `${formatShare(usage, quota)} of the ${formatBytes(quota)} that this site may use. ${kept}`;
   return card('Storage', formatBytes(usage), share, '', meter, ask);
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

@@ -89,7 +89,7 @@ export class DatasetView {
     this.#panel.documents = info?.documents;
     this.#overview.count = documents;
     if (info) void this.#list.refresh();
-    void this.#document?.view.follow();
+    this.#document?.view.follow().catch(() => undefined);
   }
 
   /** While documents are loaded the world keeps what was lit. */

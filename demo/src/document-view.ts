@@ -54,16 +54,24 @@ export class DocumentView {
   }
 
   async open(): Promise<void> {
-    const document = await this.#database.get(this.#id);
-    if (!document) return this.#renderMissing();
-    this.#renderFrame();
-    this.#take(document);
+    try {
+      const document = await this.#database.get(this.#id);
+      if (!document) return this.#renderMissing();
+      this.#renderFrame();
+      this.#take(document);
+    } catch (error) {
+      const again = button('Try again', () => void this.open());
+      fill(this.element, this.#backLink(), make('p', {}, `It could not be read: ${messageOf(error)}`), again);
+    }
   }
 
-  /** Something in the database changed: shows it, or says so where an edit is under way. */
+  /**
+   * Something in the database changed: shows it, or says so where an edit is under way. Rejects when it could not be read; the
+   * next change is followed all the same.
+   */
   async follow(): Promise<void> {
     const known = this.#document;
-    const current = await this.#database.get(this.#id, 'quiet');
+    const current = await this.#current();
     if (this.#document !== known || current?._rev === known?._rev) return;
     if (!known && current) return this.open();
     if (this.#isEdited) {
@@ -92,8 +100,7 @@ export class DocumentView {
     if (!base) return;
     try {
       const written = await this.#database.put(this.#id, rev, content);
-      if (written === undefined)
-        return await this.#showConflict({ base, mine: content, theirs: await this.#current() });
+      if (written === undefined) return this.#showConflict({ base, mine: content, theirs: await this.#current() });
       this.#take({ _id: this.#id, _rev: written, ...content });
       this.#say('Saved.', 'news');
       this.#host.onWritten();
@@ -105,17 +112,21 @@ export class DocumentView {
   async #remove(): Promise<void> {
     const base = this.#document;
     if (!base) return;
-    if (await this.#database.remove(this.#id, base._rev)) {
-      this.#renderMissing();
-      this.#host.onWritten();
-    } else await this.#showConflict({ base, mine: contentOf(base), theirs: await this.#current() });
+    try {
+      if (await this.#database.remove(this.#id, base._rev)) {
+        this.#renderMissing();
+        this.#host.onWritten();
+      } else this.#showConflict({ base, mine: contentOf(base), theirs: await this.#current() });
+    } catch (error) {
+      this.#say(`Not deleted: ${messageOf(error)}`, 'error');
+    }
   }
 
   #current(): Promise<StoredDocument | undefined> {
     return this.#database.get(this.#id, 'quiet');
   }
 
-  async #showConflict(conflict: Conflict): Promise<void> {
+  #showConflict(conflict: Conflict): void {
     const { theirs } = conflict;
     this.#say('');
     const takeTheirs = () => (theirs ? this.#take(theirs) : this.#renderMissing());

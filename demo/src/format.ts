@@ -7,7 +7,8 @@ export function formatCount(value: number): string {
 }
 
 export function formatShare(part: number, whole: number): string {
-  return percent.format(whole === 0 ? 0 : part / whole);
+  const share = whole === 0 ? 0 : part / whole;
+  return share > 0 && share < 0.001 ? 'Less than 0.1%' : percent.format(share);
 }
 
 export function formatBytes(bytes: number): string {

@@ -17,6 +17,9 @@ export function toRequest(method, path, body, headers = {}) {
   return Buffer.from(`${lines.join('\r\n')}\r\n\r\n${body ?? ''}`);
 }
 
+/** Servers keep idle connections for five seconds and more. */
+const idleMs = 4000;
+
 export class Connection {
   #port = 0;
   #socket;
@@ -25,6 +28,7 @@ export class Connection {
   /** Where the answer ends; 0 while unknown, -1 when it comes in chunks. */
   #end = 0;
   #settle;
+  #usedAt = performance.now();
   #onChunk;
 
   static async open(port) {
@@ -46,8 +50,11 @@ export class Connection {
   send(request) {
     // A server closes connections that were idle for long.
     if (this.#socket.destroyed) return this.#connect().then(() => this.send(request));
+    const isIdle = performance.now() - this.#usedAt > idleMs;
     return new Promise((resolve, reject) => {
-      this.#settle = { resolve, reject };
+      // The server may be closing it at this very moment; then the request goes out again on a new one.
+      const again = () => this.#connect().then(() => this.send(request));
+      this.#settle = { resolve, reject: isIdle ? () => resolve(again()) : reject };
       this.#socket.write(request);
     });
   }
@@ -107,6 +114,7 @@ export class Connection {
     this.#end = 0;
     const { resolve } = this.#settle;
     this.#settle = undefined;
+    this.#usedAt = performance.now();
     resolve(new Answer(chunks, isChunked));
   }
 
