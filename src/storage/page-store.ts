@@ -10,8 +10,9 @@ import type { MaybePromise } from '../shared/maybe-promise.ts';
  *
  * Guarantees that every backend gives, and that `test/conformance/storage` holds it to:
  * 1. A commit happens as a whole or not at all, also when the process dies in the middle.
- * 2. Prefix durability within a file: no commit survives without every commit before it. Nothing is promised across
- *    files.
+ * 2. Prefix durability within a file: no journal record, no truncation and no head survives without every commit before
+ *    it, but for records that it removes or that were removed before. Pages that were committed alone may survive a
+ *    power cut without the records before them; nothing that survives refers to them. Nothing is promised across files.
  * 3. A commit is visible to `read` and to a later `open` when its promise resolves. With `strict` it also survives a
  *    power cut; with `relaxed` it survives the end of the process.
  * 4. Fencing: `open` takes ownership. It raises the epoch and claims the next journal number in one transaction. From then

@@ -2,11 +2,12 @@ import { unwrap } from 'idb';
 import { isDatabaseError } from '../../errors/database-error.ts';
 import { assertCommit } from '../commit-check.ts';
 import type { FileLife } from '../file-life.ts';
-import type { Commit, Opening, Page, PageFile, PageNumber, PageStoreSupport } from '../page-store.ts';
+import type { Commit, Opening, PageFile, PageNumber, PageStoreSupport } from '../page-store.ts';
 import { storageClosed, storageCorrupt, storageDeleted } from '../storage-errors.ts';
 import { withDeadline } from './deadline.ts';
 import { toDatabaseError } from './indexeddb-errors.ts';
 import type { Ownership } from './ownership.ts';
+import { PageCensus } from './page-census.ts';
 import { PageReader } from './page-reader.ts';
 import type { FileDatabase, Written } from './schema.ts';
 import { runWrite } from './write-transaction.ts';
@@ -21,6 +22,8 @@ export interface IndexedDbPageFileParts {
   readonly ownership: Ownership;
   readonly support: PageStoreSupport;
   readonly deadlineMs: number;
+  /** Whether an append is told to commit in the turn that makes it (`engine.ts`). */
+  readonly commitsAtOnce: boolean;
   readonly onClosed: (file: IndexedDbPageFile) => void;
 }
 
@@ -35,6 +38,7 @@ export class IndexedDbPageFile implements PageFile {
   readonly #raw: IDBDatabase;
   readonly #support: PageStoreSupport;
   readonly #deadlineMs: number;
+  readonly #commitsAtOnce: boolean;
   readonly #onClosed: (file: IndexedDbPageFile) => void;
   readonly #life: FileLife;
   readonly #reader: PageReader;
@@ -46,7 +50,8 @@ export class IndexedDbPageFile implements PageFile {
   #hasUnflushed = true;
   #closing: Promise<void> | undefined;
 
-  constructor({ name, database, life, ownership, support, deadlineMs, onClosed }: IndexedDbPageFileParts) {
+  constructor(parts: IndexedDbPageFileParts) {
+    const { name, database, life, ownership, support, deadlineMs, commitsAtOnce, onClosed } = parts;
     this.name = name;
     this.opening = ownership.opening;
     this.#database = database;
@@ -54,6 +59,7 @@ export class IndexedDbPageFile implements PageFile {
     this.#life = life;
     this.#support = support;
     this.#deadlineMs = deadlineMs;
+    this.#commitsAtOnce = commitsAtOnce;
     this.#onClosed = onClosed;
     this.#claims = ownership.claims;
     this.#nextJournal = this.opening.nextJournal;
@@ -101,11 +107,14 @@ export class IndexedDbPageFile implements PageFile {
     return epoch === this.opening.epoch;
   }
 
-  /** Browsers don't tell what one database takes, so this is the number of pages times the mean length of a page. */
+  /**
+   * Browsers don't tell what one database takes, so this is the number of pages that are there times the mean length of
+   * those that ever were.
+   */
   async size(): Promise<number> {
-    const pages = await this.#ask('counting its pages', () => this.#database.count('pages'));
-    const { pages: count, bytes } = this.#written;
-    return Math.round((pages * bytes) / Math.max(count, 1)) + (this.opening.head?.length ?? 0);
+    this.#life.mustBeOpen();
+    const { pages, bytes, kept } = this.#written;
+    return Math.round((kept * bytes) / Math.max(pages, 1)) + (this.opening.head?.length ?? 0);
   }
 
   close(): Promise<void> {
@@ -123,35 +132,34 @@ export class IndexedDbPageFile implements PageFile {
 
   async #write(commit: Commit): Promise<void> {
     const stores = storesOf(commit);
-    const written = addPages(this.#written, commit.writePages);
-    const epoch = stores.includes('head') ? this.opening.epoch : undefined;
-    const options = { file: this.name, what: 'a commit', deadlineMs: this.#deadlineMs, epoch };
+    const census = new PageCensus(this.#written, this.opening.epoch);
+    const epoch = checksEpoch(commit) ? this.opening.epoch : undefined;
+    const commitsAtOnce = this.#commitsAtOnce;
+    const options = { file: this.name, what: 'a commit', deadlineMs: this.#deadlineMs, epoch, commitsAtOnce };
     try {
       await runWrite(this.#raw, { ...options, stores, durability: commit.durability }, (transaction) => {
-        this.#issue(transaction, commit, written);
+        const isAnswered = changesPages(commit) && census.count(transaction, commit);
+        this.#issue(transaction, commit);
+        return isAnswered;
       });
     } catch (error) {
       throw this.#life.refusal() ?? toDatabaseError(error, this.name, 'a commit');
     }
-    this.#written = written;
+    this.#written = census.written;
     this.#hasUnflushed = commit.durability === 'relaxed';
     if (commit.journal !== undefined) this.#nextJournal += 1;
     this.#journalFloor = Math.max(this.#journalFloor, commit.truncateJournal ?? 0);
   }
 
-  #issue(transaction: IDBTransaction, commit: Commit, written: Written): void {
+  #issue(transaction: IDBTransaction, commit: Commit): void {
     const { journal, writePages, dropPages, head, truncateJournal } = commit;
     if (journal !== undefined) transaction.objectStore('journal').add(journal.text, journal.number);
-    if (writePages !== undefined || dropPages !== undefined) {
+    if (changesPages(commit)) {
       const pages = transaction.objectStore('pages');
       for (const { number, value } of writePages ?? []) pages.put(value, number);
       for (const number of dropPages ?? []) pages.delete(number);
     }
-    if (head !== undefined) {
-      const heads = transaction.objectStore('head');
-      heads.put(head, 'head');
-      heads.put(written, 'written');
-    }
+    if (head !== undefined) transaction.objectStore('head').put(head, 'head');
     if (truncateJournal !== undefined) this.#issueTruncation(transaction, truncateJournal);
     if (isEmpty(commit)) transaction.objectStore('head').put(this.opening.epoch, 'flushed');
   }
@@ -193,9 +201,11 @@ export class IndexedDbPageFile implements PageFile {
     try {
       const stores = ['head'];
       const { epoch } = this.opening;
-      const options = { file: this.name, what: 'its flush', deadlineMs: this.#deadlineMs, stores, epoch };
+      const base = { file: this.name, what: 'its flush', deadlineMs: this.#deadlineMs };
+      const options = { ...base, stores, epoch, commitsAtOnce: false };
       await runWrite(this.#raw, { ...options, durability: 'strict' }, (transaction) => {
         transaction.objectStore('head').put(epoch, 'flushed');
+        return false;
       });
     } catch (error) {
       const failure = toDatabaseError(error, this.name, 'its flush');
@@ -208,19 +218,21 @@ export class IndexedDbPageFile implements PageFile {
 function storesOf(commit: Commit): readonly string[] {
   const stores: string[] = [];
   if (commit.journal !== undefined || commit.truncateJournal !== undefined) stores.push('journal');
-  if (commit.writePages !== undefined || commit.dropPages !== undefined) stores.push('pages');
-  const isFencedByJournal = commit.journal !== undefined;
-  if (!isFencedByJournal || commit.head !== undefined || commit.truncateJournal !== undefined) stores.push('head');
+  if (changesPages(commit)) stores.push('pages');
+  if (checksEpoch(commit) || changesPages(commit)) stores.push('head');
   return stores;
+}
+
+/** A journal record is its own fence. What replaces something is checked all the same. */
+function checksEpoch({ journal, head, truncateJournal }: Commit): boolean {
+  return journal === undefined || head !== undefined || truncateJournal !== undefined;
+}
+
+function changesPages({ writePages, dropPages }: Commit): boolean {
+  return writePages !== undefined || dropPages !== undefined;
 }
 
 function isEmpty(commit: Commit): boolean {
   const { journal, writePages, dropPages, head, truncateJournal } = commit;
   return [journal, writePages, dropPages, head, truncateJournal].every((part) => part === undefined);
-}
-
-function addPages(written: Written, pages: readonly Page[] | undefined): Written {
-  if (pages === undefined) return written;
-  const bytes = pages.reduce((sum, { value }) => sum + value.length, written.bytes);
-  return { pages: written.pages + pages.length, bytes };
 }

@@ -5,6 +5,7 @@ import { OpenFiles } from '../open-files.ts';
 import type { PageFile, PageStore, PageStoreSupport } from '../page-store.ts';
 import { deleteDatabase, openConnection, watchConnection } from './connection.ts';
 import { withDeadline } from './deadline.ts';
+import { finishesCommits } from './engine.ts';
 import { toDatabaseError } from './indexeddb-errors.ts';
 import { IndexedDbPageFile } from './indexeddb-page-file.ts';
 import { type Ownership, takeOwnership } from './ownership.ts';
@@ -81,6 +82,7 @@ class IndexedDbPageStore implements PageStore {
         ownership,
         support: this.supports,
         deadlineMs: this.#deadlineMs,
+        commitsAtOnce: finishesCommits(globalThis.navigator?.userAgent),
         onClosed: (closed) => this.#open.forget(closed),
       });
     });

@@ -77,5 +77,5 @@ function textOr(value: unknown): string | undefined {
 }
 
 function writtenOr(value: string | number | Written | undefined): Written {
-  return typeof value === 'object' ? value : { pages: 0, bytes: 0 };
+  return typeof value === 'object' ? value : { pages: 0, bytes: 0, kept: 0 };
 }

@@ -18,7 +18,7 @@ export type JournalValue = string | number;
  * - `epoch`: that of the current owner;
  * - `journalFloor`: no record below this number is left in the journal (claims are);
  * - `claimMark`: a claim that is old enough for those below it to be removed;
- * - `written`: how many pages were ever written, and the sum of their lengths;
+ * - `written`: how many pages were ever written and the sum of their lengths, and how many are there;
  * - `flushed`: nothing but a write for a strict commit that has none.
  */
 export interface FileSchema extends DBSchema {
@@ -32,6 +32,8 @@ export type HeadKey = 'head' | 'epoch' | 'journalFloor' | 'claimMark' | 'written
 export interface Written {
   readonly pages: number;
   readonly bytes: number;
+  /** Pages that are there. Changed in each transaction that writes or drops pages, since counting them takes long. */
+  readonly kept: number;
 }
 
 export type FileDatabase = IDBPDatabase<FileSchema>;

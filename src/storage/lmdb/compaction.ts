@@ -1,7 +1,7 @@
-import { rename, rm } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { rename, rm, stat } from 'node:fs/promises';
 import { breakIn, commitAs, currentEpoch, type Environment, enqueueMove, openEnvironment } from './environment.ts';
 import { dataPath, syncPath } from './folder.ts';
+import { copySegments } from './journal-segment.ts';
 
 /**
  * Moves a file into a new, smaller environment. LMDB never shortens a data file, so the live data is copied to the
@@ -34,7 +34,8 @@ export async function moveToNextGeneration(
   try {
     await syncPath(folder);
     const copy = await openEnvironment(file, path);
-    if (await moveTo(environment, epoch, number + 1)) return { folder, number: number + 1, environment: copy };
+    const isMoved = await commitAs(environment, epoch, () => enqueueMove(environment, epoch, number + 1));
+    if (isMoved) return { folder, number: number + 1, environment: copy };
     await copy.root.close();
   } catch (error) {
     await removeData(path);
@@ -44,10 +45,19 @@ export async function moveToNextGeneration(
   return undefined;
 }
 
-/** Copies the last committed state, without free space, durably; `path` is there only when the copy is whole. */
-export async function copyEnvironment(environment: Environment, path: string): Promise<void> {
+/**
+ * Copies a file in the state of its last commits into an empty folder, without free space, durably; gives its bytes.
+ * The journal comes first, and the copy ends with it: what a later head covers is passed over, and no record refers to
+ * a page that was dropped since, because such pages are dropped after a head that covers the record.
+ */
+export async function copyToFolder(environment: Environment, folder: string, target: string): Promise<number> {
+  const path = dataPath(target, 1);
+  const segments = await copySegments(folder, target);
   await rename(await copyBeside(environment, path), path);
-  await syncPath(dirname(path));
+  for (const segment of segments) await syncPath(segment);
+  await syncPath(target);
+  const sizes = await Promise.all([path, ...segments].map(async (file) => (await stat(file)).size));
+  return sizes.reduce((sum, size) => sum + size, 0);
 }
 
 /** Gives the copy's path, for the caller to rename. */
@@ -67,10 +77,4 @@ async function copyBeside(environment: Environment, path: string): Promise<strin
 export async function removeData(path: string): Promise<void> {
   await rm(path, { force: true });
   await rm(`${path}-lock`, { force: true });
-}
-
-async function moveTo(environment: Environment, epoch: number, generation: number): Promise<boolean> {
-  const isMoved = await commitAs(environment, epoch, () => enqueueMove(environment, epoch, generation));
-  if (isMoved) await environment.root.flushed;
-  return isMoved;
 }

@@ -1,18 +1,17 @@
 import { rm } from 'node:fs/promises';
 import { type Database, open, type RootDatabase } from 'lmdb';
-import type { JournalRecord, PageNumber } from '../page-store.ts';
-import { storageCorrupt, storageNewerFormat } from '../storage-errors.ts';
+import type { DatabaseError } from '../../errors/database-error.ts';
+import type { Opening, PageNumber } from '../page-store.ts';
+import { storageCorrupt } from '../storage-errors.ts';
 import { checkDataFile } from './data-file.ts';
-
-/**
- * The layout that this version writes, and the newest that it reads.
- * 1: databases `pages`, `journal` and `state`; in `state` the owner's record, whose LMDB version is the epoch, and the
- *    head.
- */
-export const LMDB_FORMAT = 1;
+import { type RecoveredJournal, recoverJournal, spansOf } from './journal-recovery.ts';
+import { findSegments } from './journal-segment.ts';
+import { decodeOwner, encodeOwner, LMDB_FORMAT, type OwnerRecord } from './owner-record.ts';
 
 const OWNER = 'owner';
 const HEAD = 'head';
+
+const NO_OWNER: OwnerRecord = { format: LMDB_FORMAT, start: 1, truncated: 0, earlier: [] };
 
 /** One LMDB environment with its databases. Nothing in here knows of commits that are under way. */
 export interface Environment {
@@ -24,20 +23,9 @@ export interface Environment {
   readonly bytes: Database<Uint8Array, PageNumber>;
 }
 
-/** What an environment knows of its owner; its LMDB version is the epoch. */
-interface OwnerRecord {
-  readonly format: number;
-  /** The lowest journal number that the next owner may claim. */
-  readonly journalFloor: number;
-  /** The generation that holds the file now; this one is out of use. */
-  readonly movedTo?: number | undefined;
-}
-
 export interface Ownership {
-  readonly epoch: number;
-  readonly head: string | undefined;
-  readonly journal: readonly JournalRecord[];
-  readonly nextJournal: number;
+  readonly opening: Opening;
+  readonly journal: RecoveredJournal;
 }
 
 export async function openEnvironment(file: string, path: string): Promise<Environment> {
@@ -59,7 +47,7 @@ export async function createEnvironment(path: string): Promise<void> {
   const root = openRoot(path);
   try {
     const { state } = openDatabases(root, openState(root));
-    root.transactionSync(() => putOwner(state, { format: LMDB_FORMAT, journalFloor: 1 }, 0));
+    root.transactionSync(() => putOwner(state, NO_OWNER, 0));
   } finally {
     await root.close();
   }
@@ -88,25 +76,45 @@ export async function breakIn(path: string): Promise<void> {
 }
 
 /**
- * Raises the epoch, and takes the next journal number away from whoever was owner before. Gives the generation to go
- * to where the file has moved on.
+ * Raises the epoch, and takes the next journal number away from whoever was owner before; in the same turn of the event
+ * loop as it reads the segments of the journal, so that no owner in this process can append to one meanwhile. Gives the
+ * generation to go to where the file has moved on.
  */
-export function takeOwnership(file: string, environment: Environment): Ownership | { readonly movedTo: number } {
+export function takeOwnership(
+  file: string,
+  environment: Environment,
+  folder: string,
+): Ownership | { readonly movedTo: number } {
   const { root, state, journal } = environment;
   return root.transactionSync(() => {
     const { record, epoch } = readOwner(file, state);
     if (record.movedTo !== undefined) return { movedTo: record.movedTo };
-    const records = Array.from(journal.getRange({ start: 0 }), ({ key, value }) => ({ number: key, text: value }));
-    const claim = Math.max(record.journalFloor, (records.at(-1)?.number ?? 0) + 1);
-    putOwner(state, { format: LMDB_FORMAT, journalFloor: claim + 1 }, epoch + 1);
-    return { epoch: epoch + 1, head: state.get(HEAD), journal: records, nextJournal: claim + 1 };
+    const inEnvironment = Array.from(journal.getRange({ start: 0 }), ({ key, value }) => ({
+      number: key,
+      text: value,
+    }));
+    const { start, truncated } = record;
+    const earlier = record.earlier ?? spansOf(inEnvironment.filter(({ number }) => number < start));
+    // Where the former owner's records end is not known yet.
+    const spans = [...earlier, { epoch, from: start, end: Number.POSITIVE_INFINITY }];
+    const recovered = recoverJournal({ segments: findSegments(folder), inEnvironment, spans, truncated });
+    const end = (recovered.records.at(-1)?.number ?? 0) + 1;
+    // Behind a gap; were they left, they would come back once the gap is below what is truncated.
+    for (const { number } of inEnvironment) if (number >= end) void journal.remove(number);
+    const claim = Math.max(start, truncated, end);
+    const nextJournal = claim + 1;
+    putOwner(state, { format: LMDB_FORMAT, start: nextJournal, truncated, earlier: recovered.spans }, epoch + 1);
+    const opening = { epoch: epoch + 1, head: state.get(HEAD), journal: recovered.records, nextJournal };
+    return { opening, journal: recovered };
   });
 }
 
 /** The epoch as the last commit left it. */
 export function currentEpoch(file: string, environment: Environment): number {
   environment.root.resetReadTxn();
-  return readOwner(file, environment.state).epoch;
+  const epoch = environment.state.getEntry(OWNER)?.version;
+  if (epoch === undefined) throw ownerMissing(file);
+  return epoch;
 }
 
 /** The generation that holds the file now, where that is another one. */
@@ -127,14 +135,18 @@ export function enqueueHead(environment: Environment, head: string): void {
   void environment.state.put(HEAD, head, 0);
 }
 
-/** Only within `commitAs`. */
-export function enqueueFloor(environment: Environment, epoch: number, journalFloor: number): void {
-  putOwner(environment.state, { format: LMDB_FORMAT, journalFloor }, epoch);
+/** Only within `commitAs`. Says where the journal begins and what it consists of, as of this owner's opening. */
+export function enqueueTruncation(
+  environment: Environment,
+  epoch: number,
+  marks: Pick<OwnerRecord, 'start' | 'truncated' | 'earlier'>,
+): void {
+  putOwner(environment.state, { format: LMDB_FORMAT, ...marks }, epoch);
 }
 
 /** Only within `commitAs`. Leads every later opening to another generation. */
 export function enqueueMove(environment: Environment, epoch: number, movedTo: number): void {
-  putOwner(environment.state, { format: LMDB_FORMAT, journalFloor: 0, movedTo }, epoch);
+  putOwner(environment.state, { ...NO_OWNER, movedTo }, epoch);
 }
 
 function openRoot(path: string): RootDatabase<string, string> {
@@ -146,6 +158,9 @@ function openRoot(path: string): RootDatabase<string, string> {
     // Commits go out one by one, each a batch of its own. With batching by event turn lmdb-js also makes a promise
     // that nobody can get at, and its rejection (a full disk) would end the process.
     eventTurnBatching: false,
+    // A commit resolves when it is on the disk, which is what it takes with overlapping, too. With it lmdb-js waits for
+    // ever on closing after a commit that failed (a full disk).
+    overlappingSync: false,
   });
 }
 
@@ -164,36 +179,15 @@ function openDatabases(root: RootDatabase<string, string>, state: Database<strin
 }
 
 function putOwner(state: Database<string, string>, record: OwnerRecord, epoch: number): void {
-  void state.put(OWNER, JSON.stringify(record), epoch);
+  void state.put(OWNER, encodeOwner(record), epoch);
 }
 
 function readOwner(file: string, state: Database<string, string>): { record: OwnerRecord; epoch: number } {
   const entry = state.getEntry(OWNER);
-  if (entry?.version === undefined) throw storageCorrupt(file, 'its owner record is missing');
+  if (entry?.version === undefined) throw ownerMissing(file);
   return { record: decodeOwner(file, entry.value), epoch: entry.version };
 }
 
-function decodeOwner(file: string, text: string): OwnerRecord {
-  const value = parseObject(file, text);
-  const format = numberOf(file, value, 'format');
-  if (format > LMDB_FORMAT) throw storageNewerFormat(file, format, LMDB_FORMAT);
-  const journalFloor = numberOf(file, value, 'journalFloor');
-  const movedTo = 'movedTo' in value ? numberOf(file, value, 'movedTo') : undefined;
-  return { format, journalFloor, movedTo };
-}
-
-function parseObject(file: string, text: string): Record<string, unknown> {
-  try {
-    const value: unknown = JSON.parse(text);
-    if (typeof value === 'object' && value !== null) return { ...value };
-  } catch (error) {
-    throw storageCorrupt(file, 'its owner record is not JSON', error);
-  }
-  throw storageCorrupt(file, 'its owner record is not an object');
-}
-
-function numberOf(file: string, value: Record<string, unknown>, name: string): number {
-  const member = value[name];
-  if (typeof member !== 'number') throw storageCorrupt(file, `"${name}" of its owner record is not a number`);
-  return member;
+function ownerMissing(file: string): DatabaseError {
+  return storageCorrupt(file, 'its owner record is missing');
 }

@@ -1,7 +1,7 @@
-import { mkdir, stat } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { storageCorrupt, storageMissing } from '../storage-errors.ts';
-import { copyEnvironment } from './compaction.ts';
+import { copyToFolder } from './compaction.ts';
 import { type Environment, movedTo, openEnvironment } from './environment.ts';
 import { createFolder, dataPath, findGenerations, listFiles } from './folder.ts';
 
@@ -37,8 +37,11 @@ async function copyFile(source: string, target: string, file: string): Promise<n
   const environment = await openCurrent(file, join(source, file));
   if (environment === undefined) return undefined;
   try {
-    await createFolder(target, file, (draft) => copyEnvironment(environment, dataPath(draft, 1)));
-    return (await stat(dataPath(join(target, file), 1))).size;
+    let bytes = 0;
+    await createFolder(target, file, async (draft) => {
+      bytes = await copyToFolder(environment, join(source, file), draft);
+    });
+    return bytes;
   } finally {
     await environment.root.close();
   }

@@ -2,28 +2,47 @@ import { statSync } from 'node:fs';
 import { mkdir, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { DatabaseError } from '../../errors/database-error.ts';
+import { nextTurn } from '../../shared/turn.ts';
 import { assertCommit } from '../commit-check.ts';
 import { FileLife } from '../file-life.ts';
-import type { Commit, Opening, PageFile, PageNumber, PageStoreSupport } from '../page-store.ts';
+import type { Commit, JournalRecord, Opening, PageFile, PageNumber, PageStoreSupport } from '../page-store.ts';
 import { storageClosed, storageDeleted, storageExists, storageFenced } from '../storage-errors.ts';
-import { copyEnvironment, type Generation, moveToNextGeneration, removeData } from './compaction.ts';
-import { commitAs, currentEpoch, type Environment, enqueueFloor, enqueueHead, type Ownership } from './environment.ts';
+import { copyToFolder, type Generation, moveToNextGeneration, removeData } from './compaction.ts';
+import {
+  commitAs,
+  currentEpoch,
+  type Environment,
+  enqueueHead,
+  enqueueTruncation,
+  type Ownership,
+} from './environment.ts';
 import { dataPath, hasCode } from './folder.ts';
+import { JournalFile } from './journal-file.ts';
+import type { JournalFunctions } from './journal-functions.ts';
+import type { JournalSpan } from './journal-recovery.ts';
 import { toDatabaseError } from './lmdb-errors.ts';
 
 const NUMBERS_PER_BATCH = 1000;
+
+/** Longer records go through LMDB, which writes off this thread. */
+const MAX_APPENDED_LENGTH = 64 * 1024;
 
 export interface LmdbPageFileParts {
   readonly name: string;
   readonly generation: Generation;
   readonly ownership: Ownership;
   readonly support: PageStoreSupport;
+  readonly functions: JournalFunctions;
   readonly onClosed: (file: LmdbPageFile) => void;
 }
 
 /**
- * One owner's handle of a file. Reads are synchronous, from LMDB's map; commits run on LMDB's own thread, each under
- * the condition that the epoch is still this owner's.
+ * One owner's handle of a file. Reads are synchronous, from LMDB's map. A commit that is nothing but a short journal
+ * record is appended to the journal file in the turn in which it is asked for, since LMDB makes every commit wait for the
+ * disk; all others run on LMDB's own thread. Either happens only if the epoch is still this owner's.
+ *
+ * Every commit through LMDB is durable when it resolves. One with a head, a record or a truncation first makes the
+ * appended records durable, but for those that it removes: so nothing survives a power cut without what came before it.
  */
 export class LmdbPageFile implements PageFile {
   readonly name: string;
@@ -34,25 +53,31 @@ export class LmdbPageFile implements PageFile {
   #generation: Generation;
   #dataPath: string;
   #inode: number;
-  /** The first journal number that may hold a record. */
-  #firstJournal: number;
+  readonly #journal: JournalFile;
+  readonly #earlier: readonly JournalSpan[];
+  /** Numbers of the journal records that lie in LMDB, ascending. */
+  #inEnvironment: number[];
   #nextJournal: number;
-  #journalFloor: number;
+  #truncated: number;
   #lastCommit: Promise<void> | undefined;
   #compacting: Promise<void> | undefined;
   #closing: Promise<void> | undefined;
 
-  constructor({ name, generation, ownership, support, onClosed }: LmdbPageFileParts) {
+  constructor({ name, generation, ownership, support, functions, onClosed }: LmdbPageFileParts) {
     this.name = name;
-    this.opening = ownership;
+    this.opening = ownership.opening;
     this.#support = support;
     this.#onClosed = onClosed;
     this.#generation = generation;
     this.#dataPath = dataPath(generation.folder, generation.number);
     this.#inode = statSync(this.#dataPath).ino;
-    this.#firstJournal = ownership.journal[0]?.number ?? ownership.nextJournal;
-    this.#nextJournal = ownership.nextJournal;
-    this.#journalFloor = ownership.nextJournal;
+    const { folder } = generation;
+    const { truncated, kept, spans, inEnvironment } = ownership.journal;
+    this.#journal = new JournalFile({ file: name, folder, epoch: this.opening.epoch, functions, kept });
+    this.#earlier = spans;
+    this.#inEnvironment = [...inEnvironment];
+    this.#nextJournal = this.opening.nextJournal;
+    this.#truncated = truncated;
   }
 
   read(page: PageNumber, kind: 'text'): string | undefined;
@@ -78,8 +103,10 @@ export class LmdbPageFile implements PageFile {
     try {
       while (this.#compacting !== undefined) await this.#compacting.catch(() => undefined);
       assertCommit(commit, this.#nextJournal, this.#support.maxPageBytes);
-      this.#lastCommit = this.#write(commit);
-      await this.#lastCommit;
+      if (this.#lastCommit !== undefined) await this.#lastCommit.catch(() => undefined);
+      const appended = appendedRecord(commit);
+      if (appended === undefined) await this.#begin(commit);
+      else await this.#append(appended, commit.durability);
     } finally {
       this.#life.done();
     }
@@ -107,7 +134,7 @@ export class LmdbPageFile implements PageFile {
   async size(): Promise<number> {
     this.#life.mustBeOpen();
     try {
-      return (await stat(this.#dataPath)).size;
+      return (await stat(this.#dataPath)).size + this.#journal.bytes;
     } catch (error) {
       throw hasCode(error, 'ENOENT') ? this.#deleted() : await this.#named(error, 'measuring it');
     }
@@ -145,21 +172,58 @@ export class LmdbPageFile implements PageFile {
     return this.close();
   }
 
+  async #append(record: JournalRecord, durability: Commit['durability']): Promise<void> {
+    try {
+      if (!this.#isOwner()) throw storageFenced(this.name);
+      const { isRemoved } = this.#journal;
+      if (isRemoved === undefined) this.#mustBeThere();
+      else if (isRemoved) throw this.#deleted();
+      this.#journal.append(record);
+      this.#nextJournal += 1;
+      if (durability === 'strict') await this.#journal.sync();
+      // What else has arrived in this turn of the event loop can then be joined into the writer's next commit.
+      else await nextTurn();
+    } catch (error) {
+      throw await this.#named(error, 'a commit');
+    }
+  }
+
+  async #begin(commit: Commit): Promise<void> {
+    const written = this.#write(commit);
+    this.#lastCommit = written;
+    try {
+      await written;
+    } finally {
+      this.#lastCommit = undefined;
+    }
+  }
+
   async #write(commit: Commit): Promise<void> {
     const { environment } = this.#generation;
     const { epoch } = this.opening;
     let isOwner: boolean;
     try {
+      await this.#syncBefore(commit);
       isOwner = await commitAs(environment, epoch, () => this.#enqueue(environment, commit));
-      if (isOwner && commit.durability === 'strict') await environment.root.flushed;
     } catch (error) {
       throw await this.#named(error, 'a commit');
     }
     // A folder that was removed goes on as a nameless file; nothing in it may be promised to last.
     this.#mustBeThere();
     if (!isOwner) throw storageFenced(this.name);
-    if (commit.journal !== undefined) this.#nextJournal += 1;
-    if (commit.truncateJournal !== undefined) this.#truncated(commit.truncateJournal);
+    if (commit.journal !== undefined) {
+      this.#inEnvironment.push(commit.journal.number);
+      this.#nextJournal += 1;
+    }
+    if (commit.truncateJournal !== undefined) await this.#removeBelow(commit.truncateJournal);
+  }
+
+  /** Pages alone may survive a power cut without the records before them: nothing refers to them then. */
+  async #syncBefore({ durability, journal, head, truncateJournal }: Commit): Promise<void> {
+    if (journal !== undefined) this.#journal.mustBeSound();
+    const isAlone = journal === undefined && head === undefined && truncateJournal === undefined;
+    if (isAlone && durability === 'relaxed') return;
+    if (this.#journal.hasUnsynced(truncateJournal ?? 0)) await this.#journal.sync();
   }
 
   #enqueue(environment: Environment, commit: Commit): void {
@@ -172,13 +236,21 @@ export class LmdbPageFile implements PageFile {
     for (const number of commit.dropPages ?? []) void text.remove(number);
     if (commit.head !== undefined) enqueueHead(environment, commit.head);
     const below = commit.truncateJournal ?? 0;
-    for (let number = this.#firstJournal; number < below; number += 1) void journal.remove(number);
-    if (below > this.#journalFloor) enqueueFloor(environment, this.opening.epoch, below);
+    // The record of this very commit, too, where it is below.
+    const inEnvironment = commit.journal ? [...this.#inEnvironment, commit.journal.number] : this.#inEnvironment;
+    for (const number of inEnvironment) if (number < below) void journal.remove(number);
+    if (below > this.#truncated) enqueueTruncation(environment, this.opening.epoch, this.#marks(below));
   }
 
-  #truncated(below: number): void {
-    this.#firstJournal = Math.max(this.#firstJournal, below);
-    this.#journalFloor = Math.max(this.#journalFloor, below);
+  #marks(truncated: number): { readonly start: number; readonly truncated: number; readonly earlier: JournalSpan[] } {
+    const earlier = this.#earlier.filter(({ end }) => end > truncated);
+    return { start: this.opening.nextJournal, truncated, earlier };
+  }
+
+  async #removeBelow(below: number): Promise<void> {
+    this.#truncated = Math.max(this.#truncated, below);
+    this.#inEnvironment = this.#inEnvironment.filter((number) => number >= below);
+    await this.#journal.truncate(below);
   }
 
   async #compact(): Promise<void> {
@@ -206,7 +278,8 @@ export class LmdbPageFile implements PageFile {
 
   async #copyTo(targetFolder: string): Promise<void> {
     try {
-      await copyEnvironment(this.#generation.environment, dataPath(targetFolder, 1));
+      const { environment, folder } = this.#generation;
+      await copyToFolder(environment, folder, targetFolder);
     } catch (error) {
       await rm(targetFolder, { recursive: true, force: true });
       throw error;
@@ -216,7 +289,9 @@ export class LmdbPageFile implements PageFile {
   async #release(): Promise<void> {
     await this.#life.idle();
     try {
-      await this.#generation.environment.root.flushed;
+      await this.#journal.close();
+    } catch (error) {
+      throw await this.#named(error, 'closing it');
     } finally {
       await this.#generation.environment.root.close();
       this.#onClosed(this);
@@ -239,4 +314,11 @@ export class LmdbPageFile implements PageFile {
   #named(error: unknown, what: string): Promise<DatabaseError> {
     return toDatabaseError(error, this.name, what, this.#generation.folder);
   }
+}
+
+/** The record of a commit that is nothing else, and is not long. */
+function appendedRecord({ journal, writePages, dropPages, head, truncateJournal }: Commit): JournalRecord | undefined {
+  if (journal === undefined || journal.text.length > MAX_APPENDED_LENGTH) return undefined;
+  const isAlone = head === undefined && truncateJournal === undefined && !writePages?.length && !dropPages?.length;
+  return isAlone ? journal : undefined;
 }

@@ -15,16 +15,19 @@ import {
   removeOtherGenerations,
   sweep,
 } from './folder.ts';
+import { type JournalFunctions, systemFunctions } from './journal-functions.ts';
+import type { RecoveredJournal } from './journal-recovery.ts';
+import { syncSegments } from './journal-segment.ts';
 import { toDatabaseError } from './lmdb-errors.ts';
 import { LmdbPageFile } from './lmdb-page-file.ts';
 
 /**
  * Files in LMDB environments, one each, in folders below `folder` (made where it is not there). LMDB lets other
  * processes write, too: fencing keeps them from harming each other, but the caller should lock the folder so that two
- * services don't take it from each other all the time.
+ * services don't take it from each other all the time, and because the journal's fence holds within one process only.
  */
-export function createLmdbPageStore(folder: string): PageStore {
-  return new LmdbPageStore(folder);
+export function createLmdbPageStore(folder: string, functions: JournalFunctions = systemFunctions): PageStore {
+  return new LmdbPageStore(folder, functions);
 }
 
 class LmdbPageStore implements PageStore {
@@ -39,11 +42,13 @@ class LmdbPageStore implements PageStore {
     persistent: true,
   };
   readonly #folder: string;
+  readonly #functions: JournalFunctions;
   readonly #open = new OpenFiles<LmdbPageFile>();
   #swept: Promise<void> | undefined;
 
-  constructor(folder: string) {
+  constructor(folder: string, functions: JournalFunctions) {
     this.#folder = folder;
+    this.#functions = functions;
   }
 
   async list(): Promise<string[]> {
@@ -102,12 +107,13 @@ class LmdbPageStore implements PageStore {
     const environment = await openEnvironment(file, dataPath(folder, number));
     let movedTo: number;
     try {
-      const ownership = takeOwnership(file, environment);
+      const ownership = takeOwnership(file, environment, folder);
       if (!('movedTo' in ownership)) {
-        await removeOtherGenerations(folder, number);
+        await this.#takeOver(folder, number, ownership.journal);
         const generation = { folder, number, environment };
         const onClosed = (closed: LmdbPageFile): void => this.#open.forget(closed);
-        return new LmdbPageFile({ name: file, generation, ownership, support: this.supports, onClosed });
+        const parts = { support: this.supports, functions: this.#functions, onClosed };
+        return new LmdbPageFile({ name: file, generation, ownership, ...parts });
       }
       movedTo = ownership.movedTo;
     } catch (error) {
@@ -116,6 +122,14 @@ class LmdbPageStore implements PageStore {
     }
     await environment.root.close();
     return this.#loadGeneration(file, folder, movedTo);
+  }
+
+  /** Makes durable what was found, before anything follows it, and removes what interrupted owners left. */
+  async #takeOver(folder: string, generation: number, { kept, leftovers }: RecoveredJournal): Promise<void> {
+    await removeOtherGenerations(folder, generation);
+    const paths = kept.map(({ path }) => path);
+    await syncSegments(folder, paths);
+    for (const path of leftovers) await this.#functions.remove(path);
   }
 
   /** Once per store: later leftovers would be this store's own work under way. */

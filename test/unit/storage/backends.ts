@@ -34,7 +34,7 @@ export function temporaryFolder(): Promise<string> {
 async function makeNewerLmdb(folder: string, file: string): Promise<void> {
   const root = open<string, string>({ path: join(folder, file, 'data-1.mdb'), noSubdir: true, maxDbs: 4 });
   const state = root.openDB<string, string>({ name: 'state', encoding: 'string', useVersions: true });
-  await state.put('owner', '{"format":2,"somethingNew":true}', 1);
+  await state.put('owner', '{"format":3,"somethingNew":true}', 1);
   await root.close();
 }
 

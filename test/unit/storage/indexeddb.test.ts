@@ -2,6 +2,7 @@ import './backends.ts';
 import { forceCloseDatabase, IDBFactory } from 'fake-indexeddb';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { must } from '../../../src/shared/assert.ts';
+import { finishesCommits } from '../../../src/storage/indexeddb/engine.ts';
 import { createIndexedDbPageStore } from '../../../src/storage/indexeddb/indexeddb-page-store.ts';
 import type { PageFile, PageStore } from '../../../src/storage/page-store.ts';
 import { allPages, rejects, relaxed, storedContent } from '../../conformance/storage/expectations.ts';
@@ -253,9 +254,30 @@ describe('deadlines', () => {
   });
 
   test.each([
+    [
+      'Chromium',
+      'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/156.0.0.0 Safari/537.36',
+      true,
+    ],
+    ['Firefox', 'Mozilla/5.0 (X11; Linux x86_64; rv:153.0) Gecko/20100101 Firefox/153.0', true],
+    [
+      'Safari',
+      'Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.0 Safari/605.1.15',
+      false,
+    ],
+    [
+      'Chrome on iOS',
+      'Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) CriOS/140.0.0.0 Mobile/15E148 Safari/604.1',
+      false,
+    ],
+    ['Node', undefined, true],
+  ])('whether %s may be told to commit at once', (_name, userAgent, expected) => {
+    expect(finishesCommits(userAgent)).toBe(expected);
+  });
+
+  test.each([
     { name: 'a read', run: (file: PageFile) => file.read(2, 'text') },
     { name: 'pageNumbers', run: (file: PageFile) => allPages(file) },
-    { name: 'size', run: (file: PageFile) => file.size() },
     { name: 'isCurrent', run: (file: PageFile) => file.isCurrent() },
   ])('$name that is held up fails with storage_blocked, and works later', async ({ run }) => {
     const file = await prepared(createStore(30));
@@ -367,4 +389,66 @@ test('claims do not pile up for ever, and a stale owner still runs into its succ
   });
   raw.close();
   expect(count).toBeLessThanOrEqual(2 * 1024 + 129);
+});
+
+describe('the size', () => {
+  const page = (number: number) => ({ number, value: 'x'.repeat(1000) });
+
+  test('is known without looking at the pages, also after opening anew', async () => {
+    const file = await prepared(createStore());
+    await file.commit(relaxed({ writePages: [page(10), page(11), page(12)] }));
+    await file.commit(relaxed({ dropPages: [2, 11] }));
+    await file.close();
+    const count = vi.spyOn(IDBObjectStore.prototype, 'count');
+    const again = await createStore().open('file', 'open');
+    const transactions = spyOnTransactions();
+    // Two of four pages with 3,003 characters, and the head's five.
+    expect(await again.size()).toBe(1507);
+    expect(transactions).toEqual([]);
+    expect(count).not.toHaveBeenCalled();
+  });
+
+  test('is right after a crash, whatever kind of commit came last', async () => {
+    const file = await createStore().open('file', 'create');
+    const number = file.opening.nextJournal;
+    await file.commit(relaxed({ journal: { number, text: 'with pages' }, writePages: [page(1), page(2)] }));
+    expect(await (await createStore().open('file', 'open')).size()).toBe(2000);
+    const next = await createStore().open('file', 'open');
+    await next.commit(relaxed({ dropPages: [1] }));
+    expect(await (await createStore().open('file', 'open')).size()).toBe(1000);
+  });
+
+  test('does not count a page that was dropped before, by this owner or an earlier one', async () => {
+    const file = await createStore().open('file', 'create');
+    await file.commit(relaxed({ writePages: [1, 2, 3, 4].map(page) }));
+    await file.commit(relaxed({ dropPages: [1, 2] }));
+    await file.commit(relaxed({ dropPages: [1, 2, 3] }));
+    expect(await file.size()).toBe(1000);
+    const again = await createStore().open('file', 'open');
+    await again.commit(relaxed({ dropPages: [2, 3, 9], writePages: [page(5)] }));
+    expect(await again.size()).toBe(2000);
+    expect(await (await createStore().open('file', 'open')).size()).toBe(2000);
+  });
+
+  test('looks up no page that this owner wrote', async () => {
+    const file = await createStore().open('file', 'create');
+    const own = file.opening.epoch * 2 ** 29;
+    await file.commit(relaxed({ writePages: [page(own), page(own + 1)] }));
+    const lookUps = vi.spyOn(IDBObjectStore.prototype, 'getKey');
+    await file.commit(relaxed({ dropPages: [own] }));
+    expect(lookUps).not.toHaveBeenCalled();
+    expect(await file.size()).toBe(1000);
+  });
+
+  test('stays what it was where a commit fails', async () => {
+    const file = await prepared(createStore());
+    expect(await file.size()).toBe(3);
+    failNext('put');
+    await rejects('storage_full', () => file.commit(relaxed({ writePages: [page(7)] })));
+    await createStore().open('file', 'open');
+    await rejects('storage_fenced', () => file.commit(relaxed({ dropPages: [2] })));
+    expect(await file.size()).toBe(3);
+    // With the five characters of the head that it found.
+    expect(await (await createStore().open('file', 'open')).size()).toBe(8);
+  });
 });

@@ -1,0 +1,155 @@
+import type { JournalRecord } from '../page-store.ts';
+import { storageFailed } from '../storage-errors.ts';
+import { hasCode } from './folder.ts';
+import type { JournalFunctions } from './journal-functions.ts';
+import { RecordEncoder } from './journal-record.ts';
+import type { KeptSegment } from './journal-recovery.ts';
+import { segmentPath } from './journal-segment.ts';
+
+export interface JournalFileParts {
+  readonly file: string;
+  readonly folder: string;
+  readonly epoch: number;
+  readonly functions: JournalFunctions;
+  /** Segments of former owners that are still needed. */
+  readonly kept: readonly KeptSegment[];
+}
+
+/** The segment that records are appended to. */
+interface OpenSegment {
+  readonly path: string;
+  readonly descriptor: number;
+  readonly first: number;
+  /** Its length, all of it whole records. */
+  bytes: number;
+  /** One above the last record's number. */
+  end: number;
+}
+
+/**
+ * One owner's journal on the disk. A record that `append` took survives the end of the process, and after `sync` a
+ * power cut as well. An append that fails leaves the file as it was; where that can't be had the journal is given up:
+ * nothing more is taken, and the next opening cuts it off at its last whole record.
+ */
+export class JournalFile {
+  readonly #parts: JournalFileParts;
+  readonly #encoder = new RecordEncoder();
+  #kept: readonly KeptSegment[];
+  #current: OpenSegment | undefined;
+  #isSynced = true;
+  #isNameSynced = true;
+  #failure: unknown;
+
+  constructor(parts: JournalFileParts) {
+    this.#parts = parts;
+    this.#kept = parts.kept;
+  }
+
+  /** Whether a segment is open whose name was taken away; undefined where none is open. */
+  get isRemoved(): boolean | undefined {
+    return this.#current && this.#parts.functions.isRemoved(this.#current.descriptor);
+  }
+
+  /** Bytes on the disk. */
+  get bytes(): number {
+    return this.#kept.reduce((sum, { bytes }) => sum + bytes, this.#current?.bytes ?? 0);
+  }
+
+  /** Whether there are records from this number on that a power cut may take. */
+  hasUnsynced(from: number): boolean {
+    return !this.#isSynced && this.#current !== undefined && this.#current.end > from;
+  }
+
+  /** In the same turn, so that nobody else writes or opens the file in between. */
+  append(record: JournalRecord): void {
+    this.mustBeSound();
+    this.#current ??= this.#begin(record.number);
+    const current = this.#current;
+    const bytes = this.#encoder.encode(record);
+    try {
+      this.#write(current, bytes);
+    } catch (error) {
+      this.#cutBack(current);
+      throw error;
+    }
+    current.bytes += bytes.length;
+    current.end = record.number + 1;
+    this.#isSynced = false;
+  }
+
+  /** Makes every record durable. */
+  async sync(): Promise<void> {
+    this.mustBeSound();
+    const { functions, folder } = this.#parts;
+    const [isSynced, isNameSynced] = [this.#isSynced, this.#isNameSynced];
+    this.#isSynced = true;
+    this.#isNameSynced = true;
+    try {
+      if (!isSynced && this.#current !== undefined) await functions.sync(this.#current.descriptor);
+      if (!isNameSynced) await functions.syncFolder(folder);
+    } catch (error) {
+      // Whoever removed the folder wants nothing of it to last.
+      if (!hasCode(error, 'ENOENT')) {
+        // After a failed sync the system may hold pages for clean that never reached the disk.
+        this.#failure = error;
+        this.#isSynced = false;
+        throw error;
+      }
+    }
+  }
+
+  /** After a commit that removed the records below `below`: their segments go, and the next record begins a new one. */
+  async truncate(below: number): Promise<void> {
+    const { functions } = this.#parts;
+    if (this.#current !== undefined && this.#current.first < below) this.#endSegment();
+    const gone = this.#kept.filter(({ end }) => end <= below);
+    this.#kept = this.#kept.filter(({ end }) => end > below);
+    for (const { path } of gone) {
+      // The commit is done; the next opening removes what stays.
+      await functions.remove(path).catch(() => undefined);
+    }
+  }
+
+  /** Makes every record durable, as far as the journal was not given up, and lets go of the file. */
+  async close(): Promise<void> {
+    try {
+      if (this.#failure === undefined) await this.sync();
+    } finally {
+      this.#endSegment();
+    }
+  }
+
+  mustBeSound(): void {
+    if (this.#failure !== undefined) throw storageFailed(this.#parts.file, 'its journal', this.#failure);
+  }
+
+  #begin(first: number): OpenSegment {
+    const { functions, folder, epoch } = this.#parts;
+    const path = segmentPath(folder, epoch, first);
+    const descriptor = functions.create(path);
+    this.#isNameSynced = false;
+    return { path, descriptor, first, bytes: 0, end: first };
+  }
+
+  #endSegment(): void {
+    const current = this.#current;
+    if (current === undefined) return;
+    this.#current = undefined;
+    this.#isSynced = true;
+    this.#parts.functions.close(current.descriptor);
+    this.#kept = [...this.#kept, current];
+  }
+
+  #write({ descriptor }: OpenSegment, bytes: Uint8Array): void {
+    let written = 0;
+    while (written < bytes.length) written += this.#parts.functions.write(descriptor, bytes, written);
+  }
+
+  #cutBack({ descriptor, bytes }: OpenSegment): void {
+    try {
+      this.#parts.functions.truncate(descriptor, bytes);
+    } catch (error) {
+      this.#failure = error;
+    }
+  }
+}

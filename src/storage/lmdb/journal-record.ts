@@ -1,0 +1,48 @@
+import { crc32 } from 'node:zlib';
+import type { JournalRecord } from '../page-store.ts';
+
+/**
+ * How a journal record lies in a segment file, in little-endian order:
+ *
+ *     CRC-32 of all that follows (4) | bytes of text (4) | number (8, a float) | text as UTF-8
+ *
+ * A record that was written in part, or damaged since, fails its checksum, and so does a stretch of zeros.
+ */
+const LENGTH_AT = 4;
+const NUMBER_AT = 8;
+const TEXT_AT = 16;
+/** UTF-8 takes at most so many bytes for one unit of a JavaScript string. */
+const MAX_UNIT_BYTES = 3;
+const FIRST_CAPACITY = 16 * 1024;
+
+/** Encodes records one after another into a buffer of its own. */
+export class RecordEncoder {
+  #buffer = Buffer.allocUnsafe(FIRST_CAPACITY);
+
+  /** The record's bytes, which are good until the next call. */
+  encode({ number, text }: JournalRecord): Uint8Array {
+    const capacity = TEXT_AT + text.length * MAX_UNIT_BYTES;
+    if (this.#buffer.length < capacity) this.#buffer = Buffer.allocUnsafe(capacity);
+    const buffer = this.#buffer;
+    const length = buffer.write(text, TEXT_AT, 'utf8');
+    buffer.writeUInt32LE(length, LENGTH_AT);
+    buffer.writeDoubleLE(number, NUMBER_AT);
+    const end = TEXT_AT + length;
+    buffer.writeUInt32LE(crc32(buffer.subarray(LENGTH_AT, end)), 0);
+    return buffer.subarray(0, end);
+  }
+}
+
+/** The records at the beginning of `bytes`, up to the first that is not whole or not sound. */
+export function decodeRecords(bytes: Buffer): JournalRecord[] {
+  const records: JournalRecord[] = [];
+  for (let start = 0; start + TEXT_AT <= bytes.length; ) {
+    const end = start + TEXT_AT + bytes.readUInt32LE(start + LENGTH_AT);
+    if (end > bytes.length) break;
+    if (bytes.readUInt32LE(start) !== crc32(bytes.subarray(start + LENGTH_AT, end))) break;
+    const number = bytes.readDoubleLE(start + NUMBER_AT);
+    records.push({ number, text: bytes.toString('utf8', start + TEXT_AT, end) });
+    start = end;
+  }
+  return records;
+}

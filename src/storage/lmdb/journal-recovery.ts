@@ -1,0 +1,121 @@
+import { readFileSync } from 'node:fs';
+import type { JournalRecord } from '../page-store.ts';
+import { decodeRecords } from './journal-record.ts';
+import type { Segment } from './journal-segment.ts';
+
+/** Consecutive numbers that one owner gave to its records: from `from` to below `end`. Between two spans lie claims. */
+export interface JournalSpan {
+  readonly epoch: number;
+  readonly from: number;
+  readonly end: number;
+}
+
+/** A segment that holds records that are still needed, all of them below `end`. */
+export interface KeptSegment {
+  readonly path: string;
+  readonly first: number;
+  readonly end: number;
+  readonly bytes: number;
+}
+
+export interface RecoveredJournal {
+  /** Records below this were removed. */
+  readonly truncated: number;
+  readonly records: readonly JournalRecord[];
+  /** Numbers of the records that lie in LMDB's own journal, ascending. */
+  readonly inEnvironment: readonly number[];
+  /** Where the records lie, without empty spans. */
+  readonly spans: readonly JournalSpan[];
+  readonly kept: readonly KeptSegment[];
+  /** Segments that hold nothing that is needed. */
+  readonly leftovers: readonly string[];
+}
+
+interface Sources {
+  /** By epoch and first number. */
+  readonly segments: readonly Segment[];
+  /** Records in LMDB's own journal, ascending. */
+  readonly inEnvironment: readonly JournalRecord[];
+  /** Ascending; the last one is the former owner's, and has no end yet. */
+  readonly spans: readonly JournalSpan[];
+  /** Records below this were removed. */
+  readonly truncated: number;
+}
+
+/**
+ * Joins what the segments hold with what lies in LMDB. The journal ends where a number is missing, whatever lies behind:
+ * no record may survive without those before it.
+ */
+export function recoverJournal({ segments, inEnvironment, spans, truncated }: Sources): RecoveredJournal {
+  const records: JournalRecord[] = [];
+  const found: JournalSpan[] = [];
+  const kept: KeptSegment[] = [];
+  for (const span of spans) {
+    const from = Math.max(span.from, truncated);
+    if (from >= span.end) continue;
+    const read = readSegments(segments, { ...span, from });
+    const run = runFrom(from, span.end, textsByNumber([inEnvironment, read.records]));
+    records.push(...run);
+    const end = from + run.length;
+    if (run.length > 0) found.push({ epoch: span.epoch, from, end });
+    for (const segment of read.segments) {
+      if (run.length > 0 && segment.first < end) kept.push({ ...segment, end: Math.min(segment.end, end) });
+    }
+    if (end < span.end) break;
+  }
+  const last = records.at(-1)?.number ?? 0;
+  const keptPaths = new Set(kept.map(({ path }) => path));
+  const leftovers = segments.map(({ path }) => path).filter((path) => !keptPaths.has(path));
+  return {
+    truncated,
+    records,
+    inEnvironment: inEnvironment.map(({ number }) => number).filter((number) => number >= truncated && number <= last),
+    spans: found,
+    kept,
+    leftovers,
+  };
+}
+
+/** The spans of records that were all written before segments kept them apart. */
+export function spansOf(records: readonly JournalRecord[]): JournalSpan[] {
+  const spans: JournalSpan[] = [];
+  for (const { number } of records) {
+    const last = spans.at(-1);
+    if (last?.end === number) spans[spans.length - 1] = { ...last, end: number + 1 };
+    else spans.push({ epoch: 0, from: number, end: number + 1 });
+  }
+  return spans;
+}
+
+function readSegments(
+  segments: readonly Segment[],
+  span: JournalSpan,
+): { readonly records: JournalRecord[]; readonly segments: KeptSegment[] } {
+  const ofEpoch = segments.filter(({ epoch, first }) => epoch === span.epoch && first < span.end);
+  const records: JournalRecord[] = [];
+  const kept: KeptSegment[] = [];
+  for (const [index, { path, first }] of ofEpoch.entries()) {
+    const end = ofEpoch[index + 1]?.first ?? span.end;
+    if (end <= span.from) continue;
+    const bytes = readFileSync(path);
+    records.push(...decodeRecords(bytes));
+    kept.push({ path, first, end, bytes: bytes.length });
+  }
+  return { records, segments: kept };
+}
+
+function textsByNumber(sources: readonly (readonly JournalRecord[])[]): Map<number, string> {
+  const texts = new Map<number, string>();
+  for (const records of sources) for (const { number, text } of records) texts.set(number, text);
+  return texts;
+}
+
+function runFrom(from: number, end: number, texts: ReadonlyMap<number, string>): JournalRecord[] {
+  const run: JournalRecord[] = [];
+  for (let number = from; number < end; number += 1) {
+    const text = texts.get(number);
+    if (text === undefined) break;
+    run.push({ number, text });
+  }
+  return run;
+}
