@@ -5,25 +5,7 @@ import { Leaf } from './leaf.ts';
 import type { Link, TreeNode } from './link.ts';
 import type { NodeSource } from './node-source.ts';
 import { combine, encodeReduction, reduceEntries, reductionTextOf, slotReductions } from './reduction.ts';
-
-/** Page numbers of the stored nodes below `link`, and of its own; in batches of about one inner node. */
-export async function* walkPages<K, R>(source: NodeSource<K, R>, link: Link<K, R>): AsyncGenerator<number[]> {
-  if (link.page !== undefined) yield [link.page];
-  const node = await source.resolve(link);
-  if (!(node instanceof Leaf)) yield* pagesBelow(source, node);
-}
-
-/** All leaves are on one level, so that the first child tells whether the others need to be read. */
-async function* pagesBelow<K, R>(source: NodeSource<K, R>, { slots }: Inner<K, R>): AsyncGenerator<number[]> {
-  const links = Array.from({ length: slots.length }, (_unused, index) => slots.link(index));
-  const pages = links.map((link) => link.page).filter((page) => page !== undefined);
-  if (pages.length > 0) yield pages;
-  if ((await source.resolve(must(links[0]))) instanceof Leaf) return;
-  for (const link of links) {
-    const node = await source.resolve(link);
-    if (!(node instanceof Leaf)) yield* pagesBelow(source, node);
-  }
-}
+import type { Tree } from './tree.ts';
 
 /** What the keys below a node must lie between: at or above `low`, below `high`; undefined: open. */
 interface Bounds<K> {
@@ -31,8 +13,15 @@ interface Bounds<K> {
   readonly high: K | undefined;
 }
 
-/** Compares all that is stored twice, and all that has to be in order. Reads every node. */
-export class TreeCheck<K, R> {
+/**
+ * Compares all that a tree stores twice, and all that has to be in order. Reads every node; gives one sentence for each
+ * thing that is not as it should be.
+ */
+export function checkTree<K, R>(tree: Tree<K, R>): AsyncGenerator<string> {
+  return tree.examine((source, root) => new TreeCheck(source).run(root));
+}
+
+class TreeCheck<K, R> {
   readonly #spec: TreeSpec<K, R>;
   readonly #source: NodeSource<K, R>;
   /** Level of the leaves, where the root is level 0. */

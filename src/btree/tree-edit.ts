@@ -1,4 +1,5 @@
 import { assert, must } from '../shared/assert.ts';
+import { Pace } from '../shared/turn.ts';
 import type { ReplacedNode, TreeChange, TreeSizes, TreeSpec } from './contract.ts';
 import { corruptNode } from './corrupt-node.ts';
 import { Inner } from './inner.ts';
@@ -52,6 +53,8 @@ export class TreeEdit<K, R> {
   readonly #replaced: Link<K, R>[] = [];
   /** New nodes that are part of the result so far. */
   readonly #created = new Set<Link<K, R>>();
+  /** Many leaves take long: others have turns between them. */
+  readonly #pace = new Pace();
   /** New nodes that shrank below the share that a node should keep, or to a level that leads to one node only. */
   readonly #sparse = new Set<Link<K, R>>();
 
@@ -154,6 +157,7 @@ export class TreeEdit<K, R> {
       const visit = { link: must(links[at]), from, to, isLast: isLast && index === inner.length - 1 };
       if (node instanceof Leaf) outcomes.push(this.#editLeaf(visit, node));
       else pending.push(this.#editInner(visit, node));
+      if (this.#pace.isDue) await this.#pace.rest();
     }
     return pending.length > 0 ? Promise.all(pending) : outcomes;
   }

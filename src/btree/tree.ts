@@ -1,9 +1,11 @@
 import { assert, must } from '../shared/assert.ts';
 import type { MaybePromise } from '../shared/maybe-promise.ts';
+import { Pace } from '../shared/turn.ts';
 import type {
   KeyRange,
   NodeReader,
   NodeWrite,
+  ReplacedNode,
   TreeChange,
   TreeEntry,
   TreeRoot,
@@ -19,12 +21,15 @@ import { Link } from './link.ts';
 import { type Hit, peekValue, rankOf, readValue, readValues } from './lookup.ts';
 import { NodeSource } from './node-source.ts';
 import type { PageCache } from './page-cache.ts';
+import { walkPages } from './page-walk.ts';
 import { PostponedChanges } from './postponed.ts';
 import { collectEntries, reduceBetween } from './range-reduce.ts';
 import { combine, reductionOf, reductionTextOf } from './reduction.ts';
-import { TreeCheck, walkPages } from './tree-check.ts';
-import { TreeEdit } from './tree-edit.ts';
+import { type EditedTree, TreeEdit } from './tree-edit.ts';
 import { storeNodes, unstoredBytes } from './tree-storing.ts';
+
+/** Changes that are worked in in one go: a leaf may get all of them, and others have a turn only between leaves. */
+const CHANGES_AT_ONCE = 4_096;
 
 export interface TreeOptions<K, R> {
   readonly spec: TreeSpec<K, R>;
@@ -175,11 +180,35 @@ export class Tree<K, R> {
   async #edit(changes: readonly TreeChange<K>[]): Promise<TreeUpdate<Tree<K, R>>> {
     const keys = changes.map((change) => change.key);
     assertAscending(this.#source.spec, keys, -1);
-    const edit = new TreeEdit({ source: this.#source, sizes: this.#sizes, changes, keys });
-    const { root, replaced } = await edit.run(this.#root);
+    const isLong = changes.length > CHANGES_AT_ONCE;
+    const { root, replaced } = await (isLong
+      ? this.#editParts(changes, keys)
+      : this.#editPart(this.#root, changes, keys));
     const isUnchanged = root === this.#root && this.#postponed === undefined;
     const tree = isUnchanged ? this : new Tree(this.#source, this.#sizes, root);
     return { tree, replaced };
+  }
+
+  #editPart(
+    root: Link<K, R> | undefined,
+    changes: readonly TreeChange<K>[],
+    keys: readonly K[],
+  ): Promise<EditedTree<K, R>> {
+    return new TreeEdit({ source: this.#source, sizes: this.#sizes, changes, keys }).run(root);
+  }
+
+  async #editParts(changes: readonly TreeChange<K>[], keys: readonly K[]): Promise<EditedTree<K, R>> {
+    const pace = new Pace();
+    const replaced: ReplacedNode[] = [];
+    let root = this.#root;
+    for (let from = 0; from < changes.length; from += CHANGES_AT_ONCE) {
+      const to = from + CHANGES_AT_ONCE;
+      const part = await this.#editPart(root, changes.slice(from, to), keys.slice(from, to));
+      root = part.root;
+      for (const node of part.replaced) replaced.push(node);
+      if (pace.isDue) await pace.rest();
+    }
+    return { root, replaced };
   }
 
   /** The entries of a range, in batches that are what one leaf has of them. */
@@ -274,10 +303,10 @@ export class Tree<K, R> {
     if (root !== undefined) yield* walkPages(this.#source, root);
   }
 
-  /** Reads every node; gives one sentence for each thing that is not as it should be. */
-  async *check(): AsyncGenerator<string> {
+  /** For `checkTree` alone, which is not part of the tree: most who have trees never check one. */
+  async *examine(check: (source: NodeSource<K, R>, root: Link<K, R>) => AsyncIterable<string>): AsyncGenerator<string> {
     const root = await this.#wholeRoot();
-    if (root !== undefined) yield* new TreeCheck(this.#source).run(root);
+    if (root !== undefined) yield* check(this.#source, root);
   }
 }
 

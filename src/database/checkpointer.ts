@@ -1,6 +1,7 @@
-import type { NodeWrite, ReplacedNode, TreeRoot } from '../btree/contract.ts';
+import type { ReplacedNode } from '../btree/contract.ts';
 import type { Page, PageNumber } from '../storage/page-store.ts';
 import type { BodyPage } from './body-page.ts';
+import { type GatheredSlice, gatherSlice, type Roots, type Slice, toSlices } from './checkpoint-slices.ts';
 import { Garbage } from './garbage.ts';
 import { encodeHead, type Head } from './head.ts';
 import type { PageAllocator } from './page-allocator.ts';
@@ -32,8 +33,10 @@ const MEASURED_EVERY = 32 * 1024;
 const NODE_BYTES_PER_JOURNAL_BYTE = 50;
 /** How far beyond its bounds what waits to be stored may grow before nothing comes to it. Opening has to replay it. */
 const OVERDUE = 1.5;
-/** Pages dropped in one slice. */
-const DROP_SLICE = 256;
+/** Pages dropped together with a slice, beside twice as many as it writes … */
+const DROPPED_WITH_SLICE = 256;
+/** … and in a commit of their own. */
+const DROP_SLICE = 1_024;
 /** Body pages that a checkpoint may empty even if no new ones came in. */
 const MIN_REPACKED_PAGES = 8;
 
@@ -57,13 +60,6 @@ interface Waiter {
   reject(error: unknown): void;
 }
 
-type Roots = Head['roots'];
-
-interface Slice {
-  readonly pages: readonly Page[];
-  stored(): void;
-}
-
 /**
  * Moves what the journal holds into the trees on the medium: in slices between the group commits, then one commit that flips
  * the head and truncates the journal, then the freed pages go, as soon as no snapshot needs them. Runs in the writer's
@@ -80,6 +76,8 @@ export class Checkpointer {
   #running: Running | undefined;
   #wanted = false;
   #waiting: Waiter[] = [];
+  /** Who wants to know when nothing can be dropped any more. */
+  #awaitingDrop: Waiter[] = [];
   /** Body pages that may still be emptied before the checkpoint that is due; undefined before it was looked at. */
   #repackBudget: number | undefined;
   readonly #garbage: Garbage;
@@ -122,9 +120,16 @@ export class Checkpointer {
     return new Promise((resolve, reject) => this.#waiting.push({ resolve, reject }));
   }
 
+  /** Resolves when every freed page is dropped that no snapshot needs. The writer has to be woken. */
+  dropped(): Promise<void> {
+    if (!this.#garbage.hasDroppable) return Promise.resolve();
+    return new Promise((resolve, reject) => this.#awaitingDrop.push({ resolve, reject }));
+  }
+
   /** Tells those who wait that no checkpoint will come. */
   fail(error: unknown): void {
-    for (const { reject } of [...this.#waiting.splice(0), ...(this.#running?.waiting ?? [])]) reject(error);
+    const waiting = [...this.#waiting.splice(0), ...(this.#running?.waiting ?? []), ...this.#awaitingDrop.splice(0)];
+    for (const { reject } of waiting) reject(error);
   }
 
   /** Whether the state holds anything that the file's trees don't. */
@@ -199,15 +204,17 @@ export class Checkpointer {
 
   /** One piece of work. While jobs wait it is small, unless the journal outgrows its bounds: then it is all there is. */
   async step(jobsWait: boolean): Promise<void> {
+    // What the last checkpoint freed is room for the next one. Only what is overdue doesn't wait for it.
+    if (this.#running === undefined && this.#garbage.hasDroppable && !this.isOverdue) {
+      await this.#dropGarbage();
+      return;
+    }
     if (this.#running === undefined && this.#isDue) {
       if (await this.#repackSome()) return;
       this.#begin();
     }
     const running = this.#running;
-    if (running === undefined) {
-      await this.#dropGarbage();
-      return;
-    }
+    if (running === undefined) return;
     try {
       do {
         if (await this.#writeSlice(running, jobsWait)) return;
@@ -282,13 +289,14 @@ export class Checkpointer {
     const limit = this.#settings.sliceBytes * (jobsWait ? 1 : 2);
     const { pages, stored, roots } = running.prepared ?? gatherSlice(running.slices, limit);
     // What earlier checkpoints freed goes along, so that the file does not grow while writes keep coming.
-    const written = this.#garbage.dropIn(DROP_SLICE + 2 * pages.length, async (dropPages) => {
+    const written = this.#garbage.dropIn(DROPPED_WITH_SLICE + 2 * pages.length, async (dropPages) => {
       if (pages.length + dropPages.length === 0) return;
       await this.#core.file.commit({ durability: 'relaxed', writePages: pages, dropPages });
     });
     // The next slice is made while this one is being written.
     running.prepared = roots === undefined ? gatherSlice(running.slices, limit) : undefined;
     await written;
+    this.#tellDropped();
     for (const settle of stored) settle();
     this.#measured = undefined;
     if (roots === undefined) return false;
@@ -343,6 +351,11 @@ export class Checkpointer {
     await this.#garbage.dropIn(DROP_SLICE, async (dropPages) => {
       if (dropPages.length > 0) await this.#core.file.commit({ durability: 'relaxed', dropPages });
     });
+    this.#tellDropped();
+  }
+
+  #tellDropped(): void {
+    if (!this.#garbage.hasDroppable) for (const { resolve } of this.#awaitingDrop.splice(0)) resolve();
   }
 
   /** Takes over pages that no state refers to; the last of them go first. */
@@ -362,38 +375,5 @@ export class Checkpointer {
     // What is still to be dropped may be told by its numbers alone.
     const border = this.#garbage.pages().length > 0 ? {} : { pageMark: this.#allocator.next, unstored: [] };
     await this.#writeHead({ ...this.#head, ...border, clean: true, journalFrom: nextJournal }, 'strict', nextJournal);
-  }
-}
-
-/** Pages that go into one commit; `roots` is there once nothing is left behind them. */
-interface GatheredSlice {
-  readonly pages: readonly Page[];
-  readonly stored: readonly (() => void)[];
-  readonly roots: Roots | undefined;
-}
-
-function gatherSlice(slices: Generator<Slice, Roots>, limit: number): GatheredSlice {
-  const pages: Page[] = [];
-  const stored: (() => void)[] = [];
-  let bytes = 0;
-  while (bytes < limit) {
-    const next = slices.next();
-    if (next.done) return { pages, stored, roots: next.value };
-    const slice = next.value;
-    for (const page of slice.pages) {
-      pages.push(page);
-      bytes += page.value.length;
-    }
-    stored.push(() => slice.stored());
-  }
-  return { pages, stored, roots: undefined };
-}
-
-function* toSlices(nodes: Generator<NodeWrite, TreeRoot | undefined>): Generator<Slice, TreeRoot | null> {
-  for (;;) {
-    const next = nodes.next();
-    if (next.done) return next.value ?? null;
-    const node = next.value;
-    yield { pages: [{ number: node.page, value: node.text }], stored: () => node.stored() };
   }
 }

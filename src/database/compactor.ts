@@ -7,8 +7,14 @@ import type { DatabaseCore } from './writer.ts';
 /** Pages that are looked at in one of the writer's turns. */
 const PAGES_PER_STEP = 8;
 
+/** Told how many of the pages to empty were looked at. */
+export type CompactionProgress = (done: number, total: number) => void;
+
 interface Running {
+  /** Those that are still to be looked at. */
   readonly pages: PageNumber[];
+  readonly total: number;
+  readonly onProgress: CompactionProgress;
   readonly promise: Promise<void>;
   resolve(): void;
   reject(error: unknown): void;
@@ -35,7 +41,7 @@ export class Compactor {
   }
 
   /** Collects the pages to empty. The writer does the rest, step by step; resolves when the last one is moved. */
-  async start(): Promise<void> {
+  async start(onProgress: CompactionProgress): Promise<void> {
     assert(this.#running === undefined, 'two compactions of one database');
     const pages: PageNumber[] = [];
     let resolve: () => void = () => undefined;
@@ -46,7 +52,6 @@ export class Compactor {
     });
     // Whoever waits asks for `done`; without anyone a failure is no defect.
     promise.catch(() => undefined);
-    const running: Running = { pages, promise, resolve, reject };
     const { bodies, state } = this.#core;
     const ticket = this.#snapshots.take(state.version);
     try {
@@ -56,8 +61,7 @@ export class Compactor {
     } finally {
       ticket.release();
     }
-    if (pages.length === 0) return;
-    this.#running = running;
+    if (pages.length > 0) this.#running = { pages, total: pages.length, onProgress, promise, resolve, reject };
   }
 
   /** The end of the compaction that runs. */
@@ -81,6 +85,7 @@ export class Compactor {
       this.fail(error);
       throw error;
     }
+    running.onProgress(running.total - running.pages.length, running.total);
     if (running.pages.length > 0 || this.#running !== running) return;
     this.#running = undefined;
     running.resolve();

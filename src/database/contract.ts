@@ -8,6 +8,9 @@ import type { MaybePromise } from '../shared/maybe-promise.ts';
  */
 export interface Database {
   readonly name: string;
+  readonly uuid: string;
+  /** Microseconds since the epoch, as text. Changes only when data may have been lost. */
+  readonly instanceStartTime: string;
   /** Highest sequence number given out to a change that is visible. */
   readonly updateSeq: number;
   info(): Promise<DatabaseInfo>;
@@ -45,7 +48,7 @@ export interface Database {
   /** Starts a compaction, or joins the one that runs. Resolves at its end. Never blocks reads or writes. */
   compact(): Promise<void>;
   readonly compactRunning: boolean;
-  /** Walks everything and reports damage; reads and writes go on. */
+  /** Walks everything and reports damage; reads and writes go on. `not_implemented` where it was opened without a verifier. */
   verify(onProgress?: (done: number, total: number) => void): Promise<VerifyReport>;
   /** Calls back after each commit that changed documents. Gives the function that ends it. */
   onChange(listener: (updateSeq: number) => void): () => void;
@@ -109,7 +112,27 @@ export interface WriteOptions {
   /** No conflict check: a stale revision makes a branch. */
   readonly allOrNothing?: boolean;
   readonly durability: Durability;
+  /** Who writes, for those who judge it; a server admin by default. */
+  readonly user?: DatabaseUser | undefined;
 }
+
+export interface DatabaseUser {
+  readonly name: string | null;
+  readonly roles: readonly string[];
+}
+
+/** Judges writes before they are applied: the validation functions of design documents are behind it. */
+export interface WriteGuard {
+  /** Whether `judge` has to be asked. Asked at each write. */
+  readonly isNeeded: boolean;
+  /** For each write why it is refused, or undefined. With `allOrNothing` one refusal is one of all. */
+  judge(writes: readonly DocumentWrite[], options: WriteOptions): Promise<readonly (DatabaseError | undefined)[]>;
+  /** Design documents were written or purged; called before anyone is told. */
+  designsChanged(): void;
+}
+
+/** Makes the guard of a database that is being opened. */
+export type CreateWriteGuard = (database: Database) => WriteGuard;
 
 export type WriteOutcome =
   | { readonly ok: true; readonly id: DocId; readonly rev: RevId; readonly deleted: boolean }

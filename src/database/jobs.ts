@@ -3,6 +3,8 @@ import type { RevisionHasher } from '../documents/revision-hash.ts';
 import { findNode } from '../documents/revision-tree.ts';
 import { parseRevId, toRevId, toRevision } from '../documents/revisions.ts';
 import { DatabaseError } from '../errors/database-error.ts';
+import type { MaybePromise } from '../shared/maybe-promise.ts';
+import { inTurns, type Steps } from '../shared/turn.ts';
 import type { DocumentWrite, Durability, PurgeOutcome, StoredNode, WriteOptions, WriteOutcome } from './contract.ts';
 import type { WorkingDocument, Workspace } from './workspace.ts';
 
@@ -18,10 +20,15 @@ export interface Job {
   readonly weight: number;
   /** Gets a commit of its own, since a journal record does not tell in which order its kinds of changes were made. */
   readonly isAlone: boolean;
-  apply(workspace: Workspace): void;
+  /** Gives a promise where it takes so long that others have turns meanwhile. */
+  apply(workspace: Workspace): MaybePromise<void>;
   succeed(): void;
   fail(error: unknown): void;
 }
+
+/** Characters of document text between two looks at the clock; working a document in counts as so many besides. */
+const STEP_LENGTH = 65_536;
+const DOCUMENT_LENGTH = 1_000;
 
 const NOTHING: readonly never[] = [];
 
@@ -43,7 +50,7 @@ abstract class PromisedJob<T> implements Job {
     });
   }
 
-  abstract apply(workspace: Workspace): void;
+  abstract apply(workspace: Workspace): MaybePromise<void>;
   protected abstract result(): T;
 
   succeed(): void {
@@ -73,9 +80,22 @@ export class DocumentsJob extends PromisedJob<WriteOutcome[]> {
     this.#hasher = hasher;
   }
 
-  apply(workspace: Workspace): void {
+  apply(workspace: Workspace): MaybePromise<void> {
+    return inTurns(this.#applyInSteps(workspace));
+  }
+
+  *#applyInSteps(workspace: Workspace): Steps<void> {
     const applyOne = this.#options.newEdits ? this.#edit : this.#merge;
-    this.#outcomes = this.#writes.map((write) => applyOne.call(this, workspace, write));
+    const outcomes: WriteOutcome[] = [];
+    let length = 0;
+    for (const write of this.#writes) {
+      outcomes.push(applyOne.call(this, workspace, write));
+      length += write.body.length + DOCUMENT_LENGTH;
+      if (length < STEP_LENGTH) continue;
+      length = 0;
+      yield;
+    }
+    this.#outcomes = outcomes;
   }
 
   protected result(): WriteOutcome[] {

@@ -1,5 +1,6 @@
 import type { DocId, RevId } from '../documents/contract.ts';
 import { DatabaseError } from '../errors/database-error.ts';
+import type { Steps } from '../shared/turn.ts';
 import type { JournalRecord } from '../storage/page-store.ts';
 import type { BodyLocation } from './contract.ts';
 import { isHex } from './entry.ts';
@@ -61,7 +62,10 @@ interface StoredEntry {
   p?: readonly number[];
 }
 
-export function encodeJournalEntry(entry: JournalEntry): string {
+/** Revisions encoded between two looks at the clock. */
+const REVISIONS_PER_STEP = 1_024;
+
+export function* encodeJournalEntry(entry: JournalEntry): Steps<string> {
   const stored: StoredEntry = { u: entry.updateSeq };
   if (entry.locals.length > 0) stored.l = entry.locals.map(({ key, value }) => [key, value ?? null]);
   if (entry.purges.length > 0) stored.x = entry.purges.map(({ id, seq, purgeSeq, revs }) => [id, seq, purgeSeq, revs]);
@@ -71,10 +75,11 @@ export function encodeJournalEntry(entry: JournalEntry): string {
   let bodies = '';
   let separator = ',"r":[';
   line = line.slice(0, -1);
-  for (const change of entry.revisions) {
+  for (const [index, change] of entry.revisions.entries()) {
     line += separator + encodeRevision(change);
     separator = ',';
     if (typeof change.body === 'string') bodies += `\n${change.body}`;
+    if ((index + 1) % REVISIONS_PER_STEP === 0) yield;
   }
   return `${line}]}${bodies}`;
 }

@@ -65,6 +65,10 @@ export class LaterWrites {
     else this.#timer ??= setTimeout(() => void this.flush(), MAX_WAIT_MS);
   }
 
+  get hasWaiting(): boolean {
+    return this.#waiting.length > 0;
+  }
+
   /** Forgets what waits. */
   discard(): void {
     this.#release(this.#takeWaiting());

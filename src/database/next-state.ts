@@ -1,5 +1,6 @@
 import type { ReplacedNode, TreeChange, TreeUpdate } from '../btree/contract.ts';
 import type { Tree } from '../btree/tree.ts';
+import { inTurns, mapInSteps, Pace } from '../shared/turn.ts';
 import { encodeChange, encodeEntry } from './entry.ts';
 import type { State } from './state.ts';
 import { decodeSpace, encodeSpace } from './trees.ts';
@@ -28,16 +29,22 @@ export class Updates {
  * the by-id tree, whose changes are all over the place, gets its new nodes later, by `workIn`.
  */
 export async function nextState(state: State, workspace: Workspace, postpones = false): Promise<NextState> {
+  const pace = new Pace();
   const changed = workspace.changedDocuments();
   const updates = new Updates();
-  const changes = changed.map(byIdChange);
+  const encoded = inTurns(mapInSteps(changed, byIdChange));
+  const changes = encoded instanceof Promise ? await encoded : encoded;
   const formerValues = () => changed.map((document) => document.formerValue);
   const postponed = postpones && changes.length > 0 ? state.byId.postpone(changes, formerValues()) : undefined;
   const counts = countDocuments(changed);
+  const byId = postponed ?? (await updates.apply(state.byId, changes));
+  if (pace.isDue) await pace.rest();
+  const changesBySeq = bySeqChanges(changed);
+  if (pace.isDue) await pace.rest();
   const next: State = {
     version: state.version + 1,
-    byId: postponed ?? (await updates.apply(state.byId, changes)),
-    bySeq: await updates.apply(state.bySeq, bySeqChanges(changed)),
+    byId,
+    bySeq: await updates.apply(state.bySeq, changesBySeq),
     locals: await updates.apply(state.locals, workspace.changedLocals()),
     space: await applySpace(state.space, workspace.spaceDeltas(), updates),
     updateSeq: workspace.updateSeq,

@@ -1,11 +1,12 @@
 import { isDatabaseError } from '../errors/database-error.ts';
 import type { RandomBytes } from '../shared/clock.ts';
 import type { Log } from '../system/contract.ts';
+import type { DatabaseParts } from './database-parts.ts';
 import { DISK_FORMAT_VERSION, decodeHead, encodeHead, type Head } from './head.ts';
 import { SettingJob } from './jobs.ts';
 import { decodeLineage, encodeLineage, LINEAGE_KEY } from './lineage.ts';
 import { readRemains, replayJournal } from './recovery.ts';
-import { type DatabaseParts, StoredDatabase } from './stored-database.ts';
+import { StoredDatabase } from './stored-database.ts';
 
 export interface OpenParts extends DatabaseParts {
   readonly random: RandomBytes;

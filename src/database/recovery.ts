@@ -1,10 +1,11 @@
 import type { DocId } from '../documents/contract.ts';
 import { assert } from '../shared/assert.ts';
+import { inTurns } from '../shared/turn.ts';
 import type { PageFile, PageNumber } from '../storage/page-store.ts';
 import type { Head } from './head.ts';
 import { decodeJournalEntry, type JournalEntry } from './journal.ts';
+import { DEFAULT_REVS_LIMIT, REVS_LIMIT_KEY, settingText } from './kept-settings.ts';
 import { nextState } from './next-state.ts';
-import { DEFAULT_REVS_LIMIT, REVS_LIMIT_KEY, settingText } from './stored-database.ts';
 import { Workspace } from './workspace.ts';
 import type { DatabaseCore } from './writer.ts';
 
@@ -83,7 +84,7 @@ async function replayGroup(core: DatabaseCore, group: readonly JournalEntry[]): 
   const localKeys = group.flatMap((entry) => entry.locals.map((change) => change.key));
   await workspace.load(core.state, ids, localKeys, absent);
   for (const entry of group) replayEntry(workspace, entry);
-  const { pages } = workspace.place(core.bodies, Number.POSITIVE_INFINITY);
+  const { pages } = await inTurns(workspace.place(core.bodies, Number.POSITIVE_INFINITY));
   assert(pages.length === 0, 'a body that needs pages of its own travelled in the journal');
   // Opening waits for what answers single documents; the rest is made before the first write or walk.
   const next = await nextState(core.state, workspace, true);

@@ -1,6 +1,6 @@
 /** Bounds of one open database. All are about memory and pace; none changes what is stored. */
 export interface DatabaseSettings {
-  /** Bytes of tree nodes and body pages that are kept for reading. */
+  /** Bytes of tree nodes and body pages that are kept for reading, where databases don't share a budget. */
   readonly cacheBytes: number;
   /** A checkpoint begins at this much journal text … */
   readonly journalBytes: number;

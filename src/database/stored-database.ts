@@ -1,11 +1,8 @@
 import { PageCache } from '../btree/page-cache.ts';
 import type { DocId, RevId } from '../documents/contract.ts';
-import type { RevisionHasher } from '../documents/revision-hash.ts';
 import { DatabaseError, isDatabaseError } from '../errors/database-error.ts';
-import type { Clock } from '../shared/clock.ts';
 import { type MaybePromise, withEnd } from '../shared/maybe-promise.ts';
-import type { PageFile, PageNumber, PageStoreSupport } from '../storage/page-store.ts';
-import type { Log } from '../system/contract.ts';
+import type { PageNumber } from '../storage/page-store.ts';
 import { BodyStore } from './body-store.ts';
 import { Checkpointer } from './checkpointer.ts';
 import { Compactor } from './compactor.ts';
@@ -17,13 +14,16 @@ import type {
   Durability,
   LocalDocument,
   PurgeOutcome,
-  Snapshot,
   VerifyReport,
+  WriteGuard,
   WriteOptions,
   WriteOutcome,
 } from './contract.ts';
+import type { DatabaseParts } from './database-parts.ts';
+import { GuardedWrites } from './guarded-writes.ts';
 import { DISK_FORMAT_VERSION, type Head } from './head.ts';
 import { BarrierJob, DocumentsJob, type Job, LocalJob, PurgeJob, SettingJob } from './jobs.ts';
+import { DEFAULT_REVS_LIMIT, REVS_LIMIT_KEY, SECURITY_KEY, settingText, settingValue } from './kept-settings.ts';
 import { LaterWrites } from './later-writes.ts';
 import { decodeLineage, LINEAGE_KEY, MAX_LINEAGE } from './lineage.ts';
 import { PageAllocator } from './page-allocator.ts';
@@ -33,42 +33,30 @@ import { StateSnapshot } from './snapshot.ts';
 import { SnapshotRegister } from './snapshot-register.ts';
 import { liveBytes, openState, type State } from './state.ts';
 import { Upkeep } from './upkeep.ts';
-import { verifyDatabase } from './verify.ts';
 import { type DatabaseCore, Writer } from './writer.ts';
-
-export const SECURITY_KEY = 'security';
-export const REVS_LIMIT_KEY = 'revs_limit';
-export const DEFAULT_REVS_LIMIT = 1_000;
 
 /** What a verification may keep of the pages it has read. */
 const VERIFY_CACHE_BYTES = 4 * 2 ** 20;
-
-export interface DatabaseParts {
-  readonly name: string;
-  readonly file: PageFile;
-  readonly supports: PageStoreSupport;
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly hasher: RevisionHasher;
-  readonly settings?: Partial<DatabaseSettings>;
-  /** Called once when a commit failed with an unknown outcome: the handle refuses everything from then on. */
-  onFailure(error: unknown): void;
-}
 
 /** The open database of one file. Made by `openDatabase`, which has replayed its journal. */
 export class StoredDatabase implements Database {
   readonly name: string;
   readonly #parts: DatabaseParts;
   readonly #core: DatabaseCore;
+  readonly #cache: PageCache;
   readonly #snapshots: SnapshotRegister;
   readonly #checkpointer: Checkpointer;
   readonly #upkeep: Upkeep;
   readonly #writer: Writer;
   readonly #later: LaterWrites;
   readonly #settings: DatabaseSettings;
+  readonly #guard: WriteGuard | undefined;
+  readonly #guarded: GuardedWrites | undefined;
   readonly #listeners = new Set<(updateSeq: number) => void>();
   #security = '{}';
   #closed: Promise<void> | undefined;
+  /** While it is being closed: what was accepted for later is judged, and written. */
+  #isJudging = false;
   /** Why nothing can be done any more, where it is not because the handle was closed. */
   #refusal: DatabaseError | undefined;
   /** The sequence number that listeners were told last. */
@@ -81,7 +69,8 @@ export class StoredDatabase implements Database {
     this.#settings = { ...defaultSettings, ...parts.settings };
     const { file, supports } = parts;
     const allocator = new PageAllocator(file.opening.epoch, head.pageMark);
-    const cache = new PageCache(this.#settings.cacheBytes);
+    const cache = new PageCache(parts.cache ?? this.#settings.cacheBytes);
+    this.#cache = cache;
     const { bodyPageBytes, maxPageBytes } = head;
     const { leafBytes } = supports;
     this.#core = {
@@ -111,13 +100,15 @@ export class StoredDatabase implements Database {
     });
     this.#upkeep = new Upkeep(
       { core: this.#core, compactor, checkpointer: this.#checkpointer, writer: this.#writer },
-      { idleMs: this.#settings.idleMs, shrinks: supports.shrinks, log: parts.log, name: this.name },
+      { idleMs: this.#settings.idleMs, shrinks: supports.shrinks, log: parts.log, name: this.name, tasks: parts.tasks },
     );
     this.#later = new LaterWrites({
       write: (writes) => this.write(writes, { newEdits: true, durability: 'relaxed' }),
       onError: (error) => parts.log.error(`documents accepted with batch=ok were lost in ${this.name}`, error),
       mustBeOpen: () => this.#mustBeOpen(),
     });
+    this.#guard = parts.createGuard?.(this);
+    this.#guarded = this.#guard && new GuardedWrites(this.#guard, (writes, options) => this.#apply(writes, options));
   }
 
   /** For `openDatabase` alone: what recovery works on. */
@@ -143,6 +134,14 @@ export class StoredDatabase implements Database {
     await this.#run(job);
   }
 
+  get uuid(): string {
+    return this.#checkpointer.head.uuid;
+  }
+
+  get instanceStartTime(): string {
+    return this.#checkpointer.head.instanceStartTime;
+  }
+
   get updateSeq(): number {
     return this.#core.state.updateSeq;
   }
@@ -152,7 +151,7 @@ export class StoredDatabase implements Database {
     const { state, file } = this.#core;
     return {
       name: this.name,
-      uuid: this.#checkpointer.head.uuid,
+      uuid: this.uuid,
       docCount: state.docCount,
       docDelCount: state.docDelCount,
       updateSeq: state.updateSeq,
@@ -161,7 +160,7 @@ export class StoredDatabase implements Database {
       compactRunning: this.compactRunning,
       diskSize: await file.size(),
       dataSize: liveBytes(state),
-      instanceStartTime: this.#checkpointer.head.instanceStartTime,
+      instanceStartTime: this.instanceStartTime,
       diskFormatVersion: DISK_FORMAT_VERSION,
     };
   }
@@ -175,27 +174,26 @@ export class StoredDatabase implements Database {
     return { file: file.name, uuid, epoch: file.opening.epoch, lineage, isLineageComplete };
   }
 
-  snapshot(): Snapshot {
-    return this.#snapshot();
-  }
-
-  #snapshot(): StateSnapshot {
+  snapshot(): StateSnapshot {
     this.#mustBeOpen();
     return new StateSnapshot(this.#core, this.#snapshots);
   }
 
   async write(writes: readonly DocumentWrite[], options: WriteOptions): Promise<WriteOutcome[]> {
-    const job = new DocumentsJob(writes, options, this.#parts.hasher);
-    return this.#run(job);
+    return this.#guarded === undefined ? this.#apply(writes, options) : this.#guarded.write(writes, options);
+  }
+
+  #apply(writes: readonly DocumentWrite[], options: WriteOptions): Promise<WriteOutcome[]> {
+    return this.#run(new DocumentsJob(writes, options, this.#parts.hasher));
   }
 
   writeLater(writes: readonly DocumentWrite[]): MaybePromise<void> {
-    this.#mustBeOpen();
+    if (this.#closed !== undefined) throw this.#refusal ?? closedError(this.name);
     return this.#later.add(writes);
   }
 
   readLocal(id: DocId): MaybePromise<LocalDocument | undefined> {
-    const snapshot = this.#snapshot();
+    const snapshot = this.snapshot();
     return withEnd(
       () => snapshot.local(id),
       () => snapshot.release(),
@@ -239,7 +237,9 @@ export class StoredDatabase implements Database {
 
   async purge(revisions: ReadonlyMap<DocId, readonly RevId[]>): Promise<PurgeOutcome> {
     if (this.compactRunning) throw new DatabaseError('purge_during_compaction', 'purge_during_compaction');
-    return this.#run(new PurgeJob(revisions));
+    const outcome = await this.#run(new PurgeJob(revisions));
+    this.#guard?.designsChanged();
+    return outcome;
   }
 
   async flush(): Promise<string> {
@@ -259,6 +259,8 @@ export class StoredDatabase implements Database {
 
   async verify(onProgress?: (done: number, total: number) => void): Promise<VerifyReport> {
     this.#mustBeOpen();
+    const { verifier } = this.#parts;
+    if (verifier === undefined) throw unverifiable(this.name);
     await this.#upkeep.checkpoint().catch((error: unknown) => {
       // What the medium has no room for is not there to be looked at.
       if (!isDatabaseError(error, 'storage_full')) throw error;
@@ -266,7 +268,7 @@ export class StoredDatabase implements Database {
     const { head, storedVersion } = this.#checkpointer;
     const ticket = this.#snapshots.take(storedVersion, Number.POSITIVE_INFINITY);
     try {
-      return await verifyDatabase({
+      return await verifier({
         ...this.#openStored(head),
         file: this.#core.file,
         garbage: () => this.#checkpointer.garbagePages(),
@@ -318,11 +320,15 @@ export class StoredDatabase implements Database {
     const ended = this.#writer.abandon(reason);
     await this.#upkeep.end(reason);
     await ended;
+    this.#cache.close();
   }
 
   async #close(): Promise<void> {
-    // Runs up to the hand-over of its documents at once, before the handle counts as closed.
-    const flushed = this.#later.flush();
+    // Runs up to the hand-over of its documents at once, before the handle counts as closed; unless they must be judged.
+    this.#isJudging = this.#guard !== undefined && this.#later.hasWaiting;
+    const flushed = this.#later.flush().finally(() => {
+      this.#isJudging = false;
+    });
     await Promise.all([flushed, this.#upkeep.end(closedError(this.name))]);
     this.#checkpointer.want().catch(() => undefined);
     this.#writer.wake();
@@ -330,6 +336,7 @@ export class StoredDatabase implements Database {
     try {
       if (!this.#writer.hasFailed && !this.#checkpointer.isDirty) await this.#checkpointer.finish();
     } finally {
+      this.#cache.close();
       await this.#core.file.close();
     }
   }
@@ -341,7 +348,7 @@ export class StoredDatabase implements Database {
   }
 
   #mustBeOpen(): void {
-    if (this.#closed !== undefined) throw this.#refusal ?? closedError(this.name);
+    if (this.#closed !== undefined && !this.#isJudging) throw this.#refusal ?? closedError(this.name);
   }
 
   #committed(updateSeq: number): void {
@@ -372,15 +379,10 @@ export class StoredDatabase implements Database {
   }
 }
 
+function unverifiable(name: string): DatabaseError {
+  return new DatabaseError('not_implemented', `${name} was opened without a verifier. Run \`settee verify\`.`);
+}
+
 function closedError(name: string): DatabaseError {
   return new DatabaseError('storage_closed', `The database ${name} is closed. Open it again.`);
-}
-
-/** Settings are kept in the form of local documents: a count, a space, the text. */
-function settingValue(text: string): string {
-  return `1 ${text}`;
-}
-
-export function settingText(value: string | undefined): string | undefined {
-  return value?.slice(value.indexOf(' ') + 1);
 }

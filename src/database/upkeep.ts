@@ -1,5 +1,6 @@
 import { isDatabaseError } from '../errors/database-error.ts';
-import type { Log } from '../system/contract.ts';
+import type { ActiveTasks } from '../system/active-tasks.ts';
+import type { ActiveTask, Log } from '../system/contract.ts';
 import type { Checkpointer } from './checkpointer.ts';
 import type { Compactor } from './compactor.ts';
 import { BarrierJob } from './jobs.ts';
@@ -23,6 +24,8 @@ export interface UpkeepSettings {
   readonly idleMs: number;
   /** Whether the file gives space back by itself. */
   readonly shrinks: boolean;
+  /** Where compactions are shown. */
+  readonly tasks: ActiveTasks | undefined;
 }
 
 /**
@@ -94,22 +97,43 @@ export class Upkeep {
     return this.#compaction;
   }
 
+  /** Shown as a task (interface.md 2.11), whoever asked for it. */
   async #compactAll(): Promise<void> {
-    const { core, compactor, writer } = this.#parts;
+    const task = this.#settings.tasks?.start('database_compaction', this.#settings.name);
+    try {
+      await this.#compactWith(task);
+    } finally {
+      task?.end();
+    }
+  }
+
+  async #compactWith(task: ActiveTask | undefined): Promise<void> {
+    const { checkpointer, core, compactor, writer } = this.#parts;
     const barrier = new BarrierJob('relaxed');
     writer.submit(barrier);
     await barrier.promise;
     // Bodies that only the journal holds are in no page that could be emptied.
     await this.checkpoint();
-    await compactor.start();
-    if (this.#ended) {
-      compactor.fail(this.#endReason);
-      throw this.#endReason;
-    }
+    const changes = core.state.bySeq.count;
+    task?.update(0, changes);
+    // A page counts for its share of the changes, and what comes after the last page as another one.
+    await compactor.start((done, total) => task?.update(Math.floor((changes * done) / (total + 1)), changes));
+    this.#mustGoOn();
     writer.wake();
     await compactor.done;
     await this.checkpoint();
+    this.#mustGoOn();
+    // Before the file is copied: its copy would be larger by that for ever.
+    const dropped = checkpointer.dropped();
+    writer.wake();
+    await dropped;
     if (!this.#settings.shrinks && !this.#ended) await core.file.compact?.();
     this.#compactedSize = await core.file.size();
+  }
+
+  #mustGoOn(): void {
+    if (!this.#ended) return;
+    this.#parts.compactor.fail(this.#endReason);
+    throw this.#endReason;
   }
 }

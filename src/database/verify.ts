@@ -1,5 +1,7 @@
+import { checkTree } from '../btree/tree-check.ts';
 import type { DocId } from '../documents/contract.ts';
 import { toRevId } from '../documents/revisions.ts';
+import { nextTurn } from '../shared/turn.ts';
 import type { PageFile, PageNumber } from '../storage/page-store.ts';
 import type { BodyStore } from './body-store.ts';
 import type { BodyLocation, StoredNode, VerifyReport } from './contract.ts';
@@ -28,6 +30,9 @@ export interface VerifyParts {
   onProgress(done: number, total: number): void;
 }
 
+/** Looks at a database: `verifyDatabase`, for those who pass it in. */
+export type Verifier = (parts: VerifyParts) => Promise<VerifyReport>;
+
 /**
  * Walks one state of a database as the medium has it: the trees' own order, counts and reductions; that by-id and
  * by-seq tell the same; that every body is where its entry says, listed for its document, and JSON; that the space
@@ -54,14 +59,19 @@ class Verification {
 
   async run(): Promise<VerifyReport> {
     const { byId, bySeq, locals, space } = this.#state;
-    for (const [name, tree] of Object.entries({ byId, bySeq, locals, space })) {
-      for await (const finding of tree.check()) this.#note(`${name}: ${finding}`);
-    }
+    await this.#checkTree('byId', checkTree(byId));
+    await this.#checkTree('bySeq', checkTree(bySeq));
+    await this.#checkTree('locals', checkTree(locals));
+    await this.#checkTree('space', checkTree(space));
     await this.#attempt('documents', () => this.#checkDocuments());
     await this.#attempt('changes', () => this.#checkChanges());
     await this.#attempt('space', () => this.#checkSpace());
     await this.#attempt('pages', () => this.#checkPages());
     return { documents: this.#documents, pages: this.#pages, damage: this.#damage };
+  }
+
+  async #checkTree(name: string, findings: AsyncIterable<string>): Promise<void> {
+    for await (const finding of findings) this.#note(`${name}: ${finding}`);
   }
 
   #note(finding: string): void {
@@ -91,7 +101,7 @@ class Verification {
       }
       this.#documents += entries.length;
       this.#parts.onProgress(this.#documents, this.#state.byId.count);
-      if (this.#documents % BATCH < entries.length) await new Promise((resolve) => setTimeout(resolve, 0));
+      if (this.#documents % BATCH < entries.length) await nextTurn();
     }
     const { docCount, docDelCount } = this.#state;
     if (live !== docCount || deleted !== docDelCount) {

@@ -2,6 +2,7 @@ import { compareCodePoints } from '../collation/code-points.ts';
 import type { DocId, RevId, RevisionPath } from '../documents/contract.ts';
 import { mergePath, pathOf, removeLeaves, stem } from '../documents/revision-tree.ts';
 import { must } from '../shared/assert.ts';
+import { Pace, type Steps } from '../shared/turn.ts';
 import type { Page } from '../storage/page-store.ts';
 import type { BodyStore } from './body-store.ts';
 import type { BodyLocation, StoredNode } from './contract.ts';
@@ -45,6 +46,17 @@ interface NewRevision {
   readonly body: NewBody | BodyLocation;
 }
 
+/** What a group's commit holds. */
+export interface Placed {
+  readonly entry: JournalEntry;
+  readonly pages: readonly Page[];
+}
+
+/** Documents opened between two looks at the clock. */
+const OPENED_PER_STEP = 256;
+/** Bytes of bodies that are packed in one go. Each time a page is left that may not be full. */
+const PACKED_BYTES = 8 * 2 ** 20;
+
 /** What a group changes, beside the documents themselves. */
 export interface SpaceDelta {
   total: number;
@@ -87,13 +99,17 @@ export class Workspace {
     localKeys: Iterable<string>,
     absent: ReadonlySet<DocId> = new Set(),
   ): Promise<void> {
+    const pace = new Pace();
     const sortedIds = [...new Set(ids)].sort(compareCodePoints);
+    if (pace.isDue) await pace.rest();
     const wanted = absent.size === 0 ? sortedIds : sortedIds.filter((id) => !absent.has(id));
     const values = wanted.length === 0 ? [] : await state.byId.getMany(wanted);
+    if (pace.isDue) await pace.rest();
     let found = 0;
     for (const [rank, id] of sortedIds.entries()) {
       const value = id === wanted[found] ? values[found++] : undefined;
       this.#documents.set(id, openDocument(id, rank, value));
+      if ((rank + 1) % OPENED_PER_STEP === 0 && pace.isDue) await pace.rest();
     }
     const sortedKeys = [...new Set(localKeys)].sort(compareCodePoints);
     const locals = sortedKeys.length === 0 ? [] : await state.locals.getMany(sortedKeys);
@@ -211,7 +227,7 @@ export class Workspace {
    * neighbours in by-id are neighbours on disk), else in the page that waits for the next checkpoint. Gives the
    * journal entry, and the pages that belong to the commit.
    */
-  place(store: BodyStore, packFrom: number): { entry: JournalEntry; pages: readonly Page[] } {
+  *place(store: BodyStore, packFrom: number): Steps<Placed> {
     const packAll = this.bodyBytes >= packFrom;
     const isPacked = (body: NewBody) => packAll || store.isLarge(body.bytes.length);
     const packed: NewBody[] = [];
@@ -221,8 +237,7 @@ export class Workspace {
       else Object.assign(body.location, store.append(body.id, body.bytes));
     }
     packed.sort((left, right) => left.rank - right.rank);
-    const { locations, pages } = store.pack(packed);
-    for (const [index, body] of packed.entries()) Object.assign(body.location, locations[index]);
+    const pages = yield* packInSteps(store, packed);
     const revisions = this.#revisions.map(({ change: { id, seq, start, ids, deleted, isFirst }, body }) => {
       const place = 'bytes' in body ? (isPacked(body) ? body.location : body.text) : body;
       return { id, seq, start, ids, deleted, isFirst, body: place };
@@ -255,6 +270,24 @@ export class Workspace {
     for (const location of this.#released) deltaOf(location.page).live -= location.length;
     return deltas;
   }
+}
+
+/** Gives bodies their places, in the given order, and the pages that they are in. */
+function* packInSteps(store: BodyStore, bodies: readonly NewBody[]): Steps<readonly Page[]> {
+  const pages: Page[] = [];
+  let start = 0;
+  let bytes = 0;
+  for (const [index, body] of bodies.entries()) {
+    bytes += body.bytes.length;
+    if (bytes < PACKED_BYTES && index + 1 < bodies.length) continue;
+    const packed = store.pack(start === 0 && index + 1 === bodies.length ? bodies : bodies.slice(start, index + 1));
+    for (const [at, location] of packed.locations.entries()) Object.assign(must(bodies[start + at]).location, location);
+    for (const page of packed.pages) pages.push(page);
+    start = index + 1;
+    bytes = 0;
+    if (start < bodies.length) yield;
+  }
+  return pages;
 }
 
 /**

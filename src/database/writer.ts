@@ -1,7 +1,7 @@
 import type { ReplacedNode } from '../btree/contract.ts';
 import { DatabaseError, isDatabaseError } from '../errors/database-error.ts';
-import { nextTurn } from '../shared/turn.ts';
-import type { PageFile } from '../storage/page-store.ts';
+import { inTurns, nextTurn, Pace, type Steps } from '../shared/turn.ts';
+import type { Page, PageFile } from '../storage/page-store.ts';
 import type { BodyStore } from './body-store.ts';
 import type { Checkpointer } from './checkpointer.ts';
 import type { Durability } from './contract.ts';
@@ -30,6 +30,9 @@ export interface DatabaseCore {
 
 /** Rounds after which the writer lets others have a turn, also on storage that never waits for anything. */
 const ROUNDS_PER_TURN = 16;
+
+/** Pages whose hand-over to the file is work that others should not have to wait for beside what was before. */
+const MANY_PAGES = 64;
 
 export interface WriterOptions {
   /** A group ends when it holds this much text. */
@@ -223,7 +226,10 @@ export class Writer {
       const ids = group.flatMap((job) => job.ids);
       const localKeys = group.flatMap((job) => job.localKeys);
       await workspace.load(state, ids, localKeys);
-      for (const job of group) job.apply(workspace);
+      for (const job of group) {
+        const applied = job.apply(workspace);
+        if (applied instanceof Promise) await applied;
+      }
     } catch (error) {
       if (group.length > 1) return undefined;
       throw error;
@@ -236,12 +242,16 @@ export class Writer {
     const mark = core.bodies.mark();
     try {
       await this.#checkpointer.raiseCeiling(workspace.updateSeq);
-      const { entry, pages } = workspace.place(core.bodies, this.#options.packFrom);
-      const text = encodeJournalEntry(entry);
+      const prepared = inTurns(prepareCommit(workspace, core.bodies, this.#options.packFrom));
+      const { text, pages } = prepared instanceof Promise ? await prepared : prepared;
       const journal = { number: core.nextJournal, text };
+      const pace = new Pace();
       const commit = core.file.commit({ durability, journal, ...(pages.length > 0 ? { writePages: pages } : {}) });
       // The trees are made while the commit is under way; a failure of either drops both.
-      const [made, written] = await Promise.allSettled([nextState(core.state, workspace), commit]);
+      const making = pace.isDue
+        ? pace.rest().then(() => nextState(core.state, workspace))
+        : nextState(core.state, workspace);
+      const [made, written] = await Promise.allSettled([making, commit]);
       if (written.status === 'rejected') throw written.reason;
       if (made.status === 'rejected') {
         // The record is in the journal: only opening the file again can go on from there.
@@ -280,6 +290,18 @@ export class Writer {
     this.#ended ??= new DatabaseError(code, `The last commit failed: ${reason}. Try again.`, { cause: error });
     this.#options.onFailure(error);
   }
+}
+
+/** The text of the group's journal record, and the pages that go with it. */
+function* prepareCommit(
+  workspace: Workspace,
+  bodies: BodyStore,
+  packFrom: number,
+): Steps<{ readonly text: string; readonly pages: readonly Page[] }> {
+  const { entry, pages } = yield* workspace.place(bodies, packFrom);
+  const text = yield* encodeJournalEntry(entry);
+  if (pages.length > MANY_PAGES) yield;
+  return { text, pages };
 }
 
 function durabilityOf(group: readonly Job[]): Durability {

@@ -12,14 +12,6 @@ import type { DocId, IncomingDocument, RevId, RevisionPath } from './contract.ts
 import { isLocalId, parseDocId } from './identifiers.ts';
 import { isLocalRev, isRevisionHash, parseRevId, toRevId } from './revisions.ts';
 
-export interface IncomingBulk {
-  readonly documents: readonly IncomingDocument[];
-  /** False only where the request says so with the literal `false`. */
-  readonly newEdits: boolean;
-  /** True only where the request says so with the literal `true`. */
-  readonly allOrNothing: boolean;
-}
-
 /** What becomes of a reserved member: its value is read, it is left out, or it stays in the body. */
 type ReservedUse = 'read' | 'dropped' | 'kept';
 
@@ -42,12 +34,11 @@ const RESERVED: ReadonlyMap<string, ReservedUse> = new Map([
 
 const UNDERSCORE = 0x5f;
 const BACKSLASH = 0x5c;
-const OPEN_BRACKET = 0x5b;
 const OPEN_BRACE = 0x7b;
 const ID_KEY = '"_id"';
 const REV_KEY = '"_rev"';
 
-type JsonObject = Readonly<Record<string, unknown>>;
+export type JsonObject = Readonly<Record<string, unknown>>;
 
 /**
  * Reads one document. Fails with `bad_request` (not JSON, not an object, bad id or rev) or `doc_validation` (a reserved
@@ -58,58 +49,18 @@ export function readDocument(text: string): IncomingDocument {
 }
 
 /**
- * Reads a `_bulk_docs` request: `{docs, new_edits?, all_or_nothing?}`. One malformed document fails the whole
- * (completion 7), with the errors of `readDocument`.
- */
-export function readBulk(text: string): IncomingBulk {
-  const request = parseJson(text);
-  if (!isJsonObject(request)) throw new DatabaseError('bad_request', 'Request body must be a JSON object');
-  const { docs, new_edits, all_or_nothing } = request;
-  if (!Array.isArray(docs)) throw new DatabaseError('bad_request', "Missing JSON list of 'docs'");
-  return {
-    documents: readDocuments(text, docs),
-    newEdits: new_edits !== false,
-    allOrNothing: all_or_nothing === true,
-  };
-}
-
-/** Reads the documents of a request, `values` being its `docs`: of the last member of that name, if there are several. */
-function readDocuments(text: string, values: readonly unknown[]): IncomingDocument[] {
-  try {
-    return readLastList(text, values);
-  } catch {
-    // An earlier list may have failed for not being what `values` says. If it was the last one, it fails again here.
-    return readList(new JsonCursor(text, lastMemberStart(text, 'docs')), values);
-  }
-}
-
-/** As `readDocuments` in one pass over the text; needs earlier lists to go with `values` as well. */
-function readLastList(text: string, values: readonly unknown[]): IncomingDocument[] {
-  const cursor = new JsonCursor(text);
-  cursor.enter();
-  let documents: IncomingDocument[] = [];
-  while (cursor.nextName()) {
-    if (memberName(text, cursor.keyStart, cursor.keyEnd) === 'docs') documents = readList(cursor, values);
-    else cursor.skipValue();
-  }
-  return documents;
-}
-
-function readList(cursor: JsonCursor, values: readonly unknown[]): IncomingDocument[] {
-  const documents: IncomingDocument[] = [];
-  cursor.enter();
-  assert(cursor.text.charCodeAt(cursor.position - 1) === OPEN_BRACKET, 'the text of a list begins with a bracket');
-  while (cursor.nextElementStart()) documents.push(readDocumentValue(cursor, values[documents.length]));
-  return documents;
-}
-
-/**
  * Reads the document that begins at the cursor, `value` being what `JSON.parse` made of it, and leaves the cursor behind
  * it. Errors are those of `readDocument`.
  */
 export function readDocumentValue(cursor: JsonCursor, value: unknown): IncomingDocument {
   if (!isJsonObject(value)) throw new DatabaseError('bad_request', 'Document must be a JSON object');
-  const body = readBody(cursor, countMembers(value));
+  return toDocument(cursor.text, cutBody(cursor), value);
+}
+
+/** The document of a text that was cut, `value` being what `JSON.parse` makes of it. Errors are those of `readDocument`. */
+export function toDocument(text: string, cut: CutBody, value: unknown): IncomingDocument {
+  if (!isJsonObject(value)) throw new DatabaseError('bad_request', 'Document must be a JSON object');
+  const body = wholeBody(text, cut, value);
   const { _id, _rev, _deleted, _attachments, _revisions } = value;
   const id = _id === undefined ? undefined : parseDocId(_id);
   const revisions = _revisions === undefined ? undefined : parseRevisions(_revisions);
@@ -123,11 +74,21 @@ export function readDocumentValue(cursor: JsonCursor, value: unknown): IncomingD
   };
 }
 
+/** An object's text without its reserved members, right if none of its members is there twice. */
+export interface CutBody {
+  /** Where the object begins in the whole text. */
+  readonly start: number;
+  readonly members: number;
+  readonly body: string;
+  /** Whether there is white space in it, outside of strings. */
+  readonly hasSpace: boolean;
+}
+
 /**
  * Cuts the reserved members out of the object's text. Neighbours that stay are taken as one slice; a client that writes
  * the reserved members first, or none, costs one slice in all.
  */
-function readBody(cursor: JsonCursor, distinctMembers: number): string {
+export function cutBody(cursor: JsonCursor): CutBody {
   const { text } = cursor;
   cursor.enter();
   cursor.sawSpace = false;
@@ -150,12 +111,16 @@ function readBody(cursor: JsonCursor, distinctMembers: number): string {
     }
   }
   let body: string;
-  if (members !== distinctMembers) body = readDistinctMembers(text, start);
-  else if (cut === 0) body = text.slice(start, cursor.position);
+  if (cut === 0) body = text.slice(start, cursor.position);
   else if (runStart < 0) body = `{${closedRuns}}`;
   else if (closedRuns === '') body = `{${text.slice(runStart, cursor.position)}`;
   else body = `{${closedRuns},${text.slice(runStart, cursor.position)}`;
-  return cursor.sawSpace ? minify(body) : body;
+  return { start, members, body, hasSpace: cursor.sawSpace };
+}
+
+function wholeBody(text: string, { start, members, body, hasSpace }: CutBody, value: JsonObject): string {
+  const distinct = members === countMembers(value) ? body : readDistinctMembers(text, start);
+  return hasSpace ? minify(distinct) : distinct;
 }
 
 /** The body of an object that has a member twice: as in `JSON.parse`, the last value counts, in the first one's place. */
@@ -203,7 +168,7 @@ function countMembers(value: JsonObject): number {
   return count;
 }
 
-function parseJson(text: string): unknown {
+export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (cause) {
@@ -211,20 +176,8 @@ function parseJson(text: string): unknown {
   }
 }
 
-function isJsonObject(value: unknown): value is JsonObject {
+export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-/** Where the value of the named member begins: of the last one, which is the one that `JSON.parse` takes. */
-function lastMemberStart(text: string, name: string): number {
-  const cursor = new JsonCursor(text);
-  cursor.enter();
-  let start = -1;
-  while (cursor.nextMember()) {
-    if (memberName(text, cursor.keyStart, cursor.keyEnd) === name) start = cursor.valueStart;
-  }
-  assert(start >= 0, () => `member ${name} is in the value, but not in the text`);
-  return start;
 }
 
 /**

@@ -1,6 +1,7 @@
 import { access } from 'node:fs/promises';
 import { join } from 'node:path';
 import { markRestored } from '../database/restoration.ts';
+import { verifyDatabase } from '../database/verify.ts';
 import { DatabaseError } from '../errors/database-error.ts';
 import { openRegistry, REGISTRY_FILE } from '../registry/registry.ts';
 import { systemClock, systemRandom } from '../shared/clock.ts';
@@ -45,7 +46,8 @@ export async function* verifyData(options: {
   try {
     const store = createLmdbPageStore(folder.databases);
     const config = { get: () => undefined };
-    const registry = await openRegistry({ store, clock: systemClock, random: systemRandom, config, log: silentLog });
+    const parts = { store, clock: systemClock, random: systemRandom, config, log: silentLog };
+    const registry = await openRegistry({ ...parts, verifier: verifyDatabase });
     try {
       for (const database of options.databases.length > 0 ? options.databases : registry.names()) {
         const report = await registry.use(database, (opened) => opened.verify(options.onProgress));

@@ -1,13 +1,16 @@
-import type { Database } from '../database/contract.ts';
+import type { CreateWriteGuard, Database } from '../database/contract.ts';
 import { type OpenParts, openDatabase } from '../database/open-database.ts';
-import type { DatabaseSettings } from '../database/settings.ts';
+import { type DatabaseSettings, defaultSettings } from '../database/settings.ts';
 import type { StoredDatabase } from '../database/stored-database.ts';
+import type { Verifier } from '../database/verify.ts';
 import { createRevisionHasher, type RevisionHasher } from '../documents/revision-hash.ts';
 import { DatabaseError, isDatabaseError } from '../errors/database-error.ts';
 import { must } from '../shared/assert.ts';
+import { CacheBudget } from '../shared/cache-budget.ts';
 import type { Clock, RandomBytes } from '../shared/clock.ts';
 import { type MaybePromise, whenReady, withEnd } from '../shared/maybe-promise.ts';
 import type { PageFile, PageStore } from '../storage/page-store.ts';
+import type { ActiveTasks } from '../system/active-tasks.ts';
 import type { Config, Log } from '../system/contract.ts';
 import type { DatabaseEvent, Lease, Registry } from './contract.ts';
 import { DatabaseList } from './database-list.ts';
@@ -24,6 +27,14 @@ export interface RegistryParts {
   readonly config: Config;
   readonly log: Log;
   readonly settings?: Partial<DatabaseSettings>;
+  /** What all databases together keep for reading; without one they share a budget of `settings.cacheBytes`. */
+  readonly cache?: CacheBudget;
+  /** Where compactions are shown; without one they are not. */
+  readonly tasks?: ActiveTasks;
+  /** Judges what is written into the databases; without one all is taken. */
+  readonly createGuard?: CreateWriteGuard;
+  /** For `Database.verify` (`database/verify.ts`). */
+  readonly verifier?: Verifier;
 }
 
 /** Opens the list of databases, or begins one, and sets about removals that an earlier run left undone. */
@@ -40,7 +51,7 @@ function openParts(
   file: OpenParts['file'],
   onFailure: (error: unknown) => void,
 ): OpenParts {
-  const { clock, random, log, settings, store } = parts;
+  const { clock, random, log, settings, store, cache, tasks, createGuard, verifier } = parts;
   return {
     name,
     file,
@@ -49,6 +60,10 @@ function openParts(
     random,
     log,
     hasher,
+    cache,
+    tasks,
+    createGuard,
+    verifier,
     onFailure,
     ...(settings ? { settings } : {}),
   };
@@ -71,7 +86,8 @@ class StoredRegistry implements Registry {
   #closed = false;
 
   constructor(parts: RegistryParts, hasher: RevisionHasher) {
-    this.#parts = parts;
+    const cache = parts.cache ?? new CacheBudget(parts.settings?.cacheBytes ?? defaultSettings.cacheBytes);
+    this.#parts = { ...parts, cache };
     this.#hasher = hasher;
     const maxOpen = Number(parts.config.get('svc', 'max_dbs_open') ?? 100);
     this.#handles = new HandleCache(maxOpen, (name) => this.#open(name));

@@ -1,7 +1,7 @@
 /**
  * Finds the parts of a JSON text without building their values, so that a value can be kept exactly as it was written:
- * member order, digits of numbers, escapes. Everything here is for text that `JSON.parse` has accepted already; on any
- * other text the results mean nothing. Iterative throughout: depth costs nothing.
+ * member order, digits of numbers, escapes. Everything here is for text that `JSON.parse` accepts; on any other text the
+ * results mean nothing, but each step comes to an end, or throws. Iterative throughout: depth costs nothing.
  */
 
 const QUOTE = 0x22;
@@ -118,6 +118,8 @@ export class JsonCursor {
     } else if (code === close) {
       this.position = at + 1;
       return -1;
+    } else if (at >= text.length) {
+      endedEarly();
     }
     return at;
   }
@@ -140,7 +142,10 @@ export class JsonCursor {
       if (code === QUOTE) at = stringEnd(text, at) - 1;
       else if (code === OPEN_BRACE || code === OPEN_BRACKET) depth++;
       else if (code === CLOSE_BRACE || code === CLOSE_BRACKET) depth--;
-      else if (code <= SPACE) this.sawSpace = true;
+      else if (!(code > SPACE)) {
+        if (at >= text.length) endedEarly();
+        this.sawSpace = true;
+      }
     }
     return at + 1;
   }
@@ -177,7 +182,12 @@ export function minify(text: string, start = 0, end: number = text.length): stri
 function stringEnd(text: string, start: number): number {
   let close = text.indexOf('"', start + 1);
   while (text.charCodeAt(close - 1) === BACKSLASH && isEscaped(text, close)) close = text.indexOf('"', close + 1);
+  if (close < 0) endedEarly();
   return close + 1;
+}
+
+function endedEarly(): never {
+  throw new SyntaxError('The text of a JSON value ends before the value does.');
 }
 
 /** Whether an odd number of backslashes is before `at`. The string's opening quote bounds the run of them. */

@@ -15,12 +15,13 @@ export type Settings = Readonly<Record<string, Readonly<Record<string, string>>>
  * - `svc/delayed_commits`: shown for clients that look for it. Nothing depends on it: a write without
  *   `X-Svc-Full-Commit: true` is committed with relaxed durability, which survives the end of the process already.
  * - `svc/max_dbs_open`: databases kept open though nobody uses them.
+ * - `svc/page_cache_bytes`: bytes of tree nodes and body pages that all open databases together keep for reading.
  * - `httpd/max_uri_length`: characters of a request's address; unset means no limit of our own.
  * - `httpd/allow_jsonp`: whether `?callback=` is honoured.
  * - `uuids/algorithm`: `sequential`, `random`, `utc_random` or `utc_id`.
  */
 export const DEFAULT_SETTINGS: Settings = {
-  svc: { max_document_size: '67108864', delayed_commits: 'false', max_dbs_open: '100' },
+  svc: { max_document_size: '67108864', delayed_commits: 'false', max_dbs_open: '100', page_cache_bytes: '33554432' },
   httpd: { allow_jsonp: 'false', max_connections: '2048' },
   uuids: { algorithm: 'sequential', max_count: '1000', utc_id_suffix: '' },
 };
@@ -60,6 +61,7 @@ export function booleanSetting(config: Config, section: string, key: string): bo
 function checkNumbers(config: Config): void {
   integerSetting(config, 'svc', 'max_document_size');
   integerSetting(config, 'svc', 'max_dbs_open');
+  integerSetting(config, 'svc', 'page_cache_bytes');
   integerSetting(config, 'httpd', 'max_uri_length');
   integerSetting(config, 'httpd', 'max_connections');
   integerSetting(config, 'uuids', 'max_count');

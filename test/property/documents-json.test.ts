@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { readBulk, readDocument } from '../../src/documents/incoming.ts';
+import { readDocument } from '../../src/documents/incoming.ts';
+import { readBulk } from '../../src/documents/incoming-bulk.ts';
 import { writeDocument } from '../../src/documents/outgoing.ts';
 import { parseRevId } from '../../src/documents/revisions.ts';
 import { minify } from '../../src/shared/json-text.ts';

@@ -1,4 +1,5 @@
 import type { Snapshot } from '../../src/database/contract.ts';
+import { verifyDatabase } from '../../src/database/verify.ts';
 import { openDataFolder } from '../../src/node/data-folder.ts';
 import { openRegistry } from '../../src/registry/registry.ts';
 import { systemClock, systemRandom } from '../../src/shared/clock.ts';
@@ -84,7 +85,14 @@ export async function verifyFolder(
   const store = createLmdbPageStore(opened.databases);
   const errors: string[] = [];
   const log = { error: (message: string) => errors.push(message), info: () => undefined, debug: () => undefined };
-  const parts = { store, clock: systemClock, random: systemRandom, config: { get: () => undefined }, log };
+  const parts = {
+    store,
+    clock: systemClock,
+    random: systemRandom,
+    config: { get: () => undefined },
+    log,
+    verifier: verifyDatabase,
+  };
   const registry = await openRegistry(parts);
   try {
     return await registry.use(database, async (open) => {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { PageCache } from '../../../src/btree/page-cache.ts';
+import { CacheBudget } from '../../../src/shared/cache-budget.ts';
 
 describe('a page cache', () => {
   test('gives what was set, until it is set again or deleted', () => {
@@ -69,5 +70,54 @@ describe('a page cache', () => {
     expect(cache.bytes).toBe(0);
     cache.set(2, 'leaf', 100, 'leaf');
     expect(cache.get(2)).toBe('leaf');
+  });
+});
+
+describe('page caches of one budget', () => {
+  test('tell the same page numbers of different files apart', () => {
+    const budget = new CacheBudget(100);
+    const [one, other] = [new PageCache(budget), new PageCache(budget)];
+    one.set(1, 'of one', 10, 'leaf');
+    other.set(1, 'of the other', 20, 'leaf');
+    expect([one.get(1), other.get(1)]).toEqual(['of one', 'of the other']);
+    one.delete(1);
+    expect([one.get(1), other.get(1)]).toEqual([undefined, 'of the other']);
+    expect([one.bytes, other.bytes, budget.bytes]).toEqual([0, 20, 20]);
+  });
+
+  test('take no more than it together: who reads drives out who does not', () => {
+    const budget = new CacheBudget(100);
+    const [resting, busy] = [new PageCache(budget), new PageCache(budget)];
+    for (let page = 1; page <= 10; page += 1) resting.set(page, page, 10, 'leaf');
+    for (let page = 1; page <= 8; page += 1) busy.set(page, page, 10, 'leaf');
+    expect([resting.bytes, busy.bytes, budget.bytes]).toEqual([20, 80, 100]);
+    expect(resting.get(8)).toBeUndefined();
+    expect(resting.get(9)).toBe(9);
+  });
+
+  test('give up bodies of any file before leaves of another, and leaves before inner nodes', () => {
+    const budget = new CacheBudget(40);
+    const [one, other] = [new PageCache(budget), new PageCache(budget)];
+    one.set(1, 'leaf', 10, 'leaf');
+    one.set(2, 'inner', 10, 'inner');
+    other.set(1, 'body', 10, 'body');
+    other.set(2, 'leaf', 10, 'leaf');
+    other.set(3, 'inner', 10, 'inner');
+    expect(other.get(1)).toBeUndefined();
+    other.set(4, 'inner', 10, 'inner');
+    expect([one.get(1), one.get(2), other.get(2)]).toEqual([undefined, 'inner', 'leaf']);
+  });
+
+  test('give their room back when they are closed, and keep nothing from then on', () => {
+    const budget = new CacheBudget(100);
+    const [one, other] = [new PageCache(budget), new PageCache(budget)];
+    one.set(1, 'leaf', 60, 'leaf');
+    other.set(1, 'leaf', 30, 'leaf');
+    one.close();
+    expect(budget.bytes).toBe(30);
+    one.set(2, 'late', 10, 'leaf');
+    expect([one.get(1), one.get(2), budget.bytes]).toEqual([undefined, undefined, 30]);
+    other.set(2, 'leaf', 70, 'leaf');
+    expect(other.get(1)).toBe('leaf');
   });
 });

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { TreeChange, TreeSpec } from '../../../src/btree/contract.ts';
 import { PageCache } from '../../../src/btree/page-cache.ts';
 import { Tree } from '../../../src/btree/tree.ts';
+import { checkTree } from '../../../src/btree/tree-check.ts';
 import { compareCodePoints } from '../../../src/collation/code-points.ts';
 import { gather, list, numbers, PageShelf, removals, sets, type Totals, totalsSpec } from './page-shelf.ts';
 
@@ -45,7 +46,7 @@ describe('an empty tree', () => {
     expect(await list(tree.groups({}, () => true))).toEqual([]);
     expect(await tree.collect(() => true, 9)).toEqual([]);
     expect(await list(tree.pages())).toEqual([]);
-    expect(await list(tree.check())).toEqual([]);
+    expect(await list(checkTree(tree))).toEqual([]);
     expect(tree.unstored(() => 1).next()).toEqual({ done: true, value: undefined });
     expect(tree.rootRecord()).toBeUndefined();
     expect(shelf.reads).toEqual([]);
@@ -219,7 +220,7 @@ describe('an update', () => {
     const opened = Tree.open(shelf.options(textSpec, small), shelf.store(tree));
     expect(await opened.get(keys[17] ?? '')).toHaveLength(5000);
     expect((await gather(opened.entries())).map((entry) => entry.key)).toEqual(keys);
-    expect(await list(opened.check())).toEqual([]);
+    expect(await list(checkTree(opened))).toEqual([]);
     const { tree: emptied } = await opened.update(keys.map((key) => ({ key, value: undefined })));
     expect(emptied.isEmpty).toBe(true);
   });
@@ -279,7 +280,27 @@ describe('the shape', () => {
     const leaves = leafTexts(shelf);
     expect(live.length / leaves.length).toBeGreaterThan(4.5);
     for (const text of leaves.slice(0, -1)) expect(text.length).toBeGreaterThan(102 / 5);
-    expect(await list(tree.check())).toEqual([]);
+    expect(await list(checkTree(tree))).toEqual([]);
+  });
+
+  test('takes in more changes than it works in at once, and others have turns meanwhile', async () => {
+    const shelf = new PageShelf();
+    let ticks = 0;
+    const timer = setInterval(() => ticks++, 0);
+    const even = numbers(0, 20_000).map((key) => 2 * key);
+    const { tree: planted } = await Tree.empty(shelf.options(totalsSpec, small)).update(sets(even));
+    const odd = even.map((key) => key + 1);
+    const { tree: full } = await Tree.open(shelf.options(totalsSpec, small), shelf.store(planted)).update(sets(odd));
+    clearInterval(timer);
+    expect((await gather(full.entries())).map((entry) => entry.key)).toEqual(numbers(0, 40_000));
+    const { tree: left, replaced } = await full.update(removals(numbers(100, 39_900)));
+    expect((await gather(left.entries())).map((entry) => entry.key)).toEqual([
+      ...numbers(0, 100),
+      ...numbers(39_900, 40_000),
+    ]);
+    for (const tree of [planted, full, left]) expect(await list(checkTree(tree))).toEqual([]);
+    expect(replaced.length).toBeGreaterThan(1000);
+    expect(ticks).toBeGreaterThan(2);
   });
 
   test('loses its levels when the entries go', async () => {
@@ -492,7 +513,7 @@ describe('a check', () => {
     const { tree: built } = await Tree.empty(shelf.options(totalsSpec, small)).update(sets(numbers(1000, 1030)));
     const root = shelf.store(built);
     damage(shelf, root.page, 101);
-    return list(Tree.open(shelf.options(totalsSpec, small), root).check());
+    return list(checkTree(Tree.open(shelf.options(totalsSpec, small), root)));
   }
 
   function edit(shelf: PageShelf, page: number, from: string, to: string): void {

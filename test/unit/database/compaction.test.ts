@@ -169,9 +169,103 @@ describe('compaction', () => {
       await db.close();
     }
   });
+
+  test('hands back space only when the pages that it emptied are gone, or the smaller file would keep them', async () => {
+    let pagesAtHandOver = 0;
+    const pages = () => bench.medium.files.get(FILE)?.pages.size ?? 0;
+    const bench: Bench = new Bench({
+      settings: TINY,
+      supports: { ...TINY_PAGES, shrinks: false },
+      hooks: {
+        beforeCommit: ({ dropPages = [] }) => (dropPages.length > 0 ? settle() : undefined),
+        onCompact: () => {
+          pagesAtHandOver = pages();
+        },
+      },
+    });
+    const db = await bench.open();
+    for (let index = 0; index < 50; index++) await put(db, `d${index}`, { body: `{"t":"${'x'.repeat(200)}"}` });
+    await db.compact();
+    await settle();
+    expect(pagesAtHandOver).toBe(pages());
+    await db.close();
+  });
+
+  test('is among the running tasks from its start to its end, with its progress in changes', async () => {
+    const bench = tinyBench();
+    const db = await bench.open();
+    for (let index = 0; index < 60; index++) {
+      const first = await put(db, `d${index}`, { body: `{"t":"${'x'.repeat(50)}"}` });
+      if (index % 2 === 0) await put(db, `d${index}`, { rev: first, body: `{"t":"${'y'.repeat(50)}"}` });
+    }
+    expect(bench.tasks.list()).toEqual([]);
+    const seen: number[] = [];
+    bench.hooks.beforeCommit = () => void seen.push(...bench.tasks.list().map((task) => task.changes_done));
+    const compaction = db.compact();
+    expect(bench.tasks.list()).toEqual([
+      {
+        type: 'database_compaction',
+        pid: '<0.1.0>',
+        database: 'db',
+        progress: 0,
+        changes_done: 0,
+        total_changes: 0,
+        started_on: 1_700_000_000,
+        updated_on: 1_700_000_000,
+      },
+    ]);
+    await compaction;
+    expect(bench.tasks.list()).toEqual([]);
+    expect(seen).toEqual([...seen].sort((left, right) => left - right));
+    expect(seen[0]).toBe(0);
+    expect(Math.max(...seen)).toBeGreaterThan(30);
+    expect(Math.max(...seen)).toBeLessThan(60);
+    await db.close();
+  });
+
+  test('is no task any more after it failed', async () => {
+    const bench = tinyBench();
+    const db = await bench.open();
+    const first = await put(db, 'a', { body: `{"t":"${'x'.repeat(200)}"}` });
+    await put(db, 'a', { rev: first });
+    bench.hooks.beforeCommit = () => Promise.reject(new DatabaseError('storage_full', 'The test medium is full'));
+    await expect(db.compact()).rejects.toMatchObject({ code: 'storage_full' });
+    expect(bench.tasks.list()).toEqual([]);
+    delete bench.hooks.beforeCommit;
+    await db.close();
+  });
 });
 
 describe('space without compaction', () => {
+  test('what one checkpoint freed is dropped before the next one writes', async () => {
+    const writing: (readonly number[])[] = [];
+    const room = { dirtyBytes: 2 ** 20, journalBytes: 2 ** 20 };
+    const bench = new Bench({
+      // A commit takes ten documents in, and a checkpoint so long that the next one is due when it ends.
+      settings: { ...TINY, ...room, journalRecords: 12, sliceBytes: 5_000, groupBytes: 70 },
+      supports: TINY_PAGES,
+      hooks: {
+        beforeCommit: ({ writePages = [], dropPages = [] }) => {
+          if (writePages.some(({ value }) => typeof value === 'string')) writing.push(dropPages);
+        },
+      },
+    });
+    const db = await bench.open();
+    const revs = new Map<string, string>();
+    const names = Array.from({ length: 100 }, (_unused, index) => `d${index}`);
+    for (let round = 0; round < 30; round++) {
+      await Promise.all(
+        names.map(async (name) => {
+          const current = revs.get(name);
+          revs.set(name, await put(db, name, current === undefined ? {} : { rev: current }));
+        }),
+      );
+    }
+    expect(writing.length).toBeGreaterThan(20);
+    expect(writing.flat()).toEqual([]);
+    await db.close();
+  });
+
   test('random updates keep the file within a small multiple of what is live', async () => {
     const bench = new Bench({ settings: { ...TINY, packFrom: 100_000 }, supports: TINY_PAGES });
     const db = await bench.open();

@@ -2,6 +2,7 @@ import type { Database } from '../../../src/database/contract.ts';
 import { openDatabase } from '../../../src/database/open-database.ts';
 import type { DatabaseSettings } from '../../../src/database/settings.ts';
 import type { StoredDatabase } from '../../../src/database/stored-database.ts';
+import { verifyDatabase } from '../../../src/database/verify.ts';
 import type { DocId, RevId } from '../../../src/documents/contract.ts';
 import { parseDocId } from '../../../src/documents/identifiers.ts';
 import { createRevisionHasher, type RevisionHasher } from '../../../src/documents/revision-hash.ts';
@@ -19,6 +20,7 @@ import type {
   PageStoreSupport,
   PageValue,
 } from '../../../src/storage/page-store.ts';
+import { ActiveTasks } from '../../../src/system/active-tasks.ts';
 import type { Log } from '../../../src/system/contract.ts';
 
 /** A database on a medium of its own, whose every storage operation can be watched, delayed, failed and falsified. */
@@ -163,6 +165,7 @@ export const FILE = 'file';
 export class Bench {
   readonly medium: MemoryMedium;
   readonly clock = new ManualClock();
+  readonly tasks = new ActiveTasks(this.clock);
   readonly failures: unknown[] = [];
   readonly logged: string[] = [];
   readonly hooks: StorageHooks;
@@ -191,7 +194,9 @@ export class Bench {
       supports: store.supports,
       clock: this.clock,
       log: this.log,
+      tasks: this.tasks,
       hasher: await Bench.#hasher,
+      verifier: verifyDatabase,
       random: (bytes) => bytes.fill(this.#seed++),
       settings: { ...this.#options.settings, ...settings },
       onFailure: (error) => this.failures.push(error),

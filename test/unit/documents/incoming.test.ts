@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { readBulk, readDocument } from '../../../src/documents/incoming.ts';
+import { readDocument } from '../../../src/documents/incoming.ts';
+import { readBulk, readBulkInSteps } from '../../../src/documents/incoming-bulk.ts';
 
 const plain = { id: undefined, rev: undefined, deleted: false, revisions: undefined, hasAttachments: false };
 const bodyOf = (text: string) => readDocument(text).body;
@@ -237,4 +238,63 @@ describe('a bulk request', () => {
     ['{"docs":[{},{"_id":"_y"}]}', 'bad_request: Only reserved document ids may start with underscore.'],
     ['{"docs":[{},{"_y":1}]}', 'doc_validation: Bad special document member: _y'],
   ])('is refused: %s', (text, reason) => expect(() => readBulk(text)).toThrow(reason));
+});
+
+describe('a large bulk request', () => {
+  const big = 'x'.repeat(40_000);
+  const document = (n: number) => `{"n":${n},"text":"${big}"}`;
+  const list = (count: number, separator = ',') => Array.from({ length: count }, (_, n) => document(n)).join(separator);
+
+  function stepsOf(text: string): { readonly steps: number; readonly bodies: readonly string[] } {
+    const work = readBulkInSteps(text);
+    let steps = 0;
+    for (let step = work.next(); ; step = work.next()) {
+      if (step.done) return { steps, bodies: step.value.documents.map(({ body }) => body) };
+      steps++;
+    }
+  }
+
+  test('is read in steps of which none is large', () => {
+    const { steps, bodies } = stepsOf(`{"docs":[${list(40, ' ,\n')} ] , "new_edits":false}`);
+    expect(steps).toBe(20);
+    expect(bodies).toEqual(Array.from({ length: 40 }, (_, n) => document(n)));
+  });
+
+  test.each([0, 1, 2, 3])('may end with a step or within one: %s more', (more) => {
+    expect(stepsOf(`{"docs":[${list(2 + more)}]}`).bodies).toHaveLength(2 + more);
+  });
+
+  test.each([
+    ['no comma between two steps', `{"docs":[${list(2)} ${list(2)}]}`],
+    ['two commas between two steps', `{"docs":[${list(2)},,${list(2)}]}`],
+    ['a comma before the first document', `{"docs":[,${list(4)}]}`],
+    ['a comma behind the last document', `{"docs":[${list(4)},]}`],
+    ['an open list', `{"docs":[${list(4)}`],
+    ['an open document', `{"docs":[${list(3)},{"a":1`],
+    ['an open string', `{"docs":[${list(3)},{"a":"`],
+    ['an open object', `{"docs":[${list(4)}]`],
+    ['a comma behind a request', `{"docs":[${list(4)}]},`],
+    ['a colon that is missing', `{"docs" [${list(4)}]}`],
+    ['what is no white space', `{"docs":\u0001[${list(4)}\u0001]}`],
+    ['what is no white space between two steps', `{"docs":[${list(2)}\u0001,${list(2)}]}`],
+    ['a bad number in a late document', `{"docs":[${list(3)},{"a":01}]}`],
+    ['a bad member behind the list', `{"docs":[${list(3)}],"new_edits":fals}`],
+  ])('is refused with %s', (_what, text) => {
+    expect(() => JSON.parse(text)).toThrow();
+    expect(() => readBulk(text)).toThrow('bad_request: invalid_json');
+  });
+
+  test.each([
+    ['an array', `{"docs":[${list(3)},[]]}`, 'bad_request: Document must be a JSON object'],
+    ['a number', `{"docs":[${list(3)},7]}`, 'bad_request: Document must be a JSON object'],
+    ['a bad id', `{"docs":[${list(3)},{"_id":1}]}`, 'bad_request'],
+  ])('is refused with a late document that is %s', (_what, text, reason) => {
+    expect(() => readBulk(text)).toThrow(reason);
+  });
+
+  test('counts its last list', () => {
+    expect(readBulk(`{"docs":[${list(4)}],"docs":[${document(7)}]}`).documents.map(({ body }) => body)).toEqual([
+      document(7),
+    ]);
+  });
 });

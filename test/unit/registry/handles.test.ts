@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { DatabaseError } from '../../../src/errors/database-error.ts';
 import { REGISTRY_FILE } from '../../../src/registry/registry.ts';
+import { CacheBudget } from '../../../src/shared/cache-budget.ts';
 import { leavesOf, put, settle } from '../database/harness.ts';
 import { count, Service, write } from './service.ts';
 
@@ -119,6 +120,60 @@ describe('open handles', () => {
     await expect(count(registry, 'a')).rejects.toMatchObject({ code: 'storage_blocked' });
     delete service.hooks.beforeOpen;
     expect(await count(registry, 'a')).toBe(0);
+    await registry.close();
+  });
+});
+
+describe('what open databases keep for reading', () => {
+  const names = ['a', 'b', 'c', 'd', 'e'];
+
+  /** Databases whose documents are stored, so that reading them fills the cache. */
+  async function filled(cache: CacheBudget, maxOpen: number) {
+    const service = new Service();
+    const first = await service.open();
+    for (const name of names) {
+      await first.create(name);
+      for (let index = 0; index < 20; index++) {
+        await first.use(name, (db) => put(db, `d${index}`, { body: `{"t":"${'x'.repeat(300)}"}` }));
+      }
+    }
+    await first.close();
+    return service.open({ cache, maxOpen });
+  }
+
+  const readAll = async (registry: Awaited<ReturnType<typeof filled>>, name: string) => {
+    for (let index = 0; index < 20; index++) await registry.use(name, (db) => leavesOf(db, `d${index}`));
+  };
+
+  test('stays within one budget for all of them, and each can fill it', async () => {
+    const alone = new CacheBudget(1_000_000);
+    const one = await filled(alone, 10);
+    await readAll(one, 'a');
+    const bytesOfOne = alone.bytes;
+    await one.close();
+    expect(bytesOfOne).toBeGreaterThan(3_000);
+
+    const shared = new CacheBudget(2 * bytesOfOne);
+    const registry = await filled(shared, 10);
+    for (const name of names) {
+      await readAll(registry, name);
+      expect(shared.bytes).toBeLessThanOrEqual(2 * bytesOfOne);
+    }
+    expect(shared.bytes).toBeGreaterThan(bytesOfOne);
+    await registry.close();
+    expect(shared.bytes).toBe(0);
+  });
+
+  test('is given back by a database that is closed or deleted', async () => {
+    const cache = new CacheBudget(1_000_000);
+    const registry = await filled(cache, 1);
+    await readAll(registry, 'a');
+    const withOne = cache.bytes;
+    for (const name of names) await readAll(registry, name);
+    await settle();
+    expect(cache.bytes).toBeLessThan(2 * withOne);
+    await registry.delete('e');
+    expect(cache.bytes).toBeLessThan(withOne);
     await registry.close();
   });
 });

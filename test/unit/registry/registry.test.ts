@@ -27,6 +27,14 @@ describe('databases', () => {
     await third.close();
   });
 
+  test('are not verified where nothing was passed in that could', async () => {
+    const service = new Service();
+    const registry = await service.open();
+    await registry.create('a');
+    await expect(registry.use('a', (database) => database.verify())).rejects.toMatchObject({ code: 'not_implemented' });
+    await registry.close();
+  });
+
   test('fail by name', async () => {
     const registry = await new Service().open();
     await registry.create('a');

@@ -1,6 +1,7 @@
 import type { DatabaseSettings } from '../../../src/database/settings.ts';
 import type { Registry } from '../../../src/registry/contract.ts';
 import { openRegistry, REGISTRY_FILE } from '../../../src/registry/registry.ts';
+import type { CacheBudget } from '../../../src/shared/cache-budget.ts';
 import { MemoryMedium } from '../../../src/storage/memory/memory-medium.ts';
 import { createMemoryPageStore } from '../../../src/storage/memory/memory-page-store.ts';
 import { createConfig } from '../../../src/system/config.ts';
@@ -18,7 +19,9 @@ export class Service {
     this.medium = medium;
   }
 
-  open(options: { maxOpen?: number; settings?: Partial<DatabaseSettings> } = {}): Promise<Registry> {
+  open(
+    options: { maxOpen?: number; settings?: Partial<DatabaseSettings>; cache?: CacheBudget } = {},
+  ): Promise<Registry> {
     const add = (message: string) => this.logged.push(message);
     return openRegistry({
       store: new HookedStore(createMemoryPageStore({ medium: this.medium }), this.hooks),
@@ -30,6 +33,7 @@ export class Service {
       config: createConfig({ svc: { max_dbs_open: String(options.maxOpen ?? 100) } }),
       log: { error: add, info: add, debug: add },
       settings: options.settings ?? {},
+      ...(options.cache ? { cache: options.cache } : {}),
     });
   }
 

@@ -142,3 +142,34 @@ describe('minifying', () => {
   });
   test('changes nothing where there is none', () => expect(minify('{"a b":[1," "]}')).toBe('{"a b":[1," "]}'));
 });
+
+describe('a text that ends too early', () => {
+  test.each([
+    '',
+    '{',
+    '{"',
+    '{"a',
+    '{"a"',
+    '{"a":',
+    '{"a":1',
+    '{"a":1,',
+    '{"a":"',
+    '{"a":"\\"',
+    '{"a":[',
+    '{"a":[{"b":"]}"}',
+  ])('does not keep the walk for ever: %s', (text) => {
+    expect(() => {
+      const cursor = new JsonCursor(text);
+      cursor.enter();
+      while (cursor.nextMember());
+    }).toThrow(SyntaxError);
+  });
+
+  test.each(['[', '[1', '[1,', '["', '[[', '[{"a":1}'])('nor in a list: %s', (text) => {
+    expect(() => {
+      const cursor = new JsonCursor(text);
+      cursor.enter();
+      while (cursor.nextElement());
+    }).toThrow(SyntaxError);
+  });
+});

@@ -1,0 +1,138 @@
+/**
+ * `_bulk_docs` requests (completion 7): their text is cut into documents, which are parsed some at a time. That keeps
+ * little in memory beside the text, and lets others have a turn in the middle of a large request.
+ */
+import { DatabaseError } from '../errors/database-error.ts';
+import { assert } from '../shared/assert.ts';
+import { JsonCursor, memberName } from '../shared/json-text.ts';
+import { atOnce, type Steps } from '../shared/turn.ts';
+import type { IncomingDocument } from './contract.ts';
+import { type CutBody, cutBody, isJsonObject, parseJson, readDocumentValue, toDocument } from './incoming.ts';
+
+export interface IncomingBulk {
+  readonly documents: readonly IncomingDocument[];
+  /** False only where the request says so with the literal `false`. */
+  readonly newEdits: boolean;
+  /** True only where the request says so with the literal `true`. */
+  readonly allOrNothing: boolean;
+}
+
+/** Characters that are parsed in one go, at least. */
+const PART_LENGTH = 65_536;
+
+const OPEN_BRACKET = 0x5b;
+const OPEN_BRACE = 0x7b;
+
+/**
+ * Reads a `_bulk_docs` request: `{docs, new_edits?, all_or_nothing?}`. One malformed document fails the whole
+ * (completion 7), with the errors of `readDocument`.
+ */
+export function readBulk(text: string): IncomingBulk {
+  return atOnce(readBulkInSteps(text));
+}
+
+/** As `readBulk`, step by step. */
+export function* readBulkInSteps(text: string): Steps<IncomingBulk> {
+  // What is not as it should be is looked at as a whole, since what is wrong with it depends on the whole.
+  return (yield* readPartByPart(text)) ?? readAsWhole(text);
+}
+
+/**
+ * Undefined where the request is malformed, or has several lists. What it gives is what `JSON.parse` would read: the
+ * list is parsed in parts, and so is what is around it. A part that others were before has a 0 in their place, so that
+ * the comma between them is looked at as well.
+ */
+function* readPartByPart(text: string): Steps<IncomingBulk | undefined> {
+  const cursor = new JsonCursor(text);
+  try {
+    cursor.enter();
+    if (!moveToDocs(cursor)) return undefined;
+    cursor.enter();
+    const start = cursor.position;
+    mustBe(text, start - 1, OPEN_BRACKET);
+    const documents: IncomingDocument[] = [];
+    const end = yield* readList(cursor, documents);
+    const rest = documents.length === 0 ? text : `${text.slice(0, start)}0${text.slice(end)}`;
+    const request: unknown = JSON.parse(rest);
+    return !isJsonObject(request) || moveToDocs(cursor) ? undefined : toBulk(request, documents);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Reads a list of documents from its first one on, and moves behind it. Gives where the last document ends. */
+function* readList(cursor: JsonCursor, documents: IncomingDocument[]): Steps<number> {
+  const { text } = cursor;
+  for (let partStart = cursor.position; ; partStart = cursor.position) {
+    const cuts: CutBody[] = [];
+    let partEnd = partStart;
+    while (partEnd - partStart < PART_LENGTH && cursor.nextElementStart()) {
+      mustBe(text, cursor.position, OPEN_BRACE);
+      cuts.push(cutBody(cursor));
+      partEnd = cursor.position;
+    }
+    if (cuts.length === 0) return partStart;
+    readPart(text, [partStart, partEnd], cuts, documents);
+    if (partEnd - partStart < PART_LENGTH) return partEnd;
+    yield;
+  }
+}
+
+function readPart(
+  text: string,
+  [start, end]: readonly [number, number],
+  cuts: readonly CutBody[],
+  documents: IncomingDocument[],
+): void {
+  const isFirst = documents.length === 0;
+  const values: unknown = JSON.parse(`${isFirst ? '[' : '[0'}${text.slice(start, end)}]`);
+  if (!Array.isArray(values)) return;
+  for (const [index, cut] of cuts.entries()) documents.push(toDocument(text, cut, values[isFirst ? index : index + 1]));
+}
+
+/** Another character is none of what the walk understands. */
+function mustBe(text: string, at: number, code: number): void {
+  if (text.charCodeAt(at) !== code) throw new SyntaxError(`An unexpected character at ${at}`);
+}
+
+/** Moves to the value of the object's next member `docs`; false where there is none. */
+function moveToDocs(cursor: JsonCursor): boolean {
+  while (cursor.nextName()) {
+    if (memberName(cursor.text, cursor.keyStart, cursor.keyEnd) === 'docs') return true;
+    cursor.skipValue();
+  }
+  return false;
+}
+
+function readAsWhole(text: string): IncomingBulk {
+  const request = parseJson(text);
+  if (!isJsonObject(request)) throw new DatabaseError('bad_request', 'Request body must be a JSON object');
+  const values: unknown = request['docs'];
+  if (!Array.isArray(values)) throw new DatabaseError('bad_request', "Missing JSON list of 'docs'");
+  return toBulk(request, readValues(text, values));
+}
+
+/** Reads the documents of a request, `values` being its `docs`: of the last member of that name, if there are several. */
+function readValues(text: string, values: readonly unknown[]): IncomingDocument[] {
+  const cursor = new JsonCursor(text);
+  cursor.enter();
+  let start = -1;
+  while (moveToDocs(cursor)) {
+    start = cursor.position;
+    cursor.skipValue();
+  }
+  assert(start >= 0, 'a member of the value is in the text');
+  cursor.moveTo(start);
+  cursor.enter();
+  const documents: IncomingDocument[] = [];
+  while (cursor.nextElementStart()) documents.push(readDocumentValue(cursor, values[documents.length]));
+  return documents;
+}
+
+function toBulk(request: Readonly<Record<string, unknown>>, documents: readonly IncomingDocument[]): IncomingBulk {
+  return {
+    documents,
+    newEdits: request['new_edits'] !== false,
+    allOrNothing: request['all_or_nothing'] === true,
+  };
+}
