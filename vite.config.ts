@@ -9,15 +9,17 @@
  * | `browser/settee-worker.js` | the core in a dedicated module worker |
  * | `browser/settee-sw.js` | the service worker, a classic script |
  * | `browser/settee-sw-core.js` | the core for the service worker, a classic script that it imports by itself |
+ * | `browser/settee-quickjs.wasm` | the engine for functions of design documents, loaded by those two on first use |
  * | `library/sw.js`, `library/vite.js`, `library/msw.js` | `settee/sw`, `settee/vite`, `settee/msw` |
  * | `types/` | declarations, by `tsc -p src/client/tsconfig.types.json` |
  *
  * Each is one file without chunks: a page or a server that runs never looks for one that a later build replaced.
  */
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import type { EnvironmentOptions, Plugin } from 'vite';
+import { type EnvironmentOptions, minifySync, type Plugin } from 'vite';
 import { defineConfig } from 'vitest/config';
+import { ENGINE_PROGRAM } from './src/query-server/runtime/program.ts';
 
 /** The oldest engines with everything Settee needs: module workers, Web Locks, private methods, static blocks. */
 const browserTarget = ['chrome111', 'firefox114', 'safari16.4'];
@@ -60,6 +62,50 @@ function cutOut(code: string, [from, to]: readonly [string, string]): string {
   if (start < 0 || end < 0) throw new Error(`Comlink has changed, and has no more ${from} … ${to}: see vite.config.ts`);
   return code.slice(0, start) + code.slice(end);
 }
+
+/** The service negotiates media types alone. */
+const trimNegotiator: Plugin = {
+  name: 'trim-negotiator',
+  applyToEnvironment: ({ config }) => config.consumer === 'client',
+  load: {
+    filter: { id: /negotiator\/lib\/(charset|encoding|language)\.js$/ },
+    handler: () => 'module.exports = undefined;',
+  },
+};
+
+/**
+ * QuickJS as a file of its own beside the workers, under a name that they know. Its loader is given the bytes, and never
+ * looks for them; its own way of doing so would have the file in the build a second time.
+ */
+const quickJsFile: Plugin = {
+  name: 'quickjs-file',
+  transform: {
+    filter: { id: /quickjs-wasmfile-release-sync.*\.browser\.mjs$/ },
+    handler: (code) => ({ code: code.replaceAll('import.meta.url', '""'), map: null }),
+  },
+  generateBundle() {
+    if (this.environment.name !== 'worker') return;
+    const source = readFileSync(path('./node_modules/@jitl/quickjs-wasmfile-release-sync/dist/emscripten-module.wasm'));
+    this.emitFile({ type: 'asset', fileName: 'browser/settee-quickjs.wasm', source });
+  },
+};
+
+/**
+ * What runs inside of QuickJS is a text, which no minifier looks into: it comes without its comments and white space. Its
+ * names stay, since documents' functions see some of them.
+ */
+const engineProgram: Plugin = {
+  name: 'engine-program',
+  applyToEnvironment: ({ config }) => config.consumer === 'client',
+  load: {
+    filter: { id: /query-server\/runtime\/program\.ts$/ },
+    handler: () => {
+      const { code, errors } = minifySync('program.js', ENGINE_PROGRAM, { compress: false, mangle: false });
+      if (errors.length > 0) throw new Error(`The engine program can't be read: ${errors[0]?.message}`);
+      return `export const ENGINE_PROGRAM = ${JSON.stringify(code.replace(/;\s*$/, ''))};`;
+    },
+  },
+};
 
 function browserFile(name: string, input: string, format: 'es' | 'iife'): EnvironmentOptions {
   return {
@@ -133,7 +179,12 @@ const present = Object.fromEntries(
 
 export default defineConfig(({ command, mode }) => ({
   ...(command === 'build' && mode !== 'test'
-    ? { environments: present, builder: {}, resolve: { alias }, plugins: [trimComlink] }
+    ? {
+        environments: present,
+        builder: {},
+        resolve: { alias },
+        plugins: [trimComlink, trimNegotiator, engineProgram, quickJsFile],
+      }
     : {}),
   test: {
     include: ['test/{unit,property,conformance,fault}/**/*.test.ts'],

@@ -3,17 +3,22 @@
  * door. Hosts (Node, a worker, tests) only carry requests to it.
  */
 
+import type { CreateWriteGuard } from './database/contract.ts';
+import { defaultSettings } from './database/settings.ts';
+import { DesignPrograms } from './design/design-programs.ts';
+import { WriteJudge } from './design/write-judge.ts';
 import { createFetch, type FetchFunction } from './http/fetch-adapter.ts';
 import { createHandle } from './http/http-service.ts';
 import { parseBasePath } from './http/target.ts';
 import type { Sandbox } from './query-server/contract.ts';
 import type { Registry } from './registry/contract.ts';
 import { openRegistry } from './registry/registry.ts';
+import { CacheBudget } from './shared/cache-budget.ts';
 import type { Clock, RandomBytes } from './shared/clock.ts';
 import type { Handle } from './shared/message.ts';
 import type { PageStore } from './storage/page-store.ts';
 import { ActiveTasks } from './system/active-tasks.ts';
-import { createConfig, type Settings } from './system/config.ts';
+import { createConfig, integerSetting, type Settings } from './system/config.ts';
 import type { Log } from './system/contract.ts';
 import { silentLog } from './system/log.ts';
 import { Uuids } from './system/uuids.ts';
@@ -53,14 +58,17 @@ export async function createCore(options: CoreOptions): Promise<Core> {
   const { storage, clock, random, log = silentLog } = options;
   const config = createConfig(options.config);
   const basePath = parseBasePath(options.basePath ?? '');
-  const registry = await openRegistry({ store: storage, clock, random, config, log });
-  const uuids = new Uuids(config, clock, random);
-  const tasks = new ActiveTasks(clock);
   const { sandbox, engine } = options;
+  const programs = new DesignPrograms({ sandbox, config, log });
+  const createGuard: CreateWriteGuard = (database) => new WriteJudge(database, { programs, clock });
+  const tasks = new ActiveTasks(clock);
+  const cache = new CacheBudget(integerSetting(config, 'svc', 'page_cache_bytes') ?? defaultSettings.cacheBytes);
+  const registry = await openRegistry({ store: storage, clock, random, config, log, cache, tasks, createGuard });
+  const uuids = new Uuids(config, clock, random);
   const indexParts = { store: storage, clock, config, log, tasks, sandbox, databases: registry };
   const views = createViewIndexes(engine === undefined ? indexParts : { ...indexParts, engine });
   let closing = false;
-  const handle = createHandle({ registry, config, log, clock, uuids, tasks, views, sandbox, basePath }, () => closing);
+  const handle = createHandle({ registry, config, log, clock, uuids, tasks, views, programs, basePath }, () => closing);
   return {
     handle,
     fetch: createFetch(handle),
@@ -71,8 +79,8 @@ export async function createCore(options: CoreOptions): Promise<Core> {
     close: async () => {
       closing = true;
       await views.close();
-      sandbox?.close();
-      await registry.close();
+      // What was accepted for later is judged while the databases are closed.
+      await registry.close().finally(() => sandbox?.close());
       await storage.close();
     },
   };

@@ -29,6 +29,12 @@ export type ErrorCode =
   | 'render_error'
   | 'invalid_require_path'
   | 'function_error'
+  | 'show_error'
+  | 'list_error'
+  | 'update_error'
+  | 'rewrite_error'
+  | 'rewrite_rules_error'
+  | 'insecure_rewrite_rule'
   // storage
   | 'storage_closed'
   | 'storage_deleted'

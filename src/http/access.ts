@@ -19,7 +19,7 @@ export interface User {
 
 const SERVER_ADMIN_ROLE = '_admin';
 
-const ADMIN_PARTY: User = { name: null, roles: [SERVER_ADMIN_ROLE] };
+export const ADMIN_PARTY: User = { name: null, roles: [SERVER_ADMIN_ROLE] };
 
 export function identify(_context: Context): User {
   return ADMIN_PARTY;

@@ -1,7 +1,8 @@
 /** What a handler gets: the request, read as far as every handler needs it, and the services behind it. */
-import type { Sandbox } from '../query-server/contract.ts';
+import type { DesignPrograms } from '../design/design-programs.ts';
 import type { Registry } from '../registry/contract.ts';
 import type { Clock } from '../shared/clock.ts';
+import type { MaybePromise } from '../shared/maybe-promise.ts';
 import type { PlainRequest, ResponseBody } from '../shared/message.ts';
 import type { ActiveTasks } from '../system/active-tasks.ts';
 import type { Config, Log } from '../system/contract.ts';
@@ -19,8 +20,8 @@ export interface Services {
   readonly uuids: Uuids;
   readonly tasks: ActiveTasks;
   readonly views: ViewIndexes;
-  /** Runs functions of design documents; without one they answer 501. */
-  readonly sandbox: Sandbox | undefined;
+  /** Runs the functions of design documents. */
+  readonly programs: DesignPrograms;
   /** What every path begins with, without a slash at its end; empty where the service is at the root. */
   readonly basePath: string;
 }
@@ -44,6 +45,10 @@ export class Context {
   user: User | undefined;
   /** The query, without the `?`. */
   search = '';
+  /** How often the request was rewritten on its way. */
+  rewrites = 0;
+  /** Sends another request through the router, which sets it. */
+  dispatch: ((context: Context) => MaybePromise<Answer>) | undefined;
   #query: Query | undefined;
 
   constructor(request: PlainRequest, services: Services) {

@@ -1,10 +1,8 @@
 import type { DocumentRecord, DocumentRow, RowRange, Snapshot, StoredNode } from '../database/contract.ts';
 import { must } from '../shared/assert.ts';
+import { byBodySize } from './body-batches.ts';
 import { documentText, metaOf, revOf } from './document-view.ts';
 import { deletedRowText, type Listing, type RowOptions, rowText, toDocId, unknownRowText } from './listings.ts';
-
-/** Bytes of bodies that are read at once, if there is more than one. */
-const BODY_BYTES = 262_144;
 
 const CONFLICTS = { revs: false, revsInfo: false, conflicts: true, deletedConflicts: false, localSeq: false };
 
@@ -55,7 +53,10 @@ export class DocumentListing implements Listing {
   }
 
   async *#withDocuments(rows: readonly DocumentRow[]): AsyncGenerator<readonly string[], void, void> {
-    for (const records of byBodySize(rows.map((row) => row.record()))) {
+    for (const records of byBodySize(
+      rows.map((row) => row.record()),
+      winnerOf,
+    )) {
       const docs = await this.#documentsOf(records);
       yield records.map((record, index) => rowText(record.id, revOf(winnerOf(record)), docs[index]));
     }
@@ -134,20 +135,4 @@ function winnerOf(record: DocumentRecord): StoredNode {
 
 function isLive(record: DocumentRecord | undefined): record is DocumentRecord {
   return record !== undefined && !winnerOf(record).deleted;
-}
-
-/** Groups neighbours so that no group's bodies are much larger than the memory that a slow reader may hold. */
-function* byBodySize(records: readonly DocumentRecord[]): Generator<readonly DocumentRecord[], void, void> {
-  let start = 0;
-  let bytes = 0;
-  for (const [index, record] of records.entries()) {
-    const length = winnerOf(record).body?.length ?? 0;
-    if (index > start && bytes + length > BODY_BYTES) {
-      yield records.slice(start, index);
-      start = index;
-      bytes = 0;
-    }
-    bytes += length;
-  }
-  if (start < records.length) yield start === 0 ? records : records.slice(start);
 }

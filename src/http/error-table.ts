@@ -3,6 +3,7 @@
  * row does not compile.
  */
 import { DatabaseError, type ErrorCode } from '../errors/database-error.ts';
+import { ThrownError } from '../query-server/contract.ts';
 
 export interface ErrorRow {
   readonly status: number;
@@ -36,6 +37,13 @@ export const ERROR_TABLE = {
   invalid_require_path: { status: 500, error: 'invalid_require_path' },
   // The word is the function's own: `ThrownError` of query-server has it.
   function_error: { status: 500, error: 'unknown_error' },
+  // Paths below a design document that lead nowhere.
+  show_error: { status: 404, error: 'show_error' },
+  list_error: { status: 404, error: 'list_error' },
+  update_error: { status: 404, error: 'update_error' },
+  rewrite_error: { status: 404, error: 'rewrite_error' },
+  rewrite_rules_error: { status: 400, error: 'rewrite_error' },
+  insecure_rewrite_rule: { status: 500, error: 'insecure_rewrite_rule' },
   storage_closed: { status: 503, error: 'storage_closed' },
   // The database was deleted while the request ran: the same as if the request had come a moment later.
   storage_deleted: { status: 404, error: 'not_found' },
@@ -68,20 +76,38 @@ export function showError(failure: unknown): ShownError {
   if (failure.code === 'purge_during_compaction') {
     return { ...ERROR_TABLE.purge_during_compaction, reason: failure.code };
   }
-  return { ...ERROR_TABLE[failure.code], reason: failure.reason };
+  const row = ERROR_TABLE[failure.code];
+  return {
+    status: row.status,
+    error: failure instanceof ThrownError ? failure.word : row.error,
+    reason: failure.reason,
+  };
 }
+
+/** What goes wrong in a function of a document is its author's matter, whatever status it has. */
+const OF_DOCUMENTS: ReadonlySet<ErrorCode> = new Set([
+  'compilation_error',
+  'os_process_error',
+  'reduce_overflow_error',
+  'invalid_value',
+  'render_error',
+  'invalid_require_path',
+  'function_error',
+  'insecure_rewrite_rule',
+]);
 
 /** Whether the failure is the service's own, so that a developer must look. */
 export function isInternal(failure: unknown): boolean {
-  return !(failure instanceof DatabaseError) || ERROR_TABLE[failure.code].status === 500;
+  if (!(failure instanceof DatabaseError)) return true;
+  return ERROR_TABLE[failure.code].status === 500 && !OF_DOCUMENTS.has(failure.code);
 }
 
 /** 405 with the methods that the resource has, for the `Allow` header (completion 1.8). */
 export class MethodNotAllowed extends DatabaseError {
   readonly allow: string;
 
-  constructor(allow: string) {
-    super('method_not_allowed', `Only ${allow} allowed`);
+  constructor(allow: string, reason = `Only ${allow} allowed`) {
+    super('method_not_allowed', reason);
     this.allow = allow;
   }
 }

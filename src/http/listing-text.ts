@@ -20,7 +20,7 @@ export async function* listingText(
   const limit = parameters.limit ?? Number.POSITIVE_INFINITY;
   if (keys !== undefined) {
     yield `{"total_rows":${total}${seq},"rows":[`;
-    yield* framedRows(keyedRows(listing, chooseKeys(keys, parameters, limit)));
+    yield* framedRows(keyedRows(listing, keys, parameters));
   } else if (isEmptyRange(range)) {
     yield `{"total_rows":${total},"offset":${range.beginsBehindAll ? total : 0}${seq},"rows":[${LINE}${LINE}]}`;
   } else {
@@ -29,7 +29,8 @@ export async function* listingText(
   }
 }
 
-async function* framedRows(batches: AsyncIterable<readonly string[]>): AsyncGenerator<string, void, void> {
+/** What follows `"rows":[`: one row a line, and what closes the list and the object. */
+export async function* framedRows(batches: AsyncIterable<readonly string[]>): AsyncGenerator<string, void, void> {
   let separator = LINE;
   for await (const rows of batches) {
     yield separator + rows.join(`,${LINE}`);
@@ -38,12 +39,19 @@ async function* framedRows(batches: AsyncIterable<readonly string[]>): AsyncGene
   yield separator === LINE ? `${LINE}${LINE}]}` : `${LINE}]}`;
 }
 
-async function* keyedRows(listing: Listing, keys: readonly unknown[]): AsyncGenerator<readonly string[], void, void> {
+/** One row per key; `descending`, `skip` and `limit` apply to the keys. */
+export async function* keyedRows(
+  listing: Listing,
+  asked: readonly unknown[],
+  parameters: ListParameters,
+): AsyncGenerator<readonly string[], void, void> {
+  const keys = chooseKeys(asked, parameters);
   for (let start = 0; start < keys.length; start += KEYS_BATCH) {
     yield await listing.keyed(keys.slice(start, start + KEYS_BATCH));
   }
 }
 
-function chooseKeys(keys: readonly unknown[], { descending, skip }: ListParameters, limit: number): readonly unknown[] {
-  return (descending ? keys.toReversed() : keys).slice(skip, skip + limit);
+function chooseKeys(keys: readonly unknown[], { descending, skip, limit }: ListParameters): readonly unknown[] {
+  const end = limit === undefined ? undefined : skip + limit;
+  return (descending ? keys.toReversed() : keys).slice(skip, end);
 }

@@ -74,8 +74,7 @@ const JSON_VALUED: ReadonlySet<string> = new Set(['keys', 'key', 'startkey', 'st
 
 /** Reads name and value as they stand in a query string; `bodyKeys` are the keys of a POST, if it had any. */
 export function parseListQuery(entries: Iterable<readonly [string, string]>, bodyKeys?: unknown): ListParameters {
-  const values: [string, unknown][] = [];
-  for (const [name, text] of entries) values.push([name, JSON_VALUED.has(name) ? parseJson(text) : text]);
+  const values = parseQueryValues(entries);
   if (bodyKeys !== undefined) values.push(['keys', bodyKeys]);
   return parseListParameters(values);
 }
@@ -95,8 +94,20 @@ export function parseListParameters(entries: Iterable<readonly [string, unknown]
 }
 
 /** A whole number from 0 up. Fails with `query_parse_error`. */
-export function parseCount(text: string): number {
-  return toCount(text);
+export function parseCount(value: unknown): number {
+  return toCount(value);
+}
+
+/** `true` or `false` in any case. Fails with `query_parse_error`. */
+export function parseBoolean(value: unknown): boolean {
+  return toBoolean(value);
+}
+
+/** The pairs of a query string, those whose value is JSON parsed. Fails with `bad_request` "invalid_json". */
+export function parseQueryValues(entries: Iterable<readonly [string, string]>): [string, unknown][] {
+  const values: [string, unknown][] = [];
+  for (const [name, text] of entries) values.push([name, JSON_VALUED.has(name) ? parseJson(text) : text]);
+  return values;
 }
 
 function into<Name extends keyof Draft>(name: Name, convert: (value: unknown) => Draft[Name]): Read {
@@ -149,6 +160,6 @@ function refuseCount(): never {
   throw parseError('QS param `count` is not `limit`');
 }
 
-function parseError(reason: string): DatabaseError {
+export function parseError(reason: string): DatabaseError {
   return new DatabaseError('query_parse_error', reason);
 }

@@ -27,6 +27,7 @@ const LOCAL_WORD = '_local';
 
 /** Answers the request, or fails with what the error table knows. */
 export function dispatch(context: Context): MaybePromise<Answer> {
+  context.dispatch = dispatch;
   checkLength(context);
   const { basePath } = context.services;
   if (!isBelow(context.request.url, basePath)) throw outside(basePath);

@@ -14,14 +14,20 @@ import { postBulkDocs } from './handlers/bulk-docs.ts';
 import { postBulkGet } from './handlers/bulk-get.ts';
 import { copyDocument } from './handlers/copy-document.ts';
 import { deleteDatabase, getDatabase, putDatabase } from './handlers/database.ts';
+import { list } from './handlers/lists.ts';
 import { getLocalDocument } from './handlers/local-document.ts';
 import { attachmentsNotImplemented, notImplemented } from './handlers/not-implemented.ts';
 import { getDocument } from './handlers/read-document.ts';
 import { postMissingRevs, postPurge, postRevsDiff } from './handlers/replication-helpers.ts';
+import { answerRewritten } from './handlers/rewrites.ts';
 import { getActiveTasks, getAllDatabases, getIcon, getUp, getWelcome, postDatabaseInfos } from './handlers/server.ts';
 import { getRevsLimit, getSecurity, putRevsLimit, putSecurity } from './handlers/settings.ts';
-import { postCompact, postCompactViews, postEnsureFullCommit, postViewCleanup } from './handlers/upkeep.ts';
+import { show } from './handlers/shows.ts';
+import { refuseGet, update } from './handlers/updates.ts';
+import { postCompact, postEnsureFullCommit } from './handlers/upkeep.ts';
 import { getUuids } from './handlers/uuids.ts';
+import { getIndexInfo, postCompactViews, postViewCleanup } from './handlers/view-index.ts';
+import { getView, postTemporaryView, postView } from './handlers/views.ts';
 import { deleteDocument, postDocument, postForm, putDocument } from './handlers/write-document.ts';
 
 export type ServerHandler = (context: Context, rest: readonly string[]) => MaybePromise<Answer>;
@@ -88,7 +94,7 @@ export const DATABASE: Table<DatabaseHandler> = new Map<string, Resource<Databas
   ['_security', resource('PUT,GET', { GET: member(getSecurity), PUT: databaseAdmin(putSecurity) })],
   ['_revs_limit', resource('PUT,GET', { GET: member(getRevsLimit), PUT: databaseAdmin(putRevsLimit) })],
   ['_changes', later('GET,HEAD,POST', 'The changes feed is')],
-  ['_temp_view', later('POST', 'Temporary views are')],
+  ['_temp_view', resource('POST', { POST: databaseAdmin(postTemporaryView) })],
   ['_find', later('POST', 'Selector queries are')],
   ['_explain', later('POST', 'Selector queries are')],
   ['_index/*', later('GET,POST,DELETE', 'Selector indexes are')],
@@ -96,12 +102,29 @@ export const DATABASE: Table<DatabaseHandler> = new Map<string, Resource<Databas
 
 /** What stands behind `_design/{ddoc}/`. */
 export const DESIGN: Table<DatabaseHandler> = new Map<string, Resource<DatabaseHandler>>([
-  ['_info', later('GET', 'View indexes are')],
-  ['_view/*', later('GET,POST,HEAD', 'Views are')],
-  ['_list/*', later('GET,POST,HEAD', 'List functions are')],
-  ['_show/*', later('GET,POST,HEAD', 'Show functions are')],
-  ['_update/*', later('PUT,POST', 'Update functions are')],
-  ['_rewrite/*', later('GET,POST,HEAD,PUT,DELETE,COPY', 'Rewriting is')],
+  ['_info', resource('GET', { GET: member(getIndexInfo) })],
+  ['_view/*', resource('GET,POST,HEAD', { GET: member(getView), POST: member(postView) })],
+  ['_list/*', resource('GET,POST,HEAD', { GET: member(list), POST: member(list) })],
+  [
+    '_show/*',
+    resource('GET,POST,HEAD,PUT,DELETE', {
+      GET: member(show),
+      POST: member(show),
+      PUT: member(show),
+      DELETE: member(show),
+    }),
+  ],
+  ['_update/*', resource('PUT,POST', { PUT: member(update), POST: member(update), GET: member(refuseGet) })],
+  [
+    '_rewrite/*',
+    resource('GET,POST,HEAD,PUT,DELETE,COPY', {
+      GET: member(answerRewritten),
+      POST: member(answerRewritten),
+      PUT: member(answerRewritten),
+      DELETE: member(answerRewritten),
+      COPY: member(answerRewritten),
+    }),
+  ],
 ]);
 
 export const DOCUMENT: Resource<DocumentHandler> = resource('DELETE,GET,HEAD,POST,PUT,COPY', {

@@ -66,7 +66,7 @@ export function answerWrite(
 ): MaybePromise<Answer> {
   if (isLocalId(write.id)) return answerLocalWrite(context, database, write, newEdits);
   if (newEdits && context.query.get('batch') === 'ok') return answerLater(context, database, write);
-  const options = { newEdits, durability: durabilityOf(context) };
+  const options = { newEdits, durability: durabilityOf(context), user: context.user };
   const outcomes = context.services.registry.use(database, (open) => open.write([write], options));
   return whenReady(outcomes, ([outcome]) => writtenAnswer(context, database, accepted(must(outcome))));
 }
@@ -89,7 +89,7 @@ async function answerLocalWrite(
   write: DocumentWrite,
   newEdits: boolean,
 ): Promise<Answer> {
-  const options = { newEdits, durability: durabilityOf(context) };
+  const options = { newEdits, durability: durabilityOf(context), user: context.user };
   const rev = await context.services.registry.use(database, (open) => writeLocal(open, write, options));
   return writtenAnswer(context, database, { id: write.id, rev, deleted: write.deleted });
 }

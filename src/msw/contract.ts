@@ -9,6 +9,11 @@ export interface HandlersOptions {
   readonly base?: string;
   /** Settings of the service by section and key, over its defaults. */
   readonly settings?: Readonly<Record<string, Readonly<Record<string, string>>>>;
+  /**
+   * Gives the content of `settee/files/settee-quickjs.wasm`, in which the functions of design documents run. Called when the first of them
+   * is. Default: none; views and other functions are then answered with 501.
+   */
+  readonly loadWasm?: () => Promise<Uint8Array<ArrayBuffer>>;
 }
 
 /** Goes where request handlers go: `setupServer(...handlers())`, `setupWorker(...handlers())`. */

@@ -10,9 +10,9 @@ import { addressPattern, basePathOf } from './mount.ts';
 export type { HandlersOptions, SetteeHandlers } from './contract.ts';
 
 /** Throws a TypeError for a base that is no address. The core opens with the first request. */
-export function handlers({ base = '/db/', settings = {} }: HandlersOptions = {}): SetteeHandlers {
+export function handlers({ base = '/db/', settings = {}, loadWasm }: HandlersOptions = {}): SetteeHandlers {
   const page = pageAddress();
-  const service = new MemoryService({ basePath: basePathOf(base, page), config: settings });
+  const service = new MemoryService({ basePath: basePathOf(base, page), config: settings }, loadWasm);
   const handler = http.all(addressPattern(base, page), ({ request }) => service.fetch(request));
   return Object.assign([handler], { reset: () => service.reset() });
 }

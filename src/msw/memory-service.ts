@@ -1,5 +1,6 @@
 /** A core on memory that is there when it is asked, and can be exchanged for an empty one. */
 import { type Core, type CoreOptions, createCore } from '../core.ts';
+import { createQuickJsSandbox, type QuickJsSandboxOptions } from '../query-server/quickjs-sandbox.ts';
 import { systemClock, systemRandom } from '../shared/clock.ts';
 import { createMemoryPageStore } from '../storage/memory/memory-page-store.ts';
 
@@ -7,10 +8,13 @@ export type ServiceOptions = Pick<CoreOptions, 'basePath' | 'config'>;
 
 export class MemoryService {
   readonly #options: ServiceOptions;
+  readonly #loadWasm: QuickJsSandboxOptions['loadWasm'] | undefined;
   #core: Promise<Core> | undefined;
 
-  constructor(options: ServiceOptions) {
+  /** Without `loadWasm` functions of design documents are answered with 501. */
+  constructor(options: ServiceOptions, loadWasm?: QuickJsSandboxOptions['loadWasm']) {
     this.#options = options;
+    this.#loadWasm = loadWasm;
   }
 
   async fetch(request: Request): Promise<Response> {
@@ -26,8 +30,10 @@ export class MemoryService {
   }
 
   #open(): Promise<Core> {
+    const sandbox = this.#loadWasm && { sandbox: createQuickJsSandbox({ loadWasm: this.#loadWasm }) };
     return createCore({
       ...this.#options,
+      ...sandbox,
       storage: createMemoryPageStore(),
       clock: systemClock,
       random: systemRandom,

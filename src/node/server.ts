@@ -1,5 +1,6 @@
 import { createCore } from '../core.ts';
 import { DatabaseError, isDatabaseError } from '../errors/database-error.ts';
+import { createQuickJsSandbox } from '../query-server/quickjs-sandbox.ts';
 import { systemClock, systemRandom } from '../shared/clock.ts';
 import { createLmdbPageStore } from '../storage/lmdb/lmdb-page-store.ts';
 import { createMemoryPageStore } from '../storage/memory/memory-page-store.ts';
@@ -8,6 +9,7 @@ import { openDataFolder } from './data-folder.ts';
 import { within } from './deadline.ts';
 import { assertLoopback, listen } from './http-server.ts';
 import { createListener } from './listener.ts';
+import { readQuickJsWasm } from './quickjs-wasm.ts';
 
 /**
  * How long the storage may take to close, in milliseconds. All it has to write by then is some megabytes for each open
@@ -72,6 +74,7 @@ export async function startServer(options: ServerOptions = {}): Promise<RunningS
       random: systemRandom,
       config: options.config ?? {},
       log,
+      sandbox: createQuickJsSandbox({ loadWasm: readQuickJsWasm }),
     });
     const closeMs = options.storageCloseMs ?? storageCloseMs;
     undo.add(() =>

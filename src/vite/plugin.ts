@@ -11,6 +11,8 @@ export interface SetteePluginOptions {
 
 /** They lie in the app's root, because a service worker controls what is below it. */
 const FILES = ['settee-worker.js', 'settee-sw.js', 'settee-sw-core.js'];
+/** Beside them: the workers load it on first use. */
+const WASM = 'settee-quickjs.wasm';
 
 const MISDIRECTED = `${JSON.stringify({
   error: 'misdirected_request',
@@ -28,7 +30,8 @@ export function createPlugin({ base = '/db/' }: SetteePluginOptions, folder: str
   const serveFile = ({ url = '' }: IncomingMessage, response: ServerResponse, next: Next): void => {
     const { pathname } = new URL(url, 'http://localhost');
     const file = FILES.flatMap((name) => [name, `${name}.map`]).find((name) => pathname === root + name);
-    if (file)
+    if (pathname === root + WASM) send(response, 200, 'application/wasm', readFileSync(join(folder, WASM)));
+    else if (file)
       send(response, 200, file.endsWith('.map') ? JSON_TYPE : 'text/javascript', readFileSync(join(folder, file)));
     else next();
   };
@@ -55,6 +58,7 @@ export function createPlugin({ base = '/db/' }: SetteePluginOptions, folder: str
     generateBundle() {
       if (this.environment.config.consumer !== 'client') return;
       for (const fileName of FILES) this.emitFile({ type: 'asset', fileName, source: readScript(folder, fileName) });
+      this.emitFile({ type: 'asset', fileName: WASM, source: readFileSync(join(folder, WASM)) });
     },
   };
 }

@@ -1,6 +1,7 @@
 import type { Instance } from '../bridge/contract.ts';
 import { type Core, createCore } from '../core.ts';
 import { DatabaseError, isDatabaseError } from '../errors/database-error.ts';
+import { createQuickJsSandbox } from '../query-server/quickjs-sandbox.ts';
 import type { Clock, RandomBytes } from '../shared/clock.ts';
 import type { PlainRequest, PlainResponse } from '../shared/message.ts';
 import { createIndexedDbPageStore } from '../storage/indexeddb/indexeddb-page-store.ts';
@@ -8,6 +9,7 @@ import type { PageStore } from '../storage/page-store.ts';
 import { storageFenced } from '../storage/storage-errors.ts';
 import type { Settings } from '../system/config.ts';
 import type { Log } from '../system/contract.ts';
+import { fetchQuickJsWasm } from './quickjs-wasm.ts';
 
 export interface CoreKeeperOptions {
   readonly instance: Instance;
@@ -123,7 +125,9 @@ export class CoreKeeper {
     try {
       const basePath = new URL(instance.base).pathname;
       const storage = guarded(store, async () => this.#isFresh || this.#options.isStillOwner());
-      const core = await createCore({ storage, clock, random, log, basePath, ...(settings && { config: settings }) });
+      const sandbox = createQuickJsSandbox({ loadWasm: fetchQuickJsWasm });
+      const config = settings && { config: settings };
+      const core = await createCore({ storage, clock, random, log, basePath, sandbox, ...config });
       opened = { core, store, isLost };
     } catch (error) {
       await store.close().catch(() => undefined);

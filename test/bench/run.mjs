@@ -18,8 +18,9 @@ import * as longestPut from './scenario-longest-put.mjs';
 import * as million from './scenario-million.mjs';
 import * as pouchdb from './scenario-pouchdb.mjs';
 import * as put from './scenario-put.mjs';
+import * as views from './scenario-views.mjs';
 
-const scenarios = [bulk, put, get, allDocs, pouchdb, longestPut, fileSize, million];
+const scenarios = [bulk, put, get, allDocs, pouchdb, longestPut, fileSize, views, million];
 
 const help = `Usage: npm run bench -- [options]
 

@@ -1,6 +1,7 @@
 import { assert } from 'chai';
 import fc from 'fast-check';
 import { describe, test } from 'vitest';
+import { readQuickJsWasm } from '../../src/node/quickjs-wasm.ts';
 import { Answer, assertDecent } from '../support/conformance/answer.ts';
 import { CoreHost } from '../support/conformance/core-host.ts';
 import { fillIn, requests } from '../support/conformance/fuzz-requests.ts';
@@ -60,7 +61,7 @@ async function oneRound(host: CoreHost, wild: HostRequest): Promise<void> {
 
 describe('the router', () => {
   test(`answers ${rounds} wild requests decently`, { timeout: 300_000 }, async () => {
-    const host = await CoreHost.start({ name: 'fuzzed core', newStorage: memoryStorage });
+    const host = await CoreHost.start({ name: 'fuzzed core', newStorage: memoryStorage, loadWasm: readQuickJsWasm });
     try {
       await fc.assert(
         fc.asyncProperty(requests, (request) => oneRound(host, request)),

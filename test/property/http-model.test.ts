@@ -1,6 +1,7 @@
 import { assert } from 'chai';
 import fc from 'fast-check';
 import { describe, test } from 'vitest';
+import { readQuickJsWasm } from '../../src/node/quickjs-wasm.ts';
 import { CoreHost } from '../support/conformance/core-host.ts';
 import type { Host } from '../support/conformance/host.ts';
 import { arrayAt, numberAt } from '../support/conformance/json.ts';
@@ -107,10 +108,10 @@ async function compare(host: Host, numRuns: number): Promise<void> {
 
 describe('the service agrees with a model of it', () => {
   test('on memory', { timeout: 300_000 }, async () => {
-    await compare(await CoreHost.start({ name: 'memory', newStorage: memoryStorage }), 400);
+    await compare(await CoreHost.start({ name: 'memory', newStorage: memoryStorage, loadWasm: readQuickJsWasm }), 400);
   });
 
   test('on LMDB', { timeout: 300_000 }, async () => {
-    await compare(await CoreHost.start({ name: 'LMDB', newStorage: lmdbStorage }), 15);
+    await compare(await CoreHost.start({ name: 'LMDB', newStorage: lmdbStorage, loadWasm: readQuickJsWasm }), 15);
   });
 });

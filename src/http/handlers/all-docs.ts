@@ -77,8 +77,8 @@ async function answerQueries(
 }
 
 /** Any change of the database changes it. */
-async function snapshotTag(database: Database, snapshot: Snapshot): Promise<string> {
-  const { uuid, instanceStartTime } = await database.info();
+function snapshotTag(database: Database, snapshot: Snapshot): Promise<string> {
+  const { uuid, instanceStartTime } = database;
   return tagOf([uuid, instanceStartTime, snapshot.updateSeq, snapshot.purgeSeq]);
 }
 

@@ -2,9 +2,10 @@
 import type { Database, DocumentWrite, WriteOptions } from '../../database/contract.ts';
 import type { IncomingDocument } from '../../documents/contract.ts';
 import { isLocalId, parseDocId } from '../../documents/identifiers.ts';
-import { readBulk } from '../../documents/incoming.ts';
+import { readBulkInSteps } from '../../documents/incoming-bulk.ts';
 import { type DatabaseError, isDatabaseError } from '../../errors/database-error.ts';
 import { must } from '../../shared/assert.ts';
+import { inTurns, mapInSteps } from '../../shared/turn.ts';
 import { readText, requireJsonType } from '../bodies.ts';
 import type { Answer, Context } from '../context.ts';
 import { showError } from '../error-table.ts';
@@ -19,15 +20,17 @@ type Row =
 
 export async function postBulkDocs(context: Context, database: string): Promise<Answer> {
   requireJsonType(context);
-  const { documents, newEdits, allOrNothing } = readBulk(await readText(context));
-  const writes = documents.map((document) => toWrite(context, document, newEdits));
-  const options = { newEdits, allOrNothing, durability: durabilityOf(context) };
+  const { documents, newEdits, allOrNothing } = await inTurns(readBulkInSteps(await readText(context)));
+  const writes = await inTurns(mapInSteps(documents, (document) => toWrite(context, document, newEdits)));
+  const options = { newEdits, allOrNothing, durability: durabilityOf(context), user: context.user };
   const rows = await context.services.registry.use(database, (open) => writeAll(open, writes, options));
-  if (!newEdits) return jsonAnswer(context, 201, listText(rows.filter(isRefused), refusedText));
+  if (!newEdits) return jsonAnswer(context, 201, await listText(rows.filter(isRefused), refusedText));
   if (allOrNothing && rows.some(isRefused)) {
-    return jsonAnswer(context, 417, listText(rows.filter(isRefused), refusedText));
+    // The others were aborted with them.
+    const refused = rows.filter(isRefused).filter((row) => row.error.code !== 'cancelled');
+    return jsonAnswer(context, 417, await listText(refused, refusedText));
   }
-  return jsonAnswer(context, 201, listText(rows, rowText));
+  return jsonAnswer(context, 201, await listText(rows, rowText));
 }
 
 function toWrite(context: Context, document: IncomingDocument, newEdits: boolean): DocumentWrite {
@@ -69,14 +72,13 @@ function isRefused(row: Row): row is Extract<Row, { readonly ok: false }> {
   return !row.ok;
 }
 
-function listText<T>(rows: readonly T[], textOf: (row: T) => string): string {
-  let text = '[';
-  for (const row of rows) text += text === '[' ? textOf(row) : `,${textOf(row)}`;
-  return `${text}]`;
+async function listText<T>(rows: readonly T[], textOf: (row: T) => string): Promise<string> {
+  return `[${(await inTurns(mapInSteps(rows, textOf))).join(',')}]`;
 }
 
 function rowText(row: Row): string {
   if (row.ok) return writtenText(row.id, row.rev);
+  if (row.error.code !== 'conflict') return refusedText(row);
   const { error, reason } = showError(row.error);
   return JSON.stringify({ id: row.id, error, reason });
 }

@@ -1,45 +1,23 @@
-/** Compaction, view clean-up and full commits (completion 11, 13). */
-import { parseDocId } from '../../documents/identifiers.ts';
+/** Compaction and full commits (completion 11, 13). Indexes: see `view-index.ts`. */
 import { DatabaseError } from '../../errors/database-error.ts';
 import { requireJsonType } from '../bodies.ts';
 import type { Answer, Context } from '../context.ts';
 import { parseCount } from '../parameters.ts';
-import { withSnapshot } from '../reader.ts';
 import { jsonAnswer, okAnswer } from '../responses.ts';
-import { missing, nodeToRead } from './read-document.ts';
 
 /** Answers at once; the compaction goes on, and joins one that runs. */
 export async function postCompact(context: Context, database: string): Promise<Answer> {
   requireJsonType(context);
-  const { registry, tasks, log } = context.services;
+  const { registry, log } = context.services;
   const lease = await registry.acquire(database);
   if (lease.database.compactRunning) {
     lease.release();
     return okAnswer(context, 202);
   }
-  const task = tasks.start('database_compaction', database);
   void lease.database
     .compact()
     .catch((error: unknown) => log.error(`Compaction of ${database} failed`, error))
-    .finally(() => {
-      task.end();
-      lease.release();
-    });
-  return okAnswer(context, 202);
-}
-
-/** There are no view indexes yet, so for a design document that exists there is nothing to do. */
-export async function postCompactViews(context: Context, database: string, rest: readonly string[]): Promise<Answer> {
-  requireJsonType(context);
-  const id = parseDocId(`_design/${rest.join('/')}`);
-  const record = await withSnapshot(context, database, (snapshot) => snapshot.document(id));
-  if (nodeToRead(record, undefined) === undefined) throw missing();
-  return okAnswer(context, 202);
-}
-
-export async function postViewCleanup(context: Context, database: string): Promise<Answer> {
-  requireJsonType(context);
-  await context.services.registry.use(database, async () => {});
+    .finally(() => lease.release());
   return okAnswer(context, 202);
 }
 

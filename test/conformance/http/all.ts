@@ -13,9 +13,12 @@ import copyDoc from './copy-doc.ts';
 import databases from './databases.ts';
 import delayedCommits from './delayed-commits.ts';
 import designDocs from './design-docs.ts';
+import designInfo from './design-info.ts';
+import designOptions from './design-options.ts';
 import designPaths from './design-paths.ts';
 import errors from './errors.ts';
 import etagsHead from './etags-head.ts';
+import etagsViews from './etags-views.ts';
 import gzip from './gzip.ts';
 import head from './head.ts';
 import hostile from './hostile.ts';
@@ -23,6 +26,7 @@ import http from './http.ts';
 import invalidDocids from './invalid-docids.ts';
 import jsonp from './jsonp.ts';
 import largeDocs from './large-docs.ts';
+import listViews from './list-views.ts';
 import localDocs from './local-docs.ts';
 import lotsOfDocs from './lots-of-docs.ts';
 import manyDatabases from './many-databases.ts';
@@ -34,14 +38,36 @@ import openRevs from './open-revs.ts';
 import purge from './purge.ts';
 import readDocuments from './read-documents.ts';
 import recreateDoc from './recreate-doc.ts';
+import reduce from './reduce.ts';
+import reduceBuiltin from './reduce-builtin.ts';
+import reduceFalse from './reduce-false.ts';
 import restart from './restart.ts';
 import revStemming from './rev-stemming.ts';
 import revsDiff from './revs-diff.ts';
+import rewrite from './rewrite.ts';
 import securityObject from './security-object.ts';
 import serverEndpoints from './server-endpoints.ts';
+import showDocuments from './show-documents.ts';
+import tempView from './temp-view.ts';
 import updateDocuments from './update-documents.ts';
+import updateFunctions from './update-functions.ts';
 import utf8 from './utf8.ts';
 import uuids from './uuids.ts';
+import validation from './validation.ts';
+import viewBasics from './view-basics.ts';
+import viewCleanup from './view-cleanup.ts';
+import viewCollation from './view-collation.ts';
+import viewCollationRaw from './view-collation-raw.ts';
+import viewCompaction from './view-compaction.ts';
+import viewConflicts from './view-conflicts.ts';
+import viewErrors from './view-errors.ts';
+import viewIncludeDocs from './view-include-docs.ts';
+import viewMultiKey from './view-multi-key.ts';
+import viewOffsets from './view-offsets.ts';
+import viewParameters from './view-parameters.ts';
+import viewQueries from './view-queries.ts';
+import viewSandboxing from './view-sandboxing.ts';
+import viewUpdateSeq from './view-update-seq.ts';
 
 /** Every suite of the HTTP interface, for runners in any environment. */
 export const suites: readonly Suite[] = [
@@ -59,9 +85,12 @@ export const suites: readonly Suite[] = [
   databases,
   delayedCommits,
   designDocs,
+  designInfo,
+  designOptions,
   designPaths,
   errors,
   etagsHead,
+  etagsViews,
   gzip,
   head,
   hostile,
@@ -69,6 +98,7 @@ export const suites: readonly Suite[] = [
   invalidDocids,
   jsonp,
   largeDocs,
+  listViews,
   localDocs,
   lotsOfDocs,
   manyDatabases,
@@ -80,12 +110,34 @@ export const suites: readonly Suite[] = [
   purge,
   readDocuments,
   recreateDoc,
+  reduce,
+  reduceBuiltin,
+  reduceFalse,
   restart,
   revStemming,
   revsDiff,
+  rewrite,
   securityObject,
   serverEndpoints,
+  showDocuments,
+  tempView,
   updateDocuments,
+  updateFunctions,
   utf8,
   uuids,
+  validation,
+  viewBasics,
+  viewCleanup,
+  viewCollation,
+  viewCollationRaw,
+  viewCompaction,
+  viewConflicts,
+  viewErrors,
+  viewIncludeDocs,
+  viewMultiKey,
+  viewOffsets,
+  viewParameters,
+  viewQueries,
+  viewSandboxing,
+  viewUpdateSeq,
 ];

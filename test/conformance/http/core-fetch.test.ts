@@ -1,4 +1,6 @@
 import { createCore } from '../../../src/core.ts';
+import { readQuickJsWasm } from '../../../src/node/quickjs-wasm.ts';
+import { createQuickJsSandbox } from '../../../src/query-server/quickjs-sandbox.ts';
 import { systemClock, systemRandom } from '../../../src/shared/clock.ts';
 import { createMemoryPageStore } from '../../../src/storage/memory/memory-page-store.ts';
 import { FetchHost } from '../../support/conformance/fetch-host.ts';
@@ -7,7 +9,13 @@ import { registerSuites } from '../../support/conformance/register.ts';
 const name = 'core through its fetch adapter';
 
 registerSuites(name, async () => {
-  const core = await createCore({ storage: createMemoryPageStore(), clock: systemClock, random: systemRandom });
+  const sandbox = createQuickJsSandbox({ loadWasm: readQuickJsWasm });
+  const core = await createCore({
+    storage: createMemoryPageStore(),
+    clock: systemClock,
+    random: systemRandom,
+    sandbox,
+  });
   return new FetchHost({
     name,
     baseUrl: 'http://settee.test',

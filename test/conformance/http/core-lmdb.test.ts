@@ -1,6 +1,7 @@
+import { readQuickJsWasm } from '../../../src/node/quickjs-wasm.ts';
 import { CoreHost } from '../../support/conformance/core-host.ts';
 import { lmdbStorage } from '../../support/conformance/lmdb-storage.ts';
 import { registerSuites } from '../../support/conformance/register.ts';
 
 const name = 'core on LMDB';
-registerSuites(name, () => CoreHost.start({ name, newStorage: lmdbStorage }));
+registerSuites(name, () => CoreHost.start({ name, newStorage: lmdbStorage, loadWasm: readQuickJsWasm }));

@@ -1,6 +1,7 @@
+import { readQuickJsWasm } from '../../../src/node/quickjs-wasm.ts';
 import { CoreHost } from '../../support/conformance/core-host.ts';
 import { memoryStorage } from '../../support/conformance/memory-storage.ts';
 import { registerSuites } from '../../support/conformance/register.ts';
 
 const name = 'core on memory';
-registerSuites(name, () => CoreHost.start({ name, newStorage: memoryStorage }));
+registerSuites(name, () => CoreHost.start({ name, newStorage: memoryStorage, loadWasm: readQuickJsWasm }));

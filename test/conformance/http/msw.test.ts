@@ -1,5 +1,6 @@
 import { setupServer } from 'msw/node';
 import { handlers } from '../../../src/msw/index.ts';
+import { readQuickJsWasm } from '../../../src/node/quickjs-wasm.ts';
 import { FetchHost } from '../../support/conformance/fetch-host.ts';
 import { registerSuites } from '../../support/conformance/register.ts';
 
@@ -7,7 +8,7 @@ const name = 'handlers of Mock Service Worker';
 const base = 'http://settee.test/db';
 
 registerSuites(name, async () => {
-  const settee = handlers({ base });
+  const settee = handlers({ base, loadWasm: readQuickJsWasm });
   const server = setupServer(...settee);
   server.listen({ onUnhandledRequest: 'error' });
   return new FetchHost({

@@ -1,4 +1,5 @@
 import { createCore } from '../../../src/core.ts';
+import { createQuickJsSandbox, type WasmLoader } from '../../../src/query-server/quickjs-sandbox.ts';
 import { type Clock, systemRandom } from '../../../src/shared/clock.ts';
 import type { ByteStream, Handle, PlainResponse, RequestBody } from '../../../src/shared/message.ts';
 import type { PageStore } from '../../../src/storage/page-store.ts';
@@ -14,6 +15,8 @@ export interface Storage {
 export interface CoreHostOptions {
   readonly name: string;
   readonly newStorage: () => Promise<Storage>;
+  /** Where the sandbox for functions of documents is found in this environment. */
+  readonly loadWasm: WasmLoader;
   readonly settings?: Settings;
   /** The path below which the service is mounted; default the root. */
   readonly basePath?: string;
@@ -25,6 +28,7 @@ export class CoreHost implements Host {
   readonly baseUrl: string;
   readonly capabilities: Capabilities;
   readonly #newStorage: () => Promise<Storage>;
+  readonly #loadWasm: WasmLoader;
   readonly #settings: Settings;
   readonly #basePath: string;
   readonly #storage: Storage;
@@ -33,11 +37,12 @@ export class CoreHost implements Host {
   #core: Running;
 
   private constructor(options: CoreHostOptions, storage: Storage) {
-    const { name, newStorage, settings = {}, basePath = '' } = options;
+    const { name, newStorage, loadWasm, settings = {}, basePath = '' } = options;
     this.name = name;
     this.#basePath = basePath;
     this.baseUrl = `http://settee.test${basePath}`;
     this.#newStorage = newStorage;
+    this.#loadWasm = loadWasm;
     this.#settings = settings;
     this.#storage = storage;
     this.#core = stopped;
@@ -76,7 +81,8 @@ export class CoreHost implements Host {
 
   withSettings(settings: Settings): Promise<CoreHost> {
     const name = `${this.name} with settings`;
-    return CoreHost.start({ name, newStorage: this.#newStorage, settings, basePath: this.#basePath });
+    const [newStorage, loadWasm] = [this.#newStorage, this.#loadWasm];
+    return CoreHost.start({ name, newStorage, loadWasm, settings, basePath: this.#basePath });
   }
 
   moveClock(milliseconds: number): void {
@@ -105,6 +111,7 @@ export class CoreHost implements Host {
       config: this.#settings,
       basePath: this.#basePath,
       log: this.#log,
+      sandbox: createQuickJsSandbox({ loadWasm: this.#loadWasm }),
     });
   }
 }

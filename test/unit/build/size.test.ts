@@ -31,10 +31,13 @@ describe('what a browser has to load, gzipped', () => {
     expect(gzipped(read('settee-sw.js'))).toBeLessThanOrEqual(12 * kilobyte);
   });
 
-  /** The aim is 60 kB; this holds what is reached, so that it grows by decision only. */
+  /**
+   * The aim is 60 kB; this holds what is reached, so that it grows by decision only. Views and the functions of design
+   * documents are more than a third of it, the loader of QuickJS alone 13 kB.
+   */
   test.for([
-    ['settee-worker.js', 71],
-    ['settee-sw-core.js', 66],
+    ['settee-worker.js', 118],
+    ['settee-sw-core.js', 113],
   ] as const)('%s is at most %d kB, without WebAssembly', ([file, most]) => {
     expect(gzipped(withoutWasm(read(file)))).toBeLessThanOrEqual(most * kilobyte);
   });

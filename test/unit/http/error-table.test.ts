@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { DatabaseError, type ErrorCode } from '../../../src/errors/database-error.ts';
 import { ERROR_TABLE, isInternal, showError } from '../../../src/http/error-table.ts';
+import { ThrownError } from '../../../src/query-server/contract.ts';
 
 test.each<[ErrorCode, number, string]>([
   ['bad_request', 400, 'bad_request'],
@@ -26,9 +27,16 @@ test.each<[ErrorCode, number, string]>([
   expect(showError(new DatabaseError(code, 'why'))).toEqual({ status, error, reason: 'why' });
 });
 
-test('all that is ours to look into has a status of 500', () => {
-  const internal = Object.entries(ERROR_TABLE).filter(([, row]) => row.status === 500);
-  expect(internal.map(([code]) => code).sort()).toEqual([
+test('a function may name its error itself', () => {
+  const shown = showError(new ThrownError('teapot', 'short and stout'));
+  expect(shown).toEqual({ status: 500, error: 'teapot', reason: 'short and stout' });
+});
+
+const codes = Object.keys(ERROR_TABLE).filter((code): code is ErrorCode => code in ERROR_TABLE);
+
+test('ours to look into is what has a status of 500, but for functions of documents', () => {
+  const internal = codes.filter((code) => isInternal(new DatabaseError(code, '')));
+  expect(internal.sort()).toEqual([
     'purge_during_compaction',
     'storage_corrupt',
     'storage_exists',
@@ -37,6 +45,16 @@ test('all that is ours to look into has a status of 500', () => {
     'storage_newer_format',
     'unknown_error',
   ]);
-  expect(isInternal(new DatabaseError('conflict', ''))).toBe(false);
+  const ofDocuments = codes.filter((code) => ERROR_TABLE[code].status === 500 && !internal.includes(code));
+  expect(ofDocuments.sort()).toEqual([
+    'compilation_error',
+    'function_error',
+    'insecure_rewrite_rule',
+    'invalid_require_path',
+    'invalid_value',
+    'os_process_error',
+    'reduce_overflow_error',
+    'render_error',
+  ]);
   expect(isInternal(new RangeError('Maximum call stack size exceeded'))).toBe(true);
 });

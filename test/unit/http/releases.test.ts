@@ -125,6 +125,8 @@ function fakeDatabase(watch: Watch): Database {
   const unused = () => Promise.reject(new Error('not part of this test'));
   return {
     name: 'db',
+    uuid: 'u',
+    instanceStartTime: '1',
     updateSeq: 1,
     origin: unused,
     info: async () => ({
@@ -296,7 +298,7 @@ describe('writes', () => {
   });
 
   test.each([
-    ['', 201, '[{"ok":true,"id":"a","rev":"1-a"},{"id":"refused","error":"forbidden","reason":"no"}]\n'],
+    ['', 201, '[{"ok":true,"id":"a","rev":"1-a"},{"id":"refused","rev":"1-r","error":"forbidden","reason":"no"}]\n'],
     [',"new_edits":false', 201, '[{"id":"refused","rev":"1-r","error":"forbidden","reason":"no"}]\n'],
     [',"all_or_nothing":true', 417, '[{"id":"refused","rev":"1-r","error":"forbidden","reason":"no"}]\n'],
   ])('that are refused in a bulk are rows%s', async (members, status, body) => {

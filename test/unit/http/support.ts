@@ -1,5 +1,6 @@
 /** What the tests of the HTTP layer work with: the service on memory, asked through its one door. */
 import { type Core, createCore } from '../../../src/core.ts';
+import { DesignPrograms } from '../../../src/design/design-programs.ts';
 import { Context, type Services } from '../../../src/http/context.ts';
 import { systemRandom } from '../../../src/shared/clock.ts';
 import type { ByteStream, PlainRequest, PlainResponse, RequestBody } from '../../../src/shared/message.ts';
@@ -83,6 +84,8 @@ export function services(settings: Settings = {}, changes: Partial<Services> = {
     clock,
     uuids: new Uuids(config, clock, systemRandom),
     tasks: new ActiveTasks(clock),
+    views: { open: unused, temporary: unused, cleanup: unused, close: unused },
+    programs: new DesignPrograms({ sandbox: undefined, config, log: silentLog }),
     basePath: '',
     ...changes,
   };

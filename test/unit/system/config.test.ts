@@ -6,6 +6,7 @@ describe('config', () => {
     const config = createConfig();
     expect(config.get('svc', 'max_document_size')).toBe('67108864');
     expect(config.get('svc', 'max_dbs_open')).toBe('100');
+    expect(config.get('svc', 'page_cache_bytes')).toBe('33554432');
     expect(config.get('uuids', 'algorithm')).toBe('sequential');
     expect(config.get('uuids', 'max_count')).toBe('1000');
     expect(config.get('httpd', 'max_connections')).toBe('2048');

@@ -8,6 +8,7 @@ import { createPlugin } from '../../../src/vite/plugin.ts';
 
 const repository = join(import.meta.dirname, '../../..');
 const files = ['settee-sw-core.js', 'settee-sw.js', 'settee-worker.js'];
+const wasm = 'settee-quickjs.wasm';
 
 /** A tiny app, with settee installed as npm would link it, and stand-ins for the built files. */
 let app = '';
@@ -30,6 +31,7 @@ beforeAll(async () => {
     await writeFile(join(app, 'files', file), `/* ${file} */\n//# sourceMappingURL=${file}.map\n`);
     await writeFile(join(app, 'files', `${file}.map`), '{"version": 3}');
   }
+  await writeFile(join(app, 'files', wasm), Uint8Array.of(0, 0x61, 0x73, 0x6d, 0xff));
   await symlink(join(repository, 'node_modules/vite'), join(app, 'node_modules/vite'), 'junction');
 });
 
@@ -75,6 +77,9 @@ describe('the dev server', () => {
       expect(await response.text()).toContain(`/* ${file} */`);
     }
     expect(await (await fetch(`${origin}${base}settee-sw.js.map`)).json()).toEqual({ version: 3 });
+    const response = await fetch(`${origin}${base}${wasm}`);
+    expect(response.headers.get('content-type')).toBe('application/wasm');
+    expect(new Uint8Array(await response.arrayBuffer())).toEqual(Uint8Array.of(0, 0x61, 0x73, 0x6d, 0xff));
   });
 
   test('answers 421 with the reason below the base of the database, and nowhere else', async () => {
@@ -111,7 +116,8 @@ describe('the build', () => {
   test('emits the files in the root, without source maps, and tells the page client where that is', async () => {
     const outDir = join(app, 'dist');
     await build({ ...configOf('/app/'), build: { outDir } });
-    expect((await readdir(outDir)).filter((name) => name.startsWith('settee')).sort()).toEqual(files);
+    expect((await readdir(outDir)).filter((name) => name.startsWith('settee')).sort()).toEqual([wasm, ...files]);
+    expect([...(await readFile(join(outDir, wasm)))]).toEqual([0, 0x61, 0x73, 0x6d, 0xff]);
     expect(await readFile(join(outDir, 'settee-sw.js'), 'utf8')).toBe('/* settee-sw.js */\n');
     const assets = await readdir(join(outDir, 'assets'));
     const code = await Promise.all(assets.map((name) => readFile(join(outDir, 'assets', name), 'utf8')));

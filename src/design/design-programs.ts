@@ -1,0 +1,83 @@
+/**
+ * The programs of design documents' own functions: shows, lists, updates, filters and validation. Views have theirs by
+ * their signature (`views/`); these are told apart by the document's id and revision.
+ */
+import type { Database } from '../database/contract.ts';
+import type { DocId, RevId } from '../documents/contract.ts';
+import { DatabaseError } from '../errors/database-error.ts';
+import type { Program, Sandbox } from '../query-server/contract.ts';
+import type { Config, Log } from '../system/contract.ts';
+
+/** A design document as it is stored: `body` is its JSON text without the members that begin with `_`. */
+export interface StoredDesign {
+  /** With `_design/` in front. */
+  readonly id: DocId;
+  readonly rev: RevId;
+  readonly body: string;
+}
+
+export interface DesignProgramsParts {
+  /** Without one nothing can be run. */
+  readonly sandbox: Sandbox | undefined;
+  readonly config: Config;
+  readonly log: Log;
+}
+
+/** Milliseconds that one document or one request may take, where no setting says otherwise. */
+const DEFAULT_TIMEOUT_MS = 5_000;
+const SCRIPT_LANGUAGE = 'javascript';
+
+export class DesignPrograms {
+  readonly #parts: DesignProgramsParts;
+  /** Databases' files never change while they are open. */
+  readonly #scopes = new WeakMap<Database, string>();
+
+  constructor(parts: DesignProgramsParts) {
+    this.#parts = parts;
+  }
+
+  /** Fails with `not_implemented` where this host can't run functions of that language. */
+  async open(database: Database, { id, rev, body }: StoredDesign): Promise<Program> {
+    const { sandbox, log } = this.#parts;
+    checkLanguage(id, body);
+    if (sandbox === undefined) {
+      const reason = `${id} has functions, and this host was started without a sandbox to run them in.`;
+      throw new DatabaseError('not_implemented', reason);
+    }
+    return sandbox.open({
+      scope: await this.#scopeOf(database),
+      signature: `${id} ${rev}`,
+      designId: id,
+      designDocument: withIdentity(id, rev, body),
+      timeoutMs: this.#timeoutMs,
+      log: (message) => log.info(`${id} in ${database.name}: ${message}`),
+    });
+  }
+
+  async #scopeOf(database: Database): Promise<string> {
+    const known = this.#scopes.get(database);
+    if (known !== undefined) return known;
+    const { file } = await database.origin();
+    this.#scopes.set(database, file);
+    return file;
+  }
+
+  get #timeoutMs(): number {
+    const setting = Number(this.#parts.config.get('svc', 'os_process_timeout'));
+    return setting > 0 ? setting : DEFAULT_TIMEOUT_MS;
+  }
+}
+
+/** Functions see the whole document as `this`. */
+function withIdentity(id: DocId, rev: RevId, body: string): string {
+  const head = `{"_id":${JSON.stringify(id)},"_rev":${JSON.stringify(rev)}`;
+  return body === '{}' ? `${head}}` : `${head},${body.slice(1)}`;
+}
+
+function checkLanguage(id: DocId, body: string): void {
+  if (!body.includes('"language"')) return;
+  const { language }: { readonly language?: unknown } = Object(JSON.parse(body));
+  if (language === undefined || language === SCRIPT_LANGUAGE) return;
+  const reason = `${id} has functions in the language ${JSON.stringify(language)}; this host runs ${SCRIPT_LANGUAGE}.`;
+  throw new DatabaseError('not_implemented', reason);
+}

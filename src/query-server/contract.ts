@@ -1,0 +1,168 @@
+/**
+ * Functions that come from documents run behind this contract and nowhere else (src/README.md). Sources, documents and
+ * results cross it as text: no object of the host is ever reachable from a document's function.
+ *
+ * A call that has its engine runs at once, in the same turn, and is over within `timeoutMs`: a caller with much to do passes
+ * batches, and gives way between them. Only where an engine must be made first there is a promise. A program holds nothing that must be given back: its engine is made when a call
+ * needs it, and disposed when it has not been used for long or others need the place; `close` does so at once.
+ */
+import { DatabaseError } from '../errors/database-error.ts';
+import type { MaybePromise } from '../shared/maybe-promise.ts';
+
+export interface ProgramSource {
+  /**
+   * Who shares an engine: the database, by a name that no other database ever has. What one database's functions leave
+   * in their globals is never seen by those of another, though their design documents be the same.
+   */
+  readonly scope: string;
+  /** What tells design documents apart: a view signature, or the document's id and revision. */
+  readonly signature: string;
+  /** For the texts of errors: `_design/name`. */
+  readonly designId: string;
+  /**
+   * JSON text of an object: what `require` resolves in, `this` of filters, shows, lists and updates, and where those are
+   * found by name. For maps and reduces pass `{"views":{"lib":…}}` alone, since their signature covers no more.
+   */
+  readonly designDocument: string;
+  /** For one document, one reduction or one request (`os_process_timeout`, 5,000 by default). */
+  readonly timeoutMs: number;
+  /** What the functions' own data may take; default 64 MB. */
+  readonly memoryBytes?: number;
+  /** Takes what functions say by `log()`, and which documents a map skipped. At most 100 messages a call. */
+  log(message: string): void;
+}
+
+export interface Sandbox {
+  /** The program of (scope, signature). The first call loads the engine: `not_implemented` where that fails. */
+  open(source: ProgramSource): Promise<Program>;
+  /** Disposes every engine. Programs that are still called after it fail with `shutting_down`. */
+  close(): void;
+}
+
+/**
+ * Every method fails with `compilation_error` on a source that is no function, with `os_process_error` when time
+ * ("OS process timed out.") or memory ran out, with `invalid_require_path`, and, those of functions by name, with
+ * `not_found` "missing <kind> function <name> on design doc <id>". What a function throws else is told at each.
+ */
+export interface Program {
+  /** Compiles at once. Distinct sources only: a view that has the map of another shares its rows. */
+  mapper(maps: readonly string[]): MaybePromise<Mapper>;
+  /** Compiles at once. */
+  reducer(source: string, limit: ReduceLimit): MaybePromise<Reducer>;
+  /** Whether the design document has `validate_doc_update`. */
+  readonly validates: boolean;
+  /** One outcome for each write, undefined where it passes: `forbidden`, `unauthorized`, or `ThrownError` (500). */
+  validate(writes: readonly ValidatedWrite[]): MaybePromise<readonly (DatabaseError | undefined)[]>;
+  /** Whether each document passes. Documents are JSON texts; a throw fails the call with `ThrownError`. */
+  filter(name: string, documents: readonly string[], request: string): MaybePromise<readonly boolean[]>;
+  /** A view as filter: a document passes when the map of `views.<name>` emits for it; one that throws does not pass. */
+  filterByView(name: string, documents: readonly string[]): MaybePromise<readonly boolean[]>;
+  /**
+   * `document` and `request` are JSON texts (`null` for none); the request's `id` tells whether the path named a
+   * document. Fails with `render_error`, `not_found` "document not found", `not_acceptable`, or `ThrownError`.
+   */
+  show(name: string, document: string, request: string): MaybePromise<FunctionResponse>;
+  update(name: string, document: string, request: string): MaybePromise<UpdateResult>;
+  /**
+   * Runs a list function over `rows`. The function is synchronous and an engine can't be suspended, so rows are read
+   * ahead, at most `LIST_BYTES` of them, and then the function runs to its end without a pause; what it sends comes in
+   * chunks. Fails as `show` does, and with `too_large` when rows or output exceed the bound: ask for pages then.
+   */
+  list(name: string, head: string, request: string, rows: RowSource): Promise<ListResult>;
+  /** Disposes the engine now. The program may still be called, and gets another. */
+  close(): void;
+}
+
+/** Most text that the rows or the output of one list may take. */
+export const LIST_BYTES = 64 * 1024 * 1024;
+
+export interface Mapper {
+  /**
+   * How many documents take about 8 ms, judged by the calls so far: pass that many at a time, and give way to others
+   * between the calls. 1 to 1,000; begins at 100.
+   */
+  readonly batchSize: number;
+  /**
+   * `documents` are JSON texts of objects, `_id` and `_rev` in them. A map that throws skips that document for that map
+   * (logged); `throw ["fatal", error, reason]` fails the call with `ThrownError`. One result per map function.
+   */
+  map(documents: readonly string[]): MaybePromise<readonly MappedRows[]>;
+}
+
+/** What one map function emitted for a batch. All texts are JSON, as short as can be, and have no control characters. */
+export interface MappedRows {
+  /** How many rows each document emitted, in the order of the documents. */
+  readonly counts: readonly number[];
+  /** The keys of all rows: documents in order, and each document's in the order of emission. */
+  readonly keys: readonly string[];
+  /** Their values. */
+  readonly values: readonly string[];
+}
+
+/** `log` lets a result pass that does not shrink, and only logs it (setting `query_server_config/reduce_limit`). */
+export type ReduceLimit = 'true' | 'false' | 'log';
+
+/**
+ * Synchronous, since trees reduce within one turn. Each call reduces any number of groups, and gives JSON text for each: `null` where the function threw or gave
+ * nothing. Fails with `reduce_overflow_error` where a result is over 200 bytes and more than half of its input.
+ */
+export interface Reducer {
+  reduce(groups: readonly ReduceGroup[]): readonly string[];
+  /** Each group is the JSON text of an array of earlier results. */
+  rereduce(groups: readonly string[]): readonly string[];
+}
+
+export interface ReduceGroup {
+  /** JSON text: `[[key,id],…]`. */
+  readonly keys: string;
+  /** JSON text: `[value,…]`. */
+  readonly values: string;
+}
+
+/** All JSON texts. */
+export interface ValidatedWrite {
+  /** With `_id`, `_rev`, `_revisions`, `_deleted` where deleted, and attachment stubs. */
+  readonly newDocument: string;
+  /** `null` without one. */
+  readonly oldDocument: string;
+  readonly userContext: string;
+  readonly securityObject: string;
+}
+
+/** What a show or an update answered. */
+export interface FunctionResponse {
+  /** Undefined: 200 (201 for an update that saves). */
+  readonly code: number | undefined;
+  /** As the function named them. `Content-Type` is there when the function, `provides`, `json` or `base64` chose one. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | Uint8Array;
+}
+
+export interface UpdateResult {
+  /** JSON text of the document to save; undefined when the function gave none. */
+  readonly document: string | undefined;
+  readonly response: FunctionResponse;
+}
+
+/** Batches of rows, each the JSON text of an array; undefined at the end. */
+export interface RowSource {
+  next(): MaybePromise<string | undefined>;
+}
+
+export interface ListResult {
+  readonly code: number | undefined;
+  readonly headers: Readonly<Record<string, string>>;
+  /** To be sent in order. */
+  readonly chunks: readonly string[];
+}
+
+/** A function threw an error of its own wording: `{"error": word, "reason": reason}` with status 500. */
+export class ThrownError extends DatabaseError {
+  readonly word: string;
+
+  constructor(word: string, reason: string) {
+    super('function_error', reason);
+    this.name = 'ThrownError';
+    this.word = word;
+  }
+}

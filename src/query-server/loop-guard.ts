@@ -1,0 +1,201 @@
+/**
+ * Makes QuickJS's own loops stoppable. Its interrupt handler is only asked between steps of a program: a single native
+ * call such as `new Array(4e9).indexOf(1)` or `text.indexOf(needle)` on megabytes would hold the thread for minutes,
+ * whatever the time limit. So every loop of the WebAssembly code but the interpreter's gets a countdown in a global, and
+ * calls the host when that is up: the host lets it go on, or throws.
+ *
+ * The function that is called is an import that the module has anyway (Emscripten's `Date.now`, the only one without
+ * parameters that gives an f64), since a new one would shift the numbers of all functions. In the same pass the
+ * interrupt handler comes to be asked every 200 steps instead of every 10,000: a step may be an expensive one.
+ *
+ * Written against the WebAssembly core specification 2.0, chapter 5 (binary format). A module that has anything else
+ * in it is left as it is.
+ */
+import { WasmReader } from './wasm-reader.ts';
+
+export interface GuardedModule {
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  /** The import that guarded loops call. */
+  readonly tick: { readonly module: string; readonly name: string };
+}
+
+/** Iterations between two calls of the host: 0.1 to 10 ms. */
+const COUNTDOWN = 100_000;
+
+const SECTION = { type: 1, import: 2, global: 6, code: 10 } as const;
+const F64 = 0x7c;
+const I32 = 0x7f;
+
+interface Section {
+  readonly id: number;
+  readonly start: number;
+  readonly contentStart: number;
+  readonly end: number;
+}
+
+/** Undefined where the module is not of the expected kind. */
+export function guardLoops(bytes: Uint8Array<ArrayBuffer>): GuardedModule | undefined {
+  const sections = readSections(bytes);
+  const find = (id: number) => sections.find((section) => section.id === id);
+  const [types, imports, globals, code] = [SECTION.type, SECTION.import, SECTION.global, SECTION.code].map(find);
+  if (types === undefined || imports === undefined || globals === undefined || code === undefined) return undefined;
+  const tick = findTick(bytes, imports, findClockType(bytes, types));
+  if (tick === undefined) return undefined;
+  const count = new WasmReader(bytes, globals.contentStart).unsigned();
+  const guarded = guardCode(bytes, code, guardOf(tick.importedGlobals + count, tick.index));
+  if (guarded === undefined) return undefined;
+  const parts = sections.map((section) => {
+    if (section === globals) return toSection(SECTION.global, withGlobal(bytes, globals, count));
+    if (section === code) return toSection(SECTION.code, guarded);
+    return bytes.subarray(section.start, section.end);
+  });
+  return { bytes: concat([bytes.subarray(0, 8), ...parts]), tick };
+}
+
+function readSections(bytes: Uint8Array): Section[] {
+  const sections: Section[] = [];
+  const reader = new WasmReader(bytes, 8);
+  while (reader.position < bytes.length) {
+    const start = reader.position;
+    const id = reader.byte();
+    const length = reader.unsigned();
+    sections.push({ id, start, contentStart: reader.position, end: reader.position + length });
+    reader.position += length;
+  }
+  return sections;
+}
+
+/** Number of the function type () → f64, or -1. */
+function findClockType(bytes: Uint8Array, section: Section): number {
+  const reader = new WasmReader(bytes, section.contentStart);
+  const count = reader.unsigned();
+  for (let index = 0; index < count; index++) {
+    reader.byte();
+    const parameters = reader.byteVector();
+    const results = reader.byteVector();
+    if (parameters.length === 0 && results.length === 1 && results[0] === F64) return index;
+  }
+  return -1;
+}
+
+interface TickImport {
+  readonly module: string;
+  readonly name: string;
+  /** Its number among the functions. */
+  readonly index: number;
+  readonly importedGlobals: number;
+}
+
+/** The import of that type, if it is the only one. */
+function findTick(bytes: Uint8Array, section: Section, clockType: number): TickImport | undefined {
+  const reader = new WasmReader(bytes, section.contentStart);
+  const found: Omit<TickImport, 'importedGlobals'>[] = [];
+  let functions = 0;
+  let importedGlobals = 0;
+  for (let left = reader.unsigned(); left > 0; left--) {
+    const module = reader.name();
+    const name = reader.name();
+    const kind = reader.importKind();
+    if (kind.kind === 'global') importedGlobals++;
+    if (kind.kind !== 'function') continue;
+    if (kind.type === clockType) found.push({ module, name, index: functions });
+    functions++;
+  }
+  const [only] = found;
+  return only === undefined || found.length > 1 ? undefined : { ...only, importedGlobals };
+}
+
+/** One more global, a changeable i32 that begins with the countdown. */
+function withGlobal(bytes: Uint8Array, section: Section, count: number): Uint8Array {
+  const reader = new WasmReader(bytes, section.contentStart);
+  reader.unsigned();
+  const added = [I32, 1, 0x41, ...signed(COUNTDOWN), 0x0b];
+  return concat([unsigned(count + 1), bytes.subarray(reader.position, section.end), added]);
+}
+
+/** global -= 1; if (global == 0) { global = countdown; tick(); } */
+function guardOf(global: number, tick: number): number[] {
+  const get = [0x23, ...unsigned(global)];
+  const set = [0x24, ...unsigned(global)];
+  const reset = [0x41, ...signed(COUNTDOWN), ...set, 0x10, ...unsigned(tick), 0x1a];
+  return [...get, 0x41, 1, 0x6b, ...set, ...get, 0x45, 0x04, 0x40, ...reset, 0x0b];
+}
+
+/** The code section's content with a guard at the head of each loop; undefined where an instruction is not known. */
+function guardCode(bytes: Uint8Array, section: Section, guard: readonly number[]): Uint8Array | undefined {
+  const reader = new WasmReader(bytes, section.contentStart);
+  const bodies = Array.from({ length: reader.unsigned() }, () => {
+    const end = reader.unsigned() + reader.position;
+    const start = reader.position;
+    reader.position = end;
+    return { start, end };
+  });
+  // The interpreter is by far the largest function; it is interrupted by itself, and each step goes through its loop.
+  const interpreter = Math.max(...bodies.map(({ start, end }) => end - start));
+  const parts: Bytes[] = [unsigned(bodies.length)];
+  for (const { start, end } of bodies) {
+    const body = end - start === interpreter ? [bytes.subarray(start, end)] : guardBody(bytes, start, end, guard);
+    if (body === undefined) return undefined;
+    parts.push(unsigned(body.reduce((length, part) => length + part.length, 0)), ...body);
+  }
+  return concat(parts);
+}
+
+function guardBody(bytes: Uint8Array, start: number, end: number, guard: readonly number[]): Bytes[] | undefined {
+  const parts: Bytes[] = [];
+  let copied = start;
+  const reader = new WasmReader(bytes, start);
+  for (let groups = reader.unsigned(); groups > 0; groups--) {
+    reader.unsigned();
+    reader.byte();
+  }
+  while (reader.position < end) {
+    const at = reader.position;
+    const opcode = reader.instruction();
+    if (opcode < 0) return undefined;
+    if (opcode === 0x03) {
+      parts.push(bytes.subarray(copied, reader.position), guard);
+      copied = reader.position;
+    } else if (opcode === 0x41 && isPollInterval(bytes, at)) {
+      parts.push(bytes.subarray(copied, at), SHORT_INTERVAL);
+      copied = reader.position;
+    }
+  }
+  parts.push(bytes.subarray(copied, end));
+  return parts;
+}
+
+/** `i32.const 10000` before an `i32.store`: JS_INTERRUPT_COUNTER_INIT of quickjs.c, going into the context's counter. */
+const LONG_INTERVAL = [0x41, 0x90, 0xce, 0x00, 0x36];
+/** `i32.const 200`. */
+const SHORT_INTERVAL = [0x41, 0xc8, 0x01];
+
+function isPollInterval(bytes: Uint8Array, at: number): boolean {
+  return LONG_INTERVAL.every((byte, index) => bytes[at + index] === byte);
+}
+
+type Bytes = Uint8Array | readonly number[];
+
+function toSection(id: number, content: Uint8Array): Uint8Array {
+  return concat([[id], unsigned(content.length), content]);
+}
+
+function concat(parts: readonly Bytes[]): Uint8Array<ArrayBuffer> {
+  const joined = new Uint8Array(parts.reduce((length, part) => length + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    joined.set(part, at);
+    at += part.length;
+  }
+  return joined;
+}
+
+/** LEB128. */
+function unsigned(value: number): number[] {
+  return value < 0x80 ? [value] : [(value & 0x7f) | 0x80, ...unsigned(value >>> 7)];
+}
+
+/** LEB128 of a number that is not negative: its last byte must not look like a sign. */
+function signed(value: number): number[] {
+  return value < 0x40 ? [value] : [(value & 0x7f) | 0x80, ...signed(value >>> 7)];
+}

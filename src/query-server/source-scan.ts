@@ -1,0 +1,56 @@
+/** What can be told of a function's source without running it. Every answer errs on the safe side. */
+
+/**
+ * What may change a document that was passed: assignments to members, `delete`, and methods that change their object.
+ * Comments and strings count as well.
+ */
+const CHANGES = new RegExp(
+  [
+    // a.b = c, a[b] += c, a.b++
+    /(?:\.\s*[\w$]+|\])\s*(?:(?:\*\*|<<|>>>?|&&|\|\||\?\?|[-+*/%&|^])?=(?![=>])|\+\+|--)/,
+    // ++a.b, for (a.b of c)
+    /(?:\+\+|--|\bfor\s*\()\s*[\w$]+\s*[.[]/,
+    // [a.b] = c, ({c: a.b} = d)
+    /[[{][^\]}]*\.[^\]}]*[\]}]\s*=(?![=>])/,
+    // methods that change their object, and ways to call them that a name doesn't show
+    /\b(?:delete|push|pop|shift|unshift|splice|sort|reverse|fill|copyWithin|assign|set|define\w+|setPrototypeOf|__\w+)\b/,
+    /\b(?:call|apply|bind|Reflect|Object|require|eval|Function|constructor|this|arguments)\b|\]\s*(?:\?\.)?\s*\(|\\u/,
+  ]
+    .map(({ source }) => source)
+    .join('|'),
+);
+
+/** Whether documents must be frozen, lest this map changes them for the next one. */
+export function mayChangeDocuments(source: string): boolean {
+  return CHANGES.test(source);
+}
+
+/** What a function could do to see more of a document than its text names. */
+const REFLECTION = /\\u|\b(?:arguments|eval|with|Function|constructor|callee|caller)\b/;
+const FUNCTION_HEAD =
+  /^\s*(?:function\b\s*[\w$]*\s*\(\s*([A-Za-z_$][\w$]*)\s*[,)]|\(\s*([A-Za-z_$][\w$]*)\s*\)\s*=>|([A-Za-z_$][\w$]*)\s*=>)/;
+/** Behind the parameter's name: a member by name, or `&&`, whose left side is no value here since documents are true. */
+const MEMBER = /^\s*(?:\?\.|\.(?!\.))\s*([A-Za-z_$][\w$]*)|^\s*\[\s*(?:'([\w $-]+)'|"([\w $-]+)")\s*\]|^\s*&&/;
+
+/**
+ * The members of its document that a map function can see, or undefined where that can't be told: then it gets all.
+ * Told by the text alone: wherever the parameter's name stands, in comments and strings too, a member must follow.
+ */
+export function membersUsed(source: string): ReadonlySet<string> | undefined {
+  const head = FUNCTION_HEAD.exec(source);
+  const parameter = head?.[1] ?? head?.[2] ?? head?.[3];
+  if (head === null || parameter === undefined || REFLECTION.test(source)) return undefined;
+  const members = new Set<string>();
+  const bodyStart = head[0].length;
+  const name = parameter.replaceAll('$', '\\$');
+  for (const { index } of source.slice(bodyStart).matchAll(new RegExp(`(?<![\\w$])${name}(?![\\w$])`, 'g'))) {
+    const found = MEMBER.exec(source.slice(bodyStart + index + parameter.length));
+    if (found === null) return undefined;
+    const member = found[1] ?? found[2] ?? found[3];
+    if (member === undefined) continue;
+    // Inherited ones may tell of other members.
+    if (member in {}) return undefined;
+    members.add(member);
+  }
+  return members;
+}

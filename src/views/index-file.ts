@@ -1,0 +1,184 @@
+import type { NodeReader, NodeWrite, ReplacedNode, TreeRoot } from '../btree/contract.ts';
+import { PageCache } from '../btree/page-cache.ts';
+import type { Tree } from '../btree/tree.ts';
+import { Garbage } from '../database/garbage.ts';
+import { missingPageError } from '../database/missing-page.ts';
+import { PageAllocator } from '../database/page-allocator.ts';
+import type { SnapshotRegister } from '../database/snapshot-register.ts';
+import type { Page, PageFile, PageNumber } from '../storage/page-store.ts';
+import { decodeIndexRoots, INDEX_FORMAT_VERSION, type IndexHead, type IndexRoots } from './index-head.ts';
+import type { IndexState } from './index-state.ts';
+import type { Pace } from './pace.ts';
+import type { ViewSettings } from './settings.ts';
+
+/** Numbers in one page of a garbage list. */
+const GARBAGE_LIST_LENGTH = 5_000;
+/** Pages dropped in one commit. */
+const DROP_SLICE = 256;
+
+/** What a head says beside where things are. */
+export type IndexIdentity = Pick<IndexHead, 'signature' | 'collation' | 'uuid' | 'epoch'>;
+
+/**
+ * The pages of one index. A checkpoint stores a state's nodes in slices, then flips the head in one commit; pages that are
+ * no longer in use are dropped afterwards, as soon as no reader needs them. Calls that write come one after another.
+ */
+export class IndexFile {
+  readonly file: PageFile;
+  readonly reader: NodeReader;
+  readonly cache: PageCache;
+  readonly #settings: ViewSettings;
+  readonly #allocator: PageAllocator;
+  readonly #garbage: Garbage;
+  /** Pages of the head itself: the roots, and lists of garbage. */
+  #headPages: PageNumber[] = [];
+  readonly #pageMark: number;
+  #isDamaged = false;
+
+  constructor(file: PageFile, head: IndexHead | undefined, snapshots: SnapshotRegister, settings: ViewSettings) {
+    this.file = file;
+    this.#settings = settings;
+    this.cache = new PageCache(settings.cacheBytes);
+    this.reader = createNodeReader(file, () => {
+      this.#isDamaged = true;
+    });
+    this.#pageMark = head?.pageMark ?? 0;
+    this.#allocator = new PageAllocator(file.opening.epoch, this.#pageMark);
+    this.#garbage = new Garbage(snapshots);
+  }
+
+  /** Reads where the trees begin, and takes over the garbage that is listed there. */
+  async readRoots(head: IndexHead): Promise<IndexRoots> {
+    const roots = decodeIndexRoots(await this.reader.readNode(head.rootsPage));
+    this.#headPages = [head.rootsPage, ...roots.garbage];
+    for (const page of roots.garbage) {
+      const listed = JSON.parse(await this.reader.readNode(page)) as PageNumber[];
+      this.#garbage.add(0, listed);
+    }
+    return roots;
+  }
+
+  /** Takes over all pages as garbage, where there is no head that leads to any, or else what lies above its mark. */
+  async takeOverLeftovers(): Promise<void> {
+    for await (const numbers of this.file.pageNumbers(this.#pageMark)) this.#garbage.add(0, [...numbers]);
+  }
+
+  /** Stores a state. `replaced`: nodes that it does not have any more. */
+  async checkpoint(
+    state: IndexState,
+    identity: IndexIdentity,
+    replaced: readonly ReplacedNode[],
+    pace: Pace,
+  ): Promise<void> {
+    const byDocument = await this.storeTree(state.byDocument, pace);
+    const trees: IndexRoots['trees'][number][] = [];
+    for (const { rows, lastChange } of state.trees) {
+      trees.push({ root: await this.storeTree(rows, pace), lastChange });
+    }
+    const freed = replaced.flatMap(({ page }) => (page === undefined ? [] : [page]));
+    await this.#flip(state, identity, { byDocument, trees, firstPass: state.firstPass }, freed);
+  }
+
+  async #flip(
+    { version, updateSeq, purgeSeq, seenSeq }: IndexState,
+    identity: IndexIdentity,
+    roots: Omit<IndexRoots, 'garbage'>,
+    freed: readonly PageNumber[],
+  ): Promise<void> {
+    const gone = [...freed, ...this.#headPages];
+    const lists = this.#listGarbage([...this.#garbage.pages(), ...gone]);
+    const garbage = lists.map((page) => page.number);
+    const rootsPage = this.#allocator.allocate();
+    const pageMark = this.#allocator.next;
+    const head: IndexHead = {
+      format: INDEX_FORMAT_VERSION,
+      ...identity,
+      updateSeq,
+      purgeSeq,
+      seenSeq,
+      rootsPage,
+      pageMark,
+    };
+    const text = JSON.stringify({ ...roots, garbage } satisfies IndexRoots);
+    await this.file.commit({
+      durability: 'relaxed',
+      head: JSON.stringify(head),
+      writePages: [...lists, { number: rootsPage, value: text }],
+    });
+    this.#headPages = [rootsPage, ...garbage];
+    this.#garbage.add(version, gone);
+  }
+
+  #listGarbage(pages: readonly PageNumber[]): Page[] {
+    const lists: Page[] = [];
+    for (let from = 0; from < pages.length; from += GARBAGE_LIST_LENGTH) {
+      const value = JSON.stringify(pages.slice(from, from + GARBAGE_LIST_LENGTH));
+      lists.push({ number: this.#allocator.allocate(), value });
+    }
+    return lists;
+  }
+
+  /** Writes those nodes of a tree that are not stored yet, in slices. Gives its root. */
+  async storeTree<K, R>(tree: Tree<K, R>, pace: Pace): Promise<TreeRoot | null> {
+    const nodes = tree.unstored(() => this.#allocator.allocate());
+    for (;;) {
+      const writes: NodeWrite[] = [];
+      let bytes = 0;
+      let next = nodes.next();
+      while (!next.done) {
+        writes.push(next.value);
+        bytes += next.value.text.length;
+        if (bytes >= this.#settings.sliceBytes || pace.isDue) break;
+        next = nodes.next();
+      }
+      await this.#write(writes);
+      if (next.done) return next.value ?? null;
+      await pace.rest();
+    }
+  }
+
+  async #write(writes: readonly NodeWrite[]): Promise<void> {
+    if (writes.length === 0) return;
+    const writePages = writes.map(({ page, text }) => ({ number: page, value: text }));
+    // What earlier checkpoints freed goes along, so that the file does not grow in a long build.
+    await this.#garbage.dropIn(DROP_SLICE, (dropPages) =>
+      this.file.commit({ durability: 'relaxed', writePages, dropPages }),
+    );
+    for (const write of writes) write.stored();
+  }
+
+  async #dropSome(): Promise<void> {
+    await this.#garbage.dropIn(DROP_SLICE, async (dropPages) => {
+      if (dropPages.length > 0) await this.file.commit({ durability: 'relaxed', dropPages });
+    });
+  }
+
+  /** Whether a page was missed that should be there. */
+  get isDamaged(): boolean {
+    return this.#isDamaged;
+  }
+
+  get hasDroppable(): boolean {
+    return this.#garbage.hasDroppable;
+  }
+
+  /** Drops what readers no longer hold. */
+  async dropGarbage(): Promise<void> {
+    while (this.#garbage.hasDroppable) await this.#dropSome();
+  }
+}
+
+function createNodeReader(file: PageFile, onMissing: () => void): NodeReader {
+  const fail = async (page: number): Promise<never> => {
+    const error = await missingPageError(file, page);
+    if (error.code === 'storage_corrupt') onMissing();
+    throw error;
+  };
+  return {
+    readNode(page) {
+      const read = file.read(page, 'text');
+      if (read instanceof Promise) return read.then((text) => text ?? fail(page));
+      return read ?? fail(page);
+    },
+  };
+}

@@ -1,0 +1,29 @@
+import type { CompareKeys } from '../../collation/key-order.ts';
+import { must } from '../../shared/assert.ts';
+import type { Reducer, RowList } from './reducer.ts';
+
+/** `_first`: the value of the row with the least key. */
+export const firstReducer: Reducer = {
+  reduce: (rows) => rows.valueText(0),
+  rereduce: (values) => must(values[0]),
+};
+
+/** `_last`: the value of the row with the greatest key. */
+export const lastReducer: Reducer = {
+  reduce: (rows) => rows.valueText(rows.length - 1),
+  rereduce: (values) => must(values.at(-1)),
+};
+
+/** `_top_N` (`descending`) and `_bottom_N`: the N greatest, or least, values in the view's order, as a list. */
+export function createExtremesReducer(count: number, descending: boolean, compareKeys: CompareKeys): Reducer {
+  const compare: CompareKeys = descending ? (left, right) => compareKeys(right, left) : compareKeys;
+  const select = (values: unknown[]): string => JSON.stringify(values.sort(compare).slice(0, count));
+  return {
+    reduce: (rows) => select(parseValues(rows)),
+    rereduce: (lists) => select(lists.flatMap((list) => JSON.parse(list) as unknown[])),
+  };
+}
+
+function parseValues(rows: RowList): unknown[] {
+  return Array.from({ length: rows.length }, (_unused, index): unknown => JSON.parse(rows.valueText(index)));
+}

@@ -1,0 +1,70 @@
+import { isDatabaseError } from '../../errors/database-error.ts';
+import type { Reducer as SandboxReducer } from '../../query-server/contract.ts';
+import { must } from '../../shared/assert.ts';
+import { failedReduction, type Reducer, type RowList } from './reducer.ts';
+
+/**
+ * A reduce function from a design document, run by the sandbox. Its results are stored per node, so a query calls it
+ * for what its range's edges cut only. It must have been compiled before the tree that it belongs to is read.
+ */
+export class ScriptReducer implements Reducer {
+  readonly #needsKeys: boolean;
+  #compiled: SandboxReducer | undefined;
+
+  constructor(source: string) {
+    this.#needsKeys = mayReadKeys(source);
+  }
+
+  use(compiled: SandboxReducer): void {
+    this.#compiled = compiled;
+  }
+
+  reduce(rows: RowList): string {
+    return this.#run((reducer) =>
+      reducer.reduce([{ keys: this.#needsKeys ? pairsText(rows) : '[]', values: valuesText(rows) }]),
+    );
+  }
+
+  rereduce(reductions: readonly string[]): string {
+    return this.#run((reducer) => reducer.rereduce([`[${reductions.join(',')}]`]));
+  }
+
+  /** A result that grows is the function's fault, and is told to whoever asks for it; all else ends the work. */
+  #run(call: (reducer: SandboxReducer) => readonly string[]): string {
+    try {
+      return must(call(must(this.#compiled, 'a reduce function is compiled before it is needed'))[0]);
+    } catch (error) {
+      if (!isDatabaseError(error, 'reduce_overflow_error')) throw error;
+      return failedReduction(error.code, error.reason);
+    }
+  }
+}
+
+/** `[[key,id],…]` */
+function pairsText(rows: RowList): string {
+  let text = '';
+  for (let index = 0; index < rows.length; index++) {
+    text += `${index === 0 ? '[[' : ',['}${rows.keyText(index)},${rows.idText(index)}]`;
+  }
+  return `${text}]`;
+}
+
+function valuesText(rows: RowList): string {
+  let text = '';
+  for (let index = 0; index < rows.length; index++) text += (index === 0 ? '[' : ',') + rows.valueText(index);
+  return `${text}]`;
+}
+
+/** A function with plain parameters, the first of which has a name; then the rest of its source. */
+const FUNCTION = /^\s*\(?\s*function\s*[\w$]*\s*\(\s*([A-Za-z_$][\w$]*)\s*(?:,\s*[\w$]+\s*)*\)([\s\S]*)$/;
+
+/**
+ * Whether a reduce function can look at its first argument. Most don't, and making the list of keys and ids costs more than
+ * the function itself.
+ */
+export function mayReadKeys(source: string): boolean {
+  const [, name, body] = FUNCTION.exec(source) ?? [];
+  if (name === undefined || body === undefined) return true;
+  // An escape may spell any name.
+  return /\\u|\beval\b|\bFunction\b|\barguments\b|\bconstructor\b/.test(body) || body.includes(name);
+}

@@ -1,0 +1,239 @@
+import { collationVersion } from '../collation/collation-version.ts';
+import type { Database, DatabaseOrigin } from '../database/contract.ts';
+import type { DocId } from '../documents/contract.ts';
+import { isDatabaseError } from '../errors/database-error.ts';
+import type { Sandbox } from '../query-server/contract.ts';
+import type { Clock } from '../shared/clock.ts';
+import type { MaybePromise } from '../shared/maybe-promise.ts';
+import type { PageFile, PageStore } from '../storage/page-store.ts';
+import type { ActiveTasks } from '../system/active-tasks.ts';
+import type { Config, Log } from '../system/contract.ts';
+import { BackgroundBuilds, type Databases } from './background-builds.ts';
+import type { DesignDocument, MapperFactory, ViewGroup, ViewIndexes } from './contract.ts';
+import { type GroupDefinition, parseDefinition, temporaryDesign } from './definition.ts';
+import { IndexCache } from './index-cache.ts';
+import { IndexLease } from './index-lease.ts';
+import { Functions } from './mappers.ts';
+import { defaultViewSettings, type ViewSettings } from './settings.ts';
+import { ViewIndex, type ViewIndexParts } from './view-index.ts';
+
+/** Definitions of design documents that are remembered. */
+const MAX_DEFINITIONS = 200;
+/** What follows the database's file in an index file's name: the signature. */
+const INDEX_SUFFIX = /^[0-9a-f]{32}$/;
+
+export interface ViewIndexesParts {
+  readonly store: PageStore;
+  readonly clock: Clock;
+  readonly config: Config;
+  readonly log: Log;
+  readonly tasks: ActiveTasks;
+  /** Without one, views of the language `javascript` fail with `not_implemented`. */
+  readonly sandbox?: Sandbox | undefined;
+  /** For other languages, by name. */
+  readonly mappers?: Readonly<Record<string, MapperFactory>>;
+  /** Where writes of design documents are noticed, for builds in the background. Without it there are none. */
+  readonly databases?: Databases;
+  readonly settings?: Partial<ViewSettings>;
+  /** What names the JavaScript engine and its version: another may order strings otherwise. */
+  readonly engine?: string;
+}
+
+/** Makes the service's view indexes. Call `close` before the databases are closed. */
+export function createViewIndexes(parts: ViewIndexesParts): ViewIndexes {
+  return new StoredViewIndexes(parts);
+}
+
+class StoredViewIndexes implements ViewIndexes {
+  readonly #parts: ViewIndexesParts;
+  readonly #settings: ViewSettings;
+  readonly #functions: Functions;
+  readonly #indexes: IndexCache;
+  readonly #background: BackgroundBuilds | undefined;
+  /** By database file, design document and revision. */
+  readonly #definitions = new Map<string, GroupDefinition>();
+  readonly #origins = new WeakMap<Database, DatabaseOrigin>();
+  #collation: string | undefined;
+
+  constructor(parts: ViewIndexesParts) {
+    this.#parts = parts;
+    this.#settings = { ...defaultViewSettings, ...parts.settings };
+    const { sandbox, mappers = {}, config, log, databases } = parts;
+    this.#functions = new Functions({ sandbox, mappers, config, log });
+    this.#indexes = new IndexCache(this.#settings.maxIdle, log);
+    if (databases !== undefined) {
+      this.#background = new BackgroundBuilds({
+        databases,
+        lookAfterMs: this.#settings.lookAfterMs,
+        log,
+        build: (database, design) => this.#buildNew(database, design),
+        forget: (name) => this.#indexes.dropDatabase(name),
+      });
+    }
+  }
+
+  open(database: Database, designDocument: DesignDocument): MaybePromise<ViewGroup> {
+    const origin = this.#origins.get(database);
+    if (origin === undefined) return this.#openSlowly(database, designDocument);
+    const definition = this.#definitions.get(definitionKey(origin, designDocument));
+    if (definition === undefined) return this.#openSlowly(database, designDocument);
+    const index = this.#indexes.leaseNow(indexFile(origin, definition));
+    if (index === undefined) return this.#openSlowly(database, designDocument);
+    return this.#group(index, database, origin, designDocument);
+  }
+
+  async #openSlowly(database: Database, designDocument: DesignDocument): Promise<ViewGroup> {
+    const origin = await this.#originOf(database);
+    const definition = await this.#definitionOf(origin, designDocument);
+    this.#functions.checkLanguage(definition.language);
+    const file = indexFile(origin, definition);
+    const index = await this.#indexes.lease(file, async (isDamaged) => {
+      if (isDamaged) await this.#parts.store.destroy(file);
+      return this.#openIndex(file, database, origin, definition);
+    });
+    return this.#group(index, database, origin, designDocument);
+  }
+
+  #group(index: ViewIndex, database: Database, origin: DatabaseOrigin, { id, body }: DesignDocument): ViewGroup {
+    const source = { definition: index.definition, scope: origin.file, designId: id, body };
+    return new IndexLease(index, { database, origin, source }, () =>
+      this.#indexes.release(indexFile(origin, index.definition), index),
+    );
+  }
+
+  async #originOf(database: Database): Promise<DatabaseOrigin> {
+    const known = this.#origins.get(database);
+    if (known !== undefined) return known;
+    const origin = await database.origin();
+    this.#origins.set(database, origin);
+    return origin;
+  }
+
+  async #definitionOf(origin: DatabaseOrigin, designDocument: DesignDocument): Promise<GroupDefinition> {
+    const key = definitionKey(origin, designDocument);
+    const known = this.#definitions.get(key);
+    if (known !== undefined) return known;
+    const definition = await parseDefinition(designDocument.body);
+    this.#definitions.set(key, definition);
+    for (const oldest of this.#definitions.keys()) {
+      if (this.#definitions.size <= MAX_DEFINITIONS) break;
+      this.#definitions.delete(oldest);
+    }
+    return definition;
+  }
+
+  async #openIndex(
+    file: string,
+    database: Database,
+    origin: DatabaseOrigin,
+    definition: GroupDefinition,
+  ): Promise<ViewIndex> {
+    const page = await this.#openFile(file);
+    try {
+      return await ViewIndex.open(this.#indexParts(database, definition), page, origin);
+    } catch (error) {
+      await page.close().catch(() => undefined);
+      throw error;
+    }
+  }
+
+  async #openFile(file: string): Promise<PageFile> {
+    const { store } = this.#parts;
+    try {
+      return await store.open(file, 'open');
+    } catch (error) {
+      if (!isDatabaseError(error, 'storage_missing')) throw error;
+      return store.open(file, 'create');
+    }
+  }
+
+  #indexParts(database: Database, definition: GroupDefinition): ViewIndexParts {
+    const { store, clock, log, tasks, engine = '' } = this.#parts;
+    this.#collation ??= collationVersion(engine);
+    return {
+      definition,
+      databaseName: database.name,
+      functions: this.#functions,
+      supports: store.supports,
+      settings: this.#settings,
+      clock,
+      log,
+      tasks,
+      collation: this.#collation,
+    };
+  }
+
+  async temporary(database: Database, definitionText: string): Promise<ViewGroup> {
+    const origin = await this.#originOf(database);
+    const body = temporaryDesign(definitionText);
+    const definition = await parseDefinition(body);
+    this.#functions.checkLanguage(definition.language);
+    const index = ViewIndex.temporary(this.#indexParts(database, definition));
+    const source = { definition, scope: origin.file, designId: '_temp_view', body };
+    return new IndexLease(index, { database, origin, source }, () => undefined);
+  }
+
+  async cleanup(database: Database): Promise<void> {
+    const origin = await this.#originOf(database);
+    const wanted = new Set<string>();
+    for (const design of await this.#designDocuments(database)) {
+      const definition = await this.#definitionOf(origin, design).catch(() => undefined);
+      if (definition !== undefined) wanted.add(indexFile(origin, definition));
+    }
+    for (const file of await this.#indexFiles(origin)) {
+      if (wanted.has(file)) continue;
+      await this.#indexes.drop(file);
+      await this.#parts.store.destroy(file);
+    }
+  }
+
+  async #indexFiles({ file }: DatabaseOrigin): Promise<string[]> {
+    const files = await this.#parts.store.list();
+    return files.filter((name) => name.startsWith(`${file}.`) && INDEX_SUFFIX.test(name.slice(file.length + 1)));
+  }
+
+  async #designDocuments(database: Database): Promise<DesignDocument[]> {
+    const snapshot = database.snapshot();
+    try {
+      const designs: DesignDocument[] = [];
+      for await (const rows of snapshot.rows({ start: '_design/', end: '_design0', endInclusive: false })) {
+        for (const row of rows) {
+          const [winner] = row.record().leaves;
+          const body = winner && (await snapshot.body(winner));
+          designs.push({ id: row.id, rev: row.rev, body: body ?? '{}' });
+        }
+      }
+      return designs;
+    } finally {
+      snapshot.release();
+    }
+  }
+
+  /** Builds the index of a design document that has none yet. */
+  async #buildNew(database: Database, id: DocId): Promise<void> {
+    const origin = await this.#originOf(database);
+    const design = (await this.#designDocuments(database)).find((document) => document.id === id);
+    if (design === undefined) return;
+    const definition = await this.#definitionOf(origin, design);
+    if (definition.views.size === 0 || (await this.#indexFiles(origin)).includes(indexFile(origin, definition))) return;
+    const group = await this.open(database, design);
+    try {
+      (await group.read('before')).release();
+    } finally {
+      group.release();
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#background?.close();
+    await this.#indexes.close();
+  }
+}
+
+function definitionKey({ file }: DatabaseOrigin, { id, rev }: DesignDocument): string {
+  return `${file} ${rev} ${id}`;
+}
+
+function indexFile({ file }: DatabaseOrigin, { signature }: GroupDefinition): string {
+  return `${file}.${signature}`;
+}

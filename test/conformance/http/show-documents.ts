@@ -1,0 +1,175 @@
+import { assert } from 'chai';
+import { assertError } from '../../support/conformance/answer.ts';
+import { at } from '../../support/conformance/json.ts';
+import { suite, test } from '../../support/conformance/suite.ts';
+import type { Toolkit } from '../../support/conformance/toolkit.ts';
+
+const shows = {
+  hello: 'function (doc, req) { return doc ? "Hello " + doc.name : (req.id ? "no " + req.id : "Hello World"); }',
+  type: 'function (doc, req) { return { headers: { "Content-Type": "text/x-greeting", "X-Own": "1" }, body: "hi", code: 202 }; }',
+  json: 'function (doc, req) { return { json: { id: req.id } }; }',
+  bytes: 'function (doc, req) { return { base64: "AAH/", headers: { "Content-Type": "image/x-dots" } }; }',
+  bare: 'function (doc, req) { return { base64: "AAE=" }; }',
+  nothing: 'function (doc, req) {}',
+  throws: 'function (doc, req) { throw new Error("broken"); }',
+  custom: 'function (doc, req) { throw ["error", "teapot", "short and stout"]; }',
+  gone: 'function (doc, req) { throw ["error", "not_found", "nothing of that name"]; }',
+  request: 'function (doc, req) { return { json: req }; }',
+  self: 'function (doc, req) { return this.title + " " + require("lib/words").word; }',
+  provides: `function (doc, req) {
+    registerType("foo", "application/foo", "application/x-foo");
+    provides("html", function () { return "<p>" + doc.name + "</p>"; });
+    provides("xml", function () { return "<name>" + doc.name + "</name>"; });
+    provides("json", function () { return { json: { name: doc.name } }; });
+    provides("foo", function () { return "foofoo"; });
+  }`,
+};
+
+const lib = { words: 'exports.word = "shown";' };
+
+async function fill(t: Toolkit): Promise<void> {
+  await t.put('_design/test', { title: 'design', shows, lib, language: 'javascript' });
+  await t.put('ann', { name: 'Ann' });
+}
+
+function show(t: Toolkit, what: string, headers: Readonly<Record<string, string>> = {}) {
+  return t.get(`/_design/test/_show/${what}`, headers);
+}
+
+/** Show functions (completion 15). */
+export default suite('show_documents', [
+  test('get a document, or none', async (t) => {
+    await fill(t);
+    const answer = await show(t, 'hello/ann');
+    assert.deepEqual([answer.status, answer.text], [200, 'Hello Ann']);
+    assert.equal(answer.header('content-type'), 'text/html; charset=utf-8');
+    assert.equal(answer.header('vary'), 'Accept');
+    assert.equal((await show(t, 'hello')).text, 'Hello World');
+    assert.equal((await show(t, 'hello/nobody')).text, 'no nobody');
+  }),
+
+  test('the id may have slashes, plain or encoded', async (t) => {
+    await fill(t);
+    await t.put('a%2Fb%20c', { name: 'Slash' });
+    assert.equal((await show(t, 'hello/a%2Fb%20c')).text, 'Hello Slash');
+    assert.equal((await show(t, 'hello/a/b%20c')).text, 'Hello Slash');
+  }),
+
+  test('choose status, headers and kind of body', async (t) => {
+    await fill(t);
+    const typed = await show(t, 'type');
+    assert.deepEqual([typed.status, typed.text, typed.header('x-own')], [202, 'hi', '1']);
+    assert.equal(typed.header('content-type'), 'text/x-greeting');
+    const json = await show(t, 'json/ann');
+    assert.deepEqual([json.header('content-type'), json.text], ['application/json', '{"id":"ann"}']);
+    const bytes = await show(t, 'bytes');
+    assert.deepEqual([bytes.header('content-type'), [...bytes.bytes]], ['image/x-dots', [0, 1, 255]]);
+    assert.equal((await show(t, 'bare')).header('content-type'), 'application/binary');
+  }),
+
+  test('are chosen by Accept or format', async (t) => {
+    await fill(t);
+    const expected: readonly [string, string, string][] = [
+      ['text/html', 'text/html; charset=utf-8', '<p>Ann</p>'],
+      ['text/html,application/atom+xml; q=0.9', 'text/html; charset=utf-8', '<p>Ann</p>'],
+      ['application/xml', 'application/xml', '<name>Ann</name>'],
+      ['application/json', 'application/json', '{"name":"Ann"}'],
+      ['application/x-foo', 'application/x-foo', 'foofoo'],
+    ];
+    for (const [accept, type, text] of expected) {
+      const answer = await show(t, 'provides/ann', { accept });
+      assert.deepEqual([answer.status, answer.header('content-type'), answer.text], [200, type, text], accept);
+    }
+    assert.equal((await show(t, 'provides/ann?format=xml', { accept: 'text/html' })).text, '<name>Ann</name>');
+    const none = await show(t, 'provides/ann', { accept: 'image/png' });
+    assert.deepEqual([none.status, at(none.json, 'error')], [406, 'not_acceptable']);
+  }),
+
+  test('a tag of design document, document and Accept', async (t) => {
+    await fill(t);
+    const tag = `${(await show(t, 'hello/ann')).header('etag')}`;
+    const again = await show(t, 'hello/ann', { 'if-none-match': tag });
+    assert.deepEqual([again.status, again.header('etag'), again.header('vary')], [304, tag, 'Accept']);
+    assert.equal((await show(t, 'hello/ann', { 'if-none-match': tag, accept: 'text/html' })).status, 200);
+    await t.put('other', {});
+    assert.equal((await show(t, 'hello/ann', { 'if-none-match': tag })).status, 304);
+    await t.put('ann', { _rev: (await t.get('/ann')).header('etag')?.slice(1, -1), name: 'Anna' });
+    const changed = await show(t, 'hello/ann', { 'if-none-match': tag });
+    assert.deepEqual([changed.status, changed.text], [200, 'Hello Anna']);
+    const rev = (await t.get('/_design/test')).header('etag')?.slice(1, -1);
+    await t.put('_design/test', { _rev: rev, shows: { hello: 'function () { return "new"; }' } });
+    const fresh = await show(t, 'hello/ann', { 'if-none-match': `${changed.header('etag')}` });
+    assert.deepEqual([fresh.status, fresh.text], [200, 'new']);
+  }),
+
+  test('failures have the words of the interface', async (t) => {
+    await fill(t);
+    assertError(await show(t, 'nothing'), 500, 'render_error', 'undefined response from show function');
+    assertError(await show(t, 'nothing/ann'), 500, 'render_error', 'undefined response from show function');
+    assertError(await show(t, 'nothing/nobody'), 404, 'not_found', 'document not found');
+    assertError(await show(t, 'throws/nobody'), 404, 'not_found', 'document not found');
+    const thrown = await show(t, 'throws/ann');
+    assert.deepEqual([thrown.status, at(thrown.json, 'error')], [500, 'render_error']);
+    assert.match(`${at(thrown.json, 'reason')}`, /^function raised error: .*broken/);
+    assertError(await show(t, 'custom/ann'), 500, 'teapot', 'short and stout');
+    assertError(
+      await show(t, 'absent/ann'),
+      404,
+      'not_found',
+      'missing shows function absent on design doc _design/test',
+    );
+    assertError(await t.get('/_design/test/_show'), 404, 'show_error', 'Invalid path.');
+    assertError(await t.get('/_design/none/_show/hello'), 404, 'not_found', 'missing');
+  }),
+
+  test('are told of the request', async (t) => {
+    await fill(t);
+    const headers = { 'x-colour': 'blue', 'content-type': 'application/x-www-form-urlencoded' };
+    const path = '/_design/test/_show/request/ann?x=1&key=[2]';
+    const answer = await t.at('POST', path, { headers, body: 'one=1&two=a+b%21' });
+    const request = answer.json;
+    assert.deepInclude(request, {
+      id: 'ann',
+      method: 'POST',
+      body: 'one=1&two=a+b%21',
+      form: { one: '1', two: 'a b!' },
+      query: { x: '1', key: [2] },
+      userCtx: { db: t.db, name: null, roles: ['_admin'] },
+      secObj: {},
+    });
+    assert.deepInclude(at(request, 'info'), { db_name: t.db, doc_count: 2 });
+    assert.match(`${at(request, 'uuid')}`, /^[0-9a-f]{32}$/);
+    assert.equal(at(request, 'headers', 'X-Colour'), 'blue');
+    assert.deepEqual(at(request, 'path'), [t.db, '_design', 'test', '_show', 'request', 'ann']);
+    assert.deepEqual(at(request, 'requested_path'), at(request, 'path'));
+    assert.equal(at(request, 'raw_path'), `${t.basePath}/${t.db}${path}`);
+    const bare = (await show(t, 'request')).json;
+    assert.deepInclude(bare, { id: null, method: 'GET', body: 'undefined', form: {}, query: {} });
+  }),
+
+  test(
+    'cookies are read for them',
+    async (t) => {
+      await fill(t);
+      const answer = await show(t, 'request', { cookie: 'a=1; b=two' });
+      assert.deepInclude(answer.json, { cookie: { a: '1', b: 'two' } });
+    },
+    { needs: ['forbidden-headers'] },
+  ),
+
+  test('see their design document and its modules', async (t) => {
+    await fill(t);
+    assert.equal((await show(t, 'self')).text, 'design shown');
+  }),
+
+  test('are run for every method but change nothing', async (t) => {
+    await fill(t);
+    for (const method of ['GET', 'POST', 'PUT', 'DELETE']) {
+      const answer = await t.at(method, '/_design/test/_show/hello/ann');
+      assert.deepEqual([answer.status, answer.text], [200, 'Hello Ann'], method);
+    }
+    const head = await t.at('HEAD', '/_design/test/_show/hello/ann');
+    assert.deepEqual([head.status, head.bytes.length], [200, 0]);
+    assert.deepInclude(await t.info(), { update_seq: 2 });
+  }),
+]);

@@ -1,0 +1,83 @@
+import { assert } from 'chai';
+import { at } from '../../support/conformance/json.ts';
+import { suite, test } from '../../support/conformance/suite.ts';
+import { numbered, pluck, putViews, query, rowsOf } from '../../support/conformance/view-steps.ts';
+
+/** `include_docs` (interface.md 4.7; completion 10): the emitting document, or the one that the value names. */
+export default suite('view_include_docs', [
+  test('each row has the document as it is now', async (t) => {
+    await putViews(t, { v: 'function (doc) { emit(doc.integer, null); }' });
+    await t.bulk(numbered(3));
+    const rev = (await t.get('/1')).header('etag')?.slice(1, -1);
+    assert.deepEqual(rowsOf(await query(t, 'v?include_docs=true&key=1')), [
+      { id: '1', key: 1, value: null, doc: { _id: '1', _rev: rev, integer: 1, string: '1' } },
+    ]);
+    assert.deepEqual(
+      pluck(await query(t, 'v?include_docs=true&descending=true'), 'doc').map((doc) => at(doc, '_id')),
+      ['2', '1', '0'],
+    );
+  }),
+
+  test('a value with an _id stands for another document', async (t) => {
+    await putViews(t, { v: 'function (doc) { if (doc.link) emit(doc._id, { _id: doc.link }); }' });
+    await t.bulk([
+      { _id: 'a', link: 'c' },
+      { _id: 'b', link: 'nothing' },
+      { _id: 'c', n: 1 },
+      { _id: 'd', link: 'e' },
+      { _id: 'e' },
+      { _id: 'f', link: 'g/h i' },
+      { _id: 'g/h i', n: 2 },
+    ]);
+    await t.delete('e', `${(await t.get('/e')).header('etag')?.slice(1, -1)}`);
+    const docs = pluck(await query(t, 'v?include_docs=true'), 'doc');
+    assert.deepInclude(docs[0], { _id: 'c', n: 1 });
+    assert.isNull(docs[1]);
+    assert.isNull(docs[2]);
+    assert.deepInclude(docs[3], { _id: 'g/h i', n: 2 });
+  }),
+
+  test('a value with a _rev stands for that revision', async (t) => {
+    await putViews(t, {
+      v: 'function (doc) { if (doc.prev) { emit("1 own", { _rev: doc.prev }); emit("2 named", { _id: doc._id, _rev: doc.prev }); emit("3 no such", { _rev: "9-x" }); emit("4 none", { _rev: 7 }); } }',
+    });
+    const first = await t.put('a', { n: 1 });
+    await t.put('a', { _rev: first, n: 2, prev: first });
+    const docs = pluck(await query(t, 'v?include_docs=true'), 'doc');
+    assert.deepEqual(docs, [{ _id: 'a', _rev: first, n: 1 }, { _id: 'a', _rev: first, n: 1 }, null, null]);
+  }),
+
+  test('a value that only looks like a link is none', async (t) => {
+    await putViews(t, {
+      v: 'function (doc) { emit(1, { deep: { "_id": "other" } }); emit(2, ["_id"]); emit(3, "_id"); emit(4, { "_id": 7 }); }',
+    });
+    await t.put('a', { n: 1 });
+    const docs = pluck(await query(t, 'v?include_docs=true'), 'doc');
+    assert.deepEqual(
+      docs.map((doc) => at(doc, '_id')),
+      ['a', 'a', 'a', undefined],
+    );
+    assert.isNull(docs[3]);
+  }),
+
+  test('the document is newer than an index that is not brought up to date', async (t) => {
+    await putViews(t, { v: 'function (doc) { emit(doc.n, null); }' });
+    const rev = await t.put('a', { n: 1 });
+    await query(t, 'v');
+    await t.put('a', { _rev: rev, n: 2 });
+    const [row] = rowsOf(await query(t, 'v?include_docs=true&stale=ok'));
+    assert.deepEqual([at(row, 'key'), at(row, 'doc', 'n')], [1, 2]);
+  }),
+
+  test('works with many and with large documents', async (t) => {
+    await putViews(t, { v: 'function (doc) { emit(doc.integer, null); }' });
+    const text = 'lorem ipsum '.repeat(2000);
+    await t.bulk(numbered(60).map((doc) => ({ ...doc, text })));
+    const docs = pluck(await query(t, 'v?include_docs=true'), 'doc');
+    assert.deepEqual(
+      docs.map((doc) => at(doc, 'integer')),
+      Array.from({ length: 60 }, (_, n) => n),
+    );
+    assert.isTrue(docs.every((doc) => at(doc, 'text') === text));
+  }),
+]);

@@ -1,0 +1,107 @@
+import { assert } from 'chai';
+import { assertError } from '../../support/conformance/answer.ts';
+import { at } from '../../support/conformance/json.ts';
+import { suite, test } from '../../support/conformance/suite.ts';
+import { pluck, putViews, query, rowsOf } from '../../support/conformance/view-steps.ts';
+
+/** Functions of documents reach nothing but what they are given (completion 10). */
+export default suite('view_sandboxing', [
+  test('a map can not change the document for the next one', async (t) => {
+    await putViews(t, {
+      a: 'function (doc) { doc.n = 2; delete doc.list; emit(doc.n, null); }',
+      b: 'function (doc) { try { doc.list.push(9); } catch (e) {} emit(doc.n, doc.list); }',
+      c: 'function (doc) { emit(doc.n, doc.list); }',
+    });
+    await t.put('x', { n: 1, list: [1] });
+    assert.deepEqual(rowsOf(await query(t, 'b')), [{ id: 'x', key: 1, value: [1] }]);
+    assert.deepEqual(rowsOf(await query(t, 'c')), [{ id: 'x', key: 1, value: [1] }]);
+    assert.equal(at((await t.get('/x')).json, 'n'), 1);
+  }),
+
+  test('there is no network, no storage, no process', async (t) => {
+    const names = [
+      'fetch',
+      'XMLHttpRequest',
+      'indexedDB',
+      'process',
+      'importScripts',
+      'self',
+      'window',
+      'WebAssembly',
+      'postMessage',
+    ];
+    const tests = names.map((name) => `emit("${name}", typeof ${name});`).join(' ');
+    await putViews(t, { v: `function (doc) { ${tests} }` });
+    await t.put('x', {});
+    assert.deepEqual(new Set(pluck(await query(t, 'v'), 'value')), new Set(['undefined']));
+  }),
+
+  test('what one document leaves behind does not reach other databases', async (t) => {
+    const map =
+      'function (doc) { try { globalThis.seen = (globalThis.seen || 0) + 1; } catch (e) {} emit(doc._id, typeof seen); }';
+    await putViews(t, { v: map });
+    await t.put('x', {});
+    await query(t, 'v');
+    const other = `${t.db}_other`;
+    await t.createDatabase(other);
+    await t.request('PUT', `/${other}/_design/test`, {
+      json: { views: { v: { map: 'function (doc) { emit(1, typeof seen); }' } } },
+    });
+    await t.request('PUT', `/${other}/x`, { json: {} });
+    const answer = await t.request('GET', `/${other}/_design/test/_view/v`);
+    assert.deepEqual(pluck(answer, 'value'), ['undefined']);
+  }),
+
+  test('sum, toJSON, isArray, log and JSON are there', async (t) => {
+    await putViews(t, {
+      v: 'function (doc) { log("seen " + doc._id); emit(sum([1, 2, 3]), [isArray([]), isArray({}), toJSON({ a: 1 }), JSON.parse("[7]")]); }',
+    });
+    await t.put('x', {});
+    assert.deepEqual(rowsOf(await query(t, 'v')), [{ id: 'x', key: 6, value: [true, false, '{"a":1}', [7]] }]);
+  }),
+
+  test('modules of views.lib can be required', async (t) => {
+    await putViews(t, {
+      lib: {
+        double: 'exports.of = function (n) { return 2 * n; };',
+        deep: {
+          quad: 'var double = require("../double"); module.exports = function (n) { return double.of(double.of(n)); };',
+        },
+      },
+      v: 'function (doc) { emit(require("views/lib/double").of(doc.n), require("views/lib/deep/quad")(doc.n)); }',
+    });
+    await t.put('x', { n: 3 });
+    assert.deepEqual(rowsOf(await query(t, 'v')), [{ id: 'x', key: 6, value: 12 }]);
+  }),
+
+  test('recursion without end is one document that fails', async (t) => {
+    await putViews(t, { v: 'function (doc) { if (doc.bad) { (function f() { f(); })(); } emit(doc._id, null); }' });
+    await t.bulk([{ _id: 'a' }, { _id: 'b', bad: true }, { _id: 'c' }]);
+    assert.deepEqual(pluck(await query(t, 'v'), 'key'), ['a', 'c']);
+  }),
+
+  test('memory has an end, and the service goes on', async (t) => {
+    await putViews(t, {
+      v: 'function (doc) { var all = []; while (true) all.push(new Array(10000).join("x") + all.length); }',
+    });
+    await t.put('x', {});
+    const answer = await t.get('/_design/test/_view/v');
+    assert.include([200, 500], answer.status, answer.text);
+    if (answer.status === 500) assert.equal(at(answer.json, 'error'), 'os_process_error');
+    assert.equal((await t.get('/x')).status, 200);
+  }),
+
+  test('other languages are not run', async (t) => {
+    await putViews(t, { v: 'fun({Doc}) -> ok end.' }, { language: 'erlang' });
+    const answer = await t.get('/_design/test/_view/v');
+    assert.deepEqual([answer.status, at(answer.json, 'error')], [501, 'not_implemented']);
+  }),
+
+  test('a map that is no function is told by the one who asks', async (t) => {
+    await putViews(t, { v: '"no function"' });
+    await t.put('x', {});
+    const answer = await t.get('/_design/test/_view/v');
+    assert.deepEqual([answer.status, at(answer.json, 'error')], [500, 'compilation_error']);
+    assertError(await t.get('/_design/test/_view/w'), 404, 'not_found', 'missing_named_view');
+  }),
+]);

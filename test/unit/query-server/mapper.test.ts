@@ -1,0 +1,176 @@
+import { afterAll, describe, expect, test } from 'vitest';
+import { createTestSandbox, openProgram } from './quickjs-files.ts';
+
+const sandbox = createTestSandbox();
+afterAll(() => sandbox.close());
+
+/** The rows of one map over some documents, as `key → value` lines, and what was logged. */
+async function mapOver(map: string, documents: readonly unknown[], design: unknown = {}) {
+  const { program, messages } = await openProgram(sandbox, design);
+  const mapper = await program.mapper([map]);
+  const [rows] = await mapper.map(documents.map((document) => JSON.stringify(document)));
+  const lines = rows?.keys.map((key, index) => `${key} → ${rows.values[index]}`);
+  return { counts: rows?.counts, lines, messages };
+}
+
+const emitted = async (body: string) => (await mapOver(`function (doc) { ${body} }`, [{ _id: 'a' }])).lines;
+
+describe('rows', () => {
+  test('come in the order of emission, for each document and map', async () => {
+    const { program } = await openProgram(sandbox);
+    const mapper = await program.mapper([
+      'function (doc) { emit(doc.a, 1); emit([doc.a, doc._id], {b: doc.a}); }',
+      '(doc) => { if (doc.a > 1) emit(doc.a); };',
+    ]);
+    expect(await mapper.map(['{"_id":"x","a":1}', '{"_id":"y","a":2}'])).toEqual([
+      { counts: [2, 2], keys: ['1', '[1,"x"]', '2', '[2,"y"]'], values: ['1', '{"b":1}', '1', '{"b":2}'] },
+      { counts: [0, 1], keys: ['2'], values: ['null'] },
+    ]);
+  });
+
+  test('of no documents and of maps that emit nothing are empty', async () => {
+    const { program } = await openProgram(sandbox);
+    const mapper = await program.mapper(['function (doc) {}']);
+    expect(await mapper.map([])).toEqual([{ counts: [], keys: [], values: [] }]);
+    expect(await mapper.map(['{"_id":"x"}'])).toEqual([{ counts: [0], keys: [], values: [] }]);
+  });
+
+  test.each([
+    ['emit()', 'null → null'],
+    ['emit(undefined, undefined)', 'null → null'],
+    ['emit(NaN, Infinity)', 'null → null'],
+    ['emit(-0, -0)', '0 → 0'],
+    ['emit(1e21, 0.1)', '1e+21 → 0.1'],
+    ['emit(true, false)', 'true → false'],
+    ['emit("a\\tb\\n\\u001e", "\\ud800")', '"a\\tb\\n\\u001e" → "\\ud800"'],
+    ['emit(new Date(0), [new Date(0)])', '"1970-01-01T00:00:00.000Z" → ["1970-01-01T00:00:00.000Z"]'],
+    ['emit({toJSON: function () { return [1, 2]; }}, {a: undefined, b: function () {}})', '[1,2] → {}'],
+    ['emit(function () {}, Symbol("s"))', 'null → null'],
+    ['emit([undefined, NaN, "x", null], [[1], {a: 1}])', '[null,null,"x",null] → [[1],{"a":1}]'],
+    ['emit(new Number(3), new String("s"))', '3 → "s"'],
+    ['emit({b: 1, a: 2}, {"2": 0, "1": 0})', '{"b":1,"a":2} → {"1":0,"2":0}'],
+    ['emit({}, [])', '{} → []'],
+  ])('%s', async (body, line) => {
+    expect(await emitted(body)).toEqual([line]);
+  });
+
+  test('are what was emitted, even if the function changes it afterwards', async () => {
+    const body = 'var k = [1]; var v = {n: 1}; emit(k, v); k.push(2); v.n = 2; emit(k, v);';
+    expect(await emitted(body)).toEqual(['[1] → {"n":1}', '[1,2] → {"n":2}']);
+  });
+
+  test('that fail to become text leave nothing behind when the function catches that', async () => {
+    const body = `
+      emit({toJSON: function () { emit("inner", {x: 1}); return "outer"; }}, 1);
+      try { emit({a: 1}, {toJSON: function () { throw 1; }}); } catch (e) {}
+      try { emit("big", 1n); } catch (e) { emit("caught", {b: 2}); }`;
+    expect(await emitted(body)).toEqual(['"inner" → {"x":1}', '"outer" → 1', '"caught" → {"b":2}']);
+  });
+});
+
+describe('a map that fails', () => {
+  test.each([
+    ['throws', 'throw new Error("no")', 'Error: no'],
+    ['throws a text', 'throw "no"', 'no'],
+    ['calls what is not there', 'fetch("/")', "ReferenceError: 'fetch' is not defined"],
+    ['emits a cycle', 'var x = {}; x.x = x; emit(x, 1)', 'TypeError: circular reference'],
+    ['emits a BigInt', 'emit(1n, 1)', 'TypeError: Do not know how to serialize a BigInt'],
+    ['recurses for ever', '(function f() { return f() + 1; })()', 'InternalError: stack overflow'],
+    ['throws what cannot be shown', 'throw {get message() { throw 1; }}', 'an error that cannot be shown'],
+  ])('because it %s leaves that document out, and says so', async (_, body, reason) => {
+    const map = `function (doc) { emit(doc._id, {}); if (doc._id === "b") { ${body} } }`;
+    const { lines, counts, messages } = await mapOver(map, [{ _id: 'a' }, { _id: 'b' }, { _id: 'c' }]);
+    expect(lines).toEqual(['"a" → {}', '"c" → {}']);
+    expect(counts).toEqual([1, 0, 1]);
+    expect(messages).toEqual([`a map function raised ${reason} with the document "b"`]);
+  });
+
+  test('does so for itself only', async () => {
+    const { program } = await openProgram(sandbox);
+    const mapper = await program.mapper(['function (d) { throw 1; }', 'function (d) { emit(d._id, 1); }']);
+    const [first, second] = await mapper.map(['{"_id":"a"}']);
+    expect(first).toEqual({ counts: [0], keys: [], values: [] });
+    expect(second).toEqual({ counts: [1], keys: ['"a"'], values: ['1'] });
+  });
+
+  test('with a fatal error ends the call', async () => {
+    const failing = mapOver('function () { throw ["fatal", "my_error", "my reason"]; }', [{ _id: 'a' }]);
+    await expect(failing).rejects.toMatchObject({ code: 'function_error', word: 'my_error', reason: 'my reason' });
+  });
+
+  test('because a document is nested too deeply leaves that out', async () => {
+    const deep = `{"_id":"deep","x":${'['.repeat(200_000)}${']'.repeat(200_000)}}`;
+    const { program, messages } = await openProgram(sandbox);
+    const mapper = await program.mapper(['function (doc) { emit(doc._id, doc); }']);
+    const [rows] = await mapper.map(['{"_id":"a"}', deep, '{"_id":"c"}']);
+    expect(rows?.counts).toEqual([1, 0, 1]);
+    expect(rows?.keys).toEqual(['"a"', '"c"']);
+    expect(messages).toHaveLength(1);
+  });
+});
+
+describe('a source', () => {
+  test.each([
+    'function (doc) { emit(1); }',
+    'function (doc) { emit(1); };',
+    '  function named(doc) { emit(1); } ;; // a comment',
+    '/* before */ function (doc) { emit(1); } /* after */',
+    '// a line before\nfunction (doc) { emit(1); }\n// and behind',
+    'doc => emit(1)',
+    '(doc) => { emit(1); };\n',
+    'async function (doc) { emit(1); }',
+    'function map(doc) { helper(); }\nfunction helper() { emit(1); }',
+    '(function () { return function (doc) { emit(1); }; })()',
+  ])('may be written as %j', async (source) => {
+    expect((await mapOver(source, [{ _id: 'a' }])).lines).toEqual(['1 → null']);
+  });
+
+  test.each([
+    ['function (doc { }', 'SyntaxError'],
+    ['', 'SyntaxError'],
+    ['"a text"', 'Expression does not eval to a function.'],
+    ['missing()', 'ReferenceError'],
+  ])('such as %j is a compilation error', async (source, reason) => {
+    const failing = mapOver(source, []);
+    await expect(failing).rejects.toMatchObject({
+      code: 'compilation_error',
+      reason: expect.stringContaining(reason),
+    });
+  });
+});
+
+describe('documents', () => {
+  const push = 'function (doc) { try { doc.list.push(2); } catch (e) {} doc.a = 2; delete doc.b; emit(doc.a, doc); }';
+
+  test('can be changed by no map', async () => {
+    const { program } = await openProgram(sandbox);
+    const mapper = await program.mapper([push, 'function (doc) { emit(doc.a, doc.list); }']);
+    const [first, second] = await mapper.map(['{"_id":"x","a":1,"b":1,"list":[1]}']);
+    expect(first?.values).toEqual(['{"_id":"x","a":1,"b":1,"list":[1]}']);
+    expect(second).toEqual({ counts: [1], keys: ['1'], values: ['[1]'] });
+  });
+
+  test('are the same to a function whether or not it can be told what it reads', async () => {
+    const document = { _id: 'x', _rev: '1-a', 'odd-name': 1, a: { b: [1, { c: '"' }] }, 'é\n': 2, z: null };
+    const told =
+      'function (doc) { if (doc && doc.a) emit([doc._rev, doc["odd-name"]], [doc.a, doc.missing, doc?.z]); }';
+    const untold = `function (doc) { var same = doc; ${told.slice(16)}`;
+    const { lines } = await mapOver(told, [document]);
+    expect(lines).toEqual(['["1-a",1] → [{"b":[1,{"c":"\\""}]},null,null]']);
+    expect((await mapOver(untold, [document])).lines).toEqual(lines);
+  });
+});
+
+test('batches grow while they are quick, and stay between 1 and 1,000', async () => {
+  const { program } = await openProgram(sandbox);
+  const mapper = await program.mapper(['function (doc) { emit(doc._id); }']);
+  expect(mapper.batchSize).toBe(100);
+  for (let round = 0; round < 20; round++) {
+    await mapper.map(Array.from({ length: mapper.batchSize }, (_, index) => `{"_id":"${index}"}`));
+  }
+  expect(mapper.batchSize).toBeGreaterThan(100);
+  expect(mapper.batchSize).toBeLessThanOrEqual(1_000);
+  const slow = await program.mapper(['function (doc) { var end = Date.now() + 20; while (Date.now() < end); }']);
+  for (let round = 0; round < 8; round++) await slow.map(['{"_id":"a"}']);
+  expect(slow.batchSize).toBe(1);
+});
