@@ -26,13 +26,13 @@ export interface Controls {
   putsAtOnce(way: Way, database: string, count: number, bytes: number): Promise<Tally>;
   /** Sends one body of `documents` documents with `bytes` bytes each, and reads them back in one body. */
   sendLarge(way: Way, database: string, documents: number, bytes: number): Promise<number>;
-  readLarge(way: Way, database: string, pauseMs?: number): Promise<LargeRead>;
+  readLarge(way: Way, database: string, bytesPerSecond?: number): Promise<LargeRead>;
   /** Opens a large body, reads its first chunk and leaves it there. */
   holdBody(way: Way, path: string): Promise<number>;
   /** Reads what `holdBody` left: to its end, or to the error that it came to. */
   drainHeldBody(): Promise<LargeRead>;
-  /** Begins to read a body and goes on by itself, with a pause after each chunk. */
-  beginSlowRead(way: Way, path: string, pauseMs: number): Promise<void>;
+  /** Begins to read a body and goes on by itself, no faster than this. */
+  beginSlowRead(way: Way, path: string, bytesPerSecond: number): Promise<void>;
   endSlowRead(): Promise<LargeRead>;
 }
 

@@ -16,6 +16,11 @@ const stretch = 40;
 const answerWithinMs = 150;
 const rounds = 5;
 
+/** Beyond the five seconds that a frozen owner may cost, and the deadline of a storage operation. */
+const giveUpMs = 15_000;
+
+class StorageBlocked extends Error {}
+
 interface Pair {
   readonly site: Site;
   readonly owner: Tab;
@@ -67,12 +72,23 @@ describe.each(chosenEngines())('the owner is lost in %s', (engine) => {
     expect(report.refused.filter((refusal) => !refusal.includes('503 {"error":"service_unavailable"'))).toEqual([]);
   }
 
-  /** The best of some rounds, each on an origin of its own. */
+  /**
+   * The best of some rounds, each on an origin of its own. WebKit leaves transactions of ended workers open now and then,
+   * which blocks the storage (`src/storage/indexeddb/engine.ts`): such rounds don't count.
+   */
   async function inTime(round: () => Promise<WorkReport>): Promise<void> {
     const gaps: string[] = [];
     let best = Number.POSITIVE_INFINITY;
     for (let number = 0; number < rounds && best > answerWithinMs; number += 1) {
-      const { longestSilenceMs, longestReadGapMs, longestWriteGapMs } = await round();
+      const report = await round().catch((error: unknown) => {
+        if (engine === 'webkit' && error instanceof StorageBlocked) return undefined;
+        throw error;
+      });
+      if (report === undefined) {
+        gaps.push('blocked by WebKit');
+        continue;
+      }
+      const { longestSilenceMs, longestReadGapMs, longestWriteGapMs } = report;
       best = Math.min(best, longestSilenceMs);
       gaps.push(`${ms(longestSilenceMs)} (reads ${ms(longestReadGapMs)}, writes ${ms(longestWriteGapMs)})`);
     }
@@ -183,13 +199,14 @@ async function openControl(site: Site): Promise<Tab> {
 
 /** Waits until the tab's work has that many writes acknowledged. */
 async function workedOn(tab: Tab, count: number): Promise<void> {
-  const giveUpAt = Date.now() + 30_000;
+  const giveUpAt = Date.now() + giveUpMs;
   for (;;) {
     const { acknowledged, refused, failedReads } = await call(tab, 'work');
     if (acknowledged.length >= count) return;
     if (Date.now() > giveUpAt) {
       const told = [...refused.slice(-3), ...failedReads.slice(-3)].join('\n');
-      throw new Error(`${acknowledged.length} of ${count} writes were acknowledged within 30 s\n${told}`);
+      const message = `${acknowledged.length} of ${count} writes were acknowledged within ${giveUpMs} ms\n${told}`;
+      throw told.includes('storage_blocked') ? new StorageBlocked(message) : new Error(message);
     }
     await pause(10);
   }

@@ -81,7 +81,7 @@ describe.each(chosenEngines())('the service worker in %s', (engine) => {
   test('a new version takes over while a body is open, which is not cut in silence', { timeout: 120_000 }, async () => {
     await openControl();
     await writeLarge();
-    await call(tab, 'beginSlowRead', 'fetch', `${database}/_all_docs?include_docs=true`, 20);
+    await call(tab, 'beginSlowRead', 'fetch', `${database}/_all_docs?include_docs=true`, 3 * largeBody.bytes);
     await replaceServiceWorker();
     expect(await call(tab, 'update')).toBe(true);
     assertNotCut(await call(tab, 'endSlowRead'));

@@ -5,7 +5,7 @@ import { startBrowser } from './drivers/start.ts';
 import type { SuiteOutcome } from './outcome.ts';
 import { startTestServer, type TestServer } from './server.ts';
 
-const builtFiles = process.env['G_FILES'] ?? join(import.meta.dirname, '../../dist/browser');
+const builtFiles = join(import.meta.dirname, '../../dist/browser');
 
 /** A browser, in which tests get origins of their own: each has empty storage and no service worker. */
 export interface Scene {

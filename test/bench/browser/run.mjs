@@ -40,7 +40,7 @@ else await main();
 async function main() {
   install();
   build();
-  const pages = join(root, 'dist', 'bench', 'browser');
+  const pages = join(root, 'dist', 'bench-browser');
   await buildPage(pages);
   const folders = [join(root, 'dist', 'browser'), pages, import.meta.dirname];
   const server = await startServer(folders);
@@ -63,6 +63,7 @@ async function buildPage(outDir) {
     configFile: false,
     logLevel: 'warn',
     define: { 'process.env.NODE_ENV': '"production"', global: 'globalThis' },
+    resolve: { alias: { events: join(import.meta.dirname, 'events.mjs') } },
     build: {
       outDir,
       emptyOutDir: true,

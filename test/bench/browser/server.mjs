@@ -14,6 +14,8 @@ export async function startServer(folders) {
     resolveResults = resolve;
     rejectResults = reject;
   });
+  // It may fail before anyone waits for it.
+  results.catch(() => {});
   const takers = {
     '/results': (body) => resolveResults(JSON.parse(body)),
     '/failure': (body) => rejectResults(new Error(body)),

@@ -5,7 +5,7 @@ import { Builder, type WebDriver } from 'selenium-webdriver';
 import { must } from '../../../src/shared/assert.ts';
 import type { Abilities, Browser, LaunchOptions, Tab } from './browser.ts';
 import { findWebKit } from './find-browser.ts';
-import { burnProcessor, busiestProcess, seesProcesses } from './processes.ts';
+import { burnProcessor, busiestProcess } from './processes.ts';
 import { Turns } from './turns.ts';
 
 export async function startWebKit(_options: LaunchOptions = {}): Promise<Browser> {
@@ -59,7 +59,7 @@ async function freePort(): Promise<number> {
 class WebKit implements Browser {
   readonly engine = 'webkit';
   readonly can: Abilities = {
-    freeze: seesProcesses,
+    freeze: 'a transaction that a frozen WebKit process has open holds up everybody else',
     kill: 'WebKitWebDriver ends the session when a page crashes',
     stopServiceWorkers: 'WebKitWebDriver has no command for it',
     limitStorage: 'WebKitGTK has no lever for it',

@@ -80,7 +80,7 @@ async function tally(
 async function readOn(
   reader: ReadableStreamDefaultReader<Uint8Array>,
   before: number,
-  pauseMs: number,
+  bytesPerSecond: number,
   began: number,
 ): Promise<LargeRead> {
   const decoder = new TextDecoder();
@@ -90,6 +90,7 @@ async function readOn(
     for (let next = await reader.read(); !next.done; next = await reader.read()) {
       bytes += next.value.length;
       end = (end + decoder.decode(next.value.subarray(-100))).slice(-100);
+      const pauseMs = (1000 * next.value.length) / bytesPerSecond;
       if (pauseMs > 0) await new Promise((resolve) => setTimeout(resolve, pauseMs));
     }
   } catch (error) {
@@ -187,10 +188,10 @@ const control: Controls = {
     await answer.text();
     return answer.status;
   },
-  readLarge: async (way, database, pauseMs = 0) => {
+  readLarge: async (way, database, bytesPerSecond = Number.POSITIVE_INFINITY) => {
     const began = performance.now();
     const answer = await send(way, `${database}/_all_docs?include_docs=true`);
-    return readOn(readerOf(answer), 0, pauseMs, began);
+    return readOn(readerOf(answer), 0, bytesPerSecond, began);
   },
   holdBody: async (way, path) => {
     const reader = readerOf(await send(way, path));
@@ -200,11 +201,11 @@ const control: Controls = {
   },
   drainHeldBody: async () => {
     if (heldBody === undefined) throw new Error('no body is held');
-    return readOn(heldBody.reader, heldBody.bytes, 0, performance.now());
+    return readOn(heldBody.reader, heldBody.bytes, Number.POSITIVE_INFINITY, performance.now());
   },
-  beginSlowRead: async (way, path, pauseMs) => {
+  beginSlowRead: async (way, path, bytesPerSecond) => {
     const began = performance.now();
-    slowRead = readOn(readerOf(await send(way, path)), 0, pauseMs, began);
+    slowRead = readOn(readerOf(await send(way, path)), 0, bytesPerSecond, began);
   },
   endSlowRead: async () => {
     if (slowRead === undefined) throw new Error('no read was begun');

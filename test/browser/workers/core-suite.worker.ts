@@ -9,6 +9,12 @@ async function newStorage(): Promise<Storage> {
   return { open: () => createIndexedDbPageStore({ prefix }), remove: () => Promise.resolve() };
 }
 
+/** Among the built files, which lie in the root. */
+async function loadWasm(): Promise<Uint8Array<ArrayBuffer>> {
+  const answer = await fetch('/settee-quickjs.wasm');
+  return new Uint8Array(await answer.arrayBuffer());
+}
+
 const outcome = newOutcome();
-const host = await CoreHost.start({ name: 'core on IndexedDB', newStorage });
+const host = await CoreHost.start({ name: 'core on IndexedDB', newStorage, loadWasm });
 await runHttpSuite(host, outcome, () => postMessage(outcome));
