@@ -51,7 +51,7 @@ export function runWrite(
       if (options.epoch !== undefined) {
         checkEpoch(transaction, options.epoch, {
           onMatch: () => {
-            if (!isAnswered) transaction.commit();
+            if (options.commitsAtOnce && !isAnswered) transaction.commit();
           },
           onMismatch: () => abort(storageFenced(options.file)),
         });
