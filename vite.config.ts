@@ -189,8 +189,6 @@ export default defineConfig(({ command, mode }) => ({
   test: {
     include: ['test/{unit,property,conformance,fault}/**/*.test.ts'],
     testTimeout: 30_000,
-    // Some tests measure how soon something happens; a machine that stalls once must not fail them.
-    retry: 1,
     pool: 'forks',
   },
 }));

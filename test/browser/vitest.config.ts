@@ -9,8 +9,6 @@ export default defineConfig({
     testTimeout: 60_000,
     hookTimeout: 60_000,
     fileParallelism: false,
-    // Drivers lose windows, and browsers stall while others start. What fails three times in a row is broken.
-    retry: 2,
     pool: 'forks',
   },
 });
