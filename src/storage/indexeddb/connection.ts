@@ -30,10 +30,12 @@ export async function openConnection(request: ConnectionRequest): Promise<FileDa
   const opening = factory.open(databaseName, INDEXEDDB_FORMAT);
   let isNew = false;
   let isGivenUp = false;
-  opening.addEventListener('upgradeneeded', () => {
-    isNew = true;
-    if (mode === 'open' || isGivenUp) opening.transaction?.abort();
-    else createStores(opening.result);
+  opening.addEventListener('upgradeneeded', ({ oldVersion }) => {
+    isNew = oldVersion === 0;
+    const { transaction } = opening;
+    if (transaction === null) return;
+    if ((isNew && mode === 'open') || isGivenUp) transaction.abort();
+    else createStores(transaction, oldVersion);
   });
   let database: FileDatabase;
   try {

@@ -8,7 +8,7 @@ export function toDatabaseError(error: unknown, file: string, what: string): Dat
     case 'QuotaExceededError':
       return storageFull(file, error);
     case 'ConstraintError':
-      // Only journal records are added rather than put: the number is the claim of a later owner.
+      // Only what fences is constrained: a journal number that is a later owner's claim, and who holds the file.
       return storageFenced(file);
     case 'InvalidStateError':
     // A transaction that we abort ourselves has no error; with this one it went down with its connection.

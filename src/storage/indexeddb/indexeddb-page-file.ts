@@ -1,13 +1,14 @@
 import { unwrap } from 'idb';
-import { isDatabaseError } from '../../errors/database-error.ts';
+import { type DatabaseError, isDatabaseError } from '../../errors/database-error.ts';
 import { assertCommit } from '../commit-check.ts';
 import type { FileLife } from '../file-life.ts';
 import type { Commit, Opening, PageFile, PageNumber, PageStoreSupport } from '../page-store.ts';
-import { storageClosed, storageCorrupt, storageDeleted } from '../storage-errors.ts';
+import { storageClosed, storageCorrupt, storageDeleted, storageFenced } from '../storage-errors.ts';
 import { withDeadline } from './deadline.ts';
+import type { CommitsAtOnce } from './engine.ts';
 import { toDatabaseError } from './indexeddb-errors.ts';
 import type { Ownership } from './ownership.ts';
-import { PageCensus } from './page-census.ts';
+import { countPages } from './page-census.ts';
 import { PageReader } from './page-reader.ts';
 import type { FileDatabase, Written } from './schema.ts';
 import { runWrite } from './write-transaction.ts';
@@ -22,14 +23,14 @@ export interface IndexedDbPageFileParts {
   readonly ownership: Ownership;
   readonly support: PageStoreSupport;
   readonly deadlineMs: number;
-  /** Whether an append is told to commit in the turn that makes it (`engine.ts`). */
-  readonly commitsAtOnce: boolean;
+  readonly commitsAtOnce: CommitsAtOnce;
   readonly onClosed: (file: IndexedDbPageFile) => void;
 }
 
 /**
  * One owner's connection to a file. A journal record is added, never put, so its transaction needs only the journal: a
- * stale owner's next number is its successor's claim. All other commits check the epoch in their own transaction.
+ * stale owner's next number is its successor's claim. All other commits are fenced in their own transaction: by the
+ * unique index `holder` where they are told to commit at once, else by the epoch that they read.
  */
 export class IndexedDbPageFile implements PageFile {
   readonly name: string;
@@ -38,7 +39,7 @@ export class IndexedDbPageFile implements PageFile {
   readonly #raw: IDBDatabase;
   readonly #support: PageStoreSupport;
   readonly #deadlineMs: number;
-  readonly #commitsAtOnce: boolean;
+  readonly #commitsAtOnce: CommitsAtOnce;
   readonly #onClosed: (file: IndexedDbPageFile) => void;
   readonly #life: FileLife;
   readonly #reader: PageReader;
@@ -65,7 +66,13 @@ export class IndexedDbPageFile implements PageFile {
     this.#nextJournal = this.opening.nextJournal;
     this.#journalFloor = ownership.journalFloor;
     this.#written = ownership.written;
-    this.#reader = new PageReader(this.#raw, { file: name, deadlineMs, refusal: () => this.#life.refusal() });
+    const refusal = (): DatabaseError | undefined => this.#life.refusal();
+    this.#reader = new PageReader(this.#raw, {
+      file: name,
+      deadlineMs,
+      refusal,
+      commitsAtOnce: commitsAtOnce !== 'none',
+    });
   }
 
   read(page: PageNumber, kind: 'text'): Promise<string | undefined>;
@@ -132,23 +139,41 @@ export class IndexedDbPageFile implements PageFile {
 
   async #write(commit: Commit): Promise<void> {
     const stores = storesOf(commit);
-    const census = new PageCensus(this.#written, this.opening.epoch);
-    const epoch = checksEpoch(commit) ? this.opening.epoch : undefined;
-    const commitsAtOnce = this.#commitsAtOnce;
-    const options = { file: this.name, what: 'a commit', deadlineMs: this.#deadlineMs, epoch, commitsAtOnce };
+    const { epoch } = this.opening;
+    const deadline = { file: this.name, what: 'a commit', deadlineMs: this.#deadlineMs };
+    const options = {
+      ...deadline,
+      stores,
+      durability: commit.durability,
+      epoch: checksEpoch(commit) ? epoch : undefined,
+      commitsAtOnce: this.#isToldAtOnce(commit),
+    };
     try {
-      await runWrite(this.#raw, { ...options, stores, durability: commit.durability }, (transaction) => {
-        const isAnswered = changesPages(commit) && census.count(transaction, commit);
+      const before = this.#written;
+      const counts = changesPages(commit);
+      const written = counts ? await countPages(this.#raw, { epoch, before, commit, deadline }) : before;
+      await runWrite(this.#raw, options, (transaction) => {
+        if (counts) transaction.objectStore('head').put(written, 'written');
         this.#issue(transaction, commit);
-        return isAnswered;
       });
+      this.#written = written;
     } catch (error) {
-      throw this.#life.refusal() ?? toDatabaseError(error, this.name, 'a commit');
+      throw this.#life.refusal() ?? (await this.#reasonOf(toDatabaseError(error, this.name, 'a commit')));
     }
-    this.#written = census.written;
     this.#hasUnflushed = commit.durability === 'relaxed';
     if (commit.journal !== undefined) this.#nextJournal += 1;
     this.#journalFloor = Math.max(this.#journalFloor, commit.truncateJournal ?? 0);
+  }
+
+  #isToldAtOnce(commit: Commit): boolean {
+    if (this.#commitsAtOnce !== 'appends') return this.#commitsAtOnce === 'all';
+    return !checksEpoch(commit) && !changesPages(commit);
+  }
+
+  /** Firefox says of a transaction that was told to commit only that it was aborted, not which request failed. */
+  async #reasonOf(failure: DatabaseError): Promise<DatabaseError> {
+    if (this.#commitsAtOnce !== 'appends' || failure.code !== 'storage_closed') return failure;
+    return (await this.isCurrent().catch(() => true)) ? failure : storageFenced(this.name);
   }
 
   #issue(transaction: IDBTransaction, commit: Commit): void {
@@ -202,10 +227,9 @@ export class IndexedDbPageFile implements PageFile {
       const stores = ['head'];
       const { epoch } = this.opening;
       const base = { file: this.name, what: 'its flush', deadlineMs: this.#deadlineMs };
-      const options = { ...base, stores, epoch, commitsAtOnce: false };
+      const options = { ...base, stores, epoch, commitsAtOnce: this.#commitsAtOnce === 'all' };
       await runWrite(this.#raw, { ...options, durability: 'strict' }, (transaction) => {
         transaction.objectStore('head').put(epoch, 'flushed');
-        return false;
       });
     } catch (error) {
       const failure = toDatabaseError(error, this.name, 'its flush');
@@ -223,7 +247,7 @@ function storesOf(commit: Commit): readonly string[] {
   return stores;
 }
 
-/** A journal record is its own fence. What replaces something is checked all the same. */
+/** A journal record is its own fence. What replaces something is fenced all the same. */
 function checksEpoch({ journal, head, truncateJournal }: Commit): boolean {
   return journal === undefined || head !== undefined || truncateJournal !== undefined;
 }

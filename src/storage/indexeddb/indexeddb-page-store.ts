@@ -5,7 +5,7 @@ import { OpenFiles } from '../open-files.ts';
 import type { PageFile, PageStore, PageStoreSupport } from '../page-store.ts';
 import { deleteDatabase, openConnection, watchConnection } from './connection.ts';
 import { withDeadline } from './deadline.ts';
-import { finishesCommits } from './engine.ts';
+import { type CommitsAtOnce, commitsAtOnceOf } from './engine.ts';
 import { toDatabaseError } from './indexeddb-errors.ts';
 import { IndexedDbPageFile } from './indexeddb-page-file.ts';
 import { type Ownership, takeOwnership } from './ownership.ts';
@@ -18,6 +18,8 @@ export interface IndexedDbPageStoreOptions {
   readonly indexedDB?: IDBFactory | undefined;
   /** Milliseconds until an operation that others hold up fails with `storage_blocked`; 3,000 by default. */
   readonly deadlineMs?: number | undefined;
+  /** By default what suits the browser. */
+  readonly commitsAtOnce?: CommitsAtOnce | undefined;
   /** Called when the browser or another tab took an open file away. */
   readonly onLost?: ((file: string) => void) | undefined;
 }
@@ -39,14 +41,17 @@ class IndexedDbPageStore implements PageStore {
   readonly #factory: IDBFactory;
   readonly #prefix: string;
   readonly #deadlineMs: number;
+  readonly #commitsAtOnce: CommitsAtOnce;
   readonly #onLost: ((file: string) => void) | undefined;
   readonly #open = new OpenFiles<IndexedDbPageFile>();
 
-  constructor({ prefix, indexedDB: factory = indexedDB, deadlineMs = 3000, onLost }: IndexedDbPageStoreOptions) {
+  constructor(options: IndexedDbPageStoreOptions) {
+    const { prefix, indexedDB: factory = indexedDB, deadlineMs = 3000, onLost } = options;
     assert(prefix.length > 0, 'the prefix of a store must not be empty');
     this.#factory = factory;
     this.#prefix = prefix;
     this.#deadlineMs = deadlineMs;
+    this.#commitsAtOnce = options.commitsAtOnce ?? commitsAtOnceOf(globalThis.navigator?.userAgent);
     this.#onLost = onLost;
   }
 
@@ -82,7 +87,7 @@ class IndexedDbPageStore implements PageStore {
         ownership,
         support: this.supports,
         deadlineMs: this.#deadlineMs,
-        commitsAtOnce: finishesCommits(globalThis.navigator?.userAgent),
+        commitsAtOnce: this.#commitsAtOnce,
         onClosed: (closed) => this.#open.forget(closed),
       });
     });

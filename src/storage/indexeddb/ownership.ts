@@ -1,13 +1,16 @@
 import type { IDBPTransaction } from 'idb';
 import type { JournalRecord, Opening } from '../page-store.ts';
 import { storageCorrupt } from '../storage-errors.ts';
-import type { FileDatabase, FileSchema, Written } from './schema.ts';
+import type { FileDatabase, FileSchema, HeadValue, Written } from './schema.ts';
 
 /**
  * A claim stays in the journal when it is truncated, since it is what a stale owner runs into. So that claims don't
  * pile up for ever, those of owners that at least this many others followed are removed.
  */
 const KEPT_CLAIMS = 1024;
+
+/** All keys that begin with `owner-`. */
+const FORMER_OWNERS = IDBKeyRange.bound('owner-', 'owner.', false, true);
 
 export interface Ownership {
   readonly opening: Opening;
@@ -24,7 +27,10 @@ export async function takeOwnership(file: string, database: FileDatabase): Promi
   const transaction = database.transaction(['journal', 'head'], 'readwrite', { durability: 'relaxed' });
   // Watched from the start: where a request fails, so does this, and it must not go unhandled.
   const done = transaction.done.catch((error: unknown) => error);
-  const ownership = await claim(file, transaction);
+  const ownership = await claim(file, transaction).catch(async (error: unknown) => {
+    // Of requests that went down with the transaction, only it knows why.
+    throw (await done) ?? error;
+  });
   const failure = await done;
   if (failure !== undefined) throw failure;
   return ownership;
@@ -53,7 +59,12 @@ async function claim(file: string, transaction: OpeningTransaction): Promise<Own
   }
   const epoch = lastEpoch + 1;
   const claimed = Math.max(journalFloor, (numbers.at(-1) ?? 0) + 1);
-  const writes: Promise<unknown>[] = [journal.add(epoch, claimed), head.put(epoch, 'epoch')];
+  const writes: Promise<unknown>[] = [
+    journal.add(epoch, claimed),
+    head.put(epoch, 'epoch'),
+    head.delete(FORMER_OWNERS),
+    head.put({ holds: 'file' }, `owner-${epoch}`),
+  ];
   if (epoch % KEPT_CLAIMS === 0) {
     // Below the floor there are only claims.
     const end = Math.min(numberOr(claimMark, 1), journalFloor);
@@ -76,6 +87,6 @@ function textOr(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }
 
-function writtenOr(value: string | number | Written | undefined): Written {
-  return typeof value === 'object' ? value : { pages: 0, bytes: 0, kept: 0 };
+function writtenOr(value: HeadValue | undefined): Written {
+  return typeof value === 'object' && 'kept' in value ? value : { pages: 0, bytes: 0, kept: 0 };
 }

@@ -8,13 +8,15 @@ export interface PageReaderOptions {
   readonly deadlineMs: number;
   /** The reason why the file takes no more operations, if it doesn't. */
   readonly refusal: () => DatabaseError | undefined;
+  /** Whether a transaction is told to commit in the turn that makes it (`engine.ts`). */
+  readonly commitsAtOnce: boolean;
 }
 
 /** A transaction and what waits for it. */
 interface Burst {
   readonly store: IDBObjectStore;
+  readonly rejects: ((reason: DatabaseError) => void)[];
   pending: number;
-  isLate: boolean;
   readonly timer: ReturnType<typeof setTimeout>;
 }
 
@@ -34,13 +36,14 @@ export class PageReader {
       const burst = this.#currentBurst();
       const request: IDBRequest<PageValue | undefined> = burst.store.get(page);
       burst.pending += 1;
+      burst.rejects.push(reject);
       request.onsuccess = () => {
         this.#settled(burst);
         resolve(request.result);
       };
       request.onerror = () => {
         this.#settled(burst);
-        reject(this.#failure(burst, request.error));
+        reject(this.#failure(request.error));
       };
     });
   }
@@ -52,17 +55,20 @@ export class PageReader {
 
   #begin(): Burst {
     const transaction = this.#transaction();
-    const timer = setTimeout(() => {
-      if (burst.pending === 0) return;
-      burst.isLate = true;
-      transaction.abort();
-    }, this.#options.deadlineMs);
-    const burst: Burst = { store: transaction.objectStore('pages'), pending: 0, isLate: false, timer };
+    const timer = setTimeout(() => this.#giveUp(burst, transaction), this.#options.deadlineMs);
+    const burst: Burst = { store: transaction.objectStore('pages'), rejects: [], pending: 0, timer };
     // The transaction takes requests only for as long as this turn lasts.
     queueMicrotask(() => {
       this.#burst = undefined;
+      if (this.#options.commitsAtOnce) endEarly(transaction, 'commit');
     });
     return burst;
+  }
+
+  #giveUp(burst: Burst, transaction: IDBTransaction): void {
+    const { file, deadlineMs } = this.#options;
+    for (const reject of burst.rejects) reject(storageBlocked(file, 'a read', deadlineMs));
+    endEarly(transaction, 'abort');
   }
 
   #transaction(): IDBTransaction {
@@ -78,9 +84,17 @@ export class PageReader {
     if (burst.pending === 0) clearTimeout(burst.timer);
   }
 
-  #failure(burst: Burst, error: unknown): DatabaseError {
-    const { file, deadlineMs, refusal } = this.#options;
-    if (burst.isLate) return storageBlocked(file, 'a read', deadlineMs);
+  #failure(error: unknown): DatabaseError {
+    const { file, refusal } = this.#options;
     return refusal() ?? toDatabaseError(error, file, 'a read');
+  }
+}
+
+/** Commits or aborts, unless the transaction has come to its end, or been told how, by itself. */
+function endEarly(transaction: IDBTransaction, way: 'commit' | 'abort'): void {
+  try {
+    transaction[way]();
+  } catch {
+    // Its own events tell how it ended.
   }
 }

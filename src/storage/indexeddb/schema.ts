@@ -4,9 +4,10 @@ import type { PageValue } from '../page-store.ts';
 /**
  * The layout of a file's database, which is also its IndexedDB version: a browser refuses to open a database under a
  * lower version than it has, so an older Settee can't touch what a newer one wrote.
- * 1: the stores below.
+ * 1: the stores below, without the index `holder`.
+ * 2: with it.
  */
-export const INDEXEDDB_FORMAT = 1;
+export const INDEXEDDB_FORMAT = 2;
 
 /** A string is a record's text, a number the claim of the owner with that epoch. */
 export type JournalValue = string | number;
@@ -19,15 +20,23 @@ export type JournalValue = string | number;
  * - `journalFloor`: no record below this number is left in the journal (claims are);
  * - `claimMark`: a claim that is old enough for those below it to be removed;
  * - `written`: how many pages were ever written and the sum of their lengths, and how many are there;
- * - `flushed`: nothing but a write for a strict commit that has none.
+ * - `flushed`: nothing but a write for a strict commit that has none;
+ * - `owner-` and the current epoch: who holds the file. The unique index `holder` lets only one be there, so that a stale
+ *   owner is refused by what it writes rather than by what it reads.
  */
 export interface FileSchema extends DBSchema {
   pages: { key: number; value: PageValue };
   journal: { key: number; value: JournalValue };
-  head: { key: HeadKey; value: string | number | Written };
+  head: { key: HeadKey; value: HeadValue; indexes: { holder: string } };
 }
 
-export type HeadKey = 'head' | 'epoch' | 'journalFloor' | 'claimMark' | 'written' | 'flushed';
+export type HeadKey = 'head' | 'epoch' | 'journalFloor' | 'claimMark' | 'written' | 'flushed' | `owner-${number}`;
+
+export type HeadValue = string | number | Written | Hold;
+
+export interface Hold {
+  readonly holds: 'file';
+}
 
 export interface Written {
   readonly pages: number;
@@ -38,10 +47,17 @@ export interface Written {
 
 export type FileDatabase = IDBPDatabase<FileSchema>;
 
-export function createStores(database: IDBDatabase): void {
-  database.createObjectStore('pages');
-  database.createObjectStore('journal');
-  database.createObjectStore('head').put(0, 'epoch');
+/** Makes the stores, or brings those of an earlier format to this one. To be called in a version change. */
+export function createStores(transaction: IDBTransaction, oldFormat: number): void {
+  const { db } = transaction;
+  if (oldFormat === 0) {
+    db.createObjectStore('pages');
+    db.createObjectStore('journal');
+    db.createObjectStore('head').put(0, 'epoch');
+  }
+  // Where it is missing, the opening finds that out, and says so.
+  if (!db.objectStoreNames.contains('head')) return;
+  transaction.objectStore('head').createIndex('holder', 'holds', { unique: true });
 }
 
 /** The only place that says what a database holds: one that was opened under `INDEXEDDB_FORMAT`. */

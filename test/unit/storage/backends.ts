@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { IDBFactory } from 'fake-indexeddb';
 import { open } from 'lmdb';
 import { must } from '../../../src/shared/assert.ts';
+import type { CommitsAtOnce } from '../../../src/storage/indexeddb/engine.ts';
 import { createIndexedDbPageStore } from '../../../src/storage/indexeddb/indexeddb-page-store.ts';
 import { createLmdbPageStore } from '../../../src/storage/lmdb/lmdb-page-store.ts';
 import { MemoryMedium } from '../../../src/storage/memory/memory-medium.ts';
@@ -54,13 +55,13 @@ function lmdbFactory(): StorageFactory {
   };
 }
 
-async function createIndexedDbContext(): Promise<StorageContext> {
+async function createIndexedDbContext(commitsAtOnce?: CommitsAtOnce): Promise<StorageContext> {
   const factory = new IDBFactory();
   return {
-    createStore: () => createIndexedDbPageStore({ prefix: 'settee:', indexedDB: factory }),
+    createStore: () => createIndexedDbPageStore({ prefix: 'settee:', indexedDB: factory, commitsAtOnce }),
     makeNewer: (file) =>
       new Promise((resolve, reject) => {
-        const request = factory.open(`settee:${file}`, 2);
+        const request = factory.open(`settee:${file}`, 3);
         request.onerror = () => reject(request.error);
         request.onsuccess = () => {
           request.result.close();
@@ -70,10 +71,15 @@ async function createIndexedDbContext(): Promise<StorageContext> {
   };
 }
 
+/** IndexedDB as it is spoken to in the engines that can't be told to commit every transaction at once. */
+export function indexedDbThatCommitsAtOnce(commitsAtOnce: CommitsAtOnce): StorageFactory {
+  return { create: () => createIndexedDbContext(commitsAtOnce), dispose: async () => undefined };
+}
+
 export const backends: readonly Backend[] = [
   { name: 'memory', factory: { create: createMemoryContext, dispose: async () => undefined } },
   { name: 'lmdb', factory: lmdbFactory() },
-  { name: 'indexeddb', factory: { create: createIndexedDbContext, dispose: async () => undefined } },
+  { name: 'indexeddb', factory: { create: () => createIndexedDbContext(), dispose: async () => undefined } },
 ];
 
 export function backendNamed(name: Backend['name']): Backend {

@@ -2,9 +2,9 @@ import './backends.ts';
 import { forceCloseDatabase, IDBFactory } from 'fake-indexeddb';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { must } from '../../../src/shared/assert.ts';
-import { finishesCommits } from '../../../src/storage/indexeddb/engine.ts';
+import { type CommitsAtOnce, commitsAtOnceOf } from '../../../src/storage/indexeddb/engine.ts';
 import { createIndexedDbPageStore } from '../../../src/storage/indexeddb/indexeddb-page-store.ts';
-import type { PageFile, PageStore } from '../../../src/storage/page-store.ts';
+import type { Commit, PageFile, PageStore } from '../../../src/storage/page-store.ts';
 import { allPages, rejects, relaxed, storedContent } from '../../conformance/storage/expectations.ts';
 
 let factory: IDBFactory;
@@ -20,8 +20,8 @@ afterEach(async () => {
   for (const store of stores) await store.close().catch(() => undefined);
 });
 
-function createStore(deadlineMs?: number): PageStore {
-  const store = createIndexedDbPageStore({ prefix: 'settee:', indexedDB: factory, deadlineMs });
+function createStore(deadlineMs?: number, commitsAtOnce?: CommitsAtOnce): PageStore {
+  const store = createIndexedDbPageStore({ prefix: 'settee:', indexedDB: factory, deadlineMs, commitsAtOnce });
   stores.push(store);
   return store;
 }
@@ -122,9 +122,26 @@ describe('databases', () => {
   test('a newer format is told from the version that the database has', async () => {
     (await rawConnection('settee:file', 7)).close();
     await expect(createStore().open('file', 'open')).rejects.toThrow(
-      'storage_newer_format: File "file" has storage format 7, this version reads up to 1; update Settee to open it',
+      'storage_newer_format: File "file" has storage format 7, this version reads up to 2; update Settee to open it',
     );
   });
+});
+
+test('a file of format 1 is brought to this format, and its owners are fenced as others are', async () => {
+  const raw = await rawConnection('settee:file', 1, ['pages', 'journal', 'head']);
+  const transaction = raw.transaction(['journal', 'head'], 'readwrite');
+  transaction.objectStore('head').put(1, 'epoch');
+  transaction.objectStore('head').put('first', 'head');
+  transaction.objectStore('journal').add(1, 1);
+  transaction.objectStore('journal').add('two', 2);
+  await new Promise((resolve) => {
+    transaction.oncomplete = resolve;
+  });
+  raw.close();
+  const stale = await createStore().open('file', 'open');
+  expect(stale.opening).toEqual({ epoch: 2, head: 'first', journal: [{ number: 2, text: 'two' }], nextJournal: 4 });
+  await createStore().open('file', 'open');
+  await rejects('storage_fenced', () => stale.commit(relaxed({ head: 'second' })));
 });
 
 describe('transactions', () => {
@@ -216,8 +233,8 @@ describe('a full disk', () => {
 });
 
 describe('deadlines', () => {
-  test('a commit that is held up fails with storage_blocked, has changed nothing, and works later', async () => {
-    const file = await prepared(createStore(30));
+  test('a commit that is held up and was not told to commit fails with storage_blocked, has changed nothing, and works later', async () => {
+    const file = await prepared(createStore(30, 'none'));
     const raw = await rawConnection('settee:file');
     const held = hold(raw, ['pages', 'journal', 'head']);
     await rejects('storage_blocked', () => file.commit(relaxed({ head: 'late', dropPages: [2] })));
@@ -234,7 +251,7 @@ describe('deadlines', () => {
   });
 
   test('an append that is held up happens once it can: it was told to commit, and fails with nothing that is not true', async () => {
-    const file = await prepared(createStore(300));
+    const file = await prepared(createStore(300, 'appends'));
     const raw = await rawConnection('settee:file');
     const held = hold(raw, ['journal']);
     const append = file.commit(relaxed({ journal: { number: 2, text: 'two' } }));
@@ -245,34 +262,70 @@ describe('deadlines', () => {
     expect((await storedContent(createStore(), 'file')).journal).toEqual([[2, 'two']]);
   });
 
-  test('an append needs no further turn of its thread, so that one that freezes holds nobody up', async () => {
-    const file = await prepared(createStore());
+  const append: Commit = relaxed({ journal: { number: 2, text: 'two' } });
+  const checkpoint: Commit = relaxed({ head: 'second', writePages: [{ number: 3, value: 'three' }], dropPages: [2] });
+  test.each([
+    { commitsAtOnce: 'all', what: 'an append', commit: append, expected: 1 },
+    { commitsAtOnce: 'all', what: 'a checkpoint', commit: checkpoint, expected: 1 },
+    { commitsAtOnce: 'appends', what: 'an append', commit: append, expected: 1 },
+    { commitsAtOnce: 'appends', what: 'a checkpoint', commit: checkpoint, expected: 0 },
+    { commitsAtOnce: 'none', what: 'an append', commit: append, expected: 0 },
+    { commitsAtOnce: 'none', what: 'a checkpoint', commit: checkpoint, expected: 0 },
+  ] as const)(
+    '$what needs $expected word to commit in its own turn where "$commitsAtOnce" is told: one that freezes then holds nobody up',
+    async ({ commitsAtOnce, commit, expected }) => {
+      const file = await prepared(createStore(3000, commitsAtOnce));
+      const transactions = spyOnTransactions();
+      const commits = vi.spyOn(IDBTransaction.prototype, 'commit');
+      const done = file.commit(commit);
+      // Pages of an earlier epoch are looked up first; these are of no epoch.
+      if (commit === checkpoint) await vi.waitFor(() => expect(transactions).toHaveLength(2));
+      expect(commits).toHaveBeenCalledTimes(expected);
+      await done;
+    },
+  );
+
+  test('a read is told to commit in its own turn', async () => {
+    const file = await prepared(createStore(3000, 'appends'));
     const commits = vi.spyOn(IDBTransaction.prototype, 'commit');
-    const append = file.commit(relaxed({ journal: { number: 2, text: 'two' } }));
+    const read = file.read(2, 'text');
+    await Promise.resolve();
     expect(commits).toHaveBeenCalledOnce();
-    await append;
+    expect(await read).toBe('two');
+  });
+
+  test('a transaction that says only that it was aborted is fenced where another owner is current', async () => {
+    const stale = await prepared(createStore(3000, 'appends'));
+    await createStore().open('file', 'open');
+    const original = IDBObjectStore.prototype.add;
+    vi.spyOn(IDBObjectStore.prototype, 'add').mockImplementationOnce(function (this: IDBObjectStore, value, key) {
+      const request = original.call(this, value, key);
+      request.addEventListener('error', () => abortAs(this.transaction, 'AbortError'));
+      return request;
+    });
+    await rejects('storage_fenced', () => stale.commit(append));
   });
 
   test.each([
     [
       'Chromium',
       'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/156.0.0.0 Safari/537.36',
-      true,
+      'all',
     ],
-    ['Firefox', 'Mozilla/5.0 (X11; Linux x86_64; rv:153.0) Gecko/20100101 Firefox/153.0', false],
+    ['Firefox', 'Mozilla/5.0 (X11; Linux x86_64; rv:153.0) Gecko/20100101 Firefox/153.0', 'appends'],
     [
       'Safari',
       'Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.0 Safari/605.1.15',
-      false,
+      'none',
     ],
     [
       'Chrome on iOS',
       'Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) CriOS/140.0.0.0 Mobile/15E148 Safari/604.1',
-      false,
+      'none',
     ],
-    ['Node', undefined, true],
-  ])('whether %s may be told to commit at once', (_name, userAgent, expected) => {
-    expect(finishesCommits(userAgent)).toBe(expected);
+    ['Node', undefined, 'all'],
+  ])('what %s may be told to commit at once', (_name, userAgent, expected) => {
+    expect(commitsAtOnceOf(userAgent)).toBe(expected);
   });
 
   test.each([
@@ -347,7 +400,7 @@ describe('a lost connection', () => {
 
   test('gives way to an upgrade by newer code', async () => {
     const file = await prepared(createStore(2000));
-    const upgraded = await rawConnection('settee:file', 2);
+    const upgraded = await rawConnection('settee:file', 3);
     await rejects('storage_closed', () => file.read(2, 'text'));
     upgraded.close();
   });
