@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { call, type Way, type WorkReport } from './controls.ts';
 import type { Tab } from './drivers/browser.ts';
+import { freezeProcess } from './drivers/processes.ts';
 import { chosenEngines } from './drivers/start.ts';
 import { openScene, pause, type Scene, type Site } from './scene.ts';
 
@@ -12,9 +13,10 @@ const ways: readonly Way[] = ['settee', 'fetch'];
 /** How many documents the other tab must write before and after the loss. */
 const stretch = 40;
 
-/** The next answer after a loss (milliseconds). Other work of the machine may cost a round this, so the best of some counts. */
+/** The next answer after a loss (milliseconds). Other work of the machine may cost a round this, so the median of some counts. */
 const answerWithinMs = 150;
 const rounds = 5;
+const majority = 3;
 
 /** Beyond the five seconds that a frozen owner may cost, and the deadline of a storage operation. */
 const giveUpMs = 15_000;
@@ -73,13 +75,14 @@ describe.each(chosenEngines())('the owner is lost in %s', (engine) => {
   }
 
   /**
-   * The best of some rounds, each on an origin of its own. WebKit leaves transactions of ended workers open now and then,
-   * which blocks the storage (`src/storage/indexeddb/engine.ts`): such rounds don't count.
+   * The median of some rounds, each on an origin of its own, until it is clear on which side of the bound it lies. WebKit leaves
+   * transactions of ended workers open now and then, which blocks the storage (`src/storage/indexeddb/engine.ts`): such rounds
+   * don't count.
    */
   async function inTime(round: () => Promise<WorkReport>): Promise<void> {
     const gaps: string[] = [];
-    let best = Number.POSITIVE_INFINITY;
-    for (let number = 0; number < rounds && best > answerWithinMs; number += 1) {
+    const silences: number[] = [];
+    for (let number = 0; number < rounds && !isClear(silences); number += 1) {
       const report = await round().catch((error: unknown) => {
         if (engine === 'webkit' && error instanceof StorageBlocked) return undefined;
         throw error;
@@ -89,11 +92,11 @@ describe.each(chosenEngines())('the owner is lost in %s', (engine) => {
         continue;
       }
       const { longestSilenceMs, longestReadGapMs, longestWriteGapMs } = report;
-      best = Math.min(best, longestSilenceMs);
+      silences.push(longestSilenceMs);
       gaps.push(`${ms(longestSilenceMs)} (reads ${ms(longestReadGapMs)}, writes ${ms(longestWriteGapMs)})`);
     }
     console.info(`${engine}: longest silence: ${gaps.join('; ')}`);
-    expect.soft(best, gaps.join('; ')).toBeLessThanOrEqual(answerWithinMs);
+    expect.soft(median(silences), gaps.join('; ')).toBeLessThanOrEqual(answerWithinMs);
   }
 
   describe.each(ways)('asked by %s', (way) => {
@@ -148,15 +151,28 @@ describe.each(chosenEngines())('the owner is lost in %s', (engine) => {
     }),
   );
 
-  test('its process is frozen: taken over within 5 s, and what it wakes with is refused', { timeout: 120_000 }, async ({
+  test('its process is frozen: taken over within 5 s, and what it wakes with is refused', { timeout: 180_000 }, async ({
     skip,
   }) => {
-    const pair = await openPair();
+    // Firefox can't be told to commit a checkpoint at once (README, Limits): a round that froze it amid one doesn't count.
+    const freezings = engine === 'firefox' ? 3 : 1;
+    for (let round = 1; ; round += 1) {
+      try {
+        await takeOverFromFrozen(await openPair(), skip);
+        return;
+      } catch (error) {
+        if (!(error instanceof StorageBlocked) || round === freezings) throw error;
+        console.info(`${engine}: frozen amid a checkpoint, tried again`);
+      }
+    }
+  });
+
+  async function takeOverFromFrozen(pair: Pair, skip: (reason: string) => void): Promise<void> {
     const id = await ownProcess(pair, 'freeze', skip);
     const { owner, other } = pair;
     try {
       const report = await loseAmidWork(pair, 'settee', async () => {
-        process.kill(id, 'SIGSTOP');
+        freezeProcess(id);
       });
       console.info(`${engine}: taken over after ${Math.round(report.longestWriteGapMs)} ms`);
       expect(report.longestWriteGapMs).toBeLessThanOrEqual(5000);
@@ -175,7 +191,7 @@ describe.each(chosenEngines())('the owner is lost in %s', (engine) => {
     const report = await call(owner, 'endWork');
     const stored = new Set(await call(other, 'ids', 'settee', database));
     expect(report.acknowledged.filter((id_) => !stored.has(id_))).toEqual([]);
-  });
+  }
 
   /** The process of the owner's tab, which must not be that of the other. */
   async function ownProcess(
@@ -210,6 +226,17 @@ async function workedOn(tab: Tab, count: number): Promise<void> {
     }
     await pause(10);
   }
+}
+
+/** Whether most of the rounds that there may be were in time, or too late. */
+function isClear(silences: readonly number[]): boolean {
+  const inTime = silences.filter((silence) => silence <= answerWithinMs).length;
+  return inTime >= majority || silences.length - inTime >= majority;
+}
+
+/** The lower one where there are two; infinite where there is none. */
+function median(values: readonly number[]): number {
+  return values.toSorted((one, other) => one - other)[Math.ceil(values.length / 2) - 1] ?? Number.POSITIVE_INFINITY;
 }
 
 function ms(duration: number): string {

@@ -72,3 +72,27 @@ export async function busiestProcess(root: number, kind: string, work: () => Pro
 
 /** Keeps the thread of a page busy for long enough to be told from all others. */
 export const burnProcessor = '(() => { const end = Date.now() + 400; while (Date.now() < end); })()';
+
+/**
+ * Stops a process (SIGSTOP) while it waits for something: what a browser freezes it lets come to the end of its task. A
+ * process that is stopped in the middle of one may have begun a transaction without having said what is in it. No browser
+ * does that to a tab, and no tab could see to it.
+ */
+export function freezeProcess(id: number): void {
+  for (const giveUpAt = Date.now() + 5000; Date.now() < giveUpAt; ) {
+    if (!isBusy(id)) {
+      process.kill(id, 'SIGSTOP');
+      return;
+    }
+  }
+  throw new Error(`process ${id} never waited within 5 s`);
+}
+
+/** Whether one of its threads that run scripts or carry messages runs, or would if a processor were free. */
+function isBusy(id: number): boolean {
+  const threads = readdirSync(`/proc/${id}/task`).filter((thread) => {
+    const name = readFileSync(`/proc/${id}/task/${thread}/comm`, 'utf8');
+    return thread === String(id) || /worker|iot|ipc/i.test(name);
+  });
+  return threads.some((thread) => / R /.test(readFileSync(`/proc/${id}/task/${thread}/stat`, 'utf8').slice(0, 80)));
+}

@@ -11,7 +11,7 @@ const factory: StorageFactory = {
     const prefix = `suite:${crypto.randomUUID()}|`;
     const context: StorageContext = {
       createStore: () => createIndexedDbPageStore({ prefix }),
-      makeNewer: async (file) => (await opened(indexedDB.open(`${prefix}${file}`, 2))).close(),
+      makeNewer: async (file) => (await opened(indexedDB.open(`${prefix}${file}`, 3))).close(),
     };
     prefixes.set(context, prefix);
     return context;
