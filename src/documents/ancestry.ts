@@ -161,6 +161,12 @@ function bodyEnd(text: string, start: number): number {
   return end;
 }
 
+/** Where the hash ends that begins at `start`, if it is plain and a body belongs to it. */
+export function plainHashEnd(text: string, start: number): number | undefined {
+  const end = start + HASH_LENGTH;
+  return text.charCodeAt(end) === BODY && isPlainHash(text, start) ? end : undefined;
+}
+
 function isPlainHash(text: string, start: number): boolean {
   for (let at = start; at < start + HASH_LENGTH; at++) {
     if (!isHexDigit(text.charCodeAt(at))) return false;

@@ -1,13 +1,14 @@
 /**
- * `_bulk_docs` requests (completion 7): their text is cut into documents, which are parsed some at a time. That keeps
- * little in memory beside the text, and lets others have a turn in the middle of a large request.
+ * `_bulk_docs` requests (completion 7): their documents are read one by one from the text. That keeps little in memory
+ * beside it, and lets others have a turn in the middle of a large request.
  */
 import { DatabaseError } from '../errors/database-error.ts';
 import { assert } from '../shared/assert.ts';
 import { JsonCursor, memberName } from '../shared/json-text.ts';
 import { atOnce, type Steps } from '../shared/turn.ts';
 import type { IncomingDocument } from './contract.ts';
-import { type CutBody, cutBody, isJsonObject, parseJson, readDocumentValue, toDocument } from './incoming.ts';
+import { DocumentScanner } from './document-scanner.ts';
+import { isJsonObject, parseDocument, parseJson, readDocumentValue, scannedDocument } from './incoming.ts';
 
 export interface IncomingBulk {
   readonly documents: readonly IncomingDocument[];
@@ -17,10 +18,12 @@ export interface IncomingBulk {
   readonly allOrNothing: boolean;
 }
 
-/** Characters that are parsed in one go, at least. */
+/** Characters that are read in one go, at least. */
 const PART_LENGTH = 65_536;
 
+const COMMA = 0x2c;
 const OPEN_BRACKET = 0x5b;
+const CLOSE_BRACKET = 0x5d;
 const OPEN_BRACE = 0x7b;
 
 /**
@@ -38,9 +41,8 @@ export function* readBulkInSteps(text: string): Steps<IncomingBulk> {
 }
 
 /**
- * Undefined where the request is malformed, or has several lists. What it gives is what `JSON.parse` would read: the
- * list is parsed in parts, and so is what is around it. A part that others were before has a 0 in their place, so that
- * the comma between them is looked at as well.
+ * Undefined where the request is malformed, or has several lists. What it gives is what `JSON.parse` would read: each
+ * document is looked at by itself, and so is what is around the list; documents that were read have a 0 in their place there.
  */
 function* readPartByPart(text: string): Steps<IncomingBulk | undefined> {
   const cursor = new JsonCursor(text);
@@ -52,6 +54,9 @@ function* readPartByPart(text: string): Steps<IncomingBulk | undefined> {
     mustBe(text, start - 1, OPEN_BRACKET);
     const documents: IncomingDocument[] = [];
     const end = yield* readList(cursor, documents);
+    cursor.moveTo(end);
+    cursor.enter();
+    mustBe(text, cursor.position - 1, CLOSE_BRACKET);
     const rest = documents.length === 0 ? text : `${text.slice(0, start)}0${text.slice(end)}`;
     const request: unknown = JSON.parse(rest);
     return !isJsonObject(request) || moveToDocs(cursor) ? undefined : toBulk(request, documents);
@@ -60,37 +65,30 @@ function* readPartByPart(text: string): Steps<IncomingBulk | undefined> {
   }
 }
 
-/** Reads a list of documents from its first one on, and moves behind it. Gives where the last document ends. */
+/** Reads a list of documents from its first one on. Gives where the last one ends. */
 function* readList(cursor: JsonCursor, documents: IncomingDocument[]): Steps<number> {
-  const { text } = cursor;
-  for (let partStart = cursor.position; ; partStart = cursor.position) {
-    const cuts: CutBody[] = [];
-    let partEnd = partStart;
-    while (partEnd - partStart < PART_LENGTH && cursor.nextElementStart()) {
-      mustBe(text, cursor.position, OPEN_BRACE);
-      cuts.push(cutBody(cursor));
-      partEnd = cursor.position;
+  const { text, position } = cursor;
+  const scanner = new DocumentScanner(text);
+  let at = scanner.skipSpace(position);
+  if (text.charCodeAt(at) !== OPEN_BRACE) return position;
+  let restedAt = at;
+  for (;;) {
+    cursor.moveTo(at);
+    const isSure = scanner.scan(at);
+    documents.push(isSure ? scannedDocument(scanner) : parseDocument(cursor));
+    const end = isSure ? scanner.end : cursor.position;
+    if (end - restedAt >= PART_LENGTH) {
+      restedAt = end;
+      yield;
     }
-    if (cuts.length === 0) return partStart;
-    readPart(text, [partStart, partEnd], cuts, documents);
-    if (partEnd - partStart < PART_LENGTH) return partEnd;
-    yield;
+    at = scanner.skipSpace(end);
+    if (text.charCodeAt(at) !== COMMA) return end;
+    at = scanner.skipSpace(at + 1);
+    mustBe(text, at, OPEN_BRACE);
   }
 }
 
-function readPart(
-  text: string,
-  [start, end]: readonly [number, number],
-  cuts: readonly CutBody[],
-  documents: IncomingDocument[],
-): void {
-  const isFirst = documents.length === 0;
-  const values: unknown = JSON.parse(`${isFirst ? '[' : '[0'}${text.slice(start, end)}]`);
-  if (!Array.isArray(values)) return;
-  for (const [index, cut] of cuts.entries()) documents.push(toDocument(text, cut, values[isFirst ? index : index + 1]));
-}
-
-/** Another character is none of what the walk understands. */
+/** Another character is none of what can be there. */
 function mustBe(text: string, at: number, code: number): void {
   if (text.charCodeAt(at) !== code) throw new SyntaxError(`An unexpected character at ${at}`);
 }

@@ -2,13 +2,16 @@
  * Documents as clients send them: checked, and their text cut into the members that begin with `_`, which the service
  * reads, and the body, which it keeps as it was written (completion 5, 5.2, 7).
  *
- * `JSON.parse` decides what is valid and what the reserved members say; the text is walked beside it only to find where
- * members begin and end. So numbers keep all their digits, and escapes their spelling.
+ * Most are read by a `DocumentScanner` alone. Of what that is not sure of `JSON.parse` decides what is valid and what the
+ * reserved members say; the text is walked beside it only to find where members begin and end. Either way numbers keep all
+ * their digits, and escapes their spelling.
  */
 import { DatabaseError } from '../errors/database-error.ts';
 import { assert } from '../shared/assert.ts';
 import { JsonCursor, memberName, minify } from '../shared/json-text.ts';
+import { BodyRuns } from './body-runs.ts';
 import type { DocId, IncomingDocument, RevId, RevisionPath } from './contract.ts';
+import { DocumentScanner } from './document-scanner.ts';
 import { isLocalId, parseDocId } from './identifiers.ts';
 import { isLocalRev, isRevisionHash, parseRevId, toRevId } from './revisions.ts';
 
@@ -35,8 +38,6 @@ const RESERVED: ReadonlyMap<string, ReservedUse> = new Map([
 const UNDERSCORE = 0x5f;
 const BACKSLASH = 0x5c;
 const OPEN_BRACE = 0x7b;
-const ID_KEY = '"_id"';
-const REV_KEY = '"_rev"';
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -45,7 +46,17 @@ export type JsonObject = Readonly<Record<string, unknown>>;
  * member that isn't known or has a value it can't have; `_deleted` must be `true` or `false`).
  */
 export function readDocument(text: string): IncomingDocument {
-  return readDocumentValue(new JsonCursor(text), parseJson(text));
+  const scanner = new DocumentScanner(text);
+  const isSure = scanner.scan(scanner.skipSpace(0)) && scanner.skipSpace(scanner.end) === text.length;
+  return isSure ? scannedDocument(scanner) : readDocumentValue(new JsonCursor(text), parseJson(text));
+}
+
+/** The document that was scanned last. Errors are those of `readDocument`. */
+export function scannedDocument(scanner: DocumentScanner): IncomingDocument {
+  const id = scanner.id === undefined ? undefined : parseDocId(scanner.id);
+  const revisions = scanner.revisions === undefined ? undefined : parseRevisions(scanner.revisions);
+  const rev = readRev(scanner.rev, id, revisions);
+  return { id, rev, deleted: scanner.deleted, revisions, hasAttachments: false, body: scanner.body };
 }
 
 /**
@@ -57,8 +68,15 @@ export function readDocumentValue(cursor: JsonCursor, value: unknown): IncomingD
   return toDocument(cursor.text, cutBody(cursor), value);
 }
 
-/** The document of a text that was cut, `value` being what `JSON.parse` makes of it. Errors are those of `readDocument`. */
-export function toDocument(text: string, cut: CutBody, value: unknown): IncomingDocument {
+/** Reads the document that begins at the cursor by `JSON.parse`, and leaves the cursor behind it. */
+export function parseDocument(cursor: JsonCursor): IncomingDocument {
+  const { text } = cursor;
+  const cut = cutBody(cursor);
+  return toDocument(text, cut, parseJson(text.slice(cut.start, cursor.position)));
+}
+
+/** The document of a text that was cut, `value` being what `JSON.parse` makes of it. */
+function toDocument(text: string, cut: CutBody, value: unknown): IncomingDocument {
   if (!isJsonObject(value)) throw new DatabaseError('bad_request', 'Document must be a JSON object');
   const body = wholeBody(text, cut, value);
   const { _id, _rev, _deleted, _attachments, _revisions } = value;
@@ -75,7 +93,7 @@ export function toDocument(text: string, cut: CutBody, value: unknown): Incoming
 }
 
 /** An object's text without its reserved members, right if none of its members is there twice. */
-export interface CutBody {
+interface CutBody {
   /** Where the object begins in the whole text. */
   readonly start: number;
   readonly members: number;
@@ -84,38 +102,22 @@ export interface CutBody {
   readonly hasSpace: boolean;
 }
 
-/**
- * Cuts the reserved members out of the object's text. Neighbours that stay are taken as one slice; a client that writes
- * the reserved members first, or none, costs one slice in all.
- */
-export function cutBody(cursor: JsonCursor): CutBody {
+/** Cuts the reserved members out of the object's text. */
+function cutBody(cursor: JsonCursor): CutBody {
   const { text } = cursor;
   cursor.enter();
   cursor.sawSpace = false;
   const start = cursor.position - 1;
   assert(text.charCodeAt(start) === OPEN_BRACE, 'the text of an object begins with a brace');
+  const runs = new BodyRuns(text);
+  runs.begin(start);
   let members = 0;
-  let cut = 0;
-  let runStart = -1;
-  let runEnd = -1;
-  let closedRuns = '';
   while (cursor.nextMember()) {
     members++;
-    if (staysInBody(cursor)) {
-      if (runStart < 0) runStart = cursor.keyStart;
-      runEnd = cursor.valueEnd;
-    } else {
-      cut++;
-      if (runStart >= 0) closedRuns = joinMembers(closedRuns, text.slice(runStart, runEnd));
-      runStart = -1;
-    }
+    if (staysInBody(cursor)) runs.keep(cursor.keyStart, cursor.valueEnd);
+    else runs.cut();
   }
-  let body: string;
-  if (cut === 0) body = text.slice(start, cursor.position);
-  else if (runStart < 0) body = `{${closedRuns}}`;
-  else if (closedRuns === '') body = `{${text.slice(runStart, cursor.position)}`;
-  else body = `{${closedRuns},${text.slice(runStart, cursor.position)}`;
-  return { start, members, body, hasSpace: cursor.sawSpace };
+  return { start, members, body: runs.body(cursor.position), hasSpace: cursor.sawSpace };
 }
 
 function wholeBody(text: string, { start, members, body, hasSpace }: CutBody, value: JsonObject): string {
@@ -136,29 +138,16 @@ function readDistinctMembers(text: string, start: number): string {
   return `{${[...members.values()].join(',')}}`;
 }
 
-function joinMembers(left: string, right: string): string {
-  return left === '' ? right : `${left},${right}`;
-}
-
 /** Whether the cursor's member is part of the body. Fails where its name is reserved and unknown. */
 function staysInBody(cursor: JsonCursor): boolean {
   const { text, keyStart, keyEnd } = cursor;
   const first = text.charCodeAt(keyStart + 1);
   if (first !== UNDERSCORE && first !== BACKSLASH) return true;
-  if (isUsualReserved(text, keyStart, keyEnd)) return false;
   const name = memberName(text, keyStart, keyEnd);
   if (name.charCodeAt(0) !== UNDERSCORE) return true;
   const use = RESERVED.get(name);
   if (use === undefined) throw badMember(name);
   return use === 'kept';
-}
-
-/** `"_id"` or `"_rev"`, which nearly every document has, told without making a string. */
-function isUsualReserved(text: string, start: number, end: number): boolean {
-  return (
-    (end - start === ID_KEY.length && text.startsWith(ID_KEY, start)) ||
-    (end - start === REV_KEY.length && text.startsWith(REV_KEY, start))
-  );
 }
 
 /** As `Object.keys(value).length`, without the list. Too high where somebody added to all objects: then it is checked. */

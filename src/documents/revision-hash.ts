@@ -35,35 +35,76 @@ export interface RevisionHasher {
   hash(input: RevisionHashInput): string;
 }
 
-/** Loads the digest function; from then on hashing is synchronous. A hasher may be shared by all databases of a thread. */
-export async function createRevisionHasher(): Promise<RevisionHasher> {
-  const md5 = await createMD5();
-  const scratch = new Uint8Array(SCRATCH_BYTES);
-  return {
-    hash(input) {
-      const { body } = input;
-      const head = writeHead(input);
-      md5.init();
-      if (typeof body === 'string') md5.update(head + body);
-      else md5.update(encodeHead(head, scratch)).update(body);
-      return md5.digest('hex');
-    },
-  };
+/** Gives the MD5 of bytes as 32 lower-case hexadecimal digits. */
+export type Md5 = (bytes: Uint8Array) => string;
+
+/**
+ * Loads the digest function, unless the host passes its own; from then on hashing is synchronous. A hasher may be shared by
+ * all databases of a thread.
+ */
+export async function createRevisionHasher(md5?: Md5): Promise<RevisionHasher> {
+  return new ScratchHasher(md5 ?? (await loadMd5()));
 }
 
-/** Room for the head of a document without attachments, at up to three bytes a character. */
-const SCRATCH_BYTES = 1024;
+async function loadMd5(): Promise<Md5> {
+  const digest = await createMD5();
+  return (bytes) => digest.init().update(bytes).digest('hex');
+}
+
+const SCRATCH_BYTES = 16 * 1024;
+/** Room for the head of a document without attachments: its two newlines, its flag, and a parent in plain characters. */
+const HEAD_BYTES = 1024;
+const ZERO = 0x30;
+const NEWLINE = 0x0a;
+const FIRST_WIDE = 0x80;
 const encoder = new TextEncoder();
 
-/** The head's bytes, in `scratch` where they fit: the digest takes them up before the next call. */
-function encodeHead(head: string, scratch: Uint8Array): Uint8Array {
-  if (head.length * 3 > scratch.length) return encoder.encode(head);
-  return scratch.subarray(0, encoder.encodeInto(head, scratch).written);
+/** Puts what is hashed into one piece, since each call of a digest function costs as much as some hundred bytes. */
+class ScratchHasher implements RevisionHasher {
+  readonly #md5: Md5;
+  readonly #scratch = new Uint8Array(SCRATCH_BYTES);
+
+  constructor(md5: Md5) {
+    this.#md5 = md5;
+  }
+
+  hash(input: RevisionHashInput): string {
+    const body = typeof input.body === 'string' ? encoder.encode(input.body) : input.body;
+    const headEnd = this.#putPlainHead(input);
+    const end = headEnd + body.length;
+    if (headEnd === 0 || end > SCRATCH_BYTES) return this.#md5(join(encoder.encode(writeHead(input)), body));
+    this.#scratch.set(body, headEnd);
+    return this.#md5(this.#scratch.subarray(0, end));
+  }
+
+  /** Puts the head of most documents into the scratch; 0 where it has attachments, or a parent that is not plain. */
+  #putPlainHead({ deleted, parent: rev, attachments }: RevisionHashInput): number {
+    const parent: string = rev ?? '';
+    const hasAttachments = attachments !== undefined && attachments.length > 0;
+    if (hasAttachments || parent.length > HEAD_BYTES) return 0;
+    const scratch = this.#scratch;
+    scratch[0] = deleted ? ZERO + 1 : ZERO;
+    scratch[1] = NEWLINE;
+    let end = 2;
+    for (let at = 0; at < parent.length; at++) {
+      const code = parent.charCodeAt(at);
+      if (code >= FIRST_WIDE) return 0;
+      scratch[end++] = code;
+    }
+    scratch[end] = NEWLINE;
+    return end + 1;
+  }
 }
 
-function writeHead({ deleted, parent, attachments }: RevisionHashInput): string {
-  const head = `${deleted ? '1' : '0'}\n${parent ?? ''}\n`;
-  return attachments === undefined || attachments.length === 0 ? head : head + writeAttachments(attachments);
+function join(head: Uint8Array, body: Uint8Array): Uint8Array {
+  const joined = new Uint8Array(head.length + body.length);
+  joined.set(head);
+  joined.set(body, head.length);
+  return joined;
+}
+
+function writeHead({ deleted, parent, attachments = [] }: RevisionHashInput): string {
+  return `${deleted ? '1' : '0'}\n${parent ?? ''}\n${writeAttachments(attachments)}`;
 }
 
 function writeAttachments(attachments: readonly HashedAttachment[]): string {

@@ -16,11 +16,12 @@ import {
   AncestryReader,
   corruptTree,
   type DecodeBody,
+  plainHashEnd,
   readStoredRevision,
   StoredRevision,
   writeRevision,
 } from './ancestry.ts';
-import type { RevisionNode } from './contract.ts';
+import type { RevId, RevisionNode } from './contract.ts';
 
 const HYPHEN = 0x2d;
 const SEVERAL = '<';
@@ -58,6 +59,17 @@ export function decodeTree<B>(text: string, decodeBody: DecodeBody<B>): readonly
   const reader = new AncestryReader(text, 0, decodeBody);
   const generation = readGeneration(reader);
   return [readStoredRevision(text, reader.position, generation, decodeBody)];
+}
+
+/**
+ * The first leaf's revision id, cut from the tree's text that begins at `start`; undefined where it takes `decodeTree` to tell.
+ * Lists have no need of more.
+ */
+export function cutFirstRev(text: string, start: number): RevId | undefined {
+  const from = text.startsWith(SEVERAL, start) ? start + SEVERAL.length : start;
+  const hash = text.indexOf('-', from) + 1;
+  const end = plainHashEnd(text, hash);
+  return end === undefined ? undefined : (text.slice(from, end) as RevId);
 }
 
 /** An only leaf's whole path, what is text already as it is. */

@@ -1,11 +1,17 @@
+import { hash } from 'node:crypto';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { createRevisionHasher, type RevisionHasher } from '../../../src/documents/revision-hash.ts';
+import { createRevisionHasher, type Md5, type RevisionHasher } from '../../../src/documents/revision-hash.ts';
 import { parseRevId } from '../../../src/documents/revisions.ts';
 
-describe('a revision hash', () => {
+const md5OfHost: Md5 = (bytes) => hash('md5', bytes);
+
+describe.each([
+  ['by WebAssembly', undefined],
+  ["by the host's digest", md5OfHost],
+])('a revision hash %s', (_how, md5) => {
   let hasher: RevisionHasher;
   beforeAll(async () => {
-    hasher = await createRevisionHasher();
+    hasher = await createRevisionHasher(md5);
   });
 
   // The expected digests are md5sum's, of the text that revision-hash.ts describes. They can never change.
@@ -40,6 +46,16 @@ describe('a revision hash', () => {
     expect(hasher.hash({ deleted: false, parent, body, attachments: [] })).toBe(
       hasher.hash({ deleted: false, parent, body }),
     );
+  });
+
+  test('takes in a parent of foreign letters, and a long one', () => {
+    // printf '0\n1-é€\n{}' | md5sum
+    expect(hasher.hash({ deleted: false, parent: parseRevId('1-é€'), body: '{}' })).toBe(
+      'c886a4dc118af6a9f24effc8ff98dc45',
+    );
+    // ( printf '0\n1-' ; 2,000 times x ; printf '\n{}' ) | md5sum
+    const long = parseRevId(`1-${'x'.repeat(2_000)}`);
+    expect(hasher.hash({ deleted: false, parent: long, body: '{}' })).toBe('910e903f83ac03946e0858880e03065d');
   });
 
   test('digests a body larger than the digest function takes at a time', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { RevisionNode } from '../../../src/documents/contract.ts';
 import { appendRevision, mergePath, pathOf, stem } from '../../../src/documents/revision-tree.ts';
-import { decodeTree, encodeTree } from '../../../src/documents/tree-codec.ts';
+import { cutFirstRev, decodeTree, encodeTree } from '../../../src/documents/tree-codec.ts';
 import { parseTree, printTree } from '../../../src/documents/tree-notation.ts';
 import { must } from '../../../src/shared/assert.ts';
 
@@ -112,5 +112,25 @@ describe('a damaged text', () => {
     ['text behind its paths', `<2-${A}${B};2-${C}^0.1!`],
   ])('with %s is told', (_, text) => {
     expect(() => decodeAll(text)).toThrow('storage_corrupt: Stored revision tree');
+  });
+});
+
+describe('the first leaf’s revision id', () => {
+  test.each([
+    ['of one leaf', `3-${A}=b0.dy,${B}${C}`, `3-${A}`],
+    ['of several leaves', `<12-${B}=a,${A};3-!${C}^0.2`, `12-${B}`],
+  ])('%s is cut from the text', (_, text, rev) => {
+    expect(cutFirstRev(text, 0)).toBe(rev);
+    expect(cutFirstRev(`l1f ${text}`, 4)).toBe(rev);
+  });
+
+  test.each([
+    ['a hash of another service', '3-~4:x;^~=b,'],
+    ['a deletion', `3-!${A}=c,`],
+    ['a revision without a body', `3-${A}${B}`],
+    ['a damaged hash', `3-${A.slice(1)}x=b,`],
+    ['no text', ''],
+  ])('is left to decodeTree for %s', (_, text) => {
+    expect(cutFirstRev(text, 0)).toBeUndefined();
   });
 });

@@ -1,0 +1,12 @@
+import { hash } from 'node:crypto';
+
+/** Node's own MD5, which takes half of the time of WebAssembly's; undefined where a policy of the system (FIPS) forbids it. */
+export function findMd5(): ((bytes: Uint8Array) => string) | undefined {
+  const md5 = (bytes: Uint8Array) => hash('md5', bytes);
+  try {
+    md5(new Uint8Array());
+    return md5;
+  } catch {
+    return undefined;
+  }
+}
