@@ -1,0 +1,146 @@
+import { type CompareKeys, createKeyOrder } from '../collation/key-order.ts';
+import type { Database } from '../database/contract.ts';
+import { isDatabaseError } from '../errors/database-error.ts';
+import type { Clock } from '../shared/clock.ts';
+import type { ViewIndexes } from '../views/contract.ts';
+import type { FindAnswer, Finder, IndexAddress, IndexWriter, JsonObject } from './contract.ts';
+import { explanationJson } from './explanation.ts';
+import { answerText } from './find-answer.ts';
+import { refusal, shown } from './find-error.ts';
+import { type FindQuery, parseFindQuery } from './find-query.ts';
+import { IndexCatalog } from './index-catalog.ts';
+import { parseIndexRequest, putIndex, removeDesign, removeIndex } from './index-changes.ts';
+import { ALL_DOCUMENTS_JSON, indexJson } from './index-definition.ts';
+import { KeyProjection, KeyTests } from './key-tests.ts';
+import { Conditions } from './plan.ts';
+import { type Choice, choosePlan } from './planner.ts';
+import { Search } from './search.ts';
+
+export interface FinderParts {
+  readonly views: ViewIndexes;
+  readonly clock: Clock;
+}
+
+/** Runs selector queries on the indexes of views. */
+export function createFinder(parts: FinderParts): Finder {
+  return new IndexFinder(parts);
+}
+
+class IndexFinder implements Finder {
+  readonly #parts: FinderParts;
+  readonly #catalog = new IndexCatalog();
+  #compare: CompareKeys | undefined;
+
+  constructor(parts: FinderParts) {
+    this.#parts = parts;
+  }
+
+  async find(database: Database, body: JsonObject): Promise<FindAnswer> {
+    const { clock } = this.#parts;
+    const startedAt = clock.monotonic();
+    const query = parseFindQuery(body);
+    const choice = await this.#choose(database, query);
+    const ends: (() => void)[] = [];
+    const release = () => {
+      for (const end of ends.splice(0).reverse()) end();
+    };
+    try {
+      const search = await this.#open(database, query, choice, ends);
+      const pieces = answerText({ ...search, query, choice, elapsedMs: () => clock.monotonic() - startedAt });
+      return { pieces, release };
+    } catch (error) {
+      release();
+      throw error;
+    }
+  }
+
+  async #open(database: Database, query: FindQuery, { plan }: Choice, ends: (() => void)[]) {
+    const compare = this.#order;
+    if (plan.kind === 'documents') {
+      const snapshot = database.snapshot();
+      ends.push(() => snapshot.release());
+      const search = new Search({ query, snapshot, compare });
+      return { search, all: search.inDocuments(plan) };
+    }
+    const group = await this.#parts.views.open(database, plan.stored.design);
+    ends.push(() => group.release());
+    const reader = await group.read(query.update ? 'before' : 'never');
+    ends.push(() => reader.release());
+    // Not older than what the index has.
+    const snapshot = database.snapshot();
+    ends.push(() => snapshot.release());
+    const search = new Search({ query, snapshot, compare });
+    return { search, all: search.inIndex(plan, reader) };
+  }
+
+  async explain(database: Database, body: JsonObject): Promise<string> {
+    const query = parseFindQuery(body);
+    const choice = await this.#choose(database, query);
+    const conditions = new Conditions(query, this.#order);
+    const explained = {
+      database: database.name,
+      query,
+      choice,
+      conditions,
+      isCovering: this.#isCovering(query, choice),
+    };
+    return JSON.stringify(explanationJson(explained));
+  }
+
+  async indexes(database: Database): Promise<readonly JsonObject[]> {
+    const stored = await this.#stored(database);
+    return [ALL_DOCUMENTS_JSON, ...stored.map(({ index }) => indexJson(index))];
+  }
+
+  async createIndex(database: Database, body: JsonObject, writer: IndexWriter): Promise<string> {
+    const request = await parseIndexRequest(body);
+    const wasThere = await putIndex(database, request, writer);
+    return JSON.stringify({ result: wasThere ? 'exists' : 'created', id: request.design, name: request.name });
+  }
+
+  deleteIndex(database: Database, address: IndexAddress, writer: IndexWriter): Promise<void> {
+    return removeIndex(database, address, writer);
+  }
+
+  async deleteIndexes(database: Database, body: JsonObject, writer: IndexWriter): Promise<string> {
+    const { docids } = body;
+    if (!Array.isArray(docids))
+      throw refusal('invalid_value', `Invalid value for docids: ${shown(docids)}. Give a list.`);
+    const success: JsonObject[] = [];
+    const fail: JsonObject[] = [];
+    for (const name of docids as readonly unknown[]) {
+      try {
+        success.push({ id: await removeDesign(database, `${name}`, writer), ok: true });
+      } catch (error) {
+        if (!isDatabaseError(error)) throw error;
+        fail.push({ id: name, error: error.code, reason: error.reason });
+      }
+    }
+    return JSON.stringify({ success, fail });
+  }
+
+  async #choose(database: Database, query: FindQuery): Promise<Choice> {
+    return choosePlan(query, await this.#stored(database), this.#order);
+  }
+
+  async #stored(database: Database) {
+    const snapshot = database.snapshot();
+    try {
+      return await this.#catalog.read(database, snapshot);
+    } finally {
+      snapshot.release();
+    }
+  }
+
+  #isCovering(query: FindQuery, { plan }: Choice): boolean {
+    if (plan.kind === 'documents') return false;
+    const { index } = plan.stored;
+    return KeyProjection.of(query, index) !== undefined && new KeyTests(query, index, this.#order).isComplete;
+  }
+
+  /** Made when it is first needed, since it takes a millisecond. */
+  get #order(): CompareKeys {
+    this.#compare ??= createKeyOrder('unicode');
+    return this.#compare;
+  }
+}
