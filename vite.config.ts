@@ -7,14 +7,17 @@
  * | `node/main.js` | the Node host: one ES module, dependencies stay in node_modules |
  * | `browser/settee.js` | what a page imports (`settee`): an ES module with all it needs |
  * | `browser/settee-worker.js` | the core in a dedicated module worker |
+ * | `browser/settee-functions.js` | views and the other functions of documents, which that worker loads on first use |
  * | `browser/settee-sw.js` | the service worker, a classic script |
  * | `browser/settee-sw-core.js` | the core for the service worker, a classic script that it imports by itself |
  * | `browser/settee-quickjs.wasm` | the engine for functions of design documents, loaded by those two on first use |
  * | `library/sw.js`, `library/vite.js`, `library/msw.js` | `settee/sw`, `settee/vite`, `settee/msw` |
  * | `types/` | declarations, by `tsc -p src/client/tsconfig.types.json` |
  *
- * Each is one file without chunks: a page or a server that runs never looks for one that a later build replaced.
+ * None is cut into chunks: a page or a server that runs never looks for one that a later build replaced. `settee-functions.js` alone is
+ * a part of another file; it is refused where it is not of the same build.
  */
+import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { type EnvironmentOptions, minifySync, type Plugin } from 'vite';
@@ -33,15 +36,22 @@ const alias = { 'workbox-window': path('./node_modules/workbox-window/build/work
 
 /**
  * What a page does not need of Comlink, each from one text up to another: it calls functions of its worker and keeps the proxy that it has, so
- * it passes and releases none, and neither sets, binds nor constructs. What nothing refers to then is left out of the page.
+ * it passes and releases none, sends no errors, and neither gets, sets, binds nor constructs. What nothing refers to then is left out of the page.
  */
 const comlinkCuts: readonly (readonly [string, string])[] = [
   ['    ["proxy", proxyTransferHandler],', '    ["throw",'],
   ['"FinalizationRegistry" in globalThis &&', 'new FinalizationRegistry('],
   ['        set(_target, prop, rawValue) {', '        apply(_target,'],
-  ['            if (prop === releaseProxy) {', '            if (prop === "then") {'],
-  ['            const last = path[path.length - 1];', '            const [argumentList, transferables] ='],
-  ['        construct(_target, rawArgumentList) {', '    });\n    registerProxy('],
+  ['    canHandle: (value) => isObject(value) && throwMarker in value,', '    deserialize(serialized) {'],
+  ['    for (const [name, handler] of transferHandlers) {', '    return [\n        {\n            type: "RAW"'],
+  ['    registerProxy(proxy, ep);', '    return proxy;'],
+  ['            throwIfProxyReleased(isProxyReleased);', '            if (prop === "then") {'],
+  [
+    '                const r = requestResponseMessage',
+    '            }\n            return createProxy(ep, pendingListeners, [...path',
+  ],
+  ['            throwIfProxyReleased(isProxyReleased);', '            const [argumentList, transferables] ='],
+  ['        construct(_target, rawArgumentList) {', '    });\n    return proxy;'],
 ];
 
 const trimComlink: Plugin = {
@@ -56,22 +66,77 @@ const trimComlink: Plugin = {
   },
 };
 
+/** Of Workbox a page registers, and hears of a version that waits; the rest it asks of the registration itself. */
+const workboxCuts: readonly (readonly [string, string])[] = [
+  ['try{self["workbox:window', 'function t(t,s)'],
+  ['try{self["workbox:core', 'class s{'],
+  ['removeEventListener(t,s){', 'dispatchEvent(t){'],
+  ['const n={type:"SKIP_WAITING"}', 'class a extends'],
+  [',this.Vt=t=>{', ',this.Ot=t,'],
+  [',navigator.serviceWorker.addEventListener("message"', '}async register('],
+  ['t||"complete"===document.readyState', 'this.Jt=Boolean('],
+  ['navigator.serviceWorker.addEventListener("controllerchange"', 'this.Nt}async update('],
+  ['async update(){', 'Zt(){'],
+];
+
+const trimWorkbox: Plugin = {
+  name: 'trim-workbox',
+  applyToEnvironment: ({ name }) => name === 'client',
+  transform: {
+    filter: { id: /workbox-window\.prod\.mjs$/ },
+    handler: (code) => ({ code: workboxCuts.reduce(cutOut, code), map: null }),
+  },
+};
+
+/** What a worker does not need of Comlink: it is called, and gives nothing that could be called in turn. */
+const exposeCuts: readonly (readonly [string, string])[] = [
+  ['    ["proxy", proxyTransferHandler],', '    ["throw",'],
+  ['                case "GET" /*', '                case "APPLY" /*'],
+  ['                case "CONSTRUCT" /*', '                default:'],
+];
+
 function cutOut(code: string, [from, to]: readonly [string, string]): string {
   const start = code.indexOf(from);
   const end = code.indexOf(to, start);
-  if (start < 0 || end < 0) throw new Error(`Comlink has changed, and has no more ${from} … ${to}: see vite.config.ts`);
+  if (start < 0 || end < 0)
+    throw new Error(`A package has changed, and has no more ${from} … ${to}: see vite.config.ts`);
   return code.slice(0, start) + code.slice(end);
 }
 
-/** The service negotiates media types alone. */
-const trimNegotiator: Plugin = {
-  name: 'trim-negotiator',
-  applyToEnvironment: ({ config }) => config.consumer === 'client',
-  load: {
-    filter: { id: /negotiator\/lib\/(charset|encoding|language)\.js$/ },
-    handler: () => 'module.exports = undefined;',
-  },
-};
+type Applies = NonNullable<Plugin['applyToEnvironment']>;
+
+function isForBrowsers({ name, config }: Parameters<Applies>[0]): boolean {
+  return name === 'worker' || config.consumer === 'client';
+}
+
+/** What nobody needs of packages that no bundler takes apart: the service negotiates media types alone … */
+const negotiatorCuts: readonly (readonly [string, string])[] = [
+  ['var preferredCharsets', 'var preferredMediaTypes'],
+  ['Negotiator.prototype.charset =', 'Negotiator.prototype.mediaType ='],
+  ['Negotiator.prototype.preferredCharset =', 'Negotiator.prototype.preferredMediaType ='],
+];
+
+/** … and makes neither media types nor cookies, but parses them: of cookies `Set-Cookie` alone. */
+const contentTypeCuts: readonly (readonly [string, string])[] = [['exports.format =', 'exports.parse =']];
+const cookieCuts: readonly (readonly [string, string])[] = [
+  ['exports.parseCookie =', 'exports.parseSetCookie ='],
+  ['exports.stringifySetCookie =', '/**'],
+];
+
+const trimPackages: readonly Plugin[] = [
+  trim(/comlink\.mjs$/, exposeCuts, ({ name }) => name === 'worker'),
+  trim(/negotiator\/index\.js$/, negotiatorCuts, isForBrowsers),
+  trim(/content-type\/dist\/index\.js$/, contentTypeCuts, isForBrowsers),
+  trim(/cookie\/dist\/index\.js$/, cookieCuts, isForBrowsers),
+];
+
+function trim(file: RegExp, cuts: readonly (readonly [string, string])[], applyToEnvironment: Applies): Plugin {
+  return {
+    name: `trim ${file.source}`,
+    applyToEnvironment,
+    transform: { filter: { id: file }, handler: (code) => ({ code: cuts.reduce(cutOut, code), map: null }) },
+  };
+}
 
 /**
  * QuickJS as a file of its own beside the workers, under a name that they know. Its loader is given the bytes, and never
@@ -91,12 +156,33 @@ const quickJsFile: Plugin = {
 };
 
 /**
+ * What is loaded on first use takes what it shares with the worker from a global, under a name that only files of one build know. By
+ * an import it would get a second worker, where the first one's address has a query, and after an update functions of another version.
+ */
+const shareByName: Plugin = {
+  name: 'share-by-name',
+  applyToEnvironment: ({ name }) => name === 'worker',
+  renderChunk(code, { isEntry, fileName }) {
+    const hash = createHash('sha256');
+    for (const id of [...this.getModuleIds()].sort()) hash.update(this.getModuleInfo(id)?.code ?? '');
+    const shared = `self["settee ${hash.digest('hex').slice(0, 16)}"]`;
+    const asMembers = (names: string): string =>
+      names.replaceAll(/(\S+) as (\S+?)(,|\s)/g, isEntry ? '$2: $1$3' : '$1: $2$3');
+    const pattern = isEntry ? /^export (\{[^}]*\});$/m : /^import (\{[^}]*\}) from "\.\/settee-worker\.js";$/m;
+    if (!pattern.test(code)) throw new Error(`${fileName} shares nothing with the worker: see vite.config.ts`);
+    const replace = (_: string, names: string): string =>
+      isEntry ? `${shared} = ${asMembers(names)};` : `const ${asMembers(names)} = ${shared};`;
+    return { code: code.replace(pattern, replace), map: null };
+  },
+};
+
+/**
  * What runs inside of QuickJS is a text, which no minifier looks into: it comes without its comments and white space. Its
  * names stay, since documents' functions see some of them.
  */
 const engineProgram: Plugin = {
   name: 'engine-program',
-  applyToEnvironment: ({ config }) => config.consumer === 'client',
+  applyToEnvironment: isForBrowsers,
   load: {
     filter: { id: /query-server\/runtime\/program\.ts$/ },
     handler: () => {
@@ -122,6 +208,36 @@ function browserFile(name: string, input: string, format: 'es' | 'iife'): Enviro
         input: path(input),
         preserveEntrySignatures: 'strict',
         output: { entryFileNames: `browser/${name}.js`, format, codeSplitting: false, minify: true },
+      },
+    },
+  };
+}
+
+/**
+ * The worker, and beside it what it loads on first use. For Vite it is a server: it has no document into which a file could be
+ * preloaded, and Vite would else add what does that.
+ */
+function workerFiles(): EnvironmentOptions {
+  const worker = browserFile('settee-worker', './src/worker/main.ts', 'es');
+  const { rolldownOptions } = worker.build ?? {};
+  return {
+    ...worker,
+    consumer: 'server',
+    resolve: { noExternal: true, conditions: ['module', 'browser', 'production'], mainFields: ['browser', 'module'] },
+    build: {
+      ...worker.build,
+      emitAssets: true,
+      rolldownOptions: {
+        ...rolldownOptions,
+        platform: 'browser',
+        // What both files need is the worker's, and it has it for the other one.
+        preserveEntrySignatures: false,
+        output: {
+          entryFileNames: 'browser/settee-worker.js',
+          chunkFileNames: ({ name }) => `browser/${name === 'browser-functions' ? 'settee-functions' : name}.js`,
+          format: 'es',
+          minify: true,
+        },
       },
     },
   };
@@ -165,7 +281,7 @@ const node: EnvironmentOptions = {
 const environments: Readonly<Record<string, EnvironmentOptions>> = {
   node,
   client: browserFile('settee', './src/client/index.ts', 'es'),
-  worker: browserFile('settee-worker', './src/worker/main.ts', 'es'),
+  worker: workerFiles(),
   serviceWorker: browserFile('settee-sw', './sw/settee-sw.ts', 'iife'),
   serviceWorkerCore: browserFile('settee-sw-core', './sw/settee-sw-core.ts', 'iife'),
   swLibrary: libraryFile('sw', './src/sw/index.ts', []),
@@ -183,7 +299,7 @@ export default defineConfig(({ command, mode }) => ({
         environments: present,
         builder: {},
         resolve: { alias },
-        plugins: [trimComlink, trimNegotiator, engineProgram, quickJsFile],
+        plugins: [trimComlink, trimWorkbox, ...trimPackages, engineProgram, quickJsFile, shareByName],
       }
     : {}),
   test: {

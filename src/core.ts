@@ -5,16 +5,19 @@
 
 import type { CreateWriteGuard } from './database/contract.ts';
 import { defaultSettings } from './database/settings.ts';
-import { DesignPrograms } from './design/design-programs.ts';
 import { WriteJudge } from './design/write-judge.ts';
+import type { Md5 } from './documents/revision-hash.ts';
+import type { LoadFunctions } from './functions/contract.ts';
+import { LazyFunctions } from './functions/lazy-functions.ts';
+import type { Services } from './http/context.ts';
 import { createFetch, type FetchFunction } from './http/fetch-adapter.ts';
 import { createHandle } from './http/http-service.ts';
 import { parseBasePath } from './http/target.ts';
-import type { Sandbox } from './query-server/contract.ts';
 import type { Registry } from './registry/contract.ts';
 import { openRegistry } from './registry/registry.ts';
 import { CacheBudget } from './shared/cache-budget.ts';
 import type { Clock, RandomBytes } from './shared/clock.ts';
+import { whenReady } from './shared/maybe-promise.ts';
 import type { Handle } from './shared/message.ts';
 import type { PageStore } from './storage/page-store.ts';
 import { ActiveTasks } from './system/active-tasks.ts';
@@ -22,7 +25,7 @@ import { createConfig, integerSetting, type Settings } from './system/config.ts'
 import type { Log } from './system/contract.ts';
 import { silentLog } from './system/log.ts';
 import { Uuids } from './system/uuids.ts';
-import { createViewIndexes } from './views/view-indexes.ts';
+import { BackgroundBuilds } from './views/background-builds.ts';
 
 export interface CoreOptions {
   readonly storage: PageStore;
@@ -37,10 +40,12 @@ export interface CoreOptions {
   readonly basePath?: string;
   /** Without one nothing is logged. */
   readonly log?: Log;
-  /** Runs the functions of design documents; it is closed with the service. Without one they answer 501. */
-  readonly sandbox?: Sandbox;
+  /** Gives what few requests need, views and functions of documents above all; asked at the first need. */
+  readonly functions: LoadFunctions;
   /** Names the JavaScript engine and its version. View indexes of another are built anew: it may order strings otherwise. */
   readonly engine?: string;
+  /** The host's own digest for revisions, where it has a quicker one than WebAssembly. */
+  readonly md5?: Md5 | undefined;
 }
 
 export interface Core {
@@ -58,17 +63,18 @@ export async function createCore(options: CoreOptions): Promise<Core> {
   const { storage, clock, random, log = silentLog } = options;
   const config = createConfig(options.config);
   const basePath = parseBasePath(options.basePath ?? '');
-  const { sandbox, engine } = options;
-  const programs = new DesignPrograms({ sandbox, config, log });
-  const createGuard: CreateWriteGuard = (database) => new WriteJudge(database, { programs, clock });
   const tasks = new ActiveTasks(clock);
   const cache = new CacheBudget(integerSetting(config, 'svc', 'page_cache_bytes') ?? defaultSettings.cacheBytes);
-  const registry = await openRegistry({ store: storage, clock, random, config, log, cache, tasks, createGuard });
+  const { engine } = options;
+  const parts = { store: storage, clock, config, log, cache, tasks };
+  const functions = new LazyFunctions(engine === undefined ? parts : { ...parts, engine }, options.functions);
+  const createGuard = guardsWith(functions);
+  const registry = await openRegistry({ ...parts, random, createGuard, md5: options.md5 });
   const uuids = new Uuids(config, clock, random);
-  const indexParts = { store: storage, clock, config, log, tasks, sandbox, databases: registry };
-  const views = createViewIndexes(engine === undefined ? indexParts : { ...indexParts, engine });
+  const background = buildInBackground(functions, registry, log);
   let closing = false;
-  const handle = createHandle({ registry, config, log, clock, uuids, tasks, views, programs, basePath }, () => closing);
+  const services = { registry, config, log, clock, uuids, tasks, basePath, ...servicesOf(functions) };
+  const handle = createHandle(services, () => closing);
   return {
     handle,
     fetch: createFetch(handle),
@@ -78,10 +84,40 @@ export async function createCore(options: CoreOptions): Promise<Core> {
     },
     close: async () => {
       closing = true;
-      await views.close();
+      await background.close();
+      await functions.views?.close();
       // What was accepted for later is judged while the databases are closed.
-      await registry.close().finally(() => sandbox?.close());
+      await registry.close().finally(() => functions.close());
       await storage.close();
     },
   };
+}
+
+/** What handlers have of the functions. */
+function servicesOf(functions: LazyFunctions): Pick<Services, 'views' | 'programs' | 'finder' | 'functionHandlers'> {
+  return {
+    functionHandlers: () => whenReady(functions.get(), ({ handlers }) => handlers),
+    finder: () => whenReady(functions.get(), ({ finder }) => finder),
+    programs: { open: async (...source) => (await functions.get()).programs.open(...source) },
+    views: {
+      open: (...source) => whenReady(functions.get(), ({ views }) => views.open(...source)),
+      temporary: async (...source) => (await functions.get()).views.temporary(...source),
+      cleanup: async (database) => (await functions.get()).views.cleanup(database),
+    },
+  };
+}
+
+/** Functions are needed where a design document has a validator. */
+function guardsWith(functions: LazyFunctions): CreateWriteGuard {
+  return (database) =>
+    new WriteJudge(database, async (...designs) => (await functions.get()).openValidators(...designs));
+}
+
+function buildInBackground(functions: LazyFunctions, databases: Registry, log: Log): BackgroundBuilds {
+  return new BackgroundBuilds({
+    databases,
+    log,
+    build: async (database, design) => (await functions.get()).views.build(database, design),
+    forget: (name) => functions.views?.forget(name),
+  });
 }

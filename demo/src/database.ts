@@ -91,11 +91,13 @@ export class Database {
   /** Documents whose ids begin with `prefix`, in the order of their ids. `offset` is only there when it goes forwards. */
   async list(prefix: string, { from, backwards }: PageStart, limit: number): Promise<Listing> {
     const query = new URLSearchParams({ include_docs: 'true', limit: String(limit) });
-    const first = JSON.stringify(prefix);
-    const last = JSON.stringify(afterAll(prefix));
-    const start = from === undefined ? first : JSON.stringify(from);
-    if (backwards) addAll(query, { descending: 'true', skip: '1', startkey: start, endkey: first });
-    else addAll(query, { startkey: start, endkey: last });
+    const start = from ?? prefix;
+    if (start !== '') query.set('startkey', JSON.stringify(start));
+    if (prefix !== '') query.set('endkey', JSON.stringify(backwards ? prefix : afterAll(prefix)));
+    if (backwards) {
+      query.set('descending', 'true');
+      query.set('skip', '1');
+    }
     const { total_rows, offset, rows } = await succeed(await this.#ask(`/_all_docs?${query}`));
     return { total: total_rows, offset, rows: backwards ? rows.reverse() : rows };
   }
@@ -156,10 +158,6 @@ export class Database {
 /** No id that begins so comes after it. */
 function afterAll(prefix: string): string {
   return `${prefix}\u{10ffff}`;
-}
-
-function addAll(query: URLSearchParams, parameters: Readonly<Record<string, string>>): void {
-  for (const [name, value] of Object.entries(parameters)) query.set(name, value);
 }
 
 async function succeed(answer: Response) {

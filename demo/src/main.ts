@@ -22,8 +22,8 @@ try {
     base: '/db/',
     // Built, the demo has a service worker of its own, which also keeps the page itself for when there is no network.
     ...(import.meta.env.PROD ? { serviceWorker: '/sw.js' } : {}),
-    onUpdate: () => app.bar.offerUpdate(() => void update()),
   });
+  settee.addEventListener('update', () => app.bar.offerUpdate(() => void update()));
   app.begin(settee);
 } catch (error) {
   app.fail(error);

@@ -70,22 +70,27 @@ class BodyMaker implements ServedBody {
   async #make(): Promise<void> {
     this.#isMaking = true;
     try {
-      while (this.#credit > 0 && !this.#isOver) this.#send(await this.#stream.pull());
+      while (this.#credit > 0 && !this.#isOver) this.#send(await this.#next());
     } catch (error) {
       this.#fail(error);
     }
     this.#isMaking = false;
   }
 
-  #send(bytes: Uint8Array | undefined): void {
+  #next(): Promise<Uint8Array | string | undefined> {
+    const stream = this.#stream;
+    return stream.pullText === undefined ? stream.pull() : stream.pullText();
+  }
+
+  #send(chunk: Uint8Array | string | undefined): void {
     if (this.#isOver) return;
-    if (bytes === undefined) {
+    if (chunk === undefined) {
       this.#pipe.send({ step: 'end' });
       this.#end();
       this.#settle();
-    } else if (bytes.byteLength > 0) {
+    } else if (chunk.length > 0) {
       this.#credit--;
-      this.#pipe.send({ step: 'chunk', bytes });
+      this.#pipe.send(typeof chunk === 'string' ? { step: 'text', text: chunk } : { step: 'chunk', bytes: chunk });
     }
   }
 

@@ -6,6 +6,8 @@ import type { ByteStream } from '../shared/message.ts';
 import type { StepPipe } from './steps.ts';
 import type { BodyStep } from './wire.ts';
 
+const encoder = new TextEncoder();
+
 /** Chunks that are granted, on their way, or waiting to be read. */
 const WINDOW = 4;
 /** Grants go out when no more than this is left of them, so that not every chunk costs a message. */
@@ -77,6 +79,7 @@ class BodyReader implements ByteStream {
     if (this.#isOver) return;
     this.#heard = true;
     if (step.step === 'chunk') this.#receive(step.bytes);
+    else if (step.step === 'text') this.#receive(encoder.encode(step.text));
     else if (step.step === 'ask') this.#pipe.send({ step: 'hold' });
     else if (step.step === 'fail') this.#end(new Error(step.reason));
     else if (step.step === 'end') this.#end(this.#isShort() ? this.#wrongLength() : undefined);

@@ -20,14 +20,17 @@ export interface OwnerLink {
   close(): void;
 }
 
-/** What the worker of a page offers to that page, through Comlink; one function in the shape of the one door, and a few controls. */
+/**
+ * What the worker of a page offers to that page: one function in the shape of the one door, whose calls and answers travel as `PageCalls` and
+ * `PageAnswers`, and through Comlink a few controls.
+ */
 export interface WorkerDoor {
   /**
    * Begins to serve. Resolves when a core answers: this worker's own, or another tab's. Rejects with an Error whose message is
    * for the developer: no IndexedDB, no Web Locks.
    */
   open(options: WorkerOptions): Promise<void>;
-  /** Streams travel as transferred ports. `call` is the page's number of the request, for `abort`. */
+  /** Streams travel as transferred ports. `call` is the page's number of the request, where `abort` may come for it. */
   handle(request: WireRequest, call?: number): Promise<WireResponse>;
   abort(call: number): void;
   status(): Promise<WorkerStatus>;

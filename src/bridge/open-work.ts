@@ -60,6 +60,7 @@ export class OpenWork {
 /** Calls `onOver` once: at the end, at a failure, or when nobody reads on. */
 class CountedStream implements ByteStream {
   readonly length?: number;
+  readonly pullText?: () => Promise<string | undefined>;
   readonly #stream: ByteStream;
   readonly #onOver: () => void;
   #isOver = false;
@@ -68,11 +69,16 @@ class CountedStream implements ByteStream {
     this.#stream = stream;
     this.#onOver = onOver;
     if (stream.length !== undefined) this.length = stream.length;
+    if (stream.pullText !== undefined) this.pullText = () => this.#counted(stream.pullText?.());
   }
 
-  async pull(): Promise<Uint8Array | undefined> {
+  pull(): Promise<Uint8Array | undefined> {
+    return this.#counted(this.#stream.pull());
+  }
+
+  async #counted<C>(next: Promise<C | undefined> | undefined): Promise<C | undefined> {
     try {
-      const chunk = await this.#stream.pull();
+      const chunk = await next;
       if (chunk === undefined) this.#over();
       return chunk;
     } catch (error) {

@@ -59,6 +59,11 @@ export function isWireStream(body: WireRequestBody): body is WireStream {
   return typeof body === 'object' && body !== null && 'stream' in body && typeof body.stream !== 'function';
 }
 
+/** The port that has to be transferred with a message of that body. */
+export function portOf(body: WireRequestBody): MessagePort | undefined {
+  return isWireStream(body) && typeof body.stream !== 'string' ? body.stream : undefined;
+}
+
 /** The body, read whole where it is a stream that is known to be small. */
 export function withoutSmallStream<T>(body: T | ByteStream): MaybePromise<T | ByteStream | Uint8Array> {
   if (!isStream(body)) return body;

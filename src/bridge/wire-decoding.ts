@@ -2,7 +2,7 @@
  * From what a port or a channel gave to a typed message; undefined where it is none of ours. The forms within a message are what the
  * protocol's number says, so these look no further than to tell messages apart: whoever takes them compares the number.
  */
-import type { BodyStep, FromOwner, ToAll, ToOwner } from './wire.ts';
+import type { BodyStep, FromOwner, PageCalls, ToAll, ToOwner } from './wire.ts';
 
 export function asBodyStep(data: unknown): BodyStep | undefined {
   return isRecord(data) && typeof data['step'] === 'string' ? (data as BodyStep) : undefined;
@@ -18,6 +18,10 @@ export function asFromOwner(data: unknown): FromOwner | undefined {
 
 export function asToAll(data: unknown): ToAll | undefined {
   return isMessage(data) ? (data as ToAll) : undefined;
+}
+
+export function asPageCalls(data: unknown): PageCalls | undefined {
+  return isRecord(data) && Array.isArray(data['calls']) ? (data as unknown as PageCalls) : undefined;
 }
 
 function isMessage(data: unknown): data is object {

@@ -6,7 +6,7 @@
 import type { PlainHeaders } from '../shared/message.ts';
 
 /** Raised whenever a message changes its meaning or form. Sides of different numbers refuse each other by name. */
-export const PROTOCOL = 1;
+export const PROTOCOL = 2;
 
 /**
  * A body that is too large to come along. Direct carriers transfer a port; over a BroadcastChannel, which can't transfer,
@@ -35,6 +35,28 @@ export interface WireResponse {
   readonly body: WireResponseBody;
 }
 
+/**
+ * From a page to its own worker, beside what Comlink carries between them: a request under the page's number of it, or that
+ * nobody waits for it any more. What is said in one turn travels as one message, since a message costs ten times what a part of it does.
+ */
+export interface PageCalls {
+  readonly calls: readonly PageCall[];
+}
+
+export type PageCall =
+  | { readonly call: number; readonly request: WireRequest; readonly isAbortable: boolean }
+  | { readonly call: number; readonly request: null };
+
+/** Back from the worker, in whichever order, as they come. */
+export interface PageAnswers {
+  readonly answers: readonly PageAnswer[];
+}
+
+export type PageAnswer =
+  | { readonly call: number; readonly response: WireResponse }
+  /** The request could not be carried out at all. */
+  | { readonly call: number; readonly failure: string };
+
 /** From who reads a body to who makes it. Nothing is made without credit. */
 export type ReaderStep =
   | { readonly step: 'pull'; readonly chunks: number }
@@ -45,6 +67,8 @@ export type ReaderStep =
 /** From who makes a body to who reads it. `fail` is never mistaken for an end. */
 export type MakerStep =
   | { readonly step: 'chunk'; readonly bytes: Uint8Array }
+  /** A chunk that is text still: whoever wants bytes makes them, as UTF-8. */
+  | { readonly step: 'text'; readonly text: string }
   /**
    * Sent every 10 s: shows that the maker lives, and asks whether the reader does. The maker asks, because a page's timers
    * are throttled when it is hidden, while messages are not.

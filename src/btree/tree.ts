@@ -24,7 +24,7 @@ import type { PageCache } from './page-cache.ts';
 import { walkPages } from './page-walk.ts';
 import { PostponedChanges } from './postponed.ts';
 import { collectEntries, reduceBetween } from './range-reduce.ts';
-import { combine, reductionOf, reductionTextOf } from './reduction.ts';
+import { combine, missingReductions, reductionOf, reductionTextOf } from './reduction.ts';
 import { type EditedTree, TreeEdit } from './tree-edit.ts';
 import { storeNodes, unstoredBytes } from './tree-storing.ts';
 
@@ -99,6 +99,14 @@ export class Tree<K, R> {
   reduction(): R | undefined {
     if (this.#postponed !== undefined) return this.#postponed.reduction;
     return this.#root && reductionOf(this.#source.spec, this.#root);
+  }
+
+  /**
+   * Works out the reductions of nodes that were made and not reduced yet, one node a step. Whoever asks for a reduction
+   * afterwards finds them, and need not wait for many at once.
+   */
+  *missingReductions(): Generator<void, void> {
+    if (this.#root !== undefined) yield* missingReductions(this.#source.spec, this.#root);
   }
 
   /** The value where all nodes on the way are in memory, or the knowledge that there is none; else undefined. */

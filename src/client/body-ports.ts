@@ -7,9 +7,21 @@ import type { BodyStep } from '../bridge/wire.ts';
 
 export interface IncomingBody {
   readonly readable: ReadableStream<Uint8Array>;
+  /** The whole body as text, in the place of `readable`, which is locked then. Throws a TypeError where it is already. */
+  text(): Promise<string>;
   /** Ends it with an error for whoever reads it, and for its maker; after its end does nothing. */
   fail(error: unknown): void;
 }
+
+/** Where chunks go. */
+interface Sink {
+  enqueue(chunk: Uint8Array): void;
+  close(): void;
+  error(reason: unknown): void;
+}
+
+/** Chunks that may be on their way to whoever wants all of them anyway. */
+const WINDOW = 4;
 
 /** Asks for nothing before it is read. A body that breaks off fails. `onEnd` is called when it is over, however it ends. */
 export function receiveBody(
@@ -18,12 +30,13 @@ export function receiveBody(
   onEnd: (body: IncomingBody) => void,
 ): IncomingBody {
   /** There until the body is over. */
-  let controller: ReadableStreamDefaultController<Uint8Array> | undefined;
+  let sink: Sink | undefined;
+  let takeText = (text: string) => sink?.enqueue(new TextEncoder().encode(text));
   let received = 0;
   const send = (step: BodyStep) => port.postMessage(step);
   const finish = () => {
-    const last = controller;
-    controller = undefined;
+    const last = sink;
+    sink = undefined;
     port.close();
     onEnd(body);
     return last;
@@ -35,21 +48,44 @@ export function receiveBody(
   port.onmessage = ({ data }: MessageEvent<BodyStep>) => {
     if (data.step === 'chunk') {
       received += data.bytes.byteLength;
-      controller?.enqueue(data.bytes);
-    } else if (data.step === 'ask') send({ step: 'hold' });
+      sink?.enqueue(data.bytes);
+    } else if (data.step === 'text') takeText(data.text);
+    else if (data.step === 'ask') send({ step: 'hold' });
     else if (data.step === 'fail') finish()?.error(new TypeError(data.reason));
     else if (length === undefined || received === length) finish()?.close();
     else finish()?.error(new TypeError(`The body broke off: ${received} bytes came where ${length} were announced`));
   };
-  const start = (given: ReadableStreamDefaultController<Uint8Array>) => {
-    controller = given;
-  };
-  const pull = () => send({ step: 'pull', chunks: 1 });
+  const pull = (chunks = 1) => send({ step: 'pull', chunks });
   const body: IncomingBody = {
     readable: new ReadableStream<Uint8Array>(
-      { start, pull, cancel: (reason) => void cancel(reason) },
+      {
+        start: (controller) => {
+          sink = controller;
+        },
+        pull: () => pull(),
+        cancel: (reason) => void cancel(reason),
+      },
       { highWaterMark: 0 },
     ),
+    text: () => {
+      const reader = body.readable.getReader();
+      const decoder = new TextDecoder();
+      let whole = '';
+      takeText = (text) => {
+        whole += text;
+        pull();
+      };
+      return new Promise((resolve, error) => {
+        // One that failed before has no sink, and its reader says why.
+        void reader.closed.catch(error);
+        sink &&= {
+          enqueue: (chunk) => takeText(decoder.decode(chunk, { stream: true })),
+          close: () => resolve(whole + decoder.decode()),
+          error,
+        };
+        pull(WINDOW);
+      });
+    },
     fail: (error) => cancel(error)?.error(error),
   };
   return body;

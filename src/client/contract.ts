@@ -12,18 +12,19 @@ export interface StartOptions {
   readonly worker?: string | URL;
   /**
    * Address of the service worker, on the page's own origin, used as it is: for the ready-made one with its base as a query
-   * (`/app/settee-sw.js?base=/db/`), else the app's own, which uses `settee/sw`. `false`: none, only `settee.fetch` answers. Default:
-   * `settee-sw.js` in the site's root, with Vite below its `base`.
+   * (`/app/settee-sw.js?base=/db/`, and `&settings={"svc":{…}}` where it shall have any), else the app's own, which uses `settee/sw`.
+   * `false`: none, only `settee.fetch` answers. Default: `settee-sw.js` in the site's root, with Vite below its `base`.
    */
   readonly serviceWorker?: string | URL | false;
   /** Asks the browser to keep the data when storage runs short, as `persist()` does. Some browsers ask the user. Default: false. */
   readonly persist?: boolean;
-  /** Settings of the service by section and key, over its defaults; those of the tab that owns the storage count. */
+  /**
+   * Settings of the service by section and key, over its defaults. Those of the tab that owns the storage count, and with no page open
+   * those of the service worker, which has its own.
+   */
   readonly settings?: Readonly<Record<string, Readonly<Record<string, string>>>>;
   /** What the worker writes to the console. Default: `error`. */
   readonly logLevel?: 'error' | 'info' | 'debug';
-  /** Called when a new version of the service worker waits; `settee.update()` lets it take over. */
-  readonly onUpdate?: () => void;
 }
 
 export interface Settee {
@@ -41,11 +42,18 @@ export interface Settee {
   /**
    * Looks for a new service worker and lets it take over: feeds that are open through the old one get three seconds, then fail.
    * Resolves to whether a new one controls the page now; then reload it at the next occasion. False as well when
-   * the old one does not go within ten seconds, because a page does not read on in a body: the new one takes over later.
+   * the old one does not go within ten seconds of that, because a page does not read on in a body: the new one takes over by itself
+   * when that body is over, or its page is gone. Rejects when the new script can't be had, as without a network.
    */
   update(): Promise<boolean>;
   /** Finishes what is under way and stops this page's worker. The service worker stays. */
   close(): Promise<void>;
+  /**
+   * `update` tells that a new version of the service worker waits; `update()` lets it take over. One that waited before the page was
+   * loaded is told of as soon as `start` has resolved: whoever adds its listener right then misses none.
+   */
+  addEventListener(type: 'update', listener: (event: Event) => void, options?: AddEventListenerOptions): void;
+  removeEventListener(type: 'update', listener: (event: Event) => void): void;
 }
 
 export interface SetteeStatus {

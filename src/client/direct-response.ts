@@ -1,21 +1,28 @@
-/** A `Response` that knows its address, as those that come from a network do. */
+/** Text, or what becomes it when it is asked for. */
+export type TextSource = string | { text(): Promise<string> };
+
+/**
+ * A `Response` that knows its address, as those that come from a network do. Its text does not go the browser's own way, over bytes, which
+ * takes longer than all that was before it.
+ */
 export class DirectResponse extends Response {
   readonly #url: string;
   readonly #redirected: boolean;
+  /** As long as the body may be read here; null once it was, and undefined where the browser has it. */
+  #source: TextSource | null | undefined;
 
-  /** `method` is that of the request: HEAD, like the statuses that never have one (Fetch, 2.2.3), gets no body. */
+  /** `source` is another way to the same body. Statuses that never have one (Fetch, 2.2.3) get none. */
   constructor(
-    method: string,
     url: string,
-    status: number,
-    headers: HeadersInit,
+    init: ResponseInit,
     body: BodyInit | null,
+    source: TextSource | undefined,
     redirected: boolean,
   ) {
-    const isEmpty = method === 'HEAD' || status === 204 || status === 205 || status === 304;
-    super(isEmpty ? null : body, { status, headers });
+    super(body, init);
     this.#url = url;
     this.#redirected = redirected;
+    this.#source = source;
   }
 
   override get url(): string {
@@ -24,5 +31,48 @@ export class DirectResponse extends Response {
 
   override get redirected(): boolean {
     return this.#redirected;
+  }
+
+  override get body(): ReadableStream<Uint8Array<ArrayBuffer>> | null {
+    this.#source &&= undefined;
+    return super.body;
+  }
+
+  override get bodyUsed(): boolean {
+    return this.#source === null || super.bodyUsed;
+  }
+
+  override async text(): Promise<string> {
+    const source = this.#leave();
+    if (source === undefined) return super.text();
+    this.#source = null;
+    return typeof source === 'string' ? source : source.text();
+  }
+
+  override async json(): Promise<unknown> {
+    return JSON.parse(await this.text());
+  }
+
+  override async arrayBuffer(): Promise<ArrayBuffer> {
+    this.#leave();
+    return super.arrayBuffer();
+  }
+
+  override async blob(): Promise<Blob> {
+    this.#leave();
+    return super.blob();
+  }
+
+  override clone(): Response {
+    this.#leave();
+    return super.clone();
+  }
+
+  /** Leaves the body to the browser, and gives what it can be read from here. */
+  #leave(): TextSource | undefined {
+    const source = this.#source;
+    if (source === null) throw new TypeError('The body was read already');
+    this.#source = undefined;
+    return source;
   }
 }

@@ -20,7 +20,7 @@ export function start(options: StartOptions): Promise<Settee> {
   let settee = started.get(base);
   if (!settee) {
     const forget = () => started.delete(base);
-    settee = new PageClient({ ...options, base }, forget).open(options.persist);
+    settee = new PageClient({ ...options, base }, forget).opened;
     settee.catch(forget);
     started.set(base, settee);
   }

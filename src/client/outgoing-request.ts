@@ -33,7 +33,8 @@ export async function toOutgoing(
   if (!PLAIN_METHOD.test(method) || (body !== null && BODILESS_METHOD.test(method))) {
     ({ method } = new Request(url, { method, body: body && '' }));
   }
-  const outgoing = { method, url, headers: toHeaders(headers, body, credentials), signal, redirect };
+  // A message carries no objects that only look like a string.
+  const outgoing = { method: `${method}`, url, headers: toHeaders(headers, body, credentials), signal, redirect };
   if (body === null || typeof body === 'string' || body instanceof Blob || body instanceof ReadableStream) {
     return { ...outgoing, body };
   }

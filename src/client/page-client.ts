@@ -1,5 +1,5 @@
 /** The service as a page sees it: its worker, its service worker, and `fetch` straight to the worker. */
-import { PROTOCOL, type WireResponse, type WireResponseBody } from '../bridge/wire.ts';
+import { PROTOCOL, type WireResponse, type WireStream } from '../bridge/wire.ts';
 import { isWireStream } from '../bridge/wire-codec.ts';
 import { type IncomingBody, receiveBody } from './body-ports.ts';
 import type { Settee, SetteeStatus, StartOptions } from './contract.ts';
@@ -14,8 +14,10 @@ declare const __SETTEE_ROOT__: string | undefined;
 /** As `fetch`, which follows no more (Fetch, 4.4). */
 const MOST_REDIRECTS = 20;
 
-export class PageClient implements Settee {
+export class PageClient extends EventTarget implements Settee {
   readonly base: string;
+  /** Resolves when a core answers and, where there can be one, a service worker controls the page. */
+  readonly opened: Promise<this>;
   readonly #worker: WorkerSeat;
   readonly #serviceWorker: ServiceWorkerSeat | undefined;
   readonly #onClose: () => void;
@@ -24,19 +26,20 @@ export class PageClient implements Settee {
 
   /** The base is absolute, with a slash at its end. */
   constructor(options: StartOptions, onClose: () => void) {
-    const { base, settings, logLevel, worker, serviceWorker, onUpdate } = options;
+    super();
+    const { base, settings, logLevel, worker, serviceWorker, persist } = options;
     this.base = base;
     this.#onClose = onClose;
     const workerOptions = { base, protocol: PROTOCOL, settings, logLevel };
     this.#worker = new WorkerSeat(addressOf(worker, 'settee-worker.js'), workerOptions, () => this.#loseBodies());
     if (serviceWorker !== false && navigator.serviceWorker) {
       const url = addressOf(serviceWorker, `settee-sw.js?base=${encodeURIComponent(base)}`);
-      this.#serviceWorker = new ServiceWorkerSeat(url, base, onUpdate);
+      this.#serviceWorker = new ServiceWorkerSeat(url, base, () => this.#tellOfUpdate());
     }
+    this.opened = this.#open(persist);
   }
 
-  /** Resolves when a core answers and, where there can be one, a service worker controls the page. */
-  async open(persist: boolean | undefined): Promise<this> {
+  async #open(persist: boolean | undefined): Promise<this> {
     try {
       await Promise.all([this.#worker.occupy(), this.#serviceWorker?.open()]);
     } catch (error) {
@@ -83,6 +86,15 @@ export class PageClient implements Settee {
     await this.#worker.close();
   }
 
+  /** Those who wait for `opened` have had a turn by then, and listen. */
+  #tellOfUpdate(): void {
+    const tell = () => this.dispatchEvent(new Event('update'));
+    void this.opened.then(
+      () => setTimeout(tell),
+      () => {},
+    );
+  }
+
   async #exchange(address: string, input: Request | URL | string, init?: RequestInit): Promise<Response> {
     let request: Outgoing = await toOutgoing(address, input, init);
     for (let redirects = 0; redirects <= MOST_REDIRECTS; redirects++) {
@@ -95,14 +107,19 @@ export class PageClient implements Settee {
     throw new TypeError(`${address} leads on without end`);
   }
 
+  /** HEAD, like the statuses that never have one (Fetch, 2.2.3), gets no body. */
   #respond({ method, url, signal }: Outgoing, { status, headers, body }: WireResponse, redirected: boolean): Response {
-    return new DirectResponse(method, url, status, headers, this.#toBody(body, signal), redirected);
+    const init = { status, headers };
+    if (method === 'HEAD' || body === null || [204, 205, 304].includes(status)) {
+      return new DirectResponse(url, init, null, undefined, redirected);
+    }
+    if (typeof body === 'string') return new DirectResponse(url, init, body, body, redirected);
+    if (!isWireStream(body)) return new DirectResponse(url, init, new Uint8Array(body), undefined, redirected);
+    const incoming = this.#receive(body, signal);
+    return new DirectResponse(url, init, incoming.readable, incoming, redirected);
   }
 
-  #toBody(body: WireResponseBody, signal: AbortSignal | null | undefined): BodyInit | null {
-    if (body instanceof Uint8Array) return new Uint8Array(body);
-    if (!isWireStream(body)) return body;
-    const { stream, length } = body;
+  #receive({ stream, length }: WireStream, signal: AbortSignal | null | undefined): IncomingBody {
     if (typeof stream === 'string') throw new TypeError(stream);
     const abort = () => incoming.fail(signal?.reason);
     const incoming = receiveBody(stream, length, () => {
@@ -111,7 +128,7 @@ export class PageClient implements Settee {
     });
     this.#bodies.add(incoming);
     signal?.addEventListener('abort', abort);
-    return incoming.readable;
+    return incoming;
   }
 
   #loseBodies(): void {

@@ -15,11 +15,12 @@ export class ServiceWorkerSeat {
   readonly #workbox: Workbox;
   #registration: ServiceWorkerRegistration | undefined;
 
-  constructor(url: URL, base: string, onUpdate: (() => void) | undefined) {
+  /** `onUpdate` is told of each new version that waits. */
+  constructor(url: URL, base: string, onUpdate: () => void) {
     this.#url = url;
     this.#base = base;
     this.#workbox = new Workbox(url.href);
-    if (onUpdate) this.#workbox.addEventListener('waiting', onUpdate);
+    this.#workbox.addEventListener('waiting', onUpdate);
   }
 
   get isInControl(): boolean {

@@ -3,11 +3,13 @@
  * frozen worker would keep the storage to itself, and a new one begins when the page is shown again. Calls in between wait for it.
  * What was under way when a worker ended is called again if it only reads; a write whose outcome nobody knows is answered 503.
  */
-import { type Remote, transfer, wrap } from 'comlink';
+import { type Remote, wrap } from 'comlink';
 import type { WorkerDoor, WorkerOptions, WorkerStatus } from '../bridge/contract.ts';
+import { Outbox } from '../bridge/outbox.ts';
 import { isRepeatable } from '../bridge/repeatable.ts';
 import { serviceUnavailable } from '../bridge/unavailable.ts';
-import type { WireRequest, WireResponse } from '../bridge/wire.ts';
+import type { PageAnswer, PageAnswers, PageCall, WireRequest, WireResponse } from '../bridge/wire.ts';
+import { portOf } from '../bridge/wire-codec.ts';
 import { offerBody } from './body-ports.ts';
 import { explainScript } from './obstacles.ts';
 import type { Outgoing } from './outgoing-request.ts';
@@ -15,8 +17,7 @@ import type { Outgoing } from './outgoing-request.ts';
 /** A worker that answers. */
 interface Occupant {
   readonly door: Remote<WorkerDoor>;
-  /** Its own proxy, which would be made anew for every call. */
-  readonly handle: Remote<WorkerDoor>['handle'];
+  readonly outbox: Outbox<PageCall>;
 }
 
 const CLOSED = 'This Settee was closed; start it again';
@@ -27,8 +28,8 @@ export class WorkerSeat {
   readonly #url: URL;
   readonly #options: WorkerOptions;
   readonly #onLoss: () => void;
-  /** Those who wait for the present worker; called when it ends. */
-  readonly #waiting = new Set<() => void>();
+  /** Those who wait for the present worker, by the numbers of their calls; called with an answer, or without when it ends. */
+  readonly #waiting = new Map<number, (answer?: PageAnswer) => void>();
   readonly #closing = new AbortController();
   #calls = 0;
   #worker: Worker | undefined;
@@ -117,11 +118,15 @@ export class WorkerSeat {
     try {
       const worker = new Worker(this.#url, { type: 'module', name: 'settee' });
       this.#worker = worker;
+      worker.addEventListener('message', ({ data }: MessageEvent<Partial<PageAnswers>>) => {
+        if (this.#worker === worker) for (const answer of data.answers ?? []) this.#waiting.get(answer.call)?.(answer);
+      });
       const door = wrap<WorkerDoor>(worker);
       const broken = new Promise<never>((_, reject) => {
         worker.onerror = ({ message }) => reject(message);
       });
-      const opened = door.open(this.#options).then(() => ({ door, handle: door.handle }));
+      const outbox = new Outbox<PageCall>((calls, ports) => worker.postMessage({ calls }, ports));
+      const opened = door.open(this.#options).then(() => ({ door, outbox }));
       return await this.#unlessLost(Promise.race([opened, broken]));
     } catch (error) {
       // What the worker itself says is an Error; what the browser says seldom explains anything.
@@ -130,32 +135,37 @@ export class WorkerSeat {
     }
   }
 
-  /** Undefined when the worker ended before it answered. */
-  #ask({ door, handle }: Occupant, request: Outgoing): Promise<WireResponse | undefined> {
-    const { signal } = request;
-    if (signal?.aborted) return Promise.reject(signal.reason);
-    const call = ++this.#calls;
-    const answer = handle(toWire(request), call).catch((cause) => {
-      throw new TypeError(String(cause), { cause });
-    });
-    return this.#unlessLost(answer, signal, () => door.abort(call));
-  }
-
-  /** What comes of the work; undefined if the worker ends first. Rejects with the signal's reason if that comes first. */
-  #unlessLost<T>(work: Promise<T>, signal?: AbortSignal | null, onAbort?: () => unknown): Promise<T | undefined> {
+  /** Undefined when the worker ended before it answered. Rejects with the signal's reason if that comes first. */
+  #ask({ outbox }: Occupant, request: Outgoing): Promise<WireResponse | undefined> {
     return new Promise((resolve, reject) => {
-      const lose = () => resolve(undefined);
+      const { signal } = request;
+      if (signal?.aborted) return reject(signal.reason);
+      const wire = toWire(request);
+      const call = ++this.#calls;
+      const settle = (answer?: PageAnswer) => {
+        this.#waiting.delete(call);
+        signal?.removeEventListener('abort', abort);
+        if (answer && 'failure' in answer) reject(new TypeError(answer.failure));
+        else resolve(answer?.response);
+      };
       const abort = () => {
         reject(signal?.reason);
-        onAbort?.();
+        settle();
+        outbox.put({ call, request: null });
       };
-      this.#waiting.add(lose);
+      this.#waiting.set(call, settle);
       signal?.addEventListener('abort', abort);
-      work.then(resolve, reject).finally(() => {
-        this.#waiting.delete(lose);
-        signal?.removeEventListener('abort', abort);
-      });
+      outbox.put({ call, request: wire, isAbortable: Boolean(signal) }, portOf(wire.body));
     });
+  }
+
+  /** What comes of the work; undefined if the worker ends first. */
+  #unlessLost<T>(work: Promise<T>): Promise<T | undefined> {
+    const call = ++this.#calls;
+    return new Promise<T | undefined>((resolve, reject) => {
+      this.#waiting.set(call, () => resolve(undefined));
+      work.then(resolve, reject);
+    }).finally(() => this.#waiting.delete(call));
   }
 
   /** Ends the worker at once, so that what it holds is free for others. */
@@ -165,14 +175,12 @@ export class WorkerSeat {
     // One that is about to begin goes on with the next worker.
     if (this.#occupant) this.#occupation = undefined;
     this.#occupant = undefined;
-    for (const lose of this.#waiting) lose();
+    for (const lose of this.#waiting.values()) lose();
     this.#waiting.clear();
     this.#onLoss();
   }
 }
 
 function toWire({ method, url, headers, body }: Outgoing): WireRequest {
-  if (!(body instanceof ReadableStream)) return { method, url, headers, body };
-  const stream = offerBody(body);
-  return transfer({ method, url, headers, body: { stream } }, [stream]);
+  return { method, url, headers, body: body instanceof ReadableStream ? { stream: offerBody(body) } : body };
 }

@@ -15,6 +15,7 @@ export interface Slice {
 /** Pages that go into one commit; `roots` is there once nothing is left behind them. */
 export interface GatheredSlice {
   readonly pages: readonly Page[];
+  readonly bytes: number;
   readonly stored: readonly (() => void)[];
   readonly roots: Roots | undefined;
 }
@@ -26,7 +27,7 @@ export function gatherSlice(slices: Generator<Slice, Roots>, limit: number): Gat
   let bytes = 0;
   while (bytes < limit) {
     const next = slices.next();
-    if (next.done) return { pages, stored, roots: next.value };
+    if (next.done) return { pages, bytes, stored, roots: next.value };
     const slice = next.value;
     for (const page of slice.pages) {
       pages.push(page);
@@ -34,7 +35,7 @@ export function gatherSlice(slices: Generator<Slice, Roots>, limit: number): Gat
     }
     stored.push(() => slice.stored());
   }
-  return { pages, stored, roots: undefined };
+  return { pages, bytes, stored, roots: undefined };
 }
 
 /** A slice for each node; gives the root in the form of the head. */

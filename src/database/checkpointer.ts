@@ -1,4 +1,5 @@
 import type { ReplacedNode } from '../btree/contract.ts';
+import type { Clock } from '../shared/clock.ts';
 import type { Page, PageNumber } from '../storage/page-store.ts';
 import type { BodyPage } from './body-page.ts';
 import { type GatheredSlice, gatherSlice, type Roots, type Slice, toSlices } from './checkpoint-slices.ts';
@@ -6,6 +7,7 @@ import { Garbage } from './garbage.ts';
 import { encodeHead, type Head } from './head.ts';
 import type { PageAllocator } from './page-allocator.ts';
 import type { Repacker } from './repacker.ts';
+import { SliceSize } from './slice-size.ts';
 import type { SnapshotRegister } from './snapshot-register.ts';
 import { type State, unstoredBytes } from './state.ts';
 import type { DatabaseCore } from './writer.ts';
@@ -17,7 +19,7 @@ export interface CheckpointSettings {
   readonly journalRecords: number;
   /** … or this many bytes of tree nodes that are not stored. At one and a half times any of these, writes wait for it. */
   readonly dirtyBytes: number;
-  /** Bytes of pages that one slice writes while jobs wait. */
+  /** Bytes of pages that one slice writes at most while jobs wait. */
   readonly sliceBytes: number;
 }
 
@@ -70,6 +72,8 @@ export class Checkpointer {
   readonly #allocator: PageAllocator;
   readonly #repacker: Repacker;
   readonly #settings: CheckpointSettings;
+  readonly #clock: Clock;
+  readonly #sliceSize: SliceSize;
   #measured: { readonly journalBytes: number; readonly bytes: number } | undefined;
   #head: Head;
   #storedVersion: number;
@@ -89,6 +93,7 @@ export class Checkpointer {
       readonly repacker: Repacker;
       readonly snapshots: SnapshotRegister;
       readonly head: Head;
+      readonly clock: Clock;
     },
     settings: CheckpointSettings,
   ) {
@@ -99,6 +104,8 @@ export class Checkpointer {
     this.#head = parts.head;
     this.#storedVersion = parts.core.state.version;
     this.#settings = settings;
+    this.#clock = parts.clock;
+    this.#sliceSize = new SliceSize(settings.sliceBytes);
   }
 
   get head(): Head {
@@ -286,8 +293,9 @@ export class Checkpointer {
 
   /** Gives true when the checkpoint ended. */
   async #writeSlice(running: Running, jobsWait: boolean): Promise<boolean> {
-    const limit = this.#settings.sliceBytes * (jobsWait ? 1 : 2);
-    const { pages, stored, roots } = running.prepared ?? gatherSlice(running.slices, limit);
+    const limit = this.#sliceSize.bytes * (jobsWait ? 1 : 2);
+    const { pages, bytes, stored, roots } = running.prepared ?? gatherSlice(running.slices, limit);
+    const began = this.#clock.monotonic();
     // What earlier checkpoints freed goes along, so that the file does not grow while writes keep coming.
     const written = this.#garbage.dropIn(DROPPED_WITH_SLICE + 2 * pages.length, async (dropPages) => {
       if (pages.length + dropPages.length === 0) return;
@@ -296,6 +304,7 @@ export class Checkpointer {
     // The next slice is made while this one is being written.
     running.prepared = roots === undefined ? gatherSlice(running.slices, limit) : undefined;
     await written;
+    this.#sliceSize.took(bytes, this.#clock.monotonic() - began);
     this.#tellDropped();
     for (const settle of stored) settle();
     this.#measured = undefined;

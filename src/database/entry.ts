@@ -1,7 +1,8 @@
 import type { DocId, RevId } from '../documents/contract.ts';
 import { toRevId } from '../documents/revisions.ts';
-import { decodeTree, encodeTree } from '../documents/tree-codec.ts';
+import { cutFirstRev, decodeTree, encodeTree } from '../documents/tree-codec.ts';
 import { DatabaseError } from '../errors/database-error.ts';
+import { must } from '../shared/assert.ts';
 import type { BodyLocation, ChangeRow, DocumentRecord, StoredNode } from './contract.ts';
 
 /**
@@ -43,6 +44,14 @@ export function decodeEntry(id: DocId, value: string): DocumentRecord {
     seq: Number.parseInt(value.slice(1, space), 36),
     leaves: decodeTree(value.slice(space + 1), decodeLocation),
   };
+}
+
+/** The winner's revision id. */
+export function decodeRev(id: DocId, value: string): RevId {
+  const rev = cutFirstRev(value, value.indexOf(' ') + 1);
+  if (rev !== undefined) return rev;
+  const winner = must(decodeEntry(id, value).leaves[0]);
+  return toRevId(winner.generation, winner.hash);
 }
 
 export function encodeChange(id: DocId, leaves: readonly StoredNode[]): string {

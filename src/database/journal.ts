@@ -75,11 +75,13 @@ export function* encodeJournalEntry(entry: JournalEntry): Steps<string> {
   let bodies = '';
   let separator = ',"r":[';
   line = line.slice(0, -1);
-  for (const [index, change] of entry.revisions.entries()) {
+  let encoded = 0;
+  for (const change of entry.revisions) {
     line += separator + encodeRevision(change);
     separator = ',';
     if (typeof change.body === 'string') bodies += `\n${change.body}`;
-    if ((index + 1) % REVISIONS_PER_STEP === 0) yield;
+    encoded++;
+    if (encoded % REVISIONS_PER_STEP === 0) yield;
   }
   return `${line}]}${bodies}`;
 }

@@ -1,7 +1,6 @@
 import type { KeyRange, TreeEntry, WalkOptions } from '../btree/contract.ts';
 import { compareCodePoints } from '../collation/code-points.ts';
 import type { DocId, RevId } from '../documents/contract.ts';
-import { toRevId } from '../documents/revisions.ts';
 import { DatabaseError, isDatabaseError } from '../errors/database-error.ts';
 import { must } from '../shared/assert.ts';
 import { type MaybePromise, orElse, whenReady } from '../shared/maybe-promise.ts';
@@ -16,7 +15,7 @@ import type {
   Snapshot,
   StoredNode,
 } from './contract.ts';
-import { decodeChange, decodeEntry } from './entry.ts';
+import { decodeChange, decodeEntry, decodeRev } from './entry.ts';
 import { decodeLocal } from './jobs.ts';
 import type { SnapshotRegister, SnapshotTicket } from './snapshot-register.ts';
 import type { State } from './state.ts';
@@ -149,7 +148,7 @@ export class StateSnapshot implements Snapshot {
     const skip = await this.#read((state) => entriesToSkip(state, range));
     for await (const entries of this.#walk((state) => state.byId, range, { descending, skip })) {
       const rows: DocumentRow[] = [];
-      for (const { key, value } of entries) if (isLiveEntry(value)) rows.push(documentRow(key, value));
+      for (const { key, value } of entries) if (isLiveEntry(value)) rows.push(new StoredRow(key, value));
       if (rows.length > 0) yield rows;
     }
   }
@@ -297,21 +296,25 @@ function compareLocations(left: BodyLocation, right: BodyLocation): number {
   return left.page - right.page || left.offset - right.offset;
 }
 
-function documentRow(key: string, value: string): DocumentRow {
-  const id = key as DocId;
-  let decoded: DocumentRecord | undefined;
-  const record = () => {
-    decoded ??= decodeEntry(id, value);
-    return decoded;
-  };
-  return {
-    id,
-    get rev(): RevId {
-      const winner = must(record().leaves[0]);
-      return toRevId(winner.generation, winner.hash);
-    },
-    record,
-  };
+/** Reads of its entry what it is asked for. */
+class StoredRow implements DocumentRow {
+  readonly id: DocId;
+  readonly #value: string;
+  #record: DocumentRecord | undefined;
+
+  constructor(key: string, value: string) {
+    this.id = key as DocId;
+    this.#value = value;
+  }
+
+  get rev(): RevId {
+    return decodeRev(this.id, this.#value);
+  }
+
+  record(): DocumentRecord {
+    this.#record ??= decodeEntry(this.id, this.#value);
+    return this.#record;
+  }
 }
 
 function localDocument(id: DocId, value: string): LocalDocument {

@@ -88,7 +88,7 @@ export class StoredDatabase implements Database {
     const repacker = new Repacker(this.#core);
     this.#snapshots = new SnapshotRegister(parts.clock, this.#settings.snapshotMaxAgeMs, () => this.#wakeForGarbage());
     this.#checkpointer = new Checkpointer(
-      { core: this.#core, allocator, repacker, snapshots: this.#snapshots, head },
+      { core: this.#core, allocator, repacker, snapshots: this.#snapshots, head, clock: parts.clock },
       this.#settings,
     );
     const compactor = new Compactor(this.#core, repacker, this.#snapshots);

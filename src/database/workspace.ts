@@ -105,11 +105,12 @@ export class Workspace {
     const wanted = absent.size === 0 ? sortedIds : sortedIds.filter((id) => !absent.has(id));
     const values = wanted.length === 0 ? [] : await state.byId.getMany(wanted);
     if (pace.isDue) await pace.rest();
-    let found = 0;
-    for (const [rank, id] of sortedIds.entries()) {
+    let [rank, found] = [0, 0];
+    for (const id of sortedIds) {
       const value = id === wanted[found] ? values[found++] : undefined;
       this.#documents.set(id, openDocument(id, rank, value));
-      if ((rank + 1) % OPENED_PER_STEP === 0 && pace.isDue) await pace.rest();
+      rank++;
+      if (rank % OPENED_PER_STEP === 0 && pace.isDue) await pace.rest();
     }
     const sortedKeys = [...new Set(localKeys)].sort(compareCodePoints);
     const locals = sortedKeys.length === 0 ? [] : await state.locals.getMany(sortedKeys);
@@ -234,7 +235,7 @@ export class Workspace {
     for (const { body } of this.#revisions) {
       if (!('bytes' in body)) continue;
       if (isPacked(body)) packed.push(body);
-      else Object.assign(body.location, store.append(body.id, body.bytes));
+      else moveTo(body.location, store.append(body.id, body.bytes));
     }
     packed.sort((left, right) => left.rank - right.rank);
     const pages = yield* packInSteps(store, packed);
@@ -272,18 +273,24 @@ export class Workspace {
   }
 }
 
+function moveTo(location: NewBody['location'], { page, offset, length }: BodyLocation): void {
+  location.page = page;
+  location.offset = offset;
+  location.length = length;
+}
+
 /** Gives bodies their places, in the given order, and the pages that they are in. */
 function* packInSteps(store: BodyStore, bodies: readonly NewBody[]): Steps<readonly Page[]> {
   const pages: Page[] = [];
-  let start = 0;
+  let [start, end] = [0, 0];
   let bytes = 0;
-  for (const [index, body] of bodies.entries()) {
+  for (const body of bodies) {
     bytes += body.bytes.length;
-    if (bytes < PACKED_BYTES && index + 1 < bodies.length) continue;
-    const packed = store.pack(start === 0 && index + 1 === bodies.length ? bodies : bodies.slice(start, index + 1));
-    for (const [at, location] of packed.locations.entries()) Object.assign(must(bodies[start + at]).location, location);
+    end++;
+    if (bytes < PACKED_BYTES && end < bodies.length) continue;
+    const packed = store.pack(start === 0 && end === bodies.length ? bodies : bodies.slice(start, end));
+    for (const location of packed.locations) moveTo(must(bodies[start++]).location, location);
     for (const page of packed.pages) pages.push(page);
-    start = index + 1;
     bytes = 0;
     if (start < bodies.length) yield;
   }

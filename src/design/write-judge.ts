@@ -6,42 +6,35 @@
 import type { Database, DocumentWrite, WriteGuard, WriteOptions } from '../database/contract.ts';
 import { isDesignId } from '../documents/identifiers.ts';
 import type { DatabaseError } from '../errors/database-error.ts';
-import type { Program } from '../query-server/contract.ts';
 import { must } from '../shared/assert.ts';
-import type { Clock } from '../shared/clock.ts';
-import { nextTurn } from '../shared/turn.ts';
-import type { DesignPrograms, StoredDesign } from './design-programs.ts';
-import { type CurrentWrite, currentWrites } from './judged-writes.ts';
+import type { StoredDesign } from './design-programs.ts';
 
-export interface WriteJudgeParts {
-  readonly programs: DesignPrograms;
-  readonly clock: Clock;
+/** Asks the validators of one moment of a database. */
+export interface Validators {
+  /** For each write why it is refused, or undefined. */
+  judge(writes: readonly DocumentWrite[], options: WriteOptions): Promise<readonly Verdict[]>;
 }
 
-/** Writes whose bodies are read, and judged, at once. */
-const BATCH = 50;
-/** Milliseconds after which others have a turn. */
-const TURN_MS = 10;
-
-const ADMIN = { name: null, roles: ['_admin'] };
+/** Opens the functions of design documents that have a validator, in their order. */
+export type OpenValidators = (database: Database, designs: readonly StoredDesign[]) => Promise<Validators>;
 
 type Verdict = DatabaseError | undefined;
 
 /** The judge of one open database. */
 export class WriteJudge implements WriteGuard {
   readonly #database: Database;
-  readonly #parts: WriteJudgeParts;
-  /** Undefined while it is not known who has a say. */
-  #validators: readonly Program[] | undefined;
-  #loading: Promise<readonly Program[]> | undefined;
+  readonly #open: OpenValidators;
+  /** Undefined while it is not known who has a say, null where nobody has. */
+  #validators: Validators | null | undefined;
+  #loading: Promise<Validators | null> | undefined;
 
-  constructor(database: Database, parts: WriteJudgeParts) {
+  constructor(database: Database, open: OpenValidators) {
     this.#database = database;
-    this.#parts = parts;
+    this.#open = open;
   }
 
   get isNeeded(): boolean {
-    return this.#validators === undefined || this.#validators.length > 0;
+    return this.#validators !== null;
   }
 
   designsChanged(): void {
@@ -50,57 +43,14 @@ export class WriteJudge implements WriteGuard {
   }
 
   async judge(writes: readonly DocumentWrite[], options: WriteOptions): Promise<readonly Verdict[]> {
-    const verdicts: Verdict[] = writes.map(() => undefined);
-    if (writes.every(({ id }) => isDesignId(id))) return verdicts;
-    const validators = this.#validators ?? (await this.#load());
-    if (validators.length === 0) return verdicts;
-    const { clock } = this.#parts;
-    let turnEnd = clock.monotonic() + TURN_MS;
-    for (let start = 0; start < writes.length; start += BATCH) {
-      if (clock.monotonic() > turnEnd) {
-        await nextTurn();
-        turnEnd = clock.monotonic() + TURN_MS;
-      }
-      const batch = await this.#judgeBatch(validators, writes.slice(start, start + BATCH), options);
-      for (const [index, verdict] of batch.entries()) verdicts[start + index] = verdict;
-    }
-    return verdicts;
+    if (writes.every(({ id }) => isDesignId(id))) return unopposed(writes);
+    const validators = this.#validators === undefined ? await this.#load() : this.#validators;
+    return validators === null ? unopposed(writes) : validators.judge(writes, options);
   }
 
-  async #judgeBatch(
-    validators: readonly Program[],
-    writes: readonly DocumentWrite[],
-    options: WriteOptions,
-  ): Promise<readonly Verdict[]> {
-    const { name, security } = this.#database;
-    const userContext = JSON.stringify({ db: name, ...(options.user ?? ADMIN) });
-    const current = await this.#currentWrites(writes, options);
-    const verdicts: Verdict[] = current.map(({ refusal }) => refusal);
-    for (const validator of validators) {
-      const asked = [...current.entries()].filter(
-        ([index, { newDocument }]) => newDocument !== undefined && verdicts[index] === undefined,
-      );
-      const texts = asked.map(([, { newDocument, oldDocument }]) => {
-        return { newDocument: must(newDocument), oldDocument, userContext, securityObject: security };
-      });
-      const outcomes = await validator.validate(texts);
-      for (const [place, [index]] of asked.entries()) verdicts[index] = outcomes[place];
-    }
-    return verdicts;
-  }
-
-  async #currentWrites(writes: readonly DocumentWrite[], options: WriteOptions): Promise<readonly CurrentWrite[]> {
-    const snapshot = this.#database.snapshot();
-    try {
-      return await currentWrites(snapshot, writes, options);
-    } finally {
-      snapshot.release();
-    }
-  }
-
-  #load(): Promise<readonly Program[]> {
+  #load(): Promise<Validators | null> {
     if (this.#loading !== undefined) return this.#loading;
-    const loading: Promise<readonly Program[]> = this.#findValidators().then(
+    const loading: Promise<Validators | null> = this.#findValidators().then(
       (validators) => {
         // What changed meanwhile is asked for again by whoever comes after it.
         if (this.#loading === loading) this.#validators = validators;
@@ -115,12 +65,14 @@ export class WriteJudge implements WriteGuard {
     return loading;
   }
 
-  async #findValidators(): Promise<readonly Program[]> {
+  async #findValidators(): Promise<Validators | null> {
     const designs = (await readDesigns(this.#database)).filter(hasValidator);
-    const programs: Program[] = [];
-    for (const design of designs) programs.push(await this.#parts.programs.open(this.#database, design));
-    return programs;
+    return designs.length === 0 ? null : this.#open(this.#database, designs);
   }
+}
+
+function unopposed(writes: readonly DocumentWrite[]): readonly Verdict[] {
+  return writes.map(() => undefined);
 }
 
 async function readDesigns(database: Database): Promise<StoredDesign[]> {

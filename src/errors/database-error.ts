@@ -35,6 +35,7 @@ export type ErrorCode =
   | 'rewrite_error'
   | 'rewrite_rules_error'
   | 'insecure_rewrite_rule'
+  | 'functions_unavailable'
   // storage
   | 'storage_closed'
   | 'storage_deleted'
@@ -65,6 +66,17 @@ export class DatabaseError extends Error {
     this.name = 'DatabaseError';
     this.code = code;
     this.reason = reason;
+  }
+}
+
+/** An error that is shown with a word of its own, not with that of its code: `{"error": word, "reason": reason}`. */
+export class WordedError extends DatabaseError {
+  readonly word: string;
+
+  constructor(code: ErrorCode, word: string, reason: string) {
+    super(code, reason);
+    this.name = 'WordedError';
+    this.word = word;
   }
 }
 

@@ -1,5 +1,6 @@
 /** What a handler gets: the request, read as far as every handler needs it, and the services behind it. */
 import type { DesignPrograms } from '../design/design-programs.ts';
+import type { Finder } from '../find/contract.ts';
 import type { Registry } from '../registry/contract.ts';
 import type { Clock } from '../shared/clock.ts';
 import type { MaybePromise } from '../shared/maybe-promise.ts';
@@ -9,6 +10,7 @@ import type { Config, Log } from '../system/contract.ts';
 import type { Uuids } from '../system/uuids.ts';
 import type { ViewIndexes } from '../views/contract.ts';
 import type { User } from './access.ts';
+import type { FunctionHandlers } from './function-handlers.ts';
 import { Query } from './query.ts';
 
 /** What all requests share. */
@@ -19,9 +21,13 @@ export interface Services {
   readonly clock: Clock;
   readonly uuids: Uuids;
   readonly tasks: ActiveTasks;
-  readonly views: ViewIndexes;
+  readonly views: Pick<ViewIndexes, 'open' | 'temporary' | 'cleanup'>;
   /** Runs the functions of design documents. */
-  readonly programs: DesignPrograms;
+  readonly programs: Pick<DesignPrograms, 'open'>;
+  /** Fails with `functions_unavailable` where they can't be loaded, with `not_implemented` where this host has none. */
+  readonly functionHandlers: () => MaybePromise<FunctionHandlers>;
+  /** Runs selector queries. Fails as `functionHandlers`. */
+  readonly finder: () => MaybePromise<Finder>;
   /** What every path begins with, without a slash at its end; empty where the service is at the root. */
   readonly basePath: string;
 }

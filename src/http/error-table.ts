@@ -2,8 +2,7 @@
  * The only place that knows which HTTP status and which `error` word a failure becomes (completion 2). A code without a
  * row does not compile.
  */
-import { DatabaseError, type ErrorCode } from '../errors/database-error.ts';
-import { ThrownError } from '../query-server/contract.ts';
+import { DatabaseError, type ErrorCode, WordedError } from '../errors/database-error.ts';
 
 export interface ErrorRow {
   readonly status: number;
@@ -44,6 +43,7 @@ export const ERROR_TABLE = {
   rewrite_error: { status: 404, error: 'rewrite_error' },
   rewrite_rules_error: { status: 400, error: 'rewrite_error' },
   insecure_rewrite_rule: { status: 500, error: 'insecure_rewrite_rule' },
+  functions_unavailable: { status: 503, error: 'functions_unavailable' },
   storage_closed: { status: 503, error: 'storage_closed' },
   // The database was deleted while the request ran: the same as if the request had come a moment later.
   storage_deleted: { status: 404, error: 'not_found' },
@@ -79,7 +79,7 @@ export function showError(failure: unknown): ShownError {
   const row = ERROR_TABLE[failure.code];
   return {
     status: row.status,
-    error: failure instanceof ThrownError ? failure.word : row.error,
+    error: failure instanceof WordedError ? failure.word : row.error,
     reason: failure.reason,
   };
 }

@@ -29,13 +29,16 @@ const OURS: ReadonlySet<string> = new Set([
   'upgrade',
 ]);
 
+/** Whether an answer of that status has none, whatever a function says. */
+export const hasNoBody = (status: number | undefined): boolean => status === 204 || status === 304;
+
 export function functionAnswer({ code, headers, body }: Made, defaults: Defaults): Answer {
   const status = code ?? defaults.code;
   const given = Object.entries(headers).map(([name, value]): [string, string] => [name.toLowerCase(), value]);
   const answer: Answer = {
     status,
     headers: { 'content-type': defaults.type, 'cache-control': MUST_REVALIDATE, ...defaults.headers },
-    body: status === 204 || status === 304 ? null : body,
+    body: hasNoBody(status) ? null : body,
   };
   for (const [name, value] of given) if (!OURS.has(name)) withHeader(answer, name, value);
   return answer;

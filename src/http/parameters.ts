@@ -132,7 +132,8 @@ function asIs(value: unknown): unknown {
   return value;
 }
 
-function toCount(value: unknown): number {
+/** A whole number, 0 or larger. Fails with `query_parse_error`. */
+export function toCount(value: unknown): number {
   const text = shown(value);
   const number = /^[+-]?\d+$/.test(text) ? Number(text) : Number.NaN;
   if (!Number.isSafeInteger(number)) throw parseError(`Invalid value for integer: ${text}`);

@@ -6,28 +6,18 @@
  * of completion 1.8. HEAD needs no row: it is run as GET.
  */
 import type { DocId } from '../documents/contract.ts';
-import type { MaybePromise } from '../shared/maybe-promise.ts';
+import { type MaybePromise, whenReady } from '../shared/maybe-promise.ts';
 import type { Right } from './access.ts';
 import type { Answer, Context } from './context.ts';
+import type { FunctionHandlers } from './function-handlers.ts';
 import { allDocs, designDocs, localDocs } from './handlers/all-docs.ts';
 import { postBulkDocs } from './handlers/bulk-docs.ts';
-import { postBulkGet } from './handlers/bulk-get.ts';
-import { copyDocument } from './handlers/copy-document.ts';
 import { deleteDatabase, getDatabase, putDatabase } from './handlers/database.ts';
-import { list } from './handlers/lists.ts';
 import { getLocalDocument } from './handlers/local-document.ts';
 import { attachmentsNotImplemented, notImplemented } from './handlers/not-implemented.ts';
 import { getDocument } from './handlers/read-document.ts';
-import { postMissingRevs, postPurge, postRevsDiff } from './handlers/replication-helpers.ts';
-import { answerRewritten } from './handlers/rewrites.ts';
-import { getActiveTasks, getAllDatabases, getIcon, getUp, getWelcome, postDatabaseInfos } from './handlers/server.ts';
-import { getRevsLimit, getSecurity, putRevsLimit, putSecurity } from './handlers/settings.ts';
-import { show } from './handlers/shows.ts';
-import { refuseGet, update } from './handlers/updates.ts';
-import { postCompact, postEnsureFullCommit } from './handlers/upkeep.ts';
+import { getActiveTasks, getAllDatabases, getUp, getWelcome, postDatabaseInfos } from './handlers/server.ts';
 import { getUuids } from './handlers/uuids.ts';
-import { getIndexInfo, postCompactViews, postViewCleanup } from './handlers/view-index.ts';
-import { getView, postTemporaryView, postView } from './handlers/views.ts';
 import { deleteDocument, postDocument, postForm, putDocument } from './handlers/write-document.ts';
 
 export type ServerHandler = (context: Context, rest: readonly string[]) => MaybePromise<Answer>;
@@ -55,7 +45,7 @@ export const SERVER: Table<ServerHandler> = new Map<string, Resource<ServerHandl
   ['_dbs_info', resource('POST', { POST: anyone(postDatabaseInfos) })],
   ['_up', resource('GET,HEAD', { GET: anyone(getUp) })],
   ['_uuids', resource('GET', { GET: anyone(getUuids) })],
-  ['favicon.ico', resource('GET,HEAD', { GET: anyone(getIcon) })],
+  ['favicon.ico', resource('GET,HEAD', { GET: anyone((context) => useLent(context, ({ getIcon }) => getIcon())) })],
   ['_config/*', later('GET,PUT,DELETE', 'The configuration interface is')],
   ['_db_updates', later('GET', 'The feed of database events is')],
   ['_log', later('GET,POST', 'Reading the log is')],
@@ -83,46 +73,56 @@ export const DATABASE: Table<DatabaseHandler> = new Map<string, Resource<Databas
   ['_local_docs', resource('GET,POST,HEAD', { GET: member(localDocs.get), POST: member(localDocs.post) })],
   ['_local_docs/queries', resource('POST', { POST: member(localDocs.postQueries) })],
   ['_bulk_docs', resource('POST', { POST: member(postBulkDocs) })],
-  ['_bulk_get', resource('POST', { POST: member(postBulkGet) })],
-  ['_revs_diff', resource('POST', { POST: member(postRevsDiff) })],
-  ['_missing_revs', resource('POST', { POST: member(postMissingRevs) })],
-  ['_ensure_full_commit', resource('POST', { POST: member(postEnsureFullCommit) })],
-  ['_purge', resource('POST', { POST: databaseAdmin(postPurge) })],
-  ['_compact', resource('POST', { POST: databaseAdmin(postCompact) })],
-  ['_compact/*', resource('POST', { POST: databaseAdmin(postCompactViews) })],
-  ['_view_cleanup', resource('POST', { POST: databaseAdmin(postViewCleanup) })],
-  ['_security', resource('PUT,GET', { GET: member(getSecurity), PUT: databaseAdmin(putSecurity) })],
-  ['_revs_limit', resource('PUT,GET', { GET: member(getRevsLimit), PUT: databaseAdmin(putRevsLimit) })],
+  ['_bulk_get', resource('POST', { POST: member(lent('postBulkGet')) })],
+  ['_revs_diff', resource('POST', { POST: member(lent('postRevsDiff')) })],
+  ['_missing_revs', resource('POST', { POST: member(lent('postMissingRevs')) })],
+  ['_ensure_full_commit', resource('POST', { POST: member(lent('postEnsureFullCommit')) })],
+  ['_purge', resource('POST', { POST: databaseAdmin(lent('postPurge')) })],
+  ['_compact', resource('POST', { POST: databaseAdmin(lent('postCompact')) })],
+  ['_compact/*', resource('POST', { POST: databaseAdmin(lent('postCompactViews')) })],
+  ['_view_cleanup', resource('POST', { POST: databaseAdmin(lent('postViewCleanup')) })],
+  ['_security', resource('PUT,GET', { GET: member(lent('getSecurity')), PUT: databaseAdmin(lent('putSecurity')) })],
+  ['_revs_limit', resource('PUT,GET', { GET: member(lent('getRevsLimit')), PUT: databaseAdmin(lent('putRevsLimit')) })],
   ['_changes', later('GET,HEAD,POST', 'The changes feed is')],
-  ['_temp_view', resource('POST', { POST: databaseAdmin(postTemporaryView) })],
-  ['_find', later('POST', 'Selector queries are')],
-  ['_explain', later('POST', 'Selector queries are')],
-  ['_index/*', later('GET,POST,DELETE', 'Selector indexes are')],
+  ['_temp_view', resource('POST', { POST: databaseAdmin(lent('postTemporaryView')) })],
+  ['_find', resource('POST', { POST: member(lent('postFind')) })],
+  ['_explain', resource('POST', { POST: member(lent('postExplain')) })],
+  [
+    '_index/*',
+    resource('GET,POST,DELETE', {
+      GET: member(lent('getIndexes')),
+      POST: databaseAdmin(lent('postIndex')),
+      DELETE: databaseAdmin(lent('deleteIndex')),
+    }),
+  ],
 ]);
 
 /** What stands behind `_design/{ddoc}/`. */
 export const DESIGN: Table<DatabaseHandler> = new Map<string, Resource<DatabaseHandler>>([
-  ['_info', resource('GET', { GET: member(getIndexInfo) })],
-  ['_view/*', resource('GET,POST,HEAD', { GET: member(getView), POST: member(postView) })],
-  ['_list/*', resource('GET,POST,HEAD', { GET: member(list), POST: member(list) })],
+  ['_info', resource('GET', { GET: member(lent('getIndexInfo')) })],
+  ['_view/*', resource('GET,POST,HEAD', { GET: member(lent('getView')), POST: member(lent('postView')) })],
+  ['_list/*', resource('GET,POST,HEAD', { GET: member(lent('list')), POST: member(lent('list')) })],
   [
     '_show/*',
     resource('GET,POST,HEAD,PUT,DELETE', {
-      GET: member(show),
-      POST: member(show),
-      PUT: member(show),
-      DELETE: member(show),
+      GET: member(lent('show')),
+      POST: member(lent('show')),
+      PUT: member(lent('show')),
+      DELETE: member(lent('show')),
     }),
   ],
-  ['_update/*', resource('PUT,POST', { PUT: member(update), POST: member(update), GET: member(refuseGet) })],
+  [
+    '_update/*',
+    resource('PUT,POST', { PUT: member(lent('update')), POST: member(lent('update')), GET: member(lent('refuseGet')) }),
+  ],
   [
     '_rewrite/*',
     resource('GET,POST,HEAD,PUT,DELETE,COPY', {
-      GET: member(answerRewritten),
-      POST: member(answerRewritten),
-      PUT: member(answerRewritten),
-      DELETE: member(answerRewritten),
-      COPY: member(answerRewritten),
+      GET: member(lent('answerRewritten')),
+      POST: member(lent('answerRewritten')),
+      PUT: member(lent('answerRewritten')),
+      DELETE: member(lent('answerRewritten')),
+      COPY: member(lent('answerRewritten')),
     }),
   ],
 ]);
@@ -131,7 +131,7 @@ export const DOCUMENT: Resource<DocumentHandler> = resource('DELETE,GET,HEAD,POS
   GET: member(getDocument),
   PUT: member(putDocument),
   DELETE: member(deleteDocument),
-  COPY: member(copyDocument),
+  COPY: member(copyLater),
   POST: member(postForm),
 });
 
@@ -139,7 +139,7 @@ export const LOCAL_DOCUMENT: Resource<DocumentHandler> = resource('DELETE,GET,HE
   GET: member(getLocalDocument),
   PUT: member(putDocument),
   DELETE: member(deleteDocument),
-  COPY: member(copyDocument),
+  COPY: member(copyLater),
   POST: member(postForm),
 });
 
@@ -157,6 +157,19 @@ function resource<H>(allow: string, actions: Readonly<Record<string, Action<H>>>
 function later(allow: string, what: string): Resource<() => never> {
   const action = anyone(notImplemented(what));
   return { allow, actions: new Map(allow.split(',').map((method) => [method, action])) };
+}
+
+/** One of the handlers that a browser loads on first use. */
+function lent(name: Exclude<keyof FunctionHandlers, 'answerOpenRevisions' | 'copyDocument'>): DatabaseHandler {
+  return (context, database, rest) => useLent(context, (handlers) => handlers[name](context, database, rest));
+}
+
+function copyLater(context: Context, database: string, id: DocId): MaybePromise<Answer> {
+  return useLent(context, ({ copyDocument }) => copyDocument(context, database, id));
+}
+
+function useLent(context: Context, answer: (handlers: FunctionHandlers) => MaybePromise<Answer>): MaybePromise<Answer> {
+  return whenReady(context.services.functionHandlers(), answer);
 }
 
 function anyone<H>(handler: H): Action<H> {

@@ -58,14 +58,18 @@ class TextStream implements ByteStream {
   }
 
   async pull(): Promise<Uint8Array | undefined> {
+    const text = await this.pullText();
+    return text === undefined ? undefined : this.#encoder.encode(text);
+  }
+
+  async pullText(): Promise<string | undefined> {
     const first = this.#first;
     if (first !== undefined) {
       this.#first = undefined;
-      return this.#encoder.encode(first);
+      return first;
     }
     if (this.ended) return undefined;
-    const text = await this.#gatherLate();
-    return text === '' ? undefined : this.#encoder.encode(text);
+    return (await this.#gatherLate()) || undefined;
   }
 
   async cancel(): Promise<void> {

@@ -1,5 +1,6 @@
 /** A core on memory that is there when it is asked, and can be exchanged for an empty one. */
 import { type Core, type CoreOptions, createCore } from '../core.ts';
+import { functionsAtHand } from '../functions/function-service.ts';
 import { createQuickJsSandbox, type QuickJsSandboxOptions } from '../query-server/quickjs-sandbox.ts';
 import { systemClock, systemRandom } from '../shared/clock.ts';
 import { createMemoryPageStore } from '../storage/memory/memory-page-store.ts';
@@ -30,10 +31,10 @@ export class MemoryService {
   }
 
   #open(): Promise<Core> {
-    const sandbox = this.#loadWasm && { sandbox: createQuickJsSandbox({ loadWasm: this.#loadWasm }) };
+    const sandbox = this.#loadWasm && createQuickJsSandbox({ loadWasm: this.#loadWasm });
     return createCore({
       ...this.#options,
-      ...sandbox,
+      functions: functionsAtHand(sandbox),
       storage: createMemoryPageStore(),
       clock: systemClock,
       random: systemRandom,

@@ -1,5 +1,6 @@
 import { createCore } from '../core.ts';
 import { DatabaseError, isDatabaseError } from '../errors/database-error.ts';
+import { functionsAtHand } from '../functions/function-service.ts';
 import { createQuickJsSandbox } from '../query-server/quickjs-sandbox.ts';
 import { systemClock, systemRandom } from '../shared/clock.ts';
 import { createLmdbPageStore } from '../storage/lmdb/lmdb-page-store.ts';
@@ -9,6 +10,7 @@ import { openDataFolder } from './data-folder.ts';
 import { within } from './deadline.ts';
 import { assertLoopback, listen } from './http-server.ts';
 import { createListener } from './listener.ts';
+import { findMd5 } from './md5.ts';
 import { readQuickJsWasm } from './quickjs-wasm.ts';
 
 /**
@@ -74,7 +76,10 @@ export async function startServer(options: ServerOptions = {}): Promise<RunningS
       random: systemRandom,
       config: options.config ?? {},
       log,
-      sandbox: createQuickJsSandbox({ loadWasm: readQuickJsWasm }),
+      // `icu` is missing where Node was built without it.
+      engine: `node ${process.versions.v8}/${process.versions['icu'] ?? 'none'}`,
+      md5: findMd5(),
+      functions: functionsAtHand(createQuickJsSandbox({ loadWasm: readQuickJsWasm })),
     });
     const closeMs = options.storageCloseMs ?? storageCloseMs;
     undo.add(() =>

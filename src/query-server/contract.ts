@@ -3,10 +3,11 @@
  * results cross it as text: no object of the host is ever reachable from a document's function.
  *
  * A call that has its engine runs at once, in the same turn, and is over within `timeoutMs`: a caller with much to do passes
- * batches, and gives way between them. Only where an engine must be made first there is a promise. A program holds nothing that must be given back: its engine is made when a call
+ * batches, and gives way between them. Only where an engine must be made first there is a promise. But for a list that waits for rows,
+ * a program holds nothing that must be given back: its engine is made when a call
  * needs it, and disposed when it has not been used for long or others need the place; `close` does so at once.
  */
-import { DatabaseError } from '../errors/database-error.ts';
+import { type DatabaseError, WordedError } from '../errors/database-error.ts';
 import type { MaybePromise } from '../shared/maybe-promise.ts';
 
 export interface ProgramSource {
@@ -64,16 +65,17 @@ export interface Program {
   show(name: string, document: string, request: string): MaybePromise<FunctionResponse>;
   update(name: string, document: string, request: string): MaybePromise<UpdateResult>;
   /**
-   * Runs a list function over `rows`. The function is synchronous and an engine can't be suspended, so rows are read
-   * ahead, at most `LIST_BYTES` of them, and then the function runs to its end without a pause; what it sends comes in
-   * chunks. Fails as `show` does, and with `too_large` when rows or output exceed the bound: ask for pages then.
+   * Runs a list function over `rows`, up to its first row here, then on as its output is read: a batch of rows at a
+   * time, with `timeoutMs` for each. That takes a function that calls `getRow()` by its name, in itself or in what it gives
+   * to `provides` (list-source.ts). Any other gets its rows all at once, at most `LIST_BYTES` of them, and is run to its end here;
+   * `too_large` when rows or output exceed that. Fails as `show` does.
    */
   list(name: string, head: string, request: string, rows: RowSource): Promise<ListResult>;
   /** Disposes the engine now. The program may still be called, and gets another. */
   close(): void;
 }
 
-/** Most text that the rows or the output of one list may take. */
+/** Most text that the rows or the output of a list may take that can't wait for its rows. */
 export const LIST_BYTES = 64 * 1024 * 1024;
 
 export interface Mapper {
@@ -144,25 +146,29 @@ export interface UpdateResult {
   readonly response: FunctionResponse;
 }
 
-/** Batches of rows, each the JSON text of an array; undefined at the end. */
+/** Batches of rows, each the JSON text of an array that is not empty; undefined at the end. */
 export interface RowSource {
   next(): MaybePromise<string | undefined>;
+  /** No more are wanted. Not called where the function fails before it takes any. */
+  close?(): void;
 }
 
 export interface ListResult {
   readonly code: number | undefined;
   readonly headers: Readonly<Record<string, string>>;
-  /** To be sent in order. */
-  readonly chunks: readonly string[];
+  /**
+   * The body, to be read once; it ends with `close`. Fails where the function does, or with `os_process_error` where its
+   * engine was lost meanwhile: another function of the design document ended it, or many other design documents needed its place.
+   */
+  chunks(): AsyncGenerator<string, void, void>;
+  /** Must be called where `chunks` is not read to its end. May be called more than once. */
+  close(): void;
 }
 
 /** A function threw an error of its own wording: `{"error": word, "reason": reason}` with status 500. */
-export class ThrownError extends DatabaseError {
-  readonly word: string;
-
+export class ThrownError extends WordedError {
   constructor(word: string, reason: string) {
-    super('function_error', reason);
+    super('function_error', word, reason);
     this.name = 'ThrownError';
-    this.word = word;
   }
 }

@@ -1,6 +1,7 @@
 /**
  * Which programs have an engine. Bounded: the engine that was not used for the longest time makes room, and its instance
- * serves the next one. Engines are only ever in use within one turn, so that any of them may be taken between the turns.
+ * serves the next one. Engines are in use within one turn only, so that any may be taken between the turns, but for those
+ * in which lists wait: these are held, and make room only where there would be twice as many engines else.
  */
 import { DatabaseError } from '../errors/database-error.ts';
 import type { Clock } from '../shared/clock.ts';
@@ -21,6 +22,8 @@ export class EnginePool {
   readonly #maxEngines: number;
   /** In the order of their last use. */
   readonly #engines = new Map<EngineOwner, Engine>();
+  /** Lists that wait in an engine. */
+  readonly #holds = new Map<Engine, number>();
   #spare: Instance | undefined;
   #isClosed = false;
 
@@ -44,7 +47,7 @@ export class EnginePool {
       this.#engines.set(owner, engine);
       return engine;
     }
-    if (this.#spare === undefined && this.#engines.size >= this.#maxEngines) this.#evictOldest();
+    if (this.#spare === undefined && this.#engines.size >= this.#maxEngines) this.#evictOldest(this.#maxEngines * 2);
     return this.#spare === undefined ? undefined : this.#beginOnSpare(owner);
   }
 
@@ -52,8 +55,23 @@ export class EnginePool {
   nowAtAnyCost(owner: EngineOwner): Engine | undefined {
     const engine = this.now(owner);
     if (engine !== undefined) return engine;
-    this.#evictOldest();
+    this.#evictOldest(0);
     return this.now(owner);
+  }
+
+  isEngineOf(owner: EngineOwner, engine: Engine): boolean {
+    return this.#engines.get(owner) === engine;
+  }
+
+  /** Keeps an engine from making room; once for each `letGo`. */
+  hold(engine: Engine): void {
+    this.#holds.set(engine, (this.#holds.get(engine) ?? 0) + 1);
+  }
+
+  letGo(engine: Engine): void {
+    const holds = (this.#holds.get(engine) ?? 0) - 1;
+    if (holds > 0) this.#holds.set(engine, holds);
+    else this.#holds.delete(engine);
   }
 
   /** Makes an engine, and an instance for it. `not_implemented` where WebAssembly can't be had. */
@@ -90,13 +108,16 @@ export class EnginePool {
     this.#spare = undefined;
     if (instance === undefined) return undefined;
     const engine = new Engine(instance, owner.options, this.#clock);
+    if (this.#engines.size >= this.#maxEngines) this.#evictOldest(this.#maxEngines * 2);
     this.#engines.set(owner, engine);
-    if (this.#engines.size > this.#maxEngines) this.#evictOldest();
     return engine;
   }
 
-  #evictOldest(): void {
-    const [oldest] = this.#engines.keys();
-    if (oldest !== undefined) this.drop(oldest);
+  /** Takes one in which a list waits only where there are at least so many. */
+  #evictOldest(takeHeldFrom: number): void {
+    const engines = [...this.#engines];
+    const free = engines.find(([, engine]) => !this.#holds.has(engine));
+    const [owner] = free ?? (engines.length >= takeHeldFrom ? engines[0] : undefined) ?? [];
+    if (owner !== undefined) this.drop(owner);
   }
 }

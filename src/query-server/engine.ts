@@ -9,6 +9,7 @@ import { assert } from '../shared/assert.ts';
 import type { Clock } from '../shared/clock.ts';
 import { ThrownError } from './contract.ts';
 import { type Instance, InstanceStopped, isInstanceFault } from './instance.ts';
+import type { SteppedSource } from './list-source.ts';
 import { ENGINE_PROGRAM } from './runtime/program.ts';
 
 /** Parts the texts of a call; JSON text can't contain it. */
@@ -90,6 +91,14 @@ export class Engine {
     const index = this.#added.get(key) ?? this.call(kind, source);
     this.#added.set(key, index);
     return index;
+  }
+
+  /** Whether a list function is one that can wait for its rows; compiled when it is first asked for. `compilation_error`. */
+  addList(name: string, { check, text }: SteppedSource): boolean {
+    const key = `addList\n${name}`;
+    const added = this.#added.get(key) ?? this.call('addList', name, check, text);
+    this.#added.set(key, added);
+    return added !== '';
   }
 
   /** Runs one operation of the engine program. */

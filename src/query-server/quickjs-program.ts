@@ -17,23 +17,28 @@ import type {
 import { LIST_BYTES } from './contract.ts';
 import { type Engine, EngineFailure, SEPARATOR } from './engine.ts';
 import type { EngineOwner, EnginePool } from './engine-pool.ts';
+import { finishedList, type ListOwner, readAhead, tooLarge, WaitingList } from './list-run.ts';
+import type { SteppedSource } from './list-source.ts';
 import { ProgramMapper } from './mapper.ts';
 import { ProgramReducer } from './reducer.ts';
-import { toListResult, toResponse } from './responses.ts';
+import { toResponse } from './responses.ts';
+import { SteppedLists } from './stepped-lists.ts';
 
 const DEFAULT_MEMORY_BYTES = 64 * 1024 * 1024;
 
-export class QuickJsProgram implements Program, EngineOwner {
+export class QuickJsProgram implements Program, EngineOwner, ListOwner {
   readonly options: Required<ProgramSource>;
   readonly validates: boolean;
   readonly #pool: EnginePool;
   readonly #clock: Clock;
+  readonly #steppedLists: SteppedLists;
 
   constructor(source: ProgramSource, pool: EnginePool, clock: Clock) {
     this.options = { ...source, memoryBytes: source.memoryBytes ?? DEFAULT_MEMORY_BYTES };
     this.validates = hasValidator(source.designDocument);
     this.#pool = pool;
     this.#clock = clock;
+    this.#steppedLists = new SteppedLists(source.designDocument);
   }
 
   log(message: string): void {
@@ -96,7 +101,28 @@ export class QuickJsProgram implements Program, EngineOwner {
     });
   }
 
-  async list(name: string, head: string, request: string, rows: RowSource): Promise<ListResult> {
+  list(name: string, head: string, request: string, rows: RowSource): Promise<ListResult> {
+    const source = this.#steppedLists.sourceOf(name);
+    return source === undefined
+      ? this.#listAtOnce(name, head, request, rows)
+      : this.#listInSteps(name, source, [head, request], rows);
+  }
+
+  async #listInSteps(
+    name: string,
+    source: SteppedSource,
+    [head, request]: readonly [head: string, request: string],
+    rows: RowSource,
+  ): Promise<ListResult> {
+    const begun = await this.use((engine) => {
+      if (!engine.addList(name, source)) return undefined;
+      // In the turn in which the engine is there, so that it stays.
+      return new WaitingList(this, engine, rows, engine.call('beginList', name, head, request));
+    });
+    return begun ?? this.#listAtOnce(name, head, request, rows);
+  }
+
+  async #listAtOnce(name: string, head: string, request: string, rows: RowSource): Promise<ListResult> {
     const batches = await readAhead(rows);
     return this.use((engine) => {
       const chunks: string[] = [];
@@ -111,9 +137,22 @@ export class QuickJsProgram implements Program, EngineOwner {
         return batches[next++] ?? '';
       });
       // What is thrown in there, the function could catch.
-      if (isTooLong) throw new DatabaseError('too_large', TOO_LARGE);
-      return toListResult(text, chunks);
+      if (isTooLong) throw tooLarge();
+      return finishedList(text, chunks);
     });
+  }
+
+  goOn<T>(engine: Engine, work: (engine: Engine) => T): T {
+    if (this.#pool.isEngineOf(this, engine)) return this.#run(engine, work);
+    throw new DatabaseError('os_process_error', 'The engine of this list was lost meanwhile; repeat the request.');
+  }
+
+  hold(engine: Engine): void {
+    this.#pool.hold(engine);
+  }
+
+  letGo(engine: Engine): void {
+    this.#pool.letGo(engine);
   }
 
   close(): void {
@@ -138,22 +177,6 @@ export class QuickJsProgram implements Program, EngineOwner {
       if (failure instanceof EngineFailure) this.#pool.drop(this);
       throw failure;
     }
-  }
-}
-
-const TOO_LARGE = `A list may read and send at most ${LIST_BYTES / 1024 / 1024} MB: ask for pages, with limit and startkey.`;
-
-/** A list function can't be suspended, so its rows must be there before it begins. */
-async function readAhead(rows: RowSource): Promise<string[]> {
-  const batches: string[] = [];
-  let length = 0;
-  for (;;) {
-    const next = rows.next();
-    const batch = next instanceof Promise ? await next : next;
-    if (batch === undefined) return batches;
-    length += batch.length;
-    if (length > LIST_BYTES) throw new DatabaseError('too_large', TOO_LARGE);
-    batches.push(batch);
   }
 }
 

@@ -2,6 +2,8 @@
 import { DatabaseError } from '../errors/database-error.ts';
 import type { FunctionResponse, ListResult } from './contract.ts';
 
+export type ListHead = Pick<ListResult, 'code' | 'headers'>;
+
 type Members = Readonly<Record<string, unknown>>;
 
 export function toResponse(text: string): FunctionResponse {
@@ -17,11 +19,9 @@ export function toResponse(text: string): FunctionResponse {
   return { code, headers, body: typeof body === 'string' ? body : '' };
 }
 
-export function toListResult(text: string, chunks: readonly string[]): ListResult {
+export function toListHead(text: string): ListHead {
   const members = toMembers(JSON.parse(text));
-  const last = typeof members['body'] === 'string' ? members['body'] : '';
-  const all = last === '' ? chunks : [...chunks, last];
-  return { code: toCode(members['code']), headers: toHeaders(members['headers']), chunks: all };
+  return { code: toCode(members['code']), headers: toHeaders(members['headers']) };
 }
 
 function toMembers(value: unknown): Members {

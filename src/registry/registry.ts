@@ -3,7 +3,7 @@ import { type OpenParts, openDatabase } from '../database/open-database.ts';
 import { type DatabaseSettings, defaultSettings } from '../database/settings.ts';
 import type { StoredDatabase } from '../database/stored-database.ts';
 import type { Verifier } from '../database/verify.ts';
-import { createRevisionHasher, type RevisionHasher } from '../documents/revision-hash.ts';
+import { createRevisionHasher, type Md5, type RevisionHasher } from '../documents/revision-hash.ts';
 import { DatabaseError, isDatabaseError } from '../errors/database-error.ts';
 import { must } from '../shared/assert.ts';
 import { CacheBudget } from '../shared/cache-budget.ts';
@@ -35,11 +35,13 @@ export interface RegistryParts {
   readonly createGuard?: CreateWriteGuard;
   /** For `Database.verify` (`database/verify.ts`). */
   readonly verifier?: Verifier;
+  /** The host's own, where it has a quicker one than WebAssembly. */
+  readonly md5?: Md5 | undefined;
 }
 
 /** Opens the list of databases, or begins one, and sets about removals that an earlier run left undone. */
 export async function openRegistry(parts: RegistryParts): Promise<Registry> {
-  const registry = new StoredRegistry(parts, await createRevisionHasher());
+  const registry = new StoredRegistry(parts, await createRevisionHasher(parts.md5));
   await registry.open();
   return registry;
 }

@@ -13,6 +13,8 @@ export interface ByteStream {
   /** Bytes in all, where known before. */
   readonly length?: number;
   pull(): Promise<Uint8Array | undefined>;
+  /** In the place of `pull`, where the stream is made of text: the next chunk before it becomes bytes. */
+  pullText?(): Promise<string | undefined>;
   cancel(reason?: unknown): Promise<void>;
 }
 

@@ -6,7 +6,7 @@ import type { Instance, OwnerLink } from '../bridge/contract.ts';
 import type { ControlAnswer, ControlMessage } from '../bridge/control.ts';
 import { createInstance, isBelow } from '../bridge/instance.ts';
 import { createLink } from '../bridge/link.ts';
-import { createSessionNote, shareSession } from '../bridge/session-share.ts';
+import { createSessionNote, type SessionShare, shareSession } from '../bridge/session-share.ts';
 import { serviceUnavailable } from '../bridge/unavailable.ts';
 import { PROTOCOL } from '../bridge/wire.ts';
 import type { PlainResponse } from '../shared/message.ts';
@@ -27,6 +27,8 @@ export class ServiceWorkerHost implements SetteeServiceWorker {
   readonly #instance: Instance;
   readonly #alive: string;
   readonly #bodies = new OpenBodies();
+  /** The session's cookies outlive the last page here. */
+  readonly #session: SessionShare;
   #link: OwnerLink | undefined;
   #owner: ServiceWorkerOwner | undefined;
 
@@ -37,8 +39,7 @@ export class ServiceWorkerHost implements SetteeServiceWorker {
     this.base = this.#instance.base;
     this.#alive = `${this.base}_settee/alive`;
     scope.addEventListener('message', (event) => this.#hear(event));
-    // The session's cookies outlive the last page here.
-    shareSession(this.#instance, createSessionNote());
+    this.#session = shareSession(this.#instance, createSessionNote());
   }
 
   handles(request: Request): boolean {
@@ -78,7 +79,10 @@ export class ServiceWorkerHost implements SetteeServiceWorker {
       carrier: 'service-worker',
       locks: this.#scope.navigator.locks,
       whenNobody: async () => {
-        this.#owner ??= this.#loadCore().createOwner({ instance: this.#instance, settings: this.#options.settings });
+        if (this.#owner === undefined) {
+          this.#owner = this.#loadCore().createOwner({ instance: this.#instance, settings: this.#options.settings });
+          this.#session.announce();
+        }
         await this.#owner.takeIfFree();
       },
     });

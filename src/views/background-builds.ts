@@ -13,13 +13,15 @@ export interface Databases {
 
 export interface BackgroundParts {
   readonly databases: Databases;
-  /** Milliseconds after a write at which new design documents are looked for. */
-  readonly lookAfterMs: number;
+  /** Milliseconds after a write at which new design documents are looked for. Default 300. */
+  readonly lookAfterMs?: number;
   readonly log: Log;
   build(database: Database, design: DocId): Promise<void>;
   /** The database was deleted. */
   forget(name: string): void;
 }
+
+const LOOK_AFTER_MS = 300;
 
 /**
  * Builds indexes in the background when a design document was written, so that the first query need not wait. Looks at
@@ -55,7 +57,7 @@ export class BackgroundBuilds {
         .catch((error: unknown) => this.#failed(name, error))
         .finally(() => this.#running.delete(work));
       this.#running.add(work);
-    }, this.#parts.lookAfterMs);
+    }, this.#parts.lookAfterMs ?? LOOK_AFTER_MS);
     this.#timers.set(name, timer);
   }
 

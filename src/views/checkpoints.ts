@@ -9,6 +9,8 @@ import type { ViewSettings } from './settings.ts';
 const OVERDUE = 2;
 /** A portion that was worked in anyway is stored after this part of the time after which one is made for it. */
 const EARLIER = 3;
+/** The first checkpoint of a build is due after this part of the time. */
+const FIRST = 2;
 /** Checkpoints of a long build pause for this many times as long as the last one took. */
 const PAUSE = 4;
 
@@ -35,6 +37,8 @@ export class Checkpoints {
   #running: Promise<void> | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #pausedSince = 0;
+  /** Whether the build under way has not been stored yet. */
+  #isFirst = true;
   #tookMs = 0;
   #hasEnded = false;
 
@@ -50,6 +54,7 @@ export class Checkpoints {
   /** A build begins; its first checkpoint is due some time from now. */
   noteBegin(): void {
     this.#pausedSince = this.#parts.clock.monotonic();
+    this.#isFirst = true;
   }
 
   /** Nodes that states from now on don't have. */
@@ -74,7 +79,8 @@ export class Checkpoints {
 
   /** In a long build: whether it is time to make sure of what was done. */
   get isDueByTime(): boolean {
-    return this.#hasPaused(this.#parts.settings.checkpointMs);
+    const { checkpointMs } = this.#parts.settings;
+    return this.#hasPaused(this.#isFirst ? checkpointMs / FIRST : checkpointMs);
   }
 
   #hasPaused(ms: number): boolean {
@@ -124,6 +130,7 @@ export class Checkpoints {
         throw error;
       }
       this.#storedState = state;
+      this.#isFirst = false;
       this.#tookMs = clock.monotonic() - began;
     }
     await file.dropGarbage();

@@ -24,6 +24,10 @@ export interface ViewIndexes {
   temporary(database: Database, definition: string): Promise<ViewGroup>;
   /** Removes the indexes of this database that none of its design documents has. Resolves when they are gone. */
   cleanup(database: Database): Promise<void>;
+  /** Builds the index of a design document that has views and no index yet. */
+  build(database: Database, id: DocId): Promise<void>;
+  /** The database of that name was deleted: lets go of its indexes. */
+  forget(name: string): void;
   /** Stores what is in memory, and releases every index file. */
   close(): Promise<void>;
 }

@@ -5,6 +5,7 @@ import { Garbage } from '../database/garbage.ts';
 import { missingPageError } from '../database/missing-page.ts';
 import { PageAllocator } from '../database/page-allocator.ts';
 import type { SnapshotRegister } from '../database/snapshot-register.ts';
+import type { CacheBudget } from '../shared/cache-budget.ts';
 import type { Page, PageFile, PageNumber } from '../storage/page-store.ts';
 import { decodeIndexRoots, INDEX_FORMAT_VERSION, type IndexHead, type IndexRoots } from './index-head.ts';
 import type { IndexState } from './index-state.ts';
@@ -15,6 +16,13 @@ import type { ViewSettings } from './settings.ts';
 const GARBAGE_LIST_LENGTH = 5_000;
 /** Pages dropped in one commit. */
 const DROP_SLICE = 256;
+
+export interface IndexFileParts {
+  readonly snapshots: SnapshotRegister;
+  readonly settings: ViewSettings;
+  /** What its pages are kept in for reading, together with those of others. */
+  readonly cache: CacheBudget;
+}
 
 /** What a head says beside where things are. */
 export type IndexIdentity = Pick<IndexHead, 'signature' | 'collation' | 'uuid' | 'epoch'>;
@@ -35,10 +43,10 @@ export class IndexFile {
   readonly #pageMark: number;
   #isDamaged = false;
 
-  constructor(file: PageFile, head: IndexHead | undefined, snapshots: SnapshotRegister, settings: ViewSettings) {
+  constructor(file: PageFile, head: IndexHead | undefined, { snapshots, settings, cache }: IndexFileParts) {
     this.file = file;
     this.#settings = settings;
-    this.cache = new PageCache(settings.cacheBytes);
+    this.cache = new PageCache(cache);
     this.reader = createNodeReader(file, () => {
       this.#isDamaged = true;
     });
@@ -160,6 +168,12 @@ export class IndexFile {
 
   get hasDroppable(): boolean {
     return this.#garbage.hasDroppable;
+  }
+
+  /** Gives the file back, and the room that its pages took. Nothing is stored before. */
+  async close(): Promise<void> {
+    this.cache.close();
+    await this.file.close();
   }
 
   /** Drops what readers no longer hold. */

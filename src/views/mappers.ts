@@ -38,7 +38,7 @@ export class Functions {
   /** `not_implemented` where there is nothing here that could run this language. */
   checkLanguage(language: string): void {
     if (language === SCRIPT_LANGUAGE && this.#parts.sandbox !== undefined) return;
-    if (this.#parts.mappers[language] !== undefined) return;
+    if (this.#mapperOf(language) !== undefined) return;
     const remedy =
       language === SCRIPT_LANGUAGE
         ? 'This host was started without a sandbox for functions of documents.'
@@ -46,9 +46,15 @@ export class Functions {
     throw new DatabaseError('not_implemented', `Views in the language "${language}" can't be run here. ${remedy}`);
   }
 
+  /** Not what objects have by themselves: the name comes from a document. */
+  #mapperOf(language: string): MapperFactory | undefined {
+    const { mappers } = this.#parts;
+    return Object.hasOwn(mappers, language) ? mappers[language] : undefined;
+  }
+
   async openMapper({ definition, scope, designId, body }: FunctionSource): Promise<Mapper> {
     const { signature, maps, language } = definition;
-    const factory = this.#parts.mappers[language];
+    const factory = this.#mapperOf(language);
     if (factory !== undefined) {
       const source: MapperSource = { scope, id: designId, body, signature, maps };
       return factory.open(source);

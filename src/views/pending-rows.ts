@@ -113,6 +113,11 @@ export class PendingRows {
     return keys;
   }
 
+  /** Does a step of the sorting that is due. False where there is none. */
+  sortSome(): boolean {
+    return this.#documents.mergeSome() || this.#rows.some((runs) => runs.mergeSome());
+  }
+
   /** Everything in order, and leaves nothing. */
   async take(pace: Pace): Promise<{ documents: DocumentRows[]; rows: NewRow[][] }> {
     const documents = await this.#documents.take(pace);

@@ -1,16 +1,16 @@
 /** Bounds of view indexes. All are about memory and pace; none changes what is stored. */
 export interface ViewSettings {
-  /** Bytes of tree nodes that one open index keeps for reading. */
+  /** Bytes of tree nodes that all open indexes together keep for reading, where no budget is shared with them. */
   readonly cacheBytes: number;
   /** Rows that a build gathers before it works them into the trees, at most … */
   readonly flushRows: number;
   /** … and this much text of keys and values. */
   readonly flushBytes: number;
-  /** Changes that one step works into a tree; between steps others have a turn. */
+  /** Changes that one step works into a tree at most, and as many as take about a turn; between steps others have theirs. */
   readonly stepRows: number;
   /** A checkpoint is made at this many bytes of tree nodes in memory, … */
   readonly dirtyBytes: number;
-  /** … in a long build after this many milliseconds (and not before four times as long as the last one took), … */
+  /** … in a long build after this many milliseconds, the first time after half of them (and not before four times as long as the last one took), … */
   readonly checkpointMs: number;
   /** … and after this many milliseconds without an update. */
   readonly idleMs: number;
@@ -22,8 +22,6 @@ export interface ViewSettings {
   readonly maxIdle: number;
   /** Milliseconds after which a reader's hold on old pages ends. */
   readonly snapshotMaxAgeMs: number;
-  /** Milliseconds after a write at which new design documents are looked for. */
-  readonly lookAfterMs: number;
 }
 
 export const defaultViewSettings: ViewSettings = {
@@ -38,5 +36,4 @@ export const defaultViewSettings: ViewSettings = {
   turnMs: 6,
   maxIdle: 50,
   snapshotMaxAgeMs: 60_000,
-  lookAfterMs: 300,
 };

@@ -6,7 +6,7 @@ const RUN_LENGTH = 1_024;
 
 /**
  * Sorts what comes in batches, so that no single step takes long: runs of a thousand or so are sorted as they come
- * together, and runs of about the same length are merged.
+ * together, and runs of about the same length are merged, two at a time, when whoever adds asks for it.
  */
 export class SortedRuns<T> {
   readonly #compare: (left: T, right: T) => number;
@@ -27,7 +27,13 @@ export class SortedRuns<T> {
   #makeRun(): void {
     this.#runs.push(this.#loose.sort(this.#compare));
     this.#loose = [];
-    while (this.#hasEqualRuns()) this.#mergeLast();
+  }
+
+  /** Does a step of the merging that is due. False where there is none. Ask until then, with turns for others in between. */
+  mergeSome(): boolean {
+    const isDue = this.#hasEqualRuns();
+    if (isDue) this.#mergeLast();
+    return isDue;
   }
 
   /** All items in order; none are left. */

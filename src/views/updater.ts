@@ -16,6 +16,8 @@ import type { TreeOrder } from './tree-order.ts';
 import { decodeEmitted } from './view-tree.ts';
 
 const DEFAULT_BATCH = 100;
+/** Of the rows that a step may have, the least: a step of rows that lie far apart takes so much longer. */
+const LEAST_STEP = 1 / 10;
 
 /** How far the index has come with a portion. */
 type Reached = Partial<Pick<IndexState, 'updateSeq' | 'purgeSeq' | 'firstPass'>>;
@@ -72,6 +74,7 @@ export class Updater {
       else if (updateSeq === 0 && byDocument.isEmpty) await this.#beginPass(snapshot);
       if (snapshot.purgeSeq !== this.#state.purgeSeq) await this.#removePurged(snapshot);
       await this.#follow(snapshot);
+      await this.#reduce();
     } finally {
       snapshot.release();
     }
@@ -146,6 +149,14 @@ export class Updater {
     if (updateSeq > since || !this.#pending.isEmpty) await this.#flush(snapshot, { updateSeq });
   }
 
+  /** The first query would have to do it, in one go. */
+  async #reduce(): Promise<void> {
+    for (const { rows } of this.#state.trees) {
+      const steps = rows.missingReductions();
+      while (steps.next().done !== true) if (this.#pace.isDue) await this.#pace.rest();
+    }
+  }
+
   get #batchSize(): number {
     return this.#parts.mapper.batchSize ?? DEFAULT_BATCH;
   }
@@ -153,6 +164,7 @@ export class Updater {
   async #afterBatch(snapshot: Snapshot, reached: Reached, { done, total }: Progress): Promise<void> {
     this.#parts.check();
     this.#parts.onProgress(done, total);
+    while (this.#pending.sortSome()) if (this.#pace.isDue) await this.#pace.rest();
     if (this.#isPortionFull || this.#parts.isCheckpointDue()) await this.#flush(snapshot, reached);
     if (this.#pace.isDue) await this.#pace.rest();
   }
@@ -215,12 +227,18 @@ export class Updater {
     changes: readonly TreeChange<K>[],
     replaced: ReplacedNode[],
   ): Promise<Tree<K, R>> {
-    const { stepRows } = this.#parts.settings;
+    const { stepRows, turnMs } = this.#parts.settings;
+    const least = Math.ceil(stepRows * LEAST_STEP);
     let next = tree;
-    for (let from = 0; from < changes.length; from += stepRows) {
-      const update = await next.update(changes.slice(from, from + stepRows));
+    let rows = least;
+    for (let from = 0; from < changes.length; ) {
+      const startedAt = performance.now();
+      const update = await next.update(changes.slice(from, from + rows));
       next = update.tree;
       for (const node of update.replaced) replaced.push(node);
+      from += rows;
+      const fitting = (rows * turnMs) / Math.max(performance.now() - startedAt, 0.01);
+      rows = Math.round(Math.max(least, Math.min(fitting, rows * 2, stepRows)));
       if (this.#pace.isDue) await this.#pace.rest();
     }
     return next;

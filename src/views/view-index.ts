@@ -3,6 +3,7 @@ import type { Database, DatabaseOrigin } from '../database/contract.ts';
 import { SnapshotRegister } from '../database/snapshot-register.ts';
 import { DatabaseError, isDatabaseError } from '../errors/database-error.ts';
 import { must } from '../shared/assert.ts';
+import type { CacheBudget } from '../shared/cache-budget.ts';
 import type { Clock } from '../shared/clock.ts';
 import type { PageFile, PageStoreSupport } from '../storage/page-store.ts';
 import type { ActiveTasks } from '../system/active-tasks.ts';
@@ -28,6 +29,7 @@ export interface ViewIndexParts {
   readonly functions: Functions;
   readonly supports: PageStoreSupport;
   readonly settings: ViewSettings;
+  readonly cache: CacheBudget;
   readonly clock: Clock;
   readonly log: Log;
   readonly tasks: ActiveTasks;
@@ -66,14 +68,15 @@ export class ViewIndex {
   #refusal: DatabaseError | undefined;
 
   private constructor(parts: ViewIndexParts, file: PageFile | undefined, head: IndexHead | undefined) {
-    const { definition, clock, settings } = parts;
+    const { definition, clock, settings, cache } = parts;
     this.#parts = parts;
     this.definition = definition;
     this.databaseName = parts.databaseName;
     this.orders = createTreeOrders(definition.trees);
     this.#isPrepared = this.orders.every(({ scripts }) => scripts.length === 0);
     this.snapshots = new SnapshotRegister(clock, settings.snapshotMaxAgeMs, () => this.#checkpoints.noteRelease());
-    this.#file = file === undefined ? undefined : new IndexFile(file, head, this.snapshots, settings);
+    const { snapshots } = this;
+    this.#file = file === undefined ? undefined : new IndexFile(file, head, { snapshots, settings, cache });
     this.#state = this.#emptyState();
     this.#checkpoints = new Checkpoints({
       file: this.#file,
@@ -333,7 +336,7 @@ export class ViewIndex {
     try {
       await this.#checkpoints.end();
     } finally {
-      await this.#file?.file.close();
+      await this.#file?.close();
     }
   }
 
@@ -346,7 +349,7 @@ export class ViewIndex {
     await this.#checkpoints.abandon();
     await this.#work;
     await this.#compacting?.catch(() => undefined);
-    await this.#file?.file.close().catch(() => undefined);
+    await this.#file?.close().catch(() => undefined);
   }
 
   #inOrder<T>(work: () => Promise<T>): Promise<T> {

@@ -3,12 +3,12 @@ import type { Database, DatabaseOrigin } from '../database/contract.ts';
 import type { DocId } from '../documents/contract.ts';
 import { isDatabaseError } from '../errors/database-error.ts';
 import type { Sandbox } from '../query-server/contract.ts';
+import { CacheBudget } from '../shared/cache-budget.ts';
 import type { Clock } from '../shared/clock.ts';
 import type { MaybePromise } from '../shared/maybe-promise.ts';
 import type { PageFile, PageStore } from '../storage/page-store.ts';
 import type { ActiveTasks } from '../system/active-tasks.ts';
 import type { Config, Log } from '../system/contract.ts';
-import { BackgroundBuilds, type Databases } from './background-builds.ts';
 import type { DesignDocument, MapperFactory, ViewGroup, ViewIndexes } from './contract.ts';
 import { type GroupDefinition, parseDefinition, temporaryDesign } from './definition.ts';
 import { IndexCache } from './index-cache.ts';
@@ -32,9 +32,9 @@ export interface ViewIndexesParts {
   readonly sandbox?: Sandbox | undefined;
   /** For other languages, by name. */
   readonly mappers?: Readonly<Record<string, MapperFactory>>;
-  /** Where writes of design documents are noticed, for builds in the background. Without it there are none. */
-  readonly databases?: Databases;
   readonly settings?: Partial<ViewSettings>;
+  /** What all indexes together keep for reading, and others with them. Default: `settings.cacheBytes` for the indexes. */
+  readonly cache?: CacheBudget;
   /** What names the JavaScript engine and its version: another may order strings otherwise. */
   readonly engine?: string;
 }
@@ -47,9 +47,9 @@ export function createViewIndexes(parts: ViewIndexesParts): ViewIndexes {
 class StoredViewIndexes implements ViewIndexes {
   readonly #parts: ViewIndexesParts;
   readonly #settings: ViewSettings;
+  readonly #cache: CacheBudget;
   readonly #functions: Functions;
   readonly #indexes: IndexCache;
-  readonly #background: BackgroundBuilds | undefined;
   /** By database file, design document and revision. */
   readonly #definitions = new Map<string, GroupDefinition>();
   readonly #origins = new WeakMap<Database, DatabaseOrigin>();
@@ -58,18 +58,10 @@ class StoredViewIndexes implements ViewIndexes {
   constructor(parts: ViewIndexesParts) {
     this.#parts = parts;
     this.#settings = { ...defaultViewSettings, ...parts.settings };
-    const { sandbox, mappers = {}, config, log, databases } = parts;
+    this.#cache = parts.cache ?? new CacheBudget(this.#settings.cacheBytes);
+    const { sandbox, mappers = {}, config, log } = parts;
     this.#functions = new Functions({ sandbox, mappers, config, log });
     this.#indexes = new IndexCache(this.#settings.maxIdle, log);
-    if (databases !== undefined) {
-      this.#background = new BackgroundBuilds({
-        databases,
-        lookAfterMs: this.#settings.lookAfterMs,
-        log,
-        build: (database, design) => this.#buildNew(database, design),
-        forget: (name) => this.#indexes.dropDatabase(name),
-      });
-    }
   }
 
   open(database: Database, designDocument: DesignDocument): MaybePromise<ViewGroup> {
@@ -156,6 +148,7 @@ class StoredViewIndexes implements ViewIndexes {
       functions: this.#functions,
       supports: store.supports,
       settings: this.#settings,
+      cache: this.#cache,
       clock,
       log,
       tasks,
@@ -209,8 +202,7 @@ class StoredViewIndexes implements ViewIndexes {
     }
   }
 
-  /** Builds the index of a design document that has none yet. */
-  async #buildNew(database: Database, id: DocId): Promise<void> {
+  async build(database: Database, id: DocId): Promise<void> {
     const origin = await this.#originOf(database);
     const design = (await this.#designDocuments(database)).find((document) => document.id === id);
     if (design === undefined) return;
@@ -224,9 +216,12 @@ class StoredViewIndexes implements ViewIndexes {
     }
   }
 
-  async close(): Promise<void> {
-    await this.#background?.close();
-    await this.#indexes.close();
+  forget(name: string): void {
+    this.#indexes.dropDatabase(name);
+  }
+
+  close(): Promise<void> {
+    return this.#indexes.close();
   }
 }
 

@@ -1,15 +1,15 @@
 import type { Instance } from '../bridge/contract.ts';
 import { type Core, createCore } from '../core.ts';
 import { DatabaseError, isDatabaseError } from '../errors/database-error.ts';
-import { createQuickJsSandbox } from '../query-server/quickjs-sandbox.ts';
+import type { LoadFunctions } from '../functions/contract.ts';
 import type { Clock, RandomBytes } from '../shared/clock.ts';
 import type { PlainRequest, PlainResponse } from '../shared/message.ts';
 import { createIndexedDbPageStore } from '../storage/indexeddb/indexeddb-page-store.ts';
 import type { PageStore } from '../storage/page-store.ts';
 import { storageFenced } from '../storage/storage-errors.ts';
+import { browserEngine } from '../system/browser-engine.ts';
 import type { Settings } from '../system/config.ts';
 import type { Log } from '../system/contract.ts';
-import { fetchQuickJsWasm } from './quickjs-wasm.ts';
 
 export interface CoreKeeperOptions {
   readonly instance: Instance;
@@ -17,6 +17,7 @@ export interface CoreKeeperOptions {
   readonly random: RandomBytes;
   readonly log: Log;
   readonly settings?: Settings | undefined;
+  readonly functions: LoadFunctions;
   /** The host's own by default. */
   readonly indexedDB?: IDBFactory | undefined;
   /** Whether the storage is still this worker's; asked when a commit was refused because somebody else had opened the file since. */
@@ -114,7 +115,7 @@ export class CoreKeeper {
 
   async #open(): Promise<Opened> {
     if (this.#isEnded) throw new DatabaseError('shutting_down', 'This tab has let go of the storage; try again.');
-    const { instance, indexedDB, clock, random, log, settings } = this.#options;
+    const { instance, indexedDB, clock, random, log, settings, functions } = this.#options;
     let opened: Opened | undefined;
     let isLost = false;
     const onLost = (file: string): void => {
@@ -125,9 +126,9 @@ export class CoreKeeper {
     try {
       const basePath = new URL(instance.base).pathname;
       const storage = guarded(store, async () => this.#isFresh || this.#options.isStillOwner());
-      const sandbox = createQuickJsSandbox({ loadWasm: fetchQuickJsWasm });
       const config = settings && { config: settings };
-      const core = await createCore({ storage, clock, random, log, basePath, sandbox, ...config });
+      const engine = browserEngine(userAgent());
+      const core = await createCore({ storage, clock, random, log, basePath, functions, engine, ...config });
       opened = { core, store, isLost };
     } catch (error) {
       await store.close().catch(() => undefined);
@@ -157,6 +158,12 @@ export class CoreKeeper {
     this.#options.log.info(`the storage is opened anew: ${why}`);
     void abandon(opened);
   }
+}
+
+/** Empty where there is none: tests run outside a browser. */
+function userAgent(): string {
+  const navigator: { readonly userAgent: string } | undefined = Reflect.get(globalThis, 'navigator');
+  return navigator?.userAgent ?? '';
 }
 
 /**
@@ -192,7 +199,7 @@ async function abandon({ core, store }: Opened): Promise<void> {
 /** The `error` member of an answer for which the storage or its host is to blame, not the request; undefined for all others. */
 export function errorOf({ status, body }: PlainResponse): string | undefined {
   if (status !== 503 || typeof body !== 'string') return undefined;
-  return /^\{"error":"(storage_[a-z]+|shutting_down)"/.exec(body)?.[1];
+  return /^\{"error":"(storage_[a-z]+|shutting_down|functions_unavailable)"/.exec(body)?.[1];
 }
 
 /** What stands in for an answer while the storage can't be opened. */

@@ -1,5 +1,11 @@
 /** The entry of a page's worker: offers the door to the page, and does nothing until the page opens it. */
 import { expose } from 'comlink';
+import { createFunctionLoader } from './function-file.ts';
+import { servePageCalls } from './page-calls.ts';
 import { PageDoor } from './page-door.ts';
 
-expose(new PageDoor({ origin: self.location.origin, locks: navigator.locks, indexedDB: self.indexedDB }));
+const { origin } = self.location;
+const functions = createFunctionLoader();
+const door = new PageDoor({ origin, locks: navigator.locks, indexedDB: self.indexedDB, functions });
+expose(door);
+servePageCalls(self, door);

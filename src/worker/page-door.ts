@@ -1,4 +1,3 @@
-import { transfer } from 'comlink';
 import type { OwnerLink, WorkerDoor, WorkerOptions, WorkerStatus } from '../bridge/contract.ts';
 import { createInstance, ownerOf } from '../bridge/instance.ts';
 import { createLink } from '../bridge/link.ts';
@@ -6,6 +5,7 @@ import { PortCarrier } from '../bridge/port-carrier.ts';
 import { serviceUnavailable } from '../bridge/unavailable.ts';
 import { PROTOCOL, type WireRequest, type WireResponse } from '../bridge/wire.ts';
 import { requestFromWire, responseToWire } from '../bridge/wire-codec.ts';
+import type { LoadFunctions } from '../functions/contract.ts';
 import type { Clock } from '../shared/clock.ts';
 import type { PlainRequest, PlainResponse } from '../shared/message.ts';
 import { VERSION } from '../system/version.ts';
@@ -17,6 +17,7 @@ export interface WorkerHost {
   readonly origin: string;
   readonly locks: LockManager | undefined;
   readonly indexedDB: IDBFactory | undefined;
+  readonly functions: LoadFunctions;
   readonly clock?: Clock;
   readonly pingMs?: number;
 }
@@ -65,7 +66,7 @@ export class PageDoor implements WorkerDoor {
     const request = requestFromWire(wire, carrier, call === undefined ? undefined : this.#signalOf(call));
     try {
       const response = responseToWire(await this.#answer(request), carrier);
-      return transfer(response instanceof Promise ? await response : response, carrier.transfer);
+      return response instanceof Promise ? await response : response;
     } finally {
       if (call !== undefined) this.#calls.delete(call);
     }
@@ -102,7 +103,8 @@ export class PageDoor implements WorkerDoor {
   }
 }
 
-function createService({ origin, locks, indexedDB, clock, pingMs }: WorkerHost, options: WorkerOptions): Service {
+function createService(host: WorkerHost, options: WorkerOptions): Service {
+  const { origin, locks, indexedDB, functions, clock, pingMs } = host;
   if (indexedDB === undefined) {
     throw new Error(
       'This browser offers no IndexedDB here, so nothing can be stored; a private window may be the reason',
@@ -115,7 +117,8 @@ function createService({ origin, locks, indexedDB, clock, pingMs }: WorkerHost, 
   const { settings, logLevel } = options;
   const log = createConsoleLog(logLevel);
   const keepAlive = (): void => pokeServiceWorker(instance.base);
-  const owner = new StorageOwner({ instance, kind: 'tab', locks, indexedDB, clock, pingMs, settings, log, keepAlive });
+  const given = { locks, indexedDB, functions, clock, pingMs, settings, log, keepAlive };
+  const owner = new StorageOwner({ instance, kind: 'tab', ...given });
   const link = createLink({ instance, carrier: 'tab', locks });
   return { owner, link, isOwnedByAnyone: async () => ownerOf(await locks.query(), instance) !== undefined };
 }

@@ -1,4 +1,5 @@
 import type { Instance } from '../bridge/contract.ts';
+import { ownerLock } from '../bridge/instance.ts';
 import { OpenWork } from '../bridge/open-work.ts';
 import { type OwnerChannel, serveOwner } from '../bridge/owner-channel.ts';
 import type { OwnerTerm } from '../bridge/owner-term.ts';
@@ -6,6 +7,7 @@ import { createOwnership, type LeaveReason, type Ownership } from '../bridge/own
 import { type SessionShare, shareSession } from '../bridge/session-share.ts';
 import type { Carrier } from '../bridge/wire.ts';
 import { isDatabaseError } from '../errors/database-error.ts';
+import type { LoadFunctions } from '../functions/contract.ts';
 import { type Clock, systemClock, systemRandom } from '../shared/clock.ts';
 import type { PlainRequest, PlainResponse, RequestBody } from '../shared/message.ts';
 import type { Settings } from '../system/config.ts';
@@ -18,6 +20,7 @@ export interface StorageOwnerOptions {
   readonly instance: Instance;
   readonly kind: Carrier;
   readonly locks: LockManager;
+  readonly functions: LoadFunctions;
   readonly settings?: Settings | undefined;
   /** Default: none. */
   readonly log?: Log | undefined;
@@ -67,6 +70,8 @@ export class StorageOwner {
   #noteOpened: () => void = () => {};
   #noteTrouble: (error: unknown) => void = () => {};
   #failures = 0;
+  /** The term that was ended because somebody else may have what could not be loaded here. */
+  #passedOn: OwnerTerm | undefined;
   #tenure: Tenure | undefined;
   #idleTimer: ReturnType<typeof setTimeout> | undefined;
 
@@ -125,13 +130,29 @@ export class StorageOwner {
     const size = sizeOf(request.body);
     if (size > LARGE_BODY) this.#ownership.announceWork(2000 + size * BUSY_MS_PER_BYTE);
     const response = await tenure.work.run(tenure.handle, request);
-    return response.status === 503 && (await isForNext(term, request, response)) ? undefined : response;
+    if (response.status !== 503 || isOneWay(request.body)) return response;
+    return (await isForNext(term, request, response)) || (await this.#passOn(term, response)) ? undefined : response;
   }
 
   /** Finishes what is under way, stores it, and gives the storage up. */
   async close(): Promise<void> {
     await this.#ownership.close();
     this.#session.close();
+  }
+
+  /**
+   * After an update of the app an old worker can't load what it has not loaded yet, but a tab that came later can. So the storage is given
+   * up, where somebody waits for it; once, since all may be old.
+   */
+  async #passOn(term: OwnerTerm, response: PlainResponse): Promise<boolean> {
+    if (errorOf(response) !== 'functions_unavailable') return false;
+    if (this.#passedOn !== undefined) return this.#passedOn === term;
+    const { locks, instance } = this.#options;
+    const { pending = [] } = await locks.query();
+    if (!pending.some(({ name }) => name === ownerLock(instance))) return false;
+    this.#passedOn = term;
+    this.#ownership.giveWay();
+    return true;
   }
 
   async #become(): Promise<void> {
@@ -143,10 +164,11 @@ export class StorageOwner {
 
   /** Whoever asks before the core is open waits for it, and sees that somebody is there. */
   #begin(ownerId: string): Tenure {
-    const { instance, clock = systemClock, settings, indexedDB, keepAlive, protocol } = this.#options;
+    const { instance, clock = systemClock, settings, indexedDB, keepAlive, protocol, functions } = this.#options;
     const isStillOwner = async (): Promise<boolean> => (await this.#ownership.term?.verify()) === true;
     const log = this.#log;
-    const keeper = new CoreKeeper({ instance, clock, random: systemRandom, log, settings, indexedDB, isStillOwner });
+    const random = systemRandom;
+    const keeper = new CoreKeeper({ instance, clock, random, log, settings, functions, indexedDB, isStillOwner });
     const handle = this.#jar.around((request) => keeper.handle(request));
     const work = new OpenWork(() => this.#rest());
     const channel = serveOwner({ instance, ownerId, keepAlive, protocol, handle: (request) => this.handle(request) });
@@ -188,14 +210,17 @@ export class StorageOwner {
  * Whether a failed answer is none, because this worker is no longer the owner: what a closing core refuses was not begun, a fenced
  * commit wrote nothing, and a read that found the storage closed can be had from the next owner.
  */
-async function isForNext(term: OwnerTerm, { method, body }: PlainRequest, response: PlainResponse): Promise<boolean> {
-  const isOneWay = typeof body === 'object' && body !== null && 'pull' in body;
-  if (isOneWay) return false;
+async function isForNext(term: OwnerTerm, { method }: PlainRequest, response: PlainResponse): Promise<boolean> {
   const error = errorOf(response);
   const isRead = method === 'GET' || method === 'HEAD';
   if (error === 'shutting_down') return true;
   const isUndone = error === 'storage_fenced' || (error === 'storage_closed' && isRead);
   return isUndone && !(await term.verify());
+}
+
+/** Can't be sent a second time. */
+function isOneWay(body: RequestBody): boolean {
+  return typeof body === 'object' && body !== null && 'pull' in body;
 }
 
 function sizeOf(body: RequestBody): number {

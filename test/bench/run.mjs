@@ -13,14 +13,16 @@ import { describeProfiles } from './profile.mjs';
 import * as allDocs from './scenario-all-docs.mjs';
 import * as bulk from './scenario-bulk.mjs';
 import * as fileSize from './scenario-file-size.mjs';
+import * as find from './scenario-find.mjs';
 import * as get from './scenario-get.mjs';
 import * as longestPut from './scenario-longest-put.mjs';
 import * as million from './scenario-million.mjs';
 import * as pouchdb from './scenario-pouchdb.mjs';
 import * as put from './scenario-put.mjs';
+import * as viewBuilds from './scenario-view-builds.mjs';
 import * as views from './scenario-views.mjs';
 
-const scenarios = [bulk, put, get, allDocs, pouchdb, longestPut, fileSize, views, million];
+const scenarios = [bulk, put, get, allDocs, pouchdb, longestPut, fileSize, views, viewBuilds, find, million];
 
 const help = `Usage: npm run bench -- [options]
 

@@ -9,7 +9,7 @@ export const about =
   'views: their building against the bare sandbox, queries at 1,000,000 rows against 10,000, pages, streams';
 
 const DOCUMENTS = 20_000;
-const ROWS_PER_DOCUMENT = 20;
+export const ROWS_PER_DOCUMENT = 20;
 const SMALL = 10_000;
 const QUERIES = 300;
 
@@ -19,7 +19,7 @@ const maps = [
   'function (doc) { emit([doc.address.city, doc.name.family], doc.balance); }',
   'function (doc) { emit(doc.email, doc.balance); }',
 ];
-const views = {
+export const views = {
   cities: { map: maps[0], reduce: '_count' },
   families: { map: maps[1], reduce: '_sum' },
   people: { map: maps[2], reduce: 'function (keys, values, rereduce) { return sum(values); }' },
@@ -103,7 +103,7 @@ async function measureChange(bench, connection) {
   return figure({ name: 'query after one changed document', ours: median(times), unit: 'ms', asked: { atMost: 3 } });
 }
 
-const sample = {
+export const sample = {
   address: { city: 'Uppsala' },
   name: { given: 'Ada', family: 'Hughes' },
   email: 'ada@example.org',
@@ -185,7 +185,7 @@ async function measureSizes(bench, settee) {
   ];
 }
 
-async function createRows(connection, database, rows) {
+export async function createRows(connection, database, rows) {
   await ask(connection, 'PUT', `/${database}`);
   const documents = rows / ROWS_PER_DOCUMENT;
   for (let from = 0; from < documents; from += 1_000) {
@@ -198,9 +198,13 @@ async function createRows(connection, database, rows) {
   await ask(connection, 'GET', allPath(database));
 }
 
+function timeQueries(connection, pathOf) {
+  return timeRequests(connection, (step) => toRequest('GET', pathOf(step)));
+}
+
 /** Milliseconds for one of many, sent one after another. */
-async function timeQueries(connection, pathOf) {
-  const requests = Array.from({ length: QUERIES }, (_, step) => toRequest('GET', pathOf(step)));
+export async function timeRequests(connection, requestOf) {
+  const requests = Array.from({ length: QUERIES }, (_, step) => requestOf(step));
   const startedAt = performance.now();
   for (const request of requests) await connection.send(request);
   return (performance.now() - startedAt) / QUERIES;
@@ -217,7 +221,7 @@ function rangePath(database, rows, step) {
   return `${viewPath(database)}?startkey=${Math.min(one, other)}&endkey=${Math.max(one, other)}`;
 }
 
-async function ask(connection, method, path, body) {
+export async function ask(connection, method, path, body) {
   const answer = await connection.send(toRequest(method, path, body));
   if (answer.status >= 400) throw new Error(`${method} ${path}: ${answer.status} ${answer.text.slice(0, 300)}`);
   return answer;

@@ -7,11 +7,19 @@ export interface Controls {
   close(): Promise<void>;
   role(): Promise<string>;
   isControlled(): Promise<boolean>;
+  /** Looks for a new service worker as the browser itself does now and then. */
+  lookForUpdate(): Promise<void>;
+  /** How often the page was told that a new one waits. */
+  updates(): Promise<number>;
+  isUpdateWaiting(): Promise<boolean>;
   update(): Promise<boolean>;
-  request(way: Way, method: string, path: string, json?: unknown): Promise<Answered>;
+  /** Sends no body where `json` is null or undefined. */
+  request(way: Way, method: string, path: string, json?: unknown, credentials?: Credentials): Promise<Answered>;
   /** Writes documents one after another, and reads between, until told to stop. */
   beginWork(options: WorkOptions): Promise<void>;
   work(): Promise<WorkReport>;
+  /** As `work`; the longest times are counted from here on. */
+  markWork(): Promise<WorkReport>;
   endWork(): Promise<WorkReport>;
   /** Writes `count` documents, `parallel` at a time; gives how many were acknowledged. */
   writeMany(way: Way, database: string, prefix: string, count: number, parallel: number): Promise<number>;
@@ -26,6 +34,8 @@ export interface Controls {
   putsAtOnce(way: Way, database: string, count: number, bytes: number): Promise<Tally>;
   /** Sends one body of `documents` documents with `bytes` bytes each, and reads them back in one body. */
   sendLarge(way: Way, database: string, documents: number, bytes: number): Promise<number>;
+  /** Writes documents `large-0`, `large-1`, …, of so many bytes that no storage compresses, until one is refused. */
+  fill(way: Way, database: string, bytes: number): Promise<Filled>;
   readLarge(way: Way, database: string, bytesPerSecond?: number): Promise<LargeRead>;
   /** Opens a large body, reads its first chunk and leaves it there. */
   holdBody(way: Way, path: string): Promise<number>;
@@ -38,15 +48,21 @@ export interface Controls {
 
 export type Way = 'settee' | 'fetch';
 
+/** Whether cookies go with a request: with none, or with any. */
+export type Credentials = 'omit' | 'include';
+
 export interface StartChoice {
   readonly base: string;
-  readonly serviceWorker?: false;
+  readonly worker?: string;
+  readonly serviceWorker?: string | false;
   readonly settings?: Readonly<Record<string, Readonly<Record<string, string>>>>;
 }
 
 export interface Answered {
   readonly status: number;
   readonly json: unknown;
+  /** Names of the headers that the page sees. */
+  readonly headers: readonly string[];
   readonly ms: number;
 }
 
@@ -74,6 +90,11 @@ export interface Tally {
   readonly statuses: Readonly<Record<string, number>>;
   readonly wrong: number;
   readonly ms: number;
+}
+
+export interface Filled {
+  readonly written: number;
+  readonly refusal: Answered;
 }
 
 export interface LargeRead {

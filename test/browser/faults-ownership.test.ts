@@ -1,3 +1,4 @@
+import { availableParallelism, loadavg } from 'node:os';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { call, type Way, type WorkReport } from './controls.ts';
 import type { Tab } from './drivers/browser.ts';
@@ -17,6 +18,9 @@ const stretch = 40;
 const answerWithinMs = 150;
 const rounds = 5;
 const majority = 3;
+
+/** Processes for each core that want to run while two tabs work, as the system counts them. What is beyond is other work. */
+const ownLoad = 2;
 
 /** Beyond the five seconds that a frozen owner may cost, and the deadline of a storage operation. */
 const giveUpMs = 15_000;
@@ -53,11 +57,12 @@ describe.each(chosenEngines())('the owner is lost in %s', (engine) => {
     return { site, owner, other };
   }
 
-  /** Both tabs work; `lose` takes the owner away; the other goes on. Gives what the other tells. */
+  /** Both tabs work; `lose` takes the owner away; the other goes on. Gives what the other tells of the time from then on. */
   async function loseAmidWork({ owner, other }: Pair, way: Way, lose: () => Promise<void>): Promise<WorkReport> {
     await call(owner, 'beginWork', { way, database, prefix: 'owner' });
     await call(other, 'beginWork', { way, database, prefix: 'other' });
     await workedOn(other, stretch);
+    await call(other, 'markWork');
     await lose();
     await workedOn(other, (await call(other, 'work')).acknowledged.length + stretch);
     return call(other, 'endWork');
@@ -75,14 +80,15 @@ describe.each(chosenEngines())('the owner is lost in %s', (engine) => {
   }
 
   /**
-   * The median of some rounds, each on an origin of its own, until it is clear on which side of the bound it lies. WebKit leaves
-   * transactions of ended workers open now and then, which blocks the storage (`src/storage/indexeddb/engine.ts`): such rounds
-   * don't count.
+   * The median of some rounds, each on an origin of its own, until it is clear on which side of the bound it lies. The bound is that
+   * of a machine with nothing else to do. WebKit leaves transactions of ended workers open now and then, which blocks the storage
+   * (`src/storage/indexeddb/engine.ts`): such rounds don't count.
    */
   async function inTime(round: () => Promise<WorkReport>): Promise<void> {
     const gaps: string[] = [];
     const silences: number[] = [];
-    for (let number = 0; number < rounds && !isClear(silences); number += 1) {
+    const boundMs = answerWithinMs * Math.max(1, (loadavg()[0] ?? 0) / availableParallelism() / ownLoad);
+    for (let number = 0; number < rounds && !isClear(silences, boundMs); number += 1) {
       const report = await round().catch((error: unknown) => {
         if (engine === 'webkit' && error instanceof StorageBlocked) return undefined;
         throw error;
@@ -95,8 +101,8 @@ describe.each(chosenEngines())('the owner is lost in %s', (engine) => {
       silences.push(longestSilenceMs);
       gaps.push(`${ms(longestSilenceMs)} (reads ${ms(longestReadGapMs)}, writes ${ms(longestWriteGapMs)})`);
     }
-    console.info(`${engine}: longest silence: ${gaps.join('; ')}`);
-    expect.soft(median(silences), gaps.join('; ')).toBeLessThanOrEqual(answerWithinMs);
+    console.info(`${engine}: longest silence, of ${ms(boundMs)}: ${gaps.join('; ')}`);
+    expect.soft(median(silences), gaps.join('; ')).toBeLessThanOrEqual(boundMs);
   }
 
   describe.each(ways)('asked by %s', (way) => {
@@ -171,9 +177,7 @@ describe.each(chosenEngines())('the owner is lost in %s', (engine) => {
     const id = await ownProcess(pair, 'freeze', skip);
     const { owner, other } = pair;
     try {
-      const report = await loseAmidWork(pair, 'settee', async () => {
-        freezeProcess(id);
-      });
+      const report = await loseAmidWork(pair, 'settee', () => freezeProcess(id));
       console.info(`${engine}: taken over after ${Math.round(report.longestWriteGapMs)} ms`);
       expect(report.longestWriteGapMs).toBeLessThanOrEqual(5000);
       expect(report.longestReadGapMs).toBeLessThanOrEqual(5000);
@@ -229,8 +233,8 @@ async function workedOn(tab: Tab, count: number): Promise<void> {
 }
 
 /** Whether most of the rounds that there may be were in time, or too late. */
-function isClear(silences: readonly number[]): boolean {
-  const inTime = silences.filter((silence) => silence <= answerWithinMs).length;
+function isClear(silences: readonly number[], boundMs: number): boolean {
+  const inTime = silences.filter((silence) => silence <= boundMs).length;
   return inTime >= majority || silences.length - inTime >= majority;
 }
 

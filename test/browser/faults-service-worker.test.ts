@@ -1,8 +1,8 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { call } from './controls.ts';
 import type { Tab } from './drivers/browser.ts';
 import { chosenEngines } from './drivers/start.ts';
-import { openScene, type Scene, type Site } from './scene.ts';
+import { type Site, useScene } from './scene.ts';
 
 /** What happens to requests while the service worker stops, changes, or is passed by. */
 const base = '/db/';
@@ -12,18 +12,9 @@ const database = '/db/notes';
 const largeBody = { documents: 100, bytes: 1_000_000 };
 
 describe.each(chosenEngines())('the service worker in %s', (engine) => {
-  let scene: Scene;
+  const scene = useScene(engine);
   let site: Site;
   let tab: Tab;
-
-  beforeAll(async () => {
-    scene = await openScene(engine);
-  });
-  afterAll(() => scene?.close());
-  afterEach(async ({ task }) => {
-    if (task.result?.state === 'fail') console.info(scene.browser.messages.slice(-30).join('\n'));
-    await site?.close();
-  });
 
   async function openControl(): Promise<void> {
     site = await scene.openSite();
@@ -89,9 +80,30 @@ describe.each(chosenEngines())('the service worker in %s', (engine) => {
     expect(await tab.evaluate('caches.has("newer version")')).toBe(true);
   });
 
+  test('a new version that waits is told of, once and again after a reload, until it takes over', async () => {
+    await openControl();
+    await replaceServiceWorker();
+    await call(tab, 'lookForUpdate');
+    await expect.poll(() => call(tab, 'updates'), { timeout: 10_000 }).toBe(1);
+    expect(await call(tab, 'isUpdateWaiting')).toBe(true);
+    // Another page keeps the old one in place while this one is loaded again.
+    const other = await site.open('control');
+    await call(other, 'start', { base });
+    await expect.poll(() => call(other, 'updates'), { timeout: 10_000 }).toBe(1);
+    await tab.reload();
+    await call(tab, 'start', { base });
+    await expect.poll(() => call(tab, 'updates'), { timeout: 10_000 }).toBe(1);
+    expect(await tab.evaluate('caches.has("newer version")')).toBe(true);
+    expect(await call(tab, 'update')).toBe(true);
+    expect(await call(tab, 'isUpdateWaiting')).toBe(false);
+    expect(await call(other, 'updates')).toBe(1);
+    expect(await call(other, 'request', 'fetch', 'GET', database)).toMatchObject({ status: 200 });
+  });
+
   test('without a newer version, update changes nothing', async () => {
     await openControl();
     expect(await call(tab, 'update')).toBe(false);
+    expect(await call(tab, 'updates')).toBe(0);
     expect(await call(tab, 'request', 'fetch', 'GET', database)).toMatchObject({ status: 200 });
   });
 
@@ -129,6 +141,31 @@ describe.each(chosenEngines())('the service worker in %s', (engine) => {
       status: 200,
       json: { n: 2 },
     });
+  });
+
+  test('answers with settings of its own when no worker of a page is left', async () => {
+    site = await scene.openSite();
+    tab = await site.open('control');
+    const settings = { svc: { max_document_size: '100' } };
+    const query = new URLSearchParams({ base, settings: JSON.stringify(settings) });
+    await call(tab, 'start', { base, serviceWorker: `/settee-sw.js?${query}` });
+    await call(tab, 'request', 'fetch', 'PUT', database);
+    const text = 'x'.repeat(200);
+    expect(await call(tab, 'request', 'fetch', 'PUT', `${database}/doc`, { text })).toMatchObject({ status: 201 });
+    await call(tab, 'close');
+    expect(await call(tab, 'request', 'fetch', 'PUT', `${database}/other`, { text })).toMatchObject({ status: 413 });
+  });
+
+  test('answers a link that is opened when no page is there at all', async () => {
+    await openControl();
+    await call(tab, 'request', 'fetch', 'PUT', `${database}/kept`, { text: 'kept' });
+    await tab.close();
+    const seenBefore = site.server.seen.length;
+    const document = await scene.browser.open(`${site.server.origin}${database}/kept`);
+    const shown = await document.evaluate('document.body.innerText');
+    await document.close();
+    expect(shown).toContain('"text":"kept"');
+    expect(site.server.seen.slice(seenBefore).filter((path) => path.startsWith(base))).toEqual([]);
   });
 
   test('leaves requests alone that are not below the base', async () => {

@@ -15,6 +15,26 @@ export function newOutcome(): SuiteOutcome {
   return { isDone: false, current: 'nothing yet', passed: [], failed: [], skipped: [] };
 }
 
+/** Runs cases one after another, whatever becomes of each. Tells of each before it begins, and at the end. */
+export async function runCases(
+  cases: readonly { readonly name: string; run(): Promise<void> }[],
+  tell: (outcome: SuiteOutcome) => void,
+): Promise<void> {
+  const outcome = newOutcome();
+  for (const { name, run } of cases) {
+    outcome.current = name;
+    tell(outcome);
+    try {
+      await run();
+      outcome.passed.push(name);
+    } catch (error) {
+      outcome.failed.push({ name, message: describeError(error) });
+    }
+  }
+  outcome.isDone = true;
+  tell(outcome);
+}
+
 /** The name of a case in an outcome: the names of a suite's cases differ from each other, not from those of other suites. */
 export function caseName(suite: string, name: string): string {
   return `${suite}: ${name}`;

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
-import { inject } from 'vitest';
+import { afterAll, afterEach, beforeAll, inject } from 'vitest';
+import { must } from '../../src/shared/assert.ts';
 import type { Browser, Engine, LaunchOptions, Tab } from './drivers/browser.ts';
 import { startBrowser } from './drivers/start.ts';
 import type { SuiteOutcome } from './outcome.ts';
@@ -11,6 +12,7 @@ const builtFiles = join(import.meta.dirname, '../../dist/browser');
 export interface Scene {
   readonly browser: Browser;
   openSite(): Promise<Site>;
+  closeSites(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -24,17 +26,41 @@ export interface Site {
 export async function openScene(engine: Engine, options?: LaunchOptions): Promise<Scene> {
   const browser = await startBrowser(engine, options);
   const sites: Site[] = [];
+  const closeSites = async () => {
+    for (const site of sites.splice(0)) await site.close();
+  };
   return {
     browser,
+    closeSites,
     openSite: async () => {
       const site = await openSite(browser);
       sites.push(site);
       return site;
     },
     close: async () => {
-      for (const site of sites) await site.close();
+      await closeSites();
       await browser.close();
     },
+  };
+}
+
+/** One browser for the tests of a `describe`, whose sites end with each test. Where one fails, tells what the browser said last. */
+export function useScene(engine: Engine, options?: LaunchOptions): Pick<Scene, 'browser' | 'openSite'> {
+  let scene: Scene | undefined;
+  const present = () => must(scene, 'scene of a test that runs');
+  beforeAll(async () => {
+    scene = await openScene(engine, options);
+  });
+  afterAll(() => scene?.close());
+  afterEach(async ({ task }) => {
+    if (task.result?.state === 'fail') console.info(scene?.browser.messages.slice(-30).join('\n'));
+    await scene?.closeSites();
+  });
+  return {
+    get browser() {
+      return present().browser;
+    },
+    openSite: () => present().openSite(),
   };
 }
 

@@ -1,26 +1,17 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { must } from '../../src/shared/assert.ts';
 import { call, type Way } from './controls.ts';
 import type { Tab } from './drivers/browser.ts';
 import { chosenEngines } from './drivers/start.ts';
-import { openScene, type Scene, type Site } from './scene.ts';
+import { type Site, useScene } from './scene.ts';
 
 /** Several tabs of one origin work on one database. */
 const base = '/db/';
 const database = '/db/notes';
 
 describe.each(chosenEngines())('tabs of %s', (engine) => {
-  let scene: Scene;
+  const scene = useScene(engine);
   let site: Site;
-
-  beforeAll(async () => {
-    scene = await openScene(engine);
-  });
-  afterAll(() => scene?.close());
-  afterEach(async ({ task }) => {
-    if (task.result?.state === 'fail') console.info(scene.browser.messages.slice(-30).join('\n'));
-    await site.close();
-  });
 
   async function openTabs(count: number): Promise<Tab[]> {
     site = await scene.openSite();

@@ -7,7 +7,7 @@ import type { Answer, Context } from '../context.ts';
 import { readDesign } from '../design-document.ts';
 import { DocumentListing } from '../document-listing.ts';
 import { matchesTag, tagOf } from '../etags.ts';
-import { functionAnswer } from '../function-answer.ts';
+import { functionAnswer, hasNoBody } from '../function-answer.ts';
 import { functionRequest } from '../function-request.ts';
 import { isEmptyRange, toRowRange } from '../key-range.ts';
 import { keyedRows } from '../listing-text.ts';
@@ -99,7 +99,7 @@ async function viewRows(held: HeldGroup, source: ViewSource, query: ViewQuery): 
   return { head, batches: rowTexts(source, rows, parameters), tagInputs: inputs };
 }
 
-/** The function runs to its end before the answer begins, so that whatever it fails with has a status of its own. */
+/** What the function fails with before its first chunk has gone has a status of its own; later the answer breaks off. */
 async function answer(
   context: Context,
   { database, release }: Pick<Reader, 'database' | 'release'>,
@@ -114,22 +114,31 @@ async function answer(
   const program = await context.services.programs.open(database, design);
   const request = await functionRequest(context, database, null, body);
   const made = await program.list(functionName, head, request, rowSource(batches));
-  release();
-  const text = await streamedBody(context, chunksOf(made.chunks), () => {});
-  const headers = { vary: 'Accept', etag: tag };
-  return functionAnswer({ ...made, body: text }, { code: 200, type: DEFAULT_TYPE, headers });
+  const end = () => {
+    made.close();
+    release();
+  };
+  const { code, headers } = made;
+  const defaults = { code: 200, type: DEFAULT_TYPE, headers: { vary: 'Accept', etag: tag } };
+  if (hasNoBody(code)) {
+    end();
+    return functionAnswer({ code, headers, body: null }, defaults);
+  }
+  const text = await streamedBody(context, made.chunks(), end);
+  return functionAnswer({ code, headers, body: text }, defaults);
 }
 
 function rowSource(batches: AsyncIterable<readonly string[]>): RowSource {
   const iterator = batches[Symbol.asyncIterator]();
   return {
     next: async () => {
-      const step = await iterator.next();
-      return step.done === true ? undefined : `[${step.value.join(',')}]`;
+      for (;;) {
+        const step = await iterator.next();
+        if (step.done === true) return undefined;
+        if (step.value.length > 0) return `[${step.value.join(',')}]`;
+      }
     },
+    // It waits for the step under way, which nobody else does.
+    close: () => void iterator.return?.().catch(() => undefined),
   };
-}
-
-async function* chunksOf(chunks: readonly string[]): AsyncGenerator<string, void, void> {
-  yield* chunks;
 }

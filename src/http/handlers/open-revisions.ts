@@ -1,31 +1,17 @@
 /** `GET /{db}/{docid}?open_revs=…`: the replicator's read (completion 4.1). Always 200. */
 import type { DocId, RevId } from '../../documents/contract.ts';
-import { parseRevId } from '../../documents/revisions.ts';
-import { DatabaseError } from '../../errors/database-error.ts';
-import { parseJson } from '../bodies.ts';
 import type { Answer, Context } from '../context.ts';
 import { readMetaFlags, revOf } from '../document-view.ts';
 import { multipartText, multipartType, type Part } from '../multipart-writer.ts';
 import { accepts } from '../negotiation.ts';
+import type { OpenRevs } from '../open-revs.ts';
 import { type Reader, withReader } from '../reader.ts';
 import { MUST_REVALIDATE, textAnswer } from '../responses.ts';
 import { readTexts, type Selected, selectRevisions } from '../revision-selection.ts';
 import { streamedBody } from '../streams.ts';
 
-export type OpenRevs = 'all' | readonly RevId[];
-
 /** How many documents are read at once. */
 const BATCH = 100;
-
-/** `all` or a list of revisions; undefined where an empty list (or none) asks for a plain read. */
-export function parseOpenRevs(text: string | undefined): OpenRevs | undefined {
-  if (text === undefined || text === 'all') return text;
-  const list = parseJson(text);
-  if (!Array.isArray(list)) {
-    throw new DatabaseError('bad_request', `open_revs is ${text}; it must be "all" or a JSON list of revisions.`);
-  }
-  return list.length === 0 ? undefined : list.map(parseRevId);
-}
 
 export async function answerOpenRevisions(
   context: Context,

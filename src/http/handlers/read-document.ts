@@ -8,13 +8,17 @@ import { type MaybePromise, whenReady } from '../../shared/maybe-promise.ts';
 import type { Answer, Context } from '../context.ts';
 import { documentText, metaOf, readMetaFlags, revOf } from '../document-view.ts';
 import { matchesTag, revisionTag } from '../etags.ts';
+import { parseOpenRevs } from '../open-revs.ts';
 import { withSnapshot } from '../reader.ts';
 import { jsonAnswer, notModified, withHeader } from '../responses.ts';
-import { answerOpenRevisions, parseOpenRevs } from './open-revisions.ts';
 
 export function getDocument(context: Context, database: string, id: DocId): MaybePromise<Answer> {
   const openRevs = parseOpenRevs(context.query.get('open_revs'));
-  if (openRevs !== undefined) return answerOpenRevisions(context, database, id, openRevs);
+  if (openRevs !== undefined) {
+    return whenReady(context.services.functionHandlers(), ({ answerOpenRevisions }) =>
+      answerOpenRevisions(context, database, id, openRevs),
+    );
+  }
   return withSnapshot(context, database, (snapshot) => answerRevision(context, snapshot, id));
 }
 

@@ -3,7 +3,6 @@ import { DatabaseError, isDatabaseError } from '../../errors/database-error.ts';
 import { VERSION } from '../../system/version.ts';
 import { ownMember, readObject } from '../bodies.ts';
 import type { Answer, Context } from '../context.ts';
-import { iconBytes } from '../icon.ts';
 import { jsonAnswer } from '../responses.ts';
 import { shownInfo } from './database.ts';
 
@@ -24,12 +23,6 @@ export function getActiveTasks(context: Context): Answer {
 /** Whether the service answers at all; while it shuts down nothing gets here. */
 export function getUp(context: Context): Answer {
   return jsonAnswer(context, 200, '{"status":"ok"}');
-}
-
-/** It changes with the product at most, so that browsers may keep it for a year (completion 20). */
-export function getIcon(): Answer {
-  const headers = { 'content-type': 'image/x-icon', 'cache-control': 'public, max-age=31536000' };
-  return { status: 200, headers, body: iconBytes() };
 }
 
 /** The information of many databases at once: `{keys: [name…]}`. */

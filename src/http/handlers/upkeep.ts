@@ -1,5 +1,5 @@
 /** Compaction and full commits (completion 11, 13). Indexes: see `view-index.ts`. */
-import { DatabaseError } from '../../errors/database-error.ts';
+import { DatabaseError, isDatabaseError } from '../../errors/database-error.ts';
 import { requireJsonType } from '../bodies.ts';
 import type { Answer, Context } from '../context.ts';
 import { parseCount } from '../parameters.ts';
@@ -16,7 +16,10 @@ export async function postCompact(context: Context, database: string): Promise<A
   }
   void lease.database
     .compact()
-    .catch((error: unknown) => log.error(`Compaction of ${database} failed`, error))
+    .catch((error: unknown) => {
+      // Nothing went wrong where somebody deleted the database meanwhile.
+      if (!isDatabaseError(error, 'storage_deleted')) log.error(`Compaction of ${database} failed`, error);
+    })
     .finally(() => lease.release());
   return okAnswer(context, 202);
 }

@@ -37,6 +37,10 @@ const operations = {
   show,
   update,
   list,
+  addList,
+  beginList,
+  resumeList,
+  dropList,
 };
 Object.assign(globalThis, {
   emit, sum, log, toJSON: textOf, isArray: Array.isArray, require: requireFrom([]), provides, registerType, start, send, getRow,

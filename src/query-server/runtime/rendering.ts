@@ -1,5 +1,5 @@
 /** Shows, lists and updates inside an engine, with the media types that `provides` chooses among (completion.md 15). */
-export const RENDERING = `
+export const RENDERING = String.raw`
 const TYPES = [
   ['all', '*/*'],
   ['text', 'text/plain; charset=utf-8', 'txt'],
@@ -23,7 +23,10 @@ let rendering;
 
 function beginRendering() {
   const types = new Map(TYPES.map(([key, ...names]) => [key, names]));
-  rendering = { types, provided: [], chosenType: undefined, chunks: [], start: {}, rows: [], nextRow: 0, isList: false, isAtEnd: false };
+  rendering = {
+    types, provided: [], chosenType: undefined, chunks: [], start: {}, hasBegun: false,
+    isList: false, isStepped: false, rows: [], nextRow: 0, isAtEnd: false,
+  };
 }
 
 function mustRender(name) {
@@ -39,8 +42,11 @@ function provides(key, answer) {
   mustRender('provides').provided.push([key, answer]);
 }
 
+/** The first row begins the answer: what comes later is too late for its head, as in CouchDB. */
 function start(response) {
-  mustRender('start').start = isObject(response) ? response : {};
+  const state = mustRender('start');
+  if (state.hasBegun) log('start() after getRow() changes nothing: the head of the answer is said before the first row');
+  else state.start = isObject(response) ? response : {};
 }
 
 function send(chunk) {
@@ -49,8 +55,11 @@ function send(chunk) {
 
 function getRow() {
   const state = mustRender('getRow');
-  if (!state.isList || state.isAtEnd) return null;
+  if (!state.isList) return null;
+  state.hasBegun = true;
   while (state.nextRow >= state.rows.length) {
+    if (state.isAtEnd) return null;
+    if (state.isStepped) throw new Failure('render_error', '', 'getRow() was called where it cannot wait for a row: call it by its name, in the list function itself');
     const text = pullRows(state.chunks.join(''));
     state.chunks = [];
     if (text === '') {
@@ -62,6 +71,11 @@ function getRow() {
   }
   return state.rows[state.nextRow++];
 }
+
+/** Whether getRow() has to wait; asked by list functions that can (../list-source.ts). */
+getRow.waits = function waits() {
+  return rendering !== undefined && rendering.isStepped && !rendering.isAtEnd && rendering.nextRow >= rendering.rows.length;
+};
 
 const bareType = (name) => name.split(';')[0].trim().toLowerCase();
 
@@ -193,6 +207,17 @@ function update(name, documentText, requestText) {
   return document + SEPARATOR + toResponseText(join(returned[1], undefined));
 }
 
+function listHead() {
+  const { start: begun, chosenType } = rendering;
+  const headers = Object.assign({}, begun.headers);
+  const hasType = Object.keys(headers).some((key) => key.toLowerCase() === 'content-type');
+  if (chosenType !== undefined && !hasType) headers['Content-Type'] = chosenType;
+  return { code: begun.code, headers };
+}
+
+const takeSent = () => rendering.chunks.splice(0).join('');
+
+/** Runs with its rows from pullRows(): the head, and what was sent after the last pull. */
 function list(name, headText, requestText) {
   const render = named('lists', name);
   const request = parse(requestText);
@@ -206,10 +231,74 @@ function list(name, headText, requestText) {
     throw raised(thrown);
   }
   if (tail !== undefined && tail !== null) send(tail);
-  const { start: begun, chosenType, chunks } = rendering;
-  const headers = Object.assign({}, begun.headers);
-  const hasType = Object.keys(headers).some((key) => key.toLowerCase() === 'content-type');
-  if (chosenType !== undefined && !hasType) headers['Content-Type'] = chosenType;
-  return toResponseText({ code: begun.code, headers, body: chunks.join('') });
+  return toResponseText(listHead()) + SEPARATOR + takeSent();
+}
+
+/** A list function that can wait, or '' where its source does not compile as one (../list-source.ts). */
+function addList(name, check, source) {
+  named('lists', name);
+  try {
+    evaluate('(function () { var f =\n' + check + '\n; return f; })()');
+    compiled.set('stepped/' + name, compile('lists.' + name, source));
+    return '1';
+  } catch {
+    return '';
+  }
+}
+
+const isGenerator = (value) => Object.prototype.toString.call(value) === '[object Generator]';
+
+/** Yields where a row must be waited for. */
+function* steps(render, head, request) {
+  let tail = render.call(designDocument, head, request);
+  if (isGenerator(tail)) tail = yield* tail;
+  if (rendering.provided.length > 0) tail = runProvided(request);
+  if (isGenerator(tail)) tail = yield* tail;
+  if (tail !== undefined && tail !== null) send(tail);
+}
+
+/** Lists that wait for rows, by number. */
+const waitingLists = new Map();
+let lists = 0;
+
+/** As list(), up to where it needs its first row: its number, its head, and 'D' (done) or 'W' (waits) before what it sent. */
+function beginList(name, headText, requestText) {
+  const render = compiled.get('stepped/' + name);
+  beginRendering();
+  rendering.isList = rendering.isStepped = true;
+  const id = '' + ++lists;
+  const walk = { steps: steps(render, parse(headText), parse(requestText)), state: rendering };
+  const said = stepOn(id, walk);
+  return id + SEPARATOR + toResponseText(listHead()) + SEPARATOR + said;
+}
+
+/** rows: a JSON array that is not empty, or '' behind the last. */
+function resumeList(id, rows) {
+  const walk = waitingLists.get(id);
+  rendering = walk.state;
+  if (rows === '') rendering.isAtEnd = true;
+  else {
+    rendering.rows = parse(rows);
+    rendering.nextRow = 0;
+  }
+  return stepOn(id, walk);
+}
+
+function stepOn(id, walk) {
+  let isDone;
+  try {
+    isDone = walk.steps.next().done;
+  } catch (thrown) {
+    waitingLists.delete(id);
+    throw raised(thrown);
+  }
+  if (isDone) waitingLists.delete(id);
+  else waitingLists.set(id, walk);
+  return (isDone ? 'D' : 'W') + takeSent();
+}
+
+function dropList(id) {
+  waitingLists.delete(id);
+  return '';
 }
 `;

@@ -9,9 +9,6 @@ import type { FileDatabase, FileSchema, HeadValue, Written } from './schema.ts';
  */
 const KEPT_CLAIMS = 1024;
 
-/** All keys that begin with `owner-`. */
-const FORMER_OWNERS = IDBKeyRange.bound('owner-', 'owner.', false, true);
-
 export interface Ownership {
   readonly opening: Opening;
   readonly written: Written;
@@ -62,7 +59,8 @@ async function claim(file: string, transaction: OpeningTransaction): Promise<Own
   const writes: Promise<unknown>[] = [
     journal.add(epoch, claimed),
     head.put(epoch, 'epoch'),
-    head.delete(FORMER_OWNERS),
+    // All keys that begin with `owner-`.
+    head.delete(IDBKeyRange.bound('owner-', 'owner.', false, true)),
     head.put({ holds: 'file' }, `owner-${epoch}`),
   ];
   if (epoch % KEPT_CLAIMS === 0) {

@@ -13,8 +13,8 @@ export interface Browser {
   open(url: string): Promise<Tab>;
   /** Ends the service workers as the browser does with idle ones. */
   stopServiceWorkers(origin: string): Promise<void>;
-  /** Sets how much the origin may store; undefined is the browser's own bound again. */
-  limitStorage(origin: string, bytes: number | undefined): Promise<void>;
+  /** Sets how much the origin may store. */
+  limitStorage(origin: string, bytes: number): Promise<void>;
   close(): Promise<void>;
 }
 

@@ -67,12 +67,9 @@ class Chromium implements Browser {
     await session.send('ServiceWorker.disable');
   }
 
-  async limitStorage(origin: string, bytes: number | undefined): Promise<void> {
+  async limitStorage(origin: string, bytes: number): Promise<void> {
     const session = await this.#session();
-    await session.send('Storage.overrideQuotaForOrigin', {
-      origin,
-      ...(bytes === undefined ? {} : { quotaSize: bytes }),
-    });
+    await session.send('Storage.overrideQuotaForOrigin', { origin, quotaSize: bytes });
   }
 
   async close(): Promise<void> {

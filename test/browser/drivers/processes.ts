@@ -46,8 +46,13 @@ export function findProcess(text: string): number {
 }
 
 function commandOf(id: number): string {
+  return textOf(`/proc/${id}/cmdline`);
+}
+
+/** Empty where there is no such file any more, or it may not be read. */
+function textOf(path: string): string {
   try {
-    return readFileSync(`/proc/${id}/cmdline`, 'utf8');
+    return readFileSync(path, 'utf8');
   } catch {
     return '';
   }
@@ -76,23 +81,34 @@ export const burnProcessor = '(() => { const end = Date.now() + 400; while (Date
 /**
  * Stops a process (SIGSTOP) while it waits for something: what a browser freezes it lets come to the end of its task. A
  * process that is stopped in the middle of one may have begun a transaction without having said what is in it. No browser
- * does that to a tab, and no tab could see to it.
+ * does that to a tab, and no tab could see to it. What the threads were at is asked after the stop: before it would be
+ * too early, on a machine with other work by much.
  */
-export function freezeProcess(id: number): void {
+export async function freezeProcess(id: number): Promise<void> {
   for (const giveUpAt = Date.now() + 5000; Date.now() < giveUpAt; ) {
-    if (!isBusy(id)) {
-      process.kill(id, 'SIGSTOP');
-      return;
-    }
+    process.kill(id, 'SIGSTOP');
+    while (threadsOf(id).some((thread) => !/\) [Tt] /.test(textOf(`${thread}/stat`))));
+    if (threadsOf(id).every(wasWaiting)) return;
+    process.kill(id, 'SIGCONT');
+    await new Promise((resolve) => setTimeout(resolve, 2));
   }
   throw new Error(`process ${id} never waited within 5 s`);
 }
 
-/** Whether one of its threads that run scripts or carry messages runs, or would if a processor were free. */
-function isBusy(id: number): boolean {
-  const threads = readdirSync(`/proc/${id}/task`).filter((thread) => {
-    const name = readFileSync(`/proc/${id}/task/${thread}/comm`, 'utf8');
-    return thread === String(id) || /worker|iot|ipc/i.test(name);
-  });
-  return threads.some((thread) => / R /.test(readFileSync(`/proc/${id}/task/${thread}/stat`, 'utf8').slice(0, 80)));
+/** Those that run scripts or carry messages. */
+function threadsOf(id: number): string[] {
+  const threads = readdirSync(`/proc/${id}/task`).map((thread) => `/proc/${id}/task/${thread}`);
+  return threads.filter((thread) => thread.endsWith(`/${id}`) || /worker|iot|ipc/i.test(textOf(`${thread}/comm`)));
+}
+
+/** The numbers of futex, poll, ppoll, epoll_wait, epoll_pwait, epoll_pwait2 and restart_syscall, as far as the processor has them. */
+const waitingCalls: Readonly<Partial<Record<string, readonly string[]>>> = {
+  x64: ['202', '7', '271', '232', '281', '441', '219'],
+  arm64: ['98', '73', '22', '441', '128'],
+};
+
+/** Whether a stopped thread stopped in a call that waits; true where the system does not say. */
+function wasWaiting(thread: string): boolean {
+  const [call = ''] = textOf(`${thread}/syscall`).split(' ', 1);
+  return call === '' || (waitingCalls[process.arch]?.includes(call) ?? true);
 }

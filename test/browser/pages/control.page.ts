@@ -8,6 +8,7 @@ let settee: Settee | undefined;
 let workload: Workload | undefined;
 let heldBody: { readonly reader: ReadableStreamDefaultReader<Uint8Array>; readonly bytes: number } | undefined;
 let slowRead: Promise<LargeRead> | undefined;
+let updates = 0;
 const shows: boolean[] = [];
 const heard: string[] = [];
 let acknowledgements: BroadcastChannel | undefined = openChannel();
@@ -37,13 +38,22 @@ function send(way: Way, path: string, init?: RequestInit): Promise<Response> {
   return way === 'settee' ? theSettee().fetch(path, init) : fetch(path, init);
 }
 
-async function request(way: Way, method: string, path: string, json?: unknown): Promise<Answered> {
+async function request(
+  way: Way,
+  method: string,
+  path: string,
+  json?: unknown,
+  credentials?: RequestCredentials,
+): Promise<Answered> {
   const began = performance.now();
   const body =
-    json === undefined ? {} : { body: JSON.stringify(json), headers: { 'content-type': 'application/json' } };
-  const answer = await send(way, path, { method, ...body });
+    json === undefined || json === null
+      ? {}
+      : { body: JSON.stringify(json), headers: { 'content-type': 'application/json' } };
+  const answer = await send(way, path, { method, ...body, ...(credentials && { credentials }) });
   const text = await answer.text();
-  return { status: answer.status, json: parsed(text), ms: performance.now() - began };
+  const headers = [...answer.headers.keys()];
+  return { status: answer.status, json: parsed(text), headers, ms: performance.now() - began };
 }
 
 function parsed(text: string): unknown {
@@ -105,6 +115,10 @@ function readerOf(answer: Response): ReadableStreamDefaultReader<Uint8Array> {
   return answer.body.getReader();
 }
 
+function random(length: number): string {
+  return Array.from({ length: length / 10 }, () => Math.random().toString(36).slice(2, 12).padEnd(10, 'x')).join('');
+}
+
 async function idsOf(way: Way, database: string): Promise<string[]> {
   const answer: { rows: { id: string }[] } = await (await send(way, `${database}/_all_docs`)).json();
   return answer.rows.map(({ id }) => id);
@@ -114,11 +128,19 @@ const control: Controls = {
   start: async (options) => {
     const began = performance.now();
     settee = await start(options);
+    settee.addEventListener('update', () => {
+      updates += 1;
+    });
     return performance.now() - began;
   },
   close: () => theSettee().close(),
   role: async () => (await theSettee().status()).role,
   isControlled: async () => navigator.serviceWorker.controller !== null,
+  lookForUpdate: async () => {
+    await (await navigator.serviceWorker.getRegistration())?.update();
+  },
+  updates: async () => updates,
+  isUpdateWaiting: async () => (await theSettee().status()).updateWaiting,
   update: () => theSettee().update(),
   request,
   beginWork: async ({ way, database, prefix }) => {
@@ -135,6 +157,10 @@ const control: Controls = {
   work: async () => {
     if (workload === undefined) throw new Error('no work was begun');
     return workload.report();
+  },
+  markWork: async () => {
+    if (workload === undefined) throw new Error('no work was begun');
+    return workload.mark();
   },
   endWork: async () => {
     if (workload === undefined) throw new Error('no work was begun');
@@ -187,6 +213,14 @@ const control: Controls = {
     const answer = await send(way, `${database}/_bulk_docs`, { method: 'POST', headers, body });
     await answer.text();
     return answer.status;
+  },
+  fill: async (way, database, bytes) => {
+    const most = 200;
+    for (let written = 0; written < most; written += 1) {
+      const answer = await request(way, 'PUT', `${database}/large-${written}`, { text: random(bytes) });
+      if (answer.status !== 201) return { written, refusal: answer };
+    }
+    throw new Error(`nothing refused ${most} documents of ${bytes} bytes`);
   },
   readLarge: async (way, database, bytesPerSecond = Number.POSITIVE_INFINITY) => {
     const began = performance.now();

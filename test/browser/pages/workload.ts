@@ -44,6 +44,13 @@ export class Workload {
     };
   }
 
+  /** The report so far; the longest times are counted anew. */
+  mark(): WorkReport {
+    const report = this.report();
+    for (const gap of [this.#any, this.#writes, this.#answeredReads]) gap.longestMs = 0;
+    return report;
+  }
+
   async end(): Promise<WorkReport> {
     this.#isEnding = true;
     await this.#running;

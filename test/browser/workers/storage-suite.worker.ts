@@ -1,9 +1,8 @@
 import { createIndexedDbPageStore } from '../../../src/storage/indexeddb/indexeddb-page-store.ts';
 import { pageStoreSuite, type StorageContext, type StorageFactory } from '../../conformance/storage/suite.ts';
-import { describeError, newOutcome } from '../outcome.ts';
+import { runCases } from '../outcome.ts';
 
 /** Runs the storage suite on this browser's IndexedDB, in a worker as the core has it, and posts the outcome as it grows. */
-const outcome = newOutcome();
 const prefixes = new WeakMap<StorageContext, string>();
 
 const factory: StorageFactory = {
@@ -31,15 +30,4 @@ function opened<T>(request: IDBRequest<T>): Promise<T> {
   });
 }
 
-for (const { name, run } of pageStoreSuite('indexeddb', factory)) {
-  outcome.current = name;
-  postMessage(outcome);
-  try {
-    await run();
-    outcome.passed.push(name);
-  } catch (error) {
-    outcome.failed.push({ name, message: describeError(error) });
-  }
-}
-outcome.isDone = true;
-postMessage(outcome);
+await runCases(pageStoreSuite('indexeddb', factory), (outcome) => postMessage(outcome));

@@ -113,6 +113,16 @@ describe('nano', () => {
     expect(await server.db.compact('countries')).toEqual({ ok: true });
   });
 
+  test('selectors and their indexes', async () => {
+    for (const n of [3, 1, 2]) await db.insert({ n }, `doc${n}`);
+    const index = { index: { fields: ['n'] }, ddoc: 'by-n', name: 'by-n' };
+    expect(await db.createIndex(index)).toEqual({ result: 'created', id: '_design/by-n', name: 'by-n' });
+    const first = await db.find({ selector: { n: { $gt: 1 } }, sort: [{ n: 'desc' }], fields: ['n'], limit: 1 });
+    expect(first.docs).toEqual([{ n: 3 }]);
+    const more = await db.find({ selector: { n: { $gt: 1 } }, sort: [{ n: 'desc' }], bookmark: `${first.bookmark}` });
+    expect(more.docs.map(({ n }) => n)).toEqual([2]);
+  });
+
   test('a typed document', async () => {
     const countries = server.use<Country>('countries');
     await countries.insert({ cca3: 'CHE' }, 'CHE');

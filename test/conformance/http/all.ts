@@ -19,6 +19,12 @@ import designPaths from './design-paths.ts';
 import errors from './errors.ts';
 import etagsHead from './etags-head.ts';
 import etagsViews from './etags-views.ts';
+import findBasics from './find-basics.ts';
+import findErrors from './find-errors.ts';
+import findIndexes from './find-indexes.ts';
+import findOperators from './find-operators.ts';
+import findPlanning from './find-planning.ts';
+import findRegex from './find-regex.ts';
 import gzip from './gzip.ts';
 import head from './head.ts';
 import hostile from './hostile.ts';
@@ -91,6 +97,12 @@ export const suites: readonly Suite[] = [
   errors,
   etagsHead,
   etagsViews,
+  findBasics,
+  findErrors,
+  findIndexes,
+  findOperators,
+  findPlanning,
+  findRegex,
   gzip,
   head,
   hostile,

@@ -1,4 +1,5 @@
 import { createCore } from '../../../src/core.ts';
+import { functionsAtHand } from '../../../src/functions/function-service.ts';
 import { readQuickJsWasm } from '../../../src/node/quickjs-wasm.ts';
 import { createQuickJsSandbox } from '../../../src/query-server/quickjs-sandbox.ts';
 import { systemClock, systemRandom } from '../../../src/shared/clock.ts';
@@ -9,12 +10,11 @@ import { registerSuites } from '../../support/conformance/register.ts';
 const name = 'core through its fetch adapter';
 
 registerSuites(name, async () => {
-  const sandbox = createQuickJsSandbox({ loadWasm: readQuickJsWasm });
   const core = await createCore({
     storage: createMemoryPageStore(),
     clock: systemClock,
     random: systemRandom,
-    sandbox,
+    functions: functionsAtHand(createQuickJsSandbox({ loadWasm: readQuickJsWasm })),
   });
   return new FetchHost({
     name,

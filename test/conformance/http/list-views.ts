@@ -24,6 +24,11 @@ const lists = {
   }`,
   throws: 'function (head, req) { send("begun"); throw new Error("broken"); }',
   request: 'function (head, req) { return JSON.stringify(req); }',
+  arrow: '(head) => { let row; while ((row = getRow())) send(row.id + ";"); return head.total_rows; }',
+  hidden: 'function () { var next = getRow, row; while (row = next()) send(row.id + ";"); return "end"; }',
+  nested: 'function () { [1, 2].forEach(function () { send(getRow().id + ";"); }); return "end"; }',
+  late_start: 'function () { start({ code: 202 }); getRow(); start({ code: 203 }); return "x"; }',
+  padded: 'function () { var row, pad = "x".repeat(1000); while (row = getRow()) send(row.id + pad + "\\n"); }',
 };
 
 const map = 'function (doc) { emit(doc.integer, doc.string); }';
@@ -102,6 +107,27 @@ export default suite('list_views', [
     const text = (await list(t, 'basic/rows')).text.split('\n');
     assert.lengthOf(text, 3002);
     assert.equal(text[2345], '["2344",2344,"2344"]');
+  }),
+
+  test('may be written in any way that calls getRow()', async (t) => {
+    await fill(t, 3);
+    assert.equal((await list(t, 'arrow/rows')).text, '0;1;2;3');
+    assert.equal((await list(t, 'hidden/rows')).text, '0;1;2;end');
+    assert.equal((await list(t, 'nested/rows')).text, '0;1;end');
+  }),
+
+  test('send what they make as they make it', async (t) => {
+    await fill(t, 3000);
+    const { text } = await list(t, 'padded/rows');
+    assert.lengthOf(text, 3000 * 1001 + 10 + 90 * 2 + 900 * 3 + 2000 * 4);
+    assert.equal(text.slice(0, 3), '0xx');
+    assert.equal(text.slice(-1002), `9${'x'.repeat(1000)}\n`);
+  }),
+
+  test('begin their answers with the first row', async (t) => {
+    await fill(t, 3);
+    const answer = await list(t, 'late_start/rows');
+    assert.deepEqual([answer.status, answer.text], [202, 'x']);
   }),
 
   test('are chosen by Accept or format', async (t) => {

@@ -6,6 +6,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Core, createCore } from '../../../src/core.ts';
+import { functionsAtHand } from '../../../src/functions/function-service.ts';
 import { readQuickJsWasm } from '../../../src/node/quickjs-wasm.ts';
 import { createQuickJsSandbox } from '../../../src/query-server/quickjs-sandbox.ts';
 import { systemClock, systemRandom } from '../../../src/shared/clock.ts';
@@ -30,9 +31,9 @@ const cities: readonly City[] = JSON.parse(readFileSync(createRequire(import.met
 let core: Core;
 
 beforeAll(async () => {
-  const sandbox = createQuickJsSandbox({ loadWasm: readQuickJsWasm });
+  const functions = functionsAtHand(createQuickJsSandbox({ loadWasm: readQuickJsWasm }));
   const storage = createMemoryPageStore();
-  core = await createCore({ storage, clock: systemClock, random: systemRandom, sandbox });
+  core = await createCore({ storage, clock: systemClock, random: systemRandom, functions });
 });
 
 afterAll(() => core.close());

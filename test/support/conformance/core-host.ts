@@ -1,4 +1,5 @@
 import { createCore } from '../../../src/core.ts';
+import { functionsAtHand } from '../../../src/functions/function-service.ts';
 import { createQuickJsSandbox, type WasmLoader } from '../../../src/query-server/quickjs-sandbox.ts';
 import { type Clock, systemRandom } from '../../../src/shared/clock.ts';
 import type { ByteStream, Handle, PlainResponse, RequestBody } from '../../../src/shared/message.ts';
@@ -111,7 +112,7 @@ export class CoreHost implements Host {
       config: this.#settings,
       basePath: this.#basePath,
       log: this.#log,
-      sandbox: createQuickJsSandbox({ loadWasm: this.#loadWasm }),
+      functions: functionsAtHand(createQuickJsSandbox({ loadWasm: this.#loadWasm })),
     });
   }
 }

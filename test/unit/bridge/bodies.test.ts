@@ -19,6 +19,30 @@ describe('a body', () => {
     );
   });
 
+  test('that is text crosses as text, on credit like any other, and is UTF-8 to who reads bytes', async () => {
+    const texts = ['Trom', '', 'sø ', '🎉'];
+    let pulls = 0;
+    const [make, read] = pipePair();
+    serveBody(
+      {
+        pull: () => Promise.reject(new Error('Text is not to become bytes here')),
+        pullText: async () => texts[pulls++],
+        cancel: async () => {},
+      },
+      make,
+    );
+    const body = openBody(read);
+    await messagesArrived();
+    expect(pulls).toBe(0);
+    expect(new TextDecoder().decode(bytes(...(await readAll(body))))).toBe('Tromsø 🎉');
+    expect(make.sent).toEqual([
+      { step: 'text', text: 'Trom' },
+      { step: 'text', text: 'sø ' },
+      { step: 'text', text: '🎉' },
+      { step: 'end' },
+    ]);
+  });
+
   test('is not made before it is read, and never further ahead than credit goes', async () => {
     const [make, read] = pipePair();
     const source = sourceOf(Array.from({ length: 100 }, (_, index) => bytes(index)));

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { channelName } from '../../../src/bridge/instance.ts';
 import { type CreateLinkOptions, createLink } from '../../../src/bridge/link.ts';
-import type { ToAll, ToOwner } from '../../../src/bridge/wire.ts';
+import { PROTOCOL, type ToAll, type ToOwner } from '../../../src/bridge/wire.ts';
 import type { PlainRequest, PlainResponse, RequestBody } from '../../../src/shared/message.ts';
 import { FakeLocks } from '../../support/fake-locks.ts';
 import {
@@ -420,7 +420,7 @@ describe('an owner that is silent', () => {
     await pass(1000);
     expect([owner.pings, heard]).toEqual([3, []]);
     await pass(500);
-    expect(heard).toEqual([{ protocol: 1, from: expect.any(String), kind: 'suspect', owner: owner.id }]);
+    expect(heard).toEqual([{ protocol: PROTOCOL, from: expect.any(String), kind: 'suspect', owner: owner.id }]);
   });
 
   test('is not suspected as long as it answers pings', async () => {
@@ -574,8 +574,8 @@ test('an owner that is dead is not believed when its announcement comes late', a
 
 describe('an owner of another version', () => {
   test.each([
-    [2, 'Another tab runs a newer version of this app and keeps the database: reload this tab'],
-    [0, 'Another tab runs an older version of this app and keeps the database: reload or close that tab'],
+    [PROTOCOL + 1, 'Another tab runs a newer version of this app and keeps the database: reload this tab'],
+    [PROTOCOL - 1, 'Another tab runs an older version of this app and keeps the database: reload or close that tab'],
   ])('(%i) is told by name', async (protocol, reason) => {
     const owner = await waitingOwner().rise();
     owner.refuses = 'protocol';

@@ -2,7 +2,7 @@
 import { ChannelPipes } from '../../../src/bridge/channel-pipe.ts';
 import { aliveLock, channelName, createInstance, ownerLock } from '../../../src/bridge/instance.ts';
 import type { StepPipe } from '../../../src/bridge/steps.ts';
-import type { BodyStep, FromOwner, ToAll, ToOwner } from '../../../src/bridge/wire.ts';
+import { type BodyStep, type FromOwner, PROTOCOL, type ToAll, type ToOwner } from '../../../src/bridge/wire.ts';
 import { requestFromWire, responseToWire } from '../../../src/bridge/wire-codec.ts';
 import type { ByteStream, PlainRequest, PlainResponse, RequestBody } from '../../../src/shared/message.ts';
 import type { FakeLockClient, FakeLocks } from '../../support/fake-locks.ts';
@@ -121,7 +121,7 @@ export class ScriptedOwner {
   /** Says nothing, as if it was frozen. */
   isFrozen = false;
   refuses: 'leaving' | 'protocol' | undefined;
-  protocol = 1;
+  protocol = PROTOCOL;
   /** How many of the next requests never reach it. */
   misses = 0;
   /** How often it answers each ping. */

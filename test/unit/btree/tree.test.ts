@@ -31,6 +31,38 @@ async function height(shelf: PageShelf, tree: Tree<number, Totals>): Promise<num
   return shelf.readsOf(() => tree.get(1234));
 }
 
+describe('reductions that are missing', () => {
+  /** Numbers from 1000 on in some leaves, and how many nodes were reduced since. */
+  async function counted() {
+    const calls = { leaves: 0 };
+    const reduce: TreeSpec<string, number>['reduce'] = (entries) => {
+      calls.leaves++;
+      return entries.length;
+    };
+    const shelf = new PageShelf();
+    const changes = numbers(1000, 1100).map((n) => ({ key: String(n), value: 'v' }));
+    const { tree } = await Tree.empty(shelf.options({ ...textSpec, reduce }, small)).update(changes);
+    return { tree, calls };
+  }
+
+  test('are worked out a node at a time, and not again', async () => {
+    const { tree, calls } = await counted();
+    expect(calls.leaves).toBe(0);
+    const steps = tree.missingReductions();
+    steps.next();
+    expect(calls.leaves).toBe(1);
+    while (steps.next().done !== true);
+    const { leaves } = calls;
+    expect(leaves).toBeGreaterThan(5);
+    expect(tree.reduction()).toBe(100);
+    expect(calls.leaves).toBe(leaves);
+    expect(tree.missingReductions().next().done).toBe(true);
+    const next = (await tree.update([{ key: '1050', value: 'w' }])).tree;
+    for (const more = next.missingReductions(); more.next().done !== true; );
+    expect(calls.leaves).toBe(leaves + 1);
+  });
+});
+
 describe('an empty tree', () => {
   test('answers everything without reading', async () => {
     const shelf = new PageShelf();

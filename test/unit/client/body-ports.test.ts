@@ -34,6 +34,16 @@ function countedStream(chunks: readonly Uint8Array[], failure?: Error) {
   return { stream, seen };
 }
 
+/** A stream of text, as the core makes lists. */
+function textStream(texts: readonly string[], isEndless = false): ByteStream {
+  const left = [...texts];
+  return {
+    pull: () => Promise.reject(new Error('Text is not to become bytes')),
+    pullText: async () => left.shift() ?? (isEndless ? new Promise<never>(() => {}) : undefined),
+    cancel: async () => {},
+  };
+}
+
 function receiveFrom(stream: ByteStream, length?: number) {
   const { port1, port2 } = channel();
   serveBody(stream, portPipe(port1));
@@ -62,6 +72,40 @@ describe('a body from the worker', () => {
     await new Promise((resolve) => setImmediate(resolve));
     expect(seen.pulled).toBe(1);
     await reader.cancel();
+  });
+
+  test('is text where all of it is wanted so, whether it came as text or as bytes', async () => {
+    const encoded = new TextEncoder().encode('Tromsø 🎉');
+    const inBytes = countedStream([encoded.subarray(0, 6), encoded.subarray(6)]).stream;
+    expect(await receiveFrom(inBytes, encoded.length).body.text()).toBe('Tromsø 🎉');
+    const { body, onEnd } = receiveFrom(textStream(['Trom', 'sø 🎉', '!']));
+    expect(await body.text()).toBe('Tromsø 🎉!');
+    expect(onEnd).toHaveBeenCalledTimes(1);
+  });
+
+  test('that is text still can be read as bytes', async () => {
+    const { body } = receiveFrom(textStream(['Trom', 'sø 🎉']));
+    expect(await new Response(body.readable).text()).toBe('Tromsø 🎉');
+  });
+
+  test('is no text while somebody reads it as bytes', () => {
+    const { body } = receiveFrom(textStream(['a']));
+    body.readable.getReader();
+    expect(() => body.text()).toThrow(TypeError);
+  });
+
+  test('that breaks off is no text: before it is read, in the middle, or short of its length', async () => {
+    const early = receiveFrom(textStream(['a'])).body;
+    early.fail(new TypeError('The page was left'));
+    await expect(early.text()).rejects.toThrow('The page was left');
+    const source = countedStream([bytes(65)], new Error('the snapshot was lost'));
+    await expect(receiveFrom(source.stream).body.text()).rejects.toThrow('the snapshot was lost');
+    const short = receiveFrom(countedStream([bytes(65)]).stream, 2).body;
+    await expect(short.text()).rejects.toThrow('1 bytes came where 2 were announced');
+    const endless = receiveFrom(textStream(['a'], true)).body;
+    const reading = endless.text();
+    endless.fail(new TypeError('The page was left'));
+    await expect(reading).rejects.toThrow('The page was left');
   });
 
   test.for([7, 5])('fails when it has another length than was announced: %d', async (length) => {

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type Core, createCore } from '../../../src/core.ts';
 import { DatabaseError } from '../../../src/errors/database-error.ts';
+import { functionsAtHand } from '../../../src/functions/function-service.ts';
 import type { Program, ProgramSource, Sandbox, ValidatedWrite } from '../../../src/query-server/contract.ts';
 import { systemClock, systemRandom } from '../../../src/shared/clock.ts';
 import { nextTurn } from '../../../src/shared/turn.ts';
@@ -54,7 +55,7 @@ afterEach(() => core.close());
 
 function openCore(using?: Sandbox): Promise<Core> {
   const options = { storage: createMemoryPageStore(), clock: systemClock, random: systemRandom };
-  return createCore(using === undefined ? options : { ...options, sandbox: using });
+  return createCore({ ...options, functions: functionsAtHand(using) });
 }
 
 async function ask(method: string, path: string, body?: unknown, on = core): Promise<[number, unknown]> {

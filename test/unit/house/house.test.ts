@@ -96,6 +96,27 @@ describe('the map', () => {
   });
 });
 
+describe('what a worker loads on first use', () => {
+  const files = new Map(sources.map((file) => [file.path, file]));
+  const reached = new Set<string>();
+  const reach = (path: string): void => {
+    if (reached.has(path)) return;
+    reached.add(path);
+    for (const { isOurs, isType, isLazy, target } of files.get(path)?.imports ?? []) {
+      if (isOurs && !isType && !isLazy) reach(target);
+    }
+  };
+  reach('worker/main.ts');
+
+  test('is not in its own file', () => {
+    expect(reached).toContain('functions/lazy-functions.ts');
+    const found = [...reached].filter(
+      (path) => /^(query-server|views|find)\//.test(path) || path === 'functions/function-service.ts',
+    );
+    expect(found).toEqual(['views/background-builds.ts']);
+  });
+});
+
 describe('every file', () => {
   test('ends its relative imports in .ts or .json, and leads to a file that is there', () => {
     const paths = new Set(sources.map(({ path }) => path));

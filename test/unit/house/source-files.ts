@@ -21,6 +21,8 @@ export interface Import {
   readonly isOurs: boolean;
   /** Nothing of it is left at run time. */
   readonly isType: boolean;
+  /** Loaded when the code gets there. */
+  readonly isLazy: boolean;
 }
 
 type Node = Readonly<Record<string, unknown>>;
@@ -105,7 +107,7 @@ class Visitor {
     const name = from['value'];
     const isOurs = name.startsWith('.');
     const target = isOurs ? relative('.', normalize(join(dirname(this.#path), name))).replaceAll('\\', '/') : name;
-    this.imports.push({ target, isOurs, isType });
+    this.imports.push({ target, isOurs, isType, isLazy: node['type'] === 'ImportExpression' });
   }
 
   /** Members (`a.process`), keys (`{ process: 1 }`) and labels of tuples are no uses of a global. */

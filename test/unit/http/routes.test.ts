@@ -95,8 +95,6 @@ describe('paths', () => {
     'GET /_utils/index.html',
     'POST /_restart',
     'GET /db/_changes',
-    'POST /db/_find',
-    'DELETE /db/_index/a/json/b',
     'GET /db/doc/attachment',
     'PUT /db/doc/a/b',
     'DELETE /db/_design/x/attachment',

@@ -1,7 +1,9 @@
 /** What the tests of the HTTP layer work with: the service on memory, asked through its one door. */
 import { type Core, createCore } from '../../../src/core.ts';
 import { DesignPrograms } from '../../../src/design/design-programs.ts';
+import { functionsAtHand } from '../../../src/functions/function-service.ts';
 import { Context, type Services } from '../../../src/http/context.ts';
+import { functionHandlers } from '../../../src/http/function-handlers.ts';
 import { systemRandom } from '../../../src/shared/clock.ts';
 import type { ByteStream, PlainRequest, PlainResponse, RequestBody } from '../../../src/shared/message.ts';
 import { createMemoryPageStore } from '../../../src/storage/memory/memory-page-store.ts';
@@ -16,7 +18,8 @@ export const clock = { now: () => 1_769_860_800_000, monotonic: () => performanc
 export const JSON_HEADERS = { accept: 'application/json', 'content-type': 'application/json' };
 
 export function openCore(config: Settings = {}, basePath = ''): Promise<Core> {
-  return createCore({ storage: createMemoryPageStore(), clock, random: systemRandom, config, basePath });
+  const functions = functionsAtHand();
+  return createCore({ storage: createMemoryPageStore(), clock, random: systemRandom, config, basePath, functions });
 }
 
 export interface Asked {
@@ -84,7 +87,9 @@ export function services(settings: Settings = {}, changes: Partial<Services> = {
     clock,
     uuids: new Uuids(config, clock, systemRandom),
     tasks: new ActiveTasks(clock),
-    views: { open: unused, temporary: unused, cleanup: unused, close: unused },
+    views: { open: unused, temporary: unused, cleanup: unused },
+    functionHandlers: () => functionHandlers,
+    finder: unused,
     programs: new DesignPrograms({ sandbox: undefined, config, log: silentLog }),
     basePath: '',
     ...changes,

@@ -2,13 +2,13 @@ import { describe, expect, test } from 'vitest';
 import { type Core, createCore } from '../../../src/core.ts';
 import { parseDocId } from '../../../src/documents/identifiers.ts';
 import { DatabaseError } from '../../../src/errors/database-error.ts';
+import { functionsAtHand } from '../../../src/functions/function-service.ts';
 import { isStream } from '../../../src/http/bodies.ts';
-import type { Answer } from '../../../src/http/context.ts';
-import { Context } from '../../../src/http/context.ts';
+import { type Answer, Context, type Services } from '../../../src/http/context.ts';
 import { dispatch } from '../../../src/http/router.ts';
 import { systemClock, systemRandom } from '../../../src/shared/clock.ts';
 import { createMemoryPageStore } from '../../../src/storage/memory/memory-page-store.ts';
-import type { ViewGroup, ViewIndexes, ViewReader, ViewRow } from '../../../src/views/contract.ts';
+import type { ViewGroup, ViewReader, ViewRow } from '../../../src/views/contract.ts';
 import { services, textOf } from './support.ts';
 
 const ROWS = 20_000;
@@ -85,13 +85,15 @@ async function watchedService() {
     failAtRow: Number.POSITIVE_INFINITY,
     readFails: false,
   };
-  const core: Core = await createCore({ storage: createMemoryPageStore(), clock: systemClock, random: systemRandom });
+  const storage = createMemoryPageStore();
+  const functions = functionsAtHand();
+  const core: Core = await createCore({ storage, clock: systemClock, random: systemRandom, functions });
   const { registry } = core;
   await registry.create('db');
   const design = { id: parseDocId('_design/d'), rev: undefined, deleted: false, body: '{}' };
   await registry.use('db', (database) => database.write([design], { newEdits: true, durability: 'relaxed' }));
   const unused = () => Promise.reject(new Error('not part of this test'));
-  const views: ViewIndexes = { open: () => fakeGroup(watch), temporary: unused, cleanup: unused, close: unused };
+  const views: Services['views'] = { open: () => fakeGroup(watch), temporary: unused, cleanup: unused };
   const watched = {
     ...registry,
     has: (name: string) => registry.has(name),

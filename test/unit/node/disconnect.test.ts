@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type Core, createCore } from '../../../src/core.ts';
+import { functionsAtHand } from '../../../src/functions/function-service.ts';
 import { type HttpServer, listen } from '../../../src/node/http-server.ts';
 import { createListener } from '../../../src/node/listener.ts';
 import { systemClock, systemRandom } from '../../../src/shared/clock.ts';
@@ -51,7 +52,9 @@ beforeEach(async () => {
   streams = [];
   failures.length = 0;
   beforeAnswer = async () => {};
-  core = await createCore({ storage: createMemoryPageStore(), clock: systemClock, random: systemRandom });
+  const storage = createMemoryPageStore();
+  const functions = functionsAtHand();
+  core = await createCore({ storage, clock: systemClock, random: systemRandom, functions });
   const handle: Handle = async (request) => {
     const response = await core.handle(request);
     await beforeAnswer(request);

@@ -24,6 +24,33 @@ test('a program keeps its engine, and gets another when others needed the place'
   sandbox.close();
 });
 
+const waiting = { lists: { l: 'function () { var row; while (row = getRow()) send(row); }' } };
+
+/** A list that waits for its second row. */
+async function beginList({ program }: Awaited<ReturnType<typeof openProgram>>) {
+  const rows = ['["a"]', '["b"]'];
+  const chunks = (await program.list('l', '{}', '{}', { next: () => rows.shift() })).chunks();
+  expect((await chunks.next()).value).toBe('a');
+  return chunks;
+}
+
+test('an engine in which a list waits makes no room, but for twice as many', async () => {
+  const sandbox = createTestSandbox({ maxEngines: 2 });
+  const open = () => openProgram(sandbox, waiting);
+  const first = await beginList(await open());
+  const second = await beginList(await open());
+  // Programs that come and go beside them leave them alone.
+  for (let time = 0; time < 4; time++) expect(await countOf((await open()).program)).toBe('1');
+  expect((await first.next()).value).toBe('b');
+  expect(await first.next()).toEqual({ done: true, value: undefined });
+  const more = [await beginList(await open()), await beginList(await open()), await beginList(await open())];
+  const last = await beginList(await open());
+  await expect(second.next()).rejects.toMatchObject({ code: 'os_process_error' });
+  expect((await last.next()).value).toBe('b');
+  await Promise.all([...more, last].map((chunks) => chunks.return()));
+  sandbox.close();
+});
+
 test('the same signature in the same scope is one program', async () => {
   const sandbox = createTestSandbox();
   const options = { signature: 'same' };

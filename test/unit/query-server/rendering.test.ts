@@ -1,4 +1,5 @@
 import { afterAll, describe, expect, test } from 'vitest';
+import type { ListResult } from '../../../src/query-server/contract.ts';
 import { createTestSandbox, openProgram } from './quickjs-files.ts';
 
 const sandbox = createTestSandbox();
@@ -141,7 +142,10 @@ describe('a list', () => {
   const list = async (source: string, batches: readonly string[], accept?: string) => {
     const { program } = await openProgram(sandbox, { lists: { l: source } });
     const waiting = [...batches];
-    return program.list('l', '{"total_rows":3,"offset":0}', request(accept), { next: () => waiting.shift() });
+    const made = await program.list('l', '{"total_rows":3,"offset":0}', request(accept), {
+      next: () => waiting.shift(),
+    });
+    return { code: made.code, headers: made.headers, chunks: await chunksOf(made) };
   };
   const batches = ['[{"id":"a","key":1},{"id":"b","key":2}]', '[{"id":"c","key":3}]'];
 
@@ -181,22 +185,170 @@ describe('a list', () => {
     });
   });
 
+  test('begins its answer with the first row', async () => {
+    const source = 'function () { start({code: 202}); getRow(); start({code: 203}); return "x"; }';
+    expect((await list(source, batches)).code).toBe(202);
+  });
+});
+
+async function chunksOf(made: ListResult): Promise<string[]> {
+  const chunks: string[] = [];
+  for await (const chunk of made.chunks()) chunks.push(chunk);
+  return chunks;
+}
+
+/** Rows one by one, and how many were asked for. */
+class CountedRows {
+  asked = 0;
+  closed = 0;
+  readonly #count: number;
+
+  constructor(count: number) {
+    this.#count = count;
+  }
+
+  next(): string | undefined {
+    return this.asked < this.#count ? `[{"key":${this.asked++}}]` : undefined;
+  }
+
+  close(): void {
+    this.closed++;
+  }
+}
+
+const ROW_BY_ROW =
+  'function (head, req) { send("<"); var row; while (row = getRow()) send(row.key + ","); return ">"; }';
+
+describe('a list that can wait', () => {
+  const open = async (source: string, rows: CountedRows, lists = {}) => {
+    const { program } = await openProgram(sandbox, { lists: { l: source, ...lists } });
+    return { program, made: await program.list('l', '{}', request(), rows) };
+  };
+
+  test('takes rows as its output is read', async () => {
+    const rows = new CountedRows(1_000_000);
+    const { made } = await open(ROW_BY_ROW, rows);
+    expect(rows.asked).toBe(0);
+    const chunks = made.chunks();
+    expect([(await chunks.next()).value, (await chunks.next()).value, (await chunks.next()).value]).toEqual([
+      '<',
+      '0,',
+      '1,',
+    ]);
+    expect(rows.asked).toBe(2);
+    await chunks.return();
+    expect(rows.closed).toBe(1);
+  });
+
+  test('may wait in what it provides', async () => {
+    const rows = new CountedRows(3);
+    const source =
+      'function () { provides("text", function () { var row, n = 0; while (row = getRow()) n += 1; send(n); }); }';
+    const { made } = await open(source, rows);
+    expect(rows.asked).toBe(0);
+    expect(made.headers).toEqual({ 'Content-Type': 'text/plain; charset=utf-8' });
+    expect(await chunksOf(made)).toEqual(['3']);
+  });
+
+  test('lets others of its design document run meanwhile', async () => {
+    const { program, made } = await open(ROW_BY_ROW, new CountedRows(3), { other: ROW_BY_ROW });
+    const [first, second] = [
+      made.chunks(),
+      (await program.list('other', '{}', request(), new CountedRows(2))).chunks(),
+    ];
+    const texts = ['', ''];
+    for (let step = 0; step < 6; step++) {
+      texts[0] += (await first.next()).value ?? '';
+      texts[1] += (await second.next()).value ?? '';
+      expect(await program.filter('none', [], '{}')).toEqual([]);
+    }
+    expect(texts).toEqual(['<0,1,2,>', '<0,1,>']);
+  });
+
+  test('keeps nothing of itself once it is closed', async () => {
+    const rows = new CountedRows(3);
+    const { program, made } = await open(
+      'function () { for (;;) { var big = "x".repeat(1e7); if (!getRow()) return big.length; } }',
+      rows,
+    );
+    made.close();
+    expect(rows.closed).toBe(1);
+    // Each waits with 10 MB, of 64 that there are.
+    for (let time = 0; time < 20; time++) (await program.list('l', '{}', request(), new CountedRows(3))).close();
+    expect(await chunksOf(await program.list('l', '{}', request(), new CountedRows(3)))).toEqual(['10000000']);
+  });
+
+  test('keeps nothing of itself where its head can not be sent', async () => {
+    const source = 'function () { start({code: 999}); var big = "x".repeat(1e7); getRow(); return big; }';
+    const { program } = await openProgram(sandbox, { lists: { l: source, good: 'function () { return "y"; }' } });
+    for (let time = 0; time < 20; time++) {
+      const rows = new CountedRows(3);
+      await expect(program.list('l', '{}', request(), rows)).rejects.toMatchObject({ code: 'render_error' });
+      expect(rows.closed).toBe(1);
+    }
+    expect(await chunksOf(await program.list('good', '{}', request(), new CountedRows(0)))).toEqual(['y']);
+  });
+
+  test('breaks off where it throws later, and says why', async () => {
+    const rows = new CountedRows(3);
+    const { made } = await open('function () { getRow(); send("a"); getRow(); throw new Error("late"); }', rows);
+    const chunks = made.chunks();
+    expect((await chunks.next()).value).toBe('a');
+    await expect(chunks.next()).rejects.toMatchObject({ code: 'render_error' });
+    expect(rows.closed).toBe(1);
+  });
+
+  test('ends with its engine, and the next one works', async () => {
+    const { program, made } = await open(ROW_BY_ROW, new CountedRows(3));
+    const chunks = made.chunks();
+    await chunks.next();
+    program.close();
+    await expect(chunks.next()).rejects.toMatchObject({ code: 'os_process_error' });
+    expect((await chunksOf(await program.list('l', '{}', request(), new CountedRows(1)))).join('')).toBe('<0,>');
+  });
+
+  test('has its time for each batch of rows', async () => {
+    const source =
+      'function () { var row, end; while (row = getRow()) { end = Date.now() + 120; while (Date.now() < end); send("."); } }';
+    const { program } = await openProgram(sandbox, { lists: { l: source } }, { timeoutMs: 200 });
+    const made = await program.list('l', '{}', request(), new CountedRows(3));
+    expect(await chunksOf(made)).toEqual(['.', '.', '.']);
+  });
+});
+
+describe("a list that can't wait", () => {
+  /** It may call getRow() from anywhere. */
+  const HIDDEN = 'function () { var next = getRow, row, n = 0; while (row = next()) n++; return n; }';
+  const list = async (source: string, rows: CountedRows | { next(): string | undefined }) => {
+    const { program } = await openProgram(sandbox, { lists: { l: source } });
+    return chunksOf(await program.list('l', '{}', request(), rows));
+  };
+
+  test('gets all its rows at once', async () => {
+    const rows = new CountedRows(300);
+    expect(await list(HIDDEN, rows)).toEqual(['300']);
+    expect(rows.closed).toBe(1);
+  });
+
+  test('of a module that reads rows', async () => {
+    const { program } = await openProgram(sandbox, {
+      lib: 'exports.count = function () { var n = 0; while (getRow()) n++; return n; };',
+      lists: { l: 'function () { var first = getRow(); return first.key + ":" + require("lib").count(); }' },
+    });
+    expect(await chunksOf(await program.list('l', '{}', request(), new CountedRows(5)))).toEqual(['0:4']);
+  });
+
   test('of more than the bound is refused', async () => {
     let asked = 0;
-    const { program } = await openProgram(sandbox, { lists: { l: 'function () {}' } });
     const rows = { next: () => (asked++ < 100 ? `["${'x'.repeat(1024 * 1024)}"]` : undefined) };
-    await expect(program.list('l', '{}', request(), rows)).rejects.toMatchObject({ code: 'too_large' });
+    await expect(list(HIDDEN, rows)).rejects.toMatchObject({ code: 'too_large' });
     expect(asked).toBeLessThan(70);
   });
 
   test('that sends more than the bound is refused, and the next one works', async () => {
-    const source = 'function () { for (;;) { try { if (!getRow()) return; } catch (e) {} send("x".repeat(1e6)); } }';
-    await expect(
-      list(
-        source,
-        Array.from({ length: 100 }, () => '[1]'),
-      ),
-    ).rejects.toMatchObject({ code: 'too_large' });
-    expect((await list('function () { return "y"; }', [])).chunks).toEqual(['y']);
+    const source =
+      'function () { var next = getRow; for (;;) { try { if (!next()) return; } catch (e) {} send("x".repeat(1e6)); } }';
+    await expect(list(source, new CountedRows(100))).rejects.toMatchObject({ code: 'too_large' });
+    expect(await list('function () { return "y"; }', new CountedRows(0))).toEqual(['y']);
   });
 });

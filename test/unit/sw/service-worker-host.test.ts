@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { PROTOCOL } from '../../../src/bridge/wire.ts';
 import { ServiceWorkerHost } from '../../../src/sw/service-worker-host.ts';
 import { Origin } from '../worker/origin.ts';
 import { FakeFetch, FakeScope } from './fake-scope.ts';
@@ -116,7 +117,7 @@ describe('with a page that owns the storage', () => {
     const reader = (await event.response)?.body?.getReader();
     await reader?.read();
     const startedAt = performance.now();
-    expect(await scope.say({ type: 'SETTEE_DRAIN', base: host.base })).toEqual({ protocol: 1 });
+    expect(await scope.say({ type: 'SETTEE_DRAIN', base: host.base })).toEqual({ protocol: PROTOCOL });
     expect(performance.now() - startedAt).toBeGreaterThan(2900);
     await expect(reader?.read()).rejects.toThrow('A new version of this app takes over');
     await Promise.all(event.waits);
@@ -154,7 +155,7 @@ describe('with no page', () => {
 
 describe('what pages say', () => {
   test('a page below the base is claimed', async () => {
-    expect(await scope.say({ type: 'SETTEE_CLAIM', base: host.base })).toEqual({ protocol: 1 });
+    expect(await scope.say({ type: 'SETTEE_CLAIM', base: host.base })).toEqual({ protocol: PROTOCOL });
     expect(scope.done).toEqual(['claimed']);
   });
 
@@ -164,7 +165,7 @@ describe('what pages say', () => {
   });
 
   test('a drain with nothing open is answered at once', async () => {
-    expect(await scope.say({ type: 'SETTEE_DRAIN', base: host.base })).toEqual({ protocol: 1 });
+    expect(await scope.say({ type: 'SETTEE_DRAIN', base: host.base })).toEqual({ protocol: PROTOCOL });
   });
 
   test('a new version takes over when it is told to', async () => {

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import type { DocId } from '../../../src/documents/contract.ts';
 import { must } from '../../../src/shared/assert.ts';
-import type { Databases } from '../../../src/views/background-builds.ts';
+import { silentLog } from '../../../src/system/log.ts';
+import { BackgroundBuilds, type Databases } from '../../../src/views/background-builds.ts';
 import { design, groupsOf, type Json, rowsOf, Scene, withReader } from './scene.ts';
 
 const byYear = { map: 'function (doc) { emit(doc.year, doc.pad); }', reduce: '_count' };
@@ -148,7 +149,15 @@ describe('a design document that was written', () => {
         return () => undefined;
       },
     };
-    const scene = await Scene.open({ parts: { databases, settings: { lookAfterMs: 1 } } });
+    const scene = await Scene.open();
+    const { views } = scene;
+    const background = new BackgroundBuilds({
+      databases,
+      lookAfterMs: 1,
+      log: silentLog,
+      build: (built, id) => views.build(built, id),
+      forget: (name) => views.forget(name),
+    });
     database = scene.database;
     await scene.write({ a: { year: 1 }, '_design/d': JSON.parse(design({ byYear }).body) as Json });
     emit({ type: 'updated', name: 'db' });
@@ -158,6 +167,7 @@ describe('a design document that was written', () => {
     reader.release();
     emit({ type: 'deleted', name: 'db' });
     await expect(group.info().then(() => group.read())).rejects.toMatchObject({ code: 'storage_deleted' });
+    await background.close();
     await scene.close();
   });
 });

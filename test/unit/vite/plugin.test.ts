@@ -7,7 +7,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { createPlugin } from '../../../src/vite/plugin.ts';
 
 const repository = join(import.meta.dirname, '../../..');
-const files = ['settee-sw-core.js', 'settee-sw.js', 'settee-worker.js'];
+const files = ['settee-functions.js', 'settee-sw-core.js', 'settee-sw.js', 'settee-worker.js'];
 const wasm = 'settee-quickjs.wasm';
 
 /** A tiny app, with settee installed as npm would link it, and stand-ins for the built files. */
@@ -116,7 +116,7 @@ describe('the build', () => {
   test('emits the files in the root, without source maps, and tells the page client where that is', async () => {
     const outDir = join(app, 'dist');
     await build({ ...configOf('/app/'), build: { outDir } });
-    expect((await readdir(outDir)).filter((name) => name.startsWith('settee')).sort()).toEqual([wasm, ...files]);
+    expect((await readdir(outDir)).filter((name) => name.startsWith('settee')).sort()).toEqual([wasm, ...files].sort());
     expect([...(await readFile(join(outDir, wasm)))]).toEqual([0, 0x61, 0x73, 0x6d, 0xff]);
     expect(await readFile(join(outDir, 'settee-sw.js'), 'utf8')).toBe('/* settee-sw.js */\n');
     const assets = await readdir(join(outDir, 'assets'));

@@ -5,12 +5,16 @@ import { createInstance } from '../../../src/bridge/instance.ts';
 import { PortCarrier } from '../../../src/bridge/port-carrier.ts';
 import { PROTOCOL } from '../../../src/bridge/wire.ts';
 import { requestToWire, responseFromWire } from '../../../src/bridge/wire-codec.ts';
+import type { LoadFunctions } from '../../../src/functions/contract.ts';
 import type { ByteStream, PlainHeaders, RequestBody } from '../../../src/shared/message.ts';
+import { createBrowserFunctions } from '../../../src/worker/browser-functions.ts';
 import { PageDoor } from '../../../src/worker/page-door.ts';
 import { StorageOwner, type StorageOwnerOptions } from '../../../src/worker/storage-owner.ts';
 import { type FakeLockClient, FakeLocks } from '../../support/fake-locks.ts';
 
 const ORIGIN = 'https://app.example';
+
+export const functions = (): typeof createBrowserFunctions => createBrowserFunctions;
 
 export interface Answer {
   readonly status: number;
@@ -28,8 +32,8 @@ export class Origin {
   readonly #open: { close(): Promise<void> }[] = [];
 
   /** A page's worker that has not been opened yet. */
-  createTab(): Tab {
-    const tab = new Tab(this);
+  createTab(load: LoadFunctions = functions): Tab {
+    const tab = new Tab(this, load);
     this.#open.push(tab);
     return tab;
   }
@@ -43,7 +47,7 @@ export class Origin {
   createServiceWorker(options: Partial<StorageOwnerOptions> = {}): StorageOwner {
     const locks = this.locks.client();
     const { instance, indexedDB } = this;
-    const owner = new StorageOwner({ instance, kind: 'service-worker', locks, indexedDB, ...options });
+    const owner = new StorageOwner({ instance, kind: 'service-worker', locks, indexedDB, functions, ...options });
     this.#open.push(owner);
     return owner;
   }
@@ -60,11 +64,11 @@ export class Tab {
   readonly #origin: Origin;
   #isKilled = false;
 
-  constructor(origin: Origin) {
+  constructor(origin: Origin, load: LoadFunctions) {
     this.#origin = origin;
     this.client = origin.locks.client();
     const { indexedDB } = origin;
-    this.door = new PageDoor({ origin: ORIGIN, locks: this.client, indexedDB, pingMs: 20 });
+    this.door = new PageDoor({ origin: ORIGIN, locks: this.client, indexedDB, functions: load, pingMs: 20 });
   }
 
   open(options: Partial<WorkerOptions> = {}): Promise<void> {

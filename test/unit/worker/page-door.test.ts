@@ -1,9 +1,10 @@
+import 'fake-indexeddb/auto';
 import { forceCloseDatabase, IDBFactory } from 'fake-indexeddb';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { PROTOCOL } from '../../../src/bridge/wire.ts';
 import { PageDoor } from '../../../src/worker/page-door.ts';
 import { FakeLocks } from '../../support/fake-locks.ts';
-import { Origin } from './origin.ts';
+import { functions, Origin } from './origin.ts';
 
 let origin: Origin;
 
@@ -213,9 +214,46 @@ describe('storage that the browser takes away', () => {
   });
 });
 
+describe('a tab that can not load what runs functions', () => {
+  const gone = () => Promise.reject(new Error('it is gone'));
+
+  it('gives the storage up to one that came later, which answers', async () => {
+    const old = origin.createTab(gone);
+    await old.open();
+    await old.ask('PUT', 'notes');
+    await old.ask('PUT', 'notes/_design/d', { language: 'none', views: {} });
+    const young = await origin.openTab();
+    const answers = await Promise.all([
+      young.ask('GET', 'notes/_design/d/_view/v'),
+      old.ask('GET', 'notes/_design/d/_view/v'),
+    ]);
+    expect(answers.map(({ status }) => status)).toEqual([501, 501]);
+    expect([await old.role(), await young.role()]).toEqual(['follower', 'owner']);
+  });
+
+  it('answers 503 where nobody else is there, and where all are old', async () => {
+    const first = origin.createTab(gone);
+    await first.open();
+    await first.ask('PUT', 'notes');
+    await first.ask('PUT', 'notes/_design/d', { views: {} });
+    const refusal = {
+      status: 503,
+      json: { error: 'functions_unavailable', reason: expect.stringContaining('it is gone') },
+    };
+    expect(await first.ask('GET', 'notes/_design/d/_view/v')).toMatchObject(refusal);
+    expect(await first.role()).toBe('owner');
+    const second = origin.createTab(gone);
+    await second.open();
+    expect(await first.ask('GET', 'notes/_design/d/_view/v')).toMatchObject(refusal);
+    expect(await second.ask('GET', 'notes/_design/d/_view/v')).toMatchObject(refusal);
+    expect(await second.ask('PUT', 'notes/a', {})).toMatchObject({ status: 201 });
+  });
+});
+
 describe('a door that can not be opened', () => {
   const options = { base: '/db/', protocol: PROTOCOL };
-  const host = { origin: 'https://app.example', locks: new FakeLocks().client(), indexedDB: new IDBFactory() };
+  const client = new FakeLocks().client();
+  const host = { origin: 'https://app.example', locks: client, indexedDB: new IDBFactory(), functions };
 
   it('says that there is no IndexedDB', async () => {
     const door = new PageDoor({ ...host, indexedDB: undefined });

@@ -1,3 +1,4 @@
+import 'fake-indexeddb/auto';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createLink } from '../../../src/bridge/link.ts';
 import { createSessionNote, shareSession } from '../../../src/bridge/session-share.ts';

@@ -1,0 +1,28 @@
+/** What one slice should take, in milliseconds: a request that comes in its course waits for the rest of it. */
+const AIM_MS = 20;
+/** Part of the most that a first slice writes, and that every slice may write however slow the medium is. */
+const FIRST = 1 / 4;
+const LEAST = 1 / 32;
+
+/** How many bytes of pages a slice of a checkpoint writes: what this medium, on this machine, stores in the time that requests may wait. */
+export class SliceSize {
+  readonly #most: number;
+  #bytes: number;
+
+  constructor(most: number) {
+    this.#most = most;
+    this.#bytes = most * FIRST;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** A slice of so many bytes took that long. One that was small tells of the cost of a commit alone. */
+  took(bytes: number, ms: number): void {
+    if (bytes < this.#most * LEAST) return;
+    const fitting = ms > 0 ? (bytes * AIM_MS) / ms : this.#most;
+    // Halfway, since a single measurement may have met something else.
+    this.#bytes = Math.min(this.#most, Math.max(this.#most * LEAST, (this.#bytes + fitting) / 2));
+  }
+}

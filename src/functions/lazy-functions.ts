@@ -1,0 +1,60 @@
+import { DatabaseError } from '../errors/database-error.ts';
+import type { MaybePromise } from '../shared/maybe-promise.ts';
+import type { ViewIndexes } from '../views/contract.ts';
+import type { CreateFunctions, FunctionParts, FunctionService, LoadFunctions } from './contract.ts';
+
+/**
+ * The functions of documents for whoever may need them: loaded at the first need, and once. What can't be loaded fails with
+ * `functions_unavailable`, and is tried again at the next need.
+ */
+export class LazyFunctions {
+  readonly #parts: FunctionParts;
+  readonly #load: LoadFunctions;
+  #service: FunctionService | undefined;
+  #loading: Promise<FunctionService> | undefined;
+  #isClosed = false;
+
+  constructor(parts: FunctionParts, load: LoadFunctions) {
+    this.#parts = parts;
+    this.#load = load;
+  }
+
+  /** In the same turn where they are at hand. */
+  get(): MaybePromise<FunctionService> {
+    return this.#service ?? this.#loading ?? this.#begin();
+  }
+
+  /** The indexes, where something was ever asked of them. */
+  get views(): ViewIndexes | undefined {
+    return this.#service?.views;
+  }
+
+  #begin(): MaybePromise<FunctionService> {
+    const created = this.#load();
+    if (!(created instanceof Promise)) return this.#use(created);
+    this.#loading = created
+      .then((create) => this.#use(create), notLoaded)
+      .finally(() => {
+        this.#loading = undefined;
+      });
+    return this.#loading;
+  }
+
+  #use(create: CreateFunctions): FunctionService {
+    if (this.#isClosed) throw new DatabaseError('shutting_down', 'The service is closed; start it again.');
+    this.#service = create(this.#parts);
+    return this.#service;
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#service?.close();
+  }
+}
+
+function notLoaded(cause: unknown): never {
+  const why = cause instanceof Error ? cause.message : String(cause);
+  throw new DatabaseError('functions_unavailable', `What runs functions of documents could not be loaded: ${why}`, {
+    cause,
+  });
+}

@@ -1,0 +1,39 @@
+/**
+ * The requests of a page, from its messages to the door and back. Each is begun in the turn in which it came; answers that are ready in
+ * the same turn leave together.
+ */
+import type { WorkerDoor } from '../bridge/contract.ts';
+import { Outbox } from '../bridge/outbox.ts';
+import type { PageAnswer, PageAnswers, PageCall } from '../bridge/wire.ts';
+import { portOf } from '../bridge/wire-codec.ts';
+import { asPageCalls } from '../bridge/wire-decoding.ts';
+
+/** A worker's own scope, or one end of a port. */
+export interface PageEnd {
+  postMessage(message: PageAnswers, transfer: MessagePort[]): void;
+  addEventListener(type: 'message', listener: (event: MessageEvent<unknown>) => void): void;
+}
+
+type Requests = Pick<WorkerDoor, 'handle' | 'abort'>;
+
+/** Passes the page's messages to the door from now on. Those of Comlink are left alone. */
+export function servePageCalls(page: PageEnd, door: Requests): void {
+  const answers = new Outbox<PageAnswer>((parts, ports) => page.postMessage({ answers: parts }, ports));
+  page.addEventListener('message', ({ data }) => {
+    for (const call of asPageCalls(data)?.calls ?? []) {
+      if (call.request === null) door.abort(call.call);
+      else void carryOut(door, call, answers);
+    }
+  });
+}
+
+async function carryOut(door: Requests, { call, request, isAbortable }: Request, answers: Outbox<PageAnswer>) {
+  try {
+    const response = await door.handle(request, isAbortable ? call : undefined);
+    answers.put({ call, response }, portOf(response.body));
+  } catch (error) {
+    answers.put({ call, failure: String(error) });
+  }
+}
+
+type Request = Exclude<PageCall, { readonly request: null }>;

@@ -1,0 +1,76 @@
+import { describe, expect, test } from 'vitest';
+import { type Credentials, call, type Way } from './controls.ts';
+import type { Tab } from './drivers/browser.ts';
+import { chosenEngines } from './drivers/start.ts';
+import { type Site, useScene } from './scene.ts';
+
+/** The session's cookies, which no page and no service worker sees: a design document's functions set one, and show which they get. */
+const base = '/db/';
+const database = '/db/notes';
+const tell = `${database}/_design/cookies/_show/tell`;
+const set = `${database}/_design/cookies/_show/set`;
+const ways: readonly Way[] = ['settee', 'fetch'];
+
+const shows = {
+  tell: 'function (doc, req) { return {json: req.cookie}; }',
+  set: `function (doc, req) {
+    return {json: req.cookie, headers: {'Set-Cookie': 'made-up=' + req.query.value + '; Path=/db/; HttpOnly'}};
+  }`,
+};
+
+describe.each(chosenEngines())('cookies in %s', (engine) => {
+  const scene = useScene(engine);
+  let site: Site;
+  let first: Tab;
+  let second: Tab;
+
+  async function openTabs(): Promise<void> {
+    site = await scene.openSite();
+    [first, second] = [await site.open('control'), await site.open('control')];
+    for (const tab of [first, second]) await call(tab, 'start', { base });
+    expect((await call(first, 'request', 'settee', 'PUT', database)).status).toBe(201);
+    const stored = await call(first, 'request', 'settee', 'PUT', `${database}/_design/cookies`, { shows });
+    expect(stored.status).toBe(201);
+  }
+
+  async function cookies(tab: Tab, way: Way, credentials?: Credentials): Promise<unknown> {
+    const answer = await call(tab, 'request', way, 'GET', tell, undefined, credentials);
+    expect(answer.status).toBe(200);
+    return answer.json;
+  }
+
+  test.each(ways)('set by %s: sent by every way and tab, shown to none', async (way) => {
+    await openTabs();
+    const answer = await call(second, 'request', way, 'GET', `${set}?value=1`);
+    expect(answer).toMatchObject({ status: 200, json: {} });
+    expect(answer.headers).not.toContain('set-cookie');
+    for (const tab of [first, second]) {
+      for (const each of ways) expect(await cookies(tab, each)).toEqual({ 'made-up': '1' });
+      expect(await tab.evaluate('document.cookie')).toBe('');
+    }
+  });
+
+  test.each(ways)('by %s without credentials none is sent, and none is taken', async (way) => {
+    await openTabs();
+    const omitted = await call(first, 'request', way, 'GET', `${set}?value=1`, undefined, 'omit');
+    expect(omitted.status).toBe(200);
+    expect(await cookies(first, way)).toEqual({});
+    await call(first, 'request', way, 'GET', `${set}?value=2`);
+    expect(await cookies(first, way, 'omit')).toEqual({});
+    expect(await cookies(first, way, 'include')).toEqual({ 'made-up': '2' });
+  });
+
+  test('outlive the tab that kept them, and all tabs while the service worker is there', async () => {
+    await openTabs();
+    await call(first, 'request', 'settee', 'GET', `${set}?value=kept`);
+    expect(await call(first, 'role')).toBe('owner');
+    await first.close();
+    expect(await cookies(second, 'settee')).toEqual({ 'made-up': 'kept' });
+    expect(await call(second, 'role')).toBe('owner');
+    await call(second, 'close');
+    expect(await cookies(second, 'fetch')).toEqual({ 'made-up': 'kept' });
+    const third = await site.open('control');
+    await call(third, 'start', { base });
+    expect(await cookies(third, 'settee')).toEqual({ 'made-up': 'kept' });
+  });
+});

@@ -1,0 +1,84 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { call } from './controls.ts';
+import type { Tab } from './drivers/browser.ts';
+import { chosenEngines } from './drivers/start.ts';
+import { openScene, type Scene, type Site } from './scene.ts';
+
+/** What the worker of a page loads on first use: when it does, and what happens where it can't. */
+const FILE = '/settee-functions.js';
+const otherBuild = readFileSync(join(import.meta.dirname, '../../dist/browser', FILE), 'utf8').replace(
+  /settee [0-9a-f]{16}/,
+  'settee of-another-day',
+);
+
+describe.each(chosenEngines())('the file with the functions in %s', (engine) => {
+  let scene: Scene;
+  let site: Site;
+  let tab: Tab;
+  /** What the server answers for it; undefined for the file itself. */
+  let instead: { readonly status: number; readonly text: string } | undefined;
+
+  beforeAll(async () => {
+    scene = await openScene(engine);
+  });
+  afterAll(() => scene?.close());
+  afterEach(({ task }) => {
+    if (task.result?.state === 'fail') console.info(scene?.browser.messages.slice(-30).join('\n'));
+  });
+  beforeEach(async () => {
+    instead = undefined;
+    site = await scene.openSite();
+    site.server.intercept((request, response) => {
+      if (instead === undefined || request.url?.startsWith(FILE) !== true) return false;
+      response.writeHead(instead.status, { 'content-type': 'text/javascript' }).end(instead.text);
+      return true;
+    });
+    tab = await site.open('control');
+  });
+
+  /** Starts the service, with one document and a view of it. */
+  async function begin(worker = '/settee-worker.js'): Promise<void> {
+    await call(tab, 'start', { base: '/db/', worker });
+    await call(tab, 'request', 'settee', 'PUT', '/db/notes');
+    await call(tab, 'request', 'settee', 'PUT', '/db/notes/a', { n: 1 });
+  }
+
+  const addView = () =>
+    call(tab, 'request', 'settee', 'PUT', '/db/notes/_design/d', {
+      views: { v: { map: 'function (doc) { emit(doc.n, null); }' } },
+    });
+  const query = () => call(tab, 'request', 'fetch', 'GET', '/db/notes/_design/d/_view/v');
+  const loads = () => site.server.seen.filter((path) => path.startsWith(FILE));
+
+  test('is loaded by the first who needs it, once, and by a worker whose address has a query', async () => {
+    await begin('/settee-worker.js?v=7');
+    expect(loads()).toEqual([]);
+    await addView();
+    expect(await query()).toMatchObject({ status: 200, json: { rows: [{ id: 'a', key: 1 }] } });
+    expect(await query()).toMatchObject({ status: 200 });
+    expect(loads()).toEqual([FILE]);
+  });
+
+  test.for([
+    ['is missing', { status: 404, text: 'gone' }],
+    ['is of another build', { status: 200, text: otherBuild }],
+  ] as const)(
+    'where it %s all that needs it is answered 503, documents are not, and it is tried again',
+    async ([, answer]) => {
+      await begin();
+      instead = answer;
+      await addView();
+      const refused = await query();
+      expect(refused).toMatchObject({ status: 503, json: { error: 'functions_unavailable' } });
+      expect(refused.json).toMatchObject({
+        reason: expect.stringContaining("beside the worker's script, and be of the same version"),
+      });
+      expect(await call(tab, 'request', 'fetch', 'GET', '/db/notes/a')).toMatchObject({ status: 200 });
+      instead = undefined;
+      expect(await query()).toMatchObject({ status: 200, json: { rows: [{ id: 'a', key: 1 }] } });
+      expect(loads().at(-1)).toMatch(/\?attempt=\d$/);
+    },
+  );
+});

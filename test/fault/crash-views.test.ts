@@ -1,0 +1,177 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { openDataFolder } from '../../src/node/data-folder.ts';
+import { must } from '../../src/shared/assert.ts';
+import { createLmdbPageStore } from '../../src/storage/lmdb/lmdb-page-store.ts';
+import { decodeIndexHead, decodeIndexRoots } from '../../src/views/index-head.ts';
+import { arrayAt, at, numberAt, stringAt } from '../support/conformance/json.ts';
+import { type Answer, Connection, ConnectionLost } from '../support/crash-connection.ts';
+import { SeededRandom } from '../support/crash-random.ts';
+import { buildServer, ServerProcess } from '../support/crash-server.ts';
+
+/**
+ * A server process is killed again and again while it builds the index of a view, and started again on the same folder.
+ * Each build must go on from where it was stored, which never goes back, and end in the right rows. SETTEE_CRASH_SEED
+ * repeats a run's choices.
+ */
+const KILLS = 20;
+const seed = Number(process.env['SETTEE_CRASH_SEED'] ?? Date.now() % 2 ** 31);
+
+const DOCUMENTS = 20_000;
+/** After a build was seen to go on. */
+const EARLIEST_KILL_MS = 100;
+const LATEST_KILL_MS = 2_200;
+/** One kill in so many comes before, while the index is opened, up to so much after the query was sent. */
+const EARLY_KILLS = 5;
+const LATEST_EARLY_KILL_MS = 300;
+
+/** The sums of n over 0 … 19,999 by its last digit. */
+const SUMS = [
+  19_990_000, 19_992_000, 19_994_000, 19_996_000, 19_998_000, 20_000_000, 20_002_000, 20_004_000, 20_006_000,
+  20_008_000,
+];
+
+let folder: string;
+let server: ServerProcess | undefined;
+
+beforeAll(() => buildServer(), 60_000);
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'settee-crash-views-'));
+});
+
+afterEach(async () => {
+  await server?.kill();
+  await rm(folder, { recursive: true, force: true });
+});
+
+test(`the build of an index goes on after kill -9, ${KILLS} times over`, { timeout: 180_000 }, async () => {
+  console.log(`SETTEE_CRASH_SEED=${seed} repeats what this run chooses`);
+  const random = new SeededRandom(seed);
+  server = await ServerProcess.start(folder);
+  await fill(server);
+  let build = await beginBuild(server, 0);
+  const builds = [build];
+  for (let kills = 0; kills < KILLS; ) {
+    const context = `seed ${seed}, after ${kills} kills`;
+    const isEarly = kills % EARLY_KILLS === EARLY_KILLS - 1;
+    const { answer, first } = isEarly
+      ? await buildUntil(server, build, random.between(0, LATEST_EARLY_KILL_MS), async () => undefined)
+      : await buildUntil(server, build, random.between(EARLIEST_KILL_MS, LATEST_KILL_MS), firstProgress);
+    if (first !== undefined && build.stored > 0) {
+      expect(first, `${context}: documents done when the build went on`).toBeGreaterThan(build.stored);
+      build.resumed++;
+    }
+    if (answer !== undefined) {
+      expectSums(answer);
+      build = await beginBuild(server, builds.length);
+      builds.push(build);
+      continue;
+    }
+    kills++;
+    const stored = await storedDocuments(folder, build.signature);
+    expect(stored, `${context}: documents in the stored index`).toBeGreaterThanOrEqual(build.stored);
+    build.stored = stored;
+    server = await ServerProcess.start(folder);
+  }
+  for (const { path } of builds) expectSums(await ask(server, path));
+  const resumed = builds.reduce((sum, one) => sum + one.resumed, 0);
+  console.log(`${builds.length} builds, ${resumed} of ${KILLS} kills left one to go on with`);
+  expect(resumed).toBeGreaterThan(KILLS / 4);
+});
+
+interface Build {
+  /** The query whose answer needs it. */
+  readonly path: string;
+  readonly signature: string;
+  /** Documents that the stored index had at the last kill. */
+  stored: number;
+  /** How often it was seen to go on from there. */
+  resumed: number;
+}
+
+async function ask(target: ServerProcess, path: string, method = 'GET', body?: unknown): Promise<Answer> {
+  const connection = new Connection(target.url);
+  try {
+    return await connection.ask({ method, path, body: body === undefined ? undefined : JSON.stringify(body) });
+  } finally {
+    connection.close();
+  }
+}
+
+async function fill(target: ServerProcess): Promise<void> {
+  expect((await ask(target, 'db', 'PUT')).status).toBe(201);
+  const docs = Array.from({ length: DOCUMENTS }, (_, n) => ({ _id: `d${100_000 + n}`, n }));
+  expect((await ask(target, 'db/_bulk_docs', 'POST', { docs })).status).toBe(201);
+  expect((await ask(target, 'db/_ensure_full_commit', 'POST', {})).status).toBe(201);
+}
+
+/** Some tenths of a millisecond for each document, so that a build outlives several servers. Asks nothing of it yet. */
+async function beginBuild(target: ServerProcess, number: number): Promise<Build> {
+  const map = `function (doc) { /* ${number} */ for (var i = 0, x = 0; i < 2500; i++) x = (x + i) % 9; emit(doc.n % 10, doc.n); }`;
+  const name = `db/_design/d${number}`;
+  expect((await ask(target, name, 'PUT', { views: { sums: { map, reduce: '_sum' } } })).status).toBe(201);
+  const { json } = await ask(target, `${name}/_info`);
+  return {
+    path: `${name}/_view/sums?group=true`,
+    signature: stringAt(json, 'view_index', 'signature'),
+    stored: 0,
+    resumed: 0,
+  };
+}
+
+/** Asks the query, waits for `begun`, and kills the server so many milliseconds later unless it answers before. */
+async function buildUntil(
+  target: ServerProcess,
+  { path }: Build,
+  killMs: number,
+  begun: typeof firstProgress,
+): Promise<{ answer: Answer | undefined; first: number | undefined }> {
+  const question = ask(target, path).catch((error: unknown) => {
+    if (error instanceof ConnectionLost) return undefined;
+    throw error;
+  });
+  const isAnswered = question.then(() => true);
+  const first = await begun(target, isAnswered);
+  const isOver = await Promise.race([isAnswered, delay(killMs, false)]);
+  if (!isOver) await target.kill();
+  return { answer: await question, first };
+}
+
+/** What `_active_tasks` first tells that is not nothing. */
+async function firstProgress(target: ServerProcess, isAnswered: Promise<boolean>): Promise<number | undefined> {
+  for (;;) {
+    const { json } = await ask(target, '_active_tasks');
+    const task = arrayAt(json).find((one) => at(one, 'type') === 'indexer');
+    const done = task === undefined ? 0 : numberAt(task, 'changes_done');
+    if (done > 0) return done;
+    if (await Promise.race([isAnswered, delay(10, false)])) return undefined;
+  }
+}
+
+/** How many documents the index has on disk, seen from another process than the one that made it. */
+async function storedDocuments(dataFolder: string, signature: string): Promise<number> {
+  const opened = await openDataFolder(dataFolder);
+  const store = createLmdbPageStore(opened.databases);
+  try {
+    const name = (await store.list()).find((file) => file.endsWith(`.${signature}`));
+    if (name === undefined) return 0;
+    const file = await store.open(name, 'open');
+    const { head } = file.opening;
+    if (head === undefined) return 0;
+    const { rootsPage } = must(decodeIndexHead(head));
+    const { firstPass } = decodeIndexRoots(must(await file.read(rootsPage, 'text')));
+    return firstPass === undefined ? DOCUMENTS : Number(firstPass.after.slice(1)) - 100_000 + 1;
+  } finally {
+    await store.close();
+    await opened.release();
+  }
+}
+
+function expectSums({ status, json }: Answer): void {
+  expect(status).toBe(200);
+  expect(json).toEqual({ rows: SUMS.map((value, key) => ({ key, value })) });
+}

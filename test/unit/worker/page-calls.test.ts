@@ -1,0 +1,98 @@
+import { afterEach, expect, test, vi } from 'vitest';
+import type { PageAnswers, PageCall, WireRequest, WireResponse } from '../../../src/bridge/wire.ts';
+import { servePageCalls } from '../../../src/worker/page-calls.ts';
+
+const request: WireRequest = { method: 'GET', url: 'https://app.example/db/a', headers: {}, body: null };
+const found: WireResponse = { status: 200, headers: {}, body: '{}' };
+const ports: MessagePort[] = [];
+
+afterEach(() => {
+  for (const port of ports.splice(0)) port.close();
+});
+
+function pageOf(door: {
+  handle(request: WireRequest, call?: number): Promise<WireResponse>;
+  abort?(call: number): void;
+}) {
+  const { port1, port2 } = new MessageChannel();
+  ports.push(port1, port2);
+  const messages: PageAnswers[] = [];
+  port1.onmessage = ({ data }) => messages.push(data);
+  servePageCalls(port2, { abort: () => {}, ...door });
+  port2.start();
+  return { messages, say: (...calls: readonly PageCall[]) => port1.postMessage({ calls }), port1 };
+}
+
+const asked = (call: number, isAbortable = false): PageCall => ({ call, request, isAbortable });
+
+test('answers that are ready together come as one message, the others as they come', async () => {
+  let release: (response: WireResponse) => void = () => {};
+  const handle = vi.fn(async (_request: WireRequest) => found);
+  handle.mockImplementationOnce(() => new Promise((resolve) => (release = resolve)));
+  const { messages, say } = pageOf({ handle });
+  say(asked(7), asked(8), asked(9));
+  await vi.waitFor(() => expect(messages).toHaveLength(1));
+  release({ ...found, status: 404 });
+  await vi.waitFor(() => expect(messages).toHaveLength(2));
+  expect(messages).toEqual([
+    {
+      answers: [
+        { call: 8, response: found },
+        { call: 9, response: found },
+      ],
+    },
+    { answers: [{ call: 7, response: { ...found, status: 404 } }] },
+  ]);
+});
+
+test('a request that can’t be carried out fails, and no other with it', async () => {
+  const handle = vi.fn(async () => found);
+  handle.mockRejectedValueOnce(new Error('the stream broke'));
+  const { messages, say } = pageOf({ handle });
+  say(asked(1), asked(2));
+  await vi.waitFor(() => expect(messages.flatMap(({ answers }) => answers)).toHaveLength(2));
+  expect(messages.flatMap(({ answers }) => answers)).toEqual(
+    expect.arrayContaining([
+      { call: 1, failure: 'Error: the stream broke' },
+      { call: 2, response: found },
+    ]),
+  );
+});
+
+test('a request that may be aborted is handled under its number, and its abortion passed on', async () => {
+  const handle = vi.fn(() => new Promise<never>(() => {}));
+  const abort = vi.fn();
+  const { say } = pageOf({ handle, abort });
+  say(asked(1), asked(2, true), { call: 2, request: null });
+  await vi.waitFor(() => expect(abort).toHaveBeenCalled());
+  expect(handle.mock.calls).toEqual([
+    [request, undefined],
+    [request, 2],
+  ]);
+  expect(abort.mock.calls).toEqual([[2]]);
+});
+
+test('a body’s port goes with its answer', async () => {
+  const { port1, port2 } = new MessageChannel();
+  ports.push(port1);
+  const { messages, say } = pageOf({ handle: async () => ({ ...found, body: { stream: port2 } }) });
+  say(asked(1));
+  await vi.waitFor(() => expect(messages).toHaveLength(1));
+  const heard = new Promise((resolve) => (port1.onmessage = ({ data }) => resolve(data)));
+  const [answer] = messages[0]?.answers ?? [];
+  const body = answer !== undefined && 'response' in answer ? answer.response.body : null;
+  if (body === null || typeof body === 'string' || !('stream' in body)) throw new Error('There is no stream');
+  if (!(body.stream instanceof MessagePort)) throw new Error('The stream is no port');
+  body.stream.postMessage('from the page');
+  expect(await heard).toBe('from the page');
+  body.stream.close();
+});
+
+test('messages of others on the same way are left alone', async () => {
+  const handle = vi.fn(async () => found);
+  const { messages, say, port1 } = pageOf({ handle });
+  for (const other of [{ id: 'x', type: 'APPLY', path: ['open'] }, 'text', null, 5]) port1.postMessage(other);
+  say(asked(1));
+  await vi.waitFor(() => expect(messages).toHaveLength(1));
+  expect(handle).toHaveBeenCalledTimes(1);
+});
