@@ -1,5 +1,4 @@
-import { createWriteStream } from 'node:fs';
-import { rename, rm } from 'node:fs/promises';
+import { open, rename, rm } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
@@ -73,8 +72,10 @@ async function* toPieces(documents: AsyncIterable<string>, format: OutputFormat)
 async function writeFile(pieces: AsyncIterable<string>, file: string): Promise<void> {
   const partial = `${file}.partial`;
   const packing = file.endsWith('.gz') ? [createGzip()] : [];
+  // Opened first: a stream that opens by itself may do so after what it was to write has failed and the file was removed.
+  const target = await open(partial, 'w');
   try {
-    await pipeline([Readable.from(pieces), ...packing, createWriteStream(partial)]);
+    await pipeline([Readable.from(pieces), ...packing, target.createWriteStream()]);
     await rename(partial, file);
   } catch (error) {
     await rm(partial, { force: true });
