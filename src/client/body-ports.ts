@@ -31,8 +31,12 @@ export function receiveBody(
 ): IncomingBody {
   /** There until the body is over. */
   let sink: Sink | undefined;
-  let takeText = (text: string) => sink?.enqueue(new TextEncoder().encode(text));
   let received = 0;
+  const take = (bytes: Uint8Array) => {
+    received += bytes.byteLength;
+    sink?.enqueue(bytes);
+  };
+  let takeText = (text: string) => take(new TextEncoder().encode(text));
   const send = (step: BodyStep) => port.postMessage(step);
   const finish = () => {
     const last = sink;
@@ -46,10 +50,8 @@ export function receiveBody(
     return finish();
   };
   port.onmessage = ({ data }: MessageEvent<BodyStep>) => {
-    if (data.step === 'chunk') {
-      received += data.bytes.byteLength;
-      sink?.enqueue(data.bytes);
-    } else if (data.step === 'text') takeText(data.text);
+    if (data.step === 'chunk') take(data.bytes);
+    else if (data.step === 'text') takeText(data.text);
     else if (data.step === 'ask') send({ step: 'hold' });
     else if (data.step === 'fail') finish()?.error(new TypeError(data.reason));
     else if (length === undefined || received === length) finish()?.close();
