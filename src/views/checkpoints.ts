@@ -1,8 +1,8 @@
 import type { ReplacedNode } from '../btree/contract.ts';
 import type { Clock } from '../shared/clock.ts';
+import { Pace } from '../shared/turn.ts';
 import type { IndexFile, IndexIdentity } from './index-file.ts';
 import { type IndexState, unstoredBytes } from './index-state.ts';
-import { Pace } from './pace.ts';
 import type { ViewSettings } from './settings.ts';
 
 /** Beyond this multiple of its bound for nodes in memory a build waits for the checkpoint. */

@@ -1,8 +1,8 @@
 import type { ReplacedNode } from '../btree/contract.ts';
 import type { Tree } from '../btree/tree.ts';
+import { Pace } from '../shared/turn.ts';
 import type { IndexFile } from './index-file.ts';
 import type { IndexState, ViewTree } from './index-state.ts';
-import { Pace } from './pace.ts';
 import type { ViewSettings } from './settings.ts';
 
 export interface CopyOptions {

@@ -6,10 +6,10 @@ import { missingPageError } from '../database/missing-page.ts';
 import { PageAllocator } from '../database/page-allocator.ts';
 import type { SnapshotRegister } from '../database/snapshot-register.ts';
 import type { CacheBudget } from '../shared/cache-budget.ts';
+import type { Pace } from '../shared/turn.ts';
 import type { Page, PageFile, PageNumber } from '../storage/page-store.ts';
 import { decodeIndexRoots, INDEX_FORMAT_VERSION, type IndexHead, type IndexRoots } from './index-head.ts';
 import type { IndexState } from './index-state.ts';
-import type { Pace } from './pace.ts';
 import type { ViewSettings } from './settings.ts';
 
 /** Numbers in one page of a garbage list. */

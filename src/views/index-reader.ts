@@ -2,14 +2,15 @@ import type { TreeEntry } from '../btree/contract.ts';
 import type { SnapshotRegister, SnapshotTicket } from '../database/snapshot-register.ts';
 import { DatabaseError } from '../errors/database-error.ts';
 import { must } from '../shared/assert.ts';
+import { Pace } from '../shared/turn.ts';
 import type { ReducedRow, ReduceOptions, RowOptions, ViewReader, ViewRow, ViewRows } from './contract.ts';
 import type { GroupDefinition, ViewPlace } from './definition.ts';
 import { GroupCut } from './group-cut.ts';
 import type { IndexState } from './index-state.ts';
-import { Pace } from './pace.ts';
 import { failureOf, isFailed, type Reducer } from './reducers/reducer.ts';
 import { toRows } from './row-batches.ts';
 import type { RowKey } from './row-key.ts';
+import { defaultViewSettings } from './settings.ts';
 import type { TreeOrder } from './tree-order.ts';
 import { keyRange, type RowRange, rangeBehind, toRowRange } from './view-range.ts';
 import type { RowTree } from './view-tree.ts';
@@ -179,7 +180,7 @@ export class IndexReader implements ViewReader {
   }
 
   async *#walkGroups(tree: RowTree, range: RowRange, cut: GroupCut, skip: number): AsyncGenerator<readonly Group[]> {
-    const pace = new Pace();
+    const pace = new Pace(defaultViewSettings.turnMs);
     const sameGroup = (left: RowKey, right: RowKey) => cut.isSame(left.value, right.value);
     let found: Group[] = [];
     for await (const { key, reduction } of tree.groups(range, sameGroup, { descending: range.descending, skip })) {

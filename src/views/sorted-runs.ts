@@ -1,5 +1,5 @@
 import { must } from '../shared/assert.ts';
-import type { Pace } from './pace.ts';
+import type { Pace } from '../shared/turn.ts';
 
 /** Items that are sorted at once: a millisecond's work or so. */
 const RUN_LENGTH = 1_024;
