@@ -69,7 +69,7 @@ describe('the walk-through', () => {
     expect(steps.filter(({ command }) => command === 'npm start')).toHaveLength(2);
   });
 
-  test('answers as it says', { timeout: 120_000 }, async () => {
+  test('answers as it says', { timeout: 300_000 }, async () => {
     for (const { command, answer } of steps) {
       const actual = command === 'npm start' ? await npmStart() : await runCommand(command);
       if (!matchesAnswer(actual, answer)) expect({ command, answer: actual }).toEqual({ command, answer });
