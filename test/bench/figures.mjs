@@ -49,7 +49,7 @@ function toCells({ name, ours, floor, floorName, unit, ratio, asked, ok, note })
     note === undefined ? name : `${name} (${note})`,
     `${short(ours)} ${unit}`,
     floor === undefined ? '' : `${short(floor)} ${unit}: ${floorName}`,
-    ratio === undefined ? '' : ratio.toFixed(2),
+    ratio === undefined ? '' : ratio < 0.1 ? ratio.toPrecision(2) : ratio.toFixed(2),
     asked === undefined ? '' : `${asked.atMost === undefined ? '≥' : '≤'} ${asked.atMost ?? asked.atLeast}`,
     asked === undefined ? '' : ok ? 'yes' : 'NO',
   ];

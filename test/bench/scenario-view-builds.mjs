@@ -2,7 +2,8 @@ import { draw, idKinds } from './documents.mjs';
 import { figure, median, quantile } from './figures.mjs';
 import { Connection, toRequest } from './http-client.mjs';
 import { watchMemory } from './processes.mjs';
-import { ask, createRows, ROWS_PER_DOCUMENT, views } from './scenario-views.mjs';
+import { ask, createRows } from './scenario-views.mjs';
+import { ROWS_PER_DOCUMENT, views } from './view-functions.mjs';
 import { Workload } from './workload.mjs';
 
 export const name = 'view-builds';

@@ -1,7 +1,8 @@
-import { draw, idKinds } from './documents.mjs';
+import { draw } from './documents.mjs';
 import { figure, interleave, median } from './figures.mjs';
 import { Connection, toRequest } from './http-client.mjs';
 import { ServerProcess, Worker } from './processes.mjs';
+import { documentsOfRows, manyRows, maps, views } from './view-functions.mjs';
 import { Workload } from './workload.mjs';
 
 export const name = 'views';
@@ -9,32 +10,8 @@ export const about =
   'views: their building against the bare sandbox, queries at 1,000,000 rows against 10,000, pages, streams';
 
 const DOCUMENTS = 20_000;
-export const ROWS_PER_DOCUMENT = 20;
 const SMALL = 10_000;
 const QUERIES = 300;
-
-/** Two built-in reduces and one function. */
-const maps = [
-  'function (doc) { emit(doc.address.city, null); }',
-  'function (doc) { emit([doc.address.city, doc.name.family], doc.balance); }',
-  'function (doc) { emit(doc.email, doc.balance); }',
-];
-export const views = {
-  cities: { map: maps[0], reduce: '_count' },
-  families: { map: maps[1], reduce: '_sum' },
-  people: { map: maps[2], reduce: 'function (keys, values, rereduce) { return sum(values); }' },
-};
-
-/** Many rows of few documents: keys in no order, each once. */
-const manyRows = {
-  map: `function (doc) {
-    for (var row = 0; row < ${ROWS_PER_DOCUMENT}; row++) {
-      var key = (doc.n * ${ROWS_PER_DOCUMENT} + row) * 7919 % doc.of;
-      emit(key, key % 100);
-    }
-  }`,
-  reduce: '_sum',
-};
 
 export async function run(bench) {
   const settee = await bench.startSettee();
@@ -187,11 +164,7 @@ async function measureSizes(bench, settee) {
 
 export async function createRows(connection, database, rows) {
   await ask(connection, 'PUT', `/${database}`);
-  const documents = rows / ROWS_PER_DOCUMENT;
-  for (let from = 0; from < documents; from += 1_000) {
-    const docs = Array.from({ length: Math.min(1_000, documents - from) }, (_, index) => {
-      return { _id: idKinds.sequential(from + index), n: from + index, of: rows };
-    });
+  for (const docs of documentsOfRows(rows)) {
     await ask(connection, 'POST', `/${database}/_bulk_docs`, JSON.stringify({ docs }));
   }
   await ask(connection, 'PUT', `/${database}/_design/d`, JSON.stringify({ views: { rows: manyRows } }));

@@ -1,7 +1,8 @@
 /** Starts a browser as a user does, with an address and a fresh profile, and nothing that looks into it. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { runnerImport } from 'vite';
@@ -22,7 +23,8 @@ export async function launch(engine, address) {
       for (const child of processes.reverse()) {
         if (child.exitCode === null && child.kill()) await once(child, 'exit');
       }
-      rmSync(profile, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
+      // Its helper processes end a little later, and write until then.
+      await rm(profile, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
     },
   };
 }

@@ -6,6 +6,7 @@ import { start } from 'settee';
 import { coldReads } from './cold.mjs';
 import { large } from './large.mjs';
 import { throughServiceWorker, untouched } from './service-worker.mjs';
+import { views } from './views.mjs';
 import { allDocs, bulk, get, put } from './with-pouchdb.mjs';
 
 const scenarios = {
@@ -14,6 +15,7 @@ const scenarios = {
   get,
   cold: coldReads,
   'all-docs': allDocs,
+  views,
   'service-worker': throughServiceWorker,
   others: untouched,
   large,

@@ -19,7 +19,7 @@ const help = `Usage: npm run bench:browser -- [options]
 
   --engine NAME  chromium (default), firefox or webkit
   --quick        smaller numbers, a minute or two in all
-  --only NAME    one scenario: bulk, put, get, cold, all-docs, service-worker, others, large
+  --only NAME    one scenario: bulk, put, get, cold, all-docs, views, service-worker, others, large
   -h, --help     this text
 
 The exit code is 1 when a figure is not what is asked; what is asked of figures holds for Chromium.

@@ -1,13 +1,13 @@
 /** What Settee and PouchDB both do: the same documents, in turns, in the same page. */
 
-import idb from 'pouchdb-adapter-idb';
+import PouchDB from 'pouchdb';
 import indexeddb from 'pouchdb-adapter-indexeddb';
-import PouchDB from 'pouchdb-core';
 import { draw } from '../documents.mjs';
 import { interleave } from '../figures.mjs';
 import { documentAt, documentsFrom, each, idOf, milliseconds, plainFetch, send } from './measuring.mjs';
 
-PouchDB.plugin(idb).plugin(indexeddb);
+// It brings the adapter idb along, and map/reduce.
+PouchDB.plugin(indexeddb);
 
 let made = 0;
 
