@@ -1,4 +1,5 @@
 import type { PlainRequest, PlainResponse } from '../shared/message.ts';
+import type { PortOffer } from './control.ts';
 import type { Carrier, WireRequest, WireResponse } from './wire.ts';
 
 /** One service: those who name the same instance share one storage, one owner and one session. */
@@ -17,6 +18,8 @@ export interface OwnerLink {
    * `service_unavailable` with a reason that says so. Never hangs: an owner that is silent is pinged, then suspected.
    */
   handle(request: PlainRequest): Promise<PlainResponse>;
+  /** Speaks over this port from now on with the owner that offers it. Closes a port that is for another link, or from one that is the owner no more. */
+  usePort(offer: PortOffer, port: MessagePort): void;
   close(): void;
 }
 

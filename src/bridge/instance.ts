@@ -53,6 +53,14 @@ export function channelName(instance: Instance, id?: string): string {
 }
 
 /**
+ * What a participant is called where it speaks over a port instead of its channel. Under a name of its own everything keeps to the way on
+ * which it began: an answer to that of its request, the chunks of a body to one, and signs of life to what they are of.
+ */
+export function onPort(id: string): string {
+  return `${id}|port`;
+}
+
+/**
  * Id of the owner, as far as locks tell. A lock that was stolen leaves the former owner's alive lock behind, so what counts is
  * that the same client holds both. Undefined where nobody owns the storage, or the owner is not ready yet.
  */

@@ -4,12 +4,15 @@
  *
  * Knows the owner by its locks and its announcements, and its death by its alive lock. While anything is under way one timer asks
  * an owner that is silent for signs of life; an idle link does nothing.
+ *
+ * An owner may offer a port. It is a connection of its own beside that of the owner's channel: what began there ends there.
  */
 import type { PlainRequest, PlainResponse, RequestBody } from '../shared/message.ts';
 import { ChannelPipes } from './channel-pipe.ts';
 import type { Instance, LinkOptions, OwnerLink } from './contract.ts';
-import { aliveLock, channelName, isOwnershipWanted, ownerOf } from './instance.ts';
-import { OwnerConnection } from './owner-connection.ts';
+import type { PortOffer } from './control.ts';
+import { aliveLock, channelName, isOwnershipWanted, onPort, ownerOf } from './instance.ts';
+import { type ConnectionOptions, OwnerConnection } from './owner-connection.ts';
 import { PendingRequest } from './pending-request.ts';
 import { isRepeatable } from './repeatable.ts';
 import { type FromOwner, PROTOCOL, type ToAll } from './wire.ts';
@@ -19,6 +22,11 @@ import { asFromOwner, asToAll } from './wire-decoding.ts';
 const TICK_MS = 500;
 /** How long a request waits for an owner: 15 s. */
 const MOST_TICKS = 30;
+/**
+ * How often the owner is heard on its channel, tick after tick, before a port that stays silent is given up. An owner that was
+ * busy answers on both within one.
+ */
+const MOST_DOUBTS = 3;
 
 /**
  * Locks and messages travel by different ways: an owner that let go of its locks in order may have said things that are yet to arrive.
@@ -47,7 +55,7 @@ class Link implements OwnerLink {
   readonly #inbox: BroadcastChannel;
   readonly #all: BroadcastChannel;
   readonly #pipes: ChannelPipes;
-  /** Those that have requests or bodies of ours, and the current one. */
+  /** Those that have requests or bodies of ours, and the current one; by their keys. */
   readonly #owners = new Map<string, OwnerConnection>();
   readonly #waiting = new Set<PendingRequest>();
   #current: OwnerConnection | undefined;
@@ -65,7 +73,10 @@ class Link implements OwnerLink {
     this.#instance = options.instance;
     this.#id = options.id ?? crypto.randomUUID();
     this.#inbox = new BroadcastChannel(channelName(this.#instance, this.#id));
-    this.#inbox.onmessage = ({ data }: MessageEvent<unknown>) => this.#receive(asFromOwner(data));
+    this.#inbox.onmessage = ({ data }: MessageEvent<unknown>) => {
+      const message = asFromOwner(data);
+      if (message !== undefined) this.#receive(message.from, message);
+    };
     this.#all = new BroadcastChannel(channelName(this.#instance));
     this.#all.onmessage = ({ data }: MessageEvent<unknown>) => {
       const message = asToAll(data);
@@ -83,6 +94,20 @@ class Link implements OwnerLink {
     const settled = await withoutSmallStream(body);
     signal?.throwIfAborted();
     return this.#ask(request, settled);
+  }
+
+  usePort({ owner, peer }: PortOffer, port: MessagePort): void {
+    const current = this.#current;
+    if (this.#isClosed || peer !== this.#id || current?.id !== owner || current.isPort) {
+      port.close();
+      return;
+    }
+    const key = onPort(owner);
+    port.onmessage = ({ data }: MessageEvent<unknown>) => {
+      const message = asFromOwner(data);
+      if (message !== undefined) this.#receive(key, message);
+    };
+    this.#current = this.#open({ owner, key, way: port, from: onPort(this.#id) });
   }
 
   close(): void {
@@ -132,7 +157,7 @@ class Link implements OwnerLink {
     pending.id = ++this.#lastId;
     owner.requests.set(pending.id, pending);
     try {
-      const request = pending.toWire(this.#pipes.carrierFor(owner.id));
+      const request = pending.toWire(this.#pipes.carrierFor(owner.key));
       owner.post({ kind: 'request', id: pending.id, request, carrier: this.#options.carrier });
     } catch (error) {
       owner.requests.delete(pending.id);
@@ -150,14 +175,15 @@ class Link implements OwnerLink {
 
   // ——— what owners say ———
 
-  #receive(message: FromOwner | undefined): void {
-    const owner = message && this.#owners.get(message.from);
-    if (message === undefined || owner === undefined) return;
+  #receive(key: string, message: FromOwner): void {
+    const owner = this.#owners.get(key);
+    if (owner === undefined) return;
     owner.heard();
     if (message.kind === 'refused') this.#takeBack(owner, message);
     else if (message.protocol !== PROTOCOL) return;
     else if (message.kind === 'answer') this.#settle(owner, message);
-    else if (message.kind === 'body') this.#pipes.deliver(owner.id, message.stream, message.step);
+    else if (message.kind === 'body') this.#pipes.deliver(key, message.stream, message.step);
+    else if (message.kind === 'closed') this.#leavePort(owner);
     else if (message.unknown !== undefined) this.#repeatLost(owner, message.unknown);
   }
 
@@ -174,7 +200,7 @@ class Link implements OwnerLink {
   #settle(owner: OwnerConnection, { id, response }: FromOwner & { readonly kind: 'answer' }): void {
     const pending = owner.requests.get(id);
     owner.requests.delete(id);
-    const carrier = this.#pipes.carrierFor(owner.id);
+    const carrier = this.#pipes.carrierFor(owner.key);
     if (pending !== undefined) pending.resolve(responseFromWire(response, carrier));
     // Aborted meanwhile: nobody will read the body.
     else if (isWireStream(response.body)) void carrier.open(response.body.stream).cancel('the request was aborted');
@@ -189,10 +215,22 @@ class Link implements OwnerLink {
     } else {
       this.#left = owner.id;
       owner.isReplaced = true;
-      if (this.#current === owner) this.#current = undefined;
-      if (pending.isWhole) this.#sendAgain(pending);
-      else pending.giveUp(UNKNOWN_OUTCOME);
+      if (this.#current?.id === owner.id) this.#current = undefined;
+      this.#sendWhole(pending);
     }
+  }
+
+  #leavePort(port: OwnerConnection): void {
+    if (this.#current === port) this.#current = this.#channelOf(port.id);
+    const unanswered = [...port.requests.values()];
+    port.requests.clear();
+    for (const pending of unanswered) this.#sendWhole(pending);
+    this.#forget(port);
+  }
+
+  #sendWhole(pending: PendingRequest): void {
+    if (pending.isWhole) this.#sendAgain(pending);
+    else pending.giveUp(UNKNOWN_OUTCOME);
   }
 
   // ——— owners come and go ———
@@ -225,22 +263,29 @@ class Link implements OwnerLink {
   #adopt(id: string): void {
     const known = this.#owners.get(id);
     if (this.#isClosed || this.#current?.id === id || known?.isLost === true) return;
-    const former = this.#current;
-    this.#current = known ?? this.#connect(id);
+    this.#current = this.#channelOf(id);
     this.#current.isReplaced = false;
     this.#trouble = undefined;
-    if (former !== undefined) this.#replace(former);
+    for (const former of this.#owners.values()) {
+      if (former.id !== id && !former.isReplaced) this.#replace(former);
+    }
     for (const pending of this.#waiting) {
       this.#waiting.delete(pending);
       this.#send(pending, this.#current);
     }
   }
 
-  #connect(id: string): OwnerConnection {
-    const channel = new BroadcastChannel(channelName(this.#instance, id));
-    const owner = new OwnerConnection({ owner: id, channel, from: this.#id });
-    this.#owners.set(id, owner);
-    owner.watch(this.#options.locks, aliveLock(this.#instance, id), () => this.#lose(owner));
+  #channelOf(id: string): OwnerConnection {
+    const known = this.#owners.get(id);
+    if (known !== undefined) return known;
+    const way = new BroadcastChannel(channelName(this.#instance, id));
+    return this.#open({ owner: id, key: id, way, from: this.#id });
+  }
+
+  #open(options: ConnectionOptions): OwnerConnection {
+    const owner = new OwnerConnection(options);
+    this.#owners.set(owner.key, owner);
+    owner.watch(this.#options.locks, aliveLock(this.#instance, owner.id), () => this.#loseAll(owner.id));
     return owner;
   }
 
@@ -250,6 +295,11 @@ class Link implements OwnerLink {
     former.isReplaced = true;
     if (wasSilent) this.#lose(former);
     else this.#dropIfIdle(former);
+  }
+
+  #loseAll(id: string): void {
+    if (this.#current?.id === id) this.#current = undefined;
+    for (const owner of this.#owners.values()) if (owner.id === id) this.#lose(owner);
   }
 
   /** What can be repeated goes on at once; the rest when nothing can come any more that the owner still said. */
@@ -267,12 +317,12 @@ class Link implements OwnerLink {
   }
 
   #forget(owner: OwnerConnection): void {
-    if (this.#owners.get(owner.id) !== owner) return;
-    this.#owners.delete(owner.id);
+    if (this.#owners.get(owner.key) !== owner) return;
+    this.#owners.delete(owner.key);
     owner.end();
     for (const pending of owner.requests.values()) pending.giveUp(pending.isRead ? LOST_READ : UNKNOWN_OUTCOME);
     owner.requests.clear();
-    this.#pipes.endPeer(owner.id, LOST);
+    this.#pipes.endPeer(owner.key, LOST);
   }
 
   #sendAgain(pending: PendingRequest): void {
@@ -301,6 +351,16 @@ class Link implements OwnerLink {
     if (!owner.isSilent) return;
     if (owner.isReplaced) this.#lose(owner);
     else this.#tellAll({ protocol: PROTOCOL, from: this.#id, kind: 'suspect', owner: owner.id });
+    if (owner.isPort) this.#doubt(owner);
+  }
+
+  /** Either the owner is silent or its port is broken. That one is, when the owner goes on answering on its channel. */
+  #doubt(port: OwnerConnection): void {
+    if (port.isLost) return;
+    const channel = this.#channelOf(port.id);
+    if (this.#current === port) this.#current = channel;
+    if (channel.hasSpoken && ++port.doubts === MOST_DOUBTS) this.#lose(port);
+    else channel.probe();
   }
 
   #countWaiting(pending: PendingRequest): void {
@@ -317,7 +377,7 @@ class Link implements OwnerLink {
   }
 
   #isBusy(owner: OwnerConnection): boolean {
-    return owner.requests.size > 0 || this.#pipes.openBodies(owner.id) > 0;
+    return owner.requests.size > 0 || this.#pipes.openBodies(owner.key) > 0;
   }
 
   #tellAll(message: ToAll): void {

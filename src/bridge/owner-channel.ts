@@ -1,11 +1,13 @@
 /**
  * The owner's end of the channels: takes requests of other tabs' workers and of the service worker, and answers them. Streams of both sides
- * travel as steps on the channels of owner and asker.
+ * travel as steps on the channels of owner and asker. A service worker is offered a port to go on with; over it the
+ * same messages travel.
  */
 import type { PlainRequest, PlainResponse } from '../shared/message.ts';
 import { ChannelPipes } from './channel-pipe.ts';
 import type { Instance } from './contract.ts';
-import { channelName } from './instance.ts';
+import type { PortOffer } from './control.ts';
+import { channelName, onPort } from './instance.ts';
 import { OpenWork } from './open-work.ts';
 import { PeerChannels } from './peer-channels.ts';
 import { type FromOwner, PROTOCOL, type ToOwner, type WireResponse } from './wire.ts';
@@ -22,6 +24,8 @@ export interface OwnerChannelOptions {
    * bodies that go through it, unless an event reaches it.
    */
   readonly keepAlive?: (() => void) | undefined;
+  /** Passes a port on to the service worker that asks. Without it, and wherever the port gets lost, all goes over the channels. */
+  readonly offerPort?: ((offer: PortOffer, port: MessagePort) => void) | undefined;
   /** `PROTOCOL` but in tests. */
   readonly protocol?: number | undefined;
 }
@@ -36,6 +40,9 @@ export interface OwnerChannel {
 }
 
 const KEEP_ALIVE_MS = 10_000;
+
+/** Nobody tells that a service worker was stopped, and its port with it; each one that is started anew gets another. */
+const KEPT_PORTS = 8;
 
 /** Until all have noticed that the owner is gone, some may still turn to it. */
 const LINGER_MS = 1000;
@@ -143,6 +150,7 @@ class ServedChannel implements OwnerChannel {
     const { handle } = this.#options;
     const request = requestFromWire(message.request, this.#pipes.carrierFor(message.from), signal);
     if (message.carrier !== 'service-worker') return handle(request);
+    this.#offerPort(message.from);
     this.#beginKeepAlive();
     return this.#ofServiceWorkers.run(handle, request);
   }
@@ -155,6 +163,29 @@ class ServedChannel implements OwnerChannel {
     const coded = responseToWire(response, this.#pipes.carrierFor(from));
     // Mostly there at once; then the answer goes out in this turn.
     this.#post(from, { kind: 'answer', id, response: coded instanceof Promise ? await coded : coded });
+  }
+
+  #offerPort(peer: string): void {
+    const { offerPort, instance, ownerId: owner } = this.#options;
+    const name = onPort(peer);
+    if (offerPort === undefined || this.#peers.hasPort(peer) || this.#peers.hasPort(name)) return;
+    const { port1, port2 } = new MessageChannel();
+    port1.onmessage = ({ data }: MessageEvent<unknown>) => this.#take(asToOwner(data));
+    this.#peers.addPort(name, port1);
+    const ports = this.#peers.portPeers;
+    const idle = ports.length > KEPT_PORTS ? ports.find((one) => one !== name && this.#isIdle(one)) : undefined;
+    if (idle !== undefined) this.#closePort(idle);
+    offerPort({ type: 'SETTEE_PORT', base: instance.base, owner, peer }, port2);
+  }
+
+  #isIdle(peer: string): boolean {
+    const ofPeer = callKey({ from: peer, id: '' });
+    return this.#pipes.openBodies(peer) === 0 && ![...this.#calls.keys()].some((key) => key.startsWith(ofPeer));
+  }
+
+  #closePort(peer: string): void {
+    this.#post(peer, { kind: 'closed' });
+    this.#peers.closePort(peer);
   }
 
   #beginKeepAlive(): void {
@@ -174,7 +205,7 @@ class ServedChannel implements OwnerChannel {
   }
 }
 
-function callKey({ from, id }: { readonly from: string; readonly id: number }): string {
+function callKey({ from, id }: { readonly from: string; readonly id: number | '' }): string {
   return `${from} ${id}`;
 }
 

@@ -1,4 +1,4 @@
-/** What a link has with one owner: its channel, the requests that it has, and whether it lives. */
+/** What a link has with one owner on one way, a channel or a port: the requests that it has, and whether it lives. */
 import type { PendingRequest } from './pending-request.ts';
 import { PROTOCOL, type ToOwner } from './wire.ts';
 
@@ -12,9 +12,11 @@ const GONE_AT = FIRST_PING + 1;
 export interface ConnectionOptions {
   readonly owner: string;
   /** Opened for this connection, which closes it. */
-  readonly channel: BroadcastChannel;
-  /** Id of the link's own channel. */
+  readonly way: BroadcastChannel | MessagePort;
+  /** What the link is called on it. */
   readonly from: string;
+  /** The owner's id, or another name where it isn't its channel. */
+  readonly key: string;
 }
 
 /** A message but for what every message carries. */
@@ -22,22 +24,36 @@ type Payload<M> = M extends unknown ? Omit<M, 'protocol' | 'from'> : never;
 
 export class OwnerConnection {
   readonly id: string;
+  readonly key: string;
   /** Sent and not answered. */
   readonly requests = new Map<number, PendingRequest>();
   /** Another owner has taken its place, or will: it is asked nothing new. */
   isReplaced = false;
   /** It will answer nothing any more, but for what is on its way already. */
   isLost = false;
-  readonly #channel: BroadcastChannel;
+  /** How often the owner was heard elsewhere while it said nothing here. */
+  doubts = 0;
+  readonly #way: BroadcastChannel | MessagePort;
   readonly #from: string;
   readonly #ended = new AbortController();
   /** Ticks since something was heard. */
   #quiet = 0;
+  #hasSpoken = false;
 
-  constructor({ owner, channel, from }: ConnectionOptions) {
+  constructor({ owner, way, from, key }: ConnectionOptions) {
     this.id = owner;
-    this.#channel = channel;
+    this.key = key;
+    this.#way = way;
     this.#from = from;
+  }
+
+  get isPort(): boolean {
+    return this.key !== this.id;
+  }
+
+  /** Whether anything was heard since `probe`. */
+  get hasSpoken(): boolean {
+    return this.#hasSpoken;
   }
 
   get isSilent(): boolean {
@@ -53,11 +69,18 @@ export class OwnerConnection {
 
   /** Throws where a part of the message can't be cloned. */
   post(message: Payload<ToOwner>): void {
-    if (!this.#ended.signal.aborted) this.#channel.postMessage({ protocol: PROTOCOL, from: this.#from, ...message });
+    if (!this.#ended.signal.aborted) this.#way.postMessage({ protocol: PROTOCOL, from: this.#from, ...message });
   }
 
   heard(): void {
     this.#quiet = 0;
+    this.doubts = 0;
+    this.#hasSpoken = true;
+  }
+
+  probe(): void {
+    this.#hasSpoken = false;
+    this.post({ kind: 'ping' });
   }
 
   /** Called every half second while anything is expected of the owner. */
@@ -68,6 +91,6 @@ export class OwnerConnection {
 
   end(): void {
     this.#ended.abort();
-    this.#channel.close();
+    this.#way.close();
   }
 }

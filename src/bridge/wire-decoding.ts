@@ -2,6 +2,7 @@
  * From what a port or a channel gave to a typed message; undefined where it is none of ours. The forms within a message are what the
  * protocol's number says, so these look no further than to tell messages apart: whoever takes them compares the number.
  */
+import type { PortOffer } from './control.ts';
 import type { BodyStep, FromOwner, PageCalls, ToAll, ToOwner } from './wire.ts';
 
 export function asBodyStep(data: unknown): BodyStep | undefined {
@@ -22,6 +23,10 @@ export function asToAll(data: unknown): ToAll | undefined {
 
 export function asPageCalls(data: unknown): PageCalls | undefined {
   return isRecord(data) && Array.isArray(data['calls']) ? (data as unknown as PageCalls) : undefined;
+}
+
+export function asPortOffer(data: unknown): PortOffer | undefined {
+  return isRecord(data) && data['type'] === 'SETTEE_PORT' ? (data as unknown as PortOffer) : undefined;
 }
 
 function isMessage(data: unknown): data is object {

@@ -99,6 +99,8 @@ export type FromOwner = { readonly protocol: number; readonly from: string } & (
   /** `unknown`: those of the ping's requests that never reached the owner. They may be sent again, whatever they are. */
   | { readonly kind: 'pong'; readonly unknown?: readonly number[] }
   | { readonly kind: 'body'; readonly stream: string; readonly step: BodyStep }
+  /** The last on a port: what was sent there and not answered was not begun. The owner is still to be had on its channel. */
+  | { readonly kind: 'closed' }
 );
 
 /** A new owner is there, and takes requests. */

@@ -5,6 +5,7 @@
  */
 import { type Remote, wrap } from 'comlink';
 import type { WorkerDoor, WorkerOptions, WorkerStatus } from '../bridge/contract.ts';
+import type { PortOffer } from '../bridge/control.ts';
 import { Outbox } from '../bridge/outbox.ts';
 import { isRepeatable } from '../bridge/repeatable.ts';
 import { serviceUnavailable } from '../bridge/unavailable.ts';
@@ -118,8 +119,9 @@ export class WorkerSeat {
     try {
       const worker = new Worker(this.#url, { type: 'module', name: 'settee' });
       this.#worker = worker;
-      worker.addEventListener('message', ({ data }: MessageEvent<Partial<PageAnswers>>) => {
+      worker.addEventListener('message', ({ data, ports }: MessageEvent<Partial<PageAnswers & PortOffer>>) => {
         if (this.#worker === worker) for (const answer of data.answers ?? []) this.#waiting.get(answer.call)?.(answer);
+        if (data.peer) navigator.serviceWorker?.controller?.postMessage(data, [...ports]);
       });
       const door = wrap<WorkerDoor>(worker);
       const broken = new Promise<never>((_, reject) => {

@@ -9,6 +9,7 @@ import { createLink } from '../bridge/link.ts';
 import { createSessionNote, type SessionShare, shareSession } from '../bridge/session-share.ts';
 import { serviceUnavailable } from '../bridge/unavailable.ts';
 import { PROTOCOL } from '../bridge/wire.ts';
+import { asPortOffer } from '../bridge/wire-decoding.ts';
 import type { PlainResponse } from '../shared/message.ts';
 import type { CoreScript, ServiceWorkerOptions, ServiceWorkerOwner, SetteeServiceWorker } from './contract.ts';
 import { toPlainRequest } from './incoming-request.ts';
@@ -101,9 +102,12 @@ export class ServiceWorkerHost implements SetteeServiceWorker {
 
   #hear(event: ExtendableMessageEvent): void {
     const { type, base }: Partial<ControlMessage> = event.data ?? {};
+    const [port] = event.ports;
+    const offer = asPortOffer(event.data);
     const answer: ControlAnswer = { protocol: PROTOCOL };
-    const reply = () => event.ports[0]?.postMessage(answer);
-    if (type === 'SETTEE_CLAIM' && base === this.base) event.waitUntil(this.#scope.clients.claim().then(reply));
+    const reply = () => port?.postMessage(answer);
+    if (offer?.base === this.base && port !== undefined) this.#link?.usePort(offer, port);
+    else if (type === 'SETTEE_CLAIM' && base === this.base) event.waitUntil(this.#scope.clients.claim().then(reply));
     else if (type === 'SETTEE_DRAIN') event.waitUntil(this.#bodies.drain(DRAIN_MS).then(reply));
     else if (type === 'SKIP_WAITING') event.waitUntil(this.#scope.skipWaiting());
   }

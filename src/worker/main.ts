@@ -6,6 +6,12 @@ import { PageDoor } from './page-door.ts';
 
 const { origin } = self.location;
 const functions = createFunctionLoader();
-const door = new PageDoor({ origin, locks: navigator.locks, indexedDB: self.indexedDB, functions });
+const door = new PageDoor({
+  origin,
+  locks: navigator.locks,
+  indexedDB: self.indexedDB,
+  functions,
+  offerPort: (offer, port) => self.postMessage(offer, [port]),
+});
 expose(door);
 servePageCalls(self, door);

@@ -1,4 +1,5 @@
 import type { OwnerLink, WorkerDoor, WorkerOptions, WorkerStatus } from '../bridge/contract.ts';
+import type { PortOffer } from '../bridge/control.ts';
 import { createInstance, ownerOf } from '../bridge/instance.ts';
 import { createLink } from '../bridge/link.ts';
 import { PortCarrier } from '../bridge/port-carrier.ts';
@@ -18,6 +19,8 @@ export interface WorkerHost {
   readonly locks: LockManager | undefined;
   readonly indexedDB: IDBFactory | undefined;
   readonly functions: LoadFunctions;
+  /** Gives the page what it passes on to the service worker. */
+  readonly offerPort?: (offer: PortOffer, port: MessagePort) => void;
   readonly clock?: Clock;
   readonly pingMs?: number;
 }
@@ -104,7 +107,7 @@ export class PageDoor implements WorkerDoor {
 }
 
 function createService(host: WorkerHost, options: WorkerOptions): Service {
-  const { origin, locks, indexedDB, functions, clock, pingMs } = host;
+  const { origin, locks, indexedDB, functions, offerPort, clock, pingMs } = host;
   if (indexedDB === undefined) {
     throw new Error(
       'This browser offers no IndexedDB here, so nothing can be stored; a private window may be the reason',
@@ -117,7 +120,7 @@ function createService(host: WorkerHost, options: WorkerOptions): Service {
   const { settings, logLevel } = options;
   const log = createConsoleLog(logLevel);
   const keepAlive = (): void => pokeServiceWorker(instance.base);
-  const given = { locks, indexedDB, functions, clock, pingMs, settings, log, keepAlive };
+  const given = { locks, indexedDB, functions, offerPort, clock, pingMs, settings, log, keepAlive };
   const owner = new StorageOwner({ instance, kind: 'tab', ...given });
   const link = createLink({ instance, carrier: 'tab', locks });
   return { owner, link, isOwnedByAnyone: async () => ownerOf(await locks.query(), instance) !== undefined };

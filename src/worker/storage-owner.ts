@@ -1,4 +1,5 @@
 import type { Instance } from '../bridge/contract.ts';
+import type { PortOffer } from '../bridge/control.ts';
 import { ownerLock } from '../bridge/instance.ts';
 import { OpenWork } from '../bridge/open-work.ts';
 import { type OwnerChannel, serveOwner } from '../bridge/owner-channel.ts';
@@ -26,6 +27,8 @@ export interface StorageOwnerOptions {
   readonly log?: Log | undefined;
   /** Lets an event reach the service worker; called every 10 s while something is open through it. */
   readonly keepAlive?: (() => void) | undefined;
+  /** See `OwnerChannelOptions`. */
+  readonly offerPort?: ((offer: PortOffer, port: MessagePort) => void) | undefined;
   /** The host's own by default. */
   readonly indexedDB?: IDBFactory | undefined;
   readonly clock?: Clock | undefined;
@@ -164,14 +167,24 @@ export class StorageOwner {
 
   /** Whoever asks before the core is open waits for it, and sees that somebody is there. */
   #begin(ownerId: string): Tenure {
-    const { instance, clock = systemClock, settings, indexedDB, keepAlive, protocol, functions } = this.#options;
+    const {
+      instance,
+      clock = systemClock,
+      settings,
+      indexedDB,
+      keepAlive,
+      offerPort,
+      protocol,
+      functions,
+    } = this.#options;
     const isStillOwner = async (): Promise<boolean> => (await this.#ownership.term?.verify()) === true;
     const log = this.#log;
     const random = systemRandom;
     const keeper = new CoreKeeper({ instance, clock, random, log, settings, functions, indexedDB, isStillOwner });
     const handle = this.#jar.around((request) => keeper.handle(request));
     const work = new OpenWork(() => this.#rest());
-    const channel = serveOwner({ instance, ownerId, keepAlive, protocol, handle: (request) => this.handle(request) });
+    const answer = (request: PlainRequest) => this.handle(request);
+    const channel = serveOwner({ instance, ownerId, keepAlive, offerPort, protocol, handle: answer });
     return { ownerId, keeper, channel, work, handle };
   }
 

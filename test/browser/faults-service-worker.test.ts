@@ -168,12 +168,49 @@ describe.each(chosenEngines())('the service worker in %s', (engine) => {
     expect(site.server.seen.slice(seenBefore).filter((path) => path.startsWith(base))).toEqual([]);
   });
 
+  test('is given a port by the owner, and also when it was stopped; then nothing goes over channels', async () => {
+    await openControl();
+    expect((await watchOwnersChannel()).rounds).toBeLessThan(20);
+    if (scene.browser.can.stopServiceWorkers !== true) return;
+    await scene.browser.stopServiceWorkers(site.server.origin);
+    const { rounds, seen } = await watchOwnersChannel();
+    expect(rounds).toBeLessThan(20);
+    expect(seen).toBeGreaterThan(0);
+  });
+
   test('leaves requests alone that are not below the base', async () => {
     await openControl();
     expect(await call(tab, 'request', 'fetch', 'GET', '/dbx/notes')).toMatchObject({ status: 404 });
     expect(site.server.seen).toContain('/dbx/notes');
     expect(site.server.seen.filter((path) => path.startsWith(base))).toEqual([]);
   });
+
+  /** How many rounds of requests it took until none was seen on the owner's channel, 20 where there was none such; and how many were seen. */
+  async function watchOwnersChannel(): Promise<{ rounds: number; seen: number }> {
+    const watched = await tab.evaluate(`(async () => {
+      const { held } = await navigator.locks.query();
+      const { name } = held.find(({ name }) => name.includes('|alive|'));
+      const channel = new BroadcastChannel(name.replace('|alive|', '|'));
+      let seen = 0;
+      channel.onmessage = ({ data }) => {
+        if (data.kind === 'request') seen += 1;
+        if (data === 'own') channel.dispatchEvent(new Event('own'));
+      };
+      const echo = new BroadcastChannel(channel.name);
+      let rounds = 0;
+      for (let before = -1; seen !== before && rounds < 20; rounds += 1) {
+        before = seen;
+        for (let count = 0; count < 3; count += 1) await (await fetch('${database}')).json();
+        const own = new Promise((resolve) => channel.addEventListener('own', resolve, { once: true }));
+        echo.postMessage('own');
+        await own;
+      }
+      channel.close();
+      echo.close();
+      return { rounds, seen };
+    })()`);
+    return watched as { rounds: number; seen: number };
+  }
 
   /** The body ended with an error, or is whole. */
   function assertNotCut({ error, bytes, end }: { error?: string; bytes: number; end: string }): void {

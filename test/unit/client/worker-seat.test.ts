@@ -21,7 +21,7 @@ interface FakeDoor {
 let nextDoor: () => Partial<FakeDoor>;
 let workers: FakeWorker[] = [];
 let page: EventTarget;
-const seats: WorkerSeat[] = [];
+const seats: Pick<WorkerSeat, 'close'>[] = [];
 
 /** A worker as a page sees it: messages, an error event, and an end without notice. */
 class FakeWorker extends EventTarget {
@@ -91,7 +91,31 @@ afterEach(async () => {
   vi.unstubAllGlobals();
 });
 
+/** What a worker gives its page for the service worker. */
+function offerPort(worker: FakeWorker | undefined): { readonly offer: object; readonly port: MessagePort } {
+  const { port1, port2 } = new MessageChannel();
+  seats.push({ close: async () => port2.close() });
+  const offer = { type: 'SETTEE_PORT', base, owner: 'o', peer: 'p' };
+  worker?.dispatchEvent(new MessageEvent('message', { data: offer, ports: [port1] }));
+  return { offer, port: port1 };
+}
+
 describe('a worker', () => {
+  test('reaches through the page the service worker that controls it, if one does', async () => {
+    const seat = seatWith();
+    await seat.occupy();
+    const postMessage = vi.fn();
+    vi.stubGlobal('navigator', { serviceWorker: { controller: { postMessage } } });
+    const { offer, port } = offerPort(workers[0]);
+    expect(postMessage.mock.calls).toEqual([[offer, [port]]]);
+    for (const navigator of [{ serviceWorker: { controller: null } }, {}]) {
+      vi.stubGlobal('navigator', navigator);
+      expect(() => offerPort(workers[0])).not.toThrow();
+    }
+    await seat.handle(outgoing());
+    expect(postMessage).toHaveBeenCalledTimes(1);
+  });
+
   test('is opened once, for all who call', async () => {
     const open = vi.fn(async () => {});
     nextDoor = () => ({ open, handle: echo });

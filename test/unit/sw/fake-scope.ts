@@ -32,6 +32,11 @@ export class FakeScope extends EventTarget {
     return this as unknown as HostScope;
   }
 
+  /** What a page passes on. */
+  pass(data: unknown, port: MessagePort): void {
+    this.dispatchEvent(Object.assign(new Event('message'), { data, ports: [port], waitUntil: () => {} }));
+  }
+
   /** What a page says, and what comes back on its port. */
   say(data: unknown): Promise<unknown> {
     const { port1, port2 } = new MessageChannel();

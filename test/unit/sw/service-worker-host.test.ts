@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { channelName } from '../../../src/bridge/instance.ts';
 import { PROTOCOL } from '../../../src/bridge/wire.ts';
 import { ServiceWorkerHost } from '../../../src/sw/service-worker-host.ts';
-import { Origin } from '../worker/origin.ts';
+import { Origin, type Tab } from '../worker/origin.ts';
 import { FakeFetch, FakeScope } from './fake-scope.ts';
 
 let origin: Origin;
@@ -47,8 +48,11 @@ describe('what is answered', () => {
 });
 
 describe('with a page that owns the storage', () => {
+  let page: Tab;
+
   beforeEach(async () => {
-    await (await origin.openTab()).ask('PUT', 'notes');
+    page = await origin.openTab();
+    await page.ask('PUT', 'notes');
   });
 
   test('requests go to it, and the core is not loaded', async () => {
@@ -58,6 +62,26 @@ describe('with a page that owns the storage', () => {
     const read = await answerTo('notes/a#part');
     expect(await read.json()).toMatchObject({ _id: 'a', n: 1 });
     expect(scope.imported).toEqual([]);
+  });
+
+  test('requests go over the port that it offers, from when the page has passed it on', async () => {
+    await Promise.all([answerTo('notes'), answerTo('notes')]);
+    expect(page.offers.map(({ offer }) => offer)).toEqual([
+      { type: 'SETTEE_PORT', base: host.base, owner: expect.any(String), peer: expect.any(String) },
+    ]);
+    const [{ offer, port } = expect.unreachable()] = page.offers;
+    const overChannel: unknown[] = [];
+    const channel = new BroadcastChannel(channelName(origin.instance, offer.owner));
+    channel.onmessage = ({ data }) => overChannel.push(data);
+    // Another base's is left to the service worker of that base.
+    scope.pass({ ...offer, base: 'https://app.example/other/' }, port);
+    scope.pass(offer, port);
+    expect(await (await answerTo('notes')).json()).toMatchObject({ db_name: 'notes' });
+    expect((await answerTo('notes/b', { method: 'PUT', body: '{}' })).status).toBe(201);
+    await new Promise((resolve) => setTimeout(resolve));
+    channel.close();
+    expect(overChannel).toEqual([]);
+    expect(page.offers).toHaveLength(1);
   });
 
   test.for([

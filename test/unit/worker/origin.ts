@@ -1,6 +1,7 @@
 import 'fake-indexeddb/auto';
 import { IDBFactory } from 'fake-indexeddb';
 import type { Instance, WorkerOptions } from '../../../src/bridge/contract.ts';
+import type { PortOffer } from '../../../src/bridge/control.ts';
 import { createInstance } from '../../../src/bridge/instance.ts';
 import { PortCarrier } from '../../../src/bridge/port-carrier.ts';
 import { PROTOCOL } from '../../../src/bridge/wire.ts';
@@ -61,6 +62,8 @@ export class Origin {
 export class Tab {
   readonly client: FakeLockClient;
   readonly door: PageDoor;
+  /** What the page passes on to the service worker. */
+  readonly offers: { readonly offer: PortOffer; readonly port: MessagePort }[] = [];
   readonly #origin: Origin;
   #isKilled = false;
 
@@ -68,7 +71,8 @@ export class Tab {
     this.#origin = origin;
     this.client = origin.locks.client();
     const { indexedDB } = origin;
-    this.door = new PageDoor({ origin: ORIGIN, locks: this.client, indexedDB, functions: load, pingMs: 20 });
+    const offerPort = (offer: PortOffer, port: MessagePort) => this.offers.push({ offer, port });
+    this.door = new PageDoor({ origin: ORIGIN, locks: this.client, indexedDB, functions: load, pingMs: 20, offerPort });
   }
 
   open(options: Partial<WorkerOptions> = {}): Promise<void> {
@@ -108,6 +112,7 @@ export class Tab {
   }
 
   async close(): Promise<void> {
+    for (const { port } of this.offers) port.close();
     if (!this.#isKilled) await this.door.close();
   }
 }
