@@ -114,6 +114,11 @@ export class Slots<K, R> {
     this.#links.splice(at, removed, ...added.map(({ link }) => link));
   }
 
+  /** Which slot leads to this very link; -1 where none does. */
+  indexOf(link: Link<K, R>): number {
+    return this.#links.indexOf(link);
+  }
+
   /** Lets a slot lead to a new node; its separator stays. */
   setLink(index: number, link: Link<K, R>): void {
     assertNew(link);

@@ -14,6 +14,8 @@ import { type EntrySums, type Separator, type Slot, Slots } from './slots.ts';
 
 /** Below this share of its size a node that shrank is joined with a neighbour. */
 const SPARSE = 1 / 4;
+/** A leaf that was split shares with a neighbour where both are filled to no more than this share afterwards. */
+const SHARED_FILL = 0.9;
 
 export interface TreeEditOptions<K, R> {
   readonly source: NodeSource<K, R>;
@@ -136,6 +138,7 @@ export class TreeEdit<K, R> {
     this.#discard(link);
     const slots = replaceSlots(inner.slots, shares, outcomes);
     if (outcomes.some((outcome) => this.#isSparse(outcome))) await this.#joinSparse(slots, isLast);
+    for (const outcome of outcomes) if (outcome?.length === 2) this.#shareSplit(slots, outcome, isLast);
     const sums = sumsAfter(link, inner, shares, outcomes);
     const pieces = this.#adopt(this.#maker.inners(slots, { fill: isLast }, sums));
     this.#noteSparse(pieces, inner.size, this.#sizes.innerBytes);
@@ -198,7 +201,7 @@ export class TreeEdit<K, R> {
     }
     const pieces = this.#adopt(
       left instanceof Leaf && right instanceof Leaf
-        ? this.#mergeLeaves(left, right)
+        ? this.#mergeLeaves([left, right])
         : await this.#mergeInners(left, right, slots.separator(at + 1), isLastPair),
     );
     slots.replace(at, 2, pieces);
@@ -216,9 +219,40 @@ export class TreeEdit<K, R> {
     return !isLastPair && Math.max(left.size, right.size) <= limit;
   }
 
-  #mergeLeaves(left: Leaf, right: Leaf): Slot<K, R>[] {
-    const chunks = [left.lines(0, left.length), right.lines(0, right.length)];
-    const [count, bytes] = [left.length + right.length, left.entryBytes + right.entryBytes];
+  /**
+   * A leaf that was split and a neighbour with room go on as two leaves instead of three. Where all entries of a tree grow,
+   * leaves that only ever split would be half empty. Neighbours that are not in memory are left alone, and so is the
+   * tree's right edge, where a leaf is small because it has just been begun.
+   */
+  #shareSplit(slots: Slots<K, R>, [first]: readonly Slot<K, R>[], isLast: boolean): void {
+    const at = slots.indexOf(must(first).link);
+    const [own, next] = [this.#leafAt(slots, at), this.#leafAt(slots, at + 1)];
+    if (own === undefined || next === undefined || (isLast && at + 2 === slots.length)) return;
+    const room = 2 * SHARED_FILL * this.#sizes.leafBytes - own.size - next.size;
+    const left = this.#leafAt(slots, at - 1);
+    const right = this.#leafAt(slots, at + 2);
+    const isLeftSmaller = right === undefined || (left !== undefined && left.size <= right.size);
+    const neighbour = isLeftSmaller ? left : right;
+    if (neighbour === undefined || neighbour.size > room) return;
+    const from = isLeftSmaller ? at - 1 : at;
+    for (let index = from; index < from + 3; index += 1) {
+      this.#sparse.delete(slots.link(index));
+      this.#discard(slots.link(index));
+    }
+    const leaves = isLeftSmaller ? [neighbour, own, next] : [own, next, neighbour];
+    slots.replace(from, 3, this.#adopt(this.#mergeLeaves(leaves)));
+  }
+
+  #leafAt(slots: Slots<K, R>, index: number): Leaf | undefined {
+    if (index < 0 || index >= slots.length) return undefined;
+    const node = this.#source.peek(slots.link(index));
+    return node instanceof Leaf ? node : undefined;
+  }
+
+  #mergeLeaves(leaves: readonly Leaf[]): Slot<K, R>[] {
+    const chunks = leaves.map((leaf) => leaf.lines(0, leaf.length));
+    const count = leaves.reduce((sum, leaf) => sum + leaf.length, 0);
+    const bytes = leaves.reduce((sum, leaf) => sum + leaf.entryBytes, 0);
     return this.#maker.leaves({ chunks, count, bytes }, { fill: false });
   }
 

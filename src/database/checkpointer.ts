@@ -3,6 +3,7 @@ import type { Clock } from '../shared/clock.ts';
 import type { Page, PageNumber } from '../storage/page-store.ts';
 import type { BodyPage } from './body-page.ts';
 import { type GatheredSlice, gatherSlice, type Roots, type Slice, toSlices } from './checkpoint-slices.ts';
+import { isBloated } from './file-bloat.ts';
 import { Garbage } from './garbage.ts';
 import { encodeHead, type Head } from './head.ts';
 import type { PageAllocator } from './page-allocator.ts';
@@ -35,6 +36,11 @@ const MEASURED_EVERY = 32 * 1024;
 const NODE_BYTES_PER_JOURNAL_BYTE = 50;
 /** How far beyond its bounds what waits to be stored may grow before nothing comes to it. Opening has to replay it. */
 const OVERDUE = 1.5;
+/**
+ * What share of its bound on nodes in memory a bloated file's checkpoint waits for. A checkpoint needs room for all that
+ * it replaces, and updates in random order replace most leaves of a tree when there are many of them.
+ */
+const HASTE = 1 / 6;
 /** Pages dropped together with a slice, beside twice as many as it writes … */
 const DROPPED_WITH_SLICE = 256;
 /** … and in a commit of their own. */
@@ -75,6 +81,7 @@ export class Checkpointer {
   readonly #clock: Clock;
   readonly #sliceSize: SliceSize;
   #measured: { readonly journalBytes: number; readonly bytes: number } | undefined;
+  #isBloated = false;
   #head: Head;
   #storedVersion: number;
   #running: Running | undefined;
@@ -185,7 +192,7 @@ export class Checkpointer {
     return Math.max(
       this.#core.journalBytes / journalBytes,
       this.#core.journalRecords / journalRecords,
-      this.#unstoredBytes / dirtyBytes,
+      this.#unstoredBytes / (this.#isBloated ? HASTE * dirtyBytes : dirtyBytes),
     );
   }
 
@@ -211,13 +218,14 @@ export class Checkpointer {
 
   /** One piece of work. While jobs wait it is small, unless the journal outgrows its bounds: then it is all there is. */
   async step(jobsWait: boolean): Promise<void> {
-    // What the last checkpoint freed is room for the next one. Only what is overdue doesn't wait for it.
-    if (this.#running === undefined && this.#garbage.hasDroppable && !this.isOverdue) {
+    // What the last checkpoint freed is room for the next one. Only what is overdue doesn't wait for it in a file with room.
+    if (this.#running === undefined && this.#garbage.hasDroppable && (this.#isBloated || !this.isOverdue)) {
       await this.#dropGarbage();
       return;
     }
     if (this.#running === undefined && this.#isDue) {
       if (await this.#repackSome()) return;
+      this.#isBloated = await isBloated(this.#core.file, this.#core.state);
       this.#begin();
     }
     const running = this.#running;

@@ -315,6 +315,30 @@ describe('the shape', () => {
     expect(await list(checkTree(tree))).toEqual([]);
   });
 
+  test('stays dense where values grow at random, as the revisions of documents do', async () => {
+    const shelf = new PageShelf();
+    const keys = numbers(1000, 1600);
+    const values = new Map(keys.map((key) => [key, '1']));
+    const toChanges = (changed: readonly number[]) => changed.map((key) => ({ key, value: values.get(key) }));
+    let { tree } = await Tree.empty(shelf.options(totalsSpec, small)).update(toChanges(keys));
+    let state = 12345;
+    const random = (below: number) => {
+      state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+      return Math.floor((state / 2 ** 32) * below);
+    };
+    for (let round = 0; round < 300; round++) {
+      const grown = [...new Set(numbers(0, 20).map(() => keys[random(keys.length)] ?? 0))].sort((a, b) => a - b);
+      for (const key of grown) values.set(key, `${values.get(key)}0`);
+      ({ tree } = await tree.update(toChanges(grown)));
+    }
+    const entries = keys.map((key) => ({ key, value: values.get(key) }));
+    expect(await gather(tree.entries())).toEqual(entries);
+    shelf.store(tree);
+    const leaves = leafTexts(shelf);
+    expect(leaves.reduce((sum, text) => sum + text.length, 0)).toBeGreaterThan(0.7 * 102 * leaves.length);
+    expect(await list(checkTree(tree))).toEqual([]);
+  });
+
   test('takes in more changes than it works in at once, and others have turns meanwhile', async () => {
     const shelf = new PageShelf();
     let ticks = 0;

@@ -266,6 +266,12 @@ describe('space without compaction', () => {
     await db.close();
   });
 
+  test('checkpoints come sooner in a file that is far larger than what is live, so that it grows no more', async () => {
+    const [plain, bloated] = [await countCheckpoints(undefined), await countCheckpoints(100 * 2 ** 20)];
+    expect(plain).toBeGreaterThan(1);
+    expect(bloated).toBeGreaterThan(3 * plain);
+  });
+
   test('random updates keep the file within a small multiple of what is live', async () => {
     const bench = new Bench({ settings: { ...TINY, packFrom: 100_000 }, supports: TINY_PAGES });
     const db = await bench.open();
@@ -286,3 +292,25 @@ describe('space without compaction', () => {
     await db.close();
   });
 });
+
+/** Checkpoints that a thousand writes bring about, in a file that takes so many bytes. */
+async function countCheckpoints(fileBytes: number | undefined): Promise<number> {
+  let checkpoints = 0;
+  const unbounded = { journalRecords: 1e9, journalBytes: 1e9 };
+  const bench = new Bench({
+    settings: { ...TINY, ...unbounded, dirtyBytes: 12_000 },
+    supports: TINY_PAGES,
+    hooks: {
+      onSize: (bytes) => fileBytes ?? bytes,
+      beforeCommit: ({ truncateJournal }) => {
+        if (truncateJournal !== undefined) checkpoints++;
+      },
+    },
+  });
+  const db = await bench.open();
+  for (let count = 0; count < 1_000; count++) await put(db, `d${count}`);
+  await settle();
+  const counted = checkpoints;
+  await db.close();
+  return counted;
+}

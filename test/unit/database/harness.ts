@@ -48,6 +48,7 @@ export interface StorageHooks {
   beforeDestroy?(file: string): MaybePromise<void>;
   beforeClose?(file: string): MaybePromise<void>;
   onCompact?(file: string): MaybePromise<void>;
+  onSize?(bytes: number): number;
 }
 
 /** A store that passes everything on to another one, through hooks. */
@@ -123,8 +124,9 @@ class HookedFile implements PageFile {
     return this.#inner.isCurrent();
   }
 
-  size(): Promise<number> {
-    return this.#inner.size();
+  async size(): Promise<number> {
+    const bytes = await this.#inner.size();
+    return this.#hooks.onSize?.(bytes) ?? bytes;
   }
 
   async compact(): Promise<void> {
