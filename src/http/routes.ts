@@ -101,30 +101,13 @@ export const DATABASE: Table<DatabaseHandler> = new Map<string, Resource<Databas
 export const DESIGN: Table<DatabaseHandler> = new Map<string, Resource<DatabaseHandler>>([
   ['_info', resource('GET', { GET: member(lent('getIndexInfo')) })],
   ['_view/*', resource('GET,POST,HEAD', { GET: member(lent('getView')), POST: member(lent('postView')) })],
-  ['_list/*', resource('GET,POST,HEAD', { GET: member(lent('list')), POST: member(lent('list')) })],
-  [
-    '_show/*',
-    resource('GET,POST,HEAD,PUT,DELETE', {
-      GET: member(lent('show')),
-      POST: member(lent('show')),
-      PUT: member(lent('show')),
-      DELETE: member(lent('show')),
-    }),
-  ],
+  ['_list/*', alike('GET,POST,HEAD', member(lent('list')))],
+  ['_show/*', alike('GET,POST,HEAD,PUT,DELETE', member(lent('show')))],
   [
     '_update/*',
     resource('PUT,POST', { PUT: member(lent('update')), POST: member(lent('update')), GET: member(lent('refuseGet')) }),
   ],
-  [
-    '_rewrite/*',
-    resource('GET,POST,HEAD,PUT,DELETE,COPY', {
-      GET: member(lent('answerRewritten')),
-      POST: member(lent('answerRewritten')),
-      PUT: member(lent('answerRewritten')),
-      DELETE: member(lent('answerRewritten')),
-      COPY: member(lent('answerRewritten')),
-    }),
-  ],
+  ['_rewrite/*', alike('GET,POST,HEAD,PUT,DELETE,COPY', member(lent('answerRewritten')))],
 ]);
 
 export const DOCUMENT: Resource<DocumentHandler> = resource('DELETE,GET,HEAD,POST,PUT,COPY', {
@@ -153,10 +136,14 @@ function resource<H>(allow: string, actions: Readonly<Record<string, Action<H>>>
   return { allow, actions: new Map(Object.entries(actions)) };
 }
 
+/** All its methods do the same. */
+function alike<H>(allow: string, action: Action<H>): Resource<H> {
+  return { allow, actions: new Map(allow.split(',').map((method) => [method, action])) };
+}
+
 /** What a later version answers: the methods it will have say so. */
 function later(allow: string, what: string): Resource<() => never> {
-  const action = anyone(notImplemented(what));
-  return { allow, actions: new Map(allow.split(',').map((method) => [method, action])) };
+  return alike(allow, anyone(notImplemented(what)));
 }
 
 /** One of the handlers that a browser loads on first use. */
