@@ -53,8 +53,6 @@ export interface PageStoreSupport {
 /** A page number: epoch · 2^29 + n, so two owners never allocate the same. */
 export type PageNumber = number;
 
-export type PageKind = 'text' | 'bytes';
-
 export type PageValue = string | Uint8Array;
 
 export interface JournalRecord {
