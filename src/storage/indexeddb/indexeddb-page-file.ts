@@ -10,6 +10,7 @@ import { toDatabaseError } from './indexeddb-errors.ts';
 import type { Ownership } from './ownership.ts';
 import { countPages } from './page-census.ts';
 import { PageReader } from './page-reader.ts';
+import { ReadAhead, type ReadAheadRoom } from './read-ahead.ts';
 import type { FileDatabase, Written } from './schema.ts';
 import { runWrite } from './write-transaction.ts';
 
@@ -24,6 +25,7 @@ export interface IndexedDbPageFileParts {
   readonly support: PageStoreSupport;
   readonly deadlineMs: number;
   readonly commitsAtOnce: CommitsAtOnce;
+  readonly room: ReadAheadRoom;
   readonly onClosed: (file: IndexedDbPageFile) => void;
 }
 
@@ -42,7 +44,7 @@ export class IndexedDbPageFile implements PageFile {
   readonly #commitsAtOnce: CommitsAtOnce;
   readonly #onClosed: (file: IndexedDbPageFile) => void;
   readonly #life: FileLife;
-  readonly #reader: PageReader;
+  readonly #pages: ReadAhead;
   /** Numbers of the claims that a truncation must leave. */
   readonly #claims: readonly number[];
   #nextJournal: number;
@@ -52,7 +54,7 @@ export class IndexedDbPageFile implements PageFile {
   #closing: Promise<void> | undefined;
 
   constructor(parts: IndexedDbPageFileParts) {
-    const { name, database, life, ownership, support, deadlineMs, commitsAtOnce, onClosed } = parts;
+    const { name, database, life, ownership, support, deadlineMs, commitsAtOnce, room, onClosed } = parts;
     this.name = name;
     this.opening = ownership.opening;
     this.#database = database;
@@ -67,11 +69,12 @@ export class IndexedDbPageFile implements PageFile {
     this.#journalFloor = ownership.journalFloor;
     this.#written = ownership.written;
     const refusal = (): DatabaseError | undefined => this.#life.refusal();
-    this.#reader = new PageReader(this.#raw, {
-      file: name,
-      deadlineMs,
-      refusal,
-      commitsAtOnce: commitsAtOnce !== 'none',
+    const options = { file: name, deadlineMs, refusal, commitsAtOnce: commitsAtOnce !== 'none' };
+    this.#pages = new ReadAhead({
+      reader: new PageReader(this.#raw, options),
+      room,
+      extent: () => ({ pages: this.#written.kept, bytes: this.#keptBytes }),
+      listNumbers: () => this.#ask('listing its pages', () => this.#database.getAllKeys('pages')),
     });
   }
 
@@ -79,7 +82,7 @@ export class IndexedDbPageFile implements PageFile {
   read(page: PageNumber, kind: 'bytes'): Promise<Uint8Array | undefined>;
   async read(page: PageNumber, kind: 'text' | 'bytes'): Promise<string | Uint8Array | undefined> {
     this.#life.mustBeOpen();
-    const value = await this.#reader.read(page);
+    const value = await this.#pages.read(page);
     if (value !== undefined && (typeof value === 'string') !== (kind === 'text')) {
       throw storageCorrupt(this.name, `page ${page} does not hold ${kind}`);
     }
@@ -120,8 +123,12 @@ export class IndexedDbPageFile implements PageFile {
    */
   async size(): Promise<number> {
     this.#life.mustBeOpen();
+    return this.#keptBytes + (this.opening.head?.length ?? 0);
+  }
+
+  get #keptBytes(): number {
     const { pages, bytes, kept } = this.#written;
-    return Math.round((kept * bytes) / Math.max(pages, 1)) + (this.opening.head?.length ?? 0);
+    return Math.round((kept * bytes) / Math.max(pages, 1));
   }
 
   close(): Promise<void> {
@@ -132,6 +139,7 @@ export class IndexedDbPageFile implements PageFile {
   /** For the store that is about to remove the file. */
   async abandon(): Promise<void> {
     this.#life.end(() => storageDeleted(this.name));
+    this.#pages.close();
     await this.#life.idle();
     this.#raw.close();
     this.#onClosed(this);
@@ -157,6 +165,7 @@ export class IndexedDbPageFile implements PageFile {
         this.#issue(transaction, commit);
       });
       this.#written = written;
+      this.#pages.forget(commit.dropPages ?? []);
     } catch (error) {
       throw this.#life.refusal() ?? (await this.#reasonOf(toDatabaseError(error, this.name, 'a commit')));
     }
@@ -212,6 +221,7 @@ export class IndexedDbPageFile implements PageFile {
   async #release(): Promise<void> {
     const wasOpen = this.#life.isOpen;
     this.#life.end(() => storageClosed(`File "${this.name}"`));
+    this.#pages.close();
     await this.#life.idle();
     try {
       if (wasOpen && this.#hasUnflushed) await this.#flush();

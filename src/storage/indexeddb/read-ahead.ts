@@ -1,0 +1,149 @@
+import { nextTurn } from '../../shared/turn.ts';
+import type { PageNumber, PageValue } from '../page-store.ts';
+import type { PageReader } from './page-reader.ts';
+
+/** Files with more than this, in bytes or in pages, are never read ahead: of them most reads may want another part. */
+const SMALL_FILE_BYTES = 16 * 2 ** 20;
+const SMALL_FILE_PAGES = 2048;
+/** Reads that had to wait for the medium before others are made: whoever wants a page or two gets no more. */
+const PATIENCE = 4;
+/** Pages that are read ahead at a time: as many as take about as long as a few requests. */
+const MOST_AT_ONCE = 16;
+
+/** What pages that were read ahead, and not asked for yet, may take in all files of a store. */
+const ROOM_BYTES = 8 * 2 ** 20;
+
+/** The part of it that is free. */
+export class ReadAheadRoom {
+  #free = ROOM_BYTES;
+
+  /** False, and nothing taken, where there is not so much. */
+  take(bytes: number): boolean {
+    if (bytes > this.#free) return false;
+    this.#free -= bytes;
+    return true;
+  }
+
+  giveBack(bytes: number): void {
+    this.#free += bytes;
+  }
+}
+
+export interface ReadAheadParts {
+  readonly reader: PageReader;
+  readonly room: ReadAheadRoom;
+  /** How many pages the file has, and what they take together; about. */
+  readonly extent: () => { readonly pages: number; readonly bytes: number };
+  /** The numbers of all its pages, ascending. */
+  readonly listNumbers: () => Promise<readonly PageNumber[]>;
+}
+
+/**
+ * Reads a small file's pages before they are asked for: the more reads have had to wait for the medium, the more are made once nothing is
+ * asked for, until each page was read once. In a browser a transaction takes longer than reading a dozen pages within it. Pages never
+ * change, so one that waits here is as good as the file's, until it is dropped.
+ */
+export class ReadAhead {
+  readonly #parts: ReadAheadParts;
+  readonly #ahead = new Map<PageNumber, Promise<PageValue | undefined>>();
+  /** What was asked for before the numbers of all pages were known. */
+  readonly #asked: PageNumber[] = [];
+  /** Pages that nobody has asked for, nor were read ahead; undefined until their numbers are known. */
+  #unread: Set<PageNumber> | undefined;
+  #waits = 0;
+  #underWay = 0;
+  #isOver = false;
+  /** What each page counts for in the room. */
+  #pageBytes = 0;
+
+  constructor(parts: ReadAheadParts) {
+    this.#parts = parts;
+  }
+
+  read(page: PageNumber): Promise<PageValue | undefined> {
+    const ahead = this.#ahead.get(page);
+    if (ahead !== undefined) {
+      this.#release(page);
+      return ahead;
+    }
+    const read = this.#parts.reader.read(page);
+    if (!this.#isOver) void this.#follow(page, read);
+    return read;
+  }
+
+  /** To be told of pages that are in the file no more. */
+  forget(pages: Iterable<PageNumber>): void {
+    for (const page of pages) {
+      this.#unread?.delete(page);
+      if (this.#ahead.has(page)) this.#release(page);
+    }
+  }
+
+  close(): void {
+    this.#isOver = true;
+    this.forget([...this.#ahead.keys()]);
+  }
+
+  #release(page: PageNumber): void {
+    this.#ahead.delete(page);
+    this.#parts.room.giveBack(this.#pageBytes);
+  }
+
+  /** Whoever waits for a page may want the next one because of it: that goes before all that nobody asked for. */
+  async #follow(page: PageNumber, read: Promise<unknown>): Promise<void> {
+    this.#waits += 1;
+    this.#underWay += 1;
+    if (this.#unread === undefined) this.#asked.push(page);
+    else this.#unread.delete(page);
+    await read.catch(() => undefined);
+    this.#underWay -= 1;
+    if (this.#underWay > 0 || this.#waits < PATIENCE) return;
+    await nextTurn();
+    if (this.#underWay > 0 || this.#isOver) return;
+    if (this.#unread === undefined) await this.#begin();
+    this.#goOn(page);
+  }
+
+  async #begin(): Promise<void> {
+    const { extent, listNumbers } = this.#parts;
+    const { pages, bytes } = extent();
+    this.#pageBytes = Math.ceil(bytes / Math.max(pages, 1));
+    if (pages > SMALL_FILE_PAGES || bytes > SMALL_FILE_BYTES) {
+      this.#isOver = true;
+      return;
+    }
+    // Where it fails, whoever asks for a page learns of it.
+    const numbers = await listNumbers().catch(() => []);
+    this.#unread ??= new Set(numbers);
+    for (const page of this.#asked.splice(0)) this.#unread.delete(page);
+  }
+
+  #goOn(page: PageNumber): void {
+    if (this.#isOver || this.#unread === undefined) return;
+    for (const next of nearest(this.#unread, page, Math.min(2 ** this.#waits, MOST_AT_ONCE))) {
+      if (!this.#parts.room.take(this.#pageBytes)) return;
+      this.#unread.delete(next);
+      this.#readOne(next);
+    }
+    if (this.#unread.size === 0) this.#isOver = true;
+  }
+
+  #readOne(page: PageNumber): void {
+    const read = this.#parts.reader.read(page);
+    this.#ahead.set(page, read);
+    // Whoever asks for it then has it read again.
+    read.catch(() => this.forget([page]));
+  }
+}
+
+/** The next above a page, and where there are not as many, the lowest. */
+function nearest(ascending: ReadonlySet<PageNumber>, page: PageNumber, count: number): PageNumber[] {
+  const below: PageNumber[] = [];
+  const above: PageNumber[] = [];
+  for (const number of ascending) {
+    if (number > page) above.push(number);
+    else if (below.length < count) below.push(number);
+    if (above.length === count) return above;
+  }
+  return [...above, ...below].slice(0, count);
+}

@@ -1,0 +1,172 @@
+import './backends.ts';
+import { IDBFactory } from 'fake-indexeddb';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { createIndexedDbPageStore } from '../../../src/storage/indexeddb/indexeddb-page-store.ts';
+import type { Page, PageFile, PageStore } from '../../../src/storage/page-store.ts';
+
+/** As many as take several rounds of reading ahead. */
+const PAGES = 100;
+
+let factory: IDBFactory;
+let store: PageStore;
+let reads: number[];
+
+beforeEach(() => {
+  factory = new IDBFactory();
+  store = createStore();
+  reads = [];
+  const { get } = IDBObjectStore.prototype;
+  vi.spyOn(IDBObjectStore.prototype, 'get').mockImplementation(function get_(this: IDBObjectStore, key) {
+    if (this.name === 'pages') reads.push(Number(key));
+    return get.call(this, key);
+  });
+});
+
+afterEach(async () => {
+  vi.restoreAllMocks();
+  await store.close();
+});
+
+function createStore(): PageStore {
+  return createIndexedDbPageStore({ prefix: 'settee:', indexedDB: factory });
+}
+
+/** A file with pages 1 up to `PAGES`, opened anew. */
+async function reopened(textOf = (page: number) => `page ${page}`): Promise<PageFile> {
+  const created = await store.open('file', 'create');
+  const writePages: Page[] = Array.from({ length: PAGES }, (_, index) => ({
+    number: index + 1,
+    value: textOf(index + 1),
+  }));
+  await created.commit({ durability: 'relaxed', writePages });
+  await created.close();
+  return store.open('file', 'open');
+}
+
+/** Reads pages of the file one after another, with time for what comes after each. */
+async function readApart(file: PageFile, pages: readonly number[]): Promise<void> {
+  for (const page of pages) {
+    expect(await file.read(page, 'text')).toBe(`page ${page}`);
+    await settled();
+  }
+}
+
+/** Until nothing more is read, however long the reading takes. */
+async function settled(): Promise<void> {
+  for (let before = -1; before < reads.length; ) {
+    before = reads.length;
+    for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+const counted = (): number => new Set(reads).size;
+
+describe('pages of a small file are read ahead', () => {
+  test('not for whoever wants three of them', async () => {
+    const file = await reopened();
+    await readApart(file, [10, 20, 30]);
+    expect(reads).toEqual([10, 20, 30]);
+  });
+
+  test('after that the next ones, and in the end all, each once', async () => {
+    const file = await reopened();
+    await readApart(file, [10, 20, 30, 40]);
+    expect(reads.slice(0, 6)).toEqual([10, 20, 30, 40, 41, 42]);
+    expect(counted()).toBe(20);
+    await readApart(file, [1, 90, 70, 99, 33, 55, 77, 2, 88, 66, 91, 34, 60, 5]);
+    expect(counted()).toBe(PAGES);
+    await readApart(file, [3, 4, 6]);
+    expect(reads.length).toBe(PAGES);
+  });
+
+  test('one that was asked for again is read again, since it is kept for one reader alone', async () => {
+    const file = await reopened();
+    await readApart(file, [10, 20, 30, 40]);
+    reads.length = 0;
+    expect(await file.read(41, 'text')).toBe('page 41');
+    expect(reads).toEqual([]);
+    expect(await file.read(41, 'text')).toBe('page 41');
+    expect(reads[0]).toBe(41);
+  });
+
+  test('one that is dropped is there no more, though it was read ahead', async () => {
+    const file = await reopened();
+    await readApart(file, [10, 20, 30, 40]);
+    await file.commit({ durability: 'relaxed', dropPages: [41, 60] });
+    expect(await file.read(41, 'text')).toBeUndefined();
+    expect(await file.read(60, 'text')).toBeUndefined();
+    expect(await file.read(42, 'text')).toBe('page 42');
+  });
+
+  test('nothing that nobody asked for goes before what somebody waits for', async () => {
+    const file = await reopened();
+    await readApart(file, [10, 20, 30]);
+    const chain = file.read(40, 'text');
+    // As a leaf leads on to a body.
+    const next = (async () => {
+      await chain;
+      return file.read(80, 'text');
+    })();
+    expect(await next).toBe('page 80');
+    expect(reads.slice(0, 5)).toEqual([10, 20, 30, 40, 80]);
+  });
+
+  test('a read that fails is not kept: whoever asks has the page read again', async () => {
+    const file = await reopened();
+    await readApart(file, [10, 20, 30, 40]);
+    const { transaction } = IDBDatabase.prototype;
+    let failing = false;
+    vi.spyOn(IDBDatabase.prototype, 'transaction').mockImplementation(function begin(this: IDBDatabase, ...parts) {
+      if (failing) throw new DOMException('made up', 'UnknownError');
+      return transaction.apply(this, parts);
+    });
+    expect(await file.read(70, 'text')).toBe('page 70');
+    const before = reads.length;
+    failing = true;
+    await settled();
+    failing = false;
+    expect(reads.length).toBe(before);
+    expect(await file.read(71, 'text')).toBe('page 71');
+    expect(reads[before]).toBe(71);
+  });
+
+  test('a file of more than 16 MB is not', async () => {
+    const large = 'x'.repeat(200_000);
+    const file = await reopened((page) => `page ${page} ${large}`);
+    for (const page of [1, 20, 40, 60, 80, 100]) {
+      expect(await file.read(page, 'text')).toBe(`page ${page} ${large}`);
+      await settled();
+    }
+    expect(reads).toEqual([1, 20, 40, 60, 80, 100]);
+  });
+
+  test('of all files together no more than 8 MB that nobody asked for', async () => {
+    const large = 'x'.repeat(150_000);
+    const file = await reopened((page) => `page ${page} ${large}`);
+    for (let page = 1; page <= 10; page++) {
+      await file.read(page * 10, 'text');
+      await settled();
+    }
+    // 8 MB hold 55 pages of 150 kB.
+    expect(counted()).toBeGreaterThan(55);
+    expect(counted()).toBeLessThanOrEqual(55 + 10);
+  });
+
+  test('a closed file has let go of them', async () => {
+    const large = 'x'.repeat(150_000);
+    const file = await reopened((page) => `page ${page} ${large}`);
+    for (let page = 1; page <= 10; page++) {
+      await file.read(page * 10, 'text');
+      await settled();
+    }
+    await file.close();
+    const again = await store.open('file', 'open');
+    reads.length = 0;
+    for (let page = 1; page <= 5; page++) {
+      await again.read(page * 10, 'text');
+      await settled();
+    }
+    // With no room it would be 5.
+    expect(counted()).toBe(4 + 16);
+  });
+});
