@@ -64,7 +64,7 @@ class ServedChannel implements OwnerChannel {
   readonly #pipes: ChannelPipes;
   /** Requests under way, by sender and number. */
   readonly #calls = new Map<string, AbortController>();
-  readonly #ofServiceWorkers = new OpenWork(() => this.#endKeepAlive());
+  readonly #ofServiceWorkers = new OpenWork();
   #keepAlive: ReturnType<typeof setInterval> | undefined;
   #answeredWaiters: (() => void)[] = [];
   #isRefusing = false;
@@ -190,7 +190,13 @@ class ServedChannel implements OwnerChannel {
 
   #beginKeepAlive(): void {
     const { keepAlive } = this.#options;
-    if (keepAlive !== undefined) this.#keepAlive ??= setInterval(keepAlive, KEEP_ALIVE_MS);
+    if (keepAlive !== undefined) this.#keepAlive ??= setInterval(() => this.#keepAwake(keepAlive), KEEP_ALIVE_MS);
+  }
+
+  /** The timer ends at its own time: setting one takes longer than most of a request does. */
+  #keepAwake(keepAlive: () => void): void {
+    if (this.#ofServiceWorkers.count > 0) keepAlive();
+    else this.#endKeepAlive();
   }
 
   #endKeepAlive(): void {

@@ -1,6 +1,7 @@
 /**
  * The bodies that flow through a service worker. Each keeps the service worker alive until it is over, and is over when its source
- * ends, fails, or its reader cancels; a source that fails is an error to the reader, never an end.
+ * ends, fails, or its reader cancels; a source that fails is an error to the reader, never an end. Firefox ends a service worker 60 s after
+ * the last event, whatever is open, and gives the reader a clean end; there what is open fails before.
  */
 import { isStream } from '../bridge/wire-codec.ts';
 import type { ByteStream, PlainResponse } from '../shared/message.ts';
@@ -8,8 +9,24 @@ import type { ByteStream, PlainResponse } from '../shared/message.ts';
 /** Statuses that never have a body (Fetch, 2.2.3); a Response refuses one. */
 const BODILESS: readonly number[] = [204, 205, 304];
 
+/** How long bodies stay open in Firefox without any event, and how often that is looked at. */
+const SILENCE_MS = 50_000;
+const LOOK_MS = 5000;
+
 export class OpenBodies {
   readonly #open = new Set<BodySource>();
+  /** Undefined where the engine itself lets a body fail when its service worker ends. */
+  #lastEvent: number | undefined;
+  #looking: ReturnType<typeof setInterval> | undefined;
+
+  constructor(endsSilently: boolean) {
+    if (endsSilently) this.#lastEvent = performance.now();
+  }
+
+  /** Something came that keeps the service worker alive. */
+  noteEvent(): void {
+    if (this.#lastEvent !== undefined) this.#lastEvent = performance.now();
+  }
 
   /** The body as a Response takes it. HEAD gets none: some engines would show it. */
   open(event: FetchEvent, { status, body }: PlainResponse): BodyInit | null {
@@ -21,17 +38,32 @@ export class OpenBodies {
     }
     const source = new BodySource(body);
     this.#open.add(source);
-    event.waitUntil(source.done.then(() => this.#open.delete(source)));
+    event.waitUntil(source.done.then(() => this.#forget(source)));
+    if (this.#lastEvent !== undefined) this.#looking ??= setInterval(() => this.#look(), LOOK_MS);
     return new ReadableStream(source, { highWaterMark: 0 });
   }
 
   /** Resolves when nothing is open any more; what is after the given time fails. */
   async drain(ms: number): Promise<void> {
-    const timer = setTimeout(() => {
-      for (const source of this.#open) source.fail(new TypeError('A new version of this app takes over; ask again'));
-    }, ms);
+    const timer = setTimeout(() => this.#failAll('A new version of this app takes over; ask again'), ms);
     await Promise.all([...this.#open].map(({ done }) => done));
     clearTimeout(timer);
+  }
+
+  #look(): void {
+    const since = performance.now() - (this.#lastEvent ?? Number.POSITIVE_INFINITY);
+    if (since > SILENCE_MS) this.#failAll('The browser is about to end the service worker; ask again');
+  }
+
+  #failAll(reason: string): void {
+    for (const source of this.#open) source.fail(new TypeError(reason));
+  }
+
+  #forget(source: BodySource): void {
+    this.#open.delete(source);
+    if (this.#open.size > 0) return;
+    clearInterval(this.#looking);
+    this.#looking = undefined;
   }
 }
 

@@ -27,7 +27,7 @@ export class ServiceWorkerHost implements SetteeServiceWorker {
   readonly #options: ServiceWorkerOptions;
   readonly #instance: Instance;
   readonly #alive: string;
-  readonly #bodies = new OpenBodies();
+  readonly #bodies: OpenBodies;
   /** The session's cookies outlive the last page here. */
   readonly #session: SessionShare;
   #link: OwnerLink | undefined;
@@ -35,6 +35,7 @@ export class ServiceWorkerHost implements SetteeServiceWorker {
 
   constructor(scope: HostScope, options: ServiceWorkerOptions) {
     this.#scope = scope;
+    this.#bodies = new OpenBodies(scope.navigator.userAgent.includes(' Firefox/'));
     this.#options = options;
     this.#instance = createInstance(options.base, scope.location.href);
     this.base = this.#instance.base;
@@ -49,6 +50,7 @@ export class ServiceWorkerHost implements SetteeServiceWorker {
 
   respond(event: FetchEvent): boolean {
     if (!this.handles(event.request)) return false;
+    this.#bodies.noteEvent();
     const isPing = event.request.url === this.#alive;
     event.respondWith(isPing ? new Response(null, { status: 204 }) : this.#answer(event));
     return true;
@@ -62,7 +64,7 @@ export class ServiceWorkerHost implements SetteeServiceWorker {
     const { request } = event;
     const response = await this.#carry(request);
     const { status, headers } = response;
-    return new Response(this.#bodies.open(event, response), { status, headers: { ...headers } });
+    return new Response(this.#bodies.open(event, response), { status, headers: Object.entries(headers) });
   }
 
   async #carry(request: Request): Promise<PlainResponse> {
@@ -101,6 +103,7 @@ export class ServiceWorkerHost implements SetteeServiceWorker {
   }
 
   #hear(event: ExtendableMessageEvent): void {
+    this.#bodies.noteEvent();
     const { type, base }: Partial<ControlMessage> = event.data ?? {};
     const [port] = event.ports;
     const offer = asPortOffer(event.data);
