@@ -19,7 +19,9 @@
  */
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
+import { basename } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { type CompressOptions, minify } from 'terser';
 import { type EnvironmentOptions, minifySync, type Plugin } from 'vite';
 import { defineConfig } from 'vitest/config';
 import { ENGINE_PROGRAM } from './src/query-server/runtime/program.ts';
@@ -46,10 +48,12 @@ const comlinkCuts: readonly (readonly [string, string])[] = [
   ['    for (const [name, handler] of transferHandlers) {', '    return [\n        {\n            type: "RAW"'],
   ['    registerProxy(proxy, ep);', '    return proxy;'],
   ['            throwIfProxyReleased(isProxyReleased);', '            if (prop === "then") {'],
-  [
-    '                const r = requestResponseMessage',
-    '            }\n            return createProxy(ep, pendingListeners, [...path',
-  ],
+  ['            if (prop === "then") {', '            return createProxy(ep, pendingListeners, [...path'],
+  ['        transferCache.get(value) ||', ' [],\n'],
+  [', myFlat(processed.map(', '];\n}\nconst transferCache'],
+  ['        if (ep.start) {', '        ep.postMessage(Object.assign({ id }'],
+  ['new Array(4)', 'Math.floor('],
+  [')\n        .join("-")', ';\n}\n\nexport'],
   ['            throwIfProxyReleased(isProxyReleased);', '            const [argumentList, transferables] ='],
   ['        construct(_target, rawArgumentList) {', '    });\n    return proxy;'],
 ];
@@ -74,9 +78,30 @@ const workboxCuts: readonly (readonly [string, string])[] = [
   ['const n={type:"SKIP_WAITING"}', 'class a extends'],
   [',this.Vt=t=>{', ',this.Ot=t,'],
   [',navigator.serviceWorker.addEventListener("message"', '}async register('],
-  ['t||"complete"===document.readyState', 'this.Jt=Boolean('],
+  ['t||"complete"===document.readyState', 'this.Yt=this.Zt()'],
   ['navigator.serviceWorker.addEventListener("controllerchange"', 'this.Nt}async update('],
   ['async update(){', 'Zt(){'],
+  // Nobody waits for its promises or looks into its events, and all versions are told of alike, whoever they come from.
+  ['class s{', 'class i{'],
+  ['this._t={},', 'this.Kt='],
+  ['this.Lt>0||', 's.addEventListener("statechange"'],
+  [',n=i===this.zt,', ';!n&&'],
+  ['!n&&this.Jt', '"installed"===e?'],
+  [',a))}),200', '))}),200'],
+  [',n||this.Tt.resolve(i)', ')},'],
+  [',this._t=i', '}async register('],
+  ['{immediate:t=!1}', '){this.Yt='],
+  ['this.Ft=this.Yt,', 'this.Yt.addEventListener('],
+  ['(this.Ft=s,Promise', 'Promise.resolve().then('],
+  [',{sw:s,was', '))})).then('],
+  ['.then((()=>{}))', ',this.Ft&&'],
+  [',this.Ft&&(this.Ct', ',this.Nt.addEventListener('],
+  [',this._t)', ');return'],
+  ['this.Mt=performance', 't}catch'],
+  ['try{const t=await', 'const t=await'],
+  ['}catch(t){throw t}', '}}export'],
+  [',Object.assign(this', '}}class a extends'],
+  ['t.target=this;', 'const s=this.Wt('],
 ];
 
 const trimWorkbox: Plugin = {
@@ -93,6 +118,8 @@ const exposeCuts: readonly (readonly [string, string])[] = [
   ['    ["proxy", proxyTransferHandler],', '    ["throw",'],
   ['                case "GET" /*', '                case "APPLY" /*'],
   ['                case "CONSTRUCT" /*', '                default:'],
+  ['            if (type === "RELEASE" /*', '        })\n            .catch((error) => {'],
+  ['const proxyFinalizers =', 'function registerProxy('],
 ];
 
 function cutOut(code: string, [from, to]: readonly [string, string]): string {
@@ -109,25 +136,20 @@ function isForBrowsers({ name, config }: Parameters<Applies>[0]): boolean {
   return name === 'worker' || config.consumer === 'client';
 }
 
-/** What nobody needs of packages that no bundler takes apart: the service negotiates media types alone … */
-const negotiatorCuts: readonly (readonly [string, string])[] = [
-  ['var preferredCharsets', 'var preferredMediaTypes'],
-  ['Negotiator.prototype.charset =', 'Negotiator.prototype.mediaType ='],
-  ['Negotiator.prototype.preferredCharset =', 'Negotiator.prototype.preferredMediaType ='],
-];
+/** Of idb what makes cursors iterators. */
+const idbCuts: readonly (readonly [string, string])[] = [['const advanceMethodProps = ', 'export {']];
 
-/** … and makes neither media types nor cookies, but parses them: of cookies `Set-Cookie` alone. */
-const contentTypeCuts: readonly (readonly [string, string])[] = [['exports.format =', 'exports.parse =']];
-const cookieCuts: readonly (readonly [string, string])[] = [
-  ['exports.parseCookie =', 'exports.parseSetCookie ='],
-  ['exports.stringifySetCookie =', '/**'],
+/** Of hash-wasm what has a hasher's state stored and loaded, and what other digests than ours need. */
+const hashCuts: readonly (readonly [string, string])[] = [
+  ['        const save = () => {', '        const isDataShort ='],
+  ['        switch (binary.name) {', '        // shorthand for'],
+  ['            save,\n', '            calculate,'],
 ];
 
 const trimPackages: readonly Plugin[] = [
   trim(/comlink\.mjs$/, exposeCuts, ({ name }) => name === 'worker'),
-  trim(/negotiator\/index\.js$/, negotiatorCuts, isForBrowsers),
-  trim(/content-type\/dist\/index\.js$/, contentTypeCuts, isForBrowsers),
-  trim(/cookie\/dist\/index\.js$/, cookieCuts, isForBrowsers),
+  trim(/idb\/build\/index\.js$/, idbCuts, isForBrowsers),
+  trim(/hash-wasm\/dist\/index\.esm\.js$/, hashCuts, isForBrowsers),
 ];
 
 function trim(file: RegExp, cuts: readonly (readonly [string, string])[], applyToEnvironment: Applies): Plugin {
@@ -163,16 +185,21 @@ const shareByName: Plugin = {
   name: 'share-by-name',
   applyToEnvironment: ({ name }) => name === 'worker',
   renderChunk(code, { isEntry, fileName }) {
-    const hash = createHash('sha256');
+    const pattern = isEntry ? /^export \{([^}]*)\};$/m : /^import \{([^}]*)\} from "\.\/settee-worker\.js";$/m;
+    const [statement, list] = pattern.exec(code) ?? [];
+    if (statement === undefined) throw new Error(`${fileName} shares nothing with the worker: see vite.config.ts`);
+    const pairs = (list ?? '').split(',').map((names) => names.trim().split(' as '));
+    // Each file has names of its own on its side, and the same on the side of the other one. In their order things are passed.
+    const shared = pairs.map((names) => ({ own: names.at(isEntry ? 0 : -1), other: names.at(isEntry ? -1 : 0) ?? '' }));
+    shared.sort((left, right) => (left.other < right.other ? -1 : 1));
+    const hash = createHash('sha256').update(shared.map(({ other }) => other).join());
     for (const id of [...this.getModuleIds()].sort()) hash.update(this.getModuleInfo(id)?.code ?? '');
-    const shared = `self["settee ${hash.digest('hex').slice(0, 16)}"]`;
-    const asMembers = (names: string): string =>
-      names.replaceAll(/(\S+) as (\S+?)(,|\s)/g, isEntry ? '$2: $1$3' : '$1: $2$3');
-    const pattern = isEntry ? /^export (\{[^}]*\});$/m : /^import (\{[^}]*\}) from "\.\/settee-worker\.js";$/m;
-    if (!pattern.test(code)) throw new Error(`${fileName} shares nothing with the worker: see vite.config.ts`);
-    const replace = (_: string, names: string): string =>
-      isEntry ? `${shared} = ${asMembers(names)};` : `const ${asMembers(names)} = ${shared};`;
-    return { code: code.replace(pattern, replace), map: null };
+    const place = `self["settee ${hash.digest('hex').slice(0, 16)}"]`;
+    const names = `[${shared.map(({ own }) => own).join()}]`;
+    return {
+      code: code.replace(statement, isEntry ? `${place} = ${names};` : `const ${names} = ${place};`),
+      map: null,
+    };
   },
 };
 
@@ -192,6 +219,34 @@ const engineProgram: Plugin = {
     },
   },
 };
+
+/** The core goes through the bundler's own minifier twice, and in between through Terser, which takes another fortieth off it. */
+const minifyAgain: Plugin = {
+  name: 'minify-again',
+  applyToEnvironment: ({ name }) => name === 'worker' || name === 'serviceWorkerCore',
+  async generateBundle(_options, bundle) {
+    // The core of the service worker is a script.
+    const module = this.environment.name === 'worker';
+    for (const chunk of Object.values(bundle)) {
+      const map = bundle[`${chunk.fileName}.map`];
+      if (chunk.type !== 'chunk' || map?.type !== 'asset') continue;
+      const sourceMap = { content: String(map.source) };
+      const { code = '', map: inputMap } = await minify(chunk.code, { module, ecma: 2020, compress, sourceMap });
+      const last = minifySync(chunk.fileName, code, {
+        compress: { target: browserTarget },
+        module,
+        sourcemap: true,
+        inputMap: JSON.parse(String(inputMap)),
+      });
+      if (last.errors.length > 0 || last.map === undefined)
+        throw new Error(`${chunk.fileName}: ${last.errors[0]?.message}`);
+      chunk.code = `${last.code}\n//# sourceMappingURL=${basename(map.fileName)}`;
+      map.source = JSON.stringify(last.map);
+    }
+  },
+};
+
+const compress: CompressOptions = { passes: 3, keep_fargs: false };
 
 function browserFile(name: string, input: string, format: 'es' | 'iife'): EnvironmentOptions {
   return {
@@ -299,7 +354,7 @@ export default defineConfig(({ command, mode }) => ({
         environments: present,
         builder: {},
         resolve: { alias },
-        plugins: [trimComlink, trimWorkbox, ...trimPackages, engineProgram, quickJsFile, shareByName],
+        plugins: [trimComlink, trimWorkbox, ...trimPackages, engineProgram, quickJsFile, shareByName, minifyAgain],
       }
     : {}),
   test: {

@@ -4,28 +4,26 @@
  */
 
 import type { CreateWriteGuard } from './database/contract.ts';
+import type { MaintenanceSource } from './database/maintenance-source.ts';
 import { defaultSettings } from './database/settings.ts';
 import { WriteJudge } from './design/write-judge.ts';
 import type { Md5 } from './documents/revision-hash.ts';
 import type { LoadFunctions } from './functions/contract.ts';
 import { LazyFunctions } from './functions/lazy-functions.ts';
 import type { Services } from './http/context.ts';
-import { createFetch, type FetchFunction } from './http/fetch-adapter.ts';
 import { createHandle } from './http/http-service.ts';
 import { parseBasePath } from './http/target.ts';
 import type { Registry } from './registry/contract.ts';
 import { openRegistry } from './registry/registry.ts';
 import { CacheBudget } from './shared/cache-budget.ts';
 import type { Clock, RandomBytes } from './shared/clock.ts';
-import { whenReady } from './shared/maybe-promise.ts';
+import { orElse, whenReady } from './shared/maybe-promise.ts';
 import type { Handle } from './shared/message.ts';
 import type { PageStore } from './storage/page-store.ts';
-import { ActiveTasks } from './system/active-tasks.ts';
 import { createConfig, integerSetting, type Settings } from './system/config.ts';
 import type { Log } from './system/contract.ts';
 import { silentLog } from './system/log.ts';
 import { Uuids } from './system/uuids.ts';
-import { BackgroundBuilds } from './views/background-builds.ts';
 
 export interface CoreOptions {
   readonly storage: PageStore;
@@ -50,7 +48,6 @@ export interface CoreOptions {
 
 export interface Core {
   readonly handle: Handle;
-  readonly fetch: FetchFunction;
   readonly registry: Registry;
   /** From now on new requests are answered with 503 `shutting_down`; those under way go on. */
   beginShutdown(): void;
@@ -63,29 +60,41 @@ export async function createCore(options: CoreOptions): Promise<Core> {
   const { storage, clock, random, log = silentLog } = options;
   const config = createConfig(options.config);
   const basePath = parseBasePath(options.basePath ?? '');
-  const tasks = new ActiveTasks(clock);
   const cache = new CacheBudget(integerSetting(config, 'svc', 'page_cache_bytes') ?? defaultSettings.cacheBytes);
   const { engine } = options;
-  const parts = { store: storage, clock, config, log, cache, tasks };
-  const functions = new LazyFunctions(engine === undefined ? parts : { ...parts, engine }, options.functions);
-  const createGuard = guardsWith(functions);
-  const registry = await openRegistry({ ...parts, random, createGuard, md5: options.md5 });
+  const parts = { store: storage, clock, config, log, cache };
+  const createGuard: CreateWriteGuard = (database) =>
+    new WriteJudge(
+      database,
+      async (...designs) => (await functions.get()).openValidators(...designs),
+      () => buildSoon(functions, database.name, log),
+    );
+  // The list of databases is a database itself, and open before there are functions.
+  let functionsForUpkeep: LazyFunctions | undefined;
+  const maintenance: MaintenanceSource = {
+    now: () => functionsForUpkeep?.now()?.maintenance,
+    load: () => whenReady(functions.get(), (service) => service.maintenance),
+  };
+  const registry = await openRegistry({ ...parts, random, createGuard, maintenance, md5: options.md5 });
+  const functionParts = { ...parts, databases: registry };
+  const functions = new LazyFunctions(
+    engine === undefined ? functionParts : { ...functionParts, engine },
+    options.functions,
+  );
+  functionsForUpkeep = functions;
   const uuids = new Uuids(config, clock, random);
-  const background = buildInBackground(functions, registry, log);
   let closing = false;
-  const services = { registry, config, log, clock, uuids, tasks, basePath, ...servicesOf(functions) };
+  const services = { registry, config, log, clock, uuids, basePath, ...servicesOf(functions) };
   const handle = createHandle(services, () => closing);
   return {
     handle,
-    fetch: createFetch(handle),
     registry,
     beginShutdown: () => {
       closing = true;
     },
     close: async () => {
       closing = true;
-      await background.close();
-      await functions.views?.close();
+      await functions.closeIndexes();
       // What was accepted for later is judged while the databases are closed.
       await registry.close().finally(() => functions.close());
       await storage.close();
@@ -94,9 +103,12 @@ export async function createCore(options: CoreOptions): Promise<Core> {
 }
 
 /** What handlers have of the functions. */
-function servicesOf(functions: LazyFunctions): Pick<Services, 'views' | 'programs' | 'finder' | 'functionHandlers'> {
+function servicesOf(
+  functions: LazyFunctions,
+): Pick<Services, 'views' | 'programs' | 'finder' | 'tasks' | 'functionHandlers'> {
   return {
     functionHandlers: () => whenReady(functions.get(), ({ handlers }) => handlers),
+    tasks: () => whenReady(functions.get(), ({ tasks }) => tasks),
     finder: () => whenReady(functions.get(), ({ finder }) => finder),
     programs: { open: async (...source) => (await functions.get()).programs.open(...source) },
     views: {
@@ -107,17 +119,12 @@ function servicesOf(functions: LazyFunctions): Pick<Services, 'views' | 'program
   };
 }
 
-/** Functions are needed where a design document has a validator. */
-function guardsWith(functions: LazyFunctions): CreateWriteGuard {
-  return (database) =>
-    new WriteJudge(database, async (...designs) => (await functions.get()).openValidators(...designs));
-}
-
-function buildInBackground(functions: LazyFunctions, databases: Registry, log: Log): BackgroundBuilds {
-  return new BackgroundBuilds({
-    databases,
-    log,
-    build: async (database, design) => (await functions.get()).views.build(database, design),
-    forget: (name) => functions.views?.forget(name),
-  });
+/** The first query need not wait for an index then. */
+function buildSoon(functions: LazyFunctions, database: string, log: Log): void {
+  const told = orElse(
+    () => whenReady(functions.get(), (service) => service.buildSoon(database)),
+    (error) => log.info(`no index is built in the background in ${database}: ${String(error)}`),
+  );
+  // Neither way fails.
+  void told;
 }

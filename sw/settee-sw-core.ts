@@ -1,13 +1,13 @@
 /** The core for a service worker, which imports this script when no page is there to own the storage. */
 import { PROTOCOL } from '../src/bridge/wire.ts';
 import type { CoreScript } from '../src/sw/contract.ts';
-import { createBrowserFunctions } from '../src/worker/browser-functions.ts';
+import { browserFunctions } from '../src/worker/browser-functions.ts';
 import { StorageOwner } from '../src/worker/storage-owner.ts';
 
 declare const self: ServiceWorkerGlobalScope;
 
 /** A service worker may load nothing more once it is installed, so that all is in this script. */
-const functions = () => createBrowserFunctions;
+const functions = () => browserFunctions;
 
 const setteeCore: CoreScript = {
   protocol: PROTOCOL,

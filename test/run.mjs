@@ -7,8 +7,15 @@
  * Arguments are passed on to vitest (`npm test -- test/unit/node`, `npm test -- test/browser/bodies`); then only those
  * tests run, with no checks before. `npm run test:browsers` is this with `--browsers=firefox,webkit`: only the tests in
  * browsers, in those.
+ *
+ * Outside of browsers all files of a process share the modules that it has loaded: no module of ours keeps anything
+ * (src/README.md), and loading them for each file anew takes as long as most tests. Chosen files are run each by itself.
+ *
+ * Most of what is tested in a browser keeps it waiting for a part of the time, so two files run at a time, each with a browser of
+ * its own. What measures how soon an answer comes runs before them, by itself; what waits for minutes runs beside them.
  */
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
@@ -22,11 +29,18 @@ const checks = [
   { name: 'format and lint', command: ['@biomejs/biome/bin/biome', 'check', '--error-on-warnings'] },
 ];
 
+/** Files that mock a module, for which it must not be there yet. */
+const mocking = ['test/unit/node/closing.test.ts'];
+/** Files of tests in browsers that measure milliseconds: nothing else may run. */
+const measuring = ['test/browser/faults-ownership.test.ts'];
+/** Those that take minutes in which next to nothing happens. */
+const waiting = ['test/browser/long-bodies.test.ts'];
+
 checkNode();
 const option = '--browsers=';
 const browsers = process.argv.find((argument) => argument.startsWith(option))?.slice(option.length);
 const chosen = process.argv.slice(2).filter((argument) => !argument.startsWith(option));
-report(isPrepared() ? runAll(chosen) : [{ name: 'install and build', passed: 0, failed: 1, skipped: 0 }]);
+report(isPrepared() ? await runAll(chosen) : [{ name: 'install and build', passed: 0, failed: 1, skipped: 0 }]);
 
 /** Every folder with a tsconfig.json of its own: each is an environment, with its own globals. */
 function findProjects() {
@@ -51,34 +65,84 @@ function isPrepared() {
   }
 }
 
-function runAll(filters) {
+async function runAll(filters) {
   const isOfBrowsers = (filter) => filter.startsWith('test/browser');
   const inBrowsers = filters.filter(isOfBrowsers);
   const others = filters.filter((filter) => !isOfBrowsers(filter));
   if (browsers !== undefined) return runInBrowsers(browsers.split(','), inBrowsers);
-  if (filters.length === 0) return [...checks.map(check), runTests('tests', []), ...runInBrowsers(['chromium'], [])];
+  if (filters.length === 0) {
+    return [...checks.map(check), await runOutsideBrowsers(), ...(await runInBrowsers(['chromium'], []))];
+  }
   return [
-    ...(others.length > 0 ? [runTests('tests', others)] : []),
-    ...(inBrowsers.length > 0 ? runInBrowsers(['chromium'], inBrowsers) : []),
+    ...(others.length > 0 ? [await runTests('tests', others)] : []),
+    ...(inBrowsers.length > 0 ? await runInBrowsers(['chromium'], inBrowsers) : []),
   ];
 }
 
-/** One engine after another: each has the machine for itself. */
-function runInBrowsers(engines, filters) {
-  const config = ['--config', 'test/browser/vitest.config.ts'];
-  return engines.map((engine) => runTests(`tests in ${engine}`, [...config, ...filters], { SETTEE_BROWSERS: engine }));
+async function runOutsideBrowsers() {
+  const shared = await runTests('tests', ['--no-isolate', ...without(mocking)]);
+  return sumOf([shared, await runTests('tests', mocking)]);
 }
 
-function check({ name, command }) {
-  const ok = runTool(command, 'pipe');
+/** One engine after another. Chosen files run one after another as well. */
+async function runInBrowsers(engines, filters) {
+  const outcomes = [];
+  for (const engine of engines) {
+    const run = (chosenFiles, options = {}) =>
+      runTests(`tests in ${engine}`, ['--config', 'test/browser/vitest.config.ts', ...chosenFiles], {
+        ...options,
+        variables: { SETTEE_BROWSERS: engine },
+      });
+    outcomes.push(await (filters.length > 0 ? run(filters) : runWholeBrowser(run)));
+  }
+  return outcomes;
+}
+
+async function runWholeBrowser(run) {
+  const measured = await run(measuring);
+  const beside = await Promise.all([
+    run(['--fileParallelism', '--maxWorkers=2', ...without([...measuring, ...waiting])]),
+    run(waiting, { isShownLater: true }),
+  ]);
+  return sumOf([measured, ...beside]);
+}
+
+function without(files) {
+  return files.map((file) => `--exclude=${file}`);
+}
+
+/** Runs of one name as one. */
+function sumOf(outcomes) {
+  return outcomes.reduce((total, { passed, failed, skipped }) => ({
+    name: total.name,
+    passed: total.passed + passed,
+    failed: total.failed + failed,
+    skipped: total.skipped + skipped,
+  }));
+}
+
+/** Runs a tool from node_modules, whose output is shown only when it fails. */
+function check({ name, command: [script, ...toolArguments] }) {
+  const { status, stdout, stderr } = spawnSync(
+    process.execPath,
+    [join(root, 'node_modules', script), ...toolArguments],
+    {
+      cwd: root,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      encoding: 'utf8',
+      maxBuffer: 64 * 1024 * 1024,
+    },
+  );
+  const ok = status === 0;
+  if (!ok) process.stdout.write(`${stdout}${stderr}`);
   return { name, passed: ok ? 1 : 0, failed: ok ? 0 : 1, skipped: 0 };
 }
 
-function runTests(name, testArguments, variables = {}) {
+async function runTests(name, testArguments, options = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'settee-test-'));
   const outputFile = join(folder, 'report.json');
   const reporters = ['--reporter=dot', '--reporter=json', `--outputFile.json=${outputFile}`];
-  const ok = runTool(['vitest/vitest.mjs', 'run', ...reporters, ...testArguments], 'inherit', variables);
+  const ok = await runVitest(['run', ...reporters, ...testArguments], options);
   const counts = readReport(outputFile);
   rmSync(folder, { recursive: true, force: true });
   // Errors outside of any test (an unhandled rejection, a worker that died) fail the run, so they must show here.
@@ -105,18 +169,19 @@ function readReport(file) {
   }
 }
 
-/** Runs a tool from node_modules; with 'pipe' its output is shown only when it fails. */
-function runTool([script, ...toolArguments], output, variables = {}) {
-  const command = [join(root, 'node_modules', script), ...toolArguments];
-  const result = spawnSync(process.execPath, command, {
+/** What it prints is shown at its end where another one runs beside it. */
+async function runVitest(vitestArguments, { variables = {}, isShownLater = false }) {
+  const output = isShownLater ? 'pipe' : 'inherit';
+  const vitest = spawn(process.execPath, [join(root, 'node_modules/vitest/vitest.mjs'), ...vitestArguments], {
     cwd: root,
     stdio: ['ignore', output, output],
     env: { ...process.env, ...variables },
-    encoding: 'utf8',
-    maxBuffer: 64 * 1024 * 1024,
   });
-  if (result.status !== 0 && output === 'pipe') process.stdout.write(`${result.stdout}${result.stderr}`);
-  return result.status === 0;
+  const printed = [];
+  for (const stream of [vitest.stdout, vitest.stderr]) stream?.on('data', (chunk) => printed.push(chunk));
+  const [code] = await once(vitest, 'close');
+  for (const chunk of printed) process.stdout.write(chunk);
+  return code === 0;
 }
 
 function report(outcomes) {

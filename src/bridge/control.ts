@@ -25,6 +25,15 @@ export interface PortOffer {
   readonly peer: string;
 }
 
+/**
+ * From the worker that owns the storage to its page, and from there as it is to the service worker that controls the page: that it comes is what
+ * keeps the service worker alive. Not answered.
+ */
+export interface SignOfLife {
+  readonly type: 'SETTEE_ALIVE';
+  readonly base: string;
+}
+
 export interface ControlAnswer {
   readonly protocol: number;
 }

@@ -5,6 +5,7 @@ import type { Link } from './link.ts';
 import type { NodeSource } from './node-source.ts';
 import { combine, reduceEntries, reductionOf } from './reduction.ts';
 import { type EntryRange, Span } from './span.ts';
+import type { Tree } from './tree.ts';
 
 /** Entries next to each other that count as the same, reduced. */
 export interface TreeGroup<K, R> {
@@ -13,7 +14,7 @@ export interface TreeGroup<K, R> {
   readonly reduction: R;
 }
 
-export interface GroupWalkOptions<K, R> extends WalkOptions {
+interface GroupWalkOptions<K, R> extends WalkOptions {
   readonly source: NodeSource<K, R>;
   readonly range: KeyRange<K>;
   /** Called with the lesser key first. Keys between two of the same group must be of that group, too. */
@@ -28,8 +29,23 @@ interface OpenGroup<K, R> {
   readonly isSkipped: boolean;
 }
 
+/**
+ * Reduces each run of entries that `sameGroup` holds to be the same; it is called with the lesser key first, also with
+ * separators in the place of keys. `skip` counts groups. Fails as the tree's methods.
+ */
+export async function* treeGroups<K, R>(
+  tree: Tree<K, R>,
+  range: KeyRange<K>,
+  sameGroup: (left: K, right: K) => boolean,
+  options: WalkOptions = {},
+): AsyncGenerator<TreeGroup<K, R>> {
+  const nodes = await tree.nodes();
+  if (nodes === undefined) return;
+  yield* new GroupWalk({ source: nodes.source, range, sameGroup, ...options }).run(nodes.root);
+}
+
 /** A grouped reduce: reads the leaves where groups meet, and takes the stored reductions of all that lies in between. */
-export class GroupWalk<K, R> {
+class GroupWalk<K, R> {
   readonly #spec: TreeSpec<K, R>;
   readonly #span: Span<K>;
   readonly #cursor: Cursor<K, R>;

@@ -3,9 +3,16 @@ import type { Inner } from './inner.ts';
 import { Leaf } from './leaf.ts';
 import type { Link } from './link.ts';
 import type { NodeSource } from './node-source.ts';
+import type { Tree } from './tree.ts';
+
+/** The page numbers of all nodes of a tree that are stored, in batches. Fails as the tree's methods. */
+export async function* treePages<K, R>(tree: Tree<K, R>): AsyncGenerator<number[]> {
+  const nodes = await tree.nodes();
+  if (nodes !== undefined) yield* walkPages(nodes.source, nodes.root);
+}
 
 /** Page numbers of the stored nodes below `link`, and of its own; in batches of about one inner node. */
-export async function* walkPages<K, R>(source: NodeSource<K, R>, link: Link<K, R>): AsyncGenerator<number[]> {
+async function* walkPages<K, R>(source: NodeSource<K, R>, link: Link<K, R>): AsyncGenerator<number[]> {
   if (link.page !== undefined) yield [link.page];
   const node = await source.resolve(link);
   if (!(node instanceof Leaf)) yield* pagesBelow(source, node);

@@ -40,20 +40,6 @@ function reduceNode<K, R>(spec: TreeSpec<K, R>, link: Link<K, R>): R {
   return combine(spec, slotReductions(spec, node.slots));
 }
 
-/** Works out the reductions that a link and those below it have not yet, with a stop behind each node. */
-export function* missingReductions<K, R>(spec: TreeSpec<K, R>, link: Link<K, R>): Generator<void, void> {
-  const { node, reduction, reductionText } = link;
-  if (node === undefined || reduction !== undefined || reductionText !== undefined) return;
-  if (!(node instanceof Leaf)) {
-    for (let index = 0; index < node.length; index += 1) {
-      const below = node.slots.knownLink(index);
-      if (below !== undefined) yield* missingReductions(spec, below);
-    }
-  }
-  reductionOf(spec, link);
-  yield;
-}
-
 /** The reductions of all slots. Makes no links: there may be hundreds. */
 export function slotReductions<K, R>(spec: TreeSpec<K, R>, slots: Slots<K, R>): R[] {
   const parts: R[] = [];

@@ -17,8 +17,9 @@ interface Bounds<K> {
  * Compares all that a tree stores twice, and all that has to be in order. Reads every node; gives one sentence for each
  * thing that is not as it should be.
  */
-export function checkTree<K, R>(tree: Tree<K, R>): AsyncGenerator<string> {
-  return tree.examine((source, root) => new TreeCheck(source).run(root));
+export async function* checkTree<K, R>(tree: Tree<K, R>): AsyncGenerator<string> {
+  const nodes = await tree.nodes();
+  if (nodes !== undefined) yield* new TreeCheck(nodes.source).run(nodes.root);
 }
 
 class TreeCheck<K, R> {

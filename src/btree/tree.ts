@@ -15,16 +15,14 @@ import type {
   WalkOptions,
 } from './contract.ts';
 import { walkEntries } from './entry-walk.ts';
-import { GroupWalk, type TreeGroup } from './group-walk.ts';
 import { endEdge, type KeyEdge, startEdge } from './key-edge.ts';
 import { Link } from './link.ts';
 import { type Hit, peekValue, rankOf, readValue, readValues } from './lookup.ts';
 import { NodeSource } from './node-source.ts';
 import type { PageCache } from './page-cache.ts';
-import { walkPages } from './page-walk.ts';
 import { PostponedChanges } from './postponed.ts';
 import { collectEntries, reduceBetween } from './range-reduce.ts';
-import { combine, missingReductions, reductionOf, reductionTextOf } from './reduction.ts';
+import { combine, reductionOf, reductionTextOf } from './reduction.ts';
 import { type EditedTree, TreeEdit } from './tree-edit.ts';
 import { storeNodes, unstoredBytes } from './tree-storing.ts';
 
@@ -37,6 +35,12 @@ export interface TreeOptions<K, R> {
   /** May be shared by all trees of a file. */
   readonly cache: PageCache;
   readonly sizes: TreeSizes;
+}
+
+/** The nodes that make up a whole tree. */
+export interface TreeNodes<K, R> {
+  readonly source: NodeSource<K, R>;
+  readonly root: Link<K, R>;
 }
 
 /**
@@ -99,14 +103,6 @@ export class Tree<K, R> {
   reduction(): R | undefined {
     if (this.#postponed !== undefined) return this.#postponed.reduction;
     return this.#root && reductionOf(this.#source.spec, this.#root);
-  }
-
-  /**
-   * Works out the reductions of nodes that were made and not reduced yet, one node a step. Whoever asks for a reduction
-   * afterwards finds them, and need not wait for many at once.
-   */
-  *missingReductions(): Generator<void, void> {
-    if (this.#root !== undefined) yield* missingReductions(this.#source.spec, this.#root);
   }
 
   /** The value where all nodes on the way are in memory, or the knowledge that there is none; else undefined. */
@@ -252,20 +248,6 @@ export class Tree<K, R> {
   }
 
   /**
-   * Reduces each run of entries that `sameGroup` holds to be the same; it is called with the lesser key first, also with
-   * separators in the place of keys. `skip` counts groups.
-   */
-  async *groups(
-    range: KeyRange<K>,
-    sameGroup: (left: K, right: K) => boolean,
-    options: WalkOptions = {},
-  ): AsyncGenerator<TreeGroup<K, R>> {
-    const root = await this.#wholeRoot();
-    if (root === undefined) return;
-    yield* new GroupWalk({ source: this.#source, range, sameGroup, ...options }).run(root);
-  }
-
-  /**
    * Up to `limit` entries, in key order, whose reduction (of the entry alone) is wanted. A part of the tree is read only
    * where its reduction is wanted, too: one that holds wanted entries must be.
    */
@@ -305,16 +287,13 @@ export class Tree<K, R> {
     return this.#root === undefined ? 0 : unstoredBytes(this.#root);
   }
 
-  /** The page numbers of all nodes that are stored, in batches. */
-  async *pages(): AsyncGenerator<number[]> {
+  /**
+   * For what goes over the nodes by itself, and is no part of the tree because few who have trees need it: `treeGroups`, `treePages`,
+   * `missingReductions`, `checkTree`. Undefined where the tree is empty.
+   */
+  async nodes(): Promise<TreeNodes<K, R> | undefined> {
     const root = await this.#wholeRoot();
-    if (root !== undefined) yield* walkPages(this.#source, root);
-  }
-
-  /** For `checkTree` alone, which is not part of the tree: most who have trees never check one. */
-  async *examine(check: (source: NodeSource<K, R>, root: Link<K, R>) => AsyncIterable<string>): AsyncGenerator<string> {
-    const root = await this.#wholeRoot();
-    if (root !== undefined) yield* check(this.#source, root);
+    return root && { source: this.#source, root };
   }
 }
 

@@ -7,8 +7,11 @@ import type { BodyStep } from '../bridge/wire.ts';
 
 export interface IncomingBody {
   readonly readable: ReadableStream<Uint8Array>;
-  /** The whole body as text, in the place of `readable`, which is locked then. Throws a TypeError where it is already. */
-  text(): Promise<string>;
+  /**
+   * Gives the body as text, piece by piece as it comes, in the place of `readable`, which is locked then. Resolves at its end. Throws a
+   * TypeError where it is locked already.
+   */
+  readText(take: (piece: string) => void): Promise<void>;
   /** Ends it with an error for whoever reads it, and for its maker; after its end does nothing. */
   fail(error: unknown): void;
 }
@@ -20,8 +23,8 @@ interface Sink {
   error(reason: unknown): void;
 }
 
-/** Chunks that may be on their way to whoever wants all of them anyway. */
-const WINDOW = 4;
+/** Chunks that may be on their way to whoever wants all of them anyway, so that the maker goes on while they are looked at. */
+const WINDOW = 16;
 
 /** Asks for nothing before it is read. A body that breaks off fails. `onEnd` is called when it is over, however it ends. */
 export function receiveBody(
@@ -69,20 +72,22 @@ export function receiveBody(
       },
       { highWaterMark: 0 },
     ),
-    text: () => {
+    readText: (give) => {
       const reader = body.readable.getReader();
       const decoder = new TextDecoder();
-      let whole = '';
       takeText = (text) => {
-        whole += text;
         pull();
+        give(text);
       };
       return new Promise((resolve, error) => {
         // One that failed before has no sink, and its reader says why.
         void reader.closed.catch(error);
         sink &&= {
           enqueue: (chunk) => takeText(decoder.decode(chunk, { stream: true })),
-          close: () => resolve(whole + decoder.decode()),
+          close: () => {
+            give(decoder.decode());
+            resolve();
+          },
           error,
         };
         pull(WINDOW);

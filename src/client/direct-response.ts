@@ -1,5 +1,7 @@
-/** Text, or what becomes it when it is asked for. */
-export type TextSource = string | { text(): Promise<string> };
+import { JsonPieces } from './json-pieces.ts';
+
+/** Text, or what gives it piece by piece when it is asked for. */
+export type TextSource = string | { readText(take: (piece: string) => void): Promise<void> };
 
 /**
  * A `Response` that knows its address, as those that come from a network do. Its text does not go the browser's own way, over bytes, which
@@ -43,14 +45,23 @@ export class DirectResponse extends Response {
   }
 
   override async text(): Promise<string> {
-    const source = this.#leave();
+    const source = this.#take();
     if (source === undefined) return super.text();
-    this.#source = null;
-    return typeof source === 'string' ? source : source.text();
+    if (typeof source === 'string') return source;
+    let whole = '';
+    await source.readText((piece) => {
+      whole += piece;
+    });
+    return whole;
   }
 
   override async json(): Promise<unknown> {
-    return JSON.parse(await this.text());
+    const source = this.#take();
+    if (source === undefined) return super.json();
+    if (typeof source === 'string') return JSON.parse(source);
+    const pieces = new JsonPieces();
+    await source.readText((piece) => pieces.add(piece));
+    return pieces.parse();
   }
 
   override async arrayBuffer(): Promise<ArrayBuffer> {
@@ -66,6 +77,13 @@ export class DirectResponse extends Response {
   override clone(): Response {
     this.#leave();
     return super.clone();
+  }
+
+  /** What the body can be read from here, once; undefined where the browser has it. */
+  #take(): TextSource | undefined {
+    const source = this.#leave();
+    if (source !== undefined) this.#source = null;
+    return source;
   }
 
   /** Leaves the body to the browser, and gives what it can be read from here. */

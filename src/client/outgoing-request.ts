@@ -3,6 +3,7 @@
  * the way; what only the web's own classes can tell (forms, odd methods) is asked of them.
  */
 import type { WireResponse } from '../bridge/wire.ts';
+import type { MaybePromise } from '../shared/maybe-promise.ts';
 import type { PlainHeaders } from '../shared/message.ts';
 
 export interface Outgoing {
@@ -18,14 +19,29 @@ const PLAIN_METHOD = /^(GET|HEAD|POST|PUT|DELETE|OPTIONS|COPY)$/;
 const BODILESS_METHOD = /^(GET|HEAD)$/;
 
 /**
- * `url` is what `input` names, absolute. Rejects with a TypeError for what `fetch` rejects with one. Takes what the caller may change later
+ * Paths and queries that the parser of URLs leaves as they are. What it joins, takes out or writes in another way in any engine (dots,
+ * backslashes, white space, fragments, quotes and the like) is left to it.
+ */
+const PLAIN_PATH = /^\/(?![./])(?:[\w!$&()*+,.:;=?@~-]|%(?!2e)|\/(?!\.))*$/i;
+
+/** The absolute address of what is asked for, without a fragment. `origin` is that of the base. */
+export function toAddress(input: Request | URL | string, origin: string): string {
+  const { baseURI } = document;
+  if (typeof input === 'string') {
+    const isAbsolute = input.startsWith(origin);
+    const path = isAbsolute ? input.slice(origin.length) : input;
+    if ((isAbsolute || baseURI.startsWith(`${origin}/`)) && PLAIN_PATH.test(path)) return origin + path;
+  }
+  const url = new URL(input instanceof Request ? input.url : input, baseURI);
+  url.hash = '';
+  return url.href;
+}
+
+/**
+ * `url` is what `input` names, absolute. Fails with a TypeError for what `fetch` rejects with one. Takes what the caller may change later
  * before it returns.
  */
-export async function toOutgoing(
-  url: string,
-  input: Request | URL | string,
-  init: RequestInit = {},
-): Promise<Outgoing> {
+export function toOutgoing(url: string, input: Request | URL | string, init: RequestInit = {}): MaybePromise<Outgoing> {
   if (input instanceof Request) return fromRequest(url, new Request(input, init), init.body);
   const { headers, body = null, signal, redirect = 'follow', credentials } = init;
   let { method = 'GET' } = init;
@@ -34,13 +50,22 @@ export async function toOutgoing(
     ({ method } = new Request(url, { method, body: body && '' }));
   }
   // A message carries no objects that only look like a string.
-  const outgoing = { method: `${method}`, url, headers: toHeaders(headers, body, credentials), signal, redirect };
-  if (body === null || typeof body === 'string' || body instanceof Blob || body instanceof ReadableStream) {
-    return { ...outgoing, body };
-  }
+  const outgoing = {
+    method: `${method}`,
+    url,
+    headers: toHeaders(headers, body, credentials),
+    body: null,
+    signal,
+    redirect,
+  };
+  if (body === null) return outgoing;
+  if (typeof body === 'string' || body instanceof Blob || body instanceof ReadableStream) return { ...outgoing, body };
   if (body instanceof ArrayBuffer || ArrayBuffer.isView(body)) return { ...outgoing, body: copyOf(body) };
-  // What `fetch` makes of forms and parameters, and what it calls them (Fetch, 5.2).
-  const encoded = new Response(body);
+  return encode(outgoing, new Response(body));
+}
+
+/** What `fetch` makes of forms and parameters, and what it calls them (Fetch, 5.2). */
+async function encode(outgoing: Outgoing, encoded: Response): Promise<Outgoing> {
   const type = encoded.headers.get('content-type') ?? '';
   return { ...outgoing, headers: { 'content-type': type, ...outgoing.headers }, body: await encoded.blob() };
 }

@@ -5,12 +5,13 @@
  */
 import { type Remote, wrap } from 'comlink';
 import type { WorkerDoor, WorkerOptions, WorkerStatus } from '../bridge/contract.ts';
-import type { PortOffer } from '../bridge/control.ts';
+import type { PortOffer, SignOfLife } from '../bridge/control.ts';
 import { Outbox } from '../bridge/outbox.ts';
 import { isRepeatable } from '../bridge/repeatable.ts';
 import { serviceUnavailable } from '../bridge/unavailable.ts';
-import type { PageAnswer, PageAnswers, PageCall, WireRequest, WireResponse } from '../bridge/wire.ts';
+import type { PageAnswer, PageAnswers, PageCall, WireResponse } from '../bridge/wire.ts';
 import { portOf } from '../bridge/wire-codec.ts';
+import type { MaybePromise } from '../shared/maybe-promise.ts';
 import { offerBody } from './body-ports.ts';
 import { explainScript } from './obstacles.ts';
 import type { Outgoing } from './outgoing-request.ts';
@@ -20,6 +21,8 @@ interface Occupant {
   readonly door: Remote<WorkerDoor>;
   readonly outbox: Outbox<PageCall>;
 }
+
+type FromWorker = Partial<PageAnswers & (PortOffer | SignOfLife)>;
 
 const CLOSED = 'This Settee was closed; start it again';
 const UNKNOWN_OUTCOME =
@@ -66,21 +69,20 @@ export class WorkerSeat {
   }
 
   /** Rejects with a TypeError when the request can't be carried out at all, or with its signal's reason. */
-  async handle(request: Outgoing): Promise<WireResponse> {
-    for (;;) {
-      if (this.#closing.signal.aborted) throw new TypeError(CLOSED);
-      let occupant = this.#occupant;
-      try {
-        occupant ??= await this.occupy();
-      } catch (error) {
-        return serviceUnavailable(String(error));
-      }
-      const answer = await this.#ask(occupant, request);
-      if (answer) return answer;
-      if (!isRepeatable(request, this.#options) || request.body instanceof ReadableStream) {
-        return serviceUnavailable(UNKNOWN_OUTCOME);
-      }
+  handle(request: Outgoing): Promise<WireResponse> {
+    const isClosed = this.#closing.signal.aborted;
+    return this.#occupant && !isClosed ? this.#ask(this.#occupant, request) : this.#askNext(request);
+  }
+
+  async #askNext(request: Outgoing): Promise<WireResponse> {
+    if (this.#closing.signal.aborted) throw new TypeError(CLOSED);
+    let occupant: Occupant;
+    try {
+      occupant = await this.occupy();
+    } catch (error) {
+      return serviceUnavailable(String(error));
     }
+    return this.#ask(occupant, request);
   }
 
   /** Lets the worker finish what is under way, then ends it. */
@@ -119,9 +121,9 @@ export class WorkerSeat {
     try {
       const worker = new Worker(this.#url, { type: 'module', name: 'settee' });
       this.#worker = worker;
-      worker.addEventListener('message', ({ data, ports }: MessageEvent<Partial<PageAnswers & PortOffer>>) => {
-        if (this.#worker === worker) for (const answer of data.answers ?? []) this.#waiting.get(answer.call)?.(answer);
-        if (data.peer) navigator.serviceWorker?.controller?.postMessage(data, [...ports]);
+      worker.addEventListener('message', ({ data, ports }: MessageEvent<FromWorker>) => {
+        if (this.#worker === worker) for (const answer of data.answers ?? []) this.#waiting.get(answer[0])?.(answer);
+        if (data.base) navigator.serviceWorker?.controller?.postMessage(data, [...ports]);
       });
       const door = wrap<WorkerDoor>(worker);
       const broken = new Promise<never>((_, reject) => {
@@ -137,28 +139,35 @@ export class WorkerSeat {
     }
   }
 
-  /** Undefined when the worker ended before it answered. Rejects with the signal's reason if that comes first. */
-  #ask({ outbox }: Occupant, request: Outgoing): Promise<WireResponse | undefined> {
+  /** Rejects with the signal's reason if that comes first. */
+  #ask({ outbox }: Occupant, request: Outgoing): Promise<WireResponse> {
     return new Promise((resolve, reject) => {
-      const { signal } = request;
+      const { method, url, headers, body, signal } = request;
       if (signal?.aborted) return reject(signal.reason);
-      const wire = toWire(request);
+      const wire = body instanceof ReadableStream ? { stream: offerBody(body) } : body;
       const call = ++this.#calls;
-      const settle = (answer?: PageAnswer) => {
+      const abort = () => {
+        this.#waiting.delete(call);
+        reject(signal?.reason);
+        outbox.put([call]);
+      };
+      this.#waiting.set(call, (answer) => {
         this.#waiting.delete(call);
         signal?.removeEventListener('abort', abort);
-        if (answer && 'failure' in answer) reject(new TypeError(answer.failure));
-        else resolve(answer?.response);
-      };
-      const abort = () => {
-        reject(signal?.reason);
-        settle();
-        outbox.put({ call, request: null });
-      };
-      this.#waiting.set(call, settle);
+        if (!answer) resolve(this.#askAgain(request));
+        else if (answer.length === 2) reject(new TypeError(answer[1]));
+        else resolve({ status: answer[1], headers: answer[2], body: answer[3] });
+      });
       signal?.addEventListener('abort', abort);
-      outbox.put({ call, request: wire, isAbortable: Boolean(signal) }, portOf(wire.body));
+      outbox.put([call, method, url, headers, wire, Boolean(signal)], portOf(wire));
     });
+  }
+
+  /** After its worker ended. */
+  #askAgain(request: Outgoing): MaybePromise<WireResponse> {
+    return isRepeatable(request, this.#options) && !(request.body instanceof ReadableStream)
+      ? this.handle(request)
+      : serviceUnavailable(UNKNOWN_OUTCOME);
   }
 
   /** What comes of the work; undefined if the worker ends first. */
@@ -181,8 +190,4 @@ export class WorkerSeat {
     this.#waiting.clear();
     this.#onLoss();
   }
-}
-
-function toWire({ method, url, headers, body }: Outgoing): WireRequest {
-  return { method, url, headers, body: body instanceof ReadableStream ? { stream: offerBody(body) } : body };
 }

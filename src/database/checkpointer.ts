@@ -3,11 +3,11 @@ import type { Clock } from '../shared/clock.ts';
 import type { Page, PageNumber } from '../storage/page-store.ts';
 import type { BodyPage } from './body-page.ts';
 import { type GatheredSlice, gatherSlice, type Roots, type Slice, toSlices } from './checkpoint-slices.ts';
+import type { EmptiedPages } from './emptied-pages.ts';
 import { isBloated } from './file-bloat.ts';
 import { Garbage } from './garbage.ts';
 import { encodeHead, type Head } from './head.ts';
 import type { PageAllocator } from './page-allocator.ts';
-import type { Repacker } from './repacker.ts';
 import { SliceSize } from './slice-size.ts';
 import type { SnapshotRegister } from './snapshot-register.ts';
 import { type State, unstoredBytes } from './state.ts';
@@ -76,7 +76,7 @@ interface Waiter {
 export class Checkpointer {
   readonly #core: DatabaseCore;
   readonly #allocator: PageAllocator;
-  readonly #repacker: Repacker;
+  readonly #emptied: EmptiedPages;
   readonly #settings: CheckpointSettings;
   readonly #clock: Clock;
   readonly #sliceSize: SliceSize;
@@ -97,7 +97,7 @@ export class Checkpointer {
     parts: {
       readonly core: DatabaseCore;
       readonly allocator: PageAllocator;
-      readonly repacker: Repacker;
+      readonly emptied: EmptiedPages;
       readonly snapshots: SnapshotRegister;
       readonly head: Head;
       readonly clock: Clock;
@@ -106,7 +106,7 @@ export class Checkpointer {
   ) {
     this.#core = parts.core;
     this.#allocator = parts.allocator;
-    this.#repacker = parts.repacker;
+    this.#emptied = parts.emptied;
     this.#garbage = new Garbage(parts.snapshots);
     this.#head = parts.head;
     this.#storedVersion = parts.core.state.version;
@@ -152,7 +152,7 @@ export class Checkpointer {
       this.#core.journalRecords > 0 ||
       this.#running !== undefined ||
       this.#core.replaced.length > 0 ||
-      this.#repacker.hasDropped
+      this.#emptied.areThere
     );
   }
 
@@ -243,8 +243,9 @@ export class Checkpointer {
   /** Makes room before a checkpoint, in proportion to what came in since the last one. Gives whether there is more to do. */
   async #repackSome(): Promise<boolean> {
     this.#repackBudget ??= MIN_REPACKED_PAGES + 2 * this.#core.bodies.unstoredCount + 2 * this.#core.packedPages;
-    if (this.#repackBudget <= 0) return false;
-    const moved = await this.#repacker.repackWorst();
+    const repacker = this.#repackBudget <= 0 ? undefined : this.#emptied.repacker();
+    if (repacker === undefined) return false;
+    const moved = await repacker.repackWorst();
     this.#repackBudget -= moved;
     return moved > 0;
   }
@@ -261,7 +262,7 @@ export class Checkpointer {
       journalBytes: core.journalBytes,
       journalRecords: core.journalRecords,
       replaced: core.replaced,
-      droppedPages: this.#repacker.takeDropped(),
+      droppedPages: this.#emptied.take(),
       bodyPages,
       slices: this.#slices(captured, bodyPages),
       waiting: this.#waiting,
@@ -280,7 +281,7 @@ export class Checkpointer {
     core.replaced = [...running.replaced, ...core.replaced];
     core.journalBytes += running.journalBytes;
     core.journalRecords += running.journalRecords;
-    this.#repacker.putBack(running.droppedPages);
+    this.#emptied.putBack(running.droppedPages);
     this.#waiting = [...running.waiting, ...this.#waiting];
     this.#wanted = true;
     this.#running = undefined;

@@ -2,9 +2,9 @@ import type { RevisionHasher } from '../documents/revision-hash.ts';
 import type { CacheBudget } from '../shared/cache-budget.ts';
 import type { Clock } from '../shared/clock.ts';
 import type { PageFile, PageStoreSupport } from '../storage/page-store.ts';
-import type { ActiveTasks } from '../system/active-tasks.ts';
 import type { Log } from '../system/contract.ts';
 import type { CreateWriteGuard } from './contract.ts';
+import type { MaintenanceSource } from './maintenance-source.ts';
 import type { DatabaseSettings } from './settings.ts';
 import type { Verifier } from './verify.ts';
 
@@ -19,10 +19,10 @@ export interface DatabaseParts {
   readonly settings?: Partial<DatabaseSettings>;
   /** Shared with other databases; without one it has `settings.cacheBytes` for itself. */
   readonly cache?: CacheBudget | undefined;
-  /** Where its compactions are shown; without one they are not. */
-  readonly tasks?: ActiveTasks | undefined;
   /** Judges its writes; without one all are taken. */
   readonly createGuard?: CreateWriteGuard | undefined;
+  /** Without it nothing is repacked, and what it is for fails. */
+  readonly maintenance?: MaintenanceSource | undefined;
   /** What `Database.verify` runs. Passed in, since only maintenance has a use for it. */
   readonly verifier?: Verifier | undefined;
   /** Called once when a commit failed with an unknown outcome: the handle refuses everything from then on. */

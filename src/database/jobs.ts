@@ -1,11 +1,11 @@
 import type { DocId, RevId, RevisionPath } from '../documents/contract.ts';
 import type { RevisionHasher } from '../documents/revision-hash.ts';
 import { findNode } from '../documents/revision-tree.ts';
-import { parseRevId, toRevId, toRevision } from '../documents/revisions.ts';
+import { toRevId, toRevision } from '../documents/revisions.ts';
 import { DatabaseError } from '../errors/database-error.ts';
 import type { MaybePromise } from '../shared/maybe-promise.ts';
 import { inTurns, type Steps } from '../shared/turn.ts';
-import type { DocumentWrite, Durability, PurgeOutcome, StoredNode, WriteOptions, WriteOutcome } from './contract.ts';
+import type { DocumentWrite, Durability, StoredNode, WriteOptions, WriteOutcome } from './contract.ts';
 import type { WorkingDocument, Workspace } from './workspace.ts';
 
 /**
@@ -32,7 +32,8 @@ const DOCUMENT_LENGTH = 1_000;
 
 const NOTHING: readonly never[] = [];
 
-abstract class PromisedJob<T> implements Job {
+/** A job whose result is a promise. */
+export abstract class PromisedJob<T> implements Job {
   readonly durability: Durability;
   readonly ids: readonly DocId[] = NOTHING;
   readonly localKeys: readonly string[] = NOTHING;
@@ -262,37 +263,6 @@ export class SettingJob extends PromisedJob<void> {
   }
 
   protected result(): void {}
-}
-
-export class PurgeJob extends PromisedJob<PurgeOutcome> {
-  override readonly ids: readonly DocId[];
-  override readonly isAlone = true;
-  readonly #revisions: ReadonlyMap<DocId, readonly RevId[]>;
-  readonly #purged = new Map<DocId, readonly RevId[]>();
-  #purgeSeq = 0;
-
-  constructor(revisions: ReadonlyMap<DocId, readonly RevId[]>) {
-    super('strict');
-    this.ids = [...revisions.keys()];
-    this.#revisions = revisions;
-  }
-
-  apply(workspace: Workspace): void {
-    const updateSeqBefore = workspace.updateSeq;
-    const purgeSeqBefore = workspace.purgeSeq;
-    workspace.purgeSeq = purgeSeqBefore + 1;
-    for (const [id, revs] of this.#revisions) {
-      const removed = workspace.purge(workspace.document(id), revs.map(parseRevId));
-      if (removed.length > 0) this.#purged.set(id, removed);
-    }
-    if (this.#purged.size > 0) workspace.endPurge(updateSeqBefore);
-    else workspace.purgeSeq = purgeSeqBefore;
-    this.#purgeSeq = workspace.purgeSeq;
-  }
-
-  protected result(): PurgeOutcome {
-    return { purgeSeq: this.#purgeSeq, purged: this.#purged };
-  }
 }
 
 /** Nothing but a place in the queue: settles when everything before it is committed. */

@@ -4,6 +4,7 @@ import type { DocId } from '../documents/contract.ts';
 import { mapBodies } from '../documents/revision-tree.ts';
 import type { PageNumber } from '../storage/page-store.ts';
 import type { BodyLocation, DocumentRecord, StoredNode } from './contract.ts';
+import type { EmptiedPages } from './emptied-pages.ts';
 import { decodeEntry, encodeEntry } from './entry.ts';
 import { applySpace, Updates } from './next-state.ts';
 import { decodeSpace, type PageSpace } from './trees.ts';
@@ -27,12 +28,11 @@ interface Candidate extends PageSpace {
  */
 export class Repacker {
   readonly #core: DatabaseCore;
-  /** Pages that can't be emptied. */
-  readonly #damaged = new Set<PageNumber>();
-  #dropped: PageNumber[] = [];
+  readonly #emptied: EmptiedPages;
 
-  constructor(core: DatabaseCore) {
+  constructor(core: DatabaseCore, emptied: EmptiedPages) {
     this.#core = core;
+    this.#emptied = emptied;
   }
 
   /** Moves a few of the worst pages; gives how many. */
@@ -44,11 +44,11 @@ export class Repacker {
 
   async #worst(): Promise<Candidate[]> {
     const { bodies, state } = this.#core;
-    const limit = PAGES_PER_STEP + bodies.unstoredCount + this.#damaged.size;
+    const limit = PAGES_PER_STEP + bodies.unstoredCount + this.#emptied.damaged.size;
     const entries = await state.space.collect((use) => use.least < WORTH_MOVING, limit);
     const candidates = entries
       .map(({ key, value }) => ({ page: key, ...decodeSpace(value) }))
-      .filter(({ page }) => !bodies.isUnstored(page) && !this.#damaged.has(page))
+      .filter(({ page }) => !bodies.isUnstored(page) && !this.#emptied.damaged.has(page))
       .slice(0, PAGES_PER_STEP);
     // A small page without garbage is worth moving only where its bodies meet others.
     const gathers = candidates.length > 1 || bodies.unstoredBytes > 0;
@@ -93,7 +93,7 @@ export class Repacker {
     const space = await updates.apply(grown, removals);
     core.state = { ...core.state, version: core.state.version + 1, byId, space };
     for (const node of updates.replaced) core.replaced.push(node);
-    for (const { page, total } of sound) this.#dropped.push(...core.bodies.pagesOf(page, total));
+    for (const { page, total } of sound) this.#emptied.add(core.bodies.pagesOf(page, total));
   }
 
   /** The documents that the pages list, in the order of their ids. */
@@ -120,7 +120,7 @@ export class Repacker {
         if (body !== undefined) live.set(body.page, (live.get(body.page) ?? 0) + body.length);
     }
     const sound = candidates.filter((candidate) => (live.get(candidate.page) ?? 0) === candidate.live);
-    for (const candidate of candidates) if (!sound.includes(candidate)) this.#damaged.add(candidate.page);
+    for (const candidate of candidates) if (!sound.includes(candidate)) this.#emptied.damaged.add(candidate.page);
     return sound;
   }
 
@@ -157,22 +157,6 @@ export class Repacker {
       deltas.set(location.page, { total: delta.total + location.length, live: delta.live + location.length });
     }
     return moved;
-  }
-
-  /** Pages that were emptied since the last call; they are garbage once a checkpoint has stored the present state. */
-  takeDropped(): PageNumber[] {
-    const dropped = this.#dropped;
-    this.#dropped = [];
-    return dropped;
-  }
-
-  /** Gives back what `takeDropped` gave, when the checkpoint failed. */
-  putBack(pages: readonly PageNumber[]): void {
-    this.#dropped = [...pages, ...this.#dropped];
-  }
-
-  get hasDropped(): boolean {
-    return this.#dropped.length > 0;
   }
 }
 

@@ -52,6 +52,12 @@ export function liveBytes({ byId, bySeq, locals, space }: State): number {
   return byId.bytes + bySeq.bytes + locals.bytes + space.bytes + (space.reduction()?.live ?? 0);
 }
 
+/** Bytes of bodies that are in pages, and belong to no leaf revision any more. */
+export function bodyGarbage({ space }: State): number {
+  const { total, live } = space.reduction() ?? { total: 0, live: 0 };
+  return total - live;
+}
+
 /** Bytes of tree nodes that are in memory alone. */
 export function unstoredBytes({ byId, bySeq, locals, space }: State): number {
   return byId.unstoredBytes() + bySeq.unstoredBytes() + locals.unstoredBytes() + space.unstoredBytes();

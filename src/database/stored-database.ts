@@ -1,11 +1,10 @@
 import { PageCache } from '../btree/page-cache.ts';
 import type { DocId, RevId } from '../documents/contract.ts';
 import { DatabaseError, isDatabaseError } from '../errors/database-error.ts';
-import { type MaybePromise, withEnd } from '../shared/maybe-promise.ts';
+import { type MaybePromise, whenReady, withEnd } from '../shared/maybe-promise.ts';
 import type { PageNumber } from '../storage/page-store.ts';
 import { BodyStore } from './body-store.ts';
 import { Checkpointer } from './checkpointer.ts';
-import { Compactor } from './compactor.ts';
 import type {
   Database,
   DatabaseInfo,
@@ -20,23 +19,21 @@ import type {
   WriteOutcome,
 } from './contract.ts';
 import type { DatabaseParts } from './database-parts.ts';
+import { EmptiedPages } from './emptied-pages.ts';
 import { GuardedWrites } from './guarded-writes.ts';
 import { DISK_FORMAT_VERSION, type Head } from './head.ts';
-import { BarrierJob, DocumentsJob, type Job, LocalJob, PurgeJob, SettingJob } from './jobs.ts';
+import { BarrierJob, DocumentsJob, type Job, LocalJob, SettingJob } from './jobs.ts';
 import { DEFAULT_REVS_LIMIT, REVS_LIMIT_KEY, SECURITY_KEY, settingText, settingValue } from './kept-settings.ts';
-import { LaterWrites } from './later-writes.ts';
+import type { LaterWrites } from './later-writes.ts';
 import { decodeLineage, LINEAGE_KEY, MAX_LINEAGE } from './lineage.ts';
+import { type Maintenance, withoutMaintenance } from './maintenance-source.ts';
 import { PageAllocator } from './page-allocator.ts';
-import { Repacker } from './repacker.ts';
 import { type DatabaseSettings, defaultSettings } from './settings.ts';
 import { StateSnapshot } from './snapshot.ts';
 import { SnapshotRegister } from './snapshot-register.ts';
-import { liveBytes, openState, type State } from './state.ts';
+import { liveBytes, openState } from './state.ts';
 import { Upkeep } from './upkeep.ts';
 import { type DatabaseCore, Writer } from './writer.ts';
-
-/** What a verification may keep of the pages it has read. */
-const VERIFY_CACHE_BYTES = 4 * 2 ** 20;
 
 /** The open database of one file. Made by `openDatabase`, which has replayed its journal. */
 export class StoredDatabase implements Database {
@@ -48,7 +45,8 @@ export class StoredDatabase implements Database {
   readonly #checkpointer: Checkpointer;
   readonly #upkeep: Upkeep;
   readonly #writer: Writer;
-  readonly #later: LaterWrites;
+  /** Once there was something for it. */
+  #later: LaterWrites | undefined;
   readonly #settings: DatabaseSettings;
   readonly #guard: WriteGuard | undefined;
   readonly #guarded: GuardedWrites | undefined;
@@ -85,28 +83,21 @@ export class StoredDatabase implements Database {
       journalRecords: 0,
       packedPages: 0,
     };
-    const repacker = new Repacker(this.#core);
-    this.#snapshots = new SnapshotRegister(parts.clock, this.#settings.snapshotMaxAgeMs, () => this.#wakeForGarbage());
-    this.#checkpointer = new Checkpointer(
-      { core: this.#core, allocator, repacker, snapshots: this.#snapshots, head, clock: parts.clock },
-      this.#settings,
-    );
-    const compactor = new Compactor(this.#core, repacker, this.#snapshots);
-    this.#writer = new Writer(this.#core, this.#checkpointer, compactor, {
+    const emptied = new EmptiedPages(this.#core, parts.maintenance, parts.log);
+    const { clock, maintenance } = parts;
+    this.#snapshots = new SnapshotRegister(clock, this.#settings.snapshotMaxAgeMs, () => this.#wakeForGarbage());
+    const shared = { core: this.#core, emptied, snapshots: this.#snapshots };
+    this.#checkpointer = new Checkpointer({ ...shared, allocator, head, clock }, this.#settings);
+    this.#writer = new Writer(this.#core, this.#checkpointer, {
       groupBytes: this.#settings.groupBytes,
       packFrom: this.#settings.packFrom,
       onCommit: (state) => this.#committed(state.updateSeq),
       onFailure: (error) => this.#failed(error),
     });
     this.#upkeep = new Upkeep(
-      { core: this.#core, compactor, checkpointer: this.#checkpointer, writer: this.#writer },
-      { idleMs: this.#settings.idleMs, shrinks: supports.shrinks, log: parts.log, name: this.name, tasks: parts.tasks },
+      { ...shared, checkpointer: this.#checkpointer, writer: this.#writer, maintenance },
+      { idleMs: this.#settings.idleMs, shrinks: supports.shrinks, log: parts.log, name: this.name },
     );
-    this.#later = new LaterWrites({
-      write: (writes) => this.write(writes, { newEdits: true, durability: 'relaxed' }),
-      onError: (error) => parts.log.error(`documents accepted with batch=ok were lost in ${this.name}`, error),
-      mustBeOpen: () => this.#mustBeOpen(),
-    });
     this.#guard = parts.createGuard?.(this);
     this.#guarded = this.#guard && new GuardedWrites(this.#guard, (writes, options) => this.#apply(writes, options));
   }
@@ -189,7 +180,25 @@ export class StoredDatabase implements Database {
 
   writeLater(writes: readonly DocumentWrite[]): MaybePromise<void> {
     if (this.#closed !== undefined) throw this.#refusal ?? closedError(this.name);
-    return this.#later.add(writes);
+    return this.#later === undefined ? this.#beginLater(writes) : this.#later.add(writes);
+  }
+
+  #beginLater(writes: readonly DocumentWrite[]): MaybePromise<void> {
+    return whenReady(this.#maintenance(), ({ LaterWrites }) => {
+      this.#mustBeOpen();
+      this.#later ??= new LaterWrites({
+        write: (waiting) => this.write(waiting, { newEdits: true, durability: 'relaxed' }),
+        onError: (error) => this.#parts.log.error(`documents accepted with batch=ok were lost in ${this.name}`, error),
+        mustBeOpen: () => this.#mustBeOpen(),
+      });
+      return this.#later.add(writes);
+    });
+  }
+
+  #maintenance(): MaybePromise<Maintenance> {
+    const { maintenance } = this.#parts;
+    if (maintenance === undefined) throw withoutMaintenance(this.name);
+    return maintenance.load();
   }
 
   readLocal(id: DocId): MaybePromise<LocalDocument | undefined> {
@@ -236,6 +245,8 @@ export class StoredDatabase implements Database {
   }
 
   async purge(revisions: ReadonlyMap<DocId, readonly RevId[]>): Promise<PurgeOutcome> {
+    const loading = this.#maintenance();
+    const { PurgeJob } = loading instanceof Promise ? await loading : loading;
     if (this.compactRunning) throw new DatabaseError('purge_during_compaction', 'purge_during_compaction');
     const outcome = await this.#run(new PurgeJob(revisions));
     this.#guard?.designsChanged();
@@ -243,7 +254,7 @@ export class StoredDatabase implements Database {
   }
 
   async flush(): Promise<string> {
-    await this.#later.flush();
+    await this.#flushLater();
     await this.#run(new BarrierJob('strict'));
     return this.#checkpointer.head.instanceStartTime;
   }
@@ -269,8 +280,9 @@ export class StoredDatabase implements Database {
     const ticket = this.#snapshots.take(storedVersion, Number.POSITIVE_INFINITY);
     try {
       return await verifier({
-        ...this.#openStored(head),
-        file: this.#core.file,
+        core: this.#core,
+        head,
+        leafBytes: this.#parts.supports.leafBytes,
         garbage: () => this.#checkpointer.garbagePages(),
         isUnchanged: () => this.#isAt(storedVersion),
         onProgress: onProgress ?? (() => undefined),
@@ -278,15 +290,6 @@ export class StoredDatabase implements Database {
     } finally {
       ticket.release();
     }
-  }
-
-  /** What the head leads to, read from the medium and not from what the cache remembers of it. */
-  #openStored(head: Head): { readonly state: State; readonly bodies: BodyStore } {
-    const { file, bodies } = this.#core;
-    const { bodyPageBytes } = head;
-    const { leafBytes } = this.#parts.supports;
-    const cache = new PageCache(VERIFY_CACHE_BYTES);
-    return { state: openState(head, { file, cache, leafBytes, bodyPageBytes }), bodies: bodies.withCache(cache) };
   }
 
   /** Whether nothing was written since that version, commits under way included. */
@@ -316,7 +319,7 @@ export class StoredDatabase implements Database {
   }
 
   async #discard(reason: DatabaseError): Promise<void> {
-    this.#later.discard();
+    this.#later?.discard();
     const ended = this.#writer.abandon(reason);
     await this.#upkeep.end(reason);
     await ended;
@@ -325,8 +328,8 @@ export class StoredDatabase implements Database {
 
   async #close(): Promise<void> {
     // Runs up to the hand-over of its documents at once, before the handle counts as closed; unless they must be judged.
-    this.#isJudging = this.#guard !== undefined && this.#later.hasWaiting;
-    const flushed = this.#later.flush().finally(() => {
+    this.#isJudging = this.#guard !== undefined && this.#later?.hasWaiting === true;
+    const flushed = this.#flushLater().finally(() => {
       this.#isJudging = false;
     });
     await Promise.all([flushed, this.#upkeep.end(closedError(this.name))]);
@@ -339,6 +342,10 @@ export class StoredDatabase implements Database {
       this.#cache.close();
       await this.#core.file.close();
     }
+  }
+
+  async #flushLater(): Promise<void> {
+    await this.#later?.flush();
   }
 
   async #run<T>(job: Job & { readonly promise: Promise<T> }): Promise<T> {

@@ -1,9 +1,10 @@
 import { isDatabaseError } from '../errors/database-error.ts';
-import type { ActiveTasks } from '../system/active-tasks.ts';
-import type { ActiveTask, Log } from '../system/contract.ts';
+import type { Log } from '../system/contract.ts';
 import type { Checkpointer } from './checkpointer.ts';
-import type { Compactor } from './compactor.ts';
-import { BarrierJob } from './jobs.ts';
+import type { Compaction } from './compaction.ts';
+import type { EmptiedPages } from './emptied-pages.ts';
+import { type MaintenanceSource, withoutMaintenance } from './maintenance-source.ts';
+import type { SnapshotRegister } from './snapshot-register.ts';
 import { liveBytes } from './state.ts';
 import type { DatabaseCore, Writer } from './writer.ts';
 
@@ -12,7 +13,9 @@ const MIN_COMPACTED_BYTES = 4 * 2 ** 20;
 
 export interface UpkeepParts {
   readonly core: DatabaseCore;
-  readonly compactor: Compactor;
+  readonly emptied: EmptiedPages;
+  readonly snapshots: SnapshotRegister;
+  readonly maintenance: MaintenanceSource | undefined;
   readonly checkpointer: Checkpointer;
   readonly writer: Writer;
 }
@@ -24,8 +27,6 @@ export interface UpkeepSettings {
   readonly idleMs: number;
   /** Whether the file gives space back by itself. */
   readonly shrinks: boolean;
-  /** Where compactions are shown. */
-  readonly tasks: ActiveTasks | undefined;
 }
 
 /**
@@ -36,6 +37,8 @@ export class Upkeep {
   readonly #parts: UpkeepParts;
   readonly #settings: UpkeepSettings;
   #compaction: Promise<void> | undefined;
+  /** What does the compactions, since the first one. */
+  #run: Compaction | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #ended = false;
   #endReason: unknown;
@@ -62,7 +65,7 @@ export class Upkeep {
     this.#ended = true;
     this.#endReason ??= reason;
     clearTimeout(this.#timer);
-    this.#parts.compactor.fail(reason);
+    this.#run?.end(reason);
     await this.#compaction?.catch(() => undefined);
   }
 
@@ -97,43 +100,13 @@ export class Upkeep {
     return this.#compaction;
   }
 
-  /** Shown as a task (interface.md 2.11), whoever asked for it. */
   async #compactAll(): Promise<void> {
-    const task = this.#settings.tasks?.start('database_compaction', this.#settings.name);
-    try {
-      await this.#compactWith(task);
-    } finally {
-      task?.end();
-    }
-  }
-
-  async #compactWith(task: ActiveTask | undefined): Promise<void> {
-    const { checkpointer, core, compactor, writer } = this.#parts;
-    const barrier = new BarrierJob('relaxed');
-    writer.submit(barrier);
-    await barrier.promise;
-    // Bodies that only the journal holds are in no page that could be emptied.
-    await this.checkpoint();
-    const changes = core.state.bySeq.count;
-    task?.update(0, changes);
-    // A page counts for its share of the changes, and what comes after the last page as another one.
-    await compactor.start((done, total) => task?.update(Math.floor((changes * done) / (total + 1)), changes));
-    this.#mustGoOn();
-    writer.wake();
-    await compactor.done;
-    await this.checkpoint();
-    this.#mustGoOn();
-    // Before the file is copied: its copy would be larger by that for ever.
-    const dropped = checkpointer.dropped();
-    writer.wake();
-    await dropped;
-    if (!this.#settings.shrinks && !this.#ended) await core.file.compact?.();
-    this.#compactedSize = await core.file.size();
-  }
-
-  #mustGoOn(): void {
-    if (!this.#ended) return;
-    this.#parts.compactor.fail(this.#endReason);
-    throw this.#endReason;
+    const { maintenance } = this.#parts;
+    if (maintenance === undefined) throw withoutMaintenance(this.#settings.name);
+    const loading = maintenance.load();
+    const { Compaction, tasks } = loading instanceof Promise ? await loading : loading;
+    this.#run ??= new Compaction(this.#parts, { ...this.#settings, tasks }, () => this.checkpoint());
+    if (this.#ended) throw this.#endReason;
+    this.#compactedSize = await this.#run.run();
   }
 }

@@ -1,3 +1,5 @@
+import { PageCache } from '../btree/page-cache.ts';
+import { treePages } from '../btree/page-walk.ts';
 import { checkTree } from '../btree/tree-check.ts';
 import type { DocId } from '../documents/contract.ts';
 import { toRevId } from '../documents/revisions.ts';
@@ -6,8 +8,10 @@ import type { PageFile, PageNumber } from '../storage/page-store.ts';
 import type { BodyStore } from './body-store.ts';
 import type { BodyLocation, StoredNode, VerifyReport } from './contract.ts';
 import { decodeEntry, encodeChange } from './entry.ts';
-import type { State } from './state.ts';
+import type { Head } from './head.ts';
+import { openState, type State } from './state.ts';
 import { decodeSpace } from './trees.ts';
+import type { DatabaseCore } from './writer.ts';
 
 /** Findings beyond this many are counted, not listed. */
 const MAX_FINDINGS = 1_000;
@@ -18,11 +22,14 @@ const BATCH = 500;
 /** Body pages whose listings are remembered. */
 const MAX_LISTINGS = 100;
 
+/** What may be kept of the pages that were read. */
+const CACHE_BYTES = 4 * 2 ** 20;
+
 export interface VerifyParts {
-  readonly file: PageFile;
-  /** A state that is stored as a whole, and what reads its bodies. */
-  readonly state: State;
-  readonly bodies: BodyStore;
+  readonly core: DatabaseCore;
+  /** Leads to a state that is stored as a whole. */
+  readonly head: Head;
+  readonly leafBytes: number;
   /** Pages that are in the file though they are no longer part of it. */
   garbage(): Iterable<PageNumber>;
   /** Whether nothing was written since. */
@@ -44,7 +51,9 @@ export async function verifyDatabase(parts: VerifyParts): Promise<VerifyReport> 
 
 class Verification {
   readonly #parts: VerifyParts;
+  readonly #file: PageFile;
   readonly #state: State;
+  readonly #bodies: BodyStore;
   readonly #damage: string[] = [];
   readonly #used = new Map<PageNumber, { total: number; live: number }>();
   /** By page; what a page lists is looked at once in a while for bodies that are neighbours. */
@@ -52,9 +61,14 @@ class Verification {
   #documents = 0;
   #pages = 0;
 
+  /** From the medium, and not from what the database's cache remembers of it. */
   constructor(parts: VerifyParts) {
+    const { core, head, leafBytes } = parts;
+    const cache = new PageCache(CACHE_BYTES);
     this.#parts = parts;
-    this.#state = parts.state;
+    this.#file = core.file;
+    this.#state = openState(head, { file: core.file, cache, leafBytes, bodyPageBytes: head.bodyPageBytes });
+    this.#bodies = core.bodies.withCache(cache);
   }
 
   async run(): Promise<VerifyReport> {
@@ -135,7 +149,7 @@ class Verification {
     use.total = Math.max(use.total, location.offset + location.length);
     if (isLeaf) use.live += location.length;
     this.#used.set(location.page, use);
-    const text = await this.#parts.bodies.read(location);
+    const text = await this.#bodies.read(location);
     const name = `revision ${toRevId(node.generation, node.hash)} of ${id}`;
     if (!isJsonObject(text)) this.#note(`${name} is not JSON`);
     const listing = this.#listings.get(location.page) ?? (await this.#readListing(location));
@@ -143,7 +157,7 @@ class Verification {
   }
 
   async #readListing({ page, length }: BodyLocation): Promise<ReadonlySet<DocId>> {
-    const listing = new Set(await this.#parts.bodies.listing(page, length));
+    const listing = new Set(await this.#bodies.listing(page, length));
     if (this.#listings.size >= MAX_LISTINGS) this.#listings.clear();
     this.#listings.set(page, listing);
     return listing;
@@ -174,7 +188,7 @@ class Verification {
   async #checkPages(): Promise<void> {
     const known = await this.#knownPages();
     const leaked: PageNumber[] = [];
-    for await (const numbers of this.#parts.file.pageNumbers(0)) {
+    for await (const numbers of this.#file.pageNumbers(0)) {
       this.#pages += numbers.length;
       for (const page of numbers) if (!known.has(page)) leaked.push(page);
     }
@@ -185,12 +199,12 @@ class Verification {
   async #knownPages(): Promise<Set<PageNumber>> {
     const known = new Set<PageNumber>(this.#parts.garbage());
     const { byId, bySeq, locals, space } = this.#state;
-    for (const tree of [byId, bySeq, locals, space]) {
-      for await (const pages of tree.pages()) for (const page of pages) known.add(page);
+    for (const batches of [treePages(byId), treePages(bySeq), treePages(locals), treePages(space)]) {
+      for await (const pages of batches) for (const page of pages) known.add(page);
     }
     for await (const entries of space.entries({})) {
       for (const { key, value } of entries) {
-        for (const page of this.#parts.bodies.pagesOf(key, decodeSpace(value).total)) known.add(page);
+        for (const page of this.#bodies.pagesOf(key, decodeSpace(value).total)) known.add(page);
       }
     }
     return known;

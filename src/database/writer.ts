@@ -61,7 +61,7 @@ export interface BackgroundWork {
 export class Writer {
   readonly #core: DatabaseCore;
   readonly #checkpointer: Checkpointer;
-  readonly #background: readonly BackgroundWork[];
+  readonly #background: BackgroundWork[];
   readonly #options: WriterOptions;
   #queue: Job[] = [];
   #running = false;
@@ -71,11 +71,16 @@ export class Writer {
   #ended: DatabaseError | undefined;
   #idle: (() => void)[] = [];
 
-  constructor(core: DatabaseCore, checkpointer: Checkpointer, compactor: BackgroundWork, options: WriterOptions) {
+  constructor(core: DatabaseCore, checkpointer: Checkpointer, options: WriterOptions) {
     this.#core = core;
     this.#checkpointer = checkpointer;
-    this.#background = [compactor, checkpointer];
+    this.#background = [checkpointer];
     this.#options = options;
+  }
+
+  /** Comes before what was there. */
+  addBackground(work: BackgroundWork): void {
+    this.#background.unshift(work);
   }
 
   submit(job: Job): void {

@@ -24,13 +24,16 @@ type Verdict = DatabaseError | undefined;
 export class WriteJudge implements WriteGuard {
   readonly #database: Database;
   readonly #open: OpenValidators;
+  readonly #onDesigns: () => void;
   /** Undefined while it is not known who has a say, null where nobody has. */
   #validators: Validators | null | undefined;
   #loading: Promise<Validators | null> | undefined;
 
-  constructor(database: Database, open: OpenValidators) {
+  /** `onDesigns` is told that there are design documents, or that one may have come. */
+  constructor(database: Database, open: OpenValidators, onDesigns: () => void) {
     this.#database = database;
     this.#open = open;
+    this.#onDesigns = onDesigns;
   }
 
   get isNeeded(): boolean {
@@ -40,6 +43,7 @@ export class WriteJudge implements WriteGuard {
   designsChanged(): void {
     this.#validators = undefined;
     this.#loading = undefined;
+    this.#onDesigns();
   }
 
   async judge(writes: readonly DocumentWrite[], options: WriteOptions): Promise<readonly Verdict[]> {
@@ -66,8 +70,10 @@ export class WriteJudge implements WriteGuard {
   }
 
   async #findValidators(): Promise<Validators | null> {
-    const designs = (await readDesigns(this.#database)).filter(hasValidator);
-    return designs.length === 0 ? null : this.#open(this.#database, designs);
+    const designs = await readDesigns(this.#database);
+    if (designs.length > 0) this.#onDesigns();
+    const judging = designs.filter(hasValidator);
+    return judging.length === 0 ? null : this.#open(this.#database, judging);
   }
 }
 

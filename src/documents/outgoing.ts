@@ -18,8 +18,13 @@ export interface OutgoingDocument {
  * `_conflicts`, `_deleted_conflicts` those that `meta` has (the last two only if not empty), then the body's members.
  */
 export function writeDocument(document: OutgoingDocument): string {
+  return writeQuoted(JSON.stringify(document.id), JSON.stringify(document.rev), document);
+}
+
+/** As `writeDocument`, with an id and a revision that are JSON text already. */
+export function writeQuoted(id: string, rev: string, document: Omit<OutgoingDocument, 'id' | 'rev'>): string {
   const { body, meta } = document;
-  const head = `{"_id":${JSON.stringify(document.id)},"_rev":${JSON.stringify(document.rev)}`;
+  const head = `{"_id":${id},"_rev":${rev}`;
   const deleted = document.deleted ? ',"_deleted":true' : '';
   const members = meta === undefined ? '' : writeMeta(meta);
   return body === '{}' ? `${head}${deleted}${members}}` : `${head}${deleted}${members},${body.slice(1)}`;

@@ -3,6 +3,7 @@
  * selector queries, and handlers that few requests need.
  */
 import type { Database } from '../database/contract.ts';
+import type { Maintenance } from '../database/maintenance-source.ts';
 import type { DesignPrograms, StoredDesign } from '../design/design-programs.ts';
 import type { Validators } from '../design/write-judge.ts';
 import type { Finder } from '../find/contract.ts';
@@ -13,15 +14,16 @@ import type { MaybePromise } from '../shared/maybe-promise.ts';
 import type { PageStore } from '../storage/page-store.ts';
 import type { ActiveTasks } from '../system/active-tasks.ts';
 import type { Config, Log } from '../system/contract.ts';
+import type { Databases } from '../views/background-builds.ts';
 import type { ViewIndexes } from '../views/contract.ts';
 
 export interface FunctionParts {
+  readonly databases: Databases;
   readonly store: PageStore;
   readonly clock: Clock;
   readonly config: Config;
   readonly log: Log;
   readonly cache: CacheBudget;
-  readonly tasks: ActiveTasks;
   /** See `CoreOptions`. */
   readonly engine?: string;
 }
@@ -32,7 +34,13 @@ export interface FunctionService {
   readonly views: ViewIndexes;
   readonly programs: Pick<DesignPrograms, 'open'>;
   readonly finder: Finder;
+  readonly maintenance: Maintenance;
+  readonly tasks: ActiveTasks;
   openValidators(database: Database, designs: readonly StoredDesign[]): Promise<Validators>;
+  /** Builds the indexes of that database in the background. */
+  buildSoon(name: string): void;
+  /** Begins nothing more in the background, and closes the indexes. */
+  closeIndexes(): Promise<void>;
   /** Ends the sandbox. Call it when the views and the databases are closed. */
   close(): void;
 }
@@ -44,4 +52,8 @@ export type CreateFunctions = (parts: FunctionParts) => FunctionService;
  * Gets hold of the code. Called when it is first needed, and again at the next need after it failed, never twice at a time.
  * A host that has the code at hand gives it at once. An error's message goes to whoever asked: it says what to do.
  */
-export type LoadFunctions = () => MaybePromise<CreateFunctions>;
+export interface LoadFunctions {
+  (): MaybePromise<CreateFunctions>;
+  /** Nothing has to be loaded. */
+  readonly isAtHand?: boolean;
+}

@@ -1,6 +1,5 @@
 import { DatabaseError } from '../errors/database-error.ts';
 import type { MaybePromise } from '../shared/maybe-promise.ts';
-import type { ViewIndexes } from '../views/contract.ts';
 import type { CreateFunctions, FunctionParts, FunctionService, LoadFunctions } from './contract.ts';
 
 /**
@@ -24,9 +23,15 @@ export class LazyFunctions {
     return this.#service ?? this.#loading ?? this.#begin();
   }
 
-  /** The indexes, where something was ever asked of them. */
-  get views(): ViewIndexes | undefined {
-    return this.#service?.views;
+  /** Undefined where they are not loaded. */
+  now(): FunctionService | undefined {
+    if (this.#service === undefined && this.#load.isAtHand === true && !this.#isClosed) void this.#begin();
+    return this.#service;
+  }
+
+  /** Closes the indexes, where something was ever asked of them. */
+  async closeIndexes(): Promise<void> {
+    await this.#service?.closeIndexes();
   }
 
   #begin(): MaybePromise<FunctionService> {

@@ -20,7 +20,8 @@ export interface Services {
   readonly log: Log;
   readonly clock: Clock;
   readonly uuids: Uuids;
-  readonly tasks: ActiveTasks;
+  /** Fails as `functionHandlers`. */
+  readonly tasks: () => MaybePromise<ActiveTasks>;
   readonly views: Pick<ViewIndexes, 'open' | 'temporary' | 'cleanup'>;
   /** Runs the functions of design documents. */
   readonly programs: Pick<DesignPrograms, 'open'>;
@@ -51,6 +52,8 @@ export class Context {
   user: User | undefined;
   /** The query, without the `?`. */
   search = '';
+  /** As what JSON is sent; undefined where nobody has looked at `Accept` yet. */
+  jsonType: string | undefined;
   /** How often the request was rewritten on its way. */
   rewrites = 0;
   /** Sends another request through the router, which sets it. */

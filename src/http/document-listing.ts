@@ -1,8 +1,17 @@
 import type { DocumentRecord, DocumentRow, RowRange, Snapshot, StoredNode } from '../database/contract.ts';
+import { writeQuoted } from '../documents/outgoing.ts';
 import { must } from '../shared/assert.ts';
 import { byBodySize } from './body-batches.ts';
-import { documentText, metaOf, revOf } from './document-view.ts';
-import { deletedRowText, type Listing, type RowOptions, rowText, toDocId, unknownRowText } from './listings.ts';
+import { metaOf, revOf } from './document-view.ts';
+import {
+  deletedRowText,
+  type Listing,
+  quotedRowText,
+  type RowOptions,
+  rowText,
+  toDocId,
+  unknownRowText,
+} from './listings.ts';
 
 const CONFLICTS = { revs: false, revsInfo: false, conflicts: true, deletedConflicts: false, localSeq: false };
 
@@ -42,13 +51,14 @@ export class DocumentListing implements Listing {
     const found = await this.snapshot.documents(known);
     let next = 0;
     const records = ids.map((id) => (id === undefined ? undefined : found[next++]));
-    const docs = this.#options.includeDocs ? await this.#documentsOf(records.filter(isLive)) : [];
-    let nextDoc = 0;
+    const live = records.filter(isLive);
+    const rows = this.#options.includeDocs ? await this.#documentRows(live) : live.map(plainRow);
+    let nextRow = 0;
     return records.map((record, index) => {
       if (record === undefined) return unknownRowText(keys[index]);
       const node = winnerOf(record);
       if (node.deleted) return deletedRowText(record.id, revOf(node), this.#options.includeDocs);
-      return rowText(record.id, revOf(node), docs[nextDoc++]);
+      return must(rows[nextRow++]);
     });
   }
 
@@ -57,21 +67,23 @@ export class DocumentListing implements Listing {
       rows.map((row) => row.record()),
       winnerOf,
     )) {
-      const docs = await this.#documentsOf(records);
-      yield records.map((record, index) => rowText(record.id, revOf(winnerOf(record)), docs[index]));
+      yield await this.#documentRows(records);
     }
   }
 
-  /** The winners' texts, `null` where a body is not kept. */
-  async #documentsOf(records: readonly DocumentRecord[]): Promise<string[]> {
-    const nodes = records.map(winnerOf);
-    const bodies = await this.snapshot.bodies(nodes);
-    return records.map((record, index) => {
-      const body = bodies[index];
-      if (body === undefined) return 'null';
-      const node = must(nodes[index]);
-      return documentText(record, node, body, this.#metaOf(record, node));
-    });
+  /** With the winners' texts, `null` where a body is not kept. */
+  async #documentRows(records: readonly DocumentRecord[]): Promise<string[]> {
+    const bodies = await this.snapshot.bodies(records.map(winnerOf));
+    return records.map((record, index) => this.#documentRow(record, bodies[index]));
+  }
+
+  #documentRow(record: DocumentRecord, body: string | undefined): string {
+    const node = winnerOf(record);
+    const id = JSON.stringify(record.id);
+    const rev = JSON.stringify(revOf(node));
+    if (body === undefined) return quotedRowText(id, rev, 'null');
+    const meta = this.#metaOf(record, node);
+    return quotedRowText(id, rev, writeQuoted(id, rev, { deleted: node.deleted, body, meta }));
   }
 
   #metaOf(record: DocumentRecord, node: StoredNode) {
@@ -79,54 +91,8 @@ export class DocumentListing implements Listing {
   }
 }
 
-const DESIGN_START = '_design/';
-/** The character after the slash: the first id behind all design documents. */
-const DESIGN_END = '_design0';
-
-/** `_design_docs`: the rows of `_all_docs` whose ids begin with `_design/`. */
-export class DesignListing extends DocumentListing {
-  override async total(): Promise<number> {
-    return (await this.#before(DESIGN_END)) - (await this.#before(DESIGN_START));
-  }
-
-  override async offset(range: RowRange): Promise<number> {
-    const { snapshot } = this;
-    const offset = await snapshot.offset(clamp(range));
-    const others =
-      range.descending === true
-        ? snapshot.docCount - (await this.#before(DESIGN_END))
-        : await this.#before(DESIGN_START);
-    return Math.min(offset - others, await this.total());
-  }
-
-  override rows(range: RowRange, limit: number): AsyncGenerator<readonly string[], void, void> {
-    return super.rows(clamp(range), limit);
-  }
-
-  override async keyed(keys: readonly unknown[]): Promise<readonly string[]> {
-    const isDesign = (key: unknown) => typeof key === 'string' && key.startsWith(DESIGN_START);
-    const found = await super.keyed(keys.filter(isDesign));
-    let next = 0;
-    return keys.map((key) => (isDesign(key) ? must(found[next++]) : unknownRowText(key)));
-  }
-
-  #before(id: string): Promise<number> {
-    return this.snapshot.offset({ start: id });
-  }
-}
-
-/** Ids of that kind are ASCII up to the slash, so comparing by code units is enough here. */
-function clamp(range: RowRange): RowRange {
-  const { start, end } = range;
-  const opensLower = start === undefined || start < DESIGN_START;
-  const opensUpper = end === undefined || end >= DESIGN_END;
-  return {
-    ...range,
-    start: opensLower ? DESIGN_START : start,
-    startInclusive: opensLower ? true : range.startInclusive,
-    end: opensUpper ? DESIGN_END : end,
-    endInclusive: opensUpper ? false : range.endInclusive,
-  };
+function plainRow(record: DocumentRecord): string {
+  return rowText(record.id, revOf(winnerOf(record)), undefined);
 }
 
 function winnerOf(record: DocumentRecord): StoredNode {

@@ -4,66 +4,72 @@
  */
 import { DatabaseError, type ErrorCode, WordedError } from '../errors/database-error.ts';
 
-export interface ErrorRow {
-  readonly status: number;
-  readonly error: string;
-}
-
-export const ERROR_TABLE = {
-  bad_request: { status: 400, error: 'bad_request' },
-  query_parse_error: { status: 400, error: 'query_parse_error' },
-  illegal_database_name: { status: 400, error: 'illegal_database_name' },
-  doc_validation: { status: 400, error: 'doc_validation' },
-  unauthorized: { status: 401, error: 'unauthorized' },
-  forbidden: { status: 403, error: 'forbidden' },
-  not_found: { status: 404, error: 'not_found' },
-  method_not_allowed: { status: 405, error: 'method_not_allowed' },
-  not_acceptable: { status: 406, error: 'not_acceptable' },
-  conflict: { status: 409, error: 'conflict' },
-  file_exists: { status: 412, error: 'file_exists' },
-  missing_stub: { status: 412, error: 'missing_stub' },
-  too_large: { status: 413, error: 'too_large' },
-  too_long: { status: 414, error: 'too_long' },
-  bad_content_type: { status: 415, error: 'bad_content_type' },
-  not_implemented: { status: 501, error: 'not_implemented' },
-  // completion 13: the word is `error`, and the reason says which.
-  purge_during_compaction: { status: 500, error: 'error' },
-  compilation_error: { status: 500, error: 'compilation_error' },
-  os_process_error: { status: 500, error: 'os_process_error' },
-  reduce_overflow_error: { status: 500, error: 'reduce_overflow_error' },
-  invalid_value: { status: 500, error: 'invalid_value' },
-  render_error: { status: 500, error: 'render_error' },
-  invalid_require_path: { status: 500, error: 'invalid_require_path' },
-  // The word is the function's own: `ThrownError` of query-server has it.
-  function_error: { status: 500, error: 'unknown_error' },
+/** Statuses by code. The word is the code itself, but for those of `WORDS`. */
+export const STATUSES: Readonly<Record<ErrorCode, number>> = {
+  bad_request: 400,
+  query_parse_error: 400,
+  illegal_database_name: 400,
+  doc_validation: 400,
+  unauthorized: 401,
+  forbidden: 403,
+  not_found: 404,
+  method_not_allowed: 405,
+  not_acceptable: 406,
+  conflict: 409,
+  file_exists: 412,
+  missing_stub: 412,
+  too_large: 413,
+  too_long: 414,
+  bad_content_type: 415,
+  not_implemented: 501,
+  purge_during_compaction: 500,
+  compilation_error: 500,
+  os_process_error: 500,
+  reduce_overflow_error: 500,
+  invalid_value: 500,
+  render_error: 500,
+  invalid_require_path: 500,
+  function_error: 500,
   // Paths below a design document that lead nowhere.
-  show_error: { status: 404, error: 'show_error' },
-  list_error: { status: 404, error: 'list_error' },
-  update_error: { status: 404, error: 'update_error' },
-  rewrite_error: { status: 404, error: 'rewrite_error' },
-  rewrite_rules_error: { status: 400, error: 'rewrite_error' },
-  insecure_rewrite_rule: { status: 500, error: 'insecure_rewrite_rule' },
-  functions_unavailable: { status: 503, error: 'functions_unavailable' },
-  storage_closed: { status: 503, error: 'storage_closed' },
+  show_error: 404,
+  list_error: 404,
+  update_error: 404,
+  rewrite_error: 404,
+  rewrite_rules_error: 400,
+  insecure_rewrite_rule: 500,
+  functions_unavailable: 503,
+  storage_closed: 503,
   // The database was deleted while the request ran: the same as if the request had come a moment later.
-  storage_deleted: { status: 404, error: 'not_found' },
+  storage_deleted: 404,
   // RFC 4918, 11.5.
-  storage_full: { status: 507, error: 'insufficient_storage' },
-  storage_fenced: { status: 503, error: 'storage_fenced' },
-  storage_blocked: { status: 503, error: 'storage_blocked' },
-  storage_corrupt: { status: 500, error: 'storage_corrupt' },
-  storage_newer_format: { status: 500, error: 'storage_newer_format' },
-  storage_locked: { status: 503, error: 'storage_locked' },
-  storage_exists: { status: 500, error: 'storage_exists' },
-  storage_missing: { status: 500, error: 'storage_missing' },
-  storage_failed: { status: 500, error: 'storage_failed' },
-  shutting_down: { status: 503, error: 'shutting_down' },
-  cancelled: { status: 503, error: 'cancelled' },
-  unknown_error: { status: 500, error: 'unknown_error' },
-} as const satisfies Record<ErrorCode, ErrorRow>;
+  storage_full: 507,
+  storage_fenced: 503,
+  storage_blocked: 503,
+  storage_corrupt: 500,
+  storage_newer_format: 500,
+  storage_locked: 503,
+  storage_exists: 500,
+  storage_missing: 500,
+  storage_failed: 500,
+  shutting_down: 503,
+  cancelled: 503,
+  unknown_error: 500,
+};
+
+const WORDS: Readonly<Partial<Record<ErrorCode, string>>> = {
+  // completion 13: the word is `error`, and the reason says which.
+  purge_during_compaction: 'error',
+  // The word is the function's own: `ThrownError` of query-server has it.
+  function_error: 'unknown_error',
+  rewrite_rules_error: 'rewrite_error',
+  storage_deleted: 'not_found',
+  storage_full: 'insufficient_storage',
+};
 
 /** A failure as the interface shows it (interface.md 7). */
-export interface ShownError extends ErrorRow {
+export interface ShownError {
+  readonly status: number;
+  readonly error: string;
   readonly reason: string;
 }
 
@@ -71,16 +77,13 @@ export interface ShownError extends ErrorRow {
 export function showError(failure: unknown): ShownError {
   if (!(failure instanceof DatabaseError)) {
     const reason = 'The request failed for a reason that the service did not foresee; its log tells more.';
-    return { ...ERROR_TABLE.unknown_error, reason };
+    return { status: 500, error: 'unknown_error', reason };
   }
-  if (failure.code === 'purge_during_compaction') {
-    return { ...ERROR_TABLE.purge_during_compaction, reason: failure.code };
-  }
-  const row = ERROR_TABLE[failure.code];
+  const { code } = failure;
   return {
-    status: row.status,
-    error: failure instanceof WordedError ? failure.word : row.error,
-    reason: failure.reason,
+    status: STATUSES[code],
+    error: failure instanceof WordedError ? failure.word : (WORDS[code] ?? code),
+    reason: code === 'purge_during_compaction' ? code : failure.reason,
   };
 }
 
@@ -99,7 +102,7 @@ const OF_DOCUMENTS: ReadonlySet<ErrorCode> = new Set([
 /** Whether the failure is the service's own, so that a developer must look. */
 export function isInternal(failure: unknown): boolean {
   if (!(failure instanceof DatabaseError)) return true;
-  return ERROR_TABLE[failure.code].status === 500 && !OF_DOCUMENTS.has(failure.code);
+  return STATUSES[failure.code] === 500 && !OF_DOCUMENTS.has(failure.code);
 }
 
 /** 405 with the methods that the resource has, for the `Allow` header (completion 1.8). */

@@ -1,52 +1,33 @@
 /**
- * The handlers of all that functions of documents are for, of selector queries, and of what few requests ask for: replication,
- * maintenance. They are apart from the others because browsers load them on first use.
+ * What of the HTTP layer browsers load on first use, since few requests need it: all that functions of documents are for, selector
+ * queries, replication, maintenance, the other lists, and the weighing of types.
  */
-import { postBulkGet } from './handlers/bulk-get.ts';
 import { copyDocument } from './handlers/copy-document.ts';
-import { deleteIndex, getIndexes, postExplain, postFind, postIndex } from './handlers/find.ts';
-import { getIcon } from './handlers/icon.ts';
-import { list } from './handlers/lists.ts';
 import { answerOpenRevisions } from './handlers/open-revisions.ts';
-import { postMissingRevs, postPurge, postRevsDiff } from './handlers/replication-helpers.ts';
-import { answerRewritten } from './handlers/rewrites.ts';
-import { getRevsLimit, getSecurity, putRevsLimit, putSecurity } from './handlers/settings.ts';
-import { show } from './handlers/shows.ts';
-import { refuseGet, update } from './handlers/updates.ts';
-import { postCompact, postEnsureFullCommit } from './handlers/upkeep.ts';
-import { getIndexInfo, postCompactViews, postViewCleanup } from './handlers/view-index.ts';
-import { getView, postTemporaryView, postView } from './handlers/views.ts';
+import { postForm } from './handlers/post-form.ts';
+import { inflate } from './inflate.ts';
+import { answerJsonp } from './jsonp.ts';
+import { jsonType } from './negotiation.ts';
+import {
+  answerAttachment,
+  answerOfDatabase,
+  answerOfDesign,
+  answerOfServer,
+  redirectToDesign,
+} from './seldom-routes.ts';
 
 export const functionHandlers = {
+  answerAttachment,
+  answerJsonp,
+  answerOfDatabase,
+  answerOfDesign,
+  answerOfServer,
   answerOpenRevisions,
-  answerRewritten,
   copyDocument,
-  deleteIndex,
-  getIcon,
-  getIndexInfo,
-  getIndexes,
-  getRevsLimit,
-  getSecurity,
-  getView,
-  list,
-  postBulkGet,
-  postCompact,
-  postCompactViews,
-  postEnsureFullCommit,
-  postExplain,
-  postFind,
-  postIndex,
-  postMissingRevs,
-  postPurge,
-  postRevsDiff,
-  postTemporaryView,
-  postView,
-  postViewCleanup,
-  putRevsLimit,
-  putSecurity,
-  refuseGet,
-  show,
-  update,
+  inflate,
+  jsonType,
+  postForm,
+  redirectToDesign,
 };
 
 export type FunctionHandlers = typeof functionHandlers;

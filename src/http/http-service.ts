@@ -3,6 +3,7 @@ import type { Handle } from '../shared/message.ts';
 import { Context, type Services } from './context.ts';
 import { answerErrors } from './middleware/errors.ts';
 import { answerHead } from './middleware/head.ts';
+import { weighTypes } from './middleware/json-type.ts';
 import { wrapJsonp } from './middleware/jsonp.ts';
 import { overrideMethod } from './middleware/method-override.ts';
 import { addServerHeaders } from './middleware/server-headers.ts';
@@ -14,6 +15,6 @@ import { dispatch } from './router.ts';
 export function createHandle(services: Services, isClosing: () => boolean): Handle {
   const routed = refuseWhenClosing(isClosing, wrapJsonp(dispatch));
   const answering = answerHead(answerErrors(cancelUnreadBody(routed)));
-  const handler = addServerHeaders(services.clock, overrideMethod(answering));
+  const handler = addServerHeaders(services.clock, overrideMethod(weighTypes(answering)));
   return async (request) => handler(new Context(request, services));
 }

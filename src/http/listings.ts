@@ -36,9 +36,13 @@ export function toDocId(key: unknown): DocId | undefined {
 }
 
 export function rowText(id: string, rev: string, doc: string | undefined): string {
-  const quotedId = JSON.stringify(id);
+  return quotedRowText(JSON.stringify(id), JSON.stringify(rev), doc);
+}
+
+/** As `rowText`, with an id and a revision that are JSON text already. */
+export function quotedRowText(id: string, rev: string, doc: string | undefined): string {
   const docMember = doc === undefined ? '' : `,"doc":${doc}`;
-  return `{"id":${quotedId},"key":${quotedId},"value":{"rev":${JSON.stringify(rev)}}${docMember}}`;
+  return `{"id":${id},"key":${id},"value":{"rev":${rev}}${docMember}}`;
 }
 
 /** For a key that was asked for and has a tombstone. */

@@ -6,9 +6,9 @@ import { parseJson } from './bodies.ts';
 
 export type OpenRevs = 'all' | readonly RevId[];
 
-/** `all` or a list of revisions; undefined where an empty list (or none) asks for a plain read. */
-export function parseOpenRevs(text: string | undefined): OpenRevs | undefined {
-  if (text === undefined || text === 'all') return text;
+/** `all` or a list of revisions; undefined where an empty list asks for a plain read. */
+export function parseOpenRevs(text: string): OpenRevs | undefined {
+  if (text === 'all') return text;
   const list = parseJson(text);
   if (!Array.isArray(list)) {
     throw new DatabaseError('bad_request', `open_revs is ${text}; it must be "all" or a JSON list of revisions.`);

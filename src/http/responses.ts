@@ -1,7 +1,7 @@
 /** The forms of an answer. JSON text ends in a newline and must be revalidated (completion 1.6). */
 import type { ResponseBody } from '../shared/message.ts';
 import type { Answer, Context } from './context.ts';
-import { jsonType } from './negotiation.ts';
+import { plainJsonType, TEXT_TYPE } from './middleware/json-type.ts';
 
 export const MUST_REVALIDATE = 'must-revalidate';
 
@@ -14,9 +14,13 @@ export function jsonAnswer(context: Context, status: number, json: string): Answ
 export function textAnswer(context: Context, status: number, body: ResponseBody): Answer {
   return {
     status,
-    headers: { 'content-type': jsonType(context.header('accept')), 'cache-control': MUST_REVALIDATE },
+    headers: { 'content-type': jsonTypeFor(context), 'cache-control': MUST_REVALIDATE },
     body,
   };
+}
+
+function jsonTypeFor(context: Context): string {
+  return context.jsonType ?? plainJsonType(context.header('accept')) ?? TEXT_TYPE;
 }
 
 export function okAnswer(context: Context, status: number): Answer {

@@ -2,26 +2,14 @@
 import type { DocId } from '../documents/contract.ts';
 import { parseDocId } from '../documents/identifiers.ts';
 import { DatabaseError } from '../errors/database-error.ts';
-import type { MaybePromise } from '../shared/maybe-promise.ts';
+import { type MaybePromise, whenReady } from '../shared/maybe-promise.ts';
 import { integerSetting } from '../system/config.ts';
-import { authorize } from './access.ts';
 import type { Answer, Context } from './context.ts';
-import { MethodNotAllowed } from './error-table.ts';
-import { encodeDocId, ownBase } from './locations.ts';
-import {
-  ATTACHMENT,
-  DATABASE,
-  DESIGN,
-  DOCUMENT,
-  type DocumentHandler,
-  LOCAL_DOCUMENT,
-  type Resource,
-  SERVER,
-  type Table,
-} from './routes.ts';
+import { type DocumentHandler, find, handlerOf, isReserved, type Resource, useLent } from './resources.ts';
+import { DATABASE, DOCUMENT, LOCAL_DOCUMENT, SERVER } from './routes.ts';
 import { isBelow, parseTarget } from './target.ts';
 
-const UNDERSCORE = 0x5f;
+const ICON = 'favicon.ico';
 const DESIGN_WORD = '_design';
 const LOCAL_WORD = '_local';
 
@@ -36,48 +24,61 @@ export function dispatch(context: Context): MaybePromise<Answer> {
   const [first = '', ...rest] = segments;
   const server = find(SERVER, first, rest);
   if (server !== undefined) return handlerOf(context, server.resource)(context, server.rest);
-  if (SERVER.has(first)) throw new DatabaseError('not_found', 'missing');
-  return dispatchInDatabase(context, first, rest);
+  if (!(isReserved(first) || first === ICON) || context.services.registry.has(first)) {
+    return dispatchInDatabase(context, first, rest);
+  }
+  const seldom = useLent(context, ({ answerOfServer }) => answerOfServer(context, first, rest));
+  return whenReady(seldom, (answer) => {
+    if (answer !== undefined) return answer;
+    if (SERVER.has(first)) throw new DatabaseError('not_found', 'missing');
+    return dispatchInDatabase(context, first, rest);
+  });
 }
 
 function dispatchInDatabase(context: Context, database: string, path: readonly string[]): MaybePromise<Answer> {
   const [first = '', ...rest] = path;
   requireDatabase(context, database, path);
-  if (first.charCodeAt(0) === UNDERSCORE) {
-    if (first === DESIGN_WORD) return dispatchInDesign(context, database, rest);
-    if (first === LOCAL_WORD) return dispatchLocal(context, database, rest);
-    if (first.startsWith(`${DESIGN_WORD}/`)) return dispatchEncodedDesign(context, database, path);
-    if (first.startsWith(`${LOCAL_WORD}/`)) {
-      return dispatchLocal(context, database, [first.slice(LOCAL_WORD.length + 1), ...rest]);
-    }
+  if (isReserved(first)) return dispatchReserved(context, database, path);
+  const found = find(DATABASE, first, rest);
+  if (found !== undefined) return handlerOf(context, found.resource)(context, database, found.rest);
+  const id = parseDocId(first);
+  if (rest.length === 0) return answerDocument(context, DOCUMENT, database, id);
+  return useLent(context, ({ answerAttachment }) => answerAttachment(context, database, path));
+}
+
+function dispatchReserved(context: Context, database: string, path: readonly string[]): MaybePromise<Answer> {
+  const [first = '', ...rest] = path;
+  if (first === DESIGN_WORD) return dispatchInDesign(context, database, rest);
+  if (first === LOCAL_WORD) return dispatchLocal(context, database, rest);
+  if (first.startsWith(`${DESIGN_WORD}/`)) return dispatchEncodedDesign(context, database, path);
+  if (first.startsWith(`${LOCAL_WORD}/`)) {
+    return dispatchLocal(context, database, [first.slice(LOCAL_WORD.length + 1), ...rest]);
   }
   const found = find(DATABASE, first, rest);
   if (found !== undefined) return handlerOf(context, found.resource)(context, database, found.rest);
-  if (DATABASE.has(first)) throw new DatabaseError('not_found', 'missing');
-  if (rest.length > 0) return answerAttachment(context, database, parseDocId(first), rest);
-  return answerDocument(context, DOCUMENT, database, parseDocId(first));
+  const seldom = useLent(context, ({ answerOfDatabase }) => answerOfDatabase(context, database, first, rest));
+  return whenReady(seldom, (answer) => {
+    if (answer !== undefined) return answer;
+    if (DATABASE.has(first)) throw new DatabaseError('not_found', 'missing');
+    return answerDocument(context, DOCUMENT, database, parseDocId(first));
+  });
 }
 
 /** A design document, what belongs to it, or an attachment of it. */
 function dispatchInDesign(context: Context, database: string, path: readonly string[]): MaybePromise<Answer> {
-  const [name = '', first, ...rest] = path;
+  const [name = '', ...rest] = path;
   const id = parseDocId(path.length === 0 ? DESIGN_WORD : `${DESIGN_WORD}/${name}`);
-  if (first === undefined) return answerDocument(context, DOCUMENT, database, id);
-  const found = find(DESIGN, first, rest);
-  if (found !== undefined) return handlerOf(context, found.resource)(context, database, [name, ...found.rest]);
-  if (first.charCodeAt(0) === UNDERSCORE) throw new DatabaseError('not_found', `missing handler: ${first}`);
-  return answerAttachment(context, database, id, [first, ...rest]);
+  if (rest.length === 0) return answerDocument(context, DOCUMENT, database, id);
+  return useLent(context, ({ answerOfDesign }) => answerOfDesign(context, database, name, rest));
 }
 
 /** `_design%2Fx`: readers are sent to the plain slash; for all others both mean the same. */
 function dispatchEncodedDesign(context: Context, database: string, path: readonly string[]): MaybePromise<Answer> {
   const [first = '', ...rest] = path;
-  if (context.method !== 'GET') {
-    return dispatchInDesign(context, database, [first.slice(DESIGN_WORD.length + 1), ...rest]);
+  if (context.method === 'GET') {
+    return useLent(context, ({ redirectToDesign }) => redirectToDesign(context, database, path));
   }
-  const plain = [encodeURIComponent(database), encodeDocId(first), ...rest.map(encodeURIComponent)].join('/');
-  const query = context.search === '' ? '' : `?${context.search}`;
-  return { status: 301, headers: { location: `${ownBase(context)}/${plain}${query}` }, body: null };
+  return dispatchInDesign(context, database, [first.slice(DESIGN_WORD.length + 1), ...rest]);
 }
 
 /** Local documents have an id of one segment (completion 5.3). */
@@ -93,38 +94,6 @@ function answerDocument(
   id: DocId,
 ): MaybePromise<Answer> {
   return handlerOf(context, resource)(context, database, id);
-}
-
-function answerAttachment(
-  context: Context,
-  database: string,
-  id: DocId,
-  name: readonly string[],
-): MaybePromise<Answer> {
-  return handlerOf(context, ATTACHMENT)(context, database, [id, ...name]);
-}
-
-/** The table's row for that path, with the segments that it leaves to the handler. */
-function find<H>(
-  table: Table<H>,
-  first: string,
-  rest: readonly string[],
-): { readonly resource: Resource<H>; readonly rest: readonly string[] } | undefined {
-  const isReserved = first.charCodeAt(0) === UNDERSCORE;
-  // All rows of several segments begin with a reserved word; a document's address need not be put together.
-  if (rest.length > 0 && !isReserved) return undefined;
-  const exact = table.get(rest.length === 0 ? first : `${first}/${rest.join('/')}`);
-  if (exact !== undefined) return { resource: exact, rest: [] };
-  const open = isReserved ? table.get(`${first}/*`) : undefined;
-  return open === undefined ? undefined : { resource: open, rest };
-}
-
-/** Fails with `method_not_allowed`, or with `unauthorized`. */
-function handlerOf<H>(context: Context, resource: Resource<H>): H {
-  const action = resource.actions.get(context.method);
-  if (action === undefined) throw new MethodNotAllowed(resource.allow);
-  authorize(context, action.right);
-  return action.handler;
 }
 
 /** A database that isn't there is missing before anything below it is (completion 1.13). */

@@ -16,7 +16,7 @@ export interface TextSource {
 }
 
 /** UTF-16 units, and so 64 KB of most texts. */
-const CHUNK_UNITS = 65_536;
+export const CHUNK_UNITS = 65_536;
 
 /**
  * Produces the first chunk, so that what fails at once still has a status of its own. Takes over the source: it is

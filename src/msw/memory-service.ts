@@ -1,6 +1,7 @@
 /** A core on memory that is there when it is asked, and can be exchanged for an empty one. */
 import { type Core, type CoreOptions, createCore } from '../core.ts';
 import { functionsAtHand } from '../functions/function-service.ts';
+import { createFetch } from '../http/fetch-adapter.ts';
 import { createQuickJsSandbox, type QuickJsSandboxOptions } from '../query-server/quickjs-sandbox.ts';
 import { systemClock, systemRandom } from '../shared/clock.ts';
 import { createMemoryPageStore } from '../storage/memory/memory-page-store.ts';
@@ -21,7 +22,7 @@ export class MemoryService {
   async fetch(request: Request): Promise<Response> {
     this.#core ??= this.#open();
     const core = await this.#core;
-    return breakOff(await core.fetch(request), request.signal);
+    return breakOff(await createFetch(core.handle)(request), request.signal);
   }
 
   async reset(): Promise<void> {

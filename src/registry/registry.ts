@@ -1,4 +1,5 @@
 import type { CreateWriteGuard, Database } from '../database/contract.ts';
+import type { MaintenanceSource } from '../database/maintenance-source.ts';
 import { type OpenParts, openDatabase } from '../database/open-database.ts';
 import { type DatabaseSettings, defaultSettings } from '../database/settings.ts';
 import type { StoredDatabase } from '../database/stored-database.ts';
@@ -10,7 +11,6 @@ import { CacheBudget } from '../shared/cache-budget.ts';
 import type { Clock, RandomBytes } from '../shared/clock.ts';
 import { type MaybePromise, whenReady, withEnd } from '../shared/maybe-promise.ts';
 import type { PageFile, PageStore } from '../storage/page-store.ts';
-import type { ActiveTasks } from '../system/active-tasks.ts';
 import type { Config, Log } from '../system/contract.ts';
 import type { DatabaseEvent, Lease, Registry } from './contract.ts';
 import { DatabaseList } from './database-list.ts';
@@ -29,10 +29,10 @@ export interface RegistryParts {
   readonly settings?: Partial<DatabaseSettings>;
   /** What all databases together keep for reading; without one they share a budget of `settings.cacheBytes`. */
   readonly cache?: CacheBudget;
-  /** Where compactions are shown; without one they are not. */
-  readonly tasks?: ActiveTasks;
   /** Judges what is written into the databases; without one all is taken. */
   readonly createGuard?: CreateWriteGuard;
+  /** For the databases' upkeep (`database/maintenance.ts`). */
+  readonly maintenance?: MaintenanceSource;
   /** For `Database.verify` (`database/verify.ts`). */
   readonly verifier?: Verifier;
   /** The host's own, where it has a quicker one than WebAssembly. */
@@ -53,7 +53,7 @@ function openParts(
   file: OpenParts['file'],
   onFailure: (error: unknown) => void,
 ): OpenParts {
-  const { clock, random, log, settings, store, cache, tasks, createGuard, verifier } = parts;
+  const { clock, random, log, settings, store, cache, createGuard, maintenance, verifier } = parts;
   return {
     name,
     file,
@@ -63,8 +63,8 @@ function openParts(
     log,
     hasher,
     cache,
-    tasks,
     createGuard,
+    maintenance,
     verifier,
     onFailure,
     ...(settings ? { settings } : {}),

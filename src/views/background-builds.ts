@@ -34,12 +34,13 @@ export class BackgroundBuilds {
   /** Revisions of the design documents that were looked at, by database. */
   readonly #seen = new Map<string, ReadonlyMap<DocId, RevId>>();
   readonly #running = new Set<Promise<void>>();
+  #isClosed = false;
 
   constructor(parts: BackgroundParts) {
     this.#parts = parts;
     this.#endEvents = parts.databases.onEvent(({ type, name }) => {
       if (type === 'deleted') this.#forget(name);
-      else if (!this.#timers.has(name)) this.#lookLater(name);
+      else this.lookLater(name);
     });
   }
 
@@ -50,7 +51,9 @@ export class BackgroundBuilds {
     this.#parts.forget(name);
   }
 
-  #lookLater(name: string): void {
+  /** Looks at a database's design documents a moment later, unless that is to happen anyway. */
+  lookLater(name: string): void {
+    if (this.#isClosed || this.#timers.has(name)) return;
     const timer = setTimeout(() => {
       this.#timers.delete(name);
       const work: Promise<void> = this.#look(name)
@@ -84,6 +87,7 @@ export class BackgroundBuilds {
 
   /** Begins nothing more, and waits for what runs. */
   async close(): Promise<void> {
+    this.#isClosed = true;
     this.#endEvents();
     for (const timer of this.#timers.values()) clearTimeout(timer);
     this.#timers.clear();

@@ -1,4 +1,5 @@
 import type { TreeEntry } from '../btree/contract.ts';
+import { treeGroups } from '../btree/group-walk.ts';
 import type { SnapshotRegister, SnapshotTicket } from '../database/snapshot-register.ts';
 import { DatabaseError } from '../errors/database-error.ts';
 import { must } from '../shared/assert.ts';
@@ -183,7 +184,7 @@ export class IndexReader implements ViewReader {
     const pace = new Pace(defaultViewSettings.turnMs);
     const sameGroup = (left: RowKey, right: RowKey) => cut.isSame(left.value, right.value);
     let found: Group[] = [];
-    for await (const { key, reduction } of tree.groups(range, sameGroup, { descending: range.descending, skip })) {
+    for await (const { key, reduction } of treeGroups(tree, range, sameGroup, { descending: range.descending, skip })) {
       found.push({ keyText: cut.textOf(key), reductions: reduction });
       if (found.length < GROUP_BATCH && !pace.isDue) continue;
       yield found;

@@ -1,5 +1,6 @@
 import type { NodeReader, ReplacedNode, TreeRoot } from '../btree/contract.ts';
 import { PageCache } from '../btree/page-cache.ts';
+import { treePages } from '../btree/page-walk.ts';
 import { Tree, type TreeOptions } from '../btree/tree.ts';
 import { DatabaseError } from '../errors/database-error.ts';
 import type { IndexFile } from './index-file.ts';
@@ -50,8 +51,8 @@ function openTree<K, R>(options: TreeOptions<K, R>, root: TreeRoot | null | unde
 /** What a state has on the medium, as nodes that are no longer needed. */
 export async function pagesOf({ byDocument, trees }: IndexState): Promise<ReplacedNode[]> {
   const nodes: ReplacedNode[] = [];
-  for (const tree of [byDocument, ...trees.map(({ rows }) => rows)]) {
-    for await (const pages of tree.pages()) for (const page of pages) nodes.push({ page });
+  for (const batches of [treePages(byDocument), ...trees.map(({ rows }) => treePages(rows))]) {
+    for await (const pages of batches) for (const page of pages) nodes.push({ page });
   }
   return nodes;
 }

@@ -1,4 +1,5 @@
 import type { ReplacedNode, TreeChange } from '../btree/contract.ts';
+import { missingReductions } from '../btree/missing-reductions.ts';
 import type { Tree } from '../btree/tree.ts';
 import type { Database, DocumentRecord, Snapshot } from '../database/contract.ts';
 import type { DocId } from '../documents/contract.ts';
@@ -152,7 +153,7 @@ export class Updater {
   /** The first query would have to do it, in one go. */
   async #reduce(): Promise<void> {
     for (const { rows } of this.#state.trees) {
-      const steps = rows.missingReductions();
+      const steps = await missingReductions(rows);
       while (steps.next().done !== true) if (this.#pace.isDue) await this.#pace.rest();
     }
   }

@@ -1,8 +1,20 @@
-/** The functions of documents as a worker has them. Entry of `settee-functions.js`, which a page's worker loads on first use. */
+/** What a page's worker loads on first use: the entry of `settee-functions.js`. */
 import type { CreateFunctions } from '../functions/contract.ts';
 import { createFunctionService } from '../functions/function-service.ts';
 import { createQuickJsSandbox } from '../query-server/quickjs-sandbox.ts';
+import type { MaybePromise } from '../shared/maybe-promise.ts';
 import { fetchQuickJsWasm } from './quickjs-wasm.ts';
+import { type TakeCookies, takeCookies } from './set-cookie.ts';
 
-export const createBrowserFunctions: CreateFunctions = (parts) =>
-  createFunctionService(parts, createQuickJsSandbox({ loadWasm: fetchQuickJsWasm }));
+export interface BrowserFunctions {
+  readonly createFunctions: CreateFunctions;
+  readonly takeCookies: TakeCookies;
+}
+
+/** Gives what is loaded on first use; at once where it is at hand. Called again after a failure. */
+export type LoadBrowserFunctions = () => MaybePromise<BrowserFunctions>;
+
+export const browserFunctions: BrowserFunctions = {
+  createFunctions: (parts) => createFunctionService(parts, createQuickJsSandbox({ loadWasm: fetchQuickJsWasm })),
+  takeCookies,
+};

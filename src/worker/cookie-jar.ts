@@ -1,11 +1,12 @@
-import { parseSetCookie, type SetCookie } from 'cookie';
 import type { Clock } from '../shared/clock.ts';
+import { type MaybePromise, whenReady } from '../shared/maybe-promise.ts';
 import type { Handle, PlainHeaders, PlainRequest } from '../shared/message.ts';
+import type { TakeCookies } from './set-cookie.ts';
 
 /** Asks, with the value `omit`, for a request without cookies, as `credentials: 'omit'` does with `fetch`. */
 export const CREDENTIALS_HEADER = 'settee-credentials';
 
-interface StoredCookie {
+export interface StoredCookie {
   readonly name: string;
   readonly value: string;
   readonly path: string;
@@ -16,22 +17,30 @@ interface StoredCookie {
   readonly order: number;
 }
 
+/** What cookies belong to. */
+export interface CookieSite {
+  readonly host: string;
+  /** Whether the way to it is one for secure cookies. */
+  readonly isSecure: boolean;
+}
+
 export interface CookieJarOptions {
   readonly clock: Clock;
   /** Base of the instance: the host that the cookies belong to. */
   readonly base: string;
+  /** Gives what takes in cookies; asked when there are some. */
+  taking(): MaybePromise<TakeCookies>;
   /** Told of each change, with all that the jar holds. */
   onChange(jar: string): void;
 }
 
 /**
  * The session's cookies. A service worker sees no `Cookie` and can set none, so the owner of the storage keeps them for the pages of the
- * instance as a browser would (RFC 6265, 5.2 to 5.4): all of them are `HttpOnly`, and of one host.
+ * instance as a browser would (RFC 6265, 5.4; what it takes in: `set-cookie.ts`): all of them are `HttpOnly`, and of one host.
  */
 export class CookieJar {
   readonly #options: CookieJarOptions;
-  readonly #host: string;
-  readonly #isSecure: boolean;
+  readonly #site: CookieSite;
   #cookies: readonly StoredCookie[] = [];
   /** How often the jar was changed since it was new. */
   #version = 0;
@@ -39,8 +48,8 @@ export class CookieJar {
   constructor(options: CookieJarOptions) {
     this.#options = options;
     const { hostname, protocol } = new URL(options.base);
-    this.#host = hostname;
-    this.#isSecure = protocol === 'https:' || hostname === 'localhost' || hostname === '127.0.0.1';
+    const isSecure = protocol === 'https:' || hostname === 'localhost' || hostname === '127.0.0.1';
+    this.#site = { host: hostname, isSecure };
   }
 
   /** Puts the jar before `handle`: its cookies go with each request, and those of the answer come in and are not shown. */
@@ -50,7 +59,7 @@ export class CookieJar {
       const response = await handle(this.#withCookies(request, omits));
       const line = response.headers['set-cookie'];
       if (line === undefined) return response;
-      if (!omits) this.take(line, request.url);
+      if (!omits) await this.take(line, request.url);
       const { 'set-cookie': _taken, ...headers } = response.headers;
       return { ...response, headers };
     };
@@ -81,26 +90,15 @@ export class CookieJar {
   }
 
   /** Takes in the value of a `Set-Cookie` header; several are apart by newlines. */
-  take(lines: string, url: string): void {
-    const before = this.#cookies;
-    for (const line of lines.split('\n')) this.#takeOne(parseSetCookie(line, { decode: asItIs }), url);
-    if (this.#cookies === before) return;
-    this.#version += 1;
-    this.#options.onChange(this.text);
-  }
-
-  #takeOne(set: SetCookie, url: string): void {
-    const { name, value = '', domain, secure: isSecure = false } = set;
-    if ((name === '' && value === '') || !this.#isOurs(domain) || (isSecure && !this.#isSecure)) return;
-    const now = this.#options.clock.now();
-    const path = set.path?.startsWith('/') === true ? set.path : defaultPath(url);
-    const isSame = (cookie: StoredCookie): boolean => cookie.name === name && cookie.path === path;
-    const replaced = this.#cookies.find(isSame);
-    const order = replaced?.order ?? 1 + Math.max(0, ...this.#cookies.map((cookie) => cookie.order));
-    const cookie = { name, value, path, isSecure, expires: expiryOf(set, now), order };
-    if (replaced === undefined && !isLive(cookie, now)) return;
-    const others = this.#cookies.filter((other) => !isSame(other) && isLive(other, now));
-    this.#cookies = isLive(cookie, now) ? [...others, cookie] : others;
+  take(lines: string, url: string): MaybePromise<void> {
+    return whenReady(this.#options.taking(), (takeCookies) => {
+      const now = this.#options.clock.now();
+      const cookies = takeCookies(this.#cookies, lines, { url, site: this.#site, now });
+      if (this.#cookies === cookies) return;
+      this.#cookies = cookies;
+      this.#version += 1;
+      this.#options.onChange(this.text);
+    });
   }
 
   #withCookies(request: PlainRequest, omits: boolean): PlainRequest {
@@ -112,12 +110,7 @@ export class CookieJar {
   }
 
   #applies({ path, isSecure }: StoredCookie, requestPath: string): boolean {
-    return (!isSecure || this.#isSecure) && matchesPath(path, requestPath);
-  }
-
-  #isOurs(domain: string | undefined): boolean {
-    const name = domain?.replace(/^\./, '').toLowerCase();
-    return name === undefined || name === '' || name === this.#host || this.#host.endsWith(`.${name}`);
+    return (!isSecure || this.#site.isSecure) && matchesPath(path, requestPath);
   }
 }
 
@@ -127,14 +120,8 @@ function withCookie(headers: PlainHeaders, cookie: string | undefined): PlainHea
   return cookie === undefined ? others : { ...others, cookie };
 }
 
-function isLive({ expires }: { readonly expires: number | null }, now: number): boolean {
+export function isLive({ expires }: { readonly expires: number | null }, now: number): boolean {
   return expires === null || expires > now;
-}
-
-/** `Max-Age` counts before `Expires` (RFC 6265, 5.3 step 3). */
-function expiryOf({ maxAge, expires }: SetCookie, now: number): number | null {
-  if (maxAge !== undefined) return maxAge <= 0 ? 0 : now + maxAge * 1000;
-  return expires === undefined ? null : expires.getTime();
 }
 
 /** RFC 6265, 5.1.4. */
@@ -143,21 +130,10 @@ function matchesPath(cookiePath: string, requestPath: string): boolean {
   return requestPath.length === cookiePath.length || cookiePath.endsWith('/') || requestPath[cookiePath.length] === '/';
 }
 
-/** The folder of the request's path (RFC 6265, 5.1.4). */
-function defaultPath(url: string): string {
-  const path = pathOf(url);
-  const lastSlash = path.lastIndexOf('/');
-  return lastSlash <= 0 ? '/' : path.slice(0, lastSlash);
-}
-
 /** As the client wrote it: no URL object, which would normalise it. */
-function pathOf(url: string): string {
+export function pathOf(url: string): string {
   const path = url.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, '').replace(/[?#].*$/s, '');
   return path === '' ? '/' : path;
-}
-
-function asItIs(value: string): string {
-  return value;
 }
 
 function parseJar(text: string): { readonly version: number; readonly cookies: readonly StoredCookie[] } | undefined {

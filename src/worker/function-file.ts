@@ -1,4 +1,4 @@
-import type { LoadFunctions } from '../functions/contract.ts';
+import type { BrowserFunctions } from './browser-functions.ts';
 
 const FILE = 'settee-functions.js';
 
@@ -6,12 +6,12 @@ const FILE = 'settee-functions.js';
  * Loads `settee-functions.js`, which lies beside the worker's script. Some engines remember for as long as the worker lives that an
  * address could not be imported, so that each further attempt has an address of its own.
  */
-export function createFunctionLoader(): LoadFunctions {
+export function createFunctionLoader(): () => Promise<BrowserFunctions> {
   let failures = 0;
   return async () => {
     try {
       const file: FunctionFile = failures === 0 ? await import('./browser-functions.ts') : await importAgain(failures);
-      return file.createBrowserFunctions;
+      return file.browserFunctions;
     } catch (error) {
       failures += 1;
       const remedy = `${FILE} must lie beside the worker's script, and be of the same version`;

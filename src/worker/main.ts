@@ -12,6 +12,7 @@ const door = new PageDoor({
   indexedDB: self.indexedDB,
   functions,
   offerPort: (offer, port) => self.postMessage(offer, [port]),
+  giveSignOfLife: (sign) => self.postMessage(sign),
 });
 expose(door);
 servePageCalls(self, door);

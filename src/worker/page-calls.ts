@@ -4,7 +4,7 @@
  */
 import type { WorkerDoor } from '../bridge/contract.ts';
 import { Outbox } from '../bridge/outbox.ts';
-import type { PageAnswer, PageAnswers, PageCall } from '../bridge/wire.ts';
+import type { PageAnswer, PageAnswers, PageRequest } from '../bridge/wire.ts';
 import { portOf } from '../bridge/wire-codec.ts';
 import { asPageCalls } from '../bridge/wire-decoding.ts';
 
@@ -21,19 +21,18 @@ export function servePageCalls(page: PageEnd, door: Requests): void {
   const answers = new Outbox<PageAnswer>((parts, ports) => page.postMessage({ answers: parts }, ports));
   page.addEventListener('message', ({ data }) => {
     for (const call of asPageCalls(data)?.calls ?? []) {
-      if (call.request === null) door.abort(call.call);
+      if (call.length === 1) door.abort(call[0]);
       else void carryOut(door, call, answers);
     }
   });
 }
 
-async function carryOut(door: Requests, { call, request, isAbortable }: Request, answers: Outbox<PageAnswer>) {
+async function carryOut(door: Requests, request: PageRequest, answers: Outbox<PageAnswer>): Promise<void> {
+  const [call, method, url, headers, body, isAbortable] = request;
   try {
-    const response = await door.handle(request, isAbortable ? call : undefined);
-    answers.put({ call, response }, portOf(response.body));
+    const response = await door.handle({ method, url, headers, body }, isAbortable ? call : undefined);
+    answers.put([call, response.status, response.headers, response.body], portOf(response.body));
   } catch (error) {
-    answers.put({ call, failure: String(error) });
+    answers.put([call, String(error)]);
   }
 }
-
-type Request = Exclude<PageCall, { readonly request: null }>;

@@ -1,15 +1,15 @@
 import type { OwnerLink, WorkerDoor, WorkerOptions, WorkerStatus } from '../bridge/contract.ts';
-import type { PortOffer } from '../bridge/control.ts';
+import type { PortOffer, SignOfLife } from '../bridge/control.ts';
 import { createInstance, ownerOf } from '../bridge/instance.ts';
 import { createLink } from '../bridge/link.ts';
 import { PortCarrier } from '../bridge/port-carrier.ts';
 import { serviceUnavailable } from '../bridge/unavailable.ts';
 import { PROTOCOL, type WireRequest, type WireResponse } from '../bridge/wire.ts';
 import { requestFromWire, responseToWire } from '../bridge/wire-codec.ts';
-import type { LoadFunctions } from '../functions/contract.ts';
 import type { Clock } from '../shared/clock.ts';
 import type { PlainRequest, PlainResponse } from '../shared/message.ts';
 import { VERSION } from '../system/version.ts';
+import type { LoadBrowserFunctions } from './browser-functions.ts';
 import { createConsoleLog } from './console-log.ts';
 import { StorageOwner } from './storage-owner.ts';
 
@@ -18,9 +18,11 @@ export interface WorkerHost {
   readonly origin: string;
   readonly locks: LockManager | undefined;
   readonly indexedDB: IDBFactory | undefined;
-  readonly functions: LoadFunctions;
+  readonly functions: LoadBrowserFunctions;
   /** Gives the page what it passes on to the service worker. */
   readonly offerPort?: (offer: PortOffer, port: MessagePort) => void;
+  /** Gives the page what keeps the service worker alive. */
+  readonly giveSignOfLife?: (sign: SignOfLife) => void;
   readonly clock?: Clock;
   readonly pingMs?: number;
 }
@@ -107,7 +109,7 @@ export class PageDoor implements WorkerDoor {
 }
 
 function createService(host: WorkerHost, options: WorkerOptions): Service {
-  const { origin, locks, indexedDB, functions, offerPort, clock, pingMs } = host;
+  const { origin, locks, indexedDB, functions, offerPort, giveSignOfLife, clock, pingMs } = host;
   if (indexedDB === undefined) {
     throw new Error(
       'This browser offers no IndexedDB here, so nothing can be stored; a private window may be the reason',
@@ -119,14 +121,20 @@ function createService(host: WorkerHost, options: WorkerOptions): Service {
   const instance = createInstance(options.base, origin);
   const { settings, logLevel } = options;
   const log = createConsoleLog(logLevel);
-  const keepAlive = (): void => pokeServiceWorker(instance.base);
+  const keepAlive = (): void => {
+    pokeServiceWorker(instance.base);
+    giveSignOfLife?.({ type: 'SETTEE_ALIVE', base: instance.base });
+  };
   const given = { locks, indexedDB, functions, offerPort, clock, pingMs, settings, log, keepAlive };
   const owner = new StorageOwner({ instance, kind: 'tab', ...given });
   const link = createLink({ instance, carrier: 'tab', locks });
   return { owner, link, isOwnedByAnyone: async () => ownerOf(await locks.query(), instance) !== undefined };
 }
 
-/** The service worker answers this address itself; that it is asked is what keeps it alive. */
+/**
+ * The service worker answers this address itself; that it is asked is what keeps it alive. Which it is not by a worker that began before it
+ * took control: Firefox leaves some of those out.
+ */
 function pokeServiceWorker(base: string): void {
   fetch(`${base}_settee/alive`, { mode: 'no-cors', cache: 'no-store' }).catch(() => {});
 }

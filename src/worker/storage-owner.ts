@@ -8,12 +8,14 @@ import { createOwnership, type LeaveReason, type Ownership } from '../bridge/own
 import { type SessionShare, shareSession } from '../bridge/session-share.ts';
 import type { Carrier } from '../bridge/wire.ts';
 import { isDatabaseError } from '../errors/database-error.ts';
-import type { LoadFunctions } from '../functions/contract.ts';
+import type { CreateFunctions } from '../functions/contract.ts';
 import { type Clock, systemClock, systemRandom } from '../shared/clock.ts';
+import { type MaybePromise, whenReady } from '../shared/maybe-promise.ts';
 import type { PlainRequest, PlainResponse, RequestBody } from '../shared/message.ts';
 import type { Settings } from '../system/config.ts';
 import type { Log } from '../system/contract.ts';
 import { silentLog } from '../system/log.ts';
+import type { LoadBrowserFunctions } from './browser-functions.ts';
 import { CookieJar } from './cookie-jar.ts';
 import { CoreKeeper, errorOf } from './core-keeper.ts';
 
@@ -21,7 +23,7 @@ export interface StorageOwnerOptions {
   readonly instance: Instance;
   readonly kind: Carrier;
   readonly locks: LockManager;
-  readonly functions: LoadFunctions;
+  readonly functions: LoadBrowserFunctions;
   readonly settings?: Settings | undefined;
   /** Default: none. */
   readonly log?: Log | undefined;
@@ -87,7 +89,12 @@ export class StorageOwner {
       this.#noteTrouble = reject;
     });
     this.#opened.catch(() => {});
-    this.#jar = new CookieJar({ clock, base: instance.base, onChange: () => this.#session.announce() });
+    this.#jar = new CookieJar({
+      clock,
+      base: instance.base,
+      taking: () => whenReady(options.functions(), ({ takeCookies }) => takeCookies),
+      onChange: () => this.#session.announce(),
+    });
     this.#session = shareSession(instance, this.#jar);
     this.#ownership = createOwnership({
       instance,
@@ -180,7 +187,9 @@ export class StorageOwner {
     const isStillOwner = async (): Promise<boolean> => (await this.#ownership.term?.verify()) === true;
     const log = this.#log;
     const random = systemRandom;
-    const keeper = new CoreKeeper({ instance, clock, random, log, settings, functions, indexedDB, isStillOwner });
+    const load = (): MaybePromise<CreateFunctions> => whenReady(functions(), ({ createFunctions }) => createFunctions);
+    const given = { instance, clock, random, log, settings, indexedDB, isStillOwner };
+    const keeper = new CoreKeeper({ ...given, functions: load });
     const handle = this.#jar.around((request) => keeper.handle(request));
     const work = new OpenWork(() => this.#rest());
     const answer = (request: PlainRequest) => this.handle(request);

@@ -26,19 +26,6 @@ describe.each(chosenEngines())('bodies in %s', (engine) => {
     if (task.result?.state === 'fail') console.info(scene?.browser.messages.slice(-30).join('\n'));
   });
 
-  test('a download of two minutes arrives whole', { timeout: 240_000 }, async ({ skip }) => {
-    if (engine !== 'firefox') skip('only Firefox cuts what streams through a service worker for long');
-    await call(tab, 'request', 'fetch', 'PUT', '/db/slow');
-    expect(await call(tab, 'sendLarge', 'settee', '/db/slow', 100, megabyte)).toBe(201);
-    const { bytes, end, error, ms } = await call(tab, 'readLarge', 'fetch', '/db/slow', (100 * megabyte) / 120);
-    console.info(`${engine}: read ${bytes} bytes in ${Math.round(ms)} ms`);
-    expect(error).toBeUndefined();
-    expect(ms).toBeGreaterThan(120_000);
-    expect(bytes).toBeGreaterThan(100 * megabyte);
-    expect(end).toMatch(/\]\}\n$/);
-    await call(tab, 'request', 'fetch', 'DELETE', '/db/slow');
-  });
-
   describe.each(ways)('by %s', (way) => {
     test('a thousand GETs at once', async () => {
       const database = `/db/gets_${way}`;

@@ -44,6 +44,10 @@ export interface Controls {
   /** Begins to read a body and goes on by itself, no faster than this. */
   beginSlowRead(way: Way, path: string, bytesPerSecond: number): Promise<void>;
   endSlowRead(): Promise<LargeRead>;
+  /** Begins to read a body line by line, and goes on by itself. Gives its number in this page. */
+  beginFeed(way: Way, path: string): Promise<number>;
+  /** What came so far. */
+  feed(number: number): Promise<FeedRead>;
 }
 
 export type Way = 'settee' | 'fetch';
@@ -104,6 +108,22 @@ export interface LargeRead {
   /** Undefined where the body ended as it should. */
   readonly error?: string;
   readonly ms: number;
+}
+
+export interface FeedRead {
+  readonly bytes: number;
+  readonly lines: readonly FeedLine[];
+  /** Whether the body came to an end, or to an error. */
+  readonly isOver: boolean;
+  /** Undefined where the body ended as if it were whole. */
+  readonly error?: string;
+}
+
+export interface FeedLine {
+  /** Its first 100 characters. */
+  readonly text: string;
+  /** When it came: milliseconds of the clock. */
+  readonly at: number;
 }
 
 /** Calls a function of the page `control` in a tab. */

@@ -53,6 +53,14 @@ describe.each(chosenEngines())('the service worker in %s', (engine) => {
     expect(await call(tab, 'request', 'fetch', 'GET', database)).toMatchObject({ status: 200 });
   });
 
+  test('stopped in the middle of a feed, with nothing on its way: the reader gets an error', async ({ skip }) => {
+    const { stopServiceWorkers } = scene.browser.can;
+    if (stopServiceWorkers !== true) skip(stopServiceWorkers);
+    await openFeed();
+    await scene.browser.stopServiceWorkers(site.server.origin);
+    await expectBroken();
+  });
+
   test('its process is killed: at most an error, then it answers again', { timeout: 120_000 }, async ({ skip }) => {
     if (scene.browser.can.kill !== true) skip(scene.browser.can.kill);
     await openControl();
@@ -72,12 +80,20 @@ describe.each(chosenEngines())('the service worker in %s', (engine) => {
   test('a new version takes over while a body is open, which is not cut in silence', { timeout: 120_000 }, async () => {
     await openControl();
     await writeLarge();
-    await call(tab, 'beginSlowRead', 'fetch', `${database}/_all_docs?include_docs=true`, 3 * largeBody.bytes);
+    await call(tab, 'beginSlowRead', 'fetch', `${database}/_all_docs?include_docs=true`, 10 * largeBody.bytes);
     await replaceServiceWorker();
     expect(await call(tab, 'update')).toBe(true);
     assertNotCut(await call(tab, 'endSlowRead'));
     expect(await call(tab, 'request', 'fetch', 'PUT', `${database}/after`, {})).toMatchObject({ status: 201 });
     expect(await tab.evaluate('caches.has("newer version")')).toBe(true);
+  });
+
+  test('a new version takes over while a feed is open, which ends with an error', async () => {
+    await openFeed();
+    await replaceServiceWorker();
+    expect(await call(tab, 'update')).toBe(true);
+    await expectBroken();
+    expect(await call(tab, 'request', 'fetch', 'GET', database)).toMatchObject({ status: 200 });
   });
 
   test('a new version that waits is told of, once and again after a reload, until it takes over', async () => {
@@ -210,6 +226,24 @@ describe.each(chosenEngines())('the service worker in %s', (engine) => {
       return { rounds, seen };
     })()`);
     return watched as { rounds: number; seen: number };
+  }
+
+  /** A feed that no database makes yet: of a worker that makes it up. It has sent a line, and sends the next one after this test. */
+  async function openFeed(): Promise<void> {
+    site = await scene.openSite();
+    tab = await site.open('control');
+    await call(tab, 'start', { base, worker: '/workers/feed.js' });
+    await call(tab, 'request', 'fetch', 'PUT', database);
+    expect(await call(tab, 'beginFeed', 'fetch', `${database}/_changes?pauses=0,600000`)).toBe(0);
+    await expect.poll(async () => (await call(tab, 'feed', 0)).lines.length).toBe(1);
+  }
+
+  /** The feed ended, and not as if it were whole. */
+  async function expectBroken(): Promise<void> {
+    await expect.poll(async () => (await call(tab, 'feed', 0)).isOver, { timeout: 15_000 }).toBe(true);
+    const { lines, error } = await call(tab, 'feed', 0);
+    expect(lines).toHaveLength(1);
+    expect(error).toMatch(/Error/);
   }
 
   /** The body ended with an error, or is whole. */

@@ -87,25 +87,26 @@ export async function collectOutcome(tab: Tab, browser: Browser, silenceMs = 40_
   let lastMark = '';
   let markedAt = Date.now();
   for (;;) {
-    const outcome = parseOutcome(await tab.evaluate('JSON.stringify(globalThis.suiteOutcome ?? null)'));
-    if (outcome?.isDone === true) return outcome;
-    const mark = `${outcome?.current} ${outcome?.passed.length}`;
+    const mark = String(await tab.evaluate(progress));
+    if (mark === 'done') return JSON.parse(String(await tab.evaluate('JSON.stringify(suiteOutcome)')));
     if (mark !== lastMark) {
       lastMark = mark;
       markedAt = Date.now();
     } else if (Date.now() - markedAt > silenceMs) {
       const errors = await tab.evaluate('pageErrors.join("\\n")');
       throw new Error(
-        `the page is stuck in "${outcome?.current}" for ${silenceMs} ms\n${errors}\n${browser.messages.slice(-20).join('\n')}`,
+        `the page is stuck in "${mark}" for ${silenceMs} ms\n${errors}\n${browser.messages.slice(-20).join('\n')}`,
       );
     }
     await pause(200);
   }
 }
 
-function parseOutcome(text: unknown): SuiteOutcome | null {
-  return typeof text === 'string' ? JSON.parse(text) : null;
-}
+/** Short, since it is asked for often: `done`, or the case under way. */
+const progress = `(() => {
+  const { isDone, current } = globalThis.suiteOutcome ?? {};
+  return isDone ? 'done' : String(current);
+})()`;
 
 /** Between two looks into a page, of which no driver tells by an event. */
 export function pause(milliseconds: number): Promise<void> {

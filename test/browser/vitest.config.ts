@@ -1,6 +1,21 @@
 import { defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** The tests that drive browsers: one file after another, since they measure how soon things happen. */
+/** The longest first: where two run at a time (test/run.mjs), none of them is left to run alone at the end. */
+const longest = ['http-conformance-fetch', 'http-conformance', 'faults-service-worker', 'tabs', 'bodies'];
+
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    return files.toSorted((one, other) => rankOf(one) - rankOf(other));
+  }
+}
+
+function rankOf({ moduleId }: TestSpecification): number {
+  const rank = longest.findIndex((name) => moduleId.includes(`/${name}`));
+  return rank < 0 ? longest.length : rank;
+}
+
+/** The tests that drive browsers: one file after another but where `test/run.mjs` says otherwise, since some measure how soon things happen. */
 export default defineConfig({
   test: {
     root: `${import.meta.dirname}/../..`,
@@ -9,6 +24,9 @@ export default defineConfig({
     testTimeout: 60_000,
     hookTimeout: 60_000,
     fileParallelism: false,
+    sequence: { sequencer: LongestFirst },
+    // Those that do run at once only wait.
+    maxConcurrency: 20,
     pool: 'forks',
   },
 });

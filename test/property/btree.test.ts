@@ -1,7 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { KeyRange, NodeReader, TreeChange, TreeEntry, TreeRoot, TreeSpec } from '../../src/btree/contract.ts';
+import { treeGroups } from '../../src/btree/group-walk.ts';
 import { PageCache } from '../../src/btree/page-cache.ts';
+import { treePages } from '../../src/btree/page-walk.ts';
 import { Tree, type TreeOptions } from '../../src/btree/tree.ts';
 import { checkTree } from '../../src/btree/tree-check.ts';
 import { compareCodePoints } from '../../src/collation/code-points.ts';
@@ -222,11 +224,11 @@ async function expectQueries<K>(
     expect(await tree.countRange(range)).toBe(within.length);
     expect(await tree.reduceRange(range)).toEqual(summaryOf(within, spec));
     const groups = groupsOf(within, groupOf, spec);
-    expect(await list(tree.groups(range, sameGroup))).toEqual(groups);
-    expect(await list(tree.groups(range, sameGroup, { skip }))).toEqual(groups.slice(skip));
+    expect(await list(treeGroups(tree, range, sameGroup))).toEqual(groups);
+    expect(await list(treeGroups(tree, range, sameGroup, { skip }))).toEqual(groups.slice(skip));
     const lastFirst = descendingGroupsOf(within, groupOf, spec);
-    expect(await list(tree.groups(range, sameGroup, { descending: true }))).toEqual(lastFirst);
-    expect(await list(tree.groups(range, sameGroup, { descending: true, skip }))).toEqual(lastFirst.slice(skip));
+    expect(await list(treeGroups(tree, range, sameGroup, { descending: true }))).toEqual(lastFirst);
+    expect(await list(treeGroups(tree, range, sameGroup, { descending: true, skip }))).toEqual(lastFirst.slice(skip));
     const wanted = (part: Summary) => part.most >= 'm';
     const found = model.filter((entry) => entry.value >= 'm');
     expect(await tree.collect(wanted, skip)).toEqual(found.slice(0, skip));
@@ -343,8 +345,8 @@ async function expectReplaced<K, R>(
   tree: Tree<K, R>,
   replaced: readonly (number | undefined)[],
 ): Promise<void> {
-  const kept = new Set((await list(tree.pages())).flat());
-  const gone = (await list(former.pages())).flat().filter((page) => !kept.has(page));
+  const kept = new Set((await list(treePages(tree))).flat());
+  const gone = (await list(treePages(former))).flat().filter((page) => !kept.has(page));
   const pages = replaced.filter((page) => page !== undefined);
   expect(pages.sort((left, right) => left - right)).toEqual(gone.sort((left, right) => left - right));
 }

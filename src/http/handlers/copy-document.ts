@@ -4,7 +4,7 @@ import type { DocId, RevId } from '../../documents/contract.ts';
 import { isLocalId } from '../../documents/identifiers.ts';
 import { isLocalRev, parseRevId } from '../../documents/revisions.ts';
 import type { Answer, Context } from '../context.ts';
-import { parseDestination } from '../locations.ts';
+import { parseDestination } from '../destination.ts';
 import { withSnapshot } from '../reader.ts';
 import { revisionOf } from '../revision-sources.ts';
 import { answerWrite } from '../writing.ts';

@@ -4,21 +4,25 @@ import type { Answer, Context } from '../context.ts';
 import { readMetaFlags, revOf } from '../document-view.ts';
 import { multipartText, multipartType, type Part } from '../multipart-writer.ts';
 import { accepts } from '../negotiation.ts';
-import type { OpenRevs } from '../open-revs.ts';
+import { parseOpenRevs } from '../open-revs.ts';
 import { type Reader, withReader } from '../reader.ts';
 import { MUST_REVALIDATE, textAnswer } from '../responses.ts';
 import { readTexts, type Selected, selectRevisions } from '../revision-selection.ts';
 import { streamedBody } from '../streams.ts';
+import { answerOneRevision } from './read-document.ts';
 
 /** How many documents are read at once. */
 const BATCH = 100;
 
+/** `openRevs`: the parameter's text. */
 export async function answerOpenRevisions(
   context: Context,
   database: string,
   id: DocId,
-  wanted: OpenRevs,
+  openRevs: string,
 ): Promise<Answer> {
+  const wanted = parseOpenRevs(openRevs);
+  if (wanted === undefined) return answerOneRevision(context, database, id);
   return withReader(context, database, async (reader) => {
     const record = await reader.snapshot.document(id);
     const selected = selectRevisions(record, wanted, context.query.flag('latest'));

@@ -8,17 +8,18 @@ import { type MaybePromise, whenReady } from '../../shared/maybe-promise.ts';
 import type { Answer, Context } from '../context.ts';
 import { documentText, metaOf, readMetaFlags, revOf } from '../document-view.ts';
 import { matchesTag, revisionTag } from '../etags.ts';
-import { parseOpenRevs } from '../open-revs.ts';
 import { withSnapshot } from '../reader.ts';
+import { useLent } from '../resources.ts';
 import { jsonAnswer, notModified, withHeader } from '../responses.ts';
 
 export function getDocument(context: Context, database: string, id: DocId): MaybePromise<Answer> {
-  const openRevs = parseOpenRevs(context.query.get('open_revs'));
-  if (openRevs !== undefined) {
-    return whenReady(context.services.functionHandlers(), ({ answerOpenRevisions }) =>
-      answerOpenRevisions(context, database, id, openRevs),
-    );
-  }
+  const openRevs = context.query.get('open_revs');
+  if (openRevs === undefined) return answerOneRevision(context, database, id);
+  return useLent(context, ({ answerOpenRevisions }) => answerOpenRevisions(context, database, id, openRevs));
+}
+
+/** The revision that the query's `rev` names, else the winner. */
+export function answerOneRevision(context: Context, database: string, id: DocId): MaybePromise<Answer> {
   return withSnapshot(context, database, (snapshot) => answerRevision(context, snapshot, id));
 }
 

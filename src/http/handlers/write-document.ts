@@ -1,13 +1,12 @@
-/** Writing single documents: PUT, POST to the database, DELETE, and the upload form (interface.md 4.4, 4.5; completion 5). */
+/** Writing single documents: PUT, POST to the database, DELETE (interface.md 4.4, 4.5; completion 5). */
 import type { DocId } from '../../documents/contract.ts';
 import { isLocalId, parseDocId } from '../../documents/identifiers.ts';
-import { DatabaseError } from '../../errors/database-error.ts';
 import { type MaybePromise, whenReady } from '../../shared/maybe-promise.ts';
-import { isMultipart, requireJsonType } from '../bodies.ts';
+import { requireJsonType } from '../bodies.ts';
 import type { Answer, Context } from '../context.ts';
 import { withSnapshot } from '../reader.ts';
 import { ownKind, revisionOf } from '../revision-sources.ts';
-import { answerWrite, isNewEdit, noAttachments, readDocumentBody, replicatedWrite } from '../writing.ts';
+import { answerWrite, isNewEdit, readDocumentBody, replicatedWrite } from '../writing.ts';
 import { missing, nodeToRead } from './read-document.ts';
 
 /** The id in the address counts, whatever the body's `_id` says. */
@@ -41,12 +40,4 @@ export async function deleteDocument(context: Context, database: string, id: Doc
     }
   });
   return answerWrite(context, database, { id, rev, deleted: true, body: '{}' }, true);
-}
-
-/** `POST /{db}/{docid}` is the form upload, which needs attachments. */
-export function postForm(context: Context): never {
-  if (!isMultipart(context, 'form-data')) {
-    throw new DatabaseError('bad_content_type', 'Content-Type must be multipart/form-data');
-  }
-  throw noAttachments('Write the document with PUT.');
 }

@@ -1,56 +1,19 @@
-/** JSONP, where `httpd/allow_jsonp` permits it: JSON as the argument of a function call (completion 1.10). */
-import { DatabaseError } from '../../errors/database-error.ts';
-import { whenReady } from '../../shared/maybe-promise.ts';
-import type { ByteStream, ResponseBody } from '../../shared/message.ts';
+/** JSONP, where `httpd/allow_jsonp` permits it (completion 1.10). */
 import { booleanSetting } from '../../system/config.ts';
-import { isStream } from '../bodies.ts';
-import type { Answer } from '../context.ts';
 import type { Handler } from '../handler.ts';
 import { Query } from '../query.ts';
-import { answerErrors } from './errors.ts';
+import { useLent } from '../resources.ts';
 
-const CALLBACK = /^[a-zA-Z0-9._[\]]+$/;
-
-/** Errors are wrapped as well, since a script element shows nothing else. */
 export function wrapJsonp(next: Handler): Handler {
-  const answering = answerErrors(next);
   return (context) => {
     if (!booleanSetting(context.services.config, 'httpd', 'allow_jsonp')) return next(context);
     const callback = callbackOf(context.request.url);
     if (callback === undefined) return next(context);
-    return whenReady(answering(context), (answer) => wrap(answer, callback));
+    return useLent(context, ({ answerJsonp }) => answerJsonp(context, next, callback));
   };
 }
 
 function callbackOf(url: string): string | undefined {
   const question = url.indexOf('?');
-  const callback = question < 0 ? undefined : new Query(url.slice(question + 1)).get('callback');
-  if (callback === undefined || CALLBACK.test(callback)) return callback;
-  throw new DatabaseError('bad_request', 'invalid_callback');
-}
-
-function wrap(answer: Answer, callback: string): Answer {
-  const { status, headers, body } = answer;
-  const type = headers['content-type'] ?? '';
-  if (body === null || !(type.startsWith('application/json') || type.startsWith('text/plain'))) return answer;
-  headers['content-type'] = 'text/javascript';
-  return { status, headers, body: wrapBody(body, `/* svc */${callback}(`) };
-}
-
-function wrapBody(body: NonNullable<ResponseBody>, head: string): ResponseBody {
-  if (typeof body === 'string') return `${head}${body.trimEnd()});\n`;
-  return isStream(body) ? wrapStream(body, head) : body;
-}
-
-function wrapStream(stream: ByteStream, head: string): ByteStream {
-  const encoder = new TextEncoder();
-  const ends = [encoder.encode(head), encoder.encode(');\n')];
-  let ended = false;
-  const pull = async (): Promise<Uint8Array | undefined> => {
-    if (ends.length === 2) return ends.shift();
-    const chunk = ended ? undefined : await stream.pull();
-    ended ||= chunk === undefined;
-    return chunk ?? ends.shift();
-  };
-  return { pull, cancel: (reason) => stream.cancel(reason) };
+  return question < 0 ? undefined : new Query(url.slice(question + 1)).get('callback');
 }

@@ -1,6 +1,7 @@
 import { type Settee, start } from 'settee';
 import type { Answered, Controls, LargeRead, Tally, Way } from '../controls.ts';
 import { describeError } from '../outcome.ts';
+import { FeedReader } from './feed-reader.ts';
 import { Workload } from './workload.ts';
 
 /** The page that tests steer: it does what it is told in its global `control`, and remembers what a test may ask later. */
@@ -8,6 +9,7 @@ let settee: Settee | undefined;
 let workload: Workload | undefined;
 let heldBody: { readonly reader: ReadableStreamDefaultReader<Uint8Array>; readonly bytes: number } | undefined;
 let slowRead: Promise<LargeRead> | undefined;
+const feeds: FeedReader[] = [];
 let updates = 0;
 const shows: boolean[] = [];
 const heard: string[] = [];
@@ -100,7 +102,8 @@ async function readOn(
     for (let next = await reader.read(); !next.done; next = await reader.read()) {
       bytes += next.value.length;
       end = (end + decoder.decode(next.value.subarray(-100))).slice(-100);
-      const pauseMs = (1000 * next.value.length) / bytesPerSecond;
+      // What counts is the whole: pages that nobody sees are kept waiting for longer than they ask.
+      const pauseMs = (1000 * (bytes - before)) / bytesPerSecond - (performance.now() - began);
       if (pauseMs > 0) await new Promise((resolve) => setTimeout(resolve, pauseMs));
     }
   } catch (error) {
@@ -244,6 +247,12 @@ const control: Controls = {
   endSlowRead: async () => {
     if (slowRead === undefined) throw new Error('no read was begun');
     return slowRead;
+  },
+  beginFeed: async (way, path) => feeds.push(new FeedReader(readerOf(await send(way, path)))) - 1,
+  feed: async (number) => {
+    const feed = feeds[number];
+    if (feed === undefined) throw new Error(`no feed ${number} was begun`);
+    return feed.report();
   },
 };
 Reflect.set(globalThis, 'control', control);

@@ -1,5 +1,6 @@
 import { createCore } from '../../../src/core.ts';
 import { functionsAtHand } from '../../../src/functions/function-service.ts';
+import { createFetch } from '../../../src/http/fetch-adapter.ts';
 import { readQuickJsWasm } from '../../../src/node/quickjs-wasm.ts';
 import { createQuickJsSandbox } from '../../../src/query-server/quickjs-sandbox.ts';
 import { systemClock, systemRandom } from '../../../src/shared/clock.ts';
@@ -19,7 +20,7 @@ registerSuites(name, async () => {
   return new FetchHost({
     name,
     baseUrl: 'http://settee.test',
-    fetch: core.fetch,
+    fetch: createFetch(core.handle),
     // No network lies between: what the core answers is seen as it is, and nothing is added to a request.
     capabilities: { 'manual-redirect': true, 'bare-accept': true },
     close: () => core.close(),

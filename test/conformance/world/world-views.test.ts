@@ -7,6 +7,7 @@ import { createRequire } from 'node:module';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Core, createCore } from '../../../src/core.ts';
 import { functionsAtHand } from '../../../src/functions/function-service.ts';
+import { createFetch } from '../../../src/http/fetch-adapter.ts';
 import { readQuickJsWasm } from '../../../src/node/quickjs-wasm.ts';
 import { createQuickJsSandbox } from '../../../src/query-server/quickjs-sandbox.ts';
 import { systemClock, systemRandom } from '../../../src/shared/clock.ts';
@@ -41,7 +42,9 @@ afterAll(() => core.close());
 async function ask(method: string, path: string, body?: unknown): Promise<string> {
   const headers = { 'content-type': 'application/json' };
   const text = body === undefined ? null : JSON.stringify(body);
-  const answer = await core.fetch(new Request(`http://settee.test${path}`, { method, headers, body: text }));
+  const answer = await createFetch(core.handle)(
+    new Request(`http://settee.test${path}`, { method, headers, body: text }),
+  );
   expect(answer.ok, path).toBe(true);
   return answer.text();
 }

@@ -1,6 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import type { TreeChange, TreeSpec } from '../../../src/btree/contract.ts';
+import { treeGroups } from '../../../src/btree/group-walk.ts';
+import { missingReductions } from '../../../src/btree/missing-reductions.ts';
 import { PageCache } from '../../../src/btree/page-cache.ts';
+import { treePages } from '../../../src/btree/page-walk.ts';
 import { Tree } from '../../../src/btree/tree.ts';
 import { checkTree } from '../../../src/btree/tree-check.ts';
 import { compareCodePoints } from '../../../src/collation/code-points.ts';
@@ -48,7 +51,7 @@ describe('reductions that are missing', () => {
   test('are worked out a node at a time, and not again', async () => {
     const { tree, calls } = await counted();
     expect(calls.leaves).toBe(0);
-    const steps = tree.missingReductions();
+    const steps = await missingReductions(tree);
     steps.next();
     expect(calls.leaves).toBe(1);
     while (steps.next().done !== true);
@@ -56,9 +59,9 @@ describe('reductions that are missing', () => {
     expect(leaves).toBeGreaterThan(5);
     expect(tree.reduction()).toBe(100);
     expect(calls.leaves).toBe(leaves);
-    expect(tree.missingReductions().next().done).toBe(true);
+    expect((await missingReductions(tree)).next().done).toBe(true);
     const next = (await tree.update([{ key: '1050', value: 'w' }])).tree;
-    for (const more = next.missingReductions(); more.next().done !== true; );
+    for (const more = await missingReductions(next); more.next().done !== true; );
     expect(calls.leaves).toBe(leaves + 1);
   });
 });
@@ -75,9 +78,9 @@ describe('an empty tree', () => {
     expect(await gather(tree.entries())).toEqual([]);
     expect(await tree.countRange({ start: 1 })).toBe(0);
     expect(await tree.reduceRange({})).toBeUndefined();
-    expect(await list(tree.groups({}, () => true))).toEqual([]);
+    expect(await list(treeGroups(tree, {}, () => true))).toEqual([]);
     expect(await tree.collect(() => true, 9)).toEqual([]);
-    expect(await list(tree.pages())).toEqual([]);
+    expect(await list(treePages(tree))).toEqual([]);
     expect(await list(checkTree(tree))).toEqual([]);
     expect(tree.unstored(() => 1).next()).toEqual({ done: true, value: undefined });
     expect(tree.rootRecord()).toBeUndefined();
@@ -390,7 +393,7 @@ describe('a checkpoint', () => {
     nodes.next();
     nodes.return(undefined);
     expect(tree.unstoredBytes()).toBe(before);
-    expect(await list(tree.pages())).toEqual([]);
+    expect(await list(treePages(tree))).toEqual([]);
     expect(tree.rootRecord()).toBeUndefined();
     shelf.store(tree);
     expect(tree.unstoredBytes()).toBe(0);
@@ -400,7 +403,7 @@ describe('a checkpoint', () => {
     const shelf = new PageShelf();
     const tree = await stored(shelf, 300);
     const pages = [...shelf.pages.keys()];
-    expect((await list(tree.pages())).flat().sort()).toEqual(pages.sort());
+    expect((await list(treePages(tree))).flat().sort()).toEqual(pages.sort());
     expect(shelf.store(tree)).toEqual(tree.rootRecord());
     const { tree: next } = await tree.update(sets([1003]).map((change) => ({ ...change, value: '9999' })));
     shelf.store(next);
@@ -421,7 +424,7 @@ describe('a checkpoint', () => {
     first.stored();
     expect(replaced.map((node) => node.page)).toContain(1000);
     const other = await tree.update(sets([1299.5]));
-    expect((await list(other.tree.pages())).flat()).toEqual([1000]);
+    expect((await list(treePages(other.tree))).flat()).toEqual([1000]);
     expect((await gather(newer.entries())).length).toBe(302);
   });
 
@@ -488,8 +491,10 @@ describe('what is read', () => {
     const downward = { start: 2000, end: 2009 };
     expect(await shelf.readsOf(() => gather(tree.entries(downward, { descending: true })))).toBe(levels);
     const forty = { start: 2000, end: 2040, endInclusive: false };
-    expect(await shelf.readsOf(() => list(tree.groups(forty, anyTwo)))).toBeLessThan(2 * levels);
-    expect(await list(tree.groups(forty, anyTwo))).toEqual([{ key: 2000, reduction: { sum: 80_780, most: 2039 } }]);
+    expect(await shelf.readsOf(() => list(treeGroups(tree, forty, anyTwo)))).toBeLessThan(2 * levels);
+    expect(await list(treeGroups(tree, forty, anyTwo))).toEqual([
+      { key: 2000, reduction: { sum: 80_780, most: 2039 } },
+    ]);
   });
 
   test.each([false, true])(
@@ -512,7 +517,7 @@ describe('what is read', () => {
     const range = { start: 1100, end: 1125, startInclusive: false };
     const keys = (await gather(tree.entries(range, { descending: true }))).map((entry) => entry.key);
     expect(keys).toEqual(numbers(1101, 1126).reverse());
-    const groups = await list(tree.groups(range, () => true, { descending: true }));
+    const groups = await list(treeGroups(tree, range, () => true, { descending: true }));
     expect(groups).toEqual([{ key: 1125, reduction: { sum: 27_825, most: 1125 } }]);
   });
 
@@ -535,10 +540,10 @@ describe('what is read', () => {
     const levels = await height(shelf, tree);
     const thousands = (left: number, right: number) => Math.floor(left / 1000) === Math.floor(right / 1000);
     for (const descending of [false, true]) {
-      const reads = await shelf.readsOf(() => list(tree.groups({}, thousands, { descending })));
+      const reads = await shelf.readsOf(() => list(treeGroups(tree, {}, thousands, { descending })));
       expect(reads).toBeLessThanOrEqual(6 * 2 * levels);
     }
-    const groups = await list(tree.groups({ start: 1500, end: 3499 }, thousands));
+    const groups = await list(treeGroups(tree, { start: 1500, end: 3499 }, thousands));
     expect(groups).toEqual([
       { key: 1500, reduction: { sum: 874_750, most: 1999 } },
       { key: 2000, reduction: { sum: 2_499_500, most: 2999 } },

@@ -3,7 +3,7 @@ import { afterEach, describe, expect, test, vi } from 'vitest';
 import { serveBody } from '../../../src/bridge/body-maker.ts';
 import { openBody } from '../../../src/bridge/body-reader.ts';
 import { portPipe } from '../../../src/bridge/port-pipe.ts';
-import { offerBody, receiveBody } from '../../../src/client/body-ports.ts';
+import { type IncomingBody, offerBody, receiveBody } from '../../../src/client/body-ports.ts';
 import type { ByteStream } from '../../../src/shared/message.ts';
 
 const ports: MessagePort[] = [];
@@ -53,6 +53,12 @@ function receiveFrom(stream: ByteStream, length?: number) {
 
 const bytes = (...values: number[]) => new Uint8Array(values);
 
+async function textOf({ readText }: IncomingBody): Promise<string> {
+  const pieces: string[] = [];
+  await readText((piece) => pieces.push(piece));
+  return pieces.join('');
+}
+
 describe('a body from the worker', () => {
   test('arrives whole and in order', async () => {
     const { stream } = countedStream([bytes(1, 2), bytes(3), bytes(4, 5, 6)]);
@@ -77,10 +83,31 @@ describe('a body from the worker', () => {
   test('is text where all of it is wanted so, whether it came as text or as bytes', async () => {
     const encoded = new TextEncoder().encode('Tromsø 🎉');
     const inBytes = countedStream([encoded.subarray(0, 6), encoded.subarray(6)]).stream;
-    expect(await receiveFrom(inBytes, encoded.length).body.text()).toBe('Tromsø 🎉');
+    expect(await textOf(receiveFrom(inBytes, encoded.length).body)).toBe('Tromsø 🎉');
     const { body, onEnd } = receiveFrom(textStream(['Trom', 'sø 🎉', '!']));
-    expect(await body.text()).toBe('Tromsø 🎉!');
+    expect(await textOf(body)).toBe('Tromsø 🎉!');
     expect(onEnd).toHaveBeenCalledTimes(1);
+  });
+
+  test('is given as text piece by piece, while the rest is not there yet', async () => {
+    const { body } = receiveFrom(textStream(['a', 'b'], true));
+    const take = vi.fn();
+    const reading = body.readText(take);
+    await vi.waitFor(() => expect(take.mock.calls).toEqual([['a'], ['b']]));
+    body.fail(new TypeError('enough'));
+    await expect(reading).rejects.toThrow('enough');
+  });
+
+  test('that is wanted as text is granted some chunks ahead, and another one for each that came', async () => {
+    const { port1, port2 } = channel();
+    const granted: unknown[] = [];
+    port1.onmessage = ({ data }) => granted.push(data);
+    const reading = textOf(receiveBody(port2, undefined, () => {}));
+    await vi.waitFor(() => expect(granted).toEqual([{ step: 'pull', chunks: 16 }]));
+    port1.postMessage({ step: 'text', text: 'a' });
+    await vi.waitFor(() => expect(granted.slice(1)).toEqual([{ step: 'pull', chunks: 1 }]));
+    port1.postMessage({ step: 'end' });
+    expect(await reading).toBe('a');
   });
 
   test('that is text still can be read as bytes', async () => {
@@ -91,19 +118,19 @@ describe('a body from the worker', () => {
   test('is no text while somebody reads it as bytes', () => {
     const { body } = receiveFrom(textStream(['a']));
     body.readable.getReader();
-    expect(() => body.text()).toThrow(TypeError);
+    expect(() => body.readText(() => {})).toThrow(TypeError);
   });
 
   test('that breaks off is no text: before it is read, in the middle, or short of its length', async () => {
     const early = receiveFrom(textStream(['a'])).body;
     early.fail(new TypeError('The page was left'));
-    await expect(early.text()).rejects.toThrow('The page was left');
+    await expect(textOf(early)).rejects.toThrow('The page was left');
     const source = countedStream([bytes(65)], new Error('the snapshot was lost'));
-    await expect(receiveFrom(source.stream).body.text()).rejects.toThrow('the snapshot was lost');
+    await expect(textOf(receiveFrom(source.stream).body)).rejects.toThrow('the snapshot was lost');
     const short = receiveFrom(countedStream([bytes(65)]).stream, 2).body;
-    await expect(short.text()).rejects.toThrow('1 bytes came where 2 were announced');
+    await expect(textOf(short)).rejects.toThrow('1 bytes came where 2 were announced');
     const endless = receiveFrom(textStream(['a'], true)).body;
-    const reading = endless.text();
+    const reading = textOf(endless);
     endless.fail(new TypeError('The page was left'));
     await expect(reading).rejects.toThrow('The page was left');
   });

@@ -1,15 +1,116 @@
-import { describe, expect, test } from 'vitest';
-import { nextOf, type Outgoing, toOutgoing } from '../../../src/client/outgoing-request.ts';
+import fc from 'fast-check';
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { nextOf, type Outgoing, toAddress, toOutgoing } from '../../../src/client/outgoing-request.ts';
 
 const url = 'https://app.example/db/notes';
 
-function outgoing(init?: RequestInit): Promise<Outgoing> {
+/** Says as a promise what fails at once as well. */
+async function outgoing(init?: RequestInit): Promise<Outgoing> {
   return toOutgoing(url, url, init);
 }
 
 async function textOf(body: Outgoing['body']): Promise<string> {
   return new Response(body instanceof Uint8Array ? new Uint8Array(body) : (body as BodyInit | null)).text();
 }
+
+describe('the address of what is asked for', () => {
+  afterEach(() => void vi.unstubAllGlobals());
+
+  const origin = 'https://app.example';
+  const inDocumentAt = (baseURI: string) => vi.stubGlobal('document', { baseURI });
+
+  test.for([
+    ['/db/notes/a', 'https://app.example/db/notes/a'],
+    [
+      '/db/notes/_design/a.b/_view/c?key=%22a%22&limit=1',
+      'https://app.example/db/notes/_design/a.b/_view/c?key=%22a%22&limit=1',
+    ],
+    ['https://app.example/db/notes/a', 'https://app.example/db/notes/a'],
+    ['https://app.example', 'https://app.example/'],
+    ['https://app.example.org/db/a', 'https://app.example.org/db/a'],
+    ['https://app.example:8080/db/a', 'https://app.example:8080/db/a'],
+    ['a', 'https://app.example/page/a'],
+    ['?a', 'https://app.example/page/?a'],
+    ['', 'https://app.example/page/'],
+    ['//other.example/db/a', 'https://other.example/db/a'],
+    ['https://app.example//db/a', 'https://app.example//db/a'],
+    ['/db//a', 'https://app.example/db//a'],
+    ['/db/../a', 'https://app.example/a'],
+    ['/db/./a', 'https://app.example/db/a'],
+    ['/db/%2e%2E/a', 'https://app.example/a'],
+    ['/db/a/.', 'https://app.example/db/a/'],
+    ['/db/a#top', 'https://app.example/db/a'],
+    ['/db/a b', 'https://app.example/db/a%20b'],
+    ['/db/a\tb ', 'https://app.example/db/ab'],
+    ['/db\\a', 'https://app.example/db/a'],
+    ['/db/Tromsø', 'https://app.example/db/Troms%C3%B8'],
+    ['/db/a?key="b"', 'https://app.example/db/a?key=%22b%22'],
+    ["/db/a?key='b'", 'https://app.example/db/a?key=%27b%27'],
+    ['/db/a%2Fb', 'https://app.example/db/a%2Fb'],
+    ['/db/a%2', 'https://app.example/db/a%2'],
+  ])('is %j as the web resolves it', ([input = '', address]) => {
+    inDocumentAt('https://app.example/page/');
+    expect(toAddress(input, origin)).toBe(address);
+  });
+
+  test('depends on where the document says that it is', () => {
+    inDocumentAt('https://cdn.example/');
+    expect(toAddress('/db/a', origin)).toBe('https://cdn.example/db/a');
+    expect(toAddress('https://app.example/db/a', origin)).toBe('https://app.example/db/a');
+    inDocumentAt('https://app.example.org/');
+    expect(toAddress('/db/a', origin)).toBe('https://app.example.org/db/a');
+  });
+
+  test('is that of a Request or a URL, without a fragment', () => {
+    inDocumentAt('https://app.example/page/');
+    expect(toAddress(new Request('https://app.example/db/a#b'), origin)).toBe('https://app.example/db/a');
+    expect(toAddress(new URL('https://app.example/db/a#b'), origin)).toBe('https://app.example/db/a');
+  });
+
+  test('is what the parser of URLs makes of it, whatever it is', () => {
+    inDocumentAt('https://app.example/page/');
+    const parts = [
+      '/',
+      '//',
+      '.',
+      '..',
+      'a',
+      'Z',
+      '9',
+      '%',
+      '%2e',
+      '%2F',
+      '\\',
+      '?',
+      '#',
+      ' ',
+      '\n',
+      ':',
+      '@',
+      '~',
+      "'",
+      '"',
+      '|',
+      '^',
+      '[',
+      'ø',
+      origin,
+    ];
+    fc.assert(
+      fc.property(
+        fc.array(fc.oneof(fc.constantFrom(...parts), fc.string({ maxLength: 2 })), { maxLength: 8 }),
+        (made) => {
+          const input = made.join('');
+          if (!URL.canParse(input, document.baseURI)) return;
+          const url = new URL(input, document.baseURI);
+          url.hash = '';
+          expect(toAddress(input, origin)).toBe(url.href);
+        },
+      ),
+      { numRuns: 2000 },
+    );
+  });
+});
 
 describe('what fetch is called with', () => {
   test('is a GET that accepts anything, where nothing else is said', async () => {

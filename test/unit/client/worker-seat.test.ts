@@ -114,6 +114,10 @@ describe('a worker', () => {
     }
     await seat.handle(outgoing());
     expect(postMessage).toHaveBeenCalledTimes(1);
+    vi.stubGlobal('navigator', { serviceWorker: { controller: { postMessage } } });
+    const sign = { type: 'SETTEE_ALIVE', base };
+    workers[0]?.dispatchEvent(new MessageEvent('message', { data: sign }));
+    expect(postMessage.mock.lastCall).toEqual([sign, []]);
   });
 
   test('is opened once, for all who call', async () => {

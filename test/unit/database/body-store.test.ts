@@ -68,3 +68,42 @@ describe('a single body', () => {
     await expect(lost).rejects.toMatchObject({ code: 'storage_corrupt' });
   });
 });
+
+describe('many bodies', () => {
+  async function openPage(texts: readonly string[]) {
+    const file = await createMemoryPageStore().open('bodies', 'create');
+    const options = { allocator: new PageAllocator(1, 0), pageBytes: 1_000, maxPageBytes: 1_000 };
+    const bodies = new BodyStore({ ...options, file, cache: new PageCache(1_000_000) });
+    const packed = bodies.pack(texts.map((text) => ({ id: id('d'), bytes: new TextEncoder().encode(text) })));
+    await file.commit({ durability: 'relaxed', writePages: packed.pages });
+    const [first] = packed.locations;
+    if (first !== undefined) await bodies.readWithPage(first);
+    return { bodies, locations: packed.locations };
+  }
+
+  test.for([
+    [['{"a":1}', '{"b":22}', '{"c":333}', '{"d":4444}']],
+    [['{"a":"Tromsø"}', '{"b":"🎉"}', '{"c":"\ufeff"}', '{"d":1}']],
+  ])('of a page in memory are their own texts, in any order: %j', async ([texts = []]) => {
+    const { bodies, locations } = await openPage(texts);
+    for (const order of [[0, 1, 2, 3], [3, 2, 1, 0], [0, 1, 3], [0, 0, 1], [9, 0, 1, 9, 2, 3, 9], [2], []]) {
+      const read = bodies.readAllNow(order.map((index) => locations[index]));
+      expect(read).toEqual(order.map((index) => texts[index]));
+    }
+  });
+
+  test('that are empty or not in memory are told apart', async () => {
+    const { bodies, reads, at } = await openBodies();
+    await bodies.readWithPage(at(2));
+    const empty = { page: 0, offset: 0, length: 2 };
+    expect(bodies.readAllNow([at(0), at(1), empty, empty, at(2), at(3)])).toEqual([
+      undefined,
+      undefined,
+      '{}',
+      '{}',
+      '{"first":1}',
+      '{"second":1}',
+    ]);
+    expect(reads.pages).toBe(1);
+  });
+});

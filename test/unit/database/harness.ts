@@ -1,4 +1,6 @@
 import type { Database } from '../../../src/database/contract.ts';
+import { maintenanceAtHand } from '../../../src/database/maintenance.ts';
+import type { MaintenanceSource } from '../../../src/database/maintenance-source.ts';
 import { openDatabase } from '../../../src/database/open-database.ts';
 import type { DatabaseSettings } from '../../../src/database/settings.ts';
 import type { StoredDatabase } from '../../../src/database/stored-database.ts';
@@ -157,6 +159,8 @@ export interface BenchOptions {
   readonly settings?: Partial<DatabaseSettings>;
   readonly supports?: Partial<PageStoreSupport>;
   readonly hooks?: StorageHooks;
+  /** At hand by default. */
+  readonly maintenance?: MaintenanceSource;
   /** Puts another store around the bench's own. */
   readonly wrap?: (store: PageStore) => PageStore;
 }
@@ -196,8 +200,8 @@ export class Bench {
       supports: store.supports,
       clock: this.clock,
       log: this.log,
-      tasks: this.tasks,
       hasher: await Bench.#hasher,
+      maintenance: this.#options.maintenance ?? maintenanceAtHand(this.tasks),
       verifier: verifyDatabase,
       random: (bytes) => bytes.fill(this.#seed++),
       settings: { ...this.#options.settings, ...settings },

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type Core, createCore } from '../../../src/core.ts';
 import { DatabaseError } from '../../../src/errors/database-error.ts';
 import { functionsAtHand } from '../../../src/functions/function-service.ts';
+import { createFetch } from '../../../src/http/fetch-adapter.ts';
 import type { Program, ProgramSource, Sandbox, ValidatedWrite } from '../../../src/query-server/contract.ts';
 import { systemClock, systemRandom } from '../../../src/shared/clock.ts';
 import { nextTurn } from '../../../src/shared/turn.ts';
@@ -61,7 +62,9 @@ function openCore(using?: Sandbox): Promise<Core> {
 async function ask(method: string, path: string, body?: unknown, on = core): Promise<[number, unknown]> {
   const headers = { 'content-type': 'application/json' };
   const text = body === undefined ? null : JSON.stringify(body);
-  const answer = await on.fetch(new Request(`http://settee.test${path}`, { method, headers, body: text }));
+  const answer = await createFetch(on.handle)(
+    new Request(`http://settee.test${path}`, { method, headers, body: text }),
+  );
   return [answer.status, await answer.json()];
 }
 

@@ -113,7 +113,7 @@ describe('what a worker loads on first use', () => {
     const found = [...reached].filter(
       (path) => /^(query-server|views|find)\//.test(path) || path === 'functions/function-service.ts',
     );
-    expect(found).toEqual(['views/background-builds.ts']);
+    expect(found).toEqual([]);
   });
 });
 

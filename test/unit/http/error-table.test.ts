@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { DatabaseError, type ErrorCode } from '../../../src/errors/database-error.ts';
-import { ERROR_TABLE, isInternal, showError } from '../../../src/http/error-table.ts';
+import { isInternal, STATUSES, showError } from '../../../src/http/error-table.ts';
 import { ThrownError } from '../../../src/query-server/contract.ts';
 
 test.each<[ErrorCode, number, string]>([
@@ -32,7 +32,7 @@ test('a function may name its error itself', () => {
   expect(shown).toEqual({ status: 500, error: 'teapot', reason: 'short and stout' });
 });
 
-const codes = Object.keys(ERROR_TABLE).filter((code): code is ErrorCode => code in ERROR_TABLE);
+const codes = Object.keys(STATUSES).filter((code): code is ErrorCode => code in STATUSES);
 
 test('ours to look into is what has a status of 500, but for functions of documents', () => {
   const internal = codes.filter((code) => isInternal(new DatabaseError(code, '')));
@@ -45,7 +45,7 @@ test('ours to look into is what has a status of 500, but for functions of docume
     'storage_newer_format',
     'unknown_error',
   ]);
-  const ofDocuments = codes.filter((code) => ERROR_TABLE[code].status === 500 && !internal.includes(code));
+  const ofDocuments = codes.filter((code) => STATUSES[code] === 500 && !internal.includes(code));
   expect(ofDocuments.sort()).toEqual([
     'compilation_error',
     'function_error',

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Core } from '../../../src/core.ts';
+import { isStream } from '../../../src/http/bodies.ts';
 import { ask, askJson, openCore, pick, pluck, textOf } from './support.ts';
 
 let core: Core;
@@ -124,6 +125,28 @@ describe('_all_docs', () => {
     await ask(core, 'POST /db/_purge', { body: JSON.stringify({ passing: [pick(made, 1, 'rev')] }) });
     expect((await ask(core, 'GET /db/_all_docs', { headers })).status).toBe(200);
   });
+});
+
+/** So that whoever reads it can parse what came while the rest is made. */
+test('a long list is sent in pieces of at least 64 K characters, each cut between two rows', async () => {
+  const ids = Array.from({ length: 2000 }, (_, index) => `a${String(index).padStart(4, '0')}`);
+  const docs = ids.map((_id) => ({ _id, text: 'x'.repeat(100) }));
+  await ask(core, 'PUT /long');
+  await ask(core, 'POST /long/_bulk_docs', { body: JSON.stringify({ docs }) });
+  for (const query of ['', '?include_docs=true']) {
+    const { body } = await ask(core, `GET /long/_all_docs${query}`);
+    const pieces: string[] = [];
+    if (!isStream(body)) throw new Error('a stream was expected');
+    for (let piece = await body.pullText?.(); piece !== undefined; piece = await body.pullText?.()) pieces.push(piece);
+    expect(pieces.length).toBeGreaterThan(1);
+    const [first = '', ...rest] = pieces;
+    const rows = first.replace('{"total_rows":2000,"offset":0,"rows":[\r\n', '');
+    const elements = [rows, ...rest.map((piece) => piece.replace(/^,\r\n/, ''))];
+    elements.push(String(elements.pop()).replace(/\r\n\]\}\n$/, ''));
+    expect(elements.flatMap((piece) => pluck(JSON.parse(`[${piece}]`), 'id'))).toEqual(ids);
+    expect(Math.min(...pieces.slice(0, -1).map((piece) => piece.length))).toBeGreaterThanOrEqual(65_536);
+    expect(Math.max(...pieces.map((piece) => piece.length))).toBeLessThan(400_000);
+  }
 });
 
 test('_design_docs has the design documents', async () => {

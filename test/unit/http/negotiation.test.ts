@@ -6,7 +6,6 @@ const TEXT_TYPE = 'text/plain; charset=utf-8';
 
 describe('the type of JSON text', () => {
   test.each([
-    [undefined, TEXT_TYPE],
     ['*/*', TEXT_TYPE],
     ['application/json', JSON_TYPE],
     ['APPLICATION/JSON', JSON_TYPE],

@@ -86,7 +86,7 @@ export function services(settings: Settings = {}, changes: Partial<Services> = {
     log: silentLog,
     clock,
     uuids: new Uuids(config, clock, systemRandom),
-    tasks: new ActiveTasks(clock),
+    tasks: () => new ActiveTasks(clock),
     views: { open: unused, temporary: unused, cleanup: unused },
     functionHandlers: () => functionHandlers,
     finder: unused,
@@ -96,9 +96,14 @@ export function services(settings: Settings = {}, changes: Partial<Services> = {
   };
 }
 
-export function contextOf(request: Partial<PlainRequest>, settings: Settings = {}, basePath = ''): Context {
+export function contextOf(
+  request: Partial<PlainRequest>,
+  settings: Settings = {},
+  basePath = '',
+  changes: Partial<Services> = {},
+): Context {
   const whole = { method: 'GET', url: '/', headers: {}, body: null, ...request };
-  return new Context(whole, services(settings, { basePath }));
+  return new Context(whole, services(settings, { basePath, ...changes }));
 }
 
 /** A body in the given chunks. `broken`: its sender vanishes behind them. */

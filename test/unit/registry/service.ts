@@ -1,3 +1,4 @@
+import { maintenanceAtHand } from '../../../src/database/maintenance.ts';
 import type { DatabaseSettings } from '../../../src/database/settings.ts';
 import type { Registry } from '../../../src/registry/contract.ts';
 import { openRegistry, REGISTRY_FILE } from '../../../src/registry/registry.ts';
@@ -32,6 +33,7 @@ export class Service {
       },
       config: createConfig({ svc: { max_dbs_open: String(options.maxOpen ?? 100) } }),
       log: { error: add, info: add, debug: add },
+      maintenance: maintenanceAtHand(),
       settings: options.settings ?? {},
       ...(options.cache ? { cache: options.cache } : {}),
     });

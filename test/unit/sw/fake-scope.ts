@@ -6,7 +6,7 @@ import type { Origin } from '../worker/origin.ts';
 /** `self` of a service worker at the root of an origin. */
 export class FakeScope extends EventTarget {
   readonly location = new URL('https://app.example/settee-sw.js?v=1');
-  readonly navigator: { readonly locks: LockManager };
+  readonly navigator: { readonly locks: LockManager; readonly userAgent: string };
   readonly imported: string[] = [];
   readonly done: string[] = [];
   readonly clients = { claim: async () => void this.done.push('claimed') };
@@ -15,7 +15,7 @@ export class FakeScope extends EventTarget {
 
   constructor(origin: Origin, protocol = PROTOCOL) {
     super();
-    this.navigator = { locks: origin.locks.client() };
+    this.navigator = { locks: origin.locks.client(), userAgent: 'Mozilla/5.0 (X11; Linux x86_64) Chrome/156.0.0.0' };
     this.#core = { protocol, createOwner: () => origin.createServiceWorker() };
   }
 

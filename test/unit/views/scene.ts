@@ -1,3 +1,4 @@
+import { maintenanceAtHand } from '../../../src/database/maintenance.ts';
 import { openDatabase } from '../../../src/database/open-database.ts';
 import type { StoredDatabase } from '../../../src/database/stored-database.ts';
 import type { DocId, RevId } from '../../../src/documents/contract.ts';
@@ -52,6 +53,7 @@ export class Scene {
       random: systemRandom,
       log: { error: () => undefined, info: () => undefined, debug: () => undefined },
       hasher: await createRevisionHasher(),
+      maintenance: maintenanceAtHand(),
       onFailure: () => undefined,
     });
     return new Scene(medium, store, database, options);

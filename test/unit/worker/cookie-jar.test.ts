@@ -1,13 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import type { PlainRequest } from '../../../src/shared/message.ts';
 import { CookieJar } from '../../../src/worker/cookie-jar.ts';
+import { takeCookies } from '../../../src/worker/set-cookie.ts';
 
 const BASE = 'https://app.example/db/';
 
 function createJar(base = BASE) {
   const clock = { time: 1_000_000, now: () => clock.time, monotonic: () => clock.time };
   const changes: string[] = [];
-  const jar = new CookieJar({ base, clock, onChange: (text) => changes.push(text) });
+  const jar = new CookieJar({ base, clock, taking: () => takeCookies, onChange: (text) => changes.push(text) });
   return { jar, clock, changes };
 }
 
@@ -38,43 +39,43 @@ describe('what a jar sends', () => {
     ['a=1; Path=/; Expires=Thu, 01 Jan 2099 00:00:00 GMT', BASE, 'a=1'],
     ['a=1; Path=/; Max-Age=60; Expires=Thu, 01 Jan 1970 00:00:00 GMT', BASE, 'a=1'],
     ['a=1; Path=/; Expires=nonsense', BASE, 'a=1'],
-  ])('after "%s", to %s: %s', (set, url, sent) => {
+  ])('after "%s", to %s: %s', async (set, url, sent) => {
     const { jar } = createJar();
-    jar.take(set, `${BASE}_session`);
+    await jar.take(set, `${BASE}_session`);
     expect(jar.header(url)).toBe(sent);
   });
 
-  it('takes the folder of the request where no path was given', () => {
+  it('takes the folder of the request where no path was given', async () => {
     const { jar } = createJar();
-    jar.take('a=1', `${BASE}notes/x`);
+    await jar.take('a=1', `${BASE}notes/x`);
     expect(jar.header(`${BASE}notes/y`)).toBe('a=1');
     expect(jar.header(`${BASE}other`)).toBeUndefined();
   });
 
-  it('has longer paths first, and of equal ones the older', () => {
+  it('has longer paths first, and of equal ones the older', async () => {
     const { jar } = createJar();
-    jar.take('a=1; Path=/db/', BASE);
-    jar.take('b=2; Path=/db/notes', BASE);
-    jar.take('c=3; Path=/db/', BASE);
-    jar.take('a=9; Path=/db/', BASE);
+    await jar.take('a=1; Path=/db/', BASE);
+    await jar.take('b=2; Path=/db/notes', BASE);
+    await jar.take('c=3; Path=/db/', BASE);
+    await jar.take('a=9; Path=/db/', BASE);
     expect(jar.header(`${BASE}notes`)).toBe('b=2; a=9; c=3');
   });
 
-  it('forgets what is too old', () => {
+  it('forgets what is too old', async () => {
     const { jar, clock } = createJar();
-    jar.take('a=1; Path=/; Max-Age=60', BASE);
+    await jar.take('a=1; Path=/; Max-Age=60', BASE);
     clock.time += 59_999;
     expect(jar.header(BASE)).toBe('a=1');
     clock.time += 1;
     expect(jar.header(BASE)).toBeUndefined();
   });
 
-  it('takes no secure cookie where the way is not', () => {
+  it('takes no secure cookie where the way is not', async () => {
     const { jar } = createJar('http://app.example/db/');
-    jar.take('a=1; Path=/; Secure', BASE);
+    await jar.take('a=1; Path=/; Secure', BASE);
     expect(jar.header('http://app.example/db/')).toBeUndefined();
     const local = createJar('http://localhost:5984/').jar;
-    local.take('a=1; Path=/; Secure', 'http://localhost:5984/_session');
+    await local.take('a=1; Path=/; Secure', 'http://localhost:5984/_session');
     expect(local.header('http://localhost:5984/')).toBe('a=1');
   });
 });
@@ -113,25 +114,25 @@ describe('around a service', () => {
 });
 
 describe('jars of several workers', () => {
-  it('take over what is newer, and only that', () => {
+  it('take over what is newer, and only that', async () => {
     const first = createJar();
     const second = createJar();
-    first.jar.take('a=1; Path=/', BASE);
+    await first.jar.take('a=1; Path=/', BASE);
     expect(first.changes).toHaveLength(1);
     second.jar.load(first.jar.text);
     expect(second.jar.header(BASE)).toBe('a=1');
     expect(second.changes).toEqual([]);
-    second.jar.take('a=2; Path=/', BASE);
+    await second.jar.take('a=2; Path=/', BASE);
     second.jar.load(first.jar.text);
     expect(second.jar.header(BASE)).toBe('a=2');
     first.jar.load(second.jar.text);
     expect(first.jar.header(BASE)).toBe('a=2');
   });
 
-  it('tell of nothing while they are new, nor of what changes nothing', () => {
+  it('tell of nothing while they are new, nor of what changes nothing', async () => {
     const { jar, changes } = createJar();
     expect(jar.text).toBe('');
-    jar.take('a=1; Path=/; Max-Age=0', BASE);
+    await jar.take('a=1; Path=/; Max-Age=0', BASE);
     expect(changes).toEqual([]);
   });
 

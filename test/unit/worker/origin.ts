@@ -6,16 +6,19 @@ import { createInstance } from '../../../src/bridge/instance.ts';
 import { PortCarrier } from '../../../src/bridge/port-carrier.ts';
 import { PROTOCOL } from '../../../src/bridge/wire.ts';
 import { requestToWire, responseFromWire } from '../../../src/bridge/wire-codec.ts';
-import type { LoadFunctions } from '../../../src/functions/contract.ts';
 import type { ByteStream, PlainHeaders, RequestBody } from '../../../src/shared/message.ts';
-import { createBrowserFunctions } from '../../../src/worker/browser-functions.ts';
+import {
+  type BrowserFunctions,
+  browserFunctions,
+  type LoadBrowserFunctions,
+} from '../../../src/worker/browser-functions.ts';
 import { PageDoor } from '../../../src/worker/page-door.ts';
 import { StorageOwner, type StorageOwnerOptions } from '../../../src/worker/storage-owner.ts';
 import { type FakeLockClient, FakeLocks } from '../../support/fake-locks.ts';
 
 const ORIGIN = 'https://app.example';
 
-export const functions = (): typeof createBrowserFunctions => createBrowserFunctions;
+export const functions = (): BrowserFunctions => browserFunctions;
 
 export interface Answer {
   readonly status: number;
@@ -33,7 +36,7 @@ export class Origin {
   readonly #open: { close(): Promise<void> }[] = [];
 
   /** A page's worker that has not been opened yet. */
-  createTab(load: LoadFunctions = functions): Tab {
+  createTab(load: LoadBrowserFunctions = functions): Tab {
     const tab = new Tab(this, load);
     this.#open.push(tab);
     return tab;
@@ -67,7 +70,7 @@ export class Tab {
   readonly #origin: Origin;
   #isKilled = false;
 
-  constructor(origin: Origin, load: LoadFunctions) {
+  constructor(origin: Origin, load: LoadBrowserFunctions) {
     this.#origin = origin;
     this.client = origin.locks.client();
     const { indexedDB } = origin;

@@ -1,5 +1,6 @@
 import { afterEach, expect, test, vi } from 'vitest';
 import type { PageAnswers, PageCall, WireRequest, WireResponse } from '../../../src/bridge/wire.ts';
+import { isWireStream } from '../../../src/bridge/wire-codec.ts';
 import { servePageCalls } from '../../../src/worker/page-calls.ts';
 
 const request: WireRequest = { method: 'GET', url: 'https://app.example/db/a', headers: {}, body: null };
@@ -23,7 +24,10 @@ function pageOf(door: {
   return { messages, say: (...calls: readonly PageCall[]) => port1.postMessage({ calls }), port1 };
 }
 
-const asked = (call: number, isAbortable = false): PageCall => ({ call, request, isAbortable });
+function asked(call: number, isAbortable = false): PageCall {
+  const { method, url, headers, body } = request;
+  return [call, method, url, headers, body, isAbortable];
+}
 
 test('answers that are ready together come as one message, the others as they come', async () => {
   let release: (response: WireResponse) => void = () => {};
@@ -37,11 +41,11 @@ test('answers that are ready together come as one message, the others as they co
   expect(messages).toEqual([
     {
       answers: [
-        { call: 8, response: found },
-        { call: 9, response: found },
+        [8, 200, {}, '{}'],
+        [9, 200, {}, '{}'],
       ],
     },
-    { answers: [{ call: 7, response: { ...found, status: 404 } }] },
+    { answers: [[7, 404, {}, '{}']] },
   ]);
 });
 
@@ -53,8 +57,8 @@ test('a request that can’t be carried out fails, and no other with it', async 
   await vi.waitFor(() => expect(messages.flatMap(({ answers }) => answers)).toHaveLength(2));
   expect(messages.flatMap(({ answers }) => answers)).toEqual(
     expect.arrayContaining([
-      { call: 1, failure: 'Error: the stream broke' },
-      { call: 2, response: found },
+      [1, 'Error: the stream broke'],
+      [2, 200, {}, '{}'],
     ]),
   );
 });
@@ -63,7 +67,7 @@ test('a request that may be aborted is handled under its number, and its abortio
   const handle = vi.fn(() => new Promise<never>(() => {}));
   const abort = vi.fn();
   const { say } = pageOf({ handle, abort });
-  say(asked(1), asked(2, true), { call: 2, request: null });
+  say(asked(1), asked(2, true), [2]);
   await vi.waitFor(() => expect(abort).toHaveBeenCalled());
   expect(handle.mock.calls).toEqual([
     [request, undefined],
@@ -79,9 +83,8 @@ test('a body’s port goes with its answer', async () => {
   say(asked(1));
   await vi.waitFor(() => expect(messages).toHaveLength(1));
   const heard = new Promise((resolve) => (port1.onmessage = ({ data }) => resolve(data)));
-  const [answer] = messages[0]?.answers ?? [];
-  const body = answer !== undefined && 'response' in answer ? answer.response.body : null;
-  if (body === null || typeof body === 'string' || !('stream' in body)) throw new Error('There is no stream');
+  const body = messages[0]?.answers[0]?.[3];
+  if (body === undefined || !isWireStream(body)) throw new Error('There is no stream');
   if (!(body.stream instanceof MessagePort)) throw new Error('The stream is no port');
   body.stream.postMessage('from the page');
   expect(await heard).toBe('from the page');

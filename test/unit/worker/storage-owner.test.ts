@@ -4,6 +4,7 @@ import { createLink } from '../../../src/bridge/link.ts';
 import { createSessionNote, shareSession } from '../../../src/bridge/session-share.ts';
 import { createIndexedDbPageStore } from '../../../src/storage/indexeddb/indexeddb-page-store.ts';
 import { CookieJar } from '../../../src/worker/cookie-jar.ts';
+import { takeCookies } from '../../../src/worker/set-cookie.ts';
 import { Origin, toText } from './origin.ts';
 
 let origin: Origin;
@@ -126,7 +127,7 @@ describe('an owner whose files somebody else opened', () => {
 
 describe('the session', () => {
   const createJar = (base: string, onChange = () => {}) =>
-    new CookieJar({ base, clock: { now: () => 0, monotonic: () => 0 }, onChange });
+    new CookieJar({ base, clock: { now: () => 0, monotonic: () => 0 }, taking: () => takeCookies, onChange });
 
   it('outlives its owner: a note keeps it until the next one comes', async () => {
     const { instance } = origin;
@@ -134,7 +135,7 @@ describe('the session', () => {
     const kept = shareSession(instance, note);
     const first = createJar(instance.base, () => firstShare.announce());
     const firstShare = shareSession(instance, first);
-    first.take('AuthSession=abc; Path=/; HttpOnly', `${instance.base}_session`);
+    await first.take('AuthSession=abc; Path=/; HttpOnly', `${instance.base}_session`);
     await vi.waitFor(() => expect(note.text).toContain('abc'));
     firstShare.close();
 

@@ -4,15 +4,16 @@ import { chosenEngines } from './drivers/start.ts';
 import { caseName, type SuiteOutcome } from './outcome.ts';
 import { collectOutcome, openScene, type Scene } from './scene.ts';
 
-/** The ways to the core that a browser has, and the page that runs the suite through each. */
-const ways = [
-  { way: 'fetch through the service worker', page: 'http-suite', parameters: { through: 'fetch' } },
-  { way: 'settee.fetch', page: 'http-suite', parameters: { through: 'settee' } },
-  { way: 'the core in a worker', page: 'worker-suite', parameters: { worker: 'core-suite' } },
-] as const;
+/** One of the ways to the core that a browser has: the page that runs the suite through it. */
+export interface ConformanceWay {
+  readonly way: string;
+  readonly page: string;
+  readonly parameters: Readonly<Record<string, string>>;
+}
 
-describe.each(chosenEngines())('HTTP suite in %s', (engine) => {
-  describe.each(ways)('$way', ({ way, page, parameters }) => {
+/** The whole HTTP suite on one way. Each way has a file of its own, so that two can run at a time. */
+export function describeHttpSuite({ way, page, parameters }: ConformanceWay): void {
+  describe.each(chosenEngines())(`HTTP suite in %s: ${way}`, (engine) => {
     let scene: Scene;
     let outcome: SuiteOutcome;
 
@@ -40,4 +41,4 @@ describe.each(chosenEngines())('HTTP suite in %s', (engine) => {
       }
     }
   });
-});
+}

@@ -1,0 +1,54 @@
+/** How lists of documents are answered by GET, and by POST with keys (completion 8, 9, 24). */
+import type { Database, Snapshot } from '../database/contract.ts';
+import { ownMember, readObject } from './bodies.ts';
+import type { Answer, Context } from './context.ts';
+import { matchesTag, tagOf } from './etags.ts';
+import { listingText } from './listing-text.ts';
+import type { Listing, RowOptions } from './listings.ts';
+import { type ListParameters, parseListQuery } from './parameters.ts';
+import { type Reader, withReader } from './reader.ts';
+import { notModified, textAnswer, withHeader } from './responses.ts';
+import { streamedBody } from './streams.ts';
+
+/** One kind of list. */
+export interface ListKind {
+  open(reader: Reader, options: RowOptions): Listing;
+  /** Whether each change of the list raises the update sequence, so that this can stand for it in a tag. */
+  readonly follows: boolean;
+}
+
+export function getList(context: Context, database: string, kind: ListKind): Promise<Answer> {
+  return answerList(context, database, kind, parseListQuery(context.query.entries()));
+}
+
+/** POST is GET with the keys in the body. */
+export async function postList(context: Context, database: string, kind: ListKind): Promise<Answer> {
+  const keys = ownMember(await readObject(context), 'keys');
+  return answerList(context, database, kind, parseListQuery(context.query.entries(), keys));
+}
+
+async function answerList(context: Context, name: string, kind: ListKind, parameters: ListParameters): Promise<Answer> {
+  return withReader(context, name, async (reader) => {
+    // A body is no part of the address that a tag belongs to.
+    const tagged = kind.follows && context.method === 'GET';
+    const tag = tagged ? await snapshotTag(reader.database, reader.snapshot) : undefined;
+    if (tag !== undefined && matchesTag(context.header('if-none-match'), tag)) {
+      reader.release();
+      return notModified(tag);
+    }
+    const pieces = singleText(listingText(kind.open(reader, parameters), parameters, reader.snapshot.updateSeq));
+    const answer = textAnswer(context, 200, await streamedBody(context, pieces, reader.release));
+    return tag === undefined ? answer : withHeader(answer, 'etag', tag);
+  });
+}
+
+/** Any change of the database changes it. */
+function snapshotTag(database: Database, snapshot: Snapshot): Promise<string> {
+  const { uuid, instanceStartTime } = database;
+  return tagOf([uuid, instanceStartTime, snapshot.updateSeq, snapshot.purgeSeq]);
+}
+
+async function* singleText(list: AsyncGenerator<string, void, void>): AsyncGenerator<string, void, void> {
+  yield* list;
+  yield '\n';
+}

@@ -1,0 +1,3 @@
+import { describeHttpSuite } from './http-conformance.ts';
+
+describeHttpSuite({ way: 'the core in a worker', page: 'worker-suite', parameters: { worker: 'core-suite' } });

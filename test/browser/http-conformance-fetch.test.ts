@@ -1,0 +1,3 @@
+import { describeHttpSuite } from './http-conformance.ts';
+
+describeHttpSuite({ way: 'fetch through the service worker', page: 'http-suite', parameters: { through: 'fetch' } });

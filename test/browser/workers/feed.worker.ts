@@ -1,0 +1,82 @@
+import { expose } from 'comlink';
+import { createFunctionService } from '../../../src/functions/function-service.ts';
+import type { Answer, Context } from '../../../src/http/context.ts';
+import type { ByteStream } from '../../../src/shared/message.ts';
+import type { LoadBrowserFunctions } from '../../../src/worker/browser-functions.ts';
+import { servePageCalls } from '../../../src/worker/page-calls.ts';
+import { PageDoor } from '../../../src/worker/page-door.ts';
+import { takeCookies } from '../../../src/worker/set-cookie.ts';
+
+/**
+ * The worker of a page with the real door, bridge and core, in which one address answers with a made-up feed: `_changes` with
+ * `?pauses=<ms>,<ms>,…&bytes=<bytes>`. After each pause a line comes, `{"seq":1,"at":<milliseconds of the clock>,"text":"x…"}` with so many
+ * bytes of text, then `{"last_seq":<seq>}` and the end.
+ */
+class Feed implements ByteStream {
+  readonly #pauses: readonly number[];
+  readonly #text: string;
+  readonly #encoder = new TextEncoder();
+  #seq = 0;
+  #isOver = false;
+  #wake: () => void = () => {};
+
+  constructor(pauses: readonly number[], bytes: number) {
+    this.#pauses = pauses;
+    this.#text = 'x'.repeat(bytes);
+  }
+
+  async pull(): Promise<Uint8Array | undefined> {
+    if (this.#isOver) return undefined;
+    const pauseMs = this.#pauses[this.#seq];
+    if (pauseMs === undefined) {
+      this.#isOver = true;
+      return this.#encoder.encode(`{"last_seq":${this.#seq}}\n`);
+    }
+    await new Promise<void>((resolve) => {
+      this.#wake = resolve;
+      setTimeout(resolve, pauseMs);
+    });
+    if (this.#isOver) return undefined;
+    this.#seq += 1;
+    return this.#encoder.encode(`{"seq":${this.#seq},"at":${Date.now()},"text":"${this.#text}"}\n`);
+  }
+
+  async cancel(): Promise<void> {
+    this.#isOver = true;
+    this.#wake();
+  }
+}
+
+function changes({ query }: Context): Answer {
+  const pauses = query.get('pauses')?.split(',').map(Number) ?? [];
+  return {
+    status: 200,
+    headers: { 'content-type': 'application/json' },
+    body: new Feed(pauses, Number(query.get('bytes') ?? 0)),
+  };
+}
+
+const functions: LoadBrowserFunctions = () => ({
+  takeCookies,
+  createFunctions: (parts) => {
+    const service = createFunctionService(parts, undefined);
+    const { answerOfDatabase } = service.handlers;
+    const answer: typeof answerOfDatabase = (context, database, first, rest) =>
+      first === '_changes' ? changes(context) : answerOfDatabase(context, database, first, rest);
+    return { ...service, handlers: { ...service.handlers, answerOfDatabase: answer } };
+  },
+});
+
+/** `?silent`: the page is not asked to keep the service worker alive. */
+const isSilent = self.location.search === '?silent';
+const { locks } = navigator;
+const door = new PageDoor({
+  origin: self.location.origin,
+  locks,
+  indexedDB: self.indexedDB,
+  functions,
+  offerPort: (offer, port) => self.postMessage(offer, [port]),
+  ...(isSilent ? {} : { giveSignOfLife: (sign: object) => self.postMessage(sign) }),
+});
+expose(door);
+servePageCalls(self, door);
