@@ -162,22 +162,6 @@ export class BodyStore {
     return cached instanceof Uint8Array ? decodeText(cut(cached, location)) : undefined;
   }
 
-  /**
-   * As `readNow` for many, undefined where there is no location. Of a page that is in memory bodies that lie one behind the other are
-   * decoded as one text: each by itself takes longer to begin with than to decode.
-   */
-  readAllNow(locations: readonly (BodyLocation | undefined)[]): (string | undefined)[] {
-    const texts: (string | undefined)[] = [];
-    while (texts.length < locations.length) {
-      const run = runFrom(locations, texts.length);
-      const page = run.length > 1 ? this.#options.cache.get(must(run[0]).page) : undefined;
-      const together = page instanceof Uint8Array ? asciiTexts(page, run) : undefined;
-      if (run.length === 0) texts.push(undefined);
-      for (const [index, location] of run.entries()) texts.push(together ? together[index] : this.readNow(location));
-    }
-    return texts;
-  }
-
   async #readLarge(location: BodyLocation): Promise<Uint8Array> {
     const bytes = new Uint8Array(location.length);
     let filled = 0;
@@ -263,30 +247,6 @@ export interface BodyMark {
 export interface PackedBodies {
   readonly locations: readonly BodyLocation[];
   readonly pages: readonly Page[];
-}
-
-/** The locations from `start` on that follow one another in their page without a gap. */
-function runFrom(locations: readonly (BodyLocation | undefined)[], start: number): BodyLocation[] {
-  const run: BodyLocation[] = [];
-  let last: BodyLocation | undefined;
-  for (let index = start; index < locations.length; index++) {
-    const next = locations[index];
-    if (next === undefined) break;
-    if (last !== undefined && (next.page !== last.page || next.offset !== last.offset + last.length)) break;
-    run.push(next);
-    last = next;
-  }
-  return run;
-}
-
-/** The texts of a run, if all of it is ASCII: then places are the same in bytes and in text. */
-function asciiTexts(page: Uint8Array, run: readonly BodyLocation[]): string[] | undefined {
-  const start = must(run[0]).offset;
-  const { offset, length } = must(run.at(-1));
-  const bytes = page.subarray(start, offset + length);
-  const whole = decodeText(bytes);
-  if (whole.length !== bytes.length) return undefined;
-  return run.map((one) => whole.slice(one.offset - start, one.offset - start + one.length));
 }
 
 function cut(page: Uint8Array, location: BodyLocation): Uint8Array {

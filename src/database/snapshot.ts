@@ -134,7 +134,7 @@ export class StateSnapshot implements Snapshot {
 
   async bodies(nodes: readonly StoredNode[]): Promise<(string | undefined)[]> {
     const { bodies } = this.#source;
-    const texts = bodies.readAllNow(nodes.map(({ body }) => body));
+    const texts = nodes.map(({ body }) => (body === undefined ? undefined : bodies.readNow(body)));
     const missing = nodes.flatMap(({ body }, index) =>
       body !== undefined && texts[index] === undefined ? [{ body, index }] : [],
     );
