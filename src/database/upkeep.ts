@@ -40,6 +40,7 @@ export class Upkeep {
   /** What does the compactions, since the first one. */
   #run: Compaction | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
+  #lastCommit = 0;
   #ended = false;
   #endReason: unknown;
   /** Size of the file after its last compaction: it is not compacted again before it has grown by half. */
@@ -55,9 +56,17 @@ export class Upkeep {
   }
 
   noteCommit(): void {
-    clearTimeout(this.#timer);
-    if (this.#ended) return;
-    this.#timer = setTimeout(() => void this.#rest(), this.#settings.idleMs);
+    this.#lastCommit = performance.now();
+    if (!this.#ended) this.#timer ??= this.#wait(this.#settings.idleMs);
+  }
+
+  /** One timer for many commits: in browsers setting one takes as long as a good part of a commit. */
+  #wait(ms: number): ReturnType<typeof setTimeout> {
+    return setTimeout(() => {
+      const left = this.#lastCommit + this.#settings.idleMs - performance.now();
+      this.#timer = left > 1 ? this.#wait(left) : undefined;
+      if (this.#timer === undefined) void this.#rest();
+    }, ms);
   }
 
   /** Nothing is begun any more, and a compaction ends early. Resolves when it has. */

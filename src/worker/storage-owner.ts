@@ -136,7 +136,7 @@ export class StorageOwner {
     if (tenure === undefined || term === undefined || term.ownerId !== tenure.ownerId) return undefined;
     const isOurs = term.check();
     if (isOurs !== true && !(await isOurs)) return undefined;
-    clearTimeout(this.#idleTimer);
+    if (this.#idleTimer !== undefined) clearTimeout(this.#idleTimer);
     const size = sizeOf(request.body);
     if (size > LARGE_BODY) this.#ownership.announceWork(2000 + size * BUSY_MS_PER_BYTE);
     const response = await tenure.work.run(tenure.handle, request);

@@ -17,7 +17,7 @@ interface Burst {
   readonly store: IDBObjectStore;
   readonly rejects: ((reason: DatabaseError) => void)[];
   pending: number;
-  readonly timer: ReturnType<typeof setTimeout>;
+  timer: ReturnType<typeof setTimeout> | undefined;
 }
 
 /** Reads pages. Reads that are asked for in one go share a transaction, which costs more than a read does. */
@@ -55,12 +55,13 @@ export class PageReader {
 
   #begin(): Burst {
     const transaction = this.#transaction();
-    const timer = setTimeout(() => this.#giveUp(burst, transaction), this.#options.deadlineMs);
-    const burst: Burst = { store: transaction.objectStore('pages'), rejects: [], pending: 0, timer };
+    const burst: Burst = { store: transaction.objectStore('pages'), rejects: [], pending: 0, timer: undefined };
     // The transaction takes requests only for as long as this turn lasts.
     queueMicrotask(() => {
       this.#burst = undefined;
       if (this.#options.commitsAtOnce) endEarly(transaction, 'commit');
+      // Set while the browser works: that takes as long as asking for a page does.
+      burst.timer = setTimeout(() => this.#giveUp(burst, transaction), this.#options.deadlineMs);
     });
     return burst;
   }

@@ -31,10 +31,7 @@ export function runWrite(
     const abort = (reason: DatabaseError): void => {
       if (tryAbort(transaction)) abortedFor = reason;
     };
-    const timer = setTimeout(
-      () => abort(storageBlocked(options.file, options.what, options.deadlineMs)),
-      options.deadlineMs,
-    );
+    let timer: ReturnType<typeof setTimeout> | undefined;
     transaction.oncomplete = () => {
       clearTimeout(timer);
       resolve();
@@ -49,12 +46,13 @@ export function runWrite(
         checkEpoch(transaction, epoch, () => abort(storageFenced(options.file)));
       }
       write(transaction);
-      if (!commitsAtOnce) return;
-      if (epoch !== undefined) renewHold(transaction, epoch);
-      transaction.commit();
+      if (commitsAtOnce && epoch !== undefined) renewHold(transaction, epoch);
+      if (commitsAtOnce) transaction.commit();
     } catch (error) {
       abort(toDatabaseError(error, options.file, options.what));
     }
+    // Set while the browser works: that takes as long as making a request does.
+    timer = setTimeout(() => abort(storageBlocked(options.file, options.what, options.deadlineMs)), options.deadlineMs);
   });
 }
 

@@ -120,7 +120,7 @@ describe('closing while the medium is full', () => {
 });
 
 describe('timers', () => {
-  beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
+  beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] }));
   afterEach(() => void vi.useRealTimers());
 
   test('an idle database stores what its journal holds', async () => {
@@ -134,6 +134,20 @@ describe('timers', () => {
     await settle();
     expect(bench.medium.files.get('file')?.journal.size).toBe(0);
     expect(vi.getTimerCount()).toBe(0);
+    await db.close();
+  });
+
+  test('a database that is written to is not idle', async () => {
+    const bench = new Bench();
+    const db = await bench.open();
+    await put(db, 'a');
+    await vi.advanceTimersByTimeAsync(1_500);
+    await put(db, 'b');
+    await vi.advanceTimersByTimeAsync(1_999);
+    expect(bench.medium.files.get('file')?.journal.size).toBe(2);
+    await vi.advanceTimersByTimeAsync(1);
+    await settle();
+    expect(bench.medium.files.get('file')?.journal.size).toBe(0);
     await db.close();
   });
 
