@@ -6,7 +6,7 @@ import type { PageReader } from './page-reader.ts';
 const SMALL_FILE_BYTES = 16 * 2 ** 20;
 const SMALL_FILE_PAGES = 2048;
 /** Reads that had to wait for the medium before others are made: whoever wants a page or two gets no more. */
-const PATIENCE = 4;
+const PATIENCE = 3;
 /** Pages that are read ahead at a time: as many as take about as long as a few requests. */
 const MOST_AT_ONCE = 16;
 
