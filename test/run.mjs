@@ -11,8 +11,9 @@
  * Outside of browsers all files of a process share the modules that it has loaded: no module of ours keeps anything
  * (src/README.md), and loading them for each file anew takes as long as most tests. Chosen files are run each by itself.
  *
- * Most of what is tested in a browser keeps it waiting for a part of the time, so two files run at a time, each with a browser of
- * its own. What measures how soon an answer comes runs before them, by itself; what waits for minutes runs beside them.
+ * Most of what is tested in Chromium keeps it waiting for a part of the time, so two files run at a time, each with a browser of
+ * its own; Firefox and WebKit are too slow beside another one for what is measured against the clock. What measures how soon an answer comes
+ * runs before them, by itself; what waits for minutes runs beside them.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -33,6 +34,8 @@ const checks = [
 const mocking = ['test/unit/node/closing.test.ts'];
 /** Files of tests in browsers that measure milliseconds: nothing else may run. */
 const measuring = ['test/browser/faults-ownership.test.ts'];
+/** How many files run at a time, where it is more than one. */
+const sideBySide = { chromium: ['--fileParallelism', '--maxWorkers=2'] };
 /** Those that take minutes in which next to nothing happens. */
 const waiting = ['test/browser/long-bodies.test.ts'];
 
@@ -93,15 +96,15 @@ async function runInBrowsers(engines, filters) {
         ...options,
         variables: { SETTEE_BROWSERS: engine },
       });
-    outcomes.push(await (filters.length > 0 ? run(filters) : runWholeBrowser(run)));
+    outcomes.push(await (filters.length > 0 ? run(filters) : runWholeBrowser(run, sideBySide[engine] ?? [])));
   }
   return outcomes;
 }
 
-async function runWholeBrowser(run) {
+async function runWholeBrowser(run, sideBySideArguments) {
   const measured = await run(measuring);
   const beside = await Promise.all([
-    run(['--fileParallelism', '--maxWorkers=2', ...without([...measuring, ...waiting])]),
+    run([...sideBySideArguments, ...without([...measuring, ...waiting])]),
     run(waiting, { isShownLater: true }),
   ]);
   return sumOf([measured, ...beside]);

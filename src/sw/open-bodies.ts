@@ -13,6 +13,9 @@ const BODILESS: readonly number[] = [204, 205, 304];
 const SILENCE_MS = 50_000;
 const LOOK_MS = 5000;
 
+/** A service worker that ends right after it has failed a body ends that body well, in Firefox: the failure has to get through before. */
+const LAST_WORDS_MS = 300;
+
 export class OpenBodies {
   readonly #open = new Set<BodySource>();
   /** Undefined where the engine itself lets a body fail when its service worker ends. */
@@ -45,9 +48,14 @@ export class OpenBodies {
 
   /** Resolves when nothing is open any more; what is after the given time fails. */
   async drain(ms: number): Promise<void> {
-    const timer = setTimeout(() => this.#failAll('A new version of this app takes over; ask again'), ms);
+    let hasFailed = false;
+    const timer = setTimeout(() => {
+      hasFailed = this.#open.size > 0;
+      this.#failAll('A new version of this app takes over; ask again');
+    }, ms);
     await Promise.all([...this.#open].map(({ done }) => done));
     clearTimeout(timer);
+    if (hasFailed) await new Promise((resolve) => setTimeout(resolve, LAST_WORDS_MS));
   }
 
   #look(): void {
