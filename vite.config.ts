@@ -246,7 +246,7 @@ const minifyAgain: Plugin = {
   },
 };
 
-const compress: CompressOptions = { passes: 3, keep_fargs: false };
+const compress: CompressOptions = { keep_fargs: false };
 
 function browserFile(name: string, input: string, format: 'es' | 'iife'): EnvironmentOptions {
   return {

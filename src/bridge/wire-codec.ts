@@ -17,12 +17,7 @@ export interface StreamCarrier {
   open(stream: MessagePort | string, length?: number): ByteStream;
 }
 
-/** Takes over the body. Rejects where a small stream fails or isn't as long as it says. */
-export function requestToWire(request: PlainRequest, carrier: StreamCarrier): MaybePromise<WireRequest> {
-  return whenReady(withoutSmallStream(request.body), (body) => wireRequest(request, body, carrier));
-}
-
-/** As `requestToWire`, and at once, for a body that `withoutSmallStream` gave. */
+/** For a body that `withoutSmallStream` gave, which is taken over. */
 export function wireRequest(request: PlainRequest, body: RequestBody, carrier: StreamCarrier): WireRequest {
   const { method, url, headers } = request;
   return { method, url, headers, body: isStream(body) ? offer(body, carrier) : body };
@@ -34,7 +29,7 @@ export function requestFromWire(wire: WireRequest, carrier: StreamCarrier, signa
   return signal === undefined ? { method, url, headers, body } : { method, url, headers, body, signal };
 }
 
-/** As `requestToWire`. */
+/** Takes over the body. Rejects where a small stream fails or isn't as long as it says. */
 export function responseToWire(response: PlainResponse, carrier: StreamCarrier): MaybePromise<WireResponse> {
   const { status, headers } = response;
   const wire = (body: ResponseBody): WireResponse => ({
@@ -64,7 +59,7 @@ export function portOf(body: WireRequestBody): MessagePort | undefined {
   return isWireStream(body) && typeof body.stream !== 'string' ? body.stream : undefined;
 }
 
-/** The body, read whole where it is a stream that is known to be small. */
+/** The body, read whole where it is a stream that is known to be small. Rejects where that fails or isn't as long as it says. */
 export function withoutSmallStream<T>(body: T | ByteStream): MaybePromise<T | ByteStream | Uint8Array> {
   if (!isStream(body)) return body;
   const { length } = body;

@@ -6,12 +6,12 @@ import { portPipe } from '../../../src/bridge/port-pipe.ts';
 import type { BodyStep, WireRequest, WireResponse } from '../../../src/bridge/wire.ts';
 import {
   requestFromWire,
-  requestToWire,
   responseFromWire,
   responseToWire,
   type StreamCarrier,
 } from '../../../src/bridge/wire-codec.ts';
 import type { PlainRequest, PlainResponse } from '../../../src/shared/message.ts';
+import { requestToWire } from './request-to-wire.ts';
 import { bytes, messagesArrived, readAll, type Source, sourceOf, streamOf, until } from './support.ts';
 
 /** Both ends of a way, and what a message becomes on it. */

@@ -51,6 +51,14 @@ async function readApart(file: PageFile, pages: readonly number[]): Promise<void
   }
 }
 
+/** Reads so many pages: 10, 20 and so on, with time for what comes after each. */
+async function readTens(file: PageFile, count: number): Promise<void> {
+  for (let page = 1; page <= count; page++) {
+    await file.read(page * 10, 'text');
+    await settled();
+  }
+}
+
 /** Until nothing more is read, however long the reading takes. */
 async function settled(): Promise<void> {
   for (let before = -1; before < reads.length; ) {
@@ -148,10 +156,7 @@ describe('pages of a small file are read ahead', () => {
   test('of all files together no more than 8 MB that nobody asked for', async () => {
     const large = 'x'.repeat(150_000);
     const file = await reopened((page) => `page ${page} ${large}`);
-    for (let page = 1; page <= 10; page++) {
-      await file.read(page * 10, 'text');
-      await settled();
-    }
+    await readTens(file, 10);
     // 8 MB hold 55 pages of 150 kB.
     expect(counted()).toBeGreaterThan(55);
     expect(counted()).toBeLessThanOrEqual(55 + 10);
@@ -160,17 +165,11 @@ describe('pages of a small file are read ahead', () => {
   test('a closed file has let go of them', async () => {
     const large = 'x'.repeat(150_000);
     const file = await reopened((page) => `page ${page} ${large}`);
-    for (let page = 1; page <= 10; page++) {
-      await file.read(page * 10, 'text');
-      await settled();
-    }
+    await readTens(file, 10);
     await file.close();
     const again = await store.open('file', 'open');
     reads.length = 0;
-    for (let page = 1; page <= 5; page++) {
-      await again.read(page * 10, 'text');
-      await settled();
-    }
+    await readTens(again, 5);
     // With no room it would be 5, and here page 50 was there when it was asked for.
     expect(counted()).toBe(4 + 8 + 16);
   });

@@ -5,7 +5,7 @@ import type { PortOffer } from '../../../src/bridge/control.ts';
 import { createInstance } from '../../../src/bridge/instance.ts';
 import { PortCarrier } from '../../../src/bridge/port-carrier.ts';
 import { PROTOCOL } from '../../../src/bridge/wire.ts';
-import { requestToWire, responseFromWire } from '../../../src/bridge/wire-codec.ts';
+import { responseFromWire } from '../../../src/bridge/wire-codec.ts';
 import type { ByteStream, PlainHeaders, RequestBody } from '../../../src/shared/message.ts';
 import {
   type BrowserFunctions,
@@ -15,6 +15,7 @@ import {
 import { PageDoor } from '../../../src/worker/page-door.ts';
 import { StorageOwner, type StorageOwnerOptions } from '../../../src/worker/storage-owner.ts';
 import { type FakeLockClient, FakeLocks } from '../../support/fake-locks.ts';
+import { requestToWire } from '../bridge/request-to-wire.ts';
 
 const ORIGIN = 'https://app.example';
 
