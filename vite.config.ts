@@ -40,7 +40,7 @@ const alias = { 'workbox-window': path('./node_modules/workbox-window/build/work
  * What a page does not need of Comlink, each from one text up to another: it calls functions of its worker and keeps the proxy that it has, so
  * it passes and releases none, sends no errors, and neither gets, sets, binds nor constructs. What nothing refers to then is left out of the page.
  */
-const comlinkCuts: readonly (readonly [string, string])[] = [
+const comlinkCuts: readonly Cut[] = [
   ['    ["proxy", proxyTransferHandler],', '    ["throw",'],
   ['"FinalizationRegistry" in globalThis &&', 'new FinalizationRegistry('],
   ['        set(_target, prop, rawValue) {', '        apply(_target,'],
@@ -71,7 +71,7 @@ const trimComlink: Plugin = {
 };
 
 /** Of Workbox a page registers, and hears of a version that waits; the rest it asks of the registration itself. */
-const workboxCuts: readonly (readonly [string, string])[] = [
+const workboxCuts: readonly Cut[] = [
   ['try{self["workbox:window', 'function t(t,s)'],
   ['try{self["workbox:core', 'class s{'],
   ['removeEventListener(t,s){', 'dispatchEvent(t){'],
@@ -114,7 +114,7 @@ const trimWorkbox: Plugin = {
 };
 
 /** What a worker does not need of Comlink: it is called, and gives nothing that could be called in turn. */
-const exposeCuts: readonly (readonly [string, string])[] = [
+const exposeCuts: readonly Cut[] = [
   ['    ["proxy", proxyTransferHandler],', '    ["throw",'],
   ['                case "GET" /*', '                case "APPLY" /*'],
   ['                case "CONSTRUCT" /*', '                default:'],
@@ -122,12 +122,15 @@ const exposeCuts: readonly (readonly [string, string])[] = [
   ['const proxyFinalizers =', 'function registerProxy('],
 ];
 
-function cutOut(code: string, [from, to]: readonly [string, string]): string {
+/** Takes out what begins with the first text, up to the second; the third, if there is one, takes its place. */
+type Cut = readonly [from: string, to: string, instead?: string];
+
+function cutOut(code: string, [from, to, instead = '']: Cut): string {
   const start = code.indexOf(from);
   const end = code.indexOf(to, start);
   if (start < 0 || end < 0)
     throw new Error(`A package has changed, and has no more ${from} … ${to}: see vite.config.ts`);
-  return code.slice(0, start) + code.slice(end);
+  return code.slice(0, start) + instead + code.slice(end);
 }
 
 type Applies = NonNullable<Plugin['applyToEnvironment']>;
@@ -137,13 +140,39 @@ function isForBrowsers({ name, config }: Parameters<Applies>[0]): boolean {
 }
 
 /** Of idb what makes cursors iterators. */
-const idbCuts: readonly (readonly [string, string])[] = [['const advanceMethodProps = ', 'export {']];
+const idbCuts: readonly Cut[] = [['const advanceMethodProps = ', 'export {']];
 
-/** Of hash-wasm what has a hasher's state stored and loaded, and what other digests than ours need. */
-const hashCuts: readonly (readonly [string, string])[] = [
+/**
+ * Of hash-wasm what a browser that can run it has no need of: other runtimes' ways, other digests' rules, and a hasher's state stored and
+ * loaded. Nothing waits in line either: at worst two who come first make two engines.
+ */
+const hashCuts: readonly Cut[] = [
+  ['    constructor() {\n        this.mutex', '}\n\nvar _a;'],
+  ['var _a;', 'const textEncoder ='],
+  ['const textEncoder =', 'function intArrayToString(', 'const textEncoder = new TextEncoder();\n'],
+  [
+    'const getUInt8Buffer = nodeBuffer',
+    '(data) => {\n        if (typeof data === "string") {\n            return textEncoder',
+    'const getUInt8Buffer = ',
+  ],
+  ['const base64Chars =', 'function encodeBase64('],
+  [
+    '    const bufferLength = getDecode',
+    '}\n\nconst MAX_HEAP',
+    '    return Uint8Array.from(atob(data), (char) => char.charCodeAt(0));\n',
+  ],
+  ['        if (typeof WebAssembly ===', '        const writeMemory ='],
+  ['        const writeMemory =', '        const getStateSize ='],
+  ['wasmMutex.dispatch(', '() => __awaiter(', '('],
+  ['        }));\n        const setupInterface', '\n        const setupInterface', '        }))();'],
+  ['            if (!initialized) {\n                throw new Error("update()', '            const Uint8Buffer'],
+  ['            if (!initialized) {\n                throw new Error("digest()', '            initialized = false;'],
   ['        const save = () => {', '        const isDataShort ='],
   ['        switch (binary.name) {', '        // shorthand for'],
+  ['            getMemory,', '            init,'],
   ['            save,\n', '            calculate,'],
+  ['        const unlock = yield mutex.lock();', '        const wasm = yield'],
+  ['        unlock();', '        return wasm;'],
 ];
 
 const trimPackages: readonly Plugin[] = [
@@ -152,7 +181,7 @@ const trimPackages: readonly Plugin[] = [
   trim(/hash-wasm\/dist\/index\.esm\.js$/, hashCuts, isForBrowsers),
 ];
 
-function trim(file: RegExp, cuts: readonly (readonly [string, string])[], applyToEnvironment: Applies): Plugin {
+function trim(file: RegExp, cuts: readonly Cut[], applyToEnvironment: Applies): Plugin {
   return {
     name: `trim ${file.source}`,
     applyToEnvironment,

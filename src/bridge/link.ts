@@ -7,7 +7,7 @@
  *
  * An owner may offer a port. It is a connection of its own beside that of the owner's channel: what began there ends there.
  */
-import type { PlainRequest, PlainResponse, RequestBody } from '../shared/message.ts';
+import type { ByteStream, PlainRequest, PlainResponse, RequestBody } from '../shared/message.ts';
 import { ChannelPipes } from './channel-pipe.ts';
 import type { Instance, LinkOptions, OwnerLink } from './contract.ts';
 import type { PortOffer } from './control.ts';
@@ -87,13 +87,9 @@ class Link implements OwnerLink {
     );
   }
 
-  async handle(request: PlainRequest): Promise<PlainResponse> {
-    const { signal, body } = request;
-    signal?.throwIfAborted();
-    if (!isStream(body)) return this.#ask(request, body);
-    const settled = await withoutSmallStream(body);
-    signal?.throwIfAborted();
-    return this.#ask(request, settled);
+  handle(request: PlainRequest): Promise<PlainResponse> {
+    const { body } = request;
+    return isStream(body) ? this.#askWith(request, body) : this.#ask(request, body);
   }
 
   usePort({ owner, peer }: PortOffer, port: MessagePort): void {
@@ -130,8 +126,14 @@ class Link implements OwnerLink {
     this.#all.close();
   }
 
+  async #askWith(request: PlainRequest, stream: ByteStream): Promise<PlainResponse> {
+    request.signal?.throwIfAborted();
+    return this.#ask(request, await withoutSmallStream(stream));
+  }
+
   #ask(request: PlainRequest, body: RequestBody): Promise<PlainResponse> {
     return new Promise((resolve, reject) => {
+      request.signal?.throwIfAborted();
       const isRead = isRepeatable(request, this.#instance);
       const onAbort = (aborted: PendingRequest): void => this.#abort(aborted);
       this.#route(new PendingRequest({ request, body, isRead, resolve, reject, onAbort }));

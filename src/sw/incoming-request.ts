@@ -1,15 +1,20 @@
 /** Turns what a page fetches into a plain request. */
+import { type MaybePromise, whenReady } from '../shared/maybe-promise.ts';
 import type { PlainRequest } from '../shared/message.ts';
 
 /** Bodies beyond this travel as a Blob: the browser hands it over without a copy, and may keep it on disk. */
 const INLINE_BYTES = 1_048_576;
 
-/** Rejects where the body can't be read. The request's signal is left out: no browser fires it in a service worker. */
-export async function toPlainRequest(request: Request): Promise<PlainRequest> {
+/**
+ * In the same turn where there is no body. Rejects where the body can't be read. The request's signal is left out: no browser fires it in
+ * a service worker.
+ */
+export function toPlainRequest(request: Request): MaybePromise<PlainRequest> {
   const { method, url, credentials } = request;
   const headers = Object.fromEntries(request.headers);
   if (credentials === 'omit') headers['settee-credentials'] = credentials;
-  return { method, url: withoutFragment(url), headers, body: await bodyOf(request) };
+  const body = method === 'GET' || method === 'HEAD' ? null : bodyOf(request);
+  return whenReady(body, (sent) => ({ method, url: withoutFragment(url), headers, body: sent }));
 }
 
 function withoutFragment(url: string): string {
@@ -18,8 +23,8 @@ function withoutFragment(url: string): string {
 }
 
 async function bodyOf(request: Request): Promise<Uint8Array | Blob | null> {
-  const { method, body } = request;
-  if (body === null || method === 'GET' || method === 'HEAD') return null;
+  const { body } = request;
+  if (body === null) return null;
   // Firefox has no streams in requests (https://bugzilla.mozilla.org/show_bug.cgi?id=1387483).
   return body === undefined ? fromBlob(await request.blob()) : collect(body);
 }

@@ -10,6 +10,7 @@ import { createSessionNote, type SessionShare, shareSession } from '../bridge/se
 import { serviceUnavailable } from '../bridge/unavailable.ts';
 import { PROTOCOL } from '../bridge/wire.ts';
 import { asPortOffer } from '../bridge/wire-decoding.ts';
+import { type MaybePromise, orElse, whenReady } from '../shared/maybe-promise.ts';
 import type { PlainResponse } from '../shared/message.ts';
 import type { CoreScript, ServiceWorkerOptions, ServiceWorkerOwner, SetteeServiceWorker } from './contract.ts';
 import { toPlainRequest } from './incoming-request.ts';
@@ -61,19 +62,20 @@ export class ServiceWorkerHost implements SetteeServiceWorker {
   }
 
   async #answer(event: FetchEvent): Promise<Response> {
-    const { request } = event;
-    const response = await this.#carry(request);
+    const response = await this.#carry(event.request);
     const { status, headers } = response;
     return new Response(this.#bodies.open(event, response), { status, headers: Object.entries(headers) });
   }
 
-  async #carry(request: Request): Promise<PlainResponse> {
-    this.#link ??= this.#openLink();
-    try {
-      return await this.#link.handle(await toPlainRequest(request));
-    } catch (error) {
-      return serviceUnavailable(`The request could not be carried to the database: ${error}`, request.method);
-    }
+  #carry(request: Request): MaybePromise<PlainResponse> {
+    return orElse(
+      () => {
+        const link = this.#link ?? this.#openLink();
+        this.#link = link;
+        return whenReady(toPlainRequest(request), (plain) => link.handle(plain));
+      },
+      (error) => serviceUnavailable(`The request could not be carried to the database: ${error}`, request.method),
+    );
   }
 
   #openLink(): OwnerLink {

@@ -4,7 +4,7 @@
 const ENGINES: readonly (readonly [name: string, version: RegExp])[] = [
   ['WebKit iOS', /\b(?:iPhone )?OS (\d+_\d+)\b/],
   ['Gecko', /\bFirefox\/(\d+)/],
-  ['Blink', /\bChrom(?:e|ium)\/(\d+)/],
+  ['Blink', /Chrom(?:e|ium)\/(\d+)/],
   ['WebKit', /\bVersion\/(\d+(?:\.\d+)?)/],
 ];
 

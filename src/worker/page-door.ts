@@ -19,8 +19,8 @@ export interface WorkerHost {
   readonly locks: LockManager | undefined;
   readonly indexedDB: IDBFactory | undefined;
   readonly functions: LoadBrowserFunctions;
-  /** Gives the page what it passes on to the service worker. */
-  readonly offerPort?: (offer: PortOffer, port: MessagePort) => void;
+  /** Gives the page what it passes on to the service worker. See `OwnerChannelOptions`. */
+  readonly offerPort?: ((offer: PortOffer, port: MessagePort) => void) | undefined;
   /** Gives the page what keeps the service worker alive. */
   readonly giveSignOfLife?: (sign: SignOfLife) => void;
   readonly clock?: Clock;

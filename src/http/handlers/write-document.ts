@@ -5,6 +5,7 @@ import { type MaybePromise, whenReady } from '../../shared/maybe-promise.ts';
 import { requireJsonType } from '../bodies.ts';
 import type { Answer, Context } from '../context.ts';
 import { withSnapshot } from '../reader.ts';
+import { useLent } from '../resources.ts';
 import { ownKind, revisionOf } from '../revision-sources.ts';
 import { answerWrite, isNewEdit, readDocumentBody, replicatedWrite } from '../writing.ts';
 import { missing, nodeToRead } from './read-document.ts';
@@ -30,14 +31,14 @@ export async function postDocument(context: Context, database: string): Promise<
 }
 
 /** 404 where there is nothing to delete comes before 409. */
-export async function deleteDocument(context: Context, database: string, id: DocId): Promise<Answer> {
+export function deleteDocument(context: Context, database: string, id: DocId): MaybePromise<Answer> {
   const rev = revisionOf(context, id, undefined);
-  await withSnapshot(context, database, async (snapshot, open) => {
-    if (isLocalId(id)) {
-      if ((await open.readLocal(id)) === undefined) throw missing();
-    } else if (nodeToRead(await snapshot.document(id), undefined) === undefined) {
-      throw missing();
-    }
+  if (isLocalId(id)) {
+    return useLent(context, ({ deleteLocalDocument }) => deleteLocalDocument(context, database, id, rev));
+  }
+  const document = withSnapshot(context, database, (snapshot) => snapshot.document(id));
+  return whenReady(document, (record) => {
+    if (nodeToRead(record, undefined) === undefined) throw missing();
+    return answerWrite(context, database, { id, rev, deleted: true, body: '{}' }, true);
   });
-  return answerWrite(context, database, { id, rev, deleted: true, body: '{}' }, true);
 }

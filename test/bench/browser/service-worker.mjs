@@ -1,4 +1,4 @@
-/** What the service worker costs: beyond one that answers a constant, and for requests that are not ours. */
+/** What the service worker costs: beyond one that answers a constant, at hand or asked of a worker, and for requests that are not ours. */
 import { draw } from '../documents.mjs';
 import { interleave } from '../figures.mjs';
 import { documentsFrom, each, idOf, plainFetch, send } from './measuring.mjs';
@@ -15,6 +15,8 @@ export async function throughServiceWorker(bench) {
   const ms = await interleave(bench.size(7, 2), {
     getThrough: () => each(count, 1, (index) => send(plainFetch, 'GET', `${path}/${idOf(draw(index, documents))}`)),
     getConstant: () => frame.ask('/constant/answer', count),
+    getByPort: () => frame.ask('/constant/port', count),
+    getByChannel: () => frame.ask('/constant/channel', count),
   });
   frame.remove();
   await send(plainFetch, 'DELETE', path);

@@ -109,23 +109,20 @@ const rows = [
   },
 ];
 
-function throughServiceWorker({ getThrough, getConstant }, engine) {
-  const beyond = getThrough - getConstant;
+/** Also what a constant costs that the service worker asks of a worker: the least that a database in a worker could cost. */
+function throughServiceWorker({ getThrough, getConstant, getByPort, getByChannel }, engine) {
+  const fromWorker = Math.min(getByPort, getByChannel);
+  const name = 'GET through the service worker';
   if (engine === 'chromium') {
-    const floorName = 'service worker with a constant';
-    return {
-      name: 'GET through the service worker',
-      ours: getThrough,
-      floor: getConstant,
-      floorName,
-      unit: 'ms',
-      asked: { atMost: 1.2 },
-    };
+    const note = `${fromWorker.toFixed(2)} ms where it asks a worker for the constant`;
+    const floor = { floor: getConstant, floorName: 'service worker with a constant' };
+    return { name, ours: getThrough, ...floor, unit: 'ms', asked: { atMost: 1.2 }, note };
   }
-  const note = `${getThrough.toFixed(2)} with ours, ${getConstant.toFixed(2)} with a constant`;
+  const [ours, constant, asked] = [getThrough, getConstant, fromWorker].map((ms) => ms.toFixed(2));
+  const note = `${ours} with ours, ${constant} with a constant, ${asked} with one that it asks a worker for`;
   return {
-    name: 'GET through the service worker, beyond a constant',
-    ours: beyond,
+    name: `${name}, beyond a constant`,
+    ours: getThrough - getConstant,
     unit: 'ms',
     asked: { atMost: 0.5 },
     note,
