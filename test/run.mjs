@@ -11,9 +11,9 @@
  * Outside of browsers all files of a process share the modules that it has loaded: no module of ours keeps anything
  * (src/README.md), and loading them for each file anew takes as long as most tests. Chosen files are run each by itself.
  *
- * Most of what is tested in Chromium keeps it waiting for a part of the time, so two files run at a time, each with a browser of
- * its own; Firefox and WebKit are too slow beside another one for what is measured against the clock. What measures how soon an answer comes
- * runs before them, by itself; what waits for minutes runs beside them.
+ * Most of what is tested in browsers keeps them waiting for a part of the time, so two files run at a time, each with a browser of
+ * its own: two of Chromium, or one of Firefox and one of WebKit. What measures how soon an answer comes runs before them, by itself; what
+ * waits for minutes runs beside them.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -87,27 +87,26 @@ async function runOutsideBrowsers() {
   return sumOf([shared, await runTests('tests', mocking)]);
 }
 
-/** One engine after another. Chosen files run one after another as well. */
+/** Chosen files run one after another, engine after engine. */
 async function runInBrowsers(engines, filters) {
   const outcomes = [];
-  for (const engine of engines) {
-    const run = (chosenFiles, options = {}) =>
-      runTests(`tests in ${engine}`, ['--config', 'test/browser/vitest.config.ts', ...chosenFiles], {
-        ...options,
-        variables: { SETTEE_BROWSERS: engine },
-      });
-    outcomes.push(await (filters.length > 0 ? run(filters) : runWholeBrowser(run, sideBySide[engine] ?? [])));
-  }
-  return outcomes;
+  for (const engine of engines) outcomes.push(await runInBrowser(engine, filters.length > 0 ? filters : measuring));
+  if (filters.length > 0) return outcomes;
+  const rest = await Promise.all(engines.map((engine, index) => runRest(engine, index > 0)));
+  return outcomes.map((measured, index) => sumOf([measured, rest[index]]));
 }
 
-async function runWholeBrowser(run, sideBySideArguments) {
-  const measured = await run(measuring);
-  const beside = await Promise.all([
-    run([...sideBySideArguments, ...without([...measuring, ...waiting])]),
-    run(waiting, { isShownLater: true }),
-  ]);
-  return sumOf([measured, ...beside]);
+/** All that measures nothing. */
+async function runRest(engine, isShownLater) {
+  const others = [...(sideBySide[engine] ?? []), ...without([...measuring, ...waiting])];
+  return sumOf(await Promise.all([runInBrowser(engine, others, isShownLater), runInBrowser(engine, waiting, true)]));
+}
+
+function runInBrowser(engine, vitestArguments, isShownLater = false) {
+  return runTests(`tests in ${engine}`, ['--config', 'test/browser/vitest.config.ts', ...vitestArguments], {
+    isShownLater,
+    variables: { SETTEE_BROWSERS: engine },
+  });
 }
 
 function without(files) {

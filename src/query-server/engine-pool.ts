@@ -3,7 +3,7 @@
  * serves the next one. Engines are in use within one turn only, so that any may be taken between the turns, but for those
  * in which lists wait: these are held, and make room only where there would be twice as many engines else.
  */
-import { DatabaseError } from '../errors/database-error.ts';
+import { DatabaseError, isDatabaseError } from '../errors/database-error.ts';
 import type { Clock } from '../shared/clock.ts';
 import { Engine, type EngineOptions } from './engine.ts';
 import type { Instance, InstanceFactory } from './instance.ts';
@@ -74,14 +74,14 @@ export class EnginePool {
     else this.#holds.delete(engine);
   }
 
-  /** Makes an engine, and an instance for it. `not_implemented` where WebAssembly can't be had. */
+  /** Makes an engine, and an instance for it. `functions_unavailable` where it can't be loaded, `not_implemented` where it can't run here. */
   async make(owner: EngineOwner): Promise<Engine> {
     let instance: Instance;
     try {
       instance = await this.#factory.create();
     } catch (cause) {
-      const reason =
-        'The sandbox for functions of design documents could not be loaded: see the log, and whether its .wasm file is there.';
+      if (isDatabaseError(cause)) throw cause;
+      const reason = `This host can't run WebAssembly, which functions of design documents need: ${String(cause)}`;
       throw new DatabaseError('not_implemented', reason, { cause });
     }
     this.#spare ??= instance;

@@ -5,6 +5,7 @@
 import loadEmscripten from '@jitl/quickjs-wasmfile-release-sync/emscripten-module';
 import { QuickJSFFI } from '@jitl/quickjs-wasmfile-release-sync/ffi';
 import { QuickJSWASMModule } from 'quickjs-emscripten-core';
+import { DatabaseError } from '../errors/database-error.ts';
 import { guardLoops } from './loop-guard.ts';
 
 /**
@@ -56,6 +57,7 @@ export class InstanceFactory {
     this.#load = load;
   }
 
+  /** Fails with `functions_unavailable` where the module can't be loaded. Tries again when it is called again. */
   async create(): Promise<Instance> {
     this.#compiled ??= this.#compile();
     return instantiate(await this.#compiled);
@@ -63,7 +65,7 @@ export class InstanceFactory {
 
   async #compile(): Promise<Compiled> {
     try {
-      const bytes = await this.#load();
+      const bytes = await this.#load().catch(notLoaded);
       const guarded = guardLoops(bytes);
       return { module: await WebAssembly.compile(guarded?.bytes ?? bytes), tick: guarded?.tick };
     } catch (error) {
@@ -71,6 +73,12 @@ export class InstanceFactory {
       throw error;
     }
   }
+}
+
+function notLoaded(cause: unknown): never {
+  const why = cause instanceof Error ? cause.message : String(cause);
+  const reason = `The engine for functions of documents could not be loaded: ${why}`;
+  throw new DatabaseError('functions_unavailable', reason, { cause });
 }
 
 /** What quickjs-emscripten does with a variant, but for its dynamic imports: bundlers would make files of their own of those. */

@@ -1,11 +1,19 @@
+const FILE = 'settee-quickjs.wasm';
+
 /**
  * Where a worker finds the sandbox's WebAssembly: `settee-quickjs.wasm`, beside the worker's own script. A page's
  * Content-Security-Policy, where it has one, needs `'wasm-unsafe-eval'` for workers, and no `'unsafe-eval'`.
  */
 export async function fetchQuickJsWasm(): Promise<Uint8Array<ArrayBuffer>> {
-  const url = new URL('settee-quickjs.wasm', self.location.href);
-  const response = await fetch(url, { credentials: 'same-origin' });
-  if (!response.ok)
-    throw new Error(`${url} was answered with ${response.status}: it must lie beside the worker's script`);
+  const response = await load(new URL(FILE, self.location.href));
+  if (!response.ok) {
+    throw new Error(`${FILE} was answered with ${response.status}; it must lie beside the worker's script. Try again.`);
+  }
   return new Uint8Array(await response.arrayBuffer());
+}
+
+/** Once more where there was no answer: a connection that was kept open may end in the moment in which it is used again. */
+function load(url: URL): Promise<Response> {
+  const ask = () => fetch(url, { credentials: 'same-origin' });
+  return ask().catch(ask);
 }

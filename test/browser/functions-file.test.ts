@@ -18,7 +18,7 @@ describe.each(chosenEngines())('the file with the functions in %s', (engine) => 
   let site: Site;
   let tab: Tab;
   /** What the server answers for it; undefined for the file itself. */
-  let instead: { readonly status: number; readonly text: string } | undefined;
+  let instead: { readonly file?: string; readonly status: number; readonly text: string } | undefined;
 
   beforeAll(async () => {
     scene = await openScene(engine);
@@ -31,7 +31,7 @@ describe.each(chosenEngines())('the file with the functions in %s', (engine) => 
     instead = undefined;
     site = await scene.openSite();
     site.server.intercept((request, response) => {
-      if (instead === undefined || request.url?.startsWith(FILE) !== true) return false;
+      if (instead === undefined || request.url?.startsWith(instead.file ?? FILE) !== true) return false;
       response.writeHead(instead.status, { 'content-type': 'text/javascript' }).end(instead.text);
       return true;
     });
@@ -81,4 +81,21 @@ describe.each(chosenEngines())('the file with the functions in %s', (engine) => 
       expect(loads().at(-1)).toMatch(/\?attempt=\d$/);
     },
   );
+
+  test('where the engine is missing queries are answered 503, and it is tried again', async () => {
+    await begin();
+    await addView();
+    instead = { file: '/settee-quickjs.wasm', status: 404, text: 'gone' };
+    expect(await query()).toMatchObject({
+      status: 503,
+      json: {
+        error: 'functions_unavailable',
+        reason: expect.stringContaining(
+          "settee-quickjs.wasm was answered with 404; it must lie beside the worker's script",
+        ),
+      },
+    });
+    instead = undefined;
+    expect(await query()).toMatchObject({ status: 200, json: { rows: [{ id: 'a', key: 1 }] } });
+  });
 });

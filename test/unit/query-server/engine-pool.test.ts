@@ -76,9 +76,15 @@ test('without its WebAssembly the sandbox says so, and tries again', async () =>
       throw new Error('offline');
     },
   });
-  await expect(openProgram(sandbox)).rejects.toMatchObject({ code: 'not_implemented' });
-  await expect(openProgram(sandbox)).rejects.toMatchObject({ code: 'not_implemented' });
+  const refusal = { code: 'functions_unavailable', reason: expect.stringMatching(/could not be loaded: offline$/) };
+  await expect(openProgram(sandbox)).rejects.toMatchObject(refusal);
+  await expect(openProgram(sandbox)).rejects.toMatchObject(refusal);
   expect(attempts).toBe(2);
+});
+
+test('where WebAssembly can not run that is said', async () => {
+  const sandbox = createTestSandbox({ loadWasm: async () => new Uint8Array([1, 2, 3]) });
+  await expect(openProgram(sandbox)).rejects.toMatchObject({ code: 'not_implemented' });
 });
 
 test('1,000 programs are built and dropped in bounded memory', { timeout: 120_000 }, async () => {
