@@ -1,14 +1,12 @@
 /**
  * What of the HTTP layer browsers load on first use, since few requests need it: all that functions of documents are for, selector
- * queries, replication, local documents, maintenance, the other lists, and the weighing of types.
+ * queries, replication, maintenance, the other lists, and the weighing of types.
  */
 import { copyDocument } from './handlers/copy-document.ts';
-import { getLocalDocument } from './handlers/local-document.ts';
 import { answerOpenRevisions } from './handlers/open-revisions.ts';
 import { postForm } from './handlers/post-form.ts';
 import { inflate } from './inflate.ts';
 import { answerJsonp } from './jsonp.ts';
-import { answerLocalWrite, deleteLocalDocument, writeWithLocals } from './local-writing.ts';
 import { jsonType } from './negotiation.ts';
 import {
   answerAttachment,
@@ -17,25 +15,19 @@ import {
   answerOfServer,
   redirectToDesign,
 } from './seldom-routes.ts';
-import { answerLater } from './writing-later.ts';
 
 export const functionHandlers = {
   answerAttachment,
   answerJsonp,
-  answerLater,
-  answerLocalWrite,
   answerOfDatabase,
   answerOfDesign,
   answerOfServer,
   answerOpenRevisions,
   copyDocument,
-  deleteLocalDocument,
-  getLocalDocument,
   inflate,
   jsonType,
   postForm,
   redirectToDesign,
-  writeWithLocals,
 };
 
 export type FunctionHandlers = typeof functionHandlers;

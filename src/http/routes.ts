@@ -11,6 +11,7 @@ import type { Answer, Context } from './context.ts';
 import { getAllDocs, postAllDocs } from './handlers/all-docs.ts';
 import { postBulkDocs } from './handlers/bulk-docs.ts';
 import { deleteDatabase, getDatabase, putDatabase } from './handlers/database.ts';
+import { getLocalDocument } from './handlers/local-document.ts';
 import { getDocument } from './handlers/read-document.ts';
 import { getAllDatabases, getUp, getWelcome } from './handlers/server.ts';
 import { deleteDocument, postDocument, putDocument } from './handlers/write-document.ts';
@@ -49,7 +50,7 @@ export const DATABASE: Table<DatabaseHandler> = new Map<string, Resource<Databas
 
 export const DOCUMENT = documentRead(getDocument);
 
-export const LOCAL_DOCUMENT = documentRead(getLocalLater);
+export const LOCAL_DOCUMENT = documentRead(getLocalDocument);
 
 /** Documents of both kinds differ in how they are read. */
 function documentRead(read: DocumentHandler): Resource<DocumentHandler> {
@@ -60,10 +61,6 @@ function documentRead(read: DocumentHandler): Resource<DocumentHandler> {
     COPY: member(copyLater),
     POST: member(postFormLater),
   });
-}
-
-function getLocalLater(context: Context, database: string, id: DocId): MaybePromise<Answer> {
-  return useLent(context, ({ getLocalDocument }) => getLocalDocument(context, database, id));
 }
 
 function copyLater(context: Context, database: string, id: DocId): MaybePromise<Answer> {

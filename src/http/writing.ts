@@ -2,10 +2,11 @@
  * What all document writes have in common: how durable they are, what is not supported yet, and their answers
  * (interface.md 4.5; completion 5).
  */
-import type { DocumentWrite, Durability, WriteOutcome } from '../database/contract.ts';
+import type { Database, DocumentWrite, Durability, WriteOptions, WriteOutcome } from '../database/contract.ts';
 import type { DocId, IncomingDocument } from '../documents/contract.ts';
 import { isLocalId } from '../documents/identifiers.ts';
 import { readDocument } from '../documents/incoming.ts';
+import { isLocalRev } from '../documents/revisions.ts';
 import { DatabaseError } from '../errors/database-error.ts';
 import { must } from '../shared/assert.ts';
 import { type MaybePromise, whenReady } from '../shared/maybe-promise.ts';
@@ -13,7 +14,6 @@ import { isMultipart, readText } from './bodies.ts';
 import type { Answer, Context } from './context.ts';
 import { revisionTag } from './etags.ts';
 import { documentLocation } from './locations.ts';
-import { useLent } from './resources.ts';
 import { jsonAnswer, withHeader } from './responses.ts';
 import { ownKind } from './revision-sources.ts';
 
@@ -64,12 +64,8 @@ export function answerWrite(
   write: DocumentWrite,
   newEdits: boolean,
 ): MaybePromise<Answer> {
-  if (isLocalId(write.id)) {
-    return useLent(context, ({ answerLocalWrite }) => answerLocalWrite(context, database, write, newEdits));
-  }
-  if (newEdits && context.query.get('batch') === 'ok') {
-    return useLent(context, ({ answerLater }) => answerLater(context, database, write));
-  }
+  if (isLocalId(write.id)) return answerLocalWrite(context, database, write, newEdits);
+  if (newEdits && context.query.get('batch') === 'ok') return answerLater(context, database, write);
   const options = { newEdits, durability: durabilityOf(context), user: context.user };
   const outcomes = context.services.registry.use(database, (open) => open.write([write], options));
   return whenReady(outcomes, ([outcome]) => writtenAnswer(context, database, accepted(must(outcome))));
@@ -80,8 +76,37 @@ function accepted(outcome: WriteOutcome): Extract<WriteOutcome, { readonly ok: t
   return outcome;
 }
 
+/** 202 at once; whether the write succeeds is never told. */
+async function answerLater(context: Context, database: string, write: DocumentWrite): Promise<Answer> {
+  await context.services.registry.use(database, (open) => open.writeLater([write]));
+  const answer = jsonAnswer(context, 202, `{"ok":true,"id":${JSON.stringify(write.id)}}`);
+  return write.deleted ? answer : withHeader(answer, 'location', documentLocation(context, database, write.id));
+}
+
+async function answerLocalWrite(
+  context: Context,
+  database: string,
+  write: DocumentWrite,
+  newEdits: boolean,
+): Promise<Answer> {
+  const options = { newEdits, durability: durabilityOf(context), user: context.user };
+  const rev = await context.services.registry.use(database, (open) => writeLocal(open, write, options));
+  return writtenAnswer(context, database, { id: write.id, rev, deleted: write.deleted });
+}
+
+/**
+ * A replicated one replaces what is there: it has no history that could tell a conflict. A revision that none of these
+ * documents can have is one in either mode (completion 5.3).
+ */
+export async function writeLocal(database: Database, write: DocumentWrite, options: WriteOptions): Promise<string> {
+  const { id, rev, deleted, body } = write;
+  if (rev !== undefined && !isLocalRev(rev)) throw new DatabaseError('conflict', 'Document update conflict.');
+  const current = options.newEdits ? rev : (await database.readLocal(id))?.rev;
+  return database.writeLocal(id, current, deleted ? undefined : body, options.durability);
+}
+
 /** 201 for a live result, 200 for a deletion, which has no `Location`. */
-export function writtenAnswer(
+function writtenAnswer(
   context: Context,
   database: string,
   { id, rev, deleted }: { readonly id: string; readonly rev: string; readonly deleted: boolean },

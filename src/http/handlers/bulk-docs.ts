@@ -3,23 +3,27 @@ import type { Database, DocumentWrite, WriteOptions } from '../../database/contr
 import type { IncomingDocument } from '../../documents/contract.ts';
 import { isLocalId, parseDocId } from '../../documents/identifiers.ts';
 import { readBulkInSteps } from '../../documents/incoming-bulk.ts';
-import type { MaybePromise } from '../../shared/maybe-promise.ts';
+import { type DatabaseError, isDatabaseError } from '../../errors/database-error.ts';
+import { must } from '../../shared/assert.ts';
 import { inTurns, mapInSteps } from '../../shared/turn.ts';
 import { readText, requireJsonType } from '../bodies.ts';
-import type { BulkRow } from '../bulk-row.ts';
 import type { Answer, Context } from '../context.ts';
 import { showError } from '../error-table.ts';
-import { useLent } from '../resources.ts';
 import { jsonAnswer } from '../responses.ts';
 import { ownKind } from '../revision-sources.ts';
-import { durabilityOf, refuseAttachments, replicatedWrite, writtenText } from '../writing.ts';
+import { durabilityOf, refuseAttachments, replicatedWrite, writeLocal, writtenText } from '../writing.ts';
+
+/** A row of the answer: what was written, or what was refused and why. */
+type Row =
+  | { readonly ok: true; readonly id: string; readonly rev: string }
+  | { readonly ok: false; readonly id: string; readonly rev: string | undefined; readonly error: DatabaseError };
 
 export async function postBulkDocs(context: Context, database: string): Promise<Answer> {
   requireJsonType(context);
   const { documents, newEdits, allOrNothing } = await inTurns(readBulkInSteps(await readText(context)));
   const writes = await inTurns(mapInSteps(documents, (document) => toWrite(context, document, newEdits)));
   const options = { newEdits, allOrNothing, durability: durabilityOf(context), user: context.user };
-  const rows = await context.services.registry.use(database, (open) => writeAll(context, open, writes, options));
+  const rows = await context.services.registry.use(database, (open) => writeAll(open, writes, options));
   if (!newEdits) return jsonAnswer(context, 201, await listText(rows.filter(isRefused), refusedText));
   if (allOrNothing && rows.some(isRefused)) {
     // The others were aborted with them.
@@ -37,17 +41,34 @@ function toWrite(context: Context, document: IncomingDocument, newEdits: boolean
   return { id, rev: rev === undefined ? undefined : ownKind(id, rev), deleted, body };
 }
 
-function writeAll(
-  context: Context,
+/** Local documents aren't part of the transaction: they are written by themselves, in either mode (completion 5.3). */
+async function writeAll(
   database: Database,
   writes: readonly DocumentWrite[],
   options: WriteOptions,
-): MaybePromise<readonly BulkRow[]> {
+): Promise<readonly Row[]> {
   if (!writes.some(({ id }) => isLocalId(id))) return database.write(writes, options);
-  return useLent(context, ({ writeWithLocals }) => writeWithLocals(database, writes, options));
+  const ordinary = writes.filter(({ id }) => !isLocalId(id));
+  const outcomes = ordinary.length === 0 ? [] : await database.write(ordinary, options);
+  const rows: Row[] = [];
+  let next = 0;
+  for (const write of writes) {
+    rows.push(isLocalId(write.id) ? await writeLocalRow(database, write, options) : must(outcomes[next++]));
+  }
+  return rows;
 }
 
-function isRefused(row: BulkRow): row is Extract<BulkRow, { readonly ok: false }> {
+async function writeLocalRow(database: Database, write: DocumentWrite, options: WriteOptions): Promise<Row> {
+  const { id, rev } = write;
+  try {
+    return { ok: true, id, rev: await writeLocal(database, write, options) };
+  } catch (error) {
+    if (!isDatabaseError(error, 'conflict')) throw error;
+    return { ok: false, id, rev, error };
+  }
+}
+
+function isRefused(row: Row): row is Extract<Row, { readonly ok: false }> {
   return !row.ok;
 }
 
@@ -55,14 +76,14 @@ async function listText<T>(rows: readonly T[], textOf: (row: T) => string): Prom
   return `[${(await inTurns(mapInSteps(rows, textOf))).join(',')}]`;
 }
 
-function rowText(row: BulkRow): string {
+function rowText(row: Row): string {
   if (row.ok) return writtenText(row.id, row.rev);
   if (row.error.code !== 'conflict') return refusedText(row);
   const { error, reason } = showError(row.error);
   return JSON.stringify({ id: row.id, error, reason });
 }
 
-function refusedText({ id, rev, error: failure }: Extract<BulkRow, { readonly ok: false }>): string {
+function refusedText({ id, rev, error: failure }: Extract<Row, { readonly ok: false }>): string {
   const { error, reason } = showError(failure);
   return JSON.stringify({ id, rev, error, reason });
 }

@@ -10,10 +10,9 @@ import { MethodNotAllowed } from '../error-table.ts';
 import { functionAnswer, HTML_TYPE } from '../function-answer.ts';
 import { readFunctionDocument } from '../function-document.ts';
 import { functionRequest } from '../function-request.ts';
-import { writeLocal } from '../local-writing.ts';
 import { withSnapshot } from '../reader.ts';
 import { ownKind } from '../revision-sources.ts';
-import { durabilityOf, refuseAttachments } from '../writing.ts';
+import { durabilityOf, refuseAttachments, writeLocal } from '../writing.ts';
 
 /** `rest`: the design document's name, the function's, and the document's id, whose slashes may stand plain. */
 export async function update(context: Context, name: string, rest: readonly string[]): Promise<Answer> {

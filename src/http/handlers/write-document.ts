@@ -5,7 +5,6 @@ import { type MaybePromise, whenReady } from '../../shared/maybe-promise.ts';
 import { requireJsonType } from '../bodies.ts';
 import type { Answer, Context } from '../context.ts';
 import { withSnapshot } from '../reader.ts';
-import { useLent } from '../resources.ts';
 import { ownKind, revisionOf } from '../revision-sources.ts';
 import { answerWrite, isNewEdit, readDocumentBody, replicatedWrite } from '../writing.ts';
 import { missing, nodeToRead } from './read-document.ts';
@@ -31,14 +30,14 @@ export async function postDocument(context: Context, database: string): Promise<
 }
 
 /** 404 where there is nothing to delete comes before 409. */
-export function deleteDocument(context: Context, database: string, id: DocId): MaybePromise<Answer> {
+export async function deleteDocument(context: Context, database: string, id: DocId): Promise<Answer> {
   const rev = revisionOf(context, id, undefined);
-  if (isLocalId(id)) {
-    return useLent(context, ({ deleteLocalDocument }) => deleteLocalDocument(context, database, id, rev));
-  }
-  const document = withSnapshot(context, database, (snapshot) => snapshot.document(id));
-  return whenReady(document, (record) => {
-    if (nodeToRead(record, undefined) === undefined) throw missing();
-    return answerWrite(context, database, { id, rev, deleted: true, body: '{}' }, true);
+  await withSnapshot(context, database, async (snapshot, open) => {
+    if (isLocalId(id)) {
+      if ((await open.readLocal(id)) === undefined) throw missing();
+    } else if (nodeToRead(await snapshot.document(id), undefined) === undefined) {
+      throw missing();
+    }
   });
+  return answerWrite(context, database, { id, rev, deleted: true, body: '{}' }, true);
 }
