@@ -1,3 +1,4 @@
+import type { MaybePromise } from '../shared/maybe-promise.ts';
 import type { PlainRequest, PlainResponse } from '../shared/message.ts';
 import type { PortOffer } from './control.ts';
 import type { Carrier, WireRequest, WireResponse } from './wire.ts';
@@ -34,7 +35,7 @@ export interface WorkerDoor {
    */
   open(options: WorkerOptions): Promise<void>;
   /** Streams travel as transferred ports. `call` is the page's number of the request, where `abort` may come for it. */
-  handle(request: WireRequest, call?: number): Promise<WireResponse>;
+  handle(request: WireRequest, call?: number): MaybePromise<WireResponse>;
   abort(call: number): void;
   status(): Promise<WorkerStatus>;
   /** Finishes what is under way, checkpoints, and gives the storage up if this worker owns it. */

@@ -1,3 +1,4 @@
+import { type MaybePromise, whenReady, withEnd } from '../shared/maybe-promise.ts';
 import type { ByteStream, PlainRequest, PlainResponse } from '../shared/message.ts';
 import { isStream } from './wire-codec.ts';
 
@@ -20,21 +21,24 @@ export class OpenWork {
   }
 
   /** Has the request handled, and counts it and the body of its answer. */
-  async run<R extends PlainResponse | undefined>(
-    handle: (request: PlainRequest) => Promise<R>,
+  run<R extends PlainResponse | undefined>(
+    handle: (request: PlainRequest) => MaybePromise<R>,
     request: PlainRequest,
-  ): Promise<R> {
+  ): MaybePromise<R> {
     this.#count += 1;
     let isOver = true;
-    try {
-      const response = await handle(request);
+    const counted = (response: R): R => {
       const body = response?.body ?? null;
       if (!isStream(body)) return response;
       isOver = false;
       return { ...response, body: new CountedStream(body, () => this.#end()) };
-    } finally {
-      if (isOver) this.#end();
-    }
+    };
+    return withEnd(
+      () => whenReady(handle(request), counted),
+      () => {
+        if (isOver) this.#end();
+      },
+    );
   }
 
   /** Resolves to true when nothing is under way, to false when `withinMs` passed before. */

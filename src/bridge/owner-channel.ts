@@ -3,6 +3,7 @@
  * travel as steps on the channels of owner and asker. A service worker is offered a port to go on with; over it the
  * same messages travel.
  */
+import type { MaybePromise } from '../shared/maybe-promise.ts';
 import type { PlainRequest, PlainResponse } from '../shared/message.ts';
 import { ChannelPipes } from './channel-pipe.ts';
 import type { Instance } from './contract.ts';
@@ -18,7 +19,7 @@ export interface OwnerChannelOptions {
   readonly instance: Instance;
   readonly ownerId: string;
   /** Undefined for a request that was not begun and never will be: its sender turns to the next owner. */
-  readonly handle: (request: PlainRequest) => Promise<PlainResponse | undefined>;
+  readonly handle: (request: PlainRequest) => MaybePromise<PlainResponse | undefined>;
   /**
    * Called every 10 s while a request or a body of a service worker is open. Browsers end an idle service worker, and cut the
    * bodies that go through it, unless an event reaches it.
@@ -135,7 +136,9 @@ class ServedChannel implements OwnerChannel {
     const call = new AbortController();
     this.#calls.set(key, call);
     try {
-      const response = await this.#handle(message, call.signal);
+      // Mostly there at once; then the answer goes out in this turn.
+      const handled = this.#handle(message, call.signal);
+      const response = handled instanceof Promise ? await handled : handled;
       if (response === undefined) this.#post(from, { kind: 'refused', id, why: 'leaving' });
       else await this.#send(message, response, call.signal);
     } catch (error) {
@@ -146,7 +149,7 @@ class ServedChannel implements OwnerChannel {
     }
   }
 
-  #handle(message: RequestMessage, signal: AbortSignal): Promise<PlainResponse | undefined> {
+  #handle(message: RequestMessage, signal: AbortSignal): MaybePromise<PlainResponse | undefined> {
     const { handle } = this.#options;
     const request = requestFromWire(message.request, this.#pipes.carrierFor(message.from), signal);
     if (message.carrier !== 'service-worker') return handle(request);
@@ -161,7 +164,6 @@ class ServedChannel implements OwnerChannel {
       return;
     }
     const coded = responseToWire(response, this.#pipes.carrierFor(from));
-    // Mostly there at once; then the answer goes out in this turn.
     this.#post(from, { kind: 'answer', id, response: coded instanceof Promise ? await coded : coded });
   }
 

@@ -16,5 +16,5 @@ export function createHandle(services: Services, isClosing: () => boolean): Hand
   const routed = refuseWhenClosing(isClosing, wrapJsonp(dispatch));
   const answering = answerHead(answerErrors(cancelUnreadBody(routed)));
   const handler = addServerHeaders(services.clock, overrideMethod(weighTypes(answering)));
-  return async (request) => handler(new Context(request, services));
+  return (request) => handler(new Context(request, services));
 }

@@ -1,3 +1,5 @@
+import type { MaybePromise } from './maybe-promise.ts';
+
 /**
  * The one door (src/README.md, "One door"): a plain request goes in, a plain response comes out. Header names are lower case, one line
  * per header. Everything but streams and signals is structured-cloneable.
@@ -36,4 +38,5 @@ export interface PlainResponse {
   readonly body: ResponseBody;
 }
 
-export type Handle = (request: PlainRequest) => Promise<PlainResponse>;
+/** Answers in the same turn where all that it takes is at hand. */
+export type Handle = (request: PlainRequest) => MaybePromise<PlainResponse>;

@@ -1,6 +1,6 @@
 import type { Clock } from '../shared/clock.ts';
 import { type MaybePromise, whenReady } from '../shared/maybe-promise.ts';
-import type { Handle, PlainHeaders, PlainRequest } from '../shared/message.ts';
+import type { Handle, PlainHeaders, PlainRequest, PlainResponse } from '../shared/message.ts';
 import type { TakeCookies } from './set-cookie.ts';
 
 /** Asks, with the value `omit`, for a request without cookies, as `credentials: 'omit'` does with `fetch`. */
@@ -54,14 +54,13 @@ export class CookieJar {
 
   /** Puts the jar before `handle`: its cookies go with each request, and those of the answer come in and are not shown. */
   around(handle: Handle): Handle {
-    return async (request) => {
+    return (request) => {
       const omits = request.headers[CREDENTIALS_HEADER] === 'omit';
-      const response = await handle(this.#withCookies(request, omits));
-      const line = response.headers['set-cookie'];
-      if (line === undefined) return response;
-      if (!omits) await this.take(line, request.url);
-      const { 'set-cookie': _taken, ...headers } = response.headers;
-      return { ...response, headers };
+      return whenReady(handle(this.#withCookies(request, omits)), (response) => {
+        const line = response.headers['set-cookie'];
+        if (line === undefined) return response;
+        return whenReady(omits ? undefined : this.take(line, request.url), () => withoutSetCookie(response));
+      });
     };
   }
 
@@ -112,6 +111,11 @@ export class CookieJar {
   #applies({ path, isSecure }: StoredCookie, requestPath: string): boolean {
     return (!isSecure || this.#site.isSecure) && matchesPath(path, requestPath);
   }
+}
+
+function withoutSetCookie(response: PlainResponse): PlainResponse {
+  const { 'set-cookie': _taken, ...headers } = response.headers;
+  return { ...response, headers };
 }
 
 /** A page can't set `Cookie` itself, no more than with `fetch`. */

@@ -3,6 +3,7 @@ import { type Core, createCore } from '../core.ts';
 import { DatabaseError, isDatabaseError } from '../errors/database-error.ts';
 import type { LoadFunctions } from '../functions/contract.ts';
 import type { Clock, RandomBytes } from '../shared/clock.ts';
+import { type MaybePromise, whenReady } from '../shared/maybe-promise.ts';
 import type { PlainRequest, PlainResponse } from '../shared/message.ts';
 import { createIndexedDbPageStore } from '../storage/indexeddb/indexeddb-page-store.ts';
 import type { PageStore } from '../storage/page-store.ts';
@@ -59,11 +60,17 @@ export class CoreKeeper {
   }
 
   /** Never rejects. Waits while the core can't be opened, for some seconds; then answers 503 with the reason. */
-  async handle(request: PlainRequest): Promise<PlainResponse> {
-    const opened = this.#opened ?? (await this.#whenOpen(request.method));
-    if ('status' in opened) return opened;
-    const response = await opened.core.handle(request);
-    if (response.status < 400 || !(await this.#shouldRepeat(opened, request, response))) return response;
+  handle(request: PlainRequest): MaybePromise<PlainResponse> {
+    return whenReady(this.#opened ?? this.#whenOpen(request.method), (opened) => {
+      if ('status' in opened) return opened;
+      return whenReady(opened.core.handle(request), (response) =>
+        response.status < 400 ? response : this.#repeatIfLost(opened, request, response),
+      );
+    });
+  }
+
+  async #repeatIfLost(opened: Opened, request: PlainRequest, response: PlainResponse): Promise<PlainResponse> {
+    if (!(await this.#shouldRepeat(opened, request, response))) return response;
     const again = await this.#whenOpen(request.method);
     return 'status' in again ? again : again.core.handle(request);
   }

@@ -4,9 +4,10 @@
  */
 import type { WorkerDoor } from '../bridge/contract.ts';
 import { Outbox } from '../bridge/outbox.ts';
-import type { PageAnswer, PageAnswers, PageRequest } from '../bridge/wire.ts';
+import type { PageAnswer, PageAnswers, PageRequest, WireResponse } from '../bridge/wire.ts';
 import { portOf } from '../bridge/wire-codec.ts';
 import { asPageCalls } from '../bridge/wire-decoding.ts';
+import { orElse, whenReady } from '../shared/maybe-promise.ts';
 
 /** A worker's own scope, or one end of a port. */
 export interface PageEnd {
@@ -22,17 +23,19 @@ export function servePageCalls(page: PageEnd, door: Requests): void {
   page.addEventListener('message', ({ data }) => {
     for (const call of asPageCalls(data)?.calls ?? []) {
       if (call.length === 1) door.abort(call[0]);
-      else void carryOut(door, call, answers);
+      else carryOut(door, call, answers);
     }
   });
 }
 
-async function carryOut(door: Requests, request: PageRequest, answers: Outbox<PageAnswer>): Promise<void> {
+function carryOut(door: Requests, request: PageRequest, answers: Outbox<PageAnswer>): void {
   const [call, method, url, headers, body, isAbortable] = request;
-  try {
-    const response = await door.handle({ method, url, headers, body }, isAbortable ? call : undefined);
+  const answer = (response: WireResponse): void =>
     answers.put([call, response.status, response.headers, response.body], portOf(response.body));
-  } catch (error) {
-    answers.put([call, String(error)]);
-  }
+  const answered = orElse(
+    () => whenReady(door.handle({ method, url, headers, body }, isAbortable ? call : undefined), answer),
+    (error) => answers.put([call, String(error)]),
+  );
+  // Neither way fails.
+  void answered;
 }

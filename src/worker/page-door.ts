@@ -7,6 +7,7 @@ import { serviceUnavailable } from '../bridge/unavailable.ts';
 import { PROTOCOL, type WireRequest, type WireResponse } from '../bridge/wire.ts';
 import { requestFromWire, responseToWire } from '../bridge/wire-codec.ts';
 import type { Clock } from '../shared/clock.ts';
+import { type MaybePromise, whenReady, withEnd } from '../shared/maybe-promise.ts';
 import type { PlainRequest, PlainResponse } from '../shared/message.ts';
 import { VERSION } from '../system/version.ts';
 import type { LoadBrowserFunctions } from './browser-functions.ts';
@@ -66,15 +67,15 @@ export class PageDoor implements WorkerDoor {
     }
   }
 
-  async handle(wire: WireRequest, call?: number): Promise<WireResponse> {
+  handle(wire: WireRequest, call?: number): MaybePromise<WireResponse> {
     const carrier = new PortCarrier();
-    const request = requestFromWire(wire, carrier, call === undefined ? undefined : this.#signalOf(call));
-    try {
-      const response = responseToWire(await this.#answer(request), carrier);
-      return response instanceof Promise ? await response : response;
-    } finally {
-      if (call !== undefined) this.#calls.delete(call);
-    }
+    const toWire = (response: PlainResponse) => responseToWire(response, carrier);
+    if (call === undefined) return whenReady(this.#answer(requestFromWire(wire, carrier)), toWire);
+    const request = requestFromWire(wire, carrier, this.#signalOf(call));
+    return withEnd(
+      () => whenReady(this.#answer(request), toWire),
+      () => this.#calls.delete(call),
+    );
   }
 
   abort(call: number): void {
@@ -95,10 +96,10 @@ export class PageDoor implements WorkerDoor {
     service?.link.close();
   }
 
-  async #answer(request: PlainRequest): Promise<PlainResponse> {
+  #answer(request: PlainRequest): MaybePromise<PlainResponse> {
     const service = this.#service;
     if (service === undefined) return serviceUnavailable(CLOSED, request.method);
-    return (await service.owner.handle(request)) ?? service.link.handle(request);
+    return whenReady(service.owner.handle(request), (response) => response ?? service.link.handle(request));
   }
 
   #signalOf(call: number): AbortSignal {

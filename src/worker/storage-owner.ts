@@ -11,7 +11,7 @@ import { isDatabaseError } from '../errors/database-error.ts';
 import type { CreateFunctions } from '../functions/contract.ts';
 import { type Clock, systemClock, systemRandom } from '../shared/clock.ts';
 import { type MaybePromise, whenReady } from '../shared/maybe-promise.ts';
-import type { PlainRequest, PlainResponse, RequestBody } from '../shared/message.ts';
+import type { Handle, PlainRequest, PlainResponse, RequestBody } from '../shared/message.ts';
 import type { Settings } from '../system/config.ts';
 import type { Log } from '../system/contract.ts';
 import { silentLog } from '../system/log.ts';
@@ -50,7 +50,7 @@ interface Tenure {
   readonly keeper: CoreKeeper;
   readonly channel: OwnerChannel;
   readonly work: OpenWork;
-  readonly handle: (request: PlainRequest) => Promise<PlainResponse>;
+  readonly handle: Handle;
 }
 
 /** Attempts to open the storage after which a failure counts as lasting; being blocked never does. */
@@ -130,17 +130,27 @@ export class StorageOwner {
    * Answers the request where this worker owns the storage. Undefined where it doesn't: then nothing was done, and the request's body is
    * untouched, so that it can go to whoever does.
    */
-  async handle(request: PlainRequest): Promise<PlainResponse | undefined> {
+  handle(request: PlainRequest): MaybePromise<PlainResponse | undefined> {
     const tenure = this.#tenure;
     const term = this.#ownership.term;
     if (tenure === undefined || term === undefined || term.ownerId !== tenure.ownerId) return undefined;
-    const isOurs = term.check();
-    if (isOurs !== true && !(await isOurs)) return undefined;
+    return whenReady(term.check(), (isOurs) => (isOurs ? this.#answer(tenure, term, request) : undefined));
+  }
+
+  #answer(tenure: Tenure, term: OwnerTerm, request: PlainRequest): MaybePromise<PlainResponse | undefined> {
     if (this.#idleTimer !== undefined) clearTimeout(this.#idleTimer);
     const size = sizeOf(request.body);
     if (size > LARGE_BODY) this.#ownership.announceWork(2000 + size * BUSY_MS_PER_BYTE);
-    const response = await tenure.work.run(tenure.handle, request);
-    if (response.status !== 503 || isOneWay(request.body)) return response;
+    return whenReady(tenure.work.run(tenure.handle, request), (response) =>
+      response.status !== 503 || isOneWay(request.body) ? response : this.#unlessForNext(term, request, response),
+    );
+  }
+
+  async #unlessForNext(
+    term: OwnerTerm,
+    request: PlainRequest,
+    response: PlainResponse,
+  ): Promise<PlainResponse | undefined> {
     return (await isForNext(term, request, response)) || (await this.#passOn(term, response)) ? undefined : response;
   }
 

@@ -28,7 +28,7 @@ export interface Asked {
 }
 
 /** `what` is a method and an address. */
-export function ask(core: Core, what: string, { headers, body = null }: Asked = {}): Promise<PlainResponse> {
+export async function ask(core: Core, what: string, { headers, body = null }: Asked = {}): Promise<PlainResponse> {
   const [method = '', url = ''] = what.split(' ');
   return core.handle({ method, url, headers: { ...JSON_HEADERS, ...headers }, body });
 }
