@@ -275,8 +275,7 @@ const minifyAgain: Plugin = {
   },
 };
 
-/** Nothing that is read does anything by that. */
-const compress: CompressOptions = { keep_fargs: false, pure_getters: true };
+const compress: CompressOptions = { keep_fargs: false };
 
 function browserFile(name: string, input: string, format: 'es' | 'iife'): EnvironmentOptions {
   return {

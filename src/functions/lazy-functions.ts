@@ -1,4 +1,5 @@
 import { DatabaseError } from '../errors/database-error.ts';
+import { functionsUnavailable } from '../errors/functions-unavailable.ts';
 import type { MaybePromise } from '../shared/maybe-promise.ts';
 import type { CreateFunctions, FunctionParts, FunctionService, LoadFunctions } from './contract.ts';
 
@@ -58,8 +59,5 @@ export class LazyFunctions {
 }
 
 function notLoaded(cause: unknown): never {
-  const why = cause instanceof Error ? cause.message : String(cause);
-  throw new DatabaseError('functions_unavailable', `What runs functions of documents could not be loaded: ${why}`, {
-    cause,
-  });
+  throw functionsUnavailable('What runs functions of documents', cause);
 }

@@ -5,7 +5,7 @@
 import loadEmscripten from '@jitl/quickjs-wasmfile-release-sync/emscripten-module';
 import { QuickJSFFI } from '@jitl/quickjs-wasmfile-release-sync/ffi';
 import { QuickJSWASMModule } from 'quickjs-emscripten-core';
-import { DatabaseError } from '../errors/database-error.ts';
+import { functionsUnavailable } from '../errors/functions-unavailable.ts';
 import { guardLoops } from './loop-guard.ts';
 
 /**
@@ -76,9 +76,7 @@ export class InstanceFactory {
 }
 
 function notLoaded(cause: unknown): never {
-  const why = cause instanceof Error ? cause.message : String(cause);
-  const reason = `The engine for functions of documents could not be loaded: ${why}`;
-  throw new DatabaseError('functions_unavailable', reason, { cause });
+  throw functionsUnavailable('The engine for functions of documents', cause);
 }
 
 /** What quickjs-emscripten does with a variant, but for its dynamic imports: bundlers would make files of their own of those. */
