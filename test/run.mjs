@@ -1,8 +1,8 @@
 /**
  * `npm test`: type checks of every environment, format and lint, then all tests, those in a browser in Chromium. Needs
  * nothing but Node and npm; what is missing is installed and built first, Chromium too where this is a Debian and we are
- * root. Each type check and the lint count as one test. The last line is `N passed, N failed`, and the exit code is 1
- * when anything failed.
+ * root. Each type check and the lint count as one test. What failed is named once more at the end, each in a line that begins
+ * with `✗ failed:`; the last line is `N passed, N failed`, and the exit code is 1 when anything failed.
  *
  * Arguments are passed on to vitest (`npm test -- test/unit/node`, `npm test -- test/browser/bodies`); then only those
  * tests run, with no checks before. `npm run test:browsers` is this with `--browsers=firefox,webkit`: only the tests in
@@ -19,7 +19,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { basename, dirname, join } from 'node:path';
+import { basename, dirname, join, relative } from 'node:path';
 import { build, checkNode, install, PreparationError, root } from '../src/node/prepare.mjs';
 
 const checks = [
@@ -29,6 +29,8 @@ const checks = [
   })),
   { name: 'format and lint', command: ['@biomejs/biome/bin/biome', 'check', '--error-on-warnings'] },
 ];
+
+const unprepared = { name: 'install and build', passed: 0, failed: 1, skipped: 0, failures: ['see above'] };
 
 /** Files that mock a module, for which it must not be there yet. */
 const mocking = ['test/unit/node/closing.test.ts'];
@@ -43,7 +45,7 @@ checkNode();
 const option = '--browsers=';
 const browsers = process.argv.find((argument) => argument.startsWith(option))?.slice(option.length);
 const chosen = process.argv.slice(2).filter((argument) => !argument.startsWith(option));
-report(isPrepared() ? await runAll(chosen) : [{ name: 'install and build', passed: 0, failed: 1, skipped: 0 }]);
+report(isPrepared() ? await runAll(chosen) : [unprepared]);
 
 /** Every folder with a tsconfig.json of its own: each is an environment, with its own globals. */
 function findProjects() {
@@ -115,11 +117,12 @@ function without(files) {
 
 /** Runs of one name as one. */
 function sumOf(outcomes) {
-  return outcomes.reduce((total, { passed, failed, skipped }) => ({
+  return outcomes.reduce((total, { passed, failed, skipped, failures }) => ({
     name: total.name,
     passed: total.passed + passed,
     failed: total.failed + failed,
     skipped: total.skipped + skipped,
+    failures: [...total.failures, ...failures],
   }));
 }
 
@@ -137,7 +140,7 @@ function check({ name, command: [script, ...toolArguments] }) {
   );
   const ok = status === 0;
   if (!ok) process.stdout.write(`${stdout}${stderr}`);
-  return { name, passed: ok ? 1 : 0, failed: ok ? 0 : 1, skipped: 0 };
+  return { name, passed: ok ? 1 : 0, failed: ok ? 0 : 1, skipped: 0, failures: ok ? [] : ['see above'] };
 }
 
 async function runTests(name, testArguments, options = {}) {
@@ -148,7 +151,10 @@ async function runTests(name, testArguments, options = {}) {
   const counts = readReport(outputFile);
   rmSync(folder, { recursive: true, force: true });
   // Errors outside of any test (an unhandled rejection, a worker that died) fail the run, so they must show here.
-  if (!ok && counts.failed === 0) counts.failed = 1;
+  if (!ok && counts.failed === 0) {
+    counts.failed = 1;
+    counts.failures = ['an error outside of any test: see above'];
+  }
   return { name, ...counts };
 }
 
@@ -156,19 +162,28 @@ async function runTests(name, testArguments, options = {}) {
 function readReport(file) {
   try {
     const report = JSON.parse(readFileSync(file, 'utf8'));
-    const unloadable = report.testResults.filter(
-      (suite) =>
-        suite.status === 'failed' && !suite.assertionResults.some((assertion) => assertion.status === 'failed'),
-    );
+    const failures = report.testResults.flatMap(describeFailures);
     return {
       passed: report.numPassedTests,
-      failed: report.numFailedTests + unloadable.length,
+      failed: failures.length,
       skipped: report.numPendingTests + report.numTodoTests,
+      failures,
     };
   } catch (error) {
-    process.stdout.write(`vitest left no readable report: ${error.message}\n`);
-    return { passed: 0, failed: 1, skipped: 0 };
+    return { passed: 0, failed: 1, skipped: 0, failures: [`vitest left no readable report: ${error.message}`] };
   }
+}
+
+/** A line for each failed test of a file, and one for a file that failed by itself. */
+function describeFailures({ name, status, message, assertionResults }) {
+  const describe = (test, reason) => `${relative(root, name)}: ${test}${firstLine(reason)}`;
+  const failed = assertionResults.filter((assertion) => assertion.status === 'failed');
+  if (failed.length === 0 && status === 'failed') return [describe("can't be run: ", message)];
+  return failed.map(({ fullName, failureMessages }) => describe(`${fullName}: `, failureMessages[0]));
+}
+
+function firstLine(text = '') {
+  return text.trim().split('\n', 1)[0].slice(0, 300);
 }
 
 /** What it prints is shown at its end where another one runs beside it. */
@@ -177,7 +192,7 @@ async function runVitest(vitestArguments, { variables = {}, isShownLater = false
   const vitest = spawn(process.execPath, [join(root, 'node_modules/vitest/vitest.mjs'), ...vitestArguments], {
     cwd: root,
     stdio: ['ignore', output, output],
-    env: { ...process.env, ...variables },
+    env: { ...(process.stdout.isTTY ? {} : { NO_COLOR: '1' }), ...process.env, ...variables },
   });
   const printed = [];
   for (const stream of [vitest.stdout, vitest.stderr]) stream?.on('data', (chunk) => printed.push(chunk));
@@ -193,6 +208,9 @@ function report(outcomes) {
     process.stdout.write(
       `${failed > 0 ? '✗' : '✓'} ${name.padEnd(width)}  ${passed} passed, ${failed} failed${note}\n`,
     );
+  }
+  for (const { name, failures } of outcomes) {
+    for (const failure of failures) process.stdout.write(`✗ failed: ${name}: ${failure}\n`);
   }
   const sum = (key) => outcomes.reduce((total, outcome) => total + outcome[key], 0);
   process.stdout.write(`${sum('passed')} passed, ${sum('failed')} failed\n`);
