@@ -40,6 +40,8 @@ const measuring = ['test/browser/faults-ownership.test.ts'];
 const sideBySide = { chromium: ['--fileParallelism', '--maxWorkers=2'] };
 /** Those that take minutes in which next to nothing happens. */
 const waiting = ['test/browser/long-bodies.test.ts'];
+/** What the other engines are asked in two more ways, through a page and through a service worker. */
+const inChromiumOnly = ['test/browser/http-conformance-core.test.ts'];
 
 checkNode();
 const option = '--browsers=';
@@ -100,7 +102,8 @@ async function runInBrowsers(engines, filters) {
 
 /** All that measures nothing. */
 async function runRest(engine, isShownLater) {
-  const others = [...(sideBySide[engine] ?? []), ...without([...measuring, ...waiting])];
+  const elsewhere = engine === 'chromium' ? [] : inChromiumOnly;
+  const others = [...(sideBySide[engine] ?? []), ...without([...measuring, ...waiting, ...elsewhere])];
   return sumOf(await Promise.all([runInBrowser(engine, others, isShownLater), runInBrowser(engine, waiting, true)]));
 }
 

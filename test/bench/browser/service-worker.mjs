@@ -11,7 +11,8 @@ export async function throughServiceWorker(bench) {
   await send(plainFetch, 'PUT', path);
   const body = JSON.stringify({ docs: documentsFrom(0, documents) });
   await send(plainFetch, 'POST', `${path}/_bulk_docs`, body);
-  const frame = await openFrame('/constant/frame.html?worker');
+  const frame = await openFrame('/constant/frame.html?constant-sw.js');
+  await frame.give(await toConstant(await fetch(`${path}/${idOf(0)}`)));
   const ms = await interleave(bench.size(7, 2), {
     getThrough: () => each(count, 1, (index) => send(plainFetch, 'GET', `${path}/${idOf(draw(index, documents))}`)),
     getConstant: () => frame.ask('/constant/answer', count),
@@ -24,16 +25,27 @@ export async function throughServiceWorker(bench) {
   return ms;
 }
 
-/** The same requests in this page, which a service worker controls, and in one of another origin, which none does. */
+/** An answer of ours, to be given again and again: as much of it goes from the service worker to the page as of the real one. */
+async function toConstant(answer) {
+  return { status: answer.status, headers: Object.fromEntries(answer.headers), body: await answer.text() };
+}
+
+/**
+ * The same requests in this page, which a service worker controls, and in one of another origin, which none does. Also in one whose service
+ * worker has a single rule for the browser, that all goes to the network: what controlling a page costs by itself.
+ */
 export async function untouched(bench) {
   await bench.start();
   const count = bench.size(500, 100);
   const free = await openFrame(`${bench.otherOrigin}/constant/frame.html`);
+  const routed = await openFrame('/constant/frame.html?network-sw.js');
   const ms = await interleave(bench.size(9, 2), {
+    untouchedRouted: () => routed.ask('/constant.txt', count),
     untouchedControlled: () => each(count, 1, () => send(plainFetch, 'GET', '/constant.txt')),
     untouchedFree: () => free.ask('/constant.txt', count),
   });
   free.remove();
+  routed.remove();
   await bench.settee.close();
   return ms;
 }
@@ -44,12 +56,14 @@ async function openFrame(address) {
   frame.src = address;
   document.body.append(frame);
   await ready;
+  const ask = (question) => {
+    const answer = nextMessage(frame);
+    frame.contentWindow.postMessage(question, '*');
+    return answer;
+  };
   return {
-    ask: (path, count) => {
-      const answer = nextMessage(frame);
-      frame.contentWindow.postMessage({ address: path, count }, '*');
-      return answer;
-    },
+    ask: (address, count) => ask({ address, count }),
+    give: (constant) => ask({ constant, address: '/constant/answer', count: 1 }),
     remove: () => frame.remove(),
   };
 }

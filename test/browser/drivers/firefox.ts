@@ -11,6 +11,8 @@ export async function startFirefox({ preferences = {} }: LaunchOptions = {}): Pr
     headless: true,
     protocol: 'webDriverBiDi',
     protocolTimeout: 600_000,
+    // Nobody looks at them, and Firefox would send one for each request and answer.
+    networkEnabled: false,
     extraPrefsFirefox: { 'browser.sessionhistory.max_total_viewers': 0, ...preferences },
   });
   return new Firefox(driver);
