@@ -1,6 +1,6 @@
 /**
  * What an answer costs at least: @hono/node-server without a database behind it.
- * GET answers one text with headers of the caller's choice; PUT reads the body and makes one durable LMDB commit.
+ * GET answers one text with headers of the caller's choice; PUT reads the body and makes one durable LMDB commit, below `/bare/` none.
  *
  * Arguments: a folder for LMDB, and the GET answer as JSON `{ "text", "headers" }` (optional).
  */
@@ -20,6 +20,10 @@ let key = 0;
 
 const app = new Hono();
 app.get('/:database/:id', (context) => context.body(text, 200, headers));
+app.put('/bare/:id', async (context) => {
+  await context.req.text();
+  return context.body(written, 201, { 'content-type': 'application/json' });
+});
 app.put('/:database/:id', async (context) => {
   await context.req.text();
   await database.put(++key, record);
