@@ -492,7 +492,7 @@ test('a tree with postponed changes has the same entries as one with those chang
         expect([stored.isEmpty, tree]).toEqual([true, undefined]);
         return;
       }
-      const { tree: made, replaced } = await stored.update(postponed);
+      const { tree: made } = await stored.update(postponed);
       const keys = Array.from({ length: 91 }, (_unused, key) => key);
       const values = await made.getMany(keys);
       expect(tree).toMatchObject({ count: made.count, bytes: made.bytes, isEmpty: made.isEmpty, isPostponed: true });
@@ -514,7 +514,12 @@ test('a tree with postponed changes has the same entries as one with those chang
       expect(await tree.countRange({ start: 20, end: 70 })).toBe(await made.countRange({ start: 20, end: 70 }));
       const workedIn = await tree.workIn();
       expect(workedIn.tree).toBe((await tree.workIn()).tree);
-      expect(workedIn.replaced.map(({ page }) => page).sort()).toEqual(replaced.map(({ page }) => page).sort());
+      // Not always those of the update above: with whom a split leaf shares is up to what is in memory.
+      await expectReplaced(
+        stored,
+        workedIn.tree,
+        workedIn.replaced.map(({ page }) => page),
+      );
       expect(workedIn.tree.isPostponed).toBe(false);
       expect(await list(checkTree(reopened(workedIn.tree, options, pages)))).toEqual([]);
     }),
