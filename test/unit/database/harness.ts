@@ -321,9 +321,12 @@ export async function leavesOf(database: Pick<Database, 'snapshot'>, name: strin
   }
 }
 
+/** Many more turns than what is tested takes: how many it takes depends on how long each of its steps did. */
+const TURNS = 50;
+
 /** Lets everything that needs no timer and no I/O come to its end. */
 export async function settle(): Promise<void> {
-  for (let turn = 0; turn < 5; turn++) await new Promise<void>((resolve) => setImmediate(resolve));
+  for (let turn = 0; turn < TURNS; turn++) await new Promise<void>((resolve) => setImmediate(resolve));
 }
 
 /** A promise and what settles it. */
