@@ -22,7 +22,7 @@ export interface DatabaseSettings {
 
 export const defaultSettings: DatabaseSettings = {
   cacheBytes: 32 * 2 ** 20,
-  journalBytes: 1024 * 1024,
+  journalBytes: 768 * 1024,
   journalRecords: 1_000,
   dirtyBytes: 12 * 2 ** 20,
   sliceBytes: 2 * 2 ** 20,
