@@ -85,7 +85,7 @@ export class StoredDatabase implements Database {
     };
     const emptied = new EmptiedPages(this.#core, parts.maintenance, parts.log);
     const { clock, maintenance } = parts;
-    this.#snapshots = new SnapshotRegister(clock, this.#settings.snapshotMaxAgeMs, () => this.#wakeForGarbage());
+    this.#snapshots = new SnapshotRegister(clock, this.#settings.snapshotMaxAgeMs, () => this.#upkeep.noteRelease());
     const shared = { core: this.#core, emptied, snapshots: this.#snapshots };
     this.#checkpointer = new Checkpointer({ ...shared, allocator, head, clock }, this.#settings);
     this.#writer = new Writer(this.#core, this.#checkpointer, {
@@ -372,10 +372,6 @@ export class StoredDatabase implements Database {
     } catch (error) {
       this.#parts.log.error(`a listener to the changes of ${this.name} failed`, error);
     }
-  }
-
-  #wakeForGarbage(): void {
-    if (this.#closed === undefined && this.#checkpointer.hasWork) this.#writer.wake();
   }
 
   #failed(error: unknown): void {

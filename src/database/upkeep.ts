@@ -1,4 +1,5 @@
 import { isDatabaseError } from '../errors/database-error.ts';
+import { nextTurn } from '../shared/turn.ts';
 import type { Log } from '../system/contract.ts';
 import type { Checkpointer } from './checkpointer.ts';
 import type { Compaction } from './compaction.ts';
@@ -41,6 +42,7 @@ export class Upkeep {
   #run: Compaction | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #lastCommit = 0;
+  #isWaking = false;
   #ended = false;
   #endReason: unknown;
   /** Size of the file after its last compaction: it is not compacted again before it has grown by half. */
@@ -58,6 +60,20 @@ export class Upkeep {
   noteCommit(): void {
     this.#lastCommit = performance.now();
     if (!this.#ended) this.#timer ??= this.#wait(this.#settings.idleMs);
+  }
+
+  /** A reader let go: there may be garbage to drop by now. The reader's answer leaves first, since nobody waits for that. */
+  noteRelease(): void {
+    if (this.#isWaking || !this.#hasWork) return;
+    this.#isWaking = true;
+    void nextTurn().then(() => {
+      this.#isWaking = false;
+      if (this.#hasWork) this.#parts.writer.wake();
+    });
+  }
+
+  get #hasWork(): boolean {
+    return !this.#ended && this.#parts.checkpointer.hasWork;
   }
 
   /** One timer for many commits: in browsers setting one takes as long as a good part of a commit. */
