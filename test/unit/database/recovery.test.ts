@@ -36,6 +36,24 @@ describe('opening after a crash', () => {
     expect((await (await crashed.open()).info()).instanceStartTime).toBe('1700000000000001');
   });
 
+  test('a full journal is stored after the first answer has left', async () => {
+    const bench = new Bench();
+    const db = await bench.open();
+    for (let index = 0; index < 10; index++) await put(db, `d${index}`);
+    let commits = 0;
+    const crashed = bench.crashed({ beforeCommit: () => void commits++ });
+    const again = await crashed.open({ journalRecords: 5 });
+    commits = 0;
+    expect(await leavesOf(again, 'd7')).toHaveLength(1);
+    // An answer is given in the turn in which all is at hand for it.
+    for (let step = 0; step < 1_000; step++) await undefined;
+    expect(commits).toBe(0);
+    await settle();
+    expect(commits).toBeGreaterThan(0);
+    expect(crashed.medium.files.get('file')?.journal.size).toBe(0);
+    await again.close();
+  });
+
   test('again and again does not make the file grow', async () => {
     let bench = new Bench();
     await put(await bench.open(), 'a');
