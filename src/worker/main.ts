@@ -21,5 +21,5 @@ const door = new PageDoor({
   offerPort: isPortQuicker ? (offer, port) => self.postMessage(offer, [port]) : undefined,
   giveSignOfLife: (sign) => self.postMessage(sign),
 });
-expose(door);
 servePageCalls(self, door);
+expose(door);

@@ -17,11 +17,17 @@ export interface PageEnd {
 
 type Requests = Pick<WorkerDoor, 'handle' | 'abort'>;
 
-/** Passes the page's messages to the door from now on. Those of Comlink are left alone. */
+/**
+ * Passes the page's messages to the door from now on. Those of Comlink are left alone, and Comlink, if it begins to listen later, never
+ * sees these: it would take each apart to find that it is none of its own.
+ */
 export function servePageCalls(page: PageEnd, door: Requests): void {
   const answers = new Outbox<PageAnswer>((parts, ports) => page.postMessage({ answers: parts }, ports));
-  page.addEventListener('message', ({ data }) => {
-    for (const call of asPageCalls(data)?.calls ?? []) {
+  page.addEventListener('message', (event) => {
+    const message = asPageCalls(event.data);
+    if (message === undefined) return;
+    event.stopImmediatePropagation();
+    for (const call of message.calls) {
       if (call.length === 1) door.abort(call[0]);
       else carryOut(door, call, answers);
     }
