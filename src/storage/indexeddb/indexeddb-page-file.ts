@@ -15,6 +15,8 @@ import type { FileDatabase, Written } from './schema.ts';
 import { runWrite } from './write-transaction.ts';
 
 const NUMBERS_PER_BATCH = 1000;
+/** A commit may take so many times as long as what only reads: a slow medium has been seen to hold writes up for seconds. */
+const PATIENCE = 3;
 
 export interface IndexedDbPageFileParts {
   readonly name: string;
@@ -148,7 +150,7 @@ export class IndexedDbPageFile implements PageFile {
   async #write(commit: Commit): Promise<void> {
     const stores = storesOf(commit);
     const { epoch } = this.opening;
-    const deadline = { file: this.name, what: 'a commit', deadlineMs: this.#deadlineMs };
+    const deadline = { file: this.name, what: 'a commit', deadlineMs: PATIENCE * this.#deadlineMs };
     const options = {
       ...deadline,
       stores,
