@@ -133,6 +133,7 @@ function cutOut(code: string, [from, to, instead = '']: Cut): string {
   return code.slice(0, start) + instead + code.slice(end);
 }
 
+type Edit = (code: string) => string;
 type Applies = NonNullable<Plugin['applyToEnvironment']>;
 
 function isForBrowsers({ name, config }: Parameters<Applies>[0]): boolean {
@@ -176,18 +177,15 @@ const hashCuts: readonly Cut[] = [
 const trimPackages: readonly Plugin[] = [
   trim(/comlink\.mjs$/, exposeCuts, ({ name }) => name === 'worker'),
   trim(/idb\/build\/index\.js$/, idbCuts, isForBrowsers),
-  trim(/hash-wasm\/dist\/index\.esm\.js$/, hashCuts, isForBrowsers),
+  // It makes a mutex for each of its digests, and no cut left one in use.
+  trim(/hash-wasm\/dist\/index\.esm\.js$/, hashCuts, isForBrowsers, (code) => code.replaceAll('new Mutex()', 'null')),
 ];
 
-function trim(file: RegExp, cuts: readonly Cut[], applyToEnvironment: Applies): Plugin {
+function trim(file: RegExp, cuts: readonly Cut[], applyToEnvironment: Applies, finish: Edit = String): Plugin {
   return {
     name: `trim ${file.source}`,
     applyToEnvironment,
-    transform: {
-      filter: { id: file },
-      // One for each digest of hash-wasm; none is used any more.
-      handler: (code) => ({ code: cuts.reduce(cutOut, code).replaceAll('new Mutex()', 'null'), map: null }),
-    },
+    transform: { filter: { id: file }, handler: (code) => ({ code: finish(cuts.reduce(cutOut, code)), map: null }) },
   };
 }
 
