@@ -87,8 +87,9 @@ export function isStream(body: RequestBody): body is ByteStream {
 }
 
 function isGzip(encoding: string | undefined): boolean {
-  if (encoding === undefined || encoding === '' || encoding === 'identity') return false;
-  if (encoding === 'gzip') return true;
+  const coding = (encoding ?? '').toLowerCase();
+  if (coding === '' || coding === 'identity') return false;
+  if (coding === 'gzip') return true;
   throw new DatabaseError('bad_content_type', `${encoding} is not a supported content encoding.`);
 }
 

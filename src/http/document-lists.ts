@@ -1,11 +1,11 @@
 /** How lists of documents are answered by GET, and by POST with keys (completion 8, 9, 24). */
 import type { Database, Snapshot } from '../database/contract.ts';
-import { ownMember, readObject } from './bodies.ts';
+import { readObject } from './bodies.ts';
 import type { Answer, Context } from './context.ts';
 import { matchesTag, tagOf } from './etags.ts';
 import { listingText } from './listing-text.ts';
 import type { Listing, RowOptions } from './listings.ts';
-import { type ListParameters, parseListQuery } from './parameters.ts';
+import { type ListParameters, parseListParameters, parseListQuery, parseQueryValues } from './parameters.ts';
 import { type Reader, withReader } from './reader.ts';
 import { notModified, textAnswer, withHeader } from './responses.ts';
 import { streamedBody } from './streams.ts';
@@ -21,10 +21,11 @@ export function getList(context: Context, database: string, kind: ListKind): Pro
   return answerList(context, database, kind, parseListQuery(context.query.entries()));
 }
 
-/** POST is GET with the keys in the body. */
+/** The body's members are parameters as well, `keys` above all. */
 export async function postList(context: Context, database: string, kind: ListKind): Promise<Answer> {
-  const keys = ownMember(await readObject(context), 'keys');
-  return answerList(context, database, kind, parseListQuery(context.query.entries(), keys));
+  const given = Object.entries(await readObject(context));
+  const parameters = parseListParameters([...parseQueryValues(context.query.entries()), ...given]);
+  return answerList(context, database, kind, parameters);
 }
 
 async function answerList(context: Context, name: string, kind: ListKind, parameters: ListParameters): Promise<Answer> {

@@ -1,8 +1,11 @@
 /** Entity tags and conditional reads (completion 1.9). */
 import { md5 } from 'hash-wasm';
 
+const UNSENDABLE = /[^ -~]/;
+
+/** What a header can't carry, in what other services made, is percent-encoded. */
 export function revisionTag(rev: string): string {
-  return `"${rev}"`;
+  return `"${UNSENDABLE.test(rev) ? rev.replace(/[^ -~]+/g, encodeURIComponent) : rev}"`;
 }
 
 /** A tag over everything that the answer depends on: `"<base36 of an md5>"`. */

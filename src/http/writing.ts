@@ -96,12 +96,14 @@ async function answerLocalWrite(
 
 /**
  * A replicated one replaces what is there: it has no history that could tell a conflict. A revision that none of these
- * documents can have is one in either mode (completion 5.3).
+ * documents can have is one in either mode (completion 5.3). All or nothing looks for no conflicts (interface.md 4.4).
  */
 export async function writeLocal(database: Database, write: DocumentWrite, options: WriteOptions): Promise<string> {
   const { id, rev, deleted, body } = write;
-  if (rev !== undefined && !isLocalRev(rev)) throw new DatabaseError('conflict', 'Document update conflict.');
-  const current = options.newEdits ? rev : (await database.readLocal(id))?.rev;
+  const isForced = options.allOrNothing === true;
+  if (!isForced && rev !== undefined && !isLocalRev(rev))
+    throw new DatabaseError('conflict', 'Document update conflict.');
+  const current = options.newEdits && !isForced ? rev : (await database.readLocal(id))?.rev;
   return database.writeLocal(id, current, deleted ? undefined : body, options.durability);
 }
 

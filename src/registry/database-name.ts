@@ -10,7 +10,10 @@ export const MAX_NAME_LENGTH = 238;
 
 /** Refuses what is not a database name (interface.md 2.2) with `illegal_database_name`. */
 export function checkDatabaseName(name: string): void {
-  if ((NAME.test(name) || SYSTEM_NAMES.has(name)) && name.length <= MAX_NAME_LENGTH) return;
+  if (name.length > MAX_NAME_LENGTH) {
+    throw new DatabaseError('illegal_database_name', `A database name has at most ${MAX_NAME_LENGTH} characters.`);
+  }
+  if (NAME.test(name) || SYSTEM_NAMES.has(name)) return;
   throw new DatabaseError(
     'illegal_database_name',
     `Name: '${name}'. Only lowercase characters (a-z), digits (0-9), and any of the characters _, $, (, ), +, -, and / are allowed. Must begin with a letter.`,

@@ -24,12 +24,12 @@ export async function postBulkDocs(context: Context, database: string): Promise<
   const writes = await inTurns(mapInSteps(documents, (document) => toWrite(context, document, newEdits)));
   const options = { newEdits, allOrNothing, durability: durabilityOf(context), user: context.user };
   const rows = await context.services.registry.use(database, (open) => writeAll(open, writes, options));
-  if (!newEdits) return jsonAnswer(context, 201, await listText(rows.filter(isRefused), refusedText));
   if (allOrNothing && rows.some(isRefused)) {
     // The others were aborted with them.
     const refused = rows.filter(isRefused).filter((row) => row.error.code !== 'cancelled');
     return jsonAnswer(context, 417, await listText(refused, refusedText));
   }
+  if (!newEdits) return jsonAnswer(context, 201, await listText(rows.filter(isRefused), refusedText));
   return jsonAnswer(context, 201, await listText(rows, rowText));
 }
 
@@ -41,7 +41,10 @@ function toWrite(context: Context, document: IncomingDocument, newEdits: boolean
   return { id, rev: rev === undefined ? undefined : ownKind(id, rev), deleted, body };
 }
 
-/** Local documents aren't part of the transaction: they are written by themselves, in either mode (completion 5.3). */
+/**
+ * Local documents aren't part of the transaction: they are written by themselves, in either mode (completion 5.3). Where it is
+ * all or nothing they come when the others are written, and replace what is there, so that nothing can refuse them then.
+ */
 async function writeAll(
   database: Database,
   writes: readonly DocumentWrite[],
@@ -50,6 +53,7 @@ async function writeAll(
   if (!writes.some(({ id }) => isLocalId(id))) return database.write(writes, options);
   const ordinary = writes.filter(({ id }) => !isLocalId(id));
   const outcomes = ordinary.length === 0 ? [] : await database.write(ordinary, options);
+  if (options.allOrNothing === true && outcomes.some(isRefused)) return outcomes;
   const rows: Row[] = [];
   let next = 0;
   for (const write of writes) {

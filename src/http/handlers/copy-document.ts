@@ -13,29 +13,25 @@ import { missing, nodeToRead } from './read-document.ts';
 export async function copyDocument(context: Context, database: string, id: DocId): Promise<Answer> {
   const sourceRev = revisionOf(context, id, undefined);
   const target = parseDestination(context, database);
-  const source = await withSnapshot(context, database, (snapshot, open) =>
+  const body = await withSnapshot(context, database, (snapshot, open) =>
     isLocalId(id) ? readLocalSource(open, id, sourceRev) : readSource(snapshot, id, sourceRev),
   );
   const rev = target.rev === undefined ? undefined : parseTargetRev(target.id, target.rev);
-  return answerWrite(context, database, { id: target.id, rev, ...source }, true);
+  return answerWrite(context, database, { id: target.id, rev, deleted: false, body }, true);
 }
 
-interface Source {
-  readonly deleted: boolean;
-  readonly body: string;
-}
-
-async function readSource(snapshot: Snapshot, id: DocId, rev: RevId | undefined): Promise<Source> {
+/** Also of a tombstone, whose copy is live (interface.md 3). */
+async function readSource(snapshot: Snapshot, id: DocId, rev: RevId | undefined): Promise<string> {
   const node = nodeToRead(await snapshot.document(id), rev);
   const body = node === undefined ? undefined : await snapshot.body(node);
   if (node === undefined || body === undefined) throw missing();
-  return { deleted: node.deleted, body };
+  return body;
 }
 
-async function readLocalSource(database: Database, id: DocId, rev: RevId | undefined): Promise<Source> {
+async function readLocalSource(database: Database, id: DocId, rev: RevId | undefined): Promise<string> {
   const local = await database.readLocal(id);
   if (local === undefined || (rev !== undefined && rev !== local.rev)) throw missing();
-  return { deleted: false, body: local.body };
+  return local.body;
 }
 
 function parseTargetRev(id: DocId, rev: string): RevId {

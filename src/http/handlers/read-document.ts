@@ -1,13 +1,14 @@
 /** `GET /{db}/{docid}` for one revision (interface.md 4.5; completion 4). */
 import type { DocumentRecord, Snapshot, StoredNode } from '../../database/contract.ts';
 import type { DocId } from '../../documents/contract.ts';
-import { findNode, winner } from '../../documents/revision-tree.ts';
+import { findNode, leavesFrom, winner } from '../../documents/revision-tree.ts';
 import { parseRevId, toRevision } from '../../documents/revisions.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
 import { type MaybePromise, whenReady } from '../../shared/maybe-promise.ts';
 import type { Answer, Context } from '../context.ts';
 import { documentText, metaOf, readMetaFlags, revOf } from '../document-view.ts';
 import { matchesTag, revisionTag } from '../etags.ts';
+import type { Query } from '../query.ts';
 import { withSnapshot } from '../reader.ts';
 import { useLent } from '../resources.ts';
 import { jsonAnswer, notModified, withHeader } from '../responses.ts';
@@ -28,7 +29,7 @@ function answerRevision(context: Context, snapshot: Snapshot, id: DocId): MaybeP
 }
 
 function answerRecord(context: Context, snapshot: Snapshot, record: DocumentRecord | undefined): MaybePromise<Answer> {
-  const node = nodeToRead(record, context.query.get('rev'));
+  const node = nodeToRead(record, context.query.get('rev'), context.query);
   if (record === undefined || node?.body === undefined) throw missing();
   const flags = readMetaFlags(context.query);
   const meta = flags === undefined ? undefined : metaOf(record, node, flags);
@@ -42,13 +43,19 @@ function answerRecord(context: Context, snapshot: Snapshot, record: DocumentReco
 }
 
 /**
- * The revision that was asked for, else the winner. Fails with `not_found` "deleted" where the winner is a tombstone;
- * a tombstone that was asked for by its revision is read.
+ * The revision that was asked for, with the flag `latest` the newest of those that descend from it, else the winner. Fails with
+ * `not_found` "deleted" where the winner is a tombstone; a tombstone that was asked for by its revision is read.
  */
-export function nodeToRead(record: DocumentRecord | undefined, rev: string | undefined): StoredNode | undefined {
+export function nodeToRead(
+  record: DocumentRecord | undefined,
+  rev: string | undefined,
+  query?: Query,
+): StoredNode | undefined {
   const asked = rev === undefined ? undefined : toRevision(parseRevId(rev));
   if (record === undefined) return undefined;
-  if (asked !== undefined) return findNode(record.leaves, asked);
+  if (asked !== undefined) {
+    return query?.flag('latest') === true ? winner(leavesFrom(record.leaves, asked)) : findNode(record.leaves, asked);
+  }
   const current = winner(record.leaves);
   if (current?.deleted === true) throw new DatabaseError('not_found', 'deleted');
   return current;

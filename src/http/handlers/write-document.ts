@@ -12,9 +12,10 @@ import { missing, nodeToRead } from './read-document.ts';
 /** The id in the address counts, whatever the body's `_id` says. */
 export function putDocument(context: Context, database: string, id: DocId): MaybePromise<Answer> {
   return whenReady(readDocumentBody(context), (document) => {
-    if (!isNewEdit(context)) return answerWrite(context, database, replicatedWrite(id, document), false);
+    const rev = revisionOf(context, id, document.rev);
+    if (!isNewEdit(context)) return answerWrite(context, database, replicatedWrite(id, { ...document, rev }), false);
     const { deleted, body } = document;
-    return answerWrite(context, database, { id, rev: revisionOf(context, id, document.rev), deleted, body }, true);
+    return answerWrite(context, database, { id, rev, deleted, body }, true);
   });
 }
 

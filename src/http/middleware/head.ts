@@ -9,13 +9,15 @@ export function answerHead(next: Handler): Handler {
     if (context.method !== 'HEAD') return next(context);
     context.method = 'GET';
     context.isHead = true;
-    return whenReady(next(context), withoutBody);
+    // Who sent a POST that stands for HEAD would wait for as many bytes as it is told of.
+    const tellsLength = context.request.method === 'HEAD';
+    return whenReady(next(context), (answer) => withoutBody(answer, tellsLength));
   };
 }
 
-async function withoutBody({ status, headers, body }: Answer): Promise<Answer> {
+async function withoutBody({ status, headers, body }: Answer, tellsLength: boolean): Promise<Answer> {
   if (body === null) return { status, headers, body };
-  const length = lengthOf(body);
+  const length = tellsLength ? lengthOf(body) : undefined;
   if (length !== undefined) headers['content-length'] = String(length);
   if (isStream(body)) await body.cancel();
   return { status, headers, body: null };

@@ -185,6 +185,20 @@ export default suite('all_docs', [
     assertJson(await t.at('POST', '/_all_docs', { json: { keys: [] } }), 200, { total_rows: 5, rows: [] });
   }),
 
+  test('the body of a POST may have any parameter, and wins', async (t) => {
+    await fiveDocuments(t);
+    for (const path of ['/_all_docs', '/_all_docs?limit=4']) {
+      const json = { startkey: 'b', limit: 2, include_docs: true };
+      const rows = arrayAt((await t.at('POST', path, { json })).json, 'rows');
+      assert.deepEqual(
+        rows.map((row) => at(row, 'doc', 'upper')),
+        ['B', 'C'],
+      );
+    }
+    const refused = await t.at('POST', '/_all_docs', { json: { limit: -1 } });
+    assertError(refused, 400, 'query_parse_error', 'Invalid value for positive integer: -1');
+  }),
+
   test('keys must be a list', async (t) => {
     const answer = await t.at('POST', '/_all_docs', { json: { keys: 'a' } });
     assertError(answer, 400, 'bad_request', '`keys` member must be a array.');

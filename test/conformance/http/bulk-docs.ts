@@ -139,6 +139,18 @@ export default suite('bulk_docs', [
     assert.deepInclude(read, { _rev: winner, _conflicts: [loser] });
   }),
 
+  test('all_or_nothing asks local documents for no revision either', async (t) => {
+    await t.put('_local/mine', { n: 1 });
+    const docs = [{ _id: 'doc' }, { _id: '_local/mine', n: 2 }, { _id: '_local/other', _rev: fakeRev(1, 'a') }];
+    const rows = await t.bulk(docs, { all_or_nothing: true });
+    assert.deepInclude(rows[0], { ok: true, id: 'doc' });
+    assert.deepEqual(rows.slice(1), [
+      { ok: true, id: '_local/mine', rev: '0-2' },
+      { ok: true, id: '_local/other', rev: '0-1' },
+    ]);
+    assert.deepInclude((await t.get('/_local/mine')).json, { n: 2 });
+  }),
+
   test('new_edits=false answers with nothing, be the revisions new or known', async (t) => {
     const docs = [replicated('a', 3, 'cba', { n: 1 }), replicated('b', 1, 'a', { n: 2 })];
     assert.deepEqual(await t.bulk(docs, { new_edits: false }), []);

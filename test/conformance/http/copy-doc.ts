@@ -74,6 +74,12 @@ export default suite('copy_doc', [
     assertError(await t.get('/target'), 404, 'not_found', 'missing');
   }),
 
+  test('a tombstone that is named makes a live document', async (t) => {
+    const deleted = await t.delete('gone', await t.put('gone', { n: 1 }));
+    const rev = assertWritten(await copy(t, `/gone?rev=${deleted}`, 'target'), 201, 'target');
+    assertJson(await t.get('/target'), 200, { _id: 'target', _rev: rev });
+  }),
+
   test('an id that none may have is refused', async (t) => {
     await t.put('original', {});
     const reason = 'Only reserved document ids may start with underscore.';

@@ -1,5 +1,5 @@
 import { assert } from 'chai';
-import { assertWritten } from '../../support/conformance/answer.ts';
+import { assertJson, assertWritten } from '../../support/conformance/answer.ts';
 import { suite, test } from '../../support/conformance/suite.ts';
 
 /** ETags of documents (interface.md 4.5; completion 1.9, 4, 5). */
@@ -31,6 +31,20 @@ export default suite('etags_head', [
     const rev = await t.put('doc', { n: 1 });
     for (const tag of [`W/"${rev}"`, '*', rev]) {
       assert.equal((await t.get('/doc', { 'if-none-match': tag })).status, 200, tag);
+    }
+  }),
+
+  test('a revision of letters that no header can have', async (t) => {
+    for (const rev of ['1-☃', '1-ü', '1-\u007f']) {
+      const id = encodeURIComponent(rev);
+      const written = await t.at('PUT', `/${id}?new_edits=false`, { json: { _rev: rev } });
+      assertJson(written, 201, { ok: true, id: rev, rev });
+      const tag = written.header('etag') ?? '';
+      const read = await t.get(`/${id}`);
+      assertJson(read, 200, { _id: rev, _rev: rev });
+      assert.match(tag, /^"[ -~]+"$/);
+      assert.equal(read.header('etag'), tag);
+      assert.equal((await t.get(`/${id}`, { 'if-none-match': tag })).status, 304);
     }
   }),
 

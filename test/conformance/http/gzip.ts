@@ -7,9 +7,14 @@ import { suite, test } from '../../support/conformance/suite.ts';
 export default suite('gzip', [
   test('a gzipped body is inflated', async (t) => {
     const body = await gzip('{"text":"Größe 😀"}');
-    const headers = { 'content-encoding': 'gzip' };
-    assertWritten(await t.at('PUT', '/doc', { body, headers }), 201, 'doc');
-    assert.deepInclude((await t.get('/doc')).json, { text: 'Größe 😀' });
+    for (const [id, encoding] of [
+      ['doc', 'gzip'],
+      ['loud', 'GZip'],
+    ] as const) {
+      const headers = { 'content-encoding': encoding };
+      assertWritten(await t.at('PUT', `/${id}`, { body, headers }), 201, id);
+      assert.deepInclude((await t.get(`/${id}`)).json, { text: 'Größe 😀' });
+    }
   }),
 
   test('also a large bulk', async (t) => {

@@ -32,6 +32,16 @@ export default suite('method_override', [
     assertWritten(answer, 201, 'copy');
   }),
 
+  test('POST stands for HEAD, and the connection stays usable', async (t) => {
+    const rev = await t.put('doc', { value: 1 });
+    for (let round = 0; round < 3; round += 1) {
+      const answer = await t.at('POST', '/doc', { headers: override('HEAD') });
+      assert.deepEqual({ status: answer.status, text: answer.text }, { status: 200, text: '' });
+      assert.equal(answer.header('etag'), `"${rev}"`);
+      assertJson(await t.get('/doc'), 200, { _id: 'doc', _rev: rev, value: 1 });
+    }
+  }),
+
   test('the header means nothing on any other method', async (t) => {
     const rev = await t.put('doc', { value: 1 });
     const read = await t.get(`/doc?rev=${rev}`, override('DELETE'));

@@ -36,6 +36,12 @@ export default suite('not_yet', [
     assert.deepInclude(await t.info(), { doc_count: 0, update_seq: 0 });
   }),
 
+  test('what others ask of a server that is one of many', async (t) => {
+    for (const path of ['/_membership', '/_cluster_setup', '/_scheduler/jobs', '/_node/_local/_config/log/level']) {
+      assertNotImplemented(await t.request('GET', path));
+    }
+  }),
+
   test('attachments have no resources', async (t) => {
     const rev = await t.put('doc', {});
     assertNotImplemented(await t.get('/doc/note.txt'));

@@ -82,6 +82,15 @@ export default suite('open_revs', [
     assertJson(await t.get(`/doc?latest=true&${revs(fakeRev(2, 'b'))}`), 200, [{ ok: b }]);
   }),
 
+  test('latest=true with rev gives the newest below it', async (t) => {
+    await threeLeaves(t);
+    assertJson(await t.get(`/doc?rev=${fakeRev(1, 'a')}&latest=true`), 200, c);
+    assertJson(await t.get(`/doc?rev=${fakeRev(2, 'e')}&latest=true`), 200, gone);
+    assertJson(await t.get(`/doc?rev=${fakeRev(2, 'b')}&latest=true`), 200, b);
+    assertError(await t.get(`/doc?rev=${fakeRev(9, '9')}&latest=true`), 404, 'not_found', 'missing');
+    assertError(await t.get(`/doc?rev=${fakeRev(1, 'a')}`), 404, 'not_found', 'missing');
+  }),
+
   test('revs=true adds the ancestors to each', async (t) => {
     await threeLeaves(t);
     assertJson(await t.get(`/doc?revs=true&${revs(fakeRev(3, 'd'), fakeRev(2, 'b'))}`), 200, [

@@ -179,6 +179,21 @@ export default suite('update_documents', [
     });
   }),
 
+  test('new_edits=false takes the revision from wherever it is given, and refuses two that differ', async (t) => {
+    const rev = fakeRev(2, 'b');
+    for (const [path, headers] of [
+      [`/query?new_edits=false&rev=${rev}`, {}],
+      ['/header?new_edits=false', { 'if-match': `"${rev}"` }],
+    ] as const) {
+      const answer = await t.at('PUT', path, { json: { n: 1 }, headers });
+      assert.equal(stringAt(answer.json, 'rev'), rev);
+    }
+    const differ = await t.at('PUT', `/query?new_edits=false&rev=${fakeRev(3, 'c')}`, { json: { _rev: rev } });
+    const reason = 'Document rev from request body and query string have different values';
+    assertError(differ, 400, 'bad_request', reason);
+    assert.deepInclude(await t.info(), { doc_count: 2, update_seq: 2 });
+  }),
+
   test('new_edits=false without a revision is refused', async (t) => {
     assertError(await t.at('PUT', '/doc?new_edits=false', { json: { n: 1 } }), 400, 'bad_request', missingRev);
     const posted = await t.at('POST', '?new_edits=false', { json: { _id: 'doc' } });

@@ -69,10 +69,15 @@ export default suite('validation', [
 
   test('one refusal aborts an all_or_nothing', async (t) => {
     await validateBy(t, AUTHORS);
-    const docs = [{ _id: 'a', author: 'ann' }, { _id: 'b' }];
+    const docs = [{ _id: 'a', author: 'ann' }, { _id: 'b' }, { _id: '_local/c' }];
     const answer = await t.at('POST', '/_bulk_docs', { json: { docs, all_or_nothing: true } });
     assertJson(answer, 417, [{ id: 'b', ...refused }]);
     assertError(await t.get('/a'), 404, 'not_found', 'missing');
+    assertError(await t.get('/_local/c'), 404, 'not_found', 'missing');
+    const replicas = [replicated('a', 2, 'ba', { author: 'ann' }), replicated('b', 2, 'ba', {})];
+    const json = { docs: replicas, all_or_nothing: true, new_edits: false };
+    const again = await t.at('POST', '/_bulk_docs', { json });
+    assertJson(again, 417, [{ id: 'b', rev: fakeRev(2, 'b'), ...refused }]);
     assert.deepInclude(await t.info(), { doc_count: 1, update_seq: 1 });
   }),
 
