@@ -26,6 +26,8 @@ export const DEFAULT_SETTINGS: Settings = {
   uuids: { algorithm: 'sequential', max_count: '1000', utc_id_suffix: '' },
 };
 
+export const UUID_ALGORITHMS = ['sequential', 'random', 'utc_random', 'utc_id'] as const;
+
 /** The given settings over the defaults. Fails with `bad_request` where one of ours has a value it can't have. */
 export function createConfig(settings: Settings = {}): Config {
   const sections = new Map<string, Map<string, string>>();
@@ -36,7 +38,7 @@ export function createConfig(settings: Settings = {}): Config {
     }
   }
   const config: Config = { get: (section, key) => sections.get(section)?.get(key) };
-  checkNumbers(config);
+  checkSettings(config);
   return config;
 }
 
@@ -52,17 +54,34 @@ export function integerSetting(config: Config, section: string, key: string): nu
   );
 }
 
+/** One of the given texts. Fails with `bad_request` on any other, and where the setting is unset. */
+export function choiceSetting<T extends string>(
+  config: Config,
+  section: string,
+  key: string,
+  choices: readonly T[],
+): T {
+  const text = config.get(section, key);
+  const chosen = choices.find((choice) => choice === text);
+  if (chosen !== undefined) return chosen;
+  throw new DatabaseError(
+    'bad_request',
+    `Setting ${section}/${key} is "${text ?? ''}"; it must be one of ${choices.join(', ')}.`,
+  );
+}
+
 /** True only for the text `true`. */
 export function booleanSetting(config: Config, section: string, key: string): boolean {
   return config.get(section, key) === 'true';
 }
 
-/** A number that can't be read should be told at start, not to the client of some later request. */
-function checkNumbers(config: Config): void {
+/** What can't be read should be told at start, not to the client of some later request. */
+function checkSettings(config: Config): void {
   integerSetting(config, 'svc', 'max_document_size');
   integerSetting(config, 'svc', 'max_dbs_open');
   integerSetting(config, 'svc', 'page_cache_bytes');
   integerSetting(config, 'httpd', 'max_uri_length');
   integerSetting(config, 'httpd', 'max_connections');
   integerSetting(config, 'uuids', 'max_count');
+  choiceSetting(config, 'uuids', 'algorithm', UUID_ALGORITHMS);
 }

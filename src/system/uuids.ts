@@ -5,8 +5,8 @@
  * Guarantee: an instance gives no id twice. `utc_random` and `utc_id` ids always rise, also when the machine's clock is
  * set back; `sequential` ones rise as long as they have the same first 26 digits, which is some 8,000 ids.
  */
-import { DatabaseError } from '../errors/database-error.ts';
 import type { Clock, RandomBytes } from '../shared/clock.ts';
+import { choiceSetting, UUID_ALGORITHMS } from './config.ts';
 import type { Config } from './contract.ts';
 import { RandomDigits } from './random-digits.ts';
 
@@ -37,8 +37,7 @@ export class Uuids {
 
   /** By the algorithm that is configured at this moment. */
   next(): string {
-    const algorithm = this.#config.get('uuids', 'algorithm') ?? 'sequential';
-    switch (algorithm) {
+    switch (choiceSetting(this.#config, 'uuids', 'algorithm', UUID_ALGORITHMS)) {
       case 'sequential':
         return this.#sequential();
       case 'random':
@@ -47,11 +46,6 @@ export class Uuids {
         return this.#time() + this.#digits.hex(9);
       case 'utc_id':
         return this.#time() + (this.#config.get('uuids', 'utc_id_suffix') ?? '');
-      default:
-        throw new DatabaseError(
-          'unknown_error',
-          `Setting uuids/algorithm is "${algorithm}"; it must be sequential, random, utc_random or utc_id.`,
-        );
     }
   }
 

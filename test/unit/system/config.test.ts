@@ -34,6 +34,12 @@ describe('config', () => {
     }
   });
 
+  test('a word that is none of ours is told at start, with those that there are', () => {
+    expect(() => createConfig({ uuids: { algorithm: 'snowflake' } })).toThrow(
+      'Setting uuids/algorithm is "snowflake"; it must be one of sequential, random, utc_random, utc_id.',
+    );
+  });
+
   test('an empty number is unset', () => {
     expect(integerSetting(createConfig({ httpd: { max_uri_length: '' } }), 'httpd', 'max_uri_length')).toBeUndefined();
   });

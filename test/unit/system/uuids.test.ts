@@ -79,10 +79,4 @@ describe('uuids', () => {
   test('instances share nothing', () => {
     expect(uuids({}).next()).toBe(uuids({}).next());
   });
-
-  test('an unknown algorithm is named with those that there are', () => {
-    expect(() => uuids({ algorithm: 'snowflake' }).next()).toThrow(
-      'Setting uuids/algorithm is "snowflake"; it must be sequential, random, utc_random or utc_id.',
-    );
-  });
 });
