@@ -35,6 +35,8 @@ export class LaterWrites {
   readonly #held: Amount = { documents: 0, characters: 0 };
   #timer: ReturnType<typeof setTimeout> | undefined;
   #roomWaiters: (() => void)[] = [];
+  /** What was handed over and is not written yet: it may be judged before the writer gets it. */
+  readonly #writing = new Set<Promise<void>>();
 
   constructor(options: LaterWritesOptions) {
     this.#options = options;
@@ -65,8 +67,9 @@ export class LaterWrites {
     else this.#timer ??= setTimeout(() => void this.flush(), MAX_WAIT_MS);
   }
 
-  get hasWaiting(): boolean {
-    return this.#waiting.length > 0;
+  /** Whether anything was taken in that is not written yet. */
+  get hasUnwritten(): boolean {
+    return this.#waiting.length > 0 || this.#writing.size > 0;
   }
 
   /** Forgets what waits. */
@@ -74,10 +77,17 @@ export class LaterWrites {
     this.#release(this.#takeWaiting());
   }
 
-  /** Writes what waits. Never rejects: nobody is left to be told but the log. */
+  /** Writes what waits; resolves when that and all that was being written is. Never rejects: nobody is left to be told but the log. */
   async flush(): Promise<void> {
     const writes = this.#takeWaiting();
-    if (writes.length === 0) return;
+    if (writes.length > 0) {
+      const written: Promise<void> = this.#write(writes).finally(() => this.#writing.delete(written));
+      this.#writing.add(written);
+    }
+    await Promise.all(this.#writing);
+  }
+
+  async #write(writes: readonly DocumentWrite[]): Promise<void> {
     try {
       await this.#options.write(writes);
     } catch (error) {

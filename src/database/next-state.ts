@@ -55,10 +55,13 @@ export async function nextState(state: State, workspace: Workspace, postpones = 
   return { state: next, replaced: updates.replaced };
 }
 
-/** The same moment with all of its trees' nodes made. */
+/**
+ * The same moment with all of its trees' nodes made. A version of its own: a snapshot of the former one still reads the
+ * nodes that were replaced.
+ */
 export async function workIn(state: State): Promise<NextState> {
   const { tree: byId, replaced } = await state.byId.workIn();
-  return { state: { ...state, byId }, replaced };
+  return { state: { ...state, version: state.version + 1, byId }, replaced };
 }
 
 function byIdChange({ id, seq, leaves }: WorkingDocument): TreeChange<string> {

@@ -328,7 +328,7 @@ export class StoredDatabase implements Database {
 
   async #close(): Promise<void> {
     // Runs up to the hand-over of its documents at once, before the handle counts as closed; unless they must be judged.
-    this.#isJudging = this.#guard !== undefined && this.#later?.hasWaiting === true;
+    this.#isJudging = this.#guard !== undefined && this.#later?.hasUnwritten === true;
     const flushed = this.#flushLater().finally(() => {
       this.#isJudging = false;
     });

@@ -20,7 +20,8 @@ export function uniteTrees<B>(
   const entries = new Map<RevId, Entry<B>>();
   collect(entries, left);
   collect(entries, right);
-  const leaves = new Set(entries.keys());
+  // Where the trees name different parents, ancestors on the way that gives in lead nowhere. No one ever wrote them as leaves.
+  const leaves = new Set([...left, ...right].map((leaf) => toRevId(leaf.generation, leaf.hash)));
   for (const { parent } of entries.values()) if (parent !== undefined) leaves.delete(parent);
   const built = new Map<RevId, RevisionNode<B>>();
   // By generation, so that each node's parent is there before it.

@@ -71,12 +71,17 @@ export class HandleCache {
   /** `isWanted` is false once the database was dropped, or all were closed, while it was being opened. */
   async #openHandle(name: string, isWanted: () => boolean): Promise<void> {
     await this.#closing.get(name);
-    const database = await this.#open(name);
-    if (isWanted()) {
-      this.add(name, database);
+    // One that was just created is listed a moment before its handle is here; a second opening would fence it.
+    if (this.#handles.has(name)) return;
+    const opened = await this.#open(name).catch((error: unknown) => {
+      // A file that is not there is no damage where the database was dropped meanwhile.
+      if (isWanted()) throw error;
+    });
+    if (opened !== undefined && isWanted()) {
+      this.add(name, opened);
       return;
     }
-    await database.close().catch(() => undefined);
+    await opened?.close().catch(() => undefined);
     throw new DatabaseError('storage_deleted', `The database ${name} was closed while it was being opened.`);
   }
 

@@ -179,7 +179,7 @@ class StoredRegistry implements Registry {
 
   async #createFile(name: string): Promise<void> {
     const fileName = createFileName(name, `${this.#parts.clock.now().toString(36)}${this.#randomHex(4)}`);
-    const database = await this.#openFile(name, await this.#parts.store.open(fileName, 'create'));
+    const database = await this.#beginFile(name, fileName);
     try {
       await this.#list.add(name, fileName);
     } catch (error) {
@@ -193,6 +193,16 @@ class StoredRegistry implements Registry {
       throw error;
     }
     this.#handles.add(name, database);
+  }
+
+  async #beginFile(name: string, fileName: string): Promise<StoredDatabase> {
+    try {
+      return await this.#openFile(name, await this.#parts.store.open(fileName, 'create'));
+    } catch (error) {
+      // The list does not name it, and the next attempt makes another one.
+      this.#removeSoon(fileName, this.#removeDatabase(fileName));
+      throw error;
+    }
   }
 
   async #openFile(name: string, file: PageFile): Promise<StoredDatabase> {

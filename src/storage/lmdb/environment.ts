@@ -28,9 +28,10 @@ export interface Ownership {
   readonly journal: RecoveredJournal;
 }
 
-export async function openEnvironment(file: string, path: string): Promise<Environment> {
+/** `readOnly`: for those who are no owners. LMDB makes a data file that is not there unless it may only read. */
+export async function openEnvironment(file: string, path: string, readOnly = false): Promise<Environment> {
   await checkDataFile(file, path);
-  const root = openRoot(path);
+  const root = openRoot(path, readOnly);
   try {
     const state = openState(root);
     // Before anything else is opened, so that a newer layout stays as it is.
@@ -117,8 +118,9 @@ export function currentEpoch(file: string, environment: Environment): number {
   return epoch;
 }
 
-/** The generation that holds the file now, where that is another one. */
+/** The generation that holds the file now, where that is another one; as the last commit left it. */
 export function movedTo(file: string, environment: Environment): number | undefined {
+  environment.root.resetReadTxn();
   return readOwner(file, environment.state).record.movedTo;
 }
 
@@ -149,9 +151,10 @@ export function enqueueMove(environment: Environment, epoch: number, movedTo: nu
   putOwner(environment.state, { ...NO_OWNER, movedTo }, epoch);
 }
 
-function openRoot(path: string): RootDatabase<string, string> {
+function openRoot(path: string, readOnly = false): RootDatabase<string, string> {
   return open<string, string>({
     path,
+    readOnly,
     noSubdir: true,
     maxDbs: 4,
     encoding: 'string',

@@ -33,13 +33,36 @@ export async function* copyFiles(source: string, target: string, last: string): 
   yield { file: last, bytes };
 }
 
+/** The file moved on while it was copied: the copy may end with where it went, and not hold it. */
+class MovedOn extends Error {}
+
 async function copyFile(source: string, target: string, file: string): Promise<number | undefined> {
-  const environment = await openCurrent(file, join(source, file));
-  if (environment === undefined) return undefined;
+  const folder = join(source, file);
+  for (;;) {
+    const generations = await findGenerations(folder);
+    if (generations === undefined) return undefined;
+    try {
+      return await copyCurrent(file, folder, target, generations);
+    } catch (error) {
+      // A compaction ends with the removal of the generation that it leaves, which may be the one that was to be opened.
+      const isSame = String(await findGenerations(folder)) === String(generations);
+      if (isSame && !(error instanceof MovedOn)) throw error;
+    }
+  }
+}
+
+async function copyCurrent(
+  file: string,
+  folder: string,
+  target: string,
+  generations: readonly number[],
+): Promise<number> {
+  const environment = await openCurrent(file, folder, generations);
   try {
     let bytes = 0;
     await createFolder(target, file, async (draft) => {
-      bytes = await copyToFolder(environment, join(source, file), draft);
+      bytes = await copyToFolder(environment, folder, draft);
+      if (movedTo(file, environment) !== undefined) throw new MovedOn();
     });
     return bytes;
   } finally {
@@ -48,13 +71,11 @@ async function copyFile(source: string, target: string, file: string): Promise<n
 }
 
 /** Opens the generation that holds the file, without becoming its owner. */
-async function openCurrent(file: string, folder: string): Promise<Environment | undefined> {
-  const generations = await findGenerations(folder);
-  if (generations === undefined) return undefined;
+async function openCurrent(file: string, folder: string, generations: readonly number[]): Promise<Environment> {
   let [number] = generations;
   for (;;) {
     if (number === undefined) throw storageCorrupt(file, `there is no data file in ${folder}`);
-    const environment = await openEnvironment(file, dataPath(folder, number));
+    const environment = await openEnvironment(file, dataPath(folder, number), true);
     const next = movedTo(file, environment);
     if (next === undefined) return environment;
     await environment.root.close();

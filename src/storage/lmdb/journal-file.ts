@@ -93,7 +93,8 @@ export class JournalFile {
         // After a failed sync the system may hold pages for clean that never reached the disk.
         this.#failure = error;
         this.#isSynced = false;
-        throw error;
+        // Never as a full disk, which refuses a step as a whole: what was appended is there, and may come back.
+        throw storageFailed(this.#parts.file, 'its journal', error);
       }
     }
   }

@@ -173,6 +173,11 @@ describe('merging a path', () => {
     expect(merge(parseTree('1-a 2-b 3-c'), '3 c x w')).toMatchObject({ tree: '1-a 2-b 3-c', outcome: 'known' });
     expect(merge(parseTree('1-a 2-b 3-c'), '4 d c x w').tree).toBe('1-a 2-b 3-c 4-d');
   });
+
+  test('that joins two roots, and names another parent below, makes no leaf of what it names', () => {
+    const merged = merge(parseTree('4-d, 2-y 3-c'), '5 e d c b a', true, 'E');
+    expect(merged).toMatchObject({ tree: '2-y 3-c 4-d 5-e!=E', outcome: 'extended' });
+  });
 });
 
 describe('merging trees', () => {

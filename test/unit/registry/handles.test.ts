@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { DatabaseError } from '../../../src/errors/database-error.ts';
 import { REGISTRY_FILE } from '../../../src/registry/registry.ts';
 import { CacheBudget } from '../../../src/shared/cache-budget.ts';
-import { leavesOf, put, settle } from '../database/harness.ts';
+import { Gate, leavesOf, put, settle } from '../database/harness.ts';
 import { count, Service, write } from './service.ts';
 
 describe('open handles', () => {
@@ -41,6 +41,39 @@ describe('open handles', () => {
     await write(registry, 'a', 'x');
     for (const { release } of leases) release();
     expect(await count(registry, 'a')).toBe(1);
+    await registry.close();
+  });
+
+  test('one that is asked for in the moment in which its creation ends is opened once', async () => {
+    const service = new Service();
+    const registry = await service.open();
+    let opened = 0;
+    service.hooks.beforeOpen = () => void opened++;
+    const creating = registry.create('a');
+    while (!registry.has('a')) await undefined;
+    const lease = await registry.acquire('a');
+    await creating;
+    await put(lease.database, 'x');
+    lease.release();
+    expect(await count(registry, 'a')).toBe(1);
+    expect(opened).toBe(1);
+    await registry.close();
+  });
+
+  test('one that is deleted before its file was found is not there, rather than damaged', async () => {
+    const service = new Service();
+    const first = await service.open();
+    await first.create('a');
+    await first.close();
+    const gate = new Gate();
+    service.hooks.beforeOpen = (file) => (file === REGISTRY_FILE ? undefined : gate.opened);
+    const registry = await service.open();
+    const asked = expect(registry.acquire('a')).rejects.toMatchObject({ code: 'storage_deleted' });
+    await settle();
+    await registry.delete('a');
+    await settle();
+    gate.open();
+    await asked;
     await registry.close();
   });
 

@@ -366,6 +366,14 @@ describe('a disk that fails', () => {
     await file.close();
     expect((await storedContent(createStore(), 'file')).head).toBeUndefined();
   });
+
+  // As file systems do that find room for what was written only later.
+  test('by being full when what it took is to last: that is no refusal, since the record may come back', async () => {
+    const file = await created({ sync: () => Promise.reject(failure('ENOSPC')) });
+    await rejects('storage_failed', () => file.commit({ ...append(2), durability: 'strict' }));
+    await file.close();
+    expect(await journalIn(createStore())).toEqual(['2:r2']);
+  });
 });
 
 describe('durability', () => {

@@ -1,0 +1,66 @@
+import { describe, expect, test } from 'vitest';
+import type { WriteGuard } from '../../../src/database/contract.ts';
+import { maintenanceAtHand } from '../../../src/database/maintenance.ts';
+import { openDatabase } from '../../../src/database/open-database.ts';
+import type { StoredDatabase } from '../../../src/database/stored-database.ts';
+import { createRevisionHasher } from '../../../src/documents/revision-hash.ts';
+import { Bench, FILE, Gate, leavesOf, settle, toWrite } from './harness.ts';
+
+/** A database whose writes are judged, which takes until the gate is opened. */
+async function openJudged(bench: Bench, gate: Gate): Promise<StoredDatabase> {
+  const store = bench.store();
+  const guard: WriteGuard = {
+    isNeeded: true,
+    judge: async (writes) => {
+      await gate.opened;
+      return writes.map(() => undefined);
+    },
+    designsChanged: () => undefined,
+  };
+  return openDatabase({
+    name: 'db',
+    file: await store.open(FILE, 'create'),
+    supports: store.supports,
+    clock: bench.clock,
+    log: bench.log,
+    hasher: await createRevisionHasher(),
+    maintenance: maintenanceAtHand(bench.tasks),
+    random: (bytes) => bytes.fill(1),
+    createGuard: () => guard,
+    onFailure: () => undefined,
+  });
+}
+
+/** As many as are written without waiting for more. */
+const MANY = Array.from({ length: 1_000 }, (_unused, index) => toWrite(`d${index}`));
+
+describe('documents taken for later that are being judged', () => {
+  test('are written when a flush ends', async () => {
+    const gate = new Gate();
+    const db = await openJudged(new Bench(), gate);
+    await db.writeLater(MANY);
+    await settle();
+    const flushed = db.flush();
+    await settle();
+    gate.open();
+    await flushed;
+    expect((await leavesOf(db, 'd999')).length).toBe(1);
+    await db.close();
+  });
+
+  test('are written before the database is closed', async () => {
+    const gate = new Gate();
+    const bench = new Bench();
+    const db = await openJudged(bench, gate);
+    await db.writeLater(MANY);
+    await settle();
+    const closed = db.close();
+    await settle();
+    gate.open();
+    await closed;
+    expect(bench.logged).toEqual([]);
+    const again = await new Bench({ medium: bench.medium }).open();
+    expect((await leavesOf(again, 'd999')).length).toBe(1);
+    await again.close();
+  });
+});
