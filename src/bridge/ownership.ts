@@ -103,7 +103,9 @@ class LockOwnership implements Ownership {
     const lock = await holdLock(locks, ownerLock(instance), { ifAvailable: true });
     if (lock === undefined) return false;
     return new Promise((resolve) => {
-      this.#campaign = this.#serve(lock, () => resolve(true)).finally(() => resolve(false));
+      this.#campaign = this.#serve(lock, () => resolve(true))
+        .catch((error: unknown) => this.#options.onTrouble?.(error))
+        .finally(() => resolve(false));
     });
   }
 

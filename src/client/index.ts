@@ -19,7 +19,10 @@ export function start(options: StartOptions): Promise<Settee> {
   const base = new URL(options.base, document.baseURI).href.replace(/\/?$/, '/');
   let settee = started.get(base);
   if (!settee) {
-    const forget = () => started.delete(base);
+    // A service that was started since is another one.
+    const forget = () => {
+      if (started.get(base) === settee) started.delete(base);
+    };
     settee = new PageClient({ ...options, base }, forget).opened;
     settee.catch(forget);
     started.set(base, settee);

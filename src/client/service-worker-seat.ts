@@ -74,6 +74,8 @@ export class ServiceWorkerSeat {
     if (!active || active === worker) await reach(worker, 'activated');
     else {
       await reach(worker, 'installed');
+      // It could not be installed: what is open through the old one goes on.
+      if (worker.state === 'redundant') return false;
       await this.#tell(active, 'SETTEE_DRAIN');
       worker.postMessage({ type: 'SKIP_WAITING' });
       // A page that reads no further in a body of the old one holds it up in Chromium, even though that body has failed.

@@ -35,6 +35,8 @@ export class WorkerSeat {
   /** Those who wait for the present worker, by the numbers of their calls; called with an answer, or without when it ends. */
   readonly #waiting = new Map<number, (answer?: PageAnswer) => void>();
   readonly #closing = new AbortController();
+  readonly #ended = new AbortController();
+  #closed: Promise<void> | undefined;
   #calls = 0;
   #worker: Worker | undefined;
   #occupant: Occupant | undefined;
@@ -48,7 +50,7 @@ export class WorkerSeat {
     this.#url = url;
     this.#options = options;
     this.#onLoss = onLoss;
-    const { signal } = this.#closing;
+    const { signal } = this.#ended;
     addEventListener('pagehide', () => this.#leave(), { signal });
     addEventListener('pageshow', () => this.#return(), { signal });
   }
@@ -85,11 +87,20 @@ export class WorkerSeat {
     return this.#ask(occupant, request);
   }
 
-  /** Lets the worker finish what is under way, then ends it. */
-  async close(): Promise<void> {
+  /** Lets the worker finish what is under way, then ends it: at once where the page is left meanwhile. */
+  close(): Promise<void> {
+    this.#closed ??= this.#close();
+    return this.#closed;
+  }
+
+  async #close(): Promise<void> {
     this.#closing.abort();
-    await this.#occupant?.door.close();
-    this.#end();
+    try {
+      if (this.#occupant) await this.#unlessLost(this.#occupant.door.close());
+    } finally {
+      this.#end();
+      this.#ended.abort();
+    }
   }
 
   #leave(): void {

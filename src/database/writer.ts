@@ -282,9 +282,9 @@ export class Writer {
     this.#options.onCommit(next.state);
   }
 
-  /** A full medium refuses a commit as a whole; after anything else nobody knows what reached the file. */
+  /** A full or held up medium refuses a commit as a whole; after anything else nobody knows what reached the file. */
   #giveUpIfUnknown(error: unknown): void {
-    if (!isDatabaseError(error, 'storage_full')) this.#giveUp(error);
+    if (!isDatabaseError(error, 'storage_full') && !isDatabaseError(error, 'storage_blocked')) this.#giveUp(error);
   }
 
   #giveUp(error: unknown): void {

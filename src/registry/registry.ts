@@ -5,7 +5,7 @@ import { type DatabaseSettings, defaultSettings } from '../database/settings.ts'
 import type { StoredDatabase } from '../database/stored-database.ts';
 import type { Verifier } from '../database/verify.ts';
 import { createRevisionHasher, type Md5, type RevisionHasher } from '../documents/revision-hash.ts';
-import { DatabaseError, isDatabaseError } from '../errors/database-error.ts';
+import { DatabaseError } from '../errors/database-error.ts';
 import { must } from '../shared/assert.ts';
 import { CacheBudget } from '../shared/cache-budget.ts';
 import type { Clock, RandomBytes } from '../shared/clock.ts';
@@ -183,7 +183,7 @@ class StoredRegistry implements Registry {
     try {
       await this.#list.add(name, fileName);
     } catch (error) {
-      if (isDatabaseError(error, 'storage_full')) {
+      if (!this.#list.isLost) {
         await database.discard();
         this.#removeSoon(fileName, this.#removeDatabase(fileName));
       } else {

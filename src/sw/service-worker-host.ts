@@ -57,8 +57,14 @@ export class ServiceWorkerHost implements SetteeServiceWorker {
     return true;
   }
 
-  install(_event: ExtendableEvent): void {
-    this.#loadCore();
+  /** What a listener throws is only reported: an installation fails by what it waits for. */
+  install(event: ExtendableEvent): void {
+    event.waitUntil(
+      new Promise<void>((resolve) => {
+        this.#loadCore();
+        resolve();
+      }),
+    );
   }
 
   async #answer(event: FetchEvent): Promise<Response> {

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { call } from './controls.ts';
 import type { Tab } from './drivers/browser.ts';
 import { chosenEngines } from './drivers/start.ts';
-import { type Site, useScene } from './scene.ts';
+import { pause, type Site, useScene } from './scene.ts';
 
 /** What happens to requests while the service worker stops, changes, or is passed by. */
 const base = '/db/';
@@ -94,6 +94,30 @@ describe.each(chosenEngines())('the service worker in %s', (engine) => {
     expect(await call(tab, 'update')).toBe(true);
     await expectBroken();
     expect(await call(tab, 'request', 'fetch', 'GET', database)).toMatchObject({ status: 200 });
+  });
+
+  test('without the script of its core it is not installed, and start says so', async () => {
+    site = await scene.openSite();
+    site.server.intercept((request, response) => {
+      if (request.url?.startsWith('/settee-sw-core.js') !== true) return false;
+      response.writeHead(404).end();
+      return true;
+    });
+    tab = await site.open('control');
+    await expect(call(tab, 'start', { base })).rejects.toThrow('settee-sw-core.js has to lie beside it');
+  });
+
+  test('a new version that can’t be installed ends nothing', async () => {
+    await openFeed();
+    await replaceServiceWorker();
+    site.server.intercept((request, response) => {
+      if (request.url?.startsWith('/settee-sw-core.js') !== true) return false;
+      response.writeHead(404).end();
+      return true;
+    });
+    expect(await call(tab, 'update')).toBe(false);
+    await pause(1000);
+    expect(await call(tab, 'feed', 0)).toMatchObject({ isOver: false });
   });
 
   test('a new version that waits is told of, once and again after a reload, until it takes over', async () => {

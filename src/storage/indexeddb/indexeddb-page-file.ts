@@ -53,6 +53,8 @@ export class IndexedDbPageFile implements PageFile {
   #journalFloor: number;
   #written: Written;
   #hasUnflushed = true;
+  /** Commits under way that change pages: reads wait for them. */
+  #pageCommits = 0;
   #closing: Promise<void> | undefined;
 
   constructor(parts: IndexedDbPageFileParts) {
@@ -71,7 +73,8 @@ export class IndexedDbPageFile implements PageFile {
     this.#journalFloor = ownership.journalFloor;
     this.#written = ownership.written;
     const refusal = (): DatabaseError | undefined => this.#life.refusal();
-    const options = { file: name, deadlineMs, refusal, commitsAtOnce: commitsAtOnce !== 'none' };
+    const readDeadlineMs = (): number => (this.#pageCommits > 0 ? PATIENCE * deadlineMs : deadlineMs);
+    const options = { file: name, deadlineMs: readDeadlineMs, refusal, commitsAtOnce: commitsAtOnce !== 'none' };
     this.#pages = new ReadAhead({
       reader: new PageReader(this.#raw, options),
       room,
@@ -158,9 +161,10 @@ export class IndexedDbPageFile implements PageFile {
       epoch: checksEpoch(commit) ? epoch : undefined,
       commitsAtOnce: this.#isToldAtOnce(commit),
     };
+    const counts = changesPages(commit);
+    if (counts) this.#pageCommits += 1;
     try {
       const before = this.#written;
-      const counts = changesPages(commit);
       const written = counts ? await countPages(this.#raw, { epoch, before, commit, deadline }) : before;
       await runWrite(this.#raw, options, (transaction) => {
         if (counts) transaction.objectStore('head').put(written, 'written');
@@ -170,6 +174,8 @@ export class IndexedDbPageFile implements PageFile {
       this.#pages.forget(commit.dropPages ?? []);
     } catch (error) {
       throw this.#life.refusal() ?? (await this.#reasonOf(toDatabaseError(error, this.name, 'a commit')));
+    } finally {
+      if (counts) this.#pageCommits -= 1;
     }
     this.#hasUnflushed = commit.durability === 'relaxed';
     if (commit.journal !== undefined) this.#nextJournal += 1;

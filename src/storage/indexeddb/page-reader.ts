@@ -5,7 +5,8 @@ import { toDatabaseError } from './indexeddb-errors.ts';
 
 export interface PageReaderOptions {
   readonly file: string;
-  readonly deadlineMs: number;
+  /** How long the reads that begin now have: they wait for what the file has under way, too. */
+  readonly deadlineMs: () => number;
   /** The reason why the file takes no more operations, if it doesn't. */
   readonly refusal: () => DatabaseError | undefined;
   /** Whether a transaction is told to commit in the turn that makes it (`engine.ts`). */
@@ -61,13 +62,14 @@ export class PageReader {
       this.#burst = undefined;
       if (this.#options.commitsAtOnce) endEarly(transaction, 'commit');
       // Set while the browser works: that takes as long as asking for a page does.
-      burst.timer = setTimeout(() => this.#giveUp(burst, transaction), this.#options.deadlineMs);
+      const deadlineMs = this.#options.deadlineMs();
+      burst.timer = setTimeout(() => this.#giveUp(burst, transaction, deadlineMs), deadlineMs);
     });
     return burst;
   }
 
-  #giveUp(burst: Burst, transaction: IDBTransaction): void {
-    const { file, deadlineMs } = this.#options;
+  #giveUp(burst: Burst, transaction: IDBTransaction, deadlineMs: number): void {
+    const { file } = this.#options;
     for (const reject of burst.rejects) reject(storageBlocked(file, 'a read', deadlineMs));
     endEarly(transaction, 'abort');
   }

@@ -30,6 +30,7 @@ interface CandidateOptions {
   readonly protocol?: number;
   /** How often opening the storage fails before it succeeds. */
   readonly failures?: number;
+  readonly leaveFails?: boolean;
 }
 
 /** Somebody who takes part, and what was asked of him, in order. */
@@ -41,7 +42,7 @@ class Candidate {
   now = 0;
   ownerId = '';
 
-  constructor({ kind = 'tab', protocol = PROTOCOL, failures = 0 }: CandidateOptions = {}) {
+  constructor({ kind = 'tab', protocol = PROTOCOL, failures = 0, leaveFails = false }: CandidateOptions = {}) {
     let left = failures;
     this.ownership = createOwnership({
       instance,
@@ -60,6 +61,7 @@ class Candidate {
       },
       leave: async (why: LeaveReason) => {
         this.events.push(why);
+        if (leaveFails) throw new Error('the last checkpoint failed');
       },
       onTrouble: (error) => this.events.push(String(error)),
     });
@@ -329,5 +331,21 @@ describe('a service worker', () => {
     await pings();
     expect(frozen.events).toEqual(['listen', 'become']);
     expect(worker.events).toEqual([]);
+  });
+});
+
+describe('a service worker whose storage does not close in order', () => {
+  it('lets go of it all the same, says so, and can take it again', async () => {
+    const unhandled = vi.fn();
+    process.on('unhandledRejection', unhandled);
+    const worker = new Candidate({ kind: 'service-worker', leaveFails: true });
+    expect(await worker.ownership.takeIfFree()).toBe(true);
+    worker.ownership.giveWay();
+    await vi.waitFor(() => expect(locks.snapshot().held).toEqual([]));
+    await pings();
+    process.off('unhandledRejection', unhandled);
+    expect(unhandled).not.toHaveBeenCalled();
+    expect(worker.events).toEqual(['listen', 'become', 'asked', 'Error: the last checkpoint failed']);
+    await worker.ownership.close();
   });
 });

@@ -202,6 +202,48 @@ describe('a call', () => {
   });
 });
 
+describe('closing', () => {
+  function holdClose(): { finish(): void } {
+    let finish = () => {};
+    const closed = new Promise<void>((resolve) => {
+      finish = resolve;
+    });
+    let calls = 0;
+    // As the door does: only the first call has something to wait for.
+    nextDoor = () => ({ handle: echo, close: () => (++calls === 1 ? closed : Promise.resolve()) });
+    return { finish: () => finish() };
+  }
+
+  test('ends the worker at once when the page is left meanwhile: frozen with it, it would keep the storage', async () => {
+    holdClose();
+    const seat = seatWith();
+    await seat.occupy();
+    const closing = seat.close();
+    page.dispatchEvent(new Event('pagehide'));
+    expect(workers.map(({ isTerminated }) => isTerminated)).toEqual([true]);
+    await closing;
+    page.dispatchEvent(new Event('pageshow'));
+    await expect(seat.handle(outgoing())).rejects.toThrow(TypeError);
+    expect(workers).toHaveLength(1);
+  });
+
+  test('twice does not cut short what the first call waits for', async () => {
+    const { finish } = holdClose();
+    const seat = seatWith();
+    await seat.occupy();
+    let isClosed = false;
+    const both = Promise.all([seat.close(), seat.close()]).then(() => {
+      isClosed = true;
+    });
+    await new Promise((resolve) => setTimeout(resolve, 30));
+    expect(isClosed).toBe(false);
+    expect(workers[0]?.isTerminated).toBe(false);
+    finish();
+    await both;
+    expect(workers[0]?.isTerminated).toBe(true);
+  });
+});
+
 describe('leaving the page', () => {
   test('ends the worker at once, and coming back starts another', async () => {
     const onLoss = vi.fn();

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { DatabaseError } from '../../../src/errors/database-error.ts';
 import type { Commit } from '../../../src/storage/page-store.ts';
 import { Bench, Gate, id, leavesOf, put, seeAll, settle, TINY_PAGES, toWrite } from './harness.ts';
 
@@ -59,6 +60,29 @@ describe('group commit', () => {
     await Promise.all(Array.from({ length: 6 }, (_unused, index) => put(db, `d${index}`, { body })));
     expect(journalled.length).toBe(3);
     await db.close();
+  });
+
+  test('a commit that the storage holds up for too long is refused alone: nothing of it happened, what waits behind it goes on', async () => {
+    const hold = { blocks: false };
+    const beforeCommit = (commit: Commit) => {
+      if (commit.journal === undefined || !hold.blocks) return;
+      hold.blocks = false;
+      throw new DatabaseError('storage_blocked', 'A test holds it');
+    };
+    const bench = new Bench({ hooks: { beforeCommit } });
+    const db = await bench.open({ groupBytes: 1_000 });
+    const body = JSON.stringify({ text: 'x'.repeat(400) });
+    hold.blocks = true;
+    const all = Array.from({ length: 6 }, (_unused, index) => put(db, `d${index}`, { body }));
+    const results = await Promise.allSettled(all);
+    const told = results.map((result) => (result.status === 'fulfilled' ? 'ok' : result.reason.code));
+    expect(told).toEqual(['storage_blocked', 'storage_blocked', 'ok', 'ok', 'ok', 'ok']);
+    await put(db, 'd0', { body });
+    expect((await seeAll(db)).changes).toEqual(['1 d2', '2 d3', '3 d4', '4 d5', '5 d0']);
+    await db.close();
+    const again = await bench.open();
+    expect((await seeAll(again)).changes).toEqual(['1 d2', '2 d3', '3 d4', '4 d5', '5 d0']);
+    await again.close();
   });
 
   test('fifty writers of one document: exactly one success per revision, and nobody lost', async () => {

@@ -262,6 +262,18 @@ describe('deadlines', () => {
     expect((await storedContent(createStore(), 'file')).journal).toEqual([[2, 'two']]);
   });
 
+  test('a read that waits behind a commit of its own file has as much time as that', async () => {
+    const file = await prepared(createStore(200, 'appends'));
+    const raw = await rawConnection('settee:file');
+    const held = hold(raw, ['pages']);
+    setTimeout(() => void held.release(), 300);
+    const commit = file.commit(relaxed({ writePages: [{ number: 3, value: 'three' }] }));
+    const read = file.read(2, 'text');
+    await commit;
+    expect(await read).toBe('two');
+    raw.close();
+  });
+
   const append: Commit = relaxed({ journal: { number: 2, text: 'two' } });
   const checkpoint: Commit = relaxed({ head: 'second', writePages: [{ number: 3, value: 'three' }], dropPages: [2] });
   test.each([

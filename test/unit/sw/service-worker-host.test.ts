@@ -148,6 +148,15 @@ describe('with a page that owns the storage', () => {
   });
 });
 
+/** As a browser sees it: what the listener throws does not count, what it waits for does. */
+async function installed(): Promise<void> {
+  const waits: Promise<unknown>[] = [];
+  const waitUntil = (promise: Promise<unknown>) => void waits.push(promise);
+  host.install(Object.assign(new Event('install'), { waitUntil }) as ExtendableEvent);
+  expect(waits).not.toEqual([]);
+  await Promise.all(waits);
+}
+
 describe('with no page', () => {
   test('the service worker loads the core, beside its own script, and answers by itself', async () => {
     expect((await answerTo('notes', { method: 'PUT' })).status).toBe(201);
@@ -163,7 +172,7 @@ describe('with no page', () => {
   });
 
   test('installing loads the core, so that it is there without a network, and no second time', async () => {
-    host.install(new Event('install') as ExtendableEvent);
+    await installed();
     expect(scope.imported).toEqual(['https://app.example/settee-sw-core.js']);
     await answerTo('notes', { method: 'PUT' });
     expect(scope.imported).toHaveLength(1);
@@ -172,7 +181,7 @@ describe('with no page', () => {
   test('a core of another version is refused with a reason', async () => {
     scope = new FakeScope(origin, 999);
     host = new ServiceWorkerHost(scope.asScope, { base: origin.instance.base, core: '/lib/core.js' });
-    expect(() => host.install(new Event('install') as ExtendableEvent)).toThrow(/\/lib\/core\.js.*version/);
+    await expect(installed()).rejects.toThrow(/\/lib\/core\.js.*version/);
     expect(scope.imported).toEqual(['https://app.example/lib/core.js']);
   });
 });
