@@ -87,8 +87,12 @@ export function indexJson(index: JsonIndex): Readonly<Record<string, unknown>> {
 /** The view that an index is stored as; `definition` is what the client wrote. */
 export function indexView(map: IndexMap, definition: unknown): Readonly<Record<string, unknown>> {
   const fields = Object.fromEntries(map.columns.map(({ field, direction }) => [field, direction]));
+  // Objects put names such as "7" first, and have no name twice.
+  const names = Object.keys(fields);
+  const isInOrder = map.columns.every(({ field }, place) => field === names[place]);
+  const list = map.columns.map(({ field, direction }) => ({ [field]: direction }));
   return {
-    map: { fields, partial_filter_selector: map.filterJson },
+    map: { fields: isInOrder ? fields : list, partial_filter_selector: map.filterJson },
     reduce: '_count',
     options: { def: definition },
   };

@@ -58,7 +58,10 @@ export function rewrite(rules: unknown, request: RewriteRequest, options: Rewrit
     });
     const search = new URLSearchParams([...new Map([...query, ...named, ...made])]).toString();
     const filled = new Map([...bindings, ...made]);
-    return { path: rule.to.flatMap((segment) => fillSegment(segment, filled, rest)), search };
+    const path = rule.to.flatMap((segment) => fillSegment(segment, filled, rest));
+    // What a request fills in may lead up as well.
+    if (options.isSecure && stepsUp(path) > STEPS_TO_DATABASE) throw tooFarUp();
+    return { path, search };
   }
   throw new DatabaseError('not_found', 'missing');
 }
@@ -84,7 +87,7 @@ function parseRule(rule: unknown, { isSecure }: RewriteOptions): Rule {
   const formats = ownMember(rule, 'formats');
   const target = segmentsOf(to);
   if (isSecure && target.filter((segment) => segment === '..').length > STEPS_TO_DATABASE) {
-    throw new DatabaseError('insecure_rewrite_rule', 'too many ../.. segments');
+    throw tooFarUp();
   }
   return {
     from: typeof from === 'string' ? segmentsOf(from) : [ANYTHING],
@@ -93,6 +96,21 @@ function parseRule(rule: unknown, { isSecure }: RewriteOptions): Rule {
     query: isObject(query) ? query : {},
     formats: isObject(formats) ? formats : {},
   };
+}
+
+/** How far above the design document a path leads at its highest point. */
+function stepsUp(path: readonly string[]): number {
+  let highest = 0;
+  let at = 0;
+  for (const segment of path) {
+    at += segment === '..' ? 1 : -1;
+    highest = Math.max(highest, at);
+  }
+  return highest;
+}
+
+function tooFarUp(): DatabaseError {
+  return new DatabaseError('insecure_rewrite_rule', 'too many ../.. segments');
 }
 
 function segmentsOf(path: string): string[] {

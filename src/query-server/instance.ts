@@ -14,6 +14,14 @@ import { guardLoops } from './loop-guard.ts';
  */
 export type WasmLoader = () => Promise<Uint8Array<ArrayBuffer>>;
 
+/**
+ * Pages of 64 kB that an instance begins with, and that it may have at most (128 MB). QuickJS's own limit counts blocks,
+ * not their bytes, in this build: Emscripten does not tell it how large a block is. Here an allocation fails, which
+ * QuickJS makes an error of.
+ */
+const FIRST_PAGES = 256;
+const MOST_PAGES = 2_048;
+
 /** Thrown through WebAssembly when time is over; the instance can't be used any more. */
 export class InstanceStopped extends Error {}
 
@@ -28,11 +36,13 @@ type WasmImports = Parameters<Instantiate>[0];
 type WasmInstance = Parameters<Parameters<Instantiate>[1]>[0];
 /** A compiled module; opaque here. */
 type WasmModule = object;
+type WasmMemory = NonNullable<NonNullable<Parameters<typeof loadEmscripten>[0]>['wasmMemory']>;
 
 /** The global of that name, as far as it is used: Node's types don't have it. */
 declare const WebAssembly: {
   compile(bytes: Uint8Array<ArrayBuffer>): Promise<WasmModule>;
   instantiate(module: WasmModule, imports: WasmImports): Promise<WasmInstance>;
+  readonly Memory: new (size: { readonly initial: number; readonly maximum: number }) => WasmMemory;
   readonly RuntimeError: new () => Error;
 };
 
@@ -83,6 +93,7 @@ function notLoaded(cause: unknown): never {
 async function instantiate(compiled: Compiled): Promise<Instance> {
   const ticking = { onTick: () => {} };
   const module = await loadEmscripten({
+    wasmMemory: new WebAssembly.Memory({ initial: FIRST_PAGES, maximum: MOST_PAGES }),
     instantiateWasm: async (imports, onSuccess) => {
       const instance = await WebAssembly.instantiate(compiled.module, withTick(imports, compiled, ticking));
       onSuccess(instance);
@@ -121,6 +132,8 @@ function convertTextFast(module: EmscriptenModule): void {
     return written;
   };
   module.stringToUTF8 = (_text, pointer) => {
+    // There was no room for the text; what is at 0 belongs to the engine itself.
+    if (pointer === 0) throw new InstanceStopped('out of memory');
     module.HEAPU8.set(scratch.subarray(0, written), pointer);
     module.HEAPU8[pointer + written] = 0;
     if (scratch.length > KEPT_BYTES) scratch = new Uint8Array(64 * 1024);

@@ -5,6 +5,7 @@
 import { assert, must } from '../shared/assert.ts';
 import type { Clock } from '../shared/clock.ts';
 import type { MaybePromise } from '../shared/maybe-promise.ts';
+import { Pace } from '../shared/turn.ts';
 import type { MappedRows, Mapper } from './contract.ts';
 import { type Engine, EngineFailure, SEPARATOR } from './engine.ts';
 import { membersToKeep, project } from './projection.ts';
@@ -86,10 +87,12 @@ export class ProgramMapper implements Mapper {
   async #mapSingly(documents: readonly string[], failure: unknown): Promise<readonly MappedRows[]> {
     if (!(failure instanceof EngineFailure)) throw failure;
     if (documents.length === 1 && failure.end !== 'stack') throw failure;
+    const pace = new Pace();
     const collected: Collected[] = this.#maps.map(() => ({ counts: [], keys: [], values: [] }));
     for (const document of documents) {
       for (const [index, source] of this.#maps.entries()) {
         append(must(collected[index]), await this.#mapOne(source, document));
+        if (pace.isDue) await pace.rest();
       }
     }
     return collected;

@@ -41,7 +41,7 @@ function toCode(code: unknown): number | undefined {
 function toHeaders(headers: unknown): Record<string, string> {
   const entries = Object.entries(toMembers(headers)).filter(([, value]) => value !== undefined && value !== null);
   for (const [name, value] of entries) {
-    if (!/^[!#$%&'*+.^_`|~\w-]+$/.test(name) || /[\r\n\0]/.test(String(value))) {
+    if (!/^[!#$%&'*+.^_`|~\w-]+$/.test(name) || /[^\t\x20-\x7e\x80-\xff]/.test(String(value))) {
       throw new DatabaseError(
         'render_error',
         `The function's header ${JSON.stringify(name)} can't be sent: it has characters that headers must not have.`,

@@ -1,20 +1,25 @@
 /** What can be told of a function's source without running it. Every answer errs on the safe side. */
 
+/** Of longer sources nothing is told: patterns can't be stopped, and on strangers' texts take more than linear time. */
+const MAX_LENGTH = 10_000;
+
 /**
  * What may change a document that was passed: assignments to members, `delete`, and methods that change their object.
  * Comments and strings count as well.
  */
 const CHANGES = new RegExp(
   [
-    // a.b = c, a[b] += c, a.b++
-    /(?:\.\s*[\w$]+|\])\s*(?:(?:\*\*|<<|>>>?|&&|\|\||\?\?|[-+*/%&|^])?=(?![=>])|\+\+|--)/,
+    // a.b = c, a[b] += c, a.b++, (a.b) = c, and the same with a comment in front of the operator
+    /(?:\.\s*(?:[\w$]|[^\0-\x7f])+|[\])]|\*\/)\s*(?:(?:\*\*|<<|>>>?|&&|\|\||\?\?|[-+*/%&|^])?=(?![=>])|\+\+|--)/,
+    // a./* */b, and a line comment, behind which anything may be
+    /\.\s*\/[*/]|\/\//,
     // ++a.b, for (a.b of c)
     /(?:\+\+|--|\bfor\s*\()\s*[\w$]+\s*[.[]/,
     // [a.b] = c, ({c: a.b} = d)
-    /[[{][^\]}]*\.[^\]}]*[\]}]\s*=(?![=>])/,
+    /[[{][^\]}.]*\.[^\]}]*[\]}]\s*=(?![=>])/,
     // methods that change their object, and ways to call them that a name doesn't show
     /\b(?:delete|push|pop|shift|unshift|splice|sort|reverse|fill|copyWithin|assign|set|define\w+|setPrototypeOf|__\w+)\b/,
-    /\b(?:call|apply|bind|Reflect|Object|require|eval|Function|constructor|this|arguments)\b|\]\s*(?:\?\.)?\s*\(|\\u/,
+    /\b(?:call|apply|bind|Reflect|Object|require|eval|Function|constructor|this|arguments)\b|\]\s*(?:\?\.)?\s*[(`]|\\u/,
   ]
     .map(({ source }) => source)
     .join('|'),
@@ -22,21 +27,23 @@ const CHANGES = new RegExp(
 
 /** Whether documents must be frozen, lest this map changes them for the next one. */
 export function mayChangeDocuments(source: string): boolean {
-  return CHANGES.test(source);
+  return source.length > MAX_LENGTH || CHANGES.test(source);
 }
 
 /** What a function could do to see more of a document than its text names. */
 const REFLECTION = /\\u|\b(?:arguments|eval|with|Function|constructor|callee|caller)\b/;
 const FUNCTION_HEAD =
   /^\s*(?:function\b\s*[\w$]*\s*\(\s*([A-Za-z_$][\w$]*)\s*[,)]|\(\s*([A-Za-z_$][\w$]*)\s*\)\s*=>|([A-Za-z_$][\w$]*)\s*=>)/;
-/** Behind the parameter's name: a member by name, or `&&`, whose left side is no value here since documents are true. */
-const MEMBER = /^\s*(?:\?\.|\.(?!\.))\s*([A-Za-z_$][\w$]*)|^\s*\[\s*(?:'([\w $-]+)'|"([\w $-]+)")\s*\]|^\s*&&/;
+/** Behind the parameter's name: a member by name (all of it ASCII), or `&&`, whose left side is no value here since documents are true. */
+const MEMBER =
+  /^\s*(?:\?\.|\.(?!\.))\s*([A-Za-z_$][\w$]*)(?![\w$]|[^\0-\x7f])|^\s*\[\s*(?:'([\w $-]+)'|"([\w $-]+)")\s*\]|^\s*&&/;
 
 /**
  * The members of its document that a map function can see, or undefined where that can't be told: then it gets all.
  * Told by the text alone: wherever the parameter's name stands, in comments and strings too, a member must follow.
  */
 export function membersUsed(source: string): ReadonlySet<string> | undefined {
+  if (source.length > MAX_LENGTH) return undefined;
   const head = FUNCTION_HEAD.exec(source);
   const parameter = head?.[1] ?? head?.[2] ?? head?.[3];
   if (head === null || parameter === undefined || REFLECTION.test(source)) return undefined;

@@ -54,3 +54,8 @@ export function numberOf(text: string): number | undefined {
   const code = text.charCodeAt(0);
   return code === 0x2d || (code >= 0x30 && code <= 0x39) ? Number(text) : undefined;
 }
+
+/** JSON has no infinity: what is beyond all doubles keeps its sign as the largest of them. */
+export function toFinite(value: number): number {
+  return Number.isFinite(value) ? value : Math.sign(value) * Number.MAX_VALUE;
+}

@@ -1,4 +1,4 @@
-import { failedReduction, numberOf, type Reducer } from './reducer.ts';
+import { failedReduction, numberOf, type Reducer, toFinite } from './reducer.ts';
 
 const REASON = 'builtin _stats function requires map values to be numbers';
 
@@ -22,7 +22,7 @@ export const statsReducer: Reducer = {
       if (value < min) min = value;
       if (value > max) max = value;
     }
-    return JSON.stringify({ sum, count: rows.length, min, max, sumsqr });
+    return JSON.stringify({ sum: toFinite(sum), count: rows.length, min, max, sumsqr: toFinite(sumsqr) });
   },
   rereduce(reductions) {
     const all = reductions.map(decodeStats);
@@ -34,7 +34,7 @@ export const statsReducer: Reducer = {
       min = Math.min(min, stats.min);
       max = Math.max(max, stats.max);
     }
-    return JSON.stringify({ sum, count, min, max, sumsqr });
+    return JSON.stringify({ sum: toFinite(sum), count, min, max, sumsqr: toFinite(sumsqr) });
   },
 };
 

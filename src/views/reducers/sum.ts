@@ -1,4 +1,4 @@
-import { failedReduction, numberOf, type Reducer, type RowList } from './reducer.ts';
+import { failedReduction, numberOf, type Reducer, type RowList, toFinite } from './reducer.ts';
 
 const REASON = 'builtin _sum function requires map values to be numbers or lists of numbers';
 
@@ -34,7 +34,7 @@ function sumTexts(texts: readonly string[]): string {
     if (sum === undefined) return failedReduction('invalid_value', REASON);
     total = sum;
   }
-  return typeof total === 'number' ? numberText(total) : JSON.stringify(total);
+  return typeof total === 'number' ? numberText(total) : JSON.stringify(total?.map(toFinite));
 }
 
 function parseNumbers(text: string): number[] | undefined {
@@ -55,7 +55,6 @@ function add(
   return Array.from({ length }, (_unused, index) => (left[index] ?? 0) + (right[index] ?? 0));
 }
 
-/** JSON has no infinity: a sum beyond all doubles keeps its sign as the largest of them. */
 function numberText(value: number): string {
-  return JSON.stringify(Number.isFinite(value) ? value : Math.sign(value) * Number.MAX_VALUE);
+  return JSON.stringify(toFinite(value));
 }

@@ -75,6 +75,12 @@ describe('a finder', () => {
   });
   afterEach(() => scene.close());
 
+  test('keeps the order of columns, whatever their names', async () => {
+    await finder.createIndex(database, { index: { fields: ['n', '7'] }, ddoc: 'order', name: 'order' }, writer);
+    const made = (await finder.indexes(database)).find(({ name }) => name === 'order');
+    expect(made).toMatchObject({ def: { fields: [{ n: 'asc' }, { 7: 'asc' }] } });
+  });
+
   const find = (body: JsonObject) => finder.find(database, { limit: 500, ...body });
   const queries: readonly JsonObject[] = [
     { selector: { n: { $gte: 0 } } },

@@ -114,6 +114,15 @@ describe('rules', () => {
     );
     expect(rewrite(rules, request, { isSecure: false }).path).toEqual(['..', '..', '..', 'up']);
   });
+
+  test.each([
+    [{ from: 'a/*', to: '../../*' }, 'a/..'],
+    [{ from: 'a/*', to: '../../*' }, 'a/b/../../c'],
+    [{ from: 'a/:id', to: '../../:id' }, 'a/..'],
+    [{ from: 'a/*', to: '_show/x/*' }, 'a/../../../../..'],
+  ])('%j is not led beyond the database by %s', (rule, path) => {
+    expect(() => rewritten(rule, path)).toThrow(expect.objectContaining({ code: 'insecure_rewrite_rule' }));
+  });
 });
 
 function deep(): unknown {

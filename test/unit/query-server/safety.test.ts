@@ -53,6 +53,8 @@ describe('memory is up for a function that', () => {
     ['doubles a text', 'var s = "x"; while (s.length < 2e7) s += s; s.split("");'],
     ['asks for a huge buffer', 'new ArrayBuffer(1e9);'],
     ['emits for ever', 'while (true) emit("some key", {some: "value"});'],
+    ['keeps large buffers', 'var a = []; while (true) a.push(new ArrayBuffer(1e6));'],
+    ['keeps long texts', 'var a = []; while (true) a.push("x".repeat(1e6) + a.length);'],
   ])('%s', async (_, body) => {
     await expect(runMap(body, 20_000, 8 * 1024 * 1024)).rejects.toMatchObject({
       code: 'os_process_error',

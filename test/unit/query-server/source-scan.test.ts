@@ -16,6 +16,12 @@ describe('a map can change its document', () => {
     'function (d) { for (d.x of [1]); }',
     'function (d) { d.a ??= 1; d.b **= 2; }',
     'function (d) { require("views/lib/x")(d); }',
+    'function (d) { d.größe = 1; }',
+    'function (d) { (d.a) = 1; }',
+    'function (d) { d.a/* */ = 1; }',
+    'function (d) { d./* */a = 1; }',
+    'function (d) { d.a // \n = 1; }',
+    'function (d) { d.tags["pu" + "sh"]`a`; }',
   ])('%s', (source) => expect(mayChangeDocuments(source)).toBe(true));
 
   test.each([
@@ -47,6 +53,8 @@ describe('the members that a map uses', () => {
     'function (doc) { emit(eval("d" + "oc").a); }',
     'function (doc) { emit(d\\u006fc); }',
     'function (doc) { emit(...doc); }',
+    'function (doc) { emit(doc.größe); }',
+    'function (doc) { emit(doc?.naïve); }',
     'function ({ a }) { emit(a); }',
     'function (doc = {}) { emit(doc.a); }',
     'function (...doc) { emit(doc.a); }',
