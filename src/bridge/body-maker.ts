@@ -12,11 +12,6 @@ const ASK_MS = 10_000;
 /** A reader that left this many of them unanswered has lost its lease: after 30 s. */
 const ASKS_PER_LEASE = 3;
 
-export interface MakerOptions {
-  /** 10 s where it is not given; the lease is three times as long. */
-  readonly askMs?: number;
-}
-
 export interface ServedBody {
   /** Resolves when the body is over, however it ended, and the stream has let go of what it held. Never rejects. */
   readonly done: Promise<void>;
@@ -25,8 +20,8 @@ export interface ServedBody {
 }
 
 /** Takes over the stream. */
-export function serveBody(stream: ByteStream, pipe: StepPipe, options: MakerOptions = {}): ServedBody {
-  return new BodyMaker(stream, pipe, options.askMs ?? ASK_MS);
+export function serveBody(stream: ByteStream, pipe: StepPipe): ServedBody {
+  return new BodyMaker(stream, pipe);
 }
 
 class BodyMaker implements ServedBody {
@@ -40,13 +35,13 @@ class BodyMaker implements ServedBody {
   #isOver = false;
   #settle: () => void = () => {};
 
-  constructor(stream: ByteStream, pipe: StepPipe, askMs: number) {
+  constructor(stream: ByteStream, pipe: StepPipe) {
     this.#stream = stream;
     this.#pipe = pipe;
     this.done = new Promise((resolve) => {
       this.#settle = resolve;
     });
-    this.#timer = setInterval(() => this.#ask(askMs), askMs);
+    this.#timer = setInterval(() => this.#ask(), ASK_MS);
     pipe.listen((step) => this.#take(step));
   }
 
@@ -99,10 +94,10 @@ class BodyMaker implements ServedBody {
     this.cancel(error instanceof Error ? error.message : String(error));
   }
 
-  #ask(askMs: number): void {
+  #ask(): void {
     this.#unanswered++;
     if (this.#unanswered < ASKS_PER_LEASE) this.#pipe.send({ step: 'ask' });
-    else this.cancel(`The body was given up: its reader was silent for ${(ASKS_PER_LEASE * askMs) / 1000} s`);
+    else this.cancel(`The body was given up: its reader was silent for ${(ASKS_PER_LEASE * ASK_MS) / 1000} s`);
   }
 
   #giveUp(reason: string): void {

@@ -11,7 +11,7 @@ import type { PortOffer } from './control.ts';
 import { channelName, onPort } from './instance.ts';
 import { OpenWork } from './open-work.ts';
 import { PeerChannels } from './peer-channels.ts';
-import { type FromOwner, PROTOCOL, type ToOwner, type WireResponse } from './wire.ts';
+import { type FromOwner, type Payload, PROTOCOL, type ToOwner, type WireResponse } from './wire.ts';
 import { isStream, requestFromWire, responseToWire } from './wire-codec.ts';
 import { asToOwner } from './wire-decoding.ts';
 
@@ -52,8 +52,7 @@ export function serveOwner(options: OwnerChannelOptions): OwnerChannel {
   return new ServedChannel(options);
 }
 
-type Answer = DistributiveOmit<FromOwner, 'protocol' | 'from'>;
-type DistributiveOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never;
+type Answer = Payload<FromOwner>;
 type PingMessage = Extract<ToOwner, { readonly kind: 'ping' }>;
 type RequestMessage = Extract<ToOwner, { readonly kind: 'request' }>;
 

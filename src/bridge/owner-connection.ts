@@ -1,6 +1,6 @@
 /** What a link has with one owner on one way, a channel or a port: the requests that it has, and whether it lives. */
 import type { PendingRequest } from './pending-request.ts';
-import { PROTOCOL, type ToOwner } from './wire.ts';
+import { type Payload, PROTOCOL, type ToOwner } from './wire.ts';
 
 /** Ticks of silence after which the first ping goes out, with one more at each tick: a second. */
 const FIRST_PING = 2;
@@ -18,9 +18,6 @@ export interface ConnectionOptions {
   /** The owner's id, or another name where it isn't its channel. */
   readonly key: string;
 }
-
-/** A message but for what every message carries. */
-type Payload<M> = M extends unknown ? Omit<M, 'protocol' | 'from'> : never;
 
 export class OwnerConnection {
   readonly id: string;

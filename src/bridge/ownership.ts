@@ -8,7 +8,8 @@ import { type HeldLock, holdLock } from './held-lock.ts';
 import { aliveLock, channelName, ownerLock } from './instance.ts';
 import { type LeaveReason, OwnerTerm, pause } from './owner-term.ts';
 import { isSilent } from './suspicion.ts';
-import { type Carrier, PROTOCOL, type ToAll } from './wire.ts';
+import { type Carrier, type Payload, PROTOCOL, type ToAll } from './wire.ts';
+import { asToAll } from './wire-decoding.ts';
 
 export type { LeaveReason };
 
@@ -59,8 +60,7 @@ const MOST_BUSY_MS = 20_000;
 /** Before the lock is asked for again where asking, or letting go of the storage, failed. */
 const TROUBLE_PAUSE_MS = 500;
 
-type DistributiveOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never;
-type Announcement = DistributiveOmit<Extract<ToAll, { kind: 'owner' | 'wanted' | 'busy' }>, 'protocol' | 'from'>;
+type Announcement = Payload<Extract<ToAll, { kind: 'owner' | 'wanted' | 'busy' }>>;
 
 export function createOwnership(options: OwnershipOptions): Ownership {
   return new LockOwnership(options);
@@ -88,7 +88,7 @@ class LockOwnership implements Ownership {
     this.#protocol = options.protocol ?? PROTOCOL;
     this.#clock = options.clock ?? systemClock;
     this.#all = new BroadcastChannel(channelName(options.instance));
-    this.#all.onmessage = ({ data }: MessageEvent<ToAll>) => this.#hear(data);
+    this.#all.onmessage = ({ data }: MessageEvent<unknown>) => this.#hear(asToAll(data));
     if (options.kind === 'tab') this.#campaign = this.#contend();
   }
 
@@ -189,7 +189,8 @@ class LockOwnership implements Ownership {
     if (pending.some(({ name }) => name === ownerLock(this.#options.instance))) this.giveWay();
   }
 
-  #hear(message: ToAll): void {
+  #hear(message: ToAll | undefined): void {
+    if (message === undefined) return;
     if (message.kind === 'wanted') this.#hearWish(message.protocol);
     else if (message.kind === 'owner') this.#hearOwner(message.protocol);
     else if (message.kind === 'busy') this.#hearWork(message.from, message.forMs);

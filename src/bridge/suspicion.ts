@@ -2,7 +2,8 @@ import type { Instance } from './contract.ts';
 import { isHeld } from './held-lock.ts';
 import { aliveLock, channelName } from './instance.ts';
 import { pause } from './owner-term.ts';
-import { type FromOwner, PROTOCOL, type ToOwner } from './wire.ts';
+import { PROTOCOL, type ToOwner } from './wire.ts';
+import { asFromOwner } from './wire-decoding.ts';
 
 export interface SuspicionParts {
   readonly instance: Instance;
@@ -33,8 +34,8 @@ async function answersPings(instance: Instance, ownerId: string, pingMs: number)
   const owner = new BroadcastChannel(channelName(instance, ownerId));
   try {
     const answered = new Promise<true>((resolve) => {
-      own.onmessage = ({ data }: MessageEvent<FromOwner>) => {
-        if (data.kind === 'pong') resolve(true);
+      own.onmessage = ({ data }: MessageEvent<unknown>) => {
+        if (asFromOwner(data)?.kind === 'pong') resolve(true);
       };
     });
     for (let missed = 0; missed < PINGS; missed++) {

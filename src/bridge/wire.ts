@@ -87,6 +87,9 @@ export type MakerStep =
 
 export type BodyStep = ReaderStep | MakerStep;
 
+/** A message but for what every message carries. */
+export type Payload<M> = M extends unknown ? Omit<M, 'protocol' | 'from'> : never;
+
 /** To the owner, on the channel that carries the owner's id. `from` names the sender's own channel. */
 export type ToOwner = { readonly protocol: number; readonly from: string } & (
   | { readonly kind: 'request'; readonly id: number; readonly request: WireRequest; readonly carrier: Carrier }

@@ -40,7 +40,7 @@ export interface Settee {
   /** Asks the browser to keep the data when storage runs short. Resolves to whether it will; false where it can't be asked. */
   persist(): Promise<boolean>;
   /**
-   * Looks for a new service worker and lets it take over: feeds that are open through the old one get three seconds, then fail.
+   * Looks for a new service worker and lets it take over: bodies that are open through the old one get three seconds, then fail.
    * Resolves to whether a new one controls the page now; then reload it at the next occasion. False as well when
    * the old one does not go within ten seconds of that, because a page does not read on in a body: the new one takes over by itself
    * when that body is over, or its page is gone. Rejects when the new script can't be had, as without a network.

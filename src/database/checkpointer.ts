@@ -8,21 +8,16 @@ import { isBloated } from './file-bloat.ts';
 import { Garbage } from './garbage.ts';
 import { encodeHead, type Head } from './head.ts';
 import type { PageAllocator } from './page-allocator.ts';
+import type { DatabaseSettings } from './settings.ts';
 import { SliceSize } from './slice-size.ts';
 import type { SnapshotRegister } from './snapshot-register.ts';
 import { type State, unstoredBytes } from './state.ts';
 import type { DatabaseCore } from './writer.ts';
 
-export interface CheckpointSettings {
-  /** A checkpoint begins at this much journal text … */
-  readonly journalBytes: number;
-  /** … or this many journal records … */
-  readonly journalRecords: number;
-  /** … or this many bytes of tree nodes that are not stored. At one and a half times any of these, writes wait for it. */
-  readonly dirtyBytes: number;
-  /** Bytes of pages that one slice writes at most while jobs wait. */
-  readonly sliceBytes: number;
-}
+export type CheckpointSettings = Pick<
+  DatabaseSettings,
+  'journalBytes' | 'journalRecords' | 'dirtyBytes' | 'sliceBytes'
+>;
 
 /** Sequence numbers that one durable head makes room for, at least … */
 const CEILING_STEP = 10_000;

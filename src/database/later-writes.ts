@@ -23,7 +23,7 @@ export interface LaterWritesOptions {
 
 /**
  * Documents that a client handed over with `batch=ok`. They were answered with 202 and nothing is promised: they are
- * written within a second, when a thousand wait, or at the next flush; a conflict drops them silently. Where storage
+ * written within a second, when a thousand (or 4 MB of text) wait, or at the next flush; a conflict drops them silently. Where storage
  * does not keep up, the answer waits: memory holds no more than `FULL_FROM` and the last that was brought.
  */
 export class LaterWrites {

@@ -1,4 +1,5 @@
 import type { LineageEntry } from './contract.ts';
+import { settingText, settingValue } from './kept-settings.ts';
 
 /**
  * The stretches of a database's history between losses, as the file keeps them: among its settings, in the form of a
@@ -10,10 +11,10 @@ export const LINEAGE_KEY = 'lineage';
 export const MAX_LINEAGE = 32;
 
 export function encodeLineage(lineage: readonly LineageEntry[]): string {
-  return `1 ${JSON.stringify(lineage.slice(-MAX_LINEAGE))}`;
+  return settingValue(JSON.stringify(lineage.slice(-MAX_LINEAGE)));
 }
 
 /** Trusts the text: it is what `encodeLineage` wrote. */
 export function decodeLineage(value: string | undefined): LineageEntry[] {
-  return value === undefined ? [] : (JSON.parse(value.slice(value.indexOf(' ') + 1)) as LineageEntry[]);
+  return JSON.parse(settingText(value) ?? '[]') as LineageEntry[];
 }

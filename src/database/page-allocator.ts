@@ -1,6 +1,5 @@
 import { assert } from '../shared/assert.ts';
-
-const PAGES_PER_EPOCH = 2 ** 29;
+import { PAGES_PER_EPOCH } from '../storage/page-store.ts';
 
 /**
  * Page numbers of one owner, above all that the file has: from epoch · 2^29 on, so that owners don't give out the same

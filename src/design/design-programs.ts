@@ -6,6 +6,7 @@ import type { Database } from '../database/contract.ts';
 import type { DocId, RevId } from '../documents/contract.ts';
 import { DatabaseError } from '../errors/database-error.ts';
 import type { Program, Sandbox } from '../query-server/contract.ts';
+import { functionTimeoutMs } from '../system/config.ts';
 import type { Config, Log } from '../system/contract.ts';
 
 /** A design document as it is stored: `body` is its JSON text without the members that begin with `_`. */
@@ -23,8 +24,6 @@ export interface DesignProgramsParts {
   readonly log: Log;
 }
 
-/** Milliseconds that one document or one request may take, where no setting says otherwise. */
-const DEFAULT_TIMEOUT_MS = 5_000;
 const SCRIPT_LANGUAGE = 'javascript';
 
 export class DesignPrograms {
@@ -49,7 +48,7 @@ export class DesignPrograms {
       signature: `${id} ${rev}`,
       designId: id,
       designDocument: withIdentity(id, rev, body),
-      timeoutMs: this.#timeoutMs,
+      timeoutMs: functionTimeoutMs(this.#parts.config),
       log: (message) => log.info(`${id} in ${database.name}: ${message}`),
     });
   }
@@ -60,11 +59,6 @@ export class DesignPrograms {
     const { file } = await database.origin();
     this.#scopes.set(database, file);
     return file;
-  }
-
-  get #timeoutMs(): number {
-    const setting = Number(this.#parts.config.get('svc', 'os_process_timeout'));
-    return setting > 0 ? setting : DEFAULT_TIMEOUT_MS;
   }
 }
 

@@ -4,7 +4,7 @@
  * changed; while there are none a write costs nothing more.
  */
 import type { Database, DocumentWrite, WriteGuard, WriteOptions } from '../database/contract.ts';
-import { isDesignId } from '../documents/identifiers.ts';
+import { DESIGN_RANGE, isDesignId } from '../documents/identifiers.ts';
 import type { DatabaseError } from '../errors/database-error.ts';
 import { must } from '../shared/assert.ts';
 import type { StoredDesign } from './design-programs.ts';
@@ -85,7 +85,7 @@ async function readDesigns(database: Database): Promise<StoredDesign[]> {
   const snapshot = database.snapshot();
   try {
     const designs: StoredDesign[] = [];
-    for await (const rows of snapshot.rows({ start: '_design/', end: '_design0', endInclusive: false })) {
+    for await (const rows of snapshot.rows(DESIGN_RANGE)) {
       const bodies = await snapshot.bodies(rows.map((row) => must(row.record().leaves[0])));
       for (const [index, { id, rev }] of rows.entries()) designs.push({ id, rev, body: bodies[index] ?? '{}' });
     }

@@ -22,6 +22,9 @@ export function parseDocId(value: unknown): DocId {
   return value as DocId;
 }
 
+/** Where design documents lie in the order of ids: `_design/` and what follows it. */
+export const DESIGN_RANGE = { start: DESIGN_PREFIX, end: '_design0', endInclusive: false } as const;
+
 export function isDesignId(id: string): boolean {
   return id.startsWith(DESIGN_PREFIX);
 }

@@ -1,4 +1,5 @@
 import type { Database, DocumentRow, Snapshot } from '../database/contract.ts';
+import { DESIGN_RANGE } from '../documents/identifiers.ts';
 import { must } from '../shared/assert.ts';
 import type { DesignDocument } from '../views/contract.ts';
 import { indexesOf, type JsonIndex } from './index-definition.ts';
@@ -13,9 +14,6 @@ interface KnownDesign {
   readonly indexes: readonly StoredIndex[];
 }
 
-/** Design documents lie together: `_design/` and what follows it. */
-const DESIGN_DOCUMENTS = { start: '_design/', end: '_design0', endInclusive: false };
-
 /**
  * The indexes of databases. What a design document says is remembered with its revision, so that asking again costs a
  * walk over the design documents' ids.
@@ -27,7 +25,7 @@ export class IndexCatalog {
   async read(database: Database, snapshot: Snapshot): Promise<readonly StoredIndex[]> {
     const former = this.#known.get(database);
     const designs = new Map<string, KnownDesign>();
-    for await (const rows of snapshot.rows(DESIGN_DOCUMENTS)) {
+    for await (const rows of snapshot.rows(DESIGN_RANGE)) {
       for (const row of rows) {
         const known = former?.get(row.id);
         designs.set(row.id, known?.rev === row.rev ? known : await readDesign(snapshot, row));

@@ -2,7 +2,7 @@
 import type { CompareKeys } from '../collation/key-order.ts';
 import type { DocumentRecord, Snapshot } from '../database/contract.ts';
 import type { DocId } from '../documents/contract.ts';
-import { parseDocId } from '../documents/identifiers.ts';
+import { isDesignId, parseDocId } from '../documents/identifiers.ts';
 import { Pace } from '../shared/turn.ts';
 import type { ViewReader, ViewRow } from '../views/contract.ts';
 import { type BookmarkPlace, invalidBookmark, readBookmark } from './bookmark.ts';
@@ -17,8 +17,6 @@ import { createTest } from './selector-test.ts';
 /** Documents that are read at once, where it is not known how many of them will fit. */
 const MAX_STEP = 200;
 const MIN_STEP = 10;
-
-const DESIGN_PREFIX = '_design/';
 
 export interface SearchParts {
   readonly query: FindQuery;
@@ -101,7 +99,7 @@ export class Search {
     const place = this.#placeToGoOn(plan);
     for await (const batch of this.#parts.snapshot.rows(place === undefined ? plan.range : rangeBehind(plan, place))) {
       for (const part of this.#cutUp(batch)) {
-        yield part.filter(({ id }) => !id.startsWith(DESIGN_PREFIX)).map((row) => row.record());
+        yield part.filter(({ id }) => !isDesignId(id)).map((row) => row.record());
         if (this.#pace.isDue) await this.#pace.rest();
       }
     }
@@ -111,9 +109,7 @@ export class Search {
   async *#listed(ids: readonly string[]): AsyncGenerator<readonly DocumentRecord[], void, void> {
     const { query, snapshot } = this.#parts;
     const last = query.bookmark === undefined ? undefined : readBookmark(query.bookmark).id;
-    const rest = ids
-      .slice(last === undefined ? 0 : ids.indexOf(last) + 1)
-      .filter((id) => !id.startsWith(DESIGN_PREFIX));
+    const rest = ids.slice(last === undefined ? 0 : ids.indexOf(last) + 1).filter((id) => !isDesignId(id));
     for (const part of this.#cutUp(rest)) {
       const records = await snapshot.documents(part.flatMap(toDocId));
       yield records.filter((record) => record !== undefined);

@@ -55,16 +55,16 @@ const READERS: ReadonlyMap<string, Read> = new Map<string, Read>([
   ['end_key', into('endKey', asIs)],
   ['endkey_docid', into('endKeyDocId', shown)],
   ['end_key_doc_id', into('endKeyDocId', shown)],
-  ['inclusive_end', into('inclusiveEnd', toBoolean)],
-  ['descending', into('descending', toBoolean)],
-  ['skip', into('skip', toCount)],
-  ['limit', into('limit', toCount)],
-  ['include_docs', into('includeDocs', toBoolean)],
-  ['conflicts', into('conflicts', toBoolean)],
-  ['update_seq', into('updateSeq', toBoolean)],
+  ['inclusive_end', into('inclusiveEnd', parseBoolean)],
+  ['descending', into('descending', parseBoolean)],
+  ['skip', into('skip', parseCount)],
+  ['limit', into('limit', parseCount)],
+  ['include_docs', into('includeDocs', parseBoolean)],
+  ['conflicts', into('conflicts', parseBoolean)],
+  ['update_seq', into('updateSeq', parseBoolean)],
   // These change nothing in a list of documents, but must be what they may be.
-  ['attachments', checked(toBoolean)],
-  ['att_encoding_info', checked(toBoolean)],
+  ['attachments', checked(parseBoolean)],
+  ['att_encoding_info', checked(parseBoolean)],
   ['stale', checked(checkStale)],
   ['count', checked(refuseCount)],
 ]);
@@ -91,16 +91,6 @@ export function parseListParameters(entries: Iterable<readonly [string, unknown]
     throw parseError('`keys` is incompatible with `key`, `start_key` and `end_key`');
   }
   return draft;
-}
-
-/** A whole number from 0 up. Fails with `query_parse_error`. */
-export function parseCount(value: unknown): number {
-  return toCount(value);
-}
-
-/** `true` or `false` in any case. Fails with `query_parse_error`. */
-export function parseBoolean(value: unknown): boolean {
-  return toBoolean(value);
 }
 
 /** The pairs of a query string, those whose value is JSON parsed. Fails with `bad_request` "invalid_json". */
@@ -133,7 +123,7 @@ function asIs(value: unknown): unknown {
 }
 
 /** A whole number, 0 or larger. Fails with `query_parse_error`. */
-export function toCount(value: unknown): number {
+export function parseCount(value: unknown): number {
   const text = shown(value);
   const number = /^[+-]?\d+$/.test(text) ? Number(text) : Number.NaN;
   if (!Number.isSafeInteger(number)) throw parseError(`Invalid value for integer: ${text}`);
@@ -141,7 +131,8 @@ export function toCount(value: unknown): number {
   return number;
 }
 
-function toBoolean(value: unknown): boolean {
+/** `true` or `false` in any case. Fails with `query_parse_error`. */
+export function parseBoolean(value: unknown): boolean {
   const text = shown(value).toLowerCase();
   if (text === 'true') return true;
   if (text === 'false') return false;

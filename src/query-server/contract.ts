@@ -4,8 +4,8 @@
  *
  * A call that has its engine runs at once, in the same turn, and is over within `timeoutMs`: a caller with much to do passes
  * batches, and gives way between them. Only where an engine must be made first there is a promise. But for a list that waits for rows,
- * a program holds nothing that must be given back: its engine is made when a call
- * needs it, and disposed when it has not been used for long or others need the place; `close` does so at once.
+ * a program holds nothing that must be given back: its engine is made when a call needs it, and disposed when others need the place
+ * and it was not used for longest, or nobody has opened the program for long; `close` does so at once.
  */
 import { type DatabaseError, WordedError } from '../errors/database-error.ts';
 import type { MaybePromise } from '../shared/maybe-promise.ts';

@@ -11,6 +11,7 @@ import { CacheBudget } from '../shared/cache-budget.ts';
 import type { Clock, RandomBytes } from '../shared/clock.ts';
 import { type MaybePromise, whenReady, withEnd } from '../shared/maybe-promise.ts';
 import type { PageFile, PageStore } from '../storage/page-store.ts';
+import { integerSetting } from '../system/config.ts';
 import type { Config, Log } from '../system/contract.ts';
 import type { DatabaseEvent, Lease, Registry } from './contract.ts';
 import { DatabaseList } from './database-list.ts';
@@ -19,6 +20,9 @@ import { HandleCache } from './handle-cache.ts';
 
 /** The file that holds the list of databases: itself a database, with one local document for each. */
 export const REGISTRY_FILE = 'registry';
+
+/** Where no setting says otherwise. */
+const DEFAULT_MAX_OPEN = 100;
 
 export interface RegistryParts {
   readonly store: PageStore;
@@ -91,7 +95,7 @@ class StoredRegistry implements Registry {
     const cache = parts.cache ?? new CacheBudget(parts.settings?.cacheBytes ?? defaultSettings.cacheBytes);
     this.#parts = { ...parts, cache };
     this.#hasher = hasher;
-    const maxOpen = Number(parts.config.get('svc', 'max_dbs_open') ?? 100);
+    const maxOpen = integerSetting(parts.config, 'svc', 'max_dbs_open') ?? DEFAULT_MAX_OPEN;
     this.#handles = new HandleCache(maxOpen, (name) => this.#open(name));
   }
 

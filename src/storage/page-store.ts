@@ -50,8 +50,9 @@ export interface PageStoreSupport {
   readonly persistent: boolean;
 }
 
-/** A page number: epoch · 2^29 + n, so two owners never allocate the same. */
+/** A page number: epoch · `PAGES_PER_EPOCH` + n, so two owners never allocate the same. */
 export type PageNumber = number;
+export const PAGES_PER_EPOCH = 2 ** 29;
 
 export type PageValue = string | Uint8Array;
 

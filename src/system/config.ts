@@ -12,21 +12,27 @@ export type Settings = Readonly<Record<string, Readonly<Record<string, string>>>
 /**
  * What holds where nothing was set.
  * - `svc/max_document_size`: bytes of a request's JSON text, inflated. Larger ones don't fit a JavaScript heap well.
- * - `svc/delayed_commits`: shown for clients that look for it. Nothing depends on it: a write without
- *   `X-Svc-Full-Commit: true` is committed with relaxed durability, which survives the end of the process already.
  * - `svc/max_dbs_open`: databases kept open though nobody uses them.
- * - `svc/page_cache_bytes`: bytes of tree nodes and body pages that all open databases together keep for reading.
+ * - `svc/page_cache_bytes`: bytes of tree nodes and body pages that all open databases and their views together keep for reading.
+ * - `svc/os_process_timeout`: milliseconds that a function of a design document has for one document, reduction or request.
  * - `httpd/max_uri_length`: characters of a request's address; unset means no limit of our own.
  * - `httpd/allow_jsonp`: whether `?callback=` is honoured.
+ * - `httpd/secure_rewrites`: whether rewrite rules may lead no further up than their database.
+ * - `query_server_config/reduce_limit`: `true` refuses results of reduces that do not shrink, `log` only logs them, `false` takes them.
  * - `uuids/algorithm`: `sequential`, `random`, `utc_random` or `utc_id`.
+ * - `uuids/max_count`: ids that one `_uuids` request may ask for.
+ * - `uuids/utc_id_suffix`: what ids made by `utc_id` end in.
  */
 export const DEFAULT_SETTINGS: Settings = {
-  svc: { max_document_size: '67108864', delayed_commits: 'false', max_dbs_open: '100', page_cache_bytes: '33554432' },
-  httpd: { allow_jsonp: 'false', max_connections: '2048' },
+  svc: { max_document_size: '67108864', max_dbs_open: '100', page_cache_bytes: '33554432', os_process_timeout: '5000' },
+  httpd: { allow_jsonp: 'false', secure_rewrites: 'true' },
+  query_server_config: { reduce_limit: 'true' },
   uuids: { algorithm: 'sequential', max_count: '1000', utc_id_suffix: '' },
 };
 
 export const UUID_ALGORITHMS = ['sequential', 'random', 'utc_random', 'utc_id'] as const;
+
+const DEFAULT_FUNCTION_TIMEOUT_MS = 5_000;
 
 /** The given settings over the defaults. Fails with `bad_request` where one of ours has a value it can't have. */
 export function createConfig(settings: Settings = {}): Config {
@@ -70,6 +76,11 @@ export function choiceSetting<T extends string>(
   );
 }
 
+/** How long a function of a design document may run, in milliseconds. Unset, and 0, mean the default. */
+export function functionTimeoutMs(config: Config): number {
+  return integerSetting(config, 'svc', 'os_process_timeout') || DEFAULT_FUNCTION_TIMEOUT_MS;
+}
+
 /** True only for the text `true`. */
 export function booleanSetting(config: Config, section: string, key: string): boolean {
   return config.get(section, key) === 'true';
@@ -80,8 +91,8 @@ function checkSettings(config: Config): void {
   integerSetting(config, 'svc', 'max_document_size');
   integerSetting(config, 'svc', 'max_dbs_open');
   integerSetting(config, 'svc', 'page_cache_bytes');
+  integerSetting(config, 'svc', 'os_process_timeout');
   integerSetting(config, 'httpd', 'max_uri_length');
-  integerSetting(config, 'httpd', 'max_connections');
   integerSetting(config, 'uuids', 'max_count');
   choiceSetting(config, 'uuids', 'algorithm', UUID_ALGORITHMS);
 }

@@ -1,5 +1,6 @@
 import type { Database } from '../database/contract.ts';
 import type { DocId, RevId } from '../documents/contract.ts';
+import { DESIGN_RANGE } from '../documents/identifiers.ts';
 import { isDatabaseError } from '../errors/database-error.ts';
 import type { Log } from '../system/contract.ts';
 
@@ -99,7 +100,7 @@ async function designRevisions(database: Database): Promise<Map<DocId, RevId>> {
   const revisions = new Map<DocId, RevId>();
   const snapshot = database.snapshot();
   try {
-    for await (const rows of snapshot.rows({ start: '_design/', end: '_design0', endInclusive: false })) {
+    for await (const rows of snapshot.rows(DESIGN_RANGE)) {
       for (const { id, rev } of rows) revisions.set(id, rev);
     }
   } finally {

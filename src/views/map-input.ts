@@ -1,5 +1,6 @@
 import type { DocumentRecord, Snapshot, StoredNode } from '../database/contract.ts';
 import type { DocId, RevId } from '../documents/contract.ts';
+import { isDesignId } from '../documents/identifiers.ts';
 import { writeDocument } from '../documents/outgoing.ts';
 import { toRevId } from '../documents/revisions.ts';
 import { must } from '../shared/assert.ts';
@@ -46,7 +47,7 @@ export async function readBodies(
 
 /** Whether map functions see the document, if it is live. */
 export function isWanted(id: DocId, { includeDesign }: GroupDefinition): boolean {
-  return includeDesign || !id.startsWith('_design/');
+  return includeDesign || !isDesignId(id);
 }
 
 /** The document as map functions get it (completion.md 10). */

@@ -1,11 +1,9 @@
 import { DatabaseError } from '../errors/database-error.ts';
 import type { Program, ReduceLimit, Sandbox } from '../query-server/contract.ts';
+import { functionTimeoutMs } from '../system/config.ts';
 import type { Config, Log } from '../system/contract.ts';
 import type { Mapper, MapperFactory, MapperSource } from './contract.ts';
 import type { GroupDefinition } from './definition.ts';
-
-/** Milliseconds that one document, or one reduction, may take. */
-const DEFAULT_TIMEOUT_MS = 5_000;
 
 const SCRIPT_LANGUAGE = 'javascript';
 
@@ -83,7 +81,7 @@ export class Functions {
       signature: definition.signature,
       designId,
       designDocument: definition.libraryText,
-      timeoutMs: this.#timeoutMs,
+      timeoutMs: functionTimeoutMs(this.#parts.config),
       log: (message) => log.info(`${designId}: ${message}`),
     });
   }
@@ -91,11 +89,6 @@ export class Functions {
   get reduceLimit(): ReduceLimit {
     const setting = this.#parts.config.get('query_server_config', 'reduce_limit');
     return setting === 'false' || setting === 'log' ? setting : 'true';
-  }
-
-  get #timeoutMs(): number {
-    const setting = Number(this.#parts.config.get('svc', 'os_process_timeout'));
-    return setting > 0 ? setting : DEFAULT_TIMEOUT_MS;
   }
 }
 

@@ -1,6 +1,7 @@
 import { collationVersion } from '../collation/collation-version.ts';
 import type { Database, DatabaseOrigin } from '../database/contract.ts';
 import type { DocId } from '../documents/contract.ts';
+import { DESIGN_RANGE } from '../documents/identifiers.ts';
 import { isDatabaseError } from '../errors/database-error.ts';
 import type { Sandbox } from '../query-server/contract.ts';
 import { CacheBudget } from '../shared/cache-budget.ts';
@@ -189,7 +190,7 @@ class StoredViewIndexes implements ViewIndexes {
     const snapshot = database.snapshot();
     try {
       const designs: DesignDocument[] = [];
-      for await (const rows of snapshot.rows({ start: '_design/', end: '_design0', endInclusive: false })) {
+      for await (const rows of snapshot.rows(DESIGN_RANGE)) {
         for (const row of rows) {
           const [winner] = row.record().leaves;
           const body = winner && (await snapshot.body(winner));

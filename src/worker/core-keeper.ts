@@ -1,4 +1,5 @@
 import type { Instance } from '../bridge/contract.ts';
+import { isStream } from '../bridge/wire-codec.ts';
 import { type Core, createCore } from '../core.ts';
 import { DatabaseError, isDatabaseError } from '../errors/database-error.ts';
 import type { LoadFunctions } from '../functions/contract.ts';
@@ -153,8 +154,7 @@ export class CoreKeeper {
     else if (code === 'storage_fenced' && (await this.#options.isStillOwner())) {
       this.#lose(opened, 'somebody else opened the storage meanwhile');
     }
-    const isOneWay = typeof body === 'object' && body !== null && 'pull' in body;
-    return opened.isLost && !isOneWay && !this.#isEnded;
+    return opened.isLost && !isStream(body) && !this.#isEnded;
   }
 
   /** The next request opens the storage anew. */

@@ -7,6 +7,7 @@ import type { OwnerTerm } from '../bridge/owner-term.ts';
 import { createOwnership, type LeaveReason, type Ownership } from '../bridge/ownership.ts';
 import { type SessionShare, shareSession } from '../bridge/session-share.ts';
 import type { Carrier } from '../bridge/wire.ts';
+import { isStream } from '../bridge/wire-codec.ts';
 import { isDatabaseError } from '../errors/database-error.ts';
 import type { CreateFunctions } from '../functions/contract.ts';
 import { type Clock, systemClock, systemRandom } from '../shared/clock.ts';
@@ -40,8 +41,6 @@ export interface StorageOwnerOptions {
   readonly pingMs?: number | undefined;
   /** Milliseconds without work after which a service worker gives the storage up. Default: 2,000. */
   readonly idleMs?: number | undefined;
-  /** Milliseconds that what is under way has when the storage is given up in order. Default: 3,000. */
-  readonly drainMs?: number | undefined;
 }
 
 /** What there is while this worker owns the storage. */
@@ -52,6 +51,9 @@ interface Tenure {
   readonly work: OpenWork;
   readonly handle: Handle;
 }
+
+/** How long what is under way may go on when the storage is given up in order. */
+const DRAIN_MS = 3_000;
 
 /** Attempts to open the storage after which a failure counts as lasting; being blocked never does. */
 const LASTING_AFTER = 3;
@@ -142,7 +144,8 @@ export class StorageOwner {
     const size = sizeOf(request.body);
     if (size > LARGE_BODY) this.#ownership.announceWork(2000 + size * BUSY_MS_PER_BYTE);
     return whenReady(tenure.work.run(tenure.handle, request), (response) =>
-      response.status !== 503 || isOneWay(request.body) ? response : this.#unlessForNext(term, request, response),
+      // A stream can't be sent a second time.
+      response.status !== 503 || isStream(request.body) ? response : this.#unlessForNext(term, request, response),
     );
   }
 
@@ -217,7 +220,7 @@ export class StorageOwner {
     channel.refuse();
     // Where the storage isn't open yet, all that is under way waits for it, and goes to the next owner.
     const hasBegun = why !== 'stolen' && keeper.isOpen;
-    if (hasBegun && (await work.idle(this.#options.drainMs ?? 3000))) await channel.answered();
+    if (hasBegun && (await work.idle(DRAIN_MS))) await channel.answered();
     channel.leave();
     await (why === 'stolen' ? keeper.drop() : keeper.close());
   }
@@ -248,11 +251,6 @@ async function isForNext(term: OwnerTerm, { method }: PlainRequest, response: Pl
   if (error === 'shutting_down') return true;
   const isUndone = error === 'storage_fenced' || (error === 'storage_closed' && isRead);
   return isUndone && !(await term.verify());
-}
-
-/** Can't be sent a second time. */
-function isOneWay(body: RequestBody): boolean {
-  return typeof body === 'object' && body !== null && 'pull' in body;
 }
 
 function sizeOf(body: RequestBody): number {

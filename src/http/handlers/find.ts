@@ -5,7 +5,7 @@ import { type JsonObject, readObject, requireJsonType } from '../bodies.ts';
 import type { Answer, Context } from '../context.ts';
 import { MethodNotAllowed } from '../error-table.ts';
 import { isShallow } from '../nesting.ts';
-import { toCount } from '../parameters.ts';
+import { parseCount } from '../parameters.ts';
 import { jsonAnswer, okAnswer, textAnswer } from '../responses.ts';
 import { streamedBody } from '../streams.ts';
 import { durabilityOf } from '../writing.ts';
@@ -44,8 +44,8 @@ export async function getIndexes(context: Context, database: string, rest: reado
   if (rest.length > 0) throw new MethodNotAllowed('DELETE');
   const finder = await context.services.finder();
   const indexes = await context.services.registry.use(database, (open) => finder.indexes(open));
-  const skip = toCount(context.query.get('skip') ?? 0);
-  const shown = indexes.slice(skip, skip + toCount(context.query.get('limit') ?? indexes.length));
+  const skip = parseCount(context.query.get('skip') ?? 0);
+  const shown = indexes.slice(skip, skip + parseCount(context.query.get('limit') ?? indexes.length));
   return jsonAnswer(context, 200, JSON.stringify({ total_rows: indexes.length, indexes: shown }));
 }
 

@@ -19,10 +19,8 @@ export async function answerRewritten(context: Context, name: string, rest: read
   if (context.rewrites >= MAX_REWRITES) throw new DatabaseError('bad_request', 'Exceeded rewrite recursion limit');
   const design = await withSnapshot(context, name, (snapshot) => readDesign(snapshot, designName));
   const rules = ownMember(toObject(JSON.parse(design.body)), 'rewrites');
-  const { config } = context.services;
   // Unless it is switched off, rules lead no further than the database that the document is in.
-  const isSecure =
-    config.get('httpd', 'secure_rewrites') === undefined || booleanSetting(config, 'httpd', 'secure_rewrites');
+  const isSecure = booleanSetting(context.services.config, 'httpd', 'secure_rewrites');
   const rewritten = rewrite(rules, { method: methodOf(context), path, query: context.query.entries() }, { isSecure });
   const next = new Context(rewrittenRequest(context, [name, '_design', designName], rewritten), context.services);
   next.method = context.method;

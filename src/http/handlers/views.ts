@@ -94,7 +94,7 @@ function checked(body: string): string {
 
 /** `rest` is the design document's name and what follows `_view`. */
 function viewPath(rest: readonly string[]): ViewPath {
-  const [design = '', ...view] = rest;
-  if (view.length !== 1) throw new DatabaseError('not_found', 'missing_named_view');
-  return { design, view: view.join('/') };
+  const [design = '', view, ...others] = rest;
+  if (view === undefined || others.length > 0) throw new DatabaseError('not_found', 'missing_named_view');
+  return { design, view };
 }

@@ -2,7 +2,8 @@ import { DatabaseError } from '../../errors/database-error.ts';
 
 /**
  * A browser makes an operation wait for as long as another tab, perhaps a frozen one, holds what it needs. Every
- * operation therefore has a deadline, after which it fails with `storage_blocked` and has changed nothing.
+ * operation therefore has a deadline, after which it fails with `storage_blocked`. A commit that failed so has changed
+ * nothing (`write-transaction.ts`); the removal of a file still happens once it can (`connection.ts`).
  */
 export function storageBlocked(file: string, what: string, deadlineMs: number): DatabaseError {
   return new DatabaseError(

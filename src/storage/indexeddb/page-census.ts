@@ -1,9 +1,6 @@
-import type { Commit, PageNumber } from '../page-store.ts';
+import { type Commit, PAGES_PER_EPOCH, type PageNumber } from '../page-store.ts';
 import { type Deadline, withDeadline } from './deadline.ts';
 import type { Written } from './schema.ts';
-
-/** Page numbers are epoch · 2^29 + n (page-store.ts). */
-const PAGES_PER_EPOCH = 2 ** 29;
 
 export interface CountRequest {
   readonly epoch: number;

@@ -97,6 +97,16 @@ describe('a replicated revision (completion 5.2)', () => {
     await db.close();
   });
 
+  test('that is known and no leaf, with ancestors beyond the limit of the leaf, changes nothing', async () => {
+    const db = await new Bench().open();
+    await db.setRevsLimit(3);
+    await merge(db, 'a', { rev: '5-e', ids: ['e', 'd', 'c'] });
+    await merge(db, 'a', { rev: '3-c', ids: ['c', 'b', 'a'] });
+    expect(await pathIn(db, 'a')).toEqual({ start: 5, ids: ['e', 'd', 'c'] });
+    expect((await seeAll(db)).changes).toEqual(['1 a']);
+    await db.close();
+  });
+
   test('makes a branch where it fits nowhere; the winner is the live one of highest generation, then hash', async () => {
     const db = await new Bench().open();
     await merge(db, 'a', { rev: '2-b', ids: ['b', 'a'], body: '{"n":"b"}' });

@@ -36,6 +36,48 @@ describe('opening after a crash', () => {
     expect((await (await crashed.open()).info()).instanceStartTime).toBe('1700000000000001');
   });
 
+  test('the sequence ceiling is raised strictly before a number is given out', async () => {
+    const commits: Commit[] = [];
+    const db = await new Bench({ hooks: { beforeCommit: (commit) => void commits.push(commit) } }).open();
+    commits.length = 0;
+    await put(db, 'a');
+    expect(
+      commits.map(({ durability, head, journal }) => [durability, head !== undefined, journal !== undefined]),
+    ).toEqual([
+      ['strict', true, false],
+      ['relaxed', false, true],
+    ]);
+    expect(JSON.parse(commits[0]?.head ?? '')).toMatchObject({ seqCeiling: 10_001, clean: false });
+    await db.close();
+  });
+
+  test('a large commit makes room for more like it', async () => {
+    const bench = new Bench();
+    const db = await bench.open();
+    await db.write(
+      Array.from({ length: 1_000 }, (_unused, index) => toWrite(`d${index}`)),
+      NEW_EDITS,
+    );
+    expect(JSON.parse(bench.medium.files.get('file')?.head ?? '')).toMatchObject({ seqCeiling: 51_000 });
+    await db.close();
+  });
+
+  test('a file that was closed in order, and written to since, is not in order', async () => {
+    const bench = new Bench();
+    const db = await bench.open();
+    await put(db, 'a');
+    await db.close();
+    const again = await bench.open();
+    const { instanceStartTime } = await again.info();
+    await put(again, 'b');
+    const crashed = bench.crashed();
+    crashed.clock.time += 1_000;
+    const info = await (await crashed.open()).info();
+    expect(info.instanceStartTime).not.toBe(instanceStartTime);
+    expect(info.updateSeq).toBeGreaterThan(10_000);
+    await again.close();
+  });
+
   test('a full journal is stored after the first answer has left', async () => {
     const bench = new Bench();
     const db = await bench.open();

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { Bench, id, leavesOf, put, rev, seeAll, toWrite } from './harness.ts';
+import { Bench, id, leavesOf, put, rev, seeAll, settle, toWrite } from './harness.ts';
 
 // MD5 over `deleted \n parent \n body`, worked out with md5sum.
 const FIRST = '1-106ce696331929f76acb254ffa1f37e6';
@@ -81,6 +81,15 @@ describe('a batch', () => {
       ['c', 'conflict'],
     ]);
     expect((await seeAll(db)).changes).toEqual(['1 b', '2 a']);
+    await db.close();
+  });
+
+  test('also where the second names what the first becomes, or follows its deletion', async () => {
+    const db = await new Bench().open();
+    const writes = [toWrite('a'), toWrite('a', { rev: FIRST }), toWrite('b', { deleted: true }), toWrite('b')];
+    const outcomes = await db.write(writes, NEW_EDITS);
+    expect(outcomes.map((outcome) => outcome.ok || outcome.error.code)).toEqual([true, 'conflict', true, 'conflict']);
+    expect((await seeAll(db)).changes).toEqual(['1 a', '2 b deleted']);
     await db.close();
   });
 
@@ -174,9 +183,17 @@ describe('writes for later', () => {
 
   test('a thousand that wait are written at once, without any timer', async () => {
     const db = await new Bench().open();
-    const written = new Promise<number>((resolve) => db.onChange(resolve));
     await db.writeLater(Array.from({ length: 1_000 }, (_unused, index) => toWrite(`d${index}`)));
-    expect(await written).toBe(1_000);
+    await settle();
+    expect(db.updateSeq).toBe(1_000);
+    await db.close();
+  });
+
+  test('so is as much text as takes 4 MiB', async () => {
+    const db = await new Bench().open();
+    await db.writeLater([toWrite('a', { body: `{"t":"${'x'.repeat(4 * 1024 * 1024)}"}` })]);
+    await settle();
+    expect((await db.info()).docCount).toBe(1);
     await db.close();
   });
 

@@ -68,6 +68,11 @@ describe('reading a body', () => {
   test('a length that was announced is believed at once', async () => {
     const { stream, seen } = streamOf([bytes('{}')], { length: 21 });
     await expect(async () => readText(contextOf({ body: stream }, small))).rejects.toMatchObject(tooLarge);
+    expect(seen.pulls).toBe(0);
+  });
+
+  test('also where only the header announces it', async () => {
+    const { stream, seen } = streamOf([bytes('{}')]);
     const announced = contextOf({ body: stream, headers: { 'content-length': '21' } }, small);
     await expect(async () => readText(announced)).rejects.toMatchObject(tooLarge);
     expect(seen.pulls).toBe(0);

@@ -143,6 +143,13 @@ describe('writing', () => {
     expect((await ask(core, 'GET /db/doc')).status).toBe(200);
   });
 
+  test('a deletion for later has no place', async () => {
+    const rev = await put('doc', '{}');
+    const answer = await ask(core, `DELETE /db/doc?rev=${rev}&batch=ok`);
+    expect(answer.status).toBe(202);
+    expect(answer.headers).not.toHaveProperty('location');
+  });
+
   test('of a replicated revision needs one', async () => {
     const reason = 'Document must have a _rev when new_edits is false';
     const refused = [400, { error: 'bad_request', reason }];
@@ -185,6 +192,8 @@ describe('copying', () => {
     expect(await copy('a', 'b%20c')).toMatchObject({ status: 201, headers: { location: 'http://h/db/b%20c' } });
     expect((await copy('a', '_local/a')).status).toBe(201);
     expect((await copy('_local/a', 'from-local')).status).toBe(201);
+    expect((await copy('_local/a?rev=0-1', 'from-revision')).status).toBe(201);
+    expect(await copy('_local/a?rev=0-2', 'nowhere')).toMatchObject({ status: 404 });
     for (const id of ['b%20c', '_local/a', 'from-local']) {
       expect(await askJson(core, `GET /db/${id}`)).toMatchObject([200, { n: 1 }]);
     }

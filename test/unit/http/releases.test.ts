@@ -26,6 +26,7 @@ interface Watch {
   failure: ErrorCode | undefined;
   compactRunning: boolean;
   compactions: number;
+  flushes: number;
 }
 
 /** A database with many documents of one revision `1-a`, that counts what is open. */
@@ -41,6 +42,7 @@ function watchedService() {
     failure: undefined,
     compactRunning: false,
     compactions: 0,
+    flushes: 0,
   };
   const database = fakeDatabase(watch);
   const acquire = async () => {
@@ -160,7 +162,10 @@ function fakeDatabase(watch: Watch): Database {
     setRevsLimit: unused,
     purgeSeq: 0,
     purge: unused,
-    flush: async () => '1',
+    flush: async () => {
+      watch.flushes++;
+      return '1';
+    },
     compact: async () => {
       watch.compactions++;
     },
@@ -244,6 +249,17 @@ test.each(['/db/doc', '/db/doc?open_revs=all'])('a read of %s that fails gives b
   watch.failure = 'storage_blocked';
   expect((await ask('GET', url)).status).toBe(503);
   expect([watch.snapshots, watch.leases]).toEqual([0, 0]);
+});
+
+test.each([
+  ['', 1],
+  // Known is not durable: the write may have been a relaxed one.
+  ['?seq=1', 1],
+  ['?seq=2', 0],
+])('a full commit%s flushes %d times', async (query, flushes) => {
+  const { watch, ask } = watchedService();
+  await ask('POST', `/db/_ensure_full_commit${query}`);
+  expect(watch.flushes).toBe(flushes);
 });
 
 test('a compaction that runs is not shown twice', async () => {

@@ -250,6 +250,18 @@ describe('deadlines', () => {
     });
   });
 
+  test('a commit waits three times as long as a read', async () => {
+    const file = await prepared(createStore(400, 'none'));
+    const raw = await rawConnection('settee:file');
+    const held = hold(raw, ['pages', 'journal', 'head']);
+    const commit = file.commit(relaxed({ head: 'late' }));
+    await rejects('storage_blocked', async () => file.read(2, 'text'));
+    await held.release();
+    raw.close();
+    await commit;
+    expect((await storedContent(createStore(), 'file')).head).toBe('late');
+  });
+
   test('an append that is held up happens once it can: it was told to commit, and fails with nothing that is not true', async () => {
     const file = await prepared(createStore(300, 'appends'));
     const raw = await rawConnection('settee:file');

@@ -153,6 +153,14 @@ describe('pages of a small file are read ahead', () => {
     expect(reads).toEqual([1, 20, 40, 60, 80, 100]);
   });
 
+  test('a file of more than 2,048 pages is not', async () => {
+    const file = await store.open('many', 'create');
+    const writePages: Page[] = Array.from({ length: 2_049 }, (_, index) => ({ number: index + 1, value: 'small' }));
+    await file.commit({ durability: 'relaxed', writePages });
+    await readTens(file, 6);
+    expect(reads).toEqual([10, 20, 30, 40, 50, 60]);
+  });
+
   test('of all files together no more than 8 MB that nobody asked for', async () => {
     const large = 'x'.repeat(150_000);
     const file = await reopened((page) => `page ${page} ${large}`);

@@ -9,7 +9,7 @@ describe('config', () => {
     expect(config.get('svc', 'page_cache_bytes')).toBe('33554432');
     expect(config.get('uuids', 'algorithm')).toBe('sequential');
     expect(config.get('uuids', 'max_count')).toBe('1000');
-    expect(config.get('httpd', 'max_connections')).toBe('2048');
+    expect(config.get('svc', 'os_process_timeout')).toBe('5000');
     expect(config.get('httpd', 'max_uri_length')).toBeUndefined();
   });
 
