@@ -148,13 +148,9 @@ const idbCuts: readonly Cut[] = [['const advanceMethodProps = ', 'export {']];
  * loaded. Nothing waits in line either: at worst two who come first make two engines.
  */
 const hashCuts: readonly Cut[] = [
-  ['class Mutex {', 'function intArrayToString(', 'const textEncoder = new TextEncoder();\n'],
-  [
-    'const getUInt8Buffer = nodeBuffer',
-    '(data) => {\n        if (typeof data === "string") {\n            return textEncoder',
-    'const getUInt8Buffer = ',
-  ],
-  ['const base64Chars =', 'function encodeBase64('],
+  ['class Mutex {', 'function intArrayToString('],
+  // What is hashed are bytes.
+  ['const getUInt8Buffer = nodeBuffer', 'function encodeBase64(', 'const getUInt8Buffer = (bytes) => bytes;\n'],
   [
     '    const bufferLength = getDecode',
     '}\n\nconst MAX_HEAP',
@@ -167,18 +163,24 @@ const hashCuts: readonly Cut[] = [
   ['            if (!initialized) {\n                throw new Error("update()', '            const Uint8Buffer'],
   ['            if (!initialized) {\n                throw new Error("digest()', '            initialized = false;'],
   ['        const save = () => {', '        const isDataShort ='],
-  ['        switch (binary.name) {', '        // shorthand for'],
+  ['        switch (binary.name) {', '        yield setupInterface'],
   ['            getMemory,', '            init,'],
-  ['            save,\n', '            calculate,'],
-  ['        const unlock = yield mutex.lock();', '        const wasm = yield'],
-  ['        unlock();', '        return wasm;'],
+  ['            save,\n', '            hashLength,'],
+  ['    function adopt(value) {', '}\n', '    return generator();\n'],
 ];
+
+/** It makes a mutex for each of its digests, and no cut left one in use. Browsers that can run it can wait by themselves. */
+function modernized(code: string): string {
+  return code
+    .replaceAll('new Mutex()', 'null')
+    .replaceAll('function* () {', 'async () => {')
+    .replaceAll('yield ', 'await ');
+}
 
 const trimPackages: readonly Plugin[] = [
   trim(/comlink\.mjs$/, exposeCuts, ({ name }) => name === 'worker'),
   trim(/idb\/build\/index\.js$/, idbCuts, isForBrowsers),
-  // It makes a mutex for each of its digests, and no cut left one in use.
-  trim(/hash-wasm\/dist\/index\.esm\.js$/, hashCuts, isForBrowsers, (code) => code.replaceAll('new Mutex()', 'null')),
+  trim(/hash-wasm\/dist\/index\.esm\.js$/, hashCuts, isForBrowsers, modernized),
 ];
 
 function trim(file: RegExp, cuts: readonly Cut[], applyToEnvironment: Applies, finish: Edit = String): Plugin {

@@ -7,7 +7,7 @@ import type { CreateWriteGuard } from './database/contract.ts';
 import type { MaintenanceSource } from './database/maintenance-source.ts';
 import { defaultSettings } from './database/settings.ts';
 import { WriteJudge } from './design/write-judge.ts';
-import type { Md5 } from './documents/revision-hash.ts';
+import type { Md5 } from './documents/md5.ts';
 import type { LoadFunctions } from './functions/contract.ts';
 import { LazyFunctions } from './functions/lazy-functions.ts';
 import type { Services } from './http/context.ts';

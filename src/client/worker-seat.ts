@@ -34,8 +34,8 @@ export class WorkerSeat {
   readonly #onLoss: () => void;
   /** Those who wait for the present worker, by the numbers of their calls; called with an answer, or without when it ends. */
   readonly #waiting = new Map<number, (answer?: PageAnswer) => void>();
-  readonly #closing = new AbortController();
-  readonly #ended = new AbortController();
+  readonly #listening = new AbortController();
+  #isClosed = false;
   #closed: Promise<void> | undefined;
   #calls = 0;
   #worker: Worker | undefined;
@@ -50,7 +50,7 @@ export class WorkerSeat {
     this.#url = url;
     this.#options = options;
     this.#onLoss = onLoss;
-    const { signal } = this.#ended;
+    const { signal } = this.#listening;
     addEventListener('pagehide', () => this.#leave(), { signal });
     addEventListener('pageshow', () => this.#return(), { signal });
   }
@@ -72,12 +72,11 @@ export class WorkerSeat {
 
   /** Rejects with a TypeError when the request can't be carried out at all, or with its signal's reason. */
   handle(request: Outgoing): Promise<WireResponse> {
-    const isClosed = this.#closing.signal.aborted;
-    return this.#occupant && !isClosed ? this.#ask(this.#occupant, request) : this.#askNext(request);
+    return this.#occupant && !this.#isClosed ? this.#ask(this.#occupant, request) : this.#askNext(request);
   }
 
   async #askNext(request: Outgoing): Promise<WireResponse> {
-    if (this.#closing.signal.aborted) throw new TypeError(CLOSED);
+    if (this.#isClosed) throw new TypeError(CLOSED);
     let occupant: Occupant;
     try {
       occupant = await this.occupy();
@@ -94,12 +93,12 @@ export class WorkerSeat {
   }
 
   async #close(): Promise<void> {
-    this.#closing.abort();
+    this.#isClosed = true;
     try {
       if (this.#occupant) await this.#unlessLost(this.#occupant.door.close());
     } finally {
       this.#end();
-      this.#ended.abort();
+      this.#listening.abort();
     }
   }
 
@@ -120,7 +119,7 @@ export class WorkerSeat {
   async #occupy(): Promise<Occupant> {
     for (;;) {
       await this.#shown;
-      if (this.#closing.signal.aborted) throw new TypeError(CLOSED);
+      if (this.#isClosed) throw new TypeError(CLOSED);
       const occupant = await this.#start();
       this.#occupant = occupant;
       if (occupant) return occupant;

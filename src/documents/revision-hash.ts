@@ -13,8 +13,8 @@
  * attachment's line begins with `[`, and the body, which comes last, begins with `{`. This never changes: replicas of
  * different versions must agree.
  */
-import { createMD5 } from 'hash-wasm';
 import type { RevId } from './contract.ts';
+import { loadMd5, type Md5 } from './md5.ts';
 
 export interface RevisionHashInput {
   readonly deleted: boolean;
@@ -35,20 +35,12 @@ export interface RevisionHasher {
   hash(input: RevisionHashInput): string;
 }
 
-/** Gives the MD5 of bytes as 32 lower-case hexadecimal digits. */
-export type Md5 = (bytes: Uint8Array) => string;
-
 /**
  * Loads the digest function, unless the host passes its own; from then on hashing is synchronous. A hasher may be shared by
  * all databases of a thread.
  */
 export async function createRevisionHasher(md5?: Md5): Promise<RevisionHasher> {
   return new ScratchHasher(md5 ?? (await loadMd5()));
-}
-
-async function loadMd5(): Promise<Md5> {
-  const digest = await createMD5();
-  return (bytes) => digest.init().update(bytes).digest('hex');
 }
 
 const SCRATCH_BYTES = 16 * 1024;

@@ -1,8 +1,9 @@
 /** Creates and removes indexes: changes to the design documents that hold them. */
-import { md5 } from 'hash-wasm';
+
 import type { Database } from '../database/contract.ts';
 import type { DocId, RevId } from '../documents/contract.ts';
 import { parseDocId } from '../documents/identifiers.ts';
+import { md5 } from '../documents/md5.ts';
 import { toRevId } from '../documents/revisions.ts';
 import { DatabaseError, isDatabaseError } from '../errors/database-error.ts';
 import { must } from '../shared/assert.ts';

@@ -1,5 +1,5 @@
 /** Entity tags and conditional reads (completion 1.9). */
-import { md5 } from 'hash-wasm';
+import { md5 } from '../documents/md5.ts';
 
 const UNSENDABLE = /[^ -~]/;
 

@@ -1,5 +1,5 @@
-import { md5 } from 'hash-wasm';
 import type { CollationName } from '../collation/key-order.ts';
+import { md5 } from '../documents/md5.ts';
 import { DatabaseError } from '../errors/database-error.ts';
 import type { ViewDefinition } from './contract.ts';
 

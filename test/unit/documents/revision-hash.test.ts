@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { createRevisionHasher, type Md5, type RevisionHasher } from '../../../src/documents/revision-hash.ts';
+import type { Md5 } from '../../../src/documents/md5.ts';
+import { createRevisionHasher, type RevisionHasher } from '../../../src/documents/revision-hash.ts';
 import { parseRevId } from '../../../src/documents/revisions.ts';
 
 const md5OfHost: Md5 = (bytes) => hash('md5', bytes);
