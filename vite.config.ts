@@ -21,7 +21,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type CompressOptions, minify } from 'terser';
+import { minify } from 'terser';
 import { type EnvironmentOptions, minifySync, type Plugin } from 'vite';
 import { defineConfig } from 'vitest/config';
 import { ENGINE_PROGRAM } from './src/query-server/runtime/program.ts';
@@ -102,6 +102,8 @@ const workboxCuts: readonly Cut[] = [
   ['}catch(t){throw t}', '}}export'],
   [',Object.assign(this', '}}class a extends'],
   ['t.target=this;', 'const s=this.Wt('],
+  // Both addresses are absolute.
+  ['const{href:i}=location;', '}class h{', 'return t===s'],
 ];
 
 const trimWorkbox: Plugin = {
@@ -251,18 +253,22 @@ const engineProgram: Plugin = {
   },
 };
 
-/** The core goes through the bundler's own minifier twice, and in between through Terser, which takes another fortieth off it. */
+/** What pages load goes through the bundler's own minifier twice, and in between through Terser, which takes another fortieth off it. */
 const minifyAgain: Plugin = {
   name: 'minify-again',
-  applyToEnvironment: ({ name }) => name === 'worker' || name === 'serviceWorkerCore',
+  applyToEnvironment: isForBrowsers,
   async generateBundle(_options, bundle) {
-    // The core of the service worker is a script.
-    const module = this.environment.name === 'worker';
+    const module = !this.environment.name.startsWith('serviceWorker');
     for (const chunk of Object.values(bundle)) {
       const map = bundle[`${chunk.fileName}.map`];
       if (chunk.type !== 'chunk' || map?.type !== 'asset') continue;
       const sourceMap = { content: String(map.source) };
-      const { code = '', map: inputMap } = await minify(chunk.code, { module, ecma: 2020, compress, sourceMap });
+      const { code = '', map: inputMap } = await minify(chunk.code, {
+        module,
+        ecma: 2020,
+        compress: { keep_fargs: false },
+        sourceMap,
+      });
       const last = minifySync(chunk.fileName, code, {
         compress: { target: browserTarget },
         module,
@@ -276,8 +282,6 @@ const minifyAgain: Plugin = {
     }
   },
 };
-
-const compress: CompressOptions = { keep_fargs: false };
 
 function browserFile(name: string, input: string, format: 'es' | 'iife'): EnvironmentOptions {
   return {

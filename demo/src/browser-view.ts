@@ -27,6 +27,9 @@ export class BrowserView {
   readonly #databases = make('tbody', {});
   readonly #failure = make('p', { class: 'failure', role: 'alert' });
   readonly #dialog = make('dialog', { 'aria-labelledby': 'dialog-title' });
+  #shown = '';
+  /** The browser was asked to keep the data, and did not agree. */
+  #isDeclined = false;
   #timer: ReturnType<typeof setInterval> | undefined;
 
   constructor(settee: Settee, log: RequestLog) {
@@ -76,8 +79,15 @@ export class BrowserView {
     const databases = datasets.map(({ name }) => new Database(name, this.#log));
     const [status, ...infos] = await Promise.all([this.#settee.status(), ...databases.map((each) => each.info())]);
     fill(this.#failure);
+    // Nobody loses the focus, or a click that is under way, to what has not changed.
+    const shown = JSON.stringify([status, infos, navigator.onLine, this.#isDeclined]);
+    if (shown === this.#shown) return;
+    this.#shown = shown;
+    const focused =
+      this.element.contains(document.activeElement) && document.activeElement?.getAttribute('data-action');
     fill(this.#cards, ...this.#cardsOf(status));
     fill(this.#databases, ...databases.map((database, index) => this.#row(database, infos[index])));
+    if (focused) this.element.querySelector<HTMLElement>(`[data-action="${focused}"]`)?.focus();
   }
 
   readonly #refreshNow = (): void => void this.refresh();
@@ -96,7 +106,7 @@ export class BrowserView {
         controlled ? 'Answered by the service worker' : 'Answered by the worker only',
         `Settee ${version} on ${engine === 'indexeddb' ? 'IndexedDB' : engine}. Plain requests below /db/ never reach the network.`,
       ),
-      storageCard(usage, quota, persisted, () => void this.#persist()),
+      storageCard(usage, quota, persisted, this.#isDeclined, () => void this.#persist()),
     ];
   }
 
@@ -109,7 +119,15 @@ export class BrowserView {
       {},
       make('th', { scope: 'row' }, make('code', {}, `/db/${database.name}`)),
       ...figures.map((text) => make('td', { class: 'number' }, text)),
-      make('td', {}, info && button('Delete …', () => this.#confirm(database, info), { class: 'danger' })),
+      make(
+        'td',
+        {},
+        info &&
+          button('Delete …', () => this.#confirm(database, info), {
+            class: 'danger',
+            'data-action': `delete-${database.name}`,
+          }),
+      ),
     );
   }
 
@@ -118,7 +136,7 @@ export class BrowserView {
   }
 
   async #persist(): Promise<void> {
-    await this.#settee.persist();
+    this.#isDeclined = !(await this.#settee.persist());
     await this.refresh();
   }
 
@@ -167,12 +185,15 @@ function storageCard(
   usage: number | undefined,
   quota: number | undefined,
   persisted: boolean | undefined,
+  isDeclined: boolean,
   onPersist: () => void,
 ): HTMLElement {
   const kept = persisted
     ? 'The browser keeps it even when storage runs short.'
-    : 'When storage runs short, the browser may drop it.';
-  const ask = persisted === false && button('Ask to keep it', onPersist);
+    : isDeclined
+      ? 'The browser did not agree to keep it: it does for sites that are used often, or installed.'
+      : 'When storage runs short, the browser may drop it.';
+  const ask = persisted === false && button('Ask to keep it', onPersist, { 'data-action': 'persist' });
   if (usage === undefined || quota === undefined) return card('Storage', 'IndexedDB', kept, '', ask);
   const meter = make('meter', { min: 0, max: quota, value: usage, 'aria-label': 'Storage used' });
   const share = `${formatShare(usage, quota)} of the ${formatBytes(quota)} that this site may use. ${kept}`;

@@ -21,6 +21,8 @@ export class DatasetView {
   readonly #watcher: Watcher;
   readonly #aside = make('div', { class: 'detail' });
   #document: { readonly id: string; readonly view: DocumentView } | undefined;
+  /** Documents that were left with an edit that is not saved. */
+  readonly #drafts = new Map<string, DocumentView>();
   #query = '';
   #isEmpty = true;
 
@@ -39,6 +41,9 @@ export class DatasetView {
     this.#watcher = new Watcher(this.#database, (info) => {
       this.#follow(info);
       onInfo(info);
+    });
+    addEventListener('beforeunload', (event) => {
+      if (this.#drafts.size > 0 || this.#document?.view.isEdited) event.preventDefault();
     });
     this.element = make(
       'div',
@@ -65,21 +70,31 @@ export class DatasetView {
     this.#query = query;
     this.#list.show(query, id);
     this.element.classList.toggle('has-document', id !== undefined);
+    if (id !== this.#document?.id) this.#leave();
     if (id === undefined) {
-      this.#document = undefined;
       fill(this.#aside, this.#overview.element);
     } else if (id !== this.#document?.id) this.#open(id);
   }
 
+  #leave(): void {
+    if (this.#document?.view.isEdited) this.#drafts.set(this.#document.id, this.#document.view);
+    this.#document = undefined;
+  }
+
   #open(id: string): void {
-    const view = new DocumentView(id, this.#dataset, this.#database, {
-      listHash: hashOf(this.#dataset, undefined, this.#query),
-      onWritten: () => void this.#watcher.look(),
-    });
+    const draft = this.#drafts.get(id);
+    this.#drafts.delete(id);
+    const view =
+      draft ??
+      new DocumentView(id, this.#dataset, this.#database, {
+        listHash: hashOf(this.#dataset, undefined, this.#query),
+        onWritten: () => void this.#watcher.look(),
+      });
     this.#document = { id, view };
     fill(this.#aside, view.element);
     this.#aside.scrollTo({ top: 0 });
-    void view.open();
+    if (draft) draft.follow().catch(() => undefined);
+    else void view.open();
   }
 
   #follow(info: DatabaseInfo | undefined): void {

@@ -36,7 +36,7 @@ export const datasets: readonly Dataset[] = [
     file: '/data/countries.jsonl',
     count: counts.countries,
     batch: 50,
-    example: 'new',
+    example: 'new-zealand',
     about: 'Names in many languages, borders, currencies, capitals: about 2 KB of JSON for each.',
     describe: describeCountry,
   },
@@ -47,7 +47,7 @@ export const datasets: readonly Dataset[] = [
     file: '/data/cities.jsonl',
     count: counts.cities,
     batch: 1000,
-    example: 'san-',
+    example: 'san-diego',
     about:
       'Every place with more than a thousand inhabitants: 20 MB of JSON, written in batches of a thousand documents.',
     describe: describeCity,

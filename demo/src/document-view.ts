@@ -47,7 +47,7 @@ export class DocumentView {
     });
     this.#buttons = [
       button('Save', () => void this.save(), { class: 'primary', 'data-action': 'save' }),
-      button('Undo my changes', () => this.#take(this.#document), { 'data-action': 'revert' }),
+      button('Undo my changes', () => void this.#revert(), { 'data-action': 'revert' }),
       button('Delete', () => void this.#remove(), { class: 'danger', 'data-action': 'delete' }),
     ];
     fill(this.element, make('p', { class: 'loading' }, 'Reading …'));
@@ -74,7 +74,7 @@ export class DocumentView {
     const current = await this.#current();
     if (this.#document !== known || current?._rev === known?._rev) return;
     if (!known && current) return this.open();
-    if (this.#isEdited) {
+    if (this.isEdited) {
       this.#say(
         current ? 'Another tab has changed this document meanwhile.' : 'Another tab has deleted this document.',
         'warn',
@@ -91,7 +91,13 @@ export class DocumentView {
     if (content && base) await this.#put(base._rev, content);
   }
 
-  get #isEdited(): boolean {
+  /** Shows what is in the database now, which another tab may have changed since. */
+  async #revert(): Promise<void> {
+    this.#take(this.#document);
+    await this.follow().catch((error) => this.#say(`It could not be read: ${messageOf(error)}`, 'error'));
+  }
+
+  get isEdited(): boolean {
     return this.#document !== undefined && this.#editor.value !== textOf(this.#document);
   }
 
@@ -115,6 +121,7 @@ export class DocumentView {
     try {
       if (await this.#database.remove(this.#id, base._rev)) {
         this.#renderMissing();
+        this.element.focus();
         this.#host.onWritten();
       } else this.#showConflict({ base, mine: contentOf(base), theirs: await this.#current() });
     } catch (error) {
@@ -213,7 +220,7 @@ export class DocumentView {
 
   #onEdited(): void {
     const [save, revert] = this.#buttons;
-    const isEdited = this.#isEdited;
+    const isEdited = this.isEdited;
     for (const control of [save, revert]) if (control) control.disabled = !isEdited;
   }
 

@@ -121,7 +121,7 @@ export class ListView {
     this.#rows = rows;
     const focused = document.activeElement?.closest('.rows a')?.getAttribute('data-id');
     fill(this.#list, ...rows.map((row) => make('li', {}, this.#link(row))));
-    if (focused) this.#linkOf(focused)?.focus();
+    if (focused) (this.#linkOf(focused) ?? this.#list.querySelector('a'))?.focus();
     this.#mark();
     this.#note.hidden = rows.length > 0;
     fill(this.#note, this.#prefix === '' ? 'Nothing in here yet.' : `No id begins with “${this.#prefix}”.`);

@@ -60,7 +60,7 @@ export class LoadPanel {
       await load(this.#dataset, this.#database, aborter.signal, onProgress);
       this.#outcome = latest && `${describe(latest)}. Done.`;
     } catch (error) {
-      this.#outcome = aborter.signal.aborted ? 'Cancelled. What was written stays.' : String(error);
+      this.#outcome = aborter.signal.aborted ? 'Cancelled. What was written stays.' : messageOf(error);
     }
     await this.#host.onEnd();
     this.#aborter = undefined;
@@ -104,4 +104,8 @@ export class LoadPanel {
 
 function describe({ done, perSecond, seconds }: Progress): string {
   return `${formatCount(done)} documents in ${seconds.toFixed(1)} s, ${formatCount(perSecond)} a second`;
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

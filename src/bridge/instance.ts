@@ -5,21 +5,23 @@
 import type { Instance } from './contract.ts';
 
 /**
- * `base` is absolute, or relative to `origin` (an address such as `location.href`). The slash at its end is optional.
- * Throws an Error for what can't be a base: another protocol than http and https, a user, a query, a fragment.
+ * `base` is absolute, or relative to `script`, the caller's own address. The slash at its end is optional.
+ * Throws an Error for what can't be a base: another protocol than http and https, a user, a query, a fragment, and what the script lies
+ * below, since the database would answer in the place of the site.
  */
-export function createInstance(base: string, origin: string): Instance {
-  const url = parseBase(base, origin);
+export function createInstance(base: string, script: string): Instance {
+  const url = parseBase(base, script);
   const path = url.pathname.endsWith('/') ? url.pathname : `${url.pathname}/`;
   const absolute = url.origin + path;
+  if (script.startsWith(absolute)) throw badBase(base, "it has the site's own files below it");
   return { base: absolute, name: `settee:${absolute}` };
 }
 
-function parseBase(base: string, origin: string): URL {
+function parseBase(base: string, script: string): URL {
   if (base === '') throw badBase(base, 'it is empty');
   let url: URL;
   try {
-    url = new URL(base, origin);
+    url = new URL(base, script);
   } catch (cause) {
     throw badBase(base, 'it is no address', cause);
   }

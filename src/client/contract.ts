@@ -5,7 +5,7 @@
 export interface StartOptions {
   /**
    * Where the database answers: a path such as `/db/`, or another origin's address such as `https://db.example.com/`, where nothing needs
-   * to listen. Pages with the same base share one storage.
+   * to listen. Pages with the same base share one storage. Not a path that has the site's own files below it: they would be out of reach.
    */
   readonly base: string;
   /** Address of `settee-worker.js`, on the page's own origin. Default: in the site's root, with Vite below its `base`. */

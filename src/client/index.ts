@@ -15,7 +15,8 @@ const started = new Map<string, Promise<Settee>>();
  * Rejects with an Error that says what to do when something is in the way: no IndexedDB, an insecure address, a script that is not
  * where it is looked for, a Content-Security-Policy.
  */
-export function start(options: StartOptions): Promise<Settee> {
+export async function start(options: StartOptions): Promise<Settee> {
+  if (!options?.base) throw new TypeError('start needs a base, such as /db/');
   const base = new URL(options.base, document.baseURI).href.replace(/\/?$/, '/');
   let settee = started.get(base);
   if (!settee) {

@@ -35,7 +35,7 @@ export class WorkerSeat {
   /** Those who wait for the present worker, by the numbers of their calls; called with an answer, or without when it ends. */
   readonly #waiting = new Map<number, (answer?: PageAnswer) => void>();
   readonly #listening = new AbortController();
-  #isClosed = false;
+  /** There from the moment on in which the service is to end. */
   #closed: Promise<void> | undefined;
   #calls = 0;
   #worker: Worker | undefined;
@@ -72,11 +72,11 @@ export class WorkerSeat {
 
   /** Rejects with a TypeError when the request can't be carried out at all, or with its signal's reason. */
   handle(request: Outgoing): Promise<WireResponse> {
-    return this.#occupant && !this.#isClosed ? this.#ask(this.#occupant, request) : this.#askNext(request);
+    return this.#occupant && !this.#closed ? this.#ask(this.#occupant, request) : this.#askNext(request);
   }
 
   async #askNext(request: Outgoing): Promise<WireResponse> {
-    if (this.#isClosed) throw new TypeError(CLOSED);
+    if (this.#closed) throw new TypeError(CLOSED);
     let occupant: Occupant;
     try {
       occupant = await this.occupy();
@@ -88,18 +88,11 @@ export class WorkerSeat {
 
   /** Lets the worker finish what is under way, then ends it: at once where the page is left meanwhile. */
   close(): Promise<void> {
-    this.#closed ??= this.#close();
-    return this.#closed;
-  }
-
-  async #close(): Promise<void> {
-    this.#isClosed = true;
-    try {
-      if (this.#occupant) await this.#unlessLost(this.#occupant.door.close());
-    } finally {
+    this.#closed ??= this.#unlessLost(Promise.resolve(this.#occupant?.door.close())).finally(() => {
       this.#end();
       this.#listening.abort();
-    }
+    });
+    return this.#closed;
   }
 
   #leave(): void {
@@ -119,7 +112,7 @@ export class WorkerSeat {
   async #occupy(): Promise<Occupant> {
     for (;;) {
       await this.#shown;
-      if (this.#isClosed) throw new TypeError(CLOSED);
+      if (this.#closed) throw new TypeError(CLOSED);
       const occupant = await this.#start();
       this.#occupant = occupant;
       if (occupant) return occupant;

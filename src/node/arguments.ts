@@ -189,7 +189,9 @@ function atMost(positionals: readonly string[], count: number, topic: CommandNam
 }
 
 function dataFolder(given: string | undefined, environment: Environment): string {
-  return given ?? environment['SETTEE_DATA'] ?? './data';
+  const folder = given ?? environment['SETTEE_DATA'] ?? './data';
+  if (folder !== '') return folder;
+  throw new UsageError(`${given === undefined ? 'SETTEE_DATA' : '--data'} is empty; name a folder.`);
 }
 
 function parsePort(given: string | undefined, environment: Environment): number {

@@ -70,7 +70,10 @@ export class DocumentSplitter {
   /** To be called behind the last piece: gives what is still held, and throws if the text ends too early. */
   *finish(): Generator<string> {
     if (this.#layout === undefined && this.#held.trim() !== '') yield* this.#start();
-    if (this.#depth > 0) this.#fail(`the text ends inside document ${this.#count + 1}`);
+    if (this.#depth > 0)
+      this.#fail(
+        `the text ends inside document ${this.#count + 1}, which begins ${JSON.stringify(this.#held.trimStart().slice(0, 60))}; most likely a closing brace or quote is missing in it`,
+      );
     const isContainer = this.#layout !== undefined && this.#layout !== 'lines';
     if (isContainer && !this.#afterArray) this.#fail('the text ends before the closing bracket of its array');
     if (this.#afterArray && this.#layout !== 'array' && !this.#held.trimEnd().endsWith('}')) {

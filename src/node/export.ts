@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import type { ExportArguments, OutputFormat } from './arguments.ts';
-import { DocumentSplitter } from './document-splitter.ts';
+import { DocumentSplitter, InputError } from './document-splitter.ts';
 import { memberText } from './document-text.ts';
 import { createProgress, type MessageStream, type Progress } from './progress.ts';
 import { RemoteDatabase } from './remote-database.ts';
@@ -73,7 +73,9 @@ async function writeFile(pieces: AsyncIterable<string>, file: string): Promise<v
   const partial = `${file}.partial`;
   const packing = file.endsWith('.gz') ? [createGzip()] : [];
   // Opened first: a stream that opens by itself may do so after what it was to write has failed and the file was removed.
-  const target = await open(partial, 'w');
+  const target = await open(partial, 'w').catch((error) => {
+    throw new InputError(`${file} can't be written: ${error instanceof Error ? error.message : error}`);
+  });
   try {
     await pipeline([Readable.from(pieces), ...packing, target.createWriteStream()]);
     await rename(partial, file);

@@ -50,6 +50,9 @@ export async function* verifyData(options: {
     const registry = await openRegistry({ ...parts, verifier: verifyDatabase });
     try {
       for (const database of options.databases.length > 0 ? options.databases : registry.names()) {
+        if (!registry.names().includes(database)) {
+          throw new DatabaseError('not_found', `There is no database "${database}" in ${options.dataFolder}.`);
+        }
         const report = await registry.use(database, (opened) => opened.verify(options.onProgress));
         yield { database, ...report };
       }

@@ -11,6 +11,8 @@ import { fileURLToPath } from 'node:url';
 export const root = fileURLToPath(new URL('../..', import.meta.url));
 export const builtMain = join(root, 'dist', 'node', 'main.js');
 
+const builtDemo = join(root, 'dist', 'demo', 'index.html');
+
 const lowestNode = [20, 19];
 const sources = ['src', 'sw', 'demo', 'package.json', 'package-lock.json', 'vite.config.ts'];
 
@@ -108,8 +110,10 @@ function readPackages(lockFile) {
 }
 
 function isBuilt() {
-  const builtAt = statSync(builtMain, { throwIfNoEntry: false })?.mtimeMs;
-  return builtAt !== undefined && sources.every((source) => newest(join(root, source)) <= builtAt);
+  // `npm run build`, and with it `npm pack`, makes the one without the other.
+  const times = [builtMain, builtDemo].map((file) => statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0);
+  const builtAt = Math.min(...times);
+  return sources.every((source) => newest(join(root, source)) <= builtAt);
 }
 
 /** The latest change below a path. Folders count too: their time tells of files that were removed or renamed. */

@@ -11,10 +11,9 @@ import { PageDoor } from './page-door.ts';
  */
 const isPortQuicker = browserEngine(navigator.userAgent).startsWith('Blink');
 
-const { origin } = self.location;
 const functions = createFunctionLoader();
 const door = new PageDoor({
-  origin,
+  address: self.location.href,
   locks: navigator.locks,
   indexedDB: self.indexedDB,
   functions,

@@ -16,7 +16,8 @@ import { StorageOwner } from './storage-owner.ts';
 
 /** What a worker has from its browser; tests give their own. */
 export interface WorkerHost {
-  readonly origin: string;
+  /** Of its script. */
+  readonly address: string;
   readonly locks: LockManager | undefined;
   readonly indexedDB: IDBFactory | undefined;
   readonly functions: LoadBrowserFunctions;
@@ -60,7 +61,7 @@ export class PageDoor implements WorkerDoor {
     const service = createService(this.#host, options);
     this.#service = service;
     try {
-      await firstAnswer(service, createInstance(options.base, this.#host.origin).base);
+      await firstAnswer(service, createInstance(options.base, this.#host.address).base);
     } catch (error) {
       await this.close();
       throw error;
@@ -110,7 +111,7 @@ export class PageDoor implements WorkerDoor {
 }
 
 function createService(host: WorkerHost, options: WorkerOptions): Service {
-  const { origin, locks, indexedDB, functions, offerPort, giveSignOfLife, clock, pingMs } = host;
+  const { address, locks, indexedDB, functions, offerPort, giveSignOfLife, clock, pingMs } = host;
   if (indexedDB === undefined) {
     throw new Error(
       'This browser offers no IndexedDB here, so nothing can be stored; a private window may be the reason',
@@ -119,7 +120,7 @@ function createService(host: WorkerHost, options: WorkerOptions): Service {
   if (locks === undefined) {
     throw new Error('This browser offers no Web Locks here; serve the page over https, or from localhost');
   }
-  const instance = createInstance(options.base, origin);
+  const instance = createInstance(options.base, address);
   const { settings, logLevel } = options;
   const log = createConsoleLog(logLevel);
   const keepAlive = (): void => {

@@ -71,7 +71,7 @@ const functions: LoadBrowserFunctions = () => ({
 const isSilent = self.location.search === '?silent';
 const { locks } = navigator;
 const door = new PageDoor({
-  origin: self.location.origin,
+  address: self.location.href,
   locks,
   indexedDB: self.indexedDB,
   functions,

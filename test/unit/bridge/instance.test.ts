@@ -36,6 +36,14 @@ describe('an instance', () => {
     expect(() => createInstance(base, origin)).toThrow(`can't be used, ${why}; give a path such as "/db/"`);
   });
 
+  test.each(['/', 'https://app.example', '/app', '/app/'])('%s is refused by a script below it', (base) => {
+    const why = "it has the site's own files below it";
+    expect(() => createInstance(base, 'https://app.example/app/settee-worker.js')).toThrow(`can't be used, ${why}`);
+    expect(createInstance('/app/db/', 'https://app.example/app/settee-sw.js?base=/app/db/').base).toBe(
+      'https://app.example/app/db/',
+    );
+  });
+
   test('names locks and channels after its base', () => {
     const instance = createInstance('/db', origin);
     expect(ownerLock(instance)).toBe('settee:https://app.example/db/|owner');

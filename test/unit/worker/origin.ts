@@ -76,7 +76,14 @@ export class Tab {
     this.client = origin.locks.client();
     const { indexedDB } = origin;
     const offerPort = (offer: PortOffer, port: MessagePort) => this.offers.push({ offer, port });
-    this.door = new PageDoor({ origin: ORIGIN, locks: this.client, indexedDB, functions: load, pingMs: 20, offerPort });
+    this.door = new PageDoor({
+      address: `${ORIGIN}/settee-worker.js`,
+      locks: this.client,
+      indexedDB,
+      functions: load,
+      pingMs: 20,
+      offerPort,
+    });
   }
 
   open(options: Partial<WorkerOptions> = {}): Promise<void> {

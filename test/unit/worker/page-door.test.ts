@@ -253,7 +253,12 @@ describe('a tab that can not load what runs functions', () => {
 describe('a door that can not be opened', () => {
   const options = { base: '/db/', protocol: PROTOCOL };
   const client = new FakeLocks().client();
-  const host = { origin: 'https://app.example', locks: client, indexedDB: new IDBFactory(), functions };
+  const host = {
+    address: 'https://app.example/settee-worker.js',
+    locks: client,
+    indexedDB: new IDBFactory(),
+    functions,
+  };
 
   it('says that there is no IndexedDB', async () => {
     const door = new PageDoor({ ...host, indexedDB: undefined });
