@@ -11,7 +11,7 @@ export interface HandlersOptions {
   readonly settings?: Readonly<Record<string, Readonly<Record<string, string>>>>;
   /**
    * Gives the content of `settee/files/settee-quickjs.wasm`, in which the functions of design documents run. Called when the first of them
-   * is. Default: none; views and other functions are then answered with 501.
+   * is. Default: on Node what reads it from the package; in a page none, and functions are answered with 501.
    */
   readonly loadWasm?: () => Promise<Uint8Array<ArrayBuffer>>;
 }

@@ -6,13 +6,17 @@ import { http } from 'msw';
 import type { HandlersOptions, SetteeHandlers } from './contract.ts';
 import { MemoryService } from './memory-service.ts';
 import { addressPattern, basePathOf } from './mount.ts';
+import { loadWasmOfNode } from './node-wasm.ts';
 
 export type { HandlersOptions, SetteeHandlers } from './contract.ts';
 
 /** Throws a TypeError for a base that is no address. The core opens with the first request. */
 export function handlers({ base = '/db/', settings = {}, loadWasm }: HandlersOptions = {}): SetteeHandlers {
   const page = pageAddress();
-  const service = new MemoryService({ basePath: basePathOf(base, page), config: settings }, loadWasm);
+  const service = new MemoryService(
+    { basePath: basePathOf(base, page), config: settings },
+    loadWasm ?? loadWasmOfNode(),
+  );
   const handler = http.all(addressPattern(base, page), ({ request }) => service.fetch(request));
   return Object.assign([handler], { reset: () => service.reset() });
 }

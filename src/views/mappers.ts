@@ -39,7 +39,7 @@ export class Functions {
     if (this.#mapperOf(language) !== undefined) return;
     const remedy =
       language === SCRIPT_LANGUAGE
-        ? 'This host was started without a sandbox for functions of documents (with settee/msw: give handlers a loadWasm).'
+        ? 'This host was started without a sandbox for functions of documents; with settee/msw give handlers a loadWasm.'
         : `This host runs functions in ${SCRIPT_LANGUAGE}.`;
     throw new DatabaseError('not_implemented', `Views in the language "${language}" can't be run here. ${remedy}`);
   }

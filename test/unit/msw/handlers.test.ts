@@ -1,5 +1,5 @@
 import { setupServer } from 'msw/node';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { handlers, type SetteeHandlers } from '../../../src/msw/index.ts';
 import { must } from '../../../src/shared/assert.ts';
 
@@ -31,6 +31,23 @@ async function fill(count: number): Promise<void> {
 }
 
 describe('the handlers', () => {
+  test('run functions of design documents on Node without being told how', async () => {
+    await put('notes');
+    await put('notes/_design/by', { views: { text: { map: 'function (doc) { emit(doc.text); }' } } });
+    await put('notes/first', { text: 'hello' });
+    expect(await ask('notes/_design/by/_view/text')).toMatchObject({ status: 200, json: { rows: [{ key: 'hello' }] } });
+  });
+
+  test('say what they need where there is no such thing as Node', async () => {
+    vi.stubGlobal('process', undefined);
+    server.resetHandlers(...handlers({ base }));
+    vi.unstubAllGlobals();
+    await put('notes');
+    await put('notes/_design/by', { views: { text: { map: 'function (doc) { emit(doc.text); }' } } });
+    const reason = expect.stringContaining('with settee/msw give handlers a loadWasm');
+    expect(await ask('notes/_design/by/_view/text')).toMatchObject({ status: 501, json: { reason } });
+  });
+
   test('answer as the database does, below the base', async () => {
     expect(await put('notes')).toEqual({ status: 201, json: { ok: true } });
     expect(await put('notes/first', { text: 'hello' })).toMatchObject({ status: 201, json: { ok: true, id: 'first' } });
