@@ -120,7 +120,7 @@ export class DocumentView {
     if (!base) return;
     try {
       if (await this.#database.remove(this.#id, base._rev)) {
-        this.#renderMissing();
+        this.#renderMissing(base);
         this.element.focus();
         this.#host.onWritten();
       } else this.#showConflict({ base, mine: contentOf(base), theirs: await this.#current() });
@@ -193,14 +193,31 @@ export class DocumentView {
     );
   }
 
-  #renderMissing(): void {
+  /** `deleted` is what this page has just deleted. */
+  #renderMissing(deleted?: StoredDocument): void {
     this.#document = undefined;
+    const restore = button('Bring it back', () => void this.#restore(deleted), { 'data-action': 'restore' });
+    fill(this.#message);
     fill(
       this.element,
       this.#backLink(),
-      make('h1', {}, 'Nothing here'),
+      make('h1', {}, deleted ? 'Deleted' : 'Nothing here'),
       make('p', { class: 'subtitle' }, 'There is no document ', make('code', {}, this.#id), ', or it was deleted.'),
+      deleted && make('div', { class: 'actions' }, restore),
+      this.#message,
     );
+  }
+
+  /** Without a revision: what is deleted may be written anew. */
+  async #restore(deleted: StoredDocument | undefined): Promise<void> {
+    if (!deleted) return;
+    try {
+      await this.#database.put(this.#id, undefined, contentOf(deleted));
+      await this.open();
+      this.#host.onWritten();
+    } catch (error) {
+      this.#say(`Not brought back: ${messageOf(error)}`, 'error');
+    }
   }
 
   #backLink(): HTMLElement {

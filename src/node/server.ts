@@ -5,6 +5,7 @@ import { createQuickJsSandbox } from '../query-server/quickjs-sandbox.ts';
 import { systemClock, systemRandom } from '../shared/clock.ts';
 import { createLmdbPageStore } from '../storage/lmdb/lmdb-page-store.ts';
 import { createMemoryPageStore } from '../storage/memory/memory-page-store.ts';
+import { unknownSettings } from '../system/config.ts';
 import { createLog, type LogLevel } from '../system/log.ts';
 import { openDataFolder } from './data-folder.ts';
 import { within } from './deadline.ts';
@@ -70,6 +71,9 @@ export async function startServer(options: ServerOptions = {}): Promise<RunningS
     let storageHangs = false;
     if (folder) undo.add(() => (storageHangs ? undefined : folder.release()));
     const log = createLog({ level: options.logLevel ?? 'info', clock: systemClock, write: options.onLog ?? toStderr });
+    for (const name of unknownSettings(options.config ?? {})) {
+      log.error(`Setting ${name} is none that Settee reads, and changes nothing; see the list in the README.`);
+    }
     const core = await createCore({
       storage: folder ? createLmdbPageStore(folder.databases) : createMemoryPageStore(),
       clock: systemClock,

@@ -79,7 +79,8 @@ Exit code: 0 when all is written, 1 on failure (FILE is then left as it was), 2 
 `,
   verify: `Usage: settee verify [DB…] [options]
 
-Reads everything in a data folder that no server uses, and reports damage. Changes nothing.
+Reads everything in a data folder that no server uses, and reports damage. No document changes; the files are opened
+as a server does, which has to be able to write to them.
 
   -d, --data FOLDER           (SETTEE_DATA, else ./data)
 

@@ -9,8 +9,8 @@ interface Handle {
 }
 
 /**
- * Open databases, at most `maxOpen` of them idle: the one that was not used for longest is closed when another is
- * opened. Databases in use are never closed for that, so more than that may be open for a while.
+ * Open databases, at most `maxOpen` of them where no more are in use: of those that nobody uses, the one that was not used for longest
+ * is closed when another is opened.
  */
 export class HandleCache {
   readonly #maxOpen: number;

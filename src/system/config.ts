@@ -48,6 +48,16 @@ export function createConfig(settings: Settings = {}): Config {
   return config;
 }
 
+/** Those of the given settings that nothing here reads: most likely they are misspelt. As `section/key`. */
+export function unknownSettings(settings: Settings): string[] {
+  const known = new Set(['httpd/max_uri_length', ...namesOf(DEFAULT_SETTINGS)]);
+  return namesOf(settings).filter((name) => !known.has(name));
+}
+
+function namesOf(settings: Settings): string[] {
+  return Object.entries(settings).flatMap(([section, keys]) => Object.keys(keys).map((key) => `${section}/${key}`));
+}
+
 /** A whole number from 0 up, or undefined where the setting is unset. Fails with `bad_request` on any other text. */
 export function integerSetting(config: Config, section: string, key: string): number | undefined {
   const text = config.get(section, key);

@@ -7,8 +7,8 @@ interface OpenIndex {
 }
 
 /**
- * The indexes that are open, by file. Idle ones are kept up to a bound; the one that was not used for longest is closed
- * first. Those that build or compact are in use by themselves.
+ * The indexes that are open, by file: up to a bound where no more are in use. Of those that nobody uses, the one that was not used for
+ * longest is closed first. Those that build or compact are in use by themselves.
  */
 export class IndexCache {
   readonly #maxIdle: number;

@@ -5,6 +5,7 @@ import { OpenWork } from '../bridge/open-work.ts';
 import { type OwnerChannel, serveOwner } from '../bridge/owner-channel.ts';
 import type { OwnerTerm } from '../bridge/owner-term.ts';
 import { createOwnership, type LeaveReason, type Ownership } from '../bridge/ownership.ts';
+import { isRepeatable } from '../bridge/repeatable.ts';
 import { type SessionShare, shareSession } from '../bridge/session-share.ts';
 import type { Carrier } from '../bridge/wire.ts';
 import { isStream } from '../bridge/wire-codec.ts';
@@ -154,7 +155,8 @@ export class StorageOwner {
     request: PlainRequest,
     response: PlainResponse,
   ): Promise<PlainResponse | undefined> {
-    return (await isForNext(term, request, response)) || (await this.#passOn(term, response)) ? undefined : response;
+    const isRead = isRepeatable(request, this.#options.instance);
+    return (await isForNext(term, isRead, response)) || (await this.#passOn(term, response)) ? undefined : response;
   }
 
   /** Finishes what is under way, stores it, and gives the storage up. */
@@ -245,9 +247,8 @@ export class StorageOwner {
  * Whether a failed answer is none, because this worker is no longer the owner: what a closing core refuses was not begun, a fenced
  * commit wrote nothing, and a read that found the storage closed can be had from the next owner.
  */
-async function isForNext(term: OwnerTerm, { method }: PlainRequest, response: PlainResponse): Promise<boolean> {
+async function isForNext(term: OwnerTerm, isRead: boolean, response: PlainResponse): Promise<boolean> {
   const error = errorOf(response);
-  const isRead = method === 'GET' || method === 'HEAD';
   if (error === 'shutting_down') return true;
   const isUndone = error === 'storage_fenced' || (error === 'storage_closed' && isRead);
   return isUndone && !(await term.verify());

@@ -95,6 +95,24 @@ describe.each(chosenEngines())('the demo in %s', (engine) => {
     expect(await value(quicker)).toContain('"area": 83879');
   });
 
+  test('keeps an edit that is not saved, and brings back what was deleted', async () => {
+    const tab = await openWithCountries();
+    await navigateTo(tab, '#/countries/austria');
+    await edit(tab, '"Vienna"', '"Wien"');
+    await navigateTo(tab, '#/countries/peru');
+    await shows(tab, 'h1', 'Peru');
+    await navigateTo(tab, '#/countries/austria');
+    expect(await value(tab)).toContain('"Wien"');
+    await click(tab, '[data-action=revert]');
+    expect(await value(tab)).toContain('"Vienna"');
+    await click(tab, '[data-action=delete]');
+    await shows(tab, 'h1', 'Deleted');
+    await shows(tab, '.range', '1–40 of 249');
+    await click(tab, '[data-action=restore]');
+    await shows(tab, 'h1', 'Austria');
+    await shows(tab, '.range', '1–40 of 250');
+  });
+
   test('starts and answers when its server has gone', async () => {
     const tab = await openWithCountries();
     await server.close();

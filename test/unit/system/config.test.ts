@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { booleanSetting, createConfig, integerSetting } from '../../../src/system/config.ts';
+import { booleanSetting, createConfig, integerSetting, unknownSettings } from '../../../src/system/config.ts';
 
 describe('config', () => {
   test('has the defaults of the interface', () => {
@@ -38,6 +38,15 @@ describe('config', () => {
     expect(() => createConfig({ uuids: { algorithm: 'snowflake' } })).toThrow(
       'Setting uuids/algorithm is "snowflake"; it must be one of sequential, random, utc_random, utc_id.',
     );
+  });
+
+  test('what nothing reads is told', () => {
+    const settings = {
+      svc: { max_dbs_opn: '5', max_dbs_open: '5' },
+      httpd: { max_uri_length: '99' },
+      mine: { key: '' },
+    };
+    expect(unknownSettings(settings)).toEqual(['svc/max_dbs_opn', 'mine/key']);
   });
 
   test('an empty number is unset', () => {
