@@ -27,6 +27,9 @@ const openBrace = 0x7b;
 const closeBrace = 0x7d;
 const byteOrderMark = 0xfeff;
 
+/** Characters of a document that errors show. */
+const SHOWN_LENGTH = 60;
+
 /**
  * Cuts a JSON text that comes in pieces into its documents, each exactly as it was written. It finds where objects
  * begin and end, and leaves it to the reader of a document to find fault with its inside. Holds one document at most.
@@ -70,10 +73,11 @@ export class DocumentSplitter {
   /** To be called behind the last piece: gives what is still held, and throws if the text ends too early. */
   *finish(): Generator<string> {
     if (this.#layout === undefined && this.#held.trim() !== '') yield* this.#start();
-    if (this.#depth > 0)
-      this.#fail(
-        `the text ends inside document ${this.#count + 1}, which begins ${JSON.stringify(this.#held.trimStart().slice(0, 60))}; most likely a closing brace or quote is missing in it`,
-      );
+    if (this.#depth > 0) {
+      // What is missing somewhere in it has all that follows count as part of it.
+      const beginning = this.#held.trimStart().slice(0, SHOWN_LENGTH);
+      this.#fail(`the text ends inside document ${this.#count + 1}, which begins ${beginning}`);
+    }
     const isContainer = this.#layout !== undefined && this.#layout !== 'lines';
     if (isContainer && !this.#afterArray) this.#fail('the text ends before the closing bracket of its array');
     if (this.#afterArray && this.#layout !== 'array' && !this.#held.trimEnd().endsWith('}')) {

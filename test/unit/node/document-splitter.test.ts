@@ -64,8 +64,9 @@ describe('the layouts', () => {
 describe('what is no such text', () => {
   test.each([
     ['[{"a":1}', 'the text ends before the closing bracket of its array'],
-    ['[{"a":1},{"b":', 'the text ends inside document 2'],
-    ['{"a":"x', 'the text ends inside document 1'],
+    ['[{"a":1},{"b":', 'the text ends inside document 2, which begins {"b":'],
+    ['{"a":"x', 'the text ends inside document 1, which begins {"a":"x'],
+    [`{"a":"${'x'.repeat(90)}`, `the text ends inside document 1, which begins {"a":"${'x'.repeat(54)}`],
     ['{"docs":[{"a":1}]', 'the text ends before the closing brace of its object'],
     ['{"rows":[\n', 'the text ends before the closing bracket of its array'],
     ['[{"a":1} {"b":2}]', '"{" at character 10, behind document 1, where an object should begin'],

@@ -260,7 +260,7 @@ describe('what stops it', () => {
     expect({ code, stdout, stderr }).toEqual({
       code: 1,
       stdout: `1 written, 0 refused (${url})\n`,
-      stderr: "The input can't be read: the text ends inside document 2.\n",
+      stderr: 'The input can\'t be read: the text ends inside document 2, which begins {"_id":.\n',
     });
   });
 
