@@ -225,6 +225,22 @@ describe('theft', () => {
     await becomesOwner(tab);
   });
 
+  it('happens after 20 s, however long it said that it would be busy', async () => {
+    const owner = new Candidate();
+    await becomesOwner(owner);
+    const tab = new Candidate();
+    owner.ownership.announceWork(1e9);
+    suspect(owner.ownerId);
+    await pings();
+    tab.now += 19_000;
+    suspect(owner.ownerId);
+    await pings();
+    expect(tab.events).toEqual([]);
+    tab.now += 1_001;
+    suspect(owner.ownerId);
+    await becomesOwner(tab);
+  });
+
   it('does not happen for the sake of an owner that is gone already', async () => {
     const owner = new Candidate();
     await becomesOwner(owner);

@@ -96,6 +96,25 @@ describe('opening after a crash', () => {
     await again.close();
   });
 
+  test('again and again: the history tells of the last 32 losses, and that there were more', async () => {
+    let bench = new Bench();
+    await put(await bench.open(), 'a');
+    const told: [number, boolean][] = [];
+    for (let crashes = 1; crashes <= 34; crashes++) {
+      bench = bench.crashed();
+      const db = await bench.open();
+      await put(db, `after ${crashes}`);
+      const { lineage, isLineageComplete } = await db.origin();
+      told.push([lineage.length, isLineageComplete]);
+    }
+    expect([told[0], told[30], told[31], told[33]]).toEqual([
+      [1, true],
+      [31, true],
+      [32, false],
+      [32, false],
+    ]);
+  });
+
   test('again and again does not make the file grow', async () => {
     let bench = new Bench();
     await put(await bench.open(), 'a');
