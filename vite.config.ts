@@ -24,6 +24,13 @@ import { fileURLToPath } from 'node:url';
 import { minify } from 'terser';
 import { type EnvironmentOptions, minifySync, type Plugin } from 'vite';
 import { defineConfig } from 'vitest/config';
+import {
+  trimComlinkOfPage,
+  trimComlinkOfWorker,
+  trimHashWasm,
+  trimIdb,
+  trimWorkbox,
+} from './src/build/package-cuts.ts';
 import { ENGINE_PROGRAM } from './src/query-server/runtime/program.ts';
 
 /** The oldest engines with everything Settee needs: module workers, Web Locks, private methods, static blocks. */
@@ -36,160 +43,26 @@ function path(relative: string): string {
 /** Workbox names a build for old browsers as its main one; this one does the same in half the size. */
 const alias = { 'workbox-window': path('./node_modules/workbox-window/build/workbox-window.prod.mjs') };
 
-/**
- * What a page does not need of Comlink, each from one text up to another: it calls functions of its worker and keeps the proxy that it has, so
- * it passes and releases none, sends no errors, and neither gets, sets, binds nor constructs. What nothing refers to then is left out of the page.
- */
-const comlinkCuts: readonly Cut[] = [
-  ['    ["proxy", proxyTransferHandler],', '    ["throw",'],
-  ['"FinalizationRegistry" in globalThis &&', 'new FinalizationRegistry('],
-  ['        set(_target, prop, rawValue) {', '        apply(_target,'],
-  ['    canHandle: (value) => isObject(value) && throwMarker in value,', '    deserialize(serialized) {'],
-  ['    for (const [name, handler] of transferHandlers) {', '    return [\n        {\n            type: "RAW"'],
-  ['    registerProxy(proxy, ep);', '    return proxy;'],
-  ['            throwIfProxyReleased(isProxyReleased);', '            if (prop === "then") {'],
-  ['            if (prop === "then") {', '            return createProxy(ep, pendingListeners, [...path'],
-  ['        transferCache.get(value) ||', ' [],\n'],
-  [', myFlat(processed.map(', '];\n}\nconst transferCache'],
-  ['        if (ep.start) {', '        ep.postMessage(Object.assign({ id }'],
-  ['new Array(4)', 'Math.floor('],
-  [')\n        .join("-")', ';\n}\n\nexport'],
-  ['            throwIfProxyReleased(isProxyReleased);', '            const [argumentList, transferables] ='],
-  ['        construct(_target, rawArgumentList) {', '    });\n    return proxy;'],
-];
-
-const trimComlink: Plugin = {
-  name: 'trim-comlink',
-  applyToEnvironment: ({ name }) => name === 'client',
-  transform: {
-    filter: { id: /comlink\.mjs$/ },
-    handler: (code) => ({
-      code: comlinkCuts.reduce(cutOut, code).replace('new FinalizationRegistry(', 'false && ('),
-      map: null,
-    }),
-  },
-};
-
-/** Of Workbox a page registers, and hears of a version that waits; the rest it asks of the registration itself. */
-const workboxCuts: readonly Cut[] = [
-  ['try{self["workbox:window', 'function t(t,s)'],
-  ['try{self["workbox:core', 'class s{'],
-  ['removeEventListener(t,s){', 'dispatchEvent(t){'],
-  ['const n={type:"SKIP_WAITING"}', 'class a extends'],
-  [',this.Vt=t=>{', ',this.Ot=t,'],
-  [',navigator.serviceWorker.addEventListener("message"', '}async register('],
-  ['t||"complete"===document.readyState', 'this.Yt=this.Zt()'],
-  ['navigator.serviceWorker.addEventListener("controllerchange"', 'this.Nt}async update('],
-  ['async update(){', 'Zt(){'],
-  // Nobody waits for its promises or looks into its events, and all versions are told of alike, whoever they come from.
-  ['class s{', 'class i{'],
-  ['this._t={},', 'this.Kt='],
-  ['this.Lt>0||', 's.addEventListener("statechange"'],
-  [',n=i===this.zt,', ';!n&&'],
-  ['!n&&this.Jt', '"installed"===e?'],
-  [',a))}),200', '))}),200'],
-  [',n||this.Tt.resolve(i)', ')},'],
-  [',this._t=i', '}async register('],
-  ['{immediate:t=!1}', '){this.Yt='],
-  ['this.Ft=this.Yt,', 'this.Yt.addEventListener('],
-  ['(this.Ft=s,Promise', 'Promise.resolve().then('],
-  [',{sw:s,was', '))})).then('],
-  ['.then((()=>{}))', ',this.Ft&&'],
-  [',this.Ft&&(this.Ct', ',this.Nt.addEventListener('],
-  [',this._t)', ');return'],
-  ['this.Mt=performance', 't}catch'],
-  ['try{const t=await', 'const t=await'],
-  ['}catch(t){throw t}', '}}export'],
-  [',Object.assign(this', '}}class a extends'],
-  ['t.target=this;', 'const s=this.Wt('],
-  // Both addresses are absolute.
-  ['const{href:i}=location;', '}class h{', 'return t===s'],
-];
-
-const trimWorkbox: Plugin = {
-  name: 'trim-workbox',
-  applyToEnvironment: ({ name }) => name === 'client',
-  transform: {
-    filter: { id: /workbox-window\.prod\.mjs$/ },
-    handler: (code) => ({ code: workboxCuts.reduce(cutOut, code), map: null }),
-  },
-};
-
-/** What a worker does not need of Comlink: it is called, and gives nothing that could be called in turn. */
-const exposeCuts: readonly Cut[] = [
-  ['    ["proxy", proxyTransferHandler],', '    ["throw",'],
-  ['                case "GET" /*', '                case "APPLY" /*'],
-  ['                case "CONSTRUCT" /*', '                default:'],
-  ['            if (type === "RELEASE" /*', '        })\n            .catch((error) => {'],
-  ['const proxyFinalizers =', 'function registerProxy('],
-];
-
-/** Takes out what begins with the first text, up to the second; the third, if there is one, takes its place. */
-type Cut = readonly [from: string, to: string, instead?: string];
-
-function cutOut(code: string, [from, to, instead = '']: Cut): string {
-  const start = code.indexOf(from);
-  const end = code.indexOf(to, start);
-  if (start < 0 || end < 0)
-    throw new Error(`A package has changed, and has no more ${from} … ${to}: see vite.config.ts`);
-  return code.slice(0, start) + instead + code.slice(end);
-}
-
-type Edit = (code: string) => string;
 type Applies = NonNullable<Plugin['applyToEnvironment']>;
 
 function isForBrowsers({ name, config }: Parameters<Applies>[0]): boolean {
   return name === 'worker' || config.consumer === 'client';
 }
 
-/** Of idb what makes cursors iterators. */
-const idbCuts: readonly Cut[] = [['const advanceMethodProps = ', 'export {']];
-
-/**
- * Of hash-wasm what a browser that can run it has no need of: other runtimes' ways, other digests' rules, and a hasher's state stored and
- * loaded. Nothing waits in line either: at worst two who come first make two engines.
- */
-const hashCuts: readonly Cut[] = [
-  ['class Mutex {', 'function intArrayToString('],
-  // What is hashed are bytes.
-  ['const getUInt8Buffer = nodeBuffer', 'function encodeBase64(', 'const getUInt8Buffer = (bytes) => bytes;\n'],
-  [
-    '    const bufferLength = getDecode',
-    '}\n\nconst MAX_HEAP',
-    '    return Uint8Array.from(atob(data), (char) => char.charCodeAt(0));\n',
-  ],
-  ['        if (typeof WebAssembly ===', '        const writeMemory ='],
-  ['        const writeMemory =', '        const getStateSize ='],
-  ['wasmMutex.dispatch(', '() => __awaiter(', '('],
-  ['        }));\n        const setupInterface', '\n        const setupInterface', '        }))();'],
-  ['            if (!initialized) {\n                throw new Error("update()', '            const Uint8Buffer'],
-  ['            if (!initialized) {\n                throw new Error("digest()', '            initialized = false;'],
-  ['        const save = () => {', '        const isDataShort ='],
-  ['        switch (binary.name) {', '        yield setupInterface'],
-  ['            getMemory,', '            init,'],
-  ['            save,\n', '            hashLength,'],
-  ['    function adopt(value) {', '}\n', '    return generator();\n'],
-];
-
-/** It makes a mutex for each of its digests, and no cut left one in use. Browsers that can run it can wait by themselves. */
-function modernized(code: string): string {
-  return code
-    .replaceAll('new Mutex()', 'null')
-    .replaceAll('function* () {', 'async () => {')
-    .replaceAll('yield ', 'await ');
-}
-
+/** What each of these packages does not need, in the environments in which it is the same for all. */
 const trimPackages: readonly Plugin[] = [
-  trim(/comlink\.mjs$/, exposeCuts, ({ name }) => name === 'worker'),
-  trim(/idb\/build\/index\.js$/, idbCuts, isForBrowsers),
-  trim(/hash-wasm\/dist\/index\.esm\.js$/, hashCuts, isForBrowsers, modernized),
+  trim(/comlink\.mjs$/, trimComlinkOfPage, ({ name }) => name === 'client'),
+  trim(/comlink\.mjs$/, trimComlinkOfWorker, ({ name }) => name === 'worker'),
+  trim(/workbox-window\.prod\.mjs$/, trimWorkbox, ({ name }) => name === 'client'),
+  trim(/idb\/build\/index\.js$/, trimIdb, isForBrowsers),
+  trim(/hash-wasm\/dist\/index\.esm\.js$/, trimHashWasm, isForBrowsers),
 ];
 
-function trim(file: RegExp, cuts: readonly Cut[], applyToEnvironment: Applies, finish: Edit = String): Plugin {
+function trim(file: RegExp, edit: (code: string) => string, applyToEnvironment: Applies): Plugin {
   return {
     name: `trim ${file.source}`,
     applyToEnvironment,
-    transform: { filter: { id: file }, handler: (code) => ({ code: finish(cuts.reduce(cutOut, code)), map: null }) },
+    transform: { filter: { id: file }, handler: (code) => ({ code: edit(code), map: null }) },
   };
 }
 
@@ -391,7 +264,7 @@ export default defineConfig(({ command, mode }) => ({
         environments: present,
         builder: {},
         resolve: { alias },
-        plugins: [trimComlink, trimWorkbox, ...trimPackages, engineProgram, quickJsFile, shareByName, minifyAgain],
+        plugins: [...trimPackages, engineProgram, quickJsFile, shareByName, minifyAgain],
       }
     : {}),
   test: {
