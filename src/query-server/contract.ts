@@ -27,7 +27,10 @@ export interface ProgramSource {
   readonly designDocument: string;
   /** For one document, one reduction or one request (`os_process_timeout`, 5,000 by default). */
   readonly timeoutMs: number;
-  /** What the functions' own data may take; default 64 MB. */
+  /**
+   * What the functions' own data may take, as the engine counts: single large blocks and very many small ones. Default 64 MB. What all of an
+   * engine takes is bounded by its WebAssembly (`instance.ts`).
+   */
   readonly memoryBytes?: number;
   /** Takes what functions say by `log()`, and which documents a map skipped. At most 100 messages a call. */
   log(message: string): void;
