@@ -46,9 +46,7 @@ function authorityOf(origin: string | undefined): string | undefined {
   return origin?.slice(origin.indexOf('://') + 3);
 }
 
-/** Several proxies make a list; the first entry is what the client asked. */
+/** Several proxies make a list; the first entry is what the client asked. An empty one is none. */
 function firstOf(header: string | undefined): string | undefined {
-  if (header === undefined) return undefined;
-  const comma = header.indexOf(',');
-  return (comma < 0 ? header : header.slice(0, comma)).trim();
+  return header?.split(',', 1)[0]?.trim() || undefined;
 }

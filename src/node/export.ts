@@ -1,4 +1,5 @@
-import { open, rename, rm } from 'node:fs/promises';
+import { createWriteStream } from 'node:fs';
+import { open, realpath, rename, rm, stat } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
@@ -70,15 +71,21 @@ async function* toPieces(documents: AsyncIterable<string>, format: OutputFormat)
 }
 
 async function writeFile(pieces: AsyncIterable<string>, file: string): Promise<void> {
-  const partial = `${file}.partial`;
   const packing = file.endsWith('.gz') ? [createGzip()] : [];
+  const present = await stat(file).catch(() => undefined);
+  if (present?.isDirectory()) throw new InputError(`${file} can't be written: it is a folder`);
+  // A device or a pipe is written to; a file in its place would be none.
+  if (present && !present.isFile()) return pipeline([Readable.from(pieces), ...packing, createWriteStream(file)]);
+  // Of a symbolic link the file behind it is replaced, not the link.
+  const place = await realpath(file).catch(() => file);
+  const partial = `${place}.partial`;
   // Opened first: a stream that opens by itself may do so after what it was to write has failed and the file was removed.
   const target = await open(partial, 'w').catch((error) => {
     throw new InputError(`${file} can't be written: ${error instanceof Error ? error.message : error}`);
   });
   try {
     await pipeline([Readable.from(pieces), ...packing, target.createWriteStream()]);
-    await rename(partial, file);
+    await rename(partial, place);
   } catch (error) {
     await rm(partial, { force: true });
     throw error;

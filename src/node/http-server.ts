@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
+import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { DatabaseError } from '../errors/database-error.ts';
 import { assert } from '../shared/assert.ts';
@@ -47,10 +47,20 @@ export async function listen(
   const hostCheck = new HostCheck(allowedHosts);
   /** Connections that have not sent a request yet; Node does not count them as idle. */
   const fresh = new Set<Socket>();
+  /** The answer to the last request of each connection. */
+  const latest = new WeakMap<Socket, ServerResponse>();
   const server = createServer(serverOptions, (incoming, outgoing) => {
-    fresh.delete(incoming.socket);
-    if (hostCheck.accepts(incoming.headers.host)) void listener(incoming, outgoing);
-    else hostCheck.refuse(incoming, outgoing);
+    const { socket } = incoming;
+    fresh.delete(socket);
+    const answer = () => {
+      if (hostCheck.accepts(incoming.headers.host)) void listener(incoming, outgoing);
+      else hostCheck.refuse(incoming, outgoing);
+    };
+    const previous = latest.get(socket);
+    latest.set(socket, outgoing);
+    // Node gives requests that came in a row at once; a read must see the write before it (RFC 9112, 9.3.2).
+    if (previous === undefined || previous.writableFinished) answer();
+    else previous.once('close', () => void (socket.destroyed || answer()));
   });
   server.on('connection', (socket: Socket) => {
     fresh.add(socket);

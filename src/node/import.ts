@@ -1,8 +1,9 @@
-import { createWriteStream, type WriteStream } from 'node:fs';
+import type { WriteStream } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { finished } from 'node:stream/promises';
 import type { ImportArguments } from './arguments.ts';
 import { BatchWriter } from './batch-writer.ts';
-import { DocumentSplitter } from './document-splitter.ts';
+import { DocumentSplitter, InputError } from './document-splitter.ts';
 import { isRecord, memberText, withIdFrom } from './document-text.ts';
 import { openInput, type TextInput } from './input.ts';
 import { createProgress, type MessageStream } from './progress.ts';
@@ -25,8 +26,8 @@ const shownRefusals = 10;
 export async function importFile(options: ImportArguments, streams: ImportStreams): Promise<boolean> {
   const database = new RemoteDatabase(options.url);
   const input = await openInput(options.file, streams.stdin);
+  const refusals = new RefusalList(await openRefused(options.refusedFile));
   if (options.create) await database.create();
-  const refusals = new RefusalList(options.refusedFile);
   const writer = new BatchWriter({
     database,
     newEdits: options.newEdits,
@@ -40,8 +41,7 @@ export async function importFile(options: ImportArguments, streams: ImportStream
   } catch (error) {
     throw withRemedy(error);
   } finally {
-    await refusals.close();
-    report(database.url, writer.written, refusals, streams);
+    await refusals.close().finally(() => report(database.url, writer.written, refusals, streams));
   }
   return refusals.count === 0;
 }
@@ -96,6 +96,15 @@ function rowId(text: string): string | null {
   return isRecord(row) && typeof row['id'] === 'string' ? row['id'] : null;
 }
 
+/** Before anything is written, so that no refusal is lost for want of a place. */
+async function openRefused(path: string | undefined): Promise<WriteStream | undefined> {
+  if (path === undefined) return undefined;
+  const file = await open(path, 'w').catch((error) => {
+    throw new InputError(`${path} can't be written: ${error instanceof Error ? error.message : error}`);
+  });
+  return file.createWriteStream();
+}
+
 /** Counts refusals, keeps the first ones to show, and writes all to a file if one was asked for. */
 class RefusalList {
   readonly first: Refusal[] = [];
@@ -103,8 +112,8 @@ class RefusalList {
   conflicts = 0;
   readonly #file: WriteStream | undefined;
 
-  constructor(path: string | undefined) {
-    this.#file = path === undefined ? undefined : createWriteStream(path);
+  constructor(file: WriteStream | undefined) {
+    this.#file = file;
     // Kept until `close`, which reports it.
     this.#file?.on('error', () => undefined);
   }

@@ -36,7 +36,7 @@ export function createListener(handle: Handle, onFailure: (request: string, erro
       return unanswerable();
     }
   }
-  return getRequestListener(answer, { hostname: 'localhost' });
+  return getRequestListener(answer, { hostname: 'localhost', errorHandler: unreadable });
 }
 
 /** A class for the sake of its one getter: an accessor in an object literal costs five microseconds. */
@@ -87,4 +87,12 @@ function describe(incoming: IncomingMessage): string {
 function unanswerable(): Response {
   const body = '{"error":"unknown_error","reason":"The service failed on this request; its log says why."}\n';
   return new Response(body, { status: 500, headers: { 'content-type': 'application/json' } });
+}
+
+/** For what @hono/node-server can't make a `Request` of. */
+function unreadable(): Response {
+  const reason =
+    'The address or the Host header of this request is not valid; percent-encode what has no place in an address (a backslash is %5C).';
+  const body = `${JSON.stringify({ error: 'bad_request', reason })}\n`;
+  return new Response(body, { status: 400, headers: { 'content-type': 'application/json' } });
 }

@@ -32,7 +32,12 @@ export class RemoteDatabase {
 
   constructor(url: string) {
     const parsed = URL.canParse(url) ? new URL(url) : undefined;
-    const isDatabase = parsed && /^https?:$/.test(parsed.protocol) && parsed.pathname !== '/' && parsed.search === '';
+    const isDatabase =
+      parsed &&
+      /^https?:$/.test(parsed.protocol) &&
+      parsed.pathname !== '/' &&
+      `${parsed.search}${parsed.hash}` === '' &&
+      isDecodable(`${parsed.username}${parsed.password}`);
     if (!isDatabase) {
       throw new UsageError(`"${url}" is not the address of a database, such as http://127.0.0.1:5984/countries.`);
     }
@@ -53,7 +58,7 @@ export class RemoteDatabase {
   async documentCount(): Promise<number> {
     const response = await this.#request('');
     await this.#assertOk(response, `The database ${this.url} can't be read`);
-    const info: unknown = await response.json();
+    const info = await this.#json(response);
     return isRecord(info) ? Number(info['doc_count']) : 0;
   }
 
@@ -65,7 +70,7 @@ export class RemoteDatabase {
       body: `{${newEdits ? '' : '"new_edits":false,'}"docs":[${documents.join(',')}]}`,
     });
     await this.#assertOk(response, `A batch of ${documents.length} was refused`);
-    const rows: unknown = await response.json();
+    const rows = await this.#json(response);
     if (!Array.isArray(rows)) throw new Error(`${this.url}/_bulk_docs answered something else than an array.`);
     return rows.filter(isRecord).flatMap((row) => (row['error'] === undefined ? [] : [toRefusal(row)]));
   }
@@ -74,7 +79,7 @@ export class RemoteDatabase {
   async readAll(): Promise<AsyncIterable<Uint8Array>> {
     const response = await this.#request('/_all_docs?include_docs=true');
     await this.#assertOk(response, `The documents of ${this.url} can't be read`);
-    return response.body ?? emptyBody();
+    return this.#whole(response.body ?? emptyBody());
   }
 
   async #request(path: string, init: RequestInit & { headers?: Record<string, string> } = {}): Promise<Response> {
@@ -89,6 +94,28 @@ export class RemoteDatabase {
         },
       );
     }
+  }
+
+  async #json(response: Response): Promise<unknown> {
+    try {
+      return await response.json();
+    } catch (error) {
+      throw this.#broken(error);
+    }
+  }
+
+  async *#whole(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+    try {
+      yield* body;
+    } catch (error) {
+      throw this.#broken(error);
+    }
+  }
+
+  #broken(cause: unknown): DatabaseError {
+    return new DatabaseError('storage_failed', `The answer of ${this.url} broke off: ${rootMessage(cause)}.`, {
+      cause,
+    });
   }
 
   async #assertOk(response: Response, what: string): Promise<void> {
@@ -119,6 +146,14 @@ function credentials({ username, password }: URL): Readonly<Record<string, strin
   if (username === '') return {};
   const pair = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
   return { authorization: `Basic ${Buffer.from(pair, 'utf8').toString('base64')}` };
+}
+
+function isDecodable(text: string): boolean {
+  try {
+    return decodeURIComponent(text) !== undefined;
+  } catch {
+    return false;
+  }
 }
 
 /** What lies at the bottom of "fetch failed". */

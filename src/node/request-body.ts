@@ -5,7 +5,7 @@ import type { ByteStream } from '../shared/message.ts';
 /** Up to this many bytes a body is collected before the request is handled; what is larger is streamed. */
 const collectedBytes = 1024 * 1024;
 
-/** A sender that stays silent for this long in the middle of a streamed body has its request failed. */
+/** A sender that stays silent for this long in the middle of a body has its request failed. */
 const silenceMs = 120_000;
 
 /**
@@ -27,6 +27,7 @@ function collect(incoming: IncomingMessage, length: number): Promise<Uint8Array>
   return new Promise((resolve, reject) => {
     let collected: Uint8Array | undefined;
     let filled = 0;
+    const silence = endWhenSilent(incoming);
     incoming.on('data', (chunk: Buffer) => {
       if (chunk.length === length) collected = toBytes(chunk);
       else {
@@ -34,14 +35,21 @@ function collect(incoming: IncomingMessage, length: number): Promise<Uint8Array>
         collected.set(chunk, filled);
       }
       filled += chunk.length;
-      if (filled === length) resolve(collected);
+      if (filled < length) return void silence.refresh();
+      clearTimeout(silence);
+      resolve(collected);
     });
     incoming.on('error', (error) => reject(interrupted(filled, error)));
     // Comes after the end, too, and an error is dear to make.
     incoming.on('close', () => {
+      clearTimeout(silence);
       if (filled < length) reject(interrupted(filled));
     });
   });
+}
+
+function endWhenSilent(incoming: IncomingMessage): NodeJS.Timeout {
+  return setTimeout(() => incoming.destroy(new Error(`nothing came for ${silenceMs / 1000} seconds`)), silenceMs);
 }
 
 /** Reads in paused mode: the socket is asked for more only while somebody waits in `pull`. */
@@ -82,8 +90,7 @@ class IncomingStream implements ByteStream {
 
   #readable(): Promise<void> {
     return new Promise((resolve) => {
-      const onSilence = () => this.#incoming.destroy(new Error(`nothing came for ${silenceMs / 1000} seconds`));
-      const timer = setTimeout(onSilence, silenceMs);
+      const timer = endWhenSilent(this.#incoming);
       const wake = () => {
         clearTimeout(timer);
         this.#incoming.off('readable', wake);

@@ -1,5 +1,5 @@
 import { createCore } from '../core.ts';
-import { DatabaseError, isDatabaseError } from '../errors/database-error.ts';
+import { DatabaseError } from '../errors/database-error.ts';
 import { functionsAtHand } from '../functions/function-service.ts';
 import { createQuickJsSandbox } from '../query-server/quickjs-sandbox.ts';
 import { systemClock, systemRandom } from '../shared/clock.ts';
@@ -94,7 +94,8 @@ export async function startServer(options: ServerOptions = {}): Promise<RunningS
     );
     const http = await listen(
       createListener(core.handle, (request, error) => {
-        if (!isDatabaseError(error, 'cancelled')) log.error(`${request} failed.`, error);
+        // What the database refuses to go on with is logged there, if anybody has to look into it.
+        if (!(error instanceof DatabaseError)) log.error(`${request} failed.`, error);
       }),
       host,
       port,

@@ -1,9 +1,11 @@
+import { existsSync, linkSync, rmSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { type Database, open, type RootDatabase } from 'lmdb';
 import type { DatabaseError } from '../../errors/database-error.ts';
 import type { Opening, PageNumber } from '../page-store.ts';
 import { storageCorrupt } from '../storage-errors.ts';
 import { checkDataFile } from './data-file.ts';
+import { hasCode } from './folder.ts';
 import { type RecoveredJournal, recoverJournal, spansOf } from './journal-recovery.ts';
 import { findSegments } from './journal-segment.ts';
 import { decodeOwner, encodeOwner, LMDB_FORMAT, type OwnerRecord } from './owner-record.ts';
@@ -151,7 +153,29 @@ export function enqueueMove(environment: Environment, epoch: number, movedTo: nu
   putOwner(environment.state, { ...NO_OWNER, movedTo }, epoch);
 }
 
+/** Room for some 250 readers; LMDB takes a lock file as long as it finds it, and asks for half of that. */
+const LOCK_FILE_BYTES = 16_384;
+
+/**
+ * Gives the lock file its room on the disk. LMDB makes it with a hole and writes to it through a memory map: on a full
+ * disk the system ends the process for that (SIGBUS), where this fails as any other write does. Linked into its place,
+ * so that nobody finds it half made or has it emptied while in use.
+ */
+function reserveLockFile(path: string): void {
+  const draft = `${path}-lock.${crypto.randomUUID()}`;
+  try {
+    writeFileSync(draft, new Uint8Array(LOCK_FILE_BYTES), { flag: 'wx' });
+    linkSync(draft, `${path}-lock`);
+  } catch (error) {
+    // One is there already; or the file system has no links, and LMDB makes its own.
+    if (!hasCode(error, 'EEXIST') && !hasCode(error, 'EPERM') && !hasCode(error, 'ENOTSUP')) throw error;
+  } finally {
+    rmSync(draft, { force: true });
+  }
+}
+
 function openRoot(path: string, readOnly = false): RootDatabase<string, string> {
+  if (!readOnly && !existsSync(`${path}-lock`)) reserveLockFile(path);
   return open<string, string>({
     path,
     readOnly,

@@ -53,7 +53,9 @@ export async function createFolder(
   fill: (folder: string) => Promise<void>,
 ): Promise<boolean> {
   const draft = join(parent, `${NEW}${crypto.randomUUID()}`);
-  await mkdir(draft, { recursive: true });
+  await mkdir(parent, { recursive: true });
+  // Not with the one above: where the disk is full, `recursive` tells of a missing folder instead.
+  await mkdir(draft);
   try {
     await fill(draft);
     await rename(draft, join(parent, name));

@@ -15,6 +15,7 @@ describe('our own address', () => {
     ['/db', { host: 'inner', 'x-forwarded-host': 'outer.example' }, 'http://outer.example'],
     ['/db', { host: 'inner', 'x-forwarded-host': 'outer.example, inner' }, 'http://outer.example'],
     ['/db', { host: 'h', 'x-forwarded-proto': 'https' }, 'https://h'],
+    ['/db', { host: 'h', 'x-forwarded-proto': '', 'x-forwarded-host': ' ' }, 'http://h'],
     ['/db', { host: 'h', 'x-forwarded-proto': 'https, http' }, 'https://h'],
     ['/db', { host: 'h', 'x-forwarded-ssl': 'on' }, 'https://h'],
     ['/db', { host: 'h', 'x-forwarded-ssl': 'off' }, 'http://h'],

@@ -1,4 +1,5 @@
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { execFileSync } from 'node:child_process';
+import { lstat, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
@@ -109,7 +110,34 @@ describe('export', () => {
   });
 });
 
+test('a pipe is written to, not replaced', async () => {
+  const pipe = join(folder, 'pipe');
+  execFileSync('mkfifo', [pipe]);
+  const [content] = await Promise.all([readFile(pipe, 'utf8'), runCommand(['export', url, pipe])]);
+  expect(content).toBe(`${documents.join('\n')}\n`);
+  expect((await lstat(pipe)).isFIFO()).toBe(true);
+});
+
+test('behind a symbolic link the file is replaced, and the link stays', async () => {
+  const [file, link] = [join(folder, 'behind.jsonl'), join(folder, 'link.jsonl')];
+  await writeFile(file, 'before\n');
+  await symlink(file, link);
+  expect((await runCommand(['export', url, link])).code).toBe(0);
+  expect(await readFile(file, 'utf8')).toBe(`${documents.join('\n')}\n`);
+  expect((await lstat(link)).isSymbolicLink()).toBe(true);
+});
+
 describe('a failure', () => {
+  test('in the middle of the answer is told in a sentence', async () => {
+    let pulls = 0;
+    const pull = async () => {
+      if (pulls++ > 0) throw new Error('gone');
+      return new TextEncoder().encode('{"total_rows":2,"rows":[\r\n{"id":"a","doc":{"_id":"a"}}');
+    };
+    allDocs = () => text({ pull, cancel: async () => undefined });
+    expect((await runCommand(['export', url])).stderr).toMatch(/^The answer of .* broke off: .*\.\n$/);
+  });
+
   test('for a database that is not there', async () => {
     expect(await runCommand(['export', `${server.url}other`])).toMatchObject({
       code: 1,

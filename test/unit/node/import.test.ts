@@ -284,6 +284,19 @@ describe('what stops it', () => {
     });
   });
 
+  test('an address with a fragment or with a name that is not decodable', async () => {
+    for (const address of [`${url}#x`, url.replace('//', '//a%ff:b@')]) {
+      expect(await runCommand(['import', address, '-'], '{"_id":"a"}')).toMatchObject({ code: 2 });
+    }
+    expect(requests.length).toBe(0);
+  });
+
+  test('a place for refusals that is none, before anything is written', async () => {
+    const result = await runCommand(['import', url, '-', '--refused', '/nowhere/x.json'], '{"_id":"a"}');
+    expect(result).toMatchObject({ code: 1, stderr: expect.stringMatching(/^\/nowhere\/x\.json can't be written: /) });
+    expect(requests.length).toBe(0);
+  });
+
   test('an address that is no database, with the exit code of a wrong call', async () => {
     expect(await runCommand(['import', 'countries', 'x.json'])).toMatchObject({
       code: 2,

@@ -350,6 +350,31 @@ describe('the connection', () => {
     expect(await exchange(url, 'GET / HTTP/1.1\r\n\r\n')).toMatch(/^HTTP\/1.1 400 /);
   });
 
+  test('400 with a reason for an address that is none', async () => {
+    const url = await serve(async () => answer(null));
+    const received = await exchange(url, 'GET /db/a\\b HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n');
+    expect(received).toMatch(/^HTTP\/1.1 400 /);
+    expect(received).toContain('{"error":"bad_request","reason":');
+  });
+
+  test('has requests that come in a row handled one after the other', async () => {
+    const order: string[] = [];
+    const url = await serve(async ({ method }) => {
+      order.push(`${method} begins`);
+      await new Promise((resolve) => setTimeout(resolve, method === 'PUT' ? 50 : 0));
+      order.push(`${method} ends`);
+      return answer(method);
+    });
+    const put = 'PUT /a HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n{}';
+    const get = 'GET /a HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n';
+    const socket = createConnection(Number(new URL(url).port), '127.0.0.1');
+    socket.write(put + get);
+    let received = '';
+    for await (const chunk of socket.setEncoding('latin1')) received += chunk;
+    expect(received.match(/HTTP\/1.1 200/g)?.length).toBe(2);
+    expect(order).toEqual(['PUT begins', 'PUT ends', 'GET begins', 'GET ends']);
+  });
+
   test('431 for headers beyond 64 KB, and none below', async () => {
     const url = await serve(async () => answer('fine'));
     const head = (size: number) => `GET /?${'k'.repeat(size)} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`;
