@@ -61,8 +61,8 @@ class BodyReader implements ByteStream {
   }
 
   async cancel(reason?: unknown): Promise<void> {
-    this.#chunks.length = 0;
     if (this.#isOver) return;
+    this.#chunks.length = 0;
     const why = reason instanceof Error ? reason.message : String(reason ?? 'nobody reads on');
     this.#breakOff(new Error(`The body was cancelled: ${why}`), why);
   }

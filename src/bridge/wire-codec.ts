@@ -23,9 +23,11 @@ export function wireRequest(request: PlainRequest, body: RequestBody, carrier: S
   return { method, url, headers, body: isStream(body) ? offer(body, carrier) : body };
 }
 
+/** A body that is still on its way when the signal fires is cancelled: what has it half is not to be carried out as if it were whole. */
 export function requestFromWire(wire: WireRequest, carrier: StreamCarrier, signal?: AbortSignal): PlainRequest {
   const { method, url, headers } = wire;
   const body = isWireStream(wire.body) ? carrier.open(wire.body.stream, wire.body.length) : wire.body;
+  if (isStream(body)) signal?.addEventListener('abort', () => body.cancel());
   return signal === undefined ? { method, url, headers, body } : { method, url, headers, body, signal };
 }
 

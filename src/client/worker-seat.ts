@@ -86,9 +86,11 @@ export class WorkerSeat {
     return this.#ask(occupant, request);
   }
 
-  /** Lets the worker finish what is under way, then ends it: at once where the page is left meanwhile. */
+  /**
+   * Lets the worker finish what is under way, which leaves at the end of this turn, then ends it: at once where the page is left meanwhile.
+   */
   close(): Promise<void> {
-    this.#closed ??= this.#unlessLost(Promise.resolve(this.#occupant?.door.close())).finally(() => {
+    this.#closed ??= this.#unlessLost(Promise.resolve().then(() => this.#occupant?.door.close())).finally(() => {
       this.#end();
       this.#listening.abort();
     });

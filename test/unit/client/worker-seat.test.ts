@@ -203,6 +203,25 @@ describe('a call', () => {
 });
 
 describe('closing', () => {
+  test('comes after the requests of the same turn', async () => {
+    const steps: string[] = [];
+    nextDoor = () => ({
+      handle: (request) => {
+        steps.push(request.method);
+        return echo(request);
+      },
+      close: async () => {
+        steps.push('close');
+      },
+    });
+    const seat = seatWith();
+    await seat.occupy();
+    const answer = seat.handle(outgoing({ method: 'PUT' }));
+    await seat.close();
+    expect(steps).toEqual(['PUT', 'close']);
+    expect((await answer).status).toBe(200);
+  });
+
   function holdClose(): { finish(): void } {
     let finish = () => {};
     const closed = new Promise<void>((resolve) => {

@@ -313,4 +313,23 @@ describe('abort', () => {
     await expect(answer).rejects.toMatchObject({ name: 'AbortError' });
     expect(await second.ask('GET', 'notes')).toMatchObject({ status: 200 });
   });
+
+  it('cancels a body that is on its way, and writes nothing', async () => {
+    const tab = await origin.openTab();
+    await tab.ask('PUT', 'notes');
+    const parts = ['{"text":', '"half"}'];
+    const cancel = vi.fn(async () => {});
+    const pull = async () => {
+      const part = parts.shift();
+      if (parts.length === 0) {
+        tab.door.abort(7);
+        await new Promise((resolve) => setTimeout(resolve, 50));
+      }
+      return part === undefined ? undefined : new TextEncoder().encode(part);
+    };
+    const answer = await tab.send('PUT', 'notes/a', {}, { pull, cancel }, 7).catch(() => undefined);
+    expect(answer?.status).not.toBe(201);
+    await vi.waitFor(() => expect(cancel).toHaveBeenCalled());
+    expect(await tab.ask('GET', 'notes/a')).toMatchObject({ status: 404 });
+  });
 });
