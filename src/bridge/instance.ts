@@ -13,7 +13,7 @@ export function createInstance(base: string, script: string): Instance {
   const url = parseBase(base, script);
   const path = url.pathname.endsWith('/') ? url.pathname : `${url.pathname}/`;
   const absolute = url.origin + path;
-  if (script.startsWith(absolute)) throw badBase(base, "it has the site's own files below it");
+  if (script.startsWith(absolute)) throw badBase(base, "the site's own files are below it");
   return { base: absolute, name: `settee:${absolute}` };
 }
 

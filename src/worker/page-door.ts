@@ -2,6 +2,7 @@ import type { OwnerLink, WorkerDoor, WorkerOptions, WorkerStatus } from '../brid
 import type { PortOffer, SignOfLife } from '../bridge/control.ts';
 import { createInstance, ownerOf } from '../bridge/instance.ts';
 import { createLink } from '../bridge/link.ts';
+import { OpenWork } from '../bridge/open-work.ts';
 import { PortCarrier } from '../bridge/port-carrier.ts';
 import { serviceUnavailable } from '../bridge/unavailable.ts';
 import { PROTOCOL, type WireRequest, type WireResponse } from '../bridge/wire.ts';
@@ -12,7 +13,7 @@ import type { PlainRequest, PlainResponse } from '../shared/message.ts';
 import { VERSION } from '../system/version.ts';
 import type { LoadBrowserFunctions } from './browser-functions.ts';
 import { createConsoleLog } from './console-log.ts';
-import { StorageOwner } from './storage-owner.ts';
+import { DRAIN_MS, StorageOwner } from './storage-owner.ts';
 
 /** What a worker has from its browser; tests give their own. */
 export interface WorkerHost {
@@ -49,6 +50,8 @@ const CLOSED = 'The service was closed in this page; start it again';
 export class PageDoor implements WorkerDoor {
   readonly #host: WorkerHost;
   readonly #calls = new Map<number, AbortController>();
+  /** What another tab has. */
+  readonly #asked = new OpenWork();
   #service: Service | undefined;
 
   constructor(host: WorkerHost) {
@@ -94,13 +97,15 @@ export class PageDoor implements WorkerDoor {
     const service = this.#service;
     this.#service = undefined;
     await service?.owner.close();
+    await this.#asked.idle(DRAIN_MS);
     service?.link.close();
   }
 
   #answer(request: PlainRequest): MaybePromise<PlainResponse> {
     const service = this.#service;
     if (service === undefined) return serviceUnavailable(CLOSED, request.method);
-    return whenReady(service.owner.handle(request), (response) => response ?? service.link.handle(request));
+    const askOther = (asked: PlainRequest) => service.link.handle(asked);
+    return whenReady(service.owner.handle(request), (response) => response ?? this.#asked.run(askOther, request));
   }
 
   #signalOf(call: number): AbortSignal {

@@ -54,7 +54,7 @@ interface Tenure {
 }
 
 /** How long what is under way may go on when the storage is given up in order. */
-const DRAIN_MS = 3_000;
+export const DRAIN_MS = 3_000;
 
 /** Attempts to open the storage after which a failure counts as lasting; being blocked never does. */
 const LASTING_AFTER = 3;

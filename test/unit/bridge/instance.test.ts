@@ -37,7 +37,7 @@ describe('an instance', () => {
   });
 
   test.each(['/', 'https://app.example', '/app', '/app/'])('%s is refused by a script below it', (base) => {
-    const why = "it has the site's own files below it";
+    const why = "the site's own files are below it";
     expect(() => createInstance(base, 'https://app.example/app/settee-worker.js')).toThrow(`can't be used, ${why}`);
     expect(createInstance('/app/db/', 'https://app.example/app/settee-sw.js?base=/app/db/').base).toBe(
       'https://app.example/app/db/',

@@ -90,6 +90,17 @@ describe('two tabs', () => {
     expect(await second.ask('GET', 'notes/b')).toMatchObject({ json: { by: 'first' } });
   });
 
+  it('finish what another one has before they are closed', async () => {
+    const [first, second] = [await origin.openTab(), await origin.openTab()];
+    await first.ask('PUT', 'notes');
+    const answers = Array.from({ length: 10 }, (_, index) => second.ask('PUT', `notes/${index}`, { n: index }));
+    // They have left by then, and none is answered.
+    await new Promise((resolve) => setImmediate(resolve));
+    await second.door.close();
+    expect((await Promise.all(answers)).map(({ status }) => status)).toEqual(Array(10).fill(201));
+    expect(await first.ask('GET', 'notes')).toMatchObject({ json: { doc_count: 10 } });
+  });
+
   it('get exactly one 409 when both write a document', async () => {
     const tabs = [await origin.openTab(), await origin.openTab()];
     await tabs[0]?.ask('PUT', 'notes');
