@@ -7,6 +7,7 @@ import { SettingJob } from './jobs.ts';
 import { decodeLineage, encodeLineage, LINEAGE_KEY } from './lineage.ts';
 import { readRemains, replayJournal } from './recovery.ts';
 import { StoredDatabase } from './stored-database.ts';
+import type { DatabaseCore } from './writer.ts';
 
 export interface OpenParts extends DatabaseParts {
   readonly random: RandomBytes;
@@ -75,14 +76,25 @@ async function continueLineage(database: StoredDatabase, head: Head, log: Log): 
   core.state = { ...core.state, updateSeq: firstSeq - 1 };
   const lineage = decodeLineage(await core.state.locals.get(LINEAGE_KEY));
   lineage.push({ epoch: core.file.opening.epoch, firstSeq, formerEnd });
+  const value = encodeLineage(lineage);
   try {
-    const value = encodeLineage(lineage);
     // Nobody has to wait for the medium: the head that makes room for the next sequence number is durable, and nothing
     // survives without what came before it.
     await database.setSetting(new SettingJob(LINEAGE_KEY, value, { durability: 'relaxed' }));
   } catch (error) {
-    // What a full medium holds can be read all the same. Numbers go on above the gap, only nobody is told of it.
+    // What a full medium holds can be read all the same. What comes to be stored next takes the note along.
     if (!isDatabaseError(error, 'storage_full')) throw error;
-    log.error(`${database.name}: there was no room to note that it was not closed in order`, error);
+    log.error(`${database.name}: there was no room yet to note that it was not closed in order`, error);
+    await noteInMemory(core, value);
   }
+}
+
+/** Indexes that have seen what was lost must be told of it, also by this owner. */
+async function noteInMemory(core: DatabaseCore, lineage: string): Promise<void> {
+  const { tree, replaced } = await core.state.locals.update([{ key: LINEAGE_KEY, value: lineage }]);
+  core.state = { ...core.state, version: core.state.version + 1, locals: tree };
+  for (const node of replaced) core.replaced.push(node);
+  core.unnotedLineage = lineage;
+  // As if it were in the journal: a checkpoint has to store it before the file counts as closed in order.
+  core.journalRecords++;
 }

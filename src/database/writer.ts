@@ -7,6 +7,7 @@ import type { Checkpointer } from './checkpointer.ts';
 import type { Durability } from './contract.ts';
 import type { Job } from './jobs.ts';
 import { encodeJournalEntry } from './journal.ts';
+import { LINEAGE_KEY } from './lineage.ts';
 import { type NextState, nextState, workIn } from './next-state.ts';
 import type { PageAllocator } from './page-allocator.ts';
 import type { State } from './state.ts';
@@ -26,6 +27,8 @@ export interface DatabaseCore {
   journalRecords: number;
   /** Body pages that came with commits since the last checkpoint began. */
   packedPages: number;
+  /** A lineage that there was no room for in the journal when the file was opened: the next record has it. */
+  unnotedLineage?: string | undefined;
 }
 
 /** Rounds after which the writer lets others have a turn, also on storage that never waits for anything. */
@@ -246,6 +249,7 @@ export class Writer {
     const core = this.#core;
     const mark = core.bodies.mark();
     try {
+      if (core.unnotedLineage !== undefined) workspace.setLocal(LINEAGE_KEY, core.unnotedLineage);
       await this.#checkpointer.raiseCeiling(workspace.updateSeq);
       const prepared = inTurns(prepareCommit(workspace, core.bodies, this.#options.packFrom));
       const { text, pages } = prepared instanceof Promise ? await prepared : prepared;
@@ -263,6 +267,7 @@ export class Writer {
         this.#giveUp(made.reason);
         throw made.reason;
       }
+      core.unnotedLineage = undefined;
       core.nextJournal++;
       core.journalBytes += text.length;
       core.journalRecords++;

@@ -29,8 +29,9 @@ const BODY_BYTES = 262_144;
 export interface ReaderParts {
   readonly snapshot: Snapshot;
   readonly query: FindQuery;
-  /** Undefined where the walk leads to nothing else than what is asked for. */
-  readonly test: Test | undefined;
+  readonly test: Test;
+  /** Whether the walk leads to nothing else than what is asked for. Asked of documents that were read. */
+  readonly isDecided: () => boolean;
   /** Tests may take long: others have a turn in between. */
   readonly pace: Pace;
 }
@@ -51,13 +52,14 @@ export class DocumentReader {
     const { snapshot, pace } = this.#parts;
     for (const part of bySize(places)) {
       const bodies = await snapshot.bodies(part.map(({ node }) => node));
+      const isDecided = this.#parts.isDecided();
       for (const [index, { place, node }] of part.entries()) {
         const body = bodies[index];
         if (body === undefined) continue;
         this.examined++;
         if (pace.isDue) await pace.rest();
         const text = this.#textOf(place.record, node, body);
-        if (this.#parts.test?.(JSON.parse(text)) === false) continue;
+        if (!isDecided && !this.#parts.test(JSON.parse(text))) continue;
         const { id } = place.record;
         yield { keyText: place.keyText, id, text: this.#projection?.of(text) ?? text };
       }

@@ -50,7 +50,9 @@ export class Search {
     const { query, compare, snapshot } = this.#parts;
     const keys = new KeyTests(query, plan.stored.index, compare);
     // What was written after the index was read may no longer be what its rows say.
-    const isDecided = keys.isComplete && index.updateSeq === snapshot.updateSeq;
+    const { updateSeq } = snapshot;
+    const areOneMoment = () => index.updateSeq === updateSeq && snapshot.updateSeq === updateSeq;
+    const isDecided = keys.isComplete && areOneMoment();
     // As many rows as documents, then.
     if (isDecided) this.#step = Math.min(query.skip + query.limit, MAX_STEP);
     const projection = isDecided ? KeyProjection.of(query, plan.stored.index) : undefined;
@@ -59,22 +61,29 @@ export class Search {
       yield* this.#cut(shownByKeys(rows, projection));
       return;
     }
-    this.#reader = this.#createReader(isDecided);
+    // Either may be taken back for its age, and go on with a later moment.
+    this.#reader = this.#createReader(isDecided ? areOneMoment : () => false);
     yield* this.#cut(this.#read(this.#reader, rows, (part) => this.#placesOf(part)));
   }
 
   async *inDocuments(plan: DocumentsPlan): AsyncGenerator<Found, void, void> {
     if (plan.isEmpty || this.#parts.query.limit === 0) return;
-    this.#reader = this.#createReader(this.#parts.query.selector === EVERYTHING);
+    const isAll = this.#parts.query.selector === EVERYTHING;
+    this.#reader = this.#createReader(() => isAll);
     const records = plan.ids === undefined ? this.#records(plan) : this.#listed(plan.ids);
     const toPlaces = (part: readonly DocumentRecord[]) => part.map((record) => ({ keyText: 'null', record }));
     yield* this.#cut(this.#read(this.#reader, records, toPlaces));
   }
 
-  #createReader(isDecided: boolean): DocumentReader {
+  #createReader(isDecided: () => boolean): DocumentReader {
     const { query, snapshot, compare } = this.#parts;
-    const test = isDecided ? undefined : createTest(query.selector, compare);
-    return new DocumentReader({ snapshot, query, test, pace: this.#pace });
+    return new DocumentReader({
+      snapshot,
+      query,
+      test: createTest(query.selector, compare),
+      isDecided,
+      pace: this.#pace,
+    });
   }
 
   /** Rows whose keys pass. */

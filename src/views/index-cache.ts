@@ -1,3 +1,4 @@
+import { DatabaseError } from '../errors/database-error.ts';
 import type { Log } from '../system/contract.ts';
 import type { ViewIndex } from './view-index.ts';
 
@@ -55,7 +56,7 @@ export class IndexCache {
 
   async #openIndex(file: string, open: (isDamaged: boolean) => Promise<ViewIndex>): Promise<void> {
     const failed = this.#open.get(file)?.index;
-    if (failed !== undefined) void this.#end(file, failed.discard());
+    if (failed !== undefined) void this.#end(file, failed.discard(openedAnew(failed)));
     await this.#closing.get(file);
     this.#open.set(file, { index: await open(failed?.isDamaged ?? false), users: 0 });
     this.#closeIdle(file);
@@ -119,4 +120,9 @@ export class IndexCache {
     for (const [file, { index }] of [...this.#open]) void this.#end(file, index.close());
     await Promise.all(this.#closing.values());
   }
+}
+
+function openedAnew({ databaseName }: ViewIndex): DatabaseError {
+  const reason = `An index of ${databaseName} could not be stored or read, and is opened anew. Send the request again.`;
+  return new DatabaseError('cancelled', reason);
 }

@@ -48,7 +48,7 @@ class IndexCopier {
       const update = await copy.update(entries);
       copy = update.tree;
       for (const node of update.replaced) this.replaced.push(node);
-      if (copy.unstoredBytes() >= settings.dirtyBytes) await file.storeTree(copy, this.#pace);
+      if (copy.unstoredBytes() >= settings.dirtyBytes) await file.storeCopy(copy, this.#pace);
       if (this.#pace.isDue) await this.#pace.rest();
     }
     return copy;

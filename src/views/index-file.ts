@@ -5,6 +5,7 @@ import { Garbage } from '../database/garbage.ts';
 import { missingPageError } from '../database/missing-page.ts';
 import { PageAllocator } from '../database/page-allocator.ts';
 import type { SnapshotRegister } from '../database/snapshot-register.ts';
+import { DatabaseError } from '../errors/database-error.ts';
 import type { CacheBudget } from '../shared/cache-budget.ts';
 import type { Pace } from '../shared/turn.ts';
 import type { Page, PageFile, PageNumber } from '../storage/page-store.ts';
@@ -40,16 +41,18 @@ export class IndexFile {
   readonly #garbage: Garbage;
   /** Pages of the head itself: the roots, and lists of garbage. */
   #headPages: PageNumber[] = [];
+  /** Pages of a copy that is being made: whether they become part of the index is open. */
+  #copied: PageNumber[] = [];
   readonly #pageMark: number;
+  /** Failures to read a page that is not there. */
+  readonly #misses = new WeakSet<DatabaseError>();
   #isDamaged = false;
 
   constructor(file: PageFile, head: IndexHead | undefined, { snapshots, settings, cache }: IndexFileParts) {
     this.file = file;
     this.#settings = settings;
     this.cache = new PageCache(cache);
-    this.reader = createNodeReader(file, () => {
-      this.#isDamaged = true;
-    });
+    this.reader = createNodeReader(file, (error) => this.#misses.add(error));
     this.#pageMark = head?.pageMark ?? 0;
     this.#allocator = new PageAllocator(file.opening.epoch, this.#pageMark);
     this.#garbage = new Garbage(snapshots);
@@ -94,7 +97,7 @@ export class IndexFile {
     freed: readonly PageNumber[],
   ): Promise<void> {
     const gone = [...freed, ...this.#headPages];
-    const lists = this.#listGarbage([...this.#garbage.pages(), ...gone]);
+    const lists = this.#listGarbage([...this.#garbage.pages(), ...gone, ...this.#copied]);
     const garbage = lists.map((page) => page.number);
     const rootsPage = this.#allocator.allocate();
     const pageMark = this.#allocator.next;
@@ -127,7 +130,34 @@ export class IndexFile {
   }
 
   /** Writes those nodes of a tree that are not stored yet, in slices. Gives its root. */
-  async storeTree<K, R>(tree: Tree<K, R>, pace: Pace): Promise<TreeRoot | null> {
+  storeTree<K, R>(tree: Tree<K, R>, pace: Pace): Promise<TreeRoot | null> {
+    return this.#storeTree(tree, pace, (writes) => this.#write(writes));
+  }
+
+  /** As `storeTree`, for a tree of a copy, beside all else that is written. Until `endCopy` its pages are listed as garbage. */
+  async storeCopy<K, R>(tree: Tree<K, R>, pace: Pace): Promise<void> {
+    await this.#storeTree(tree, pace, (writes) => this.#writeCopy(writes));
+  }
+
+  /** The copy is the index from now on; or it is given up, and all of its pages are garbage. */
+  endCopy(isKept: boolean, version: number): void {
+    if (!isKept) this.#garbage.add(version, this.#copied);
+    this.#copied = [];
+  }
+
+  async #writeCopy(writes: readonly NodeWrite[]): Promise<void> {
+    if (writes.length === 0) return;
+    const writePages = writes.map(({ page, text }) => ({ number: page, value: text }));
+    for (const { page } of writes) this.#copied.push(page);
+    await this.file.commit({ durability: 'relaxed', writePages });
+    for (const write of writes) write.stored();
+  }
+
+  async #storeTree<K, R>(
+    tree: Tree<K, R>,
+    pace: Pace,
+    write: (writes: readonly NodeWrite[]) => Promise<void>,
+  ): Promise<TreeRoot | null> {
     const nodes = tree.unstored(() => this.#allocator.allocate());
     for (;;) {
       const writes: NodeWrite[] = [];
@@ -139,7 +169,7 @@ export class IndexFile {
         if (bytes >= this.#settings.sliceBytes || pace.isDue) break;
         next = nodes.next();
       }
-      await this.#write(writes);
+      await write(writes);
       if (next.done) return next.value ?? null;
       await pace.rest();
     }
@@ -159,6 +189,11 @@ export class IndexFile {
     await this.#garbage.dropIn(DROP_SLICE, async (dropPages) => {
       if (dropPages.length > 0) await this.file.commit({ durability: 'relaxed', dropPages });
     });
+  }
+
+  /** To be told of what somebody failed with who had a right to the pages: a reader that was taken back has none. */
+  noteFailure(error: unknown): void {
+    if (error instanceof DatabaseError && this.#misses.has(error)) this.#isDamaged = true;
   }
 
   /** Whether a page was missed that should be there. */
@@ -182,10 +217,10 @@ export class IndexFile {
   }
 }
 
-function createNodeReader(file: PageFile, onMissing: () => void): NodeReader {
+function createNodeReader(file: PageFile, onMissing: (error: DatabaseError) => void): NodeReader {
   const fail = async (page: number): Promise<never> => {
     const error = await missingPageError(file, page);
-    if (error.code === 'storage_corrupt') onMissing();
+    if (error.code === 'storage_corrupt') onMissing(error);
     throw error;
   };
   return {

@@ -22,6 +22,8 @@ export interface ReadSource {
   readonly definition: GroupDefinition;
   readonly orders: readonly TreeOrder[];
   readonly snapshots: SnapshotRegister;
+  /** Told of what a reader fails with that still holds its state. */
+  noteReadFailure(error: unknown): void;
 }
 
 /** Groups that are given at once. */
@@ -35,6 +37,7 @@ export class IndexReader implements ViewReader {
   readonly #source: ReadSource;
   #state: IndexState;
   #ticket: SnapshotTicket;
+  #isReleased = false;
 
   constructor(source: ReadSource) {
     this.#source = source;
@@ -96,6 +99,7 @@ export class IndexReader implements ViewReader {
   }
 
   release(): void {
+    this.#isReleased = true;
     this.#ticket.release();
   }
 
@@ -158,7 +162,7 @@ export class IndexReader implements ViewReader {
           toSkip = 0;
         }
       } catch (error) {
-        if (!this.#isLost(state)) throw error;
+        if (!this.#isLost(state)) throw this.#noted(error);
       }
       if (!this.#isLost(state)) return;
     }
@@ -174,7 +178,7 @@ export class IndexReader implements ViewReader {
     try {
       yield* this.#walkGroups(this.#tree(place, state), range, cut, skip);
     } catch (error) {
-      if (!this.#isLost(state)) throw error;
+      if (!this.#isLost(state)) throw this.#noted(error);
       const reason = 'The groups were read so slowly that the index has changed meanwhile. Send the request again.';
       throw new DatabaseError('cancelled', reason, { cause: error });
     }
@@ -200,9 +204,15 @@ export class IndexReader implements ViewReader {
     try {
       return await read(state);
     } catch (error) {
-      if (!this.#isLost(state)) throw error;
+      if (!this.#isLost(state)) throw this.#noted(error);
       return this.#read(read);
     }
+  }
+
+  /** Whoever let go of the state may miss pages of it, and the index be whole. */
+  #noted(error: unknown): unknown {
+    if (!this.#isReleased) this.#source.noteReadFailure(error);
+    return error;
   }
 
   #isLost(state: IndexState): boolean {

@@ -44,6 +44,8 @@ export interface UpdateParts {
   onProgress(done: number, total: number): void;
   /** Throws where the work is to end. */
   check(): void;
+  /** Keeps the pages of what was published last, also while later moments are stored. */
+  hold(): { release(): void };
 }
 
 /**
@@ -114,9 +116,14 @@ export class Updater {
   /** Documents that vanished are in no list of changes; those that are there but not in the database are they. */
   async #removePurged(snapshot: Snapshot): Promise<void> {
     const { purgeSeq } = snapshot;
-    for await (const ids of purgedDocuments(this.#state.byDocument, snapshot)) {
-      this.#pending.addEmpty(ids);
-      if (this.#isPortionFull) await this.#flush(snapshot, {});
+    const hold = this.#parts.hold();
+    try {
+      for await (const ids of purgedDocuments(this.#state.byDocument, snapshot)) {
+        this.#pending.addEmpty(ids);
+        if (this.#isPortionFull) await this.#flush(snapshot, {});
+      }
+    } finally {
+      hold.release();
     }
     await this.#flush(snapshot, { purgeSeq });
   }

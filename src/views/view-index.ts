@@ -1,6 +1,6 @@
 import type { ReplacedNode } from '../btree/contract.ts';
 import type { Database, DatabaseOrigin } from '../database/contract.ts';
-import { SnapshotRegister } from '../database/snapshot-register.ts';
+import { SnapshotRegister, type SnapshotTicket } from '../database/snapshot-register.ts';
 import { DatabaseError, isDatabaseError } from '../errors/database-error.ts';
 import { must } from '../shared/assert.ts';
 import type { CacheBudget } from '../shared/cache-budget.ts';
@@ -11,7 +11,7 @@ import type { Log } from '../system/contract.ts';
 import { Checkpoints } from './checkpoints.ts';
 import type { ViewGroupInfo } from './contract.ts';
 import type { GroupDefinition } from './definition.ts';
-import { copyIndex } from './index-copy.ts';
+import { copyIndex, type IndexCopy } from './index-copy.ts';
 import { IndexFile } from './index-file.ts';
 import { decodeIndexHead, type IndexHead } from './index-head.ts';
 import { isOnLineage } from './index-origin.ts';
@@ -157,7 +157,12 @@ export class ViewIndex {
     return this.#file?.isDamaged ?? false;
   }
 
+  noteReadFailure(error: unknown): void {
+    this.#file?.noteFailure(error);
+  }
+
   #noteFailure(error: unknown): void {
+    this.noteReadFailure(error);
     if (isDatabaseError(error) && error.code.startsWith('storage_')) this.#hasFailed = true;
   }
 
@@ -200,14 +205,14 @@ export class ViewIndex {
     this.#waiting++;
     try {
       await this.prepare(asker);
-      const { updateSeq } = asker.database;
+      const { updateSeq, purgeSeq } = asker.database;
       do {
         this.#mustBeOpen();
         this.#updating ??= this.#inOrder(() => this.#update(asker)).finally(() => {
           this.#updating = undefined;
         });
         await this.#updating;
-      } while (this.#state.updateSeq < updateSeq);
+      } while (this.#state.updateSeq < updateSeq || this.#state.purgeSeq < purgeSeq);
     } finally {
       this.#waiting--;
     }
@@ -245,6 +250,7 @@ export class ViewIndex {
         isCheckpointDue: () => this.#checkpoints.isDueByTime,
         onProgress,
         check: () => this.#mustBeOpen(),
+        hold: () => this.#hold(),
       });
       await updater.run();
     } finally {
@@ -291,9 +297,17 @@ export class ViewIndex {
       const wasCopied = await this.#copy(file, false);
       if (!wasCopied) await this.#inOrder(() => this.#copy(file, true));
       await file.file.compact?.();
+    } catch (error) {
+      this.noteReadFailure(error);
+      throw error;
     } finally {
       task.end();
     }
+  }
+
+  /** Keeps the pages of the present state, for those who walk it while others go on. */
+  #hold(): SnapshotTicket {
+    return this.snapshots.take(this.#state.version, Number.POSITIVE_INFINITY);
   }
 
   /** Copies the index as it is. Where updates may go on beside it: false if one came between. */
@@ -301,14 +315,21 @@ export class ViewIndex {
     const former = this.#state;
     const { settings } = this.#parts;
     const empty = this.#emptyState();
-    const copy = await copyIndex(former, empty, { file, settings, check: () => this.#mustBeOpen() });
-    const isDone = this.#state === former && (isAlone || this.#updating === undefined);
-    if (isDone) this.#state = copy.state;
+    const hold = this.#hold();
+    let copy: IndexCopy | undefined;
+    try {
+      copy = await copyIndex(former, empty, { file, settings, check: () => this.#mustBeOpen() });
+    } finally {
+      const isDone = copy !== undefined && this.#state === former && (isAlone || this.#updating === undefined);
+      file.endCopy(isDone, this.#state.version);
+      if (isDone && copy !== undefined) this.#state = copy.state;
+      hold.release();
+    }
+    if (this.#state !== copy.state) return false;
     this.#checkpoints.noteReplaced(copy.replaced);
+    await this.#checkpoints.run().finally(async () => this.#checkpoints.noteReplaced(await pagesOf(former)));
     await this.#checkpoints.run();
-    this.#checkpoints.noteReplaced(await pagesOf(isDone ? former : copy.state));
-    await this.#checkpoints.run();
-    return isDone;
+    return true;
   }
 
   async info(): Promise<Omit<ViewGroupInfo, 'signature' | 'language'>> {
@@ -340,12 +361,10 @@ export class ViewIndex {
     }
   }
 
-  /** Ends without storing anything more, for a file that is being removed. */
-  async discard(): Promise<void> {
-    this.#refusal = new DatabaseError(
-      'storage_deleted',
-      `The database ${this.databaseName}, or its index, was deleted.`,
-    );
+  /** Ends without storing anything more, for a file that is being removed; or opened again, of which `reason` tells. */
+  async discard(reason?: DatabaseError): Promise<void> {
+    const deleted = `The database ${this.databaseName}, or its index, was deleted.`;
+    this.#refusal = reason ?? new DatabaseError('storage_deleted', deleted);
     await this.#checkpoints.abandon();
     await this.#work;
     await this.#compacting?.catch(() => undefined);
