@@ -196,13 +196,17 @@ export class DocumentView {
   /** `deleted` is what this page has just deleted. */
   #renderMissing(deleted?: StoredDocument): void {
     this.#document = undefined;
+    const id = make('code', {}, this.#id);
+    const what = deleted
+      ? ['The document ', id, ' is gone, in every tab.']
+      : ['There is no document ', id, ', or it was deleted.'];
     const restore = button('Bring it back', () => void this.#restore(deleted), { 'data-action': 'restore' });
     fill(this.#message);
     fill(
       this.element,
       this.#backLink(),
       make('h1', {}, deleted ? 'Deleted' : 'Nothing here'),
-      make('p', { class: 'subtitle' }, 'There is no document ', make('code', {}, this.#id), ', or it was deleted.'),
+      make('p', { class: 'subtitle' }, ...what),
       deleted && make('div', { class: 'actions' }, restore),
       this.#message,
     );
