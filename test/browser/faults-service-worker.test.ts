@@ -205,9 +205,10 @@ describe.each(chosenEngines())('the service worker in %s', (engine) => {
     const shown = await document.evaluate('document.body.innerText');
     await document.close();
     expect(shown).toContain('"text":"kept"');
-    // WebKit was seen to ask the server as well for a page that the service worker answered in the end.
-    if (engine === 'webkit') return;
-    expect(site.server.seen.slice(seenBefore).filter((path) => path.startsWith(base))).toEqual([]);
+    const asked = site.server.seen.slice(seenBefore).filter((path) => path.startsWith(base));
+    // WebKit was seen to ask the server as well, for this page alone, though the service worker answered it.
+    const own = engine === 'webkit' ? [`${database}/kept`] : [];
+    expect(asked.filter((path) => !own.includes(path))).toEqual([]);
   });
 
   test('is given a port by the owner in Chromium, and also when it was stopped; then nothing goes over channels', async () => {

@@ -17,7 +17,7 @@ export interface IndexedDbPageStoreOptions {
   readonly prefix: string;
   /** The host's own by default. */
   readonly indexedDB?: IDBFactory | undefined;
-  /** Milliseconds until an operation that others hold up fails with `storage_blocked`; 3,000 by default. A commit has thrice as many, the flush of a file that is closed has not. */
+  /** Milliseconds until an operation that others hold up fails with `storage_blocked`; 3,000 by default. A commit, and a read that begins beside one of pages, has thrice as many, the flush of a file that is closed has not. */
   readonly deadlineMs?: number | undefined;
   /** By default what suits the browser. */
   readonly commitsAtOnce?: CommitsAtOnce | undefined;
