@@ -136,11 +136,11 @@ class WebKitTab implements Tab {
 
   reload(how?: 'hard'): Promise<void> {
     if (how === 'hard') throw new Error('no command for a hard reload');
-    return this.#inTab(() => this.#driver.navigate().refresh());
+    return this.#inTab(() => leaveBy(this.#driver, 'a reload', () => this.#driver.navigate().refresh()));
   }
 
   back(): Promise<void> {
-    return this.#inTab(() => this.#driver.navigate().back());
+    return this.#inTab(() => leaveBy(this.#driver, 'a step back', () => this.#driver.navigate().back()));
   }
 
   close(): Promise<void> {
@@ -162,10 +162,21 @@ class WebKitTab implements Tab {
 }
 
 /** In a new window the driver sometimes takes the load of the empty page for the one that it waits for. */
-async function goTo(driver: WebDriver, url: string): Promise<void> {
-  await driver.get(url);
-  const isThere = 'return document.readyState === "complete" && location.href !== "about:blank"';
-  await driver.wait(() => driver.executeScript<boolean>(isThere), 20_000, `${url} should have loaded`);
+function goTo(driver: WebDriver, url: string): Promise<void> {
+  return leaveBy(driver, url, () => driver.get(url));
+}
+
+/**
+ * Resolves when another page has come in place of the one that is there, with all its scripts run. The driver's own command
+ * sometimes returns earlier. A page may come back from the back/forward cache with its mark, so each mark is another.
+ */
+async function leaveBy(driver: WebDriver, what: string, command: () => Promise<void>): Promise<void> {
+  const mark = Math.random();
+  await driver.executeScript('window.driverLeaves = arguments[0]', mark);
+  await command();
+  const hasCome = `return document.readyState === 'complete' && location.href !== 'about:blank'
+    && window.driverLeaves !== arguments[0]`;
+  await driver.wait(() => driver.executeScript<boolean>(hasCome, mark), 20_000, `${what} should have brought a page`);
 }
 
 const beginning = `
