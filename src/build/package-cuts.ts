@@ -36,6 +36,11 @@ const comlinkCuts: readonly Cut[] = [
   ['        construct(_target, rawArgumentList) {', '    });\n    return proxy;'],
 ];
 
+/** Of the ways to send values the one that a worker has any use for. */
+const ONLY_THROWN = `    const handler = throwTransferHandler;
+    if (handler.canHandle(value)) {
+`;
+
 /** What a worker does not need of Comlink: it is called, and gives nothing that could be called in turn. */
 const exposeCuts: readonly Cut[] = [
   ['    ["proxy", proxyTransferHandler],', '    ["throw",'],
@@ -43,6 +48,18 @@ const exposeCuts: readonly Cut[] = [
   ['                case "CONSTRUCT" /*', '                default:'],
   ['            if (type === "RELEASE" /*', '        })\n            .catch((error) => {'],
   ['const proxyFinalizers =', 'function registerProxy('],
+  // Whoever has a dedicated worker's port is its page.
+  ['        if (!isAllowedOrigin(', '        const { id, type, path }'],
+  // What comes are plain values; what goes back are such as well, or errors.
+  ['    switch (value.type) {\n', '}\nfunction requestResponseMessage(', '    return value.value;\n'],
+  ['    for (const [name, handler] of transferHandlers) {', '            const [serializedValue,', ONLY_THROWN],
+  ['                    name,\n', '                    value: serializedValue', '                    name: "throw",\n'],
+  [
+    '                transferables,\n            ];\n        }',
+    '    }\n    return [',
+    '                transferables,\n            ];\n',
+  ],
+  ['        transferCache.get(value) ||', ' [],\n'],
 ];
 
 /** Of Workbox a page registers, and hears of a version that waits; the rest it asks of the registration itself. */
@@ -81,8 +98,17 @@ const workboxCuts: readonly Cut[] = [
   ['const{href:i}=location;', '}class h{', 'return t===s'],
 ];
 
-/** Of idb what makes cursors iterators. */
-const idbCuts: readonly Cut[] = [['const advanceMethodProps = ', 'export {']];
+/** Of idb what is for cursors and indexes, the databases' shorthand methods, setting properties, and taking listeners away. */
+const idbCuts: readonly Cut[] = [
+  ['const readMethods = ', 'export {'],
+  ['    if (getCursorAdvanceMethods()', '    return function (...args) {\n        // Calling'],
+  ['            IDBIndex,\n', '            IDBObjectStore'],
+  ['            IDBCursor,\n', '            IDBDatabase'],
+  ['    set(target, prop, value) {', '};\nfunction replaceTraps('],
+  ['        const unlisten = () => {', '        const success ='],
+  ['        const unlisten = () => {', '        const complete ='],
+  ...Array.from({ length: 4 }, (): Cut => ['            unlisten();\n', '        };']),
+];
 
 /**
  * Of hash-wasm what a browser that can run it has no need of: other runtimes' ways, other digests' rules, and a hasher's state stored and

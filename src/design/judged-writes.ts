@@ -2,6 +2,7 @@
 import type { DocumentRecord, DocumentWrite, Snapshot, StoredNode, WriteOptions } from '../database/contract.ts';
 import type { RevisionPath } from '../documents/contract.ts';
 import { isDesignId } from '../documents/identifiers.ts';
+import { metaText } from '../documents/meta-text.ts';
 import { writeDocument } from '../documents/outgoing.ts';
 import { findNode, pathOf } from '../documents/revision-tree.ts';
 import { toRevId, toRevision } from '../documents/revisions.ts';
@@ -90,7 +91,8 @@ function newDocumentText({ id, rev, deleted, body }: DocumentWrite, { start, ids
 function oldDocumentText({ id }: DocumentWrite, old: StoredNode | undefined, body: string | undefined): string {
   if (old === undefined || body === undefined) return 'null';
   const { generation, hash, deleted } = old;
-  return writeDocument({ id, rev: toRevId(generation, hash), deleted, body, meta: { revisions: pathOf(old) } });
+  const members = metaText({ revisions: pathOf(old) });
+  return writeDocument({ id, rev: toRevId(generation, hash), deleted, body, members });
 }
 
 function conflict(): DatabaseError {

@@ -1,6 +1,7 @@
 /** Reads the documents that a plan leads to, and keeps those that the selector asks for. */
 import type { DocumentRecord, Snapshot, StoredNode } from '../database/contract.ts';
 import type { RevId } from '../documents/contract.ts';
+import { metaText } from '../documents/meta-text.ts';
 import { writeDocument } from '../documents/outgoing.ts';
 import { toRevId } from '../documents/revisions.ts';
 import type { Pace } from '../shared/turn.ts';
@@ -67,8 +68,9 @@ export class DocumentReader {
   }
 
   #textOf({ id, leaves }: DocumentRecord, winner: StoredNode, body: string): string {
-    const meta = this.#parts.query.conflicts && leaves.length > 1 ? { conflicts: losersOf(leaves) } : undefined;
-    return writeDocument({ id, rev: revOf(winner), deleted: false, body, meta });
+    const isTold = this.#parts.query.conflicts && leaves.length > 1;
+    const members = isTold ? metaText({ conflicts: losersOf(leaves) }) : '';
+    return writeDocument({ id, rev: revOf(winner), deleted: false, body, members });
   }
 }
 

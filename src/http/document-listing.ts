@@ -2,7 +2,7 @@ import type { DocumentRecord, DocumentRow, RowRange, Snapshot, StoredNode } from
 import { writeQuoted } from '../documents/outgoing.ts';
 import { must } from '../shared/assert.ts';
 import { byBodySize } from './body-batches.ts';
-import { metaOf, revOf } from './document-view.ts';
+import { revOf } from './document-view.ts';
 import {
   deletedRowText,
   type Listing,
@@ -12,8 +12,6 @@ import {
   toDocId,
   unknownRowText,
 } from './listings.ts';
-
-const CONFLICTS = { revs: false, revsInfo: false, conflicts: true, deletedConflicts: false, localSeq: false };
 
 /** `_all_docs`: the live documents, design documents among them, in the order of their ids' UTF-8 bytes. */
 export class DocumentListing implements Listing {
@@ -82,12 +80,8 @@ export class DocumentListing implements Listing {
     const id = JSON.stringify(record.id);
     const rev = JSON.stringify(revOf(node));
     if (body === undefined) return quotedRowText(id, rev, 'null');
-    const meta = this.#metaOf(record, node);
-    return quotedRowText(id, rev, writeQuoted(id, rev, { deleted: node.deleted, body, meta }));
-  }
-
-  #metaOf(record: DocumentRecord, node: StoredNode) {
-    return this.#options.conflicts && record.leaves.length > 1 ? metaOf(record, node, CONFLICTS) : undefined;
+    const members = record.leaves.length > 1 ? this.#options.conflictsOf?.(record) : undefined;
+    return quotedRowText(id, rev, writeQuoted(id, rev, { deleted: node.deleted, body, members }));
   }
 }
 

@@ -7,6 +7,7 @@ import { listingText } from './listing-text.ts';
 import type { Listing, RowOptions } from './listings.ts';
 import { type ListParameters, parseListParameters, parseListQuery, parseQueryValues } from './parameters.ts';
 import { type Reader, withReader } from './reader.ts';
+import { useLent } from './resources.ts';
 import { notModified, textAnswer, withHeader } from './responses.ts';
 import { streamedBody } from './streams.ts';
 
@@ -37,7 +38,10 @@ async function answerList(context: Context, name: string, kind: ListKind, parame
       reader.release();
       return notModified(tag);
     }
-    const pieces = singleText(listingText(kind.open(reader, parameters), parameters, reader.snapshot.updateSeq));
+    const { includeDocs, conflicts } = parameters;
+    const conflictsOf = conflicts ? await useLent(context, (lent) => lent.conflictsOf) : undefined;
+    const listing = kind.open(reader, { includeDocs, conflictsOf });
+    const pieces = singleText(listingText(listing, parameters, reader.snapshot.updateSeq));
     const answer = textAnswer(context, 200, await streamedBody(context, pieces, reader.release));
     return tag === undefined ? answer : withHeader(answer, 'etag', tag);
   });

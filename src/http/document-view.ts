@@ -1,8 +1,7 @@
-/** Which members a read adds to a document, and the document's text with them (completion 4). */
+/** Which members a read is to add to a document, and the document's text with them (completion 4). */
 import type { DocumentRecord, StoredNode } from '../database/contract.ts';
-import type { DocumentMeta, RevId, RevisionStatus } from '../documents/contract.ts';
+import type { RevId } from '../documents/contract.ts';
 import { writeDocument } from '../documents/outgoing.ts';
-import { pathOf } from '../documents/revision-tree.ts';
 import { toRevId } from '../documents/revisions.ts';
 import type { Query } from './query.ts';
 
@@ -14,7 +13,7 @@ export interface MetaFlags {
   readonly localSeq: boolean;
 }
 
-/** The flags of a read, or undefined where none is on. `meta` stands for three of them. */
+/** The flags of a read, or undefined where none is on. `meta` stands for three of them. What they lead to: `document-meta.ts`. */
 export function readMetaFlags(query: Query): MetaFlags | undefined {
   if (query.isEmpty) return undefined;
   const meta = query.flag('meta');
@@ -28,44 +27,16 @@ export function readMetaFlags(query: Query): MetaFlags | undefined {
   return Object.values(flags).includes(true) ? flags : undefined;
 }
 
-/** The members that the flags ask for; undefined where the document has none of them. */
-export function metaOf(record: DocumentRecord, node: StoredNode, flags: MetaFlags): DocumentMeta | undefined {
-  const meta = {
-    revisions: flags.revs ? pathOf(node) : undefined,
-    revsInfo: flags.revsInfo ? statusesOf(node) : undefined,
-    conflicts: flags.conflicts ? losersOf(record, false) : undefined,
-    deletedConflicts: flags.deletedConflicts ? losersOf(record, true) : undefined,
-    localSeq: flags.localSeq ? record.seq : undefined,
-  };
-  return Object.values(meta).some((member) => member !== undefined) ? meta : undefined;
-}
-
 /** The document's JSON text at that revision. */
 export function documentText(
   record: DocumentRecord,
   node: StoredNode,
   body: string,
-  meta: DocumentMeta | undefined,
+  members: string | undefined,
 ): string {
-  return writeDocument({ id: record.id, rev: revOf(node), deleted: node.deleted, body, meta });
+  return writeDocument({ id: record.id, rev: revOf(node), deleted: node.deleted, body, members });
 }
 
 export function revOf(node: StoredNode): RevId {
   return toRevId(node.generation, node.hash);
-}
-
-/** Leaves other than the winner; undefined where there are none, since the member is left out then. */
-function losersOf(record: DocumentRecord, deleted: boolean): RevId[] | undefined {
-  const losers = record.leaves.slice(1).filter((leaf) => leaf.deleted === deleted);
-  return losers.length === 0 ? undefined : losers.map(revOf);
-}
-
-/** The revision and its ancestors, newest first. */
-function statusesOf(node: StoredNode): RevisionStatus[] {
-  const statuses: RevisionStatus[] = [];
-  for (let at: StoredNode | undefined = node; at !== undefined; at = at.parent) {
-    const kept = at.deleted ? 'deleted' : 'available';
-    statuses.push({ rev: revOf(at), status: at.body === undefined ? 'missing' : kept });
-  }
-  return statuses;
 }

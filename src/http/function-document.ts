@@ -2,7 +2,8 @@
 import type { Database, Snapshot } from '../database/contract.ts';
 import { isLocalId, parseDocId } from '../documents/identifiers.ts';
 import { writeDocument } from '../documents/outgoing.ts';
-import { documentText, metaOf, revOf } from './document-view.ts';
+import { conflictsOf } from './document-meta.ts';
+import { documentText, revOf } from './document-view.ts';
 
 export interface FunctionDocument {
   /** JSON text; `null` where there is no such document, or where it is deleted. */
@@ -11,7 +12,6 @@ export interface FunctionDocument {
 }
 
 const NONE: FunctionDocument = { text: 'null', rev: undefined };
-const CONFLICTS = { revs: false, revsInfo: false, conflicts: true, deletedConflicts: false, localSeq: false };
 
 /** `id` undefined: the path names none. */
 export async function readFunctionDocument(
@@ -30,5 +30,5 @@ export async function readFunctionDocument(
   const node = record?.leaves[0];
   const body = node === undefined || node.deleted ? undefined : await snapshot.body(node);
   if (record === undefined || node === undefined || body === undefined) return NONE;
-  return { text: documentText(record, node, body, metaOf(record, node, CONFLICTS)), rev: revOf(node) };
+  return { text: documentText(record, node, body, conflictsOf(record)), rev: revOf(node) };
 }

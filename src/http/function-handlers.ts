@@ -2,6 +2,7 @@
  * What of the HTTP layer browsers load on first use, since few requests need it: all that functions of documents are for, selector
  * queries, replication, maintenance, the other lists, and the weighing of types.
  */
+import { conflictsOf, metaOf } from './document-meta.ts';
 import { copyDocument } from './handlers/copy-document.ts';
 import { answerOpenRevisions } from './handlers/open-revisions.ts';
 import { postForm } from './handlers/post-form.ts';
@@ -23,9 +24,11 @@ export const functionHandlers = {
   answerOfDesign,
   answerOfServer,
   answerOpenRevisions,
+  conflictsOf,
   copyDocument,
   inflate,
   jsonType,
+  metaOf,
   postForm,
   redirectToDesign,
 };

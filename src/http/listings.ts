@@ -2,7 +2,7 @@
  * The lists of documents that a database has: all, its design documents, its local ones (completion 8, 24). They differ
  * in where the rows come from; parameters, framing and streaming are the same for all.
  */
-import type { RowRange } from '../database/contract.ts';
+import type { DocumentRecord, RowRange } from '../database/contract.ts';
 import type { DocId } from '../documents/contract.ts';
 import { parseDocId } from '../documents/identifiers.ts';
 import { DatabaseError } from '../errors/database-error.ts';
@@ -10,8 +10,8 @@ import type { MaybePromise } from '../shared/maybe-promise.ts';
 
 export interface RowOptions {
   readonly includeDocs: boolean;
-  /** `_conflicts` in the documents. */
-  readonly conflicts: boolean;
+  /** Gives `_conflicts` for the documents, where they are to have it (`document-meta.ts`). */
+  readonly conflictsOf: ((record: DocumentRecord) => string) | undefined;
 }
 
 /** Rows are JSON texts. */

@@ -1,9 +1,10 @@
 /** Which revisions `open_revs` and `_bulk_get` read (completion 4.1, 22). */
 import type { DocumentRecord, Snapshot, StoredNode } from '../database/contract.ts';
-import type { DocumentMeta, RevId } from '../documents/contract.ts';
+import type { RevId } from '../documents/contract.ts';
 import { findNode, leavesFrom } from '../documents/revision-tree.ts';
 import { toRevision } from '../documents/revisions.ts';
-import { documentText, type MetaFlags, metaOf } from './document-view.ts';
+import { metaOf } from './document-meta.ts';
+import { documentText, type MetaFlags } from './document-view.ts';
 
 /** A revision of a document that is there, or the name of one that isn't. */
 export type Selected =
@@ -50,7 +51,7 @@ export async function readTexts(
 function metaFor(
   { record, node }: { readonly record: DocumentRecord; readonly node: StoredNode },
   flags: MetaFlags | undefined,
-): DocumentMeta | undefined {
+): string | undefined {
   return flags === undefined ? undefined : metaOf(record, node, flags);
 }
 

@@ -9,7 +9,8 @@ import { parseRevId, toRevision } from '../documents/revisions.ts';
 import type { ViewRow } from '../views/contract.ts';
 import { isObject, ownMember } from './bodies.ts';
 import { byBodySize } from './body-batches.ts';
-import { documentText, metaOf } from './document-view.ts';
+import { conflictsOf } from './document-meta.ts';
+import { documentText } from './document-view.ts';
 import { toDocId } from './listings.ts';
 
 /** A row with the revision that it is shown with; without one its document is `null`. */
@@ -31,7 +32,6 @@ interface Target {
   readonly rev: RevId | undefined;
 }
 
-const CONFLICTS = { revs: false, revsInfo: false, conflicts: true, deletedConflicts: false, localSeq: false };
 const NOWHERE: Target = { id: undefined, rev: undefined };
 
 /** Batches with little more text of documents than a slow reader may hold. */
@@ -46,7 +46,7 @@ export async function* withDocuments(
     yield batch.map(({ row, record, node }) => {
       const body = node === undefined ? undefined : bodies[next++];
       if (record === undefined || node === undefined || body === undefined) return { row, doc: 'null' };
-      return { row, doc: documentText(record, node, body, conflicts ? metaOf(record, node, CONFLICTS) : undefined) };
+      return { row, doc: documentText(record, node, body, conflicts ? conflictsOf(record) : undefined) };
     });
   }
 }

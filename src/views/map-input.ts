@@ -1,6 +1,7 @@
 import type { DocumentRecord, Snapshot, StoredNode } from '../database/contract.ts';
 import type { DocId, RevId } from '../documents/contract.ts';
 import { isDesignId } from '../documents/identifiers.ts';
+import { metaText } from '../documents/meta-text.ts';
 import { writeDocument } from '../documents/outgoing.ts';
 import { toRevId } from '../documents/revisions.ts';
 import { must } from '../shared/assert.ts';
@@ -55,12 +56,12 @@ function documentText({ id, leaves, seq }: DocumentRecord, body: string, localSe
   const winner = must(leaves[0]);
   const rev = toRevId(winner.generation, winner.hash);
   if (leaves.length === 1 && !localSeq) return writeDocument({ id, rev, deleted: false, body });
-  const meta = {
-    ...(localSeq ? { localSeq: seq } : {}),
+  const members = metaText({
+    localSeq: localSeq ? seq : undefined,
     conflicts: revsOf(leaves, false),
     deletedConflicts: revsOf(leaves, true),
-  };
-  return writeDocument({ id, rev, deleted: false, body, meta });
+  });
+  return writeDocument({ id, rev, deleted: false, body, members });
 }
 
 /** The revisions of losing leaves. */

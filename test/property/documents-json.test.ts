@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { readDocument } from '../../src/documents/incoming.ts';
 import { readBulk } from '../../src/documents/incoming-bulk.ts';
+import { metaText } from '../../src/documents/meta-text.ts';
 import { writeDocument } from '../../src/documents/outgoing.ts';
 import { parseRevId } from '../../src/documents/revisions.ts';
 import { minify } from '../../src/shared/json-text.ts';
@@ -122,7 +123,9 @@ describe('a document that comes in', () => {
         const body = writeJson(new Members(distinct(list)), compact(false));
         const revisions = older === undefined ? undefined : { start: 9, ids: [hash, ...older] };
         const rev = parseRevId(`9-${hash}`);
-        expect(readDocument(writeDocument({ id, rev, deleted, body, meta: { revisions, conflicts: [rev] } }))).toEqual({
+        expect(
+          readDocument(writeDocument({ id, rev, deleted, body, members: metaText({ revisions, conflicts: [rev] }) })),
+        ).toEqual({
           id,
           rev,
           deleted,

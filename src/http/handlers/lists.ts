@@ -6,6 +6,7 @@ import { ownMember, parseJson, readText, toObject } from '../bodies.ts';
 import type { Answer, Context } from '../context.ts';
 import { readDesign } from '../design-document.ts';
 import { DocumentListing } from '../document-listing.ts';
+import { rowOptions } from '../document-meta.ts';
 import { matchesTag, tagOf } from '../etags.ts';
 import { functionAnswer, hasNoBody } from '../function-answer.ts';
 import { functionRequest } from '../function-request.ts';
@@ -65,7 +66,7 @@ async function answerDocuments(context: Context, reader: Reader, subject: ListSu
   const { database, snapshot } = reader;
   const keys = subject.body === undefined ? undefined : ownMember(toObject(parseJson(subject.body)), 'keys');
   const parameters = parseListQuery(context.query.entries(), keys);
-  const listing = new DocumentListing(snapshot, parameters);
+  const listing = new DocumentListing(snapshot, rowOptions(parameters));
   const range = toRowRange(parameters);
   const limit = parameters.limit ?? Number.POSITIVE_INFINITY;
   const head: Record<string, number> = { total_rows: await listing.total() };

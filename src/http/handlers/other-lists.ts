@@ -4,6 +4,7 @@ import { isObject, ownMember, readObject, toObject } from '../bodies.ts';
 import type { Answer, Context } from '../context.ts';
 import { DesignListing } from '../design-listing.ts';
 import { getList, type ListKind, postList } from '../document-lists.ts';
+import { rowOptions } from '../document-meta.ts';
 import { listingText } from '../listing-text.ts';
 import { LocalListing } from '../local-listing.ts';
 import { type ListParameters, parseListParameters } from '../parameters.ts';
@@ -64,7 +65,7 @@ async function* queriesText(
   yield '{"results":[';
   for (const [index, parameters] of queries.entries()) {
     yield index === 0 ? '\r\n' : ',\r\n';
-    yield* listingText(kind.open(reader, parameters), parameters, reader.snapshot.updateSeq);
+    yield* listingText(kind.open(reader, rowOptions(parameters)), parameters, reader.snapshot.updateSeq);
   }
   yield '\r\n]}\n';
 }

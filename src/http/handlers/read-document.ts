@@ -6,7 +6,7 @@ import { parseRevId, toRevision } from '../../documents/revisions.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
 import { type MaybePromise, whenReady } from '../../shared/maybe-promise.ts';
 import type { Answer, Context } from '../context.ts';
-import { documentText, metaOf, readMetaFlags, revOf } from '../document-view.ts';
+import { documentText, readMetaFlags, revOf } from '../document-view.ts';
 import { matchesTag, revisionTag } from '../etags.ts';
 import type { Query } from '../query.ts';
 import { withSnapshot } from '../reader.ts';
@@ -32,12 +32,23 @@ function answerRecord(context: Context, snapshot: Snapshot, record: DocumentReco
   const node = nodeToRead(record, context.query.get('rev'), context.query);
   if (record === undefined || node?.body === undefined) throw missing();
   const flags = readMetaFlags(context.query);
-  const meta = flags === undefined ? undefined : metaOf(record, node, flags);
-  const tag = meta === undefined ? revisionTag(revOf(node)) : undefined;
+  if (flags === undefined) return answerNode(context, snapshot, record, node, '');
+  return useLent(context, ({ metaOf }) => answerNode(context, snapshot, record, node, metaOf(record, node, flags)));
+}
+
+/** Where it has no members beside its own, the revision stands for what it is. */
+function answerNode(
+  context: Context,
+  snapshot: Snapshot,
+  record: DocumentRecord,
+  node: StoredNode,
+  members: string,
+): MaybePromise<Answer> {
+  const tag = members === '' ? revisionTag(revOf(node)) : undefined;
   if (tag !== undefined && matchesTag(context.header('if-none-match'), tag)) return notModified(tag);
   return whenReady(snapshot.body(node), (body) => {
     if (body === undefined) throw missing();
-    const answer = jsonAnswer(context, 200, documentText(record, node, body, meta));
+    const answer = jsonAnswer(context, 200, documentText(record, node, body, members));
     return tag === undefined ? answer : withHeader(answer, 'etag', tag);
   });
 }

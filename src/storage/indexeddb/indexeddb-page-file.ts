@@ -79,7 +79,7 @@ export class IndexedDbPageFile implements PageFile {
       reader: new PageReader(this.#raw, options),
       room,
       extent: () => ({ pages: this.#written.kept, bytes: this.#keptBytes }),
-      listNumbers: () => this.#ask('listing its pages', () => this.#database.getAllKeys('pages')),
+      listNumbers: () => this.#ask('listing its pages', () => this.#database.transaction('pages').store.getAllKeys()),
     });
   }
 
@@ -108,7 +108,7 @@ export class IndexedDbPageFile implements PageFile {
     let range = IDBKeyRange.lowerBound(from);
     for (;;) {
       const numbers = await this.#ask('listing its pages', () =>
-        this.#database.getAllKeys('pages', range, NUMBERS_PER_BATCH),
+        this.#database.transaction('pages').store.getAllKeys(range, NUMBERS_PER_BATCH),
       );
       const last = numbers.at(-1);
       if (last === undefined) return;
@@ -118,7 +118,7 @@ export class IndexedDbPageFile implements PageFile {
   }
 
   async isCurrent(): Promise<boolean> {
-    const epoch = await this.#ask('reading its epoch', () => this.#database.get('head', 'epoch'));
+    const epoch = await this.#ask('reading its epoch', () => this.#database.transaction('head').store.get('epoch'));
     return epoch === this.opening.epoch;
   }
 

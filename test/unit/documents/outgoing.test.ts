@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { metaText } from '../../../src/documents/meta-text.ts';
 import { writeDocument } from '../../../src/documents/outgoing.ts';
 import { parseRevId } from '../../../src/documents/revisions.ts';
 
@@ -21,7 +22,7 @@ describe('a document that goes out', () => {
   });
 
   test('has the members that were asked for, in their order', () => {
-    const meta = {
+    const members = metaText({
       deletedConflicts: [parseRevId('3-e')],
       conflicts: [parseRevId('2-"'), parseRevId('2-d')],
       localSeq: 12,
@@ -30,8 +31,8 @@ describe('a document that goes out', () => {
         { rev: parseRevId('1-"'), status: 'missing' as const },
       ],
       revisions: { start: 2, ids: ['x', '"'] },
-    };
-    expect(writeDocument({ ...plain, deleted: true, meta })).toBe(
+    });
+    expect(writeDocument({ ...plain, deleted: true, members })).toBe(
       '{"_id":"a","_rev":"1-x","_deleted":true,"_revisions":{"start":2,"ids":["x","\\""]},' +
         '"_revs_info":[{"rev":"2-x","status":"available"},{"rev":"1-\\"","status":"missing"}],"_local_seq":12,' +
         '"_conflicts":["2-\\"","2-d"],"_deleted_conflicts":["3-e"],"n":1.0,"b":[]}',
@@ -39,8 +40,7 @@ describe('a document that goes out', () => {
   });
 
   test('has no empty list of conflicts', () => {
-    expect(writeDocument({ ...plain, meta: { conflicts: [], deletedConflicts: [], localSeq: 0 } })).toBe(
-      '{"_id":"a","_rev":"1-x","_local_seq":0,"n":1.0,"b":[]}',
-    );
+    const members = metaText({ conflicts: [], deletedConflicts: [], localSeq: 0 });
+    expect(writeDocument({ ...plain, members })).toBe('{"_id":"a","_rev":"1-x","_local_seq":0,"n":1.0,"b":[]}');
   });
 });
