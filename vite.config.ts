@@ -281,6 +281,7 @@ export default defineConfig(({ command, mode }) => ({
   test: {
     include: ['test/{unit,property,conformance,fault}/**/*.test.ts'],
     testTimeout: 30_000,
+    hookTimeout: 60_000,
     pool: 'forks',
     // One processor less is the default, of two that leaves one idle.
     maxWorkers: '100%',

@@ -234,7 +234,7 @@ describe('a full disk', () => {
 
 describe('deadlines', () => {
   test('a commit that is held up and was not told to commit fails with storage_blocked, has changed nothing, and works later', async () => {
-    const file = await prepared(createStore(30, 'none'));
+    const file = await prepared(createStore(300, 'none'));
     const raw = await rawConnection('settee:file');
     const held = hold(raw, ['pages', 'journal', 'head']);
     await rejects('storage_blocked', () => file.commit(relaxed({ head: 'late', dropPages: [2] })));
@@ -357,7 +357,7 @@ describe('deadlines', () => {
     { name: 'pageNumbers', run: (file: PageFile) => allPages(file) },
     { name: 'isCurrent', run: (file: PageFile) => file.isCurrent() },
   ])('$name that is held up fails with storage_blocked, and works later', async ({ run }) => {
-    const file = await prepared(createStore(30));
+    const file = await prepared(createStore(300));
     const raw = await rawConnection('settee:file');
     const held = hold(raw, ['pages', 'head']);
     await rejects('storage_blocked', () => run(file));
@@ -367,7 +367,7 @@ describe('deadlines', () => {
   });
 
   test('a removal that a frozen tab holds up fails with storage_blocked, and happens once the tab lets go', async () => {
-    const store = createStore(30);
+    const store = createStore(300);
     await (await store.open('file', 'create')).close();
     const frozen = await rawConnection('settee:file');
     await rejects('storage_blocked', () => store.destroy('file'));
@@ -377,7 +377,7 @@ describe('deadlines', () => {
   });
 
   test('a creation that a pending removal holds up fails with storage_blocked, and makes nothing later', async () => {
-    const store = createStore(30);
+    const store = createStore(300);
     await (await store.open('file', 'create')).close();
     const frozen = await rawConnection('settee:file');
     await rejects('storage_blocked', () => store.destroy('file'));
@@ -388,7 +388,7 @@ describe('deadlines', () => {
   });
 
   test('an opening that is held up fails with storage_blocked', async () => {
-    const store = createStore(30);
+    const store = createStore(300);
     await (await store.open('file', 'create')).close();
     const raw = await rawConnection('settee:file');
     const held = hold(raw, ['journal', 'head']);
