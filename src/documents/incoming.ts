@@ -1,54 +1,23 @@
 /**
  * Documents as clients send them: checked, and their text cut into the members that begin with `_`, which the service
- * reads, and the body, which it keeps as it was written (completion 5, 5.2, 7).
+ * reads, and the body, which it keeps as it was written (completion 5, 5.2, 7). Numbers keep all their digits, and escapes their
+ * spelling.
  *
- * Most are read by a `DocumentScanner` alone. Of what that is not sure of `JSON.parse` decides what is valid and what the
- * reserved members say; the text is walked beside it only to find where members begin and end. Either way numbers keep all
- * their digits, and escapes their spelling.
+ * Here are those that a `DocumentScanner` is sure of, which are most; the others are `careful-document.ts`'s.
  */
 import { DatabaseError } from '../errors/database-error.ts';
-import { assert } from '../shared/assert.ts';
-import { JsonCursor, memberName, minify } from '../shared/json-text.ts';
-import { BodyRuns } from './body-runs.ts';
 import type { DocId, IncomingDocument, RevId, RevisionPath } from './contract.ts';
 import { DocumentScanner } from './document-scanner.ts';
 import { isLocalId, parseDocId } from './identifiers.ts';
 import { isLocalRev, isRevisionHash, parseRevId, toRevId } from './revisions.ts';
 
-/** What becomes of a reserved member: its value is read, it is left out, or it stays in the body. */
-type ReservedUse = 'read' | 'dropped' | 'kept';
-
-const RESERVED: ReadonlyMap<string, ReservedUse> = new Map([
-  ['_id', 'read'],
-  ['_rev', 'read'],
-  ['_deleted', 'read'],
-  ['_attachments', 'read'],
-  ['_revisions', 'read'],
-  ['_revs_info', 'dropped'],
-  ['_conflicts', 'dropped'],
-  ['_deleted_conflicts', 'dropped'],
-  ['_local_seq', 'dropped'],
-  ['_replication_state', 'kept'],
-  ['_replication_state_time', 'kept'],
-  ['_replication_state_reason', 'kept'],
-  ['_replication_id', 'kept'],
-  ['_replication_stats', 'kept'],
-]);
-
-const UNDERSCORE = 0x5f;
-const BACKSLASH = 0x5c;
-const OPEN_BRACE = 0x7b;
-
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-/**
- * Reads one document. Fails with `bad_request` (not JSON, not an object, bad id or rev) or `doc_validation` (a reserved
- * member that isn't known or has a value it can't have; `_deleted` must be `true` or `false`).
- */
-export function readDocument(text: string): IncomingDocument {
+/** The document, or undefined where it has to be read with care (`readDocument`, whose errors it shares). */
+export function scanDocument(text: string): IncomingDocument | undefined {
   const scanner = new DocumentScanner(text);
   const isSure = scanner.scan(scanner.skipSpace(0)) && scanner.skipSpace(scanner.end) === text.length;
-  return isSure ? scannedDocument(scanner) : readDocumentValue(new JsonCursor(text), parseJson(text));
+  return isSure ? scannedDocument(scanner) : undefined;
 }
 
 /** The document that was scanned last. Errors are those of `readDocument`. */
@@ -59,112 +28,6 @@ export function scannedDocument(scanner: DocumentScanner): IncomingDocument {
   return { id, rev, deleted: scanner.deleted, revisions, hasAttachments: false, body: scanner.body };
 }
 
-/**
- * Reads the document that begins at the cursor, `value` being what `JSON.parse` made of it, and leaves the cursor behind
- * it. Errors are those of `readDocument`.
- */
-export function readDocumentValue(cursor: JsonCursor, value: unknown): IncomingDocument {
-  if (!isJsonObject(value)) throw new DatabaseError('bad_request', 'Document must be a JSON object');
-  return toDocument(cursor.text, cutBody(cursor), value);
-}
-
-/** Reads the document that begins at the cursor by `JSON.parse`, and leaves the cursor behind it. */
-export function parseDocument(cursor: JsonCursor): IncomingDocument {
-  const { text } = cursor;
-  const cut = cutBody(cursor);
-  return toDocument(text, cut, parseJson(text.slice(cut.start, cursor.position)));
-}
-
-/** The document of a text that was cut, `value` being what `JSON.parse` makes of it. */
-function toDocument(text: string, cut: CutBody, value: unknown): IncomingDocument {
-  if (!isJsonObject(value)) throw new DatabaseError('bad_request', 'Document must be a JSON object');
-  const body = wholeBody(text, cut, value);
-  const { _id, _rev, _deleted, _attachments, _revisions } = value;
-  const id = _id === undefined ? undefined : parseDocId(_id);
-  const revisions = _revisions === undefined ? undefined : parseRevisions(_revisions);
-  return {
-    id,
-    rev: readRev(_rev, id, revisions),
-    deleted: _deleted === undefined ? false : parseDeleted(_deleted),
-    revisions,
-    hasAttachments: _attachments === undefined ? false : parseAttachments(_attachments),
-    body,
-  };
-}
-
-/** An object's text without its reserved members, right if none of its members is there twice. */
-interface CutBody {
-  /** Where the object begins in the whole text. */
-  readonly start: number;
-  readonly members: number;
-  readonly body: string;
-  /** Whether there is white space in it, outside of strings. */
-  readonly hasSpace: boolean;
-}
-
-/** Cuts the reserved members out of the object's text. */
-function cutBody(cursor: JsonCursor): CutBody {
-  const { text } = cursor;
-  cursor.enter();
-  cursor.sawSpace = false;
-  const start = cursor.position - 1;
-  assert(text.charCodeAt(start) === OPEN_BRACE, 'the text of an object begins with a brace');
-  const runs = new BodyRuns(text);
-  runs.begin(start);
-  let members = 0;
-  while (cursor.nextMember()) {
-    members++;
-    if (staysInBody(cursor)) runs.keep(cursor.keyStart, cursor.valueEnd);
-    else runs.cut();
-  }
-  return { start, members, body: runs.body(cursor.position), hasSpace: cursor.sawSpace };
-}
-
-function wholeBody(text: string, { start, members, body, hasSpace }: CutBody, value: JsonObject): string {
-  const distinct = members === countMembers(value) ? body : readDistinctMembers(text, start);
-  return hasSpace ? minify(distinct) : distinct;
-}
-
-/** The body of an object that has a member twice: as in `JSON.parse`, the last value counts, in the first one's place. */
-function readDistinctMembers(text: string, start: number): string {
-  const members = new Map<string, string>();
-  const cursor = new JsonCursor(text, start);
-  cursor.enter();
-  while (cursor.nextMember()) {
-    if (!staysInBody(cursor)) continue;
-    const name = memberName(text, cursor.keyStart, cursor.keyEnd);
-    members.set(name, text.slice(cursor.keyStart, cursor.valueEnd));
-  }
-  return `{${[...members.values()].join(',')}}`;
-}
-
-/** Whether the cursor's member is part of the body. Fails where its name is reserved and unknown. */
-function staysInBody(cursor: JsonCursor): boolean {
-  const { text, keyStart, keyEnd } = cursor;
-  const first = text.charCodeAt(keyStart + 1);
-  if (first !== UNDERSCORE && first !== BACKSLASH) return true;
-  const name = memberName(text, keyStart, keyEnd);
-  if (name.charCodeAt(0) !== UNDERSCORE) return true;
-  const use = RESERVED.get(name);
-  if (use === undefined) throw badMember(name);
-  return use === 'kept';
-}
-
-/** As `Object.keys(value).length`, without the list. Too high where somebody added to all objects: then it is checked. */
-function countMembers(value: JsonObject): number {
-  let count = 0;
-  for (const _ in value) count++;
-  return count;
-}
-
-export function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (cause) {
-    throw new DatabaseError('bad_request', 'invalid_json', { cause });
-  }
-}
-
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
@@ -173,7 +36,7 @@ export function isJsonObject(value: unknown): value is JsonObject {
  * The revision that the document names: `_rev`, or the newest of `_revisions`. A local document's `0-<n>` passes where
  * the id may be a local one.
  */
-function readRev(value: unknown, id: DocId | undefined, revisions: RevisionPath | undefined): RevId | undefined {
+export function readRev(value: unknown, id: DocId | undefined, revisions: RevisionPath | undefined): RevId | undefined {
   const newest = revisions?.ids[0];
   const told = revisions === undefined || newest === undefined ? undefined : toRevId(revisions.start, newest);
   if (value === undefined) return told;
@@ -185,18 +48,8 @@ function readRev(value: unknown, id: DocId | undefined, revisions: RevisionPath 
   return rev;
 }
 
-function parseDeleted(value: unknown): boolean {
-  if (typeof value !== 'boolean') throw badMember('_deleted');
-  return value;
-}
-
-function parseAttachments(value: unknown): boolean {
-  if (!isJsonObject(value)) throw badMember('_attachments');
-  return Object.keys(value).length > 0;
-}
-
 /** The path, or undefined where it is empty or a local document's (generation 0), which has no history. */
-function parseRevisions(value: unknown): RevisionPath | undefined {
+export function parseRevisions(value: unknown): RevisionPath | undefined {
   if (!isJsonObject(value)) throw badMember('_revisions');
   const { start, ids } = value;
   if (typeof start !== 'number' || !Number.isSafeInteger(start)) {
@@ -217,6 +70,6 @@ function parseHash(value: unknown): string {
   return value;
 }
 
-function badMember(name: string): DatabaseError {
+export function badMember(name: string): DatabaseError {
   return new DatabaseError('doc_validation', `Bad special document member: ${name}`);
 }

@@ -1,7 +1,8 @@
 /**
  * What of the HTTP layer browsers load on first use, since few requests need it: all that functions of documents are for, selector
- * queries, replication, maintenance, the other lists, and the weighing of types.
+ * queries, replication, maintenance, the other lists, documents that are hard to read, and the weighing of types.
  */
+import { readBulkInSteps, readDocument } from './careful-reading.ts';
 import { conflictsOf, metaOf } from './document-meta.ts';
 import { copyDocument } from './handlers/copy-document.ts';
 import { answerOpenRevisions } from './handlers/open-revisions.ts';
@@ -30,6 +31,8 @@ export const functionHandlers = {
   jsonType,
   metaOf,
   postForm,
+  readBulkInSteps,
+  readDocument,
   redirectToDesign,
 };
 

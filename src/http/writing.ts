@@ -5,7 +5,7 @@
 import type { Database, DocumentWrite, Durability, WriteOptions, WriteOutcome } from '../database/contract.ts';
 import type { DocId, IncomingDocument } from '../documents/contract.ts';
 import { isLocalId } from '../documents/identifiers.ts';
-import { readDocument } from '../documents/incoming.ts';
+import { scanDocument } from '../documents/incoming.ts';
 import { isLocalRev } from '../documents/revisions.ts';
 import { DatabaseError } from '../errors/database-error.ts';
 import { must } from '../shared/assert.ts';
@@ -14,6 +14,7 @@ import { isMultipart, readText } from './bodies.ts';
 import type { Answer, Context } from './context.ts';
 import { revisionTag } from './etags.ts';
 import { documentLocation } from './locations.ts';
+import { useLent } from './resources.ts';
 import { jsonAnswer, withHeader } from './responses.ts';
 import { ownKind } from './revision-sources.ts';
 
@@ -33,15 +34,10 @@ export function isNewEdit(context: Context): boolean {
 /** The document in the request's body. Fails with `not_implemented` where attachments come with it. */
 export function readDocumentBody(context: Context): MaybePromise<IncomingDocument> {
   if (isMultipart(context, 'related')) throw noAttachments('Send the document as application/json, without them.');
-  return whenReady(readText(context), (text) => {
-    const document = readDocument(text);
-    refuseAttachments(document);
-    return document;
-  });
-}
-
-export function refuseAttachments(document: IncomingDocument): void {
-  if (document.hasAttachments) throw noAttachments('Send the document without its member _attachments.');
+  return whenReady(
+    readText(context),
+    (text) => scanDocument(text) ?? useLent(context, ({ readDocument }) => readDocument(text)),
+  );
 }
 
 export function noAttachments(remedy: string): DatabaseError {

@@ -3,9 +3,9 @@
  * member order, digits of numbers, escapes. Everything here is for text that `JSON.parse` accepts; on any other text the
  * results mean nothing, but each step comes to an end, or throws. Iterative throughout: depth costs nothing.
  */
+import { endedEarly, stringEnd } from './minify-json.ts';
 
 const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
 const COMMA = 0x2c;
 const SPACE = 0x20;
 const OPEN_BRACKET = 0x5b;
@@ -155,46 +155,6 @@ export class JsonCursor {
 export function memberName(text: string, start: number, end: number): string {
   const raw = text.slice(start + 1, end - 1);
   return raw.includes('\\') ? String(JSON.parse(text.slice(start, end))) : raw;
-}
-
-/** The text at [start, end) without white space outside of strings; the plain slice where there is none. */
-export function minify(text: string, start = 0, end: number = text.length): string {
-  let result = '';
-  let kept = start;
-  let at = start;
-  while (at < end) {
-    const code = text.charCodeAt(at);
-    if (code === QUOTE) {
-      at = stringEnd(text, at);
-    } else if (code <= SPACE) {
-      result += text.slice(kept, at);
-      do at++;
-      while (at < end && text.charCodeAt(at) <= SPACE);
-      kept = at;
-    } else {
-      at++;
-    }
-  }
-  return kept === start ? text.slice(start, end) : result + text.slice(kept, end);
-}
-
-/** Position behind the string whose opening quote is at `start`. */
-function stringEnd(text: string, start: number): number {
-  let close = text.indexOf('"', start + 1);
-  while (text.charCodeAt(close - 1) === BACKSLASH && isEscaped(text, close)) close = text.indexOf('"', close + 1);
-  if (close < 0) endedEarly();
-  return close + 1;
-}
-
-function endedEarly(): never {
-  throw new SyntaxError('The text of a JSON value ends before the value does.');
-}
-
-/** Whether an odd number of backslashes is before `at`. The string's opening quote bounds the run of them. */
-function isEscaped(text: string, at: number): boolean {
-  let first = at;
-  while (text.charCodeAt(first - 1) === BACKSLASH) first--;
-  return (at - first) % 2 === 1;
 }
 
 /** Position behind a number or one of `true`, `false`, `null`. */

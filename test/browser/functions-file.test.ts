@@ -52,6 +52,36 @@ describe.each(chosenEngines())('the file with the functions in %s', (engine) => 
   const query = () => call(tab, 'request', 'fetch', 'GET', '/db/notes/_design/d/_view/v');
   const loads = () => site.server.seen.filter((path) => path.startsWith(FILE));
 
+  test('is not needed to write, read, list, change and delete documents', async () => {
+    await begin();
+    const docs = [{ _id: 'b', tags: ['x', { y: 'ü"\\' }] }, { n: 1.5 }];
+    const bulk = await call(tab, 'request', 'settee', 'POST', '/db/notes/_bulk_docs', { docs });
+    expect(bulk).toMatchObject({ status: 201, json: [{ ok: true, id: 'b' }, { ok: true }] });
+    const replicated = {
+      new_edits: false,
+      docs: [{ _id: 'c', _rev: '2-x', _revisions: { start: 2, ids: ['x', 'w'] } }],
+    };
+    expect(await call(tab, 'request', 'settee', 'POST', '/db/notes/_bulk_docs', replicated)).toMatchObject({
+      json: [],
+    });
+    const read = await call(tab, 'request', 'settee', 'GET', '/db/notes/c?rev=2-x');
+    expect(read).toMatchObject({ status: 200, json: { _id: 'c', _rev: '2-x' } });
+    const changed = { _rev: '2-x', n: 2 };
+    expect(await call(tab, 'request', 'settee', 'PUT', '/db/notes/c', changed)).toMatchObject({ status: 201 });
+    const list = await call(tab, 'request', 'settee', 'GET', '/db/notes/_all_docs?include_docs=true');
+    expect(list).toMatchObject({ status: 200, json: { total_rows: 4 } });
+    expect(await call(tab, 'request', 'settee', 'DELETE', '/db/notes/a')).toMatchObject({ status: 409 });
+    expect(loads()).toEqual([]);
+  });
+
+  test('is loaded for a document that has a name twice, of which the last one counts', async () => {
+    await begin();
+    const put = `fetch('/db/notes/d', { method: 'PUT', body: '{"a":1,"b":2,"a":3}' }).then(({ status }) => status)`;
+    expect(await tab.evaluate(put)).toBe(201);
+    expect(await call(tab, 'request', 'settee', 'GET', '/db/notes/d')).toMatchObject({ json: { a: 3, b: 2 } });
+    expect(loads()).toHaveLength(1);
+  });
+
   test('is loaded by the first who needs it, once, and by a worker whose address has a query', async () => {
     await begin('/settee-worker.js?v=7');
     expect(loads()).toEqual([]);

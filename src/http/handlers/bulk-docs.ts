@@ -2,16 +2,17 @@
 import type { Database, DocumentWrite, WriteOptions } from '../../database/contract.ts';
 import type { IncomingDocument } from '../../documents/contract.ts';
 import { isLocalId, parseDocId } from '../../documents/identifiers.ts';
-import { readBulkInSteps } from '../../documents/incoming-bulk.ts';
+import { type IncomingBulk, scanBulkInSteps } from '../../documents/incoming-bulk.ts';
 import { type DatabaseError, isDatabaseError } from '../../errors/database-error.ts';
 import { must } from '../../shared/assert.ts';
 import { inTurns, mapInSteps } from '../../shared/turn.ts';
 import { readText, requireJsonType } from '../bodies.ts';
 import type { Answer, Context } from '../context.ts';
 import { showError } from '../error-table.ts';
+import { useLent } from '../resources.ts';
 import { jsonAnswer } from '../responses.ts';
 import { ownKind } from '../revision-sources.ts';
-import { durabilityOf, refuseAttachments, replicatedWrite, writeLocal, writtenText } from '../writing.ts';
+import { durabilityOf, replicatedWrite, writeLocal, writtenText } from '../writing.ts';
 
 /** A row of the answer: what was written, or what was refused and why. */
 type Row =
@@ -20,7 +21,7 @@ type Row =
 
 export async function postBulkDocs(context: Context, database: string): Promise<Answer> {
   requireJsonType(context);
-  const { documents, newEdits, allOrNothing } = await inTurns(readBulkInSteps(await readText(context)));
+  const { documents, newEdits, allOrNothing } = await readBulk(context, await readText(context));
   const writes = await inTurns(mapInSteps(documents, (document) => toWrite(context, document, newEdits)));
   const options = { newEdits, allOrNothing, durability: durabilityOf(context), user: context.user };
   const rows = await context.services.registry.use(database, (open) => writeAll(open, writes, options));
@@ -33,8 +34,12 @@ export async function postBulkDocs(context: Context, database: string): Promise<
   return jsonAnswer(context, 201, await listText(rows, rowText));
 }
 
+async function readBulk(context: Context, text: string): Promise<IncomingBulk> {
+  const bulk = await inTurns(scanBulkInSteps(text));
+  return bulk ?? useLent(context, ({ readBulkInSteps }) => inTurns(readBulkInSteps(text)));
+}
+
 function toWrite(context: Context, document: IncomingDocument, newEdits: boolean): DocumentWrite {
-  refuseAttachments(document);
   const id = document.id ?? parseDocId(context.services.uuids.next());
   if (!newEdits) return replicatedWrite(id, document);
   const { rev, deleted, body } = document;

@@ -1,6 +1,6 @@
 /** What a database keeps beside its documents: security object and revisions limit (interface.md 2.8; completion 13). */
 import { DatabaseError } from '../../errors/database-error.ts';
-import { minify } from '../../shared/json-text.ts';
+import { minify } from '../../shared/minify-json.ts';
 import { isObject, type JsonObject, ownMember, parseJson, readJson, readText, toObject } from '../bodies.ts';
 import type { Answer, Context } from '../context.ts';
 import { jsonAnswer, okAnswer } from '../responses.ts';

@@ -1,9 +1,9 @@
 /** Update functions: they make a document of a request, which is then written as any other (completion 15). */
 import type { Database, DocumentWrite } from '../../database/contract.ts';
 import { isLocalId } from '../../documents/identifiers.ts';
-import { readDocument } from '../../documents/incoming.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
 import { must } from '../../shared/assert.ts';
+import { readDocument } from '../careful-reading.ts';
 import type { Answer, Context } from '../context.ts';
 import { readDesign } from '../design-document.ts';
 import { MethodNotAllowed } from '../error-table.ts';
@@ -12,7 +12,7 @@ import { readFunctionDocument } from '../function-document.ts';
 import { functionRequest } from '../function-request.ts';
 import { withSnapshot } from '../reader.ts';
 import { ownKind } from '../revision-sources.ts';
-import { durabilityOf, refuseAttachments, writeLocal } from '../writing.ts';
+import { durabilityOf, writeLocal } from '../writing.ts';
 
 /** `rest`: the design document's name, the function's, and the document's id, whose slashes may stand plain. */
 export async function update(context: Context, name: string, rest: readonly string[]): Promise<Answer> {
@@ -43,7 +43,6 @@ async function save(
   text: string,
 ): Promise<{ readonly id: string; readonly rev: string }> {
   const document = readDocument(text);
-  refuseAttachments(document);
   const { id, rev, deleted, body } = document;
   if (id === undefined) throw new DatabaseError('bad_request', 'Document id must not be empty');
   const write: DocumentWrite = { id, rev: rev === undefined ? undefined : ownKind(id, rev), deleted, body };

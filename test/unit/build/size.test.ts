@@ -31,12 +31,12 @@ describe('what a browser has to load, gzipped', () => {
   });
 
   /**
-   * The aim is 60 kB; this holds what is reached, so that it grows by decision only. The core of the service worker has in it what the worker
-   * of a page loads on first use.
+   * The worker's is what was asked for; the others hold what is reached, so that they grow by decision only. The core of the service worker
+   * has in it what the worker of a page loads on first use.
    */
   test.for([
-    ['settee-worker.js', 63],
-    ['settee-functions.js', 77],
+    ['settee-worker.js', 60],
+    ['settee-functions.js', 79],
     ['settee-sw-core.js', 135],
   ] as const)('%s is at most %d kB, without WebAssembly', ([file, most]) => {
     expect(gzipped(withoutWasm(read(file)))).toBeLessThanOrEqual(most * kilobyte);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { readDocument } from '../../../src/documents/incoming.ts';
-import { readBulk, readBulkInSteps } from '../../../src/documents/incoming-bulk.ts';
+import { readBulk, readBulkInSteps } from '../../../src/documents/careful-bulk.ts';
+import { readDocument } from '../../../src/documents/careful-document.ts';
 
 const plain = { id: undefined, rev: undefined, deleted: false, revisions: undefined, hasAttachments: false };
 const bodyOf = (text: string) => readDocument(text).body;

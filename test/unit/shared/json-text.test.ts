@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { JsonCursor, memberName, minify } from '../../../src/shared/json-text.ts';
+import { JsonCursor, memberName } from '../../../src/shared/json-text.ts';
+import { minify } from '../../../src/shared/minify-json.ts';
 
 /** [name, value] texts of the object's members, and what follows it. */
 function membersOf(text: string): [members: [name: string, value: string][], rest: string] {

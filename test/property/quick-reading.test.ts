@@ -1,0 +1,108 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { readBulk } from '../../src/documents/careful-bulk.ts';
+import { readDocument } from '../../src/documents/careful-document.ts';
+import { scanDocument } from '../../src/documents/incoming.ts';
+import { type IncomingBulk, scanBulkInSteps } from '../../src/documents/incoming-bulk.ts';
+import { atOnce } from '../../src/shared/turn.ts';
+
+const scanBulk = (text: string): IncomingBulk | undefined => atOnce(scanBulkInSteps(text));
+
+/** What becomes of it, an error by its text. */
+function outcomeOf<T>(read: () => T): T | string {
+  try {
+    return read();
+  } catch (error) {
+    return String(error);
+  }
+}
+
+describe('what is read in one walk', () => {
+  test.each([
+    ['{"docs":[]}', []],
+    ['{"docs":[{"_id":"a","n":1.0},{"n":"\\u00e9"}]}', ['{"n":1.0}', '{"n":"\\u00e9"}']],
+    ['{"new_edits":false,"docs":[{"_id":"a","_rev":"1-x","_revisions":{"start":1,"ids":["x"]}}]}', ['{}']],
+    [
+      ' {\n"all_or_nothing" : true ,"docs" :\t[ { "a" : 1 } , {} ] , "new_edits" : false , "x" : [{}] } \r\n',
+      ['{"a":1}', '{}'],
+    ],
+  ])('a bulk request like %s', (text, bodies) => {
+    expect(scanBulk(text)?.documents.map(({ body }) => body)).toEqual(bodies);
+    expect(scanBulk(text)).toEqual(readBulk(text));
+  });
+
+  test.each([
+    ['another list', '{"docs":[{"a":1}],"docs":[{"b":1}]}'],
+    ['another list under a spelt name', '{"docs":[{"a":1}],"d\\u006fcs":[]}'],
+    ['a comma behind the last document', '{"docs":[{},]}'],
+    ['no comma between documents', '{"docs":[{} {}]}'],
+    ['a value behind a document', '{"docs":[{} 5]}'],
+    ['a value that is no document', '{"docs":[{},5]}'],
+    ['no end of the list', '{"docs":[{}'],
+    ['no end of the request', '{"docs":[{}]'],
+    ['more than a request', '{"docs":[{}]} 1'],
+    ['a bad word before the list', '{"new_edits":maybe,"docs":[{}]}'],
+    ['a bad id', '{"docs":[{"_id":"_a"}]}'],
+    ['a name that comes twice', '{"docs":[{"a":1,"a":2}]}'],
+    ['no list', '[]'],
+  ])('no bulk request with %s', (_, text) => expect(scanBulk(text)).toBeUndefined());
+
+  test('is never anything else than what careful reading makes of it', () => {
+    const part = fc.constantFrom(
+      ...[
+        '{',
+        '}',
+        '[',
+        ']',
+        ',',
+        ':',
+        '"docs"',
+        '"docs":[',
+        '{"docs":[',
+        '{"a":1}',
+        '{"_id":"a"}',
+        '{"_id":"_a"}',
+        '{}',
+      ],
+      ...[
+        '"new_edits":false',
+        '"all_or_nothing":true',
+        '"d\\u006fcs"',
+        ' ',
+        '\u00a0',
+        '5',
+        '"_rev":"1-a"',
+        ']}',
+        '{"b":[{}]}',
+      ],
+    );
+    fc.assert(
+      fc.property(fc.array(part, { maxLength: 10 }), (parts) => {
+        const text = parts.join('');
+        const bulk = scanBulk(text);
+        if (bulk !== undefined) expect(bulk).toEqual(readBulk(text));
+        const document = outcomeOf(() => scanDocument(text));
+        if (document !== undefined) expect(document).toEqual(outcomeOf(() => readDocument(text)));
+      }),
+      { numRuns: 3000 },
+    );
+  });
+
+  test('stays so when a request loses some of its characters, or gets others', () => {
+    const request =
+      '{"new_edits":false,"docs":[{"_id":"a","_rev":"1-b","x":[1,{"y":"z"}]},{"_id":"c"}],"all_or_nothing":true}';
+    const edit = fc.record({
+      at: fc.nat({ max: request.length }),
+      cut: fc.nat({ max: 4 }),
+      put: fc.constantFrom('', '"', ',', '{}', ']', '[', '}', ' ', '\\', '0', 'docs'),
+    });
+    fc.assert(
+      fc.property(fc.array(edit, { maxLength: 3 }), (edits) => {
+        const text = edits.reduce((now, { at, cut, put }) => now.slice(0, at) + put + now.slice(at + cut), request);
+        const bulk = scanBulk(text);
+        if (bulk !== undefined) expect(bulk).toEqual(readBulk(text));
+      }),
+      { numRuns: 3000 },
+    );
+  });
+});
