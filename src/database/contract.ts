@@ -25,10 +25,10 @@ export interface Database {
    */
   write(writes: readonly DocumentWrite[], options: WriteOptions): Promise<WriteOutcome[]>;
   /**
-   * Hands documents over for a later write (`batch=ok`); they are written within about a second, or by the next flush.
-   * Where too much waits already it gives a promise, which resolves when they were taken.
+   * Hands documents over for a later write (`batch=ok`); they are written within about a second, or by the next flush, and judged as
+   * that user's. Where too much waits already it gives a promise, which resolves when they were taken.
    */
-  writeLater(writes: readonly DocumentWrite[]): MaybePromise<void>;
+  writeLater(writes: readonly DocumentWrite[], user?: DatabaseUser): MaybePromise<void>;
 
   readLocal(id: DocId): MaybePromise<LocalDocument | undefined>;
   /** `rev` must be the current `0-n` (or absent where there is none), else `conflict`. `body: undefined` deletes. */

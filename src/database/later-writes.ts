@@ -1,5 +1,5 @@
 import type { MaybePromise } from '../shared/maybe-promise.ts';
-import type { DocumentWrite } from './contract.ts';
+import type { DatabaseUser, DocumentWrite } from './contract.ts';
 
 /** Documents that wait, and characters of their text, before they are written by themselves. */
 const FLUSH_FROM: Amount = { documents: 1_000, characters: 4 * 1024 * 1024 };
@@ -13,8 +13,14 @@ interface Amount {
   characters: number;
 }
 
+/** What one user brought. */
+interface Portion {
+  readonly user: DatabaseUser | undefined;
+  readonly writes: DocumentWrite[];
+}
+
 export interface LaterWritesOptions {
-  write(writes: readonly DocumentWrite[]): Promise<unknown>;
+  write(writes: readonly DocumentWrite[], user: DatabaseUser | undefined): Promise<unknown>;
   /** Told of writes that failed as a whole. */
   onError(error: unknown): void;
   /** Throws once nothing more may be taken in. */
@@ -28,9 +34,9 @@ export interface LaterWritesOptions {
  */
 export class LaterWrites {
   readonly #options: LaterWritesOptions;
-  #waiting: DocumentWrite[] = [];
-  /** How much text `#waiting` has. */
-  #waitingCharacters = 0;
+  /** By who brought them, since they are judged as that user's. */
+  #waiting = new Map<string, Portion>();
+  #waitingAmount: Amount = { documents: 0, characters: 0 };
   /** What waits and what is being written. */
   readonly #held: Amount = { documents: 0, characters: 0 };
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -43,53 +49,55 @@ export class LaterWrites {
   }
 
   /** Waits while there is no room. Fails as `mustBeOpen` does where that ends before there was any. */
-  add(writes: readonly DocumentWrite[]): MaybePromise<void> {
-    if (reaches(this.#held, FULL_FROM)) return this.#addWhenThereIsRoom(writes);
-    this.#take(writes);
+  add(writes: readonly DocumentWrite[], user: DatabaseUser | undefined): MaybePromise<void> {
+    if (reaches(this.#held, FULL_FROM)) return this.#addWhenThereIsRoom(writes, user);
+    this.#take(writes, user);
   }
 
-  async #addWhenThereIsRoom(writes: readonly DocumentWrite[]): Promise<void> {
+  async #addWhenThereIsRoom(writes: readonly DocumentWrite[], user: DatabaseUser | undefined): Promise<void> {
     while (reaches(this.#held, FULL_FROM)) {
       await new Promise<void>((resolve) => this.#roomWaiters.push(resolve));
       this.#options.mustBeOpen();
     }
-    this.#take(writes);
+    this.#take(writes, user);
   }
 
-  #take(writes: readonly DocumentWrite[]): void {
+  #take(writes: readonly DocumentWrite[], user: DatabaseUser | undefined): void {
+    const who = JSON.stringify([user]);
+    const portion = this.#waiting.get(who) ?? { user, writes: [] };
+    this.#waiting.set(who, portion);
+    for (const write of writes) portion.writes.push(write);
     const characters = charactersOf(writes);
-    for (const write of writes) this.#waiting.push(write);
-    this.#waitingCharacters += characters;
-    this.#held.documents += writes.length;
-    this.#held.characters += characters;
-    const waiting = { documents: this.#waiting.length, characters: this.#waitingCharacters };
-    if (reaches(waiting, FLUSH_FROM)) void this.flush();
+    for (const amount of [this.#waitingAmount, this.#held]) {
+      amount.documents += writes.length;
+      amount.characters += characters;
+    }
+    if (reaches(this.#waitingAmount, FLUSH_FROM)) void this.flush();
     else this.#timer ??= setTimeout(() => void this.flush(), MAX_WAIT_MS);
   }
 
   /** Whether anything was taken in that is not written yet. */
   get hasUnwritten(): boolean {
-    return this.#waiting.length > 0 || this.#writing.size > 0;
+    return this.#waiting.size > 0 || this.#writing.size > 0;
   }
 
   /** Forgets what waits. */
   discard(): void {
-    this.#release(this.#takeWaiting());
+    for (const { writes } of this.#takeWaiting()) this.#release(writes);
   }
 
   /** Writes what waits; resolves when that and all that was being written is. Never rejects: nobody is left to be told but the log. */
   async flush(): Promise<void> {
-    const writes = this.#takeWaiting();
-    if (writes.length > 0) {
-      const written: Promise<void> = this.#write(writes).finally(() => this.#writing.delete(written));
+    for (const portion of this.#takeWaiting()) {
+      const written: Promise<void> = this.#write(portion).finally(() => this.#writing.delete(written));
       this.#writing.add(written);
     }
     await Promise.all(this.#writing);
   }
 
-  async #write(writes: readonly DocumentWrite[]): Promise<void> {
+  async #write({ writes, user }: Portion): Promise<void> {
     try {
-      await this.#options.write(writes);
+      await this.#options.write(writes, user);
     } catch (error) {
       this.#options.onError(error);
     } finally {
@@ -97,13 +105,13 @@ export class LaterWrites {
     }
   }
 
-  #takeWaiting(): readonly DocumentWrite[] {
+  #takeWaiting(): Iterable<Portion> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    const writes = this.#waiting;
-    this.#waiting = [];
-    this.#waitingCharacters = 0;
-    return writes;
+    const portions = this.#waiting.values();
+    this.#waiting = new Map();
+    this.#waitingAmount = { documents: 0, characters: 0 };
+    return portions;
   }
 
   /** Those who wait for room look for themselves whether there is any, or whether there is nothing to wait for. */

@@ -9,6 +9,7 @@ import type {
   Database,
   DatabaseInfo,
   DatabaseOrigin,
+  DatabaseUser,
   DocumentWrite,
   Durability,
   LocalDocument,
@@ -178,20 +179,20 @@ export class StoredDatabase implements Database {
     return this.#run(new DocumentsJob(writes, options, this.#parts.hasher));
   }
 
-  writeLater(writes: readonly DocumentWrite[]): MaybePromise<void> {
+  writeLater(writes: readonly DocumentWrite[], user?: DatabaseUser): MaybePromise<void> {
     if (this.#closed !== undefined) throw this.#refusal ?? closedError(this.name);
-    return this.#later === undefined ? this.#beginLater(writes) : this.#later.add(writes);
+    return this.#later === undefined ? this.#beginLater(writes, user) : this.#later.add(writes, user);
   }
 
-  #beginLater(writes: readonly DocumentWrite[]): MaybePromise<void> {
+  #beginLater(writes: readonly DocumentWrite[], user: DatabaseUser | undefined): MaybePromise<void> {
     return whenReady(this.#maintenance(), ({ LaterWrites }) => {
       this.#mustBeOpen();
       this.#later ??= new LaterWrites({
-        write: (waiting) => this.write(waiting, { newEdits: true, durability: 'relaxed' }),
+        write: (waiting, of) => this.write(waiting, { newEdits: true, durability: 'relaxed', user: of }),
         onError: (error) => this.#parts.log.error(`documents accepted with batch=ok were lost in ${this.name}`, error),
         mustBeOpen: () => this.#mustBeOpen(),
       });
-      return this.#later.add(writes);
+      return this.#later.add(writes, user);
     });
   }
 

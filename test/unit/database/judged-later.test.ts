@@ -1,17 +1,20 @@
 import { describe, expect, test } from 'vitest';
-import type { WriteGuard } from '../../../src/database/contract.ts';
+import type { DatabaseUser, WriteGuard } from '../../../src/database/contract.ts';
 import { maintenanceAtHand } from '../../../src/database/maintenance.ts';
 import { openDatabase } from '../../../src/database/open-database.ts';
 import type { StoredDatabase } from '../../../src/database/stored-database.ts';
 import { createRevisionHasher } from '../../../src/documents/revision-hash.ts';
 import { Bench, FILE, Gate, leavesOf, settle, toWrite } from './harness.ts';
 
+type Asked = readonly [user: DatabaseUser | undefined, ids: readonly string[]];
+
 /** A database whose writes are judged, which takes until the gate is opened. */
-async function openJudged(bench: Bench, gate: Gate): Promise<StoredDatabase> {
+async function openJudged(bench: Bench, gate: Gate, asked: Asked[] = []): Promise<StoredDatabase> {
   const store = bench.store();
   const guard: WriteGuard = {
     isNeeded: true,
-    judge: async (writes) => {
+    judge: async (writes, { user }) => {
+      asked.push([user, writes.map(({ id }) => id)]);
       await gate.opened;
       return writes.map(() => undefined);
     },
@@ -62,5 +65,26 @@ describe('documents taken for later that are being judged', () => {
     const again = await new Bench({ medium: bench.medium }).open();
     expect((await leavesOf(again, 'd999')).length).toBe(1);
     await again.close();
+  });
+
+  test('are judged as those of who brought them', async () => {
+    const gate = new Gate();
+    gate.open();
+    const asked: Asked[] = [];
+    const db = await openJudged(new Bench(), gate, asked);
+    const ann = { name: 'ann', roles: [] };
+    const bob = { name: 'bob', roles: ['staff'] };
+    await db.writeLater([toWrite('a')], ann);
+    await db.writeLater([toWrite('b')], bob);
+    await db.writeLater([toWrite('c')], { ...ann });
+    await db.writeLater([toWrite('d')]);
+    await db.flush();
+    expect(asked).toEqual([
+      [ann, ['a', 'c']],
+      [bob, ['b']],
+      [undefined, ['d']],
+    ]);
+    for (const name of ['a', 'b', 'c', 'd']) expect(await leavesOf(db, name)).toHaveLength(1);
+    await db.close();
   });
 });
