@@ -96,7 +96,8 @@ async function readDesigns(database: Database): Promise<StoredDesign[]> {
 }
 
 function hasValidator({ body }: StoredDesign): boolean {
-  if (!body.includes('"validate_doc_update"')) return false;
+  // Any of its letters may stand escaped.
+  if (!/"validate_doc_update"|\\u/.test(body)) return false;
   const members: { readonly validate_doc_update?: unknown } = Object(JSON.parse(body));
   return members.validate_doc_update !== undefined && members.validate_doc_update !== null;
 }

@@ -55,7 +55,10 @@ export interface Program {
   reducer(source: string, limit: ReduceLimit): MaybePromise<Reducer>;
   /** Whether the design document has `validate_doc_update`. */
   readonly validates: boolean;
-  /** One outcome for each write, undefined where it passes: `forbidden`, `unauthorized`, or `ThrownError` (500). */
+  /**
+   * One outcome for each write, undefined where it passes: `forbidden`, `unauthorized`, `ThrownError` (500), or
+   * `os_process_error` where it overflowed the stack.
+   */
   validate(writes: readonly ValidatedWrite[]): MaybePromise<readonly (DatabaseError | undefined)[]>;
   /** Whether each document passes. Documents are JSON texts; a throw fails the call with `ThrownError`. */
   filter(name: string, documents: readonly string[], request: string): MaybePromise<readonly boolean[]>;

@@ -2,6 +2,7 @@
 import { DatabaseError } from '../errors/database-error.ts';
 import type { Clock } from '../shared/clock.ts';
 import type { MaybePromise } from '../shared/maybe-promise.ts';
+import { Pace } from '../shared/turn.ts';
 import type {
   FunctionResponse,
   ListResult,
@@ -64,9 +65,28 @@ export class QuickJsProgram implements Program, EngineOwner, ListOwner {
     });
   }
 
-  validate(writes: readonly ValidatedWrite[]): MaybePromise<readonly (DatabaseError | undefined)[]> {
+  /** What a batch was too much for, its documents may not be: each on its own tells. */
+  async validate(writes: readonly ValidatedWrite[]): Promise<readonly (DatabaseError | undefined)[]> {
     if (writes.length === 0) return [];
     if (!this.validates) return writes.map(() => undefined);
+    try {
+      return await this.#validateBatch(writes);
+    } catch (failure) {
+      if (!(failure instanceof EngineFailure)) throw failure;
+      // Time and memory are up for good where a single document needs too much.
+      if (writes.length === 1 && failure.end !== 'stack') throw failure;
+      if (writes.length === 1) return [failure];
+    }
+    const outcomes: (DatabaseError | undefined)[] = [];
+    const pace = new Pace();
+    for (const write of writes) {
+      outcomes.push(...(await this.validate([write])));
+      if (pace.isDue) await pace.rest();
+    }
+    return outcomes;
+  }
+
+  #validateBatch(writes: readonly ValidatedWrite[]): MaybePromise<readonly (DatabaseError | undefined)[]> {
     const texts = writes.flatMap((write) => [
       write.newDocument,
       write.oldDocument,

@@ -183,6 +183,22 @@ export default suite('validation', [
     await t.put('a', {});
   }),
 
+  test('a function that can not be compiled refuses by the row, so that a better one may come beside', async (t) => {
+    const rev = await validateBy(t, 'function (');
+    const fixed = { _id: '_design/test', _rev: rev, validate_doc_update: 'function () {}' };
+    const rows = await t.bulk([{ _id: 'a' }, fixed, { _id: '_local/b' }]);
+    assert.deepEqual([at(rows[0], 'id'), at(rows[0], 'error')], ['a', 'compilation_error']);
+    assert.deepEqual([at(rows[1], 'ok'), at(rows[2], 'ok')], [true, true]);
+    assert.equal((await t.get('/a')).status, 404);
+    await t.put('a', {});
+  }),
+
+  test('counts however its name was written', async (t) => {
+    const body = '{"validate\\u005fdoc_update":"function () { throw { forbidden: \'no\' }; }"}';
+    assert.equal((await t.at('PUT', '/_design/test', { body })).status, 201);
+    assertError(await t.at('PUT', '/a', { json: {} }), 403, 'forbidden', 'no');
+  }),
+
   test('modules of its design document can be required', async (t) => {
     await t.put('_design/test', {
       lib: { check: 'exports.needs = function (doc, name) { if (!doc[name]) throw { forbidden: "no " + name }; };' },

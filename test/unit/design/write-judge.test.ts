@@ -190,4 +190,13 @@ describe('where functions can not be run', () => {
     const [status, answer] = await ask('PUT', '/db/a', {});
     expect([status, Object(answer).error]).toEqual([501, 'not_implemented']);
   });
+
+  test('what is not judged is written beside what is', async () => {
+    const [, written] = await ask('PUT', '/db/_design/rules', { ...RULES, language: 'erlang' });
+    const { rev }: { rev?: string } = Object(written);
+    const docs = [{ _id: 'a' }, { _id: '_design/rules', _rev: rev, views: {} }];
+    const [status, rows] = await ask('POST', '/db/_bulk_docs', { docs });
+    expect([status, rows]).toMatchObject([201, [{ id: 'a', error: 'not_implemented' }, { ok: true }]]);
+    expect((await ask('PUT', '/db/a', {}))[0]).toBe(201);
+  });
 });

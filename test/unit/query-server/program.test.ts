@@ -1,9 +1,21 @@
 import { afterAll, describe, expect, test } from 'vitest';
 import { DatabaseError } from '../../../src/errors/database-error.ts';
+import type { Clock } from '../../../src/shared/clock.ts';
 import { createTestSandbox, openProgram } from './quickjs-files.ts';
 
 const sandbox = createTestSandbox();
 afterAll(() => sandbox.close());
+
+/** Each look at it takes a millisecond, so that time is up after so much work on any machine. */
+class TickingClock implements Clock {
+  time = 0;
+  now(): number {
+    return this.time;
+  }
+  monotonic(): number {
+    return ++this.time;
+  }
+}
 
 describe('a reduce', () => {
   const reducer = async (source: string, limit: 'true' | 'false' | 'log' = 'true') => {
@@ -111,6 +123,32 @@ describe('validate_doc_update', () => {
     const source = 'function (doc) { if (doc._id === "b") throw {forbidden: "b"}; }';
     const writes = ['a', 'b', 'c'].map((id) => ({ ...write, newDocument: `{"_id":"${id}"}` }));
     expect((await outcomes(source, writes)).map((outcome) => outcome?.reason)).toEqual([undefined, 'b', undefined]);
+  });
+
+  test('has its time for each write, whatever all of a batch take', async () => {
+    const ticking = new TickingClock();
+    const patient = createTestSandbox({ clock: ticking });
+    const source = 'function (doc) { for (var n = 0; n < 3e5 || doc.endless; n++); }';
+    const open = (timeoutMs: number) => openProgram(patient, { validate_doc_update: source }, { timeoutMs });
+    const { program: measured } = await open(1e6);
+    const before = ticking.time;
+    await measured.validate([write]);
+    const timeoutMs = (ticking.time - before) * 3;
+    const { program } = await open(timeoutMs);
+    const many = Array.from({ length: 9 }, () => write);
+    expect(await program.validate(many)).toEqual(many.map(() => undefined));
+    const endless = { ...write, newDocument: '{"endless":true}' };
+    await expect(program.validate([write, endless])).rejects.toThrow('os_process_error: OS process timed out.');
+    patient.close();
+  });
+
+  test('that overflows the stack with one write judges the others', async () => {
+    const deep = { ...write, newDocument: `{"_id":"b","x":${'['.repeat(20_000)}${']'.repeat(20_000)}}` };
+    const source = 'function (doc) { if (doc._id === "c") throw {forbidden: "c"}; }';
+    const [first, second, third] = await outcomes(source, [write, deep, { ...write, newDocument: '{"_id":"c"}' }]);
+    expect(first).toBeUndefined();
+    expect(second).toMatchObject({ code: 'os_process_error' });
+    expect(third).toMatchObject({ code: 'forbidden' });
   });
 
   test('that is no function is a compilation error', async () => {
