@@ -62,7 +62,7 @@ function queryOf(context: Context): Record<string, unknown> {
 }
 
 /** What is no JSON is shown as it stands; where it matters the query of the view refuses it. */
-function jsonValue(text: string): unknown {
+export function jsonValue(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

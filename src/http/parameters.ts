@@ -72,11 +72,9 @@ const READERS: ReadonlyMap<string, Read> = new Map<string, Read>([
 /** Names whose value in a query string is JSON. */
 const JSON_VALUED: ReadonlySet<string> = new Set(['keys', 'key', 'startkey', 'start_key', 'endkey', 'end_key']);
 
-/** Reads name and value as they stand in a query string; `bodyKeys` are the keys of a POST, if it had any. */
-export function parseListQuery(entries: Iterable<readonly [string, string]>, bodyKeys?: unknown): ListParameters {
-  const values = parseQueryValues(entries);
-  if (bodyKeys !== undefined) values.push(['keys', bodyKeys]);
-  return parseListParameters(values);
+/** Reads name and value as they stand in a query string. */
+export function parseListQuery(entries: Iterable<readonly [string, string]>): ListParameters {
+  return parseListParameters(parseQueryValues(entries));
 }
 
 /**

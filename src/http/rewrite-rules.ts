@@ -4,9 +4,11 @@
  */
 import { DatabaseError } from '../errors/database-error.ts';
 import { isObject, ownMember } from './bodies.ts';
+import { jsonValue } from './function-request.ts';
 import { isShallow } from './nesting.ts';
 
 export interface RewriteRequest {
+  /** `HEAD` for these; a rule for GET is one for them as well. */
   readonly method: string;
   /** Below `_rewrite/`, decoded. */
   readonly path: readonly string[];
@@ -33,7 +35,7 @@ interface Rule {
   readonly formats: Readonly<Record<string, unknown>>;
 }
 
-type Bindings = ReadonlyMap<string, string>;
+type Bindings = ReadonlyMap<string, unknown>;
 
 const ANYTHING = '*';
 /** How many steps lead from a design document to its database. */
@@ -51,12 +53,14 @@ export function rewrite(rules: unknown, request: RewriteRequest, options: Rewrit
     const bound = bindPath(rule, request);
     if (bound === undefined) continue;
     const { named, rest } = bound;
-    const bindings: Bindings = new Map([...query, ...named]);
-    const made = Object.entries(rule.query).map(([name, value]): [string, string] => {
-      const filled = fillValue(value, { rule, bindings, rest });
-      return [name, JSON_VALUED.has(name) || typeof filled !== 'string' ? JSON.stringify(filled) : filled];
+    const bindings: Bindings = new Map<string, unknown>([...query.map(meant), ...named]);
+    const made = Object.entries(rule.query).map(([name, value]): [string, unknown] => {
+      return [name, fillValue(value, { rule, bindings, rest })];
     });
-    const search = new URLSearchParams([...new Map([...query, ...named, ...made])]).toString();
+    const added = [...named, ...made].map(([name, value]): [string, string] => {
+      return [name, JSON_VALUED.has(name) ? JSON.stringify(value) : shown(value)];
+    });
+    const search = new URLSearchParams([...new Map([...query, ...added])]).toString();
     const filled = new Map([...bindings, ...made]);
     const path = rule.to.flatMap((segment) => fillSegment(segment, filled, rest));
     // What a request fills in may lead up as well.
@@ -64,6 +68,16 @@ export function rewrite(rules: unknown, request: RewriteRequest, options: Rewrit
     return { path, search };
   }
   throw new DatabaseError('not_found', 'missing');
+}
+
+/** What a parameter says, which may be more than a text. */
+function meant([name, text]: readonly [string, string]): [string, unknown] {
+  const value = JSON_VALUED.has(name) ? jsonValue(text) : text;
+  return [name, isShallow(value) ? value : text];
+}
+
+function shown(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
 function parseRules(rules: unknown, options: RewriteOptions): readonly Rule[] {
@@ -122,7 +136,8 @@ function bindPath(
   { from, method }: Rule,
   request: RewriteRequest,
 ): { readonly named: [string, string][]; readonly rest: readonly string[] } | undefined {
-  if (method !== ANYTHING && method !== request.method) return undefined;
+  const isMeant = method === request.method || (method === 'GET' && request.method === 'HEAD');
+  if (method !== ANYTHING && !isMeant) return undefined;
   const { path } = request;
   const named: [string, string][] = [];
   for (const [index, segment] of from.entries()) {
@@ -149,7 +164,8 @@ function fillValue(value: unknown, filling: Filling): unknown {
   if (!value.startsWith(':')) return value;
   const name = value.slice(1);
   const bound = filling.bindings.get(name);
-  return bound === undefined ? value : inFormat(bound, ownMember(filling.rule.formats, name));
+  if (typeof bound === 'string') return inFormat(bound, ownMember(filling.rule.formats, name));
+  return bound === undefined ? value : bound;
 }
 
 /** A text that has not the form it should have stays a text. */
@@ -162,5 +178,6 @@ function inFormat(text: string, format: unknown): unknown {
 function fillSegment(segment: string, bindings: Bindings, rest: readonly string[]): readonly string[] {
   if (segment === ANYTHING) return rest;
   if (!segment.startsWith(':')) return [segment];
-  return [bindings.get(segment.slice(1)) ?? segment];
+  const bound = bindings.get(segment.slice(1));
+  return [bound === undefined ? segment : shown(bound)];
 }

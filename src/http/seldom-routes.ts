@@ -88,10 +88,10 @@ const DATABASE: Table<DatabaseHandler> = new Map<string, Resource<DatabaseHandle
 const DESIGN: Table<DatabaseHandler> = new Map<string, Resource<DatabaseHandler>>([
   ['_info', resource('GET', { GET: member(getIndexInfo) })],
   ['_view/*', resource('GET,POST,HEAD', { GET: member(getView), POST: member(postView) })],
-  ['_list/*', alike('GET,POST,HEAD', member(list))],
-  ['_show/*', alike('GET,POST,HEAD,PUT,DELETE', member(show))],
+  ['_list/*', resource('GET,POST,HEAD', { GET: member(list), POST: member(list), OPTIONS: member(list) })],
+  ['_show/*', alike('GET,POST,HEAD,PUT,DELETE,COPY,OPTIONS', member(show))],
   ['_update/*', resource('PUT,POST', { PUT: member(update), POST: member(update), GET: member(refuseGet) })],
-  ['_rewrite/*', alike('GET,POST,HEAD,PUT,DELETE,COPY', member(answerRewritten))],
+  ['_rewrite/*', alike('GET,POST,HEAD,PUT,DELETE,COPY,OPTIONS', member(answerRewritten))],
 ]);
 
 const ATTACHMENT: Resource<DatabaseHandler> = resource('DELETE,GET,HEAD,PUT', {

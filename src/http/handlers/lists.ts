@@ -2,7 +2,7 @@
 import { DatabaseError } from '../../errors/database-error.ts';
 import type { RowSource } from '../../query-server/contract.ts';
 import type { DesignDocument } from '../../views/contract.ts';
-import { ownMember, parseJson, readText, toObject } from '../bodies.ts';
+import { parseJson, readText, toObject } from '../bodies.ts';
 import type { Answer, Context } from '../context.ts';
 import { readDesign } from '../design-document.ts';
 import { DocumentListing } from '../document-listing.ts';
@@ -12,7 +12,7 @@ import { functionAnswer, hasNoBody } from '../function-answer.ts';
 import { functionRequest } from '../function-request.ts';
 import { isEmptyRange, toRowRange } from '../key-range.ts';
 import { keyedRows } from '../listing-text.ts';
-import { parseListQuery } from '../parameters.ts';
+import { parseListParameters, parseQueryValues } from '../parameters.ts';
 import { type Reader, withReader, withSnapshot } from '../reader.ts';
 import { notModified, withHeader } from '../responses.ts';
 import { streamedBody } from '../streams.ts';
@@ -64,8 +64,8 @@ export async function list(context: Context, name: string, rest: readonly string
 
 async function answerDocuments(context: Context, reader: Reader, subject: ListSubject): Promise<Answer> {
   const { database, snapshot } = reader;
-  const keys = subject.body === undefined ? undefined : ownMember(toObject(parseJson(subject.body)), 'keys');
-  const parameters = parseListQuery(context.query.entries(), keys);
+  const given = subject.body === undefined ? [] : Object.entries(toObject(parseJson(subject.body)));
+  const parameters = parseListParameters([...parseQueryValues(context.query.entries()), ...given]);
   const listing = new DocumentListing(snapshot, rowOptions(parameters));
   const range = toRowRange(parameters);
   const limit = parameters.limit ?? Number.POSITIVE_INFINITY;

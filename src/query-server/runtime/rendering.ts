@@ -184,7 +184,7 @@ function show(name, documentText, requestText) {
     throw failure;
   }
   const hasSaid = isResponse(returned) || isResponse(provided) || rendering.chunks.length > 0;
-  if (!hasSaid && rendering.provided.length === 0) {
+  if (!hasSaid) {
     if (isMissing(document, request)) throw new Failure('not_found', '', 'document not found');
     throw new Failure('render_error', '', 'undefined response from show function');
   }

@@ -85,6 +85,8 @@ export default suite('list_views', [
     assert.equal(all.text, '0,1');
     const keyed = await list(t, 'docs/_all_docs?include_docs=true', { json: { keys: ['1', '0'] } });
     assert.equal(keyed.text, '1,0');
+    const posted = { include_docs: true, startkey: '1', endkey: '9', limit: 1 };
+    assert.equal((await list(t, 'docs/_all_docs', { json: posted })).text, '1');
     assert.match((await list(t, 'basic/_all_docs?startkey="1"')).text, /^head {"total_rows":4,"offset":1}\n\["1","1",/);
   }),
 
@@ -167,6 +169,7 @@ export default suite('list_views', [
     const thrown = await list(t, 'throws/rows');
     assert.deepEqual([thrown.status, at(thrown.json, 'error')], [500, 'render_error']);
     assertAllowed(await t.at('DELETE', '/_design/test/_list/basic/rows'), 'GET,POST,HEAD');
+    assert.equal((await t.at('OPTIONS', '/_design/test/_list/arrow/rows')).text, '0;1');
   }),
 
   test('are told of the request', async (t) => {

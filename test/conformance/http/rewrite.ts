@@ -22,6 +22,9 @@ const rewrites = [
   },
   { from: 'pair/:a/:b', to: '_view/pairs', query: { key: [':a', ':b'] } },
   { from: 'keys', to: '_view/numbers', query: { keys: [1, 3] } },
+  { from: 'by/:key', to: '_view/rows' },
+  { from: 'beginning', to: '_view/pairs', query: { startkey: [':startkey'], endkey: [':startkey', {}] } },
+  { from: 'read/:id', to: '../../:id', method: 'GET' },
   { from: 'type/:kind/:target', to: ':kind/:target' },
   { from: 'files/*', to: '_rewrite/request/*' },
   { from: 'loop', to: '_rewrite/loop' },
@@ -72,6 +75,13 @@ export default suite('rewrite', [
     assert.deepEqual(pluck(await get(t, 'keys'), 'key'), [1, 3]);
   }),
 
+  test('keys are JSON, from the path and from the query', async (t) => {
+    await fill(t);
+    assert.deepEqual(pluck(await get(t, 'by/4'), 'id'), ['4']);
+    assert.deepEqual(pluck(await get(t, 'beginning?startkey="3"'), 'key'), [['3', 'x']]);
+    assert.deepEqual(pluck(await get(t, 'rows?startkey="4"'), 'key'), ['4', '5']);
+  }),
+
   test('the rest of a path goes where the star is', async (t) => {
     await fill(t);
     assert.deepInclude((await get(t, 'request/a/b%2Fc')).json, { id: null });
@@ -86,6 +96,8 @@ export default suite('rewrite', [
     assert.deepInclude((await t.get('/new')).json, { n: 1 });
     const head = await t.at('HEAD', '/_design/test/_rewrite/doc/3');
     assert.deepEqual([head.status, head.bytes.length], [200, 0]);
+    const read = await t.at('HEAD', '/_design/test/_rewrite/read/3');
+    assert.deepEqual([read.status, read.bytes.length], [200, 0]);
     assertError(await get(t, 'only'), 404, 'not_found', 'missing');
     assert.equal((await t.at('POST', '/_design/test/_rewrite/only')).text, 'Welcome all');
   }),

@@ -11,6 +11,7 @@ const shows = {
   bytes: 'function (doc, req) { return { base64: "AAH/", headers: { "Content-Type": "image/x-dots" } }; }',
   bare: 'function (doc, req) { return { base64: "AAE=" }; }',
   nothing: 'function (doc, req) {}',
+  nothing_provided: 'function (doc, req) { provides("json", function () {}); }',
   throws: 'function (doc, req) { throw new Error("broken"); }',
   custom: 'function (doc, req) { throw ["error", "teapot", "short and stout"]; }',
   gone: 'function (doc, req) { throw ["error", "not_found", "nothing of that name"]; }',
@@ -105,8 +106,10 @@ export default suite('show_documents', [
   test('failures have the words of the interface', async (t) => {
     await fill(t);
     assertError(await show(t, 'nothing'), 500, 'render_error', 'undefined response from show function');
-    assertError(await show(t, 'nothing/ann'), 500, 'render_error', 'undefined response from show function');
-    assertError(await show(t, 'nothing/nobody'), 404, 'not_found', 'document not found');
+    for (const name of ['nothing', 'nothing_provided']) {
+      assertError(await show(t, `${name}/ann`), 500, 'render_error', 'undefined response from show function');
+      assertError(await show(t, `${name}/nobody`), 404, 'not_found', 'document not found');
+    }
     assertError(await show(t, 'throws/nobody'), 404, 'not_found', 'document not found');
     const thrown = await show(t, 'throws/ann');
     assert.deepEqual([thrown.status, at(thrown.json, 'error')], [500, 'render_error']);
@@ -164,7 +167,7 @@ export default suite('show_documents', [
 
   test('are run for every method but change nothing', async (t) => {
     await fill(t);
-    for (const method of ['GET', 'POST', 'PUT', 'DELETE']) {
+    for (const method of ['GET', 'POST', 'PUT', 'DELETE', 'COPY', 'OPTIONS']) {
       const answer = await t.at(method, '/_design/test/_show/hello/ann');
       assert.deepEqual([answer.status, answer.text], [200, 'Hello Ann'], method);
     }

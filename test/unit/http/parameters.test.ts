@@ -1,9 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { parseCount, parseListParameters, parseListQuery } from '../../../src/http/parameters.ts';
+import { parseCount, parseListParameters, parseListQuery, parseQueryValues } from '../../../src/http/parameters.ts';
 import { Query } from '../../../src/http/query.ts';
 
 function parse(search: string, bodyKeys?: unknown) {
-  return parseListQuery(new Query(search).entries(), bodyKeys);
+  const entries = new Query(search).entries();
+  return bodyKeys === undefined
+    ? parseListQuery(entries)
+    : parseListParameters([...parseQueryValues(entries), ['keys', bodyKeys]]);
 }
 
 describe('parameters of lists', () => {
