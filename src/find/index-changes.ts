@@ -26,8 +26,8 @@ interface StoredDesign {
   readonly document: JsonObject;
 }
 
-/** Others may write the same design document meanwhile. */
-const ATTEMPTS = 5;
+/** Others may write the same design document meanwhile, of whom one succeeds each time. */
+const ATTEMPTS = 100;
 
 const MEMBERS: ReadonlySet<string> = new Set(['index', 'type', 'name', 'ddoc', 'w', 'partitioned']);
 const INDEX_MEMBERS: ReadonlySet<string> = new Set(['fields', 'partial_filter_selector']);

@@ -47,9 +47,9 @@ export class RowKey {
   /** Before (or after) all rows of this key, or of this key and id. */
   static bound(value: unknown, id: string | undefined, after: boolean): RowKey {
     const number = after ? AFTER_ALL : BEFORE_ALL;
-    return new RowKey(
-      JSON.stringify(value) + SEPARATOR + (id === undefined ? '' : JSON.stringify(id)) + SEPARATOR + number,
-    );
+    const idText = id === undefined ? '' : JSON.stringify(id);
+    // Not all numbers come back from their text: 1e400 is Infinity, which is written as null.
+    return new RowKey(JSON.stringify(value) + SEPARATOR + idText + SEPARATOR + number, value);
   }
 
   /** Before all rows of a key whose text is at hand. */

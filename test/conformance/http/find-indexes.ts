@@ -167,7 +167,7 @@ export default suite('find_indexes', [
   }),
 
   test('many that are written at once all come to be', async (t) => {
-    const names = Array.from({ length: 4 }, (_, place) => `i${place}`);
+    const names = Array.from({ length: 20 }, (_, place) => `i${place}`);
     const answers = await Promise.all(
       names.map((name) => t.at('POST', '/_index', { json: { index: { fields: [name] }, ddoc: 'shared', name } })),
     );

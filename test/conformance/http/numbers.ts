@@ -1,6 +1,8 @@
 import { assert } from 'chai';
+import { find, idsOf } from '../../support/conformance/find-steps.ts';
 import { stringAt } from '../../support/conformance/json.ts';
 import { suite, test } from '../../support/conformance/suite.ts';
+import { pluck } from '../../support/conformance/view-steps.ts';
 
 const numbers = [
   '9007199254740993',
@@ -54,6 +56,27 @@ export default suite('numbers', [
       (await t.get('/_local/mine')).text,
       '{"_id":"_local/mine","_rev":"0-1","n":9007199254740993,"f":1.0}\n',
     );
+  }),
+
+  test('numbers beyond all doubles are keys as others are', async (t) => {
+    const headers = { 'content-type': 'application/json' };
+    const docs =
+      '[{"_id":"a","n":1e400},{"_id":"b","n":-1e400},{"_id":"c","n":1e401},{"_id":"d","n":1},{"_id":"e","n":"x"}]';
+    await t.at('POST', '/_bulk_docs', { body: `{"docs":${docs}}`, headers });
+    await t.put('_design/test', { views: { n: { map: 'function (doc) { emit(doc._id === "e" ? "x" : 1, 0); }' } } });
+    assert.deepEqual(pluck(await t.get('/_design/test/_view/n?startkey=1e400'), 'id'), ['e']);
+    assert.lengthOf(pluck(await t.get('/_design/test/_view/n?endkey=1e400'), 'id'), 4);
+    await t.at('POST', '/_index', { json: { index: { fields: ['n'] } } });
+    const equal = await t.at('POST', '/_find', { body: '{"selector":{"n":1e500}}', headers });
+    assert.deepEqual(idsOf(equal), ['a', 'c']);
+    const found: unknown[] = [];
+    let bookmark = 'nil';
+    for (let page = 0; page < 6; page++) {
+      const answer = await find(t, { selector: { n: { $gt: null } }, limit: 1, sort: ['n'], bookmark });
+      found.push(...idsOf(answer));
+      bookmark = stringAt(answer.json, 'bookmark');
+    }
+    assert.deepEqual(found, ['b', 'd', 'a', 'c', 'e']);
   }),
 
   test('numbers that look alike to a double make different revisions', async (t) => {
