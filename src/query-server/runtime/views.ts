@@ -159,30 +159,20 @@ function filterByView(name, text) {
   }).join('');
 }
 
-const contexts = new Map();
-/** User contexts and security objects repeat from write to write: parsed once in a batch, frozen because they are shared. */
-function context(text) {
-  let value = contexts.get(text);
-  if (value === undefined) {
-    value = parse(text);
-    if (isObject(value)) freezeDeep(value);
-    contexts.set(text, value);
-  }
-  return value;
-}
-
-/** Four texts for each write: the new document, the old one, user context, security object. */
+/**
+ * Four texts for each write: the new document, the old one, user context, security object. A function may change what
+ * it is given, so that each write has its own.
+ */
 function validateBatch(text) {
   const key = 'validate_doc_update';
   if (!compiled.has(key)) compiled.set(key, compile(key, designDocument[key]));
   const validate = compiled.get(key);
   const texts = text.split(SEPARATOR);
   const outcomes = [];
-  contexts.clear();
   for (let at = 0; at < texts.length; at += 4) {
     let outcome = '';
     try {
-      validate.call(designDocument, parse(texts[at]), parse(texts[at + 1]), context(texts[at + 2]), context(texts[at + 3]));
+      validate.call(designDocument, parse(texts[at]), parse(texts[at + 1]), parse(texts[at + 2]), parse(texts[at + 3]));
     } catch (thrown) {
       const failure = toFailure(thrown);
       if (failure.code === 'memory') throw failure;

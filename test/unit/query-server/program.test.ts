@@ -119,6 +119,17 @@ describe('validate_doc_update', () => {
     expect(refused).toMatchObject(expected);
   });
 
+  test('may change what it is given, for itself', async () => {
+    const source = `function (n, o, u, s) {
+      s.admins = s.admins || { names: [] };
+      s.admins.names.push(u.name);
+      u.name += "!";
+      throw { forbidden: JSON.stringify([u, s]) };
+    }`;
+    const reasons = (await outcomes(source, [write, write])).map((outcome) => outcome?.reason);
+    expect(reasons).toEqual(Array(2).fill('[{"name":"u!"},{"admins":{"names":["u"]}}]'));
+  });
+
   test('judges each write of a batch on its own', async () => {
     const source = 'function (doc) { if (doc._id === "b") throw {forbidden: "b"}; }';
     const writes = ['a', 'b', 'c'].map((id) => ({ ...write, newDocument: `{"_id":"${id}"}` }));
