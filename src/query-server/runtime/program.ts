@@ -42,9 +42,10 @@ const operations = {
   resumeList,
   dropList,
 };
-Object.assign(globalThis, {
+const helpers = {
   emit, sum, log, toJSON: textOf, isArray: Array.isArray, require: requireFrom([]), provides, registerType, start, send, getRow,
-});
+};
+Object.assign(globalThis, helpers);
 lockDown(globalThis);
 return function perform(operation, first, second, third) {
   let result;

@@ -19,6 +19,15 @@ async function runMap(body: string, timeoutMs = 200, memoryBytes = 64 * 1024 * 1
   return { rows: await mapper.map(['{"_id":"a"}']), messages };
 }
 
+test('what a function keeps under the name of a helper is its own', async () => {
+  const { program } = await openProgram(sandbox);
+  const source = 'function (keys, values) { sum = 0; for (var at in values) sum += values[at]; return sum; }';
+  const groups = [{ keys: '[]', values: '[1,2,3]' }];
+  const careless = await program.reducer(source, 'true');
+  const careful = await program.reducer('function (keys, values) { return sum(values); }', 'true');
+  expect([careless.reduce(groups), careful.reduce(groups), careless.reduce(groups)]).toEqual([['6'], ['6'], ['6']]);
+});
+
 describe('time is up for a function that', () => {
   test.each([
     ['loops for ever', 'while (true);'],
