@@ -76,8 +76,16 @@ function test(operator: string, value: Json, argument: Json, order: Order): bool
       return typeof value === 'string' && value.slice(0, `${argument}`.length) === argument;
     case '$regex':
       return typeof value === 'string' && new RegExp(`${argument}`, 'u').test(value);
+    case '$mod':
+      return Number.isInteger(value) && Number(value) % Number(list[0]) === list[1];
+    case '$type':
+      return (own !== undefined ? 'array' : value === null ? 'null' : typeof value) === argument;
     case '$elemMatch':
       return own?.some((each) => fulfils(each, argument)) === true;
+    case '$allMatch':
+      return own !== undefined && own.length > 0 && own.every((each) => fulfils(each, argument));
+    case '$keyMapMatch':
+      return isMembers(value) && Object.keys(value).some((name) => fulfils(name, argument));
     default:
       throw new Error(`The model does not know ${operator}.`);
   }

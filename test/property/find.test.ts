@@ -38,7 +38,14 @@ const condition: fc.Arbitrary<Json> = fc.oneof(
   },
   { weight: 1, arbitrary: fc.nat({ max: 3 }).map(($size) => ({ $size })) },
   { weight: 1, arbitrary: fc.constantFrom('a', '^a?b', '[a-b]$', '').map(($regex) => ({ $regex })) },
-  { weight: 1, arbitrary: scalar.map(($gte) => ({ $elemMatch: { $gte } })) },
+  { weight: 1, arbitrary: fc.tuple(fc.constantFrom(2, -3), fc.constantFrom(0, 1, -1)).map(($mod) => ({ $mod })) },
+  { weight: 1, arbitrary: fc.constantFrom('null', 'string', 'array', 'object', 'none').map(($type) => ({ $type })) },
+  {
+    weight: 2,
+    arbitrary: fc
+      .tuple(fc.constantFrom('$elemMatch', '$allMatch', '$keyMapMatch'), scalar)
+      .map(([operator, $gte]) => ({ [operator]: { $gte } })),
+  },
 );
 const idCondition: fc.Arbitrary<Json> = fc.oneof(
   fc.tuple(fc.constantFrom('$eq', '$lt', '$lte', '$gt', '$gte', '$beginsWith'), id).map(([operator, argument]) => {
