@@ -107,9 +107,24 @@ export class Checkpoints {
   }
 
   #begin(): Promise<void> {
-    this.#running = this.#store().finally(() => {
-      this.#running = undefined;
+    const storing = this.#store().finally(() => {
       this.#pausedSince = this.#parts.clock.monotonic();
+    });
+    return this.#alone(storing);
+  }
+
+  /**
+   * Runs work that puts another state in the place of the present one. Nothing is stored meanwhile, so that the pages of the
+   * former state can be told, and no head is on its way that knows nothing of the other's.
+   */
+  async betweenStores(work: () => Promise<void>): Promise<void> {
+    while (this.#running !== undefined) await this.#running.catch(() => undefined);
+    await this.#alone(work());
+  }
+
+  #alone(work: Promise<void>): Promise<void> {
+    this.#running = work.finally(() => {
+      this.#running = undefined;
     });
     return this.#running;
   }

@@ -11,7 +11,7 @@ import type { Log } from '../system/contract.ts';
 import { Checkpoints } from './checkpoints.ts';
 import type { ViewGroupInfo } from './contract.ts';
 import type { GroupDefinition } from './definition.ts';
-import { copyIndex, type IndexCopy } from './index-copy.ts';
+import { copyIndex } from './index-copy.ts';
 import { IndexFile } from './index-file.ts';
 import { decodeIndexHead, type IndexHead } from './index-head.ts';
 import { isOnLineage } from './index-origin.ts';
@@ -316,20 +316,24 @@ export class ViewIndex {
     const { settings } = this.#parts;
     const empty = this.#emptyState();
     const hold = this.#hold();
-    let copy: IndexCopy | undefined;
+    let isKept = false;
     try {
-      copy = await copyIndex(former, empty, { file, settings, check: () => this.#mustBeOpen() });
+      const copy = await copyIndex(former, empty, { file, settings, check: () => this.#mustBeOpen() });
+      await this.#checkpoints.betweenStores(async () => {
+        const gone = await pagesOf(former);
+        if (this.#state !== former || (this.#updating !== undefined && !isAlone)) return;
+        this.#state = copy.state;
+        // In one checkpoint with what takes its place: nobody would know of the former pages if the process ended between two.
+        this.#checkpoints.noteReplaced([...copy.replaced, ...gone]);
+        isKept = true;
+        file.endCopy(true, copy.state.version);
+      });
     } finally {
-      const isDone = copy !== undefined && this.#state === former && (isAlone || this.#updating === undefined);
-      file.endCopy(isDone, this.#state.version);
-      if (isDone && copy !== undefined) this.#state = copy.state;
+      if (!isKept) file.endCopy(false, this.#state.version);
       hold.release();
     }
-    if (this.#state !== copy.state) return false;
-    this.#checkpoints.noteReplaced(copy.replaced);
-    await this.#checkpoints.run().finally(async () => this.#checkpoints.noteReplaced(await pagesOf(former)));
-    await this.#checkpoints.run();
-    return true;
+    if (isKept) await this.#checkpoints.run();
+    return isKept;
   }
 
   async info(): Promise<Omit<ViewGroupInfo, 'signature' | 'language'>> {
