@@ -220,12 +220,12 @@ export class ViewIndex {
 
   async #update(asker: Asker): Promise<void> {
     this.#mustBeOpen();
-    const { database, origin, source } = asker;
-    if (this.#knownDatabase !== database) await this.#compareWith(database, origin);
+    const { database, source } = asker;
     this.#checkpoints.noteBegin();
     const task = this.#parts.tasks.start('indexer', this.databaseName, source.designId);
     task.update(0, database.updateSeq - this.#state.updateSeq);
     try {
+      await this.#compareWith(asker);
       await this.#runUpdater(asker, (done, total) => task.update(done, total));
     } catch (error) {
       this.#noteFailure(error);
@@ -259,7 +259,8 @@ export class ViewIndex {
   }
 
   /** A handle that was opened anew may have lost what the index has seen. */
-  async #compareWith(database: Database, origin: DatabaseOrigin): Promise<void> {
+  async #compareWith({ database, origin }: Asker): Promise<void> {
+    if (this.#knownDatabase === database) return;
     const { uuid, epoch } = this.#checkpoints.identity ?? origin;
     if (!isOnLineage({ uuid, epoch, seenSeq: this.#state.seenSeq }, origin)) await this.#beginAnew();
     this.#checkpoints.identity = this.#identity(origin);
@@ -268,9 +269,12 @@ export class ViewIndex {
 
   async #beginAnew(): Promise<void> {
     this.#parts.log.info(`an index of ${this.databaseName} is of a lost state of it and is built anew`);
-    const former = this.#state;
-    this.#state = { ...this.#emptyState(), version: former.version + 1 };
-    this.#checkpoints.noteReplaced(await pagesOf(former));
+    await this.#checkpoints.betweenStores(async () => {
+      const former = this.#state;
+      const gone = await pagesOf(former);
+      this.#state = { ...this.#emptyState(), version: former.version + 1 };
+      this.#checkpoints.noteReplaced(gone);
+    });
   }
 
   async #publish(state: IndexState, replaced: readonly ReplacedNode[]): Promise<void> {

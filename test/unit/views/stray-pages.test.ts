@@ -118,3 +118,26 @@ test('after a compaction that ends while what it copied is being stored', async 
   expect(heads).toBeGreaterThan(2);
   await expectNoStrays(moments.taken);
 });
+
+test('after an index is begun anew, because its database lost something, while it is being stored', async () => {
+  const moments = new Moments();
+  const { medium, wrap } = moments;
+  const scene = await Scene.open({ medium, wrap, parts: partsWith(2 ** 20) });
+  await scene.write(documents(10, 0));
+  const early = medium.clone();
+  await scene.write(documents(200, 1_000));
+  let slices = 0;
+  moments.before = async ({ head }) => {
+    if (head === undefined && slices++ === 0) await pause(40);
+  };
+  moments.begin();
+  await withReader(await openGroup(scene), async () => undefined);
+  await pause(20);
+  const later = await Scene.open({ medium: early });
+  const group = await scene.views.open(later.database, byYear);
+  await withReader(group, async (reader) => expect(reader.totalRows('v')).toBe(10));
+  await scene.close();
+  expect(slices).toBeGreaterThan(1);
+  expect(strayPages(indexOf(medium)).length).toBe(0);
+  await later.close();
+});
