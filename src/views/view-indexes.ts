@@ -121,22 +121,25 @@ class StoredViewIndexes implements ViewIndexes {
     origin: DatabaseOrigin,
     definition: GroupDefinition,
   ): Promise<ViewIndex> {
-    const page = await this.#openFile(file);
+    const { page, isNew } = await this.#openFile(file);
     try {
+      // Of a database that was deleted meanwhile, whoever removed its files may have looked for them before this one was there.
+      database.snapshot().release();
       return await ViewIndex.open(this.#indexParts(database, definition), page, origin);
     } catch (error) {
       await page.close().catch(() => undefined);
+      if (isNew) await this.#parts.store.destroy(file).catch(() => undefined);
       throw error;
     }
   }
 
-  async #openFile(file: string): Promise<PageFile> {
+  async #openFile(file: string): Promise<{ readonly page: PageFile; readonly isNew: boolean }> {
     const { store } = this.#parts;
     try {
-      return await store.open(file, 'open');
+      return { page: await store.open(file, 'open'), isNew: false };
     } catch (error) {
       if (!isDatabaseError(error, 'storage_missing')) throw error;
-      return store.open(file, 'create');
+      return { page: await store.open(file, 'create'), isNew: true };
     }
   }
 

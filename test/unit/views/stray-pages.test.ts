@@ -1,25 +1,18 @@
 import { expect, test } from 'vitest';
 import { MemoryMedium } from '../../../src/storage/memory/memory-medium.ts';
 import type { Commit, PageStore } from '../../../src/storage/page-store.ts';
-import type { MapperFactory } from '../../../src/views/contract.ts';
-import { design, type Json, rowsOf, Scene, withReader } from './scene.ts';
+import { type Json, rowsOf, Scene, withReader } from './scene.ts';
 import { aroundIndexCommits, indexOf, strayPages } from './stray-pages.ts';
+import { yearMappers, yearsDesign } from './years.ts';
 
 /** An end of the process at any moment leaves no page in an index file that its next owner does not know of. */
 const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
-const years: MapperFactory = {
-  open: () => ({
-    map: (documents) => {
-      const keys = documents.map((text) => JSON.stringify((JSON.parse(text) as { year: number }).year));
-      return [{ counts: keys.map(() => 1), keys, values: keys.map(() => '"xxxxxxxxxxxxxxxxxxxxxxxx"') }];
-    },
-    release: () => undefined,
-  }),
-};
-const partsWith = (dirtyBytes: number) => ({ mappers: { years }, settings: { dirtyBytes, idleMs: 1, cacheBytes: 1 } });
+const partsWith = (dirtyBytes: number) => ({
+  mappers: yearMappers,
+  settings: { dirtyBytes, idleMs: 1, cacheBytes: 1 },
+});
 const parts = partsWith(1_000);
-const byYear = design({ v: { map: 'years', reduce: '_count' } }, { language: 'years' });
-const openGroup = ({ views, database }: Scene) => views.open(database, byYear);
+const openGroup = ({ views, database }: Scene) => views.open(database, yearsDesign);
 
 function documents(count: number, year: number): Record<string, Json> {
   return Object.fromEntries(
@@ -134,7 +127,7 @@ test('after an index is begun anew, because its database lost something, while i
   await withReader(await openGroup(scene), async () => undefined);
   await pause(20);
   const later = await Scene.open({ medium: early });
-  const group = await scene.views.open(later.database, byYear);
+  const group = await scene.views.open(later.database, yearsDesign);
   await withReader(group, async (reader) => expect(reader.totalRows('v')).toBe(10));
   await scene.close();
   expect(slices).toBeGreaterThan(1);

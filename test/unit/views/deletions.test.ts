@@ -1,0 +1,64 @@
+import { expect, test } from 'vitest';
+import { must } from '../../../src/shared/assert.ts';
+import type { PageStore } from '../../../src/storage/page-store.ts';
+import { design, rowsOf, Scene, withReader } from './scene.ts';
+import { yearMappers, yearsDesign } from './years.ts';
+
+/** Databases, design documents and index files that go while somebody is about to use them. */
+const parts = { mappers: yearMappers, settings: { idleMs: 1 } };
+
+/** A store whose calls have something happen before them. */
+class Hooks {
+  beforeList: () => Promise<unknown> = async () => undefined;
+  beforeCreate: () => Promise<unknown> = async () => undefined;
+  beforeDestroy: () => Promise<unknown> = async () => undefined;
+
+  readonly wrap = (store: PageStore): PageStore => ({
+    supports: store.supports,
+    list: async () => {
+      await this.beforeList();
+      return store.list();
+    },
+    open: async (name, mode) => {
+      if (mode === 'create') await this.beforeCreate();
+      return store.open(name, mode);
+    },
+    destroy: async (name) => {
+      await this.beforeDestroy();
+      await store.destroy(name);
+    },
+    close: () => store.close(),
+  });
+}
+
+async function openScene(): Promise<{ readonly scene: Scene; readonly hooks: Hooks }> {
+  const hooks = new Hooks();
+  const scene = await Scene.open({ wrap: hooks.wrap, parts });
+  await scene.write({ a: { year: 1 }, b: { year: 2 } });
+  return { scene, hooks };
+}
+
+/** Writes the design document and reads its view. */
+async function useView(scene: Scene, name: string): Promise<unknown> {
+  const body = { language: 'years', views: { [name]: { map: name } } };
+  await scene.write({ [`_design/${name}`]: body });
+  return readView(scene, name);
+}
+
+async function readView(scene: Scene, name: string): Promise<unknown> {
+  const group = await scene.group({ [name]: { map: name } }, { language: 'years' }, name);
+  const rows = await withReader(group, (reader) => rowsOf(reader, name));
+  group.release();
+  return rows.map(([id]) => id);
+}
+
+const indexFiles = (scene: Scene) => [...scene.medium.files.keys()].filter((name) => name !== 'db.1');
+
+test('an index is not begun for a database that was deleted', async () => {
+  const { scene, hooks } = await openScene();
+  // Its files are looked for, and removed, before that of the index is there.
+  hooks.beforeCreate = () => scene.database.discard();
+  await expect(scene.views.open(scene.database, yearsDesign)).rejects.toMatchObject({ code: 'storage_deleted' });
+  expect(indexFiles(scene)).toEqual([]);
+  await scene.views.close();
+});
