@@ -56,7 +56,7 @@ export class IndexCache {
 
   async #openIndex(file: string, open: (isDamaged: boolean) => Promise<ViewIndex>): Promise<void> {
     const failed = this.#open.get(file)?.index;
-    if (failed !== undefined) void this.#end(file, failed.discard(openedAnew(failed)));
+    if (failed !== undefined) this.#end(file, failed.discard(openedAnew(failed)));
     await this.#closing.get(file);
     this.#open.set(file, { index: await open(failed?.isDamaged ?? false), users: 0 });
     this.#closeIdle(file);
@@ -74,28 +74,37 @@ export class IndexCache {
     for (const [file, { users, index }] of this.#open) {
       if (excess <= 0) return;
       if (users > 0 || file === added || index.isBusy) continue;
-      void this.#end(file, index.close());
+      this.#end(file, index.close());
       excess--;
     }
   }
 
-  #end(file: string, work: Promise<void>): Promise<void> {
-    this.#open.delete(file);
-    const done: Promise<void> = work
-      .catch((error: unknown) => this.#log.error(`the index ${file} could not be closed in order`, error))
-      .finally(() => {
-        if (this.#closing.get(file) === done) this.#closing.delete(file);
-      });
-    this.#closing.set(file, done);
-    return done;
+  #end(file: string, work: Promise<void>): void {
+    const ended = work.catch((error: unknown) =>
+      this.#log.error(`the index ${file} could not be closed in order`, error),
+    );
+    this.#close(file, ended);
   }
 
-  /** Ends an index whose file is being removed. Those who still read it fail. */
-  async drop(file: string): Promise<void> {
+  /** Takes an index out of use; its file can't be opened before `work`, which never fails, has ended. */
+  #close(file: string, work: Promise<void>): void {
+    this.#open.delete(file);
+    const done: Promise<void> = work.finally(() => {
+      if (this.#closing.get(file) === done) this.#closing.delete(file);
+    });
+    this.#closing.set(file, done);
+  }
+
+  /** Ends an index and has `remove` remove its file. Those who still read it fail. */
+  async drop(file: string, remove: () => Promise<void>): Promise<void> {
     await this.#opening.get(file)?.catch(() => undefined);
-    const entry = this.#open.get(file);
-    if (entry !== undefined) await this.#end(file, entry.index.discard());
-    else await this.#closing.get(file);
+    const ended = this.#open.get(file)?.index.discard() ?? this.#closing.get(file) ?? Promise.resolve();
+    const removed = ended.then(remove);
+    this.#close(
+      file,
+      removed.catch(() => undefined),
+    );
+    await removed;
   }
 
   /** Ends the indexes of a database that was deleted. */
@@ -112,12 +121,12 @@ export class IndexCache {
 
   #discardOf(databaseName: string, file: string): void {
     const entry = this.#open.get(file);
-    if (entry?.index.databaseName === databaseName) void this.#end(file, entry.index.discard());
+    if (entry?.index.databaseName === databaseName) this.#end(file, entry.index.discard());
   }
 
   async close(): Promise<void> {
     await Promise.allSettled(this.#opening.values());
-    for (const [file, { index }] of [...this.#open]) void this.#end(file, index.close());
+    for (const [file, { index }] of [...this.#open]) this.#end(file, index.close());
     await Promise.all(this.#closing.values());
   }
 }

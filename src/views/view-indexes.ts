@@ -172,16 +172,24 @@ class StoredViewIndexes implements ViewIndexes {
 
   async cleanup(database: Database): Promise<void> {
     const origin = await this.#originOf(database);
+    // Files first: one that comes later is of a design document that was written meanwhile.
+    const files = await this.#indexFiles(origin);
+    let wanted = await this.#wantedFiles(database, origin);
+    for (const file of files) {
+      if (wanted.has(file)) continue;
+      // Removing takes a while, in which a design document may have come back.
+      wanted = await this.#wantedFiles(database, origin);
+      if (!wanted.has(file)) await this.#indexes.drop(file, () => this.#parts.store.destroy(file));
+    }
+  }
+
+  async #wantedFiles(database: Database, origin: DatabaseOrigin): Promise<Set<string>> {
     const wanted = new Set<string>();
     for (const design of await this.#designDocuments(database)) {
       const definition = await this.#definitionOf(origin, design).catch(() => undefined);
       if (definition !== undefined) wanted.add(indexFile(origin, definition));
     }
-    for (const file of await this.#indexFiles(origin)) {
-      if (wanted.has(file)) continue;
-      await this.#indexes.drop(file);
-      await this.#parts.store.destroy(file);
-    }
+    return wanted;
   }
 
   async #indexFiles({ file }: DatabaseOrigin): Promise<string[]> {

@@ -62,3 +62,47 @@ test('an index is not begun for a database that was deleted', async () => {
   expect(indexFiles(scene)).toEqual([]);
   await scene.views.close();
 });
+
+test('a clean-up leaves the index of a design document that is written meanwhile', async () => {
+  const { scene, hooks } = await openScene();
+  hooks.beforeList = async () => {
+    hooks.beforeList = async () => undefined;
+    expect(await useView(scene, 'late')).toEqual(['a', 'b']);
+  };
+  await scene.views.cleanup(scene.database);
+  expect(indexFiles(scene)).toHaveLength(1);
+  await scene.close();
+});
+
+test('a clean-up leaves the index of a design document that comes back while others are removed', async () => {
+  const { scene, hooks } = await openScene();
+  for (const name of ['one', 'two']) {
+    await useView(scene, name);
+    await scene.write({ [`_design/${name}`]: undefined });
+  }
+  hooks.beforeDestroy = async () => {
+    hooks.beforeDestroy = async () => undefined;
+    for (const name of ['one', 'two']) {
+      await scene.write({ [`_design/${name}`]: { language: 'years', views: { [name]: { map: name } } } });
+    }
+  };
+  await scene.views.cleanup(scene.database);
+  expect(indexFiles(scene)).toHaveLength(1);
+  await scene.close();
+});
+
+test('an index that is opened while a clean-up removes it is begun anew', async () => {
+  const { scene, hooks } = await openScene();
+  await useView(scene, 'v');
+  await scene.write({ '_design/v': undefined });
+  let reading: Promise<unknown> = Promise.resolve();
+  hooks.beforeDestroy = async () => {
+    reading = useView(scene, 'v');
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  };
+  await scene.views.cleanup(scene.database);
+  expect(await reading).toEqual(['a', 'b']);
+  expect(indexFiles(scene)).toHaveLength(1);
+  await scene.close();
+  expect(must(scene.medium.files.get(must(indexFiles(scene)[0]))).head).toBeDefined();
+});
