@@ -1,4 +1,4 @@
-import { DatabaseError } from '../errors/database-error.ts';
+import { DatabaseError, isDatabaseError } from '../errors/database-error.ts';
 import type { Log } from '../system/contract.ts';
 import type { ViewIndex } from './view-index.ts';
 
@@ -80,9 +80,10 @@ export class IndexCache {
   }
 
   #end(file: string, work: Promise<void>): void {
-    const ended = work.catch((error: unknown) =>
-      this.#log.error(`the index ${file} could not be closed in order`, error),
-    );
+    const ended = work.catch((error: unknown) => {
+      if (!isDatabaseError(error, 'storage_deleted'))
+        this.#log.error(`the index ${file} could not be closed in order`, error);
+    });
     this.#close(file, ended);
   }
 

@@ -106,3 +106,13 @@ test('an index that is opened while a clean-up removes it is begun anew', async 
   await scene.close();
   expect(must(scene.medium.files.get(must(indexFiles(scene)[0]))).head).toBeDefined();
 });
+
+test('an index whose file is gone is closed without a word', async () => {
+  const { scene } = await openScene();
+  const group = await scene.views.open(scene.database, design({ v: { map: 'v' } }, { language: 'years' }));
+  await group.read();
+  await scene.store.destroy(must(indexFiles(scene)[0]));
+  await scene.views.close();
+  expect(scene.logged).toEqual([]);
+  await scene.database.close();
+});
