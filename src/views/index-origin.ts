@@ -1,4 +1,4 @@
-import type { DatabaseOrigin } from '../database/contract.ts';
+import type { Database, DatabaseOrigin } from '../database/contract.ts';
 import type { IndexHead } from './index-head.ts';
 
 /**
@@ -14,4 +14,14 @@ export function isOnLineage(index: Pick<IndexHead, 'uuid' | 'epoch' | 'seenSeq'>
   // Losses that are forgotten by now may have come between.
   if (loss === oldest && !origin.isLineageComplete) return false;
   return index.seenSeq <= loss.formerEnd;
+}
+
+/** A handle that was closed tells nothing of its database, and fails for reasons that are not the index's. */
+export function isOpen(database: Database): boolean {
+  try {
+    database.snapshot().release();
+    return true;
+  } catch {
+    return false;
+  }
 }

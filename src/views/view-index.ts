@@ -14,12 +14,13 @@ import type { GroupDefinition } from './definition.ts';
 import { copyIndex } from './index-copy.ts';
 import { IndexFile } from './index-file.ts';
 import { decodeIndexHead, type IndexHead } from './index-head.ts';
-import { isOnLineage } from './index-origin.ts';
+import { isOnLineage, isOpen } from './index-origin.ts';
 import { IndexReader } from './index-reader.ts';
 import { type IndexState, liveBytes, unstoredBytes } from './index-state.ts';
 import { type IndexTreeSettings, openIndexState, pagesOf } from './index-trees.ts';
 import type { FunctionSource, Functions } from './mappers.ts';
 import type { ViewSettings } from './settings.ts';
+import { SharedUpdate } from './shared-update.ts';
 import { createTreeOrders, type TreeOrder } from './tree-order.ts';
 import { Updater } from './updater.ts';
 
@@ -59,7 +60,7 @@ export class ViewIndex {
   /** The handle that the index was last compared with. */
   #knownDatabase: Database | undefined;
   #work: Promise<unknown> = Promise.resolve();
-  #updating: Promise<void> | undefined;
+  readonly #updates = new SharedUpdate();
   #compacting: Promise<void> | undefined;
   #prepared: Promise<void> | undefined;
   #isPrepared: boolean;
@@ -168,7 +169,7 @@ export class ViewIndex {
 
   /** Whether something goes on that must not be cut short for want of a reader. */
   get isBusy(): boolean {
-    return this.#updating !== undefined || this.#compacting !== undefined;
+    return this.#updates.isRunning || this.#compacting !== undefined;
   }
 
   /** Whether readers can be made: reduce functions are compiled. */
@@ -208,10 +209,7 @@ export class ViewIndex {
       const { updateSeq, purgeSeq } = asker.database;
       do {
         this.#mustBeOpen();
-        this.#updating ??= this.#inOrder(() => this.#update(asker)).finally(() => {
-          this.#updating = undefined;
-        });
-        await this.#updating;
+        await this.#updates.join(asker.database, () => this.#inOrder(() => this.#update(asker)));
       } while (this.#state.updateSeq < updateSeq || this.#state.purgeSeq < purgeSeq);
     } finally {
       this.#waiting--;
@@ -228,7 +226,7 @@ export class ViewIndex {
       await this.#compareWith(asker);
       await this.#runUpdater(asker, (done, total) => task.update(done, total));
     } catch (error) {
-      this.#noteFailure(error);
+      if (isOpen(database)) this.#noteFailure(error);
       throw error;
     } finally {
       task.end();
@@ -260,7 +258,7 @@ export class ViewIndex {
 
   /** A handle that was opened anew may have lost what the index has seen. */
   async #compareWith({ database, origin }: Asker): Promise<void> {
-    if (this.#knownDatabase === database) return;
+    if (this.#knownDatabase === database || !isOpen(database)) return;
     const { uuid, epoch } = this.#checkpoints.identity ?? origin;
     if (!isOnLineage({ uuid, epoch, seenSeq: this.#state.seenSeq }, origin)) await this.#beginAnew();
     this.#checkpoints.identity = this.#identity(origin);
@@ -325,7 +323,7 @@ export class ViewIndex {
       const copy = await copyIndex(former, empty, { file, settings, check: () => this.#mustBeOpen() });
       await this.#checkpoints.betweenStores(async () => {
         const gone = await pagesOf(former);
-        if (this.#state !== former || (this.#updating !== undefined && !isAlone)) return;
+        if (this.#state !== former || (this.#updates.isRunning && !isAlone)) return;
         this.#state = copy.state;
         // In one checkpoint with what takes its place: nobody would know of the former pages if the process ended between two.
         this.#checkpoints.noteReplaced([...copy.replaced, ...gone]);
@@ -345,7 +343,7 @@ export class ViewIndex {
     return {
       updateSeq,
       purgeSeq,
-      updaterRunning: this.#updating !== undefined,
+      updaterRunning: this.#updates.isRunning,
       compactRunning: this.#compacting !== undefined,
       waitingClients: this.#waiting,
       waitingCommit: unstoredBytes(this.#state) > 0,

@@ -1,0 +1,90 @@
+import { expect, test } from 'vitest';
+import { must } from '../../../src/shared/assert.ts';
+import { systemClock } from '../../../src/shared/clock.ts';
+import { ActiveTasks } from '../../../src/system/active-tasks.ts';
+import { createConfig } from '../../../src/system/config.ts';
+import { silentLog } from '../../../src/system/log.ts';
+import type { MapperFactory } from '../../../src/views/contract.ts';
+import { createViewIndexes } from '../../../src/views/view-indexes.ts';
+import { Gate } from '../database/harness.ts';
+import { type Json, Scene, withReader } from './scene.ts';
+import { yearMappers, yearsDesign } from './years.ts';
+
+/** An index outlives the handles of its database: those that nobody uses are closed, and opened again when need be. */
+class Mapped {
+  documents = 0;
+  before: () => Promise<void> | void = () => undefined;
+
+  readonly mappers: Readonly<Record<string, MapperFactory>> = {
+    years: {
+      open: async (source) => {
+        const mapper = await must(yearMappers['years']).open(source);
+        const map = async (documents: readonly string[]) => {
+          await this.before();
+          this.documents += documents.length;
+          return mapper.map(documents);
+        };
+        return { batchSize: 10, map, release: () => undefined };
+      },
+    },
+  };
+}
+
+async function openViews(mapped: Mapped) {
+  const scene = await Scene.open();
+  const views = createViewIndexes({
+    store: scene.store,
+    clock: systemClock,
+    config: createConfig({}),
+    log: silentLog,
+    tasks: new ActiveTasks(systemClock),
+    mappers: mapped.mappers,
+  });
+  return { scene, views };
+}
+
+function documents(count: number): Record<string, Json> {
+  return Object.fromEntries(Array.from({ length: count }, (_unused, index) => [`d${index}`, { year: index }]));
+}
+
+test('who joins an update through a handle that was closed gets what there is through its own', async () => {
+  const mapped = new Mapped();
+  const { scene, views } = await openViews(mapped);
+  await scene.write(documents(100));
+  const [gate, begun] = [new Gate(), new Gate()];
+  mapped.before = () => {
+    begun.open();
+    return gate.opened;
+  };
+  const failing = Promise.resolve((await views.open(scene.database, yearsDesign)).read());
+  failing.catch(() => undefined);
+  await begun.opened;
+  await scene.database.close();
+  const again = await Scene.open({ medium: scene.medium });
+  const group = await views.open(again.database, yearsDesign);
+  const joining = withReader(group, async (reader) => reader.totalRows('v'));
+  gate.open();
+  await expect(failing).rejects.toMatchObject({ code: 'storage_closed' });
+  // The index itself has not failed: whoever comes next does not end what others wait for.
+  (await views.open(again.database, yearsDesign)).release();
+  expect(await joining).toBe(100);
+  await views.close();
+  await again.close();
+});
+
+test('a handle that was closed does not have an index built anew that a later one has seen', async () => {
+  const mapped = new Mapped();
+  const { scene, views } = await openViews(mapped);
+  await scene.write(documents(100));
+  const former = await views.open(scene.database, yearsDesign);
+  await withReader(former, async () => undefined);
+  await scene.database.close();
+  const again = await Scene.open({ medium: scene.medium });
+  const group = await views.open(again.database, yearsDesign);
+  await withReader(group, async () => undefined);
+  await expect(former.read()).rejects.toMatchObject({ code: 'storage_closed' });
+  await withReader(group, async (reader) => expect(reader.totalRows('v')).toBe(100));
+  expect(mapped.documents).toBe(100);
+  await views.close();
+  await again.close();
+});
