@@ -8,6 +8,7 @@ import type { MapperFactory } from '../../../src/views/contract.ts';
 import { createViewIndexes } from '../../../src/views/view-indexes.ts';
 import { Gate } from '../database/harness.ts';
 import { type Json, Scene, withReader } from './scene.ts';
+import { indexOf, strayPages } from './stray-pages.ts';
 import { yearMappers, yearsDesign } from './years.ts';
 
 /** An index outlives the handles of its database: those that nobody uses are closed, and opened again when need be. */
@@ -87,4 +88,25 @@ test('a handle that was closed does not have an index built anew that a later on
   expect(mapped.documents).toBe(100);
   await views.close();
   await again.close();
+});
+
+test('an index that misses pages when it has to be begun anew is opened anew for the next query', async () => {
+  const settings = { dirtyBytes: 1, idleMs: 1, cacheBytes: 1 };
+  const scene = await Scene.open({ parts: { mappers: yearMappers, settings } });
+  await scene.write(documents(10));
+  const early = scene.medium.clone();
+  await scene.write(Object.fromEntries(Object.entries(documents(1_000)).slice(10)));
+  const group = await scene.views.open(scene.database, yearsDesign);
+  await withReader(group, async () => undefined);
+  await new Promise((resolve) => setTimeout(resolve, 30));
+  indexOf(scene.medium).pages.clear();
+  // A power cut took the database's last moments, while the index was not.
+  const later = await Scene.open({ medium: early });
+  const total = async () =>
+    withReader(await scene.views.open(later.database, yearsDesign), async (reader) => reader.totalRows('v'));
+  await expect(total()).rejects.toMatchObject({ code: 'storage_corrupt' });
+  expect(await total()).toBe(10);
+  await scene.views.close();
+  expect(strayPages(indexOf(scene.medium))).toEqual([]);
+  await later.close();
 });
