@@ -42,7 +42,9 @@ export class PageReader {
         this.#settled(burst);
         resolve(request.result);
       };
-      request.onerror = () => {
+      request.onerror = (event) => {
+        // Else the browser aborts the transaction, and with it the reads of the others in it.
+        event.preventDefault();
         this.#settled(burst);
         reject(this.#failure(request.error));
       };
