@@ -1,4 +1,4 @@
-import { unwrap } from 'idb';
+import { type IDBPObjectStore, unwrap } from 'idb';
 import { type DatabaseError, isDatabaseError } from '../../errors/database-error.ts';
 import { assertCommit } from '../commit-check.ts';
 import type { FileLife } from '../file-life.ts';
@@ -11,7 +11,7 @@ import type { Ownership } from './ownership.ts';
 import { countPages } from './page-census.ts';
 import { PageReader } from './page-reader.ts';
 import { ReadAhead, type ReadAheadRoom } from './read-ahead.ts';
-import type { FileDatabase, Written } from './schema.ts';
+import type { FileDatabase, FileSchema, Written } from './schema.ts';
 import { runWrite } from './write-transaction.ts';
 
 const NUMBERS_PER_BATCH = 1000;
@@ -79,7 +79,7 @@ export class IndexedDbPageFile implements PageFile {
       reader: new PageReader(this.#raw, options),
       room,
       extent: () => ({ pages: this.#written.kept, bytes: this.#keptBytes }),
-      listNumbers: () => this.#ask('listing its pages', () => this.#database.transaction('pages').store.getAllKeys()),
+      listNumbers: () => this.#ask('listing its pages', 'pages', (pages) => pages.getAllKeys()),
     });
   }
 
@@ -107,8 +107,8 @@ export class IndexedDbPageFile implements PageFile {
   async *pageNumbers(from: PageNumber): AsyncIterable<readonly PageNumber[]> {
     let range = IDBKeyRange.lowerBound(from);
     for (;;) {
-      const numbers = await this.#ask('listing its pages', () =>
-        this.#database.transaction('pages').store.getAllKeys(range, NUMBERS_PER_BATCH),
+      const numbers = await this.#ask('listing its pages', 'pages', (pages) =>
+        pages.getAllKeys(range, NUMBERS_PER_BATCH),
       );
       const last = numbers.at(-1);
       if (last === undefined) return;
@@ -118,7 +118,7 @@ export class IndexedDbPageFile implements PageFile {
   }
 
   async isCurrent(): Promise<boolean> {
-    const epoch = await this.#ask('reading its epoch', () => this.#database.transaction('head').store.get('epoch'));
+    const epoch = await this.#ask('reading its epoch', 'head', (head) => head.get('epoch'));
     return epoch === this.opening.epoch;
   }
 
@@ -217,10 +217,17 @@ export class IndexedDbPageFile implements PageFile {
     transaction.objectStore('head').put(below, 'journalFloor');
   }
 
-  async #ask<T>(what: string, run: () => Promise<T>): Promise<T> {
+  async #ask<S extends 'pages' | 'head', T>(
+    what: string,
+    name: S,
+    run: (store: IDBPObjectStore<FileSchema, [S], S>) => Promise<T>,
+  ): Promise<T> {
     this.#life.mustBeOpen();
     try {
-      return await withDeadline(run(), { file: this.name, what, deadlineMs: this.#deadlineMs });
+      const { done, store } = this.#database.transaction(name);
+      // What fails the request fails this as well, and must not go unhandled.
+      done.catch(() => {});
+      return await withDeadline(run(store), { file: this.name, what, deadlineMs: this.#deadlineMs });
     } catch (error) {
       throw this.#life.refusal() ?? toDatabaseError(error, this.name, what);
     }
