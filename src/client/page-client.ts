@@ -52,10 +52,8 @@ export class PageClient extends EventTarget implements Settee {
     return this;
   }
 
-  readonly fetch = (input: Request | URL | string, init?: RequestInit): Promise<Response> => {
-    const url = toAddress(input, this.#origin);
-    return url.startsWith(this.base) ? this.#exchange(url, input, init) : fetch(input, init);
-  };
+  readonly fetch = (input: Request | URL | string, init?: RequestInit): Promise<Response> =>
+    this.#exchange(input, init);
 
   async status(): Promise<SetteeStatus> {
     const { storage } = navigator;
@@ -96,7 +94,9 @@ export class PageClient extends EventTarget implements Settee {
     );
   }
 
-  async #exchange(address: string, input: Request | URL | string, init?: RequestInit): Promise<Response> {
+  async #exchange(input: Request | URL | string, init?: RequestInit): Promise<Response> {
+    const address = toAddress(input, this.#origin);
+    if (!address.startsWith(this.base)) return fetch(input, init);
     const outgoing = toOutgoing(address, input, init);
     let request = outgoing instanceof Promise ? await outgoing : outgoing;
     for (let redirects = 0; redirects <= MOST_REDIRECTS; redirects++) {
