@@ -20,6 +20,7 @@ export class HandleCache {
   readonly #opening = new Map<string, Promise<void>>();
   /** Databases that are being closed; their files can't be opened again before. */
   readonly #closing = new Map<string, Promise<void>>();
+  #isClosed = false;
 
   constructor(maxOpen: number, open: (name: string) => Promise<StoredDatabase>) {
     this.#maxOpen = maxOpen;
@@ -82,7 +83,8 @@ export class HandleCache {
       return;
     }
     await opened?.close().catch(() => undefined);
-    throw new DatabaseError('storage_deleted', `The database ${name} was closed while it was being opened.`);
+    if (this.#isClosed) throw shutDown();
+    throw new DatabaseError('storage_deleted', `The database ${name} was deleted while it was being opened.`);
   }
 
   add(name: string, database: StoredDatabase): void {
@@ -134,6 +136,7 @@ export class HandleCache {
   }
 
   async close(): Promise<void> {
+    this.#isClosed = true;
     const handles = [...this.#handles.values()];
     const opening = [...this.#opening.values()];
     this.#handles.clear();
@@ -148,4 +151,8 @@ export class HandleCache {
       });
     }
   }
+}
+
+export function shutDown(): DatabaseError {
+  return new DatabaseError('storage_closed', 'The service is shutting down.');
 }

@@ -17,7 +17,7 @@ import type { Config, Log } from '../system/contract.ts';
 import type { DatabaseEvent, Lease, Registry } from './contract.ts';
 import { DatabaseList } from './database-list.ts';
 import { checkDatabaseName, createFileName, databaseFileOf } from './database-name.ts';
-import { HandleCache } from './handle-cache.ts';
+import { HandleCache, shutDown } from './handle-cache.ts';
 
 /** The file that holds the list of databases: itself a database, with one local document for each. */
 export const REGISTRY_FILE = 'registry';
@@ -342,8 +342,4 @@ class StoredRegistry implements Registry {
       }
     }
   }
-}
-
-function shutDown(): DatabaseError {
-  return new DatabaseError('storage_closed', 'The service is shutting down.');
 }

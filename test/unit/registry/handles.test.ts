@@ -77,6 +77,22 @@ describe('open handles', () => {
     await registry.close();
   });
 
+  test('one that is being opened when the service ends is not said to be missing', async () => {
+    const service = new Service();
+    const first = await service.open();
+    await first.create('a');
+    await first.close();
+    const gate = new Gate();
+    service.hooks.beforeOpen = (file) => (file === REGISTRY_FILE ? undefined : gate.opened);
+    const registry = await service.open();
+    const asked = expect(registry.acquire('a')).rejects.toMatchObject({ code: 'storage_closed' });
+    await settle();
+    const closed = registry.close();
+    gate.open();
+    await asked;
+    await closed;
+  });
+
   test('many at once who want one that is closed share its opening', async () => {
     const service = new Service();
     const first = await service.open();
