@@ -1,4 +1,7 @@
-/** Takes in what answers set as cookies, by RFC 6265, 5.2 and 5.3. Few do, so that browsers load this on first use. */
+/**
+ * Takes in what answers set as cookies, by RFC 6265, 5.2 and 5.3, and the prefixes of names by its successor. Few do, so that browsers load
+ * this on first use.
+ */
 import { parseSetCookie, type SetCookie } from 'cookie';
 import { type CookieSite, isLive, pathOf, type StoredCookie } from './cookie-jar.ts';
 
@@ -21,8 +24,15 @@ export function takeCookies(
 
 export type TakeCookies = typeof takeCookies;
 
-function isTakenFrom(site: CookieSite, { name, value = '', domain, secure = false }: SetCookie): boolean {
-  return (name !== '' || value !== '') && isOf(site, domain) && (!secure || site.isSecure);
+function isTakenFrom(site: CookieSite, set: SetCookie): boolean {
+  const { name, value = '', domain, secure = false } = set;
+  return (name !== '' || value !== '') && isOf(site, domain) && (!secure || site.isSecure) && isAsNamed(set);
+}
+
+/** What the prefix of a name promises of the cookie (RFC 6265bis, 4.1.3). */
+function isAsNamed({ name, path, domain, secure = false }: SetCookie): boolean {
+  if (/^__secure-/i.test(name)) return secure;
+  return !/^__host-/i.test(name) || (secure && path === '/' && domain === undefined);
 }
 
 function isOf({ host }: CookieSite, domain: string | undefined): boolean {
