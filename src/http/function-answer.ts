@@ -29,8 +29,8 @@ const OURS: ReadonlySet<string> = new Set([
   'upgrade',
 ]);
 
-/** Whether an answer of that status has none, whatever a function says. */
-export const hasNoBody = (status: number | undefined): boolean => status === 204 || status === 304;
+/** Whether an answer of that status has none, whatever a function says: the web's `Response` refuses to be made with one. */
+export const hasNoBody = (status = 0): boolean => [204, 205, 304].includes(status);
 
 export function functionAnswer({ code, headers, body }: Made, defaults: Defaults): Answer {
   const status = code ?? defaults.code;

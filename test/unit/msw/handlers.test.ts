@@ -31,6 +31,13 @@ async function fill(count: number): Promise<void> {
 }
 
 describe('the handlers', () => {
+  test('send what a function answers under a status that has no body without one', async () => {
+    await put('notes');
+    await put('notes/_design/by', { shows: { reset: 'function () { return { code: 205, body: "dropped" }; }' } });
+    const response = await fetch(`${base}notes/_design/by/_show/reset`);
+    expect([response.status, await response.text()]).toEqual([205, '']);
+  });
+
   test('run functions of design documents on Node without being told how', async () => {
     await put('notes');
     await put('notes/_design/by', { views: { text: { map: 'function (doc) { emit(doc.text); }' } } });
