@@ -76,6 +76,7 @@ export class WorkerSeat {
   }
 
   async #askNext(request: Outgoing): Promise<WireResponse> {
+    request.signal?.throwIfAborted();
     if (this.#closed) throw new TypeError(CLOSED);
     let occupant: Occupant;
     try {
@@ -148,7 +149,7 @@ export class WorkerSeat {
   #ask({ outbox }: Occupant, request: Outgoing): Promise<WireResponse> {
     return new Promise((resolve, reject) => {
       const { method, url, headers, body, signal } = request;
-      if (signal?.aborted) return reject(signal.reason);
+      signal?.throwIfAborted();
       const wire = body instanceof ReadableStream ? { stream: offerBody(body) } : body;
       const call = ++this.#calls;
       const abort = () => {

@@ -192,6 +192,12 @@ describe('a call', () => {
     expect(abort.mock.calls[0]?.[0]).toBe(handle.mock.calls[0]?.[1]);
   });
 
+  test('that was aborted before does not wait for a worker', async () => {
+    nextDoor = () => ({ open: never });
+    await expect(seatWith().handle(outgoing({ signal: AbortSignal.abort('no') }))).rejects.toBe('no');
+    expect(workers).toEqual([]);
+  });
+
   test('that was aborted before is never sent', async () => {
     const handle = vi.fn(echo);
     nextDoor = () => ({ handle });
