@@ -12,7 +12,8 @@ export function createFetch(handle: Handle): FetchFunction {
     const { method, url, signal } = request;
     const headers = Object.fromEntries(request.headers);
     const body = await requestBody(request);
-    return toResponse(await handle({ method, url, headers, body, signal }));
+    const response = await handle({ method, url, headers, body, signal });
+    return toResponse(method === 'HEAD' ? { ...response, body: null } : response);
   };
 }
 

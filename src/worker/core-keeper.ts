@@ -62,7 +62,7 @@ export class CoreKeeper {
 
   /** Never rejects. Waits while the core can't be opened, for some seconds; then answers 503 with the reason. */
   handle(request: PlainRequest): MaybePromise<PlainResponse> {
-    return whenReady(this.#opened ?? this.#whenOpen(request.method), (opened) => {
+    return whenReady(this.#opened ?? this.#whenOpen(), (opened) => {
       if ('status' in opened) return opened;
       return whenReady(opened.core.handle(request), (response) =>
         response.status < 400 ? response : this.#repeatIfLost(opened, request, response),
@@ -72,7 +72,7 @@ export class CoreKeeper {
 
   async #repeatIfLost(opened: Opened, request: PlainRequest, response: PlainResponse): Promise<PlainResponse> {
     if (!(await this.#shouldRepeat(opened, request, response))) return response;
-    const again = await this.#whenOpen(request.method);
+    const again = await this.#whenOpen();
     return 'status' in again ? again : again.core.handle(request);
   }
 
@@ -100,14 +100,14 @@ export class CoreKeeper {
     return opened;
   }
 
-  async #whenOpen(method: string): Promise<Opened | PlainResponse> {
+  async #whenOpen(): Promise<Opened | PlainResponse> {
     const { clock } = this.#options;
     const deadline = clock.monotonic() + PATIENCE_MS;
     for (;;) {
       try {
         return this.#opened ?? (await this.#openOnce());
       } catch (error) {
-        if (this.#isEnded || clock.monotonic() > deadline) return unavailable(error, method);
+        if (this.#isEnded || clock.monotonic() > deadline) return unavailable(error);
         await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
       }
     }
@@ -209,12 +209,12 @@ export function errorOf({ status, body }: PlainResponse): string | undefined {
   return /^\{"error":"(storage_[a-z]+|shutting_down|functions_unavailable)"/.exec(body)?.[1];
 }
 
-/** What stands in for an answer while the storage can't be opened. */
-function unavailable(failure: unknown, method: string): PlainResponse {
+/** What stands in for an answer while the storage can't be opened; also to HEAD, so that `errorOf` finds its reason. */
+function unavailable(failure: unknown): PlainResponse {
   const error = isDatabaseError(failure) ? failure.code : 'service_unavailable';
   const reason = isDatabaseError(failure)
     ? failure.reason
     : `The storage can't be opened: ${String(failure)}; try again`;
-  const body = method === 'HEAD' ? null : `${JSON.stringify({ error, reason })}\n`;
+  const body = `${JSON.stringify({ error, reason })}\n`;
   return { status: 503, headers: { 'content-type': 'application/json', 'cache-control': 'must-revalidate' }, body };
 }

@@ -1,4 +1,4 @@
-/** HEAD is run as GET, its body dropped, its length kept where it is known (completion 1.2). */
+/** HEAD is run as GET, its body dropped but for that of a 503, its length kept where it is known (completion 1.2). */
 import { whenReady } from '../../shared/maybe-promise.ts';
 import { isStream } from '../bodies.ts';
 import type { Answer } from '../context.ts';
@@ -20,6 +20,8 @@ async function withoutBody({ status, headers, body }: Answer, tellsLength: boole
   const length = tellsLength ? lengthOf(body) : undefined;
   if (length !== undefined) headers['content-length'] = String(length);
   if (isStream(body)) await body.cancel();
+  // Hosts look there for the reason (`worker/core-keeper.ts`), and send it to nobody.
+  else if (tellsLength && status === 503) return { status, headers, body };
   return { status, headers, body: null };
 }
 

@@ -5,7 +5,7 @@ import { createInstance } from '../../../src/bridge/instance.ts';
 import { functionsAtHand } from '../../../src/functions/function-service.ts';
 import { systemClock, systemRandom } from '../../../src/shared/clock.ts';
 import { silentLog } from '../../../src/system/log.ts';
-import { CoreKeeper } from '../../../src/worker/core-keeper.ts';
+import { CoreKeeper, errorOf } from '../../../src/worker/core-keeper.ts';
 import { toText } from './origin.ts';
 
 /**
@@ -160,6 +160,23 @@ describe.each([
     for (let at = 1; at <= count; at++) await workWith(strike, mode, at);
   });
 });
+
+test.each(['GET', 'HEAD'])(
+  'a %s that meets the loss is sent once more, one that comes too late says why',
+  async (method) => {
+    await prepare();
+    const read = (path: string) => keeper.handle({ method, url: instance.base + path, headers: {}, body: null });
+    await ask('GET', 'notes');
+    vi.mocked(IDBDatabase.prototype.transaction).mockImplementationOnce(() => {
+      throw new DOMException('The connection is closing', 'InvalidStateError');
+    });
+    expect((await read('notes/old-1')).status).toBe(200);
+    const closed = keeper.close();
+    expect(errorOf(await read('notes/old-1'))).toBe('shutting_down');
+    await closed;
+    expect(errorOf(await read('notes/old-1'))).toBe('shutting_down');
+  },
+);
 
 /** Opens the database's file beside the core. What it gives holds up all who want to read pages, until what that gives is called. */
 async function openBeside(): Promise<() => () => void> {
