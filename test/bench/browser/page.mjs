@@ -63,8 +63,8 @@ try {
 }
 
 async function runAll() {
-  const only = parameters.get('only');
-  const names = Object.keys(scenarios).filter((name) => only === null || name === only);
+  const only = parameters.getAll('only');
+  const names = Object.keys(scenarios).filter((name) => only.length === 0 || only.includes(name));
   const state = JSON.parse(sessionStorage.getItem('state') ?? 'null');
   const first = Math.max(0, names.indexOf(state?.scenario));
   for (const [index, name] of names.slice(first).entries()) {

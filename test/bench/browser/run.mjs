@@ -15,11 +15,13 @@ import { launch } from './launch.mjs';
 import { startServer } from './server.mjs';
 import { toFigures } from './table.mjs';
 
+const SCENARIOS = ['bulk', 'put', 'get', 'cold', 'all-docs', 'views', 'service-worker', 'others', 'large'];
+
 const help = `Usage: npm run bench:browser -- [options]
 
   --engine NAME  chromium (default), firefox or webkit
   --quick        smaller numbers, a minute or two in all
-  --only NAME    one scenario: bulk, put, get, cold, all-docs, views, service-worker, others, large
+  --only NAME    one scenario; may be given several times: ${SCENARIOS.join(', ')}
   -h, --help     this text
 
 The exit code is 1 when a figure is not what is asked; what is asked of figures holds for Chromium.
@@ -29,13 +31,17 @@ const { values: options } = parseArgs({
   options: {
     engine: { type: 'string', default: 'chromium' },
     quick: { type: 'boolean', default: false },
-    only: { type: 'string' },
+    only: { type: 'string', multiple: true, default: [] },
     help: { type: 'boolean', short: 'h', default: false },
   },
 });
 
+const unknown = options.only.filter((name) => !SCENARIOS.includes(name));
 if (options.help) process.stdout.write(help);
-else await main();
+else if (unknown.length > 0) {
+  process.stderr.write(`There is no scenario ${unknown.join(', ')}.\n\n${help}`);
+  process.exitCode = 2;
+} else await main();
 
 async function main() {
   install();
@@ -46,7 +52,7 @@ async function main() {
   const server = await startServer(folders);
   const address = new URL('/page.html', server.origin);
   if (options.quick) address.searchParams.set('quick', '1');
-  if (options.only) address.searchParams.set('only', options.only);
+  for (const name of options.only) address.searchParams.append('only', name);
   address.searchParams.set('other', server.otherOrigin);
   const browser = await launch(options.engine, address.href);
   try {

@@ -26,6 +26,7 @@ const seats: Pick<WorkerSeat, 'close'>[] = [];
 /** A worker as a page sees it: messages, an error event, and an end without notice. */
 class FakeWorker extends EventTarget {
   onerror: ((event: { message?: string }) => void) | null = null;
+  onmessage: ((event: MessageEvent) => void) | null = null;
   isTerminated = false;
   readonly #near: MessagePort;
   readonly #far: MessagePort;
@@ -45,7 +46,11 @@ class FakeWorker extends EventTarget {
     const offered = { ...door, ...nextDoor() };
     expose(offered, port2);
     servePageCalls(port2, offered);
-    port1.onmessage = ({ data }) => this.dispatchEvent(new MessageEvent('message', { data }));
+    port1.onmessage = ({ data }) => {
+      const event = new MessageEvent('message', { data });
+      this.onmessage?.(event);
+      this.dispatchEvent(event);
+    };
     workers.push(this);
   }
 
