@@ -26,7 +26,6 @@ const seats: Pick<WorkerSeat, 'close'>[] = [];
 /** A worker as a page sees it: messages, an error event, and an end without notice. */
 class FakeWorker extends EventTarget {
   onerror: ((event: { message?: string }) => void) | null = null;
-  onmessage: ((event: MessageEvent) => void) | null = null;
   isTerminated = false;
   readonly #near: MessagePort;
   readonly #far: MessagePort;
@@ -46,12 +45,12 @@ class FakeWorker extends EventTarget {
     const offered = { ...door, ...nextDoor() };
     expose(offered, port2);
     servePageCalls(port2, offered);
-    port1.onmessage = ({ data }) => {
-      const event = new MessageEvent('message', { data });
-      this.onmessage?.(event);
-      this.dispatchEvent(event);
-    };
+    port1.onmessage = ({ data }) => this.dispatchEvent(new MessageEvent('message', { data }));
     workers.push(this);
+  }
+
+  set onmessage(listener: EventListener) {
+    this.addEventListener('message', listener);
   }
 
   postMessage(message: unknown, transfer: Transferable[]): void {
