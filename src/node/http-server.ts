@@ -10,6 +10,8 @@ import type { NodeListener } from './listener.ts';
 const drainMs = 10_000;
 /** While a shutdown waits, connections that fell idle are looked for this often. */
 const idleCheckMs = 25;
+/** A client that takes nothing of its answer for this long has gone to sleep, and what it holds is taken from it. */
+const stalledAfterMs = 10 * 60 * 1000;
 
 const serverOptions = {
   /** Long enough for `_all_docs?keys=[…]`; beyond it the answer is 431. */
@@ -36,12 +38,14 @@ export interface HttpServer {
  * `storage_blocked` where the address can't be used.
  *
  * @param allowedHosts host names under which requests are taken besides those of loopback; others get 403.
+ * @param stalledMs after how many milliseconds in which a client takes nothing of an answer its connection is cut.
  */
 export async function listen(
   listener: NodeListener,
   host: string,
   port: number,
   allowedHosts: readonly string[] = [],
+  stalledMs = stalledAfterMs,
 ): Promise<HttpServer> {
   assertLoopback(host);
   const hostCheck = new HostCheck(allowedHosts);
@@ -65,6 +69,12 @@ export async function listen(
   server.on('connection', (socket: Socket) => {
     fresh.add(socket);
     socket.once('close', () => fresh.delete(socket));
+  });
+  server.setTimeout(stalledMs, (socket) => {
+    const answer = latest.get(socket);
+    // While nothing waits to be taken it is the server that works on the answer.
+    const isAtWork = answer !== undefined && !answer.writableFinished && socket.writableLength === 0;
+    if (!isAtWork) socket.destroy();
   });
   server.listen({ host: host.replace(/^\[(.*)\]$/, '$1'), port });
   try {

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { Agent, request } from 'node:http';
-import { createConnection } from 'node:net';
+import { createConnection, type Socket } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { assertLoopback, listen } from '../../../src/node/http-server.ts';
 import { createListener } from '../../../src/node/listener.ts';
@@ -47,6 +48,51 @@ describe('listen', () => {
       reason: `Settee can't listen on 127.0.0.1:${port}: another program uses this port. Stop it, or choose another port with --port (0 takes any free one).`,
     });
     await first.close();
+  });
+});
+
+describe('a connection on which nothing moves', () => {
+  /** Asks by hand, and gives the socket. */
+  function ask(server: { readonly url: string }): Socket {
+    const socket = createConnection(Number(new URL(server.url).port), '127.0.0.1');
+    socket.write('GET / HTTP/1.1\r\nhost: localhost\r\n\r\n');
+    return socket;
+  }
+
+  test('is cut when its client takes nothing of the answer', async () => {
+    let cancelled: () => void;
+    const wasCancelled = new Promise<void>((resolve) => {
+      cancelled = resolve;
+    });
+    const endless = { pull: async () => new Uint8Array(65_536), cancel: async () => cancelled() };
+    const server = await listen(
+      listenerOf(async () => ({ status: 200, headers: {}, body: endless })),
+      '127.0.0.1',
+      0,
+      [],
+      50,
+    );
+    const socket = ask(server).pause();
+    await wasCancelled;
+    socket.destroy();
+    await server.close();
+  });
+
+  test('stays while it is the answer that takes long', async () => {
+    const slow = async () => {
+      await pause(300);
+      return { status: 200, headers: {}, body: 'at last' };
+    };
+    const server = await listen(listenerOf(slow), '127.0.0.1', 0, [], 50);
+    expect(await (await fetch(server.url)).text()).toBe('at last');
+    await server.close();
+  });
+
+  test('is cut when nothing is asked', async () => {
+    const server = await listen(hello, '127.0.0.1', 0, [], 50);
+    const socket = createConnection(Number(new URL(server.url).port), '127.0.0.1');
+    await once(socket.resume(), 'close');
+    await server.close();
   });
 });
 
