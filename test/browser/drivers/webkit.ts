@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer } from 'node:net';
+import { connect, createServer } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
 import { Builder, type WebDriver } from 'selenium-webdriver';
 import { must } from '../../../src/shared/assert.ts';
 import type { Abilities, Browser, LaunchOptions, Tab } from './browser.ts';
@@ -21,6 +22,7 @@ export async function startWebKit(_options: LaunchOptions = {}): Promise<Browser
       env: { ...process.env, DISPLAY: display, WEBKIT_DISABLE_SANDBOX_THIS_IS_DANGEROUS: '1' },
     });
     processes.push(service);
+    await listens(port, service);
     const driver = await new Builder()
       .usingServer(`http://127.0.0.1:${port}`)
       .withCapabilities({
@@ -44,6 +46,24 @@ async function startDisplay(program: string, processes: ChildProcess[]): Promise
   processes.push(server);
   const [number] = await once(server.stdout, 'data');
   return `:${String(number).trim()}`;
+}
+
+/** Resolves when the driver can be spoken to: it says by no other sign that it is ready. */
+async function listens(port: number, service: ChildProcess): Promise<void> {
+  const giveUpAt = Date.now() + 30_000;
+  for (;;) {
+    const socket = connect(port, '127.0.0.1');
+    try {
+      await once(socket, 'connect');
+      return;
+    } catch (cause) {
+      const hasEnded = service.exitCode !== null || service.signalCode !== null;
+      if (hasEnded || Date.now() > giveUpAt) throw new Error('WebKitWebDriver does not listen', { cause });
+      await pause(50);
+    } finally {
+      socket.destroy();
+    }
+  }
 }
 
 async function freePort(): Promise<number> {
