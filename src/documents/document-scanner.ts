@@ -1,8 +1,8 @@
 /**
  * Reads most documents in one walk over their text, without building their values, which costs a fraction of
  * `JSON.parse`. It is strict: what it accepts `JSON.parse` accepts, too, with the same members (RFC 8259). What it is not sure of it
- * leaves to the caller, and so to `JSON.parse`: a name that comes twice, a reserved member that is not plain, great depth, very many
- * members, and whatever is malformed.
+ * leaves to the caller, and so to `JSON.parse`: a name that comes twice, a reserved member that is not plain, great depth, and
+ * whatever is malformed.
  */
 import { minify } from '../shared/minify-json.ts';
 import { BodyRuns } from './body-runs.ts';
@@ -34,8 +34,8 @@ const SMALL = 0x3fff_ffff;
 
 const UNSURE = -1;
 const MAX_DEPTH = 100;
-/** Names are compared one by one, which takes a thousandth of a second for these. */
-const MAX_NAMES = 1000;
+/** So many names are compared one by one, which takes less time than a set. */
+const FEW_NAMES = 32;
 /** What may follow a backslash, but for the four hexadecimal digits with their `u`. */
 const ESCAPED: readonly number[] = [QUOTE, BACKSLASH, 0x2f, 0x62, LOWER_F, 0x6e, 0x72, LOWER_T];
 const HEX_DIGITS = 4;
@@ -55,6 +55,8 @@ export class DocumentScanner {
   readonly #runs: BodyRuns;
   /** Hashes of the names so far. Two names with one hash may be one name. */
   readonly #names: number[] = [];
+  /** All of them, where they are more than a few. */
+  #manyNames: Set<number> | undefined;
   #sawSpace = false;
 
   constructor(text: string) {
@@ -81,6 +83,7 @@ export class DocumentScanner {
     this.deleted = false;
     this.revisions = undefined;
     this.#names.length = 0;
+    this.#manyNames = undefined;
     this.#sawSpace = false;
     this.#runs.begin(start);
     const end = this.#text.charCodeAt(start) === OPEN_BRACE ? this.#container(start, 0) : UNSURE;
@@ -131,8 +134,13 @@ export class DocumentScanner {
 
   #isNew(hash: number): boolean {
     const names = this.#names;
+    if (names.length === FEW_NAMES) {
+      this.#manyNames ??= new Set(names);
+      return this.#manyNames.size < this.#manyNames.add(hash).size;
+    }
     for (let index = 0; index < names.length; index++) if (names[index] === hash) return false;
-    return names.push(hash) <= MAX_NAMES;
+    names.push(hash);
+    return true;
   }
 
   /** The member whose name goes on at `name`, behind its underscore. */

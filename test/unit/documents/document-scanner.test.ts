@@ -11,7 +11,14 @@ function scan(text: string) {
 
 const nothing = { id: undefined, rev: undefined, deleted: false, revisions: undefined, rest: '' };
 
+const manyNames = (count: number) => Array.from({ length: count }, (_, index) => `"n${index}":0`).join();
+
 describe('what a scanner is sure of', () => {
+  test.each([31, 32, 33, 5000])('a document with %i members', (count) => {
+    const text = `{${manyNames(count)}}`;
+    expect(scan(text)).toEqual({ ...nothing, body: text });
+  });
+
   test.each([
     ['{}', { ...nothing, body: '{}' }],
     ['{"a":1}', { ...nothing, body: '{"a":1}' }],
@@ -48,7 +55,9 @@ describe('what is left to JSON.parse', () => {
     ['__proto__', '{"__proto__":1}'],
     ['_deleted that is no boolean', '{"_deleted":null}'],
     ['_revisions that is no object', '{"_revisions":[]}'],
-    ['many names', `{${Array.from({ length: 1001 }, (_, index) => `"n${index}":0`).join()}}`],
+    ['one of many names twice', `{${manyNames(100)},"n40":1}`],
+    ['one of the first of many names twice', `{${manyNames(100)},"n3":1}`],
+    ['a name twice where many begin', `{${manyNames(32)},"n31":1}`],
     ['great depth', `{"a":${'['.repeat(100)}${']'.repeat(100)}}`],
     ['no object', '[1]'],
     ['the end of the text', ''],
