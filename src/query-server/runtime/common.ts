@@ -70,13 +70,15 @@ const evaluate = eval;
 
 /**
  * The function that a source is: an expression, with or without name, comments around it and semicolons behind it. It has its
- * helpers as variables of its own: to a frozen global "sum = 0" would do nothing, and say nothing.
+ * helpers as variables of its own: to a frozen global "sum = 0" would do nothing, and say nothing. They are one scope further out,
+ * so that what stands behind it may declare their names.
  */
 function compile(kind, source) {
   let compiled;
   try {
     if (typeof source !== 'string') throw new SyntaxError('its source is not a string');
-    compiled = evaluate('(function (' + Object.keys(helpers) + ') { var f =\n' + source + '\n; return f; })')(...Object.values(helpers));
+    const inner = '(function () { var f =\n' + source + '\n; return f; })()';
+    compiled = evaluate('(function (' + Object.keys(helpers) + ') { return ' + inner + '; })')(...Object.values(helpers));
   } catch (thrown) {
     throw toCompilationFailure(kind, source, thrown);
   }

@@ -28,6 +28,17 @@ test('what a function keeps under the name of a helper is its own', async () => 
   expect([careless.reduce(groups), careful.reduce(groups), careless.reduce(groups)]).toEqual([['6'], ['6'], ['6']]);
 });
 
+test.each([
+  'const sum = (list) => list.length;',
+  'let sum = function (list) { return list.length; };',
+  'var sum = (list) => list.length;',
+  'function sum(list) { return list.length; }',
+])('what stands behind a function may have the name of a helper: %s', async (behind) => {
+  const { program } = await openProgram(sandbox);
+  const reducer = await program.reducer(`function (keys, values) { return sum(values); };\n${behind}`, 'true');
+  expect(reducer.reduce([{ keys: '[]', values: '[1,2,3]' }])).toEqual(['3']);
+});
+
 describe('time is up for a function that', () => {
   test.each([
     ['loops for ever', 'while (true);'],
