@@ -69,16 +69,19 @@ function log(message) {
 const evaluate = eval;
 
 /**
- * The function that a source is: an expression, with or without name, comments around it and semicolons behind it. It has its
- * helpers as variables of its own: to a frozen global "sum = 0" would do nothing, and say nothing. They are one scope further out,
- * so that what stands behind it may declare their names.
+ * The value of an expression that has the helpers as variables of its own: to a frozen global "sum = 0" would do nothing, and say
+ * nothing. What it declares may have their names, if that is in a function inside.
  */
+function withHelpers(text) {
+  return evaluate('(function (' + Object.keys(helpers) + ') { return ' + text + '; })')(...Object.values(helpers));
+}
+
+/** The function that a source is: an expression, with or without name, comments around it and semicolons behind it. */
 function compile(kind, source) {
   let compiled;
   try {
     if (typeof source !== 'string') throw new SyntaxError('its source is not a string');
-    const inner = '(function () { var f =\n' + source + '\n; return f; })()';
-    compiled = evaluate('(function (' + Object.keys(helpers) + ') { return ' + inner + '; })')(...Object.values(helpers));
+    compiled = withHelpers('(function () { var f =\n' + source + '\n; return f; })()');
   } catch (thrown) {
     throw toCompilationFailure(kind, source, thrown);
   }
@@ -145,7 +148,7 @@ function requireFrom(folder) {
 function run(source, folder, module) {
   let wrapped;
   try {
-    wrapped = evaluate('(function (module, exports, require) {' + source + '\n})');
+    wrapped = withHelpers('(function (module, exports, require) {' + source + '\n})');
   } catch (thrown) {
     throw toCompilationFailure('module ' + module.id, source, thrown);
   }

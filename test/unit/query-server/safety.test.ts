@@ -28,6 +28,13 @@ test('what a function keeps under the name of a helper is its own', async () => 
   expect([careless.reduce(groups), careful.reduce(groups), careless.reduce(groups)]).toEqual([['6'], ['6'], ['6']]);
 });
 
+test('so is what a module keeps under such a name', async () => {
+  const total = 'exports.of = function (list) { sum = 0; for (var at in list) sum += list[at]; return sum; };';
+  const { program } = await openProgram(sandbox, { views: { lib: { total } } });
+  const mapper = await program.mapper(['function (doc) { emit(null, require("views/lib/total").of([1, 2, 3])); }']);
+  expect(await mapper.map(['{"_id":"a"}'])).toEqual([{ counts: [1], keys: ['null'], values: ['6'] }]);
+});
+
 test.each([
   'const sum = (list) => list.length;',
   'let sum = function (list) { return list.length; };',
