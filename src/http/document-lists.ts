@@ -39,7 +39,7 @@ async function answerList(context: Context, name: string, kind: ListKind, parame
       return notModified(tag);
     }
     const { includeDocs, conflicts } = parameters;
-    const conflictsOf = conflicts ? await useLent(context, (lent) => lent.conflictsOf) : undefined;
+    const conflictsOf = includeDocs && conflicts ? await useLent(context, (lent) => lent.conflictsOf) : undefined;
     const listing = kind.open(reader, { includeDocs, conflictsOf });
     const pieces = singleText(listingText(listing, parameters, reader.snapshot.updateSeq));
     const answer = textAnswer(context, 200, await streamedBody(context, pieces, reader.release));
