@@ -22,8 +22,8 @@ export const PART_LENGTH = 65_536;
 const COMMA = 0x2c;
 const CLOSE_BRACKET = 0x5d;
 
-/** Up to the first document of the list. */
-const BEGINNING = /^\s*\{(?:\s*"\w+"\s*:\s*(?:true|false)\s*,)*\s*"docs"\s*:\s*\[\s*/;
+/** Up to the first document of the list. Any number of words before it would take the engine's stack, which has an end. */
+const BEGINNING = /^\s*\{(?:\s*"\w+"\s*:\s*(?:true|false)\s*,){0,2}\s*"docs"\s*:\s*\[\s*/;
 /** What may be another list of documents, behind the first one. */
 const ANOTHER = /docs|\\/;
 

@@ -45,7 +45,8 @@ describe('what is read in one walk', () => {
     ['a bad id', '{"docs":[{"_id":"_a"}]}'],
     ['a name that comes twice', '{"docs":[{"a":1,"a":2}]}'],
     ['no list', '[]'],
-  ])('no bulk request with %s', (_, text) => expect(scanBulk(text)).toBeUndefined());
+    ['five million words before the list', `{${'"a":true,'.repeat(5_000_000)}"docs":[{}]}`],
+  ])('no bulk request with %s', (_what, text) => expect(scanBulk(text)).toBeUndefined());
 
   test('is never anything else than what careful reading makes of it', () => {
     const part = fc.constantFrom(
