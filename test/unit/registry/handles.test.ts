@@ -5,6 +5,17 @@ import { CacheBudget } from '../../../src/shared/cache-budget.ts';
 import { Gate, leavesOf, put, settle } from '../database/harness.ts';
 import { count, Service, write } from './service.ts';
 
+/** A registry with the database `a`, whose file is opened when the gate is. */
+async function withHeldOpening() {
+  const service = new Service();
+  const first = await service.open();
+  await first.create('a');
+  await first.close();
+  const gate = new Gate();
+  service.hooks.beforeOpen = (file) => (file === REGISTRY_FILE ? undefined : gate.opened);
+  return { registry: await service.open(), gate };
+}
+
 describe('open handles', () => {
   test('300 databases keep at most max_dbs_open files open, and none loses anything', async () => {
     const service = new Service();
@@ -61,13 +72,7 @@ describe('open handles', () => {
   });
 
   test('one that is deleted before its file was found is not there, rather than damaged', async () => {
-    const service = new Service();
-    const first = await service.open();
-    await first.create('a');
-    await first.close();
-    const gate = new Gate();
-    service.hooks.beforeOpen = (file) => (file === REGISTRY_FILE ? undefined : gate.opened);
-    const registry = await service.open();
+    const { registry, gate } = await withHeldOpening();
     const asked = expect(registry.acquire('a')).rejects.toMatchObject({ code: 'storage_deleted' });
     await settle();
     await registry.delete('a');
@@ -78,13 +83,7 @@ describe('open handles', () => {
   });
 
   test('one that is being opened when the service ends is not said to be missing', async () => {
-    const service = new Service();
-    const first = await service.open();
-    await first.create('a');
-    await first.close();
-    const gate = new Gate();
-    service.hooks.beforeOpen = (file) => (file === REGISTRY_FILE ? undefined : gate.opened);
-    const registry = await service.open();
+    const { registry, gate } = await withHeldOpening();
     const asked = expect(registry.acquire('a')).rejects.toMatchObject({ code: 'storage_closed' });
     await settle();
     const closed = registry.close();
