@@ -1,14 +1,15 @@
-import { access } from 'node:fs/promises';
+import { access, mkdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { markRestored } from '../database/restoration.ts';
 import { verifyDatabase } from '../database/verify.ts';
 import { DatabaseError } from '../errors/database-error.ts';
 import { openRegistry, REGISTRY_FILE } from '../registry/registry.ts';
 import { systemClock, systemRandom } from '../shared/clock.ts';
+import { syncPath } from '../storage/lmdb/folder.ts';
 import { copyFiles } from '../storage/lmdb/folder-copy.ts';
 import { createLmdbPageStore } from '../storage/lmdb/lmdb-page-store.ts';
 import type { Log } from '../system/contract.ts';
-import { DATABASES_FOLDER, openDataFolder } from './data-folder.ts';
+import { DATABASES_FOLDER, type DataFolder, openDataFolder } from './data-folder.ts';
 
 /** What `verify` found in one database. */
 export interface DatabaseFindings {
@@ -77,7 +78,15 @@ export async function* backupData(options: {
   if (await exists(options.target)) {
     throw new DatabaseError('storage_exists', `${options.target} is there already. Name a folder that is not.`);
   }
-  yield* copyDatabases(options.dataFolder, options.target, options.onProgress);
+  const folder = { path: options.target, databases: join(options.target, DATABASES_FOLDER) };
+  await mkdir(folder.path, { recursive: true });
+  let isWhole = false;
+  try {
+    yield* copyDatabases(options.dataFolder, folder, options.onProgress);
+    isWhole = true;
+  } finally {
+    if (!isWhole) await rm(folder.path, { recursive: true, force: true });
+  }
 }
 
 /**
@@ -98,21 +107,30 @@ export async function* restoreData(options: {
         `${folder.path} holds databases already. Restore into another folder, or move ${folder.databases} away.`,
       );
     }
-    yield* copyDatabases(options.source, folder.path, options.onProgress);
-    await markAllRestored(folder.databases);
+    yield* copyDatabases(options.source, folder, options.onProgress, markAllRestored);
   } finally {
     await folder.release();
   }
 }
 
-async function* copyDatabases(source: string, target: string, onProgress: OnProgress): AsyncGenerator<CopiedDatabase> {
+/** The copies get the name under which they are looked for when all is done, so that what breaks off leaves no databases. */
+async function* copyDatabases(
+  source: string,
+  target: Pick<DataFolder, 'path' | 'databases'>,
+  onProgress: OnProgress,
+  finish: (databases: string) => Promise<void> = async () => undefined,
+): AsyncGenerator<CopiedDatabase> {
+  const draft = `${target.databases}.partial`;
+  await rm(draft, { recursive: true, force: true });
   let done = 0;
-  const from = join(source, DATABASES_FOLDER);
-  for await (const { file, bytes } of copyFiles(from, join(target, DATABASES_FOLDER), REGISTRY_FILE)) {
+  for await (const { file, bytes } of copyFiles(join(source, DATABASES_FOLDER), draft, REGISTRY_FILE)) {
     done++;
     onProgress(done, done);
     yield { database: file === REGISTRY_FILE ? 'list of databases' : file, bytes };
   }
+  await finish(draft);
+  await rename(draft, target.databases);
+  await syncPath(target.path);
 }
 
 async function markAllRestored(databases: string): Promise<void> {

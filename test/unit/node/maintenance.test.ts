@@ -1,7 +1,8 @@
-import { mkdtemp, rm, stat } from 'node:fs/promises';
+import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { backupData, restoreData } from '../../../src/node/maintenance.ts';
 import { type RunningServer, startServer } from '../../../src/node/server.ts';
 import { runCommand } from './command-line.ts';
 
@@ -49,6 +50,21 @@ describe('backup and restore', () => {
       stdout: '',
       stderr: `${temporary} is there already. Name a folder that is not.\n`,
     });
+  });
+
+  test('leave no databases behind when they break off, and can be begun again', async () => {
+    const target = join(temporary, 'second-backup');
+    const restored = join(temporary, 'second-restored');
+    const onProgress = () => undefined;
+    for await (const _ of backupData({ dataFolder, target, onProgress })) break;
+    await expect(stat(target)).rejects.toThrow();
+    expect((await runCommand(['backup', target, '--data', dataFolder])).code).toBe(0);
+    for await (const _ of restoreData({ source: target, dataFolder: restored, onProgress })) break;
+    const early = await runCommand(['verify', '--data', restored]);
+    expect(early).toMatchObject({ code: 1, stderr: expect.stringContaining(`${restored} holds no databases.`) });
+    expect((await runCommand(['restore', target, '--data', restored])).code).toBe(0);
+    expect(await readdir(restored)).toEqual(expect.not.arrayContaining(['databases.partial']));
+    expect(await countIn(restored)).toBe(500);
   });
 
   test('need databases to copy', async () => {
