@@ -8,6 +8,7 @@ import type { PageAnswer, PageAnswers, PageRequest, WireResponse } from '../brid
 import { portOf } from '../bridge/wire-codec.ts';
 import { asPageCalls } from '../bridge/wire-decoding.ts';
 import { orElse, whenReady } from '../shared/maybe-promise.ts';
+import type { Wakefulness } from './wakefulness.ts';
 
 /** A worker's own scope, or one end of a port. */
 export interface PageEnd {
@@ -20,13 +21,19 @@ type Requests = Pick<WorkerDoor, 'handle' | 'abort'>;
 /**
  * Passes the page's messages to the door from now on. Those of Comlink are left alone, and Comlink, if it begins to listen later, never
  * sees these: it would take each apart to find that it is none of its own.
+ *
+ * @param wakefulness where the browser is slow to wake a worker.
  */
-export function servePageCalls(page: PageEnd, door: Requests): void {
-  const answers = new Outbox<PageAnswer>((parts, ports) => page.postMessage({ answers: parts }, ports));
+export function servePageCalls(page: PageEnd, door: Requests, wakefulness?: Wakefulness): void {
+  const answers = new Outbox<PageAnswer>((parts, ports) => {
+    page.postMessage({ answers: parts }, ports);
+    wakefulness?.answered();
+  });
   page.addEventListener('message', (event) => {
     const message = asPageCalls(event.data);
     if (message === undefined) return;
     event.stopImmediatePropagation();
+    wakefulness?.asked();
     for (const call of message.calls) {
       if (call.length === 1) door.abort(call[0]);
       else carryOut(door, call, answers);

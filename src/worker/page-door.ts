@@ -60,7 +60,7 @@ export class PageDoor implements WorkerDoor {
 
   async open(options: WorkerOptions): Promise<void> {
     if (options.protocol !== PROTOCOL) throw new Error(otherVersion(options.protocol));
-    if (this.#service !== undefined) throw new Error('This worker serves a base already; start another worker');
+    if (this.#service !== undefined) throw new Error('This worker serves a base; start another');
     const service = createService(this.#host, options);
     this.#service = service;
     try {
@@ -118,9 +118,7 @@ export class PageDoor implements WorkerDoor {
 function createService(host: WorkerHost, options: WorkerOptions): Service {
   const { address, locks, indexedDB, functions, offerPort, giveSignOfLife, clock, pingMs } = host;
   if (indexedDB === undefined) {
-    throw new Error(
-      'This browser offers no IndexedDB here, so nothing can be stored; a private window may be the reason',
-    );
+    throw new Error('This browser offers no IndexedDB here; is this a private window?');
   }
   if (locks === undefined) {
     throw new Error('This browser offers no Web Locks here; serve the page over https, or from localhost');
@@ -168,5 +166,5 @@ async function answerOfOther(link: OwnerLink, url: string, signal: AbortSignal):
 }
 
 function otherVersion(protocol: number): string {
-  return `This page speaks protocol ${protocol} and its worker ${PROTOCOL}; they are of different versions: reload the page`;
+  return `This page speaks protocol ${protocol}, its worker ${PROTOCOL}; reload the page`;
 }

@@ -2,6 +2,7 @@ import { afterEach, expect, test, vi } from 'vitest';
 import type { PageAnswers, PageCall, WireRequest, WireResponse } from '../../../src/bridge/wire.ts';
 import { isWireStream } from '../../../src/bridge/wire-codec.ts';
 import { servePageCalls } from '../../../src/worker/page-calls.ts';
+import { createWakefulness } from '../../../src/worker/wakefulness.ts';
 
 const request: WireRequest = { method: 'GET', url: 'https://app.example/db/a', headers: {}, body: null };
 const found: WireResponse = { status: 200, headers: {}, body: '{}' };
@@ -98,4 +99,26 @@ test('messages of others on the same way are left alone', async () => {
   say(asked(1));
   await vi.waitFor(() => expect(messages).toHaveLength(1));
   expect(handle).toHaveBeenCalledTimes(1);
+});
+
+test('the worker hears of requests before they are handled, and of answers when they have left', async () => {
+  const { port1, port2 } = new MessageChannel();
+  ports.push(port1, port2);
+  const happened: string[] = [];
+  const note = (what: string) => () => void happened.push(what);
+  const page = {
+    addEventListener: port2.addEventListener.bind(port2),
+    postMessage: note('sent'),
+  };
+  const handle = () => {
+    happened.push('handled');
+    return found;
+  };
+  const wakefulness = createWakefulness();
+  vi.spyOn(wakefulness, 'asked').mockImplementation(note('asked'));
+  vi.spyOn(wakefulness, 'answered').mockImplementation(note('answered'));
+  servePageCalls(page, { abort: () => {}, handle }, wakefulness);
+  port2.start();
+  port1.postMessage({ calls: [asked(1)] });
+  await vi.waitFor(() => expect(happened).toEqual(['asked', 'handled', 'sent', 'answered']));
 });
