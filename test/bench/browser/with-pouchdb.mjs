@@ -69,7 +69,9 @@ export async function put(bench) {
     );
   const their = (adapter, total, parallel) =>
     theirs(adapter, (database) => each(total, parallel, (index) => database.put(documentAt(index))));
+  const bare = storing();
   const ms = await interleave(bench.size(5, 1), {
+    putBare: () => each(count, 1, (index) => bare.store(JSON.stringify(documentAt(index)))),
     putDirect: (round) => our(`put_${round}`, count, 1),
     putIdb: () => their('idb', count, 1),
     putIndexeddb: () => their('indexeddb', count, 1),
@@ -77,8 +79,27 @@ export async function put(bench) {
     put50Idb: () => their('idb', many, 50),
     put50Indexeddb: () => their('indexeddb', many, 50),
   });
+  bare.end();
   await bench.settee.close();
   return ms;
+}
+
+/** A worker that stores texts and does nothing else. */
+function storing() {
+  const worker = new Worker('/constant/storing-worker.js');
+  const next = (type) => new Promise((resolve) => worker.addEventListener(type, resolve, { once: true }));
+  const failed = next('error').then(({ message }) => Promise.reject(new Error(message)));
+  return {
+    store: (text) => {
+      const stored = next('message');
+      worker.postMessage(text);
+      return Promise.race([stored, failed]);
+    },
+    end: () => {
+      worker.terminate();
+      indexedDB.deleteDatabase('bench-storing');
+    },
+  };
 }
 
 /** Fills a database of ours and one of each adapter with the same documents. */
