@@ -13,14 +13,17 @@ export interface EmptyRange {
 
 export function toRowRange(parameters: ListParameters): RowRange | EmptyRange {
   const { key, descending, skip, inclusiveEnd } = parameters;
-  const start = boundOf(key ?? parameters.startKey ?? parameters.startKeyDocId);
-  const end = boundOf(key ?? parameters.endKey ?? parameters.endKeyDocId);
+  // Null is a key, too.
+  const isOne = key !== undefined;
+  const { startKey = parameters.startKeyDocId, endKey = parameters.endKeyDocId } = parameters;
+  const start = boundOf(isOne ? key : startKey);
+  const end = boundOf(isOne ? key : endKey);
   const [lower, upper]: readonly [Bound, Bound] = descending ? [end, start] : [start, end];
   if (lower === ABOVE || upper === BELOW) {
     return { beginsBehindAll: descending ? start === BELOW : start === ABOVE };
   }
   // A single key includes itself, whatever is said of the end.
-  const endInclusive = inclusiveEnd || key !== undefined;
+  const endInclusive = inclusiveEnd || isOne;
   return {
     start: textOf(lower),
     end: textOf(upper),
@@ -35,8 +38,9 @@ export function isEmptyRange(range: RowRange | EmptyRange): range is EmptyRange 
   return 'beginsBehindAll' in range;
 }
 
-const BELOW = Symbol('below all strings');
-const ABOVE = Symbol('above all strings');
+/** All strings lie above, or below. */
+const BELOW = Symbol('below');
+const ABOVE = Symbol('above');
 
 type Bound = string | undefined | typeof BELOW | typeof ABOVE;
 

@@ -83,6 +83,16 @@ export default suite('all_docs', [
     { query: 'startkey_docid=d', ids: 'de', offset: 3 },
     { query: 'endkey_docid=b', ids: 'ab', offset: 0 },
     { query: 'startkey="f"', ids: '', offset: 5 },
+    // Strings sort above null and numbers, and below lists and objects.
+    { query: 'key=null', ids: '', offset: 0 },
+    { query: 'key=5', ids: '', offset: 0 },
+    { query: 'endkey=null', ids: '', offset: 0 },
+    { query: 'startkey=null', ids: 'abcde', offset: 0 },
+    { query: 'descending=true&endkey=null', ids: 'edcba', offset: 0 },
+    { query: 'descending=true&startkey=null', ids: '', offset: 5 },
+    { query: 'startkey=null&startkey_docid=d', ids: 'abcde', offset: 0 },
+    { query: 'endkey={}', ids: 'abcde', offset: 0 },
+    { query: 'startkey=[]', ids: '', offset: 5 },
   ].map(({ query, ids, offset }) =>
     test(`?${query} gives ${ids === '' ? 'nothing' : ids}`, async (t) => {
       await fiveDocuments(t);
