@@ -52,6 +52,8 @@ export class Compaction {
     const barrier = new BarrierJob('relaxed');
     writer.submit(barrier);
     await barrier.promise;
+    // The barrier may have come through with the last commit before the end; a checkpoint would never come then.
+    this.#mustGoOn();
     // Bodies that only the journal holds are in no page that could be emptied.
     await this.#checkpoint();
     const changes = core.state.bySeq.count;
@@ -61,6 +63,7 @@ export class Compaction {
     this.#mustGoOn();
     writer.wake();
     await this.#compactor.done;
+    this.#mustGoOn();
     await this.#checkpoint();
     this.#mustGoOn();
     // Before the file is copied: its copy would be larger by that for ever.
