@@ -18,10 +18,8 @@ export interface Destination {
  * overwrite as `?rev=`. Fails with `bad_request`.
  */
 export function parseDestination(context: Context, database: string): Destination {
-  const header = context.header('destination');
-  if (header === undefined || header === '') {
-    throw new DatabaseError('bad_request', 'Destination header is mandatory for COPY.');
-  }
+  const header = withUtf8(context.header('destination') ?? '');
+  if (header === '') throw new DatabaseError('bad_request', 'Destination header is mandatory for COPY.');
   if (originOf(header) !== undefined) return destinationOfUrl(context, header, database);
   const question = header.indexOf('?');
   const path = question < 0 ? header : header.slice(0, question);
@@ -44,6 +42,18 @@ function destinationOfUrl(context: Context, url: string, database: string): Dest
     throw new DatabaseError('bad_request', 'Destination must name a document; write a / in its id as %2F.');
   }
   return { id: parseDocId(id.join('/')), rev: new Query(search).get('rev') };
+}
+
+/** A header is bytes, which hosts show one by one. Those of a client that encoded nothing are UTF-8, or what they look like. */
+function withUtf8(header: string): string {
+  return header.replace(/[\x80-\xff]+/g, (shown) => {
+    const bytes = Uint8Array.from(shown, (byte) => byte.charCodeAt(0));
+    try {
+      return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    } catch {
+      return shown;
+    }
+  });
 }
 
 function decodeDestination(path: string): string {

@@ -1,6 +1,7 @@
 import { assert } from 'chai';
 import type { Answer } from '../../support/conformance/answer.ts';
 import { assertError, assertJson, assertWritten } from '../../support/conformance/answer.ts';
+import { stringAt } from '../../support/conformance/json.ts';
 import { suite, test } from '../../support/conformance/suite.ts';
 import type { Toolkit } from '../../support/conformance/toolkit.ts';
 
@@ -46,6 +47,14 @@ export default suite('copy_doc', [
     await t.put('original', { n: 1 });
     assertWritten(await copy(t, '/original', 'a%2Fb%20c%3Fd'), 201, 'a/b c?d');
     assert.deepInclude((await t.get('/a%2Fb%20c%3Fd')).json, { _id: 'a/b c?d', n: 1 });
+  }),
+
+  test('a destination that is not encoded is UTF-8, as command lines send it', async (t) => {
+    await t.put('original', { a: 1 });
+    // A header's bytes are shown as one character each.
+    assert.equal(stringAt((await copy(t, '/original', 'caf\u00c3\u00a9')).json, 'id'), 'café');
+    assert.equal(stringAt((await copy(t, '/original', 'caf\u00e9 2')).json, 'id'), 'café 2');
+    assert.equal((await t.get('/caf%C3%A9')).status, 200);
   }),
 
   test('the destination may be a full URL of this database', async (t) => {
