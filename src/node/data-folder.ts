@@ -1,6 +1,8 @@
 import { mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { DatabaseError } from '../errors/database-error.ts';
+import { REGISTRY_FILE } from '../registry/registry.ts';
+import { listFiles } from '../storage/lmdb/folder.ts';
 import { type FolderLock, lockFolder } from './folder-lock.ts';
 
 /** The folder in a data folder that belongs to the page store. */
@@ -34,4 +36,17 @@ export async function openDataFolder(folder: string): Promise<DataFolder> {
       { cause: error },
     );
   }
+}
+
+/**
+ * Whether there is anything in a `databases/` folder. Fails with `storage_corrupt` where that is databases without their
+ * list: who opens it would make an empty list, and remove every database as one that is not in it.
+ */
+export async function holdsDatabases(databases: string): Promise<boolean> {
+  const files = await listFiles(databases);
+  if (files.length === 0 || files.includes(REGISTRY_FILE)) return files.length > 0;
+  throw new DatabaseError(
+    'storage_corrupt',
+    `${databases} holds databases, but not the list of them, which is its folder "${REGISTRY_FILE}". Nothing was changed. Restore the data folder from a backup; or move ${databases} away, to begin without databases.`,
+  );
 }

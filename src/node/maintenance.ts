@@ -9,7 +9,7 @@ import { syncPath } from '../storage/lmdb/folder.ts';
 import { copyFiles } from '../storage/lmdb/folder-copy.ts';
 import { createLmdbPageStore } from '../storage/lmdb/lmdb-page-store.ts';
 import type { Log } from '../system/contract.ts';
-import { DATABASES_FOLDER, type DataFolder, openDataFolder } from './data-folder.ts';
+import { DATABASES_FOLDER, type DataFolder, holdsDatabases, openDataFolder } from './data-folder.ts';
 
 /** What `verify` found in one database. */
 export interface DatabaseFindings {
@@ -144,7 +144,7 @@ async function markAllRestored(databases: string): Promise<void> {
 }
 
 async function mustHoldDatabases(dataFolder: string): Promise<void> {
-  if (await exists(join(dataFolder, DATABASES_FOLDER, REGISTRY_FILE))) return;
+  if (await holdsDatabases(join(dataFolder, DATABASES_FOLDER))) return;
   throw new DatabaseError(
     'not_found',
     `${dataFolder} holds no databases. Name the data folder of a server, or a backup.`,

@@ -7,7 +7,7 @@ import { createLmdbPageStore } from '../storage/lmdb/lmdb-page-store.ts';
 import { createMemoryPageStore } from '../storage/memory/memory-page-store.ts';
 import { unknownSettings } from '../system/config.ts';
 import { createLog, type LogLevel } from '../system/log.ts';
-import { openDataFolder } from './data-folder.ts';
+import { holdsDatabases, openDataFolder } from './data-folder.ts';
 import { within } from './deadline.ts';
 import { assertLoopback, listen } from './http-server.ts';
 import { createListener } from './listener.ts';
@@ -59,8 +59,8 @@ export interface RunningServer {
 
 /**
  * Serves a data folder over HTTP. Rejects with `storage_locked` while another process serves the same folder, with
- * `storage_blocked` when the port is taken, with `bad_request` for a host beyond loopback, an allowed host that is no
- * name, or a setting that can't be.
+ * `storage_corrupt` where the folder has lost its list of databases, with `storage_blocked` when the port is taken, with
+ * `bad_request` for a host beyond loopback, an allowed host that is no name, or a setting that can't be.
  */
 export async function startServer(options: ServerOptions = {}): Promise<RunningServer> {
   const { host = '127.0.0.1', port = 5984, memory = false, dataFolder = './data' } = options;
@@ -69,7 +69,10 @@ export async function startServer(options: ServerOptions = {}): Promise<RunningS
   try {
     const folder = memory ? undefined : await openDataFolder(dataFolder);
     let storageHangs = false;
-    if (folder) undo.add(() => (storageHangs ? undefined : folder.release()));
+    if (folder) {
+      undo.add(() => (storageHangs ? undefined : folder.release()));
+      await holdsDatabases(folder.databases);
+    }
     const log = createLog({ level: options.logLevel ?? 'info', clock: systemClock, write: options.onLog ?? toStderr });
     for (const name of unknownSettings(options.config ?? {})) {
       log.error(`Setting ${name} is none that Settee reads, and changes nothing; see the list in the README.`);

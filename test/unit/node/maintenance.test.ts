@@ -75,6 +75,20 @@ describe('backup and restore', () => {
   });
 });
 
+describe('databases whose list is gone', () => {
+  test('are left alone by every command', async () => {
+    const folder = join(temporary, 'unlisted');
+    await runCommand(['backup', folder, '--data', dataFolder]);
+    await rm(join(folder, 'databases', 'registry'), { recursive: true });
+    const before = await readdir(join(folder, 'databases'));
+    const refused = { code: 'storage_corrupt', reason: expect.stringContaining('but not the list of them') };
+    await expect(startServer({ port: 0, dataFolder: folder, logLevel: 'none' })).rejects.toMatchObject(refused);
+    expect((await runCommand(['verify', '--data', folder])).stderr).toContain('but not the list of them');
+    expect((await runCommand(['backup', `${folder}-copy`, '--data', folder])).code).toBe(1);
+    expect(await readdir(join(folder, 'databases'))).toEqual(before);
+  });
+});
+
 describe('verify', () => {
   test('is refused a folder that a server uses', async () => {
     const { code, stderr } = await runCommand(['verify', '--data', dataFolder]);
