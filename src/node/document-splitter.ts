@@ -27,6 +27,9 @@ const openBrace = 0x7b;
 const closeBrace = 0x7d;
 const byteOrderMark = 0xfeff;
 
+const secondObject =
+  'there is more text behind the object with its documents; import the parts one by one, or say --format lines if each line is a document';
+
 /** Characters of a document that errors show. */
 const SHOWN_LENGTH = 60;
 
@@ -48,6 +51,8 @@ export class DocumentSplitter {
   #escaped = false;
   #needsComma = false;
   #afterArray = false;
+  /** All that was begun is closed. */
+  #isOver = false;
   #count = 0;
   #offset = 0;
 
@@ -73,16 +78,14 @@ export class DocumentSplitter {
   /** To be called behind the last piece: gives what is still held, and throws if the text ends too early. */
   *finish(): Generator<string> {
     if (this.#layout === undefined && this.#held.trim() !== '') yield* this.#start();
-    if (this.#depth > 0) {
+    if (this.#depth > 0 && !this.#afterArray) {
       // What is missing somewhere in it has all that follows count as part of it.
       const beginning = this.#held.trimStart().slice(0, SHOWN_LENGTH);
       this.#fail(`the text ends inside document ${this.#count + 1}, which begins ${beginning}`);
     }
     const isContainer = this.#layout !== undefined && this.#layout !== 'lines';
     if (isContainer && !this.#afterArray) this.#fail('the text ends before the closing bracket of its array');
-    if (this.#afterArray && this.#layout !== 'array' && !this.#held.trimEnd().endsWith('}')) {
-      this.#fail('the text ends before the closing brace of its object');
-    }
+    if (this.#afterArray && !this.#isOver) this.#fail('the text ends before the closing brace of its object');
   }
 
   #start(): Generator<string> {
@@ -115,14 +118,11 @@ export class DocumentSplitter {
   }
 
   *#scan(text: string): Generator<string> {
-    let start = this.#depth > 0 ? 0 : -1;
+    let start = this.#depth > 0 && !this.#afterArray ? 0 : -1;
     for (let at = 0; at < text.length; at++) {
-      if (this.#afterArray) {
-        this.#keepTail(text.slice(at));
-        break;
-      }
       const code = text.charCodeAt(at);
-      if (this.#depth === 0) {
+      if (this.#afterArray) this.#behindArray(code);
+      else if (this.#depth === 0) {
         if (code === openBrace) start = at;
         this.#between(code, at);
       } else if (this.#inside(code)) {
@@ -145,6 +145,8 @@ export class DocumentSplitter {
       this.#needsComma = false;
     } else if (code === closeBracket && isArray && (this.#needsComma || this.#count === 0)) {
       this.#afterArray = true;
+      this.#isOver = this.#layout === 'array';
+      this.#depth = this.#isOver ? 0 : 1;
     } else if (!isSpace(code)) {
       const found = JSON.stringify(String.fromCharCode(code));
       const place = `character ${this.#offset + at + 1}`;
@@ -175,11 +177,11 @@ export class DocumentSplitter {
     this.#fail(`document ${this.#count + 1} is longer than 128 MB; most likely a closing brace or quote is missing`);
   }
 
-  /** Behind the array only the rest of the object may come, of which the end is enough. */
-  #keepTail(text: string): void {
-    const tail = this.#held + text;
-    if (this.#layout === 'array' && tail.trim() !== '') this.#fail('there is more text behind the array');
-    this.#held = tail.trimEnd().slice(-1);
+  /** Only the rest of the array's object may come there, and behind that nothing: it would be lost without a word. */
+  #behindArray(code: number): void {
+    if (!this.#isOver) this.#isOver = this.#inside(code);
+    else if (!isSpace(code))
+      this.#fail(this.#layout === 'array' ? 'there is more text behind the array' : secondObject);
   }
 
   #fail(what: string): never {

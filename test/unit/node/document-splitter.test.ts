@@ -62,6 +62,8 @@ describe('the layouts', () => {
 });
 
 describe('what is no such text', () => {
+  const secondObject =
+    'there is more text behind the object with its documents; import the parts one by one, or say --format lines if each line is a document';
   test.each([
     ['[{"a":1}', 'the text ends before the closing bracket of its array'],
     ['[{"a":1},{"b":', 'the text ends inside document 2, which begins {"b":'],
@@ -75,6 +77,9 @@ describe('what is no such text', () => {
     ['id,name\n1,x', '"i" at character 1, behind document 0, where an object should begin'],
     ['{"a":1},{"b":2}', '"," at character 8, behind document 1, where an object should begin'],
     ['[{"a":1}] [', 'there is more text behind the array'],
+    ['{"docs":[{"a":1}]}\n{"docs":[{"a":2}]}\n', secondObject],
+    ['{"rows":[{"id":"a"}],"x":"}{"}{', secondObject],
+    ['{"docs":[{"a":1}],"x":{"y":"}"}', 'the text ends before the closing brace of its object'],
   ])('%s', (text, message) => {
     expect(() => split(text)).toThrow(new InputError(`The input can't be read: ${message}.`));
     expect(() => split(text, 'auto', 1)).toThrow(new InputError(`The input can't be read: ${message}.`));
