@@ -22,12 +22,38 @@ export interface CommandHost extends ProcessHost {
  * a call that can't be understood. Failures are told on stderr in a sentence; a defect shows its stack.
  */
 export async function main(argv: readonly string[], host: CommandHost = process): Promise<number> {
+  // Whoever reads the log may go away, and its disk be full. That is no reason to end, least of all for a server.
+  host.stderr.on('error', () => undefined);
+  const output = new OutputCheck(host.stdout);
   try {
-    return await run(parseCommand(argv, host.env), host);
+    const command = parseCommand(argv, host.env);
+    const code = await run(command, host);
+    // What a server says there is no result.
+    if (command.name !== 'serve') await output.mustBeTaken();
+    return code;
   } catch (error) {
     if (isBrokenPipe(error)) return 1;
     host.stderr.write(`${explain(error)}\n`);
     return error instanceof UsageError ? 2 : 1;
+  }
+}
+
+/** Notes that standard output was not taken, which would otherwise end the process with a stack. */
+class OutputCheck {
+  readonly #stream: NodeJS.WritableStream;
+  #failure: Error | undefined;
+
+  constructor(stream: NodeJS.WritableStream) {
+    this.#stream = stream;
+    stream.on('error', (error: Error) => {
+      this.#failure ??= error;
+    });
+  }
+
+  /** Waits for what is on its way. */
+  async mustBeTaken(): Promise<void> {
+    await new Promise((resolve) => this.#stream.write('', resolve));
+    if (this.#failure) throw this.#failure;
   }
 }
 

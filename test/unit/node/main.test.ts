@@ -1,5 +1,7 @@
+import { PassThrough, Readable, Writable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
 import packageJson from '../../../package.json' with { type: 'json' };
+import { main } from '../../../src/node/main.ts';
 import { runCommand } from './command-line.ts';
 
 describe('the command line', () => {
@@ -39,4 +41,26 @@ describe('the command line', () => {
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toMatch(/^Settee does not listen on 0\.0\.0\.0: it has no admins/);
   });
+
+  test('is a failure that is told, where its output is not taken', async () => {
+    const stderr = new PassThrough();
+    expect(await main(['--version'], hostWith({ stdout: fullDisk(), stderr }))).toBe(1);
+    expect(String(stderr.read())).toBe('ENOSPC: no space left on device, write\n');
+  });
+
+  test('goes on where nobody takes what it says on stderr', async () => {
+    const stdout = new PassThrough();
+    expect(await main(['imprt'], hostWith({ stdout, stderr: fullDisk() }))).toBe(2);
+    expect(await main(['--version'], hostWith({ stdout, stderr: fullDisk() }))).toBe(0);
+  });
 });
+
+function fullDisk(): Writable {
+  const failure = Object.assign(new Error('ENOSPC: no space left on device, write'), { syscall: 'write' });
+  return new Writable({ write: (_chunk, _encoding, callback) => callback(failure) });
+}
+
+function hostWith(streams: { readonly stdout: Writable; readonly stderr: Writable }) {
+  const nothing = () => undefined;
+  return { ...streams, stdin: Readable.from([]), env: {}, on: nothing, off: nothing, exit: nothing };
+}
