@@ -2,7 +2,7 @@ import { access, mkdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { markRestored } from '../database/restoration.ts';
 import { verifyDatabase } from '../database/verify.ts';
-import { DatabaseError } from '../errors/database-error.ts';
+import { DatabaseError, type ErrorCode } from '../errors/database-error.ts';
 import { openRegistry, REGISTRY_FILE } from '../registry/registry.ts';
 import { systemClock, systemRandom } from '../shared/clock.ts';
 import { syncPath } from '../storage/lmdb/folder.ts';
@@ -54,8 +54,9 @@ export async function* verifyData(options: {
         if (!registry.names().includes(database)) {
           throw new DatabaseError('not_found', `There is no database "${database}" in ${options.dataFolder}.`);
         }
-        const report = await registry.use(database, (opened) => opened.verify(options.onProgress));
-        yield { database, ...report };
+        const verified = Promise.resolve(registry.use(database, (opened) => opened.verify(options.onProgress)));
+        // What is wrong with one database must not hide what is wrong with those behind it.
+        yield { database, ...(await verified.catch(unreadable)) };
       }
     } finally {
       await registry.close();
@@ -63,6 +64,21 @@ export async function* verifyData(options: {
   } finally {
     await folder.release();
   }
+}
+
+/** Failures of a single file. */
+const fileFailures: readonly ErrorCode[] = [
+  'storage_corrupt',
+  'storage_missing',
+  'storage_newer_format',
+  'storage_failed',
+];
+
+/** The findings where a database can't be read at all; throws what is not the fault of its file. */
+function unreadable(error: unknown): Omit<DatabaseFindings, 'database'> {
+  if (!(error instanceof DatabaseError && fileFailures.includes(error.code))) throw error;
+  const isMissing = error.code === 'storage_missing';
+  return { documents: 0, pages: 0, damage: [isMissing ? 'Its file is gone; restore it from a backup.' : error.reason] };
 }
 
 /**

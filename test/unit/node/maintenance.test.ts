@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
+import { mkdtemp, readdir, rm, stat, truncate } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -106,5 +106,25 @@ describe('verify', () => {
     const single = await runCommand(['verify', 'two', '--data', copy]);
     expect(single.stdout).toMatch(/^two: 1 documents, \d+ pages, no damage\n$/);
     expect((await runCommand(['verify', 'three', '--data', copy])).code).toBe(1);
+  });
+
+  test('goes on behind a database that can not be read', async () => {
+    const copy = join(temporary, 'damaged');
+    await runCommand(['backup', copy, '--data', dataFolder]);
+    const databases = join(copy, 'databases');
+    const one = (await readdir(databases)).find((name) => name.startsWith('one.')) ?? '';
+    await truncate(join(databases, one, 'data-1.mdb'), 5000);
+    const cutOff = await runCommand(['verify', '--data', copy]);
+    expect(cutOff).toMatchObject({ code: 1, stderr: '' });
+    expect(cutOff.stdout).toMatch(
+      /^one: 0 documents, 0 pages, 1 findings\n {2}File "one\..*" is damaged: .* is cut off after /,
+    );
+    expect(cutOff.stdout).toMatch(/\ntwo: 1 documents, \d+ pages, no damage\n$/);
+    await rm(join(databases, one), { recursive: true });
+    const gone = await runCommand(['verify', '--data', copy]);
+    expect(gone).toMatchObject({ code: 1, stderr: '' });
+    expect(gone.stdout).toContain(
+      'one: 0 documents, 0 pages, 1 findings\n  Its file is gone; restore it from a backup.\ntwo: ',
+    );
   });
 });
