@@ -45,7 +45,8 @@ export async function* verifyData(options: {
   await mustHoldDatabases(options.dataFolder);
   const folder = await openDataFolder(options.dataFolder);
   try {
-    const store = createLmdbPageStore(folder.databases);
+    const losses: string[] = [];
+    const store = createLmdbPageStore(folder.databases, undefined, (finding) => losses.push(finding));
     const config = { get: () => undefined };
     const parts = { store, clock: systemClock, random: systemRandom, config, log: silentLog };
     const registry = await openRegistry({ ...parts, verifier: verifyDatabase });
@@ -56,7 +57,9 @@ export async function* verifyData(options: {
         }
         const verified = Promise.resolve(registry.use(database, (opened) => opened.verify(options.onProgress)));
         // What is wrong with one database must not hide what is wrong with those behind it.
-        yield { database, ...(await verified.catch(unreadable)) };
+        const report = await verified.catch(unreadable);
+        // Also what opening the list of databases told, with the first of them.
+        yield { database, ...report, damage: [...losses.splice(0), ...report.damage] };
       }
     } finally {
       await registry.close();

@@ -6,6 +6,7 @@ import { systemClock, systemRandom } from '../shared/clock.ts';
 import { createLmdbPageStore } from '../storage/lmdb/lmdb-page-store.ts';
 import { createMemoryPageStore } from '../storage/memory/memory-page-store.ts';
 import { unknownSettings } from '../system/config.ts';
+import type { Log } from '../system/contract.ts';
 import { createLog, type LogLevel } from '../system/log.ts';
 import { holdsDatabases, openDataFolder } from './data-folder.ts';
 import { within } from './deadline.ts';
@@ -78,7 +79,7 @@ export async function startServer(options: ServerOptions = {}): Promise<RunningS
       log.error(`Setting ${name} is none that Settee reads, and changes nothing; see the list in the README.`);
     }
     const core = await createCore({
-      storage: folder ? createLmdbPageStore(folder.databases) : createMemoryPageStore(),
+      storage: folder ? openStorage(folder.databases, log) : createMemoryPageStore(),
       clock: systemClock,
       random: systemRandom,
       config: options.config ?? {},
@@ -144,6 +145,10 @@ class UndoList {
     }
     if (failures.length > 0) throw failures.length === 1 ? failures[0] : new AggregateError(failures);
   }
+}
+
+function openStorage(databases: string, log: Log) {
+  return createLmdbPageStore(databases, undefined, (finding) => log.error(finding));
 }
 
 function hangs(closeMs: number): DatabaseError {

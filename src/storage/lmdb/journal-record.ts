@@ -36,13 +36,27 @@ export class RecordEncoder {
 /** The records at the beginning of `bytes`, up to the first that is not whole or not sound. */
 export function decodeRecords(bytes: Buffer): JournalRecord[] {
   const records: JournalRecord[] = [];
-  for (let start = 0; start + TEXT_AT <= bytes.length; ) {
-    const end = start + TEXT_AT + bytes.readUInt32LE(start + LENGTH_AT);
-    if (end > bytes.length) break;
-    if (bytes.readUInt32LE(start) !== crc32(bytes.subarray(start + LENGTH_AT, end))) break;
+  let start = 0;
+  for (let end = endOfRecord(bytes, start); end !== undefined; end = endOfRecord(bytes, start)) {
     const number = bytes.readDoubleLE(start + NUMBER_AT);
     records.push({ number, text: bytes.toString('utf8', start + TEXT_AT, end) });
     start = end;
   }
   return records;
+}
+
+/** Whether a sound record lies behind one that is not. A write that was cut short has nothing behind it: this is damage. */
+export function hasRecordsBehindDamage(bytes: Buffer): boolean {
+  let start = 0;
+  for (let end = endOfRecord(bytes, start); end !== undefined; end = endOfRecord(bytes, start)) start = end;
+  for (; start < bytes.length; start += 1) if (endOfRecord(bytes, start) !== undefined) return true;
+  return false;
+}
+
+/** Undefined where no whole and sound record begins at `start`. */
+function endOfRecord(bytes: Buffer, start: number): number | undefined {
+  if (start + TEXT_AT > bytes.length) return undefined;
+  const end = start + TEXT_AT + bytes.readUInt32LE(start + LENGTH_AT);
+  if (end > bytes.length) return undefined;
+  return bytes.readUInt32LE(start) === crc32(bytes.subarray(start + LENGTH_AT, end)) ? end : undefined;
 }

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { JournalRecord } from '../page-store.ts';
-import { decodeRecords } from './journal-record.ts';
+import { decodeRecords, hasRecordsBehindDamage } from './journal-record.ts';
 import type { Segment } from './journal-segment.ts';
 
 /** Consecutive numbers that one owner gave to its records: from `from` to below `end`. Between two spans lie claims. */
@@ -22,6 +22,8 @@ export interface RecoveredJournal {
   /** Records below this were removed. */
   readonly truncated: number;
   readonly records: readonly JournalRecord[];
+  /** Whether sound records lie behind one that is damaged; they are lost. */
+  readonly hasDamage: boolean;
   /** Numbers of the records that lie in LMDB's own journal, ascending. */
   readonly inEnvironment: readonly number[];
   /** Where the records lie, without empty spans. */
@@ -50,6 +52,7 @@ export function recoverJournal({ segments, inEnvironment, spans, truncated }: So
   const records: JournalRecord[] = [];
   const found: JournalSpan[] = [];
   const kept: KeptSegment[] = [];
+  let hasDamage = false;
   for (const span of spans) {
     const from = Math.max(span.from, truncated);
     if (from >= span.end) continue;
@@ -57,6 +60,7 @@ export function recoverJournal({ segments, inEnvironment, spans, truncated }: So
     const run = runFrom(from, span.end, textsByNumber([inEnvironment, read.records]));
     records.push(...run);
     const end = from + run.length;
+    hasDamage ||= read.hasDamage;
     if (run.length > 0) found.push({ epoch: span.epoch, from, end });
     for (const segment of read.segments) {
       if (run.length > 0 && segment.first < end) kept.push({ ...segment, end: Math.min(segment.end, end) });
@@ -69,6 +73,7 @@ export function recoverJournal({ segments, inEnvironment, spans, truncated }: So
   return {
     truncated,
     records,
+    hasDamage,
     inEnvironment: inEnvironment.map(({ number }) => number).filter((number) => number >= truncated && number <= last),
     spans: found,
     kept,
@@ -90,18 +95,20 @@ export function spansOf(records: readonly JournalRecord[]): JournalSpan[] {
 function readSegments(
   segments: readonly Segment[],
   span: JournalSpan,
-): { readonly records: JournalRecord[]; readonly segments: KeptSegment[] } {
+): { readonly records: JournalRecord[]; readonly segments: KeptSegment[]; readonly hasDamage: boolean } {
   const ofEpoch = segments.filter(({ epoch, first }) => epoch === span.epoch && first < span.end);
   const records: JournalRecord[] = [];
   const kept: KeptSegment[] = [];
+  let hasDamage = false;
   for (const [index, { path, first }] of ofEpoch.entries()) {
     const end = ofEpoch[index + 1]?.first ?? span.end;
     if (end <= span.from) continue;
     const bytes = readFileSync(path);
     records.push(...decodeRecords(bytes));
+    hasDamage ||= hasRecordsBehindDamage(bytes);
     kept.push({ path, first, end, bytes: bytes.length });
   }
-  return { records, segments: kept };
+  return { records, segments: kept, hasDamage };
 }
 
 function textsByNumber(sources: readonly (readonly JournalRecord[])[]): Map<number, string> {

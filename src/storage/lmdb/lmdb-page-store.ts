@@ -25,9 +25,15 @@ import { LmdbPageFile } from './lmdb-page-file.ts';
  * Files in LMDB environments, one each, in folders below `folder` (made where it is not there). LMDB lets other
  * processes write, too: fencing keeps them from harming each other, but the caller should lock the folder so that two
  * services don't take it from each other all the time, and because the journal's fence holds within one process only.
+ *
+ * @param onLoss told in a sentence of records that a file which is being opened has lost.
  */
-export function createLmdbPageStore(folder: string, functions: JournalFunctions = systemFunctions): PageStore {
-  return new LmdbPageStore(folder, functions);
+export function createLmdbPageStore(
+  folder: string,
+  functions: JournalFunctions = systemFunctions,
+  onLoss: (finding: string) => void = () => undefined,
+): PageStore {
+  return new LmdbPageStore(folder, functions, onLoss);
 }
 
 class LmdbPageStore implements PageStore {
@@ -43,12 +49,14 @@ class LmdbPageStore implements PageStore {
   };
   readonly #folder: string;
   readonly #functions: JournalFunctions;
+  readonly #onLoss: (finding: string) => void;
   readonly #open = new OpenFiles<LmdbPageFile>();
   #swept: Promise<void> | undefined;
 
-  constructor(folder: string, functions: JournalFunctions) {
+  constructor(folder: string, functions: JournalFunctions, onLoss: (finding: string) => void) {
     this.#folder = folder;
     this.#functions = functions;
+    this.#onLoss = onLoss;
   }
 
   async list(): Promise<string[]> {
@@ -109,6 +117,7 @@ class LmdbPageStore implements PageStore {
     try {
       const ownership = takeOwnership(file, environment, folder);
       if (!('movedTo' in ownership)) {
+        if (ownership.journal.hasDamage) this.#onLoss(lossOf(file));
         await this.#takeOver(folder, number, ownership.journal);
         const generation = { folder, number, environment };
         const onClosed = (closed: LmdbPageFile): void => this.#open.forget(closed);
@@ -145,4 +154,8 @@ class LmdbPageStore implements PageStore {
       throw await toDatabaseError(error, file, what, this.#folder);
     }
   }
+}
+
+function lossOf(file: string): string {
+  return `The journal of file "${file}" is damaged. The last writes, those behind the damage, are lost; bring them back from a backup or another replica.`;
 }

@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, rm, stat, truncate } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -125,6 +125,22 @@ describe('verify', () => {
     expect(gone).toMatchObject({ code: 1, stderr: '' });
     expect(gone.stdout).toContain(
       'one: 0 documents, 0 pages, 1 findings\n  Its file is gone; restore it from a backup.\ntwo: ',
+    );
+  });
+
+  test('tells of writes that were lost because the journal is damaged', async () => {
+    const copy = join(temporary, 'lost-writes');
+    for (const id of ['b', 'c', 'd']) await fetch(`${server.url}two/${id}`, { method: 'PUT', body: '{}' });
+    await runCommand(['backup', copy, '--data', dataFolder]);
+    const databases = join(copy, 'databases');
+    const two = join(databases, (await readdir(databases)).find((name) => name.startsWith('two.')) ?? '');
+    const journal = join(two, (await readdir(two)).find((name) => name.endsWith('.log')) ?? '');
+    const bytes = await readFile(journal);
+    await writeFile(journal, bytes.fill('x', 20, 24));
+    const { code, stdout } = await runCommand(['verify', 'two', '--data', copy]);
+    expect(code).toBe(1);
+    expect(stdout).toMatch(
+      /^two: .*, 1 findings\n {2}The journal of file "two\..*" is damaged\. The last writes, .* are lost; /,
     );
   });
 });

@@ -145,13 +145,22 @@ describe('what a dead process leaves behind', () => {
     }
   });
 
-  test('a damaged record ends the journal', async () => {
+  test('a damaged record ends the journal, which is told where there are others behind it', async () => {
     await appendAll(await created(), [2, 3, 4]);
-    const { store, inside: copy } = await leftBehind();
-    const bytes = readFileSync(join(copy, 'journal-1-2.log'));
-    bytes[25] = must(bytes[25]) ^ 1;
-    writeFileSync(join(copy, 'journal-1-2.log'), bytes);
-    expect(await journalIn(store)).toEqual(['2:r2']);
+    for (const [at, found, told] of [
+      [25, ['2:r2'], 1],
+      [45, ['2:r2', '3:r3'], 0],
+    ] as const) {
+      const { inside: copy } = await leftBehind();
+      const bytes = readFileSync(join(copy, 'journal-1-2.log'));
+      bytes[at] = must(bytes[at]) ^ 1;
+      writeFileSync(join(copy, 'journal-1-2.log'), bytes);
+      const losses: string[] = [];
+      const store = createLmdbPageStore(join(folder, 'then'), systemFunctions, (finding) => losses.push(finding));
+      stores.push(store);
+      expect(await journalIn(store)).toEqual(found);
+      expect(losses).toEqual(Array(told).fill(expect.stringContaining('The journal of file "file" is damaged.')));
+    }
   });
 
   test('records in LMDB and in segments come in one order', async () => {
