@@ -13,6 +13,7 @@ export interface Progress {
 }
 
 const lineIntervalMs = 1_000;
+const endSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 /** @param total of the unit that `update` counts in; undefined where nobody knows. */
 export function createProgress(stream: MessageStream, total: number | undefined): Progress {
@@ -23,10 +24,17 @@ function barProgress(stream: MessageStream, total: number): Progress {
   const options = { stream, format: '{bar} {percentage} %  {note}', hideCursor: true, etaBuffer: 50 };
   const bar = new SingleBar(options, Presets.shades_classic);
   bar.start(total, 0, { note: '' });
-  return {
-    update: (done, note) => bar.update(Math.min(done, total), { note }),
-    end: () => bar.stop(),
+  // Ends the process as without it, but gives the terminal its cursor and its line breaks back.
+  const onSignal = (signal: NodeJS.Signals) => {
+    end();
+    process.kill(process.pid, signal);
   };
+  const end = () => {
+    for (const signal of endSignals) process.off(signal, onSignal);
+    bar.stop();
+  };
+  for (const signal of endSignals) process.on(signal, onSignal);
+  return { update: (done, note) => bar.update(Math.min(done, total), { note }), end };
 }
 
 function lineProgress(stream: MessageStream, total: number | undefined): Progress {
