@@ -3,6 +3,7 @@ import { join, resolve } from 'node:path';
 import { DatabaseError } from '../errors/database-error.ts';
 import { REGISTRY_FILE } from '../registry/registry.ts';
 import { listFiles } from '../storage/lmdb/folder.ts';
+import { createLmdbPageStore } from '../storage/lmdb/lmdb-page-store.ts';
 import { type FolderLock, lockFolder } from './folder-lock.ts';
 
 /** The folder in a data folder that belongs to the page store. */
@@ -49,4 +50,20 @@ export async function holdsDatabases(databases: string): Promise<boolean> {
     'storage_corrupt',
     `${databases} holds databases, but not the list of them, which is its folder "${REGISTRY_FILE}". Nothing was changed. Restore the data folder from a backup; or move ${databases} away, to begin without databases.`,
   );
+}
+
+/**
+ * The page store of a `databases/` folder. Where the list of databases has lost entries it can't be opened: the databases
+ * that fell off it would be removed.
+ *
+ * @param onLoss told in a sentence of a database that has lost writes.
+ */
+export function openStorage(databases: string, onLoss: (finding: string) => void) {
+  return createLmdbPageStore(databases, undefined, (file, finding) => {
+    if (file !== REGISTRY_FILE) return onLoss(finding);
+    throw new DatabaseError(
+      'storage_corrupt',
+      `The list of databases, ${join(databases, REGISTRY_FILE)}, is damaged and has lost entries. No database was changed. Restore the data folder from a backup.`,
+    );
+  });
 }

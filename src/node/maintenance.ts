@@ -9,7 +9,7 @@ import { syncPath } from '../storage/lmdb/folder.ts';
 import { copyFiles } from '../storage/lmdb/folder-copy.ts';
 import { createLmdbPageStore } from '../storage/lmdb/lmdb-page-store.ts';
 import type { Log } from '../system/contract.ts';
-import { DATABASES_FOLDER, type DataFolder, holdsDatabases, openDataFolder } from './data-folder.ts';
+import { DATABASES_FOLDER, type DataFolder, holdsDatabases, openDataFolder, openStorage } from './data-folder.ts';
 
 /** What `verify` found in one database. */
 export interface DatabaseFindings {
@@ -46,7 +46,7 @@ export async function* verifyData(options: {
   const folder = await openDataFolder(options.dataFolder);
   try {
     const losses: string[] = [];
-    const store = createLmdbPageStore(folder.databases, undefined, (finding) => losses.push(finding));
+    const store = openStorage(folder.databases, (finding) => losses.push(finding));
     const config = { get: () => undefined };
     const parts = { store, clock: systemClock, random: systemRandom, config, log: silentLog };
     const registry = await openRegistry({ ...parts, verifier: verifyDatabase });
@@ -58,7 +58,6 @@ export async function* verifyData(options: {
         const verified = Promise.resolve(registry.use(database, (opened) => opened.verify(options.onProgress)));
         // What is wrong with one database must not hide what is wrong with those behind it.
         const report = await verified.catch(unreadable);
-        // Also what opening the list of databases told, with the first of them.
         yield { database, ...report, damage: [...losses.splice(0), ...report.damage] };
       }
     } finally {

@@ -3,12 +3,10 @@ import { DatabaseError } from '../errors/database-error.ts';
 import { functionsAtHand } from '../functions/function-service.ts';
 import { createQuickJsSandbox } from '../query-server/quickjs-sandbox.ts';
 import { systemClock, systemRandom } from '../shared/clock.ts';
-import { createLmdbPageStore } from '../storage/lmdb/lmdb-page-store.ts';
 import { createMemoryPageStore } from '../storage/memory/memory-page-store.ts';
 import { unknownSettings } from '../system/config.ts';
-import type { Log } from '../system/contract.ts';
 import { createLog, type LogLevel } from '../system/log.ts';
-import { holdsDatabases, openDataFolder } from './data-folder.ts';
+import { holdsDatabases, openDataFolder, openStorage } from './data-folder.ts';
 import { within } from './deadline.ts';
 import { assertLoopback, listen } from './http-server.ts';
 import { createListener } from './listener.ts';
@@ -79,7 +77,7 @@ export async function startServer(options: ServerOptions = {}): Promise<RunningS
       log.error(`Setting ${name} is none that Settee reads, and changes nothing; see the list in the README.`);
     }
     const core = await createCore({
-      storage: folder ? openStorage(folder.databases, log) : createMemoryPageStore(),
+      storage: folder ? openStorage(folder.databases, (finding) => log.error(finding)) : createMemoryPageStore(),
       clock: systemClock,
       random: systemRandom,
       config: options.config ?? {},
@@ -145,10 +143,6 @@ class UndoList {
     }
     if (failures.length > 0) throw failures.length === 1 ? failures[0] : new AggregateError(failures);
   }
-}
-
-function openStorage(databases: string, log: Log) {
-  return createLmdbPageStore(databases, undefined, (finding) => log.error(finding));
 }
 
 function hangs(closeMs: number): DatabaseError {

@@ -82,11 +82,14 @@ export async function breakIn(path: string): Promise<void> {
  * Raises the epoch, and takes the next journal number away from whoever was owner before; in the same turn of the event
  * loop as it reads the segments of the journal, so that no owner in this process can append to one meanwhile. Gives the
  * generation to go to where the file has moved on.
+ *
+ * @param onLoss called where the journal is damaged and has lost records; if it throws, nothing is changed.
  */
 export function takeOwnership(
   file: string,
   environment: Environment,
   folder: string,
+  onLoss: () => void,
 ): Ownership | { readonly movedTo: number } {
   const { root, state, journal } = environment;
   return root.transactionSync(() => {
@@ -101,6 +104,7 @@ export function takeOwnership(
     // Where the former owner's records end is not known yet.
     const spans = [...earlier, { epoch, from: start, end: Number.POSITIVE_INFINITY }];
     const recovered = recoverJournal({ segments: findSegments(folder), inEnvironment, spans, truncated });
+    if (recovered.hasDamage) onLoss();
     const end = (recovered.records.at(-1)?.number ?? 0) + 1;
     // Behind a gap; were they left, they would come back once the gap is below what is truncated.
     for (const { number } of inEnvironment) if (number >= end) void journal.remove(number);

@@ -26,12 +26,13 @@ import { LmdbPageFile } from './lmdb-page-file.ts';
  * processes write, too: fencing keeps them from harming each other, but the caller should lock the folder so that two
  * services don't take it from each other all the time, and because the journal's fence holds within one process only.
  *
- * @param onLoss told in a sentence of records that a file which is being opened has lost.
+ * @param onLoss told in a sentence of records that a file which is being opened has lost. What it throws ends the
+ *   opening, which then has changed nothing.
  */
 export function createLmdbPageStore(
   folder: string,
   functions: JournalFunctions = systemFunctions,
-  onLoss: (finding: string) => void = () => undefined,
+  onLoss: (file: string, finding: string) => void = () => undefined,
 ): PageStore {
   return new LmdbPageStore(folder, functions, onLoss);
 }
@@ -49,11 +50,11 @@ class LmdbPageStore implements PageStore {
   };
   readonly #folder: string;
   readonly #functions: JournalFunctions;
-  readonly #onLoss: (finding: string) => void;
+  readonly #onLoss: (file: string, finding: string) => void;
   readonly #open = new OpenFiles<LmdbPageFile>();
   #swept: Promise<void> | undefined;
 
-  constructor(folder: string, functions: JournalFunctions, onLoss: (finding: string) => void) {
+  constructor(folder: string, functions: JournalFunctions, onLoss: (file: string, finding: string) => void) {
     this.#folder = folder;
     this.#functions = functions;
     this.#onLoss = onLoss;
@@ -115,9 +116,8 @@ class LmdbPageStore implements PageStore {
     const environment = await openEnvironment(file, dataPath(folder, number));
     let movedTo: number;
     try {
-      const ownership = takeOwnership(file, environment, folder);
+      const ownership = takeOwnership(file, environment, folder, () => this.#onLoss(file, lossOf(file)));
       if (!('movedTo' in ownership)) {
-        if (ownership.journal.hasDamage) this.#onLoss(lossOf(file));
         await this.#takeOver(folder, number, ownership.journal);
         const generation = { folder, number, environment };
         const onClosed = (closed: LmdbPageFile): void => this.#open.forget(closed);

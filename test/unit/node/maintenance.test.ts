@@ -89,6 +89,27 @@ describe('databases whose list is gone', () => {
   });
 });
 
+describe('databases whose list has lost entries', () => {
+  test('are left alone, however often it is tried', async () => {
+    const source = join(temporary, 'three');
+    const folder = join(temporary, 'three-copy');
+    const first = await startServer({ port: 0, dataFolder: source, logLevel: 'error' });
+    for (const name of ['a', 'b', 'c']) await fetch(`${first.url}${name}`, { method: 'PUT' });
+    await runCommand(['backup', folder, '--data', source]);
+    await first.close();
+    const list = join(folder, 'databases', 'registry');
+    const journal = join(list, (await readdir(list)).find((name) => name.endsWith('.log')) ?? '');
+    await writeFile(journal, (await readFile(journal)).fill('x', 20, 24));
+    const before = await readdir(join(folder, 'databases'));
+    const refused = { code: 'storage_corrupt', reason: expect.stringContaining('has lost entries') };
+    for (let time = 0; time < 2; time += 1) {
+      expect((await runCommand(['verify', '--data', folder])).stderr).toContain('has lost entries');
+      await expect(startServer({ port: 0, dataFolder: folder, logLevel: 'none' })).rejects.toMatchObject(refused);
+    }
+    expect(await readdir(join(folder, 'databases'))).toEqual(before);
+  });
+});
+
 describe('verify', () => {
   test('is refused a folder that a server uses', async () => {
     const { code, stderr } = await runCommand(['verify', '--data', dataFolder]);

@@ -156,7 +156,9 @@ describe('what a dead process leaves behind', () => {
       bytes[at] = must(bytes[at]) ^ 1;
       writeFileSync(join(copy, 'journal-1-2.log'), bytes);
       const losses: string[] = [];
-      const store = createLmdbPageStore(join(folder, 'then'), systemFunctions, (finding) => losses.push(finding));
+      const store = createLmdbPageStore(join(folder, 'then'), systemFunctions, (_file, finding) =>
+        losses.push(finding),
+      );
       stores.push(store);
       expect(await journalIn(store)).toEqual(found);
       expect(losses).toEqual(Array(told).fill(expect.stringContaining('The journal of file "file" is damaged.')));
