@@ -41,8 +41,8 @@ export function createPlugin({ base = '/db/' }: SetteePluginOptions, folder: str
   };
   return {
     name: 'settee',
-    config: (config) => {
-      root = rootOf(config.base);
+    config: (config, { command }) => {
+      root = rootOf(config.base ?? '/', command === 'build');
       return {
         define: { __SETTEE_ROOT__: JSON.stringify(root) },
         // Bundled before its time it would miss the line above.
@@ -68,9 +68,14 @@ function send(response: ServerResponse, status: number, type: string, body: stri
   response.end(body);
 }
 
-/** Vite's `base` may be an address on another host, where no worker can come from; then the files are expected in the page's own root. */
-function rootOf(base = '/'): string {
-  return /^(\/|\.)/.test(base) ? base : '/';
+/**
+ * Where Vite has the app: it adds the slash at the end of its `base`, and serves one that is relative from `/`, other than in a build. It may
+ * be an address on another host, where no worker can come from; then the files are expected in the page's own root.
+ */
+function rootOf(base: string, isBuild: boolean): string {
+  if (isBuild && (base === '' || base === './')) return './';
+  const { host, pathname } = new URL(base, 'http://localhost');
+  return host === 'localhost' ? pathname.replace(/\/?$/, '/') : '/';
 }
 
 function isBelow(url: string, base: string): boolean {

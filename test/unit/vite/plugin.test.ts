@@ -67,17 +67,25 @@ function addressOf(address: string | AddressInfo | null | undefined): string {
 }
 
 describe('the dev server', () => {
-  test.for(['/', '/app/'])('serves the files below the base of the app, %s', async (base) => {
+  test.for([
+    ['/', '/'],
+    ['/app/', '/app/'],
+    ['/app', '/app/'],
+    ['/où/', '/o%C3%B9/'],
+    ['./', '/'],
+    ['', '/'],
+    ['https://files.example.com/', '/'],
+  ] as const)('serves the files below the base of the app, "%s"', async ([base, root]) => {
     const origin = await serve(configOf(base));
     for (const file of files) {
-      const response = await fetch(`${origin}${base}${file}?base=/db/`);
+      const response = await fetch(`${origin}${root}${file}?base=/db/`);
       expect(response.status).toBe(200);
       expect(response.headers.get('content-type')).toBe('text/javascript');
       expect(response.headers.get('cache-control')).toBe('no-cache');
       expect(await response.text()).toContain(`/* ${file} */`);
     }
-    expect(await (await fetch(`${origin}${base}settee-sw.js.map`)).json()).toEqual({ version: 3 });
-    const response = await fetch(`${origin}${base}${wasm}`);
+    expect(await (await fetch(`${origin}${root}settee-sw.js.map`)).json()).toEqual({ version: 3 });
+    const response = await fetch(`${origin}${root}${wasm}`);
     expect(response.headers.get('content-type')).toBe('application/wasm');
     expect(new Uint8Array(await response.arrayBuffer())).toEqual(Uint8Array.of(0, 0x61, 0x73, 0x6d, 0xff));
   });
@@ -123,6 +131,19 @@ describe('the build', () => {
     const code = await Promise.all(assets.map((name) => readFile(join(outDir, 'assets', name), 'utf8')));
     expect(code.join('')).toContain('/app/');
     expect(code.join('')).not.toContain('unknown');
+  });
+
+  test.for([
+    ['/app', '/app/'],
+    ['./', './'],
+    ['', './'],
+    ['//files.example.com/app/', '/'],
+  ] as const)('tells the page client of "%s" as a base, %s', async ([base, root]) => {
+    const outDir = join(app, 'dist-base');
+    await build({ ...configOf(base), build: { outDir, emptyOutDir: true } });
+    const assets = await readdir(join(outDir, 'assets'));
+    const code = await Promise.all(assets.map((name) => readFile(join(outDir, 'assets', name), 'utf8')));
+    expect(code.join('').replaceAll(/['`]/g, '"')).toContain(`"${root}"`);
   });
 
   test('leaves the build for a server alone', async () => {
