@@ -219,10 +219,15 @@ function workerFiles(): EnvironmentOptions {
   };
 }
 
-function libraryFile(name: string, input: string, external: readonly (string | RegExp)[]): EnvironmentOptions {
+function libraryFile(
+  name: string,
+  input: string,
+  external: readonly (string | RegExp)[],
+  resolve: EnvironmentOptions['resolve'] = {},
+): EnvironmentOptions {
   return {
     consumer: 'server',
-    resolve: { noExternal: true },
+    resolve: { noExternal: true, ...resolve },
     build: {
       emptyOutDir: false,
       copyPublicDir: false,
@@ -262,7 +267,8 @@ const environments: Readonly<Record<string, EnvironmentOptions>> = {
   serviceWorkerCore: browserFile('settee-sw-core', './sw/settee-sw-core.ts', 'iife'),
   swLibrary: libraryFile('sw', './src/sw/index.ts', []),
   viteLibrary: libraryFile('vite', './src/vite/index.ts', ['vite', /^node:/]),
-  mswLibrary: libraryFile('msw', './src/msw/index.ts', ['msw']),
+  // Pages are bundled with it as well, and what QuickJS has for Node names modules that their bundlers don't find.
+  mswLibrary: libraryFile('msw', './src/msw/index.ts', ['msw'], { conditions: ['module', 'browser', 'production'] }),
 };
 
 const present = Object.fromEntries(

@@ -60,6 +60,13 @@ describe('the files', () => {
     for (const file of ['settee.js', 'settee-functions.js']) expect(read(file)).not.toMatch(/\bimport\(/);
   });
 
+  test.for(['../library/msw.js', '../library/sw.js', 'settee.js'])(
+    '%s names nothing that a bundler of pages has to find',
+    (file) => {
+      expect(read(file).match(/\bimport\(["'`].*|\bnew URL\([^)]*import\.meta.*/g)).toBeNull();
+    },
+  );
+
   test('what is loaded later is refused by a worker of another build', async () => {
     vi.stubGlobal('self', { location: new URL('https://app.example/settee-worker.js') });
     const file = join(built, 'settee-functions.js');
