@@ -196,6 +196,25 @@ describe.each(chosenEngines())('the service worker in %s', (engine) => {
     expect(await call(tab, 'request', 'fetch', 'PUT', `${database}/other`, { text })).toMatchObject({ status: 413 });
   });
 
+  test('answers below several bases, for tabs that start one each, and keeps them apart', async () => {
+    site = await scene.openSite();
+    const bases = [base, '/data/'];
+    const serviceWorker = `/settee-sw.js?${new URLSearchParams(bases.map((one) => ['base', one]))}`;
+    const tabs: Tab[] = [];
+    for (const one of bases) {
+      const opened = await site.open('control');
+      await call(opened, 'start', { base: one, serviceWorker });
+      await call(opened, 'request', 'settee', 'PUT', `${one}notes`);
+      await call(opened, 'request', 'fetch', 'PUT', `${one}notes/doc`, { text: one });
+      tabs.push(opened);
+    }
+    for (const opened of tabs) {
+      for (const one of bases) {
+        expect(await call(opened, 'request', 'fetch', 'GET', `${one}notes/doc`)).toMatchObject({ json: { text: one } });
+      }
+    }
+  });
+
   test('answers a link that is opened when no page is there at all', async () => {
     await openControl();
     await call(tab, 'request', 'fetch', 'PUT', `${database}/kept`, { text: 'kept' });
