@@ -43,7 +43,11 @@ export class PageClient extends EventTarget implements Settee {
 
   async #open(persist: boolean | undefined): Promise<this> {
     try {
-      await Promise.all([this.#worker.occupy(), this.#serviceWorker?.open()]);
+      const controlled = this.#serviceWorker?.open();
+      // What is wrong for both, as a base that can't be one, the worker alone can tell the reason of.
+      controlled?.catch(() => {});
+      await this.#worker.occupy();
+      await controlled;
     } catch (error) {
       await this.close();
       throw error;

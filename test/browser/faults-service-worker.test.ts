@@ -107,6 +107,17 @@ describe.each(chosenEngines())('the service worker in %s', (engine) => {
     await expect(call(tab, 'start', { base })).rejects.toThrow('settee-sw-core.js has to lie beside it');
   });
 
+  test('fails sooner than the page’s worker, and start says what that one knows of the reason', async () => {
+    site = await scene.openSite();
+    site.server.intercept((request, response) => {
+      if (request.url !== '/settee-worker.js') return false;
+      setTimeout(() => response.writeHead(307, { location: '/settee-worker.js?late' }).end(), 500);
+      return true;
+    });
+    tab = await site.open('control');
+    await expect(call(tab, 'start', { base: '/' })).rejects.toThrow("the site's own files are below it");
+  });
+
   test('a new version that can’t be installed ends nothing', async () => {
     await openFeed();
     await replaceServiceWorker();
