@@ -63,7 +63,7 @@ export class Link<K, R> {
     const bytes = Number(line.slice(bytesAt, reductionAt - 1));
     const isWhole = pageAt > 0 && countAt > pageAt && bytesAt > countAt && reductionAt > bytesAt;
     if (!(isWhole && Number.isSafeInteger(page) && Number.isSafeInteger(count) && Number.isSafeInteger(bytes))) {
-      throw corruptNode('a line of an inner node does not hold key, page, count, bytes and reduction', line);
+      throw corruptNode('a line of an inner node lacks some of its parts', line);
     }
     return Link.toPage(page, count, bytes, line.slice(reductionAt));
   }

@@ -258,8 +258,7 @@ class RestOfChanges implements WalkGuard<number> {
     const count = await tree.countRange(range);
     this.#count ??= count;
     if (count === this.#count) return;
-    const reason =
-      'The changes were read so slowly, from the newest down, that some that were not read yet have moved. Send the request again.';
+    const reason = 'Some changes moved before they were read, from the newest down. Send the request again.';
     throw new DatabaseError('cancelled', reason);
   }
 }

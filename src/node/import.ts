@@ -1,5 +1,5 @@
 import type { WriteStream } from 'node:fs';
-import { open } from 'node:fs/promises';
+import { open, stat } from 'node:fs/promises';
 import { finished } from 'node:stream/promises';
 import type { ImportArguments } from './arguments.ts';
 import { BatchWriter } from './batch-writer.ts';
@@ -26,6 +26,7 @@ const shownRefusals = 10;
 export async function importFile(options: ImportArguments, streams: ImportStreams): Promise<boolean> {
   const database = new RemoteDatabase(options.url);
   const input = await openInput(options.file, streams.stdin);
+  await assertNotSame(options.file, options.refusedFile);
   const refusals = new RefusalList(await openRefused(options.refusedFile));
   if (options.create) await database.create();
   const writer = new BatchWriter({
@@ -94,6 +95,14 @@ function prepare(text: string, isRow: boolean, idMember: string | undefined): st
 function rowId(text: string): string | null {
   const row: unknown = JSON.parse(text);
   return isRecord(row) && typeof row['id'] === 'string' ? row['id'] : null;
+}
+
+/** The file of refusals begins empty. */
+async function assertNotSame(input: string, refused: string | undefined): Promise<void> {
+  if (input === '-' || refused === undefined) return;
+  const [first, second] = await Promise.all([input, refused].map((path) => stat(path).catch(() => undefined)));
+  if (first === undefined || first.ino !== second?.ino || first.dev !== second.dev || !first.isFile()) return;
+  throw new InputError(`${refused} is what is to be imported; name another file for what is refused`);
 }
 
 /** Before anything is written, so that no refusal is lost for want of a place. */

@@ -55,8 +55,8 @@ describe('slots', () => {
   });
 
   test('refuse a line that is none', () => {
-    expect(() => new Slots(['20\t8\t2\t8']).link(0)).toThrow('key, page, count, bytes and reduction');
-    expect(() => new Slots(['20\tx\t2\t8\tr']).link(0)).toThrow('key, page, count, bytes and reduction');
+    expect(() => new Slots(['20\t8\t2\t8']).link(0)).toThrow('lacks some of its parts');
+    expect(() => new Slots(['20\tx\t2\t8\tr']).link(0)).toThrow('lacks some of its parts');
     expect(() => new Slots(['20']).keyText(0)).toThrow('no tab');
   });
 });

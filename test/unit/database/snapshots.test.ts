@@ -170,8 +170,7 @@ describe('a snapshot that grew too old', () => {
     });
     await expect(listed).rejects.toMatchObject({
       code: 'cancelled',
-      reason:
-        'The changes were read so slowly, from the newest down, that some that were not read yet have moved. Send the request again.',
+      reason: 'Some changes moved before they were read, from the newest down. Send the request again.',
     });
     await db.close();
   });

@@ -297,6 +297,15 @@ describe('what stops it', () => {
     expect(requests.length).toBe(0);
   });
 
+  test('the input as the place for refusals, which keeps what is in it', async () => {
+    const file = join(folder, 'both.jsonl');
+    await writeFile(file, '{"_id":"a"}');
+    const result = await runCommand(['import', url, file, '--refused', `${folder}/./both.jsonl`]);
+    expect(result).toMatchObject({ code: 1, stderr: expect.stringContaining('name another file for what is refused') });
+    expect(await readFile(file, 'utf8')).toBe('{"_id":"a"}');
+    expect(requests.length).toBe(0);
+  });
+
   test('an address that is no database, with the exit code of a wrong call', async () => {
     expect(await runCommand(['import', 'countries', 'x.json'])).toMatchObject({
       code: 2,
