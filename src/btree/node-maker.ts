@@ -47,7 +47,7 @@ export class NodeMaker<K, R> {
     const [left, right] = [leaf.key(index - 1, spec), leaf.key(index, spec)];
     const key = spec.separator?.(left, right) ?? right;
     const isBetween = spec.compare(left, key) < 0 && spec.compare(key, right) <= 0;
-    assert(isBetween, 'a separator is above its left and not above its right key');
+    assert(isBetween, 'a separator lies between its neighbours');
     return { keyText: spec.encodeKey(key), key };
   }
 

@@ -85,7 +85,7 @@ async function replayGroup(core: DatabaseCore, group: readonly JournalEntry[]): 
   await workspace.load(core.state, ids, localKeys, absent);
   for (const entry of group) replayEntry(workspace, entry);
   const { pages } = await inTurns(workspace.place(core.bodies, Number.POSITIVE_INFINITY));
-  assert(pages.length === 0, 'a body that needs pages of its own travelled in the journal');
+  assert(pages.length === 0, 'a body with pages of its own is in the journal');
   // Opening waits for what answers single documents; the rest is made before the first write or walk.
   const next = await nextState(core.state, workspace, true);
   core.revsLimit = workspace.revsLimit;

@@ -29,9 +29,14 @@ export function databaseFileOf(file: string): string {
   return incarnation === undefined ? file : `${readable}.${incarnation}`;
 }
 
+/** Whether a file has a name that `createFileName` made, or belongs to one: whatever else lies in a store is somebody else's. */
+export function isDatabaseFile(file: string): boolean {
+  return /\.\w+[\da-f]{8}(\.|$)/.test(file);
+}
+
 /**
  * A file name for a new incarnation of a database: what can be read of its name, and the incarnation's id, which makes
- * it unique. Safe on every file system: lower-case letters, digits, `-` and one `.`, at most 60 characters.
+ * it unique and ends in eight hexadecimal digits. Safe on every file system: lower-case letters, digits, `-` and one `.`, at most 60 characters.
  */
 export function createFileName(name: string, incarnation: string): string {
   const readable = name

@@ -16,7 +16,7 @@ import { integerSetting } from '../system/config.ts';
 import type { Config, Log } from '../system/contract.ts';
 import type { DatabaseEvent, Lease, Registry } from './contract.ts';
 import { DatabaseList } from './database-list.ts';
-import { checkDatabaseName, createFileName, databaseFileOf } from './database-name.ts';
+import { checkDatabaseName, createFileName, databaseFileOf, isDatabaseFile } from './database-name.ts';
 import { HandleCache, shutDown } from './handle-cache.ts';
 
 /** The file that holds the list of databases: itself a database, with one local document for each. */
@@ -129,8 +129,8 @@ class StoredRegistry implements Registry {
   async #removeUnlisted(): Promise<void> {
     const known = new Set([REGISTRY_FILE, ...[...this.#list.entries.values()].map(({ file }) => file)]);
     for (const file of await this.#parts.store.list()) {
-      if (known.has(databaseFileOf(file))) continue;
-      this.#parts.log.info(`removing ${file}, which belongs to no database`);
+      if (known.has(databaseFileOf(file)) || !isDatabaseFile(file)) continue;
+      this.#parts.log.info(`removing ${file}, a leftover`);
       this.#removeSoon(file, this.#parts.store.destroy(file));
     }
   }

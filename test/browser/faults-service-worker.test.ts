@@ -210,7 +210,7 @@ describe.each(chosenEngines())('the service worker in %s', (engine) => {
   test('answers below several bases, for tabs that start one each, and keeps them apart', async () => {
     site = await scene.openSite();
     const bases = [base, '/data/'];
-    const serviceWorker = `/settee-sw.js?${new URLSearchParams(bases.map((one) => ['base', one]))}`;
+    const serviceWorker = `/settee-sw.js?${new URLSearchParams(bases.map((one): [string, string] => ['base', one]))}`;
     const tabs: Tab[] = [];
     for (const one of bases) {
       const opened = await site.open('control');

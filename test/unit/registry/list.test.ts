@@ -178,7 +178,7 @@ describe('files that belong to a database', () => {
     const registry = await service.open();
     await registry.create('a');
     await registry.close();
-    for (const name of ['*.view-1', '*.view-2.more', '*x', 'other.123', 'other.123.view-1', 'stray']) {
+    for (const name of ['*.view-1', '*.view-2.more', '*0', 'other.012345678', 'other.012345678.view-1']) {
       copyFile(service, name);
     }
     const again = await service.open();

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { DatabaseError } from '../../../src/errors/database-error.ts';
 import type { DatabaseEvent } from '../../../src/registry/contract.ts';
 import { REGISTRY_FILE } from '../../../src/registry/registry.ts';
+import { createMemoryPageStore } from '../../../src/storage/memory/memory-page-store.ts';
 import { Gate, settle, toWrite } from '../database/harness.ts';
 import { count, Service, write } from './service.ts';
 
@@ -275,6 +276,18 @@ describe('a crash', () => {
       for (const name of again.names()) expect(await count(again, name)).toBeLessThanOrEqual(1);
       await again.close();
     }
+  });
+
+  test('leaves what no database is or was alone', async () => {
+    const service = new Service();
+    const store = createMemoryPageStore({ medium: service.medium });
+    const foreign = ['notes.txt', 'copy', 'shop.m3k9x0a1f00d4e5b-copy', 'x.properties'];
+    const leftovers = ['shop.m3k9x0a1f00d4e5b', 'shop.m3k9x0a1f00d4e5b.0123abcd'];
+    for (const file of [...foreign, ...leftovers]) await (await store.open(file, 'create')).close();
+    const registry = await service.open();
+    await settle();
+    expect([...service.medium.files.keys()].sort()).toEqual([...foreign, REGISTRY_FILE].sort());
+    await registry.close();
   });
 
   test('a creation that the full list refused leaves nothing behind and can be tried again', async () => {
