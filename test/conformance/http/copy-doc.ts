@@ -49,13 +49,17 @@ export default suite('copy_doc', [
     assert.deepInclude((await t.get('/a%2Fb%20c%3Fd')).json, { _id: 'a/b c?d', n: 1 });
   }),
 
-  test('a destination that is not encoded is UTF-8, as command lines send it', async (t) => {
-    await t.put('original', { a: 1 });
-    // A header's bytes are shown as one character each.
-    assert.equal(stringAt((await copy(t, '/original', 'caf\u00c3\u00a9')).json, 'id'), 'café');
-    assert.equal(stringAt((await copy(t, '/original', 'caf\u00e9 2')).json, 'id'), 'café 2');
-    assert.equal((await t.get('/caf%C3%A9')).status, 200);
-  }),
+  test(
+    'a destination that is not encoded is UTF-8, as command lines send it',
+    async (t) => {
+      await t.put('original', { a: 1 });
+      // A header's bytes are shown as one character each.
+      assert.equal(stringAt((await copy(t, '/original', 'caf\u00c3\u00a9')).json, 'id'), 'café');
+      assert.equal(stringAt((await copy(t, '/original', 'caf\u00e9 2')).json, 'id'), 'café 2');
+      assert.equal((await t.get('/caf%C3%A9')).status, 200);
+    },
+    { needs: ['wide-headers'] },
+  ),
 
   test('the destination may be a full URL of this database', async (t) => {
     await t.put('original', { n: 1 });

@@ -50,6 +50,7 @@ export class CoreHost implements Host {
     this.capabilities = {
       'any-url': true,
       'forbidden-headers': true,
+      'wide-headers': true,
       'bare-accept': true,
       'manual-redirect': true,
       'raw-socket': 'there is no socket in front of the core',

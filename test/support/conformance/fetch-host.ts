@@ -44,6 +44,7 @@ export interface FetchHostOptions {
 const ofAnyPage = {
   'any-url': 'fetch normalises URLs',
   'forbidden-headers': 'fetch keeps these headers to itself',
+  'wide-headers': 'Chromium drops such headers on their way to a service worker',
   'bare-accept': 'fetch adds an Accept header',
   'manual-redirect': 'fetch hides redirections from who does not follow them',
   'raw-socket': 'a page has no sockets',

@@ -25,6 +25,7 @@ export type Settings = Readonly<Record<string, Readonly<Record<string, string>>>
 /**
  * - `any-url`: the path goes out as written, without the normalisation of the URL standard
  * - `forbidden-headers`: may set those that `fetch` keeps to itself (Host, Accept-Encoding, Content-Length, …)
+ * - `wide-headers`: has headers arrive that are more than ASCII
  * - `bare-accept`: can leave `Accept` away altogether
  * - `manual-redirect`: sees a 301 instead of following it
  * - `raw-socket`: writes to the connection itself (half a body, a request that is none)
@@ -34,6 +35,7 @@ export type Settings = Readonly<Record<string, Readonly<Record<string, string>>>
 export type Capability =
   | 'any-url'
   | 'forbidden-headers'
+  | 'wide-headers'
   | 'bare-accept'
   | 'manual-redirect'
   | 'raw-socket'

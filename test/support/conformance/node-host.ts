@@ -15,6 +15,7 @@ export class NodeHost implements Host {
   readonly capabilities: Capabilities = {
     'any-url': true,
     'forbidden-headers': true,
+    'wide-headers': true,
     'bare-accept': true,
     'manual-redirect': true,
     'raw-socket': true,
