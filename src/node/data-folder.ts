@@ -1,6 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { DatabaseError } from '../errors/database-error.ts';
+import { isDatabaseFile } from '../registry/database-name.ts';
 import { REGISTRY_FILE } from '../registry/registry.ts';
 import { listFiles } from '../storage/lmdb/folder.ts';
 import { createLmdbPageStore } from '../storage/lmdb/lmdb-page-store.ts';
@@ -45,7 +46,8 @@ export async function openDataFolder(folder: string): Promise<DataFolder> {
  */
 export async function holdsDatabases(databases: string): Promise<boolean> {
   const files = await listFiles(databases);
-  if (files.length === 0 || files.includes(REGISTRY_FILE)) return files.length > 0;
+  if (files.includes(REGISTRY_FILE)) return true;
+  if (!files.some(isDatabaseFile)) return false;
   throw new DatabaseError(
     'storage_corrupt',
     `${databases} holds databases, but not the list of them, which is its folder "${REGISTRY_FILE}". Nothing was changed. Restore the data folder from a backup; or move ${databases} away, to begin without databases.`,

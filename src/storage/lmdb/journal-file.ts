@@ -1,8 +1,9 @@
+import { crc32 } from 'node:zlib';
+import { RecordEncoder } from '../journal-record.ts';
 import type { JournalRecord } from '../page-store.ts';
 import { storageFailed } from '../storage-errors.ts';
 import { hasCode } from './folder.ts';
 import type { JournalFunctions } from './journal-functions.ts';
-import { RecordEncoder } from './journal-record.ts';
 import type { KeptSegment } from './journal-recovery.ts';
 import { segmentPath } from './journal-segment.ts';
 
@@ -33,7 +34,7 @@ interface OpenSegment {
  */
 export class JournalFile {
   readonly #parts: JournalFileParts;
-  readonly #encoder = new RecordEncoder();
+  readonly #encoder = new RecordEncoder(crc32);
   #kept: readonly KeptSegment[];
   #current: OpenSegment | undefined;
   #isSynced = true;

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
+import { crc32 } from 'node:zlib';
+import { decodeRecords, hasRecordsBehind } from '../journal-record.ts';
 import type { JournalRecord } from '../page-store.ts';
-import { decodeRecords, hasRecordsBehindDamage } from './journal-record.ts';
 import type { Segment } from './journal-segment.ts';
 
 /** Consecutive numbers that one owner gave to its records: from `from` to below `end`. Between two spans lie claims. */
@@ -104,8 +105,9 @@ function readSegments(
     const end = ofEpoch[index + 1]?.first ?? span.end;
     if (end <= span.from) continue;
     const bytes = readFileSync(path);
-    records.push(...decodeRecords(bytes));
-    hasDamage ||= hasRecordsBehindDamage(bytes);
+    const decoded = decodeRecords(bytes, crc32);
+    records.push(...decoded.records);
+    hasDamage ||= hasRecordsBehind(bytes, decoded.end, crc32);
     kept.push({ path, first, end, bytes: bytes.length });
   }
   return { records, segments: kept, hasDamage };

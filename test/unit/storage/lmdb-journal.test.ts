@@ -1,12 +1,13 @@
 import { appendFileSync, readdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { cp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { crc32 } from 'node:zlib';
 import { open } from 'lmdb';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { must } from '../../../src/shared/assert.ts';
+import { decodeRecords, RecordEncoder } from '../../../src/storage/journal-record.ts';
 import { copyFiles } from '../../../src/storage/lmdb/folder-copy.ts';
 import { type JournalFunctions, systemFunctions } from '../../../src/storage/lmdb/journal-functions.ts';
-import { decodeRecords, RecordEncoder } from '../../../src/storage/lmdb/journal-record.ts';
 import { createLmdbPageStore } from '../../../src/storage/lmdb/lmdb-page-store.ts';
 import type { Commit, PageFile, PageStore } from '../../../src/storage/page-store.ts';
 import { rejects, relaxed, storedContent } from '../../conformance/storage/expectations.ts';
@@ -81,7 +82,7 @@ describe('a record in a segment', () => {
   const BYTES = '4c475d15 02000000 0000000000001c40 c3a9';
 
   test('has checksum, length, number and text', () => {
-    const bytes = Buffer.from(new RecordEncoder().encode({ number: 7, text: 'é' }));
+    const bytes = Buffer.from(new RecordEncoder(crc32).encode({ number: 7, text: 'é' }));
     expect(bytes.toString('hex')).toBe(BYTES.replaceAll(' ', ''));
   });
 
@@ -90,13 +91,13 @@ describe('a record in a segment', () => {
       number: index === 0 ? Number.MAX_SAFE_INTEGER : index,
       text,
     }));
-    const encoder = new RecordEncoder();
+    const encoder = new RecordEncoder(crc32);
     const bytes = Buffer.concat(records.map((record) => Buffer.from(encoder.encode(record))));
-    expect(decodeRecords(bytes)).toEqual(records);
+    expect(decodeRecords(bytes, crc32).records).toEqual(records);
   });
 
   test('is not found where a single bit of it is another, nor is what follows', () => {
-    const encoder = new RecordEncoder();
+    const encoder = new RecordEncoder(crc32);
     const [first, second, third] = [1, 2, 3].map((number) => Buffer.from(encoder.encode({ number, text: 'text' })));
     const bytes = Buffer.concat([must(first), must(second), must(third)]);
     const length = must(first).length;
@@ -104,13 +105,13 @@ describe('a record in a segment', () => {
       for (let bit = 0; bit < 8; bit += 1) {
         const damaged = Buffer.from(bytes);
         damaged[at] = must(damaged[at]) ^ (1 << bit);
-        expect(decodeRecords(damaged)).toEqual([{ number: 1, text: 'text' }]);
+        expect(decodeRecords(damaged, crc32).records).toEqual([{ number: 1, text: 'text' }]);
       }
     }
   });
 
   test('is not found in zeros', () => {
-    expect(decodeRecords(Buffer.alloc(1000))).toEqual([]);
+    expect(decodeRecords(Buffer.alloc(1000), crc32).records).toEqual([]);
   });
 });
 
@@ -280,7 +281,7 @@ describe('a stale owner', () => {
     const second = await store.open('file', 'open');
     await second.commit(append(4));
     await second.close();
-    const encoder = new RecordEncoder();
+    const encoder = new RecordEncoder(crc32);
     for (const number of [3, 4, 5]) {
       appendFileSync(join(copy, 'journal-1-2.log'), encoder.encode({ number, text: 'stale' }));
     }

@@ -1,0 +1,84 @@
+import type { JournalRecord } from './page-store.ts';
+
+/**
+ * How a journal record lies in a file, in little-endian order:
+ *
+ *     CRC-32 of all that follows (4) | bytes of text (4) | number (8, a float) | text as UTF-8
+ *
+ * A record that was written in part, or damaged since, fails its checksum, and so does a stretch of zeros.
+ */
+const LENGTH_AT = 4;
+const NUMBER_AT = 8;
+const TEXT_AT = 16;
+/** UTF-8 takes at most so many bytes for one unit of a JavaScript string. */
+const MAX_UNIT_BYTES = 3;
+const FIRST_CAPACITY = 16 * 1024;
+
+/** CRC-32 as zlib has it. */
+export type Crc32 = (bytes: Uint8Array) => number;
+
+/** Encodes records one after another into a buffer of its own. */
+export class RecordEncoder {
+  readonly #crc32: Crc32;
+  readonly #encoder = new TextEncoder();
+  #buffer = new Uint8Array(FIRST_CAPACITY);
+
+  constructor(crc32: Crc32) {
+    this.#crc32 = crc32;
+  }
+
+  /** The record's bytes, which are good until the next call. The text must be well-formed. */
+  encode({ number, text }: JournalRecord): Uint8Array<ArrayBuffer> {
+    const capacity = TEXT_AT + text.length * MAX_UNIT_BYTES;
+    if (this.#buffer.length < capacity) this.#buffer = new Uint8Array(capacity);
+    const length = this.#encoder.encodeInto(text, this.#buffer.subarray(TEXT_AT)).written;
+    const record = this.#buffer.subarray(0, TEXT_AT + length);
+    const view = viewOf(record);
+    view.setUint32(LENGTH_AT, length, true);
+    view.setFloat64(NUMBER_AT, number, true);
+    view.setUint32(0, this.#crc32(record.subarray(LENGTH_AT)), true);
+    return record;
+  }
+}
+
+export interface DecodedRecords {
+  readonly records: JournalRecord[];
+  /** Where the first record begins that is not whole or not sound. */
+  readonly end: number;
+}
+
+/** The records at the beginning of `bytes`, up to the first that is not whole or not sound. */
+export function decodeRecords(bytes: Uint8Array, crc32: Crc32): DecodedRecords {
+  const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+  const view = viewOf(bytes);
+  const records: JournalRecord[] = [];
+  let start = 0;
+  for (let end = endOfRecord(bytes, view, start, crc32); end !== undefined; ) {
+    const text = decoder.decode(bytes.subarray(start + TEXT_AT, end));
+    records.push({ number: view.getFloat64(start + NUMBER_AT, true), text });
+    start = end;
+    end = endOfRecord(bytes, view, start, crc32);
+  }
+  return { records, end: start };
+}
+
+/** Whether a sound record lies behind `start`, where one is not. A write that was cut short has nothing behind it: this is damage. */
+export function hasRecordsBehind(bytes: Uint8Array, start: number, crc32: Crc32): boolean {
+  const view = viewOf(bytes);
+  for (let at = start + 1; at < bytes.length; at += 1) {
+    if (endOfRecord(bytes, view, at, crc32) !== undefined) return true;
+  }
+  return false;
+}
+
+/** Undefined where no whole and sound record begins at `start`. */
+function endOfRecord(bytes: Uint8Array, view: DataView, start: number, crc32: Crc32): number | undefined {
+  if (start + TEXT_AT > bytes.length) return undefined;
+  const end = start + TEXT_AT + view.getUint32(start + LENGTH_AT, true);
+  if (end > bytes.length) return undefined;
+  return view.getUint32(start, true) === crc32(bytes.subarray(start + LENGTH_AT, end)) ? end : undefined;
+}
+
+function viewOf({ buffer, byteOffset, byteLength }: Uint8Array): DataView {
+  return new DataView(buffer, byteOffset, byteLength);
+}
