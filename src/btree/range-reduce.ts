@@ -1,5 +1,4 @@
-import type { TreeEntry, TreeSpec } from './contract.ts';
-import { toEntry } from './entry-walk.ts';
+import type { TreeSpec } from './contract.ts';
 import type { KeyEdge } from './key-edge.ts';
 import { Leaf } from './leaf.ts';
 import type { Link } from './link.ts';
@@ -42,39 +41,4 @@ function reduceCutLeaf<K, R>(
   const from = start === undefined ? 0 : leaf.countBefore(spec, start.key, start.after);
   const to = end === undefined ? leaf.length : leaf.countBefore(spec, end.key, end.after);
   return from < to ? [reduceEntries(spec, leaf, from, to)] : [];
-}
-
-export interface CollectOptions<R> {
-  readonly wanted: (reduction: R) => boolean;
-  /** Entries at most. */
-  readonly limit: number;
-}
-
-/** Appends entries below `link` whose reduction is wanted, in key order, until there are enough. */
-export async function collectEntries<K, R>(
-  source: NodeSource<K, R>,
-  link: Link<K, R>,
-  options: CollectOptions<R>,
-  found: TreeEntry<K>[],
-): Promise<TreeEntry<K>[]> {
-  const { spec } = source;
-  const node = source.peek(link) ?? (await source.resolve(link));
-  if (node instanceof Leaf) return collectFrom(spec, node, options, found);
-  for (let index = 0; index < node.length && found.length < options.limit; index += 1) {
-    const below = node.slots.link(index);
-    if (options.wanted(reductionOf(spec, below))) await collectEntries(source, below, options, found);
-  }
-  return found;
-}
-
-function collectFrom<K, R>(
-  spec: TreeSpec<K, R>,
-  leaf: Leaf,
-  { wanted, limit }: CollectOptions<R>,
-  found: TreeEntry<K>[],
-): TreeEntry<K>[] {
-  for (let index = 0; index < leaf.length && found.length < limit; index += 1) {
-    if (wanted(reduceEntries(spec, leaf, index, index + 1))) found.push(toEntry(spec, leaf, index));
-  }
-  return found;
 }

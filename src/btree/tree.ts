@@ -21,7 +21,7 @@ import { type Hit, peekValue, rankOf, readValue, readValues } from './lookup.ts'
 import { NodeSource } from './node-source.ts';
 import type { PageCache } from './page-cache.ts';
 import { PostponedChanges } from './postponed.ts';
-import { collectEntries, reduceBetween } from './range-reduce.ts';
+import { reduceBetween } from './range-reduce.ts';
 import { combine, reductionOf, reductionTextOf } from './reduction.ts';
 import { type EditedTree, TreeEdit } from './tree-edit.ts';
 import { storeNodes, unstoredBytes } from './tree-storing.ts';
@@ -248,17 +248,6 @@ export class Tree<K, R> {
   }
 
   /**
-   * Up to `limit` entries, in key order, whose reduction (of the entry alone) is wanted. A part of the tree is read only
-   * where its reduction is wanted, too: one that holds wanted entries must be.
-   */
-  async collect(wanted: (reduction: R) => boolean, limit: number): Promise<TreeEntry<K>[]> {
-    const { spec } = this.#source;
-    const root = await this.#wholeRoot();
-    if (root === undefined || limit <= 0 || !wanted(reductionOf(spec, root))) return [];
-    return collectEntries(this.#source, root, { wanted, limit }, []);
-  }
-
-  /**
    * The nodes that are not stored yet, children before parents, each under a page number from `allocate`; then, as the
    * generator's return value, the tree's root (undefined: it is empty). Takes as many turns as its consumer likes;
    * `stored` of a node is called once its page can be read. From then on all trees that share the node know its page.
@@ -289,7 +278,7 @@ export class Tree<K, R> {
 
   /**
    * For what goes over the nodes by itself, and is no part of the tree because few who have trees need it: `treeGroups`, `treePages`,
-   * `missingReductions`, `checkTree`. Undefined where the tree is empty.
+   * `missingReductions`, `collectEntries`, `checkTree`. Undefined where the tree is empty.
    */
   async nodes(): Promise<TreeNodes<K, R> | undefined> {
     const root = await this.#wholeRoot();

@@ -156,9 +156,13 @@ export function trimIdb(code: string): string {
 
 /** It makes a mutex for each of its digests, and no cut left one in use. Browsers that can run it can wait by themselves. */
 export function trimHashWasm(code: string): string {
-  return hashCuts
-    .reduce(cutOut, code)
-    .replaceAll('new Mutex()', 'null')
-    .replaceAll('function* () {', 'async () => {')
-    .replaceAll('yield ', 'await ');
+  return (
+    hashCuts
+      .reduce(cutOut, code)
+      .replaceAll('new Mutex()', 'null')
+      // Of a hasher only `init`, `update` and `digest` are called.
+      .replaceAll(/save: \(\) => wasm\.save\(\),\s*load: [^}]*\},\s*blockSize: \d+,\s*digestSize: \d+,/g, '')
+      .replaceAll('function* () {', 'async () => {')
+      .replaceAll('yield ', 'await ')
+  );
 }

@@ -1,7 +1,8 @@
 import type { TreeChange } from '../btree/contract.ts';
+import { collectEntries } from '../btree/tree-collect.ts';
 import { compareCodePoints } from '../collation/code-points.ts';
+import { mapBodies } from '../documents/body-changes.ts';
 import type { DocId } from '../documents/contract.ts';
-import { mapBodies } from '../documents/revision-tree.ts';
 import type { PageNumber } from '../storage/page-store.ts';
 import type { BodyLocation, DocumentRecord, StoredNode } from './contract.ts';
 import type { EmptiedPages } from './emptied-pages.ts';
@@ -45,7 +46,7 @@ export class Repacker {
   async #worst(): Promise<Candidate[]> {
     const { bodies, state } = this.#core;
     const limit = PAGES_PER_STEP + bodies.unstoredCount + this.#emptied.damaged.size;
-    const entries = await state.space.collect((use) => use.least < WORTH_MOVING, limit);
+    const entries = await collectEntries(state.space, { wanted: (use) => use.least < WORTH_MOVING, limit });
     const candidates = entries
       .map(({ key, value }) => ({ page: key, ...decodeSpace(value) }))
       .filter(({ page }) => !bodies.isUnstored(page) && !this.#emptied.damaged.has(page))

@@ -1,6 +1,6 @@
 import { PageCache } from '../btree/page-cache.ts';
 import type { DocId, RevId } from '../documents/contract.ts';
-import { DatabaseError, isDatabaseError } from '../errors/database-error.ts';
+import { DatabaseError } from '../errors/database-error.ts';
 import { type MaybePromise, whenReady, withEnd } from '../shared/maybe-promise.ts';
 import type { PageNumber } from '../storage/page-store.ts';
 import { BodyStore } from './body-store.ts';
@@ -271,32 +271,17 @@ export class StoredDatabase implements Database {
 
   async verify(onProgress?: (done: number, total: number) => void): Promise<VerifyReport> {
     this.#mustBeOpen();
-    const { verifier } = this.#parts;
-    if (verifier === undefined) throw unverifiable(this.name);
-    await this.#upkeep.checkpoint().catch((error: unknown) => {
-      // What the medium has no room for is not there to be looked at.
-      if (!isDatabaseError(error, 'storage_full')) throw error;
+    const { verifier, supports } = this.#parts;
+    if (verifier === undefined) throw withoutMaintenance(this.name);
+    return verifier({
+      core: this.#core,
+      checkpointer: this.#checkpointer,
+      snapshots: this.#snapshots,
+      leafBytes: supports.leafBytes,
+      checkpoint: () => this.#upkeep.checkpoint(),
+      settled: () => this.#run(new BarrierJob('relaxed')),
+      onProgress,
     });
-    const { head, storedVersion } = this.#checkpointer;
-    const ticket = this.#snapshots.take(storedVersion, Number.POSITIVE_INFINITY);
-    try {
-      return await verifier({
-        core: this.#core,
-        head,
-        leafBytes: this.#parts.supports.leafBytes,
-        garbage: () => this.#checkpointer.garbagePages(),
-        isUnchanged: () => this.#isAt(storedVersion),
-        onProgress: onProgress ?? (() => undefined),
-      });
-    } finally {
-      ticket.release();
-    }
-  }
-
-  /** Whether nothing was written since that version, commits under way included. */
-  async #isAt(version: number): Promise<boolean> {
-    await this.#run(new BarrierJob('relaxed'));
-    return this.#core.state.version === version;
   }
 
   onChange(listener: (updateSeq: number) => void): () => void {
@@ -381,10 +366,6 @@ export class StoredDatabase implements Database {
     this.#parts.log.error(`database ${this.name} is given up and will be opened again`, error);
     this.#parts.onFailure(error);
   }
-}
-
-function unverifiable(name: string): DatabaseError {
-  return new DatabaseError('not_implemented', `${name} was opened without a verifier. Run \`settee verify\`.`);
 }
 
 function closedError(name: string): DatabaseError {

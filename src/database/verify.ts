@@ -3,12 +3,15 @@ import { treePages } from '../btree/page-walk.ts';
 import { checkTree } from '../btree/tree-check.ts';
 import type { DocId } from '../documents/contract.ts';
 import { toRevId } from '../documents/revisions.ts';
+import { isDatabaseError } from '../errors/database-error.ts';
 import { nextTurn } from '../shared/turn.ts';
 import type { PageFile, PageNumber } from '../storage/page-store.ts';
 import type { BodyStore } from './body-store.ts';
+import type { Checkpointer } from './checkpointer.ts';
 import type { BodyLocation, StoredNode, VerifyReport } from './contract.ts';
 import { decodeEntry, encodeChange } from './entry.ts';
 import type { Head } from './head.ts';
+import type { SnapshotRegister } from './snapshot-register.ts';
 import { openState, type State } from './state.ts';
 import { decodeSpace } from './trees.ts';
 import type { DatabaseCore } from './writer.ts';
@@ -25,7 +28,23 @@ const MAX_LISTINGS = 100;
 /** What may be kept of the pages that were read. */
 const CACHE_BYTES = 4 * 2 ** 20;
 
-export interface VerifyParts {
+/** What an open database lends to whoever verifies it. */
+export interface VerifySource {
+  readonly core: DatabaseCore;
+  readonly checkpointer: Checkpointer;
+  readonly snapshots: SnapshotRegister;
+  readonly leafBytes: number;
+  /** Stores what only the journal holds. */
+  checkpoint(): Promise<void>;
+  /** Resolves when what was being written is written. */
+  settled(): Promise<void>;
+  readonly onProgress: ((done: number, total: number) => void) | undefined;
+}
+
+/** Looks at a database: `verifyDatabase`, for those who pass it in. */
+export type Verifier = (source: VerifySource) => Promise<VerifyReport>;
+
+interface VerifyParts {
   readonly core: DatabaseCore;
   /** Leads to a state that is stored as a whole. */
   readonly head: Head;
@@ -37,16 +56,29 @@ export interface VerifyParts {
   onProgress(done: number, total: number): void;
 }
 
-/** Looks at a database: `verifyDatabase`, for those who pass it in. */
-export type Verifier = (parts: VerifyParts) => Promise<VerifyReport>;
-
 /**
  * Walks one state of a database as the medium has it: the trees' own order, counts and reductions; that by-id and
  * by-seq tell the same; that every body is where its entry says, listed for its document, and JSON; that the space
  * tree's figures are true; and that the file holds no page that nothing refers to.
  */
-export async function verifyDatabase(parts: VerifyParts): Promise<VerifyReport> {
-  return new Verification(parts).run();
+export async function verifyDatabase(source: VerifySource): Promise<VerifyReport> {
+  const { core, checkpointer, snapshots, leafBytes, onProgress = () => undefined } = source;
+  await source.checkpoint().catch((error: unknown) => {
+    // What the medium has no room for is not there to be looked at.
+    if (!isDatabaseError(error, 'storage_full')) throw error;
+  });
+  const { head, storedVersion } = checkpointer;
+  const isUnchanged = async (): Promise<boolean> => {
+    await source.settled();
+    return core.state.version === storedVersion;
+  };
+  const ticket = snapshots.take(storedVersion, Number.POSITIVE_INFINITY);
+  try {
+    const garbage = (): Iterable<PageNumber> => checkpointer.garbagePages();
+    return await new Verification({ core, head, leafBytes, garbage, isUnchanged, onProgress }).run();
+  } finally {
+    ticket.release();
+  }
 }
 
 class Verification {

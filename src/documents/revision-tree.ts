@@ -22,7 +22,7 @@ import type { RevId, Revision, RevisionNode, RevisionPath } from './contract.ts'
 import { compareRevisions, toRevId } from './revisions.ts';
 import { uniteTrees } from './tree-union.ts';
 
-type Leaves<B> = readonly RevisionNode<B>[];
+export type Leaves<B> = readonly RevisionNode<B>[];
 
 /** A revision to be added. */
 export interface NewRevision<B> {
@@ -153,14 +153,6 @@ export function removeLeaves<B>(
   return { leaves: leaves.filter((leaf) => !gone.has(revOf(leaf))), removed: [...gone] };
 }
 
-/**
- * Gives every node the body that `change` says, which is called once per node. Nodes are rebuilt only where a body
- * changed, and above that; where none changed the result is `leaves` itself.
- */
-export function mapBodies<B>(leaves: Leaves<B>, change: (node: RevisionNode<B>) => B | undefined): Leaves<B> {
-  return rebuild(leaves, (node, parent) => withParent(withBody(node, change(node)), parent));
-}
-
 /** Winning order: live before deleted, then the higher generation, then the higher hash. Negative if `left` is first. */
 export function compareLeaves<B>(left: RevisionNode<B>, right: RevisionNode<B>): number {
   if (left.deleted !== right.deleted) return left.deleted ? 1 : -1;
@@ -176,15 +168,9 @@ function revOf<B>(node: RevisionNode<B>): RevId {
  * to read.
  */
 
-function withParent<B>(node: RevisionNode<B>, parent: RevisionNode<B> | undefined): RevisionNode<B> {
+export function withParent<B>(node: RevisionNode<B>, parent: RevisionNode<B> | undefined): RevisionNode<B> {
   if (node.parent === parent) return node;
   const { generation, hash, deleted, body } = node;
-  return { generation, hash, deleted, body, parent };
-}
-
-function withBody<B>(node: RevisionNode<B>, body: B | undefined): RevisionNode<B> {
-  if (node.body === body) return node;
-  const { generation, hash, deleted, parent } = node;
   return { generation, hash, deleted, body, parent };
 }
 
@@ -313,7 +299,7 @@ function relink<B>(path: Leaves<B>, parent: RevisionNode<B> | undefined): Revisi
 }
 
 /** Makes each node of the tree anew, parents first, each once. The result is `leaves` itself if no leaf changed. */
-function rebuild<B>(
+export function rebuild<B>(
   leaves: Leaves<B>,
   make: (node: RevisionNode<B>, parent: RevisionNode<B> | undefined) => RevisionNode<B>,
 ): Leaves<B> {

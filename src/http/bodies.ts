@@ -66,11 +66,6 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The object's own member, so that `constructor` and the like are absent unless the client sent them. */
-export function ownMember(object: JsonObject, name: string): unknown {
-  return Object.hasOwn(object, name) ? object[name] : undefined;
-}
-
 /** The content type check of completion 1.5: fails with `bad_content_type`. */
 export function requireJsonType(context: Context): void {
   const [mediaType = '', ...parameters] = (context.header('content-type') ?? '').split(';');

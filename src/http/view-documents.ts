@@ -7,11 +7,12 @@ import type { DocId, RevId } from '../documents/contract.ts';
 import { findNode } from '../documents/revision-tree.ts';
 import { parseRevId, toRevision } from '../documents/revisions.ts';
 import type { ViewRow } from '../views/contract.ts';
-import { isObject, ownMember } from './bodies.ts';
+import { isObject } from './bodies.ts';
 import { byBodySize } from './body-batches.ts';
 import { conflictsOf } from './document-meta.ts';
 import { documentText } from './document-view.ts';
 import { toDocId } from './listings.ts';
+import { ownMember } from './own-member.ts';
 
 /** A row with the revision that it is shown with; without one its document is `null`. */
 export interface DocumentedRow {

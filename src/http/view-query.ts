@@ -1,6 +1,7 @@
 /** One query of a view: its parameters, the moment of the index that it reads, and what its answer depends on. */
-import { isObject, ownMember, parseJson, toObject } from './bodies.ts';
+import { isObject, parseJson, toObject } from './bodies.ts';
 import type { Context } from './context.ts';
+import { ownMember } from './own-member.ts';
 import { parseQueryValues } from './parameters.ts';
 import type { HeldGroup } from './view-group.ts';
 import { parseViewParameters, type ViewParameters } from './view-parameters.ts';

@@ -1,6 +1,6 @@
 import type { CreateWriteGuard, Database } from '../database/contract.ts';
 import type { MaintenanceSource } from '../database/maintenance-source.ts';
-import { type OpenParts, openDatabase } from '../database/open-database.ts';
+import { openDatabase } from '../database/open-database.ts';
 import { type DatabaseSettings, defaultSettings } from '../database/settings.ts';
 import type { StoredDatabase } from '../database/stored-database.ts';
 import type { Verifier } from '../database/verify.ts';
@@ -49,31 +49,6 @@ export async function openRegistry(parts: RegistryParts): Promise<Registry> {
   const registry = new StoredRegistry(parts, await createRevisionHasher(parts.md5));
   await registry.open();
   return registry;
-}
-
-function openParts(
-  parts: RegistryParts,
-  hasher: RevisionHasher,
-  name: string,
-  file: OpenParts['file'],
-  onFailure: (error: unknown) => void,
-): OpenParts {
-  const { clock, random, log, settings, store, cache, createGuard, maintenance, verifier } = parts;
-  return {
-    name,
-    file,
-    supports: store.supports,
-    clock,
-    random,
-    log,
-    hasher,
-    cache,
-    createGuard,
-    maintenance,
-    verifier,
-    onFailure,
-    ...(settings ? { settings } : {}),
-  };
 }
 
 class StoredRegistry implements Registry {
@@ -222,7 +197,8 @@ class StoredRegistry implements Registry {
 
   async #openIn(name: string, file: PageFile, onFailure: () => void): Promise<StoredDatabase> {
     try {
-      return await openDatabase(openParts(this.#parts, this.#hasher, name, file, onFailure));
+      const { supports } = this.#parts.store;
+      return await openDatabase({ ...this.#parts, name, file, supports, hasher: this.#hasher, onFailure });
     } catch (error) {
       await file.close().catch(() => undefined);
       throw error;

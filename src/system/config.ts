@@ -32,8 +32,6 @@ export const DEFAULT_SETTINGS: Settings = {
 
 export const UUID_ALGORITHMS = ['sequential', 'random', 'utc_random', 'utc_id'] as const;
 
-const DEFAULT_FUNCTION_TIMEOUT_MS = 5_000;
-
 /** The given settings over the defaults. Fails with `bad_request` where one of ours has a value it can't have. */
 export function createConfig(settings: Settings = {}): Config {
   const sections = new Map<string, Map<string, string>>();
@@ -84,11 +82,6 @@ export function choiceSetting<T extends string>(
     'bad_request',
     `Setting ${section}/${key} is "${text ?? ''}"; it must be one of ${choices.join(', ')}.`,
   );
-}
-
-/** How long a function of a design document may run, in milliseconds. Unset, and 0, mean the default. */
-export function functionTimeoutMs(config: Config): number {
-  return integerSetting(config, 'svc', 'os_process_timeout') || DEFAULT_FUNCTION_TIMEOUT_MS;
 }
 
 /** True only for the text `true`. */

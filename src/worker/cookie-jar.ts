@@ -141,17 +141,12 @@ export function pathOf(url: string): string {
 }
 
 function parseJar(text: string): { readonly version: number; readonly cookies: readonly StoredCookie[] } | undefined {
-  const jar: unknown = JSON.parse(text);
-  if (typeof jar !== 'object' || jar === null || !('version' in jar) || !('cookies' in jar)) return undefined;
-  const { version, cookies } = jar;
+  const { version, cookies }: Partial<Record<string, unknown>> = Object(JSON.parse(text));
   if (typeof version !== 'number' || !Array.isArray(cookies)) return undefined;
   return { version, cookies: cookies.filter(isStoredCookie) };
 }
 
+/** Only jars make these, and nothing else that they hold has an order. */
 function isStoredCookie(cookie: unknown): cookie is StoredCookie {
-  return (
-    typeof cookie === 'object' &&
-    cookie !== null &&
-    ['name', 'value', 'path', 'isSecure', 'expires', 'order'].every((member) => member in cookie)
-  );
+  return 'order' in Object(cookie);
 }

@@ -6,6 +6,7 @@ import { PageCache } from '../../src/btree/page-cache.ts';
 import { treePages } from '../../src/btree/page-walk.ts';
 import { Tree, type TreeOptions } from '../../src/btree/tree.ts';
 import { checkTree } from '../../src/btree/tree-check.ts';
+import { collectEntries } from '../../src/btree/tree-collect.ts';
 import { compareCodePoints } from '../../src/collation/code-points.ts';
 
 /**
@@ -231,7 +232,7 @@ async function expectQueries<K>(
     expect(await list(treeGroups(tree, range, sameGroup, { descending: true, skip }))).toEqual(lastFirst.slice(skip));
     const wanted = (part: Summary) => part.most >= 'm';
     const found = model.filter((entry) => entry.value >= 'm');
-    expect(await tree.collect(wanted, skip)).toEqual(found.slice(0, skip));
+    expect(await collectEntries(tree, { wanted, limit: skip })).toEqual(found.slice(0, skip));
     for (const bound of [range.start, range.end]) {
       if (bound === undefined) continue;
       expect(await tree.rank(bound)).toBe(model.filter(({ key }) => spec.compare(key, bound) < 0).length);

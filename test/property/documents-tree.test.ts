@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { mapBodies } from '../../src/documents/body-changes.ts';
 import type { RevisionNode } from '../../src/documents/contract.ts';
 import {
   appendRevision,
-  mapBodies,
   mergePath,
   mergeTrees,
   pathOf,

@@ -1,12 +1,13 @@
 /** `_design_docs` and `_local_docs`, and several lists at once of each kind (completion 8, 9, 24). */
 import { DatabaseError } from '../../errors/database-error.ts';
-import { isObject, ownMember, readObject, toObject } from '../bodies.ts';
+import { isObject, readObject, toObject } from '../bodies.ts';
 import type { Answer, Context } from '../context.ts';
 import { DesignListing } from '../design-listing.ts';
 import { getList, type ListKind, postList } from '../document-lists.ts';
 import { rowOptions } from '../document-meta.ts';
 import { listingText } from '../listing-text.ts';
 import { LocalListing } from '../local-listing.ts';
+import { ownMember } from '../own-member.ts';
 import { type ListParameters, parseListParameters } from '../parameters.ts';
 import { type Reader, withReader } from '../reader.ts';
 import { textAnswer } from '../responses.ts';

@@ -2,10 +2,11 @@
 import { DatabaseError } from '../../errors/database-error.ts';
 import { must } from '../../shared/assert.ts';
 import { booleanSetting } from '../../system/config.ts';
-import { ownMember, toObject } from '../bodies.ts';
+import { toObject } from '../bodies.ts';
 import { type Answer, Context } from '../context.ts';
 import { readDesign } from '../design-document.ts';
 import { REQUESTED_PATH } from '../function-request.ts';
+import { ownMember } from '../own-member.ts';
 import { withSnapshot } from '../reader.ts';
 import { type Rewritten, rewrite } from '../rewrite-rules.ts';
 import { originOf } from '../target.ts';

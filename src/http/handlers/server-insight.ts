@@ -1,7 +1,8 @@
 /** What the service tells about what it does, and about many databases at once (interface.md 2.1; completion 20, 24). */
 import { DatabaseError, isDatabaseError } from '../../errors/database-error.ts';
-import { ownMember, readObject } from '../bodies.ts';
+import { readObject } from '../bodies.ts';
 import type { Answer, Context } from '../context.ts';
+import { ownMember } from '../own-member.ts';
 import { jsonAnswer } from '../responses.ts';
 import { shownInfo } from './database.ts';
 

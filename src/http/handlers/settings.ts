@@ -1,8 +1,9 @@
 /** What a database keeps beside its documents: security object and revisions limit (interface.md 2.8; completion 13). */
 import { DatabaseError } from '../../errors/database-error.ts';
 import { minify } from '../../shared/minify-json.ts';
-import { isObject, type JsonObject, ownMember, parseJson, readJson, readText, toObject } from '../bodies.ts';
+import { isObject, type JsonObject, parseJson, readJson, readText, toObject } from '../bodies.ts';
 import type { Answer, Context } from '../context.ts';
+import { ownMember } from '../own-member.ts';
 import { jsonAnswer, okAnswer } from '../responses.ts';
 
 export async function getSecurity(context: Context, database: string): Promise<Answer> {

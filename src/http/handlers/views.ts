@@ -1,9 +1,10 @@
 /** Queries of views (interface.md 4.7; completion 9, 10), several at once (24), and temporary ones (11). */
 import type { Database } from '../../database/contract.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
-import { ownMember, parseJson, readText, requireJsonType, toObject } from '../bodies.ts';
+import { parseJson, readText, requireJsonType, toObject } from '../bodies.ts';
 import type { Answer, Context } from '../context.ts';
 import { matchesTag, tagOf } from '../etags.ts';
+import { ownMember } from '../own-member.ts';
 import { notModified, textAnswer, withHeader } from '../responses.ts';
 import { streamedBody } from '../streams.ts';
 import { type HeldGroup, withDesignGroup, withGroup } from '../view-group.ts';

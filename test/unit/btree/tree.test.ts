@@ -6,6 +6,7 @@ import { PageCache } from '../../../src/btree/page-cache.ts';
 import { treePages } from '../../../src/btree/page-walk.ts';
 import { Tree } from '../../../src/btree/tree.ts';
 import { checkTree } from '../../../src/btree/tree-check.ts';
+import { collectEntries } from '../../../src/btree/tree-collect.ts';
 import { compareCodePoints } from '../../../src/collation/code-points.ts';
 import { gather, list, numbers, PageShelf, removals, sets, type Totals, totalsSpec } from './page-shelf.ts';
 
@@ -79,7 +80,7 @@ describe('an empty tree', () => {
     expect(await tree.countRange({ start: 1 })).toBe(0);
     expect(await tree.reduceRange({})).toBeUndefined();
     expect(await list(treeGroups(tree, {}, () => true))).toEqual([]);
-    expect(await tree.collect(() => true, 9)).toEqual([]);
+    expect(await collectEntries(tree, { wanted: () => true, limit: 9 })).toEqual([]);
     expect(await list(treePages(tree))).toEqual([]);
     expect(await list(checkTree(tree))).toEqual([]);
     expect(tree.unstored(() => 1).next()).toEqual({ done: true, value: undefined });
@@ -557,7 +558,7 @@ describe('what is read', () => {
     const { tree: built } = await Tree.empty(shelf.options(totalsSpec, small)).update(changes);
     const tree = Tree.open(shelf.options(totalsSpec, small, 0), shelf.store(built));
     const levels = await height(shelf, tree);
-    const search = (limit: number) => tree.collect((part) => part.most > 50, limit);
+    const search = (limit: number) => collectEntries(tree, { wanted: (part) => part.most > 50, limit });
     expect((await search(9)).map((entry) => entry.key)).toEqual([1007, 2007, 3007, 4007, 5007]);
     expect(await search(2)).toEqual([
       { key: 1007, value: '99' },
@@ -565,7 +566,7 @@ describe('what is read', () => {
     ]);
     expect(await search(0)).toEqual([]);
     expect(await shelf.readsOf(() => search(1))).toBe(levels);
-    expect(await shelf.readsOf(() => tree.collect((part) => part.most > 99, 9))).toBe(0);
+    expect(await shelf.readsOf(() => collectEntries(tree, { wanted: (part) => part.most > 99, limit: 9 }))).toBe(0);
   });
 });
 

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
+import { mapBodies } from '../../../src/documents/body-changes.ts';
 import type { RevisionNode } from '../../../src/documents/contract.ts';
 import {
   appendRevision,
   findNode,
   leavesFrom,
-  mapBodies,
   mergePath,
   mergeTrees,
   pathOf,
