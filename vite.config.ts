@@ -8,14 +8,15 @@
  * | `browser/settee.js` | what a page imports (`settee`): an ES module with all it needs |
  * | `browser/settee-worker.js` | the core in a dedicated module worker |
  * | `browser/settee-functions.js` | functions of documents, queries and what else few requests need, which that worker loads on first use |
+ * | `browser/settee-journal.js` | the journal in files, which that worker loads where the browser has such as take a write at once |
  * | `browser/settee-sw.js` | the service worker, a classic script |
  * | `browser/settee-sw-core.js` | the core for the service worker, a classic script that it imports by itself |
  * | `browser/settee-quickjs.wasm` | the engine for functions of design documents, loaded by those two on first use |
  * | `library/sw.js`, `library/vite.js`, `library/msw.js` | `settee/sw`, `settee/vite`, `settee/msw` |
  * | `types/` | declarations, by `tsc -p src/client/tsconfig.types.json` |
  *
- * None is cut into chunks: a page or a server that runs never looks for one that a later build replaced. `settee-functions.js` alone is
- * a part of another file; it is refused where it is not of the same build.
+ * None is cut into chunks: a page or a server that runs never looks for one that a later build replaced. `settee-functions.js` and
+ * `settee-journal.js` alone are parts of another file; they are refused where they are not of the same build.
  */
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
@@ -90,18 +91,20 @@ const quickJsFile: Plugin = {
 const shareByName: Plugin = {
   name: 'share-by-name',
   applyToEnvironment: ({ name }) => name === 'worker',
-  renderChunk(code, { isEntry, fileName }) {
+  renderChunk(code, { isEntry, fileName }, _options, { chunks }) {
     const pattern = isEntry ? /^export \{([^}]*)\};$/m : /^import \{([^}]*)\} from "\.\/settee-worker\.js";$/m;
     const [statement, list] = pattern.exec(code) ?? [];
-    if (statement === undefined) throw new Error(`${fileName} shares nothing with the worker: see vite.config.ts`);
+    const entry = Object.values(chunks).find((chunk) => chunk.isEntry);
+    if (statement === undefined || entry === undefined) {
+      throw new Error(`${fileName} shares nothing with the worker: see vite.config.ts`);
+    }
     const pairs = (list ?? '').split(',').map((names) => names.trim().split(' as '));
-    // Each file has names of its own on its side, and the same on the side of the other one. In their order things are passed.
-    const shared = pairs.map((names) => ({ own: names.at(isEntry ? 0 : -1), other: names.at(isEntry ? -1 : 0) ?? '' }));
-    shared.sort((left, right) => (left.other < right.other ? -1 : 1));
-    const hash = createHash('sha256').update(shared.map(({ other }) => other).join());
+    // Each file has names of its own on its side, and the worker's exports on the other. In the order of these things are passed.
+    const own = new Map(pairs.map((names) => [names.at(isEntry ? -1 : 0), names.at(isEntry ? 0 : -1)]));
+    const names = `[${[...entry.exports].sort().map((name) => own.get(name) ?? '')}]`;
+    const hash = createHash('sha256').update(entry.exports.join());
     for (const id of [...this.getModuleIds()].sort()) hash.update(this.getModuleInfo(id)?.code ?? '');
     const place = `self["settee ${hash.digest('hex').slice(0, 16)}"]`;
-    const names = `[${shared.map(({ own }) => own).join()}]`;
     return {
       code: code.replace(statement, isEntry ? `${place} = ${names};` : `const ${names} = ${place};`),
       map: null,
@@ -167,6 +170,12 @@ async function minifyOnce({ code, map, module }: Minified & { readonly module: b
   return { code: last.code, map: JSON.stringify(last.map) };
 }
 
+/** What a page's worker loads later, by the names of the modules that it imports. */
+const LATER_FILES: ReadonlyMap<string, string> = new Map([
+  ['browser-functions', 'settee-functions'],
+  ['browser-journal-files', 'settee-journal'],
+]);
+
 function browserFile(name: string, input: string, format: 'es' | 'iife'): EnvironmentOptions {
   return {
     consumer: 'client',
@@ -210,7 +219,7 @@ function workerFiles(): EnvironmentOptions {
         preserveEntrySignatures: false,
         output: {
           entryFileNames: 'browser/settee-worker.js',
-          chunkFileNames: ({ name }) => `browser/${name === 'browser-functions' ? 'settee-functions' : name}.js`,
+          chunkFileNames: ({ name }) => `browser/${LATER_FILES.get(name) ?? name}.js`,
           format: 'es',
           minify: true,
         },

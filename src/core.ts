@@ -30,7 +30,7 @@ export interface CoreOptions {
   readonly clock: Clock;
   readonly random: RandomBytes;
   /** Settings by section and key, over the defaults of `system/config.ts`. */
-  readonly config?: Settings;
+  readonly config?: Settings | undefined;
   /**
    * The path below which the service is mounted, such as `/db`: requests come with it, and `Location` has it; what lies
    * outside is answered with 404. Default: the root.

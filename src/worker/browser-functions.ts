@@ -14,7 +14,7 @@ export interface BrowserFunctions {
 /** Gives what is loaded on first use; at once where it is at hand. Called again after a failure. */
 export type LoadBrowserFunctions = () => MaybePromise<BrowserFunctions>;
 
-export const browserFunctions: BrowserFunctions = {
+export const loaded: BrowserFunctions = {
   createFunctions: (parts) => createFunctionService(parts, createQuickJsSandbox({ loadWasm: fetchQuickJsWasm })),
   takeCookies,
 };

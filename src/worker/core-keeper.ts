@@ -7,6 +7,7 @@ import type { Clock, RandomBytes } from '../shared/clock.ts';
 import { type MaybePromise, whenReady } from '../shared/maybe-promise.ts';
 import type { PlainRequest, PlainResponse } from '../shared/message.ts';
 import { createIndexedDbPageStore } from '../storage/indexeddb/indexeddb-page-store.ts';
+import type { LoadJournalFiles } from '../storage/indexeddb/journal-files.ts';
 import type { PageStore } from '../storage/page-store.ts';
 import { storageFenced } from '../storage/storage-errors.ts';
 import { browserEngine } from '../system/browser-engine.ts';
@@ -22,6 +23,8 @@ export interface CoreKeeperOptions {
   readonly functions: LoadFunctions;
   /** The host's own by default. */
   readonly indexedDB?: IDBFactory | undefined;
+  /** See `IndexedDbPageStoreOptions`. */
+  readonly journalFiles?: LoadJournalFiles | undefined;
   /** Whether the storage is still this worker's; asked when a commit was refused because somebody else had opened the file since. */
   isStillOwner(): Promise<boolean>;
 }
@@ -123,20 +126,19 @@ export class CoreKeeper {
 
   async #open(): Promise<Opened> {
     if (this.#isEnded) throw new DatabaseError('shutting_down', 'This tab has let go of the storage; try again.');
-    const { instance, indexedDB, clock, random, log, settings, functions } = this.#options;
+    const { instance, settings } = this.#options;
     let opened: Opened | undefined;
     let isLost = false;
     const onLost = (file: string): void => {
       isLost = true;
       if (opened !== undefined) this.#lose(opened, `the browser closed ${file}`);
     };
-    const store = createIndexedDbPageStore({ prefix: `${instance.name}|`, indexedDB, onLost });
+    const store = createIndexedDbPageStore({ ...this.#options, prefix: `${instance.name}|`, onLost });
     try {
       const basePath = new URL(instance.base).pathname;
       const storage = guarded(store, async () => this.#isFresh || this.#options.isStillOwner());
-      const config = settings && { config: settings };
       const engine = browserEngine(userAgent());
-      const core = await createCore({ storage, clock, random, log, basePath, functions, engine, ...config });
+      const core = await createCore({ ...this.#options, storage, basePath, engine, config: settings });
       opened = { core, store, isLost };
     } catch (error) {
       await store.close().catch(() => undefined);

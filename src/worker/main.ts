@@ -1,6 +1,6 @@
 /** The entry of a page's worker: offers the door to the page, and does nothing until the page opens it. */
 import { expose } from 'comlink';
-import { createFunctionLoader } from './function-file.ts';
+import { createFileLoader } from './later-file.ts';
 import { servePageCalls } from './page-calls.ts';
 import { PageDoor } from './page-door.ts';
 import { createWakefulness } from './wakefulness.ts';
@@ -11,12 +11,18 @@ import { createWakefulness } from './wakefulness.ts';
  */
 const isChromium = 'userAgentData' in navigator;
 
-const functions = createFunctionLoader();
+const journalFiles = isChromium
+  ? createFileLoader('settee-journal.js', () => import('./browser-journal-files.ts'))
+  : undefined;
+// Who takes a file over needs them, perhaps when the network, or this version of them, is gone, or the service worker with its process frozen.
+journalFiles?.().catch(() => undefined);
+
 const door = new PageDoor({
   address: self.location.href,
   locks: navigator.locks,
   indexedDB: self.indexedDB,
-  functions,
+  functions: createFileLoader('settee-functions.js', () => import('./browser-functions.ts')),
+  journalFiles,
   offerPort: isChromium ? (offer, port) => self.postMessage(offer, [port]) : undefined,
   giveSignOfLife: (sign) => self.postMessage(sign),
 });

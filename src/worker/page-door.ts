@@ -10,6 +10,7 @@ import { requestFromWire, responseToWire } from '../bridge/wire-codec.ts';
 import type { Clock } from '../shared/clock.ts';
 import { type MaybePromise, whenReady, withEnd } from '../shared/maybe-promise.ts';
 import type { PlainRequest, PlainResponse } from '../shared/message.ts';
+import type { LoadJournalFiles } from '../storage/indexeddb/journal-files.ts';
 import { VERSION } from '../system/version.ts';
 import type { LoadBrowserFunctions } from './browser-functions.ts';
 import { createConsoleLog } from './console-log.ts';
@@ -22,6 +23,7 @@ export interface WorkerHost {
   readonly locks: LockManager | undefined;
   readonly indexedDB: IDBFactory | undefined;
   readonly functions: LoadBrowserFunctions;
+  readonly journalFiles?: LoadJournalFiles | undefined;
   /** Gives the page what it passes on to the service worker. See `OwnerChannelOptions`. */
   readonly offerPort?: ((offer: PortOffer, port: MessagePort) => void) | undefined;
   /** Gives the page what keeps the service worker alive. */
@@ -116,7 +118,7 @@ export class PageDoor implements WorkerDoor {
 }
 
 function createService(host: WorkerHost, options: WorkerOptions): Service {
-  const { address, locks, indexedDB, functions, offerPort, giveSignOfLife, clock, pingMs } = host;
+  const { address, locks, indexedDB, giveSignOfLife } = host;
   if (indexedDB === undefined) {
     throw new Error('This browser offers no IndexedDB here; is this a private window?');
   }
@@ -130,8 +132,7 @@ function createService(host: WorkerHost, options: WorkerOptions): Service {
     pokeServiceWorker(instance.base);
     giveSignOfLife?.({ type: 'SETTEE_ALIVE', base: instance.base });
   };
-  const given = { locks, indexedDB, functions, offerPort, clock, pingMs, settings, log, keepAlive };
-  const owner = new StorageOwner({ instance, kind: 'tab', ...given });
+  const owner = new StorageOwner({ ...host, instance, kind: 'tab', locks, settings, log, keepAlive });
   const link = createLink({ instance, carrier: 'tab', locks });
   return { owner, link, isOwnedByAnyone: async () => ownerOf(await locks.query(), instance) !== undefined };
 }

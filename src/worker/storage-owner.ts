@@ -14,6 +14,7 @@ import type { CreateFunctions } from '../functions/contract.ts';
 import { type Clock, systemClock, systemRandom } from '../shared/clock.ts';
 import { type MaybePromise, whenReady } from '../shared/maybe-promise.ts';
 import type { Handle, PlainRequest, PlainResponse, RequestBody } from '../shared/message.ts';
+import type { LoadJournalFiles } from '../storage/indexeddb/journal-files.ts';
 import type { Settings } from '../system/config.ts';
 import type { Log } from '../system/contract.ts';
 import { silentLog } from '../system/log.ts';
@@ -35,6 +36,8 @@ export interface StorageOwnerOptions {
   readonly offerPort?: ((offer: PortOffer, port: MessagePort) => void) | undefined;
   /** The host's own by default. */
   readonly indexedDB?: IDBFactory | undefined;
+  /** See `IndexedDbPageStoreOptions`. */
+  readonly journalFiles?: LoadJournalFiles | undefined;
   readonly clock?: Clock | undefined;
   /** See `OwnershipOptions`. */
   readonly protocol?: number | undefined;
@@ -189,26 +192,17 @@ export class StorageOwner {
 
   /** Whoever asks before the core is open waits for it, and sees that somebody is there. */
   #begin(ownerId: string): Tenure {
-    const {
-      instance,
-      clock = systemClock,
-      settings,
-      indexedDB,
-      keepAlive,
-      offerPort,
-      protocol,
-      functions,
-    } = this.#options;
+    const options = this.#options;
     const isStillOwner = async (): Promise<boolean> => (await this.#ownership.term?.verify()) === true;
-    const log = this.#log;
-    const random = systemRandom;
-    const load = (): MaybePromise<CreateFunctions> => whenReady(functions(), ({ createFunctions }) => createFunctions);
-    const given = { instance, clock, random, log, settings, indexedDB, isStillOwner };
-    const keeper = new CoreKeeper({ ...given, functions: load });
+    const load = (): MaybePromise<CreateFunctions> =>
+      whenReady(options.functions(), ({ createFunctions }) => createFunctions);
+    const { clock = systemClock } = options;
+    const given = { ...options, clock, random: systemRandom, log: this.#log, functions: load };
+    const keeper = new CoreKeeper({ ...given, isStillOwner });
     const handle = this.#jar.around((request) => keeper.handle(request));
     const work = new OpenWork(() => this.#rest());
     const answer = (request: PlainRequest) => this.handle(request);
-    const channel = serveOwner({ instance, ownerId, keepAlive, offerPort, protocol, handle: answer });
+    const channel = serveOwner({ ...options, ownerId, handle: answer });
     return { ownerId, keeper, channel, work, handle };
   }
 

@@ -2,11 +2,12 @@ import { type IDBPObjectStore, unwrap } from 'idb';
 import { type DatabaseError, isDatabaseError } from '../../errors/database-error.ts';
 import { assertCommit } from '../commit-check.ts';
 import type { FileLife } from '../file-life.ts';
-import type { Commit, Opening, PageFile, PageNumber, PageStoreSupport } from '../page-store.ts';
+import type { Commit, JournalRecord, Opening, PageFile, PageNumber, PageStoreSupport } from '../page-store.ts';
 import { storageClosed, storageCorrupt, storageDeleted, storageFenced } from '../storage-errors.ts';
 import { withDeadline } from './deadline.ts';
 import type { CommitsAtOnce } from './engine.ts';
 import { toDatabaseError } from './indexeddb-errors.ts';
+import type { FormerSegments, JournalFile, JournalFiles, LoadJournalFiles } from './journal-files.ts';
 import type { Ownership } from './ownership.ts';
 import { countPages } from './page-census.ts';
 import { PageReader } from './page-reader.ts';
@@ -28,6 +29,7 @@ export interface IndexedDbPageFileParts {
   readonly deadlineMs: number;
   readonly commitsAtOnce: CommitsAtOnce;
   readonly room: ReadAheadRoom;
+  readonly journalFiles: LoadJournalFiles | undefined;
   readonly onClosed: (file: IndexedDbPageFile) => void;
 }
 
@@ -49,6 +51,9 @@ export class IndexedDbPageFile implements PageFile {
   readonly #pages: ReadAhead;
   /** Numbers of the claims that a truncation must leave. */
   readonly #claims: readonly number[];
+  /** Until it was called. */
+  #loadJournalFiles: LoadJournalFiles | undefined;
+  #journalFile: JournalFile | undefined;
   #nextJournal: number;
   #journalFloor: number;
   #written: Written;
@@ -81,6 +86,8 @@ export class IndexedDbPageFile implements PageFile {
       extent: () => ({ pages: this.#written.kept, bytes: this.#keptBytes }),
       listNumbers: () => this.#ask('listing its pages', 'pages', (pages) => pages.getAllKeys()),
     });
+    if (ownership.former === undefined) this.#loadJournalFiles = parts.journalFiles;
+    else this.#openJournalFile(ownership.former.files, ownership.former);
   }
 
   read(page: PageNumber, kind: 'text'): Promise<string | undefined>;
@@ -98,7 +105,9 @@ export class IndexedDbPageFile implements PageFile {
     this.#life.begin();
     try {
       assertCommit(commit, this.#nextJournal, this.#support.maxPageBytes);
-      await this.#write(commit);
+      if (!this.#isInFile(commit)) await this.#write(commit);
+      this.#hasUnflushed = commit.durability === 'relaxed';
+      if (commit.journal !== undefined) this.#nextJournal += 1;
     } finally {
       this.#life.done();
     }
@@ -145,13 +154,15 @@ export class IndexedDbPageFile implements PageFile {
   async abandon(): Promise<void> {
     this.#life.end(() => storageDeleted(this.name));
     this.#pages.close();
+    this.#journalFile?.close();
     await this.#life.idle();
     this.#raw.close();
     this.#onClosed(this);
   }
 
   async #write(commit: Commit): Promise<void> {
-    const stores = storesOf(commit);
+    const saved = this.#journalFile?.unsaved(commit) ?? [];
+    const stores = storesOf(commit, saved.length > 0);
     const { epoch } = this.opening;
     const deadline = { file: this.name, what: 'a commit', deadlineMs: PATIENCE * this.#deadlineMs };
     const options = {
@@ -168,6 +179,7 @@ export class IndexedDbPageFile implements PageFile {
       const written = counts ? await countPages(this.#raw, { epoch, before, commit, deadline }) : before;
       await runWrite(this.#raw, options, (transaction) => {
         if (counts) transaction.objectStore('head').put(written, 'written');
+        addRecords(transaction, saved);
         this.#issue(transaction, commit);
       });
       this.#written = written;
@@ -177,14 +189,37 @@ export class IndexedDbPageFile implements PageFile {
     } finally {
       if (counts) this.#pageCommits -= 1;
     }
-    this.#hasUnflushed = commit.durability === 'relaxed';
-    if (commit.journal !== undefined) this.#nextJournal += 1;
+    this.#journalFile?.committed(commit, saved);
     this.#journalFloor = Math.max(this.#journalFloor, commit.truncateJournal ?? 0);
   }
 
   #isToldAtOnce(commit: Commit): boolean {
     if (this.#commitsAtOnce !== 'appends') return this.#commitsAtOnce === 'all';
-    return !checksEpoch(commit) && !changesPages(commit);
+    return isAppend(commit);
+  }
+
+  /** Whether the commit is one journal record, and in a file now. */
+  #isInFile(commit: Commit): boolean {
+    const { journal, durability } = commit;
+    if (journal === undefined || durability === 'strict' || !isAppend(commit)) return false;
+    // Where they can't be loaded, all records go to IndexedDB.
+    this.#loadJournalFiles?.()
+      .then((files) => this.#openJournalFile(files))
+      .catch(() => undefined);
+    this.#loadJournalFiles = undefined;
+    return this.#journalFile?.append(journal) === true;
+  }
+
+  #openJournalFile(files: JournalFiles, former?: FormerSegments): void {
+    if (!this.#life.isOpen) return;
+    this.#journalFile = files.open({
+      file: this.name,
+      database: this.#raw,
+      deadlineMs: this.#deadlineMs,
+      epoch: this.opening.epoch,
+      former,
+      flush: () => this.commit({ durability: 'strict' }),
+    });
   }
 
   /** Firefox says of a transaction that was told to commit only that it was aborted, not which request failed. */
@@ -238,8 +273,9 @@ export class IndexedDbPageFile implements PageFile {
     this.#life.end(() => storageClosed(`File "${this.name}"`));
     this.#pages.close();
     await this.#life.idle();
+    this.#journalFile?.close();
     try {
-      if (wasOpen && this.#hasUnflushed) await this.#flush();
+      if (wasOpen && (this.#hasUnflushed || this.#journalFile !== undefined)) await this.#flush();
     } finally {
       this.#raw.close();
       this.#onClosed(this);
@@ -249,27 +285,41 @@ export class IndexedDbPageFile implements PageFile {
   /** A strict commit makes durable what was committed before it. A fenced owner has nothing left to answer for. */
   async #flush(): Promise<void> {
     try {
-      const stores = ['head'];
+      const saved = this.#journalFile?.unsaved({ durability: 'strict' }) ?? [];
       const { epoch } = this.opening;
-      const base = { file: this.name, what: 'its flush', deadlineMs: this.#deadlineMs };
-      const options = { ...base, stores, epoch, commitsAtOnce: this.#commitsAtOnce === 'all' };
+      const base = { file: this.name, what: 'its flush', deadlineMs: this.#deadlineMs, stores: ['head', 'journal'] };
+      const options = { ...base, epoch, commitsAtOnce: this.#commitsAtOnce === 'all' };
       await runWrite(this.#raw, { ...options, durability: 'strict' }, (transaction) => {
-        transaction.objectStore('head').put(epoch, 'flushed');
+        const head = transaction.objectStore('head');
+        head.put(epoch, 'flushed');
+        head.delete('segments');
+        addRecords(transaction, saved);
       });
     } catch (error) {
       const failure = toDatabaseError(error, this.name, 'its flush');
-      if (!isDatabaseError(failure, 'storage_fenced') && !isDatabaseError(failure, 'storage_closed')) throw failure;
+      if (isDatabaseError(failure, 'storage_fenced') || isDatabaseError(failure, 'storage_closed')) return;
+      throw failure;
     }
+    await this.#journalFile?.remove();
   }
 }
 
+function addRecords(transaction: IDBTransaction, records: readonly JournalRecord[]): void {
+  for (const { number, text } of records) transaction.objectStore('journal').add(text, number);
+}
+
 /** Only what the commit touches: stores that it leaves out are open to others meanwhile. */
-function storesOf(commit: Commit): readonly string[] {
+function storesOf(commit: Commit, addsRecords: boolean): readonly string[] {
   const stores: string[] = [];
-  if (commit.journal !== undefined || commit.truncateJournal !== undefined) stores.push('journal');
+  if (addsRecords || commit.journal !== undefined || commit.truncateJournal !== undefined) stores.push('journal');
   if (changesPages(commit)) stores.push('pages');
   if (checksEpoch(commit) || changesPages(commit)) stores.push('head');
   return stores;
+}
+
+/** Whether it is nothing but a journal record. */
+function isAppend(commit: Commit): boolean {
+  return !checksEpoch(commit) && !changesPages(commit);
 }
 
 /** A journal record is its own fence. What replaces something is fenced all the same. */

@@ -8,6 +8,7 @@ import { withDeadline } from './deadline.ts';
 import { type CommitsAtOnce, commitsAtOnceOf } from './engine.ts';
 import { toDatabaseError } from './indexeddb-errors.ts';
 import { IndexedDbPageFile } from './indexeddb-page-file.ts';
+import type { LoadJournalFiles } from './journal-files.ts';
 import { type Ownership, takeOwnership } from './ownership.ts';
 import { ReadAheadRoom } from './read-ahead.ts';
 import type { FileDatabase } from './schema.ts';
@@ -21,6 +22,8 @@ export interface IndexedDbPageStoreOptions {
   readonly deadlineMs?: number | undefined;
   /** By default what suits the browser. */
   readonly commitsAtOnce?: CommitsAtOnce | undefined;
+  /** Where journal records go that come alone. Without it all go to IndexedDB, and files that have any elsewhere can't be opened. */
+  readonly journalFiles?: LoadJournalFiles | undefined;
   /** Called when the browser or another tab took an open file away. */
   readonly onLost?: ((file: string) => void) | undefined;
 }
@@ -44,18 +47,18 @@ class IndexedDbPageStore implements PageStore {
   readonly #prefix: string;
   readonly #deadlineMs: number;
   readonly #commitsAtOnce: CommitsAtOnce;
-  readonly #onLost: ((file: string) => void) | undefined;
+  readonly #options: IndexedDbPageStoreOptions;
   readonly #open = new OpenFiles<IndexedDbPageFile>();
   readonly #room = new ReadAheadRoom();
 
   constructor(options: IndexedDbPageStoreOptions) {
-    const { prefix, indexedDB: factory = indexedDB, deadlineMs = 3000, onLost } = options;
+    const { prefix, indexedDB: factory = indexedDB, deadlineMs = 3000 } = options;
     assert(prefix.length > 0, 'the prefix of a store must not be empty');
     this.#factory = factory;
     this.#prefix = prefix;
     this.#deadlineMs = deadlineMs;
     this.#commitsAtOnce = options.commitsAtOnce ?? commitsAtOnceOf(globalThis.navigator?.userAgent);
-    this.#onLost = onLost;
+    this.#options = options;
   }
 
   async list(): Promise<string[]> {
@@ -81,7 +84,7 @@ class IndexedDbPageStore implements PageStore {
         deadlineMs: this.#deadlineMs,
       });
       const life = new FileLife();
-      watchConnection(file, database, life, () => this.#onLost?.(file));
+      watchConnection(file, database, life, () => this.#options.onLost?.(file));
       const ownership = await this.#own(file, database, life);
       return new IndexedDbPageFile({
         name: file,
@@ -92,6 +95,7 @@ class IndexedDbPageStore implements PageStore {
         deadlineMs: this.#deadlineMs,
         commitsAtOnce: this.#commitsAtOnce,
         room: this.#room,
+        journalFiles: this.#options.journalFiles,
         onClosed: (closed) => this.#open.forget(closed),
       });
     });
@@ -102,7 +106,13 @@ class IndexedDbPageStore implements PageStore {
     assertFileName(file);
     await Promise.all(this.#open.named(file).map((open) => open.abandon()));
     const deadline = { file, what: 'removing it', deadlineMs: this.#deadlineMs };
-    await deleteDatabase(this.#factory, this.#prefix + file, deadline);
+    const databaseName = this.#prefix + file;
+    // Where segments stay, nobody takes them for a later file's.
+    await this.#options
+      .journalFiles?.()
+      .then((files) => files.destroy(databaseName))
+      .catch(() => undefined);
+    await deleteDatabase(this.#factory, databaseName, deadline);
   }
 
   close(): Promise<void> {
@@ -112,7 +122,7 @@ class IndexedDbPageStore implements PageStore {
   async #own(file: string, database: FileDatabase, life: FileLife): Promise<Ownership> {
     const deadline = { file, what: 'taking ownership', deadlineMs: this.#deadlineMs };
     try {
-      return await withDeadline(takeOwnership(file, database), deadline);
+      return await withDeadline(takeOwnership({ ...this.#options, file, database }), deadline);
     } catch (error) {
       database.close();
       throw life.refusal() ?? toDatabaseError(error, file, deadline.what);

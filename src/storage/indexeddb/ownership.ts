@@ -1,7 +1,8 @@
 import type { IDBPTransaction } from 'idb';
 import type { JournalRecord, Opening } from '../page-store.ts';
-import { storageCorrupt } from '../storage-errors.ts';
-import type { FileDatabase, FileSchema, HeadValue, Written } from './schema.ts';
+import { storageCorrupt, storageFailed, storageFenced } from '../storage-errors.ts';
+import type { FormerSegments, LoadJournalFiles } from './journal-files.ts';
+import type { FileDatabase, FileSchema, HeadValue, JournalValue, Written } from './schema.ts';
 
 /**
  * A claim stays in the journal when it is truncated, since it is what a stale owner runs into. So that claims don't
@@ -9,22 +10,59 @@ import type { FileDatabase, FileSchema, HeadValue, Written } from './schema.ts';
  */
 const KEPT_CLAIMS = 1024;
 
+type OpeningTransaction = IDBPTransaction<FileSchema, ['journal', 'head'], 'readwrite'>;
+
 export interface Ownership {
   readonly opening: Opening;
   readonly written: Written;
   readonly journalFloor: number;
   /** Numbers of the claims at or above the floor, ascending. */
   readonly claims: readonly number[];
+  readonly former?: FormerSegments;
 }
 
-type OpeningTransaction = IDBPTransaction<FileSchema, ['journal', 'head'], 'readwrite'>;
+export interface OwnershipRequest {
+  readonly file: string;
+  readonly database: FileDatabase;
+  readonly journalFiles?: LoadJournalFiles | undefined;
+}
+
+/** What the journal comes to. */
+export interface ReadJournal {
+  readonly records: readonly JournalRecord[];
+  /** Numbers that are to become claims. */
+  readonly lost: readonly number[];
+  /** One above the last number. */
+  readonly end: number;
+}
+
+/** How a journal is read that is in files as well, once these are sealed; the epoch was raised for that. */
+export interface JournalReading {
+  readonly epoch?: number;
+  /** From the numbers that IndexedDB has from the floor on, ascending, and what is there. */
+  read(numbers: readonly number[], values: readonly JournalValue[], floor: number): ReadJournal;
+}
 
 /** Raises the epoch, reads the journal, and adds the claim: the number that a stale owner would write next. */
-export async function takeOwnership(file: string, database: FileDatabase): Promise<Ownership> {
-  const transaction = database.transaction(['journal', 'head'], 'readwrite', { durability: 'relaxed' });
+export async function takeOwnership(request: OwnershipRequest): Promise<Ownership> {
+  const ownership = await own(request);
+  if (typeof ownership !== 'string') return ownership;
+  const files = await request.journalFiles?.();
+  if (files === undefined) throw storageFailed(request.file, 'opening it', 'it has journal files');
+  return files.recover(request, ownership);
+}
+
+/** Gives the token of the journal's files, and does nothing, where there are such and no `reading`. */
+export function own(request: OwnershipRequest): Promise<Ownership | string>;
+export function own(request: OwnershipRequest, reading: JournalReading): Promise<Ownership>;
+export async function own(
+  request: OwnershipRequest,
+  reading: JournalReading = { read: readStored },
+): Promise<Ownership | string> {
+  const transaction = request.database.transaction(['journal', 'head'], 'readwrite', { durability: 'relaxed' });
   // Watched from the start: where a request fails, so does this, and it must not go unhandled.
   const done = transaction.done.catch((error: unknown) => error);
-  const ownership = await claim(file, transaction).catch(async (error: unknown) => {
+  const ownership = await claim(request.file, transaction, reading).catch(async (error: unknown) => {
     // Of requests that went down with the transaction, only it knows why.
     throw (await done) ?? error;
   });
@@ -33,29 +71,25 @@ export async function takeOwnership(file: string, database: FileDatabase): Promi
   return ownership;
 }
 
-async function claim(file: string, transaction: OpeningTransaction): Promise<Ownership> {
+async function claim(
+  file: string,
+  transaction: OpeningTransaction,
+  { epoch: raised, read }: JournalReading,
+): Promise<Ownership | string> {
   const journal = transaction.objectStore('journal');
   const head = transaction.objectStore('head');
-  const [text, lastEpoch, storedFloor, claimMark, written] = await Promise.all([
-    head.get('head'),
-    head.get('epoch'),
-    head.get('journalFloor'),
-    head.get('claimMark'),
-    head.get('written'),
-  ]);
-  const journalFloor = numberOr(storedFloor, 1);
+  const [text, lastEpoch, storedFloor, claimMark, written, token] = await Promise.all(
+    HEAD_KEYS.map((key) => head.get(key)),
+  );
+  const floor = numberOr(storedFloor, 1);
   if (typeof lastEpoch !== 'number') throw storageCorrupt(file, 'its epoch is missing');
-  const fromFloor = IDBKeyRange.lowerBound(journalFloor);
+  if (raised === undefined && typeof token === 'string') return token;
+  const epoch = raised ?? lastEpoch + 1;
+  if (lastEpoch > epoch) throw storageFenced(file);
+  const fromFloor = IDBKeyRange.lowerBound(floor);
   const [values, numbers] = await Promise.all([journal.getAll(fromFloor), journal.getAllKeys(fromFloor)]);
-  const records: JournalRecord[] = [];
-  const claims: number[] = [];
-  for (const [index, number] of numbers.entries()) {
-    const value = values[index];
-    if (typeof value === 'string') records.push({ number, text: value });
-    else claims.push(number);
-  }
-  const epoch = lastEpoch + 1;
-  const claimed = Math.max(journalFloor, (numbers.at(-1) ?? 0) + 1);
+  const { records, lost, end } = read(numbers, values, floor);
+  const claimed = Math.max(floor, end);
   const writes: Promise<unknown>[] = [
     journal.add(epoch, claimed),
     head.put(epoch, 'epoch'),
@@ -63,18 +97,31 @@ async function claim(file: string, transaction: OpeningTransaction): Promise<Own
     head.delete(IDBKeyRange.bound('owner-', 'owner.', false, true)),
     head.put({ holds: 'file' }, `owner-${epoch}`),
   ];
+  for (const number of lost) writes.push(journal.put(epoch, number));
   if (epoch % KEPT_CLAIMS === 0) {
     // Below the floor there are only claims.
-    const end = Math.min(numberOr(claimMark, 1), journalFloor);
-    writes.push(journal.delete(IDBKeyRange.upperBound(end, true)), head.put(claimed, 'claimMark'));
+    const oldEnd = Math.min(numberOr(claimMark, 1), floor);
+    writes.push(journal.delete(IDBKeyRange.upperBound(oldEnd, true)), head.put(claimed, 'claimMark'));
   }
   await Promise.all(writes);
+  const claims = numbers.filter((_number, index) => typeof values[index] === 'number');
   return {
     opening: { epoch, head: textOr(text), journal: records, nextJournal: claimed + 1 },
     written: writtenOr(written),
-    journalFloor,
-    claims: [...claims, claimed],
+    journalFloor: floor,
+    claims: [...claims, ...lost, claimed],
   };
+}
+
+const HEAD_KEYS = ['head', 'epoch', 'journalFloor', 'claimMark', 'written', 'segments'] as const;
+
+function readStored(numbers: readonly number[], values: readonly JournalValue[]): ReadJournal {
+  const records: JournalRecord[] = [];
+  for (const [index, number] of numbers.entries()) {
+    const text = values[index];
+    if (typeof text === 'string') records.push({ number, text });
+  }
+  return { records, lost: [], end: (numbers.at(-1) ?? 0) + 1 };
 }
 
 function numberOr(value: unknown, absent: number): number {

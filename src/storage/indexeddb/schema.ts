@@ -6,8 +6,9 @@ import type { PageValue } from '../page-store.ts';
  * lower version than it has, so an older Settee can't touch what a newer one wrote.
  * 1: the stores below, without the index `holder`.
  * 2: with it.
+ * 3: part of the journal may be in files beside it.
  */
-export const INDEXEDDB_FORMAT = 2;
+export const INDEXEDDB_FORMAT = 3;
 
 /** A string is a record's text, a number the claim of the owner with that epoch. */
 export type JournalValue = string | number;
@@ -21,6 +22,7 @@ export type JournalValue = string | number;
  * - `claimMark`: a claim that is old enough for those below it to be removed;
  * - `written`: how many pages were ever written and the sum of their lengths, and how many are there;
  * - `flushed`: nothing but a write for a strict commit that has none;
+ * - `segments`: the token of the journal's segments in files (`journal-files.ts`); where it is missing there are none;
  * - `owner-` and the current epoch: who holds the file. The unique index `holder` lets only one be there, so that a stale
  *   owner is refused by what it writes rather than by what it reads.
  */
@@ -30,7 +32,15 @@ export interface FileSchema extends DBSchema {
   head: { key: HeadKey; value: HeadValue; indexes: { holder: string } };
 }
 
-export type HeadKey = 'head' | 'epoch' | 'journalFloor' | 'claimMark' | 'written' | 'flushed' | `owner-${number}`;
+export type HeadKey =
+  | 'head'
+  | 'epoch'
+  | 'journalFloor'
+  | 'claimMark'
+  | 'written'
+  | 'flushed'
+  | 'segments'
+  | `owner-${number}`;
 
 export type HeadValue = string | number | Written | Hold;
 
@@ -56,7 +66,7 @@ export function createStores(transaction: IDBTransaction, oldFormat: number): vo
     db.createObjectStore('head').put(0, 'epoch');
   }
   // Where it is missing, the opening finds that out, and says so.
-  if (!db.objectStoreNames.contains('head')) return;
+  if (oldFormat >= 2 || !db.objectStoreNames.contains('head')) return;
   transaction.objectStore('head').createIndex('holder', 'holds', { unique: true });
 }
 

@@ -7,14 +7,18 @@ import { open } from 'lmdb';
 import { must } from '../../../src/shared/assert.ts';
 import type { CommitsAtOnce } from '../../../src/storage/indexeddb/engine.ts';
 import { createIndexedDbPageStore } from '../../../src/storage/indexeddb/indexeddb-page-store.ts';
+import type { LoadJournalFiles } from '../../../src/storage/indexeddb/journal-files.ts';
+import { createOpfsJournalFiles } from '../../../src/storage/indexeddb/opfs-journal-files.ts';
+import { INDEXEDDB_FORMAT } from '../../../src/storage/indexeddb/schema.ts';
 import { createLmdbPageStore } from '../../../src/storage/lmdb/lmdb-page-store.ts';
 import { MemoryMedium } from '../../../src/storage/memory/memory-medium.ts';
 import { createMemoryPageStore } from '../../../src/storage/memory/memory-page-store.ts';
 import type { StorageContext, StorageFactory } from '../../conformance/storage/suite.ts';
+import { FakeFileSystem, FakeSyncAccessHandle } from './fake-file-system.ts';
 
 /** The three backends as they can be tested in Node: IndexedDB is a fake here, the real ones are tested in browsers. */
 export interface Backend {
-  readonly name: 'memory' | 'lmdb' | 'indexeddb';
+  readonly name: 'memory' | 'lmdb' | 'indexeddb' | 'indexeddb with journal files';
   readonly factory: StorageFactory;
 }
 
@@ -55,13 +59,18 @@ function lmdbFactory(): StorageFactory {
   };
 }
 
-async function createIndexedDbContext(commitsAtOnce?: CommitsAtOnce): Promise<StorageContext> {
+interface IndexedDbOptions {
+  readonly commitsAtOnce?: CommitsAtOnce;
+  readonly journalFiles?: LoadJournalFiles;
+}
+
+async function createIndexedDbContext(options: IndexedDbOptions = {}): Promise<StorageContext> {
   const factory = new IDBFactory();
   return {
-    createStore: () => createIndexedDbPageStore({ prefix: 'settee:', indexedDB: factory, commitsAtOnce }),
+    createStore: () => createIndexedDbPageStore({ prefix: 'settee:', indexedDB: factory, ...options }),
     makeNewer: (file) =>
       new Promise((resolve, reject) => {
-        const request = factory.open(`settee:${file}`, 3);
+        const request = factory.open(`settee:${file}`, INDEXEDDB_FORMAT + 1);
         request.onerror = () => reject(request.error);
         request.onsuccess = () => {
           request.result.close();
@@ -73,13 +82,22 @@ async function createIndexedDbContext(commitsAtOnce?: CommitsAtOnce): Promise<St
 
 /** IndexedDB as it is spoken to in the engines that can't be told to commit every transaction at once. */
 export function indexedDbThatCommitsAtOnce(commitsAtOnce: CommitsAtOnce): StorageFactory {
-  return { create: () => createIndexedDbContext(commitsAtOnce), dispose: async () => undefined };
+  return { create: () => createIndexedDbContext({ commitsAtOnce }), dispose: async () => undefined };
+}
+
+Object.assign(globalThis, { FileSystemSyncAccessHandle: FakeSyncAccessHandle });
+
+/** With a journal file from the second record on. */
+function createContextWithFiles(): Promise<StorageContext> {
+  const files = createOpfsJournalFiles(new FakeFileSystem().getDirectory, 1);
+  return createIndexedDbContext({ journalFiles: async () => files });
 }
 
 export const backends: readonly Backend[] = [
   { name: 'memory', factory: { create: createMemoryContext, dispose: async () => undefined } },
   { name: 'lmdb', factory: lmdbFactory() },
   { name: 'indexeddb', factory: { create: () => createIndexedDbContext(), dispose: async () => undefined } },
+  { name: 'indexeddb with journal files', factory: { create: createContextWithFiles, dispose: async () => undefined } },
 ];
 
 export function backendNamed(name: Backend['name']): Backend {

@@ -17,3 +17,8 @@ describe('behind the fault wrapper', () => {
   const behindFaults = wrapped(factory, (store) => createFaultStore(store));
   for (const { name, run } of pageStoreSuite('indexeddb', behindFaults)) test(name, run);
 });
+
+describe('with journal files', () => {
+  const { factory: withFiles } = backendNamed('indexeddb with journal files');
+  for (const { name, run } of pageStoreSuite('indexeddb', withFiles)) test(name, run);
+});

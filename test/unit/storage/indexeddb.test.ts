@@ -122,7 +122,7 @@ describe('databases', () => {
   test('a newer format is told from the version that the database has', async () => {
     (await rawConnection('settee:file', 7)).close();
     await expect(createStore().open('file', 'open')).rejects.toThrow(
-      'storage_newer_format: File "file" has storage format 7, this version reads up to 2; update Settee to open it',
+      'storage_newer_format: File "file" has storage format 7, this version reads up to 3; update Settee to open it',
     );
   });
 });
@@ -424,7 +424,7 @@ describe('a lost connection', () => {
 
   test('gives way to an upgrade by newer code', async () => {
     const file = await prepared(createStore(2000));
-    const upgraded = await rawConnection('settee:file', 3);
+    const upgraded = await rawConnection('settee:file', 4);
     await rejects('storage_closed', () => file.read(2, 'text'));
     upgraded.close();
   });

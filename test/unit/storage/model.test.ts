@@ -57,8 +57,8 @@ function commitOf(action: Action & { kind: 'commit' }, step: number, model: Mode
   const end = model.next + (action.record === undefined ? 0 : 1);
   return {
     durability: action.strict ? 'strict' : 'relaxed',
-    writePages: action.writes.map((index) => newPage(step, index)),
-    dropPages: drops,
+    ...(action.writes.length === 0 ? {} : { writePages: action.writes.map((index) => newPage(step, index)) }),
+    ...(drops.length === 0 ? {} : { dropPages: drops }),
     ...(action.record === undefined ? {} : { journal: { number: model.next, text: action.record } }),
     ...(action.head === undefined ? {} : { head: action.head }),
     ...(action.keep === undefined ? {} : { truncateJournal: Math.max(1, end - action.keep) }),

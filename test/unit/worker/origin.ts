@@ -9,7 +9,7 @@ import { responseFromWire } from '../../../src/bridge/wire-codec.ts';
 import type { ByteStream, PlainHeaders, RequestBody } from '../../../src/shared/message.ts';
 import {
   type BrowserFunctions,
-  browserFunctions,
+  loaded as browserFunctions,
   type LoadBrowserFunctions,
 } from '../../../src/worker/browser-functions.ts';
 import { PageDoor } from '../../../src/worker/page-door.ts';

@@ -1,0 +1,57 @@
+import type { Commit, JournalRecord } from '../page-store.ts';
+import type { Ownership, OwnershipRequest } from './ownership.ts';
+
+/**
+ * Files beside IndexedDB, where the browser has such as take a write at once: a transaction of one record takes Chromium four times as
+ * long. Journal records that come alone and need not survive a power cut go there. What is said of them here is what IndexedDB
+ * promises of its own.
+ */
+export interface JournalFiles {
+  /** Takes a file over from owners who wrote into segments of that token. */
+  recover(request: OwnershipRequest, token: string): Promise<Ownership>;
+  /** One owner's journal files. */
+  open(parts: JournalFileParts): JournalFile;
+  /** Removes all segments of a file. Does nothing where there are none. */
+  destroy(folder: string): Promise<void>;
+}
+
+/** Gets hold of them at the first need, and again at the next one after it failed. */
+export type LoadJournalFiles = () => Promise<JournalFiles>;
+
+/** What former owners wrote. A file's segments are told from those of an earlier file of its name by a token in their names. */
+export interface FormerSegments {
+  readonly files: JournalFiles;
+  readonly token: string;
+  readonly names: readonly string[];
+  /** All their records are below it. */
+  readonly end: number;
+  /** Those of their records that are needed, and nowhere else. */
+  readonly unsaved: readonly JournalRecord[];
+}
+
+export interface JournalFileParts {
+  readonly file: string;
+  /** The file's, after whose name the segments' folder is called. */
+  readonly database: IDBDatabase;
+  readonly deadlineMs: number;
+  readonly epoch: number;
+  readonly former: FormerSegments | undefined;
+  /** A strict commit of what is unsaved. */
+  flush(): Promise<void>;
+}
+
+export interface JournalFile {
+  /**
+   * Whether the record is in a file now; else it has to go to IndexedDB. Fails with `storage_fenced` where a later owner has read the file:
+   * it has read the record as well, or claimed its number, so that the next one may be free. So all that comes later fails likewise.
+   */
+  append(record: JournalRecord): boolean;
+  /** The records in files alone that the commit has to take into IndexedDB. Fails as `append` does. */
+  unsaved(commit: Commit): readonly JournalRecord[];
+  /** To be told of every commit in IndexedDB, and of the unsaved records that it took. */
+  committed(commit: Commit, saved: readonly JournalRecord[]): void;
+  /** Lets go of the files. */
+  close(): void;
+  /** Removes them, once all that is in them is in IndexedDB, or to be dropped. */
+  remove(): Promise<void>;
+}

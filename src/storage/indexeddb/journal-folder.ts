@@ -1,0 +1,95 @@
+import { nameOf } from './indexeddb-errors.ts';
+
+/** The folder of the origin's private file system that has one folder for each file of a store. */
+const FOLDER = 'settee-journals';
+/** What a segment begins with: one byte that is not zero once a later owner has read it. */
+export const HEADER_BYTES = 8;
+
+/** Together a second. */
+const MOST_ATTEMPTS = 50;
+const PAUSE_MS = 20;
+
+/** Gives the origin's private file system. */
+export type GetDirectory = () => Promise<FileSystemDirectoryHandle>;
+
+declare global {
+  interface FileSystemFileHandle {
+    createSyncAccessHandle(options: { readonly mode: 'readwrite-unsafe' }): Promise<FileSystemSyncAccessHandle>;
+  }
+}
+
+/** Several may have a segment open, since a frozen owner closes nothing. Known to Chromium from 121 on, in dedicated workers. */
+export const SHARED = { mode: 'readwrite-unsafe' } as const;
+
+/** Whether this context can write into files at once, also beside others. */
+export function canWriteAtOnce(): boolean {
+  return 'FileSystemSyncAccessHandle' in globalThis && 'mode' in FileSystemSyncAccessHandle.prototype;
+}
+
+/** A file's folder; undefined where there is none and none is to be made. */
+export async function openFolder(
+  getDirectory: GetDirectory,
+  name: string,
+  create: boolean,
+): Promise<FileSystemDirectoryHandle | undefined> {
+  try {
+    const all = await (await getDirectory()).getDirectoryHandle(FOLDER, { create });
+    return await all.getDirectoryHandle(encodeURIComponent(name), { create });
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
+  }
+}
+
+/** Removes a file's folder and all that nobody has open of it. */
+export async function removeFolder(getDirectory: GetDirectory, name: string): Promise<void> {
+  try {
+    const all = await (await getDirectory()).getDirectoryHandle(FOLDER);
+    await all.removeEntry(encodeURIComponent(name), { recursive: true });
+  } catch (error) {
+    if (!isMissing(error)) throw error;
+  }
+}
+
+/**
+ * What a segment holds, once its owner can't write to it any more: it either sees the seal, or, where this context can't write one, is
+ * gone, since it would have the segment open otherwise (then this fails with `NoModificationAllowedError`). Undefined where the segment
+ * is gone.
+ */
+export async function sealAndRead(folder: FileSystemDirectoryHandle, name: string): Promise<Uint8Array | undefined> {
+  try {
+    const file = await folder.getFileHandle(name);
+    return canWriteAtOnce() ? await sealed(file) : await unowned(file);
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
+  }
+}
+
+async function sealed(file: FileSystemFileHandle): Promise<Uint8Array> {
+  const access = await file.createSyncAccessHandle(SHARED);
+  try {
+    access.write(new Uint8Array([1]), { at: 0 });
+    const bytes = new Uint8Array(access.getSize());
+    return bytes.subarray(HEADER_BYTES, access.read(bytes, { at: 0 }));
+  } finally {
+    access.close();
+  }
+}
+
+/** Whoever died may have it open for a moment longer than its locks. */
+async function unowned(file: FileSystemFileHandle): Promise<Uint8Array> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      await (await file.createWritable({ keepExistingData: true })).abort();
+      return new Uint8Array(await (await file.getFile()).arrayBuffer()).subarray(HEADER_BYTES);
+    } catch (error) {
+      if (nameOf(error) !== 'NoModificationAllowedError' || attempt === MOST_ATTEMPTS) throw error;
+      await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+    }
+  }
+}
+
+export function isMissing(error: unknown): boolean {
+  return nameOf(error) === 'NotFoundError';
+}

@@ -1,0 +1,29 @@
+/** Such a file has what it is loaded for under this name. */
+export interface LaterFile<T> {
+  readonly loaded: T;
+}
+
+/**
+ * Loads a file that lies beside the worker's script. Some engines remember for as long as the worker lives that an address could not be
+ * imported, so that each further attempt has an address of its own.
+ *
+ * @param name of the file.
+ * @param load imports it, for the first time.
+ */
+export function createFileLoader<T>(name: string, load: () => Promise<LaterFile<T>>): () => Promise<T> {
+  let failures = 0;
+  return async () => {
+    try {
+      const file = failures === 0 ? await load() : await importAgain<T>(name, failures);
+      return file.loaded;
+    } catch (error) {
+      failures += 1;
+      const remedy = `${name} must lie beside the worker's script, and be of the same version`;
+      throw new Error(`${remedy}. Try again; if that does not help, reload the page. (${error})`, { cause: error });
+    }
+  };
+}
+
+function importAgain<T>(name: string, attempt: number): Promise<LaterFile<T>> {
+  return import(/* @vite-ignore */ new URL(`${name}?attempt=${attempt}`, self.location.href).href);
+}

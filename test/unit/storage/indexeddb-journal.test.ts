@@ -1,0 +1,488 @@
+import './backends.ts';
+import { IDBFactory } from 'fake-indexeddb';
+import fc from 'fast-check';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { must } from '../../../src/shared/assert.ts';
+import { crc32 } from '../../../src/shared/crc32.ts';
+import { createIndexedDbPageStore } from '../../../src/storage/indexeddb/indexeddb-page-store.ts';
+import { mergeJournal } from '../../../src/storage/indexeddb/journal-merge.ts';
+import { createOpfsJournalFiles } from '../../../src/storage/indexeddb/opfs-journal-files.ts';
+import type { JournalRecord, PageFile, PageStore } from '../../../src/storage/page-store.ts';
+import { rejects, relaxed } from '../../conformance/storage/expectations.ts';
+import { FakeFileSystem } from './fake-file-system.ts';
+
+/** The journal in files beside IndexedDB, on a made-up file system that can be looked into and made to fail. */
+let factory: IDBFactory;
+let files: FakeFileSystem;
+let stores: PageStore[];
+
+beforeEach(() => {
+  factory = new IDBFactory();
+  files = new FakeFileSystem();
+  stores = [];
+});
+
+afterEach(async () => {
+  vi.restoreAllMocks();
+  vi.unstubAllGlobals();
+  files.onOperation = () => undefined;
+  for (const store of stores) await store.close().catch(() => undefined);
+});
+
+function createStore(recordsBefore = 1): PageStore {
+  const journalFiles = createOpfsJournalFiles(files.getDirectory, recordsBefore);
+  const store = createIndexedDbPageStore({
+    prefix: 'settee:',
+    indexedDB: factory,
+    journalFiles: async () => journalFiles,
+  });
+  stores.push(store);
+  return store;
+}
+
+/** Appends numbered records until `until` says that it is enough, and gives their texts. */
+class Writing {
+  readonly file: PageFile;
+  readonly texts: string[] = [];
+  next: number;
+
+  constructor(file: PageFile) {
+    this.file = file;
+    this.next = file.opening.nextJournal;
+  }
+
+  async append(text = `record ${this.next}`): Promise<void> {
+    await this.file.commit(relaxed({ journal: { number: this.next, text } }));
+    this.texts.push(text);
+    this.next += 1;
+  }
+
+  async appendMany(count: number): Promise<void> {
+    for (let index = 0; index < count; index += 1) await this.append();
+  }
+
+  /** Writes until a record is in a segment. */
+  async reachFile(): Promise<void> {
+    await vi.waitFor(async () => {
+      await this.append();
+      expect(files.paths).toHaveLength(1);
+      expect(sizeOf(must(files.paths[0]))).toBeGreaterThan(8);
+    });
+  }
+}
+
+async function begin(recordsBefore = 1): Promise<Writing> {
+  return new Writing(await createStore(recordsBefore).open('file', 'create'));
+}
+
+/** As the next owner finds it, whether the one before was closed or not. */
+async function reopened(): Promise<{ readonly file: PageFile; readonly texts: string[] }> {
+  const file = await createStore().open('file', 'open');
+  return { file, texts: file.opening.journal.map(({ text }) => text) };
+}
+
+function fileAt(path: string): { content: Uint8Array; room: number; refusesBeyondRoom: boolean } {
+  const [, folder = '', name = ''] = path.split('/');
+  return must(files.root.folders.get('settee-journals')?.folders.get(folder)?.files.get(name));
+}
+
+function sizeOf(path: string): number {
+  return fileAt(path).content.length;
+}
+
+async function inDatabase(store: string): Promise<unknown[]> {
+  const database = await new Promise<IDBDatabase>((resolve, reject) => {
+    const request = factory.open('settee:file');
+    request.onsuccess = () => resolve(request.result);
+    request.onerror = () => reject(request.error);
+  });
+  const request = database.transaction(store).objectStore(store).getAll();
+  return new Promise((resolve) => {
+    request.onsuccess = () => {
+      database.close();
+      resolve(request.result);
+    };
+  });
+}
+
+const textsInDatabase = async (): Promise<unknown[]> =>
+  (await inDatabase('journal')).filter((value) => typeof value === 'string');
+
+describe('records that come alone', () => {
+  test('lie in a file once there is one, and the next owner has them all', async () => {
+    const writing = await begin();
+    await writing.reachFile();
+    await writing.appendMany(5);
+    const stored = await textsInDatabase();
+    expect(stored.length).toBeLessThan(writing.texts.length - 4);
+    expect(stored).toEqual(writing.texts.slice(0, stored.length));
+    expect((await reopened()).texts).toEqual(writing.texts);
+  });
+
+  test('get no file where only some come before the journal is truncated', async () => {
+    const writing = await begin(8);
+    for (let round = 0; round < 5; round += 1) {
+      await writing.appendMany(7);
+      await writing.file.commit(relaxed({ head: 'h', truncateJournal: writing.next }));
+    }
+    expect(files.paths).toEqual([]);
+    await writing.appendMany(9);
+    await vi.waitFor(() => expect(files.paths).toHaveLength(1));
+  });
+
+  test('go to IndexedDB in between, with pages, with a head, and where they must be durable', async () => {
+    const writing = await begin();
+    await writing.reachFile();
+    await writing.append();
+    const page = { number: 1, value: 'page' };
+    await writing.file.commit(
+      relaxed({ journal: { number: writing.next++, text: 'with a page' }, writePages: [page] }),
+    );
+    await writing.append();
+    await writing.file.commit(relaxed({ journal: { number: writing.next++, text: 'with a head' }, head: 'head' }));
+    await writing.file.commit({ durability: 'strict', journal: { number: writing.next++, text: 'durable' } });
+    const { texts, file } = await reopened();
+    expect(texts.slice(-5)).toEqual([
+      expect.stringMatching('record'),
+      'with a page',
+      expect.stringMatching('record'),
+      'with a head',
+      'durable',
+    ]);
+    expect(texts).toHaveLength(writing.next - 2);
+    expect(file.opening.head).toBe('head');
+  });
+
+  test('go to IndexedDB where UTF-8 has nothing for them', async () => {
+    const writing = await begin();
+    await writing.reachFile();
+    await writing.append('half a character: \ud83d');
+    expect(await textsInDatabase()).toContain('half a character: \ud83d');
+    await writing.append('whole: 🙂é\u0000');
+    expect((await reopened()).texts).toEqual(writing.texts);
+  });
+});
+
+describe('durability', () => {
+  test.for(['commit', 'close'] as const)('a strict %s takes into IndexedDB what was in files alone', async (how) => {
+    const writing = await begin();
+    await writing.reachFile();
+    await writing.appendMany(3);
+    if (how === 'commit') await writing.file.commit({ durability: 'strict' });
+    else await writing.file.close();
+    expect(await textsInDatabase()).toEqual(writing.texts);
+    files.root.folders.clear();
+    expect((await reopened()).texts).toEqual(writing.texts);
+  });
+
+  test('a strict commit takes in as well what a former owner left in files', async () => {
+    const writing = await begin();
+    await writing.reachFile();
+    await writing.appendMany(3);
+    const { file } = await reopened();
+    await file.commit({ durability: 'strict' });
+    files.root.folders.clear();
+    expect((await reopened()).texts).toEqual(writing.texts);
+  });
+
+  test('a segment is removed when the truncation that it was for is durable, not before', async () => {
+    const writing = await begin();
+    await writing.reachFile();
+    const [segment] = files.paths;
+    const order: string[] = [];
+    const transaction = IDBDatabase.prototype.transaction;
+    vi.spyOn(IDBDatabase.prototype, 'transaction').mockImplementation(function (this: IDBDatabase, ...call) {
+      const made = transaction.apply(this, call);
+      const durability = call[2]?.durability;
+      made.addEventListener('complete', () => order.push(`${durability} commit`));
+      return made;
+    });
+    files.onOperation = (name) => {
+      if (name === 'removeEntry') order.push('removal');
+    };
+    await writing.file.commit(relaxed({ head: 'head', truncateJournal: writing.next }));
+    await vi.waitFor(() => expect(files.paths).not.toContain(segment));
+    expect(order).toEqual(['relaxed commit', 'strict commit', 'removal']);
+  });
+
+  test('records behind a truncation that keeps them are kept', async () => {
+    const writing = await begin();
+    await writing.reachFile();
+    await writing.appendMany(4);
+    await writing.file.commit(relaxed({ head: 'head', truncateJournal: writing.next - 2 }));
+    await writing.appendMany(3);
+    expect((await reopened()).texts).toEqual(writing.texts.slice(-5));
+  });
+
+  test('a file that was closed in order has no segments, and is opened without looking for any', async () => {
+    const writing = await begin();
+    await writing.reachFile();
+    await writing.file.commit(relaxed({ head: 'head', truncateJournal: writing.next }));
+    await writing.append();
+    await writing.file.close();
+    expect(files.paths).toEqual([]);
+    const asked: string[] = [];
+    files.onOperation = (name) => asked.push(name);
+    expect((await reopened()).texts).toEqual(writing.texts.slice(-1));
+    expect(asked).toEqual([]);
+  });
+
+  test('a file that is removed takes its segments with it, and a new one of its name has none of them', async () => {
+    const writing = await begin();
+    await writing.reachFile();
+    await must(stores[0]).destroy('file');
+    expect(files.paths).toEqual([]);
+    const again = new Writing(await createStore().open('file', 'create'));
+    await again.append('new');
+    expect((await reopened()).texts).toEqual(['new']);
+  });
+
+  test('segments of an earlier file of the same name are passed over, and removed', async () => {
+    const writing = await begin();
+    await writing.reachFile();
+    const [stranger = ''] = files.paths;
+    closeHandles();
+    await new Promise((resolve) => {
+      factory.deleteDatabase('settee:file').onsuccess = resolve;
+    });
+    const again = new Writing(await createStore().open('file', 'create'));
+    await vi.waitFor(async () => {
+      await again.append();
+      expect(files.paths).toHaveLength(1);
+      expect(files.paths).not.toContain(stranger);
+    });
+    await again.appendMany(3);
+    expect((await reopened()).texts).toEqual(again.texts);
+  });
+});
+
+describe('owners', () => {
+  test('one that was taken over is refused, whatever it writes next, and nothing of that is found', async () => {
+    const writing = await begin();
+    await writing.reachFile();
+    const { file: successor } = await reopened();
+    await rejects('storage_fenced', () => writing.append());
+    await rejects('storage_fenced', () => writing.append());
+    await rejects('storage_fenced', () => writing.file.commit({ durability: 'strict' }));
+    const page = { number: 9, value: 'p' };
+    await rejects('storage_fenced', () =>
+      writing.file.commit(relaxed({ journal: { number: writing.next, text: 'x' }, writePages: [page] })),
+    );
+    const next = new Writing(successor);
+    await next.appendMany(3);
+    await writing.file.close();
+    expect((await reopened()).texts).toEqual([...writing.texts, ...next.texts]);
+  });
+
+  test('a record that was written before the seal was is found, though its owner was refused behind it', async () => {
+    const writing = await begin();
+    await writing.reachFile();
+    let sealing: Promise<unknown> | undefined;
+    files.onOperation = (name) => {
+      if (name !== 'write' || sealing !== undefined) return;
+      files.onOperation = () => undefined;
+      // The seal comes between the owner's first look and its second, and the successor reads when the record is there.
+      fileAt(must(files.paths[0])).content[0] = 1;
+      sealing = Promise.resolve();
+    };
+    await rejects('storage_fenced', () => writing.append('in doubt'));
+    const { texts, file } = await reopened();
+    expect(texts).toEqual([...writing.texts, 'in doubt']);
+    await rejects('storage_fenced', () => writing.append('later'));
+    expect(file.opening.nextJournal).toBe(writing.next + 2);
+  });
+
+  test('a segment that is begun while another owner comes takes no record', async () => {
+    const writing = await begin();
+    let made: (() => void) | undefined;
+    const making = new Promise<void>((resolve) => {
+      made = resolve;
+    });
+    files.onOperation = (name) => {
+      if (name === 'write') made?.();
+    };
+    await writing.appendMany(2);
+    await making;
+    const { file: successor } = await reopened();
+    await rejects('storage_fenced', () => writing.append('stale'));
+    await rejects('storage_fenced', () => writing.append('stale'));
+    expect(successor.opening.journal.map(({ text }) => text)).toEqual(writing.texts);
+    expect((await reopened()).texts).toEqual(writing.texts);
+  });
+
+  test('where no seal can be written a segment is read only if nobody has it open', async () => {
+    const writing = await begin();
+    await writing.reachFile();
+    vi.stubGlobal('FileSystemSyncAccessHandle', undefined);
+    Reflect.deleteProperty(globalThis, 'FileSystemSyncAccessHandle');
+    await rejects('storage_failed', () => createStore().open('file', 'open'));
+    closeHandles();
+    const { texts, file } = await reopened();
+    expect(texts).toEqual(writing.texts);
+    const next = new Writing(file);
+    await next.appendMany(20);
+    expect(await textsInDatabase()).toEqual(expect.arrayContaining(next.texts));
+    expect((await reopened()).texts).toEqual([...writing.texts, ...next.texts]);
+  });
+});
+
+/** As when their process ends. */
+function closeHandles(): void {
+  for (const folder of files.root.folders.get('settee-journals')?.folders.values() ?? []) {
+    for (const file of folder.files.values()) for (const handle of [...file.open]) handle.close();
+  }
+}
+
+describe('failures of the file system', () => {
+  /** The operations of a workload that comes to all of them. */
+  async function work(): Promise<string[]> {
+    const writing = await begin();
+    for (let round = 0; round < 2; round += 1) {
+      await writing.append();
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      await writing.appendMany(4);
+      await writing.file.commit(relaxed({ head: 'head', truncateJournal: writing.next - 2 }));
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    return writing.texts.slice(-2);
+  }
+
+  test('none is told of while writing, and all that was written is there', async () => {
+    let total = 0;
+    files.onOperation = () => {
+      total += 1;
+    };
+    await work();
+    expect(total).toBeGreaterThan(30);
+    for (let failing = 1; failing <= total; failing += 1) {
+      for (const store of stores.splice(0)) await store.close();
+      factory = new IDBFactory();
+      files = new FakeFileSystem();
+      let count = 0;
+      files.onOperation = (name) => {
+        count += 1;
+        if (count === failing) throw new DOMException(`${name} ${failing}`, 'UnknownError');
+      };
+      const texts = await work();
+      files.onOperation = () => undefined;
+      expect((await reopened()).texts, `operation ${failing}`).toEqual(texts);
+    }
+  });
+
+  test('an opening that can not read the segments fails, and the next one finds all', async () => {
+    const writing = await begin();
+    await writing.reachFile();
+    for (const operation of ['getDirectory', 'keys', 'getFileHandle', 'createSyncAccessHandle', 'read']) {
+      files.onOperation = (name) => {
+        if (name === operation) throw new DOMException(name, 'UnknownError');
+      };
+      await rejects('storage_failed', () => createStore().open('file', 'open'));
+      files.onOperation = () => undefined;
+    }
+    const { texts, file } = await reopened();
+    expect(texts).toEqual(writing.texts);
+    expect(file.opening.epoch).toBe(7);
+  });
+
+  test.for([true, false])('a full disk (told by an exception: %s) sends records to IndexedDB', async (throws) => {
+    const writing = await begin();
+    await writing.reachFile();
+    const segment = fileAt(must(files.paths[0]));
+    Object.assign(segment, { room: segment.content.length + 20, refusesBeyondRoom: throws });
+    await writing.appendMany(5);
+    expect(await textsInDatabase()).toEqual(expect.arrayContaining(writing.texts.slice(-5)));
+    expect((await reopened()).texts).toEqual(writing.texts);
+  });
+
+  test('a record that is damaged ends the journal, and the numbers behind it are not used again', async () => {
+    const writing = await begin();
+    await writing.reachFile();
+    const before = writing.texts.length;
+    const { length } = fileAt(must(files.paths[0])).content;
+    await writing.appendMany(3);
+    const { content } = fileAt(must(files.paths[0]));
+    content[length + 18] = must(content[length + 18]) ^ 1;
+    const { texts, file } = await reopened();
+    expect(texts).toEqual(writing.texts.slice(0, before));
+    expect(file.opening.nextJournal).toBe(writing.next - 2);
+    const next = new Writing(file);
+    await next.appendMany(4);
+    expect((await reopened()).texts).toEqual([...texts, ...next.texts]);
+  });
+});
+
+test('the checksum is that of zlib', () => {
+  // ITU-T V.42; the value for "123456789" is the one that descriptions of CRC-32 check themselves by.
+  expect(crc32(new TextEncoder().encode('123456789'))).toBe(0xcbf43926);
+  expect(crc32(new Uint8Array(0))).toBe(0);
+});
+
+describe('joining the journal', () => {
+  const record = (number: number): JournalRecord => ({ number, text: `t${number}` });
+
+  test('takes each number from where it is, and passes over claims', () => {
+    const sources = { floor: 3, numbers: [3, 4, 7], values: ['t3', 9, 't7'], found: [record(6), record(5), record(1)] };
+    expect(mergeJournal(sources)).toEqual({
+      records: [3, 5, 6, 7].map(record),
+      unsaved: [5, 6].map(record),
+      lost: [],
+      end: 8,
+    });
+  });
+
+  test('ends at a number that is missing; what lies behind becomes claims', () => {
+    const sources = { floor: 1, numbers: [1, 4, 5], values: ['t1', 't4', 9], found: [record(2), record(6)] };
+    expect(mergeJournal(sources)).toEqual({
+      records: [1, 2].map(record),
+      unsaved: [record(2)],
+      lost: [3, 4, 6],
+      end: 7,
+    });
+  });
+
+  test('of nothing it begins at the floor', () => {
+    const nothing = { records: [], unsaved: [], lost: [] };
+    expect(mergeJournal({ floor: 1, numbers: [], values: [], found: [] })).toEqual({ ...nothing, end: 1 });
+    expect(mergeJournal({ floor: 8, numbers: [], values: [], found: [record(3)] })).toEqual({ ...nothing, end: 8 });
+  });
+
+  /** Owners one after another, each with a claim and then records here or there; then a power cut takes the ends of both. */
+  test('after any power cut finds a prefix of what was written, and does so again', () => {
+    const owners = fc.array(fc.array(fc.boolean(), { maxLength: 6 }), { minLength: 1, maxLength: 4 });
+    fc.assert(
+      fc.property(owners, fc.nat(30), fc.nat(30), (terms, keptInDatabase, keptInFiles) => {
+        const stored: [number, string | number][] = [];
+        const found: JournalRecord[] = [];
+        const written: string[] = [];
+        let number = 1;
+        for (const [index, term] of terms.entries()) {
+          stored.push([number++, index + 1]);
+          for (const isInFile of term) {
+            if (isInFile) found.push(record(number));
+            else stored.push([number, `t${number}`]);
+            written.push(`t${number++}`);
+          }
+        }
+        const merge = (entries: readonly [number, string | number][]) =>
+          mergeJournal({
+            floor: 1,
+            numbers: entries.map(([at]) => at),
+            values: entries.map(([, value]) => value),
+            found: found.slice(0, keptInFiles),
+          });
+        const surviving = stored.slice(0, keptInDatabase);
+        const first = merge(surviving);
+        const texts = first.records.map(({ text }) => text);
+        expect(texts).toEqual(written.slice(0, texts.length));
+        const nothingLost = keptInDatabase >= stored.length && keptInFiles >= found.length;
+        if (nothingLost) expect(texts).toEqual(written);
+        const next = new Map(surviving);
+        for (const lost of first.lost) next.set(lost, 7);
+        next.set(first.end, 7).set(first.end + 1, 'new');
+        const second = merge([...next].sort(([left], [right]) => left - right));
+        expect(second.records.map(({ text }) => text)).toEqual([...texts, 'new']);
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
