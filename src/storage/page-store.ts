@@ -15,8 +15,8 @@ import type { MaybePromise } from '../shared/maybe-promise.ts';
  *    power cut without the records before them; nothing that survives refers to them. Nothing is promised across files.
  * 3. A commit is visible to `read` and to a later `open` when its promise resolves. With `strict` it also survives a
  *    power cut; with `relaxed` it survives the end of the process.
- * 4. Fencing: `open` takes ownership. It raises the epoch and claims the next journal number in one transaction. From then
- *    on every commit through an earlier `PageFile` of the same file fails with `storage_fenced` and changes nothing.
+ * 4. Fencing: `open` takes ownership. It raises the epoch and claims the next journal number. When it resolves, and from then
+ *    on, every commit through an earlier `PageFile` of the same file fails with `storage_fenced` and changes nothing.
  * 5. Errors are `DatabaseError`s with the codes `storage_closed`, `storage_deleted` (the file vanished underneath),
  *    `storage_full`, `storage_fenced`, `storage_blocked`, `storage_newer_format`, `storage_missing`, `storage_exists`,
  *    `storage_corrupt`, `storage_failed`.

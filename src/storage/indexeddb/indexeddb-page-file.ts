@@ -218,7 +218,6 @@ export class IndexedDbPageFile implements PageFile {
       deadlineMs: this.#deadlineMs,
       epoch: this.opening.epoch,
       former,
-      flush: () => this.commit({ durability: 'strict' }),
     });
   }
 

@@ -107,11 +107,9 @@ class IndexedDbPageStore implements PageStore {
     await Promise.all(this.#open.named(file).map((open) => open.abandon()));
     const deadline = { file, what: 'removing it', deadlineMs: this.#deadlineMs };
     const databaseName = this.#prefix + file;
+    const removal = this.#options.journalFiles?.().then((files) => files.destroy(databaseName));
     // Where segments stay, nobody takes them for a later file's.
-    await this.#options
-      .journalFiles?.()
-      .then((files) => files.destroy(databaseName))
-      .catch(() => undefined);
+    if (removal !== undefined) await withDeadline(removal, deadline).catch(() => undefined);
     await deleteDatabase(this.#factory, databaseName, deadline);
   }
 

@@ -1,3 +1,5 @@
+import { DatabaseError } from '../../errors/database-error.ts';
+import { assert, must } from '../../shared/assert.ts';
 import { crc32 } from '../../shared/crc32.ts';
 import { RecordEncoder } from '../journal-record.ts';
 import type { Commit, JournalRecord } from '../page-store.ts';
@@ -14,19 +16,12 @@ interface Segment {
   readonly name: string;
   readonly access: FileSystemSyncAccessHandle;
   bytes: number;
-  /** One above the last record's number; 0 while there is none. */
-  end: number;
-}
-
-interface EndedSegment {
-  readonly name: string;
-  readonly end: number;
 }
 
 /**
  * Segments are files that one owner appends to: a header, then records as `journal-record.ts` has them. A later owner writes a seal into
- * the header before it reads; an owner looks for the seal behind each record that it has written, and before. So a record that
- * was acknowledged has been read, and one that came too late is refused.
+ * the header before it reads; an owner looks for the seal before each record that it writes, and behind it. So a record that
+ * was acknowledged has been read; one that comes too late is refused; and of one in between nobody knows.
  *
  * No segment takes a record before its owner has written something into IndexedDB that a later owner's claim refuses, and each later
  * owner lists the segments after its claim: none escapes it.
@@ -40,14 +35,15 @@ export class OpfsJournalFile implements JournalFile {
   readonly #seal = new Uint8Array(1);
   #current: Segment | undefined;
   /** Segments that hold records which are still needed. */
-  #ended: readonly EndedSegment[];
+  #ended: readonly string[];
   /** Those that will be removed when the truncation that they were for is durable. */
   #retired: readonly string[] = [];
+  /** Records that are in files alone. */
   #unsaved: JournalRecord[];
-  #made = 0;
   #waiting = 0;
   #isSealed = false;
   #isMaking = false;
+  #knowsForeign = false;
   /** No more segments are made: it can't be done here, the journal is closed, or the file system has refused something. */
   #isOver = !canWriteAtOnce();
 
@@ -57,7 +53,7 @@ export class OpfsJournalFile implements JournalFile {
     this.#getDirectory = getDirectory;
     this.#recordsBefore = recordsBefore;
     this.#token = former?.token ?? crypto.randomUUID();
-    this.#ended = (former?.names ?? []).map((name) => ({ name, end: former?.end ?? 0 }));
+    this.#ended = former?.names ?? [];
     this.#unsaved = [...(former?.unsaved ?? [])];
   }
 
@@ -75,30 +71,23 @@ export class OpfsJournalFile implements JournalFile {
       this.#giveUp(current);
       return false;
     }
-    this.#mustBeCurrent();
     this.#unsaved.push(record);
     return true;
   }
 
-  unsaved({ durability, truncateJournal = 0 }: Commit): readonly JournalRecord[] {
+  unsaved({ durability, head, truncateJournal }: Commit): readonly JournalRecord[] {
     this.#mustBeCurrent();
-    return durability === 'strict' ? this.#unsaved.filter(({ number }) => number >= truncateJournal) : [];
+    if (durability === 'relaxed' && head === undefined && truncateJournal === undefined) return [];
+    return this.#unsaved.filter(({ number }) => number >= (truncateJournal ?? 0));
   }
 
   committed({ durability, truncateJournal }: Commit, saved: readonly JournalRecord[]): void {
-    const lastSaved = saved.at(-1)?.number ?? 0;
-    if (truncateJournal !== undefined || lastSaved > 0) {
-      const from = Math.max(lastSaved + 1, truncateJournal ?? 0);
-      this.#unsaved = this.#unsaved.filter(({ number }) => number >= from);
-    }
-    if (truncateJournal !== undefined) this.#truncate(truncateJournal);
-    if (durability === 'strict') {
-      void this.#removeAll(this.#retired);
-      this.#retired = [];
-    } else if (truncateJournal !== undefined && this.#retired.length > 0) {
-      // Until the truncation is durable, a power cut may take it back.
-      this.#parts.flush().catch(() => undefined);
-    }
+    const from = Math.max((saved.at(-1)?.number ?? 0) + 1, truncateJournal ?? 0);
+    this.#unsaved = this.#unsaved.filter(({ number }) => number >= from);
+    if (truncateJournal !== undefined) this.#truncate();
+    if (this.#retired.length === 0) return;
+    if (durability === 'strict') this.#removeRetired(this.#retired);
+    else if (truncateJournal !== undefined) void this.#removeWhenDurable(this.#retired);
   }
 
   close(): void {
@@ -108,29 +97,49 @@ export class OpfsJournalFile implements JournalFile {
 
   async remove(): Promise<void> {
     this.close();
-    const names = [...this.#retired, ...this.#ended.map(({ name }) => name)];
+    const names = [...this.#retired, ...this.#ended];
     this.#retired = [];
     this.#ended = [];
     await this.#removeAll(names);
   }
 
-  /**
-   * Whether the record is in the file as a whole, or the file was sealed. What fails is most likely a full disk; IndexedDB will say so, or
-   * take the record, unless a later owner has claimed its number.
-   */
+  /** Whether the record is in the file. What fails is most likely a full disk: IndexedDB will say so, or take the record. */
   #tryWrite(segment: Segment, record: JournalRecord): boolean {
     const { access } = segment;
     try {
-      if (this.#findsSeal(access)) return true;
-      const bytes = this.#encoder.encode(record);
-      if (access.write(bytes, { at: segment.bytes }) !== bytes.length) return false;
-      if (this.#findsSeal(access)) return true;
-      segment.bytes += bytes.length;
-      segment.end = record.number + 1;
-      return true;
+      this.#isSealed = this.#findsSeal(access);
     } catch {
       return false;
     }
+    this.#mustBeCurrent();
+    const bytes = this.#encoder.encode(record);
+    try {
+      if (access.write(bytes, { at: segment.bytes }) !== bytes.length) return false;
+    } catch {
+      return false;
+    }
+    segment.bytes += bytes.length;
+    this.#mustBeUnread(access);
+    return true;
+  }
+
+  /** Behind a record that was written: from a seal on nobody knows whether a later owner has read it. */
+  #mustBeUnread(access: FileSystemSyncAccessHandle): void {
+    try {
+      if (!this.#findsSeal(access)) return;
+    } catch {
+      // As good as sealed.
+    }
+    this.#isSealed = true;
+    throw new DatabaseError(
+      'storage_failed',
+      `File "${this.#parts.file}" was opened by another owner in the middle of this write, which may have been carried out or not; read before you write again`,
+    );
+  }
+
+  #findsSeal(access: FileSystemSyncAccessHandle): boolean {
+    if (access.read(this.#seal, { at: 0 }) !== 1) throw new Error('the header is gone');
+    return this.#seal[0] !== 0;
   }
 
   /** What was written in part does no harm: the record goes to IndexedDB, which counts before files. */
@@ -143,22 +152,16 @@ export class OpfsJournalFile implements JournalFile {
     this.close();
   }
 
-  #findsSeal(access: FileSystemSyncAccessHandle): boolean {
-    access.read(this.#seal, { at: 0 });
-    this.#isSealed = this.#seal[0] !== 0;
-    return this.#isSealed;
-  }
-
   #mustBeCurrent(): void {
     if (this.#isSealed) throw storageFenced(this.#parts.file);
   }
 
-  #truncate(below: number): void {
+  /** All that segments hold is in IndexedDB then, or was removed. */
+  #truncate(): void {
     this.#waiting = 0;
-    if (this.#current !== undefined && this.#current.end > 0) this.#endSegment();
-    const gone = this.#ended.filter(({ end }) => end <= below);
-    this.#ended = this.#ended.filter(({ end }) => end > below);
-    this.#retired = [...this.#retired, ...gone.map(({ name }) => name)];
+    if (this.#current !== undefined && this.#current.bytes > HEADER_BYTES) this.#endSegment();
+    this.#retired = [...this.#retired, ...this.#ended];
+    this.#ended = [];
   }
 
   #endSegment(): void {
@@ -166,54 +169,71 @@ export class OpfsJournalFile implements JournalFile {
     if (current === undefined) return;
     this.#current = undefined;
     current.access.close();
-    this.#ended = [...this.#ended, { name: current.name, end: current.end }];
+    this.#ended = [...this.#ended, current.name];
+  }
+
+  /** Until the truncation is durable, a power cut may take it back. */
+  async #removeWhenDurable(names: readonly string[]): Promise<void> {
+    try {
+      await this.#writeHead('a flush', 'strict', (head) => head.put(this.#parts.epoch, 'flushed'));
+      this.#removeRetired(names);
+    } catch {
+      // They go with the next truncation, or by whoever opens the file next.
+    }
+  }
+
+  #removeRetired(names: readonly string[]): void {
+    this.#retired = this.#retired.filter((name) => !names.includes(name));
+    void this.#removeAll(names);
   }
 
   async #make(): Promise<void> {
     this.#isMaking = true;
-    this.#made += 1;
-    const name = `${this.#token}-${this.#parts.epoch}-${this.#made}`;
-    let access: FileSystemSyncAccessHandle | undefined;
+    const name = `${this.#token}-${this.#parts.epoch}-${crypto.randomUUID()}`;
     try {
-      const folder = await openFolder(this.#getDirectory, this.#parts.database.name, true);
-      if (this.#made === 1) await this.#removeForeign(folder);
-      access = await (await folder?.getFileHandle(name, { create: true }))?.createSyncAccessHandle(SHARED);
-      access?.write(new Uint8Array(HEADER_BYTES), { at: 0 });
-      await this.#register();
+      const folder = must(await openFolder(this.#getDirectory, this.#parts.database.name, true));
+      const foreign = this.#knowsForeign ? [] : await this.#foreignIn(folder);
+      const file = await folder.getFileHandle(name, { create: true });
+      const access = await this.#openSegment(file);
+      // Only now it is known that no later owner has made them.
+      await this.#removeAll(foreign);
+      this.#knowsForeign = true;
+      if (this.#isOver) access.close();
+      else this.#current = { name, access, bytes: HEADER_BYTES };
     } catch {
       // Without a segment records go to IndexedDB, which tells whoever writes what is wrong.
       this.#isOver = true;
     }
     this.#isMaking = false;
-    if (access === undefined) return;
-    if (!this.#isOver) this.#current = { name, access, bytes: HEADER_BYTES, end: 0 };
-    else {
-      access.close();
-      await this.#removeAll([name]);
-    }
+    if (this.#isOver) await this.#removeAll([name]);
   }
 
   /** Writes down that there are segments, as nobody but the file's owner can. */
-  #register(): Promise<void> {
+  async #openSegment(file: FileSystemFileHandle): Promise<FileSystemSyncAccessHandle> {
+    const access = await file.createSyncAccessHandle(SHARED);
+    try {
+      access.write(new Uint8Array(HEADER_BYTES), { at: 0 });
+      // In the turn in which the commit is made: what closing says then comes behind it.
+      assert(!this.#isOver, 'the journal was closed meanwhile');
+      await this.#writeHead('beginning a journal file', 'relaxed', (head) => head.put(this.#token, 'segments'));
+      return access;
+    } catch (error) {
+      access.close();
+      throw error;
+    }
+  }
+
+  #writeHead(what: string, durability: Commit['durability'], write: (head: IDBObjectStore) => void): Promise<void> {
     const { file, database, epoch, deadlineMs } = this.#parts;
-    const options = {
-      file,
-      what: 'beginning a journal file',
-      deadlineMs,
-      stores: ['head'],
-      epoch,
-      commitsAtOnce: true,
-    };
-    return runWrite(database, { ...options, durability: 'relaxed' }, (transaction) =>
-      transaction.objectStore('head').put(this.#token, 'segments'),
-    );
+    const options = { file, what, deadlineMs, durability, stores: ['head'], epoch, commitsAtOnce: true };
+    return runWrite(database, options, (transaction) => write(transaction.objectStore('head')));
   }
 
   /** Segments of an earlier file of the same name. */
-  async #removeForeign(folder: FileSystemDirectoryHandle | undefined): Promise<void> {
+  async #foreignIn(folder: FileSystemDirectoryHandle): Promise<string[]> {
     const names: string[] = [];
-    for await (const name of folder?.keys() ?? []) if (!name.startsWith(this.#token)) names.push(name);
-    await this.#removeAll(names);
+    for await (const name of folder.keys()) if (!name.startsWith(this.#token)) names.push(name);
+    return names;
   }
 
   /** A frozen tab may have one open. It holds nothing that is needed, and goes with the file. */

@@ -23,9 +23,7 @@ export interface FormerSegments {
   readonly files: JournalFiles;
   readonly token: string;
   readonly names: readonly string[];
-  /** All their records are below it. */
-  readonly end: number;
-  /** Those of their records that are needed, and nowhere else. */
+  /** Those of the segments' records that are needed, and nowhere else. */
   readonly unsaved: readonly JournalRecord[];
 }
 
@@ -36,17 +34,16 @@ export interface JournalFileParts {
   readonly deadlineMs: number;
   readonly epoch: number;
   readonly former: FormerSegments | undefined;
-  /** A strict commit of what is unsaved. */
-  flush(): Promise<void>;
 }
 
 export interface JournalFile {
   /**
-   * Whether the record is in a file now; else it has to go to IndexedDB. Fails with `storage_fenced` where a later owner has read the file:
-   * it has read the record as well, or claimed its number, so that the next one may be free. So all that comes later fails likewise.
+   * Whether the record is in a file now; else it has to go to IndexedDB. Fails with `storage_fenced` where a later owner has read the file,
+   * and with `storage_failed` where nobody knows whether that has read the record. Then the next number may be free in IndexedDB, so all
+   * that comes later is fenced here.
    */
   append(record: JournalRecord): boolean;
-  /** The records in files alone that the commit has to take into IndexedDB. Fails as `append` does. */
+  /** The records in files alone that the commit has to take into IndexedDB, as one that is strict, has a head or truncates does. Fails where `append` is fenced. */
   unsaved(commit: Commit): readonly JournalRecord[];
   /** To be told of every commit in IndexedDB, and of the unsaved records that it took. */
   committed(commit: Commit, saved: readonly JournalRecord[]): void;

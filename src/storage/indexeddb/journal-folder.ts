@@ -54,21 +54,26 @@ export async function removeFolder(getDirectory: GetDirectory, name: string): Pr
 /**
  * What a segment holds, once its owner can't write to it any more: it either sees the seal, or, where this context can't write one, is
  * gone, since it would have the segment open otherwise (then this fails with `NoModificationAllowedError`). Undefined where the segment
- * is gone.
+ * is gone. `mayI` is asked before the seal is written, and fails where it must not be.
  */
-export async function sealAndRead(folder: FileSystemDirectoryHandle, name: string): Promise<Uint8Array | undefined> {
+export async function sealAndRead(
+  folder: FileSystemDirectoryHandle,
+  name: string,
+  mayI: () => Promise<void>,
+): Promise<Uint8Array | undefined> {
   try {
     const file = await folder.getFileHandle(name);
-    return canWriteAtOnce() ? await sealed(file) : await unowned(file);
+    return canWriteAtOnce() ? await sealed(file, mayI) : await unowned(file);
   } catch (error) {
     if (isMissing(error)) return undefined;
     throw error;
   }
 }
 
-async function sealed(file: FileSystemFileHandle): Promise<Uint8Array> {
+async function sealed(file: FileSystemFileHandle, mayI: () => Promise<void>): Promise<Uint8Array> {
   const access = await file.createSyncAccessHandle(SHARED);
   try {
+    await mayI();
     access.write(new Uint8Array([1]), { at: 0 });
     const bytes = new Uint8Array(access.getSize());
     return bytes.subarray(HEADER_BYTES, access.read(bytes, { at: 0 }));
@@ -80,14 +85,20 @@ async function sealed(file: FileSystemFileHandle): Promise<Uint8Array> {
 /** Whoever died may have it open for a moment longer than its locks. */
 async function unowned(file: FileSystemFileHandle): Promise<Uint8Array> {
   for (let attempt = 1; ; attempt += 1) {
+    const before = await contentOf(file);
+    if (before[0] === 1) return before.subarray(HEADER_BYTES);
     try {
-      await (await file.createWritable({ keepExistingData: true })).abort();
-      return new Uint8Array(await (await file.getFile()).arrayBuffer()).subarray(HEADER_BYTES);
+      await (await file.createWritable()).abort();
+      return (await contentOf(file)).subarray(HEADER_BYTES);
     } catch (error) {
       if (nameOf(error) !== 'NoModificationAllowedError' || attempt === MOST_ATTEMPTS) throw error;
       await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
     }
   }
+}
+
+async function contentOf(file: FileSystemFileHandle): Promise<Uint8Array> {
+  return new Uint8Array(await (await file.getFile()).arrayBuffer());
 }
 
 export function isMissing(error: unknown): boolean {

@@ -2,7 +2,7 @@ import type { IDBPObjectStore } from 'idb';
 import { crc32 } from '../../shared/crc32.ts';
 import { decodeRecords } from '../journal-record.ts';
 import type { JournalRecord } from '../page-store.ts';
-import { storageCorrupt } from '../storage-errors.ts';
+import { storageCorrupt, storageFenced } from '../storage-errors.ts';
 import type { JournalFiles } from './journal-files.ts';
 import { type GetDirectory, openFolder, sealAndRead } from './journal-folder.ts';
 import { mergeJournal } from './journal-merge.ts';
@@ -20,8 +20,11 @@ export async function recoverJournal(
   token: string,
 ): Promise<Ownership> {
   const { file, database } = request;
-  const epoch = await raiseEpoch(file, database);
-  const { names, found } = await readSegments(getDirectory, database.name, token);
+  const [epoch, folder] = await Promise.all([
+    raiseEpoch(file, database),
+    openFolder(getDirectory, database.name, false),
+  ]);
+  const { names, found } = await readSegments(folder, token, () => mustBeEpoch(file, database, epoch));
   let unsaved: readonly JournalRecord[] = [];
   const ownership = await own(request, {
     epoch,
@@ -31,7 +34,7 @@ export async function recoverJournal(
       return merged;
     },
   });
-  return { ...ownership, former: { files, token, names, end: ownership.opening.nextJournal, unsaved } };
+  return { ...ownership, former: { files, token, names, unsaved } };
 }
 
 async function raiseEpoch(file: string, database: FileDatabase): Promise<number> {
@@ -55,17 +58,23 @@ async function raiseIn(
   return epoch;
 }
 
+/** Who slept since it raised the epoch must not seal what belongs to a later owner by now. */
+async function mustBeEpoch(file: string, database: FileDatabase, epoch: number): Promise<void> {
+  const { done, store } = database.transaction('head');
+  const [current] = await Promise.all([store.get('epoch'), done]);
+  if (current !== epoch) throw storageFenced(file);
+}
+
 async function readSegments(
-  getDirectory: GetDirectory,
-  folderName: string,
+  folder: FileSystemDirectoryHandle | undefined,
   token: string,
+  mayI: () => Promise<void>,
 ): Promise<{ readonly names: readonly string[]; readonly found: readonly JournalRecord[] }> {
-  const folder = await openFolder(getDirectory, folderName, false);
   const names: string[] = [];
   const found: JournalRecord[] = [];
   for await (const name of folder?.keys() ?? []) if (name.startsWith(token)) names.push(name);
   for (const name of names) {
-    const bytes = folder && (await sealAndRead(folder, name));
+    const bytes = folder && (await sealAndRead(folder, name, mayI));
     if (bytes !== undefined) found.push(...decodeRecords(bytes, crc32).records);
   }
   return { names, found };
