@@ -23,8 +23,8 @@ interface Segment {
  * the header before it reads; an owner looks for the seal before each record that it writes, and behind it. So a record that
  * was acknowledged has been read; one that comes too late is refused; and of one in between nobody knows.
  *
- * No segment takes a record before its owner has written something into IndexedDB that a later owner's claim refuses, and each later
- * owner lists the segments after its claim: none escapes it.
+ * No segment takes a record before its owner has made a commit in IndexedDB that is refused once a later owner has raised the epoch, and
+ * that one lists the segments behind it: none escapes.
  */
 export class OpfsJournalFile implements JournalFile {
   readonly #parts: JournalFileParts;
