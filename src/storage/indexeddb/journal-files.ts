@@ -15,7 +15,7 @@ export interface JournalFiles {
   destroy(folder: string): Promise<void>;
 }
 
-/** Gets hold of them at the first need, and again at the next one after it failed. */
+/** Gets hold of them. Who was refused writes without them; an opening asks again. */
 export type LoadJournalFiles = () => Promise<JournalFiles>;
 
 /** What former owners wrote. A file's segments are told from those of an earlier file of its name by a token in their names. */

@@ -101,6 +101,6 @@ async function contentOf(file: FileSystemFileHandle): Promise<Uint8Array> {
   return new Uint8Array(await (await file.getFile()).arrayBuffer());
 }
 
-export function isMissing(error: unknown): boolean {
+function isMissing(error: unknown): boolean {
   return nameOf(error) === 'NotFoundError';
 }
