@@ -12,7 +12,6 @@ import type { LoadFunctions } from './functions/contract.ts';
 import { LazyFunctions } from './functions/lazy-functions.ts';
 import type { Services } from './http/context.ts';
 import { createHandle } from './http/http-service.ts';
-import { parseBasePath } from './http/target.ts';
 import type { Registry } from './registry/contract.ts';
 import { openRegistry } from './registry/registry.ts';
 import { CacheBudget } from './shared/cache-budget.ts';
@@ -33,7 +32,7 @@ export interface CoreOptions {
   readonly config?: Settings | undefined;
   /**
    * The path below which the service is mounted, such as `/db`: requests come with it, and `Location` has it; what lies
-   * outside is answered with 404. Default: the root.
+   * outside is answered with 404. As the parser of URLs gives it, without a slash at its end. Default: the root.
    */
   readonly basePath?: string;
   /** Without one nothing is logged. */
@@ -55,11 +54,10 @@ export interface Core {
   close(): Promise<void>;
 }
 
-/** Opens the service. Fails with `bad_request` on a setting or base path that can't be, and with what the storage fails with. */
+/** Opens the service. Fails with `bad_request` on a setting that can't be, and with what the storage fails with. */
 export async function createCore(options: CoreOptions): Promise<Core> {
-  const { storage, clock, random, log = silentLog } = options;
+  const { storage, clock, random, log = silentLog, basePath = '' } = options;
   const config = createConfig(options.config);
-  const basePath = parseBasePath(options.basePath ?? '');
   const cache = new CacheBudget(integerSetting(config, 'svc', 'page_cache_bytes') ?? defaultSettings.cacheBytes);
   const { engine } = options;
   const parts = { store: storage, clock, config, log, cache };

@@ -11,6 +11,7 @@ import type { PortOffer } from './control.ts';
 import { channelName, onPort } from './instance.ts';
 import { OpenWork } from './open-work.ts';
 import { PeerChannels } from './peer-channels.ts';
+import { serviceUnavailable } from './unavailable.ts';
 import { type FromOwner, type Payload, PROTOCOL, type ToOwner, type WireResponse } from './wire.ts';
 import { isStream, requestFromWire, responseToWire } from './wire-codec.ts';
 import { asToOwner } from './wire-decoding.ts';
@@ -63,7 +64,7 @@ class ServedChannel implements OwnerChannel {
   readonly #peers: PeerChannels;
   readonly #pipes: ChannelPipes;
   /** Requests under way, by sender and number. */
-  readonly #calls = new Map<string, AbortController>();
+  readonly #calls = new Map<string, AbortController | undefined>();
   readonly #ofServiceWorkers = new OpenWork();
   #keepAlive: ReturnType<typeof setInterval> | undefined;
   #answeredWaiters: (() => void)[] = [];
@@ -94,7 +95,7 @@ class ServedChannel implements OwnerChannel {
     this.#pipes.endAll('The tab that answered has let go of the storage');
     this.#hasLeft = true;
     this.#endKeepAlive();
-    for (const call of this.#calls.values()) call.abort();
+    for (const call of this.#calls.values()) call?.abort();
     setTimeout(() => this.#close(), LINGER_MS);
   }
 
@@ -132,23 +133,24 @@ class ServedChannel implements OwnerChannel {
   async #answer(message: RequestMessage): Promise<void> {
     const { from, id } = message;
     const key = callKey(message);
-    const call = new AbortController();
+    // A service worker is not told that a request was given up (no browser does that), and making one takes a while.
+    const call = message.carrier === 'service-worker' ? undefined : new AbortController();
     this.#calls.set(key, call);
     try {
       // Mostly there at once; then the answer goes out in this turn.
-      const handled = this.#handle(message, call.signal);
+      const handled = this.#handle(message, call?.signal);
       const response = handled instanceof Promise ? await handled : handled;
       if (response === undefined) this.#post(from, { kind: 'refused', id, why: 'leaving' });
-      else await this.#send(message, response, call.signal);
+      else await this.#send(message, response, call?.signal);
     } catch (error) {
-      this.#post(from, { kind: 'answer', id, response: brokenAnswer(error) });
+      this.#post(from, { kind: 'answer', id, response: brokenAnswer(error, message.request.method) });
     } finally {
       this.#calls.delete(key);
       if (this.#calls.size === 0) for (const resume of this.#answeredWaiters.splice(0)) resume();
     }
   }
 
-  #handle(message: RequestMessage, signal: AbortSignal): MaybePromise<PlainResponse | undefined> {
+  #handle(message: RequestMessage, signal: AbortSignal | undefined): MaybePromise<PlainResponse | undefined> {
     const { handle } = this.#options;
     const request = requestFromWire(message.request, this.#pipes.carrierFor(message.from), signal);
     if (message.carrier !== 'service-worker') return handle(request);
@@ -157,8 +159,8 @@ class ServedChannel implements OwnerChannel {
     return this.#ofServiceWorkers.run(handle, request);
   }
 
-  async #send({ from, id }: RequestMessage, response: PlainResponse, signal: AbortSignal): Promise<void> {
-    if ((signal.aborted || this.#hasLeft) && isStream(response.body)) {
+  async #send({ from, id }: RequestMessage, response: PlainResponse, signal: AbortSignal | undefined): Promise<void> {
+    if ((signal?.aborted || this.#hasLeft) && isStream(response.body)) {
       await response.body.cancel('nobody waits for it any more');
       return;
     }
@@ -217,8 +219,6 @@ function callKey({ from, id }: { readonly from: string; readonly id: number | ''
 }
 
 /** For what can't happen but when a body is not what it was announced to be. */
-function brokenAnswer(error: unknown): WireResponse {
-  const reason = `The answer could not be sent: ${error instanceof Error ? error.message : String(error)}`;
-  const body = `${JSON.stringify({ error: 'service_unavailable', reason })}\n`;
-  return { status: 503, headers: { 'content-type': 'application/json' }, body };
+function brokenAnswer(error: unknown, method: string): WireResponse {
+  return serviceUnavailable(`The answer could not be sent: ${error}`, method);
 }

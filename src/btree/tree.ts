@@ -257,18 +257,8 @@ export class Tree<K, R> {
     assert(this.#postponed === undefined, 'what was postponed is worked in before the tree is stored');
     if (this.#root === undefined) return undefined;
     const page = yield* storeNodes({ source: this.#source, allocate }, this.#root);
-    return this.#record(this.#root, page);
-  }
-
-  /** What `open` needs; undefined where the tree is empty or not stored. */
-  rootRecord(): TreeRoot | undefined {
-    if (this.#postponed !== undefined) return undefined;
-    return this.#root?.page === undefined ? undefined : this.#record(this.#root, this.#root.page);
-  }
-
-  #record(root: Link<K, R>, page: number): TreeRoot {
-    const { count, bytes } = root;
-    return { page, count, bytes, reduction: reductionTextOf(this.#source.spec, root) };
+    const { count, bytes } = this.#root;
+    return { page, count, bytes, reduction: reductionTextOf(this.#source.spec, this.#root) };
   }
 
   /** Text length of the nodes that are not stored yet; those of postponed changes are not counted. */

@@ -4,7 +4,7 @@
  */
 export async function explainScript(what: string, url: URL, cause: unknown): Promise<Error> {
   const found = await fetch(url).then(({ status, headers }) => `${status} ${headers.get('content-type')}`, String);
-  const remedy = `Serve it from this page's origin as JavaScript (a copy is in settee/dist/browser), and allow 'self' in worker-src of the Content-Security-Policy`;
+  const remedy = `Serve it from this page's origin as JavaScript (a copy is in settee/dist/browser) and allow 'self' in the CSP's worker-src`;
   return new Error(
     `The ${what} ${url} did not start: ${cause ?? 'no reason given'}; its address answers ${found}. ${remedy}`,
     { cause },

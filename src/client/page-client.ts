@@ -61,18 +61,15 @@ export class PageClient extends EventTarget implements Settee {
 
   async status(): Promise<SetteeStatus> {
     const { storage } = navigator;
-    const [status, persisted, estimate] = await Promise.all([
-      this.#worker.status(),
-      storage?.persisted(),
-      storage?.estimate(),
-    ]);
+    const status = await this.#worker.status();
+    const { quota, usage } = (await storage?.estimate()) ?? {};
     return {
       ...status,
       controlled: Boolean(this.#serviceWorker?.isInControl),
       updateWaiting: Boolean(this.#serviceWorker?.isUpdateWaiting),
-      persisted,
-      quota: estimate?.quota,
-      usage: estimate?.usage,
+      persisted: await storage?.persisted(),
+      quota,
+      usage,
     };
   }
 

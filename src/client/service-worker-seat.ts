@@ -33,7 +33,12 @@ export class ServiceWorkerSeat {
 
   /** Resolves when the service worker controls this page and answers below the base. */
   async open(): Promise<void> {
-    const registration = await this.#workbox.register({ immediate: true }).catch(async (error) => {
+    const { href } = this.#url;
+    const registering = this.#workbox.register({ immediate: true });
+    const isKnown = container().controller?.scriptURL === href;
+    // Registering stands in line behind an update that the browser makes of its own accord, for seconds.
+    const first = Promise.race([registering, isKnown ? container().ready : registering]);
+    const registration = await first.catch(async (error) => {
       throw await explainScript('service worker', this.#url, error);
     });
     if (!registration) return;
@@ -42,7 +47,7 @@ export class ServiceWorkerSeat {
     if (!location.href.startsWith(scope)) throw this.#fault(`controls only what is below ${scope}; move it up`);
     const worker = [active, waiting, installing].find((one) => one?.scriptURL === this.#url.href) ?? active;
     if (!worker || !(await this.#activate(worker))) {
-      throw this.#fault('was not installed; settee-sw-core.js has to lie beside it');
+      throw this.#fault('was not installed; settee-sw-core.js must lie beside it');
     }
     const answer = await this.#tell(worker, 'SETTEE_CLAIM');
     if (!answer) throw this.#fault(`does not answer below ${this.#base}; give both the same base`);
@@ -54,9 +59,7 @@ export class ServiceWorkerSeat {
     // that one's static routes in Chromium.
     const found = await fetch(`${this.#base}_settee/alive`).then(({ status }) => status, String);
     if (found !== 204) {
-      throw this.#fault(
-        `is not asked by fetch (${found}); reload, or allow ${this.#base} in connect-src of the policy`,
-      );
+      throw this.#fault(`is not asked by fetch (${found}); reload, or allow ${this.#base} in the CSP's connect-src`);
     }
   }
 

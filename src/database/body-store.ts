@@ -28,7 +28,7 @@ export interface BodyStoreOptions {
 export class BodyStore {
   /** Where new bodies are encoded. */
   readonly arena = new TextArena();
-  readonly #options: BodyStoreOptions;
+  readonly options: BodyStoreOptions;
   /** Pages that are not stored yet, by number. */
   #unstored = new Map<number, BodyPage>();
   #open: BodyPage | undefined;
@@ -36,21 +36,16 @@ export class BodyStore {
   readonly #readLately = new Set<number>();
 
   constructor(options: BodyStoreOptions) {
-    this.#options = options;
-  }
-
-  /** One that knows only what is stored, for looking at the medium itself. */
-  withCache(cache: PageCache): BodyStore {
-    return new BodyStore({ ...this.#options, cache });
+    this.options = options;
   }
 
   get pageBytes(): number {
-    return this.#options.pageBytes;
+    return this.options.pageBytes;
   }
 
   /** Whether a body of this size gets pages of its own, which are written with its commit and never journalled. */
   isLarge(bytes: number): boolean {
-    return bytes > this.#options.pageBytes;
+    return bytes > this.options.pageBytes;
   }
 
   /** Adds a body to the page that waits for the next checkpoint. */
@@ -58,7 +53,7 @@ export class BodyStore {
     assert(!this.isLarge(body.length), () => `a body of ${body.length} bytes needs pages of its own`);
     if (this.#open !== undefined && this.#isFull(this.#open, id, body.length)) this.#open = undefined;
     if (this.#open === undefined) {
-      this.#open = new BodyPage(this.#options.allocator.allocate());
+      this.#open = new BodyPage(this.options.allocator.allocate());
       this.#unstored.set(this.#open.number, this.#open);
     }
     return this.#open.append(id, body);
@@ -66,7 +61,7 @@ export class BodyStore {
 
   /** Whether a further body would make the page's stored form longer than what the backend stores without waste. */
   #isFull(page: BodyPage, id: DocId, bytes: number): boolean {
-    return page.storedBytes + listingBytes(id) + bytes > this.#options.pageBytes;
+    return page.storedBytes + listingBytes(id) + bytes > this.options.pageBytes;
   }
 
   /** Packs bodies into pages of their own, in the given order. The pages must be part of the same commit. */
@@ -86,7 +81,7 @@ export class BodyStore {
         continue;
       }
       if (page !== undefined && this.#isFull(page, id, bytes.length)) close();
-      page ??= new BodyPage(this.#options.allocator.allocate());
+      page ??= new BodyPage(this.options.allocator.allocate());
       locations.push(page.append(id, bytes));
     }
     close();
@@ -95,7 +90,7 @@ export class BodyStore {
 
   /** Chunks of the body, then a page of its own for the listing. */
   #packLarge(id: DocId, bytes: Uint8Array): { location: BodyLocation; pages: Page[] } {
-    const { allocator, maxPageBytes } = this.#options;
+    const { allocator, maxPageBytes } = this.options;
     const chunks = this.#chunkCount(bytes.length);
     const first = allocator.allocate(chunks + 1);
     const pages: Page[] = Array.from({ length: chunks }, (_unused, index) => ({
@@ -107,7 +102,7 @@ export class BodyStore {
   }
 
   #chunkCount(bodyBytes: number): number {
-    return Math.ceil(bodyBytes / this.#options.maxPageBytes);
+    return Math.ceil(bodyBytes / this.options.maxPageBytes);
   }
 
   /** Numbers of all pages that belong to the body page `page`: itself, or what a large body is spread over. */
@@ -118,26 +113,23 @@ export class BodyStore {
 
   /** The body's text. */
   read(location: BodyLocation): MaybePromise<string> {
-    const { file } = this.#options;
-    const now = this.readNow(location);
-    if (now !== undefined) return now;
-    if (file.readRange === undefined || this.isLarge(location.length) || this.#isAskedAgain(location.page)) {
-      return this.readWithPage(location);
-    }
-    const bytes = file.readRange(location.page, location.offset, location.length);
-    return bytes === undefined ? this.#fail(location.page) : decodeText(bytes);
+    return this.readAtOnce(location) ?? this.readWithPage(location);
   }
 
-  /** Whether a body of the page was read lately: then the page as a whole is worth its place in the cache. */
-  #isAskedAgain(page: number): boolean {
-    if (this.#readLately.delete(page)) return true;
+  /** The body's text where nothing has to be waited for. A page that was read from lately is worth its place in the cache as a whole. */
+  readAtOnce(location: BodyLocation): string | undefined {
+    const { page, offset, length } = location;
+    const { file } = this.options;
+    const now = this.readNow(location);
+    if (now !== undefined || !file.readRange || this.isLarge(length) || this.#readLately.has(page)) return now;
     if (this.#readLately.size >= READ_LATELY) this.#readLately.clear();
     this.#readLately.add(page);
-    return false;
+    const bytes = file.readRange(page, offset, length);
+    return bytes && decodeText(bytes);
   }
 
   async #fail(page: number): Promise<never> {
-    throw await missingPageError(this.#options.file, page);
+    throw await missingPageError(this.options.file, page);
   }
 
   /** As `read`, for one of many: the page is kept for its neighbours. */
@@ -158,7 +150,7 @@ export class BodyStore {
     if (location.page === 0) return EMPTY_BODY;
     const unstored = this.#unstored.get(location.page);
     if (unstored !== undefined) return decodeText(must(unstored.read(location)));
-    const cached = this.#options.cache.get(location.page);
+    const cached = this.options.cache.get(location.page);
     return cached instanceof Uint8Array ? decodeText(cut(cached, location)) : undefined;
   }
 
@@ -184,15 +176,15 @@ export class BodyStore {
   }
 
   async #readPage(page: number): Promise<Uint8Array> {
-    const cached = this.#options.cache.get(page);
+    const cached = this.options.cache.get(page);
     if (cached instanceof Uint8Array) return cached;
     const value = await this.#loadPage(page);
-    this.#options.cache.set(page, value, value.length, 'body');
+    this.options.cache.set(page, value, value.length, 'body');
     return value;
   }
 
   async #loadPage(page: number): Promise<Uint8Array> {
-    const read = this.#options.file.read(page, 'bytes');
+    const read = this.options.file.read(page, 'bytes');
     const value = read instanceof Promise ? await read : read;
     return value ?? this.#fail(page);
   }

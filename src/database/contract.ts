@@ -16,6 +16,11 @@ export interface Database {
   info(): Promise<DatabaseInfo>;
   /** Where it lies, and its history: what an index compares to know whether it still belongs to this database. */
   origin(): Promise<DatabaseOrigin>;
+  /**
+   * The winner of a live document where all of it can be had in this turn, with its revision as our own are: what most reads ask for. Where
+   * it is undefined a snapshot tells.
+   */
+  current(id: DocId): CurrentDocument | undefined;
   /** A consistent view of everything up to the last commit. Must be released. */
   snapshot(): Snapshot;
 
@@ -53,6 +58,13 @@ export interface Database {
   /** Calls back after each commit that changed documents. Gives the function that ends it. */
   onChange(listener: (updateSeq: number) => void): () => void;
   close(): Promise<void>;
+}
+
+export interface CurrentDocument {
+  /** Digits, a hyphen, hexadecimal digits: between quotes it is JSON, and an entity tag. */
+  readonly rev: RevId;
+  /** Minified JSON object text. */
+  readonly body: string;
 }
 
 export type Durability = 'relaxed' | 'strict';

@@ -3,7 +3,8 @@ import { toRevId } from '../documents/revisions.ts';
 import { cutFirstRev, decodeTree, encodeTree } from '../documents/tree-codec.ts';
 import { DatabaseError } from '../errors/database-error.ts';
 import { must } from '../shared/assert.ts';
-import type { BodyLocation, ChangeRow, DocumentRecord, StoredNode } from './contract.ts';
+import type { BodyLocation, ChangeRow, CurrentDocument, DocumentRecord, StoredNode } from './contract.ts';
+import { isLiveEntry } from './trees.ts';
 
 /**
  * The stored text of a document's by-id and by-seq entries.
@@ -44,6 +45,23 @@ export function decodeEntry(id: DocId, value: string): DocumentRecord {
     seq: Number.parseInt(value.slice(1, space), 36),
     leaves: decodeTree(value.slice(space + 1), decodeLocation),
   };
+}
+
+/**
+ * Of a live document whose winner has a body and a hash of our own, that revision and what `read` gives for the place of its body; undefined
+ * where `read` has nothing, and for all other documents.
+ */
+export function decodeCurrent(
+  read: (body: BodyLocation) => string | undefined,
+  value = '',
+): CurrentDocument | undefined {
+  const treeStart = value.indexOf(' ') + 1;
+  const rev = cutFirstRev(value, treeStart);
+  if (rev === undefined || !isLiveEntry(value)) return undefined;
+  const start = value.indexOf('=', treeStart + rev.length) + 1;
+  const end = value.indexOf(',', start);
+  const body = end < 0 ? undefined : read(decodeLocation(value.slice(start, end)));
+  return body === undefined ? undefined : { rev, body };
 }
 
 /** The winner's revision id. */

@@ -6,6 +6,7 @@ import type { PageNumber } from '../storage/page-store.ts';
 import { BodyStore } from './body-store.ts';
 import { Checkpointer } from './checkpointer.ts';
 import type {
+  CurrentDocument,
   Database,
   DatabaseInfo,
   DatabaseOrigin,
@@ -21,6 +22,7 @@ import type {
 } from './contract.ts';
 import type { DatabaseParts } from './database-parts.ts';
 import { EmptiedPages } from './emptied-pages.ts';
+import { decodeCurrent } from './entry.ts';
 import { GuardedWrites } from './guarded-writes.ts';
 import { DISK_FORMAT_VERSION, type Head } from './head.ts';
 import { BarrierJob, DocumentsJob, type Job, LocalJob, SettingJob } from './jobs.ts';
@@ -171,6 +173,12 @@ export class StoredDatabase implements Database {
     return new StateSnapshot(this.#core, this.#snapshots);
   }
 
+  current(id: DocId): CurrentDocument | undefined {
+    const { state, bodies } = this.#core;
+    if (this.#closed !== undefined) return undefined;
+    return decodeCurrent((body) => bodies.readAtOnce(body), state.byId.peek(id)?.value);
+  }
+
   async write(writes: readonly DocumentWrite[], options: WriteOptions): Promise<WriteOutcome[]> {
     return this.#guarded === undefined ? this.#apply(writes, options) : this.#guarded.write(writes, options);
   }
@@ -278,8 +286,8 @@ export class StoredDatabase implements Database {
       checkpointer: this.#checkpointer,
       snapshots: this.#snapshots,
       leafBytes: supports.leafBytes,
-      checkpoint: () => this.#upkeep.checkpoint(),
-      settled: () => this.#run(new BarrierJob('relaxed')),
+      upkeep: this.#upkeep,
+      writer: this.#writer,
       onProgress,
     });
   }

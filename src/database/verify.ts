@@ -6,15 +6,17 @@ import { toRevId } from '../documents/revisions.ts';
 import { isDatabaseError } from '../errors/database-error.ts';
 import { nextTurn } from '../shared/turn.ts';
 import type { PageFile, PageNumber } from '../storage/page-store.ts';
-import type { BodyStore } from './body-store.ts';
+import { BodyStore } from './body-store.ts';
 import type { Checkpointer } from './checkpointer.ts';
 import type { BodyLocation, StoredNode, VerifyReport } from './contract.ts';
 import { decodeEntry, encodeChange } from './entry.ts';
 import type { Head } from './head.ts';
+import { BarrierJob } from './jobs.ts';
 import type { SnapshotRegister } from './snapshot-register.ts';
 import { openState, type State } from './state.ts';
 import { decodeSpace } from './trees.ts';
-import type { DatabaseCore } from './writer.ts';
+import type { Upkeep } from './upkeep.ts';
+import type { DatabaseCore, Writer } from './writer.ts';
 
 /** Findings beyond this many are counted, not listed. */
 const MAX_FINDINGS = 1_000;
@@ -34,10 +36,8 @@ export interface VerifySource {
   readonly checkpointer: Checkpointer;
   readonly snapshots: SnapshotRegister;
   readonly leafBytes: number;
-  /** Stores what only the journal holds. */
-  checkpoint(): Promise<void>;
-  /** Resolves when what was being written is written. */
-  settled(): Promise<void>;
+  readonly upkeep: Pick<Upkeep, 'checkpoint'>;
+  readonly writer: Pick<Writer, 'submit'>;
   readonly onProgress: ((done: number, total: number) => void) | undefined;
 }
 
@@ -62,14 +62,16 @@ interface VerifyParts {
  * tree's figures are true; and that the file holds no page that nothing refers to.
  */
 export async function verifyDatabase(source: VerifySource): Promise<VerifyReport> {
-  const { core, checkpointer, snapshots, leafBytes, onProgress = () => undefined } = source;
-  await source.checkpoint().catch((error: unknown) => {
+  const { core, checkpointer, snapshots, upkeep, writer, leafBytes, onProgress = () => undefined } = source;
+  await upkeep.checkpoint().catch((error: unknown) => {
     // What the medium has no room for is not there to be looked at.
     if (!isDatabaseError(error, 'storage_full')) throw error;
   });
   const { head, storedVersion } = checkpointer;
   const isUnchanged = async (): Promise<boolean> => {
-    await source.settled();
+    const barrier = new BarrierJob('relaxed');
+    writer.submit(barrier);
+    await barrier.promise;
     return core.state.version === storedVersion;
   };
   const ticket = snapshots.take(storedVersion, Number.POSITIVE_INFINITY);
@@ -100,7 +102,7 @@ class Verification {
     this.#parts = parts;
     this.#file = core.file;
     this.#state = openState(head, { file: core.file, cache, leafBytes, bodyPageBytes: head.bodyPageBytes });
-    this.#bodies = core.bodies.withCache(cache);
+    this.#bodies = new BodyStore({ ...core.bodies.options, cache });
   }
 
   async run(): Promise<VerifyReport> {

@@ -21,7 +21,8 @@ export function dispatch(context: Context): MaybePromise<Answer> {
   if (!isBelow(context.request.url, basePath)) throw outside(basePath);
   const { segments, search } = parseTarget(context.request.url, basePath);
   context.search = search;
-  const [first = '', ...rest] = segments;
+  const first = segments[0] ?? '';
+  const rest = segments.slice(1);
   const server = find(SERVER, first, rest);
   if (server !== undefined) return handlerOf(context, server.resource)(context, server.rest);
   if (!(isReserved(first) || first === ICON) || context.services.registry.has(first)) {
@@ -36,13 +37,13 @@ export function dispatch(context: Context): MaybePromise<Answer> {
 }
 
 function dispatchInDatabase(context: Context, database: string, path: readonly string[]): MaybePromise<Answer> {
-  const [first = '', ...rest] = path;
+  const first = path[0] ?? '';
   requireDatabase(context, database, path);
   if (isReserved(first)) return dispatchReserved(context, database, path);
-  const found = find(DATABASE, first, rest);
+  if (path.length === 1) return answerDocument(context, DOCUMENT, database, parseDocId(first));
+  const found = find(DATABASE, first, path.slice(1));
   if (found !== undefined) return handlerOf(context, found.resource)(context, database, found.rest);
-  const id = parseDocId(first);
-  if (rest.length === 0) return answerDocument(context, DOCUMENT, database, id);
+  parseDocId(first);
   return useLent(context, ({ answerAttachment }) => answerAttachment(context, database, path));
 }
 

@@ -29,20 +29,7 @@ export function parseTarget(url: string, basePath = ''): Target {
 export function isBelow(url: string, basePath: string): boolean {
   if (basePath === '') return true;
   const start = pathStartOf(url);
-  const end = start + basePath.length;
-  return url.startsWith(basePath, start) && (end === url.length || '/?#'.includes(url.charAt(end)));
-}
-
-/**
- * The path below which the service is mounted: without a slash at its end, percent-encoded as browsers do, empty for
- * the root. Fails with `bad_request` on what is no path.
- */
-export function parseBasePath(text: string): string {
-  if (!/^(\/[^/?#\\\s]+)*\/?$/.test(text)) {
-    const reason = `The base path "${text}" is not a path; write one such as /db, without host, query or empty segments.`;
-    throw new DatabaseError('bad_request', reason);
-  }
-  return new URL(`http://localhost${text}`).pathname.replace(/\/$/, '');
+  return url.startsWith(basePath, start) && isPartEnd(url, start + basePath.length);
 }
 
 /** Scheme and authority of an absolute address, such as `https://example.org`; undefined for a path. */
@@ -68,8 +55,14 @@ function pathStartOf(url: string): number {
   if (url.startsWith('/')) return 0;
   const scheme = url.indexOf('://');
   if (scheme < 0) return 0;
-  const authorityEnd = url.slice(scheme + 3).search(/[/?#]/);
-  return authorityEnd < 0 ? url.length : scheme + 3 + authorityEnd;
+  let at = scheme + 3;
+  while (!isPartEnd(url, at)) at++;
+  return at;
+}
+
+/** Whether something else begins there, or nothing more comes. */
+function isPartEnd(url: string, at: number): boolean {
+  return '/?#'.includes(url.charAt(at));
 }
 
 function decodeSegment(segment: string, index: number): string {

@@ -21,6 +21,8 @@ export interface Registry {
    * `not_found` "no_db_file" where there is none.
    */
   use<T>(name: string, use: (database: Database) => MaybePromise<T>): MaybePromise<T>;
+  /** The database where it is open already: for use in this turn, since nothing keeps it open. */
+  now(name: string): Database | undefined;
   /** As `use` for work that outlives one function, such as a streamed answer. */
   acquire(name: string): Promise<Lease>;
   onEvent(listener: (event: DatabaseEvent) => void): () => void;

@@ -27,10 +27,24 @@ export class HandleCache {
     this.#open = open;
   }
 
+  /** A database that is open already: for use in this turn, since nothing keeps it open. */
+  now(name: string): Database | undefined {
+    return this.#use(name)?.database;
+  }
+
   /** A lease of a database that is open already. */
   leaseNow(name: string): Lease | undefined {
+    const handle = this.#use(name);
+    return handle && this.#lease(name, handle);
+  }
+
+  #use(name: string): Handle | undefined {
     const handle = this.#handles.get(name);
-    return handle === undefined ? undefined : this.#lease(name, handle);
+    if (handle !== undefined && this.#handles.size > 1) {
+      this.#handles.delete(name);
+      this.#handles.set(name, handle);
+    }
+    return handle;
   }
 
   async lease(name: string): Promise<Lease> {
@@ -43,10 +57,6 @@ export class HandleCache {
 
   #lease(name: string, handle: Handle): Lease {
     handle.users++;
-    if (this.#handles.size > 1) {
-      this.#handles.delete(name);
-      this.#handles.set(name, handle);
-    }
     let released = false;
     return {
       database: handle.database,

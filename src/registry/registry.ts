@@ -115,7 +115,7 @@ class StoredRegistry implements Registry {
     const removal: Promise<void> = work
       .catch((error: unknown) => {
         this.#leftovers.add(file);
-        this.#parts.log.error(`${file} could not be removed; it will be tried again`, error);
+        this.#parts.log.error(`${file} could not be removed; it is tried again`, error);
       })
       .finally(() => this.#removals.delete(removal));
     this.#removals.add(removal);
@@ -227,7 +227,7 @@ class StoredRegistry implements Registry {
   async #forget(name: string, file: string): Promise<void> {
     await this.#handles
       .drop(name)
-      .catch((error: unknown) => this.#parts.log.error(`${name} was deleted, but did not end in order`, error));
+      .catch((error: unknown) => this.#parts.log.error(`${name} was deleted but not closed in order`, error));
     this.#removeSoon(file, this.#removeDatabase(file));
     this.#emit({ type: 'deleted', name });
   }
@@ -239,6 +239,10 @@ class StoredRegistry implements Registry {
     if (lease === undefined) return;
     this.#handles.forget(name, lease.database);
     lease.release();
+  }
+
+  now(name: string): Database | undefined {
+    return this.#handles.now(name);
   }
 
   use<T>(name: string, use: (database: Database) => MaybePromise<T>): MaybePromise<T> {
@@ -287,7 +291,7 @@ class StoredRegistry implements Registry {
   #recoverSoon(): void {
     if (this.#closed) return;
     this.#inOrder(() => Promise.resolve()).catch((error: unknown) =>
-      this.#parts.log.error('the list of databases could not be opened again; the next change tries it', error),
+      this.#parts.log.error('the list of databases could not be opened; it is tried again', error),
     );
   }
 

@@ -135,7 +135,7 @@ export class CoreKeeper {
     };
     const store = createIndexedDbPageStore({ ...this.#options, prefix: `${instance.name}|`, onLost });
     try {
-      const basePath = new URL(instance.base).pathname;
+      const basePath = new URL(instance.base).pathname.slice(0, -1);
       const storage = guarded(store, async () => this.#isFresh || this.#options.isStillOwner());
       const engine = browserEngine(userAgent());
       const core = await createCore({ ...this.#options, storage, basePath, engine, config: settings });

@@ -104,7 +104,7 @@ describe.each(chosenEngines())('the service worker in %s', (engine) => {
       return true;
     });
     tab = await site.open('control');
-    await expect(call(tab, 'start', { base })).rejects.toThrow('settee-sw-core.js has to lie beside it');
+    await expect(call(tab, 'start', { base })).rejects.toThrow('settee-sw-core.js must lie beside it');
   });
 
   test('fails sooner than the page’s worker, and start says what that one knows of the reason', async () => {
@@ -148,6 +148,23 @@ describe.each(chosenEngines())('the service worker in %s', (engine) => {
     expect(await call(tab, 'update')).toBe(true);
     expect(await call(tab, 'isUpdateWaiting')).toBe(false);
     expect(await call(other, 'updates')).toBe(1);
+    expect(await call(other, 'request', 'fetch', 'GET', database)).toMatchObject({ status: 200 });
+  });
+
+  test('has a page that it controls start while the browser is still looking for a new version', async () => {
+    await openControl();
+    let asked = 0;
+    site.server.intercept((request) => {
+      if (request.url?.startsWith('/settee-sw.js') !== true) return false;
+      // Never answered: the connection ends with the test.
+      asked += 1;
+      return true;
+    });
+    await tab.evaluate('void navigator.serviceWorker.ready.then((registration) => registration.update())');
+    await expect.poll(() => asked, { timeout: 10_000 }).toBe(1);
+    const other = await site.open('control');
+    await call(other, 'start', { base });
+    expect(await call(other, 'isControlled')).toBe(true);
     expect(await call(other, 'request', 'fetch', 'GET', database)).toMatchObject({ status: 200 });
   });
 

@@ -167,3 +167,75 @@ describe('documents and bodies', () => {
     await db.close();
   });
 });
+
+describe('what is current', () => {
+  const open = () => new Bench().open();
+
+  /** By a snapshot. */
+  async function winnerOf(db: StoredDatabase, name: string) {
+    const snapshot = db.snapshot();
+    const winner = (await snapshot.document(id(name)))?.leaves[0];
+    const body = winner && (await snapshot.body(winner));
+    snapshot.release();
+    return winner && { rev: `${winner.generation}-${winner.hash}`, body };
+  }
+
+  test('is the winner with its body, in the turn that asks', async () => {
+    const db = await open();
+    const first = await put(db, 'd', { body: '{"n":1}' });
+    expect(db.current(id('d'))).toEqual({ rev: first, body: '{"n":1}' });
+    const second = await put(db, 'd', { rev: first, body: '{"n":2}' });
+    expect(db.current(id('d'))).toEqual({ rev: second, body: '{"n":2}' });
+    expect(await put(db, 'empty', { body: '{}' })).toBe(db.current(id('empty'))?.rev);
+    expect(db.current(id('empty'))?.body).toBe('{}');
+    await db.close();
+  });
+
+  test('is of several leaves the one that wins', async () => {
+    const db = await open();
+    const hashes = ['a', 'c', 'b'].map((digit) => digit.repeat(32));
+    for (const hash of hashes) {
+      await merge(db, 'd', { rev: `2-${hash}`, ids: [hash, '0'.repeat(32)], body: `{"hash":"${hash}"}` });
+    }
+    const [, wins = ''] = hashes;
+    expect(db.current(id('d'))).toEqual({ rev: `2-${wins}`, body: `{"hash":"${wins}"}` });
+    expect(await winnerOf(db, 'd')).toEqual(db.current(id('d')));
+    await db.close();
+  });
+
+  test('is for a snapshot to tell of what is deleted, missing, large, or of a revision that others made in their way', async () => {
+    const db = await open();
+    const gone = await put(db, 'gone', { body: '{"n":1}' });
+    await put(db, 'gone', { rev: gone, deleted: true, body: '{"why":"x"}' });
+    await put(db, 'large', { body: JSON.stringify({ text: 'x'.repeat(1_000_000) }) });
+    await merge(db, 'foreign', { rev: '1-abc', ids: ['abc'], body: '{"n":1}' });
+    for (const name of ['gone', 'large', 'foreign', 'missing']) expect(db.current(id(name))).toBeUndefined();
+    expect(await winnerOf(db, 'foreign')).toEqual({ rev: '1-abc', body: '{"n":1}' });
+    await db.close();
+  });
+
+  test('waits for nothing: what has to be read is for a snapshot, and current once it was', async () => {
+    const bench = new Bench();
+    const former = await bench.open();
+    const rev = await put(former, 'd', { body: '{"n":1}' });
+    await former.close();
+    expect(former.current(id('d'))).toBeUndefined();
+    const db = await bench.open();
+    expect(db.current(id('d'))).toBeUndefined();
+    expect(await winnerOf(db, 'd')).toEqual({ rev, body: '{"n":1}' });
+    expect(db.current(id('d'))).toEqual({ rev, body: '{"n":1}' });
+    await db.purge(new Map([[id('d'), [rev]]]));
+    expect(db.current(id('d'))).toBeUndefined();
+    await db.close();
+  });
+
+  test('is what a snapshot tells, of all documents', async () => {
+    const db = await openSixty();
+    for (let index = 0; index < 60; index += 1) {
+      const name = `a${String(index).padStart(2, '0')}`;
+      const told = await winnerOf(db, name);
+      expect(db.current(id(name))).toEqual(LIVE.includes(name) ? told : undefined);
+    }
+    await db.close();
+  });
+});

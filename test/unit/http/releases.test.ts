@@ -145,6 +145,7 @@ function fakeDatabase(watch: Watch): Database {
       instanceStartTime: '1',
       diskFormatVersion: 1,
     }),
+    current: () => undefined,
     snapshot: () => fakeSnapshot(watch),
     write: async (writes, options) => {
       watch.writes.push(options);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { isBelow, originOf, parseBasePath, parseTarget } from '../../../src/http/target.ts';
+import { isBelow, originOf, parseTarget } from '../../../src/http/target.ts';
 
 describe('target', () => {
   test.each([
@@ -57,21 +57,6 @@ describe('target', () => {
     ['https://app.example/data/db//%C3%A4?x', ['db', 'ä'], 'x'],
   ])('%s is read from /data on', (url, segments, search) => {
     expect(parseTarget(url, '/data')).toEqual({ segments, search });
-  });
-
-  test.each([
-    ['', ''],
-    ['/', ''],
-    ['/db', '/db'],
-    ['/db/', '/db'],
-    ['/a/b.c', '/a/b.c'],
-    ['/süß', '/s%C3%BC%C3%9F'],
-  ])('the base path "%s" is "%s"', (text, expected) => {
-    expect(parseBasePath(text)).toBe(expected);
-  });
-
-  test.each(['db', 'http://host/db', '//db', '/db?x', '/db#x', '/d b', '/db//'])('%s is no base path', (text) => {
-    expect(() => parseBasePath(text)).toThrow(`bad_request: The base path "${text}" is not a path`);
   });
 
   test('the origin is what stands before the path of an absolute address', () => {
