@@ -3,21 +3,27 @@ import { draw } from '../documents.mjs';
 import { interleave } from '../figures.mjs';
 import { documentsFrom, each, idOf, plainFetch, send } from './measuring.mjs';
 
+/** Requests of one kind before those of the next: a fifth of a second, within which machines hardly change their speed. */
+const AT_ONCE = 100;
+
 export async function throughServiceWorker(bench) {
   await bench.start();
   const documents = 1_000;
-  const count = bench.size(500, 100);
   const path = `${bench.base}through`;
   await send(plainFetch, 'PUT', path);
   const body = JSON.stringify({ docs: documentsFrom(0, documents) });
   await send(plainFetch, 'POST', `${path}/_bulk_docs`, body);
   const frame = await openFrame('/constant/frame.html?constant-sw.js');
   await frame.give(await toConstant(await fetch(`${path}/${idOf(0)}`)));
-  const ms = await interleave(bench.size(7, 2), {
-    getThrough: () => each(count, 1, (index) => send(plainFetch, 'GET', `${path}/${idOf(draw(index, documents))}`)),
-    getConstant: () => frame.ask('/constant/answer', count),
-    getByPort: () => frame.ask('/constant/port', count),
-    getByChannel: () => frame.ask('/constant/channel', count),
+  const ms = await interleave(bench.size(35, 2), {
+    getThrough: (round) =>
+      each(AT_ONCE, 1, (index) => {
+        const id = idOf(draw(round * AT_ONCE + index, documents));
+        return send(plainFetch, 'GET', `${path}/${id}`);
+      }),
+    getConstant: () => frame.ask('/constant/answer', AT_ONCE),
+    getByPort: () => frame.ask('/constant/port', AT_ONCE),
+    getByChannel: () => frame.ask('/constant/channel', AT_ONCE),
   });
   frame.remove();
   await send(plainFetch, 'DELETE', path);
@@ -36,13 +42,12 @@ async function toConstant(answer) {
  */
 export async function untouched(bench) {
   await bench.start();
-  const count = bench.size(500, 100);
   const free = await openFrame(`${bench.otherOrigin}/constant/frame.html`);
   const routed = await openFrame('/constant/frame.html?network-sw.js');
-  const ms = await interleave(bench.size(9, 2), {
-    untouchedRouted: () => routed.ask('/constant.txt', count),
-    untouchedControlled: () => each(count, 1, () => send(plainFetch, 'GET', '/constant.txt')),
-    untouchedFree: () => free.ask('/constant.txt', count),
+  const ms = await interleave(bench.size(45, 2), {
+    untouchedRouted: () => routed.ask('/constant.txt', AT_ONCE),
+    untouchedControlled: () => each(AT_ONCE, 1, () => send(plainFetch, 'GET', '/constant.txt')),
+    untouchedFree: () => free.ask('/constant.txt', AT_ONCE),
   });
   free.remove();
   routed.remove();
