@@ -168,7 +168,7 @@ describe('a worker', () => {
     vi.stubGlobal('Worker', function refuse() {
       throw new DOMException('violates the policy', 'SecurityError');
     });
-    await expect(seatWith().occupy()).rejects.toThrow(/violates the policy.*Content-Security-Policy/);
+    await expect(seatWith().occupy()).rejects.toThrow(/violates the policy.*CSP's worker-src/);
   });
 });
 
