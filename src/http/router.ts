@@ -43,6 +43,7 @@ function dispatchInDatabase(context: Context, database: string, path: readonly s
   if (path.length === 1) return answerDocument(context, DOCUMENT, database, parseDocId(first));
   const found = find(DATABASE, first, path.slice(1));
   if (found !== undefined) return handlerOf(context, found.resource)(context, database, found.rest);
+  // An id that can't be is told before what is missing of its attachments.
   parseDocId(first);
   return useLent(context, ({ answerAttachment }) => answerAttachment(context, database, path));
 }

@@ -22,7 +22,7 @@ export interface Registry {
    */
   use<T>(name: string, use: (database: Database) => MaybePromise<T>): MaybePromise<T>;
   /** The database where it is open already: for use in this turn, since nothing keeps it open. */
-  now(name: string): Database | undefined;
+  peek(name: string): Database | undefined;
   /** As `use` for work that outlives one function, such as a streamed answer. */
   acquire(name: string): Promise<Lease>;
   onEvent(listener: (event: DatabaseEvent) => void): () => void;

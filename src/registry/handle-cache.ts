@@ -28,7 +28,7 @@ export class HandleCache {
   }
 
   /** A database that is open already: for use in this turn, since nothing keeps it open. */
-  now(name: string): Database | undefined {
+  peek(name: string): Database | undefined {
     return this.#use(name)?.database;
   }
 

@@ -241,8 +241,8 @@ class StoredRegistry implements Registry {
     lease.release();
   }
 
-  now(name: string): Database | undefined {
-    return this.#handles.now(name);
+  peek(name: string): Database | undefined {
+    return this.#handles.peek(name);
   }
 
   use<T>(name: string, use: (database: Database) => MaybePromise<T>): MaybePromise<T> {

@@ -15,7 +15,7 @@ import { useLent } from '../resources.ts';
 import { jsonAnswer, notModified, withHeader } from '../responses.ts';
 
 export function getDocument(context: Context, database: string, id: DocId): MaybePromise<Answer> {
-  const current = context.query.isEmpty && context.services.registry.now(database)?.current(id);
+  const current = context.query.isEmpty && context.services.registry.peek(database)?.current(id);
   if (current) return answerCurrent(context, id, current);
   const openRevs = context.query.get('open_revs');
   if (openRevs === undefined) return answerOneRevision(context, database, id);

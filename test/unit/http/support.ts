@@ -75,7 +75,7 @@ export function services(settings: Settings = {}, changes: Partial<Services> = {
       serverUuid: 'uuid',
       names: () => [],
       has: () => false,
-      now: () => undefined,
+      peek: () => undefined,
       create: unused,
       delete: unused,
       use: unused,
