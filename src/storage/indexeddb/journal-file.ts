@@ -1,4 +1,4 @@
-import { DatabaseError } from '../../errors/database-error.ts';
+import { WordedError } from '../../errors/database-error.ts';
 import { assert, must } from '../../shared/assert.ts';
 import { crc32 } from '../../shared/crc32.ts';
 import { RecordEncoder } from '../journal-record.ts';
@@ -131,8 +131,10 @@ export class OpfsJournalFile implements JournalFile {
       // As good as sealed.
     }
     this.#isSealed = true;
-    throw new DatabaseError(
-      'storage_failed',
+    // By its word nobody takes it for a write that was refused as a whole, and sends it again.
+    throw new WordedError(
+      'storage_fenced',
+      'service_unavailable',
       `File "${this.#parts.file}" was opened by another owner in the middle of this write, which may have been carried out or not; read before you write again`,
     );
   }

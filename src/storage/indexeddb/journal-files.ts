@@ -38,9 +38,9 @@ export interface JournalFileParts {
 
 export interface JournalFile {
   /**
-   * Whether the record is in a file now; else it has to go to IndexedDB. Fails with `storage_fenced` where a later owner has read the file,
-   * and with `storage_failed` where nobody knows whether that has read the record. Then the next number may be free in IndexedDB, so all
-   * that comes later is fenced here.
+   * Whether the record is in a file now; else it has to go to IndexedDB. Fails with `storage_fenced` where a later owner has read the file;
+   * where nobody knows whether that has read the record, the error is worded `service_unavailable`, since it is not to be sent again. Then
+   * the next number may be free in IndexedDB, so all that comes later is fenced here.
    */
   append(record: JournalRecord): boolean;
   /** The records in files alone that the commit has to take into IndexedDB, as one that is strict, has a head or truncates does. Fails where `append` is fenced. */

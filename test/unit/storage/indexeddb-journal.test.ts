@@ -2,7 +2,7 @@ import './backends.ts';
 import { IDBFactory } from 'fake-indexeddb';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { isDatabaseError } from '../../../src/errors/database-error.ts';
+import { WordedError } from '../../../src/errors/database-error.ts';
 import { must } from '../../../src/shared/assert.ts';
 import { crc32 } from '../../../src/shared/crc32.ts';
 import { createIndexedDbPageStore } from '../../../src/storage/indexeddb/indexeddb-page-store.ts';
@@ -319,7 +319,11 @@ describe('owners', () => {
       // The seal comes between the owner's first look and its second.
       fileAt(must(files.paths[0])).content[0] = 1;
     };
-    await rejects('storage_failed', () => writing.append('in doubt'));
+    await expect(writing.append('in doubt')).rejects.toMatchObject({
+      code: 'storage_fenced',
+      word: 'service_unavailable',
+      reason: expect.stringContaining('may have been carried out or not'),
+    });
     await rejects('storage_fenced', () => writing.append('later'));
     const { texts, file } = await reopened();
     expect(texts).toEqual([...writing.texts, 'in doubt']);
@@ -460,7 +464,7 @@ describe('failures of the file system', () => {
         await new Promise((resolve) => setTimeout(resolve, 5));
       }
     } catch (error) {
-      if (!isDatabaseError(error, 'storage_failed')) throw error;
+      if (!(error instanceof WordedError)) throw error;
       const kept = writing.file.opening.nextJournal + 3;
       const from = writing.next > kept + 1 ? kept - writing.file.opening.nextJournal : 0;
       return { texts: writing.texts.slice(from), inDoubt: `record ${writing.next}` };

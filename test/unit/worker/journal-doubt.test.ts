@@ -41,15 +41,21 @@ test('a write of which nobody knows whether the next owner has read it is answer
   for (let n = 0; n < 200 && liveSegment() === undefined; n += 1) await ask('POST', 'notes', { n });
   const segment = liveSegment();
   expect(segment).toBeDefined();
+  let behind: ReturnType<typeof ask> | undefined;
   files.onOperation = (name) => {
+    if (name !== 'write' || segment === undefined) return;
+    files.onOperation = () => undefined;
     // The seal comes behind the owner's first look, and before its second.
-    if (name === 'write' && segment !== undefined) segment.content[0] = 1;
+    segment.content[0] = 1;
+    behind = ask('POST', 'notes', { behind: true });
   };
   const { status, json } = await ask('POST', 'notes', { marked: true });
-  files.onOperation = () => undefined;
-  expect([status, json.error]).toEqual([500, 'storage_failed']);
+  expect([status, json.error]).toEqual([503, 'service_unavailable']);
   expect(json.reason).toContain('carried out or not');
+  // What waited for that write was not begun.
+  expect((await behind)?.status).toBe(201);
   const { json: list } = await ask('GET', 'notes/_all_docs?include_docs=true');
-  expect(list.rows.filter(({ doc }: { doc: { marked?: boolean } }) => doc.marked)).toHaveLength(1);
+  const having = (name: string) => list.rows.filter(({ doc }: { doc: Record<string, unknown> }) => doc[name] === true);
+  expect([having('marked').length, having('behind').length]).toEqual([1, 1]);
   await keeper.close();
 });
