@@ -34,6 +34,18 @@ const comlinkCuts: readonly Cut[] = [
   [')\n        .join("-")', ';\n}\n\nexport'],
   ['            throwIfProxyReleased(isProxyReleased);', '            const [argumentList, transferables] ='],
   ['        construct(_target, rawArgumentList) {', '    });\n    return proxy;'],
+  // What goes are plain values; what comes back are such as well, or errors.
+  [
+    '            const [argumentList, transferables] =',
+    '            return requestResponseMessage',
+    '            const argumentList = rawArgumentList.map((value) => ({ type: "RAW", value }));\n',
+  ],
+  [', transferables).then(', '.then(', ')'],
+  [
+    '    switch (value.type) {\n',
+    '}\nfunction requestResponseMessage(',
+    '    return value.type === "RAW" ? value.value : throwTransferHandler.deserialize(value.value);\n',
+  ],
 ];
 
 /** Of the ways to send values the one that a worker has any use for. */
