@@ -3,9 +3,7 @@ import { messageSW, Workbox } from 'workbox-window';
 import type { ControlAnswer, ControlMessage } from '../bridge/control.ts';
 import { PROTOCOL } from '../bridge/wire.ts';
 import { explainScript } from './obstacles.ts';
-
-/** A service worker that has to be started first answers within this, and one that drains too. */
-const ANSWER_MS = 10_000;
+import { soon } from './soon.ts';
 
 const container = () => navigator.serviceWorker;
 
@@ -105,9 +103,4 @@ function reach(worker: ServiceWorker, wanted: ServiceWorkerState): Promise<void>
 
 async function until(isTrue: () => boolean, target: EventTarget, type: string): Promise<void> {
   while (!isTrue()) await new Promise((resolve) => target.addEventListener(type, resolve, { once: true }));
-}
-
-/** Undefined when it takes too long. */
-function soon<T>(work: Promise<T>): Promise<T | undefined> {
-  return Promise.race([work, new Promise<undefined>((resolve) => setTimeout(resolve, ANSWER_MS))]);
 }

@@ -15,6 +15,7 @@ import type { MaybePromise } from '../shared/maybe-promise.ts';
 import { offerBody } from './body-ports.ts';
 import { explainScript } from './obstacles.ts';
 import type { Outgoing } from './outgoing-request.ts';
+import { soon } from './soon.ts';
 
 /** A worker that answers. */
 interface Occupant {
@@ -136,6 +137,7 @@ export class WorkerSeat {
       const door = wrap<WorkerDoor>(worker);
       const broken = new Promise<never>((_, reject) => {
         worker.onerror = ({ message }) => reject(message);
+        this.#listen(door.status(), reject).catch(() => {});
       });
       const outbox = new Outbox<PageCall>((calls, ports) => worker.postMessage({ calls }, ports));
       const opened = door.open(this.#options).then(() => ({ door, outbox }));
@@ -145,6 +147,16 @@ export class WorkerSeat {
       if (this.#worker && error instanceof Error) throw error;
       throw await explainScript('worker', this.#url, error);
     }
+  }
+
+  /**
+   * Gives up a worker that says nothing: ours gives a sign as soon as it has begun. Its script may be on its way for long, but not when the
+   * page could have it meanwhile.
+   */
+  async #listen(sign: Promise<unknown>, giveUp: (why: string) => void): Promise<void> {
+    if (await soon(sign)) return;
+    await (await fetch(this.#url)).text();
+    if (!(await soon(sign))) giveUp('nothing in it answers');
   }
 
   /** Rejects with the signal's reason if that comes first. */

@@ -163,6 +163,79 @@ describe('a worker', () => {
     await expect(opening).rejects.toThrow(script.href);
   });
 
+  describe('that says nothing', () => {
+    beforeEach(() => {
+      vi.useFakeTimers({ toFake: ['setTimeout'] });
+    });
+
+    afterEach(() => {
+      vi.useRealTimers();
+    });
+
+    const script200 = () => new Response('', { headers: { 'content-type': 'text/javascript' } });
+
+    test('though its script is there, is given up, with the script’s name', async () => {
+      nextDoor = () => ({ open: never });
+      vi.stubGlobal('fetch', async () => script200());
+      const opening = seatWith().occupy();
+      const failure = opening.catch((error: unknown) => String(error));
+      await vi.advanceTimersByTimeAsync(20_000);
+      expect(await failure).toContain(`The worker ${script.href} did not start: nothing in it answers`);
+      expect(await failure).toContain('200 text/javascript');
+      expect(workers.map(({ isTerminated }) => isTerminated)).toEqual([true]);
+    });
+
+    test('because its script is on its way for long, is waited for', async () => {
+      let arrive = (_response: Response) => {};
+      const arriving = new Promise<Response>((resolve) => {
+        arrive = resolve;
+      });
+      let begin = () => {};
+      const begun = new Promise<void>((resolve) => {
+        begin = resolve;
+      });
+      nextDoor = () => ({ open: () => begun, status: () => begun.then(() => ({})), handle: echo });
+      vi.stubGlobal('fetch', () => arriving);
+      const seat = seatWith();
+      const answer = seat.handle(outgoing());
+      await vi.advanceTimersByTimeAsync(600_000);
+      arrive(script200());
+      await vi.advanceTimersByTimeAsync(9000);
+      begin();
+      expect((await answer).status).toBe(200);
+      await vi.advanceTimersByTimeAsync(60_000);
+      expect(workers.map(({ isTerminated }) => isTerminated)).toEqual([false]);
+    });
+
+    test('and that the page could not load either, is waited for', async () => {
+      let begin = () => {};
+      const begun = new Promise<void>((resolve) => {
+        begin = resolve;
+      });
+      nextDoor = () => ({ open: () => begun, handle: echo });
+      vi.stubGlobal('fetch', () => Promise.reject(new TypeError('Failed to fetch')));
+      const answer = seatWith().handle(outgoing());
+      await vi.advanceTimersByTimeAsync(60_000);
+      begin();
+      expect((await answer).status).toBe(200);
+    });
+
+    test('more than that it has begun has all the time that it takes to open', async () => {
+      let open = () => {};
+      const opened = new Promise<void>((resolve) => {
+        open = resolve;
+      });
+      const status = vi.fn(async () => ({}));
+      nextDoor = () => ({ open: () => opened, status, handle: echo });
+      vi.stubGlobal('fetch', async () => script200());
+      const answer = seatWith().handle(outgoing());
+      await vi.waitFor(() => expect(status).toHaveBeenCalledTimes(1));
+      await vi.advanceTimersByTimeAsync(60_000);
+      open();
+      expect((await answer).status).toBe(200);
+    });
+  });
+
   test('that can’t be made is explained as well', async () => {
     vi.stubGlobal('fetch', async () => new Response(null));
     vi.stubGlobal('Worker', function refuse() {
