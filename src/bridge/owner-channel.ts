@@ -37,8 +37,10 @@ export interface OwnerChannel {
   refuse(): void;
   /** Resolves when every request that was taken has its answer sent. */
   answered(): Promise<void>;
-  /** Breaks off what is still under way, and answers nothing any more. Goes on refusing for a moment. */
+  /** Breaks off what is still under way, and answers nothing any more. Goes on refusing. */
   leave(): void;
+  /** To be called when the storage was let go: before that a request that nobody hears would count as begun. Refuses for a moment longer. */
+  close(): void;
 }
 
 const KEEP_ALIVE_MS = 10_000;
@@ -96,12 +98,13 @@ class ServedChannel implements OwnerChannel {
     this.#hasLeft = true;
     this.#endKeepAlive();
     for (const call of this.#calls.values()) call?.abort();
-    setTimeout(() => this.#close(), LINGER_MS);
   }
 
-  #close(): void {
-    this.#own.close();
-    this.#peers.close();
+  close(): void {
+    setTimeout(() => {
+      this.#own.close();
+      this.#peers.close();
+    }, LINGER_MS);
   }
 
   #take(message: ToOwner | undefined): void {
@@ -115,11 +118,11 @@ class ServedChannel implements OwnerChannel {
   }
 
   /**
-   * A request that was answered is unknown as well; its answer is ahead of this. An owner that broke off what it had must not say of a
-   * write that it never came.
+   * A request that was answered is unknown as well; its answer is ahead of this. An owner that broke off what it had says nothing: it must
+   * not say of a write that it never came.
    */
   #pong({ from, pending = [] }: PingMessage): void {
-    const unknown = this.#hasLeft ? [] : pending.filter((id) => !this.#calls.has(callKey({ from, id })));
+    const unknown = pending.filter((id) => !this.#calls.has(callKey({ from, id })));
     this.#post(from, unknown.length > 0 ? { kind: 'pong', unknown } : { kind: 'pong' });
   }
 

@@ -218,7 +218,7 @@ export class StorageOwner {
     const hasBegun = why !== 'stolen' && keeper.isOpen;
     if (hasBegun && (await work.idle(DRAIN_MS))) await channel.answered();
     channel.leave();
-    await (why === 'stolen' ? keeper.drop() : keeper.close());
+    await (why === 'stolen' ? keeper.drop() : keeper.close()).finally(() => channel.close());
   }
 
   #countTrouble(error: unknown): void {

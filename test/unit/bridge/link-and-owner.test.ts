@@ -27,7 +27,10 @@ function newTab(instance: ReturnType<typeof newInstance>, handle: (request: Plai
       channel = serveOwner({ instance, ownerId, handle });
     },
     become: async () => {},
-    leave: async () => channel?.leave(),
+    leave: async () => {
+      channel?.leave();
+      channel?.close();
+    },
   });
   const close = () => ownership.close();
   ends.push(close);

@@ -27,6 +27,7 @@ beforeEach(() => {
 
 afterEach(() => {
   channel?.leave();
+  channel?.close();
   toOwner.close();
   inbox.close();
   vi.useRealTimers();

@@ -57,6 +57,7 @@ class Owner {
     ends.push(() => {
       listener.close();
       this.channel.leave();
+      this.channel.close();
       vi.advanceTimersByTime(1000);
       for (const { port } of this.offers) port.close();
     });
@@ -278,6 +279,7 @@ describe('a port that breaks', () => {
     // Neither way answers.
     const write = ask(link, 'PUT c');
     owner.channel.leave();
+    owner.channel.close();
     vi.advanceTimersByTime(1000);
     let isSettled = false;
     void write.then(() => {

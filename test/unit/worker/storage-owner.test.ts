@@ -4,6 +4,7 @@ import { createLink } from '../../../src/bridge/link.ts';
 import { createSessionNote, shareSession } from '../../../src/bridge/session-share.ts';
 import { createIndexedDbPageStore } from '../../../src/storage/indexeddb/indexeddb-page-store.ts';
 import { CookieJar } from '../../../src/worker/cookie-jar.ts';
+import { CoreKeeper } from '../../../src/worker/core-keeper.ts';
 import { takeCookies } from '../../../src/worker/set-cookie.ts';
 import { Origin, toText } from './origin.ts';
 
@@ -108,6 +109,40 @@ describe('a worker that lost the storage', () => {
     await vi.waitFor(() => expect(origin.locks.snapshot().held).toEqual([]));
     const written = commits.mock.calls.filter(([stores, mode]) => mode === 'readwrite' && stores !== 'head');
     expect(written.filter(([stores]) => [stores].flat().includes('pages'))).toEqual([]);
+  });
+});
+
+describe('an owner that lets go of the storage', () => {
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  it('refuses what comes for as long as that takes, so that the next owner gets it', async () => {
+    const owner = await origin.openTab();
+    await owner.ask('PUT', 'notes');
+    const link = createLink({ instance: origin.instance, carrier: 'tab', locks: origin.locks.client() });
+    await link.handle(request('GET', 'notes'));
+    let goOn = () => {};
+    const held = new Promise<void>((resolve) => {
+      goOn = resolve;
+    });
+    const { close } = CoreKeeper.prototype;
+    const closing = vi.spyOn(CoreKeeper.prototype, 'close').mockImplementation(async function (this: CoreKeeper) {
+      await held;
+      await close.call(this);
+    });
+    vi.useFakeTimers({ toFake: ['setTimeout'] });
+    const closed = owner.close();
+    await vi.waitFor(() => expect(closing).toHaveBeenCalledTimes(1));
+    await vi.advanceTimersByTimeAsync(5000);
+    const write = link.handle(request('PUT', 'notes/a', '{}'));
+    await vi.advanceTimersByTimeAsync(100);
+    vi.useRealTimers();
+    goOn();
+    await closed;
+    await origin.openTab();
+    expect(await write).toMatchObject({ status: 201 });
+    link.close();
   });
 });
 
