@@ -21,6 +21,7 @@ export class OpenBodies {
   /** Undefined where the engine itself lets a body fail when its service worker ends. */
   #lastEvent: number | undefined;
   #looking: ReturnType<typeof setInterval> | undefined;
+  #draining: Promise<void> | undefined;
 
   constructor(endsSilently: boolean) {
     if (endsSilently) this.#lastEvent = performance.now();
@@ -46,8 +47,15 @@ export class OpenBodies {
     return new ReadableStream(source, { highWaterMark: 0 });
   }
 
-  /** Resolves when nothing is open any more; what is after the given time fails. */
-  async drain(ms: number): Promise<void> {
+  /** Resolves when nothing is open any more; what is after the given time fails. All who ask meanwhile are told at the same time. */
+  drain(ms: number): Promise<void> {
+    this.#draining ??= this.#drain(ms).finally(() => {
+      this.#draining = undefined;
+    });
+    return this.#draining;
+  }
+
+  async #drain(ms: number): Promise<void> {
     let hasFailed = false;
     const timer = setTimeout(() => {
       hasFailed = this.#open.size > 0;

@@ -19,6 +19,9 @@ import { OpenBodies } from './open-bodies.ts';
 /** How long open bodies may go on once a new version wants to take over. */
 const DRAIN_MS = 3000;
 
+/** Those of all bases below which a service worker answers: it gives way with all of them. */
+const bodiesOf = new WeakMap<object, OpenBodies>();
+
 /** `self` of a service worker, with what the script of the core leaves in it. */
 export type HostScope = ServiceWorkerGlobalScope & { readonly setteeCore?: CoreScript };
 
@@ -36,7 +39,8 @@ export class ServiceWorkerHost implements SetteeServiceWorker {
 
   constructor(scope: HostScope, options: ServiceWorkerOptions) {
     this.#scope = scope;
-    this.#bodies = new OpenBodies(scope.navigator.userAgent.includes(' Firefox/'));
+    this.#bodies = bodiesOf.get(scope) ?? new OpenBodies(scope.navigator.userAgent.includes(' Firefox/'));
+    bodiesOf.set(scope, this.#bodies);
     this.#options = options;
     this.#instance = createInstance(options.base, scope.location.href);
     this.base = this.#instance.base;

@@ -146,6 +146,27 @@ describe('with a page that owns the storage', () => {
     await expect(reader?.read()).rejects.toThrow('A new version of this app takes over');
     await Promise.all(event.waits);
   });
+
+  test('a drain that a page of another base asks for waits for that body as well', async () => {
+    const otherBase = 'https://app.example/other/';
+    const other = new ServiceWorkerHost(scope.asScope, { base: otherBase });
+    expect(other.base).toBe(otherBase);
+    await page.ask('POST', 'notes/_bulk_docs', {
+      docs: Array.from({ length: 1000 }, (_, n) => ({ _id: `d${n}`, text: 'x'.repeat(200) })),
+    });
+    const event = fetchThrough('notes/_all_docs?include_docs=true');
+    const reader = (await event.response)?.body?.getReader();
+    await reader?.read();
+    let isAnswered = false;
+    const drained = scope.say({ type: 'SETTEE_DRAIN', base: otherBase }).then((answer) => {
+      isAnswered = true;
+      return answer;
+    });
+    await new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
+    expect(isAnswered).toBe(false);
+    await reader?.cancel();
+    expect(await drained).toEqual({ protocol: PROTOCOL });
+  });
 });
 
 /** As a browser sees it: what the listener throws does not count, what it waits for does. */
