@@ -27,16 +27,17 @@ type Next = () => void;
 /** `folder` is where the built files are. */
 export function createPlugin({ base = '/db/' }: SetteePluginOptions, folder: string): Plugin {
   let root = '/';
+  const databases = databasesOf(base);
   const serveFile = ({ url = '' }: IncomingMessage, response: ServerResponse, next: Next): void => {
-    const { pathname } = new URL(url, 'http://localhost');
-    const file = FILES.flatMap((name) => [name, `${name}.map`]).find((name) => pathname === root + name);
-    if (pathname === root + WASM) send(response, 200, 'application/wasm', readFileSync(join(folder, WASM)));
+    const path = pathOf(url);
+    const file = FILES.flatMap((name) => [name, `${name}.map`]).find((name) => path === root + name);
+    if (path === root + WASM) send(response, 200, 'application/wasm', readFileSync(join(folder, WASM)));
     else if (file)
       send(response, 200, file.endsWith('.map') ? JSON_TYPE : 'text/javascript', readFileSync(join(folder, file)));
     else next();
   };
   const explain = ({ url = '' }: IncomingMessage, response: ServerResponse, next: Next): void => {
-    if (isBelow(url, base)) send(response, 421, JSON_TYPE, MISDIRECTED);
+    if (databases !== undefined && `${pathOf(url)}/`.startsWith(databases)) send(response, 421, JSON_TYPE, MISDIRECTED);
     else next();
   };
   return {
@@ -78,8 +79,15 @@ function rootOf(base: string, isBuild: boolean): string {
   return host === 'localhost' ? pathname.replace(/\/?$/, '/') : '/';
 }
 
-function isBelow(url: string, base: string): boolean {
-  return base.startsWith('/') && `${new URL(url, 'http://localhost').pathname}/`.startsWith(base.replace(/\/?$/, '/'));
+/** Below which path of the app's own origin the service worker answers, as requests name it; undefined where it is on another. */
+function databasesOf(base: string): string | undefined {
+  const { host, pathname } = new URL(base, 'http://localhost');
+  return host === 'localhost' && base.startsWith('/') ? pathname.replace(/\/?$/, '/') : undefined;
+}
+
+/** Not everything that a request may ask for is an address. */
+function pathOf(url: string): string {
+  return url.replace(/\?.*$/s, '');
 }
 
 /** Source maps stay out of the app's build. */

@@ -104,9 +104,20 @@ describe('the dev server', () => {
     expect((await fetch(`${origin}/db/`)).status).not.toBe(421);
   });
 
-  test('says nothing of requests to another origin', async () => {
-    const origin = await serve(configOf('/', { base: 'https://db.example.com/' }));
+  test('knows a base with other letters by what browsers make of it', async () => {
+    const origin = await serve(configOf('/', { base: '/où est/' }));
+    expect((await fetch(`${origin}/où est/notes`)).status).toBe(421);
+    expect((await fetch(`${origin}/ou/notes`)).status).not.toBe(421);
+  });
+
+  test.for(['https://db.example.com/', '//db.example.com/db/'])('says nothing of requests to %s', async (base) => {
+    const origin = await serve(configOf('/', { base }));
     expect((await fetch(`${origin}/db/`)).status).not.toBe(421);
+  });
+
+  test('leaves what is no address to Vite', async () => {
+    const origin = await serve(configOf('/'));
+    expect((await fetch(`${origin}//`)).status).not.toBe(500);
   });
 
   test('tells the page client where the root is', async () => {
