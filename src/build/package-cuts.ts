@@ -41,6 +41,13 @@ const comlinkCuts: readonly Cut[] = [
     '            const argumentList = rawArgumentList.map((value) => ({ type: "RAW", value }));\n',
   ],
   [', transferables).then(', '.then(', ')'],
+  ['msg), transfers)', ';', 'msg))'],
+  // Nor does what takes an answer fail.
+  [
+    '        try {\n            resolver(data)',
+    '    });\n    return createProxy',
+    '        resolver(data);\n        pendingListeners.delete(data.id);\n',
+  ],
   [
     '    switch (value.type) {\n',
     '}\nfunction requestResponseMessage(',

@@ -76,7 +76,8 @@ export class DirectResponse extends Response {
 
   override clone(): Response {
     this.#leave();
-    return super.clone();
+    const copy = super.clone();
+    return new DirectResponse(this.#url, copy, copy.body, undefined, this.#redirected);
   }
 
   /** What the body can be read from here, once; undefined where the browser has it. */

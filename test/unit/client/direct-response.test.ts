@@ -61,6 +61,15 @@ describe.each([
     expect([await response.text(), await copy.text()]).toEqual([json, json]);
   });
 
+  test('knows its address, status and headers in a clone as well', async () => {
+    const headers = { etag: '"1-a"' };
+    const response = new DirectResponse('https://app.example/b', { status: 201, headers }, json, json, true);
+    const { url, redirected, status, headers: copied } = response.clone().clone();
+    expect([url, redirected, status, copied.get('etag')]).toEqual(['https://app.example/b', true, 201, '"1-a"']);
+    const empty = new DirectResponse('https://app.example/b', { status: 304 }, null, undefined, false).clone();
+    expect([empty.url, empty.status, empty.body]).toEqual(['https://app.example/b', 304, null]);
+  });
+
   test('that is read as a stream is left to the browser', async () => {
     const response = make();
     const reader = response.body?.getReader();
