@@ -109,7 +109,7 @@ export class DocumentsJob extends PromisedJob<WriteOutcome[]> {
     const parent = this.#options.allOrNothing ? branchingParent(document, write.rev) : editedLeaf(document, write.rev);
     const isSecond = document.editedBy === this && !this.#options.allOrNothing;
     if (parent === undefined || isSecond) return conflict(write);
-    if (!Number.isSafeInteger(parent.generation + 1)) return uncountable(write, parent.generation);
+    if (!Number.isSafeInteger(parent.generation + 1)) return this.#refuse(write, parent.generation);
     const { deleted, body } = write;
     const encoded = workspace.encode(body);
     const hash = this.#hasher.hash({ deleted, parent: parent.rev, body: encoded.bytes });
@@ -118,6 +118,14 @@ export class DocumentsJob extends PromisedJob<WriteOutcome[]> {
     workspace.addRevision(document, path, deleted, encoded);
     document.editedBy = this;
     return { ok: true, id: write.id, rev, deleted };
+  }
+
+  /** Where it is all or nothing the others must not be written either. */
+  #refuse({ id, rev }: DocumentWrite, generation: number): WriteOutcome {
+    const reason = `Nothing can follow generation ${generation}. Save the document under another id.`;
+    const error = new DatabaseError('bad_request', reason);
+    if (this.#options.allOrNothing) throw error;
+    return { ok: false, id, rev, error };
   }
 
   #merge(workspace: Workspace, write: DocumentWrite): WriteOutcome {
@@ -172,11 +180,6 @@ function branchingParent(document: WorkingDocument, rev: RevId | undefined): Par
 function conflict(write: DocumentWrite): WriteOutcome {
   const error = new DatabaseError('conflict', 'Document update conflict.');
   return { ok: false, id: write.id, rev: write.rev, error };
-}
-
-function uncountable(write: DocumentWrite, generation: number): WriteOutcome {
-  const reason = `Nothing can follow generation ${generation}. Save the document under another id.`;
-  return { ok: false, id: write.id, rev: write.rev, error: new DatabaseError('bad_request', reason) };
 }
 
 /** A `_local` document's change: revisions count up from `0-1`, a deletion answers `0-0` (completion.md 5.3). */

@@ -29,6 +29,19 @@ describe('revisions of new edits', () => {
     expect(await leavesOf(db, 'a')).toEqual([`${last}={"n":1}`]);
     await db.close();
   });
+
+  test('and where it is all or nothing, all others of its request with it', async () => {
+    const db = await new Bench().open();
+    const last = '9007199254740991-a';
+    await db.write([toWrite('a', { rev: last })], { newEdits: false, durability: 'relaxed' });
+    const writes = [toWrite('b'), toWrite('a', { rev: last, body: '{"n":2}' }), toWrite('c')];
+    const refused = db.write(writes, { newEdits: true, durability: 'relaxed', allOrNothing: true });
+    const other = put(db, 'd');
+    await expect(refused).rejects.toMatchObject({ code: 'bad_request' });
+    expect(await other).toBe(FIRST);
+    expect((await seeAll(db)).changes).toEqual(['1 a', '2 d']);
+    await db.close();
+  });
 });
 
 describe('the conflict check', () => {
