@@ -17,11 +17,15 @@ export async function postCompact(context: Context, database: string): Promise<A
   void lease.database
     .compact()
     .catch((error: unknown) => {
-      // Nothing went wrong where somebody deleted the database meanwhile.
-      if (!isDatabaseError(error, 'storage_deleted')) log.error(`Compaction of ${database} failed`, error);
+      if (!isEnded(error)) log.error(`Compaction of ${database} failed`, error);
     })
     .finally(() => lease.release());
   return okAnswer(context, 202);
+}
+
+/** Nothing went wrong where what is compacted was deleted or closed meanwhile. */
+export function isEnded(error: unknown): boolean {
+  return isDatabaseError(error, 'storage_deleted') || isDatabaseError(error, 'storage_closed');
 }
 
 /**

@@ -5,6 +5,7 @@ import { requireJsonType } from '../bodies.ts';
 import type { Answer, Context } from '../context.ts';
 import { jsonAnswer, okAnswer } from '../responses.ts';
 import { withDesignGroup } from '../view-group.ts';
+import { isEnded } from './upkeep.ts';
 
 export function getIndexInfo(context: Context, database: string, rest: readonly string[]): Promise<Answer> {
   const name = rest.join('/');
@@ -39,6 +40,7 @@ export async function postCompactViews(context: Context, database: string, rest:
     void held.group
       .compact()
       .catch((error: unknown) => {
+        if (isEnded(error)) return;
         if (!(error instanceof DatabaseError) || error.code.startsWith('storage_')) {
           log.error(`Compaction of the index of _design/${name} in ${database} failed`, error);
         }
