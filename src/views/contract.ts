@@ -94,7 +94,10 @@ export interface ViewReader {
   /** The database's sequence that the index reflects. */
   readonly updateSeq: number;
   readonly purgeSeq: number;
-  /** The sequence of the last change to the view's own rows. With signature and `purgeSeq`, what an ETag is made of. */
+  /**
+   * The sequence of the last change to the view's own rows; in an index that is not made yet a number that none has afterwards.
+   * With signature and `purgeSeq`, what an ETag is made of.
+   */
   lastChange(view: string): number;
   /** Rows in the view; costs nothing. `not_found` "missing_named_view". */
   totalRows(view: string): number;

@@ -54,7 +54,9 @@ export class IndexReader implements ViewReader {
   }
 
   lastChange(view: string): number {
-    return must(this.#state.trees[this.#place(view).tree]).lastChange;
+    const { rows, lastChange } = must(this.#state.trees[this.#place(view).tree]);
+    // A first pass is all of one sequence number, however far it has come; it only adds rows.
+    return this.#state.firstPass === undefined ? lastChange : -rows.count;
   }
 
   totalRows(view: string): number {

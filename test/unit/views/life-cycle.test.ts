@@ -182,6 +182,25 @@ describe('the last change of a view', () => {
     expect([years, names]).toEqual([scene.database.updateSeq, scene.database.updateSeq]);
     await scene.close();
   });
+
+  test('tells what a stale answer shows of an index that is being made from all else', async () => {
+    const mapper = new CountingMapper();
+    const scene = await openCounting(mapper, undefined, { flushRows: 20 });
+    await scene.write(documents(40));
+    const group = await scene.group(counted, language);
+    const seen = new Map<number, number>();
+    const look = async () => {
+      const reader = await group.read('never');
+      seen.set(reader.totalRows('counted'), reader.lastChange('counted'));
+      reader.release();
+    };
+    mapper.before = look;
+    await withReader(group, look);
+    expect([...seen.keys()]).toEqual([0, 10, 20, 30, 40]);
+    expect(new Set(seen.values()).size).toBe(5);
+    expect(seen.get(40)).toBe(40);
+    await scene.close();
+  });
 });
 
 describe('an index that does not fit its database any more', () => {
