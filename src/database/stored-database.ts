@@ -1,6 +1,6 @@
 import { PageCache } from '../btree/page-cache.ts';
 import type { DocId, RevId } from '../documents/contract.ts';
-import { DatabaseError } from '../errors/database-error.ts';
+import { DatabaseError, isDatabaseError } from '../errors/database-error.ts';
 import { type MaybePromise, whenReady, withEnd } from '../shared/maybe-promise.ts';
 import type { PageNumber } from '../storage/page-store.ts';
 import { BodyStore } from './body-store.ts';
@@ -371,7 +371,9 @@ export class StoredDatabase implements Database {
   #failed(error: unknown): void {
     void this.#upkeep.end(error);
     this.#checkpointer.fail(error);
-    this.#parts.log.error(`database ${this.name} is given up and will be opened again`, error);
+    // Nobody opens again what was deleted, perhaps while it was being opened.
+    if (!isDatabaseError(error, 'storage_deleted'))
+      this.#parts.log.error(`database ${this.name} is given up and will be opened again`, error);
     this.#parts.onFailure(error);
   }
 }

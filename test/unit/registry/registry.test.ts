@@ -227,6 +227,26 @@ describe('deletion', () => {
     expect(await count(await service.open(), 'a')).toBe(2);
   });
 
+  test('while what a crash left of it is being recovered: nobody is told of a failure', async () => {
+    const before = new Service();
+    const first = await before.open();
+    await first.create('a');
+    await write(first, 'a', 'x');
+    const service = before.crashed();
+    const registry = await service.open();
+    const gate = new Gate();
+    service.hooks.beforeCommit = (_commit, file) => (file === REGISTRY_FILE ? undefined : gate.opened);
+    const asked = expect(registry.acquire('a')).rejects.toMatchObject({ code: 'storage_deleted' });
+    await settle();
+    await registry.delete('a');
+    await settle();
+    gate.open();
+    await asked;
+    await registry.close();
+    expect(service.logged.filter((message) => message.includes('given up'))).toEqual([]);
+    expect(service.files()).toEqual([]);
+  });
+
   test('with a full medium: no checkpoint is tried first', async () => {
     const service = new Service();
     const registry = await service.open();
