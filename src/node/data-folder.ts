@@ -5,6 +5,7 @@ import { isDatabaseFile } from '../registry/database-name.ts';
 import { REGISTRY_FILE } from '../registry/registry.ts';
 import { listFiles } from '../storage/lmdb/folder.ts';
 import { createLmdbPageStore } from '../storage/lmdb/lmdb-page-store.ts';
+import type { Log } from '../system/contract.ts';
 import { type FolderLock, lockFolder } from './folder-lock.ts';
 
 /** The folder in a data folder that belongs to the page store. */
@@ -54,6 +55,15 @@ export async function holdsDatabases(databases: string): Promise<boolean> {
   );
 }
 
+/** Fails with `not_found` where a data folder, or a backup, has no databases; else as `holdsDatabases`. */
+export async function mustHoldDatabases(dataFolder: string): Promise<void> {
+  if (await holdsDatabases(join(dataFolder, DATABASES_FOLDER))) return;
+  throw new DatabaseError(
+    'not_found',
+    `${dataFolder} holds no databases. Name the data folder of a server, or a backup.`,
+  );
+}
+
 /**
  * The page store of a `databases/` folder. Where the list of databases has lost entries it can't be opened: the databases
  * that fell off it would be removed.
@@ -63,9 +73,16 @@ export async function holdsDatabases(databases: string): Promise<boolean> {
 export function openStorage(databases: string, onLoss: (finding: string) => void) {
   return createLmdbPageStore(databases, undefined, (file, finding) => {
     if (file !== REGISTRY_FILE) return onLoss(finding);
-    throw new DatabaseError(
-      'storage_corrupt',
-      `The list of databases, ${join(databases, REGISTRY_FILE)}, is damaged and has lost entries. No database was changed. Restore the data folder from a backup.`,
-    );
+    throw damagedList(databases);
   });
 }
+
+export function damagedList(databases: string): DatabaseError {
+  return new DatabaseError(
+    'storage_corrupt',
+    `The list of databases, ${join(databases, REGISTRY_FILE)}, is damaged and has lost entries. No database was changed. Restore the data folder from a backup.`,
+  );
+}
+
+/** For commands, which tell what they find in their own way. */
+export const silentLog: Log = { error: () => undefined, info: () => undefined, debug: () => undefined };

@@ -1,11 +1,12 @@
 import { DatabaseError } from '../errors/database-error.ts';
 import { VERSION } from '../system/version.ts';
 import { type Command, parseCommand } from './arguments.ts';
+import { backupData, type CopiedDatabase, type Gap, restoreData } from './backup.ts';
 import { InputError } from './document-splitter.ts';
 import { exportDatabase } from './export.ts';
 import { importFile } from './import.ts';
-import { backupData, type CopiedDatabase, restoreData, verifyData } from './maintenance.ts';
-import { createProgress, type MessageStream } from './progress.ts';
+import { verifyData } from './maintenance.ts';
+import { createProgress, type MessageStream, type OnProgress } from './progress.ts';
 import { RefusalError } from './remote-database.ts';
 import { type ProcessHost, serve } from './serve.ts';
 import { helpFor, UsageError } from './usage.ts';
@@ -82,7 +83,6 @@ async function run(command: Command, host: CommandHost): Promise<number> {
 }
 
 type Verify = Extract<Command, { name: 'verify' }>;
-type OnProgress = (done: number, total: number) => void;
 
 /** True when no damage was found. */
 async function verify({ dataFolder, databases }: Verify, { stdout, stderr }: CommandHost): Promise<boolean> {
@@ -99,13 +99,23 @@ async function verify({ dataFolder, databases }: Verify, { stdout, stderr }: Com
 
 async function reportCopies(
   verb: string,
-  copy: (onProgress: OnProgress) => AsyncIterable<CopiedDatabase>,
+  copy: (onProgress: OnProgress) => AsyncIterable<CopiedDatabase | Gap>,
   { stdout, stderr }: CommandHost,
 ): Promise<number> {
-  for await (const { database, bytes } of copy(progressTo(stderr))) {
-    stdout.write(`${database}: ${verb}, ${bytes} bytes\n`);
+  let losses = 0;
+  for await (const report of copy(progressTo(stderr))) {
+    if ('bytes' in report) {
+      stdout.write(`${report.database}: ${verb}, ${report.bytes} bytes\n`);
+      continue;
+    }
+    if (report.isLoss) losses++;
+    stderr.write(`${report.database}: ${report.gap}\n`);
   }
-  return 0;
+  if (losses === 0) return 0;
+  stderr.write(
+    `${losses} of the databases ${losses === 1 ? 'is' : 'are'} not whole, as said above; all others were ${verb}.\n`,
+  );
+  return 1;
 }
 
 function progressTo(stderr: MessageStream): OnProgress {

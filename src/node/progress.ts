@@ -12,6 +12,9 @@ export interface Progress {
   end(): void;
 }
 
+/** Called with what has been done of what there is, in a unit of the callee's choice. */
+export type OnProgress = (done: number, total: number) => void;
+
 const lineIntervalMs = 1_000;
 const endSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 

@@ -89,19 +89,20 @@ Exit code: 0 when all is well, 1 when something is damaged or can't be read, 2 f
   backup: `Usage: settee backup TARGET [options]
 
 Copies a data folder into the new folder TARGET, each database in the state of its last commit. A server may be using
-the folder meanwhile. TARGET is a data folder itself.
+the folder meanwhile. TARGET is a data folder itself. A database that can't be read is named on stderr, and the others
+are copied. What can't be seen from outside of the files is what "settee verify --data TARGET" looks for.
 
   -d, --data FOLDER           (SETTEE_DATA, else ./data)
 
-Exit code: 0 when the copy is complete, 1 on failure, 2 for a wrong call.
+Exit code: 0 when the copy is complete, 1 on failure or when something is not in it, 2 for a wrong call.
 `,
   restore: `Usage: settee restore SOURCE --data FOLDER
 
 Makes the new data folder FOLDER from a backup. Its databases know that they went back in time, so that indexes and
-replication don't take them for what they were.
+replication don't take them for what they were. What the backup does not hold, or not whole, is named on stderr.
 
   -d, --data FOLDER           (required: it must not hold databases yet)
 
-Exit code: 0 when the folder is complete, 1 on failure, 2 for a wrong call.
+Exit code: 0 when the folder is complete, 1 on failure or when something is not in it, 2 for a wrong call.
 `,
 };

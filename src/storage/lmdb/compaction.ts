@@ -76,5 +76,9 @@ async function copyBeside(environment: Environment, path: string): Promise<strin
 
 export async function removeData(path: string): Promise<void> {
   await rm(path, { force: true });
+  await removeLock(path);
+}
+
+export async function removeLock(path: string): Promise<void> {
   await rm(`${path}-lock`, { force: true });
 }

@@ -2,7 +2,7 @@ import { existsSync, linkSync, rmSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { type Database, open, type RootDatabase } from 'lmdb';
 import type { DatabaseError } from '../../errors/database-error.ts';
-import type { Opening, PageNumber } from '../page-store.ts';
+import type { JournalRecord, Opening, PageNumber } from '../page-store.ts';
 import { storageCorrupt } from '../storage-errors.ts';
 import { checkDataFile } from './data-file.ts';
 import { hasCode } from './folder.ts';
@@ -95,15 +95,8 @@ export function takeOwnership(
   return root.transactionSync(() => {
     const { record, epoch } = readOwner(file, state);
     if (record.movedTo !== undefined) return { movedTo: record.movedTo };
-    const inEnvironment = Array.from(journal.getRange({ start: 0 }), ({ key, value }) => ({
-      number: key,
-      text: value,
-    }));
     const { start, truncated } = record;
-    const earlier = record.earlier ?? spansOf(inEnvironment.filter(({ number }) => number < start));
-    // Where the former owner's records end is not known yet.
-    const spans = [...earlier, { epoch, from: start, end: Number.POSITIVE_INFINITY }];
-    const recovered = recoverJournal({ segments: findSegments(folder), inEnvironment, spans, truncated });
+    const { inEnvironment, recovered } = readJournal(environment, folder, record, epoch);
     if (recovered.hasDamage) onLoss();
     const end = (recovered.records.at(-1)?.number ?? 0) + 1;
     // Behind a gap; were they left, they would come back once the gap is below what is truncated.
@@ -114,6 +107,26 @@ export function takeOwnership(
     const opening = { epoch: epoch + 1, head: state.get(HEAD), journal: recovered.records, nextJournal };
     return { opening, journal: recovered };
   });
+}
+
+/** Whether the journal of a file that nobody writes to is damaged, and has lost records. Changes nothing. */
+export function hasLostRecords(file: string, environment: Environment, folder: string): boolean {
+  const { record, epoch } = readOwner(file, environment.state);
+  return readJournal(environment, folder, record, epoch).recovered.hasDamage;
+}
+
+function readJournal(
+  { journal }: Environment,
+  folder: string,
+  { start, truncated, earlier }: OwnerRecord,
+  epoch: number,
+): { readonly inEnvironment: readonly JournalRecord[]; readonly recovered: RecoveredJournal } {
+  const inEnvironment = Array.from(journal.getRange({ start: 0 }), ({ key, value }) => ({ number: key, text: value }));
+  const formerSpans = earlier ?? spansOf(inEnvironment.filter(({ number }) => number < start));
+  // Where the former owner's records end is not known yet.
+  const spans = [...formerSpans, { epoch, from: start, end: Number.POSITIVE_INFINITY }];
+  const recovered = recoverJournal({ segments: findSegments(folder), inEnvironment, spans, truncated });
+  return { inEnvironment, recovered };
 }
 
 /** The epoch as the last commit left it. */

@@ -1,42 +1,69 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { DatabaseError } from '../../errors/database-error.ts';
 import { storageCorrupt, storageMissing } from '../storage-errors.ts';
-import { copyToFolder } from './compaction.ts';
-import { type Environment, movedTo, openEnvironment } from './environment.ts';
+import { copyToFolder, removeLock } from './compaction.ts';
+import { type Environment, hasLostRecords, movedTo, openEnvironment } from './environment.ts';
 import { createFolder, dataPath, findGenerations, listFiles } from './folder.ts';
+import { toDatabaseError } from './lmdb-errors.ts';
 
 export interface CopiedFile {
   readonly file: string;
   /** Bytes of the copy, which has no free space in it. */
   readonly bytes: number;
+  /** Whether the journal is damaged, in the copy as in the file: the last writes are lost. */
+  readonly hasLostWrites: boolean;
+}
+
+/** A file of which the copy has nothing. */
+export interface FailedFile {
+  readonly file: string;
+  readonly failure: DatabaseError;
 }
 
 /**
  * Copies the files of a store's folder into another one, each in the state of its last commit. Takes no ownership: the
- * store may be in use by another process. Files in `last` are copied after all others, so that a list of files names
- * no file that the copy lacks; files that appeared meanwhile are copied, too. A file removed meanwhile is passed over.
+ * store may be in use by another process. The file `list` is copied after all others; files that appear until then are
+ * copied before it, and those that appear meanwhile behind it, so that a list of files names none that the copy lacks.
+ * A file removed meanwhile is passed over, and one that can't be read is told of; the list itself has to be readable.
  */
-export async function* copyFiles(source: string, target: string, last: string): AsyncGenerator<CopiedFile> {
+export async function* copyFiles(
+  source: string,
+  target: string,
+  list: string,
+): AsyncGenerator<CopiedFile | FailedFile> {
   await mkdir(target, { recursive: true });
-  const copied = new Set<string>();
+  const seen = new Set([list]);
+  yield* copyUnseen(source, target, seen);
+  const copied = await copyFile(source, target, list);
+  if (copied === undefined) throw storageMissing(list);
+  yield copied;
+  yield* copyUnseen(source, target, seen);
+}
+
+async function* copyUnseen(source: string, target: string, seen: Set<string>): AsyncGenerator<CopiedFile | FailedFile> {
   for (;;) {
-    const files = (await listFiles(source)).filter((file) => file !== last && !copied.has(file));
-    if (files.length === 0) break;
+    const files = (await listFiles(source)).filter((file) => !seen.has(file));
+    if (files.length === 0) return;
     for (const file of files) {
-      copied.add(file);
-      const bytes = await copyFile(source, target, file);
-      if (bytes !== undefined) yield { file, bytes };
+      seen.add(file);
+      const copied = await copyFile(source, target, file).catch((error: unknown) => toFailedFile(error, file, target));
+      if (copied !== undefined) yield copied;
     }
   }
-  const bytes = await copyFile(source, target, last);
-  if (bytes === undefined) throw storageMissing(last);
-  yield { file: last, bytes };
+}
+
+/** Throws what is no matter of this file alone. */
+async function toFailedFile(error: unknown, file: string, target: string): Promise<FailedFile> {
+  const failure = await toDatabaseError(error, file, 'copying it', target);
+  if (failure.code === 'storage_full') throw failure;
+  return { file, failure };
 }
 
 /** The file moved on while it was copied: the copy may end with where it went, and not hold it. */
 class MovedOn extends Error {}
 
-async function copyFile(source: string, target: string, file: string): Promise<number | undefined> {
+async function copyFile(source: string, target: string, file: string): Promise<CopiedFile | undefined> {
   const folder = join(source, file);
   for (;;) {
     const generations = await findGenerations(folder);
@@ -56,17 +83,31 @@ async function copyCurrent(
   folder: string,
   target: string,
   generations: readonly number[],
-): Promise<number> {
+): Promise<CopiedFile> {
   const environment = await openCurrent(file, folder, generations);
   try {
     let bytes = 0;
+    let hasLostWrites = false;
     await createFolder(target, file, async (draft) => {
       bytes = await copyToFolder(environment, folder, draft);
       if (movedTo(file, environment) !== undefined) throw new MovedOn();
+      hasLostWrites = await looksDamaged(file, draft);
     });
-    return bytes;
+    return { file, bytes, hasLostWrites };
   } finally {
     await environment.root.close();
+  }
+}
+
+/** Looks at the copy, because nobody writes to that. */
+async function looksDamaged(file: string, draft: string): Promise<boolean> {
+  const path = dataPath(draft, 1);
+  const copy = await openEnvironment(file, path, true);
+  try {
+    return hasLostRecords(file, copy, draft);
+  } finally {
+    await copy.root.close();
+    await removeLock(path);
   }
 }
 

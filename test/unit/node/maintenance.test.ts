@@ -1,8 +1,8 @@
-import { mkdtemp, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { backupData, restoreData } from '../../../src/node/maintenance.ts';
+import { backupData, restoreData } from '../../../src/node/backup.ts';
 import { type RunningServer, startServer } from '../../../src/node/server.ts';
 import { runCommand } from './command-line.ts';
 
@@ -95,7 +95,8 @@ describe('databases whose list has lost entries', () => {
     const folder = join(temporary, 'three-copy');
     const first = await startServer({ port: 0, dataFolder: source, logLevel: 'error' });
     for (const name of ['a', 'b', 'c']) await fetch(`${first.url}${name}`, { method: 'PUT' });
-    await runCommand(['backup', folder, '--data', source]);
+    // As a crash leaves it: with the last entries in the list's journal.
+    await cp(source, folder, { recursive: true, filter: (path) => !path.endsWith('.sock') });
     await first.close();
     const list = join(folder, 'databases', 'registry');
     const journal = join(list, (await readdir(list)).find((name) => name.endsWith('.log')) ?? '');
@@ -106,7 +107,82 @@ describe('databases whose list has lost entries', () => {
       expect((await runCommand(['verify', '--data', folder])).stderr).toContain('has lost entries');
       await expect(startServer({ port: 0, dataFolder: folder, logLevel: 'none' })).rejects.toMatchObject(refused);
     }
+    for (const command of ['backup', 'restore']) {
+      const copied = await runCommand(
+        command === 'backup'
+          ? ['backup', `${folder}-backup`, '--data', folder]
+          : ['restore', folder, '--data', `${folder}-restored`],
+      );
+      expect(copied).toMatchObject({ code: 1, stderr: expect.stringContaining('has lost entries') });
+    }
+    await expect(stat(`${folder}-backup`)).rejects.toThrow();
+    expect((await runCommand(['verify', '--data', `${folder}-restored`])).stderr).toContain('holds no databases');
     expect(await readdir(join(folder, 'databases'))).toEqual(before);
+  });
+});
+
+/** Copies the databases `one` and `two` as data folder, and gives the folder of the first. */
+async function copyOf(folder: string): Promise<{ readonly databases: string; readonly one: string }> {
+  await runCommand(['backup', folder, '--data', dataFolder]);
+  const databases = join(folder, 'databases');
+  const one = (await readdir(databases)).find((name) => /^one\.\w+$/.test(name)) ?? '';
+  return { databases, one: join(databases, one) };
+}
+
+describe('a backup of a folder with damage', () => {
+  test('has what is sound and names the rest, and so does its restoration', async () => {
+    const source = join(temporary, 'cut-off');
+    const target = join(temporary, 'cut-off-backup');
+    const restored = join(temporary, 'cut-off-restored');
+    const { one } = await copyOf(source);
+    await truncate(join(one, 'data-1.mdb'), 5000);
+    const backup = await runCommand(['backup', target, '--data', source]);
+    expect(backup.code).toBe(1);
+    expect(backup.stdout).toMatch(/^two\.\w+: copied, \d+ bytes\nlist of databases: copied, \d+ bytes\n$/);
+    expect(backup.stderr).toMatch(
+      /^one: It is not in the copy\. File "one\.\w+" is damaged: \S+ is cut off after 5000 bytes; restore it from a backup\.\n1 of the databases is not whole, as said above; all others were copied\.\n$/,
+    );
+    const restore = await runCommand(['restore', target, '--data', restored]);
+    expect(restore.code).toBe(1);
+    expect(restore.stdout).toMatch(/^two\.\w+: restored, \d+ bytes\nlist of databases: restored, \d+ bytes\n$/);
+    expect(restore.stderr).toBe(
+      'one: The backup does not hold it. Look for it in another backup; requests for it fail until the database is deleted.\n1 of the databases is not whole, as said above; all others were restored.\n',
+    );
+    const verify = await runCommand(['verify', '--data', restored]);
+    expect(verify.stdout).toMatch(/^one: .*\n {2}Its file is gone; .*\ntwo: 1 documents, \d+ pages, no damage\n$/);
+  });
+
+  test('names a database whose file is gone', async () => {
+    const source = join(temporary, 'gone');
+    await rm((await copyOf(source)).one, { recursive: true });
+    const backup = await runCommand(['backup', `${source}-backup`, '--data', source]);
+    expect(backup.code).toBe(1);
+    expect(backup.stderr).toContain('one: Its file is gone from the data folder. Look for it in an earlier backup, ');
+  });
+
+  test('tells of writes that a damaged journal has lost, and so does its restoration', async () => {
+    const source = join(temporary, 'lost');
+    for (const id of ['x', 'y', 'z']) await fetch(`${server.url}one/_local/${id}`, { method: 'PUT', body: '{}' });
+    const { one } = await copyOf(source);
+    const journal = join(one, (await readdir(one)).find((name) => name.endsWith('.log')) ?? '');
+    await writeFile(journal, (await readFile(journal)).fill('x', 20, 24));
+    const target = join(temporary, 'lost-backup');
+    const lost = 'one: Its journal is damaged, and the copy lacks the last writes, those behind the damage. ';
+    const backup = await runCommand(['backup', target, '--data', source]);
+    expect(backup).toMatchObject({ code: 1, stderr: expect.stringContaining(`${lost}A server that has `) });
+    const restore = await runCommand(['restore', target, '--data', join(temporary, 'lost-restored')]);
+    expect(restore).toMatchObject({ code: 1, stderr: expect.stringContaining(`${lost}They are lost; `) });
+  });
+
+  test('lacks nothing without a damaged index, and says so', async () => {
+    const source = join(temporary, 'index');
+    const { one } = await copyOf(source);
+    const index = `${one}.0123456789abcdef0123456789abcdef`;
+    await cp(one, index, { recursive: true });
+    await truncate(join(index, 'data-1.mdb'), 5000);
+    const backup = await runCommand(['backup', `${source}-backup`, '--data', source]);
+    expect(backup.code).toBe(0);
+    expect(backup.stderr).toMatch(/^one\.\w+\.\w+: This index is damaged, and not in the copy; it is made anew /);
   });
 });
 

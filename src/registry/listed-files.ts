@@ -1,0 +1,41 @@
+import { openDatabase } from '../database/open-database.ts';
+import { createRevisionHasher } from '../documents/revision-hash.ts';
+import type { Clock, RandomBytes } from '../shared/clock.ts';
+import type { PageStore } from '../storage/page-store.ts';
+import type { Log } from '../system/contract.ts';
+import { DatabaseList } from './database-list.ts';
+import { REGISTRY_FILE } from './registry.ts';
+
+export interface ListParts {
+  readonly store: PageStore;
+  readonly clock: Clock;
+  readonly random: RandomBytes;
+  readonly log: Log;
+}
+
+/**
+ * The file of each database that the list of a store names, by the database's name. Opens the list's file, which must be
+ * there, and closes it again; other files are left alone, whether they are named or not.
+ */
+export async function readListedFiles(parts: ListParts): Promise<ReadonlyMap<string, string>> {
+  const { store } = parts;
+  const hasher = await createRevisionHasher();
+  const list = await DatabaseList.open({
+    open: async (onFailure) => {
+      const file = await store.open(REGISTRY_FILE, 'open');
+      return openDatabase({ ...parts, name: REGISTRY_FILE, file, supports: store.supports, hasher, onFailure });
+    },
+    newUuid: () => newUuid(parts.random),
+    onLost: () => undefined,
+  });
+  try {
+    return new Map([...list.entries].map(([name, { file }]) => [name, file]));
+  } finally {
+    await list.close();
+  }
+}
+
+/** For a list that was interrupted before it had one. */
+function newUuid(random: RandomBytes): string {
+  return Array.from(random(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');
+}
