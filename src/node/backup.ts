@@ -17,7 +17,6 @@ import {
   openDataFolder,
   silentLog,
 } from './data-folder.ts';
-import type { OnProgress } from './progress.ts';
 
 /** A file of the store that was copied: a database, the list of databases, or an index. */
 export interface CopiedDatabase {
@@ -41,7 +40,6 @@ export interface Gap {
 export async function* backupData(options: {
   readonly dataFolder: string;
   readonly target: string;
-  readonly onProgress: OnProgress;
 }): AsyncGenerator<CopiedDatabase | Gap> {
   await mustHoldDatabases(options.dataFolder);
   if (await exists(options.target)) {
@@ -51,7 +49,7 @@ export async function* backupData(options: {
   await mkdir(folder.path, { recursive: true });
   let gaps: readonly Gap[] | undefined;
   try {
-    gaps = yield* copyDatabases(options.dataFolder, folder, backupRemedies, options.onProgress);
+    gaps = yield* copyDatabases(options.dataFolder, folder, backupRemedies);
   } finally {
     if (gaps === undefined) await rm(folder.path, { recursive: true, force: true });
   }
@@ -65,7 +63,6 @@ export async function* backupData(options: {
 export async function* restoreData(options: {
   readonly source: string;
   readonly dataFolder: string;
-  readonly onProgress: OnProgress;
 }): AsyncGenerator<CopiedDatabase | Gap> {
   await mustHoldDatabases(options.source);
   const folder = await openDataFolder(options.dataFolder);
@@ -76,8 +73,7 @@ export async function* restoreData(options: {
         `${folder.path} holds databases already. Restore into another folder, or move ${folder.databases} away.`,
       );
     }
-    const { onProgress } = options;
-    yield* yield* copyDatabases(options.source, folder, restoreRemedies, onProgress, markAllRestored);
+    yield* yield* copyDatabases(options.source, folder, restoreRemedies, markAllRestored);
   } finally {
     await folder.release();
   }
@@ -116,7 +112,6 @@ async function* copyDatabases(
   source: string,
   target: Pick<DataFolder, 'path' | 'databases'>,
   remedies: Remedies,
-  onProgress: OnProgress,
   finish: (store: PageStore) => Promise<void> = async () => undefined,
 ): AsyncGenerator<CopiedDatabase, readonly Gap[]> {
   const databases = join(source, DATABASES_FOLDER);
@@ -126,7 +121,6 @@ async function* copyDatabases(
   for await (const copy of copyFiles(databases, draft, REGISTRY_FILE)) {
     const { file } = copy;
     findings.set(file, findingOf(copy, remedies));
-    onProgress(findings.size, findings.size);
     if ('failure' in copy) continue;
     if (copy.hasLostWrites && file === REGISTRY_FILE) throw damagedList(databases);
     yield { database: file === REGISTRY_FILE ? 'list of databases' : file, bytes: copy.bytes };

@@ -76,9 +76,9 @@ async function run(command: Command, host: CommandHost): Promise<number> {
     case 'verify':
       return (await verify(command, host)) ? 0 : 1;
     case 'backup':
-      return reportCopies('copied', (onProgress) => backupData({ ...command, onProgress }), host);
+      return reportCopies('copied', backupData(command), host);
     case 'restore':
-      return reportCopies('restored', (onProgress) => restoreData({ ...command, onProgress }), host);
+      return reportCopies('restored', restoreData(command), host);
   }
 }
 
@@ -99,11 +99,11 @@ async function verify({ dataFolder, databases }: Verify, { stdout, stderr }: Com
 
 async function reportCopies(
   verb: string,
-  copy: (onProgress: OnProgress) => AsyncIterable<CopiedDatabase | Gap>,
+  reports: AsyncIterable<CopiedDatabase | Gap>,
   { stdout, stderr }: CommandHost,
 ): Promise<number> {
   let losses = 0;
-  for await (const report of copy(progressTo(stderr))) {
+  for await (const report of reports) {
     if ('bytes' in report) {
       stdout.write(`${report.database}: ${verb}, ${report.bytes} bytes\n`);
       continue;

@@ -26,6 +26,13 @@ export async function toDatabaseError(
   return storageFailed(file, what, cause);
 }
 
+/** Names a failure of a read, in the same turn. */
+export function toReadError(error: unknown, file: string): DatabaseError {
+  return CORRUPT.has(memberOf(error, 'code'))
+    ? storageCorrupt(file, messageOf(error), error)
+    : storageFailed(file, 'reading it', error);
+}
+
 /** A failed commit rejects with an error whose `commitError` is a promise that rejects with the reason. */
 async function commitErrorOf(error: unknown): Promise<unknown> {
   const commitError = memberOf(error, 'commitError');

@@ -20,7 +20,7 @@ import { dataPath, hasCode } from './folder.ts';
 import { JournalFile } from './journal-file.ts';
 import type { JournalFunctions } from './journal-functions.ts';
 import type { JournalSpan } from './journal-recovery.ts';
-import { toDatabaseError } from './lmdb-errors.ts';
+import { toDatabaseError, toReadError } from './lmdb-errors.ts';
 
 const NUMBERS_PER_BATCH = 1000;
 
@@ -85,17 +85,25 @@ export class LmdbPageFile implements PageFile {
   read(page: PageNumber, kind: 'text' | 'bytes'): string | Uint8Array | undefined {
     this.#life.mustBeOpen();
     const { text, bytes } = this.#generation.environment;
-    if (kind === 'text') return text.get(page);
-    const value = bytes.get(page);
-    // lmdb-js gives a Buffer with a copy of its own; the same bytes as what every backend gives:
-    return value && new Uint8Array(value.buffer, value.byteOffset, value.byteLength);
+    try {
+      if (kind === 'text') return text.get(page);
+      const value = bytes.get(page);
+      // lmdb-js gives a Buffer with a copy of its own; the same bytes as what every backend gives:
+      return value && new Uint8Array(value.buffer, value.byteOffset, value.byteLength);
+    } catch (error) {
+      throw this.#readError(error);
+    }
   }
 
   readRange(page: PageNumber, offset: number, length: number): Uint8Array | undefined {
     this.#life.mustBeOpen();
-    // Valid until the next read only, hence the copy.
-    const value = this.#generation.environment.bytes.getBinaryFast(page);
-    return value && Uint8Array.prototype.slice.call(value, offset, offset + length);
+    try {
+      // Valid until the next read only, hence the copy.
+      const value = this.#generation.environment.bytes.getBinaryFast(page);
+      return value && Uint8Array.prototype.slice.call(value, offset, offset + length);
+    } catch (error) {
+      throw this.#readError(error);
+    }
   }
 
   async commit(commit: Commit): Promise<void> {
@@ -116,12 +124,20 @@ export class LmdbPageFile implements PageFile {
     let start = from;
     for (;;) {
       this.#life.mustBeOpen();
-      // One batch at a time, so that no cursor stays open while the caller works.
-      const numbers = [...this.#generation.environment.text.getKeys({ start, limit: NUMBERS_PER_BATCH })];
+      const numbers = this.#numbersFrom(start);
       const last = numbers.at(-1);
       if (last === undefined) return;
       yield numbers;
       start = last + 1;
+    }
+  }
+
+  /** One batch at a time, so that no cursor stays open while the caller works. */
+  #numbersFrom(start: PageNumber): PageNumber[] {
+    try {
+      return [...this.#generation.environment.text.getKeys({ start, limit: NUMBERS_PER_BATCH })];
+    } catch (error) {
+      throw this.#readError(error);
     }
   }
 
@@ -309,6 +325,12 @@ export class LmdbPageFile implements PageFile {
   #deleted(): DatabaseError {
     this.#life.end(() => storageDeleted(this.name));
     return storageDeleted(this.name);
+  }
+
+  /** LMDB refuses every read of a transaction in which one has failed, of sound pages too. */
+  #readError(error: unknown): DatabaseError {
+    this.#generation.environment.root.resetReadTxn();
+    return toReadError(error, this.name);
   }
 
   #named(error: unknown, what: string): Promise<DatabaseError> {

@@ -55,11 +55,10 @@ describe('backup and restore', () => {
   test('leave no databases behind when they break off, and can be begun again', async () => {
     const target = join(temporary, 'second-backup');
     const restored = join(temporary, 'second-restored');
-    const onProgress = () => undefined;
-    for await (const _ of backupData({ dataFolder, target, onProgress })) break;
+    for await (const _ of backupData({ dataFolder, target })) break;
     await expect(stat(target)).rejects.toThrow();
     expect((await runCommand(['backup', target, '--data', dataFolder])).code).toBe(0);
-    for await (const _ of restoreData({ source: target, dataFolder: restored, onProgress })) break;
+    for await (const _ of restoreData({ source: target, dataFolder: restored })) break;
     const early = await runCommand(['verify', '--data', restored]);
     expect(early).toMatchObject({ code: 1, stderr: expect.stringContaining(`${restored} holds no databases.`) });
     expect((await runCommand(['restore', target, '--data', restored])).code).toBe(0);

@@ -1,4 +1,4 @@
-import { copyFile, cp, mkdir, readdir, rm, stat, truncate, utimes, writeFile } from 'node:fs/promises';
+import { copyFile, cp, mkdir, readdir, readFile, rm, stat, truncate, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { commitAs, enqueueMove, openEnvironment } from '../../../src/storage/lmdb/environment.ts';
@@ -120,6 +120,26 @@ describe('a damaged data file is refused, where LMDB would crash', () => {
   test('missing', async () => {
     await mkdir(join(folder, 'file'));
     await rejects('storage_corrupt', () => createStore().open('file', 'open'));
+  });
+});
+
+test('reading where LMDB finds damage fails with storage_corrupt', async () => {
+  const pages = Array.from({ length: 200 }, (_, n) => ({ number: n + 1, value: `page ${n + 1};`.padEnd(500, '.') }));
+  const written = await createStore().open('file', 'create');
+  await written.commit(relaxed({ head: 'head', writePages: pages }));
+  await written.close();
+  const path = join(folder, 'file', 'data-1.mdb');
+  const bytes = await readFile(path);
+  const hit = bytes.lastIndexOf('page 100;');
+  bytes.fill(0, hit - (hit % 4096), hit - (hit % 4096) + 4096);
+  await writeFile(path, bytes);
+  const file = await createStore().open('file', 'open');
+  await rejects('storage_corrupt', async () => file.read(100, 'text'));
+  await rejects('storage_corrupt', async () => file.read(100, 'bytes'));
+  await rejects('storage_corrupt', async () => file.readRange?.(100, 0, 5));
+  expect(await file.read(1, 'text')).toBe(pages[0]?.value);
+  await rejects('storage_corrupt', async () => {
+    for await (const _ of file.pageNumbers(100));
   });
 });
 
