@@ -5,6 +5,7 @@ import { DatabaseError } from '../errors/database-error.ts';
 import { assert } from '../shared/assert.ts';
 import { HostCheck } from './host-check.ts';
 import type { NodeListener } from './listener.ts';
+import { refuseUnreadable } from './unreadable-request.ts';
 
 /** After this long, requests that still run at a shutdown lose their connection. */
 const drainMs = 10_000;
@@ -69,6 +70,12 @@ export async function listen(
   server.on('connection', (socket: Socket) => {
     fresh.add(socket);
     socket.once('close', () => fresh.delete(socket));
+  });
+  server.on('clientError', (error: Error, socket: Socket) => {
+    const answer = latest.get(socket);
+    const isHalfAnswered = answer?.headersSent && !answer.writableFinished;
+    if (isHalfAnswered || !socket.writable) socket.destroy();
+    else refuseUnreadable(error, socket);
   });
   server.setTimeout(stalledMs, (socket) => {
     const answer = latest.get(socket);

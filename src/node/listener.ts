@@ -4,6 +4,7 @@ import { getRequestListener } from '@hono/node-server';
 import { isDatabaseError } from '../errors/database-error.ts';
 import { assert } from '../shared/assert.ts';
 import type { Handle, PlainHeaders, PlainRequest } from '../shared/message.ts';
+import { VERSION } from '../system/version.ts';
 import { Outbox } from './outbox.ts';
 import { readBody } from './request-body.ts';
 import { toResponse } from './response.ts';
@@ -84,9 +85,12 @@ function describe(incoming: IncomingMessage): string {
   return `${incoming.method} ${incoming.url}`;
 }
 
+/** Of answers that are not the core's. */
+const ownHeaders = { 'content-type': 'application/json', 'cache-control': 'no-store', server: `Settee/${VERSION}` };
+
 function unanswerable(): Response {
   const body = '{"error":"unknown_error","reason":"The service failed on this request; its log says why."}\n';
-  return new Response(body, { status: 500, headers: { 'content-type': 'application/json' } });
+  return new Response(body, { status: 500, headers: ownHeaders });
 }
 
 /** For what @hono/node-server can't make a `Request` of. */
@@ -94,5 +98,5 @@ function unreadable(): Response {
   const reason =
     'The address or the Host header of this request is not valid; percent-encode what has no place in an address (a backslash is %5C).';
   const body = `${JSON.stringify({ error: 'bad_request', reason })}\n`;
-  return new Response(body, { status: 400, headers: { 'content-type': 'application/json' } });
+  return new Response(body, { status: 400, headers: ownHeaders });
 }

@@ -350,11 +350,53 @@ describe('the connection', () => {
     expect(await exchange(url, 'GET / HTTP/1.1\r\n\r\n')).toMatch(/^HTTP\/1.1 400 /);
   });
 
+  test.each([
+    { what: 'no request', text: 'NONSENSE\r\n\r\n', start: '400 Bad Request', error: 'bad_request' },
+    {
+      what: 'letters beyond ASCII in the address',
+      text: 'GET /db/\u00e4 HTTP/1.1\r\nHost: localhost\r\n\r\n',
+      start: '400 Bad Request',
+      error: 'bad_request',
+      reason: 'percent-encode letters beyond ASCII and spaces in its address (ä is %C3%A4)',
+    },
+    {
+      what: 'a head beyond 64 KB',
+      text: `GET /?${'k'.repeat(70_000)} HTTP/1.1\r\nHost: localhost\r\n\r\n`,
+      start: '431 Request Header Fields Too Large',
+      error: 'too_long',
+      reason: 'can be sent as the body of a POST',
+    },
+  ])('says what is wrong with what it can not read: $what', async ({ text, start, error, reason = '' }) => {
+    const url = await serve(async () => answer(null));
+    const [head = '', body = ''] = (await exchange(url, text)).split('\r\n\r\n');
+    expect(head).toMatch(new RegExp(`^HTTP/1.1 ${start}\r\nContent-Type: application/json\r\n`));
+    expect(head).toMatch(/\r\nServer: Settee\/\S+\r\nDate: .* GMT\r\nConnection: close$/);
+    const shown: unknown = JSON.parse(Buffer.from(body, 'latin1').toString());
+    expect(shown).toEqual({ error, reason: expect.stringContaining(reason) });
+  });
+
+  test('is cut where a second request that can not be read comes in the middle of an answer', async () => {
+    const { promise, resolve } = deferred<undefined>();
+    let pulls = 0;
+    const pull = async () => (pulls++ === 0 ? new Uint8Array([111, 107]) : promise);
+    const url = await serve(async () => answer({ pull, cancel: async () => undefined }));
+    const socket = createConnection(Number(new URL(url).port), '127.0.0.1');
+    socket.write('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n');
+    let received = '';
+    for await (const chunk of socket.setEncoding('latin1')) {
+      if (received === '') socket.write('NONSENSE\r\n\r\n');
+      received += chunk;
+    }
+    resolve(undefined);
+    expect(received).not.toContain('400');
+  });
+
   test('400 with a reason for an address that is none', async () => {
     const url = await serve(async () => answer(null));
     const received = await exchange(url, 'GET /db/a\\b HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n');
     expect(received).toMatch(/^HTTP\/1.1 400 /);
     expect(received).toContain('{"error":"bad_request","reason":');
+    expect(received).toMatch(/\r\nserver: Settee\//);
   });
 
   test('has requests that come in a row handled one after the other', async () => {
