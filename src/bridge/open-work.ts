@@ -41,14 +41,14 @@ export class OpenWork {
     );
   }
 
-  /** Resolves to true when nothing is under way, to false when `withinMs` passed before. */
+  /** Resolves to true when nothing is under way, and those who took the last of it know; to false when `withinMs` passed before. */
   idle(withinMs: number): Promise<boolean> {
     if (this.#count === 0) return Promise.resolve(true);
     return new Promise((resolve) => {
       const timer = setTimeout(() => resolve(false), withinMs);
       this.#idleWaiters.push(() => {
         clearTimeout(timer);
-        resolve(true);
+        setTimeout(resolve, 0, true);
       });
     });
   }

@@ -108,7 +108,8 @@ export class CoreKeeper {
     const deadline = clock.monotonic() + PATIENCE_MS;
     for (;;) {
       try {
-        return this.#opened ?? (await this.#openOnce());
+        const opened = this.#opened ?? (await this.#openOnce());
+        if (!this.#isEnded) return opened;
       } catch (error) {
         if (this.#isEnded || clock.monotonic() > deadline) return unavailable(error);
         await new Promise((resolve) => setTimeout(resolve, RETRY_MS));

@@ -84,6 +84,44 @@ describe('a service worker without a page', () => {
   });
 });
 
+describe('a service worker that gives way to a tab', () => {
+  const linkTo = (owner: ReturnType<Origin['createServiceWorker']>) => {
+    const whenNobody = async () => {
+      await owner.takeIfFree();
+    };
+    const locks = origin.locks.client();
+    return createLink({ instance: origin.instance, carrier: 'service-worker', locks, whenNobody });
+  };
+
+  it('lets a body that is being read come to its end', async () => {
+    const owner = origin.createServiceWorker();
+    const link = linkTo(owner);
+    await link.handle(request('PUT', 'notes'));
+    const docs = Array.from({ length: 500 }, (_, n) => ({ _id: `doc-${n}`, text: 'x'.repeat(500) }));
+    await link.handle(request('POST', 'notes/_bulk_docs', JSON.stringify({ docs })));
+    const { body } = await link.handle(request('GET', 'notes/_all_docs?include_docs=true'));
+    const opening = origin.openTab();
+    await vi.waitFor(() => expect(owner.isOwner).toBe(false));
+    expect(JSON.parse(await toText(body)).rows).toHaveLength(500);
+    await opening;
+    link.close();
+  });
+
+  it('while it opens the storage leaves to it all that waits for that', async () => {
+    await (await origin.openTab()).ask('PUT', 'notes');
+    await origin.close();
+    const owner = origin.createServiceWorker();
+    const link = linkTo(owner);
+    const begun = vi.spyOn(CoreKeeper.prototype, 'open');
+    const writes = Array.from({ length: 10 }, (_, n) => link.handle(request('PUT', `notes/doc-${n}`, '{}')));
+    await vi.waitFor(() => expect(begun).toHaveBeenCalledTimes(1), { interval: 0 });
+    const tab = await origin.openTab();
+    expect((await Promise.all(writes)).map(({ status }) => status)).toEqual(writes.map(() => 201));
+    expect((await tab.ask('GET', 'notes/_all_docs')).json.rows).toHaveLength(10);
+    link.close();
+  });
+});
+
 describe('a worker that lost the storage', () => {
   const steal = async (name: string) => {
     const thief = origin.locks.client();
