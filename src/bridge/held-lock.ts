@@ -34,7 +34,7 @@ export function holdLock(locks: LockManager, name: string, options: LockOptions)
     locks.request(name, options, hold).catch((error: unknown) => {
       // The request of a lock that is stolen fails, whatever its holder does; so does one that was given up.
       if (isHeld && !isReleased) noteTheft();
-      else if (options.signal?.aborted === true) resolve(undefined);
+      else if (options.signal?.aborted) resolve(undefined);
       else if (!isHeld) reject(error);
     });
   });

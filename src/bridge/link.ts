@@ -264,7 +264,7 @@ class Link implements OwnerLink {
 
   #adopt(id: string): void {
     const known = this.#owners.get(id);
-    if (this.#isClosed || this.#current?.id === id || known?.isLost === true) return;
+    if (this.#isClosed || this.#current?.id === id || known?.isLost) return;
     this.#current = this.#channelOf(id);
     this.#current.isReplaced = false;
     this.#trouble = undefined;
@@ -345,14 +345,18 @@ class Link implements OwnerLink {
     }
     for (const pending of this.#waiting) this.#countWaiting(pending);
     if (this.#waiting.size > 0) void this.#find();
-    else if (![...this.#owners.values()].some((owner) => this.#isBusy(owner))) this.#rest();
+    else if (![...this.#owners.values()].some((owner) => this.#isBusy(owner))) {
+      clearInterval(this.#timer);
+      this.#timer = undefined;
+    }
   }
 
   #check(owner: OwnerConnection): void {
     owner.tick();
     if (!owner.isSilent) return;
     if (owner.isReplaced) this.#lose(owner);
-    else this.#tellAll({ protocol: PROTOCOL, from: this.#id, kind: 'suspect', owner: owner.id });
+    else
+      this.#all.postMessage({ protocol: PROTOCOL, from: this.#id, kind: 'suspect', owner: owner.id } satisfies ToAll);
     if (owner.isPort) this.#doubt(owner);
   }
 
@@ -373,17 +377,8 @@ class Link implements OwnerLink {
     pending.giveUp(`No tab offered the database within ${seconds} s${why}; try again`);
   }
 
-  #rest(): void {
-    clearInterval(this.#timer);
-    this.#timer = undefined;
-  }
-
   #isBusy(owner: OwnerConnection): boolean {
     return owner.requests.size > 0 || this.#pipes.openBodies(owner.key) > 0;
-  }
-
-  #tellAll(message: ToAll): void {
-    this.#all.postMessage(message);
   }
 }
 

@@ -30,12 +30,13 @@ export class OwnerConnection {
   isLost = false;
   /** How often the owner was heard elsewhere while it said nothing here. */
   doubts = 0;
+  /** Whether anything was heard since `probe`. */
+  hasSpoken = false;
   readonly #way: BroadcastChannel | MessagePort;
   readonly #from: string;
   readonly #ended = new AbortController();
   /** Ticks since something was heard. */
   #quiet = 0;
-  #hasSpoken = false;
 
   constructor({ owner, way, from, key }: ConnectionOptions) {
     this.id = owner;
@@ -46,11 +47,6 @@ export class OwnerConnection {
 
   get isPort(): boolean {
     return this.key !== this.id;
-  }
-
-  /** Whether anything was heard since `probe`. */
-  get hasSpoken(): boolean {
-    return this.#hasSpoken;
   }
 
   get isSilent(): boolean {
@@ -72,11 +68,11 @@ export class OwnerConnection {
   heard(): void {
     this.#quiet = 0;
     this.doubts = 0;
-    this.#hasSpoken = true;
+    this.hasSpoken = true;
   }
 
   probe(): void {
-    this.#hasSpoken = false;
+    this.hasSpoken = false;
     this.post({ kind: 'ping' });
   }
 

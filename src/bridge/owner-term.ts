@@ -102,8 +102,13 @@ export class OwnerTerm {
     return this.#parts.clock.monotonic() - this.#lastTick < GAP_MS || this.verify();
   }
 
-  /** Asks the lock manager. A term whose lock is gone ends. */
+  /** As `check`, and asks in any case. */
   async verify(): Promise<boolean> {
+    return (await this.holds()) && !this.#isEnded;
+  }
+
+  /** Asks the lock manager whether nobody else can have the storage, also while it is let go of. A term whose lock is gone ends. */
+  async holds(): Promise<boolean> {
     const { instance, locks, clock } = this.#parts;
     const asked = clock.monotonic();
     // Whoever steals the storage takes this lock first.
@@ -111,7 +116,7 @@ export class OwnerTerm {
     if (holds === false) this.end('stolen');
     else if (holds) this.#lastTick = asked;
     // A manager that gives no answer, as in a page on its way out, leaves open whose it is.
-    return holds === true && !this.#isEnded;
+    return holds === true;
   }
 
   #tick(): void {

@@ -90,8 +90,8 @@ export class PageDoor implements WorkerDoor {
 
   async status(): Promise<WorkerStatus> {
     const { owner, isOwnedByAnyone } = this.#service ?? {};
-    const others = (await isOwnedByAnyone?.()) === true ? 'follower' : 'waiting';
-    const role = owner?.isOwner === true ? 'owner' : others;
+    const others = (await isOwnedByAnyone?.()) ? 'follower' : 'waiting';
+    const role = owner?.isOwner ? 'owner' : others;
     return { role, engine: 'indexeddb', version: VERSION, protocol: PROTOCOL };
   }
 

@@ -193,7 +193,7 @@ export class StorageOwner {
   /** Whoever asks before the core is open waits for it, and sees that somebody is there. */
   #begin(ownerId: string): Tenure {
     const options = this.#options;
-    const isStillOwner = async (): Promise<boolean> => (await this.#ownership.term?.verify()) === true;
+    const isStillOwner = async (): Promise<boolean> => (await this.#ownership.term?.holds()) === true;
     const load = (): MaybePromise<CreateFunctions> =>
       whenReady(options.functions(), ({ createFunctions }) => createFunctions);
     const { clock = systemClock } = options;
@@ -214,9 +214,9 @@ export class StorageOwner {
     this.#log.info(`this worker lets go of the storage (${why})`);
     const { channel, work, keeper } = tenure;
     channel.refuse();
-    // Where the storage isn't open yet, all that is under way waits for it, and goes to the next owner.
-    const hasBegun = why !== 'stolen' && keeper.isOpen;
-    if (hasBegun && (await work.idle(DRAIN_MS))) await channel.answered();
+    // Where the storage isn't open yet, all that is under way waits for it, and goes to whoever asked.
+    const isToEnd = why === 'closing' || (why === 'asked' && keeper.isOpen);
+    if (isToEnd && (await work.idle(DRAIN_MS))) await channel.answered();
     channel.leave();
     await (why === 'stolen' ? keeper.drop() : keeper.close()).finally(() => channel.close());
   }

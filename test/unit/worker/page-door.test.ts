@@ -2,6 +2,7 @@ import 'fake-indexeddb/auto';
 import { forceCloseDatabase, IDBFactory } from 'fake-indexeddb';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { PROTOCOL } from '../../../src/bridge/wire.ts';
+import type { ByteStream } from '../../../src/shared/message.ts';
 import { PageDoor } from '../../../src/worker/page-door.ts';
 import { FakeLocks } from '../../support/fake-locks.ts';
 import { functions, Origin } from './origin.ts';
@@ -16,6 +17,12 @@ afterEach(async () => {
   await origin.close();
   vi.restoreAllMocks();
 });
+
+/** A body without a length. */
+function inOneChunk(text: string): ByteStream {
+  const chunks = [new TextEncoder().encode(text)];
+  return { pull: async () => chunks.shift(), cancel: async () => {} };
+}
 
 describe('a tab by itself', () => {
   it('owns the storage and answers from its own core', async () => {
@@ -68,6 +75,27 @@ describe('a tab by itself', () => {
     await tab.close();
     expect(await tab.ask('GET')).toMatchObject({ status: 503, json: { error: 'service_unavailable' } });
     expect(await tab.role()).toBe('waiting');
+  });
+
+  it.for([
+    ['makes a database', 'PUT', 'notes', null],
+    ['opens one', 'PUT', 'kept/a', '{}'],
+    ['is a stream and opens one', 'POST', 'kept/_bulk_docs', inOneChunk('{"docs":[{"_id":"a"}]}')],
+  ] as const)('finishes what is under way before it is closed, also what %s', async ([, method, path, body]) => {
+    const former = await origin.openTab();
+    await former.ask('PUT', 'kept');
+    await former.close();
+    const tab = await origin.openTab();
+    // In a browser that is a way to another process and back.
+    vi.spyOn(tab.client, 'query').mockImplementation(async () => {
+      await new Promise((resolve) => setImmediate(resolve));
+      return origin.locks.snapshot();
+    });
+    const handle = vi.spyOn(tab.door, 'handle');
+    const answer = tab.send(method, path, { 'content-type': 'application/json' }, body);
+    await vi.waitFor(() => expect(handle).toHaveBeenCalledTimes(1), { interval: 0 });
+    await tab.close();
+    expect((await answer).status).toBe(201);
   });
 
   it('frees every lock when it is closed', async () => {
