@@ -27,7 +27,12 @@ export function leaveOthers(event: ExtendableEvent, bases: readonly string[]): v
 
 export function patternBelow(base: string): URLPatternInit {
   const { protocol, hostname, port, pathname } = new URL(base);
-  return { protocol: protocol.slice(0, -1), hostname, port, pathname: `${pathname.replace(/[\\:*+?(){}]/g, '\\$&')}*` };
+  return { protocol: protocol.slice(0, -1), hostname: literal(hostname), port, pathname: `${literal(pathname)}*` };
+}
+
+/** A host may be an address such as `[::1]`. */
+function literal(text: string): string {
+  return text.replace(/[\\:*+?(){}]/g, '\\$&');
 }
 
 function hasRouting(event: ExtendableEvent): event is ExtendableEvent & Routing {

@@ -55,5 +55,7 @@ describe('static routes', () => {
       port: '8080',
       pathname: '/a\\+b\\(c\\)/*',
     });
+    // Where a colon was left as it is a pattern would have a group there, without a name.
+    expect(patternBelow('http://[::1]:8080/db/')).toMatchObject({ hostname: '[\\:\\:1]', pathname: '/db/*' });
   });
 });
