@@ -5,6 +5,7 @@
  */
 import { type CompareKeys, createKeyOrder } from '../collation/key-order.ts';
 import { DatabaseError, isDatabaseError } from '../errors/database-error.ts';
+import { isShallowText } from '../shared/nesting.ts';
 import type { MappedRows, Mapper, MapperFactory, MapperSource } from '../views/contract.ts';
 import { FieldTexts } from './field-texts.ts';
 import { hasFilter, type IndexMap, parseIndexMap } from './index-definition.ts';
@@ -63,7 +64,10 @@ class IndexRows {
     if (document.startsWith(DESIGN_PREFIX)) return undefined;
     if (!this.#passes(document)) return undefined;
     const texts = this.#fields.of(document);
-    return texts.includes(undefined) ? undefined : `[${texts.join(',')}]`;
+    if (texts.includes(undefined)) return undefined;
+    const key = `[${texts.join(',')}]`;
+    // What no comparison could follow to its end would spoil the index for all others.
+    return isShallowText(key) ? key : undefined;
   }
 
   #passes(document: string): boolean {

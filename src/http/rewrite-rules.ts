@@ -3,9 +3,9 @@
  * and query that it makes of it. Pure: nothing is asked again here.
  */
 import { DatabaseError } from '../errors/database-error.ts';
+import { isShallow } from '../shared/nesting.ts';
 import { isObject } from './bodies.ts';
 import { jsonValue } from './function-request.ts';
-import { isShallow } from './nesting.ts';
 import { ownMember } from './own-member.ts';
 
 export interface RewriteRequest {

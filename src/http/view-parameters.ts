@@ -3,8 +3,8 @@
  * The design document may name defaults in its `options`; what the request says wins.
  */
 import { DatabaseError } from '../errors/database-error.ts';
+import { isShallow } from '../shared/nesting.ts';
 import type { ReduceOptions, UpdateMode } from '../views/contract.ts';
-import { isShallow } from './nesting.ts';
 import { type ListParameters, parseBoolean, parseCount, parseError, parseListParameters } from './parameters.ts';
 
 export interface ViewParameters extends ListParameters {

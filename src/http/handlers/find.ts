@@ -1,10 +1,10 @@
 /** Selector queries, and the indexes for them (completion 23). */
 import { DatabaseError } from '../../errors/database-error.ts';
 import type { FindAnswer, Finder, IndexWriter } from '../../find/contract.ts';
+import { isShallow } from '../../shared/nesting.ts';
 import { type JsonObject, readObject, requireJsonType } from '../bodies.ts';
 import type { Answer, Context } from '../context.ts';
 import { MethodNotAllowed } from '../error-table.ts';
-import { isShallow } from '../nesting.ts';
 import { parseCount } from '../parameters.ts';
 import { jsonAnswer, okAnswer, textAnswer } from '../responses.ts';
 import { streamedBody } from '../streams.ts';

@@ -40,6 +40,17 @@ export default suite('find_indexes', [
     assert.equal(at(changed.json, 'result'), 'created');
   }),
 
+  test('leave out values that are nested too deeply to be compared, and nothing else', async (t) => {
+    for (const id of ['deep', 'deeper']) {
+      const body = `{"a":${'['.repeat(20_000)}"${id}"${']'.repeat(20_000)}}`;
+      assert.equal((await t.at('PUT', `/${id}`, { body })).status, 201);
+    }
+    await t.put('plain', { a: [1] });
+    await t.put('thousandfold', { a: JSON.parse(`${'['.repeat(999)}${']'.repeat(999)}`) });
+    await index(t, ['a'], 'by-a');
+    assert.deepEqual(await findIds(t, { a: { $gt: null } }), ['plain', 'thousandfold']);
+  }),
+
   test('names that are not given are made of the definition', async (t) => {
     const create = async (fields: readonly string[]) => {
       const answer = await t.at('POST', '/_index', { json: { index: { fields } } });

@@ -10,3 +10,8 @@ export function isShallow(value: unknown, depthLeft = MAX_DEPTH): boolean {
   const members: readonly unknown[] = Array.isArray(value) ? value : Object.values(value);
   return members.every((member) => isShallow(member, depthLeft - 1));
 }
+
+/** As `isShallow`, for a JSON text. */
+export function isShallowText(text: string): boolean {
+  return text.length <= 2 * MAX_DEPTH || isShallow(JSON.parse(text));
+}
