@@ -112,7 +112,7 @@ async function* copyDatabases(
   source: string,
   target: Pick<DataFolder, 'path' | 'databases'>,
   remedies: Remedies,
-  finish: (store: PageStore) => Promise<void> = async () => undefined,
+  finish: (store: PageStore, findings: Findings) => Promise<void> = async () => undefined,
 ): AsyncGenerator<CopiedDatabase, readonly Gap[]> {
   const databases = join(source, DATABASES_FOLDER);
   const draft = `${target.databases}.partial`;
@@ -126,24 +126,29 @@ async function* copyDatabases(
     yield { database: file === REGISTRY_FILE ? 'list of databases' : file, bytes: copy.bytes };
   }
   const store = createLmdbPageStore(draft);
+  const present = new Set(await listFiles(databases));
   let listed: ReadonlyMap<string, string>;
   try {
     listed = await readListedFiles({ store, clock: systemClock, random: systemRandom, log: silentLog });
-    await removeDeleted(store, new Set(listed.values()), findings, databases);
-    await finish(store);
+    await removeDeleted(store, new Set(listed.values()), findings, present);
+    await finish(store, findings);
   } finally {
     await store.close();
   }
   await rename(draft, target.databases);
   await syncPath(target.path);
-  return findGaps(listed, findings, remedies);
+  return findGaps(listed, findings, present, remedies);
 }
 
 function findingOf(copy: CopiedFile | FailedFile, { lostWrites }: Remedies): string | undefined {
-  if ('failure' in copy) return `It is not in the copy. ${copy.failure.reason}.`;
+  if ('failure' in copy) return notCopied(copy.failure);
   if (copy.hasLostWrites)
     return `Its journal is damaged, and the copy lacks the last writes, those behind the damage. ${lostWrites}`;
   return undefined;
+}
+
+function notCopied({ reason }: DatabaseError): string {
+  return `It is not in the copy. ${reason.replace(/\.?$/, '.')}`;
 }
 
 /** Databases that were deleted, or only just made, while the others were copied: the list in the copy does not name them. */
@@ -151,18 +156,23 @@ async function removeDeleted(
   store: PageStore,
   listed: ReadonlySet<string>,
   findings: Findings,
-  source: string,
+  present: ReadonlySet<string>,
 ): Promise<void> {
   const seen = [...findings.keys()];
-  const present = await listFiles(source);
   for (const file of await store.list()) {
     if (!isDatabaseFile(file) || listed.has(databaseFileOf(file))) continue;
     const isLater = seen.indexOf(file) > seen.indexOf(REGISTRY_FILE);
-    if (isLater || !present.includes(file)) await store.destroy(file);
+    if (isLater || !present.has(file)) await store.destroy(file);
   }
 }
 
-function findGaps(listed: ReadonlyMap<string, string>, findings: Findings, { missing }: Remedies): Gap[] {
+/** @param present what the source still has: a file that was removed meanwhile may have failed for that. */
+function findGaps(
+  listed: ReadonlyMap<string, string>,
+  findings: Findings,
+  present: ReadonlySet<string>,
+  { missing }: Remedies,
+): Gap[] {
   const gaps: Gap[] = [];
   for (const [database, file] of listed) {
     const gap = findings.has(file) ? findings.get(file) : missing;
@@ -170,7 +180,7 @@ function findGaps(listed: ReadonlyMap<string, string>, findings: Findings, { mis
   }
   const named = new Set(listed.values());
   for (const [file, finding] of findings) {
-    if (finding === undefined || named.has(file)) continue;
+    if (finding === undefined || named.has(file) || !present.has(file)) continue;
     const isIndex = databaseFileOf(file) !== file;
     const gap = isIndex ? 'This index is damaged, and not in the copy; it is made anew when it is asked for.' : finding;
     gaps.push({ database: file, gap, isLoss: false });
@@ -178,11 +188,17 @@ function findGaps(listed: ReadonlyMap<string, string>, findings: Findings, { mis
   return gaps;
 }
 
-async function markAllRestored(store: PageStore): Promise<void> {
+/** What can't be opened is taken out again: its damage is inside of what was copied as it is. */
+async function markAllRestored(store: PageStore, findings: Findings): Promise<void> {
   for (const name of await store.list()) {
-    const file = await store.open(name, 'open');
-    await markRestored(file);
-    await file.close();
+    try {
+      const file = await store.open(name, 'open');
+      await markRestored(file).finally(() => file.close());
+    } catch (error) {
+      if (!(error instanceof DatabaseError) || error.code === 'storage_full') throw error;
+      findings.set(name, notCopied(error));
+      await store.destroy(name);
+    }
   }
 }
 

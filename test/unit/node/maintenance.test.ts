@@ -151,6 +151,23 @@ describe('a backup of a folder with damage', () => {
     expect(verify.stdout).toMatch(/^one: .*\n {2}Its file is gone; .*\ntwo: 1 documents, \d+ pages, no damage\n$/);
   });
 
+  test('is restored without a database whose damage shows only when it is opened', async () => {
+    const source = join(temporary, 'bad-head');
+    const { one } = await copyOf(source);
+    const path = join(one, 'data-1.mdb');
+    const bytes = await readFile(path);
+    await writeFile(path, bytes.fill('x', bytes.lastIndexOf('{"format":1,"uuid"'), bytes.lastIndexOf('"uuid"')));
+    const restore = await runCommand(['restore', source, '--data', join(temporary, 'bad-head-restored')]);
+    expect(restore).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(
+        /^one: It is not in the copy\. The head of one\.\w+ can't be read\. Restore the file from a backup\.\n1 of the databases is not whole, /,
+      ),
+    });
+    const verify = await runCommand(['verify', '--data', join(temporary, 'bad-head-restored')]);
+    expect(verify.stdout).toMatch(/\ntwo: \d+ documents, \d+ pages, no damage\n$/);
+  });
+
   test('names a database whose file is gone', async () => {
     const source = join(temporary, 'gone');
     await rm((await copyOf(source)).one, { recursive: true });
