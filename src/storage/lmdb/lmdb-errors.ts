@@ -5,6 +5,8 @@ import { storageCorrupt, storageFailed, storageFull } from '../storage-errors.ts
 /** LMDB's own codes (lmdb.h) and those of the system, as lmdb-js gives them in `error.code`. */
 const FULL = new Set<unknown>([-30792, 'ENOSPC', 'EDQUOT', 'EFBIG', 28, 122, 27]);
 const CORRUPT = new Set<unknown>([-30797, -30796, -30793]);
+/** What a background copy (`backup`) says of damage: it brings no code. */
+const CORRUPT_MESSAGE = /\bMDB_(CORRUPTED|PAGE_NOTFOUND|INVALID|INCOMPATIBLE)\b/;
 const INPUT_OUTPUT_ERROR = 5;
 /** Below so much free space an input/output error is taken for a full disk. */
 const SCARCE_BYTES = 2 ** 20;
@@ -22,15 +24,17 @@ export async function toDatabaseError(
   if (FULL.has(code) || messageOf(cause).includes('No space left')) return storageFull(file, cause);
   // LMDB reports a write that the disk took only in part as an input/output error.
   if (code === INPUT_OUTPUT_ERROR && (await isScarce(folder))) return storageFull(file, cause);
-  if (CORRUPT.has(code)) return storageCorrupt(file, messageOf(cause), cause);
+  if (isDamage(cause)) return storageCorrupt(file, messageOf(cause), cause);
   return storageFailed(file, what, cause);
 }
 
 /** Names a failure of a read, in the same turn. */
 export function toReadError(error: unknown, file: string): DatabaseError {
-  return CORRUPT.has(memberOf(error, 'code'))
-    ? storageCorrupt(file, messageOf(error), error)
-    : storageFailed(file, 'reading it', error);
+  return isDamage(error) ? storageCorrupt(file, messageOf(error), error) : storageFailed(file, 'reading it', error);
+}
+
+function isDamage(error: unknown): boolean {
+  return CORRUPT.has(memberOf(error, 'code')) || CORRUPT_MESSAGE.test(messageOf(error));
 }
 
 /** A failed commit rejects with an error whose `commitError` is a promise that rejects with the reason. */

@@ -239,6 +239,17 @@ describe('compaction and backup', () => {
 });
 
 describe('errors of LMDB and the system are named', () => {
+  test.each(['MDB_PAGE_NOTFOUND: Requested page not found', 'MDB_INCOMPATIBLE: Operation and DB incompatible'])(
+    '"%s" is storage_corrupt, with a code or without',
+    async (message) => {
+      const named = await toDatabaseError(new Error(message), 'file', 'copying it', folder);
+      expect(named).toMatchObject({
+        code: 'storage_corrupt',
+        reason: expect.stringContaining('restore it from a backup'),
+      });
+    },
+  );
+
   const failure = (code: string | number): Error => Object.assign(new Error('it broke'), { code });
 
   test.each([
