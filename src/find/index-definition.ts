@@ -3,6 +3,7 @@
  * interface family gives them, so that replication carries them between its members (completion 23).
  */
 import type { DocId } from '../documents/contract.ts';
+import { isShallow } from '../shared/nesting.ts';
 import { type FieldPath, isObject, parseFieldPath } from './field-path.ts';
 import { refusal, shown } from './find-error.ts';
 import { EVERYTHING, parseSelector, type Selector } from './selector.ts';
@@ -31,6 +32,7 @@ export interface JsonIndex extends IndexMap {
 
 /** Reads a view's `map` member. Fails with 400 as selectors and sorts do. */
 export function parseIndexMap(map: unknown): IndexMap {
+  if (!isShallow(map)) throw refusal('invalid_index', 'The index is nested too deeply.');
   if (!isObject(map)) throw refusal('invalid_index', `JSON indexes must be an object, not: ${shown(map)}`);
   const { fields, partial_filter_selector: filter } = map;
   const listed = isObject(fields) ? Object.entries(fields).map(([name, order]) => ({ [name]: order })) : fields;

@@ -1,7 +1,7 @@
 import { assert } from 'chai';
 import { assertError, assertJson } from '../../support/conformance/answer.ts';
-import { findIds, index } from '../../support/conformance/find-steps.ts';
-import { at, stringAt } from '../../support/conformance/json.ts';
+import { chosen, findIds, index } from '../../support/conformance/find-steps.ts';
+import { arrayAt, at, stringAt } from '../../support/conformance/json.ts';
 import { suite, test } from '../../support/conformance/suite.ts';
 
 const ALL_DOCS = { ddoc: null, name: '_all_docs', type: 'special', def: { fields: [{ _id: 'asc' }] } };
@@ -49,6 +49,17 @@ export default suite('find_indexes', [
     await t.put('thousandfold', { a: JSON.parse(`${'['.repeat(999)}${']'.repeat(999)}`) });
     await index(t, ['a'], 'by-a');
     assert.deepEqual(await findIds(t, { a: { $gt: null } }), ['plain', 'thousandfold']);
+  }),
+
+  test('that came by replication and are nested too deeply are none, and hide no other', async (t) => {
+    const filter = `{"a":${'['.repeat(20_000)}${']'.repeat(20_000)}}`;
+    const map = `{"fields":{"a":"asc"},"partial_filter_selector":${filter}}`;
+    const body = `{"language":"query","views":{"v":{"map":${map},"reduce":"_count","options":{"def":{"fields":["a"]}}}}}`;
+    assert.equal((await t.at('PUT', '/_design/deep', { body })).status, 201);
+    await index(t, ['b'], 'by-b');
+    const listed = arrayAt((await t.at('GET', '/_index')).json, 'indexes').map((one) => at(one, 'name'));
+    assert.deepEqual(listed, ['_all_docs', 'by-b']);
+    assert.equal(await chosen(t, { selector: { b: 1 } }), 'by-b');
   }),
 
   test('names that are not given are made of the definition', async (t) => {
