@@ -1,4 +1,5 @@
 import type { Instance } from '../bridge/contract.ts';
+import { serviceUnavailable } from '../bridge/unavailable.ts';
 import { isStream } from '../bridge/wire-codec.ts';
 import { type Core, createCore } from '../core.ts';
 import { DatabaseError, isDatabaseError } from '../errors/database-error.ts';
@@ -214,10 +215,7 @@ export function errorOf({ status, body }: PlainResponse): string | undefined {
 
 /** What stands in for an answer while the storage can't be opened; also to HEAD, so that `errorOf` finds its reason. */
 function unavailable(failure: unknown): PlainResponse {
-  const error = isDatabaseError(failure) ? failure.code : 'service_unavailable';
-  const reason = isDatabaseError(failure)
-    ? failure.reason
-    : `The storage can't be opened: ${String(failure)}; try again`;
-  const body = `${JSON.stringify({ error, reason })}\n`;
-  return { status: 503, headers: { 'content-type': 'application/json', 'cache-control': 'must-revalidate' }, body };
+  return isDatabaseError(failure)
+    ? serviceUnavailable(failure.reason, undefined, failure.code)
+    : serviceUnavailable(`The storage can't be opened: ${String(failure)}; try again`);
 }
