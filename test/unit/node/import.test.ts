@@ -215,17 +215,18 @@ describe('what is refused', () => {
     expect(written.split('\n')[0]).toBe('{"id":"d0","error":"conflict","reason":"Document update conflict."}');
   });
 
-  test('with a whole batch is looked for in halves, and said so', async () => {
-    answerBulk = (body) =>
-      body.includes('_bad') ? failure(400, 'doc_validation', 'Bad special document member: _bad') : acceptAll(body);
-    const lines = '{"_id":"a"}\n{"_id":"b"}\n{"_id":"c","_bad":1}\n{"_id":"d"}\n';
-    const { code, stdout, stderr } = await runCommand(['import', url, '-'], lines);
-    expect({ code, stdout }).toEqual({ code: 1, stdout: `3 written, 1 refused (${url})\n` });
-    expect(stderr).toBe(
-      'A batch of 4 was refused: 400 doc_validation, Bad special document member: _bad. It is sent again in halves, to find which documents are at fault.\n' +
-        '  c: doc_validation, Bad special document member: _bad\n',
-    );
-  });
+  test.each(['Bad special document member: _bad', 'Ends in a full stop.'])(
+    'with a whole batch is looked for in halves, and said so: %s',
+    async (reason) => {
+      answerBulk = (body) => (body.includes('_bad') ? failure(400, 'doc_validation', reason) : acceptAll(body));
+      const lines = '{"_id":"a"}\n{"_id":"b"}\n{"_id":"c","_bad":1}\n{"_id":"d"}\n';
+      const { code, stdout, stderr } = await runCommand(['import', url, '-'], lines);
+      expect({ code, stdout }).toEqual({ code: 1, stdout: `3 written, 1 refused (${url})\n` });
+      expect(stderr).toBe(
+        `A batch of 4 was refused: 400 doc_validation, ${reason.replace('stop.', 'stop')}. It is sent again in halves, to find which documents are at fault.\n  c: doc_validation, ${reason}\n`,
+      );
+    },
+  );
 });
 
 describe('what stops it', () => {
