@@ -23,7 +23,7 @@ export function storageFenced(file: string): DatabaseError {
 }
 
 export function storageMissing(file: string): DatabaseError {
-  return new DatabaseError('storage_missing', `There is no file "${file}"; create it first`);
+  return new DatabaseError('storage_missing', `There is no file "${file}"; restore it`);
 }
 
 export function storageExists(file: string): DatabaseError {

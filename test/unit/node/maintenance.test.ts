@@ -149,6 +149,20 @@ describe('a backup of a folder with damage', () => {
     );
     const verify = await runCommand(['verify', '--data', restored]);
     expect(verify.stdout).toMatch(/^one: .*\n {2}Its file is gone; .*\ntwo: 1 documents, \d+ pages, no damage\n$/);
+    const other = await startServer({ port: 0, dataFolder: restored, logLevel: 'none' });
+    const answer = await fetch(`${other.url}one`);
+    expect([answer.status, await answer.json()]).toEqual([
+      500,
+      { error: 'storage_missing', reason: expect.stringMatching(/^There is no file "one\.\w+"; restore it$/) },
+    ]);
+    for (const [method, status] of [
+      ['DELETE', 200],
+      ['PUT', 201],
+      ['GET', 200],
+    ] as const) {
+      expect((await fetch(`${other.url}one`, { method })).status).toBe(status);
+    }
+    await other.close();
   });
 
   test('is restored without a database whose damage shows only when it is opened', async () => {
