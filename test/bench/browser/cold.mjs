@@ -24,7 +24,7 @@ export async function coldReads(bench) {
     await database.close();
     return ms;
   };
-  const ms = await interleave(bench.size(7, 2), {
+  const ms = await interleave(bench.size(21, 2), {
     coldDirect: our,
     coldIdb: () => their('idb'),
     coldIndexeddb: () => their('indexeddb'),

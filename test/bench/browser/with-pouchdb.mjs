@@ -134,7 +134,7 @@ export async function get(bench) {
   const idAt = (index) => idOf(draw(index, documents));
   const our = (parallel) => each(count, parallel, (index) => send(fetch, 'GET', `${path}/${idAt(index)}`));
   const their = (adapter, parallel) => each(count, parallel, (index) => databases[adapter].get(idAt(index)));
-  const ms = await interleave(bench.size(7, 2), {
+  const ms = await interleave(bench.size(21, 2), {
     getDirect: () => our(1),
     getIdb: () => their('idb', 1),
     getIndexeddb: () => their('indexeddb', 1),
