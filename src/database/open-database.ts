@@ -1,5 +1,6 @@
 import { isDatabaseError } from '../errors/database-error.ts';
 import type { RandomBytes } from '../shared/clock.ts';
+import { randomHex } from '../shared/random-hex.ts';
 import type { Log } from '../system/contract.ts';
 import type { DatabaseParts } from './database-parts.ts';
 import { DISK_FORMAT_VERSION, decodeHead, encodeHead, type Head } from './head.ts';
@@ -43,10 +44,9 @@ export async function openDatabase(parts: OpenParts): Promise<StoredDatabase> {
 }
 
 function newHead({ clock, random, supports }: OpenParts): Head {
-  const bytes = random(new Uint8Array(16));
   return {
     format: DISK_FORMAT_VERSION,
-    uuid: Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join(''),
+    uuid: randomHex(random, 16),
     updateSeq: 0,
     purgeSeq: 0,
     seqCeiling: 0,

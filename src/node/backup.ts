@@ -9,14 +9,8 @@ import { systemClock, systemRandom } from '../shared/clock.ts';
 import { listFiles, syncPath } from '../storage/lmdb/folder.ts';
 import { type CopiedFile, copyFiles, type FailedFile } from '../storage/lmdb/folder-copy.ts';
 import { createLmdbPageStore } from '../storage/lmdb/lmdb-page-store.ts';
-import {
-  DATABASES_FOLDER,
-  type DataFolder,
-  damagedList,
-  mustHoldDatabases,
-  openDataFolder,
-  silentLog,
-} from './data-folder.ts';
+import { silentLog } from '../system/log.ts';
+import { DATABASES_FOLDER, type DataFolder, damagedList, mustHoldDatabases, openDataFolder } from './data-folder.ts';
 
 /** A file of the store that was copied: a database, the list of databases, or an index. */
 export interface CopiedDatabase {

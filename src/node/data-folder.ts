@@ -5,7 +5,6 @@ import { isDatabaseFile } from '../registry/database-name.ts';
 import { REGISTRY_FILE } from '../registry/registry.ts';
 import { listFiles } from '../storage/lmdb/folder.ts';
 import { createLmdbPageStore } from '../storage/lmdb/lmdb-page-store.ts';
-import type { Log } from '../system/contract.ts';
 import { type FolderLock, lockFolder } from './folder-lock.ts';
 
 /** The folder in a data folder that belongs to the page store. */
@@ -83,6 +82,3 @@ export function damagedList(databases: string): DatabaseError {
     `The list of databases, ${join(databases, REGISTRY_FILE)}, is damaged and has lost entries. No database was changed. Restore the data folder from a backup.`,
   );
 }
-
-/** For commands, which tell what they find in their own way. */
-export const silentLog: Log = { error: () => undefined, info: () => undefined, debug: () => undefined };

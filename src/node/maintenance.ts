@@ -2,7 +2,8 @@ import { verifyDatabase } from '../database/verify.ts';
 import { DatabaseError, type ErrorCode } from '../errors/database-error.ts';
 import { openRegistry } from '../registry/registry.ts';
 import { systemClock, systemRandom } from '../shared/clock.ts';
-import { mustHoldDatabases, openDataFolder, openStorage, silentLog } from './data-folder.ts';
+import { silentLog } from '../system/log.ts';
+import { mustHoldDatabases, openDataFolder, openStorage } from './data-folder.ts';
 import type { OnProgress } from './progress.ts';
 
 /** What `verify` found in one database. */

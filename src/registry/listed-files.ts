@@ -1,6 +1,7 @@
 import { openDatabase } from '../database/open-database.ts';
 import { createRevisionHasher } from '../documents/revision-hash.ts';
 import type { Clock, RandomBytes } from '../shared/clock.ts';
+import { randomHex } from '../shared/random-hex.ts';
 import type { PageStore } from '../storage/page-store.ts';
 import type { Log } from '../system/contract.ts';
 import { DatabaseList } from './database-list.ts';
@@ -25,7 +26,8 @@ export async function readListedFiles(parts: ListParts): Promise<ReadonlyMap<str
       const file = await store.open(REGISTRY_FILE, 'open');
       return openDatabase({ ...parts, name: REGISTRY_FILE, file, supports: store.supports, hasher, onFailure });
     },
-    newUuid: () => newUuid(parts.random),
+    // For a list that was interrupted before it had one.
+    newUuid: () => randomHex(parts.random, 16),
     onLost: () => undefined,
   });
   try {
@@ -33,9 +35,4 @@ export async function readListedFiles(parts: ListParts): Promise<ReadonlyMap<str
   } finally {
     await list.close();
   }
-}
-
-/** For a list that was interrupted before it had one. */
-function newUuid(random: RandomBytes): string {
-  return Array.from(random(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');
 }

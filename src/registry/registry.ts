@@ -11,6 +11,7 @@ import { must } from '../shared/assert.ts';
 import { CacheBudget } from '../shared/cache-budget.ts';
 import type { Clock, RandomBytes } from '../shared/clock.ts';
 import { type MaybePromise, whenReady, withEnd } from '../shared/maybe-promise.ts';
+import { randomHex } from '../shared/random-hex.ts';
 import type { PageFile, PageStore } from '../storage/page-store.ts';
 import { integerSetting } from '../system/config.ts';
 import type { Config, Log } from '../system/contract.ts';
@@ -78,7 +79,7 @@ class StoredRegistry implements Registry {
   async open(): Promise<void> {
     this.#openedList = await DatabaseList.open({
       open: (onFailure) => this.#openListFile(onFailure),
-      newUuid: () => this.#randomHex(16),
+      newUuid: () => randomHex(this.#parts.random, 16),
       onLost: () => this.#recoverSoon(),
     });
     await this.#removeUnlisted();
@@ -93,11 +94,6 @@ class StoredRegistry implements Registry {
     const exists = (await store.list()).includes(REGISTRY_FILE);
     const file = await store.open(REGISTRY_FILE, exists ? 'open' : 'create');
     return this.#openIn(REGISTRY_FILE, file, onFailure);
-  }
-
-  #randomHex(bytes: number): string {
-    const random = this.#parts.random(new Uint8Array(bytes));
-    return Array.from(random, (byte) => byte.toString(16).padStart(2, '0')).join('');
   }
 
   /** Files that the list gave up, or that it never came to name, belong to nothing. */
@@ -158,7 +154,7 @@ class StoredRegistry implements Registry {
   }
 
   async #createFile(name: string): Promise<void> {
-    const fileName = createFileName(name, `${this.#parts.clock.now().toString(36)}${this.#randomHex(4)}`);
+    const fileName = createFileName(name, `${this.#parts.clock.now().toString(36)}${randomHex(this.#parts.random, 4)}`);
     const database = await this.#beginFile(name, fileName);
     try {
       await this.#list.add(name, fileName);

@@ -3,7 +3,7 @@ import { DatabaseError } from '../../../src/errors/database-error.ts';
 import { REGISTRY_FILE } from '../../../src/registry/registry.ts';
 import { CacheBudget } from '../../../src/shared/cache-budget.ts';
 import { Gate, leavesOf, put, settle } from '../database/harness.ts';
-import { count, Service, write } from './service.ts';
+import { count, deleteWhileOpening, Service, write } from './service.ts';
 
 /** A registry with the database `a`, whose file is opened when the gate is. */
 async function withHeldOpening() {
@@ -73,13 +73,7 @@ describe('open handles', () => {
 
   test('one that is deleted before its file was found is not there, rather than damaged', async () => {
     const { registry, gate } = await withHeldOpening();
-    const asked = expect(registry.acquire('a')).rejects.toMatchObject({ code: 'storage_deleted' });
-    await settle();
-    await registry.delete('a');
-    await settle();
-    gate.open();
-    await asked;
-    await registry.close();
+    await deleteWhileOpening(registry, gate);
   });
 
   test('one that is being opened when the service ends is not said to be missing', async () => {

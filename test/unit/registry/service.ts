@@ -1,3 +1,4 @@
+import { expect } from 'vitest';
 import { maintenanceAtHand } from '../../../src/database/maintenance.ts';
 import type { DatabaseSettings } from '../../../src/database/settings.ts';
 import type { Registry } from '../../../src/registry/contract.ts';
@@ -6,7 +7,7 @@ import type { CacheBudget } from '../../../src/shared/cache-budget.ts';
 import { MemoryMedium } from '../../../src/storage/memory/memory-medium.ts';
 import { createMemoryPageStore } from '../../../src/storage/memory/memory-page-store.ts';
 import { createConfig } from '../../../src/system/config.ts';
-import { HookedStore, ManualClock, type StorageHooks, toWrite } from '../database/harness.ts';
+import { type Gate, HookedStore, ManualClock, type StorageHooks, settle, toWrite } from '../database/harness.ts';
 
 /** A registry on a medium of its own, whose storage operations can be watched, delayed and failed. */
 export class Service {
@@ -58,4 +59,15 @@ export async function write(registry: Registry, database: string, name: string):
 
 export async function count(registry: Registry, database: string): Promise<number> {
   return registry.use(database, async (db) => (await db.info()).docCount);
+}
+
+/** Deletes the database `a` while it is being opened, which goes on when the gate is, and ends the service. */
+export async function deleteWhileOpening(registry: Registry, gate: Gate): Promise<void> {
+  const asked = expect(registry.acquire('a')).rejects.toMatchObject({ code: 'storage_deleted' });
+  await settle();
+  await registry.delete('a');
+  await settle();
+  gate.open();
+  await asked;
+  await registry.close();
 }
