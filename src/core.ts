@@ -4,14 +4,14 @@
  */
 
 import type { CreateWriteGuard } from './database/contract.ts';
-import type { MaintenanceSource } from './database/maintenance-source.ts';
 import { defaultSettings } from './database/settings.ts';
+import type { MaintenanceSource } from './database/upkeep/maintenance-source.ts';
+import type { LoadFunctions } from './deferred/contract.ts';
+import { LazyFunctions } from './deferred/lazy-functions.ts';
 import { WriteJudge } from './design/write-judge.ts';
 import type { Md5 } from './documents/md5.ts';
-import type { LoadFunctions } from './functions/contract.ts';
-import { LazyFunctions } from './functions/lazy-functions.ts';
-import type { Services } from './http/context.ts';
 import { createHandle } from './http/http-service.ts';
+import type { Services } from './http/request/context.ts';
 import type { Registry } from './registry/contract.ts';
 import { openRegistry } from './registry/registry.ts';
 import { CacheBudget } from './shared/cache-budget.ts';

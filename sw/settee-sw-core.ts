@@ -1,5 +1,5 @@
 /** The core for a service worker, which imports this script when no page is there to own the storage. */
-import { PROTOCOL } from '../src/bridge/wire.ts';
+import { PROTOCOL } from '../src/bridge/wire/wire.ts';
 import type { CoreScript } from '../src/sw/contract.ts';
 import { loaded as browserFunctions } from '../src/worker/browser-functions.ts';
 import { loaded as journalFiles } from '../src/worker/browser-journal-files.ts';

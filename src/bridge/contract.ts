@@ -1,7 +1,7 @@
 import type { MaybePromise } from '../shared/maybe-promise.ts';
 import type { PlainRequest, PlainResponse } from '../shared/message.ts';
-import type { PortOffer } from './control.ts';
-import type { Carrier, WireRequest, WireResponse } from './wire.ts';
+import type { PortOffer } from './wire/control.ts';
+import type { Carrier, WireRequest, WireResponse } from './wire/wire.ts';
 
 /** One service: those who name the same instance share one storage, one owner and one session. */
 export interface Instance {

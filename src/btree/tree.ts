@@ -14,17 +14,17 @@ import type {
   TreeUpdate,
   WalkOptions,
 } from './contract.ts';
-import { walkEntries } from './entry-walk.ts';
-import { endEdge, type KeyEdge, startEdge } from './key-edge.ts';
-import { Link } from './link.ts';
-import { type Hit, peekValue, rankOf, readValue, readValues } from './lookup.ts';
-import { NodeSource } from './node-source.ts';
-import type { PageCache } from './page-cache.ts';
-import { PostponedChanges } from './postponed.ts';
-import { reduceBetween } from './range-reduce.ts';
-import { combine, reductionOf, reductionTextOf } from './reduction.ts';
-import { type EditedTree, TreeEdit } from './tree-edit.ts';
-import { storeNodes, unstoredBytes } from './tree-storing.ts';
+import { PostponedChanges } from './editing/delayed-changes.ts';
+import { type EditedTree, TreeEdit } from './editing/tree-edit.ts';
+import { storeNodes, unstoredBytes } from './editing/tree-storing.ts';
+import { Link } from './nodes/link.ts';
+import { NodeSource } from './nodes/node-source.ts';
+import type { PageCache } from './nodes/page-cache.ts';
+import { combine, reductionOf, reductionTextOf } from './nodes/reduction.ts';
+import { walkEntries } from './reading/entry-walk.ts';
+import { endEdge, type KeyEdge, startEdge } from './reading/key-edge.ts';
+import { type Hit, peekValue, rankOf, readValue, readValues } from './reading/lookup.ts';
+import { reduceBetween } from './reading/range-reduce.ts';
 
 /** Changes that are worked in in one go: a leaf may get all of them, and others have a turn only between leaves. */
 const CHANGES_AT_ONCE = 4_096;

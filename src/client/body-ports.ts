@@ -3,7 +3,7 @@
  * bridge's own ends, which outlive each other: its worker ends with it, so there are no leases; and the web's streams keep reads
  * and chunks in order by themselves.
  */
-import type { BodyStep } from '../bridge/wire.ts';
+import type { BodyStep } from '../bridge/wire/wire.ts';
 
 export interface IncomingBody {
   readonly readable: ReadableStream<Uint8Array>;

@@ -2,7 +2,7 @@
  * Turns the arguments of `fetch` into a plain request. Text and Blobs never become a `Request`, which would cost more than the rest of
  * the way; what only the web's own classes can tell (forms, odd methods) is asked of them.
  */
-import type { WireResponse } from '../bridge/wire.ts';
+import type { WireResponse } from '../bridge/wire/wire.ts';
 import type { MaybePromise } from '../shared/maybe-promise.ts';
 import type { PlainHeaders } from '../shared/message.ts';
 

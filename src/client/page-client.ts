@@ -1,12 +1,12 @@
 /** The service as a page sees it: its worker, its service worker, and `fetch` straight to the worker. */
-import { PROTOCOL, type WireResponse, type WireStream } from '../bridge/wire.ts';
-import { isWireStream } from '../bridge/wire-codec.ts';
+import { PROTOCOL, type WireResponse, type WireStream } from '../bridge/wire/wire.ts';
+import { isWireStream } from '../bridge/wire/wire-codec.ts';
 import { type IncomingBody, receiveBody } from './body-ports.ts';
 import type { Settee, SetteeStatus, StartOptions } from './contract.ts';
 import { DirectResponse } from './direct-response.ts';
 import { nextOf, type Outgoing, toAddress, toOutgoing } from './outgoing-request.ts';
-import { ServiceWorkerSeat } from './service-worker-seat.ts';
-import { WorkerSeat } from './worker-seat.ts';
+import { ServiceWorkerSeat } from './service-worker-supervisor.ts';
+import { WorkerSeat } from './worker-supervisor.ts';
 
 /** Where the site's root is, if the Vite plugin says so. */
 declare const __SETTEE_ROOT__: string | undefined;

@@ -1,12 +1,12 @@
-import type { RevisionHasher } from '../documents/revision-hash.ts';
+import type { RevisionHasher } from '../documents/revisions/revision-hash.ts';
 import type { CacheBudget } from '../shared/cache-budget.ts';
 import type { Clock } from '../shared/clock.ts';
 import type { PageFile, PageStoreSupport } from '../storage/page-store.ts';
 import type { Log } from '../system/contract.ts';
 import type { CreateWriteGuard } from './contract.ts';
-import type { MaintenanceSource } from './maintenance-source.ts';
+import type { Verifier } from './reading/verify.ts';
 import type { DatabaseSettings } from './settings.ts';
-import type { Verifier } from './verify.ts';
+import type { MaintenanceSource } from './upkeep/maintenance-source.ts';
 
 /** What one open database is made of, and what it shares with others. */
 export interface DatabaseParts {

@@ -3,12 +3,12 @@ import type { RandomBytes } from '../shared/clock.ts';
 import { randomHex } from '../shared/random-hex.ts';
 import type { Log } from '../system/contract.ts';
 import type { DatabaseParts } from './database-parts.ts';
-import { DISK_FORMAT_VERSION, decodeHead, encodeHead, type Head } from './head.ts';
-import { SettingJob } from './jobs.ts';
-import { decodeLineage, encodeLineage, LINEAGE_KEY } from './lineage.ts';
-import { readRemains, replayJournal } from './recovery.ts';
+import { DISK_FORMAT_VERSION, decodeHead, encodeHead, type Head } from './state/head.ts';
+import { decodeLineage, encodeLineage, LINEAGE_KEY } from './state/lineage.ts';
 import { StoredDatabase } from './stored-database.ts';
-import type { DatabaseCore } from './writer.ts';
+import { SettingJob } from './writing/jobs.ts';
+import { readRemains, replayJournal } from './writing/recovery.ts';
+import type { DatabaseCore } from './writing/writer.ts';
 
 export interface OpenParts extends DatabaseParts {
   readonly random: RandomBytes;

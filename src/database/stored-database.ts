@@ -1,10 +1,11 @@
-import { PageCache } from '../btree/page-cache.ts';
+import { PageCache } from '../btree/nodes/page-cache.ts';
 import type { DocId, RevId } from '../documents/contract.ts';
 import { DatabaseError, isDatabaseError } from '../errors/database-error.ts';
+import { PageAllocator } from '../paging/page-allocator.ts';
+import { SnapshotRegister } from '../paging/snapshot-register.ts';
 import { type MaybePromise, whenReady, withEnd } from '../shared/maybe-promise.ts';
 import type { PageNumber } from '../storage/page-store.ts';
-import { BodyStore } from './body-store.ts';
-import { Checkpointer } from './checkpointer.ts';
+import { BodyStore } from './bodies/body-store.ts';
 import type {
   CurrentDocument,
   Database,
@@ -21,22 +22,27 @@ import type {
   WriteOutcome,
 } from './contract.ts';
 import type { DatabaseParts } from './database-parts.ts';
-import { EmptiedPages } from './emptied-pages.ts';
-import { decodeCurrent } from './entry.ts';
-import { GuardedWrites } from './guarded-writes.ts';
-import { DISK_FORMAT_VERSION, type Head } from './head.ts';
-import { BarrierJob, DocumentsJob, type Job, LocalJob, SettingJob } from './jobs.ts';
-import { DEFAULT_REVS_LIMIT, REVS_LIMIT_KEY, SECURITY_KEY, settingText, settingValue } from './kept-settings.ts';
-import type { LaterWrites } from './later-writes.ts';
-import { decodeLineage, LINEAGE_KEY, MAX_LINEAGE } from './lineage.ts';
-import { type Maintenance, withoutMaintenance } from './maintenance-source.ts';
-import { PageAllocator } from './page-allocator.ts';
+import { StateSnapshot } from './reading/snapshot.ts';
 import { type DatabaseSettings, defaultSettings } from './settings.ts';
-import { StateSnapshot } from './snapshot.ts';
-import { SnapshotRegister } from './snapshot-register.ts';
-import { liveBytes, openState } from './state.ts';
-import { Upkeep } from './upkeep.ts';
-import { type DatabaseCore, Writer } from './writer.ts';
+import { decodeCurrent } from './state/entry.ts';
+import { DISK_FORMAT_VERSION, type Head } from './state/head.ts';
+import { decodeLineage, LINEAGE_KEY, MAX_LINEAGE } from './state/lineage.ts';
+import { liveBytes, openState } from './state/state.ts';
+import {
+  DEFAULT_REVS_LIMIT,
+  REVS_LIMIT_KEY,
+  SECURITY_KEY,
+  settingText,
+  settingValue,
+} from './state/stored-settings.ts';
+import { Checkpointer } from './upkeep/checkpointer.ts';
+import { EmptiedPages } from './upkeep/emptied-pages.ts';
+import { type Maintenance, withoutMaintenance } from './upkeep/maintenance-source.ts';
+import { Upkeep } from './upkeep/upkeep.ts';
+import type { LaterWrites } from './writing/delayed-writes.ts';
+import { BarrierJob, DocumentsJob, type Job, LocalJob, SettingJob } from './writing/jobs.ts';
+import { GuardedWrites } from './writing/validated-writes.ts';
+import { type DatabaseCore, Writer } from './writing/writer.ts';
 
 /** The open database of one file. Made by `openDatabase`, which has replayed its journal. */
 export class StoredDatabase implements Database {

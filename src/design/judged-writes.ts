@@ -4,8 +4,8 @@ import type { RevisionPath } from '../documents/contract.ts';
 import { isDesignId } from '../documents/identifiers.ts';
 import { metaText } from '../documents/meta-text.ts';
 import { writeDocument } from '../documents/outgoing.ts';
-import { findNode, pathOf } from '../documents/revision-tree.ts';
-import { toRevId, toRevision } from '../documents/revisions.ts';
+import { findNode, pathOf } from '../documents/revisions/revision-tree.ts';
+import { toRevId, toRevision } from '../documents/revisions/revisions.ts';
 import { DatabaseError } from '../errors/database-error.ts';
 
 /** One write against what is committed now. */

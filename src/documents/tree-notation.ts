@@ -11,8 +11,8 @@
  */
 import { assert, must } from '../shared/assert.ts';
 import type { RevisionNode } from './contract.ts';
-import { compareLeaves } from './revision-tree.ts';
-import { toRevId } from './revisions.ts';
+import { compareLeaves } from './revisions/revision-tree.ts';
+import { toRevId } from './revisions/revisions.ts';
 
 const REVISION = /^(\d+)-([^!=]+)(!?)(?:=(.*))?$/;
 

@@ -4,17 +4,17 @@ import { isDatabaseError } from '../errors/database-error.ts';
 import type { Clock } from '../shared/clock.ts';
 import type { ViewIndexes } from '../views/contract.ts';
 import type { FindAnswer, Finder, IndexAddress, IndexWriter, JsonObject } from './contract.ts';
-import { explanationJson } from './explanation.ts';
-import { answerText } from './find-answer.ts';
 import { refusal, shown } from './find-error.ts';
-import { type FindQuery, parseFindQuery } from './find-query.ts';
-import { IndexCatalog } from './index-catalog.ts';
-import { parseIndexRequest, putIndex, removeDesign, removeIndex } from './index-changes.ts';
-import { ALL_DOCUMENTS_JSON, indexJson } from './index-definition.ts';
-import { KeyProjection, KeyTests } from './key-tests.ts';
-import { Conditions } from './plan.ts';
-import { type Choice, choosePlan } from './planner.ts';
-import { Search } from './search.ts';
+import { IndexCatalog } from './indexes/index-catalog.ts';
+import { parseIndexRequest, putIndex, removeDesign, removeIndex } from './indexes/index-changes.ts';
+import { ALL_DOCUMENTS_JSON, indexJson } from './indexes/index-definition.ts';
+import { explanationJson } from './planning/explanation.ts';
+import { KeyProjection, KeyTests } from './planning/key-tests.ts';
+import { Conditions } from './planning/plan.ts';
+import { type Choice, choosePlan } from './planning/planner.ts';
+import { answerText } from './searching/find-answer.ts';
+import { type FindQuery, parseFindQuery } from './searching/find-query.ts';
+import { Search } from './searching/search.ts';
 
 export interface FinderParts {
   readonly views: ViewIndexes;

@@ -3,7 +3,7 @@
  * a cancellation at either end reaches the other.
  */
 import type { ByteStream, Handle, PlainResponse, RequestBody } from '../shared/message.ts';
-import { isStream } from './bodies.ts';
+import { isStream } from './request/bodies.ts';
 
 export type FetchFunction = (request: Request) => Promise<Response>;
 

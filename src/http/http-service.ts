@@ -1,6 +1,5 @@
 /** Puts the middleware around the router: the whole HTTP interface as one function. */
 import type { Handle } from '../shared/message.ts';
-import { Context, type Services } from './context.ts';
 import { answerErrors } from './middleware/errors.ts';
 import { answerHead } from './middleware/head.ts';
 import { weighTypes } from './middleware/json-type.ts';
@@ -9,7 +8,8 @@ import { overrideMethod } from './middleware/method-override.ts';
 import { addServerHeaders } from './middleware/server-headers.ts';
 import { refuseWhenClosing } from './middleware/shutdown.ts';
 import { cancelUnreadBody } from './middleware/unread-body.ts';
-import { dispatch } from './router.ts';
+import { Context, type Services } from './request/context.ts';
+import { dispatch } from './routing/router.ts';
 
 /** The outermost comes first. `isClosing` is asked at each request. */
 export function createHandle(services: Services, isClosing: () => boolean): Handle {

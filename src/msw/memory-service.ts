@@ -1,6 +1,6 @@
 /** A core on memory that is there when it is asked, and can be exchanged for an empty one. */
 import { type Core, type CoreOptions, createCore } from '../core.ts';
-import { functionsAtHand } from '../functions/function-service.ts';
+import { functionsAtHand } from '../deferred/function-service.ts';
 import { createFetch } from '../http/fetch-adapter.ts';
 import { createQuickJsSandbox, type QuickJsSandboxOptions } from '../query-server/quickjs-sandbox.ts';
 import { systemClock, systemRandom } from '../shared/clock.ts';

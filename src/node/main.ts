@@ -1,15 +1,15 @@
 import { DatabaseError } from '../errors/database-error.ts';
 import { VERSION } from '../system/version.ts';
-import { type Command, parseCommand } from './arguments.ts';
-import { backupData, type CopiedDatabase, type Gap, restoreData } from './backup.ts';
-import { InputError } from './document-splitter.ts';
-import { exportDatabase } from './export.ts';
-import { importFile } from './import.ts';
-import { verifyData } from './maintenance.ts';
-import { createProgress, type MessageStream, type OnProgress } from './progress.ts';
-import { RefusalError } from './remote-database.ts';
-import { type ProcessHost, serve } from './serve.ts';
-import { helpFor, UsageError } from './usage.ts';
+import { type Command, parseCommand } from './command-line/arguments.ts';
+import { createProgress, type MessageStream, type OnProgress } from './command-line/progress.ts';
+import { helpFor, UsageError } from './command-line/usage.ts';
+import { backupData, type CopiedDatabase, type Gap, restoreData } from './data-folder/backup.ts';
+import { verifyData } from './data-folder/maintenance.ts';
+import { type ProcessHost, serve } from './server/serve.ts';
+import { InputError } from './transfer/document-splitter.ts';
+import { exportDatabase } from './transfer/export.ts';
+import { importFile } from './transfer/import.ts';
+import { RefusalError } from './transfer/remote-database.ts';
 
 /** The parts of a process that the command line uses; `process` itself is one. */
 export interface CommandHost extends ProcessHost {

@@ -1,5 +1,5 @@
 import { openDatabase } from '../database/open-database.ts';
-import { createRevisionHasher } from '../documents/revision-hash.ts';
+import { createRevisionHasher } from '../documents/revisions/revision-hash.ts';
 import type { Clock, RandomBytes } from '../shared/clock.ts';
 import { randomHex } from '../shared/random-hex.ts';
 import type { PageStore } from '../storage/page-store.ts';

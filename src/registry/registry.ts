@@ -1,11 +1,11 @@
 import type { CreateWriteGuard, Database } from '../database/contract.ts';
-import type { MaintenanceSource } from '../database/maintenance-source.ts';
 import { openDatabase } from '../database/open-database.ts';
+import type { Verifier } from '../database/reading/verify.ts';
 import { type DatabaseSettings, defaultSettings } from '../database/settings.ts';
 import type { StoredDatabase } from '../database/stored-database.ts';
-import type { Verifier } from '../database/verify.ts';
+import type { MaintenanceSource } from '../database/upkeep/maintenance-source.ts';
 import type { Md5 } from '../documents/md5.ts';
-import { createRevisionHasher, type RevisionHasher } from '../documents/revision-hash.ts';
+import { createRevisionHasher, type RevisionHasher } from '../documents/revisions/revision-hash.ts';
 import { DatabaseError } from '../errors/database-error.ts';
 import { must } from '../shared/assert.ts';
 import { CacheBudget } from '../shared/cache-budget.ts';

@@ -3,7 +3,7 @@
  * ends, fails, or its reader cancels; a source that fails is an error to the reader, never an end. Firefox ends a service worker 60 s after
  * the last event, whatever is open, and gives the reader a clean end; there what is open fails before.
  */
-import { isStream } from '../bridge/wire-codec.ts';
+import { isStream } from '../bridge/wire/wire-codec.ts';
 import type { ByteStream, PlainResponse } from '../shared/message.ts';
 
 /** Statuses that never have a body (Fetch, 2.2.3); a Response refuses one. */

@@ -3,13 +3,13 @@
  * is open, it owns the storage itself while it works.
  */
 import type { Instance, OwnerLink } from '../bridge/contract.ts';
-import type { ControlAnswer, ControlMessage } from '../bridge/control.ts';
 import { createInstance, isBelow } from '../bridge/instance.ts';
-import { createLink } from '../bridge/link.ts';
-import { createSessionNote, type SessionShare, shareSession } from '../bridge/session-share.ts';
-import { serviceUnavailable } from '../bridge/unavailable.ts';
-import { PROTOCOL } from '../bridge/wire.ts';
-import { asPortOffer } from '../bridge/wire-decoding.ts';
+import { createLink } from '../bridge/link/link.ts';
+import { serviceUnavailable } from '../bridge/link/unavailable.ts';
+import { createSessionNote, type SessionShare, shareSession } from '../bridge/ownership/shared-session.ts';
+import type { ControlAnswer, ControlMessage } from '../bridge/wire/control.ts';
+import { PROTOCOL } from '../bridge/wire/wire.ts';
+import { asPortOffer } from '../bridge/wire/wire-decoding.ts';
 import { type MaybePromise, orElse, whenReady } from '../shared/maybe-promise.ts';
 import type { PlainResponse } from '../shared/message.ts';
 import type { CoreScript, ServiceWorkerOptions, ServiceWorkerOwner, SetteeServiceWorker } from './contract.ts';

@@ -12,11 +12,11 @@ import type { ActiveTasks } from '../system/active-tasks.ts';
 import type { Config, Log } from '../system/contract.ts';
 import type { DesignDocument, MapperFactory, ViewGroup, ViewIndexes } from './contract.ts';
 import { type GroupDefinition, parseDefinition, temporaryDesign } from './definition.ts';
-import { IndexCache } from './index-cache.ts';
-import { IndexLease } from './index-lease.ts';
-import { Functions } from './mappers.ts';
+import { IndexCache } from './indexes/index-cache.ts';
+import { IndexLease } from './indexes/index-lease.ts';
+import { ViewIndex, type ViewIndexParts } from './indexes/view-index.ts';
 import { defaultViewSettings, type ViewSettings } from './settings.ts';
-import { ViewIndex, type ViewIndexParts } from './view-index.ts';
+import { Functions } from './updating/mappers.ts';
 
 /** Definitions of design documents that are remembered. */
 const MAX_DEFINITIONS = 200;

@@ -1,6 +1,6 @@
 /** What a page's worker loads on first use: the entry of `settee-functions.js`. */
-import type { CreateFunctions } from '../functions/contract.ts';
-import { createFunctionService } from '../functions/function-service.ts';
+import type { CreateFunctions } from '../deferred/contract.ts';
+import { createFunctionService } from '../deferred/function-service.ts';
 import { createQuickJsSandbox } from '../query-server/quickjs-sandbox.ts';
 import type { MaybePromise } from '../shared/maybe-promise.ts';
 import { fetchQuickJsWasm } from './quickjs-wasm.ts';

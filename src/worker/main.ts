@@ -1,9 +1,9 @@
 /** The entry of a page's worker: offers the door to the page, and does nothing until the page opens it. */
 import { expose } from 'comlink';
-import { createFileLoader } from './later-file.ts';
+import { createWakefulness } from './busy-poll.ts';
+import { createFileLoader } from './deferred-file.ts';
 import { servePageCalls } from './page-calls.ts';
-import { PageDoor } from './page-door.ts';
-import { createWakefulness } from './wakefulness.ts';
+import { PageDoor } from './worker-endpoint.ts';
 
 /**
  * Between a service worker and this one a port saves Chromium a fifth of a millisecond for each request. To Firefox and WebKit it costs

@@ -3,12 +3,12 @@
  * the same turn leave together.
  */
 import type { WorkerDoor } from '../bridge/contract.ts';
-import { Outbox } from '../bridge/outbox.ts';
-import type { PageAnswer, PageAnswers, PageRequest, WireResponse } from '../bridge/wire.ts';
-import { portOf } from '../bridge/wire-codec.ts';
-import { asPageCalls } from '../bridge/wire-decoding.ts';
+import { Outbox } from '../bridge/wire/message-batch.ts';
+import type { PageAnswer, PageAnswers, PageRequest, WireResponse } from '../bridge/wire/wire.ts';
+import { portOf } from '../bridge/wire/wire-codec.ts';
+import { asPageCalls } from '../bridge/wire/wire-decoding.ts';
 import { orElse, whenReady } from '../shared/maybe-promise.ts';
-import type { Wakefulness } from './wakefulness.ts';
+import type { Wakefulness } from './busy-poll.ts';
 
 /** A worker's own scope, or one end of a port. */
 export interface PageEnd {

@@ -1,16 +1,16 @@
 import type { Instance } from '../bridge/contract.ts';
-import type { PortOffer } from '../bridge/control.ts';
 import { ownerLock } from '../bridge/instance.ts';
-import { OpenWork } from '../bridge/open-work.ts';
-import { type OwnerChannel, serveOwner } from '../bridge/owner-channel.ts';
-import type { OwnerTerm } from '../bridge/owner-term.ts';
-import { createOwnership, type LeaveReason, type Ownership } from '../bridge/ownership.ts';
-import { isRepeatable } from '../bridge/repeatable.ts';
-import { type SessionShare, shareSession } from '../bridge/session-share.ts';
-import type { Carrier } from '../bridge/wire.ts';
-import { isStream } from '../bridge/wire-codec.ts';
+import { OpenWork } from '../bridge/link/open-work.ts';
+import { type OwnerChannel, serveOwner } from '../bridge/link/owner-channel.ts';
+import { isRepeatable } from '../bridge/link/repeatable.ts';
+import type { OwnerTerm } from '../bridge/ownership/leadership.ts';
+import { createOwnership, type LeaveReason, type Ownership } from '../bridge/ownership/ownership.ts';
+import { type SessionShare, shareSession } from '../bridge/ownership/shared-session.ts';
+import type { PortOffer } from '../bridge/wire/control.ts';
+import type { Carrier } from '../bridge/wire/wire.ts';
+import { isStream } from '../bridge/wire/wire-codec.ts';
+import type { CreateFunctions } from '../deferred/contract.ts';
 import { isDatabaseError } from '../errors/database-error.ts';
-import type { CreateFunctions } from '../functions/contract.ts';
 import { type Clock, systemClock, systemRandom } from '../shared/clock.ts';
 import { type MaybePromise, whenReady } from '../shared/maybe-promise.ts';
 import type { Handle, PlainRequest, PlainResponse, RequestBody } from '../shared/message.ts';
@@ -20,7 +20,7 @@ import type { Log } from '../system/contract.ts';
 import { silentLog } from '../system/log.ts';
 import type { LoadBrowserFunctions } from './browser-functions.ts';
 import { CookieJar } from './cookie-jar.ts';
-import { CoreKeeper, errorOf } from './core-keeper.ts';
+import { CoreKeeper, errorOf } from './core-supervisor.ts';
 
 export interface StorageOwnerOptions {
   readonly instance: Instance;

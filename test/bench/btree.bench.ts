@@ -1,5 +1,5 @@
 import type { NodeReader, TreeChange, TreeRoot, TreeSpec } from '../../src/btree/contract.ts';
-import { PageCache } from '../../src/btree/page-cache.ts';
+import { PageCache } from '../../src/btree/nodes/page-cache.ts';
 import { Tree, type TreeOptions } from '../../src/btree/tree.ts';
 import { compareCodePoints } from '../../src/collation/code-points.ts';
 

@@ -5,7 +5,7 @@
  * Arguments: the data folder, the database's name. Output: `{ "openMs", "cpuMs" }` as JSON; the
  * latter is processor time, which other work on the machine does not stretch.
  */
-import { openDataFolder } from '../../src/node/data-folder.ts';
+import { openDataFolder } from '../../src/node/data-folder/data-folder.ts';
 import { openRegistry } from '../../src/registry/registry.ts';
 import { systemClock, systemRandom } from '../../src/shared/clock.ts';
 import { createLmdbPageStore } from '../../src/storage/lmdb/lmdb-page-store.ts';

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { demoPolicy, startDemo } from '../../src/node/demo.ts';
-import type { HttpServer } from '../../src/node/http-server.ts';
+import type { HttpServer } from '../../src/node/http/http-server.ts';
+import { demoPolicy, startDemo } from '../../src/node/server/demo.ts';
 import { must } from '../../src/shared/assert.ts';
 import type { Browser, Tab } from './drivers/browser.ts';
 import { chosenEngines, startBrowser } from './drivers/start.ts';

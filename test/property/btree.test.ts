@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { KeyRange, NodeReader, TreeChange, TreeEntry, TreeRoot, TreeSpec } from '../../src/btree/contract.ts';
-import { treeGroups } from '../../src/btree/group-walk.ts';
-import { PageCache } from '../../src/btree/page-cache.ts';
-import { treePages } from '../../src/btree/page-walk.ts';
+import { PageCache } from '../../src/btree/nodes/page-cache.ts';
+import { treeGroups } from '../../src/btree/reading/group-walk.ts';
+import { treePages } from '../../src/btree/reading/page-walk.ts';
+import { checkTree } from '../../src/btree/reading/tree-check.ts';
+import { collectEntries } from '../../src/btree/reading/tree-collect.ts';
 import { Tree, type TreeOptions } from '../../src/btree/tree.ts';
-import { checkTree } from '../../src/btree/tree-check.ts';
-import { collectEntries } from '../../src/btree/tree-collect.ts';
 import { compareCodePoints } from '../../src/collation/code-points.ts';
 
 /**

@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { readBulk } from '../../src/documents/careful-bulk.ts';
-import { readDocument } from '../../src/documents/careful-document.ts';
+import { readBulk } from '../../src/documents/incoming/fallback-bulk.ts';
+import { readDocument } from '../../src/documents/incoming/fallback-parser.ts';
 import { metaText } from '../../src/documents/meta-text.ts';
 import { writeDocument } from '../../src/documents/outgoing.ts';
-import { parseRevId } from '../../src/documents/revisions.ts';
-import { minify } from '../../src/shared/minify-json.ts';
+import { parseRevId } from '../../src/documents/revisions/revisions.ts';
+import { minify } from '../../src/json/minify-json.ts';
 
 type Member = readonly [name: string, value: unknown];
 

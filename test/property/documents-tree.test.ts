@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { mapBodies } from '../../src/documents/body-changes.ts';
 import type { RevisionNode } from '../../src/documents/contract.ts';
+import { mapBodies } from '../../src/documents/revisions/body-changes.ts';
 import {
   appendRevision,
   mergePath,
@@ -10,9 +10,9 @@ import {
   removeLeaves,
   stem,
   winner,
-} from '../../src/documents/revision-tree.ts';
-import { compareRevisions, toRevId } from '../../src/documents/revisions.ts';
-import { decodeTree, encodeTree } from '../../src/documents/tree-codec.ts';
+} from '../../src/documents/revisions/revision-tree.ts';
+import { compareRevisions, toRevId } from '../../src/documents/revisions/revisions.ts';
+import { decodeTree, encodeTree } from '../../src/documents/revisions/tree-codec.ts';
 import { parseTree, printTree } from '../../src/documents/tree-notation.ts';
 import { must } from '../../src/shared/assert.ts';
 

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { readBulk } from '../../src/documents/careful-bulk.ts';
-import { readDocument } from '../../src/documents/careful-document.ts';
-import { scanDocument } from '../../src/documents/incoming.ts';
-import { type IncomingBulk, scanBulkInSteps } from '../../src/documents/incoming-bulk.ts';
+import { readBulk } from '../../src/documents/incoming/fallback-bulk.ts';
+import { readDocument } from '../../src/documents/incoming/fallback-parser.ts';
+import { scanDocument } from '../../src/documents/incoming/incoming.ts';
+import { type IncomingBulk, scanBulkInSteps } from '../../src/documents/incoming/incoming-bulk.ts';
 import { atOnce } from '../../src/shared/turn.ts';
 
 const scanBulk = (text: string): IncomingBulk | undefined => atOnce(scanBulkInSteps(text));

@@ -1,6 +1,6 @@
 import type { Snapshot } from '../../src/database/contract.ts';
-import { verifyDatabase } from '../../src/database/verify.ts';
-import { openDataFolder } from '../../src/node/data-folder.ts';
+import { verifyDatabase } from '../../src/database/reading/verify.ts';
+import { openDataFolder } from '../../src/node/data-folder/data-folder.ts';
 import { openRegistry } from '../../src/registry/registry.ts';
 import { systemClock, systemRandom } from '../../src/shared/clock.ts';
 import { createLmdbPageStore } from '../../src/storage/lmdb/lmdb-page-store.ts';

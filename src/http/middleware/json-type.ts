@@ -4,8 +4,8 @@
  */
 
 import { orElse, whenReady } from '../../shared/maybe-promise.ts';
-import type { Handler } from '../handler.ts';
-import { useLent } from '../resources.ts';
+import type { Handler } from '../routing/handler.ts';
+import { useLent } from '../routing/resources.ts';
 
 export const JSON_TYPE = 'application/json';
 export const TEXT_TYPE = 'text/plain; charset=utf-8';

@@ -1,8 +1,8 @@
 /** JSONP, where `httpd/allow_jsonp` permits it (completion 1.10). */
 import { booleanSetting } from '../../system/config.ts';
-import type { Handler } from '../handler.ts';
-import { Query } from '../query.ts';
-import { useLent } from '../resources.ts';
+import { Query } from '../request/query.ts';
+import type { Handler } from '../routing/handler.ts';
+import { useLent } from '../routing/resources.ts';
 
 export function wrapJsonp(next: Handler): Handler {
   return (context) => {

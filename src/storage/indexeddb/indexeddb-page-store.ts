@@ -5,7 +5,7 @@ import { OpenFiles } from '../open-files.ts';
 import type { PageFile, PageStore, PageStoreSupport } from '../page-store.ts';
 import { deleteDatabase, openConnection, watchConnection } from './connection.ts';
 import { withDeadline } from './deadline.ts';
-import { type CommitsAtOnce, commitsAtOnceOf } from './engine.ts';
+import { type CommitsAtOnce, commitsAtOnceOf } from './early-commit.ts';
 import { toDatabaseError } from './indexeddb-errors.ts';
 import { IndexedDbPageFile } from './indexeddb-page-file.ts';
 import type { LoadJournalFiles } from './journal-files.ts';

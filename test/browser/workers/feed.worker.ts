@@ -1,11 +1,11 @@
 import { expose } from 'comlink';
-import { createFunctionService } from '../../../src/functions/function-service.ts';
-import type { Answer, Context } from '../../../src/http/context.ts';
+import { createFunctionService } from '../../../src/deferred/function-service.ts';
+import type { Answer, Context } from '../../../src/http/request/context.ts';
 import type { ByteStream } from '../../../src/shared/message.ts';
 import type { LoadBrowserFunctions } from '../../../src/worker/browser-functions.ts';
 import { servePageCalls } from '../../../src/worker/page-calls.ts';
-import { PageDoor } from '../../../src/worker/page-door.ts';
 import { takeCookies } from '../../../src/worker/set-cookie.ts';
+import { PageDoor } from '../../../src/worker/worker-endpoint.ts';
 
 /**
  * The worker of a page with the real door, bridge and core, in which one address answers with a made-up feed: `_changes` with

@@ -1,4 +1,4 @@
-import { readQuickJsWasm } from '../../../src/node/quickjs-wasm.ts';
+import { readQuickJsWasm } from '../../../src/node/server/quickjs-wasm.ts';
 import { CoreHost } from '../../support/conformance/core-host.ts';
 import { memoryStorage } from '../../support/conformance/memory-storage.ts';
 import { registerSuites } from '../../support/conformance/register.ts';

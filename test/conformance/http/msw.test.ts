@@ -1,6 +1,6 @@
 import { setupServer } from 'msw/node';
 import { handlers } from '../../../src/msw/index.ts';
-import { readQuickJsWasm } from '../../../src/node/quickjs-wasm.ts';
+import { readQuickJsWasm } from '../../../src/node/server/quickjs-wasm.ts';
 import { FetchHost } from '../../support/conformance/fetch-host.ts';
 import { registerSuites } from '../../support/conformance/register.ts';
 

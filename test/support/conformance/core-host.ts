@@ -1,5 +1,5 @@
 import { createCore } from '../../../src/core.ts';
-import { functionsAtHand } from '../../../src/functions/function-service.ts';
+import { functionsAtHand } from '../../../src/deferred/function-service.ts';
 import { createQuickJsSandbox, type WasmLoader } from '../../../src/query-server/quickjs-sandbox.ts';
 import { type Clock, systemRandom } from '../../../src/shared/clock.ts';
 import type { ByteStream, Handle, PlainResponse, RequestBody } from '../../../src/shared/message.ts';

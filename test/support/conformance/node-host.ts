@@ -4,7 +4,7 @@ import { Agent, request as httpRequest, type IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { startServer } from '../../../src/node/server.ts';
+import { startServer } from '../../../src/node/server/server.ts';
 import type { BrokenBody, Capabilities, Host, HostAnswer, HostRequest, Settings } from './host.ts';
 
 type Server = Awaited<ReturnType<typeof startServer>>;

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { serveBody } from '../../../src/bridge/body-maker.ts';
-import { openBody } from '../../../src/bridge/body-reader.ts';
+import { serveBody } from '../../../src/bridge/bodies/body-maker.ts';
+import { openBody } from '../../../src/bridge/bodies/body-reader.ts';
 import { bytes, messagesArrived, pipePair, readAll, sourceOf } from './support.ts';
 
 describe('a body', () => {

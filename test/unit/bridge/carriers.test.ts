@@ -1,15 +1,15 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { ChannelPipes } from '../../../src/bridge/channel-pipe.ts';
-import { PortCarrier } from '../../../src/bridge/port-carrier.ts';
-import { portPipe } from '../../../src/bridge/port-pipe.ts';
-import type { BodyStep, WireRequest, WireResponse } from '../../../src/bridge/wire.ts';
+import { ChannelPipes } from '../../../src/bridge/bodies/channel-pipe.ts';
+import { PortCarrier } from '../../../src/bridge/bodies/port-carrier.ts';
+import { portPipe } from '../../../src/bridge/bodies/port-pipe.ts';
+import type { BodyStep, WireRequest, WireResponse } from '../../../src/bridge/wire/wire.ts';
 import {
   requestFromWire,
   responseFromWire,
   responseToWire,
   type StreamCarrier,
-} from '../../../src/bridge/wire-codec.ts';
+} from '../../../src/bridge/wire/wire-codec.ts';
 import type { PlainRequest, PlainResponse } from '../../../src/shared/message.ts';
 import { requestToWire } from './request-to-wire.ts';
 import { bytes, messagesArrived, readAll, type Source, sourceOf, streamOf, until } from './support.ts';

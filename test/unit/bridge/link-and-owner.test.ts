@@ -1,8 +1,8 @@
 /** The two ends of the channels together. */
 import { afterEach, expect, test } from 'vitest';
-import { createLink } from '../../../src/bridge/link.ts';
-import { serveOwner } from '../../../src/bridge/owner-channel.ts';
-import { createOwnership } from '../../../src/bridge/ownership.ts';
+import { createLink } from '../../../src/bridge/link/link.ts';
+import { serveOwner } from '../../../src/bridge/link/owner-channel.ts';
+import { createOwnership } from '../../../src/bridge/ownership/ownership.ts';
 import type { PlainRequest, PlainResponse } from '../../../src/shared/message.ts';
 import { FakeLocks } from '../../support/fake-locks.ts';
 import { bytes, newInstance, readAll, sourceOf, streamOf, until } from './support.ts';

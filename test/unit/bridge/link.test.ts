@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { channelName } from '../../../src/bridge/instance.ts';
-import { type CreateLinkOptions, createLink } from '../../../src/bridge/link.ts';
-import { PROTOCOL, type ToAll, type ToOwner } from '../../../src/bridge/wire.ts';
+import { type CreateLinkOptions, createLink } from '../../../src/bridge/link/link.ts';
+import { PROTOCOL, type ToAll, type ToOwner } from '../../../src/bridge/wire/wire.ts';
 import type { PlainRequest, PlainResponse, RequestBody } from '../../../src/shared/message.ts';
 import { FakeLocks } from '../../support/fake-locks.ts';
 import {

@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { ChannelPipes } from '../../../src/bridge/channel-pipe.ts';
+import { ChannelPipes } from '../../../src/bridge/bodies/channel-pipe.ts';
 import type { Instance } from '../../../src/bridge/contract.ts';
 import { createInstance } from '../../../src/bridge/instance.ts';
-import { createLink } from '../../../src/bridge/link.ts';
-import { type OwnerChannel, serveOwner } from '../../../src/bridge/owner-channel.ts';
-import { type FromOwner, PROTOCOL, type ToOwner, type WireRequest } from '../../../src/bridge/wire.ts';
+import { createLink } from '../../../src/bridge/link/link.ts';
+import { type OwnerChannel, serveOwner } from '../../../src/bridge/link/owner-channel.ts';
+import { type FromOwner, PROTOCOL, type ToOwner, type WireRequest } from '../../../src/bridge/wire/wire.ts';
 import type { ByteStream, PlainRequest, PlainResponse } from '../../../src/shared/message.ts';
 import { FakeLocks } from '../../support/fake-locks.ts';
 

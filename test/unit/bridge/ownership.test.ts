@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Instance } from '../../../src/bridge/contract.ts';
 import { createInstance } from '../../../src/bridge/instance.ts';
-import { createOwnership, type LeaveReason, type Ownership } from '../../../src/bridge/ownership.ts';
-import { PROTOCOL, type ToAll } from '../../../src/bridge/wire.ts';
+import { createOwnership, type LeaveReason, type Ownership } from '../../../src/bridge/ownership/ownership.ts';
+import { PROTOCOL, type ToAll } from '../../../src/bridge/wire/wire.ts';
 import { type FakeLockClient, FakeLocks } from '../../support/fake-locks.ts';
 
 let locks: FakeLocks;

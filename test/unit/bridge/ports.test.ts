@@ -1,11 +1,11 @@
 /** A link and an owner that have a port beside their channels. */
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { OwnerLink } from '../../../src/bridge/contract.ts';
-import type { PortOffer } from '../../../src/bridge/control.ts';
 import { aliveLock, channelName, ownerLock } from '../../../src/bridge/instance.ts';
-import { createLink } from '../../../src/bridge/link.ts';
-import { type OwnerChannel, serveOwner } from '../../../src/bridge/owner-channel.ts';
-import type { Carrier, ToOwner } from '../../../src/bridge/wire.ts';
+import { createLink } from '../../../src/bridge/link/link.ts';
+import { type OwnerChannel, serveOwner } from '../../../src/bridge/link/owner-channel.ts';
+import type { PortOffer } from '../../../src/bridge/wire/control.ts';
+import type { Carrier, ToOwner } from '../../../src/bridge/wire/wire.ts';
 import type { PlainRequest, PlainResponse } from '../../../src/shared/message.ts';
 import { type FakeLockClient, FakeLocks } from '../../support/fake-locks.ts';
 import { bytes, messagesArrived, newInstance, readAll, reasonOf, sourceOf, streamOf, until } from './support.ts';

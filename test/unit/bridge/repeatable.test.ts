@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { createInstance } from '../../../src/bridge/instance.ts';
-import { isRepeatable } from '../../../src/bridge/repeatable.ts';
+import { isRepeatable } from '../../../src/bridge/link/repeatable.ts';
 
 const instance = createInstance('/db/', 'https://app.example');
 

@@ -1,5 +1,5 @@
-import type { WireRequest } from '../../../src/bridge/wire.ts';
-import { type StreamCarrier, wireRequest, withoutSmallStream } from '../../../src/bridge/wire-codec.ts';
+import type { WireRequest } from '../../../src/bridge/wire/wire.ts';
+import { type StreamCarrier, wireRequest, withoutSmallStream } from '../../../src/bridge/wire/wire-codec.ts';
 import type { PlainRequest } from '../../../src/shared/message.ts';
 
 /** A request as a link sends it: with its body read first where it is a small stream. */

@@ -1,9 +1,9 @@
 /** What the tests of the bridge work with: pipes in memory, sources that can be watched, and an owner that does as it is told. */
-import { ChannelPipes } from '../../../src/bridge/channel-pipe.ts';
+import { ChannelPipes } from '../../../src/bridge/bodies/channel-pipe.ts';
+import type { StepPipe } from '../../../src/bridge/bodies/steps.ts';
 import { aliveLock, channelName, createInstance, ownerLock } from '../../../src/bridge/instance.ts';
-import type { StepPipe } from '../../../src/bridge/steps.ts';
-import { type BodyStep, type FromOwner, PROTOCOL, type ToAll, type ToOwner } from '../../../src/bridge/wire.ts';
-import { requestFromWire, responseToWire } from '../../../src/bridge/wire-codec.ts';
+import { type BodyStep, type FromOwner, PROTOCOL, type ToAll, type ToOwner } from '../../../src/bridge/wire/wire.ts';
+import { requestFromWire, responseToWire } from '../../../src/bridge/wire/wire-codec.ts';
 import type { ByteStream, PlainRequest, PlainResponse, RequestBody } from '../../../src/shared/message.ts';
 import type { FakeLockClient, FakeLocks } from '../../support/fake-locks.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { PageCache } from '../../../src/btree/page-cache.ts';
+import { PageCache } from '../../../src/btree/nodes/page-cache.ts';
 import { CacheBudget } from '../../../src/shared/cache-budget.ts';
 
 describe('a page cache', () => {

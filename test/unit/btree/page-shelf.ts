@@ -1,5 +1,5 @@
 import type { TreeRoot, TreeSizes, TreeSpec } from '../../../src/btree/contract.ts';
-import { PageCache } from '../../../src/btree/page-cache.ts';
+import { PageCache } from '../../../src/btree/nodes/page-cache.ts';
 import type { Tree, TreeOptions } from '../../../src/btree/tree.ts';
 
 /** Sum and greatest of values that are numbers. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { Leaf } from '../../../src/btree/leaf.ts';
-import { Link } from '../../../src/btree/link.ts';
-import { Slots } from '../../../src/btree/slots.ts';
+import { Leaf } from '../../../src/btree/nodes/leaf.ts';
+import { Link } from '../../../src/btree/nodes/link.ts';
+import { Slots } from '../../../src/btree/nodes/slots.ts';
 import { type Totals, totalsSpec } from './page-shelf.ts';
 
 const read = () => new Slots<number, Totals>(['\t7\t1\t4\tr', '20\t8\t2\t8\tr', '30\t9\t3\t12\tr']);

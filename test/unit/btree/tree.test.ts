@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import type { TreeChange, TreeSpec } from '../../../src/btree/contract.ts';
-import { treeGroups } from '../../../src/btree/group-walk.ts';
-import { missingReductions } from '../../../src/btree/missing-reductions.ts';
-import { PageCache } from '../../../src/btree/page-cache.ts';
-import { treePages } from '../../../src/btree/page-walk.ts';
+import { PageCache } from '../../../src/btree/nodes/page-cache.ts';
+import { treeGroups } from '../../../src/btree/reading/group-walk.ts';
+import { missingReductions } from '../../../src/btree/reading/missing-reductions.ts';
+import { treePages } from '../../../src/btree/reading/page-walk.ts';
+import { checkTree } from '../../../src/btree/reading/tree-check.ts';
+import { collectEntries } from '../../../src/btree/reading/tree-collect.ts';
 import { Tree } from '../../../src/btree/tree.ts';
-import { checkTree } from '../../../src/btree/tree-check.ts';
-import { collectEntries } from '../../../src/btree/tree-collect.ts';
 import { compareCodePoints } from '../../../src/collation/code-points.ts';
 import { gather, list, numbers, PageShelf, removals, sets, type Totals, totalsSpec } from './page-shelf.ts';
 

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { serveBody } from '../../../src/bridge/body-maker.ts';
-import { openBody } from '../../../src/bridge/body-reader.ts';
-import { portPipe } from '../../../src/bridge/port-pipe.ts';
+import { serveBody } from '../../../src/bridge/bodies/body-maker.ts';
+import { openBody } from '../../../src/bridge/bodies/body-reader.ts';
+import { portPipe } from '../../../src/bridge/bodies/port-pipe.ts';
 import { type IncomingBody, offerBody, receiveBody } from '../../../src/client/body-ports.ts';
 import type { ByteStream } from '../../../src/shared/message.ts';
 

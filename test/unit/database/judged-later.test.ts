@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import type { DatabaseUser, WriteGuard } from '../../../src/database/contract.ts';
-import { maintenanceAtHand } from '../../../src/database/maintenance.ts';
 import { openDatabase } from '../../../src/database/open-database.ts';
 import type { StoredDatabase } from '../../../src/database/stored-database.ts';
-import { createRevisionHasher } from '../../../src/documents/revision-hash.ts';
+import { maintenanceAtHand } from '../../../src/database/upkeep/maintenance.ts';
+import { createRevisionHasher } from '../../../src/documents/revisions/revision-hash.ts';
 import { Bench, FILE, Gate, leavesOf, settle, toWrite } from './harness.ts';
 
 type Asked = readonly [user: DatabaseUser | undefined, ids: readonly string[]];

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { maintenance } from '../../../src/database/maintenance.ts';
-import type { Maintenance } from '../../../src/database/maintenance-source.ts';
 import type { StoredDatabase } from '../../../src/database/stored-database.ts';
+import { maintenance } from '../../../src/database/upkeep/maintenance.ts';
+import type { Maintenance } from '../../../src/database/upkeep/maintenance-source.ts';
 import { DatabaseError } from '../../../src/errors/database-error.ts';
 import { Bench, id, put, rev, TINY, toWrite } from './harness.ts';
 

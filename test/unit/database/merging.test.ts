@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Database } from '../../../src/database/contract.ts';
 import type { RevisionPath } from '../../../src/documents/contract.ts';
-import { pathOf } from '../../../src/documents/revision-tree.ts';
+import { pathOf } from '../../../src/documents/revisions/revision-tree.ts';
 import { Bench, id, leavesOf, merge, put, seeAll, TINY, TINY_PAGES, toWrite } from './harness.ts';
 
 const MERGED = { newEdits: false, durability: 'relaxed' } as const;

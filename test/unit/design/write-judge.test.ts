@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type Core, createCore } from '../../../src/core.ts';
+import { functionsAtHand } from '../../../src/deferred/function-service.ts';
 import { DatabaseError } from '../../../src/errors/database-error.ts';
-import { functionsAtHand } from '../../../src/functions/function-service.ts';
 import { createFetch } from '../../../src/http/fetch-adapter.ts';
 import type { Program, ProgramSource, Sandbox, ValidatedWrite } from '../../../src/query-server/contract.ts';
 import { systemClock, systemRandom } from '../../../src/shared/clock.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { DocumentScanner } from '../../../src/documents/document-scanner.ts';
+import { DocumentScanner } from '../../../src/documents/incoming/document-scanner.ts';
 
 function scan(text: string) {
   const scanner = new DocumentScanner(text);

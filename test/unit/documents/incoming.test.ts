@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { readBulk, readBulkInSteps } from '../../../src/documents/careful-bulk.ts';
-import { readDocument } from '../../../src/documents/careful-document.ts';
+import { readBulk, readBulkInSteps } from '../../../src/documents/incoming/fallback-bulk.ts';
+import { readDocument } from '../../../src/documents/incoming/fallback-parser.ts';
 
 const plain = { id: undefined, rev: undefined, deleted: false, revisions: undefined, hasAttachments: false };
 const bodyOf = (text: string) => readDocument(text).body;

@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { Md5 } from '../../../src/documents/md5.ts';
-import { createRevisionHasher, type RevisionHasher } from '../../../src/documents/revision-hash.ts';
-import { parseRevId } from '../../../src/documents/revisions.ts';
+import { createRevisionHasher, type RevisionHasher } from '../../../src/documents/revisions/revision-hash.ts';
+import { parseRevId } from '../../../src/documents/revisions/revisions.ts';
 
 const md5OfHost: Md5 = (bytes) => hash('md5', bytes);
 

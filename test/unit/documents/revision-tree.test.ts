@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { mapBodies } from '../../../src/documents/body-changes.ts';
 import type { RevisionNode } from '../../../src/documents/contract.ts';
+import { mapBodies } from '../../../src/documents/revisions/body-changes.ts';
 import {
   appendRevision,
   findNode,
@@ -11,8 +11,8 @@ import {
   removeLeaves,
   stem,
   winner,
-} from '../../../src/documents/revision-tree.ts';
-import { parseRevId, toRevision } from '../../../src/documents/revisions.ts';
+} from '../../../src/documents/revisions/revision-tree.ts';
+import { parseRevId, toRevision } from '../../../src/documents/revisions/revisions.ts';
 import { parseTree, printTree } from '../../../src/documents/tree-notation.ts';
 import { must } from '../../../src/shared/assert.ts';
 

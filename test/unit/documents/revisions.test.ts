@@ -1,5 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { compareRevisions, isLocalRev, parseRevId, toRevId, toRevision } from '../../../src/documents/revisions.ts';
+import {
+  compareRevisions,
+  isLocalRev,
+  parseRevId,
+  toRevId,
+  toRevision,
+} from '../../../src/documents/revisions/revisions.ts';
 
 describe('a revision id', () => {
   test.each(['1-967a00dff5e02add41819138abb3284d', '12-x', '9007199254740991-a', '1-a-b', '1--', '1- ', '3-ü😀"\\'])(

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { RevisionNode } from '../../../src/documents/contract.ts';
-import { appendRevision, mergePath, pathOf, stem } from '../../../src/documents/revision-tree.ts';
-import { cutFirstRev, decodeTree, encodeTree } from '../../../src/documents/tree-codec.ts';
+import { appendRevision, mergePath, pathOf, stem } from '../../../src/documents/revisions/revision-tree.ts';
+import { cutFirstRev, decodeTree, encodeTree } from '../../../src/documents/revisions/tree-codec.ts';
 import { parseTree, printTree } from '../../../src/documents/tree-notation.ts';
 import { must } from '../../../src/shared/assert.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { fieldOf, parseFieldPath } from '../../../src/find/field-path.ts';
-import { FieldTexts, Projection } from '../../../src/find/field-texts.ts';
+import { fieldOf, parseFieldPath } from '../../../src/find/selectors/field-path.ts';
+import { FieldTexts, Projection } from '../../../src/find/selectors/field-texts.ts';
 
 const text =
   '{"_id":"x","a":1.50,"b":{"c":[10,{"d":"\\u00e4"},[]],"e":{}},"a.b":true,"n":null,"":0,"b2":"{\\"c\\":1}"}';

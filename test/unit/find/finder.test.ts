@@ -3,7 +3,7 @@ import type { Database } from '../../../src/database/contract.ts';
 import { DatabaseError } from '../../../src/errors/database-error.ts';
 import type { FindAnswer, Finder, JsonObject } from '../../../src/find/contract.ts';
 import { createFinder } from '../../../src/find/finder.ts';
-import { createQueryMappers } from '../../../src/find/query-mapper.ts';
+import { createQueryMappers } from '../../../src/find/indexes/query-mapper.ts';
 import { systemClock } from '../../../src/shared/clock.ts';
 import type { ViewIndexes } from '../../../src/views/contract.ts';
 import { Scene } from '../views/scene.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { parsePattern } from '../../../src/find/pattern.ts';
+import { parsePattern } from '../../../src/find/patterns/pattern.ts';
 
 const atom = fc.constantFrom(
   'a',

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { createFinder } from '../../../src/find/finder.ts';
-import { createQueryMappers } from '../../../src/find/query-mapper.ts';
+import { createQueryMappers } from '../../../src/find/indexes/query-mapper.ts';
 import { systemClock } from '../../../src/shared/clock.ts';
 import type { PageStore } from '../../../src/storage/page-store.ts';
 import { Scene } from '../views/scene.ts';

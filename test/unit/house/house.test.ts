@@ -109,9 +109,9 @@ describe('what a worker loads on first use', () => {
   reach('worker/main.ts');
 
   test('is not in its own file', () => {
-    expect(reached).toContain('functions/lazy-functions.ts');
+    expect(reached).toContain('deferred/lazy-functions.ts');
     const found = [...reached].filter(
-      (path) => /^(query-server|views|find)\//.test(path) || path === 'functions/function-service.ts',
+      (path) => /^(query-server|views|find)\//.test(path) || path === 'deferred/function-service.ts',
     );
     expect(found).toEqual([]);
   });

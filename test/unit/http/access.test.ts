@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { authorize } from '../../../src/http/access.ts';
-import { dispatch } from '../../../src/http/router.ts';
+import { authorize } from '../../../src/http/routing/access.ts';
+import { dispatch } from '../../../src/http/routing/router.ts';
 import { contextOf } from './support.ts';
 
 test('as long as there is no admin, everybody is one', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { parseJson, readJson, readObject, readText, requireJsonType } from '../../../src/http/bodies.ts';
+import { parseJson, readJson, readObject, readText, requireJsonType } from '../../../src/http/request/bodies.ts';
 import { contextOf, streamOf } from './support.ts';
 
 const encoder = new TextEncoder();

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { createCore } from '../../../src/core.ts';
-import { functionsAtHand } from '../../../src/functions/function-service.ts';
+import { functionsAtHand } from '../../../src/deferred/function-service.ts';
 import { systemRandom } from '../../../src/shared/clock.ts';
 import { createMemoryPageStore } from '../../../src/storage/memory/memory-page-store.ts';
 import { Gate, HookedStore, settle } from '../database/harness.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { DatabaseError, type ErrorCode } from '../../../src/errors/database-error.ts';
-import { isInternal, STATUSES, showError } from '../../../src/http/error-table.ts';
+import { isInternal, STATUSES, showError } from '../../../src/http/response/error-table.ts';
 import { ThrownError } from '../../../src/query-server/contract.ts';
 
 test.each<[ErrorCode, number, string]>([

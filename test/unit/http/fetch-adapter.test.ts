@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { isStream } from '../../../src/http/bodies.ts';
 import { createFetch } from '../../../src/http/fetch-adapter.ts';
+import { isStream } from '../../../src/http/request/bodies.ts';
 import type { PlainRequest, PlainResponse } from '../../../src/shared/message.ts';
 import { streamOf } from './support.ts';
 

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Handler } from '../../../src/http/handler.ts';
 import { plainJsonType, weighTypes } from '../../../src/http/middleware/json-type.ts';
-import { jsonType } from '../../../src/http/negotiation.ts';
-import { jsonAnswer } from '../../../src/http/responses.ts';
+import { jsonType } from '../../../src/http/request/negotiation.ts';
+import { jsonAnswer } from '../../../src/http/response/responses.ts';
+import type { Handler } from '../../../src/http/routing/handler.ts';
 import { contextOf } from './support.ts';
 
 const JSON_TYPE = 'application/json';

@@ -1,8 +1,8 @@
 /** List functions make their answers as they are read. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type Core, createCore } from '../../../src/core.ts';
-import { functionsAtHand } from '../../../src/functions/function-service.ts';
-import { isStream } from '../../../src/http/bodies.ts';
+import { functionsAtHand } from '../../../src/deferred/function-service.ts';
+import { isStream } from '../../../src/http/request/bodies.ts';
 import { systemRandom } from '../../../src/shared/clock.ts';
 import { createMemoryPageStore } from '../../../src/storage/memory/memory-page-store.ts';
 import { createTestSandbox } from '../query-server/quickjs-files.ts';

@@ -1,7 +1,7 @@
 /** The tag of a list stands for the database as it was read, and costs nothing of what its information costs. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { type Core, createCore } from '../../../src/core.ts';
-import { functionsAtHand } from '../../../src/functions/function-service.ts';
+import { functionsAtHand } from '../../../src/deferred/function-service.ts';
 import { systemRandom } from '../../../src/shared/clock.ts';
 import { createMemoryPageStore } from '../../../src/storage/memory/memory-page-store.ts';
 import type { PageStore } from '../../../src/storage/page-store.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { parseDestination } from '../../../src/http/destination.ts';
-import { documentLocation, ownBase } from '../../../src/http/locations.ts';
+import { parseDestination } from '../../../src/http/documents/destination.ts';
+import { documentLocation, ownBase } from '../../../src/http/response/locations.ts';
 import { contextOf } from './support.ts';
 
 describe('our own address', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { accepts, jsonType } from '../../../src/http/negotiation.ts';
+import { accepts, jsonType } from '../../../src/http/request/negotiation.ts';
 
 const JSON_TYPE = 'application/json';
 const TEXT_TYPE = 'text/plain; charset=utf-8';

@@ -1,6 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { parseCount, parseListParameters, parseListQuery, parseQueryValues } from '../../../src/http/parameters.ts';
-import { Query } from '../../../src/http/query.ts';
+import {
+  parseCount,
+  parseListParameters,
+  parseListQuery,
+  parseQueryValues,
+} from '../../../src/http/lists/parameters.ts';
+import { Query } from '../../../src/http/request/query.ts';
 
 function parse(search: string, bodyKeys?: unknown) {
   const entries = new Query(search).entries();

@@ -2,10 +2,10 @@
 import { describe, expect, test } from 'vitest';
 import type { Database, DocumentRecord, DocumentRow, Snapshot, WriteOptions } from '../../../src/database/contract.ts';
 import { parseDocId } from '../../../src/documents/identifiers.ts';
-import { toRevId } from '../../../src/documents/revisions.ts';
+import { toRevId } from '../../../src/documents/revisions/revisions.ts';
 import { DatabaseError, type ErrorCode } from '../../../src/errors/database-error.ts';
-import { isStream } from '../../../src/http/bodies.ts';
 import { createHandle } from '../../../src/http/http-service.ts';
+import { isStream } from '../../../src/http/request/bodies.ts';
 import type { Registry } from '../../../src/registry/contract.ts';
 import type { PlainRequest } from '../../../src/shared/message.ts';
 import { JSON_HEADERS, services, streamOf, textOf } from './support.ts';

@@ -1,9 +1,9 @@
 /** What the tests of the HTTP layer work with: the service on memory, asked through its one door. */
 import { type Core, createCore } from '../../../src/core.ts';
+import { functionsAtHand } from '../../../src/deferred/function-service.ts';
 import { DesignPrograms } from '../../../src/design/design-programs.ts';
-import { functionsAtHand } from '../../../src/functions/function-service.ts';
-import { Context, type Services } from '../../../src/http/context.ts';
-import { functionHandlers } from '../../../src/http/function-handlers.ts';
+import { Context, type Services } from '../../../src/http/request/context.ts';
+import { functionHandlers } from '../../../src/http/routing/deferred-handlers.ts';
 import { systemRandom } from '../../../src/shared/clock.ts';
 import type { ByteStream, PlainRequest, PlainResponse, RequestBody } from '../../../src/shared/message.ts';
 import { createMemoryPageStore } from '../../../src/storage/memory/memory-page-store.ts';

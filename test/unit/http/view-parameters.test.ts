@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { parseQueryValues } from '../../../src/http/parameters.ts';
-import { Query } from '../../../src/http/query.ts';
-import { parseViewParameters, toReduceOptions, type ViewParameters } from '../../../src/http/view-parameters.ts';
+import { parseQueryValues } from '../../../src/http/lists/parameters.ts';
+import { Query } from '../../../src/http/request/query.ts';
+import { parseViewParameters, toReduceOptions, type ViewParameters } from '../../../src/http/views/view-parameters.ts';
 
 const PLAIN = { hasReduce: false, defaults: {} };
 const REDUCED = { hasReduce: true, defaults: {} };

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { type Core, createCore } from '../../../src/core.ts';
+import { functionsAtHand } from '../../../src/deferred/function-service.ts';
 import { parseDocId } from '../../../src/documents/identifiers.ts';
 import { DatabaseError } from '../../../src/errors/database-error.ts';
-import { functionsAtHand } from '../../../src/functions/function-service.ts';
-import { isStream } from '../../../src/http/bodies.ts';
-import { type Answer, Context, type Services } from '../../../src/http/context.ts';
-import { dispatch } from '../../../src/http/router.ts';
+import { isStream } from '../../../src/http/request/bodies.ts';
+import { type Answer, Context, type Services } from '../../../src/http/request/context.ts';
+import { dispatch } from '../../../src/http/routing/router.ts';
 import { systemClock, systemRandom } from '../../../src/shared/clock.ts';
 import { createMemoryPageStore } from '../../../src/storage/memory/memory-page-store.ts';
 import type { ViewGroup, ViewReader, ViewRow } from '../../../src/views/contract.ts';

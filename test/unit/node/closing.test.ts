@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { type ProcessHost, serve } from '../../../src/node/serve.ts';
-import { startServer } from '../../../src/node/server.ts';
+import { type ProcessHost, serve } from '../../../src/node/server/serve.ts';
+import { startServer } from '../../../src/node/server/server.ts';
 
 /** What the mocked storage does when it is closed. */
 const storage = vi.hoisted(() => ({ onClose: (): Promise<void> => Promise.resolve() }));

@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { exportDatabase } from '../../../src/node/export.ts';
-import { type HttpServer, listen } from '../../../src/node/http-server.ts';
-import { createListener } from '../../../src/node/listener.ts';
+import { type HttpServer, listen } from '../../../src/node/http/http-server.ts';
+import { createListener } from '../../../src/node/http/listener.ts';
+import { exportDatabase } from '../../../src/node/transfer/export.ts';
 import type { PlainResponse } from '../../../src/shared/message.ts';
 import { runCommand } from './command-line.ts';
 

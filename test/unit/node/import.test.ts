@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { type HttpServer, listen } from '../../../src/node/http-server.ts';
-import { createListener } from '../../../src/node/listener.ts';
+import { type HttpServer, listen } from '../../../src/node/http/http-server.ts';
+import { createListener } from '../../../src/node/http/listener.ts';
 import type { PlainRequest, PlainResponse } from '../../../src/shared/message.ts';
 import { runCommand } from './command-line.ts';
 

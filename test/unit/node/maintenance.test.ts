@@ -2,8 +2,8 @@ import { cp, mkdtemp, readdir, readFile, rm, stat, truncate, writeFile } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { backupData, restoreData } from '../../../src/node/backup.ts';
-import { type RunningServer, startServer } from '../../../src/node/server.ts';
+import { backupData, restoreData } from '../../../src/node/data-folder/backup.ts';
+import { type RunningServer, startServer } from '../../../src/node/server/server.ts';
 import { runCommand } from './command-line.ts';
 
 let temporary = '';

@@ -4,7 +4,7 @@ import { request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { type RunningServer, type ServerOptions, startServer } from '../../../src/node/server.ts';
+import { type RunningServer, type ServerOptions, startServer } from '../../../src/node/server/server.ts';
 import { runCommand } from './command-line.ts';
 
 let temporary = '';

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
-import { maintenanceAtHand } from '../../../src/database/maintenance.ts';
 import type { DatabaseSettings } from '../../../src/database/settings.ts';
+import { maintenanceAtHand } from '../../../src/database/upkeep/maintenance.ts';
 import type { Registry } from '../../../src/registry/contract.ts';
 import { openRegistry, REGISTRY_FILE } from '../../../src/registry/registry.ts';
 import type { CacheBudget } from '../../../src/shared/cache-budget.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { IDBFactory } from 'fake-indexeddb';
 import { open } from 'lmdb';
 import { must } from '../../../src/shared/assert.ts';
-import type { CommitsAtOnce } from '../../../src/storage/indexeddb/engine.ts';
+import type { CommitsAtOnce } from '../../../src/storage/indexeddb/early-commit.ts';
 import { createIndexedDbPageStore } from '../../../src/storage/indexeddb/indexeddb-page-store.ts';
 import type { LoadJournalFiles } from '../../../src/storage/indexeddb/journal-files.ts';
 import { createOpfsJournalFiles } from '../../../src/storage/indexeddb/opfs-journal-files.ts';

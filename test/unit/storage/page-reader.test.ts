@@ -1,7 +1,7 @@
 import './backends.ts';
 import { IDBFactory } from 'fake-indexeddb';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import type { CommitsAtOnce } from '../../../src/storage/indexeddb/engine.ts';
+import type { CommitsAtOnce } from '../../../src/storage/indexeddb/early-commit.ts';
 import { createIndexedDbPageStore } from '../../../src/storage/indexeddb/indexeddb-page-store.ts';
 import type { PageFile, PageStore } from '../../../src/storage/page-store.ts';
 import { rejects, relaxed } from '../../conformance/storage/expectations.ts';

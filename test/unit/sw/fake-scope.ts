@@ -1,4 +1,4 @@
-import { PROTOCOL } from '../../../src/bridge/wire.ts';
+import { PROTOCOL } from '../../../src/bridge/wire/wire.ts';
 import type { CoreScript } from '../../../src/sw/contract.ts';
 import type { HostScope } from '../../../src/sw/service-worker-host.ts';
 import type { Origin } from '../worker/origin.ts';

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { channelName } from '../../../src/bridge/instance.ts';
-import { PROTOCOL } from '../../../src/bridge/wire.ts';
+import { PROTOCOL } from '../../../src/bridge/wire/wire.ts';
 import { ServiceWorkerHost } from '../../../src/sw/service-worker-host.ts';
 import { Origin, type Tab } from '../worker/origin.ts';
 import { FakeFetch, FakeScope } from './fake-scope.ts';

@@ -1,7 +1,7 @@
 /** All databases and all their views share one budget for what they keep of their pages. */
 import { expect, test, vi } from 'vitest';
 import { type Core, createCore } from '../../../src/core.ts';
-import { functionsAtHand } from '../../../src/functions/function-service.ts';
+import { functionsAtHand } from '../../../src/deferred/function-service.ts';
 import { CacheBudget } from '../../../src/shared/cache-budget.ts';
 import { systemClock, systemRandom } from '../../../src/shared/clock.ts';
 import { MemoryMedium } from '../../../src/storage/memory/memory-medium.ts';

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { maintenanceAtHand } from '../../../src/database/maintenance.ts';
 import { openDatabase } from '../../../src/database/open-database.ts';
 import { defaultSettings } from '../../../src/database/settings.ts';
 import type { StoredDatabase } from '../../../src/database/stored-database.ts';
+import { maintenanceAtHand } from '../../../src/database/upkeep/maintenance.ts';
 import type { DocId, RevId } from '../../../src/documents/contract.ts';
-import { createRevisionHasher } from '../../../src/documents/revision-hash.ts';
+import { createRevisionHasher } from '../../../src/documents/revisions/revision-hash.ts';
 import { DatabaseError } from '../../../src/errors/database-error.ts';
 import { must } from '../../../src/shared/assert.ts';
 import { systemClock, systemRandom } from '../../../src/shared/clock.ts';

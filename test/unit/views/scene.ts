@@ -1,8 +1,8 @@
-import { maintenanceAtHand } from '../../../src/database/maintenance.ts';
 import { openDatabase } from '../../../src/database/open-database.ts';
 import type { StoredDatabase } from '../../../src/database/stored-database.ts';
+import { maintenanceAtHand } from '../../../src/database/upkeep/maintenance.ts';
 import type { DocId, RevId } from '../../../src/documents/contract.ts';
-import { createRevisionHasher } from '../../../src/documents/revision-hash.ts';
+import { createRevisionHasher } from '../../../src/documents/revisions/revision-hash.ts';
 import { systemClock, systemRandom } from '../../../src/shared/clock.ts';
 import { MemoryMedium } from '../../../src/storage/memory/memory-medium.ts';
 import { createMemoryPageStore } from '../../../src/storage/memory/memory-page-store.ts';

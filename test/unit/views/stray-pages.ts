@@ -1,9 +1,9 @@
-import { INNER_HEADER } from '../../../src/btree/inner.ts';
-import { Link } from '../../../src/btree/link.ts';
+import { INNER_HEADER } from '../../../src/btree/nodes/inner.ts';
+import { Link } from '../../../src/btree/nodes/link.ts';
 import { must } from '../../../src/shared/assert.ts';
 import type { MemoryFile, MemoryMedium } from '../../../src/storage/memory/memory-medium.ts';
 import type { Commit, PageStore } from '../../../src/storage/page-store.ts';
-import { decodeIndexHead, decodeIndexRoots } from '../../../src/views/index-head.ts';
+import { decodeIndexHead, decodeIndexRoots } from '../../../src/views/indexes/index-head.ts';
 
 /** Pages of an index file that its head neither leads to nor lists as garbage: nobody would ever drop them. */
 export function strayPages(file: MemoryFile): number[] {

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { DocId } from '../../../src/documents/contract.ts';
 import { must } from '../../../src/shared/assert.ts';
 import { silentLog } from '../../../src/system/log.ts';
-import { BackgroundBuilds, type Databases } from '../../../src/views/background-builds.ts';
+import { BackgroundBuilds, type Databases } from '../../../src/views/updating/background-builds.ts';
 import { design, groupsOf, type Json, rowsOf, Scene, withReader } from './scene.ts';
 
 const byYear = { map: 'function (doc) { emit(doc.year, doc.pad); }', reduce: '_count' };

@@ -2,11 +2,11 @@ import 'fake-indexeddb/auto';
 import { IDBFactory } from 'fake-indexeddb';
 import { expect, test } from 'vitest';
 import { createInstance } from '../../../src/bridge/instance.ts';
-import { functionsAtHand } from '../../../src/functions/function-service.ts';
+import { functionsAtHand } from '../../../src/deferred/function-service.ts';
 import { systemClock, systemRandom } from '../../../src/shared/clock.ts';
 import { createOpfsJournalFiles } from '../../../src/storage/indexeddb/opfs-journal-files.ts';
 import { silentLog } from '../../../src/system/log.ts';
-import { CoreKeeper } from '../../../src/worker/core-keeper.ts';
+import { CoreKeeper } from '../../../src/worker/core-supervisor.ts';
 import { FakeFileSystem, FakeSyncAccessHandle } from '../storage/fake-file-system.ts';
 import { toText } from './origin.ts';
 

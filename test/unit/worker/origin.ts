@@ -1,19 +1,19 @@
 import 'fake-indexeddb/auto';
 import { IDBFactory } from 'fake-indexeddb';
+import { PortCarrier } from '../../../src/bridge/bodies/port-carrier.ts';
 import type { Instance, WorkerOptions } from '../../../src/bridge/contract.ts';
-import type { PortOffer } from '../../../src/bridge/control.ts';
 import { createInstance } from '../../../src/bridge/instance.ts';
-import { PortCarrier } from '../../../src/bridge/port-carrier.ts';
-import { PROTOCOL } from '../../../src/bridge/wire.ts';
-import { responseFromWire } from '../../../src/bridge/wire-codec.ts';
+import type { PortOffer } from '../../../src/bridge/wire/control.ts';
+import { PROTOCOL } from '../../../src/bridge/wire/wire.ts';
+import { responseFromWire } from '../../../src/bridge/wire/wire-codec.ts';
 import type { ByteStream, PlainHeaders, RequestBody } from '../../../src/shared/message.ts';
 import {
   type BrowserFunctions,
   loaded as browserFunctions,
   type LoadBrowserFunctions,
 } from '../../../src/worker/browser-functions.ts';
-import { PageDoor } from '../../../src/worker/page-door.ts';
 import { StorageOwner, type StorageOwnerOptions } from '../../../src/worker/storage-owner.ts';
+import { PageDoor } from '../../../src/worker/worker-endpoint.ts';
 import { type FakeLockClient, FakeLocks } from '../../support/fake-locks.ts';
 import { requestToWire } from '../bridge/request-to-wire.ts';
 

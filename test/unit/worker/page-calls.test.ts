@@ -1,8 +1,8 @@
 import { afterEach, expect, test, vi } from 'vitest';
-import type { PageAnswers, PageCall, WireRequest, WireResponse } from '../../../src/bridge/wire.ts';
-import { isWireStream } from '../../../src/bridge/wire-codec.ts';
+import type { PageAnswers, PageCall, WireRequest, WireResponse } from '../../../src/bridge/wire/wire.ts';
+import { isWireStream } from '../../../src/bridge/wire/wire-codec.ts';
+import { createWakefulness } from '../../../src/worker/busy-poll.ts';
 import { servePageCalls } from '../../../src/worker/page-calls.ts';
-import { createWakefulness } from '../../../src/worker/wakefulness.ts';
 
 const request: WireRequest = { method: 'GET', url: 'https://app.example/db/a', headers: {}, body: null };
 const found: WireResponse = { status: 200, headers: {}, body: '{}' };

@@ -2,10 +2,10 @@ import 'fake-indexeddb/auto';
 import { forceCloseDatabase, IDBFactory } from 'fake-indexeddb';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { createInstance } from '../../../src/bridge/instance.ts';
-import { functionsAtHand } from '../../../src/functions/function-service.ts';
+import { functionsAtHand } from '../../../src/deferred/function-service.ts';
 import { systemClock, systemRandom } from '../../../src/shared/clock.ts';
 import { silentLog } from '../../../src/system/log.ts';
-import { CoreKeeper, errorOf } from '../../../src/worker/core-keeper.ts';
+import { CoreKeeper, errorOf } from '../../../src/worker/core-supervisor.ts';
 import { toText } from './origin.ts';
 
 /**

@@ -1,10 +1,10 @@
 import 'fake-indexeddb/auto';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { createLink } from '../../../src/bridge/link.ts';
-import { createSessionNote, shareSession } from '../../../src/bridge/session-share.ts';
+import { createLink } from '../../../src/bridge/link/link.ts';
+import { createSessionNote, shareSession } from '../../../src/bridge/ownership/shared-session.ts';
 import { createIndexedDbPageStore } from '../../../src/storage/indexeddb/indexeddb-page-store.ts';
 import { CookieJar } from '../../../src/worker/cookie-jar.ts';
-import { CoreKeeper } from '../../../src/worker/core-keeper.ts';
+import { CoreKeeper } from '../../../src/worker/core-supervisor.ts';
 import { takeCookies } from '../../../src/worker/set-cookie.ts';
 import { Origin, toText } from './origin.ts';
 

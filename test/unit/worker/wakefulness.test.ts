@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { createWakefulness } from '../../../src/worker/wakefulness.ts';
+import { createWakefulness } from '../../../src/worker/busy-poll.ts';
 
 /** A channel whose messages arrive when the test says so. */
 class ManualChannel {

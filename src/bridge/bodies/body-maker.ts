@@ -1,0 +1,113 @@
+/**
+ * The maker's side of a body that crosses a thread: pulls from the stream what the reader gave credit for, and nothing beyond.
+ * Whatever happens, the stream is read to its end or cancelled: by the reader, by its host, or because the reader was silent
+ * for the length of the lease.
+ */
+import type { ByteStream } from '../../shared/message.ts';
+import type { BodyStep } from '../wire/wire.ts';
+import type { StepPipe } from './steps.ts';
+
+/** Between two signs of life that are asked for. */
+const ASK_MS = 10_000;
+/** A reader that left this many of them unanswered has lost its lease: after 30 s. */
+const ASKS_PER_LEASE = 3;
+
+export interface ServedBody {
+  /** Resolves when the body is over, however it ended, and the stream has let go of what it held. Never rejects. */
+  readonly done: Promise<void>;
+  /** Breaks the body off: the reader fails with the reason, the stream is cancelled. Does nothing after the end. */
+  cancel(reason: string): void;
+}
+
+/** Takes over the stream. */
+export function serveBody(stream: ByteStream, pipe: StepPipe): ServedBody {
+  return new BodyMaker(stream, pipe);
+}
+
+class BodyMaker implements ServedBody {
+  readonly done: Promise<void>;
+  readonly #stream: ByteStream;
+  readonly #pipe: StepPipe;
+  readonly #timer: ReturnType<typeof setInterval>;
+  #credit = 0;
+  #unanswered = 0;
+  #isMaking = false;
+  #isOver = false;
+  #settle: () => void = () => {};
+
+  constructor(stream: ByteStream, pipe: StepPipe) {
+    this.#stream = stream;
+    this.#pipe = pipe;
+    this.done = new Promise((resolve) => {
+      this.#settle = resolve;
+    });
+    this.#timer = setInterval(() => this.#ask(), ASK_MS);
+    pipe.listen((step) => this.#take(step));
+  }
+
+  cancel(reason: string): void {
+    if (this.#isOver) return;
+    this.#pipe.send({ step: 'fail', reason });
+    this.#giveUp(reason);
+  }
+
+  #take(step: BodyStep): void {
+    if (this.#isOver) return;
+    this.#unanswered = 0;
+    if (step.step === 'cancel') {
+      this.#giveUp(step.reason);
+    } else if (step.step === 'pull') {
+      this.#credit += step.chunks;
+      if (!this.#isMaking) void this.#make();
+    }
+  }
+
+  async #make(): Promise<void> {
+    this.#isMaking = true;
+    try {
+      while (this.#credit > 0 && !this.#isOver) this.#send(await this.#next());
+    } catch (error) {
+      this.#fail(error);
+    }
+    this.#isMaking = false;
+  }
+
+  #next(): Promise<Uint8Array | string | undefined> {
+    const stream = this.#stream;
+    return stream.pullText === undefined ? stream.pull() : stream.pullText();
+  }
+
+  #send(chunk: Uint8Array | string | undefined): void {
+    if (this.#isOver) return;
+    if (chunk === undefined) {
+      this.#pipe.send({ step: 'end' });
+      this.#end();
+      this.#settle();
+    } else if (chunk.length > 0) {
+      this.#credit--;
+      this.#pipe.send(typeof chunk === 'string' ? { step: 'text', text: chunk } : { step: 'chunk', bytes: chunk });
+    }
+  }
+
+  #fail(error: unknown): void {
+    if (this.#isOver) return;
+    this.cancel(error instanceof Error ? error.message : String(error));
+  }
+
+  #ask(): void {
+    this.#unanswered++;
+    if (this.#unanswered < ASKS_PER_LEASE) this.#pipe.send({ step: 'ask' });
+    else this.cancel(`The body was given up: its reader was silent for ${(ASKS_PER_LEASE * ASK_MS) / 1000} s`);
+  }
+
+  #giveUp(reason: string): void {
+    this.#end();
+    this.#stream.cancel(reason).then(this.#settle, this.#settle);
+  }
+
+  #end(): void {
+    this.#isOver = true;
+    clearInterval(this.#timer);
+    this.#pipe.close();
+  }
+}

@@ -1,0 +1,73 @@
+import { must } from '../../shared/assert.ts';
+import type { TreeChange, TreeSpec } from '../contract.ts';
+import type { EntrySums } from '../nodes/slots.ts';
+
+/** What is known of a tree before it is changed. */
+export interface TreeSums<R> extends EntrySums {
+  readonly reduction: R | undefined;
+}
+
+/**
+ * Changes of a tree that were accepted and are not worked into its nodes yet. Since the values that they replace are
+ * known, so is all that the whole tree sums up to.
+ */
+export class PostponedChanges<K, R> {
+  /** Sorted, each key once. */
+  readonly changes: readonly TreeChange<K>[];
+  readonly count: number;
+  readonly bytes: number;
+  /** Undefined where nothing is left. */
+  readonly reduction: R | undefined;
+  readonly #spec: TreeSpec<K, R>;
+
+  private constructor(spec: TreeSpec<K, R>, changes: readonly TreeChange<K>[], sums: TreeSums<R>) {
+    this.#spec = spec;
+    this.changes = changes;
+    this.count = sums.count;
+    this.bytes = sums.bytes;
+    this.reduction = sums.reduction;
+  }
+
+  /** Undefined where the reduction can't be told from these values. `formerValues`: what the tree has under the same keys. */
+  static of<K, R>(
+    spec: TreeSpec<K, R>,
+    before: TreeSums<R>,
+    changes: readonly TreeChange<K>[],
+    formerValues: readonly (string | undefined)[],
+  ): PostponedChanges<K, R> | undefined {
+    if (spec.adjust === undefined || before.reduction === undefined) return undefined;
+    const former: string[] = [];
+    const added: string[] = [];
+    let { count, bytes } = before;
+    for (let index = 0; index < changes.length; index += 1) {
+      const { key, value } = must(changes[index]);
+      const formerValue = formerValues[index];
+      const keyBytes = spec.encodeKey(key).length + 2;
+      if (formerValue !== undefined) {
+        former.push(formerValue);
+        count -= 1;
+        bytes -= keyBytes + formerValue.length;
+      }
+      if (value !== undefined) {
+        added.push(value);
+        count += 1;
+        bytes += keyBytes + value.length;
+      }
+    }
+    const reduction = count === 0 ? undefined : spec.adjust(before.reduction, former, added);
+    return new PostponedChanges(spec, changes, { count, bytes, reduction });
+  }
+
+  /** The change of a key, if there is one. */
+  find(key: K): TreeChange<K> | undefined {
+    let low = 0;
+    let high = this.changes.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (this.#spec.compare(must(this.changes[middle]).key, key) < 0) low = middle + 1;
+      else high = middle;
+    }
+    const change = this.changes[low];
+    return change !== undefined && this.#spec.compare(change.key, key) === 0 ? change : undefined;
+  }
+}

@@ -1,0 +1,148 @@
+import type { KeyRange, TreeSpec, WalkOptions } from '../contract.ts';
+import type { Leaf } from '../nodes/leaf.ts';
+import type { Link } from '../nodes/link.ts';
+import type { NodeSource } from '../nodes/node-source.ts';
+import { combine, reduceEntries, reductionOf } from '../nodes/reduction.ts';
+import type { Tree } from '../tree.ts';
+import { Cursor, type Pass } from './cursor.ts';
+import { type EntryRange, Span } from './span.ts';
+
+/** Entries next to each other that count as the same, reduced. */
+export interface TreeGroup<K, R> {
+  /** The key of the group that the walk met first. */
+  readonly key: K;
+  readonly reduction: R;
+}
+
+interface GroupWalkOptions<K, R> extends WalkOptions {
+  readonly source: NodeSource<K, R>;
+  readonly range: KeyRange<K>;
+  /** Called with the lesser key first. Keys between two of the same group must be of that group, too. */
+  readonly sameGroup: (left: K, right: K) => boolean;
+}
+
+interface OpenGroup<K, R> {
+  readonly key: K;
+  /** In the order of the walk. */
+  readonly parts: R[];
+  /** Whether it is one to be passed over, so that nothing of it needs to be reduced. */
+  readonly isSkipped: boolean;
+}
+
+/**
+ * Reduces each run of entries that `sameGroup` holds to be the same; it is called with the lesser key first, also with
+ * separators in the place of keys. `skip` counts groups. Fails as the tree's methods.
+ */
+export async function* treeGroups<K, R>(
+  tree: Tree<K, R>,
+  range: KeyRange<K>,
+  sameGroup: (left: K, right: K) => boolean,
+  options: WalkOptions = {},
+): AsyncGenerator<TreeGroup<K, R>> {
+  const nodes = await tree.nodes();
+  if (nodes === undefined) return;
+  yield* new GroupWalk({ source: nodes.source, range, sameGroup, ...options }).run(nodes.root);
+}
+
+/** A grouped reduce: reads the leaves where groups meet, and takes the stored reductions of all that lies in between. */
+class GroupWalk<K, R> {
+  readonly #spec: TreeSpec<K, R>;
+  readonly #span: Span<K>;
+  readonly #cursor: Cursor<K, R>;
+  readonly #sameGroup: (left: K, right: K) => boolean;
+  #skip: number;
+  #open: OpenGroup<K, R> | undefined;
+
+  constructor({ source, range, sameGroup, descending = false, skip = 0 }: GroupWalkOptions<K, R>) {
+    this.#spec = source.spec;
+    this.#span = new Span(source.spec, range, descending);
+    this.#cursor = new Cursor(source, descending);
+    this.#sameGroup = sameGroup;
+    this.#skip = skip;
+  }
+
+  async *run(root: Link<K, R>): AsyncGenerator<TreeGroup<K, R>> {
+    const passWhole: Pass<K, R> = (link, far) => this.#passWhole(link, far);
+    let leaf = await this.#cursor.seek(root, this.#span.near);
+    let found = this.#span.firstEntries(leaf);
+    for (;;) {
+      yield* this.#addEntries(leaf, found);
+      if (this.#span.endsBefore(this.#cursor.far)) break;
+      const next = await this.#cursor.advance(passWhole);
+      if (next === undefined) break;
+      leaf = next;
+      found = this.#span.laterEntries(leaf, this.#cursor.far);
+    }
+    yield* this.#close();
+  }
+
+  /** Adds a subtree that lies in the open group as a whole. */
+  #passWhole(link: Link<K, R>, far: K | undefined): boolean {
+    const open = this.#open;
+    if (open === undefined || far === undefined || !this.#span.covers(far) || !this.#isSame(open.key, far))
+      return false;
+    if (!open.isSkipped) open.parts.push(reductionOf(this.#spec, link));
+    return true;
+  }
+
+  /** Adds entries of a leaf; gives the groups that end in there. */
+  *#addEntries(leaf: Leaf, range: EntryRange): Generator<TreeGroup<K, R>> {
+    const length = range.to - range.from;
+    let done = 0;
+    while (done < length) {
+      const key = this.#keyAt(leaf, range, done);
+      if (this.#open === undefined || !this.#isSame(this.#open.key, key)) {
+        yield* this.#close();
+        this.#open = { key, parts: [], isSkipped: this.#skip > 0 };
+      }
+      const end = this.#groupEnd(this.#open, leaf, range, done + 1);
+      if (!this.#open.isSkipped) this.#open.parts.push(this.#reduce(leaf, range, done, end));
+      done = end;
+    }
+  }
+
+  *#close(): Generator<TreeGroup<K, R>> {
+    const open = this.#open;
+    this.#open = undefined;
+    if (open === undefined) return;
+    if (open.isSkipped) this.#skip -= 1;
+    else {
+      const parts = this.#span.descending ? open.parts.reverse() : open.parts;
+      yield { key: open.key, reduction: combine(this.#spec, parts) };
+    }
+  }
+
+  /** How many of the entries, counted in the direction of the walk, belong to the group; `from` of them are known to. */
+  #groupEnd(group: OpenGroup<K, R>, leaf: Leaf, range: EntryRange, from: number): number {
+    let low = from;
+    let high = from;
+    const length = range.to - range.from;
+    const belongs = (place: number) => this.#isSame(group.key, this.#keyAt(leaf, range, place));
+    for (let step = 1; high < length && belongs(high); step *= 2) {
+      low = high + 1;
+      high += step;
+    }
+    high = Math.min(high, length);
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (belongs(middle)) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
+  /** The entries from `from` up to `to`, counted in the direction of the walk. */
+  #reduce(leaf: Leaf, range: EntryRange, from: number, to: number): R {
+    return this.#span.descending
+      ? reduceEntries(this.#spec, leaf, range.to - to, range.to - from)
+      : reduceEntries(this.#spec, leaf, range.from + from, range.from + to);
+  }
+
+  #keyAt(leaf: Leaf, { from, to }: EntryRange, place: number): K {
+    return leaf.key(this.#span.descending ? to - 1 - place : from + place, this.#spec);
+  }
+
+  #isSame(earlier: K, later: K): boolean {
+    return this.#span.descending ? this.#sameGroup(later, earlier) : this.#sameGroup(earlier, later);
+  }
+}

@@ -1,0 +1,148 @@
+import { must } from '../../shared/assert.ts';
+import type { MaybePromise } from '../../shared/maybe-promise.ts';
+import type { TreeSpec } from '../contract.ts';
+import type { Inner } from '../nodes/inner.ts';
+import { FIRST_LINE, Leaf } from '../nodes/leaf.ts';
+import type { Link, TreeNode } from '../nodes/link.ts';
+import type { NodeSource } from '../nodes/node-source.ts';
+import type { KeyEdge } from './key-edge.ts';
+
+/** What a look-up without waiting gives: the value, or the sure knowledge that there is none. */
+export interface Hit {
+  readonly hit: true;
+  readonly value: string | undefined;
+}
+
+/** Looks a key up below `link` in memory alone; undefined where a node on the way is not there. */
+export function peekValue<K, R>(source: NodeSource<K, R>, link: Link<K, R>, key: K): Hit | undefined {
+  let node = source.peek(link);
+  while (node !== undefined && !(node instanceof Leaf)) {
+    node = source.peek(node.slots.link(node.slotOf(key, source.spec)));
+  }
+  if (node === undefined) return undefined;
+  return { hit: true, value: node.find(source.spec, key) };
+}
+
+/** The value, at once where no node on the way has to be waited for. */
+export function readValue<K, R>(source: NodeSource<K, R>, link: Link<K, R>, key: K): MaybePromise<string | undefined> {
+  let node = source.resolve(link);
+  for (;;) {
+    if (node instanceof Promise) return node.then((late) => readBelow(source, late, key));
+    if (node instanceof Leaf) return node.find(source.spec, key);
+    node = source.resolve(node.slots.link(node.slotOf(key, source.spec)));
+  }
+}
+
+function readBelow<K, R>(source: NodeSource<K, R>, node: TreeNode<K, R>, key: K): MaybePromise<string | undefined> {
+  if (node instanceof Leaf) return node.find(source.spec, key);
+  return readValue(source, node.slots.link(node.slotOf(key, source.spec)), key);
+}
+
+/** How many entries below `link` have keys before the edge. */
+export async function rankOf<K, R>(source: NodeSource<K, R>, link: Link<K, R>, edge: KeyEdge<K>): Promise<number> {
+  let rank = 0;
+  let node = source.peek(link) ?? (await source.resolve(link));
+  while (!(node instanceof Leaf)) {
+    const index = node.slotOf(edge.key, source.spec);
+    rank += node.countBefore(index);
+    const next = node.slots.link(index);
+    node = source.peek(next) ?? (await source.resolve(next));
+  }
+  return rank + node.countBefore(source.spec, edge.key, edge.after);
+}
+
+/** Those of a row of sorted keys that belong below one node: from the index `from` up to `to`. */
+export interface KeyShare {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Those that belong below the slot `index` of an inner node. */
+export interface SlotShare extends KeyShare {
+  readonly index: number;
+}
+
+/** Deals a node's share of the sorted keys out to its slots. */
+export function shareOut<K, R>(
+  spec: TreeSpec<K, R>,
+  inner: Inner<K, R>,
+  keys: readonly K[],
+  { from, to }: KeyShare,
+): SlotShare[] {
+  const shares: SlotShare[] = [];
+  let next = from;
+  let index = 0;
+  while (next < to) {
+    const start = next;
+    index = inner.slotOf(must(keys[start]), spec, index);
+    next =
+      index + 1 < inner.length ? keysBelow(spec, keys, inner.slots.key(index + 1, spec), { from: start + 1, to }) : to;
+    shares.push({ index, from: start, to: next });
+  }
+  return shares;
+}
+
+/** The index of the first key from `from` up to `to` that is not below `bound`; looks near `from` first. */
+function keysBelow<K>(spec: TreeSpec<K, unknown>, keys: readonly K[], bound: K, { from, to }: KeyShare): number {
+  let low = from;
+  let high = from;
+  for (let step = 1; high < to && spec.compare(must(keys[high]), bound) < 0; step *= 2) {
+    low = high + 1;
+    high += step;
+  }
+  high = Math.min(high, to);
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (spec.compare(must(keys[middle]), bound) < 0) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+interface NodeShare<K, R> extends KeyShare {
+  readonly link: Link<K, R>;
+}
+
+/** The values of ascending keys, level by level, so that each node is visited once and a level's reads run together. */
+export async function readValues<K, R>(
+  source: NodeSource<K, R>,
+  root: Link<K, R>,
+  keys: readonly K[],
+): Promise<(string | undefined)[]> {
+  const { spec } = source;
+  const values = keys.map((): string | undefined => undefined);
+  let level: NodeShare<K, R>[] = [{ link: root, from: 0, to: keys.length }];
+  while (level.length > 0) {
+    const resolved = source.resolveAll(level.map((share) => share.link));
+    const nodes = resolved instanceof Promise ? await resolved : resolved;
+    const below: NodeShare<K, R>[] = [];
+    for (const [at, share] of level.entries()) {
+      const node = must(nodes[at]);
+      if (node instanceof Leaf) {
+        findAll(spec, node, keys, share, values);
+      } else {
+        for (const { index, from, to } of shareOut(spec, node, keys, share)) {
+          below.push({ link: node.slots.link(index), from, to });
+        }
+      }
+    }
+    level = below;
+  }
+  return values;
+}
+
+/** The values of a leaf's share of the keys. Each key is looked for behind the one before it. */
+function findAll<K>(
+  spec: TreeSpec<K, unknown>,
+  leaf: Leaf,
+  keys: readonly K[],
+  { from, to }: KeyShare,
+  values: (string | undefined)[],
+): void {
+  let place = FIRST_LINE;
+  for (let index = from; index < to && place < leaf.end; index += 1) {
+    const found = leaf.search(spec, must(keys[index]), place);
+    if (found >= 0) values[index] = leaf.valueAt(found);
+    place = found >= 0 ? found : ~found;
+  }
+}

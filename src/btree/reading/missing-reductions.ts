@@ -1,0 +1,30 @@
+import type { TreeSpec } from '../contract.ts';
+import { Leaf } from '../nodes/leaf.ts';
+import type { Link } from '../nodes/link.ts';
+import { reductionOf } from '../nodes/reduction.ts';
+import type { Tree } from '../tree.ts';
+
+/**
+ * Works out the reductions of a tree's nodes that were made and not reduced yet, one node a step of the generator. Whoever asks for a
+ * reduction afterwards finds them, and need not wait for many at once.
+ */
+export async function missingReductions<K, R>(tree: Tree<K, R>): Promise<Generator<void, void>> {
+  const nodes = await tree.nodes();
+  return nodes === undefined ? nothing() : reduceBelow(nodes.source.spec, nodes.root);
+}
+
+function* nothing(): Generator<void, void> {}
+
+/** What a link and those below it lack. */
+function* reduceBelow<K, R>(spec: TreeSpec<K, R>, link: Link<K, R>): Generator<void, void> {
+  const { node, reduction, reductionText } = link;
+  if (node === undefined || reduction !== undefined || reductionText !== undefined) return;
+  if (!(node instanceof Leaf)) {
+    for (let index = 0; index < node.length; index += 1) {
+      const below = node.slots.knownLink(index);
+      if (below !== undefined) yield* reduceBelow(spec, below);
+    }
+  }
+  reductionOf(spec, link);
+  yield;
+}

@@ -1,0 +1,31 @@
+import { must } from '../../shared/assert.ts';
+import type { Inner } from '../nodes/inner.ts';
+import { Leaf } from '../nodes/leaf.ts';
+import type { Link } from '../nodes/link.ts';
+import type { NodeSource } from '../nodes/node-source.ts';
+import type { Tree } from '../tree.ts';
+
+/** The page numbers of all nodes of a tree that are stored, in batches. Fails as the tree's methods. */
+export async function* treePages<K, R>(tree: Tree<K, R>): AsyncGenerator<number[]> {
+  const nodes = await tree.nodes();
+  if (nodes !== undefined) yield* walkPages(nodes.source, nodes.root);
+}
+
+/** Page numbers of the stored nodes below `link`, and of its own; in batches of about one inner node. */
+async function* walkPages<K, R>(source: NodeSource<K, R>, link: Link<K, R>): AsyncGenerator<number[]> {
+  if (link.page !== undefined) yield [link.page];
+  const node = await source.resolve(link);
+  if (!(node instanceof Leaf)) yield* pagesBelow(source, node);
+}
+
+/** All leaves are on one level, so that the first child tells whether the others need to be read. */
+async function* pagesBelow<K, R>(source: NodeSource<K, R>, { slots }: Inner<K, R>): AsyncGenerator<number[]> {
+  const links = Array.from({ length: slots.length }, (_unused, index) => slots.link(index));
+  const pages = links.map((link) => link.page).filter((page) => page !== undefined);
+  if (pages.length > 0) yield pages;
+  if ((await source.resolve(must(links[0]))) instanceof Leaf) return;
+  for (const link of links) {
+    const node = await source.resolve(link);
+    if (!(node instanceof Leaf)) yield* pagesBelow(source, node);
+  }
+}

@@ -1,0 +1,106 @@
+/** This page's part in the service worker: registers it, has it take control, and lets new versions take over. */
+import { messageSW, Workbox } from 'workbox-window';
+import type { ControlAnswer, ControlMessage } from '../bridge/wire/control.ts';
+import { PROTOCOL } from '../bridge/wire/wire.ts';
+import { soon } from './sign-of-life.ts';
+import { explainScript } from './start-failures.ts';
+
+const container = () => navigator.serviceWorker;
+
+export class ServiceWorkerSeat {
+  readonly #url: URL;
+  readonly #base: string;
+  readonly #workbox: Workbox;
+  #registration: ServiceWorkerRegistration | undefined;
+
+  /** `onUpdate` is told of each new version that waits. */
+  constructor(url: URL, base: string, onUpdate: () => void) {
+    this.#url = url;
+    this.#base = base;
+    this.#workbox = new Workbox(url.href);
+    this.#workbox.addEventListener('waiting', onUpdate);
+  }
+
+  get isInControl(): boolean {
+    return Boolean(this.#registration && container().controller);
+  }
+
+  get isUpdateWaiting(): boolean {
+    return Boolean(this.#registration?.waiting);
+  }
+
+  /** Resolves when the service worker controls this page and answers below the base. */
+  async open(): Promise<void> {
+    const { href } = this.#url;
+    const registering = this.#workbox.register({ immediate: true });
+    const isKnown = container().controller?.scriptURL === href;
+    // Registering stands in line behind an update that the browser makes of its own accord, for seconds.
+    const first = Promise.race([registering, isKnown ? container().ready : registering]);
+    const registration = await first.catch(async (error) => {
+      throw await explainScript('service worker', this.#url, error);
+    });
+    if (!registration) return;
+    this.#registration = registration;
+    const { active, waiting, installing, scope } = registration;
+    if (!location.href.startsWith(scope)) throw this.#fault(`controls only what is below ${scope}; move it up`);
+    const worker = [active, waiting, installing].find((one) => one?.scriptURL === this.#url.href) ?? active;
+    if (!worker || !(await this.#activate(worker))) {
+      throw this.#fault('was not installed; settee-sw-core.js must lie beside it');
+    }
+    const answer = await this.#tell(worker, 'SETTEE_CLAIM');
+    if (!answer) throw this.#fault(`does not answer below ${this.#base}; give both the same base`);
+    if (answer.protocol !== PROTOCOL && !(await this.update())) throw this.#fault('is of another version; reload');
+    const isInControl = () => container().controller?.scriptURL === worker.scriptURL;
+    await soon(until(isInControl, container(), 'controllerchange'));
+    if (!isInControl()) throw this.#fault(`leaves this page to ${container().controller?.scriptURL}`);
+    // A policy may forbid another origin. And a page that another base's service worker controlled when it was loaded keeps
+    // that one's static routes in Chromium.
+    const found = await fetch(`${this.#base}_settee/alive`).then(({ status }) => status, String);
+    if (found !== 204) {
+      throw this.#fault(`is not asked by fetch (${found}); reload, or allow ${this.#base} in the CSP's connect-src`);
+    }
+  }
+
+  /** As `Settee.update`. */
+  async update(): Promise<boolean> {
+    const registration = this.#registration;
+    if (!registration?.waiting) await registration?.update();
+    const worker = registration?.installing ?? registration?.waiting;
+    return Boolean(worker && (await this.#activate(worker)));
+  }
+
+  /** Lets the worker take over from the one before it, if there is one. False when it can't, or not yet. */
+  async #activate(worker: ServiceWorker): Promise<boolean> {
+    const active = this.#registration?.active;
+    if (!active || active === worker) await reach(worker, 'activated');
+    else {
+      await reach(worker, 'installed');
+      // It could not be installed: what is open through the old one goes on.
+      if (worker.state === 'redundant') return false;
+      await this.#tell(active, 'SETTEE_DRAIN');
+      worker.postMessage({ type: 'SKIP_WAITING' });
+      // A page that reads no further in a body of the old one holds it up in Chromium, even though that body has failed.
+      await soon(reach(worker, 'activated'));
+    }
+    return worker.state === 'activated';
+  }
+
+  /** Undefined when no answer comes: from a service worker that knows nothing of this base. */
+  #tell(worker: ServiceWorker, type: ControlMessage['type']): Promise<ControlAnswer | undefined> {
+    const message: ControlMessage = { type, base: this.#base };
+    return soon(messageSW(worker, message));
+  }
+
+  #fault(what: string): Error {
+    return new Error(`The service worker ${this.#url.href} ${what}`);
+  }
+}
+
+/** Resolves when the worker is in this state, or in one in which it stays. */
+function reach(worker: ServiceWorker, wanted: ServiceWorkerState): Promise<void> {
+  return until(() => [wanted, 'activated', 'redundant'].includes(worker.state), worker, 'statechange');
+}
+
+async function until(isTrue: () => boolean, target: EventTarget, type: string): Promise<void> {
+  while (!isTrue()) await new Promise((resolve) => target.addEventListener(type, resolve, { once: true }));
+}

@@ -1,0 +1,322 @@
+import type { KeyRange, TreeEntry, WalkOptions } from '../../btree/contract.ts';
+import { compareCodePoints } from '../../collation/code-points.ts';
+import type { DocId, RevId } from '../../documents/contract.ts';
+import { DatabaseError, isDatabaseError } from '../../errors/database-error.ts';
+import type { SnapshotRegister, SnapshotTicket } from '../../paging/snapshot-register.ts';
+import { must } from '../../shared/assert.ts';
+import { type MaybePromise, orElse, whenReady } from '../../shared/maybe-promise.ts';
+import type { BodyStore } from '../bodies/body-store.ts';
+import type {
+  BodyLocation,
+  ChangeRow,
+  DocumentRecord,
+  DocumentRow,
+  LocalDocument,
+  RowRange,
+  Snapshot,
+  StoredNode,
+} from '../contract.ts';
+import { decodeChange, decodeEntry, decodeRev } from '../state/entry.ts';
+import type { State } from '../state/state.ts';
+import { isLiveEntry } from '../state/trees.ts';
+import { decodeLocal } from '../writing/jobs.ts';
+
+/** Where local documents begin in the locals tree; keys before and after it are settings. */
+export const LOCAL_PREFIX = '_local/';
+const LOCAL_END = '_local0';
+
+/** What snapshots are taken of: `state` is the current one each time it is asked for. */
+export interface SnapshotSource {
+  readonly bodies: BodyStore;
+  readonly state: State;
+}
+
+/**
+ * A view of one state. When it is taken back for its age it goes on with the current state: lists resume behind the
+ * last row they gave, so a reader that takes minutes gets every document that was there all the time, each once.
+ */
+export class StateSnapshot implements Snapshot {
+  readonly #source: SnapshotSource;
+  readonly #register: SnapshotRegister;
+  #state: State;
+  #ticket: SnapshotTicket;
+  /** Locations of bodies that were given out before may lead nowhere then. */
+  #wasRenewed = false;
+
+  constructor(source: SnapshotSource, register: SnapshotRegister) {
+    this.#source = source;
+    this.#register = register;
+    this.#state = source.state;
+    this.#ticket = register.take(source.state.version);
+  }
+
+  get updateSeq(): number {
+    return this.#state.updateSeq;
+  }
+
+  get purgeSeq(): number {
+    return this.#state.purgeSeq;
+  }
+
+  get docCount(): number {
+    return this.#state.docCount;
+  }
+
+  get docDelCount(): number {
+    return this.#state.docDelCount;
+  }
+
+  release(): void {
+    this.#ticket.release();
+  }
+
+  #renew(): void {
+    this.#wasRenewed = true;
+    this.#ticket.release();
+    this.#state = this.#source.state;
+    this.#ticket = this.#register.take(this.#state.version);
+  }
+
+  /** The state to read now. */
+  #current(): State {
+    if (this.#ticket.revoked) this.#renew();
+    return this.#state;
+  }
+
+  /** Whether pages of `state` may be gone: also when another reader of this snapshot went on to a newer state. */
+  #isLost(state: State): boolean {
+    return this.#ticket.revoked || this.#state !== state;
+  }
+
+  /** Runs a read, once more on the current state if the snapshot was taken back while it ran. */
+  #read<T>(read: (state: State) => MaybePromise<T>): MaybePromise<T> {
+    const state = this.#current();
+    return orElse(
+      () => read(state),
+      (failure) => {
+        if (!this.#isLost(state)) throw failure;
+        return this.#read(read);
+      },
+    );
+  }
+
+  #readBody(location: BodyLocation, isOneOfMany: boolean): MaybePromise<string> {
+    const { bodies } = this.#source;
+    return orElse(
+      () => (isOneOfMany ? bodies.readWithPage(location) : bodies.read(location)),
+      (cause) => {
+        const isGone = (this.#wasRenewed || this.#ticket.revoked) && isDatabaseError(cause, 'storage_corrupt');
+        if (!isGone) throw cause;
+        const reason = 'The read took so long that what it began with was replaced meanwhile. Send the request again.';
+        throw new DatabaseError('cancelled', reason, { cause });
+      },
+    );
+  }
+
+  document(id: DocId): MaybePromise<DocumentRecord | undefined> {
+    const value = this.#read((state) => state.byId.get(id));
+    return whenReady(value, (text) => (text === undefined ? undefined : decodeEntry(id, text)));
+  }
+
+  async documents(ids: readonly DocId[]): Promise<(DocumentRecord | undefined)[]> {
+    const sorted = [...new Set(ids)].sort(compareCodePoints);
+    const values = await this.#read((state) => state.byId.getMany(sorted));
+    const found = new Map(sorted.map((id, index) => [id, values[index]]));
+    return ids.map((id) => {
+      const value = found.get(id);
+      return value === undefined ? undefined : decodeEntry(id, value);
+    });
+  }
+
+  body({ body }: StoredNode): MaybePromise<string | undefined> {
+    return body === undefined ? undefined : this.#readBody(body, false);
+  }
+
+  async bodies(nodes: readonly StoredNode[]): Promise<(string | undefined)[]> {
+    const { bodies } = this.#source;
+    const texts = nodes.map(({ body }) => (body === undefined ? undefined : bodies.readNow(body)));
+    const missing = nodes.flatMap(({ body }, index) =>
+      body !== undefined && texts[index] === undefined ? [{ body, index }] : [],
+    );
+    missing.sort((left, right) => compareLocations(left.body, right.body));
+    for (const { body, index } of missing) texts[index] = await this.#readBody(body, true);
+    return texts;
+  }
+
+  async *rows(range: RowRange): AsyncGenerator<readonly DocumentRow[]> {
+    const { descending = false } = range;
+    const skip = await this.#read((state) => entriesToSkip(state, range));
+    for await (const entries of this.#walk((state) => state.byId, range, { descending, skip })) {
+      const rows: DocumentRow[] = [];
+      for (const { key, value } of entries) if (isLiveEntry(value)) rows.push(new StoredRow(key, value));
+      if (rows.length > 0) yield rows;
+    }
+  }
+
+  async offset(range: RowRange): Promise<number> {
+    const { descending = false, skip = 0, start, end, startInclusive = true, endInclusive = true } = range;
+    const edge = descending ? end : start;
+    const inclusive = descending ? endInclusive : startInclusive;
+    const before = edge === undefined ? 0 : await this.#countBefore(edge, inclusive, descending);
+    return Math.min(before + skip, this.docCount);
+  }
+
+  async #countBefore(edge: string, inclusive: boolean, descending: boolean): Promise<number> {
+    const outside: KeyRange<string> = descending
+      ? { start: edge, startInclusive: !inclusive }
+      : { end: edge, endInclusive: !inclusive };
+    const counts = await this.#read((state) => state.byId.reduceRange(outside));
+    return counts?.live ?? 0;
+  }
+
+  async *changes(options: { readonly since: number; readonly descending?: boolean }): AsyncGenerator<ChangeRow[]> {
+    const { since, descending = false } = options;
+    const range = { start: since, startInclusive: false };
+    const guard = descending ? new RestOfChanges() : undefined;
+    for await (const entries of this.#walk((state) => state.bySeq, range, { descending }, guard)) {
+      guard?.note(entries.length);
+      yield entries.map(({ key, value }) => decodeChange(key, value));
+    }
+  }
+
+  local(id: DocId): MaybePromise<LocalDocument | undefined> {
+    const value = this.#read((state) => state.locals.get(id));
+    return whenReady(value, (text) => (text === undefined ? undefined : localDocument(id, text)));
+  }
+
+  async *locals(range: RowRange): AsyncGenerator<readonly LocalDocument[]> {
+    const { descending = false, skip = 0 } = range;
+    const start = range.start === undefined || range.start < LOCAL_PREFIX ? LOCAL_PREFIX : range.start;
+    const end = range.end === undefined || range.end > LOCAL_END ? LOCAL_END : range.end;
+    const bounds = { start, end, startInclusive: range.startInclusive, endInclusive: range.endInclusive };
+    for await (const entries of this.#walk((state) => state.locals, bounds, { descending, skip })) {
+      yield entries.map(({ key, value }) => localDocument(key as DocId, value));
+    }
+  }
+
+  async localCount(): Promise<number> {
+    return this.#read((state) => state.locals.countRange({ start: LOCAL_PREFIX, end: LOCAL_END }));
+  }
+
+  /**
+   * Walks a tree of the state, and goes on in the current state when this one was taken back. `guard` is asked
+   * each time before it begins.
+   */
+  async *#walk<K>(
+    treeOf: (state: State) => WalkedTree<K>,
+    range: KeyRange<K>,
+    options: WalkOptions,
+    guard?: WalkGuard<K>,
+  ): AsyncGenerator<TreeEntry<K>[]> {
+    let rest = range;
+    let walk = options;
+    for (;;) {
+      const state = this.#current();
+      try {
+        await guard?.check(treeOf(state), rest);
+        for await (const entries of treeOf(state).entries(rest, walk)) {
+          if (this.#isLost(state)) break;
+          yield entries;
+          const last = must(entries.at(-1)).key;
+          rest = options.descending
+            ? { ...rest, end: last, endInclusive: false }
+            : { ...rest, start: last, startInclusive: false };
+          walk = options.descending ? { descending: true } : {};
+        }
+      } catch (error) {
+        if (!this.#isLost(state)) throw error;
+      }
+      if (!this.#isLost(state)) return;
+    }
+  }
+}
+
+interface WalkedTree<K> {
+  entries(range: KeyRange<K>, options: WalkOptions): AsyncIterable<TreeEntry<K>[]>;
+  countRange(range: KeyRange<K>): MaybePromise<number>;
+}
+
+interface WalkGuard<K> {
+  /** Fails where a walk must not go on with `range` of that tree. */
+  check(tree: WalkedTree<K>, range: KeyRange<K>): Promise<void>;
+}
+
+/**
+ * Guards a list of changes from the newest down. It shows one moment: what changes meanwhile moves up, out of what is
+ * left to be listed, and a later state does not have the place where it was. So such a list may go on in a later state
+ * only if none of the rest has moved. Nothing ever moves in there, so counting tells.
+ */
+class RestOfChanges implements WalkGuard<number> {
+  #count: number | undefined;
+
+  /** So many were listed. */
+  note(listed: number): void {
+    this.#count = must(this.#count) - listed;
+  }
+
+  async check(tree: WalkedTree<number>, range: KeyRange<number>): Promise<void> {
+    const count = await tree.countRange(range);
+    this.#count ??= count;
+    if (count === this.#count) return;
+    const reason = 'Some changes moved before they were read, from the newest down. Send the request again.';
+    throw new DatabaseError('cancelled', reason);
+  }
+}
+
+/**
+ * How many entries of by-id, deleted documents among them, have to be passed over so that `range.skip` live ones are.
+ * Found by halving: O(log² n).
+ */
+async function entriesToSkip(state: State, range: RowRange): Promise<number> {
+  const { skip = 0 } = range;
+  if (skip === 0 || state.docDelCount === 0) return skip;
+  let low = skip;
+  let high = skip + state.docDelCount;
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2);
+    if ((await liveAmongFirst(state, range, middle)) >= skip) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
+
+async function liveAmongFirst({ byId }: State, range: RowRange, count: number): Promise<number> {
+  const { start, end, startInclusive, endInclusive, descending = false } = range;
+  let part: KeyRange<string> = { start, end, startInclusive, endInclusive };
+  for await (const [entry] of byId.entries(part, { descending, skip: count })) {
+    const edge = must(entry).key;
+    part = descending ? { ...part, start: edge, startInclusive: false } : { ...part, end: edge, endInclusive: false };
+    break;
+  }
+  return (await byId.reduceRange(part))?.live ?? 0;
+}
+
+function compareLocations(left: BodyLocation, right: BodyLocation): number {
+  return left.page - right.page || left.offset - right.offset;
+}
+
+/** Reads of its entry what it is asked for. */
+class StoredRow implements DocumentRow {
+  readonly id: DocId;
+  readonly #value: string;
+  #record: DocumentRecord | undefined;
+
+  constructor(key: string, value: string) {
+    this.id = key as DocId;
+    this.#value = value;
+  }
+
+  get rev(): RevId {
+    return decodeRev(this.id, this.#value);
+  }
+
+  record(): DocumentRecord {
+    this.#record ??= decodeEntry(this.id, this.#value);
+    return this.#record;
+  }
+}
+
+function localDocument(id: DocId, value: string): LocalDocument {
+  const { count, body } = must(decodeLocal(value));
+  return { id, rev: `0-${count}`, body };
+}

@@ -1,0 +1,255 @@
+import { PageCache } from '../../btree/nodes/page-cache.ts';
+import { treePages } from '../../btree/reading/page-walk.ts';
+import { checkTree } from '../../btree/reading/tree-check.ts';
+import type { DocId } from '../../documents/contract.ts';
+import { toRevId } from '../../documents/revisions/revisions.ts';
+import { isDatabaseError } from '../../errors/database-error.ts';
+import type { SnapshotRegister } from '../../paging/snapshot-register.ts';
+import { nextTurn } from '../../shared/turn.ts';
+import type { PageFile, PageNumber } from '../../storage/page-store.ts';
+import { BodyStore } from '../bodies/body-store.ts';
+import type { BodyLocation, StoredNode, VerifyReport } from '../contract.ts';
+import { decodeEntry, encodeChange } from '../state/entry.ts';
+import type { Head } from '../state/head.ts';
+import { openState, type State } from '../state/state.ts';
+import { decodeSpace } from '../state/trees.ts';
+import type { Checkpointer } from '../upkeep/checkpointer.ts';
+import type { Upkeep } from '../upkeep/upkeep.ts';
+import { BarrierJob } from '../writing/jobs.ts';
+import type { DatabaseCore, Writer } from '../writing/writer.ts';
+
+/** Findings beyond this many are counted, not listed. */
+const MAX_FINDINGS = 1_000;
+
+/** Documents whose bodies are read at once. */
+const BATCH = 500;
+
+/** Body pages whose listings are remembered. */
+const MAX_LISTINGS = 100;
+
+/** What may be kept of the pages that were read. */
+const CACHE_BYTES = 4 * 2 ** 20;
+
+/** What an open database lends to whoever verifies it. */
+export interface VerifySource {
+  readonly core: DatabaseCore;
+  readonly checkpointer: Checkpointer;
+  readonly snapshots: SnapshotRegister;
+  readonly leafBytes: number;
+  readonly upkeep: Pick<Upkeep, 'checkpoint'>;
+  readonly writer: Pick<Writer, 'submit'>;
+  readonly onProgress: ((done: number, total: number) => void) | undefined;
+}
+
+/** Looks at a database: `verifyDatabase`, for those who pass it in. */
+export type Verifier = (source: VerifySource) => Promise<VerifyReport>;
+
+interface VerifyParts {
+  readonly core: DatabaseCore;
+  /** Leads to a state that is stored as a whole. */
+  readonly head: Head;
+  readonly leafBytes: number;
+  /** Pages that are in the file though they are no longer part of it. */
+  garbage(): Iterable<PageNumber>;
+  /** Whether nothing was written since. */
+  isUnchanged(): Promise<boolean>;
+  onProgress(done: number, total: number): void;
+}
+
+/**
+ * Walks one state of a database as the medium has it: the trees' own order, counts and reductions; that by-id and
+ * by-seq tell the same; that every body is where its entry says, listed for its document, and JSON; that the space
+ * tree's figures are true; and that the file holds no page that nothing refers to.
+ */
+export async function verifyDatabase(source: VerifySource): Promise<VerifyReport> {
+  const { core, checkpointer, snapshots, upkeep, writer, leafBytes, onProgress = () => undefined } = source;
+  await upkeep.checkpoint().catch((error: unknown) => {
+    // What the medium has no room for is not there to be looked at.
+    if (!isDatabaseError(error, 'storage_full')) throw error;
+  });
+  const { head, storedVersion } = checkpointer;
+  const isUnchanged = async (): Promise<boolean> => {
+    const barrier = new BarrierJob('relaxed');
+    writer.submit(barrier);
+    await barrier.promise;
+    return core.state.version === storedVersion;
+  };
+  const ticket = snapshots.take(storedVersion, Number.POSITIVE_INFINITY);
+  try {
+    const garbage = (): Iterable<PageNumber> => checkpointer.garbagePages();
+    return await new Verification({ core, head, leafBytes, garbage, isUnchanged, onProgress }).run();
+  } finally {
+    ticket.release();
+  }
+}
+
+class Verification {
+  readonly #parts: VerifyParts;
+  readonly #file: PageFile;
+  readonly #state: State;
+  readonly #bodies: BodyStore;
+  readonly #damage: string[] = [];
+  readonly #used = new Map<PageNumber, { total: number; live: number }>();
+  /** By page; what a page lists is looked at once in a while for bodies that are neighbours. */
+  readonly #listings = new Map<PageNumber, ReadonlySet<DocId>>();
+  #documents = 0;
+  #pages = 0;
+
+  /** From the medium, and not from what the database's cache remembers of it. */
+  constructor(parts: VerifyParts) {
+    const { core, head, leafBytes } = parts;
+    const cache = new PageCache(CACHE_BYTES);
+    this.#parts = parts;
+    this.#file = core.file;
+    this.#state = openState(head, { file: core.file, cache, leafBytes, bodyPageBytes: head.bodyPageBytes });
+    this.#bodies = new BodyStore({ ...core.bodies.options, cache });
+  }
+
+  async run(): Promise<VerifyReport> {
+    const { byId, bySeq, locals, space } = this.#state;
+    await this.#checkTree('byId', checkTree(byId));
+    await this.#checkTree('bySeq', checkTree(bySeq));
+    await this.#checkTree('locals', checkTree(locals));
+    await this.#checkTree('space', checkTree(space));
+    await this.#attempt('documents', () => this.#checkDocuments());
+    await this.#attempt('changes', () => this.#checkChanges());
+    await this.#attempt('space', () => this.#checkSpace());
+    await this.#attempt('pages', () => this.#checkPages());
+    return { documents: this.#documents, pages: this.#pages, damage: this.#damage };
+  }
+
+  async #checkTree(name: string, findings: AsyncIterable<string>): Promise<void> {
+    for await (const finding of findings) this.#note(`${name}: ${finding}`);
+  }
+
+  #note(finding: string): void {
+    if (this.#damage.length < MAX_FINDINGS) this.#damage.push(finding);
+    else if (this.#damage.length === MAX_FINDINGS) this.#damage.push('There is more; the list ends here.');
+  }
+
+  async #attempt(what: string, check: () => Promise<void>): Promise<void> {
+    try {
+      await check();
+    } catch (error) {
+      this.#note(`${what}: ${error instanceof Error ? error.message : String(error)}`);
+    }
+  }
+
+  async #checkDocuments(): Promise<void> {
+    let [live, deleted] = [0, 0];
+    for await (const entries of this.#state.byId.entries({})) {
+      for (const { key, value } of entries) {
+        const { seq, leaves } = decodeEntry(key as DocId, value);
+        const winner = leaves[0];
+        if (winner === undefined) this.#note(`document ${key} has no revision`);
+        if (winner?.deleted) deleted++;
+        else live++;
+        await this.#attempt(`document ${key}`, () => this.#checkChange(key as DocId, seq, leaves));
+        await this.#attempt(`document ${key}`, () => this.#checkBodies(key as DocId, leaves));
+      }
+      this.#documents += entries.length;
+      this.#parts.onProgress(this.#documents, this.#state.byId.count);
+      if (this.#documents % BATCH < entries.length) await nextTurn();
+    }
+    const { docCount, docDelCount } = this.#state;
+    if (live !== docCount || deleted !== docDelCount) {
+      this.#note(
+        `the counts say ${docCount} live and ${docDelCount} deleted documents, there are ${live} and ${deleted}`,
+      );
+    }
+  }
+
+  async #checkChange(id: DocId, seq: number, leaves: readonly StoredNode[]): Promise<void> {
+    const change = await this.#state.bySeq.get(seq);
+    if (change === undefined) this.#note(`document ${id} is not in the order of changes at ${seq}`);
+    else if (change !== encodeChange(id, leaves)) {
+      this.#note(`document ${id} is not what the order of changes has at ${seq}: ${change}`);
+    }
+  }
+
+  async #checkBodies(id: DocId, leaves: readonly StoredNode[]): Promise<void> {
+    const seen = new Set<StoredNode>();
+    for (const leaf of leaves) {
+      for (let node: StoredNode | undefined = leaf; node !== undefined && !seen.has(node); node = node.parent) {
+        seen.add(node);
+        if (node.body === undefined || node.body.page === 0) continue;
+        await this.#checkBody(id, node, node.body, node === leaf);
+      }
+    }
+  }
+
+  async #checkBody(id: DocId, node: StoredNode, location: BodyLocation, isLeaf: boolean): Promise<void> {
+    const use = this.#used.get(location.page) ?? { total: 0, live: 0 };
+    use.total = Math.max(use.total, location.offset + location.length);
+    if (isLeaf) use.live += location.length;
+    this.#used.set(location.page, use);
+    const text = await this.#bodies.read(location);
+    const name = `revision ${toRevId(node.generation, node.hash)} of ${id}`;
+    if (!isJsonObject(text)) this.#note(`${name} is not JSON`);
+    const listing = this.#listings.get(location.page) ?? (await this.#readListing(location));
+    if (!listing.has(id)) this.#note(`${name} is not listed in its body page ${location.page}`);
+  }
+
+  async #readListing({ page, length }: BodyLocation): Promise<ReadonlySet<DocId>> {
+    const listing = new Set(await this.#bodies.listing(page, length));
+    if (this.#listings.size >= MAX_LISTINGS) this.#listings.clear();
+    this.#listings.set(page, listing);
+    return listing;
+  }
+
+  async #checkChanges(): Promise<void> {
+    if (this.#state.bySeq.count !== this.#state.byId.count) {
+      this.#note(`${this.#state.byId.count} documents, but ${this.#state.bySeq.count} places in the order of changes`);
+    }
+  }
+
+  async #checkSpace(): Promise<void> {
+    const listed = new Set<PageNumber>();
+    for await (const entries of this.#state.space.entries({})) {
+      for (const { key: page, value } of entries) {
+        listed.add(page);
+        const { total, live } = decodeSpace(value);
+        const use = this.#used.get(page) ?? { total: 0, live: 0 };
+        if (use.live !== live || use.total > total) {
+          this.#note(`body page ${page} should hold ${live} live bytes of ${total}, and holds ${use.live}`);
+        }
+      }
+    }
+    for (const page of this.#used.keys()) if (!listed.has(page)) this.#note(`body page ${page} is not accounted for`);
+  }
+
+  /** Pages that nothing refers to. Not told while writes go on: a page in the making is no leak. */
+  async #checkPages(): Promise<void> {
+    const known = await this.#knownPages();
+    const leaked: PageNumber[] = [];
+    for await (const numbers of this.#file.pageNumbers(0)) {
+      this.#pages += numbers.length;
+      for (const page of numbers) if (!known.has(page)) leaked.push(page);
+    }
+    if (leaked.length === 0 || !(await this.#parts.isUnchanged())) return;
+    for (const page of leaked) this.#note(`page ${page} belongs to nothing`);
+  }
+
+  async #knownPages(): Promise<Set<PageNumber>> {
+    const known = new Set<PageNumber>(this.#parts.garbage());
+    const { byId, bySeq, locals, space } = this.#state;
+    for (const batches of [treePages(byId), treePages(bySeq), treePages(locals), treePages(space)]) {
+      for await (const pages of batches) for (const page of pages) known.add(page);
+    }
+    for await (const entries of space.entries({})) {
+      for (const { key, value } of entries) {
+        for (const page of this.#bodies.pagesOf(key, decodeSpace(value).total)) known.add(page);
+      }
+    }
+    return known;
+  }
+}
+
+function isJsonObject(text: string): boolean {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null && !Array.isArray(value);
+  } catch {
+    return false;
+  }
+}

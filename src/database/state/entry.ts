@@ -1,0 +1,95 @@
+import type { DocId, RevId } from '../../documents/contract.ts';
+import { toRevId } from '../../documents/revisions/revisions.ts';
+import { cutFirstRev, decodeTree, encodeTree } from '../../documents/revisions/tree-codec.ts';
+import { DatabaseError } from '../../errors/database-error.ts';
+import { must } from '../../shared/assert.ts';
+import type { BodyLocation, ChangeRow, CurrentDocument, DocumentRecord, StoredNode } from '../contract.ts';
+import { isLiveEntry } from './trees.ts';
+
+/**
+ * The stored text of a document's by-id and by-seq entries.
+ * By-id: `l` or `d` (the winner is live or deleted), the sequence number, a space, the revision tree.
+ * By-seq: a JSON array of deleted (1 or 0), id, and the leaves' revisions, the winner first.
+ */
+
+/** The body `{}` is stored nowhere: most tombstones have it. */
+export const EMPTY_BODY = '{}';
+export const EMPTY_LOCATION: BodyLocation = { page: 0, offset: 0, length: 2 };
+
+export function encodeLocation(location: BodyLocation): string {
+  return `${location.page.toString(36)}.${location.offset.toString(36)}.${location.length.toString(36)}`;
+}
+
+export function decodeLocation(text: string): BodyLocation {
+  const first = text.indexOf('..');
+  const second = text.indexOf('..', first + 1);
+  const location = {
+    page: Number.parseInt(text.slice(0, first), 36),
+    offset: Number.parseInt(text.slice(first + 1, second), 36),
+    length: Number.parseInt(text.slice(second + 1), 36),
+  };
+  if (first < 1 || second < 0 || Number.isNaN(location.page + location.offset + location.length)) {
+    throw new DatabaseError('storage_corrupt', `"${text}" is not the place of a document body; run a verification.`);
+  }
+  return location;
+}
+
+export function encodeEntry(seq: number, leaves: readonly StoredNode[]): string {
+  return `${leaves[0]?.deleted ? 'd' : 'l'}${seq.toString(36)} ${encodeTree(leaves, encodeLocation)}`;
+}
+
+export function decodeEntry(id: DocId, value: string): DocumentRecord {
+  const space = value.indexOf(' ');
+  return {
+    id,
+    seq: Number.parseInt(value.slice(1, space), 36),
+    leaves: decodeTree(value.slice(space + 1), decodeLocation),
+  };
+}
+
+/**
+ * Of a live document whose winner has a body and a hash of our own, that revision and what `read` gives for the place of its body; undefined
+ * where `read` has nothing, and for all other documents.
+ */
+export function decodeCurrent(
+  read: (body: BodyLocation) => string | undefined,
+  value = '',
+): CurrentDocument | undefined {
+  const treeStart = value.indexOf(' ') + 1;
+  const rev = cutFirstRev(value, treeStart);
+  if (rev === undefined || !isLiveEntry(value)) return undefined;
+  const start = value.indexOf('=', treeStart + rev.length) + 1;
+  const end = value.indexOf(',', start);
+  const body = end < 0 ? undefined : read(decodeLocation(value.slice(start, end)));
+  return body === undefined ? undefined : { rev, body };
+}
+
+/** The winner's revision id. */
+export function decodeRev(id: DocId, value: string): RevId {
+  const rev = cutFirstRev(value, value.indexOf(' ') + 1);
+  if (rev !== undefined) return rev;
+  const winner = must(decodeEntry(id, value).leaves[0]);
+  return toRevId(winner.generation, winner.hash);
+}
+
+export function encodeChange(id: DocId, leaves: readonly StoredNode[]): string {
+  let text = `[${leaves[0]?.deleted ? 1 : 0},${JSON.stringify(id)}`;
+  for (const leaf of leaves) text += `,${encodeRev(leaf)}`;
+  return `${text}]`;
+}
+
+/** A revision as JSON; our own hashes need no escapes. */
+function encodeRev({ generation, hash }: StoredNode): string {
+  return isHex(hash) ? `"${generation}-${hash}"` : JSON.stringify(toRevId(generation, hash));
+}
+
+/** Whether the text is made of hexadecimal digits alone, and so stands in JSON as it is. */
+export function isHex(text: string): boolean {
+  return /^[0-9a-f]*$/.test(text);
+}
+
+/** Trusts the text: it is what `encodeChange` wrote. */
+export function decodeChange(seq: number, value: string): ChangeRow {
+  const [deleted, id, ...revs] = JSON.parse(value) as [number, DocId, ...RevId[]];
+  return { seq, id, deleted: deleted === 1, revs };
+}

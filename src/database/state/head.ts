@@ -1,0 +1,76 @@
+import type { TreeRoot } from '../../btree/contract.ts';
+import { DatabaseError } from '../../errors/database-error.ts';
+
+/**
+ * The head of a database file: where the trees begin, and the counters that go with them. Only a checkpoint writes it
+ * (and the writer, when the sequence ceiling has to rise). Text, about 500 bytes.
+ *
+ * Format history (`format`): 1 – the first.
+ */
+export const DISK_FORMAT_VERSION = 1;
+
+export interface Head {
+  readonly format: number;
+  readonly uuid: string;
+  readonly updateSeq: number;
+  readonly purgeSeq: number;
+  /** No sequence number above this was given out before a later head was durable. */
+  readonly seqCeiling: number;
+  readonly docCount: number;
+  readonly docDelCount: number;
+  readonly roots: {
+    readonly byId: TreeRoot | null;
+    readonly bySeq: TreeRoot | null;
+    readonly locals: TreeRoot | null;
+    readonly space: TreeRoot | null;
+  };
+  /** Journal records below this number are contained in the trees. */
+  readonly journalFrom: number;
+  /** Pages at or above this number belong to the file only if a journal record names them. */
+  readonly pageMark: number;
+  /**
+   * Pages below the mark that were given out but not stored when this head was written, as distances from the mark. If
+   * they are there without a later head, an interrupted checkpoint left them behind.
+   */
+  readonly unstored: readonly number[];
+  /** Bytes that body pages aim for, and that a page may have: how stored bodies are found depends on them. */
+  readonly bodyPageBytes: number;
+  readonly maxPageBytes: number;
+  /** Text pages that list the pages which this head made garbage. */
+  readonly garbage: readonly number[];
+  /** The file was closed in order; nothing can have been lost since. */
+  readonly clean: boolean;
+  /** Microseconds since the epoch. */
+  readonly instanceStartTime: string;
+}
+
+export function encodeHead(head: Head): string {
+  return JSON.stringify(head);
+}
+
+/** Reads a head; `storage_newer_format` and `storage_corrupt` are its errors. */
+export function decodeHead(text: string, file: string): Head {
+  const head = parseHead(text);
+  if (head === undefined) {
+    throw new DatabaseError('storage_corrupt', `The head of ${file} can't be read. Restore the file from a backup.`);
+  }
+  if (head.format > DISK_FORMAT_VERSION) {
+    throw new DatabaseError(
+      'storage_newer_format',
+      `${file} has format ${head.format}; this release reads up to ${DISK_FORMAT_VERSION}. Use a newer release.`,
+    );
+  }
+  return head;
+}
+
+function parseHead(text: string): Head | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value !== 'object' || value === null || !('format' in value) || typeof value.format !== 'number') {
+      return undefined;
+    }
+    return value as Head;
+  } catch {
+    return undefined;
+  }
+}

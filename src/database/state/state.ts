@@ -1,0 +1,81 @@
+import type { NodeReader, TreeRoot } from '../../btree/contract.ts';
+import type { PageCache } from '../../btree/nodes/page-cache.ts';
+import { Tree, type TreeOptions } from '../../btree/tree.ts';
+import { missingPageError } from '../../paging/missing-page.ts';
+import type { PageFile } from '../../storage/page-store.ts';
+import type { Head } from './head.ts';
+import { byIdSpec, bySeqSpec, createSpaceSpec, type DocumentCounts, localsSpec, type SpaceUse } from './trees.ts';
+
+/**
+ * One moment of a database. Immutable: the writer makes the next one and publishes it after its commit; snapshots hold
+ * on to the one they began with.
+ */
+export interface State {
+  /** Counts publications; later states have higher numbers. */
+  readonly version: number;
+  readonly byId: Tree<string, DocumentCounts>;
+  readonly bySeq: Tree<number, number>;
+  readonly locals: Tree<string, number>;
+  readonly space: Tree<number, SpaceUse>;
+  readonly updateSeq: number;
+  readonly purgeSeq: number;
+  readonly docCount: number;
+  readonly docDelCount: number;
+}
+
+export interface TreeSettings {
+  readonly file: PageFile;
+  readonly cache: PageCache;
+  readonly leafBytes: number;
+  readonly bodyPageBytes: number;
+}
+
+/** The trees as the head has them; empty ones for a new file. */
+export function openState(head: Head, settings: TreeSettings): State {
+  const { file, cache, leafBytes } = settings;
+  const shared = { reader: createNodeReader(file), cache, sizes: { leafBytes, innerBytes: leafBytes } };
+  return {
+    version: 0,
+    byId: openTree({ ...shared, spec: byIdSpec }, head.roots.byId),
+    bySeq: openTree({ ...shared, spec: bySeqSpec }, head.roots.bySeq),
+    locals: openTree({ ...shared, spec: localsSpec }, head.roots.locals),
+    space: openTree({ ...shared, spec: createSpaceSpec(settings.bodyPageBytes) }, head.roots.space),
+    updateSeq: head.updateSeq,
+    purgeSeq: head.purgeSeq,
+    docCount: head.docCount,
+    docDelCount: head.docDelCount,
+  };
+}
+
+/** Bytes of what the database holds: trees, and bodies of leaf revisions. */
+export function liveBytes({ byId, bySeq, locals, space }: State): number {
+  return byId.bytes + bySeq.bytes + locals.bytes + space.bytes + (space.reduction()?.live ?? 0);
+}
+
+/** Bytes of bodies that are in pages, and belong to no leaf revision any more. */
+export function bodyGarbage({ space }: State): number {
+  const { total, live } = space.reduction() ?? { total: 0, live: 0 };
+  return total - live;
+}
+
+/** Bytes of tree nodes that are in memory alone. */
+export function unstoredBytes({ byId, bySeq, locals, space }: State): number {
+  return byId.unstoredBytes() + bySeq.unstoredBytes() + locals.unstoredBytes() + space.unstoredBytes();
+}
+
+function openTree<K, R>(options: TreeOptions<K, R>, root: TreeRoot | null): Tree<K, R> {
+  return root === null ? Tree.empty(options) : Tree.open(options, root);
+}
+
+function createNodeReader(file: PageFile): NodeReader {
+  const fail = async (page: number): Promise<never> => {
+    throw await missingPageError(file, page);
+  };
+  return {
+    readNode(page) {
+      const read = file.read(page, 'text');
+      if (read instanceof Promise) return read.then((text) => text ?? fail(page));
+      return read ?? fail(page);
+    },
+  };
+}

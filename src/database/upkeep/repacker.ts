@@ -1,0 +1,168 @@
+import type { TreeChange } from '../../btree/contract.ts';
+import { collectEntries } from '../../btree/reading/tree-collect.ts';
+import { compareCodePoints } from '../../collation/code-points.ts';
+import type { DocId } from '../../documents/contract.ts';
+import { mapBodies } from '../../documents/revisions/body-changes.ts';
+import type { PageNumber } from '../../storage/page-store.ts';
+import type { BodyLocation, DocumentRecord, StoredNode } from '../contract.ts';
+import { decodeEntry, encodeEntry } from '../state/entry.ts';
+import { decodeSpace, type PageSpace } from '../state/trees.ts';
+import { applySpace, Updates } from '../writing/next-state.ts';
+import type { SpaceDelta } from '../writing/write-batch.ts';
+import type { DatabaseCore } from '../writing/writer.ts';
+import type { EmptiedPages } from './emptied-pages.ts';
+
+/** Pages whose share of live bytes (in thousandths) is below this are worth moving. */
+const WORTH_MOVING = 400;
+
+/** Pages moved in one step, so that waiting writes are not held up. */
+const PAGES_PER_STEP = 8;
+
+interface Candidate extends PageSpace {
+  readonly page: PageNumber;
+}
+
+/**
+ * Empties body pages that hold little that is live: bodies of leaf revisions move to the page that waits for the next
+ * checkpoint, bodies of older revisions are given up, the page is dropped after the checkpoint. Not journalled: after a
+ * crash the old pages are still there, and so are the entries that point to them. Runs in the writer's turns only.
+ */
+export class Repacker {
+  readonly #core: DatabaseCore;
+  readonly #emptied: EmptiedPages;
+
+  constructor(core: DatabaseCore, emptied: EmptiedPages) {
+    this.#core = core;
+    this.#emptied = emptied;
+  }
+
+  /** Moves a few of the worst pages; gives how many. */
+  async repackWorst(): Promise<number> {
+    const candidates = await this.#worst();
+    await this.#repack(candidates);
+    return candidates.length;
+  }
+
+  async #worst(): Promise<Candidate[]> {
+    const { bodies, state } = this.#core;
+    const limit = PAGES_PER_STEP + bodies.unstoredCount + this.#emptied.damaged.size;
+    const entries = await collectEntries(state.space, { wanted: (use) => use.least < WORTH_MOVING, limit });
+    const candidates = entries
+      .map(({ key, value }) => ({ page: key, ...decodeSpace(value) }))
+      .filter(({ page }) => !bodies.isUnstored(page) && !this.#emptied.damaged.has(page))
+      .slice(0, PAGES_PER_STEP);
+    // A small page without garbage is worth moving only where its bodies meet others.
+    const gathers = candidates.length > 1 || bodies.unstoredBytes > 0;
+    return candidates.filter(({ total, live }) => gathers || live < total);
+  }
+
+  /** Moves every page of `pages` that holds garbage. For compaction, which hands them over a few at a time. */
+  async repackPages(pages: readonly PageNumber[]): Promise<void> {
+    const { bodies, state } = this.#core;
+    const values = await state.space.getMany(pages);
+    const candidates = pages.flatMap((page, index) => {
+      const value = values[index];
+      return value === undefined || bodies.isUnstored(page) ? [] : [{ page, ...decodeSpace(value) }];
+    });
+    await this.#repack(candidates);
+  }
+
+  async #repack(candidates: readonly Candidate[]): Promise<void> {
+    const core = this.#core;
+    const documents = await this.#documentsIn(candidates);
+    const sound = this.#soundPages(candidates, documents);
+    if (sound.length === 0) return;
+    const mark = core.bodies.mark();
+    try {
+      await this.#empty(sound, documents);
+    } catch (error) {
+      // What was moved belongs to nothing, since no entry points to it.
+      core.bodies.rollback(mark);
+      throw error;
+    }
+  }
+
+  async #empty(sound: readonly Candidate[], documents: readonly DocumentRecord[]): Promise<void> {
+    const core = this.#core;
+    const emptied = new Set(sound.map(({ page }) => page));
+    const deltas = new Map<number, SpaceDelta>();
+    const changes = await this.#moveBodies(documents, emptied, deltas);
+    const updates = new Updates();
+    const byId = await updates.apply(core.state.byId, changes);
+    const grown = await applySpace(core.state.space, deltas, updates);
+    const removals = [...emptied].sort((left, right) => left - right).map((key) => ({ key, value: undefined }));
+    const space = await updates.apply(grown, removals);
+    core.state = { ...core.state, version: core.state.version + 1, byId, space };
+    for (const node of updates.replaced) core.replaced.push(node);
+    for (const { page, total } of sound) this.#emptied.add(core.bodies.pagesOf(page, total));
+  }
+
+  /** The documents that the pages list, in the order of their ids. */
+  async #documentsIn(candidates: readonly Candidate[]): Promise<DocumentRecord[]> {
+    const { bodies, state } = this.#core;
+    const listed = new Set<DocId>();
+    for (const { page, total } of candidates) for (const id of await bodies.listing(page, total)) listed.add(id);
+    const ids = [...listed].sort(compareCodePoints);
+    const values = await state.byId.getMany(ids);
+    return ids.flatMap((id, index) => {
+      const value = values[index];
+      return value === undefined ? [] : [decodeEntry(id, value)];
+    });
+  }
+
+  /**
+   * The pages whose listed documents account for every live byte. Another page's listing must be damaged: it stays as it is, so
+   * that no body is lost with it, and a verification reports it.
+   */
+  #soundPages(candidates: readonly Candidate[], documents: readonly DocumentRecord[]): Candidate[] {
+    const live = new Map<PageNumber, number>();
+    for (const { leaves } of documents) {
+      for (const { body } of leaves)
+        if (body !== undefined) live.set(body.page, (live.get(body.page) ?? 0) + body.length);
+    }
+    const sound = candidates.filter((candidate) => (live.get(candidate.page) ?? 0) === candidate.live);
+    for (const candidate of candidates) if (!sound.includes(candidate)) this.#emptied.damaged.add(candidate.page);
+    return sound;
+  }
+
+  async #moveBodies(
+    documents: readonly DocumentRecord[],
+    emptied: ReadonlySet<PageNumber>,
+    deltas: Map<number, SpaceDelta>,
+  ): Promise<TreeChange<string>[]> {
+    const changes: TreeChange<string>[] = [];
+    for (const { id, seq, leaves } of documents) {
+      const moved = await this.#moveLeaves(id, leaves, emptied, deltas);
+      const next = mapBodies(leaves, (node) => {
+        if (node.body === undefined || !emptied.has(node.body.page)) return node.body;
+        return moved.get(node);
+      });
+      if (next !== leaves) changes.push({ key: id, value: encodeEntry(seq, next) });
+    }
+    return changes;
+  }
+
+  async #moveLeaves(
+    id: DocId,
+    leaves: readonly StoredNode[],
+    emptied: ReadonlySet<PageNumber>,
+    deltas: Map<number, SpaceDelta>,
+  ): Promise<Map<StoredNode, BodyLocation>> {
+    const moved = new Map<StoredNode, BodyLocation>();
+    for (const leaf of leaves) {
+      if (leaf.body === undefined || !emptied.has(leaf.body.page)) continue;
+      const bytes = await this.#core.bodies.readBytes(leaf.body);
+      const location = this.#core.bodies.append(id, bytes);
+      moved.set(leaf, location);
+      const delta = deltas.get(location.page) ?? { total: 0, live: 0 };
+      deltas.set(location.page, { total: delta.total + location.length, live: delta.live + location.length });
+    }
+    return moved;
+  }
+}
+
+/** Whether compaction gains by moving a page: it holds garbage, or is far from full. */
+export function isWorthCompacting(value: string, fullPageBytes: number): boolean {
+  const { total, live } = decodeSpace(value);
+  return live < total || total < fullPageBytes / 2;
+}

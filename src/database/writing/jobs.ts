@@ -1,0 +1,276 @@
+import type { DocId, RevId, RevisionPath } from '../../documents/contract.ts';
+import type { RevisionHasher } from '../../documents/revisions/revision-hash.ts';
+import { findNode } from '../../documents/revisions/revision-tree.ts';
+import { toRevId, toRevision } from '../../documents/revisions/revisions.ts';
+import { DatabaseError } from '../../errors/database-error.ts';
+import type { MaybePromise } from '../../shared/maybe-promise.ts';
+import { inTurns, type Steps } from '../../shared/turn.ts';
+import type { DocumentWrite, Durability, StoredNode, WriteOptions, WriteOutcome } from '../contract.ts';
+import type { WorkingDocument, Workspace } from './write-batch.ts';
+
+/**
+ * What the writer is asked to do. A job names what it will touch, changes the workspace in its turn, and learns of its
+ * result only after the group's commit.
+ */
+export interface Job {
+  readonly durability: Durability;
+  readonly ids: readonly DocId[];
+  readonly localKeys: readonly string[];
+  /** Characters of document text, to bound a group. */
+  readonly weight: number;
+  /** Gets a commit of its own, since a journal record does not tell in which order its kinds of changes were made. */
+  readonly isAlone: boolean;
+  /** Gives a promise where it takes so long that others have turns meanwhile. */
+  apply(workspace: Workspace): MaybePromise<void>;
+  succeed(): void;
+  fail(error: unknown): void;
+}
+
+/** Characters of document text between two looks at the clock; working a document in counts as so many besides. */
+const STEP_LENGTH = 65_536;
+const DOCUMENT_LENGTH = 1_000;
+
+const NOTHING: readonly never[] = [];
+
+/** A job whose result is a promise. */
+export abstract class PromisedJob<T> implements Job {
+  readonly durability: Durability;
+  readonly ids: readonly DocId[] = NOTHING;
+  readonly localKeys: readonly string[] = NOTHING;
+  readonly weight: number = 0;
+  readonly isAlone: boolean = false;
+  readonly promise: Promise<T>;
+  #resolve: (value: T) => void = () => undefined;
+  #reject: (error: unknown) => void = () => undefined;
+
+  constructor(durability: Durability) {
+    this.durability = durability;
+    this.promise = new Promise<T>((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+    });
+  }
+
+  abstract apply(workspace: Workspace): MaybePromise<void>;
+  protected abstract result(): T;
+
+  succeed(): void {
+    this.#resolve(this.result());
+  }
+
+  fail(error: unknown): void {
+    this.#reject(error);
+  }
+}
+
+/** A write of documents, under the rules of completion.md 5, 5.2 and 7. */
+export class DocumentsJob extends PromisedJob<WriteOutcome[]> {
+  override readonly ids: readonly DocId[];
+  override readonly weight: number;
+  readonly #writes: readonly DocumentWrite[];
+  readonly #options: WriteOptions;
+  readonly #hasher: RevisionHasher;
+  #outcomes: WriteOutcome[] = [];
+
+  constructor(writes: readonly DocumentWrite[], options: WriteOptions, hasher: RevisionHasher) {
+    super(options.durability);
+    this.ids = writes.map((write) => write.id);
+    this.weight = writes.reduce((sum, write) => sum + write.body.length, 0);
+    this.#writes = writes;
+    this.#options = options;
+    this.#hasher = hasher;
+  }
+
+  apply(workspace: Workspace): MaybePromise<void> {
+    return inTurns(this.#applyInSteps(workspace));
+  }
+
+  *#applyInSteps(workspace: Workspace): Steps<void> {
+    const applyOne = this.#options.newEdits ? this.#edit : this.#merge;
+    const outcomes: WriteOutcome[] = [];
+    let length = 0;
+    for (const write of this.#writes) {
+      outcomes.push(applyOne.call(this, workspace, write));
+      length += write.body.length + DOCUMENT_LENGTH;
+      if (length < STEP_LENGTH) continue;
+      length = 0;
+      yield;
+    }
+    this.#outcomes = outcomes;
+  }
+
+  protected result(): WriteOutcome[] {
+    return this.#outcomes;
+  }
+
+  /** Of several edits of one document in one request only one is accepted, whatever the others are based on. */
+  #edit(workspace: Workspace, write: DocumentWrite): WriteOutcome {
+    const document = workspace.document(write.id);
+    const parent = this.#options.allOrNothing ? branchingParent(document, write.rev) : editedLeaf(document, write.rev);
+    const isSecond = document.editedBy === this && !this.#options.allOrNothing;
+    if (parent === undefined || isSecond) return conflict(write);
+    if (!Number.isSafeInteger(parent.generation + 1)) return this.#refuse(write, parent.generation);
+    const { deleted, body } = write;
+    const encoded = workspace.encode(body);
+    const hash = this.#hasher.hash({ deleted, parent: parent.rev, body: encoded.bytes });
+    const rev = toRevId(parent.generation + 1, hash);
+    const path: RevisionPath = { start: parent.generation + 1, ids: parent.rev ? [hash, parent.hash] : [hash] };
+    workspace.addRevision(document, path, deleted, encoded);
+    document.editedBy = this;
+    return { ok: true, id: write.id, rev, deleted };
+  }
+
+  /** Where it is all or nothing the others must not be written either. */
+  #refuse({ id, rev }: DocumentWrite, generation: number): WriteOutcome {
+    const reason = `Nothing can follow generation ${generation}. Save the document under another id.`;
+    const error = new DatabaseError('bad_request', reason);
+    if (this.#options.allOrNothing) throw error;
+    return { ok: false, id, rev, error };
+  }
+
+  #merge(workspace: Workspace, write: DocumentWrite): WriteOutcome {
+    if (write.rev === undefined) {
+      const error = new DatabaseError('bad_request', 'Document must have a _rev when new_edits is false');
+      return { ok: false, id: write.id, rev: undefined, error };
+    }
+    const { generation, hash } = toRevision(write.rev);
+    const path = write.revisions ?? { start: generation, ids: [hash] };
+    workspace.addRevision(workspace.document(write.id), path, write.deleted, workspace.encode(write.body));
+    return { ok: true, id: write.id, rev: write.rev, deleted: write.deleted };
+  }
+}
+
+/** What a new revision follows; `rev` undefined at the root. */
+interface Parent {
+  readonly rev: RevId | undefined;
+  readonly generation: number;
+  readonly hash: string;
+}
+
+const ROOT: Parent = { rev: undefined, generation: 0, hash: '' };
+
+function asParent(node: StoredNode): Parent {
+  return { rev: toRevId(node.generation, node.hash), generation: node.generation, hash: node.hash };
+}
+
+/**
+ * The leaf that an edit replaces: any leaf may be extended, also a losing or deleted one; without a revision only a
+ * document that is not there or whose winner is deleted (whose branch then goes on). Undefined = conflict.
+ */
+function editedLeaf(document: WorkingDocument, rev: RevId | undefined): Parent | undefined {
+  const winner = document.leaves[0];
+  if (rev === undefined) {
+    if (winner === undefined) return ROOT;
+    return winner.deleted ? asParent(winner) : undefined;
+  }
+  const { generation, hash } = toRevision(rev);
+  const leaf = document.leaves.find((node) => node.generation === generation && node.hash === hash);
+  return leaf === undefined ? undefined : { rev, generation, hash };
+}
+
+/** all_or_nothing: a stale revision makes a branch beside the others. */
+function branchingParent(document: WorkingDocument, rev: RevId | undefined): Parent {
+  const winner = document.leaves[0];
+  if (rev === undefined) return winner?.deleted ? asParent(winner) : ROOT;
+  const { generation, hash } = toRevision(rev);
+  const node = findNode(document.leaves, { generation, hash });
+  return node === undefined ? { rev, generation, hash } : asParent(node);
+}
+
+function conflict(write: DocumentWrite): WriteOutcome {
+  const error = new DatabaseError('conflict', 'Document update conflict.');
+  return { ok: false, id: write.id, rev: write.rev, error };
+}
+
+/** A `_local` document's change: revisions count up from `0-1`, a deletion answers `0-0` (completion.md 5.3). */
+export class LocalJob extends PromisedJob<string> {
+  override readonly localKeys: readonly string[];
+  override readonly weight: number;
+  readonly #key: string;
+  readonly #rev: string | undefined;
+  readonly #body: string | undefined;
+  #outcome: string | DatabaseError = '0-0';
+
+  constructor(key: string, rev: string | undefined, body: string | undefined, durability: Durability) {
+    super(durability);
+    this.localKeys = [key];
+    this.weight = body?.length ?? 0;
+    this.#key = key;
+    this.#rev = rev;
+    this.#body = body;
+  }
+
+  apply(workspace: Workspace): void {
+    const current = decodeLocal(workspace.local(this.#key));
+    const expected = current === undefined ? undefined : `0-${current.count}`;
+    if (this.#rev !== expected && !(expected === undefined && this.#rev === '0-0')) {
+      this.#outcome = new DatabaseError('conflict', 'Document update conflict.');
+      return;
+    }
+    const count = (current?.count ?? 0) + 1;
+    workspace.setLocal(this.#key, this.#body === undefined ? undefined : encodeLocal(count, this.#body));
+    this.#outcome = this.#body === undefined ? '0-0' : `0-${count}`;
+  }
+
+  protected result(): string {
+    if (typeof this.#outcome === 'string') return this.#outcome;
+    throw this.#outcome;
+  }
+
+  override succeed(): void {
+    if (typeof this.#outcome === 'string') super.succeed();
+    else this.fail(this.#outcome);
+  }
+}
+
+/** The stored value of a local document: its revision count, a space, its body. */
+export function encodeLocal(count: number, body: string): string {
+  return `${count} ${body}`;
+}
+
+export function decodeLocal(value: string | undefined): { count: number; body: string } | undefined {
+  if (value === undefined) return undefined;
+  const space = value.indexOf(' ');
+  return { count: Number(value.slice(0, space)), body: value.slice(space + 1) };
+}
+
+export interface SettingOptions {
+  /** Called before the next group begins, so that replaying the journal finds the same border. */
+  readonly onStored?: () => void;
+  /** `strict` by default. */
+  readonly durability?: Durability;
+}
+
+/** A setting of the database, kept beside the local documents under a key that no document id can have. */
+export class SettingJob extends PromisedJob<void> {
+  override readonly localKeys: readonly string[];
+  readonly #key: string;
+  readonly #value: string;
+  readonly #onStored: () => void;
+
+  constructor(key: string, value: string, { onStored, durability }: SettingOptions = {}) {
+    super(durability ?? 'strict');
+    this.localKeys = [key];
+    this.#key = key;
+    this.#value = value;
+    this.#onStored = onStored ?? (() => undefined);
+  }
+
+  apply(workspace: Workspace): void {
+    workspace.setLocal(this.#key, this.#value);
+  }
+
+  override succeed(): void {
+    this.#onStored();
+    super.succeed();
+  }
+
+  protected result(): void {}
+}
+
+/** Nothing but a place in the queue: settles when everything before it is committed. */
+export class BarrierJob extends PromisedJob<void> {
+  apply(): void {}
+
+  protected result(): void {}
+}

@@ -1,0 +1,131 @@
+import type { DocId, RevId } from '../../documents/contract.ts';
+import { DatabaseError } from '../../errors/database-error.ts';
+import type { Steps } from '../../shared/turn.ts';
+import type { JournalRecord } from '../../storage/page-store.ts';
+import type { BodyLocation } from '../contract.ts';
+import { isHex } from '../state/entry.ts';
+
+/**
+ * Redo records: what a commit changed, not what came of it. Text: one line of JSON, then one line for each body that
+ * travels in the record (bodies hold no newline, since white space outside strings is cut out of them).
+ */
+export interface JournalEntry {
+  readonly revisions: readonly RevisionChange[];
+  readonly locals: readonly LocalChange[];
+  readonly purges: readonly PurgeChange[];
+  /** Pages that came with the commit. */
+  readonly pages: readonly number[];
+  /** The update sequence after the commit. */
+  readonly updateSeq: number;
+}
+
+/** A revision with as much of its ancestry as it takes to place it. */
+export interface RevisionChange {
+  readonly id: DocId;
+  readonly seq: number;
+  readonly start: number;
+  readonly ids: readonly string[];
+  readonly deleted: boolean;
+  /** Whether the document was not there before: replaying need not look. */
+  readonly isFirst: boolean;
+  /** Where the body lies, or the body itself; of no meaning where the revision was known and only its ancestry is new. */
+  readonly body: BodyLocation | string;
+}
+
+/** `value` undefined removes the key. */
+export interface LocalChange {
+  readonly key: string;
+  readonly value: string | undefined;
+}
+
+export interface PurgeChange {
+  readonly id: DocId;
+  readonly seq: number;
+  readonly purgeSeq: number;
+  readonly revs: readonly RevId[];
+}
+
+const INLINE = -1;
+
+/** Flags of a revision, added up. */
+const DELETED = 1;
+const FIRST = 2;
+
+/** Id, sequence number, generation, hashes, flags, and the body's page, offset and length. */
+type RevisionTuple = [DocId, number, number, readonly string[], number, number, number, number];
+
+interface StoredEntry {
+  u: number;
+  r?: RevisionTuple[];
+  l?: [string, string | null][];
+  x?: [DocId, number, number, readonly RevId[]][];
+  p?: readonly number[];
+}
+
+/** Revisions encoded between two looks at the clock. */
+const REVISIONS_PER_STEP = 1_024;
+
+export function* encodeJournalEntry(entry: JournalEntry): Steps<string> {
+  const stored: StoredEntry = { u: entry.updateSeq };
+  if (entry.locals.length > 0) stored.l = entry.locals.map(({ key, value }) => [key, value ?? null]);
+  if (entry.purges.length > 0) stored.x = entry.purges.map(({ id, seq, purgeSeq, revs }) => [id, seq, purgeSeq, revs]);
+  if (entry.pages.length > 0) stored.p = entry.pages;
+  let line = JSON.stringify(stored);
+  if (entry.revisions.length === 0) return line;
+  let bodies = '';
+  let separator = ',"r":[';
+  line = line.slice(0, -1);
+  let encoded = 0;
+  for (const change of entry.revisions) {
+    line += separator + encodeRevision(change);
+    separator = ',';
+    if (typeof change.body === 'string') bodies += `\n${change.body}`;
+    encoded++;
+    if (encoded % REVISIONS_PER_STEP === 0) yield;
+  }
+  return `${line}]}${bodies}`;
+}
+
+/** A `RevisionTuple` as JSON. Written by hand, since it is most of what a large commit has to write. */
+function encodeRevision({ id, seq, start, ids, deleted, isFirst, body }: RevisionChange): string {
+  const flags = (deleted ? DELETED : 0) + (isFirst ? FIRST : 0);
+  const place = typeof body === 'string' ? `${INLINE},0,0` : `${body.page},${body.offset},${body.length}`;
+  return `[${JSON.stringify(id)},${seq},${start},${encodeHashes(ids)},${flags},${place}]`;
+}
+
+function encodeHashes(hashes: readonly string[]): string {
+  const [first = '', second] = hashes;
+  if (hashes.length > 2 || !isHex(first) || (second !== undefined && !isHex(second))) return JSON.stringify(hashes);
+  return second === undefined ? `["${first}"]` : `["${first}","${second}"]`;
+}
+
+export function decodeJournalEntry(record: JournalRecord): JournalEntry {
+  const [line = '', ...bodies] = record.text.split('\n');
+  const stored = parseLine(line, record.number);
+  let inline = 0;
+  return {
+    revisions: (stored.r ?? []).map(([id, seq, start, ids, flags, page, offset, length]) => ({
+      id,
+      seq,
+      start,
+      ids,
+      deleted: (flags & DELETED) !== 0,
+      isFirst: (flags & FIRST) !== 0,
+      body: page === INLINE ? (bodies[inline++] ?? '') : { page, offset, length },
+    })),
+    locals: (stored.l ?? []).map(([key, value]) => ({ key, value: value ?? undefined })),
+    purges: (stored.x ?? []).map(([id, seq, purgeSeq, revs]) => ({ id, seq, purgeSeq, revs })),
+    pages: stored.p ?? [],
+    updateSeq: stored.u,
+  };
+}
+
+function parseLine(line: string, number: number): StoredEntry {
+  try {
+    return JSON.parse(line) as StoredEntry;
+  } catch (cause) {
+    throw new DatabaseError('storage_corrupt', `Journal record ${number} can't be read. Restore from a backup.`, {
+      cause,
+    });
+  }
+}

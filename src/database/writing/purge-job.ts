@@ -1,0 +1,37 @@
+import type { DocId, RevId } from '../../documents/contract.ts';
+import { parseRevId } from '../../documents/revisions/revisions.ts';
+import type { PurgeOutcome } from '../contract.ts';
+import { PromisedJob } from './jobs.ts';
+import type { Workspace } from './write-batch.ts';
+
+/** Removes leaf revisions for good (completion 13). */
+export class PurgeJob extends PromisedJob<PurgeOutcome> {
+  override readonly ids: readonly DocId[];
+  override readonly isAlone = true;
+  readonly #revisions: ReadonlyMap<DocId, readonly RevId[]>;
+  readonly #purged = new Map<DocId, readonly RevId[]>();
+  #purgeSeq = 0;
+
+  constructor(revisions: ReadonlyMap<DocId, readonly RevId[]>) {
+    super('strict');
+    this.ids = [...revisions.keys()];
+    this.#revisions = revisions;
+  }
+
+  apply(workspace: Workspace): void {
+    const updateSeqBefore = workspace.updateSeq;
+    const purgeSeqBefore = workspace.purgeSeq;
+    workspace.purgeSeq = purgeSeqBefore + 1;
+    for (const [id, revs] of this.#revisions) {
+      const removed = workspace.purge(workspace.document(id), revs.map(parseRevId));
+      if (removed.length > 0) this.#purged.set(id, removed);
+    }
+    if (this.#purged.size > 0) workspace.endPurge(updateSeqBefore);
+    else workspace.purgeSeq = purgeSeqBefore;
+    this.#purgeSeq = workspace.purgeSeq;
+  }
+
+  protected result(): PurgeOutcome {
+    return { purgeSeq: this.#purgeSeq, purged: this.#purged };
+  }
+}

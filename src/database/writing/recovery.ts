@@ -1,0 +1,111 @@
+import type { DocId } from '../../documents/contract.ts';
+import { assert } from '../../shared/assert.ts';
+import { inTurns } from '../../shared/turn.ts';
+import type { PageFile, PageNumber } from '../../storage/page-store.ts';
+import type { Head } from '../state/head.ts';
+import { DEFAULT_REVS_LIMIT, REVS_LIMIT_KEY, settingText } from '../state/stored-settings.ts';
+import { decodeJournalEntry, type JournalEntry } from './journal.ts';
+import { nextState } from './next-state.ts';
+import { Workspace } from './write-batch.ts';
+import type { DatabaseCore } from './writer.ts';
+
+/**
+ * Revisions that are replayed in one update of the trees. As many as a journal seldom holds: what is replayed together
+ * reads each leaf, and makes it anew, only once.
+ */
+const REPLAY_GROUP = 50_000;
+
+/** What the last owner left behind, beside the trees that its head leads to. */
+export interface Remains {
+  /** What the journal holds that the trees don't. */
+  readonly entries: readonly JournalEntry[];
+  readonly journalBytes: number;
+  /** Pages to be dropped: those that the head lists as garbage or as not stored yet, … */
+  readonly garbage: readonly PageNumber[];
+  /** … and those of an interrupted write: above the head's mark, and named by no journal record. */
+  readonly leaked: readonly PageNumber[];
+}
+
+export async function readRemains(file: PageFile, head: Head): Promise<Remains> {
+  const records = file.opening.journal.filter((record) => record.number >= head.journalFrom);
+  const entries = records.map(decodeJournalEntry);
+  const journalBytes = records.reduce((sum, { text }) => sum + text.length, 0);
+  const named = new Set(entries.flatMap((entry) => entry.pages));
+  const leaked: PageNumber[] = [];
+  for await (const numbers of file.pageNumbers(head.pageMark)) {
+    for (const page of numbers) if (!named.has(page)) leaked.push(page);
+  }
+  return { entries, journalBytes, garbage: await readGarbage(file, head), leaked };
+}
+
+/** The lists themselves stand first, which are dropped last (garbage.ts): until then they say what is still to go. */
+async function readGarbage(file: PageFile, head: Head): Promise<PageNumber[]> {
+  const garbage: PageNumber[] = [...head.garbage, ...head.unstored.map((distance) => head.pageMark - distance)];
+  for (const list of head.garbage) {
+    const text = await file.read(list, 'text');
+    if (text !== undefined) garbage.push(...(JSON.parse(text) as PageNumber[]));
+  }
+  return garbage;
+}
+
+/**
+ * Works the journal's records into the state, in groups. Bodies that travelled in the records go to pages of this
+ * owner, bodies that had pages of their own stay where they are.
+ */
+export async function replayJournal(core: DatabaseCore, { entries, journalBytes, leaked }: Remains): Promise<void> {
+  // Before the first body gets a new page.
+  for (const { pages } of entries) for (const page of pages) core.allocator.skip(page);
+  for (const page of leaked) core.allocator.skip(page);
+  core.journalBytes += journalBytes;
+  core.journalRecords += entries.length;
+  let group: JournalEntry[] = [];
+  let weight = 0;
+  for (const entry of entries) {
+    group.push(entry);
+    weight += entry.revisions.length + 1;
+    if (weight < REPLAY_GROUP) continue;
+    await replayGroup(core, group);
+    group = [];
+    weight = 0;
+  }
+  if (group.length > 0) await replayGroup(core, group);
+}
+
+async function replayGroup(core: DatabaseCore, group: readonly JournalEntry[]): Promise<void> {
+  const workspace = new Workspace(core.state, core.revsLimit, core.bodies.arena);
+  const ids = new Set<DocId>();
+  const absent = new Set<DocId>();
+  for (const { revisions, purges } of group) {
+    // What is first in the group is so for the state before it, too.
+    for (const { id, isFirst } of revisions) if (isFirst && !ids.has(id)) absent.add(id);
+    for (const { id } of revisions) ids.add(id);
+    for (const { id } of purges) ids.add(id);
+  }
+  const localKeys = group.flatMap((entry) => entry.locals.map((change) => change.key));
+  await workspace.load(core.state, ids, localKeys, absent);
+  for (const entry of group) replayEntry(workspace, entry);
+  const { pages } = await inTurns(workspace.place(core.bodies, Number.POSITIVE_INFINITY));
+  assert(pages.length === 0, 'a body with pages of its own is in the journal');
+  // Opening waits for what answers single documents; the rest is made before the first write or walk.
+  const next = await nextState(core.state, workspace, true);
+  core.revsLimit = workspace.revsLimit;
+  core.state = next.state;
+  for (const node of next.replaced) core.replaced.push(node);
+}
+
+function replayEntry(workspace: Workspace, entry: JournalEntry): void {
+  for (const { id, seq, start, ids, deleted, body } of entry.revisions) {
+    const placed = typeof body === 'string' ? workspace.encode(body) : body;
+    workspace.addRevision(workspace.document(id), { start, ids }, deleted, placed, seq);
+  }
+  for (const { key, value } of entry.locals) {
+    workspace.setLocal(key, value);
+    // A changed limit holds from the next commit on, as it did in the first run.
+    if (key === REVS_LIMIT_KEY) workspace.revsLimit = Number(settingText(value) ?? DEFAULT_REVS_LIMIT);
+  }
+  for (const { id, seq, purgeSeq, revs } of entry.purges) {
+    workspace.purgeSeq = purgeSeq;
+    workspace.purge(workspace.document(id), revs, seq);
+  }
+  workspace.updateSeq = Math.max(workspace.updateSeq, entry.updateSeq);
+}

@@ -1,0 +1,57 @@
+import { isDesignId } from '../../documents/identifiers.ts';
+import { DatabaseError } from '../../errors/database-error.ts';
+import { must } from '../../shared/assert.ts';
+import type { DocumentWrite, WriteGuard, WriteOptions, WriteOutcome } from '../contract.ts';
+
+type Apply = (writes: readonly DocumentWrite[], options: WriteOptions) => Promise<WriteOutcome[]>;
+
+/**
+ * Has writes judged before the writer gets them, outside of its queue. What is refused does not reach the writer;
+ * with `allOrNothing` nothing of the request does then.
+ */
+export class GuardedWrites {
+  readonly #guard: WriteGuard;
+  readonly #apply: Apply;
+
+  constructor(guard: WriteGuard, apply: Apply) {
+    this.#guard = guard;
+    this.#apply = apply;
+  }
+
+  write(writes: readonly DocumentWrite[], options: WriteOptions): Promise<WriteOutcome[]> {
+    const hasDesign = writes.some(({ id }) => isDesignId(id));
+    if (!hasDesign && !this.#guard.isNeeded) return this.#apply(writes, options);
+    return this.#write(writes, options, hasDesign);
+  }
+
+  async #write(writes: readonly DocumentWrite[], options: WriteOptions, hasDesign: boolean): Promise<WriteOutcome[]> {
+    try {
+      const verdicts = this.#guard.isNeeded ? await this.#guard.judge(writes, options) : [];
+      const isRefused = verdicts.some((verdict) => verdict !== undefined);
+      return isRefused ? await this.#writeRest(writes, verdicts, options) : await this.#apply(writes, options);
+    } finally {
+      // Before anyone learns that they are written.
+      if (hasDesign) this.#guard.designsChanged();
+    }
+  }
+
+  async #writeRest(
+    writes: readonly DocumentWrite[],
+    verdicts: readonly (DatabaseError | undefined)[],
+    options: WriteOptions,
+  ): Promise<WriteOutcome[]> {
+    const rest = writes.filter((_write, index) => verdicts[index] === undefined);
+    const isAborted = options.allOrNothing === true;
+    const outcomes = isAborted || rest.length === 0 ? [] : await this.#apply(rest, options);
+    let next = 0;
+    return writes.map(({ id, rev }, index): WriteOutcome => {
+      const error = verdicts[index] ?? (isAborted ? aborted() : undefined);
+      return error === undefined ? must(outcomes[next++]) : { ok: false, id, rev, error };
+    });
+  }
+}
+
+function aborted(): DatabaseError {
+  const reason = 'Nothing of the request was written, since another of its documents was refused.';
+  return new DatabaseError('cancelled', reason);
+}

@@ -1,0 +1,331 @@
+import { compareCodePoints } from '../../collation/code-points.ts';
+import type { DocId, RevId, RevisionPath } from '../../documents/contract.ts';
+import { mergePath, pathOf, removeLeaves, stem } from '../../documents/revisions/revision-tree.ts';
+import { must } from '../../shared/assert.ts';
+import { Pace, type Steps } from '../../shared/turn.ts';
+import type { Page } from '../../storage/page-store.ts';
+import type { BodyStore } from '../bodies/body-store.ts';
+import type { TextArena } from '../bodies/text-arena.ts';
+import type { BodyLocation, StoredNode } from '../contract.ts';
+import { decodeEntry, EMPTY_BODY, EMPTY_LOCATION } from '../state/entry.ts';
+import type { State } from '../state/state.ts';
+import type { JournalEntry, LocalChange, PurgeChange, RevisionChange } from './journal.ts';
+
+/** A document while a group of changes is worked into it. */
+export interface WorkingDocument {
+  readonly id: DocId;
+  /** Its place among the documents of the group, in the order of ids. */
+  readonly rank: number;
+  /** Sequence number in by-seq; undefined for a document that was not there. */
+  readonly formerSeq: number | undefined;
+  /** Its stored entry; undefined for a document that was not there. */
+  readonly formerValue: string | undefined;
+  readonly wasDeleted: boolean;
+  leaves: readonly StoredNode[];
+  seq: number;
+  changed: boolean;
+  /** The request that edited it last. */
+  editedBy: object | undefined;
+}
+
+/** A document's body in both forms in which it is needed. */
+export interface BodyText {
+  readonly text: string;
+  readonly bytes: Uint8Array;
+}
+
+/** A body that gets its place when all changes of the group are known; `location` is filled in then. */
+interface NewBody extends BodyText {
+  readonly id: DocId;
+  readonly rank: number;
+  readonly location: { page: number; offset: number; length: number };
+}
+
+interface NewRevision {
+  readonly change: Omit<RevisionChange, 'body'>;
+  readonly body: NewBody | BodyLocation;
+}
+
+/** What a group's commit holds. */
+export interface Placed {
+  readonly entry: JournalEntry;
+  readonly pages: readonly Page[];
+}
+
+/** Documents opened between two looks at the clock. */
+const OPENED_PER_STEP = 256;
+/** Bytes of bodies that are packed in one go. Each time a page is left that may not be full. */
+const PACKED_BYTES = 8 * 2 ** 20;
+
+/** What a group changes, beside the documents themselves. */
+export interface SpaceDelta {
+  total: number;
+  live: number;
+}
+
+/**
+ * The working set of one group commit: documents and local keys as the state has them, changed step by step. Nothing
+ * of it is visible to anyone until the writer publishes the state that is made of it.
+ */
+export class Workspace {
+  readonly #arena: TextArena;
+  readonly #documents = new Map<DocId, WorkingDocument>();
+  readonly #locals = new Map<string, string | undefined>();
+  readonly #changedLocals = new Map<string, LocalChange>();
+  readonly #revisions: NewRevision[] = [];
+  readonly #purges: PurgeChange[] = [];
+  readonly #released: BodyLocation[] = [];
+  /** How many revisions of a path are kept. Changes only while a journal is replayed. */
+  revsLimit: number;
+  updateSeq: number;
+  purgeSeq: number;
+
+  constructor(state: State, revsLimit: number, arena: TextArena) {
+    this.#arena = arena;
+    this.updateSeq = state.updateSeq;
+    this.purgeSeq = state.purgeSeq;
+    this.revsLimit = revsLimit;
+  }
+
+  /** The body's text with its bytes, which hashing and storing share. */
+  encode(text: string): BodyText {
+    return { text, bytes: this.#arena.encode(text) };
+  }
+
+  /** Loads what the group will touch, in one pass over each tree. The documents `absent` are known not to be there. */
+  async load(
+    state: State,
+    ids: Iterable<DocId>,
+    localKeys: Iterable<string>,
+    absent: ReadonlySet<DocId> = new Set(),
+  ): Promise<void> {
+    const pace = new Pace();
+    const sortedIds = [...new Set(ids)].sort(compareCodePoints);
+    if (pace.isDue) await pace.rest();
+    const wanted = absent.size === 0 ? sortedIds : sortedIds.filter((id) => !absent.has(id));
+    const values = wanted.length === 0 ? [] : await state.byId.getMany(wanted);
+    if (pace.isDue) await pace.rest();
+    let [rank, found] = [0, 0];
+    for (const id of sortedIds) {
+      const value = id === wanted[found] ? values[found++] : undefined;
+      this.#documents.set(id, openDocument(id, rank, value));
+      rank++;
+      if (rank % OPENED_PER_STEP === 0 && pace.isDue) await pace.rest();
+    }
+    const sortedKeys = [...new Set(localKeys)].sort(compareCodePoints);
+    const locals = sortedKeys.length === 0 ? [] : await state.locals.getMany(sortedKeys);
+    for (const [index, key] of sortedKeys.entries()) this.#locals.set(key, locals[index]);
+  }
+
+  document(id: DocId): WorkingDocument {
+    return must(this.#documents.get(id), 'a document of the group was not loaded');
+  }
+
+  /** The documents that changed, in the order of their ids. */
+  changedDocuments(): WorkingDocument[] {
+    const changed: WorkingDocument[] = [];
+    for (const document of this.#documents.values()) if (document.changed) changed.push(document);
+    return changed;
+  }
+
+  local(key: string): string | undefined {
+    return this.#locals.get(key);
+  }
+
+  setLocal(key: string, value: string | undefined): void {
+    this.#locals.set(key, value);
+    this.#changedLocals.set(key, { key, value });
+  }
+
+  /**
+   * Merges a revision into its document. Gives false, and changes nothing, where the revision is known already and its
+   * path tells of no ancestor that would be kept; where it does, the ancestry is the change, and the body given is
+   * passed over. `seq` is given when a journal record is replayed.
+   */
+  addRevision(
+    document: WorkingDocument,
+    path: RevisionPath,
+    deleted: boolean,
+    body: BodyText | BodyLocation,
+    seq?: number,
+  ): boolean {
+    const placed = 'text' in body ? placeBody(document, body) : body;
+    const location = 'location' in placed ? placed.location : placed;
+    const before = document.leaves;
+    const merged = mergePath(before, path, deleted, location);
+    const isKnown = merged.outcome === 'known';
+    const isFirst = document.formerSeq === undefined && !document.changed;
+    if (isKnown && merged.leaves === before) return false;
+    // A known path may lie below longer ones, which it makes longer still.
+    const leaves = isKnown || path.start > this.revsLimit ? stem(merged.leaves, this.revsLimit) : merged.leaves;
+    if (isKnown && !hasGained(before, leaves)) return false;
+    this.#releaseFormerLeaves(before, merged.leaves);
+    document.leaves = leaves;
+    this.#advance(document, seq);
+    const { id } = document;
+    this.#revisions.push({
+      change: { id, seq: document.seq, start: path.start, ids: path.ids, deleted, isFirst },
+      body: isKnown ? EMPTY_LOCATION : placed,
+    });
+    return true;
+  }
+
+  #advance(document: WorkingDocument, seq: number | undefined): void {
+    this.updateSeq = seq ?? this.updateSeq + 1;
+    document.seq = this.updateSeq;
+    document.changed = true;
+  }
+
+  /** By body: a leaf that learns of further ancestors becomes another node, but keeps its body. */
+  #releaseFormerLeaves(before: readonly StoredNode[], after: readonly StoredNode[]): void {
+    // One leaf came to those that were there, which is all that a change can add.
+    if (after.length > before.length) return;
+    const kept = new Set(after.map((leaf) => leaf.body));
+    for (const { body } of before) {
+      if (body !== undefined && body.page !== 0 && !kept.has(body)) this.#released.push(body);
+    }
+  }
+
+  /**
+   * Removes leaf revisions for good; gives those that were there. A document that keeps a leaf moves to a new sequence
+   * number, one that keeps none vanishes.
+   */
+  purge(document: WorkingDocument, revs: readonly RevId[], seq?: number): readonly RevId[] {
+    const before = document.leaves;
+    const { leaves, removed } = removeLeaves(before, revs);
+    if (removed.length === 0) return removed;
+    this.#releaseFormerLeaves(before, leaves);
+    document.leaves = leaves;
+    if (leaves.length > 0) this.#advance(document, seq);
+    document.changed = true;
+    this.#purges.push({ id: document.id, seq: document.seq, purgeSeq: this.purgeSeq, revs: removed });
+    return removed;
+  }
+
+  /** Ends a purge of several documents: it counts one step of the update sequence even if all of them vanished. */
+  endPurge(updateSeqBefore: number): void {
+    if (this.updateSeq === updateSeqBefore) this.updateSeq++;
+  }
+
+  get isUnchanged(): boolean {
+    return this.#revisions.length === 0 && this.#changedLocals.size === 0 && this.#purges.length === 0;
+  }
+
+  /** Bytes of new bodies. */
+  get bodyBytes(): number {
+    let bytes = 0;
+    for (const { body } of this.#revisions) if ('bytes' in body) bytes += body.bytes.length;
+    return bytes;
+  }
+
+  /** The local keys that changed, in order. */
+  changedLocals(): LocalChange[] {
+    return [...this.#changedLocals.values()].sort((left, right) => compareCodePoints(left.key, right.key));
+  }
+
+  /**
+   * Gives every new body its place: in pages of their own where there are many bytes (sorted by id, so that
+   * neighbours in by-id are neighbours on disk), else in the page that waits for the next checkpoint. Gives the
+   * journal entry, and the pages that belong to the commit.
+   */
+  *place(store: BodyStore, packFrom: number): Steps<Placed> {
+    const packAll = this.bodyBytes >= packFrom;
+    const isPacked = (body: NewBody) => packAll || store.isLarge(body.bytes.length);
+    const packed: NewBody[] = [];
+    for (const { body } of this.#revisions) {
+      if (!('bytes' in body)) continue;
+      if (isPacked(body)) packed.push(body);
+      else moveTo(body.location, store.append(body.id, body.bytes));
+    }
+    packed.sort((left, right) => left.rank - right.rank);
+    const pages = yield* packInSteps(store, packed);
+    const revisions = this.#revisions.map(({ change: { id, seq, start, ids, deleted, isFirst }, body }) => {
+      const place = 'bytes' in body ? (isPacked(body) ? body.location : body.text) : body;
+      return { id, seq, start, ids, deleted, isFirst, body: place };
+    });
+    const entry: JournalEntry = {
+      revisions,
+      locals: [...this.#changedLocals.values()],
+      purges: this.#purges,
+      pages: pages.map((page) => page.number),
+      updateSeq: this.updateSeq,
+    };
+    return { entry, pages };
+  }
+
+  /** How the bytes in body pages change; to be asked after `place`. */
+  spaceDeltas(): Map<number, SpaceDelta> {
+    const deltas = new Map<number, SpaceDelta>();
+    const deltaOf = (page: number): SpaceDelta => {
+      const delta = deltas.get(page) ?? { total: 0, live: 0 };
+      deltas.set(page, delta);
+      return delta;
+    };
+    for (const { body } of this.#revisions) {
+      const location = 'location' in body ? body.location : body;
+      if (location.page === 0) continue;
+      const delta = deltaOf(location.page);
+      delta.total += location.length;
+      delta.live += location.length;
+    }
+    for (const location of this.#released) deltaOf(location.page).live -= location.length;
+    return deltas;
+  }
+}
+
+function moveTo(location: NewBody['location'], { page, offset, length }: BodyLocation): void {
+  location.page = page;
+  location.offset = offset;
+  location.length = length;
+}
+
+/** Gives bodies their places, in the given order, and the pages that they are in. */
+function* packInSteps(store: BodyStore, bodies: readonly NewBody[]): Steps<readonly Page[]> {
+  const pages: Page[] = [];
+  let [start, end] = [0, 0];
+  let bytes = 0;
+  for (const body of bodies) {
+    bytes += body.bytes.length;
+    end++;
+    if (bytes < PACKED_BYTES && end < bodies.length) continue;
+    const packed = store.pack(start === 0 && end === bodies.length ? bodies : bodies.slice(start, end));
+    for (const location of packed.locations) moveTo(must(bodies[start++]).location, location);
+    for (const page of packed.pages) pages.push(page);
+    bytes = 0;
+    if (start < bodies.length) yield;
+  }
+  return pages;
+}
+
+/**
+ * Whether a tree that took in ancestors of a known revision is another one now: a path became longer, or two became
+ * one. What stemming cut off again is no gain; the same path would be one each time it came.
+ */
+function hasGained(before: readonly StoredNode[], after: readonly StoredNode[]): boolean {
+  if (after.length < before.length) return true;
+  return after.some((leaf, index) => pathOf(leaf).ids.length > pathOf(must(before[index])).ids.length);
+}
+
+function openDocument(id: DocId, rank: number, value: string | undefined): WorkingDocument {
+  if (value === undefined) {
+    return {
+      id,
+      rank,
+      formerSeq: undefined,
+      formerValue: undefined,
+      wasDeleted: false,
+      leaves: [],
+      seq: 0,
+      changed: false,
+      editedBy: undefined,
+    };
+  }
+  const { seq, leaves } = decodeEntry(id, value);
+  const wasDeleted = leaves[0]?.deleted === true;
+  return { id, rank, formerSeq: seq, formerValue: value, wasDeleted, leaves, seq, changed: false, editedBy: undefined };
+}
+
+function placeBody({ id, rank }: WorkingDocument, { text, bytes }: BodyText): NewBody | BodyLocation {
+  if (text === EMPTY_BODY) return EMPTY_LOCATION;
+  return { id, rank, bytes, text, location: { page: -1, offset: 0, length: bytes.length } };
+}

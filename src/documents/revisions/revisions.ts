@@ -1,0 +1,74 @@
+/**
+ * Revision ids: `<generation>-<hash>` (interface.md 2.3). A generation counts the edits of a branch from 1; the hash is
+ * opaque text, since other services make theirs in other ways.
+ */
+import { DatabaseError } from '../../errors/database-error.ts';
+import type { RevId, Revision } from '../contract.ts';
+import { hasLoneSurrogate } from '../identifiers.ts';
+
+/** Digits that a safe integer has at most. */
+const MAX_GENERATION_DIGITS = 16;
+const ZERO = 0x30;
+const NINE = 0x39;
+const HYPHEN = 0x2d;
+const SPACE = 0x20;
+
+/**
+ * Checks a revision id: generation from 1 up to 2^53 - 1, hash non-empty, valid Unicode without control characters.
+ * Leading zeros of the generation are dropped, so that equal revisions are equal texts. The `0-<n>` of local documents
+ * is none (see `isLocalRev`). Fails with `bad_request`.
+ */
+export function parseRevId(value: unknown): RevId {
+  if (typeof value !== 'string') throw invalidRev();
+  const hyphen = generationEnd(value);
+  const generation = Number(value.slice(0, hyphen));
+  if (!Number.isSafeInteger(generation) || generation < 1) throw invalidRev();
+  if (!isRevisionHash(value, hyphen + 1)) throw invalidRev();
+  return value.charCodeAt(0) === ZERO ? toRevId(generation, value.slice(hyphen + 1)) : (value as RevId);
+}
+
+/** Whether this is a local document's revision, `0-<n>` (completion 5.3). */
+export function isLocalRev(value: string): value is RevId {
+  return /^0-\d+$/.test(value);
+}
+
+/** Whether `text`, from `start` on, can be a revision's hash. */
+export function isRevisionHash(text: string, start = 0): boolean {
+  if (start >= text.length) return false;
+  for (let at = start; at < text.length; at++) {
+    if (text.charCodeAt(at) < SPACE) return false;
+  }
+  return !hasLoneSurrogate(text);
+}
+
+export function toRevId(generation: number, hash: string): RevId {
+  return `${generation}-${hash}` as RevId;
+}
+
+export function toRevision(rev: RevId): Revision {
+  const hyphen = rev.indexOf('-');
+  return { generation: Number(rev.slice(0, hyphen)), hash: rev.slice(hyphen + 1) };
+}
+
+/** Ascending by generation, then by hash as text (by code units). */
+export function compareRevisions(left: Revision, right: Revision): number {
+  if (left.generation !== right.generation) return left.generation - right.generation;
+  if (left.hash === right.hash) return 0;
+  return left.hash < right.hash ? -1 : 1;
+}
+
+/** Index of the hyphen behind the generation's digits. */
+function generationEnd(value: string): number {
+  let at = 0;
+  while (at < MAX_GENERATION_DIGITS && isDigit(value.charCodeAt(at))) at++;
+  if (at === 0 || value.charCodeAt(at) !== HYPHEN) throw invalidRev();
+  return at;
+}
+
+function isDigit(code: number): boolean {
+  return code >= ZERO && code <= NINE;
+}
+
+function invalidRev(): DatabaseError {
+  return new DatabaseError('bad_request', 'Invalid rev format');
+}

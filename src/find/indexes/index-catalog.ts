@@ -1,0 +1,44 @@
+import type { Database, DocumentRow, Snapshot } from '../../database/contract.ts';
+import { DESIGN_RANGE } from '../../documents/identifiers.ts';
+import { must } from '../../shared/assert.ts';
+import type { DesignDocument } from '../../views/contract.ts';
+import { indexesOf, type JsonIndex } from './index-definition.ts';
+
+export interface StoredIndex {
+  readonly index: JsonIndex;
+  readonly design: DesignDocument;
+}
+
+interface KnownDesign {
+  readonly rev: string;
+  readonly indexes: readonly StoredIndex[];
+}
+
+/**
+ * The indexes of databases. What a design document says is remembered with its revision, so that asking again costs a
+ * walk over the design documents' ids.
+ */
+export class IndexCatalog {
+  readonly #known = new WeakMap<Database, ReadonlyMap<string, KnownDesign>>();
+
+  /** In the order of their design documents' ids. */
+  async read(database: Database, snapshot: Snapshot): Promise<readonly StoredIndex[]> {
+    const former = this.#known.get(database);
+    const designs = new Map<string, KnownDesign>();
+    for await (const rows of snapshot.rows(DESIGN_RANGE)) {
+      for (const row of rows) {
+        const known = former?.get(row.id);
+        designs.set(row.id, known?.rev === row.rev ? known : await readDesign(snapshot, row));
+      }
+    }
+    this.#known.set(database, designs);
+    return [...designs.values()].flatMap(({ indexes }) => indexes);
+  }
+}
+
+async function readDesign(snapshot: Snapshot, row: DocumentRow): Promise<KnownDesign> {
+  const { id, rev } = row;
+  const body = (await snapshot.body(must(row.record().leaves[0]))) ?? '{}';
+  const design: DesignDocument = { id, rev, body };
+  return { rev, indexes: indexesOf(id, body).map((index) => ({ index, design })) };
+}

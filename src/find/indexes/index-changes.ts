@@ -1,0 +1,151 @@
+/** Creates and removes indexes: changes to the design documents that hold them. */
+
+import type { Database } from '../../database/contract.ts';
+import type { DocId, RevId } from '../../documents/contract.ts';
+import { parseDocId } from '../../documents/identifiers.ts';
+import { md5 } from '../../documents/md5.ts';
+import { toRevId } from '../../documents/revisions/revisions.ts';
+import { DatabaseError, isDatabaseError } from '../../errors/database-error.ts';
+import { must } from '../../shared/assert.ts';
+import type { IndexAddress, IndexWriter, JsonObject } from '../contract.ts';
+import { refusal, shown } from '../find-error.ts';
+import { toDesignId } from '../searching/find-query.ts';
+import { isObject } from '../selectors/field-path.ts';
+import { type IndexMap, indexesOf, indexView, parseIndexMap, QUERY_LANGUAGE } from './index-definition.ts';
+
+export interface IndexRequest {
+  readonly design: DocId;
+  readonly name: string;
+  readonly map: IndexMap;
+  /** As the client wrote it. */
+  readonly definition: unknown;
+}
+
+interface StoredDesign {
+  readonly rev: RevId;
+  readonly document: JsonObject;
+}
+
+/** Others may write the same design document meanwhile, of whom one succeeds each time. */
+const ATTEMPTS = 100;
+
+const MEMBERS: ReadonlySet<string> = new Set(['index', 'type', 'name', 'ddoc', 'w', 'partitioned']);
+const INDEX_MEMBERS: ReadonlySet<string> = new Set(['fields', 'partial_filter_selector']);
+
+/** Reads what `POST _index` asks for. Names that are not given are made of the definition, and so the same each time. */
+export async function parseIndexRequest(body: JsonObject): Promise<IndexRequest> {
+  checkMembers(body, MEMBERS);
+  const { index, type = 'json' } = body;
+  if (index === undefined) throw refusal('missing_required_key', 'Missing required key: index');
+  if (type === 'text') {
+    throw new DatabaseError('not_implemented', 'Text indexes are not implemented. Leave out "type" for a JSON index.');
+  }
+  if (type !== 'json') throw refusal('invalid_index', `Invalid type for index: ${shown(type)}. There is "json".`);
+  if (!isObject(index)) throw refusal('invalid_index', `JSON indexes must be an object, not: ${shown(index)}`);
+  checkMembers(index, INDEX_MEMBERS);
+  if (index['fields'] === undefined) throw refusal('missing_required_key', 'Missing required key: fields');
+  const map = parseIndexMap(index);
+  const madeName = await md5(
+    JSON.stringify([map.columns.map(({ field, direction }) => [field, direction]), map.filterJson]),
+  );
+  const name = parseName(body['name']) ?? madeName;
+  const design = parseDocId(toDesignId(parseName(body['ddoc']) ?? madeName));
+  return { design, name, map, definition: index };
+}
+
+/** Whether it was there already. */
+export async function putIndex(database: Database, request: IndexRequest, writer: IndexWriter): Promise<boolean> {
+  const view = indexView(request.map, request.definition);
+  const isChanged = await changeDesign(database, request.design, writer, (document = {}) => {
+    checkLanguage(document, request.design);
+    const views = isObject(document['views']) ? document['views'] : {};
+    const former = Object.hasOwn(views, request.name) ? views[request.name] : undefined;
+    if (isSameIndex(former, view)) return document;
+    return { ...document, language: QUERY_LANGUAGE, views: { ...views, [request.name]: view } };
+  });
+  return !isChanged;
+}
+
+/** `not_found` "missing". */
+export async function removeIndex(database: Database, address: IndexAddress, writer: IndexWriter): Promise<void> {
+  const id = parseDocId(toDesignId(address.design));
+  await changeDesign(database, id, writer, (document) => {
+    const isThere = indexesOf(id, JSON.stringify(document ?? {})).some(({ name }) => name === address.name);
+    if (!isThere || address.type !== 'json' || document === undefined) throw missing();
+    const { [address.name]: _removed, ...views } = isObject(document['views']) ? document['views'] : {};
+    return Object.keys(views).length === 0 ? undefined : { ...document, views };
+  });
+}
+
+/** Removes the design document with all of its indexes. `not_found` "missing" where it has none. */
+export async function removeDesign(database: Database, name: string, writer: IndexWriter): Promise<DocId> {
+  const id = parseDocId(toDesignId(name));
+  await changeDesign(database, id, writer, (document) => {
+    if (document === undefined || indexesOf(id, JSON.stringify(document)).length === 0) throw missing();
+    return undefined;
+  });
+  return id;
+}
+
+/**
+ * Writes what `change` makes of the document's members; the same object means that nothing is to be changed, undefined
+ * that the document goes. Tells whether it was written.
+ */
+async function changeDesign(
+  database: Database,
+  id: DocId,
+  { durability, user }: IndexWriter,
+  change: (document: JsonObject | undefined) => JsonObject | undefined,
+): Promise<boolean> {
+  for (let attempt = 1; ; attempt++) {
+    const stored = await readDesign(database, id);
+    const next = change(stored?.document);
+    if (next !== undefined && next === stored?.document) return false;
+    const write = { id, rev: stored?.rev, deleted: next === undefined, body: JSON.stringify(next ?? {}) };
+    const [outcome] = await database.write([write], { newEdits: true, durability, user });
+    const written = must(outcome);
+    if (written.ok) return true;
+    if (!isDatabaseError(written.error, 'conflict') || attempt === ATTEMPTS) throw written.error;
+  }
+}
+
+/** Undefined where there is none, or it was deleted. */
+async function readDesign(database: Database, id: DocId): Promise<StoredDesign | undefined> {
+  const snapshot = database.snapshot();
+  try {
+    const winner = (await snapshot.document(id))?.leaves[0];
+    if (winner === undefined || winner.deleted) return undefined;
+    const document: unknown = JSON.parse((await snapshot.body(winner)) ?? '{}');
+    return { rev: toRevId(winner.generation, winner.hash), document: isObject(document) ? document : {} };
+  } finally {
+    snapshot.release();
+  }
+}
+
+function isSameIndex(former: unknown, view: JsonObject): boolean {
+  if (!isObject(former)) return false;
+  return JSON.stringify(former['map']) === JSON.stringify(view['map']);
+}
+
+function checkLanguage(document: JsonObject, id: DocId): void {
+  const { language = Object.keys(document).length === 0 ? QUERY_LANGUAGE : 'javascript' } = document;
+  if (language === QUERY_LANGUAGE) return;
+  const remedy = `Give the index a design document of its own: ${id} has other views.`;
+  throw refusal('invalid_ddoc_lang', `Existing design doc has an invalid language: ${shown(language)}. ${remedy}`);
+}
+
+function checkMembers(object: JsonObject, members: ReadonlySet<string>): void {
+  const unknownName = Object.keys(object).find((name) => !members.has(name));
+  if (unknownName === undefined) return;
+  throw refusal('invalid_key', `Invalid key ${unknownName} for this request. There are ${[...members].join(', ')}.`);
+}
+
+function parseName(value: unknown): string | undefined {
+  if (value === undefined) return undefined;
+  if (typeof value === 'string' && value !== '') return value;
+  throw refusal('invalid_index_name', `Invalid index name: ${shown(value)}`);
+}
+
+function missing(): DatabaseError {
+  return new DatabaseError('not_found', 'missing');
+}

@@ -1,0 +1,83 @@
+/**
+ * Makes the rows of selector indexes, without a sandbox: the key is the list of the fields' values, as they are
+ * written; the value is null. Documents that lack one of the fields, or don't fulfil the index's filter, have no row,
+ * nor have design documents.
+ */
+import { type CompareKeys, createKeyOrder } from '../../collation/key-order.ts';
+import { DatabaseError, isDatabaseError } from '../../errors/database-error.ts';
+import { isShallowText } from '../../json/nesting.ts';
+import type { MappedRows, Mapper, MapperFactory, MapperSource } from '../../views/contract.ts';
+import { FieldTexts } from '../selectors/field-texts.ts';
+import { createTest, type Test } from '../selectors/selector-test.ts';
+import { hasFilter, type IndexMap, parseIndexMap } from './index-definition.ts';
+
+/** Documents take some microseconds each. */
+const BATCH_SIZE = 500;
+
+const DESIGN_PREFIX = '{"_id":"_design/';
+
+export function createQueryMappers(): MapperFactory {
+  return { open: openMapper };
+}
+
+function openMapper({ id, maps }: MapperSource): Mapper {
+  const order = createKeyOrder('unicode');
+  const mapped = maps.map((map) => new IndexRows(parsedMap(map, id), order));
+  return {
+    batchSize: BATCH_SIZE,
+    map: (documents) => mapped.map((rows) => rows.of(documents)),
+    release: () => undefined,
+  };
+}
+
+function parsedMap(map: unknown, design: string): IndexMap {
+  try {
+    return parseIndexMap(map);
+  } catch (cause) {
+    if (!isDatabaseError(cause)) throw cause;
+    const reason = `An index of ${design} can't be made. ${cause.reason}`;
+    throw new DatabaseError('compilation_error', reason, { cause });
+  }
+}
+
+class IndexRows {
+  readonly #fields: FieldTexts;
+  readonly #test: Test | undefined;
+
+  constructor(map: IndexMap, order: CompareKeys) {
+    this.#fields = new FieldTexts(map.columns.map(({ path }) => path));
+    this.#test = hasFilter(map) ? createTest(map.filter, order) : undefined;
+  }
+
+  of(documents: readonly string[]): MappedRows {
+    const counts: number[] = [];
+    const keys: string[] = [];
+    for (const document of documents) {
+      const key = this.#keyOf(document);
+      counts.push(key === undefined ? 0 : 1);
+      if (key !== undefined) keys.push(key);
+    }
+    return { counts, keys, values: keys.map(() => 'null') };
+  }
+
+  #keyOf(document: string): string | undefined {
+    if (document.startsWith(DESIGN_PREFIX)) return undefined;
+    if (!this.#passes(document)) return undefined;
+    const texts = this.#fields.of(document);
+    if (texts.includes(undefined)) return undefined;
+    const key = `[${texts.join(',')}]`;
+    // What no comparison could follow to its end would spoil the index for all others.
+    return isShallowText(key) ? key : undefined;
+  }
+
+  #passes(document: string): boolean {
+    if (this.#test === undefined) return true;
+    try {
+      return this.#test(JSON.parse(document));
+    } catch (error) {
+      // A text that a pattern would need too long for: as with a function that throws, the document has no row.
+      if (isDatabaseError(error)) return false;
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,123 @@
+/** What `_explain` answers: the plan, and for each index why it was taken or not. */
+import type { JsonObject } from '../contract.ts';
+import { ALL_DOCUMENTS_JSON, indexJson, type JsonIndex } from '../indexes/index-definition.ts';
+import { type FindQuery, NO_BOOKMARK } from '../searching/find-query.ts';
+import { requiredFields } from '../selectors/selector.ts';
+import { selectorJson } from '../selectors/selector-text.ts';
+import type { Conditions, Plan } from './plan.ts';
+import type { Candidate, Choice, Reason } from './planner.ts';
+
+export interface Explained {
+  readonly database: string;
+  readonly query: FindQuery;
+  readonly choice: Choice;
+  readonly conditions: Conditions;
+  /** Whether the index's keys have all that is asked and shown. */
+  readonly isCovering: boolean;
+}
+
+export function explanationJson(explained: Explained): JsonObject {
+  const { database, query, choice, conditions, isCovering } = explained;
+  const fields = query.fields?.map(({ text }) => text) ?? 'all_fields';
+  return {
+    dbname: database,
+    index: shownIndex(choice.candidates[0]?.index),
+    partitioned: false,
+    selector: selectorJson(query.selector),
+    opts: { ...optionsJson(query), fields },
+    limit: query.limit,
+    skip: query.skip,
+    fields,
+    mrargs: { include_docs: !isCovering, ...argumentsJson(query, choice.plan) },
+    covering: isCovering,
+    index_candidates: choice.candidates.map((candidate, rank) => candidateJson(candidate, rank, query)),
+    selector_hints: [hintsJson(query, conditions)],
+    ...(choice.suggestion === undefined ? {} : { suggested_index: { index: choice.suggestion } }),
+  };
+}
+
+function shownIndex(index: JsonIndex | undefined): JsonObject {
+  return index === undefined ? ALL_DOCUMENTS_JSON : indexJson(index);
+}
+
+function optionsJson(query: FindQuery): JsonObject {
+  const { namedIndex } = query;
+  return {
+    use_index:
+      namedIndex === undefined ? [] : [namedIndex.design, ...(namedIndex.name === undefined ? [] : [namedIndex.name])],
+    bookmark: query.bookmark ?? NO_BOOKMARK,
+    limit: query.limit,
+    skip: query.skip,
+    sort: Object.fromEntries(query.sort.map(({ field, direction }) => [field, direction])),
+    r: query.r,
+    conflicts: query.conflicts,
+    stale: false,
+    update: query.update,
+    stable: query.stable,
+    execution_stats: query.executionStats,
+    allow_fallback: query.allowFallback,
+  };
+}
+
+function argumentsJson(query: FindQuery, plan: Plan): JsonObject {
+  const { start, end } = plan.range;
+  return {
+    view_type: 'map',
+    reduce: false,
+    start_key: start ?? null,
+    end_key: end ?? '<MAX>',
+    direction: plan.descending ? 'rev' : 'fwd',
+    update: query.update,
+    stable: query.stable,
+    conflicts: query.conflicts,
+    ...(plan.kind === 'documents' && plan.ids !== undefined ? { keys: plan.ids } : {}),
+  };
+}
+
+function candidateJson({ index, isUsable, reasons }: Candidate, rank: number, query: FindQuery): JsonObject {
+  const isChosen = rank === 0;
+  return {
+    index: shownIndex(index),
+    analysis: {
+      usable: isUsable,
+      chosen: isChosen,
+      ranking: rank,
+      reasons: reasons.map((name) => ({ name, text: reasonText(name, index, query) })),
+    },
+  };
+}
+
+function hintsJson({ selector }: FindQuery, conditions: Conditions): JsonObject {
+  const indexable = conditions.indexable();
+  const others = [...requiredFields(selector)].filter((field) => !indexable.includes(field));
+  return { type: 'json', indexable_fields: indexable, unindexable_fields: others };
+}
+
+function reasonText(reason: Reason, index: JsonIndex | undefined, query: FindQuery): string {
+  switch (reason) {
+    case 'is_partial':
+      return 'It has only the documents that pass its partial_filter_selector; name it in use_index to have these.';
+    case 'field_mismatch':
+      return `Documents without ${missingFields(index, query)} are not in it, and the selector does not ask for these fields.`;
+    case 'empty_selector':
+      return 'Documents without its fields are not in it, and the selector asks for no field.';
+    case 'sort_order_mismatch':
+      return `Its order is not that of the sort: ${query.sort.map(({ field }) => field).join(', ')}.`;
+    case 'excluded_by_user':
+      return 'Another one was named in use_index.';
+    case 'less_overlap':
+      return 'The chosen one answers more of the selector.';
+    case 'too_many_fields':
+      return 'The chosen one answers as much with fewer fields.';
+    case 'alphabetically_comes_after':
+      return 'The chosen one does the same, and comes first by name.';
+    case 'unfavored_type':
+      return 'The chosen one has no more documents than the database.';
+  }
+}
+
+function missingFields(index: JsonIndex | undefined, query: FindQuery): string {
+  const required = requiredFields(query.selector);
+  const fields = index?.columns.map(({ field }) => field) ?? [];
+  return fields.filter((field) => !required.has(field)).join(', ');
+}

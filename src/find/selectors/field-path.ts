@@ -1,0 +1,74 @@
+/**
+ * Paths to fields: names with dots between, `\.` for a dot within a name. Within arrays a name is an index. A path may be
+ * empty within `$elemMatch` and its like, where it means the element itself.
+ */
+import { refusal, shown } from '../find-error.ts';
+
+export interface FieldPath {
+  /** As it is written; names with dots in them keep their backslashes. */
+  readonly text: string;
+  readonly names: readonly string[];
+}
+
+export const EMPTY_PATH: FieldPath = { text: '', names: [] };
+
+/** Documents are walked by recursion. */
+const MAX_NAMES = 100;
+
+const ARRAY_INDEX = /^(?:0|[1-9]\d{0,9})$/;
+
+/** Fails with 400 `invalid_field_name` where a name is empty. */
+export function parseFieldPath(text: string): FieldPath {
+  const names = text.includes('\\') ? splitEscaped(text) : text.split('..');
+  if (names.includes('')) {
+    throw refusal('invalid_field_name', `Invalid field name: ${shown(text)}. No name between the dots may be empty.`);
+  }
+  return checkLength({ text, names });
+}
+
+/** The path of a field within another one's value. */
+export function joinPaths(outer: FieldPath, inner: FieldPath): FieldPath {
+  if (outer.names.length === 0) return inner;
+  return checkLength({ text: `${outer.text}.${inner.text}`, names: [...outer.names, ...inner.names] });
+}
+
+/** What is there in a value as `JSON.parse` gives it; undefined where the path leads nowhere. */
+export function fieldOf(value: unknown, { names }: FieldPath): unknown {
+  let at = value;
+  for (const name of names) {
+    if (Array.isArray(at)) at = isArrayIndex(name) ? at[Number(name)] : undefined;
+    else if (isObject(at) && Object.hasOwn(at, name)) at = at[name];
+    else return undefined;
+  }
+  return at;
+}
+
+export function isArrayIndex(name: string): boolean {
+  return ARRAY_INDEX.test(name);
+}
+
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function checkLength(path: FieldPath): FieldPath {
+  if (path.names.length <= MAX_NAMES) return path;
+  throw refusal('invalid_field_name', `Invalid field name: ${shown(path.text)}. It has more than ${MAX_NAMES} names.`);
+}
+
+function splitEscaped(text: string): string[] {
+  const names: string[] = [];
+  let name = '';
+  for (let index = 0; index < text.length; index++) {
+    const character = text.charAt(index);
+    if (character === '..') {
+      names.push(name);
+      name = '';
+    } else if (character === '\\' && index + 1 < text.length) {
+      name += text.charAt(++index);
+    } else {
+      name += character;
+    }
+  }
+  return [...names, name];
+}

@@ -1,0 +1,128 @@
+/**
+ * Takes single fields out of a document's text, as they were written: numbers keep their digits, and nothing is parsed.
+ * The text is walked once, whatever the number of fields.
+ */
+import { JsonCursor, memberName } from '../../json/json-text.ts';
+import { type FieldPath, isArrayIndex } from './field-path.ts';
+
+const OPEN_BRACE = 0x7b;
+const OPEN_BRACKET = 0x5b;
+
+/** What is wanted of a value: itself, as one of the fields, and what lies within. */
+interface Wanted {
+  /** Which of the fields it is; several paths may mean the same. */
+  readonly fields: number[];
+  readonly members: Map<string, Wanted>;
+}
+
+/** A shape that fields are put together in. */
+interface Shape {
+  field: number | undefined;
+  readonly members: Map<string, Shape>;
+}
+
+/** The fields of documents at some paths, none of them empty. */
+export class FieldTexts {
+  readonly #count: number;
+  readonly #wanted: Wanted = { fields: [], members: new Map() };
+
+  constructor(paths: readonly FieldPath[]) {
+    this.#count = paths.length;
+    for (const [field, { names }] of paths.entries()) {
+      let at = this.#wanted;
+      for (const name of names) at = memberOf(at.members, name, () => ({ fields: [], members: new Map() }));
+      at.fields.push(field);
+    }
+  }
+
+  /** The JSON text of each field of an object's text, undefined where it has none. */
+  of(text: string): (string | undefined)[] {
+    const found = new Array<string | undefined>(this.#count).fill(undefined);
+    readMembers(new JsonCursor(text), this.#wanted, found);
+    return found;
+  }
+}
+
+/** Writes objects with some fields of documents (`fields` of a query, completion 23). */
+export class Projection {
+  readonly #texts: FieldTexts;
+  readonly #shape: Shape = { field: undefined, members: new Map() };
+
+  constructor(paths: readonly FieldPath[]) {
+    this.#texts = new FieldTexts(paths);
+    for (const [field, { names }] of paths.entries()) {
+      let at = this.#shape;
+      for (const name of names) at = memberOf(at.members, name, () => ({ field: undefined, members: new Map() }));
+      at.field = field;
+    }
+  }
+
+  /** Fields that the document does not have are left out, with the objects around them. */
+  of(text: string): string {
+    return this.write(this.#texts.of(text));
+  }
+
+  /** As `of`, of texts that are at hand. */
+  write(texts: readonly (string | undefined)[]): string {
+    return writeShape(this.#shape, texts) ?? '{}';
+  }
+}
+
+function memberOf<T>(members: Map<string, T>, name: string, create: () => T): T {
+  const known = members.get(name);
+  if (known !== undefined) return known;
+  const member = create();
+  members.set(name, member);
+  return member;
+}
+
+/** The cursor stands before an object; it is left behind it. Of a name that is there twice the last one counts. */
+function readMembers(cursor: JsonCursor, wanted: Wanted, found: (string | undefined)[]): void {
+  const { text } = cursor;
+  cursor.enter();
+  while (cursor.nextName()) {
+    const member = wanted.members.get(memberName(text, cursor.keyStart, cursor.keyEnd));
+    if (member === undefined) cursor.skipValue();
+    else readValue(cursor, member, found);
+  }
+}
+
+function readElements(cursor: JsonCursor, wanted: Wanted, found: (string | undefined)[]): void {
+  cursor.enter();
+  for (let index = 0; cursor.nextElementStart(); index++) {
+    const member = wanted.members.get(`${index}`);
+    if (member === undefined) cursor.skipValue();
+    else readValue(cursor, member, found);
+  }
+}
+
+function readValue(cursor: JsonCursor, wanted: Wanted, found: (string | undefined)[]): void {
+  clear(wanted, found);
+  const start = cursor.position;
+  const first = cursor.text.charCodeAt(start);
+  if (wanted.members.size > 0 && first === OPEN_BRACE) readMembers(cursor, wanted, found);
+  else if (first === OPEN_BRACKET && hasIndex(wanted)) readElements(cursor, wanted, found);
+  else cursor.skipValue();
+  for (const field of wanted.fields) found[field] = cursor.text.slice(start, cursor.position);
+}
+
+/** Forgets what an earlier member of the same name had. */
+function clear(wanted: Wanted, found: (string | undefined)[]): void {
+  for (const field of wanted.fields) found[field] = undefined;
+  for (const member of wanted.members.values()) clear(member, found);
+}
+
+function hasIndex({ members }: Wanted): boolean {
+  for (const name of members.keys()) if (isArrayIndex(name)) return true;
+  return false;
+}
+
+function writeShape({ field, members }: Shape, texts: readonly (string | undefined)[]): string | undefined {
+  if (field !== undefined) return texts[field];
+  const written: string[] = [];
+  for (const [name, member] of members) {
+    const text = writeShape(member, texts);
+    if (text !== undefined) written.push(`${JSON.stringify(name)}:${text}`);
+  }
+  return written.length === 0 ? undefined : `{${written.join(',')}}`;
+}

@@ -1,0 +1,137 @@
+/** Makes functions of selectors, which tell whether a document fulfils them. */
+import { compareCodePoints } from '../../collation/code-points.ts';
+import type { CompareKeys } from '../../collation/key-order.ts';
+import { must } from '../../shared/assert.ts';
+import { type FieldPath, fieldOf, isObject } from './field-path.ts';
+import type { FieldCondition, Selector } from './selector.ts';
+import { type Condition, isDivision, isInteger } from './selector-condition.ts';
+
+/** Whether a value, as `JSON.parse` gives it, fulfils something. */
+export type Test = (value: unknown) => boolean;
+
+/** Finds the part of a value that a path leads to; undefined where there is none. */
+export type ReadField = (value: unknown, path: FieldPath) => unknown;
+
+/** `compare` is the order of view keys, which decides what is equal as well. Ids are compared by code point. */
+export function createTest(selector: Selector, compare: CompareKeys, read: ReadField = fieldOf): Test {
+  if (selector.kind === 'field') return createFieldTest(selector, compare, read);
+  const tests = selector.parts.map((part) => createTest(part, compare, read));
+  const [first, second] = tests;
+  if (first === undefined) return () => true;
+  if (second === undefined) return first;
+  if (selector.kind === 'and') return (value) => tests.every((test) => test(value));
+  return (value) => tests.some((test) => test(value));
+}
+
+function createFieldTest({ path, condition }: FieldCondition, compare: CompareKeys, read: ReadField): Test {
+  const { operator, argument } = condition;
+  if (operator === '$exists') return (value) => (read(value, path) !== undefined) === argument;
+  const test = createConditionTest(condition, path.text === '_id' ? compareIds(compare) : compare);
+  return (value) => {
+    const field = read(value, path);
+    return field !== undefined && test(field);
+  };
+}
+
+function createConditionTest(condition: Condition, compare: CompareKeys): Test {
+  const test = createOperatorTest(condition, compare);
+  return condition.isNegated ? (value) => !test(value) : test;
+}
+
+function createOperatorTest(condition: Condition, compare: CompareKeys): Test {
+  const { operator, argument } = condition;
+  switch (operator) {
+    case '$lt':
+      return (value) => compare(value, argument) < 0;
+    case '$lte':
+      return (value) => compare(value, argument) <= 0;
+    case '$eq':
+      return (value) => compare(value, argument) === 0;
+    case '$ne':
+      return (value) => compare(value, argument) !== 0;
+    case '$gte':
+      return (value) => compare(value, argument) >= 0;
+    case '$gt':
+      return (value) => compare(value, argument) > 0;
+    case '$exists':
+      return (value) => (value !== undefined) === argument;
+    default:
+      return createStructureTest(condition, compare);
+  }
+}
+
+function createStructureTest(condition: Condition, compare: CompareKeys): Test {
+  const { operator, argument, pattern } = condition;
+  switch (operator) {
+    case '$in':
+      return inListTest(argument, compare);
+    case '$nin': {
+      const isIn = inListTest(argument, compare);
+      return (value) => !isIn(value);
+    }
+    case '$all':
+      return allTest(argument, compare);
+    case '$type':
+      return (value) => typeOf(value) === argument;
+    case '$size':
+      return (value) => Array.isArray(value) && value.length === argument;
+    case '$mod':
+      return remainderTest(argument);
+    case '$beginsWith':
+      return (value) => typeof value === 'string' && value.startsWith(`${argument}`);
+    case '$regex':
+      return (value) => typeof value === 'string' && must(pattern).isIn(value);
+    default:
+      return createNestedTest(condition, compare);
+  }
+}
+
+/** `$elemMatch`, `$allMatch`, `$keyMapMatch`. */
+function createNestedTest({ operator, nested }: Condition, compare: CompareKeys): Test {
+  const test = createTest(must(nested), compare);
+  if (operator === '$elemMatch') return (value) => Array.isArray(value) && value.some(test);
+  if (operator === '$allMatch') return (value) => Array.isArray(value) && value.length > 0 && value.every(test);
+  return (value) => isObject(value) && Object.keys(value).some(test);
+}
+
+/** Of an array one element is enough. */
+function inListTest(argument: unknown, compare: CompareKeys): Test {
+  const listed = toList(argument);
+  const isListed: Test = (value) => listed.some((item) => compare(value, item) === 0);
+  return (value) => (Array.isArray(value) ? value.some(isListed) : isListed(value));
+}
+
+/** An array that has all of them; where one array is listed, that array itself, too. */
+function allTest(argument: unknown, compare: CompareKeys): Test {
+  const listed = toList(argument);
+  const [only] = listed;
+  return (value) => {
+    if (!Array.isArray(value) || listed.length === 0) return false;
+    if (listed.every((item) => value.some((element) => compare(element, item) === 0))) return true;
+    return listed.length === 1 && Array.isArray(only) && compare(value, only) === 0;
+  };
+}
+
+function remainderTest(argument: unknown): Test {
+  if (!isDivision(argument)) return () => false;
+  const [divisor, remainder] = argument;
+  return (value) => isInteger(value) && value % divisor === remainder;
+}
+
+function toList(argument: unknown): readonly unknown[] {
+  return Array.isArray(argument) ? argument : [];
+}
+
+function typeOf(value: unknown): string {
+  if (value === null) return 'null';
+  return Array.isArray(value) ? 'array' : typeof value;
+}
+
+/** The order of ids: by code point, as the database has them. */
+export function compareIds(compare: CompareKeys): CompareKeys {
+  return (left, right) => {
+    return typeof left === 'string' && typeof right === 'string'
+      ? compareCodePoints(left, right)
+      : compare(left, right);
+  };
+}

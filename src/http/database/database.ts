@@ -1,0 +1,42 @@
+/** The database as a whole (interface.md 2.2, 4.4; completion 3). */
+import type { DatabaseInfo } from '../../database/contract.ts';
+import { DatabaseError } from '../../errors/database-error.ts';
+import type { Answer, Context } from '../request/context.ts';
+import { databaseLocation } from '../response/locations.ts';
+import { jsonAnswer, okAnswer, withHeader } from '../response/responses.ts';
+
+export async function getDatabase(context: Context, database: string): Promise<Answer> {
+  const info = await context.services.registry.use(database, (open) => open.info());
+  return jsonAnswer(context, 200, JSON.stringify(shownInfo(info)));
+}
+
+export async function putDatabase(context: Context, database: string): Promise<Answer> {
+  await context.services.registry.create(database);
+  return withHeader(okAnswer(context, 201), 'location', databaseLocation(context, database));
+}
+
+export async function deleteDatabase(context: Context, database: string): Promise<Answer> {
+  if (context.query.get('rev') !== undefined) {
+    const reason = 'You tried to DELETE a database with a ?rev= parameter. Did you mean to DELETE a document instead?';
+    throw new DatabaseError('bad_request', reason);
+  }
+  await context.services.registry.delete(database);
+  return okAnswer(context, 200);
+}
+
+/** The information object in the interface's names. */
+export function shownInfo(info: DatabaseInfo): Readonly<Record<string, string | number | boolean>> {
+  return {
+    db_name: info.name,
+    doc_count: info.docCount,
+    doc_del_count: info.docDelCount,
+    update_seq: info.updateSeq,
+    purge_seq: info.purgeSeq,
+    compact_running: info.compactRunning,
+    disk_size: info.diskSize,
+    data_size: info.dataSize,
+    instance_start_time: info.instanceStartTime,
+    disk_format_version: info.diskFormatVersion,
+    committed_update_seq: info.committedUpdateSeq,
+  };
+}

@@ -1,0 +1,52 @@
+/** What a database keeps beside its documents: security object and revisions limit (interface.md 2.8; completion 13). */
+import { DatabaseError } from '../../errors/database-error.ts';
+import { minify } from '../../json/minify-json.ts';
+import { isObject, type JsonObject, parseJson, readJson, readText, toObject } from '../request/bodies.ts';
+import type { Answer, Context } from '../request/context.ts';
+import { ownMember } from '../request/own-member.ts';
+import { jsonAnswer, okAnswer } from '../response/responses.ts';
+
+export async function getSecurity(context: Context, database: string): Promise<Answer> {
+  const security = await context.services.registry.use(database, async (open) => open.security);
+  return jsonAnswer(context, 200, security);
+}
+
+/** The object is kept as it was written, members that we don't know included. */
+export async function putSecurity(context: Context, database: string): Promise<Answer> {
+  const text = await readText(context);
+  checkSecurity(toObject(parseJson(text)));
+  await context.services.registry.use(database, (open) => open.setSecurity(minify(text)));
+  return okAnswer(context, 200);
+}
+
+export async function getRevsLimit(context: Context, database: string): Promise<Answer> {
+  const limit = await context.services.registry.use(database, async (open) => open.revsLimit);
+  return jsonAnswer(context, 200, String(limit));
+}
+
+export async function putRevsLimit(context: Context, database: string): Promise<Answer> {
+  const limit = await readJson(context);
+  if (typeof limit !== 'number' || !Number.isSafeInteger(limit)) {
+    throw new DatabaseError('bad_request', 'Rev limit has to be an integer');
+  }
+  if (limit < 1) throw new DatabaseError('bad_request', `Rev limit is ${limit}; it has to be 1 or more`);
+  await context.services.registry.use(database, (open) => open.setRevsLimit(limit));
+  return okAnswer(context, 200);
+}
+
+/** `readers` is an old name of `members`. */
+function checkSecurity(security: JsonObject): void {
+  for (const member of ['admins', 'members', 'readers']) {
+    const group = ownMember(security, member);
+    if (group === undefined) continue;
+    if (!isObject(group)) throw new DatabaseError('bad_request', `${member} must be a JSON object`);
+    for (const list of ['names', 'roles']) {
+      if (isStringList(ownMember(group, list))) continue;
+      throw new DatabaseError('bad_request', `${list} must be a JSON list of strings`);
+    }
+  }
+}
+
+function isStringList(value: unknown): boolean {
+  return value === undefined || (Array.isArray(value) && value.every((item) => typeof item === 'string'));
+}

@@ -1,0 +1,93 @@
+/** What functions of design documents are told of a request: the `req` object (completion 15). */
+import type { Database } from '../../database/contract.ts';
+import { shownInfo } from '../database/database.ts';
+import { readText } from '../request/bodies.ts';
+import type { Context } from '../request/context.ts';
+import { ADMIN_PARTY } from '../routing/access.ts';
+import { parseTarget } from '../routing/target.ts';
+
+/** The header in which a rewritten request keeps the address that the client asked for (completion 21.18). */
+export const REQUESTED_PATH = 'x-svc-requested-path';
+
+const FORM_TYPE = 'application/x-www-form-urlencoded';
+/** Parameters whose value in an address is JSON. */
+const JSON_VALUED: ReadonlySet<string> = new Set(['key', 'startkey', 'start_key', 'endkey', 'end_key']);
+/** What functions see where there is no body. */
+const NO_BODY = 'undefined';
+/** The service answers its own machine only; behind it there is nobody to name. */
+const PEER = '127.0.0.1';
+
+/** JSON text. `id` is the document that the path names. `body` is the request's where it was read already. */
+export async function functionRequest(
+  context: Context,
+  database: Database,
+  id: string | null,
+  body?: string,
+): Promise<string> {
+  const { request, services } = context;
+  const text = body ?? (request.body === null ? '' : await readText(context));
+  const rawPath = pathOf(request.url);
+  const { name, roles } = context.user ?? ADMIN_PARTY;
+  const members = {
+    info: shownInfo(await database.info()),
+    id,
+    uuid: services.uuids.next(),
+    method: context.isHead ? 'HEAD' : context.method,
+    requested_path: segmentsOf(context, context.header(REQUESTED_PATH) ?? rawPath),
+    path: segmentsOf(context, rawPath),
+    raw_path: rawPath,
+    query: queryOf(context),
+    headers: headersOf(context),
+    body: text === '' ? NO_BODY : text,
+    peer: PEER,
+    form: formOf(context, text),
+    cookie: cookiesOf(context),
+    userCtx: { db: database.name, name, roles },
+  };
+  return `${JSON.stringify(members).slice(0, -1)},"secObj":${database.security}}`;
+}
+
+/** From the slash behind the host on, with the query. */
+function pathOf(url: string): string {
+  return url.startsWith('/') ? url : url.replace(/^[^:]*:\/\/[^/?#]*/, '');
+}
+
+function segmentsOf(context: Context, path: string): readonly string[] {
+  return parseTarget(path, path.startsWith(context.services.basePath) ? context.services.basePath : '').segments;
+}
+
+function queryOf(context: Context): Record<string, unknown> {
+  const pairs = [...context.query.entries()];
+  return Object.fromEntries(pairs.map(([name, text]) => [name, JSON_VALUED.has(name) ? jsonValue(text) : text]));
+}
+
+/** What is no JSON is shown as it stands; where it matters the query of the view refuses it. */
+export function jsonValue(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+/** In the customary spelling, by which functions look for them: `Content-Type`. */
+function headersOf({ request }: Context): Record<string, string> {
+  return Object.fromEntries(Object.entries(request.headers).map(([name, value]) => [customaryName(name), value]));
+}
+
+function customaryName(name: string): string {
+  return name.replace(/(^|-)[a-z]/g, (start) => start.toUpperCase());
+}
+
+function formOf(context: Context, text: string): Record<string, string> {
+  const type = (context.header('content-type') ?? '').trimStart().toLowerCase();
+  return type.startsWith(FORM_TYPE) ? Object.fromEntries(new URLSearchParams(text)) : {};
+}
+
+function cookiesOf(context: Context): Record<string, string> {
+  const pairs = (context.header('cookie') ?? '').split(';').flatMap((part): [string, string][] => {
+    const equals = part.indexOf('=');
+    return equals < 0 ? [] : [[part.slice(0, equals).trim(), part.slice(equals + 1).trim()]];
+  });
+  return Object.fromEntries(pairs);
+}

@@ -1,0 +1,145 @@
+/** List functions: the rows of a view, or of `_all_docs`, in any form (completion 15). */
+import { DatabaseError } from '../../errors/database-error.ts';
+import type { RowSource } from '../../query-server/contract.ts';
+import type { DesignDocument } from '../../views/contract.ts';
+import { rowOptions } from '../documents/document-meta.ts';
+import { DocumentListing } from '../lists/document-listing.ts';
+import { isEmptyRange, toRowRange } from '../lists/key-range.ts';
+import { keyedRows } from '../lists/listing-text.ts';
+import { parseListParameters, parseQueryValues } from '../lists/parameters.ts';
+import { parseJson, readText, toObject } from '../request/bodies.ts';
+import type { Answer, Context } from '../request/context.ts';
+import { type Reader, withReader, withSnapshot } from '../request/reader.ts';
+import { matchesTag, tagOf } from '../response/etags.ts';
+import { notModified, withHeader } from '../response/responses.ts';
+import { streamedBody } from '../response/streams.ts';
+import { type HeldGroup, withDesignGroup } from '../views/view-group.ts';
+import { toReduceOptions } from '../views/view-parameters.ts';
+import { openSource, readViewQuery, tagInputs, type ViewQuery } from '../views/view-query.ts';
+import { groupTexts, rowTexts, type ViewSource } from '../views/view-text.ts';
+import { readDesign } from './design-document.ts';
+import { functionAnswer, hasNoBody } from './function-answer.ts';
+import { functionRequest } from './function-request.ts';
+import { requesterOf } from './show-functions.ts';
+
+/** What a list function is run on. */
+interface ListSubject {
+  readonly design: DesignDocument;
+  readonly functionName: string;
+  readonly body: string | undefined;
+}
+
+/** Rows that wait to be read, with what the function is told before them. */
+interface ListRows {
+  /** JSON text. */
+  readonly head: string;
+  readonly batches: AsyncIterable<readonly string[]>;
+  readonly tagInputs: readonly (string | number)[];
+}
+
+const ALL_DOCS = '_all_docs';
+/** What a list is where it does not say. */
+const DEFAULT_TYPE = 'application/json';
+
+/** `rest`: design document, function, and a view of the same or of another design document. */
+export async function list(context: Context, name: string, rest: readonly string[]): Promise<Answer> {
+  const [designName = '', functionName, first, second, ...others] = rest;
+  if (functionName === undefined || first === undefined || others.length > 0) {
+    throw new DatabaseError('list_error', 'Bad path.');
+  }
+  const design = await withSnapshot(context, name, (snapshot) => readDesign(snapshot, designName));
+  const body = context.method === 'POST' ? await readText(context) : undefined;
+  const subject = { design, functionName, body };
+  if (second === undefined && first === ALL_DOCS) {
+    return withReader(context, name, (reader) => answerDocuments(context, reader, subject));
+  }
+  const [viewDesign, view] = second === undefined ? [designName, first] : [first, second];
+  return withDesignGroup(context, name, viewDesign, async (held) => {
+    const query = readViewQuery(context, held, view, body);
+    const source = await openSource(held, view, [query.parameters]);
+    const rows = await viewRows(held, source, query);
+    return answer(context, { database: held.database, release: held.release }, subject, rows);
+  });
+}
+
+async function answerDocuments(context: Context, reader: Reader, subject: ListSubject): Promise<Answer> {
+  const { database, snapshot } = reader;
+  const given = subject.body === undefined ? [] : Object.entries(toObject(parseJson(subject.body)));
+  const parameters = parseListParameters([...parseQueryValues(context.query.entries()), ...given]);
+  const listing = new DocumentListing(snapshot, rowOptions(parameters));
+  const range = toRowRange(parameters);
+  const limit = parameters.limit ?? Number.POSITIVE_INFINITY;
+  const head: Record<string, number> = { total_rows: await listing.total() };
+  let batches: AsyncIterable<readonly string[]>;
+  if (parameters.keys !== undefined) {
+    batches = keyedRows(listing, parameters.keys, parameters);
+  } else if (isEmptyRange(range)) {
+    head['offset'] = range.beginsBehindAll ? snapshot.docCount : 0;
+    batches = keyedRows(listing, [], parameters);
+  } else {
+    head['offset'] = await listing.offset(range);
+    batches = listing.rows(range, limit);
+  }
+  if (parameters.updateSeq) head['update_seq'] = snapshot.updateSeq;
+  const { uuid, instanceStartTime } = database;
+  const inputs = [uuid, instanceStartTime, snapshot.updateSeq, snapshot.purgeSeq, context.search, subject.body ?? ''];
+  return answer(context, reader, subject, { head: JSON.stringify(head), batches, tagInputs: inputs });
+}
+
+/** The head of reductions is empty. */
+async function viewRows(held: HeldGroup, source: ViewSource, query: ViewQuery): Promise<ListRows> {
+  const { parameters } = query;
+  const inputs = tagInputs(held, source, query);
+  const options = toReduceOptions(parameters);
+  if (parameters.isReduced) {
+    return { head: '{}', batches: groupTexts(source.reader.reduce(source.view, options)), tagInputs: inputs };
+  }
+  const { totalRows, offset, rows } = await source.reader.rows(source.view, options);
+  const seq = parameters.updateSeq ? { update_seq: source.reader.updateSeq } : {};
+  const head = JSON.stringify({ total_rows: totalRows, offset, ...seq });
+  return { head, batches: rowTexts(source, rows, parameters), tagInputs: inputs };
+}
+
+/** What the function fails with before its first chunk has gone has a status of its own; later the answer breaks off. */
+async function answer(
+  context: Context,
+  { database, release }: Pick<Reader, 'database' | 'release'>,
+  { design, functionName, body }: ListSubject,
+  { head, batches, tagInputs: inputs }: ListRows,
+): Promise<Answer> {
+  const tag = await tagOf([...inputs, design.id, design.rev, ...requesterOf(context)]);
+  if (matchesTag(context.header('if-none-match'), tag)) {
+    release();
+    return withHeader(notModified(tag), 'vary', 'Accept');
+  }
+  const program = await context.services.programs.open(database, design);
+  const request = await functionRequest(context, database, null, body);
+  const made = await program.list(functionName, head, request, rowSource(batches));
+  const end = () => {
+    made.close();
+    release();
+  };
+  const { code, headers } = made;
+  const defaults = { code: 200, type: DEFAULT_TYPE, headers: { vary: 'Accept', etag: tag } };
+  if (hasNoBody(code)) {
+    end();
+    return functionAnswer({ code, headers, body: null }, defaults);
+  }
+  const text = await streamedBody(context, made.chunks(), end);
+  return functionAnswer({ code, headers, body: text }, defaults);
+}
+
+function rowSource(batches: AsyncIterable<readonly string[]>): RowSource {
+  const iterator = batches[Symbol.asyncIterator]();
+  return {
+    next: async () => {
+      for (;;) {
+        const step = await iterator.next();
+        if (step.done === true) return undefined;
+        if (step.value.length > 0) return `[${step.value.join(',')}]`;
+      }
+    },
+    // It waits for the step under way, which nobody else does.
+    close: () => void iterator.return?.().catch(() => undefined),
+  };
+}

@@ -1,0 +1,52 @@
+/** `_rewrite`: the request goes through the router again, under the address that the design document's rules give it. */
+import { DatabaseError } from '../../errors/database-error.ts';
+import { must } from '../../shared/assert.ts';
+import { booleanSetting } from '../../system/config.ts';
+import { toObject } from '../request/bodies.ts';
+import { type Answer, Context } from '../request/context.ts';
+import { ownMember } from '../request/own-member.ts';
+import { withSnapshot } from '../request/reader.ts';
+import { originOf } from '../routing/target.ts';
+import { readDesign } from './design-document.ts';
+import { REQUESTED_PATH } from './function-request.ts';
+import { type Rewritten, rewrite } from './rewrite-rules.ts';
+
+/** Beyond it the rules lead round in a circle (completion 15). */
+const MAX_REWRITES = 100;
+
+/** `rest`: the design document's name, and the path that is rewritten. */
+export async function answerRewritten(context: Context, name: string, rest: readonly string[]): Promise<Answer> {
+  const [designName = '', ...path] = rest;
+  if (context.rewrites >= MAX_REWRITES) throw new DatabaseError('bad_request', 'Exceeded rewrite recursion limit');
+  const design = await withSnapshot(context, name, (snapshot) => readDesign(snapshot, designName));
+  const rules = ownMember(toObject(JSON.parse(design.body)), 'rewrites');
+  // Unless it is switched off, rules lead no further than the database that the document is in.
+  const isSecure = booleanSetting(context.services.config, 'httpd', 'secure_rewrites');
+  const rewritten = rewrite(rules, { method: methodOf(context), path, query: context.query.entries() }, { isSecure });
+  const next = new Context(rewrittenRequest(context, [name, '_design', designName], rewritten), context.services);
+  next.method = context.method;
+  next.isHead = context.isHead;
+  next.user = context.user;
+  next.rewrites = context.rewrites + 1;
+  return must(context.dispatch, 'the router names itself to each request')(next);
+}
+
+function methodOf(context: Context): string {
+  return context.isHead ? 'HEAD' : context.method;
+}
+
+function rewrittenRequest(context: Context, base: readonly string[], { path, search }: Rewritten): Context['request'] {
+  const { request, services } = context;
+  const segments = [...base];
+  for (const segment of path) {
+    if (segment === '..') segments.pop();
+    else segments.push(segment);
+  }
+  const requested = request.headers[REQUESTED_PATH] ?? request.url.slice(originOf(request.url)?.length ?? 0);
+  const address = `${services.basePath}/${segments.map(encodeURIComponent).join('/')}`;
+  return {
+    ...request,
+    url: `${originOf(request.url) ?? ''}${address}${search === '' ? '' : `?${search}`}`,
+    headers: { ...request.headers, [REQUESTED_PATH]: requested },
+  };
+}

@@ -1,0 +1,35 @@
+/** Show functions: one document, or none, in any form (completion 15). */
+import { DatabaseError } from '../../errors/database-error.ts';
+import type { Answer, Context } from '../request/context.ts';
+import { withSnapshot } from '../request/reader.ts';
+import { matchesTag, tagOf } from '../response/etags.ts';
+import { notModified, withHeader } from '../response/responses.ts';
+import { readDesign } from './design-document.ts';
+import { functionAnswer, HTML_TYPE } from './function-answer.ts';
+import { readFunctionDocument } from './function-document.ts';
+import { functionRequest } from './function-request.ts';
+
+/** `rest`: the design document's name, the function's, and the document's id, whose slashes may stand plain. */
+export async function show(context: Context, name: string, rest: readonly string[]): Promise<Answer> {
+  const [designName = '', functionName, ...idSegments] = rest;
+  if (functionName === undefined) throw new DatabaseError('show_error', 'Invalid path.');
+  const id = idSegments.length === 0 ? undefined : idSegments.join('/');
+  return withSnapshot(context, name, async (snapshot, database) => {
+    const design = await readDesign(snapshot, designName);
+    const document = await readFunctionDocument(database, snapshot, id);
+    const tag = await tagOf([design.id, design.rev, document.rev ?? '', ...requesterOf(context)]);
+    if (context.method === 'GET' && matchesTag(context.header('if-none-match'), tag)) {
+      return withHeader(notModified(tag), 'vary', 'Accept');
+    }
+    const program = await context.services.programs.open(database, design);
+    const request = await functionRequest(context, database, id ?? null);
+    const made = await program.show(functionName, document.text, request);
+    return functionAnswer(made, { code: 200, type: HTML_TYPE, headers: { vary: 'Accept', etag: tag } });
+  });
+}
+
+/** What an answer depends on besides documents. */
+export function requesterOf(context: Context): readonly string[] {
+  const { name, roles } = context.user ?? { name: null, roles: [] };
+  return [context.header('accept') ?? '', name ?? '', ...roles];
+}

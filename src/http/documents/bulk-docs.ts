@@ -1,0 +1,98 @@
+/** `POST /{db}/_bulk_docs` (interface.md 4.4; completion 7). One malformed document fails the whole, nothing is written. */
+import type { Database, DocumentWrite, WriteOptions } from '../../database/contract.ts';
+import type { IncomingDocument } from '../../documents/contract.ts';
+import { isLocalId, parseDocId } from '../../documents/identifiers.ts';
+import { type IncomingBulk, scanBulkInSteps } from '../../documents/incoming/incoming-bulk.ts';
+import { type DatabaseError, isDatabaseError } from '../../errors/database-error.ts';
+import { must } from '../../shared/assert.ts';
+import { inTurns, mapInSteps } from '../../shared/turn.ts';
+import { readText, requireJsonType } from '../request/bodies.ts';
+import type { Answer, Context } from '../request/context.ts';
+import { showError } from '../response/error-table.ts';
+import { jsonAnswer } from '../response/responses.ts';
+import { useLent } from '../routing/resources.ts';
+import { ownKind } from './revision-sources.ts';
+import { durabilityOf, replicatedWrite, writeLocal, writtenText } from './writing.ts';
+
+/** A row of the answer: what was written, or what was refused and why. */
+type Row =
+  | { readonly ok: true; readonly id: string; readonly rev: string }
+  | { readonly ok: false; readonly id: string; readonly rev: string | undefined; readonly error: DatabaseError };
+
+export async function postBulkDocs(context: Context, database: string): Promise<Answer> {
+  requireJsonType(context);
+  const { documents, newEdits, allOrNothing } = await readBulk(context, await readText(context));
+  const writes = await inTurns(mapInSteps(documents, (document) => toWrite(context, document, newEdits)));
+  const options = { newEdits, allOrNothing, durability: durabilityOf(context), user: context.user };
+  const rows = await context.services.registry.use(database, (open) => writeAll(open, writes, options));
+  if (allOrNothing && rows.some(isRefused)) {
+    // The others were aborted with them.
+    const refused = rows.filter(isRefused).filter((row) => row.error.code !== 'cancelled');
+    return jsonAnswer(context, 417, await listText(refused, refusedText));
+  }
+  if (!newEdits) return jsonAnswer(context, 201, await listText(rows.filter(isRefused), refusedText));
+  return jsonAnswer(context, 201, await listText(rows, rowText));
+}
+
+async function readBulk(context: Context, text: string): Promise<IncomingBulk> {
+  const bulk = await inTurns(scanBulkInSteps(text));
+  return bulk ?? useLent(context, ({ readBulkInSteps }) => inTurns(readBulkInSteps(text)));
+}
+
+function toWrite(context: Context, document: IncomingDocument, newEdits: boolean): DocumentWrite {
+  const id = document.id ?? parseDocId(context.services.uuids.next());
+  if (!newEdits) return replicatedWrite(id, document);
+  const { rev, deleted, body } = document;
+  return { id, rev: rev === undefined ? undefined : ownKind(id, rev), deleted, body };
+}
+
+/**
+ * Local documents aren't part of the transaction: they are written by themselves, in either mode (completion 5.3). Where it is
+ * all or nothing they come when the others are written, and replace what is there, so that nothing can refuse them then.
+ */
+async function writeAll(
+  database: Database,
+  writes: readonly DocumentWrite[],
+  options: WriteOptions,
+): Promise<readonly Row[]> {
+  if (!writes.some(({ id }) => isLocalId(id))) return database.write(writes, options);
+  const ordinary = writes.filter(({ id }) => !isLocalId(id));
+  const outcomes = ordinary.length === 0 ? [] : await database.write(ordinary, options);
+  if (options.allOrNothing === true && outcomes.some(isRefused)) return outcomes;
+  const rows: Row[] = [];
+  let next = 0;
+  for (const write of writes) {
+    rows.push(isLocalId(write.id) ? await writeLocalRow(database, write, options) : must(outcomes[next++]));
+  }
+  return rows;
+}
+
+async function writeLocalRow(database: Database, write: DocumentWrite, options: WriteOptions): Promise<Row> {
+  const { id, rev } = write;
+  try {
+    return { ok: true, id, rev: await writeLocal(database, write, options) };
+  } catch (error) {
+    if (!isDatabaseError(error, 'conflict')) throw error;
+    return { ok: false, id, rev, error };
+  }
+}
+
+function isRefused(row: Row): row is Extract<Row, { readonly ok: false }> {
+  return !row.ok;
+}
+
+async function listText<T>(rows: readonly T[], textOf: (row: T) => string): Promise<string> {
+  return `[${(await inTurns(mapInSteps(rows, textOf))).join(',')}]`;
+}
+
+function rowText(row: Row): string {
+  if (row.ok) return writtenText(row.id, row.rev);
+  if (row.error.code !== 'conflict') return refusedText(row);
+  const { error, reason } = showError(row.error);
+  return JSON.stringify({ id: row.id, error, reason });
+}
+
+function refusedText({ id, rev, error: failure }: Extract<Row, { readonly ok: false }>): string {
+  const { error, reason } = showError(failure);
+  return JSON.stringify({ id, rev, error, reason });
+}

@@ -1,0 +1,39 @@
+/** `COPY /{db}/{docid}`, for ordinary and local documents in any combination (interface.md 4.5, 4.8; completion 5). */
+import type { Database, Snapshot } from '../../database/contract.ts';
+import type { DocId, RevId } from '../../documents/contract.ts';
+import { isLocalId } from '../../documents/identifiers.ts';
+import { isLocalRev, parseRevId } from '../../documents/revisions/revisions.ts';
+import type { Answer, Context } from '../request/context.ts';
+import { withSnapshot } from '../request/reader.ts';
+import { parseDestination } from './destination.ts';
+import { missing, nodeToRead } from './read-document.ts';
+import { revisionOf } from './revision-sources.ts';
+import { answerWrite } from './writing.ts';
+
+export async function copyDocument(context: Context, database: string, id: DocId): Promise<Answer> {
+  const sourceRev = revisionOf(context, id, undefined);
+  const target = parseDestination(context, database);
+  const body = await withSnapshot(context, database, (snapshot, open) =>
+    isLocalId(id) ? readLocalSource(open, id, sourceRev) : readSource(snapshot, id, sourceRev),
+  );
+  const rev = target.rev === undefined ? undefined : parseTargetRev(target.id, target.rev);
+  return answerWrite(context, database, { id: target.id, rev, deleted: false, body }, true);
+}
+
+/** Also of a tombstone, whose copy is live (interface.md 3). */
+async function readSource(snapshot: Snapshot, id: DocId, rev: RevId | undefined): Promise<string> {
+  const node = nodeToRead(await snapshot.document(id), rev);
+  const body = node === undefined ? undefined : await snapshot.body(node);
+  if (node === undefined || body === undefined) throw missing();
+  return body;
+}
+
+async function readLocalSource(database: Database, id: DocId, rev: RevId | undefined): Promise<string> {
+  const local = await database.readLocal(id);
+  if (local === undefined || (rev !== undefined && rev !== local.rev)) throw missing();
+  return local.body;
+}
+
+function parseTargetRev(id: DocId, rev: string): RevId {
+  return isLocalId(id) && isLocalRev(rev) ? rev : parseRevId(rev);
+}

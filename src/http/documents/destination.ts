@@ -1,0 +1,66 @@
+/** Where a COPY goes: a document's id, or its address as `Location` has it (completion 5, 21.2). */
+import type { DocId } from '../../documents/contract.ts';
+import { parseDocId } from '../../documents/identifiers.ts';
+import { DatabaseError } from '../../errors/database-error.ts';
+import type { Context } from '../request/context.ts';
+import { Query } from '../request/query.ts';
+import { ownOrigin } from '../response/locations.ts';
+import { isBelow, originOf, parseTarget } from '../routing/target.ts';
+
+export interface Destination {
+  readonly id: DocId;
+  /** The target's revision that is to be overwritten. */
+  readonly rev: string | undefined;
+}
+
+/**
+ * Reads `Destination`: a document's id, percent-encoded, or its full address on this server, with the revision to
+ * overwrite as `?rev=`. Fails with `bad_request`.
+ */
+export function parseDestination(context: Context, database: string): Destination {
+  const header = withUtf8(context.header('destination') ?? '');
+  if (header === '') throw new DatabaseError('bad_request', 'Destination header is mandatory for COPY.');
+  if (originOf(header) !== undefined) return destinationOfUrl(context, header, database);
+  const question = header.indexOf('?');
+  const path = question < 0 ? header : header.slice(0, question);
+  const query = new Query(question < 0 ? '' : header.slice(question + 1));
+  return { id: parseDocId(decodeDestination(path)), rev: query.get('rev') };
+}
+
+function destinationOfUrl(context: Context, url: string, database: string): Destination {
+  const { basePath } = context.services;
+  if (originOf(url)?.toLowerCase() !== ownOrigin(context).toLowerCase() || !isBelow(url, basePath)) {
+    throw new DatabaseError('bad_request', 'Destination URL must be relative or point to this server.');
+  }
+  const { segments, search } = parseTarget(url, basePath);
+  const [targetDatabase, ...id] = segments;
+  if (targetDatabase !== database) {
+    const reason = `Destination must be in the database "${database}"; to copy into another one, read and write.`;
+    throw new DatabaseError('bad_request', reason);
+  }
+  if (id.length > (id[0] === '_design' || id[0] === '_local' ? 2 : 1)) {
+    throw new DatabaseError('bad_request', 'Destination must name a document; write a / in its id as %2F.');
+  }
+  return { id: parseDocId(id.join('/')), rev: new Query(search).get('rev') };
+}
+
+/** A header is bytes, which hosts show one by one. Those of a client that encoded nothing are UTF-8, or what they look like. */
+function withUtf8(header: string): string {
+  return header.replace(/[\x80-\xff]+/g, (shown) => {
+    const bytes = Uint8Array.from(shown, (byte) => byte.charCodeAt(0));
+    try {
+      return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    } catch {
+      return shown;
+    }
+  });
+}
+
+function decodeDestination(path: string): string {
+  try {
+    return decodeURIComponent(path);
+  } catch (cause) {
+    const reason = `Destination "${path}" is not valid percent-encoding; write a literal % as %25.`;
+    throw new DatabaseError('bad_request', reason, { cause });
+  }
+}

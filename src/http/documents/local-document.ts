@@ -1,0 +1,24 @@
+/** `GET /{db}/_local/{id}` (interface.md 4.8; completion 5.3). Writing and copying: see the handlers of documents. */
+import type { LocalDocument } from '../../database/contract.ts';
+import type { DocId } from '../../documents/contract.ts';
+import { writeDocument } from '../../documents/outgoing.ts';
+import { type MaybePromise, whenReady } from '../../shared/maybe-promise.ts';
+import type { Answer, Context } from '../request/context.ts';
+import { matchesTag, revisionTag } from '../response/etags.ts';
+import { jsonAnswer, notModified, withHeader } from '../response/responses.ts';
+import { missing } from './read-document.ts';
+
+/** There is one revision, so any other that is asked for is missing. */
+export function getLocalDocument(context: Context, database: string, id: DocId): MaybePromise<Answer> {
+  const local = context.services.registry.use(database, (open) => open.readLocal(id));
+  return whenReady(local, (found) => answerLocal(context, id, found));
+}
+
+function answerLocal(context: Context, id: DocId, local: LocalDocument | undefined): Answer {
+  const asked = context.query.get('rev');
+  if (local === undefined || (asked !== undefined && asked !== local.rev)) throw missing();
+  const tag = revisionTag(local.rev);
+  if (matchesTag(context.header('if-none-match'), tag)) return notModified(tag);
+  const text = writeDocument({ id, rev: local.rev, deleted: false, body: local.body });
+  return withHeader(jsonAnswer(context, 200, text), 'etag', tag);
+}

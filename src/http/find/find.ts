@@ -1,0 +1,87 @@
+/** Selector queries, and the indexes for them (completion 23). */
+import { DatabaseError } from '../../errors/database-error.ts';
+import type { FindAnswer, Finder, IndexWriter } from '../../find/contract.ts';
+import { isShallow } from '../../json/nesting.ts';
+import { durabilityOf } from '../documents/writing.ts';
+import { parseCount } from '../lists/parameters.ts';
+import { type JsonObject, readObject, requireJsonType } from '../request/bodies.ts';
+import type { Answer, Context } from '../request/context.ts';
+import { MethodNotAllowed } from '../response/error-table.ts';
+import { jsonAnswer, okAnswer, textAnswer } from '../response/responses.ts';
+import { streamedBody } from '../response/streams.ts';
+
+/** Documents are sent as they are found. */
+export async function postFind(context: Context, database: string): Promise<Answer> {
+  const body = await readQuery(context);
+  const finder = await context.services.finder();
+  const lease = await context.services.registry.acquire(database);
+  let answer: FindAnswer;
+  try {
+    answer = await finder.find(lease.database, body);
+  } catch (error) {
+    lease.release();
+    throw error;
+  }
+  const release = () => {
+    try {
+      answer.release();
+    } finally {
+      lease.release();
+    }
+  };
+  return textAnswer(context, 200, await streamedBody(context, answer.pieces, release));
+}
+
+/** How a query would be run, and why so. */
+export async function postExplain(context: Context, database: string): Promise<Answer> {
+  const body = await readQuery(context);
+  const finder = await context.services.finder();
+  const text = await context.services.registry.use(database, (open) => finder.explain(open, body));
+  return jsonAnswer(context, 200, text);
+}
+
+export async function getIndexes(context: Context, database: string, rest: readonly string[]): Promise<Answer> {
+  if (rest.length > 0) throw new MethodNotAllowed('DELETE');
+  const finder = await context.services.finder();
+  const indexes = await context.services.registry.use(database, (open) => finder.indexes(open));
+  const skip = parseCount(context.query.get('skip') ?? 0);
+  const shown = indexes.slice(skip, skip + parseCount(context.query.get('limit') ?? indexes.length));
+  return jsonAnswer(context, 200, JSON.stringify({ total_rows: indexes.length, indexes: shown }));
+}
+
+/** `POST _index` creates an index, `POST _index/_bulk_delete` removes design documents of indexes. */
+export async function postIndex(context: Context, database: string, rest: readonly string[]): Promise<Answer> {
+  const change = changeOf(rest);
+  const body = await readQuery(context);
+  const finder = await context.services.finder();
+  const writer = writerOf(context);
+  const text = await context.services.registry.use(database, (open) => finder[change](open, body, writer));
+  return jsonAnswer(context, 200, text);
+}
+
+/** `DELETE _index/{ddoc}/json/{name}`, the design document with `_design/` or without. */
+export async function deleteIndex(context: Context, database: string, rest: readonly string[]): Promise<Answer> {
+  const [design = '', type = '', name = '', ...more] = rest[0] === '_design' ? rest.slice(1) : rest;
+  if (name === '' || more.length > 0) throw new DatabaseError('not_found', 'missing');
+  const finder = await context.services.finder();
+  const writer = writerOf(context);
+  await context.services.registry.use(database, (open) => finder.deleteIndex(open, { design, type, name }, writer));
+  return okAnswer(context, 200);
+}
+
+function changeOf(rest: readonly string[]): keyof Pick<Finder, 'createIndex' | 'deleteIndexes'> {
+  if (rest.length === 0) return 'createIndex';
+  if (rest.length === 1 && rest[0] === '_bulk_delete') return 'deleteIndexes';
+  throw new MethodNotAllowed('DELETE');
+}
+
+async function readQuery(context: Context): Promise<JsonObject> {
+  requireJsonType(context);
+  const body = await readObject(context);
+  if (!isShallow(body)) throw new DatabaseError('bad_request', 'The request is nested too deeply.');
+  return body;
+}
+
+function writerOf(context: Context): IndexWriter {
+  return { durability: durabilityOf(context), user: context.user };
+}

@@ -1,0 +1,134 @@
+/** `POST /{db}/_bulk_get`: many revisions in one request (completion 22). Order and duplicates are kept. */
+import type { DocId, RevId } from '../../documents/contract.ts';
+import { parseDocId } from '../../documents/identifiers.ts';
+import { parseRevId } from '../../documents/revisions/revisions.ts';
+import { DatabaseError } from '../../errors/database-error.ts';
+import { readMetaFlags, revOf } from '../documents/document-rendering.ts';
+import { isObject, readObject } from '../request/bodies.ts';
+import type { Answer, Context } from '../request/context.ts';
+import { accepts } from '../request/negotiation.ts';
+import { ownMember } from '../request/own-member.ts';
+import { type Reader, withReader } from '../request/reader.ts';
+import { showError } from '../response/error-table.ts';
+import { multipartText, multipartType, type Part } from '../response/multipart-writer.ts';
+import { MUST_REVALIDATE, textAnswer } from '../response/responses.ts';
+import { streamedBody } from '../response/streams.ts';
+import { readTexts, selectRevisions } from './revision-selection.ts';
+
+/** How many entries are read at once. */
+const BATCH = 100;
+const UNKNOWN = 'undefined';
+
+/** What one entry asks for, or why it can't be answered. */
+type Asked =
+  | { readonly id: DocId; readonly rev: RevId | undefined; readonly refused?: undefined }
+  | { readonly id: string; readonly rev: string | undefined; readonly refused: DatabaseError };
+
+/** One revision's text, or the text of an error object. */
+interface Result {
+  readonly ok: boolean;
+  readonly text: string;
+}
+
+interface EntryResults {
+  readonly id: string;
+  readonly results: readonly Result[];
+}
+
+export async function postBulkGet(context: Context, database: string): Promise<Answer> {
+  const docs = ownMember(await readObject(context), 'docs');
+  if (!Array.isArray(docs)) throw new DatabaseError('bad_request', "Missing JSON list of 'docs'.");
+  const asked = docs.map(readEntry);
+  const accept = context.header('accept');
+  const multipart = !accepts(accept, 'application/json') && accepts(accept, 'multipart/mixed');
+  return withReader(context, database, async (reader) => {
+    const batches = entryBatches(context, reader, asked);
+    if (!multipart) return textAnswer(context, 200, await streamedBody(context, listText(batches), reader.release));
+    const boundary = context.services.uuids.random();
+    const headers = { 'content-type': multipartType(boundary), 'cache-control': MUST_REVALIDATE };
+    const pieces = multipartText(boundary, partBatches(batches));
+    return { status: 200, headers, body: await streamedBody(context, pieces, reader.release) };
+  });
+}
+
+/** A bad entry is refused by itself; the others are answered. */
+function readEntry(entry: unknown): Asked {
+  const members = isObject(entry) ? entry : {};
+  const id = ownMember(members, 'id');
+  const rev = ownMember(members, 'rev');
+  try {
+    return { id: parseDocId(id), rev: rev === undefined ? undefined : parseRevId(rev) };
+  } catch (error) {
+    if (!(error instanceof DatabaseError)) throw error;
+    return { id: textOf(id), rev: rev === undefined ? undefined : textOf(rev), refused: error };
+  }
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : UNKNOWN;
+}
+
+async function* entryBatches(
+  context: Context,
+  { snapshot }: Reader,
+  asked: readonly Asked[],
+): AsyncGenerator<EntryResults[]> {
+  const flags = readMetaFlags(context.query);
+  const latest = context.query.flag('latest');
+  for (let start = 0; start < asked.length; start += BATCH) {
+    const batch = asked.slice(start, start + BATCH);
+    const found = batch.flatMap((one) => (one.refused === undefined ? [one.id] : []));
+    const records = new Map((await snapshot.documents(found)).map((record, index) => [found[index], record]));
+    const selections = batch.map((one) => {
+      if (one.refused !== undefined) return [];
+      return selectRevisions(records.get(one.id), one.rev === undefined ? 'all' : [one.rev], latest);
+    });
+    const texts = await readTexts(snapshot, selections.flat(), flags);
+    let next = 0;
+    yield batch.map((one, index) => {
+      const results = (selections[index] ?? []).map((selected): Result => {
+        const text = texts[next++];
+        if (text !== undefined) return { ok: true, text };
+        return missingResult(one.id, selected.record === undefined ? selected.missing : revOf(selected.node));
+      });
+      return { id: one.id, results: results.length > 0 ? results : [emptyResult(one)] };
+    });
+  }
+}
+
+/** For an entry without any revision to show: it was refused, or there is no such document. */
+function emptyResult(asked: Asked): Result {
+  if (asked.refused === undefined) return missingResult(asked.id, asked.rev ?? UNKNOWN);
+  const { error, reason } = showError(asked.refused);
+  return errorResult(asked.id, asked.rev ?? UNKNOWN, error, reason);
+}
+
+function missingResult(id: string, rev: string): Result {
+  return errorResult(id, rev, 'not_found', 'missing');
+}
+
+function errorResult(id: string, rev: string, error: string, reason: string): Result {
+  return { ok: false, text: JSON.stringify({ id, rev, error, reason }) };
+}
+
+async function* listText(batches: AsyncIterable<readonly EntryResults[]>): AsyncGenerator<string, void, void> {
+  let separator = '{"results":[';
+  for await (const batch of batches) {
+    yield separator + batch.map(entryText).join(',');
+    separator = ',';
+  }
+  yield separator === ',' ? ']}\n' : '{"results":[]}\n';
+}
+
+function entryText({ id, results }: EntryResults): string {
+  const docs = results.map(({ ok, text }) => (ok ? `{"ok":${text}}` : `{"error":${text}}`));
+  return `{"id":${JSON.stringify(id)},"docs":[${docs.join(',')}]}`;
+}
+
+async function* partBatches(batches: AsyncIterable<readonly EntryResults[]>): AsyncGenerator<Part[]> {
+  for await (const batch of batches) {
+    yield batch.flatMap(({ results }) =>
+      results.map(({ ok, text }) => ({ type: ok ? 'application/json' : 'application/json; error="true"', text })),
+    );
+  }
+}

@@ -1,0 +1,90 @@
+/** `GET /{db}/{docid}?open_revs=…`: the replicator's read (completion 4.1). Always 200. */
+import type { DocId, RevId } from '../../documents/contract.ts';
+import { readMetaFlags, revOf } from '../documents/document-rendering.ts';
+import { answerOneRevision } from '../documents/read-document.ts';
+import type { Answer, Context } from '../request/context.ts';
+import { accepts } from '../request/negotiation.ts';
+import { type Reader, withReader } from '../request/reader.ts';
+import { multipartText, multipartType, type Part } from '../response/multipart-writer.ts';
+import { MUST_REVALIDATE, textAnswer } from '../response/responses.ts';
+import { streamedBody } from '../response/streams.ts';
+import { parseOpenRevs } from './open-revs.ts';
+import { readTexts, type Selected, selectRevisions } from './revision-selection.ts';
+
+/** How many documents are read at once. */
+const BATCH = 100;
+
+/** `openRevs`: the parameter's text. */
+export async function answerOpenRevisions(
+  context: Context,
+  database: string,
+  id: DocId,
+  openRevs: string,
+): Promise<Answer> {
+  const wanted = parseOpenRevs(openRevs);
+  if (wanted === undefined) return answerOneRevision(context, database, id);
+  return withReader(context, database, async (reader) => {
+    const record = await reader.snapshot.document(id);
+    const selected = selectRevisions(record, wanted, context.query.flag('latest'));
+    const multipart = accepts(context.header('accept'), 'multipart/mixed');
+    return multipart ? answerMultipart(context, reader, selected) : answerJson(context, reader, selected);
+  });
+}
+
+async function answerJson(context: Context, reader: Reader, selected: readonly Selected[]): Promise<Answer> {
+  const pieces = listText(resultBatches(context, reader, selected));
+  return textAnswer(context, 200, await streamedBody(context, pieces, reader.release));
+}
+
+async function answerMultipart(context: Context, reader: Reader, selected: readonly Selected[]): Promise<Answer> {
+  const boundary = context.services.uuids.random();
+  const pieces = multipartText(boundary, partBatches(context, reader, selected));
+  const headers = { 'content-type': multipartType(boundary), 'cache-control': MUST_REVALIDATE };
+  return { status: 200, headers, body: await streamedBody(context, pieces, reader.release) };
+}
+
+/** A document's text, or the revision that is missing. */
+interface Result {
+  readonly text: string | undefined;
+  readonly rev: RevId;
+}
+
+async function* resultBatches(
+  context: Context,
+  { snapshot }: Reader,
+  selected: readonly Selected[],
+): AsyncGenerator<Result[]> {
+  const flags = readMetaFlags(context.query);
+  for (let start = 0; start < selected.length; start += BATCH) {
+    const batch = selected.slice(start, start + BATCH);
+    const texts = await readTexts(snapshot, batch, flags);
+    yield batch.map((one, index) => ({
+      text: texts[index],
+      rev: one.record === undefined ? one.missing : revOf(one.node),
+    }));
+  }
+}
+
+async function* listText(batches: AsyncIterable<readonly Result[]>): AsyncGenerator<string, void, void> {
+  let separator = '[';
+  for await (const batch of batches) {
+    yield separator +
+      batch.map(({ text, rev }) => (text === undefined ? missingText(rev) : `{"ok":${text}}`)).join(',');
+    separator = ',';
+  }
+  yield separator === '[' ? '[]\n' : ']\n';
+}
+
+async function* partBatches(context: Context, reader: Reader, selected: readonly Selected[]): AsyncGenerator<Part[]> {
+  for await (const batch of resultBatches(context, reader, selected)) {
+    yield batch.map(({ text, rev }) =>
+      text === undefined
+        ? { type: 'application/json; error="true"', text: missingText(rev) }
+        : { type: 'application/json', text },
+    );
+  }
+}
+
+function missingText(rev: RevId): string {
+  return `{"missing":${JSON.stringify(rev)}}`;
+}

@@ -1,0 +1,86 @@
+/** What a handler gets: the request, read as far as every handler needs it, and the services behind it. */
+import type { DesignPrograms } from '../../design/design-programs.ts';
+import type { Finder } from '../../find/contract.ts';
+import type { Registry } from '../../registry/contract.ts';
+import type { Clock } from '../../shared/clock.ts';
+import type { MaybePromise } from '../../shared/maybe-promise.ts';
+import type { PlainRequest, ResponseBody } from '../../shared/message.ts';
+import type { ActiveTasks } from '../../system/active-tasks.ts';
+import type { Config, Log } from '../../system/contract.ts';
+import type { Uuids } from '../../system/uuids.ts';
+import type { ViewIndexes } from '../../views/contract.ts';
+import type { User } from '../routing/access.ts';
+import type { FunctionHandlers } from '../routing/deferred-handlers.ts';
+import { Query } from './query.ts';
+
+/** What all requests share. */
+export interface Services {
+  readonly registry: Registry;
+  readonly config: Config;
+  readonly log: Log;
+  readonly clock: Clock;
+  readonly uuids: Uuids;
+  /** Fails as `functionHandlers`. */
+  readonly tasks: () => MaybePromise<ActiveTasks>;
+  readonly views: Pick<ViewIndexes, 'open' | 'temporary' | 'cleanup'>;
+  /** Runs the functions of design documents. */
+  readonly programs: Pick<DesignPrograms, 'open'>;
+  /** Fails with `functions_unavailable` where they can't be loaded, with `not_implemented` where this host has none. */
+  readonly functionHandlers: () => MaybePromise<FunctionHandlers>;
+  /** Runs selector queries. Fails as `functionHandlers`. */
+  readonly finder: () => MaybePromise<Finder>;
+  /** What every path begins with, without a slash at its end; empty where the service is at the root. */
+  readonly basePath: string;
+}
+
+/** A response while it is being made: the middleware adds headers to it. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: Record<string, string>;
+  readonly body: ResponseBody;
+}
+
+/** One request on its way. Only middleware and router change it, before the handler runs. */
+export class Context {
+  readonly request: PlainRequest;
+  readonly services: Services;
+  /** GET for a HEAD request, and what `X-HTTP-Method-Override` says (completion 1.2, 1.3). */
+  method: string;
+  /** The answer's body will be dropped: don't produce one that costs much. */
+  isHead = false;
+  /** Whoever asks. */
+  user: User | undefined;
+  /** The query, without the `?`. */
+  search = '';
+  /** As what JSON is sent; undefined where nobody has looked at `Accept` yet. */
+  jsonType: string | undefined;
+  /** How often the request was rewritten on its way. */
+  rewrites = 0;
+  /** Sends another request through the router, which sets it. */
+  dispatch: ((context: Context) => MaybePromise<Answer>) | undefined;
+  #query: Query | undefined;
+
+  constructor(request: PlainRequest, services: Services) {
+    this.request = request;
+    this.services = services;
+    this.method = request.method;
+  }
+
+  get query(): Query {
+    this.#query ??= new Query(this.search);
+    return this.#query;
+  }
+
+  /** `name` in lower case. */
+  header(name: string): string | undefined {
+    return this.request.headers[name];
+  }
+
+  /**
+   * A header of the service's own, by what follows `X-Svc-`: accepted under the neutral name and under the family's
+   * original one, which foreign replicators send (completion 21.16).
+   */
+  ownHeader(rest: string): string | undefined {
+    return this.header(`x-svc-${rest}`) ?? this.header(`x-couch-${rest}`) ?? this.header(`x-couchdb-${rest}`);
+  }
+}

@@ -1,0 +1,21 @@
+/** Inflates gzip with the platform's own streams, holding a limit on what comes out: 64 KB can hold 64 MB. */
+import { DatabaseError } from '../../errors/database-error.ts';
+import { ByteCollector } from './byte-collector.ts';
+
+/** Fails with `too_large` beyond `limit` bytes, and with `bad_request` where the bytes are no complete gzip. */
+export async function inflate(bytes: Uint8Array<ArrayBuffer>, limit: number): Promise<Uint8Array> {
+  const inflated = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('gzip'));
+  const reader = inflated.getReader();
+  const collector = new ByteCollector(limit);
+  try {
+    for (let step = await reader.read(); !step.done; step = await reader.read()) collector.add(step.value);
+  } catch (cause) {
+    if (!(cause instanceof DatabaseError)) {
+      throw new DatabaseError('bad_request', 'The request body is not valid gzip data.', { cause });
+    }
+    // What is left of the stream is of no interest, nor is how it ends.
+    await reader.cancel(cause).catch(() => {});
+    throw cause;
+  }
+  return collector.whole();
+}

@@ -1,0 +1,116 @@
+/**
+ * The only place that knows which HTTP status and which `error` word a failure becomes (completion 2). A code without a
+ * row does not compile.
+ */
+import { DatabaseError, type ErrorCode, WordedError } from '../../errors/database-error.ts';
+
+/** Statuses by code. The word is the code itself, but for those of `WORDS`. */
+export const STATUSES: Readonly<Record<ErrorCode, number>> = {
+  bad_request: 400,
+  query_parse_error: 400,
+  illegal_database_name: 400,
+  doc_validation: 400,
+  unauthorized: 401,
+  forbidden: 403,
+  not_found: 404,
+  method_not_allowed: 405,
+  not_acceptable: 406,
+  conflict: 409,
+  file_exists: 412,
+  missing_stub: 412,
+  too_large: 413,
+  too_long: 414,
+  bad_content_type: 415,
+  not_implemented: 501,
+  purge_during_compaction: 500,
+  compilation_error: 500,
+  os_process_error: 500,
+  reduce_overflow_error: 500,
+  invalid_value: 500,
+  render_error: 500,
+  invalid_require_path: 500,
+  function_error: 500,
+  // Paths below a design document that lead nowhere.
+  show_error: 404,
+  list_error: 404,
+  update_error: 404,
+  rewrite_error: 404,
+  rewrite_rules_error: 400,
+  insecure_rewrite_rule: 500,
+  functions_unavailable: 503,
+  storage_closed: 503,
+  // The database was deleted while the request ran: the same as if the request had come a moment later.
+  storage_deleted: 404,
+  // RFC 4918, 11.5.
+  storage_full: 507,
+  storage_fenced: 503,
+  storage_blocked: 503,
+  storage_corrupt: 500,
+  storage_newer_format: 500,
+  storage_locked: 503,
+  storage_exists: 500,
+  storage_missing: 500,
+  storage_failed: 500,
+  shutting_down: 503,
+  cancelled: 503,
+  unknown_error: 500,
+};
+
+const WORDS: Readonly<Partial<Record<ErrorCode, string>>> = {
+  // completion 13: the word is `error`, and the reason says which.
+  purge_during_compaction: 'error',
+  // The word is the function's own: `ThrownError` of query-server has it.
+  function_error: 'unknown_error',
+  rewrite_rules_error: 'rewrite_error',
+  storage_deleted: 'not_found',
+  storage_full: 'insufficient_storage',
+};
+
+/** A failure as the interface shows it (interface.md 7). */
+export interface ShownError {
+  readonly status: number;
+  readonly error: string;
+  readonly reason: string;
+}
+
+/** Nothing of an error that isn't ours is shown: it may hold paths, or parts of documents. */
+export function showError(failure: unknown): ShownError {
+  if (!(failure instanceof DatabaseError)) {
+    const reason = 'The request failed for a reason that the service did not foresee; its log tells more.';
+    return { status: 500, error: 'unknown_error', reason };
+  }
+  const { code } = failure;
+  return {
+    status: STATUSES[code],
+    error: failure instanceof WordedError ? failure.word : (WORDS[code] ?? code),
+    reason: code === 'purge_during_compaction' ? code : failure.reason,
+  };
+}
+
+/** What goes wrong in a function of a document is its author's matter, whatever status it has. */
+const OF_DOCUMENTS: ReadonlySet<ErrorCode> = new Set([
+  'compilation_error',
+  'os_process_error',
+  'reduce_overflow_error',
+  'invalid_value',
+  'render_error',
+  'invalid_require_path',
+  'function_error',
+  'insecure_rewrite_rule',
+]);
+
+/** Whether the failure is the service's own, so that a developer must look. */
+export function isInternal(failure: unknown): boolean {
+  if (!(failure instanceof DatabaseError)) return true;
+  return STATUSES[failure.code] === 500 && !OF_DOCUMENTS.has(failure.code);
+}
+
+/** 405 with the methods that the resource has, for the `Allow` header (completion 1.8). */
+export class MethodNotAllowed extends DatabaseError {
+  readonly allow: string;
+
+  constructor(allow: string, reason = `Only ${allow} allowed`) {
+    super('method_not_allowed', reason);
+    this.allow = allow;
+  }
+}

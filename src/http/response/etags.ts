@@ -1,0 +1,21 @@
+/** Entity tags and conditional reads (completion 1.9). */
+import { md5 } from '../../documents/md5.ts';
+
+const UNSENDABLE = /[^ -~]/;
+
+/** What a header can't carry, in what other services made, is percent-encoded. */
+export function revisionTag(rev: string): string {
+  return `"${UNSENDABLE.test(rev) ? rev.replace(/[^ -~]+/g, encodeURIComponent) : rev}"`;
+}
+
+/** A tag over everything that the answer depends on: `"<base36 of an md5>"`. */
+export async function tagOf(inputs: readonly (string | number)[]): Promise<string> {
+  const digest = await md5(JSON.stringify(inputs));
+  return `"${BigInt(`0x${digest}`).toString(36)}"`;
+}
+
+/** `If-None-Match` is split at commas and compared literally: neither weak matching nor `*`. */
+export function matchesTag(ifNoneMatch: string | undefined, tag: string): boolean {
+  if (ifNoneMatch === undefined) return false;
+  return ifNoneMatch === tag || ifNoneMatch.split(',').some((one) => one.trim() === tag);
+}

@@ -1,0 +1,42 @@
+/** JSON as the argument of a function call (completion 1.10). */
+import { DatabaseError } from '../../errors/database-error.ts';
+import { type MaybePromise, whenReady } from '../../shared/maybe-promise.ts';
+import type { ByteStream, ResponseBody } from '../../shared/message.ts';
+import { answerErrors } from '../middleware/errors.ts';
+import { isStream } from '../request/bodies.ts';
+import type { Answer, Context } from '../request/context.ts';
+import type { Handler } from '../routing/handler.ts';
+
+const CALLBACK = /^[a-zA-Z0-9._[\]]+$/;
+
+/** Errors are wrapped as well, since a script element shows nothing else. Fails where `callback` could be more than a name. */
+export function answerJsonp(context: Context, next: Handler, callback: string): MaybePromise<Answer> {
+  if (!CALLBACK.test(callback)) throw new DatabaseError('bad_request', 'invalid_callback');
+  return whenReady(answerErrors(next)(context), (answer) => wrap(answer, callback));
+}
+
+function wrap(answer: Answer, callback: string): Answer {
+  const { status, headers, body } = answer;
+  const type = headers['content-type'] ?? '';
+  if (body === null || !(type.startsWith('application/json') || type.startsWith('text/plain'))) return answer;
+  headers['content-type'] = 'text/javascript';
+  return { status, headers, body: wrapBody(body, `/* svc */${callback}(`) };
+}
+
+function wrapBody(body: NonNullable<ResponseBody>, head: string): ResponseBody {
+  if (typeof body === 'string') return `${head}${body.trimEnd()});\n`;
+  return isStream(body) ? wrapStream(body, head) : body;
+}
+
+function wrapStream(stream: ByteStream, head: string): ByteStream {
+  const encoder = new TextEncoder();
+  const ends = [encoder.encode(head), encoder.encode(');\n')];
+  let ended = false;
+  const pull = async (): Promise<Uint8Array | undefined> => {
+    if (ends.length === 2) return ends.shift();
+    const chunk = ended ? undefined : await stream.pull();
+    ended ||= chunk === undefined;
+    return chunk ?? ends.shift();
+  };
+  return { pull, cancel: (reason) => stream.cancel(reason) };
+}

@@ -1,0 +1,119 @@
+/**
+ * Turns text that is produced piece by piece into an answer's body. What is small becomes one string; the rest a stream
+ * of chunks that are produced when they are pulled, so that neither memory nor snapshots are held for nobody.
+ */
+import type { MaybePromise } from '../../shared/maybe-promise.ts';
+import type { ByteStream, ResponseBody } from '../../shared/message.ts';
+import type { Log } from '../../system/contract.ts';
+import type { Context } from '../request/context.ts';
+import { isInternal } from './error-table.ts';
+
+/** Where the text comes from. */
+export interface TextSource {
+  readonly pieces: AsyncGenerator<string, void, void>;
+  /** Called once: at the end, after a failure, or when nobody reads on. */
+  release(): void;
+}
+
+/** UTF-16 units, and so 64 KB of most texts. */
+export const CHUNK_UNITS = 65_536;
+
+/**
+ * Produces the first chunk, so that what fails at once still has a status of its own. Takes over the source: it is
+ * released in every case, provided that a stream is pulled to its end or cancelled.
+ */
+export async function textBody(source: TextSource, log: Log): Promise<ResponseBody> {
+  const stream = new TextStream(source, log);
+  const first = await stream.gather();
+  return stream.ended ? first : stream.startingWith(first);
+}
+
+/** The body of an answer, unless it will be dropped: then nothing is produced, and `release` called at once. */
+export function streamedBody(
+  context: Context,
+  pieces: TextSource['pieces'],
+  release: () => void,
+): MaybePromise<ResponseBody> {
+  if (!context.isHead) return textBody({ pieces, release }, context.services.log);
+  release();
+  return null;
+}
+
+class TextStream implements ByteStream {
+  ended = false;
+  /** Text that was gathered but not given yet. */
+  #first: string | undefined;
+  readonly #source: TextSource;
+  readonly #log: Log;
+  readonly #encoder = new TextEncoder();
+
+  constructor(source: TextSource, log: Log) {
+    this.#source = source;
+    this.#log = log;
+  }
+
+  startingWith(first: string): this {
+    this.#first = first;
+    return this;
+  }
+
+  async pull(): Promise<Uint8Array | undefined> {
+    const text = await this.pullText();
+    return text === undefined ? undefined : this.#encoder.encode(text);
+  }
+
+  async pullText(): Promise<string | undefined> {
+    const first = this.#first;
+    if (first !== undefined) {
+      this.#first = undefined;
+      return first;
+    }
+    if (this.ended) return undefined;
+    return (await this.#gatherLate()) || undefined;
+  }
+
+  async cancel(): Promise<void> {
+    this.#first = undefined;
+    if (this.ended) return;
+    this.ended = true;
+    try {
+      // Waits for the step under way, which may be reading from the snapshot.
+      await this.#source.pieces.return();
+    } finally {
+      this.#source.release();
+    }
+  }
+
+  /** At least a chunk of text, or all that is left of it. */
+  async gather(): Promise<string> {
+    let text = '';
+    try {
+      while (text.length < CHUNK_UNITS && !this.ended) {
+        const step = await this.#source.pieces.next();
+        if (step.done === true) this.#end();
+        else text += step.value;
+      }
+    } catch (error) {
+      this.#end();
+      throw error;
+    }
+    return text;
+  }
+
+  /** The head is out: all that can be done is to break off, so that nobody takes what came for the whole. */
+  async #gatherLate(): Promise<string> {
+    try {
+      return await this.gather();
+    } catch (error) {
+      if (isInternal(error)) this.#log.error('A streamed answer broke off', error);
+      throw error;
+    }
+  }
+
+  /** Does nothing after a cancellation, which ends the source itself. */
+  #end(): void {
+    if (this.ended) return;
+    this.ended = true;
+    this.#source.release();
+  }
+}

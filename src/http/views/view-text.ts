@@ -1,0 +1,62 @@
+/** The text of a view's answer, as it is streamed (completion 9). Nothing of the index is parsed for it. */
+import type { Snapshot } from '../../database/contract.ts';
+import type { ReducedRow, ViewReader, ViewRow } from '../../views/contract.ts';
+import { framedRows } from '../lists/listing-text.ts';
+import { withDocuments } from './view-documents.ts';
+import { toReduceOptions, type ViewParameters } from './view-parameters.ts';
+
+/** What an answer is made of: one moment of the index, and of the database where documents are shown. */
+export interface ViewSource {
+  readonly reader: ViewReader;
+  readonly view: string;
+  readonly snapshot: Snapshot | undefined;
+}
+
+/** Without a newline at its end. */
+export async function* viewText(source: ViewSource, parameters: ViewParameters): AsyncGenerator<string, void, void> {
+  const { reader, view } = source;
+  const options = toReduceOptions(parameters);
+  const seq = parameters.updateSeq ? `"update_seq":${reader.updateSeq},` : '';
+  if (parameters.isReduced) {
+    yield `{${seq}"rows":[`;
+    yield* framedRows(groupTexts(reader.reduce(view, options)));
+    return;
+  }
+  const { totalRows, offset, rows } = await reader.rows(view, options);
+  yield `{"total_rows":${totalRows},"offset":${offset},${seq}"rows":[`;
+  yield* framedRows(rowTexts(source, rows, parameters));
+}
+
+/** Batches of groups, one JSON text each. */
+export async function* groupTexts(batches: AsyncIterable<readonly ReducedRow[]>): AsyncGenerator<readonly string[]> {
+  for await (const batch of batches) yield batch.map(groupText);
+}
+
+/** Batches of rows, one JSON text each. */
+export async function* rowTexts(
+  { snapshot }: ViewSource,
+  batches: AsyncIterable<readonly ViewRow[]>,
+  { includeDocs, conflicts }: ViewParameters,
+): AsyncGenerator<readonly string[]> {
+  for await (const batch of batches) {
+    if (!includeDocs || snapshot === undefined) {
+      yield batch.map(rowText);
+      continue;
+    }
+    for await (const documented of withDocuments(snapshot, batch, conflicts)) {
+      yield documented.map(({ row, doc }) => documentedText(row, doc));
+    }
+  }
+}
+
+function groupText({ keyText, valueText }: ReducedRow): string {
+  return `{"key":${keyText},"value":${valueText}}`;
+}
+
+function rowText({ idText, keyText, valueText }: ViewRow): string {
+  return `{"id":${idText},"key":${keyText},"value":${valueText}}`;
+}
+
+function documentedText({ idText, keyText, valueText }: ViewRow, doc: string): string {
+  return `{"id":${idText},"key":${keyText},"value":${valueText},"doc":${doc}}`;
+}

@@ -1,0 +1,237 @@
+import { type ParseArgsConfig, parseArgs } from 'node:util';
+import type { LogLevel } from '../../system/log.ts';
+import { DEMO_PORT } from '../server/demo.ts';
+import type { ServeOptions } from '../server/serve.ts';
+import { type CommandName, commandNames, UsageError } from './usage.ts';
+
+/** What the command line asks for, checked. */
+export type Command =
+  | { readonly name: 'help'; readonly topic: CommandName | undefined }
+  | { readonly name: 'version' }
+  | { readonly name: 'serve'; readonly options: ServeOptions }
+  | ({ readonly name: 'import' } & ImportArguments)
+  | ({ readonly name: 'export' } & ExportArguments)
+  | { readonly name: 'verify'; readonly dataFolder: string; readonly databases: readonly string[] }
+  | { readonly name: 'backup'; readonly dataFolder: string; readonly target: string }
+  | { readonly name: 'restore'; readonly source: string; readonly dataFolder: string };
+
+export const inputFormats = ['auto', 'array', 'lines', 'docs', 'rows'] as const;
+export type InputFormat = (typeof inputFormats)[number];
+
+export const outputFormats = ['lines', 'array'] as const;
+export type OutputFormat = (typeof outputFormats)[number];
+
+export interface ImportArguments {
+  readonly url: string;
+  /** A path, or `-` for standard input. */
+  readonly file: string;
+  readonly create: boolean;
+  readonly idMember: string | undefined;
+  readonly newEdits: boolean;
+  readonly format: InputFormat;
+  readonly batchSize: number;
+  readonly refusedFile: string | undefined;
+}
+
+export interface ExportArguments {
+  readonly url: string;
+  /** A path, or `-` for standard output. */
+  readonly file: string;
+  readonly format: OutputFormat;
+}
+
+/** From the quietest to the most talkative. */
+const logLevels: readonly LogLevel[] = ['none', 'error', 'info', 'debug'];
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Throws a `UsageError` for what it does not understand. Without a command it is `serve`. */
+export function parseCommand(argv: readonly string[], environment: Environment): Command {
+  const [first, ...others] = argv;
+  if (first === '-v' || first === '--version' || first === 'version') return { name: 'version' };
+  if (first === '-h' || first === '--help' || first === 'help') {
+    return { name: 'help', topic: others[0] === undefined ? undefined : toCommandName(others[0]) };
+  }
+  if (first === undefined || first.startsWith('-')) return parseOptions('serve', argv, environment);
+  return parseOptions(toCommandName(first), others, environment);
+}
+
+function toCommandName(text: string): CommandName {
+  const found = commandNames.find((name) => name === text);
+  if (found !== undefined) return found;
+  throw new UsageError(`There is no command "${text}". There are: ${commandNames.join(', ')}.`);
+}
+
+function parseOptions(name: CommandName, argv: readonly string[], environment: Environment): Command {
+  const flags = argv.slice(0, argv.includes('--') ? argv.indexOf('--') : argv.length);
+  if (flags.includes('--help') || flags.includes('-h')) return { name: 'help', topic: name };
+  if (flags.includes('--version') || flags.includes('-v')) return { name: 'version' };
+  return parsers[name](argv, environment);
+}
+
+const dataOption = { data: { type: 'string', short: 'd' } } as const;
+
+const parsers: Readonly<Record<CommandName, (argv: readonly string[], environment: Environment) => Command>> = {
+  serve: parseServe,
+  import: parseImport,
+  export: parseExport,
+  verify: (argv, environment) => {
+    const { values, positionals } = read('verify', argv, { ...dataOption });
+    return { name: 'verify', dataFolder: dataFolder(values.data, environment), databases: positionals };
+  },
+  backup: (argv, environment) => {
+    const { values, positionals } = read('backup', argv, { ...dataOption });
+    const [target] = atMost(positionals, 1, 'backup');
+    if (target === undefined) throw new UsageError('Say where the backup goes: settee backup TARGET', 'backup');
+    return { name: 'backup', dataFolder: dataFolder(values.data, environment), target };
+  },
+  restore: (argv) => {
+    const { values, positionals } = read('restore', argv, { ...dataOption });
+    const [source] = atMost(positionals, 1, 'restore');
+    // Not from the environment, nor by default: restoring must not happen to the folder that happens to be in use.
+    if (source === undefined || values.data === undefined) {
+      throw new UsageError('Say both folders: settee restore SOURCE --data FOLDER', 'restore');
+    }
+    return { name: 'restore', source, dataFolder: values.data };
+  },
+};
+
+function parseServe(argv: readonly string[], environment: Environment): Command {
+  const { values, positionals } = read('serve', argv, {
+    ...dataOption,
+    port: { type: 'string', short: 'p' },
+    host: { type: 'string' },
+    'allow-host': { type: 'string', multiple: true },
+    memory: { type: 'boolean' },
+    'log-level': { type: 'string' },
+    'demo-port': { type: 'string' },
+    'no-demo': { type: 'boolean' },
+    set: { type: 'string', multiple: true },
+  });
+  atMost(positionals, 0, 'serve');
+  if (values.memory && values.data !== undefined) {
+    throw new UsageError('--memory keeps no data folder; leave out --data or --memory.', 'serve');
+  }
+  if (values['no-demo'] && values['demo-port'] !== undefined) {
+    throw new UsageError('--no-demo serves no demo; leave out --demo-port or --no-demo.', 'serve');
+  }
+  const port = parsePort(values.port, environment);
+  return {
+    name: 'serve',
+    options: {
+      host: values.host ?? environment['SETTEE_HOST'],
+      allowedHosts: values['allow-host'] ?? [],
+      port,
+      demoPort: values['no-demo'] ? undefined : parseDemoPort(values['demo-port'], port),
+      dataFolder: dataFolder(values.data, environment),
+      memory: values.memory ?? false,
+      logLevel: oneOf<LogLevel>(values['log-level'] ?? 'info', logLevels, '--log-level', 'serve'),
+      config: parseSettings(values.set ?? []),
+    },
+  };
+}
+
+function parseImport(argv: readonly string[]): Command {
+  const { values, positionals } = read('import', argv, {
+    create: { type: 'boolean' },
+    id: { type: 'string' },
+    'new-edits': { type: 'string' },
+    format: { type: 'string' },
+    'batch-size': { type: 'string' },
+    refused: { type: 'string' },
+  });
+  const [url, file] = atMost(positionals, 2, 'import');
+  if (url === undefined || file === undefined) {
+    throw new UsageError('Say the database and the file: settee import URL FILE', 'import');
+  }
+  return {
+    name: 'import',
+    url,
+    file,
+    create: values.create ?? false,
+    idMember: values.id,
+    newEdits: oneOf(values['new-edits'] ?? 'true', ['true', 'false'], '--new-edits', 'import') === 'true',
+    format: oneOf(values.format ?? 'auto', inputFormats, '--format', 'import'),
+    batchSize: wholeNumber(
+      values['batch-size'] ?? '1000',
+      { flag: '--batch-size', lowest: 1, highest: 100_000 },
+      'import',
+    ),
+    refusedFile: values.refused,
+  };
+}
+
+function parseExport(argv: readonly string[]): Command {
+  const { values, positionals } = read('export', argv, { format: { type: 'string' } });
+  const [url, file = '-'] = atMost(positionals, 2, 'export');
+  if (url === undefined) throw new UsageError('Say the database: settee export URL [FILE]', 'export');
+  return { name: 'export', url, file, format: oneOf(values.format ?? 'lines', outputFormats, '--format', 'export') };
+}
+
+function read<T extends NonNullable<ParseArgsConfig['options']>>(
+  name: CommandName,
+  argv: readonly string[],
+  options: T,
+) {
+  try {
+    return parseArgs({ args: [...argv], options, allowPositionals: true, strict: true });
+  } catch (error) {
+    if (!(error instanceof Error)) throw error;
+    // The first sentence says what is wrong; the others explain a way to write it that nobody wants here.
+    throw new UsageError(`${error.message.split(/\.\s/)[0]?.replace(/\.$/, '')}.`, name);
+  }
+}
+
+function atMost(positionals: readonly string[], count: number, topic: CommandName): readonly string[] {
+  const surplus = positionals[count];
+  if (surplus === undefined) return positionals;
+  throw new UsageError(`"${surplus}" is one argument too many.`, topic);
+}
+
+function dataFolder(given: string | undefined, environment: Environment): string {
+  const folder = given ?? environment['SETTEE_DATA'] ?? './data';
+  if (folder !== '') return folder;
+  throw new UsageError(`${given === undefined ? 'SETTEE_DATA' : '--data'} is empty; name a folder.`);
+}
+
+function parsePort(given: string | undefined, environment: Environment): number {
+  const flag = given === undefined ? 'SETTEE_PORT' : '--port';
+  return wholeNumber(given ?? environment['SETTEE_PORT'] ?? '5984', { flag, lowest: 0, highest: 65_535 }, 'serve');
+}
+
+/** Whoever leaves the choice of the server's port to the system is likely to run several. */
+function parseDemoPort(given: string | undefined, serverPort: number): number {
+  if (given === undefined) return serverPort === 0 ? 0 : DEMO_PORT;
+  return wholeNumber(given, { flag: '--demo-port', lowest: 0, highest: 65_535 }, 'serve');
+}
+
+interface NumberRange {
+  readonly flag: string;
+  readonly lowest: number;
+  readonly highest: number;
+}
+
+function wholeNumber(text: string, { flag, lowest, highest }: NumberRange, topic: CommandName): number {
+  const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
+  if (value >= lowest && value <= highest) return value;
+  throw new UsageError(`${flag} is "${text}"; it must be a whole number from ${lowest} to ${highest}.`, topic);
+}
+
+function oneOf<T extends string>(text: string, choices: readonly T[], flag: string, topic: CommandName): T {
+  const found = choices.find((choice) => choice === text);
+  if (found !== undefined) return found;
+  throw new UsageError(`${flag} is "${text}"; it must be one of ${choices.join(', ')}.`, topic);
+}
+
+/** `section/key=value` each; of two for one key the later holds. */
+function parseSettings(texts: readonly string[]): Record<string, Record<string, string>> {
+  const settings: Record<string, Record<string, string>> = {};
+  for (const text of texts) {
+    const [, section, key, value] = /^([\w-]+)\/([\w.-]+)=(.*)$/s.exec(text) ?? [];
+    if (section === undefined || key === undefined || value === undefined) {
+      throw new UsageError(`--set is "${text}"; it must be SECTION/KEY=VALUE, as in svc/max_dbs_open=200.`, 'serve');
+    }
+    settings[section] = { ...settings[section], [key]: value };
+  }
+  return settings;
+}

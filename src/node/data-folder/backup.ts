@@ -1,0 +1,206 @@
+import { access, mkdir, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { markRestored } from '../../database/state/restoration.ts';
+import { DatabaseError } from '../../errors/database-error.ts';
+import { databaseFileOf, isDatabaseFile } from '../../registry/database-name.ts';
+import { readListedFiles } from '../../registry/listed-files.ts';
+import { REGISTRY_FILE } from '../../registry/registry.ts';
+import { systemClock, systemRandom } from '../../shared/clock.ts';
+import { listFiles, syncPath } from '../../storage/lmdb/folder.ts';
+import { type CopiedFile, copyFiles, type FailedFile } from '../../storage/lmdb/folder-copy.ts';
+import { createLmdbPageStore } from '../../storage/lmdb/lmdb-page-store.ts';
+import { silentLog } from '../../system/log.ts';
+import { DATABASES_FOLDER, type DataFolder, damagedList, mustHoldDatabases, openDataFolder } from './data-folder.ts';
+
+/** A file of the store that was copied: a database, the list of databases, or an index. */
+export interface CopiedDatabase {
+  readonly database: string;
+  readonly bytes: number;
+}
+
+/** A database that the copy has not, or not whole. */
+export interface Gap {
+  readonly database: string;
+  /** What is the matter, and what to do about it. */
+  readonly gap: string;
+  /** False for what is made anew from what was copied. */
+  readonly isLoss: boolean;
+}
+
+/**
+ * Copies every database of a data folder, each in the state of its last commit, into `target`, which must not be there
+ * yet and becomes a data folder itself. A server may be using the folder. Gaps come last.
+ */
+export async function* backupData(options: {
+  readonly dataFolder: string;
+  readonly target: string;
+}): AsyncGenerator<CopiedDatabase | Gap> {
+  await mustHoldDatabases(options.dataFolder);
+  if (await exists(options.target)) {
+    throw new DatabaseError('storage_exists', `${options.target} is there already. Name a folder that is not.`);
+  }
+  const folder = { path: options.target, databases: join(options.target, DATABASES_FOLDER) };
+  await mkdir(folder.path, { recursive: true });
+  let gaps: readonly Gap[] | undefined;
+  try {
+    gaps = yield* copyDatabases(options.dataFolder, folder, backupRemedies);
+  } finally {
+    if (gaps === undefined) await rm(folder.path, { recursive: true, force: true });
+  }
+  yield* gaps;
+}
+
+/**
+ * Makes the data folder `dataFolder`, which must not hold databases, from a backup. Each database's lineage is
+ * extended, so that indexes and peers see that it went back in time. Gaps come last.
+ */
+export async function* restoreData(options: {
+  readonly source: string;
+  readonly dataFolder: string;
+}): AsyncGenerator<CopiedDatabase | Gap> {
+  await mustHoldDatabases(options.source);
+  const folder = await openDataFolder(options.dataFolder);
+  try {
+    if (await exists(folder.databases)) {
+      throw new DatabaseError(
+        'storage_exists',
+        `${folder.path} holds databases already. Restore into another folder, or move ${folder.databases} away.`,
+      );
+    }
+    yield* yield* copyDatabases(options.source, folder, restoreRemedies, markAllRestored);
+  } finally {
+    await folder.release();
+  }
+}
+
+type PageStore = ReturnType<typeof createLmdbPageStore>;
+
+/** What to do about what a copy has not. */
+interface Remedies {
+  /** Where the last writes of a database are lost. */
+  readonly lostWrites: string;
+  /** Where the list names a database that has no file. */
+  readonly missing: string;
+}
+
+const backupRemedies: Remedies = {
+  lostWrites:
+    'A server that has the data folder open still knows them: stop it in order, and make another backup. Without one they are lost; bring them back from an earlier backup or another replica.',
+  missing: 'Its file is gone from the data folder. Look for it in an earlier backup, or delete the database.',
+};
+
+const restoreRemedies: Remedies = {
+  lostWrites: 'They are lost; bring them back from another backup or another replica.',
+  missing:
+    'The backup does not hold it. Look for it in another backup; requests for it fail until the database is deleted.',
+};
+
+/** What is the matter with each file of the source, in the order of copying; undefined where nothing is. */
+type Findings = Map<string, string | undefined>;
+
+/**
+ * The copies get the name under which they are looked for when all is done, so that what breaks off leaves no databases.
+ * Returns what the copy has not.
+ */
+async function* copyDatabases(
+  source: string,
+  target: Pick<DataFolder, 'path' | 'databases'>,
+  remedies: Remedies,
+  finish: (store: PageStore, findings: Findings) => Promise<void> = async () => undefined,
+): AsyncGenerator<CopiedDatabase, readonly Gap[]> {
+  const databases = join(source, DATABASES_FOLDER);
+  const draft = `${target.databases}.partial`;
+  await rm(draft, { recursive: true, force: true });
+  const findings: Findings = new Map();
+  for await (const copy of copyFiles(databases, draft, REGISTRY_FILE)) {
+    const { file } = copy;
+    findings.set(file, findingOf(copy, remedies));
+    if ('failure' in copy) continue;
+    if (copy.hasLostWrites && file === REGISTRY_FILE) throw damagedList(databases);
+    yield { database: file === REGISTRY_FILE ? 'list of databases' : file, bytes: copy.bytes };
+  }
+  const store = createLmdbPageStore(draft);
+  const present = new Set(await listFiles(databases));
+  let listed: ReadonlyMap<string, string>;
+  try {
+    listed = await readListedFiles({ store, clock: systemClock, random: systemRandom, log: silentLog });
+    await removeDeleted(store, new Set(listed.values()), findings, present);
+    await finish(store, findings);
+  } finally {
+    await store.close();
+  }
+  await rename(draft, target.databases);
+  await syncPath(target.path);
+  return findGaps(listed, findings, present, remedies);
+}
+
+function findingOf(copy: CopiedFile | FailedFile, { lostWrites }: Remedies): string | undefined {
+  if ('failure' in copy) return notCopied(copy.failure);
+  if (copy.hasLostWrites)
+    return `Its journal is damaged, and the copy lacks the last writes, those behind the damage. ${lostWrites}`;
+  return undefined;
+}
+
+function notCopied({ reason }: DatabaseError): string {
+  return `It is not in the copy. ${reason.replace(/\.?$/, '..')}`;
+}
+
+/** Databases that were deleted, or only just made, while the others were copied: the list in the copy does not name them. */
+async function removeDeleted(
+  store: PageStore,
+  listed: ReadonlySet<string>,
+  findings: Findings,
+  present: ReadonlySet<string>,
+): Promise<void> {
+  const seen = [...findings.keys()];
+  for (const file of await store.list()) {
+    if (!isDatabaseFile(file) || listed.has(databaseFileOf(file))) continue;
+    const isLater = seen.indexOf(file) > seen.indexOf(REGISTRY_FILE);
+    if (isLater || !present.has(file)) await store.destroy(file);
+  }
+}
+
+/** @param present what the source still has: a file that was removed meanwhile may have failed for that. */
+function findGaps(
+  listed: ReadonlyMap<string, string>,
+  findings: Findings,
+  present: ReadonlySet<string>,
+  { missing }: Remedies,
+): Gap[] {
+  const gaps: Gap[] = [];
+  for (const [database, file] of listed) {
+    const gap = findings.has(file) ? findings.get(file) : missing;
+    if (gap !== undefined) gaps.push({ database, gap, isLoss: true });
+  }
+  const named = new Set(listed.values());
+  for (const [file, finding] of findings) {
+    if (finding === undefined || named.has(file) || !present.has(file)) continue;
+    const isIndex = databaseFileOf(file) !== file;
+    const gap = isIndex ? 'This index is damaged, and not in the copy; it is made anew when it is asked for.' : finding;
+    gaps.push({ database: file, gap, isLoss: false });
+  }
+  return gaps;
+}
+
+/** What can't be opened is taken out again: its damage is inside of what was copied as it is. */
+async function markAllRestored(store: PageStore, findings: Findings): Promise<void> {
+  for (const name of await store.list()) {
+    try {
+      const file = await store.open(name, 'open');
+      await markRestored(file).finally(() => file.close());
+    } catch (error) {
+      if (!(error instanceof DatabaseError) || error.code === 'storage_full') throw error;
+      findings.set(name, notCopied(error));
+      await store.destroy(name);
+    }
+  }
+}
+
+async function exists(path: string): Promise<boolean> {
+  try {
+    await access(path);
+    return true;
+  } catch {
+    return false;
+  }
+}

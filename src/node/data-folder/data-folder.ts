@@ -1,0 +1,84 @@
+import { mkdir } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { DatabaseError } from '../../errors/database-error.ts';
+import { isDatabaseFile } from '../../registry/database-name.ts';
+import { REGISTRY_FILE } from '../../registry/registry.ts';
+import { listFiles } from '../../storage/lmdb/folder.ts';
+import { createLmdbPageStore } from '../../storage/lmdb/lmdb-page-store.ts';
+import { type FolderLock, lockFolder } from './folder-lock.ts';
+
+/** The folder in a data folder that belongs to the page store. */
+export const DATABASES_FOLDER = 'databases';
+
+/**
+ * The folder that a server, or a maintenance command, works on: made if need be, and held against other processes.
+ * In it are `databases/`, which belongs to the page store, and `lock/` (folder-lock.ts).
+ */
+export interface DataFolder extends FolderLock {
+  /** Absolute. */
+  readonly path: string;
+  /** Where the page store keeps its files; not made yet. */
+  readonly databases: string;
+}
+
+/** Rejects with `storage_locked` while another process uses the folder, and with `storage_failed` where it can't be made. */
+export async function openDataFolder(folder: string): Promise<DataFolder> {
+  const path = resolve(folder);
+  try {
+    await mkdir(path, { recursive: true });
+    const lock = await lockFolder(path);
+    const databases = join(path, DATABASES_FOLDER);
+    return { path, databases, announce: (address) => lock.announce(address), release: () => lock.release() };
+  } catch (error) {
+    if (error instanceof DatabaseError) throw error;
+    const why = error instanceof Error ? error.message : String(error);
+    throw new DatabaseError(
+      'storage_failed',
+      `The data folder ${path} can't be used: ${why}. It must be a folder that this user may read and write.`,
+      { cause: error },
+    );
+  }
+}
+
+/**
+ * Whether there is anything in a `databases/` folder. Fails with `storage_corrupt` where that is databases without their
+ * list: who opens it would make an empty list, and remove every database as one that is not in it.
+ */
+export async function holdsDatabases(databases: string): Promise<boolean> {
+  const files = await listFiles(databases);
+  if (files.includes(REGISTRY_FILE)) return true;
+  if (!files.some(isDatabaseFile)) return false;
+  throw new DatabaseError(
+    'storage_corrupt',
+    `${databases} holds databases, but not the list of them, which is its folder "${REGISTRY_FILE}". Nothing was changed. Restore the data folder from a backup; or move ${databases} away, to begin without databases.`,
+  );
+}
+
+/** Fails with `not_found` where a data folder, or a backup, has no databases; else as `holdsDatabases`. */
+export async function mustHoldDatabases(dataFolder: string): Promise<void> {
+  if (await holdsDatabases(join(dataFolder, DATABASES_FOLDER))) return;
+  throw new DatabaseError(
+    'not_found',
+    `${dataFolder} holds no databases. Name the data folder of a server, or a backup.`,
+  );
+}
+
+/**
+ * The page store of a `databases/` folder. Where the list of databases has lost entries it can't be opened: the databases
+ * that fell off it would be removed.
+ *
+ * @param onLoss told in a sentence of a database that has lost writes.
+ */
+export function openStorage(databases: string, onLoss: (finding: string) => void) {
+  return createLmdbPageStore(databases, undefined, (file, finding) => {
+    if (file !== REGISTRY_FILE) return onLoss(finding);
+    throw damagedList(databases);
+  });
+}
+
+export function damagedList(databases: string): DatabaseError {
+  return new DatabaseError(
+    'storage_corrupt',
+    `The list of databases, ${join(databases, REGISTRY_FILE)}, is damaged and has lost entries. No database was changed. Restore the data folder from a backup.`,
+  );
+}

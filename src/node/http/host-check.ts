@@ -1,0 +1,63 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { DatabaseError } from '../../errors/database-error.ts';
+import { VERSION } from '../../system/version.ts';
+
+/** Names and addresses that no one else's DNS can make point here (RFC 6761, 6.3), without a dot at the end. */
+const LOOPBACK = /^(?:localhost|.+\.localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
+
+/** A host name or an address as a `Host` header has it, without a port. */
+const HOST_NAME = /^(?:[^\s/:?#@[\]]+|\[[\da-f:.]+\])$/i;
+
+/**
+ * Tells requests that were meant for this server from those that a web page sent here by DNS rebinding: a page may make
+ * its own name point to 127.0.0.1 and then talk to the server as to its own site. What gives it away is the `Host`
+ * header, which still has the page's name. So only loopback names and addresses are taken, and the names given.
+ */
+export class HostCheck {
+  readonly #allowed: ReadonlySet<string>;
+  /** Clients seldom change: mostly this is all that is compared. */
+  #lastAccepted: string | undefined;
+
+  /** Fails with `bad_request` on what is no host name. */
+  constructor(allowed: readonly string[]) {
+    for (const name of allowed) assertHostName(name);
+    this.#allowed = new Set(allowed.map(normalise));
+  }
+
+  /**
+   * @param header the `Host` header; undefined, as HTTP/1.0 permits, and empty are accepted: a browser always sends a
+   *   name.
+   */
+  accepts(header: string | undefined): boolean {
+    if (header === this.#lastAccepted || header === undefined || header === '') return true;
+    const name = normalise(withoutPort(header));
+    if (!LOOPBACK.test(name) && !this.#allowed.has(name)) return false;
+    this.#lastAccepted = header;
+    return true;
+  }
+
+  /** 403 with the remedy. */
+  refuse(incoming: IncomingMessage, outgoing: ServerResponse): void {
+    const name = withoutPort(incoming.headers.host ?? '');
+    const reason = `This server does not answer under the host name "${name}", so that no web page can reach it by pointing a name of its own here. Use localhost or 127.0.0.1; or, if the name is yours, start the server with --allow-host ${name}.`;
+    const body = `${JSON.stringify({ error: 'forbidden', reason })}\n`;
+    const headers = { 'content-type': 'application/json', 'cache-control': 'no-store', server: `Settee/${VERSION}` };
+    outgoing.writeHead(403, { ...headers, 'content-length': Buffer.byteLength(body) }).end(body);
+  }
+}
+
+function assertHostName(name: string): void {
+  if (HOST_NAME.test(name)) return;
+  const reason = `The allowed host "${name}" is not a host name; write it without scheme, port and path, as in db.example.org.`;
+  throw new DatabaseError('bad_request', reason);
+}
+
+/** A dot at the end says that a name is complete, and changes nothing. */
+function normalise(name: string): string {
+  return name.toLowerCase().replace(/\.$/, '');
+}
+
+/** The brackets around an IPv6 address stay. */
+function withoutPort(host: string): string {
+  return host.replace(/:\d*$/, '');
+}

@@ -1,0 +1,141 @@
+import { once } from 'node:events';
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { DatabaseError } from '../../errors/database-error.ts';
+import { assert } from '../../shared/assert.ts';
+import { HostCheck } from './host-check.ts';
+import type { NodeListener } from './listener.ts';
+import { refuseUnreadable } from './unreadable-request.ts';
+
+/** After this long, requests that still run at a shutdown lose their connection. */
+const drainMs = 10_000;
+/** While a shutdown waits, connections that fell idle are looked for this often. */
+const idleCheckMs = 25;
+/** A client that takes nothing of its answer for this long has gone to sleep, and what it holds is taken from it. */
+const stalledAfterMs = 10 * 60 * 1000;
+
+const serverOptions = {
+  /** Long enough for `_all_docs?keys=[…]`; beyond it the answer is 431. */
+  maxHeaderSize: 64 * 1024,
+  headersTimeout: 60_000,
+  /** Bounds a whole upload: large ones over slow lines must pass. Silence in the middle ends one sooner. */
+  requestTimeout: 24 * 60 * 60 * 1000,
+  /** Longer than clients and proxies usually keep theirs, so that they don't send into a connection being closed. */
+  keepAliveTimeout: 65_000,
+};
+
+export interface HttpServer {
+  /** Host and port as a URL, with a slash at the end. */
+  readonly url: string;
+  /**
+   * Stops accepting, waits until the requests that run have ended (10 seconds at most), and closes every connection.
+   * May be called more than once.
+   */
+  close(): Promise<void>;
+}
+
+/**
+ * Listens on `host` and `port` (0: any free one). Rejects with `bad_request` for a host beyond loopback, and with
+ * `storage_blocked` where the address can't be used.
+ *
+ * @param allowedHosts host names under which requests are taken besides those of loopback; others get 403.
+ * @param stalledMs after how many milliseconds in which a client takes nothing of an answer its connection is cut.
+ */
+export async function listen(
+  listener: NodeListener,
+  host: string,
+  port: number,
+  allowedHosts: readonly string[] = [],
+  stalledMs = stalledAfterMs,
+): Promise<HttpServer> {
+  assertLoopback(host);
+  const hostCheck = new HostCheck(allowedHosts);
+  /** Connections that have not sent a request yet; Node does not count them as idle. */
+  const fresh = new Set<Socket>();
+  /** The answer to the last request of each connection. */
+  const latest = new WeakMap<Socket, ServerResponse>();
+  const server = createServer(serverOptions, (incoming, outgoing) => {
+    const { socket } = incoming;
+    fresh.delete(socket);
+    const answer = () => {
+      if (hostCheck.accepts(incoming.headers.host)) void listener(incoming, outgoing);
+      else hostCheck.refuse(incoming, outgoing);
+    };
+    const previous = latest.get(socket);
+    latest.set(socket, outgoing);
+    // Node gives requests that came in a row at once; a read must see the write before it (RFC 9112, 9.3.2).
+    if (previous === undefined || previous.writableFinished) answer();
+    else previous.once('close', () => void (socket.destroyed || answer()));
+  });
+  server.on('connection', (socket: Socket) => {
+    fresh.add(socket);
+    socket.once('close', () => fresh.delete(socket));
+  });
+  server.on('clientError', (error: Error, socket: Socket) => {
+    const answer = latest.get(socket);
+    const isHalfAnswered = answer?.headersSent && !answer.writableFinished;
+    if (isHalfAnswered || !socket.writable) socket.destroy();
+    else refuseUnreadable(error, socket);
+  });
+  server.setTimeout(stalledMs, (socket) => {
+    const answer = latest.get(socket);
+    // While nothing waits to be taken it is the server that works on the answer.
+    const isAtWork = answer !== undefined && !answer.writableFinished && socket.writableLength === 0;
+    if (!isAtWork) socket.destroy();
+  });
+  server.listen({ host: host.replace(/^\[(.*)\]$/, '$1'), port });
+  try {
+    await once(server, 'listening');
+  } catch (error) {
+    throw describeListenError(error, host, port);
+  }
+  let closing: Promise<void> | undefined;
+  return {
+    url: addressOf(server),
+    close: () => {
+      closing ??= drain(server, fresh);
+      return closing;
+    },
+  };
+}
+
+/** As long as there are no admins everyone who can connect may do everything, so only this machine may connect. */
+export function assertLoopback(host: string): void {
+  if (/^(localhost|127(\.\d{1,3}){3}|::1|\[::1\])$/i.test(host)) return;
+  throw new DatabaseError(
+    'bad_request',
+    `Settee does not listen on ${host}: it has no admins and passwords yet, so anyone who reaches that address could read and delete everything. Use 127.0.0.1 (the default), ::1 or localhost; other hosts come with authentication.`,
+  );
+}
+
+function addressOf(server: Server): string {
+  const address = server.address();
+  assert(address !== null && typeof address === 'object', 'a server that listens on a port has an address');
+  const host = address.family === 'IPv6' ? `[${address.address}]` : address.address;
+  return `http://${host}:${address.port}/`;
+}
+
+async function drain(server: Server, fresh: ReadonlySet<Socket>): Promise<void> {
+  const closed = once(server, 'close');
+  server.close();
+  const closeIdle = () => {
+    server.closeIdleConnections();
+    for (const socket of fresh) socket.destroy();
+  };
+  const idleCheck = setInterval(closeIdle, idleCheckMs);
+  const deadline = setTimeout(() => server.closeAllConnections(), drainMs);
+  await closed;
+  clearInterval(idleCheck);
+  clearTimeout(deadline);
+}
+
+function describeListenError(error: unknown, host: string, port: number): unknown {
+  if (!(error instanceof Error) || !('code' in error)) return error;
+  const remedies: Readonly<Record<string, string>> = {
+    EADDRINUSE: 'another program uses this port. Stop it, or choose another port with --port (0 takes any free one)',
+    EACCES: 'this port needs rights that the process does not have. Choose one above 1023 with --port',
+    EADDRNOTAVAIL: 'this machine has no such address. Use 127.0.0.1, the default',
+  };
+  const remedy = remedies[`${error.code}`] ?? error.message;
+  return new DatabaseError('storage_blocked', `Settee can't listen on ${host}:${port}: ${remedy}.`, { cause: error });
+}

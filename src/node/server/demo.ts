@@ -1,0 +1,111 @@
+/**
+ * The demo, served on an address of its own: its service worker must not take requests that are meant for the server, nor
+ * keep its data where pages of the server would find it. Nothing here but files; the demo's database runs in the browser.
+ */
+import { createReadStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { extname, join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { fileURLToPath } from 'node:url';
+import { isDatabaseError } from '../../errors/database-error.ts';
+import { type HttpServer, listen } from '../http/http-server.ts';
+
+/** Beside the built Node host; an installed package has none. */
+export const builtDemo = fileURLToPath(new URL('../demo', import.meta.url));
+
+/** Its port beside the server's default one. */
+export const DEMO_PORT = 5985;
+
+const types: Readonly<Record<string, string>> = {
+  '.css': 'text/css; charset=utf-8',
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.jsonl': 'application/jsonl; charset=utf-8',
+  '.svg': 'image/svg+xml',
+  '.webmanifest': 'application/manifest+json',
+};
+
+/** What the demo's pages may load and run (Content Security Policy): only what is its own; the core's MD5 is WebAssembly. */
+export const demoPolicy =
+  "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; object-src 'none'; base-uri 'none'; frame-ancestors 'none'";
+
+const misdirected = `${JSON.stringify({
+  error: 'misdirected_request',
+  reason:
+    'This request reached the demo’s server, but the service worker in the browser answers here: open the demo first.',
+})}\n`;
+
+export interface DemoOptions {
+  /** As the server's. */
+  readonly host?: string | undefined;
+  readonly allowedHosts?: readonly string[] | undefined;
+  /** 0 takes any free one. */
+  readonly port: number;
+  /** Default: the demo that was built with this Node host. */
+  readonly folder?: string | undefined;
+  /** Default `demoPolicy`. */
+  readonly policy?: string | undefined;
+}
+
+/** The running demo, or in a sentence why there is none; undefined where none was built. The server does without. */
+export async function startDemo(options: DemoOptions): Promise<HttpServer | string | undefined> {
+  const { host = '127.0.0.1', allowedHosts = [], port, folder = builtDemo, policy = demoPolicy } = options;
+  if ((await sizeOf(join(folder, 'index.html'))) === undefined) return undefined;
+  try {
+    return await listen(
+      (incoming, outgoing) => serveFile({ folder, policy }, incoming, outgoing),
+      host,
+      port,
+      allowedHosts,
+    );
+  } catch (error) {
+    if (!isDatabaseError(error, 'storage_blocked')) throw error;
+    return `There is no demo: port ${port} can't be used, because another program has it or rights are missing. Choose another one with --demo-port, or none with --no-demo.`;
+  }
+}
+
+async function serveFile(
+  { folder, policy }: { readonly folder: string; readonly policy: string },
+  { method, url = '/' }: IncomingMessage,
+  outgoing: ServerResponse,
+): Promise<void> {
+  const path = pathOf(url) ?? '';
+  if (/^\/db(\/|$)/.test(path)) return answer(outgoing, 421, 'application/json', misdirected);
+  if (method !== 'GET' && method !== 'HEAD')
+    return answer(outgoing, 405, 'text/plain', 'Only GET and HEAD are answered.\n');
+  const file = join(folder, path === '/' ? 'index.html' : path);
+  const size = await sizeOf(file);
+  if (size === undefined) return answer(outgoing, 404, 'text/plain', 'There is no such file.\n');
+  outgoing.writeHead(200, {
+    'content-type': types[extname(file)] ?? 'application/octet-stream',
+    'content-length': size,
+    'content-security-policy': policy,
+    'x-content-type-options': 'nosniff',
+    // The names of assets change with their content.
+    'cache-control': path.startsWith('/assets/') ? 'public, max-age=31536000, immutable' : 'no-cache',
+  });
+  if (method === 'HEAD') outgoing.end();
+  // A reader who leaves early is no failure.
+  else await pipeline(createReadStream(file), outgoing).catch(() => outgoing.destroy());
+}
+
+/** Decoded; undefined for what can't be decoded, or leads out of the folder. */
+function pathOf(url: string): string | undefined {
+  try {
+    const path = decodeURIComponent(new URL(url, 'http://localhost').pathname);
+    return /[\\\0]|\/\.\.?(\/|$)/.test(path) ? undefined : path;
+  } catch {
+    return undefined;
+  }
+}
+
+function answer(outgoing: ServerResponse, status: number, type: string, text: string): void {
+  outgoing.writeHead(status, { 'content-type': type, 'content-length': Buffer.byteLength(text) }).end(text);
+}
+
+/** In bytes; undefined for what is no file. */
+async function sizeOf(path: string): Promise<number | undefined> {
+  const found = await stat(path).catch(() => undefined);
+  return found?.isFile() ? found.size : undefined;
+}

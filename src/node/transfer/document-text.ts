@@ -1,0 +1,40 @@
+import { JsonCursor, memberName } from '../../json/json-text.ts';
+
+/** Works on the text of one JSON object, so that what is not touched stays as it was written. Throws on broken JSON. */
+
+export function parseObject(text: string): Readonly<Record<string, unknown>> {
+  const value: unknown = JSON.parse(text);
+  if (isRecord(value)) return value;
+  throw new SyntaxError('a document must be a JSON object');
+}
+
+export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** The text of a member's value; undefined where there is no such member. */
+export function memberText(text: string, name: string): string | undefined {
+  parseObject(text);
+  const cursor = new JsonCursor(text);
+  cursor.enter();
+  let found: string | undefined;
+  while (cursor.nextMember()) {
+    if (memberName(text, cursor.keyStart, cursor.keyEnd) === name)
+      found = text.slice(cursor.valueStart, cursor.valueEnd);
+  }
+  return found;
+}
+
+/** The document with its `_id` from another member; as it is where it has one. `member` must hold a text. */
+export function withIdFrom(text: string, member: string): string {
+  const document = parseObject(text);
+  if (document['_id'] !== undefined) return text;
+  const id = document[member];
+  if (typeof id !== 'string' || id === '') {
+    throw new SyntaxError(
+      `its member "${member}", which should become the _id, is ${JSON.stringify(id) ?? 'not there'}`,
+    );
+  }
+  // Members exist (the one above does), so a comma follows.
+  return `{"_id":${JSON.stringify(id)},${text.slice(text.indexOf('{') + 1)}`;
+}

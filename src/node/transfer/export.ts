@@ -1,0 +1,93 @@
+import { createWriteStream } from 'node:fs';
+import { open, realpath, rename, rm, stat } from 'node:fs/promises';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { createGzip } from 'node:zlib';
+import type { ExportArguments, OutputFormat } from '../command-line/arguments.ts';
+import { createProgress, type MessageStream, type Progress } from '../command-line/progress.ts';
+import { DocumentSplitter, InputError } from './document-splitter.ts';
+import { memberText } from './document-text.ts';
+import { RemoteDatabase } from './remote-database.ts';
+
+export interface ExportStreams {
+  readonly stdout: NodeJS.WritableStream;
+  readonly stderr: MessageStream;
+}
+
+/** Characters that are gathered before they are written. */
+const pieceLength = 64 * 1024;
+
+/**
+ * Writes every document of a database as JSON text, exactly as the server gives it. It is one answer that is read as
+ * fast as the output takes it, so it shows the database at one moment. A file appears when it is complete.
+ */
+export async function exportDatabase(options: ExportArguments, streams: ExportStreams): Promise<void> {
+  const database = new RemoteDatabase(options.url);
+  const total = await database.documentCount();
+  const progress = createProgress(streams.stderr, total);
+  const pieces = toPieces(documentsOf(await database.readAll(), progress), options.format);
+  try {
+    if (options.file === '-') await pipeline(Readable.from(pieces), streams.stdout, { end: false });
+    else await writeFile(pieces, options.file);
+  } finally {
+    progress.end();
+  }
+}
+
+async function* documentsOf(chunks: AsyncIterable<Uint8Array>, progress: Progress): AsyncGenerator<string> {
+  const decoder = new TextDecoder('utf-8', { fatal: true });
+  const splitter = new DocumentSplitter('rows');
+  let count = 0;
+  for await (const chunk of chunks) {
+    for (const row of splitter.push(decoder.decode(chunk, { stream: true }))) {
+      count++;
+      yield toDocument(row);
+    }
+    progress.update(count, `${count} documents`);
+  }
+  for (const row of splitter.finish()) yield toDocument(row);
+}
+
+function toDocument(row: string): string {
+  const document = memberText(row, 'doc');
+  if (document === undefined || document === 'null')
+    throw new Error(`The server gave a row without its document: ${row}`);
+  // Between the tokens of a JSON text line breaks mean nothing, and inside of strings there are none.
+  return document.replace(/[\r\n]+/g, '');
+}
+
+async function* toPieces(documents: AsyncIterable<string>, format: OutputFormat): AsyncGenerator<string> {
+  const isArray = format === 'array';
+  let piece = isArray ? '[' : '';
+  let separator = isArray ? '\n' : '';
+  for await (const document of documents) {
+    piece += isArray ? `${separator}${document}` : `${document}\n`;
+    separator = ',\n';
+    if (piece.length < pieceLength) continue;
+    yield piece;
+    piece = '';
+  }
+  yield isArray ? `${piece}\n]\n` : piece;
+}
+
+async function writeFile(pieces: AsyncIterable<string>, file: string): Promise<void> {
+  const packing = file.endsWith('.gz') ? [createGzip()] : [];
+  const present = await stat(file).catch(() => undefined);
+  if (present?.isDirectory()) throw new InputError(`${file} can't be written: it is a folder`);
+  // A device or a pipe is written to; a file in its place would be none.
+  if (present && !present.isFile()) return pipeline([Readable.from(pieces), ...packing, createWriteStream(file)]);
+  // Of a symbolic link the file behind it is replaced, not the link.
+  const place = await realpath(file).catch(() => file);
+  const partial = `${place}.partial`;
+  // Opened first: a stream that opens by itself may do so after what it was to write has failed and the file was removed.
+  const target = await open(partial, 'w').catch((error) => {
+    throw new InputError(`${file} can't be written: ${error instanceof Error ? error.message : error}`);
+  });
+  try {
+    await pipeline([Readable.from(pieces), ...packing, target.createWriteStream()]);
+    await rename(partial, place);
+  } catch (error) {
+    await rm(partial, { force: true });
+    throw error;
+  }
+}

@@ -1,0 +1,164 @@
+import type { WriteStream } from 'node:fs';
+import { open, stat } from 'node:fs/promises';
+import { finished } from 'node:stream/promises';
+import type { ImportArguments } from '../command-line/arguments.ts';
+import { createProgress, type MessageStream } from '../command-line/progress.ts';
+import { BatchWriter } from './batch-writer.ts';
+import { DocumentSplitter, InputError } from './document-splitter.ts';
+import { isRecord, memberText, withIdFrom } from './document-text.ts';
+import { openInput, type TextInput } from './input.ts';
+import { type Refusal, RefusalError, RemoteDatabase } from './remote-database.ts';
+
+export interface ImportStreams {
+  readonly stdin: AsyncIterable<Uint8Array | string>;
+  readonly stdout: NodeJS.WritableStream;
+  readonly stderr: MessageStream;
+}
+
+/** So many refusals are shown; `--refused` keeps all. */
+const shownRefusals = 10;
+
+/**
+ * Writes the documents of a file into a database and tells how many were written and refused.
+ *
+ * @returns true when every document was written. Rejects when it had to stop early, after telling how far it came.
+ */
+export async function importFile(options: ImportArguments, streams: ImportStreams): Promise<boolean> {
+  const database = new RemoteDatabase(options.url);
+  const input = await openInput(options.file, streams.stdin);
+  await assertNotSame(options.file, options.refusedFile);
+  const refusals = new RefusalList(await openRefused(options.refusedFile));
+  if (options.create) await database.create();
+  const writer = new BatchWriter({
+    database,
+    newEdits: options.newEdits,
+    batchSize: options.batchSize,
+    onRefused: (refusal) => refusals.add(refusal),
+    onSplit: (reason) =>
+      streams.stderr.write(`${reason} It is sent again in halves, to find which documents are at fault.\n`),
+  });
+  try {
+    await writeAll({ input, options, writer, refusals, streams });
+  } catch (error) {
+    throw withRemedy(error);
+  } finally {
+    await refusals.close().finally(() => report(database.url, writer.written, refusals, streams));
+  }
+  return refusals.count === 0;
+}
+
+interface ImportRun {
+  readonly input: TextInput;
+  readonly options: ImportArguments;
+  readonly writer: BatchWriter;
+  readonly refusals: RefusalList;
+  readonly streams: ImportStreams;
+}
+
+async function writeAll({ input, options, writer, refusals, streams }: ImportRun): Promise<void> {
+  const progress = createProgress(streams.stderr, input.totalBytes);
+  const splitter = new DocumentSplitter(options.format);
+  try {
+    for await (const text of input.text()) {
+      for (const document of splitter.push(text)) await take(document);
+      progress.update(input.readBytes, describe(writer.written, refusals.count));
+    }
+    for (const document of splitter.finish()) await take(document);
+  } finally {
+    // Also when the input breaks off: what was read and handed over is written and counted.
+    await writer.flush().finally(() => {
+      progress.update(input.readBytes, describe(writer.written, refusals.count));
+      progress.end();
+    });
+  }
+
+  async function take(text: string): Promise<void> {
+    const document = prepare(text, splitter.givesRows, options.idMember);
+    if (typeof document === 'string') await writer.add(document);
+    else refusals.add(document);
+  }
+}
+
+/** The document to send, or why there is none. */
+function prepare(text: string, isRow: boolean, idMember: string | undefined): string | Refusal {
+  try {
+    const document = isRow ? memberText(text, 'doc') : text;
+    if (document === undefined || document === 'null') {
+      return { id: rowId(text), error: 'bad_request', reason: 'the row has no doc; was include_docs=true left out?' };
+    }
+    return idMember === undefined ? document : withIdFrom(document, idMember);
+  } catch (error) {
+    return { id: null, error: 'bad_request', reason: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+function rowId(text: string): string | null {
+  const row: unknown = JSON.parse(text);
+  return isRecord(row) && typeof row['id'] === 'string' ? row['id'] : null;
+}
+
+/** The file of refusals begins empty. */
+async function assertNotSame(input: string, refused: string | undefined): Promise<void> {
+  if (input === '-' || refused === undefined) return;
+  const [first, second] = await Promise.all([input, refused].map((path) => stat(path).catch(() => undefined)));
+  if (first === undefined || first.ino !== second?.ino || first.dev !== second.dev || !first.isFile()) return;
+  throw new InputError(`${refused} is what is to be imported; name another file for what is refused`);
+}
+
+/** Before anything is written, so that no refusal is lost for want of a place. */
+async function openRefused(path: string | undefined): Promise<WriteStream | undefined> {
+  if (path === undefined) return undefined;
+  const file = await open(path, 'w').catch((error) => {
+    throw new InputError(`${path} can't be written: ${error instanceof Error ? error.message : error}`);
+  });
+  return file.createWriteStream();
+}
+
+/** Counts refusals, keeps the first ones to show, and writes all to a file if one was asked for. */
+class RefusalList {
+  readonly first: Refusal[] = [];
+  count = 0;
+  conflicts = 0;
+  readonly #file: WriteStream | undefined;
+
+  constructor(file: WriteStream | undefined) {
+    this.#file = file;
+    // Kept until `close`, which reports it.
+    this.#file?.on('error', () => undefined);
+  }
+
+  add(refusal: Refusal): void {
+    this.count++;
+    if (refusal.error === 'conflict') this.conflicts++;
+    if (this.first.length < shownRefusals) this.first.push(refusal);
+    this.#file?.write(`${JSON.stringify(refusal)}\n`);
+  }
+
+  async close(): Promise<void> {
+    if (!this.#file) return;
+    this.#file.end();
+    await finished(this.#file);
+  }
+}
+
+function report(url: string, written: number, refusals: RefusalList, { stdout, stderr }: ImportStreams): void {
+  stdout.write(`${describe(written, refusals.count)} (${url})\n`);
+  for (const { id, error, reason } of refusals.first) stderr.write(`  ${id ?? '(no id)'}: ${error}, ${reason}\n`);
+  const more = refusals.count - refusals.first.length;
+  if (more > 0) stderr.write(`  … and ${more} more (--refused FILE writes all of them)\n`);
+  if (refusals.conflicts > 0) {
+    stderr.write(
+      "A conflict means that the database has the document already, or that the file's document brings a _rev\n",
+    );
+    stderr.write('which the database does not know; --new-edits false keeps the _rev of each document.\n');
+  }
+}
+
+function describe(written: number, refused: number): string {
+  return `${written} written, ${refused} refused`;
+}
+
+function withRemedy(error: unknown): unknown {
+  if (!(error instanceof RefusalError) || error.reason !== 'no_db_file') return error;
+  return new RefusalError('There is no such database; --create makes it', error.status, error.error, error.reason);
+}

@@ -1,0 +1,165 @@
+import { DatabaseError } from '../../errors/database-error.ts';
+import { UsageError } from '../command-line/usage.ts';
+import { isRecord } from './document-text.ts';
+
+/** The server refused a whole request; nothing of it was done. */
+export class RefusalError extends Error {
+  readonly status: number;
+  readonly error: string;
+  readonly reason: string;
+
+  constructor(what: string, status: number, error: string, reason: string) {
+    super(`${what}: ${status} ${error}, ${reason}`);
+    this.name = 'RefusalError';
+    this.status = status;
+    this.error = error;
+    this.reason = reason;
+  }
+}
+
+/** A document that was not written. */
+export interface Refusal {
+  readonly id: string | null;
+  readonly error: string;
+  readonly reason: string;
+}
+
+/** A database somewhere on the network, as import and export need it. Name and password in the URL are sent along. */
+export class RemoteDatabase {
+  /** Without credentials. */
+  readonly url: string;
+  readonly #headers: Readonly<Record<string, string>>;
+
+  constructor(url: string) {
+    const parsed = URL.canParse(url) ? new URL(url) : undefined;
+    const isDatabase =
+      parsed &&
+      /^https?:$/.test(parsed.protocol) &&
+      parsed.pathname !== '/' &&
+      `${parsed.search}${parsed.hash}` === '' &&
+      isDecodable(`${parsed.username}${parsed.password}`);
+    if (!isDatabase) {
+      throw new UsageError(`"${url}" is not the address of a database, such as http://127.0.0.1:5984/countries.`);
+    }
+    this.#headers = { accept: 'application/json', ...credentials(parsed) };
+    parsed.username = '';
+    parsed.password = '';
+    this.url = parsed.href.replace(/\/+$/, '');
+  }
+
+  /** Makes the database; false when it was there already. */
+  async create(): Promise<boolean> {
+    const response = await this.#request('', { method: 'PUT' });
+    if (response.status !== 412) await this.#assertOk(response, `The database ${this.url} was not created`);
+    await response.body?.cancel();
+    return response.status !== 412;
+  }
+
+  async documentCount(): Promise<number> {
+    const response = await this.#request('');
+    await this.#assertOk(response, `The database ${this.url} can't be read`);
+    const info = await this.#json(response);
+    return isRecord(info) ? Number(info['doc_count']) : 0;
+  }
+
+  /** Sends one `_bulk_docs` request; gives what was refused. Rejects with `RefusalError` when all of it was. */
+  async write(documents: readonly string[], newEdits: boolean): Promise<Refusal[]> {
+    const response = await this.#request('/_bulk_docs', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: `{${newEdits ? '' : '"new_edits":false,'}"docs":[${documents.join(',')}]}`,
+    });
+    await this.#assertOk(response, `A batch of ${documents.length} was refused`);
+    const rows = await this.#json(response);
+    if (!Array.isArray(rows)) throw new Error(`${this.url}/_bulk_docs answered something else than an array.`);
+    return rows.filter(isRecord).flatMap((row) => (row['error'] === undefined ? [] : [toRefusal(row)]));
+  }
+
+  /** All live documents, as the body of `_all_docs?include_docs=true`. */
+  async readAll(): Promise<AsyncIterable<Uint8Array>> {
+    const response = await this.#request('/_all_docs?include_docs=true');
+    await this.#assertOk(response, `The documents of ${this.url} can't be read`);
+    return this.#whole(response.body ?? emptyBody());
+  }
+
+  async #request(path: string, init: RequestInit & { headers?: Record<string, string> } = {}): Promise<Response> {
+    try {
+      return await fetch(`${this.url}${path}`, { ...init, headers: { ...this.#headers, ...init.headers } });
+    } catch (error) {
+      throw new DatabaseError(
+        'storage_failed',
+        `${this.url} can't be reached: ${rootMessage(error)}. Does the server run?`,
+        {
+          cause: error,
+        },
+      );
+    }
+  }
+
+  async #json(response: Response): Promise<unknown> {
+    try {
+      return await response.json();
+    } catch (error) {
+      throw this.#broken(error);
+    }
+  }
+
+  async *#whole(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+    try {
+      yield* body;
+    } catch (error) {
+      throw this.#broken(error);
+    }
+  }
+
+  #broken(cause: unknown): DatabaseError {
+    return new DatabaseError('storage_failed', `The answer of ${this.url} broke off: ${rootMessage(cause)}.`, {
+      cause,
+    });
+  }
+
+  async #assertOk(response: Response, what: string): Promise<void> {
+    if (response.ok) return;
+    const text = await response.text();
+    const { error, reason } = parseErrorBody(text);
+    throw new RefusalError(what, response.status, error, reason);
+  }
+}
+
+function toRefusal(row: Readonly<Record<string, unknown>>): Refusal {
+  const id = row['id'];
+  return { id: typeof id === 'string' ? id : null, error: `${row['error']}`, reason: `${row['reason'] ?? ''}` };
+}
+
+function parseErrorBody(text: string): { readonly error: string; readonly reason: string } {
+  try {
+    const body: unknown = JSON.parse(text);
+    if (isRecord(body)) return { error: `${body['error'] ?? 'error'}`, reason: `${body['reason'] ?? ''}` };
+  } catch {
+    // Not an answer of this interface, perhaps of a proxy: its beginning says most.
+  }
+  return { error: 'error', reason: text.slice(0, 200) };
+}
+
+/** `fetch` refuses addresses with credentials, so they travel as a header (RFC 7617). */
+function credentials({ username, password }: URL): Readonly<Record<string, string>> {
+  if (username === '') return {};
+  const pair = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
+  return { authorization: `Basic ${Buffer.from(pair, 'utf8').toString('base64')}` };
+}
+
+function isDecodable(text: string): boolean {
+  try {
+    return decodeURIComponent(text) !== undefined;
+  } catch {
+    return false;
+  }
+}
+
+/** What lies at the bottom of "fetch failed". */
+function rootMessage(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return error.cause === undefined ? error.message || error.name : rootMessage(error.cause);
+}
+
+async function* emptyBody(): AsyncGenerator<Uint8Array> {}

@@ -1,0 +1,138 @@
+import { DatabaseError, isDatabaseError } from '../../errors/database-error.ts';
+import type { Log } from '../../system/contract.ts';
+import type { ViewIndex } from './view-index.ts';
+
+interface OpenIndex {
+  readonly index: ViewIndex;
+  users: number;
+}
+
+/**
+ * The indexes that are open, by file: up to a bound where no more are in use. Of those that nobody uses, the one that was not used for
+ * longest is closed first. Those that build or compact are in use by themselves.
+ */
+export class IndexCache {
+  readonly #maxIdle: number;
+  readonly #log: Log;
+  /** In the order of their last use. */
+  readonly #open = new Map<string, OpenIndex>();
+  readonly #opening = new Map<string, Promise<void>>();
+  /** Being closed; their files can't be opened again before. */
+  readonly #closing = new Map<string, Promise<void>>();
+
+  constructor(maxIdle: number, log: Log) {
+    this.#maxIdle = maxIdle;
+    this.#log = log;
+  }
+
+  /** An index that is open already. */
+  leaseNow(file: string): ViewIndex | undefined {
+    const entry = this.#open.get(file);
+    if (entry === undefined || entry.index.hasFailed) return undefined;
+    entry.users++;
+    if (this.#open.size > 1) {
+      this.#open.delete(file);
+      this.#open.set(file, entry);
+    }
+    return entry.index;
+  }
+
+  /** `open` is told whether what the file has is damaged. */
+  async lease(file: string, open: (isDamaged: boolean) => Promise<ViewIndex>): Promise<ViewIndex> {
+    for (;;) {
+      const index = this.leaseNow(file);
+      if (index !== undefined) return index;
+      await this.#opened(file, open);
+    }
+  }
+
+  #opened(file: string, open: (isDamaged: boolean) => Promise<ViewIndex>): Promise<void> {
+    const existing = this.#opening.get(file);
+    if (existing !== undefined) return existing;
+    const opening = this.#openIndex(file, open).finally(() => this.#opening.delete(file));
+    this.#opening.set(file, opening);
+    return opening;
+  }
+
+  async #openIndex(file: string, open: (isDamaged: boolean) => Promise<ViewIndex>): Promise<void> {
+    const failed = this.#open.get(file)?.index;
+    if (failed !== undefined) this.#end(file, failed.discard(openedAnew(failed)));
+    await this.#closing.get(file);
+    this.#open.set(file, { index: await open(failed?.isDamaged ?? false), users: 0 });
+    this.#closeIdle(file);
+  }
+
+  release(file: string, index: ViewIndex): void {
+    const entry = this.#open.get(file);
+    if (entry?.index !== index) return;
+    entry.users--;
+    if (entry.users === 0) this.#closeIdle(undefined);
+  }
+
+  #closeIdle(added: string | undefined): void {
+    let excess = this.#open.size - this.#maxIdle;
+    for (const [file, { users, index }] of this.#open) {
+      if (excess <= 0) return;
+      if (users > 0 || file === added || index.isBusy) continue;
+      this.#end(file, index.close());
+      excess--;
+    }
+  }
+
+  #end(file: string, work: Promise<void>): void {
+    const ended = work.catch((error: unknown) => {
+      if (!isDatabaseError(error, 'storage_deleted'))
+        this.#log.error(`the index ${file} could not be closed in order`, error);
+    });
+    this.#close(file, ended);
+  }
+
+  /** Takes an index out of use; its file can't be opened before `work`, which never fails, has ended. */
+  #close(file: string, work: Promise<void>): void {
+    this.#open.delete(file);
+    const done: Promise<void> = work.finally(() => {
+      if (this.#closing.get(file) === done) this.#closing.delete(file);
+    });
+    this.#closing.set(file, done);
+  }
+
+  /** Ends an index and has `remove` remove its file. Those who still read it fail. */
+  async drop(file: string, remove: () => Promise<void>): Promise<void> {
+    await this.#opening.get(file)?.catch(() => undefined);
+    const ended = this.#open.get(file)?.index.discard() ?? this.#closing.get(file) ?? Promise.resolve();
+    const removed = ended.then(remove);
+    this.#close(
+      file,
+      removed.catch(() => undefined),
+    );
+    await removed;
+  }
+
+  /** Ends the indexes of a database that was deleted. */
+  dropDatabase(name: string): void {
+    for (const file of this.#open.keys()) this.#discardOf(name, file);
+    // What is being opened at this moment belongs to a database that is gone as well.
+    for (const [file, opening] of this.#opening) {
+      opening.then(
+        () => this.#discardOf(name, file),
+        () => undefined,
+      );
+    }
+  }
+
+  #discardOf(databaseName: string, file: string): void {
+    const entry = this.#open.get(file);
+    if (entry?.index.databaseName === databaseName) this.#end(file, entry.index.discard());
+  }
+
+  async close(): Promise<void> {
+    await Promise.allSettled(this.#opening.values());
+    for (const [file, { index }] of [...this.#open]) this.#end(file, index.close());
+    await Promise.all(this.#closing.values());
+  }
+}
+
+function openedAnew({ databaseName }: ViewIndex): DatabaseError {
+  const reason = `An index of ${databaseName} could not be stored or read, and is opened anew. Send the request again.`;
+  return new DatabaseError('cancelled', reason);
+}

@@ -1,0 +1,58 @@
+import type { NodeReader, ReplacedNode, TreeRoot } from '../../btree/contract.ts';
+import { PageCache } from '../../btree/nodes/page-cache.ts';
+import { treePages } from '../../btree/reading/page-walk.ts';
+import { Tree, type TreeOptions } from '../../btree/tree.ts';
+import { DatabaseError } from '../../errors/database-error.ts';
+import type { IndexFile } from './index-file.ts';
+import type { IndexHead, IndexRoots } from './index-head.ts';
+import type { IndexState } from './index-state.ts';
+import type { TreeOrder } from './tree-order.ts';
+import { createRowSpec, documentSpec } from './view-tree.ts';
+
+export interface IndexTreeSettings {
+  /** Absent for an index that is in memory alone. */
+  readonly file: IndexFile | undefined;
+  readonly orders: readonly TreeOrder[];
+  readonly leafBytes: number;
+}
+
+/** The trees as a head has them; empty ones without a head. */
+export function openIndexState(
+  { file, orders, leafBytes }: IndexTreeSettings,
+  head: IndexHead | undefined,
+  roots: IndexRoots | undefined,
+): IndexState {
+  const sizes = { leafBytes, innerBytes: leafBytes };
+  const options = { reader: file?.reader ?? noReader, cache: file?.cache ?? new PageCache(0), sizes };
+  return {
+    version: 0,
+    byDocument: openTree({ ...options, spec: documentSpec }, roots?.byDocument),
+    trees: orders.map(({ compareKeys, reducers }, index) => ({
+      rows: openTree({ ...options, spec: createRowSpec(compareKeys, reducers) }, roots?.trees[index]?.root),
+      lastChange: roots?.trees[index]?.lastChange ?? 0,
+    })),
+    updateSeq: head?.updateSeq ?? 0,
+    purgeSeq: head?.purgeSeq ?? 0,
+    seenSeq: head?.seenSeq ?? 0,
+    firstPass: roots?.firstPass,
+  };
+}
+
+const noReader: NodeReader = {
+  readNode: (page) => {
+    throw new DatabaseError('storage_missing', `A temporary index has no page ${page}.`);
+  },
+};
+
+function openTree<K, R>(options: TreeOptions<K, R>, root: TreeRoot | null | undefined): Tree<K, R> {
+  return root === null || root === undefined ? Tree.empty(options) : Tree.open(options, root);
+}
+
+/** What a state has on the medium, as nodes that are no longer needed. */
+export async function pagesOf({ byDocument, trees }: IndexState): Promise<ReplacedNode[]> {
+  const nodes: ReplacedNode[] = [];
+  for (const batches of [treePages(byDocument), ...trees.map(({ rows }) => treePages(rows))]) {
+    for await (const pages of batches) for (const page of pages) nodes.push({ page });
+  }
+  return nodes;
+}

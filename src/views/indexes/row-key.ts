@@ -1,0 +1,149 @@
+import { compareCodePoints } from '../../collation/code-points.ts';
+import type { CompareKeys } from '../../collation/key-order.ts';
+import type { SortTexts } from '../../collation/sort-text.ts';
+import type { DocId } from '../../documents/contract.ts';
+
+/** Between the parts of a key's text. No JSON text has it: control characters are escaped there. */
+const SEPARATOR = '\u001f';
+
+const QUOTE = 0x22;
+
+/** Where a bound lies among the rows that share its key (and its id): before all, after all, or at one. */
+const BEFORE_ALL = -1;
+const AFTER_ALL = Number.POSITIVE_INFINITY;
+
+/**
+ * A key of a view's tree: the emitted key, the document that emitted it, and which of its rows this is. As text: the
+ * key's JSON text, the id's, and the number unless it is 0. Decoded piece by piece, and only where asked for: rows are
+ * mostly passed on as the texts that they are.
+ *
+ * Bounds are keys as well, with no id (before or after all rows of the key), or with an id and a number that no row has.
+ */
+export class RowKey {
+  readonly text: string;
+  /** Tells most rows apart that have one (`SortTexts`). */
+  readonly sortText: string | undefined;
+  #value: unknown;
+  #id: DocId | undefined;
+  #idStart: number;
+  #idEnd: number;
+
+  constructor(text: string, value?: unknown, id?: DocId, sortText?: string) {
+    this.text = text;
+    this.sortText = sortText;
+    this.#value = value;
+    this.#id = id;
+    this.#idStart = 0;
+    this.#idEnd = 0;
+  }
+
+  /** `idText`: the JSON text of `id`; `number`: which of the document's rows in the view, from 0. */
+  static of(keyText: string, id: DocId, idText: string, number: number, sortTexts?: SortTexts): RowKey {
+    const value = parseKey(keyText);
+    const text = keyText + SEPARATOR + idText;
+    return new RowKey(number === 0 ? text : text + SEPARATOR + number, value, id, sortTexts?.of(value));
+  }
+
+  /** Before (or after) all rows of this key, or of this key and id. */
+  static bound(value: unknown, id: string | undefined, after: boolean): RowKey {
+    const number = after ? AFTER_ALL : BEFORE_ALL;
+    const idText = id === undefined ? '' : JSON.stringify(id);
+    // Not all numbers come back from their text: 1e400 is Infinity, which is written as null.
+    return new RowKey(JSON.stringify(value) + SEPARATOR + idText + SEPARATOR + number, value);
+  }
+
+  /** Before all rows of a key whose text is at hand. */
+  static beforeAll(keyText: string, value: unknown): RowKey {
+    return new RowKey(`${keyText}${SEPARATOR}${SEPARATOR}${BEFORE_ALL}`, value);
+  }
+
+  /** JSON text of the emitted key. */
+  get keyText(): string {
+    this.#cut();
+    return this.text.slice(0, this.#idStart - 1);
+  }
+
+  /** The emitted key. */
+  get value(): unknown {
+    if (this.#value === undefined) this.#value = parseKey(this.keyText);
+    return this.#value;
+  }
+
+  /** JSON text of the document's id; empty for a bound without one. */
+  get idText(): string {
+    this.#cut();
+    return this.text.slice(this.#idStart, this.#idEnd);
+  }
+
+  /** Empty for a bound without one. */
+  get id(): DocId {
+    this.#id ??= this.#parseId();
+    return this.#id;
+  }
+
+  /** Which row of the document's in this view, from 0. */
+  get number(): number {
+    this.#cut();
+    return this.#idEnd >= this.text.length ? 0 : Number(this.text.slice(this.#idEnd + 1));
+  }
+
+  /** Whether it has no id. Such bounds stand before or after all rows of their key. */
+  get isWide(): boolean {
+    // The text of a document's first row ends with its id.
+    if (this.text.charCodeAt(this.text.length - 1) === QUOTE) return false;
+    this.#cut();
+    return this.#idStart === this.#idEnd;
+  }
+
+  #parseId(): DocId {
+    const { idText } = this;
+    if (idText === '') return '' as DocId;
+    return (idText.includes('\\') ? JSON.parse(idText) : idText.slice(1, -1)) as DocId;
+  }
+
+  #cut(): void {
+    if (this.#idStart > 0) return;
+    this.#idStart = this.text.indexOf(SEPARATOR) + 1;
+    const end = this.text.indexOf(SEPARATOR, this.#idStart);
+    this.#idEnd = end < 0 ? this.text.length : end;
+  }
+}
+
+/** Most keys are plain strings, for which the parser is not needed. */
+function parseKey(text: string): unknown {
+  return text.charCodeAt(0) === QUOTE && !text.includes('\\') ? text.slice(1, -1) : JSON.parse(text);
+}
+
+/** Orders rows by key, then by document id (raw), then by emission. */
+export function compareRows(left: RowKey, right: RowKey, compareKeys: CompareKeys): number {
+  const order = compareRowKeys(left, right, compareKeys);
+  if (order !== 0) return order;
+  if (left.isWide || right.isWide) return placeOf(left) - placeOf(right);
+  return compareTails(left, right);
+}
+
+/** Orders rows by key alone. */
+export function compareRowKeys(left: RowKey, right: RowKey, compareKeys: CompareKeys): number {
+  const [leftText, rightText] = [left.sortText, right.sortText];
+  if (leftText !== undefined && rightText !== undefined) {
+    if (leftText < rightText) return -1;
+    if (leftText > rightText) return 1;
+  }
+  return compareKeys(left.value, right.value);
+}
+
+/** Orders rows whose keys are equal, none of them a bound without an id. */
+export function compareTails(left: RowKey, right: RowKey): number {
+  return compareCodePoints(left.id, right.id) || compareNumbers(left.number, right.number);
+}
+
+/** Of a bound: before or after the rows of its key, which stand at 0. */
+function placeOf(key: RowKey): number {
+  if (!key.isWide) return 0;
+  return key.number < 0 ? -1 : 1;
+}
+
+function compareNumbers(left: number, right: number): number {
+  if (left === right) return 0;
+  return left < right ? -1 : 1;
+}

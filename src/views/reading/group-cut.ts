@@ -1,0 +1,37 @@
+import type { CompareKeys } from '../../collation/key-order.ts';
+import type { RowKey } from '../indexes/row-key.ts';
+
+/**
+ * Which keys make one group of a reduced query (interface.md 4.7, completion.md 10): all (level 0), those whose first n
+ * elements are equal (other keys than arrays count as a whole), or those that are equal.
+ */
+export class GroupCut {
+  readonly #level: number | 'exact';
+  readonly #compareKeys: CompareKeys;
+
+  constructor(level: number | 'exact', compareKeys: CompareKeys) {
+    this.#level = level;
+    this.#compareKeys = compareKeys;
+  }
+
+  /** Whether everything is one group. */
+  get isWhole(): boolean {
+    return this.#level === 0;
+  }
+
+  isSame(left: unknown, right: unknown): boolean {
+    return this.#compareKeys(this.#cut(left), this.#cut(right)) === 0;
+  }
+
+  /** JSON text of the group's key, by one of its rows. */
+  textOf(row: RowKey): string {
+    const { value } = row;
+    const cut = this.#cut(value);
+    return cut === value ? row.keyText : JSON.stringify(cut);
+  }
+
+  #cut(key: unknown): unknown {
+    const level = this.#level;
+    return level !== 'exact' && Array.isArray(key) && key.length > level ? key.slice(0, level) : key;
+  }
+}

@@ -1,0 +1,250 @@
+import type { TreeEntry } from '../../btree/contract.ts';
+import { treeGroups } from '../../btree/reading/group-walk.ts';
+import { DatabaseError } from '../../errors/database-error.ts';
+import type { SnapshotRegister, SnapshotTicket } from '../../paging/snapshot-register.ts';
+import { must } from '../../shared/assert.ts';
+import { Pace } from '../../shared/turn.ts';
+import type { ReducedRow, ReduceOptions, RowOptions, ViewReader, ViewRow, ViewRows } from '../contract.ts';
+import type { GroupDefinition, ViewPlace } from '../definition.ts';
+import type { IndexState } from '../indexes/index-state.ts';
+import type { RowKey } from '../indexes/row-key.ts';
+import type { TreeOrder } from '../indexes/tree-order.ts';
+import type { RowTree } from '../indexes/view-tree.ts';
+import { failureOf, isFailed, type Reducer } from '../reducers/reducer.ts';
+import { defaultViewSettings } from '../settings.ts';
+import { GroupCut } from './group-cut.ts';
+import { toRows } from './row-batches.ts';
+import { keyRange, type RowRange, rangeBehind, toRowRange } from './view-range.ts';
+
+/** What readers are taken of: `state` is the current one each time it is asked for. */
+export interface ReadSource {
+  readonly state: IndexState;
+  readonly definition: GroupDefinition;
+  readonly orders: readonly TreeOrder[];
+  readonly snapshots: SnapshotRegister;
+  /** Told of what a reader fails with that still holds its state. */
+  noteReadFailure(error: unknown): void;
+}
+
+/** Groups that are given at once. */
+const GROUP_BATCH = 100;
+
+/**
+ * A reader of one state. When it is taken back for its age it goes on with the current state: lists resume behind the
+ * last row they gave.
+ */
+export class IndexReader implements ViewReader {
+  readonly #source: ReadSource;
+  #state: IndexState;
+  #ticket: SnapshotTicket;
+  #isReleased = false;
+
+  constructor(source: ReadSource) {
+    this.#source = source;
+    this.#state = source.state;
+    this.#ticket = source.snapshots.take(source.state.version);
+  }
+
+  get updateSeq(): number {
+    return this.#state.updateSeq;
+  }
+
+  get purgeSeq(): number {
+    return this.#state.purgeSeq;
+  }
+
+  lastChange(view: string): number {
+    const { rows, lastChange } = must(this.#state.trees[this.#place(view).tree]);
+    // A first pass is all of one sequence number, however far it has come; it only adds rows.
+    return this.#state.firstPass === undefined ? lastChange : -rows.count;
+  }
+
+  totalRows(view: string): number {
+    return this.#tree(this.#place(view), this.#state).count;
+  }
+
+  async rows(view: string, options: RowOptions = {}): Promise<ViewRows> {
+    const place = this.#place(view);
+    const ranges = rangesOf(options);
+    const totalRows = this.#tree(place, this.#state).count;
+    const [first] = ranges;
+    const before = first === undefined ? 0 : await this.#read((state) => this.#countBefore(place, state, first));
+    const { skip = 0, limit = Number.POSITIVE_INFINITY } = options;
+    const offset = Math.min(before + skip, totalRows);
+    return { totalRows, offset, rows: this.#walkAll(place, ranges, skip, limit) };
+  }
+
+  async *reduce(view: string, options: ReduceOptions = {}): AsyncGenerator<readonly ReducedRow[]> {
+    const place = this.#place(view);
+    const { reduce } = place;
+    if (reduce === undefined) {
+      throw new DatabaseError('query_parse_error', 'Reduce is invalid for map-only views.');
+    }
+    const { skip = 0, limit = Number.POSITIVE_INFINITY, keys } = options;
+    // Of a list of keys each is a group of its own.
+    const cut = new GroupCut(keys === undefined ? (options.groupLevel ?? 0) : 'exact', this.#order(place).compareKeys);
+    const reducer = must(this.#order(place).reducers[reduce]);
+    const [passed, ranges] = keys === undefined ? [skip, rangesOf(options)] : [0, rangesOf(options)];
+    let [toSkip, left] = [skip - passed, limit];
+    for (const range of ranges) {
+      if (left <= 0) return;
+      for await (const groups of this.#groups(place, range, cut, passed)) {
+        const rows = groups.slice(toSkip, toSkip + left).map(({ keyText, reductions }) => {
+          return { keyText, valueText: resultOf(reducer, must(reductions[reduce])) };
+        });
+        toSkip = Math.max(0, toSkip - groups.length);
+        left -= rows.length;
+        if (rows.length > 0) yield rows;
+        if (left <= 0) return;
+      }
+    }
+  }
+
+  release(): void {
+    this.#isReleased = true;
+    this.#ticket.release();
+  }
+
+  #place(view: string): ViewPlace {
+    const place = this.#source.definition.places.get(view);
+    if (place === undefined) throw new DatabaseError('not_found', 'missing_named_view');
+    return place;
+  }
+
+  #order(place: ViewPlace): TreeOrder {
+    return must(this.#source.orders[place.tree]);
+  }
+
+  #tree(place: ViewPlace, state: IndexState): RowTree {
+    return must(state.trees[place.tree]).rows;
+  }
+
+  async #countBefore(place: ViewPlace, state: IndexState, { start, end, descending }: RowRange): Promise<number> {
+    const tree = this.#tree(place, state);
+    if (descending) return end === undefined ? 0 : tree.count - (await tree.rank(end));
+    return start === undefined ? 0 : tree.rank(start);
+  }
+
+  async *#walkAll(
+    place: ViewPlace,
+    ranges: readonly RowRange[],
+    skip: number,
+    limit: number,
+  ): AsyncGenerator<readonly ViewRow[]> {
+    let [toSkip, left] = [skip, limit];
+    for (const range of ranges) {
+      if (left <= 0) return;
+      if (toSkip > 0 && ranges.length > 1) {
+        const count = await this.#read((state) => this.#tree(place, state).countRange(range));
+        if (count <= toSkip) {
+          toSkip -= count;
+          continue;
+        }
+      }
+      for await (const entries of this.#walk(place, range, toSkip)) {
+        const rows = toRows(entries, left);
+        left -= rows.length;
+        yield rows;
+        if (left <= 0) return;
+      }
+      toSkip = 0;
+    }
+  }
+
+  async *#walk(place: ViewPlace, range: RowRange, skip: number): AsyncGenerator<TreeEntry<RowKey>[]> {
+    let [rest, toSkip] = [range, skip];
+    for (;;) {
+      const state = this.#current();
+      try {
+        const walk = this.#tree(place, state).entries(rest, { descending: range.descending, skip: toSkip });
+        for await (const entries of walk) {
+          if (this.#isLost(state)) break;
+          yield entries;
+          rest = rangeBehind(range, must(entries.at(-1)).key);
+          toSkip = 0;
+        }
+      } catch (error) {
+        if (!this.#isLost(state)) throw this.#noted(error);
+      }
+      if (!this.#isLost(state)) return;
+    }
+  }
+
+  async *#groups(place: ViewPlace, range: RowRange, cut: GroupCut, skip: number): AsyncGenerator<readonly Group[]> {
+    if (cut.isWhole) {
+      const reductions = await this.#read((state) => this.#tree(place, state).reduceRange(range));
+      if (reductions !== undefined && skip === 0) yield [{ keyText: 'null', reductions }];
+      return;
+    }
+    const state = this.#current();
+    try {
+      yield* this.#walkGroups(this.#tree(place, state), range, cut, skip);
+    } catch (error) {
+      if (!this.#isLost(state)) throw this.#noted(error);
+      const reason = 'The groups were read so slowly that the index has changed meanwhile. Send the request again.';
+      throw new DatabaseError('cancelled', reason, { cause: error });
+    }
+  }
+
+  async *#walkGroups(tree: RowTree, range: RowRange, cut: GroupCut, skip: number): AsyncGenerator<readonly Group[]> {
+    const pace = new Pace(defaultViewSettings.turnMs);
+    const sameGroup = (left: RowKey, right: RowKey) => cut.isSame(left.value, right.value);
+    let found: Group[] = [];
+    for await (const { key, reduction } of treeGroups(tree, range, sameGroup, { descending: range.descending, skip })) {
+      found.push({ keyText: cut.textOf(key), reductions: reduction });
+      if (found.length < GROUP_BATCH && !pace.isDue) continue;
+      yield found;
+      found = [];
+      if (pace.isDue) await pace.rest();
+    }
+    yield found;
+  }
+
+  /** Runs a read, once more on the current state if this one was taken back while it ran. */
+  async #read<T>(read: (state: IndexState) => Promise<T>): Promise<T> {
+    const state = this.#current();
+    try {
+      return await read(state);
+    } catch (error) {
+      if (!this.#isLost(state)) throw this.#noted(error);
+      return this.#read(read);
+    }
+  }
+
+  /** Whoever let go of the state may miss pages of it, and the index be whole. */
+  #noted(error: unknown): unknown {
+    if (!this.#isReleased) this.#source.noteReadFailure(error);
+    return error;
+  }
+
+  #isLost(state: IndexState): boolean {
+    return this.#ticket.revoked || this.#state !== state;
+  }
+
+  /** The state to read now. */
+  #current(): IndexState {
+    if (this.#ticket.revoked) {
+      this.#ticket.release();
+      this.#state = this.#source.state;
+      this.#ticket = this.#source.snapshots.take(this.#state.version);
+    }
+    return this.#state;
+  }
+}
+
+interface Group {
+  readonly keyText: string;
+  readonly reductions: readonly string[];
+}
+
+function rangesOf(options: RowOptions): readonly RowRange[] {
+  const { keys, descending = false } = options;
+  if (keys === undefined) return [toRowRange(options)];
+  const ranges = keys.map((key) => keyRange(key, descending));
+  return descending ? ranges.reverse() : ranges;
+}
+
+function resultOf(reducer: Reducer, reduction: string): string {
+  if (isFailed(reduction)) throw failureOf(reduction);
+  return reducer.result === undefined ? reduction : reducer.result(reduction);
+}

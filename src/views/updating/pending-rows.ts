@@ -1,0 +1,131 @@
+import { compareCodePoints } from '../../collation/code-points.ts';
+import type { DocId } from '../../documents/contract.ts';
+import type { MappedRows } from '../../query-server/contract.ts';
+import { must } from '../../shared/assert.ts';
+import type { Pace } from '../../shared/turn.ts';
+import type { GroupDefinition } from '../definition.ts';
+import { compareRowKeys, compareTails, RowKey } from '../indexes/row-key.ts';
+import type { TreeOrder } from '../indexes/tree-order.ts';
+import { encodeEmitted } from '../indexes/view-tree.ts';
+import { SortedRuns } from './sorted-runs.ts';
+
+export interface NewRow {
+  readonly key: RowKey;
+  readonly value: string;
+}
+
+/** What a document emits now: a by-document value, undefined where nothing. */
+export interface DocumentRows {
+  readonly id: DocId;
+  readonly emitted: string | undefined;
+}
+
+/** Where one map's result is read: the next document, and the next of its rows. */
+interface MapCursor {
+  readonly result: MappedRows;
+  document: number;
+  row: number;
+}
+
+/** Rows that a build has made but not worked into the trees yet. No document may be added twice. */
+export class PendingRows {
+  readonly #definition: GroupDefinition;
+  readonly #documents = new SortedRuns<DocumentRows>((left, right) => compareCodePoints(left.id, right.id));
+  readonly #rows: readonly SortedRuns<NewRow>[];
+  readonly #orders: readonly TreeOrder[];
+  #isAscending = false;
+  #rowCount = 0;
+  #documentCount = 0;
+  #bytes = 0;
+
+  constructor(definition: GroupDefinition, orders: readonly TreeOrder[]) {
+    this.#definition = definition;
+    this.#orders = orders;
+    this.#rows = orders.map((order) => new SortedRuns((left, right) => this.#compare(left, right, order)));
+  }
+
+  /** Documents will come in the order of their ids, so that rows with equal keys need not be compared further. */
+  expectAscending(isAscending: boolean): void {
+    this.#isAscending = isAscending;
+  }
+
+  /** Sorting and merging keep equal ones in the order in which they came. */
+  #compare(left: NewRow, right: NewRow, { compareKeys }: TreeOrder): number {
+    const order = compareRowKeys(left.key, right.key, compareKeys);
+    return order !== 0 || this.#isAscending ? order : compareTails(left.key, right.key);
+  }
+
+  get isEmpty(): boolean {
+    return this.#documentCount === 0;
+  }
+
+  get rowCount(): number {
+    return this.#rowCount + this.#documentCount;
+  }
+
+  /** Characters of keys and values, about. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** Documents that emit nothing. */
+  addEmpty(ids: readonly DocId[]): void {
+    this.#documentCount += ids.length;
+    this.#documents.add(ids.map((id) => ({ id, emitted: undefined })));
+  }
+
+  /** Documents with what each map function emitted for them. */
+  add(ids: readonly DocId[], results: readonly MappedRows[]): void {
+    const cursors = results.map((result) => ({ result, document: 0, row: 0 }));
+    const rows: NewRow[][] = this.#definition.trees.map(() => []);
+    const documents = ids.map((id) => ({ id, emitted: this.#take(id, cursors, rows) }));
+    this.#documentCount += ids.length;
+    this.#documents.add(documents);
+    for (const [tree, runs] of this.#rows.entries()) runs.add(must(rows[tree]));
+  }
+
+  /** Moves a document's rows into `rows`, by tree. Gives its by-document value. */
+  #take(id: DocId, cursors: readonly MapCursor[], rows: readonly NewRow[][]): string | undefined {
+    const idText = JSON.stringify(id);
+    const keys = this.#definition.trees.map(({ map }, tree) =>
+      this.#takeRows(id, idText, must(cursors[map]), tree, must(rows[tree])),
+    );
+    for (const cursor of cursors) {
+      cursor.row += cursor.result.counts[cursor.document] ?? 0;
+      cursor.document++;
+    }
+    return encodeEmitted(keys);
+  }
+
+  #takeRows(id: DocId, idText: string, cursor: MapCursor, tree: number, rows: NewRow[]): string[] {
+    const { result, document, row } = cursor;
+    const { sortTexts } = must(this.#orders[tree]);
+    const count = result.counts[document] ?? 0;
+    const keys: string[] = [];
+    for (let number = 0; number < count; number++) {
+      const keyText = must(result.keys[row + number]);
+      const value = must(result.values[row + number]);
+      keys.push(keyText);
+      rows.push({ key: RowKey.of(keyText, id, idText, number, sortTexts), value });
+      this.#bytes += keyText.length + value.length;
+    }
+    this.#rowCount += count;
+    return keys;
+  }
+
+  /** Does a step of the sorting that is due. False where there is none. */
+  sortSome(): boolean {
+    return this.#documents.mergeSome() || this.#rows.some((runs) => runs.mergeSome());
+  }
+
+  /** Everything in order, and leaves nothing. */
+  async take(pace: Pace): Promise<{ documents: DocumentRows[]; rows: NewRow[][] }> {
+    const documents = await this.#documents.take(pace);
+    const rows: NewRow[][] = [];
+    for (const runs of this.#rows) rows.push(await runs.take(pace));
+    this.#rowCount = 0;
+    this.#documentCount = 0;
+    this.#bytes = 0;
+    return { documents, rows };
+  }
+}

@@ -1,0 +1,221 @@
+import type { Instance } from '../bridge/contract.ts';
+import { serviceUnavailable } from '../bridge/link/unavailable.ts';
+import { isStream } from '../bridge/wire/wire-codec.ts';
+import { type Core, createCore } from '../core.ts';
+import type { LoadFunctions } from '../deferred/contract.ts';
+import { DatabaseError, isDatabaseError } from '../errors/database-error.ts';
+import type { Clock, RandomBytes } from '../shared/clock.ts';
+import { type MaybePromise, whenReady } from '../shared/maybe-promise.ts';
+import type { PlainRequest, PlainResponse } from '../shared/message.ts';
+import { createIndexedDbPageStore } from '../storage/indexeddb/indexeddb-page-store.ts';
+import type { LoadJournalFiles } from '../storage/indexeddb/journal-files.ts';
+import type { PageStore } from '../storage/page-store.ts';
+import { storageFenced } from '../storage/storage-errors.ts';
+import { browserEngine } from '../system/browser-engine.ts';
+import type { Settings } from '../system/config.ts';
+import type { Log } from '../system/contract.ts';
+
+export interface CoreKeeperOptions {
+  readonly instance: Instance;
+  readonly clock: Clock;
+  readonly random: RandomBytes;
+  readonly log: Log;
+  readonly settings?: Settings | undefined;
+  readonly functions: LoadFunctions;
+  /** The host's own by default. */
+  readonly indexedDB?: IDBFactory | undefined;
+  /** See `IndexedDbPageStoreOptions`. */
+  readonly journalFiles?: LoadJournalFiles | undefined;
+  /** Whether the storage is still this worker's; asked when a commit was refused because somebody else had opened the file since. */
+  isStillOwner(): Promise<boolean>;
+}
+
+/** A core and the storage it stands on. */
+interface Opened {
+  readonly core: Core;
+  readonly store: PageStore;
+  /** The browser took the storage away: its connection was closed, or its data cleared. */
+  isLost: boolean;
+}
+
+/** How long a request waits for a storage that can't be opened at the moment. */
+const PATIENCE_MS = 15_000;
+const RETRY_MS = 250;
+
+/**
+ * Keeps a core open on IndexedDB for as long as its worker owns the storage. When the browser takes the storage away, the next request opens
+ * it anew, and what met the loss is sent once more. A storage that came back empty is a new one to its clients: it has another
+ * server uuid, and its databases another `instance_start_time`.
+ */
+export class CoreKeeper {
+  readonly #options: CoreKeeperOptions;
+  #opened: Opened | undefined;
+  #opening: Promise<Opened> | undefined;
+  #isEnded = false;
+  /** The lock was granted just now: nobody else can have the storage yet. */
+  #isFresh = true;
+
+  constructor(options: CoreKeeperOptions) {
+    this.#options = options;
+  }
+
+  /** Opens the core, where it is not open yet. Fails with what the storage fails with. */
+  async open(): Promise<void> {
+    if (this.#opened === undefined) await this.#openOnce();
+  }
+
+  /** Never rejects. Waits while the core can't be opened, for some seconds; then answers 503 with the reason. */
+  handle(request: PlainRequest): MaybePromise<PlainResponse> {
+    return whenReady(this.#opened ?? this.#whenOpen(), (opened) => {
+      if ('status' in opened) return opened;
+      return whenReady(opened.core.handle(request), (response) =>
+        response.status < 400 ? response : this.#repeatIfLost(opened, request, response),
+      );
+    });
+  }
+
+  async #repeatIfLost(opened: Opened, request: PlainRequest, response: PlainResponse): Promise<PlainResponse> {
+    if (!(await this.#shouldRepeat(opened, request, response))) return response;
+    const again = await this.#whenOpen();
+    return 'status' in again ? again : again.core.handle(request);
+  }
+
+  get isOpen(): boolean {
+    return this.#opened !== undefined;
+  }
+
+  /** Refuses new requests, stores what only the journal holds, and closes the storage. */
+  async close(): Promise<void> {
+    const opened = await this.#end();
+    await opened?.core.close();
+  }
+
+  /** Lets go of the storage without writing anything more. */
+  async drop(): Promise<void> {
+    const opened = await this.#end();
+    if (opened !== undefined) await abandon(opened);
+  }
+
+  async #end(): Promise<Opened | undefined> {
+    this.#isEnded = true;
+    this.#opened?.core.beginShutdown();
+    const opened = this.#opened ?? (await this.#opening?.catch(() => undefined));
+    this.#opened = undefined;
+    return opened;
+  }
+
+  async #whenOpen(): Promise<Opened | PlainResponse> {
+    const { clock } = this.#options;
+    const deadline = clock.monotonic() + PATIENCE_MS;
+    for (;;) {
+      try {
+        const opened = this.#opened ?? (await this.#openOnce());
+        if (!this.#isEnded) return opened;
+      } catch (error) {
+        if (this.#isEnded || clock.monotonic() > deadline) return unavailable(error);
+        await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+      }
+    }
+  }
+
+  /** All who wait for it share one attempt. */
+  #openOnce(): Promise<Opened> {
+    this.#opening ??= this.#open().finally(() => {
+      this.#opening = undefined;
+    });
+    return this.#opening;
+  }
+
+  async #open(): Promise<Opened> {
+    if (this.#isEnded) throw new DatabaseError('shutting_down', 'This tab has let go of the storage; try again.');
+    const { instance, settings } = this.#options;
+    let opened: Opened | undefined;
+    let isLost = false;
+    const onLost = (file: string): void => {
+      isLost = true;
+      if (opened !== undefined) this.#lose(opened, `the browser closed ${file}`);
+    };
+    const store = createIndexedDbPageStore({ ...this.#options, prefix: `${instance.name}|`, onLost });
+    try {
+      const basePath = new URL(instance.base).pathname.slice(0, -1);
+      const storage = guarded(store, async () => this.#isFresh || this.#options.isStillOwner());
+      const engine = browserEngine(userAgent());
+      const core = await createCore({ ...this.#options, storage, basePath, engine, config: settings });
+      opened = { core, store, isLost };
+    } catch (error) {
+      await store.close().catch(() => undefined);
+      throw error;
+    } finally {
+      this.#isFresh = false;
+    }
+    if (!isLost && !this.#isEnded) this.#opened = opened;
+    return opened;
+  }
+
+  async #shouldRepeat(opened: Opened, { body }: PlainRequest, response: PlainResponse): Promise<boolean> {
+    const code = errorOf(response);
+    if (code === 'storage_closed') this.#lose(opened, 'a request found the storage closed');
+    else if (code === 'storage_fenced' && (await this.#options.isStillOwner())) {
+      this.#lose(opened, 'somebody else opened the storage meanwhile');
+    }
+    return opened.isLost && !isStream(body) && !this.#isEnded;
+  }
+
+  /** The next request opens the storage anew. */
+  #lose(opened: Opened, why: string): void {
+    if (opened.isLost || this.#isEnded) return;
+    opened.isLost = true;
+    if (this.#opened === opened) this.#opened = undefined;
+    this.#options.log.info(`the storage is opened anew: ${why}`);
+    void abandon(opened);
+  }
+}
+
+/** Empty where there is none: tests run outside a browser. */
+function userAgent(): string {
+  const navigator: { readonly userAgent: string } | undefined = Reflect.get(globalThis, 'navigator');
+  return navigator?.userAgent ?? '';
+}
+
+/**
+ * Opening a file takes it from whoever has it. A worker that lost the storage in its sleep, and learns of that by a commit that is refused,
+ * must not take it back in turn.
+ */
+function guarded(store: PageStore, isStillOwner: () => Promise<boolean>): PageStore {
+  const mustOwn = async (file: string): Promise<void> => {
+    if (!(await isStillOwner())) throw storageFenced(file);
+  };
+  return {
+    supports: store.supports,
+    list: () => store.list(),
+    open: async (file, mode) => {
+      await mustOwn(file);
+      return store.open(file, mode);
+    },
+    destroy: async (file) => {
+      await mustOwn(file);
+      return store.destroy(file);
+    },
+    close: () => store.close(),
+  };
+}
+
+/** With its storage closed first a core has nothing left to write to; it only ends what runs by itself. */
+async function abandon({ core, store }: Opened): Promise<void> {
+  core.beginShutdown();
+  await store.close().catch(() => undefined);
+  await core.close().catch(() => undefined);
+}
+
+/** The `error` member of an answer for which the storage or its host is to blame, not the request; undefined for all others. */
+export function errorOf({ status, body }: PlainResponse): string | undefined {
+  if (status !== 503 || typeof body !== 'string') return undefined;
+  return /^\{"error":"(storage_[a-z]+|shutting_down|functions_unavailable)"/.exec(body)?.[1];
+}
+
+/** What stands in for an answer while the storage can't be opened; also to HEAD, so that `errorOf` finds its reason. */
+function unavailable(failure: unknown): PlainResponse {
+  return isDatabaseError(failure)
+    ? serviceUnavailable(failure.reason, undefined, failure.code)
+    : serviceUnavailable(`The storage can't be opened: ${String(failure)}; try again`);
+}

@@ -1,0 +1,171 @@
+import { PortCarrier } from '../bridge/bodies/port-carrier.ts';
+import type { OwnerLink, WorkerDoor, WorkerOptions, WorkerStatus } from '../bridge/contract.ts';
+import { createInstance, ownerOf } from '../bridge/instance.ts';
+import { createLink } from '../bridge/link/link.ts';
+import { OpenWork } from '../bridge/link/open-work.ts';
+import { serviceUnavailable } from '../bridge/link/unavailable.ts';
+import type { PortOffer, SignOfLife } from '../bridge/wire/control.ts';
+import { PROTOCOL, type WireRequest, type WireResponse } from '../bridge/wire/wire.ts';
+import { requestFromWire, responseToWire } from '../bridge/wire/wire-codec.ts';
+import type { Clock } from '../shared/clock.ts';
+import { type MaybePromise, whenReady, withEnd } from '../shared/maybe-promise.ts';
+import type { PlainRequest, PlainResponse } from '../shared/message.ts';
+import type { LoadJournalFiles } from '../storage/indexeddb/journal-files.ts';
+import { VERSION } from '../system/version.ts';
+import type { LoadBrowserFunctions } from './browser-functions.ts';
+import { createConsoleLog } from './console-log.ts';
+import { DRAIN_MS, StorageOwner } from './storage-owner.ts';
+
+/** What a worker has from its browser; tests give their own. */
+export interface WorkerHost {
+  /** Of its script. */
+  readonly address: string;
+  readonly locks: LockManager | undefined;
+  readonly indexedDB: IDBFactory | undefined;
+  readonly functions: LoadBrowserFunctions;
+  readonly journalFiles?: LoadJournalFiles | undefined;
+  /** Gives the page what it passes on to the service worker. See `OwnerChannelOptions`. */
+  readonly offerPort?: ((offer: PortOffer, port: MessagePort) => void) | undefined;
+  /** Gives the page what keeps the service worker alive. */
+  readonly giveSignOfLife?: (sign: SignOfLife) => void;
+  readonly clock?: Clock;
+  readonly pingMs?: number;
+}
+
+/** What is there once the door is open. */
+interface Service {
+  readonly owner: StorageOwner;
+  readonly link: OwnerLink;
+  readonly isOwnedByAnyone: () => Promise<boolean>;
+}
+
+/** How long `open` waits for a core that answers. */
+const OPEN_MS = 15_000;
+const RETRY_MS = 250;
+
+const CLOSED = 'The service was closed in this page; start it again';
+
+/**
+ * What the worker of a page offers to it. Answers from this worker's own core where it owns the storage, and else passes the request on to
+ * whoever does.
+ */
+export class PageDoor implements WorkerDoor {
+  readonly #host: WorkerHost;
+  readonly #calls = new Map<number, AbortController>();
+  /** What another tab has. */
+  readonly #asked = new OpenWork();
+  #service: Service | undefined;
+
+  constructor(host: WorkerHost) {
+    this.#host = host;
+  }
+
+  async open(options: WorkerOptions): Promise<void> {
+    if (options.protocol !== PROTOCOL) throw new Error(otherVersion(options.protocol));
+    if (this.#service !== undefined) throw new Error('This worker serves a base; start another');
+    const service = createService(this.#host, options);
+    this.#service = service;
+    try {
+      await firstAnswer(service, createInstance(options.base, this.#host.address).base);
+    } catch (error) {
+      await this.close();
+      throw error;
+    }
+  }
+
+  handle(wire: WireRequest, call?: number): MaybePromise<WireResponse> {
+    const carrier = new PortCarrier();
+    const toWire = (response: PlainResponse) => responseToWire(response, carrier);
+    if (call === undefined) return whenReady(this.#answer(requestFromWire(wire, carrier)), toWire);
+    const request = requestFromWire(wire, carrier, this.#signalOf(call));
+    return withEnd(
+      () => whenReady(this.#answer(request), toWire),
+      () => this.#calls.delete(call),
+    );
+  }
+
+  abort(call: number): void {
+    this.#calls.get(call)?.abort();
+  }
+
+  async status(): Promise<WorkerStatus> {
+    const { owner, isOwnedByAnyone } = this.#service ?? {};
+    const others = (await isOwnedByAnyone?.()) ? 'follower' : 'waiting';
+    const role = owner?.isOwner ? 'owner' : others;
+    return { role, engine: 'indexeddb', version: VERSION, protocol: PROTOCOL };
+  }
+
+  async close(): Promise<void> {
+    const service = this.#service;
+    this.#service = undefined;
+    await service?.owner.close();
+    await this.#asked.idle(DRAIN_MS);
+    service?.link.close();
+  }
+
+  #answer(request: PlainRequest): MaybePromise<PlainResponse> {
+    const service = this.#service;
+    if (service === undefined) return serviceUnavailable(CLOSED, request.method);
+    const askOther = (asked: PlainRequest) => service.link.handle(asked);
+    return whenReady(service.owner.handle(request), (response) => response ?? this.#asked.run(askOther, request));
+  }
+
+  #signalOf(call: number): AbortSignal {
+    const controller = new AbortController();
+    this.#calls.set(call, controller);
+    return controller.signal;
+  }
+}
+
+function createService(host: WorkerHost, options: WorkerOptions): Service {
+  const { address, locks, indexedDB, giveSignOfLife } = host;
+  if (indexedDB === undefined) {
+    throw new Error('This browser offers no IndexedDB here; is this a private window?');
+  }
+  if (locks === undefined) {
+    throw new Error('This browser offers no Web Locks here; serve the page over https, or from localhost');
+  }
+  const instance = createInstance(options.base, address);
+  const { settings, logLevel } = options;
+  const log = createConsoleLog(logLevel);
+  const keepAlive = (): void => {
+    pokeServiceWorker(instance.base);
+    giveSignOfLife?.({ type: 'SETTEE_ALIVE', base: instance.base });
+  };
+  const owner = new StorageOwner({ ...host, instance, kind: 'tab', locks, settings, log, keepAlive });
+  const link = createLink({ instance, carrier: 'tab', locks });
+  return { owner, link, isOwnedByAnyone: async () => ownerOf(await locks.query(), instance) !== undefined };
+}
+
+/**
+ * The service worker answers this address itself; that it is asked is what keeps it alive. Which it is not by a worker that began before it
+ * took control: Firefox leaves some of those out.
+ */
+function pokeServiceWorker(base: string): void {
+  fetch(`${base}_settee/alive`, { mode: 'no-cors', cache: 'no-store' }).catch(() => {});
+}
+
+async function firstAnswer({ owner, link }: Service, base: string): Promise<void> {
+  const found = new AbortController();
+  try {
+    await Promise.race([owner.opened, answerOfOther(link, base, found.signal)]);
+  } finally {
+    found.abort();
+  }
+}
+
+/** Asks whoever owns the storage until it answers. Rejects with its last reason. */
+async function answerOfOther(link: OwnerLink, url: string, signal: AbortSignal): Promise<void> {
+  const deadline = Date.now() + OPEN_MS;
+  for (;;) {
+    const { status, body } = await link.handle({ method: 'GET', url, headers: {}, body: null, signal });
+    if (status !== 503) return;
+    if (Date.now() > deadline)
+      throw new Error(`No tab answers for ${url}: ${typeof body === 'string' ? body : status}`);
+    await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+  }
+}
+
+function otherVersion(protocol: number): string {
+  return `This page speaks protocol ${protocol}, its worker ${PROTOCOL}; reload the page`;
+}

@@ -1,0 +1,75 @@
+import { describe, expect, test } from 'vitest';
+import type { DocumentWrite, WriteGuard, WriteOptions, WriteOutcome } from '../../../src/database/contract.ts';
+import { GuardedWrites } from '../../../src/database/writing/validated-writes.ts';
+import { parseDocId } from '../../../src/documents/identifiers.ts';
+import { parseRevId } from '../../../src/documents/revisions/revisions.ts';
+import { DatabaseError } from '../../../src/errors/database-error.ts';
+
+const EDITS: WriteOptions = { newEdits: true, durability: 'relaxed' };
+const FORBIDDEN = new DatabaseError('forbidden', 'no');
+
+function writeOf(id: string): DocumentWrite {
+  return { id: parseDocId(id), rev: undefined, deleted: false, body: '{}' };
+}
+
+/** A guard that refuses ids with `bad` in them, and a writer that takes everything; `seen` is what happened, in order. */
+function scene(isNeeded = true) {
+  const seen: string[] = [];
+  const guard: WriteGuard = {
+    isNeeded,
+    judge: async (writes) => {
+      seen.push(`judge ${writes.map(({ id }) => id).join()}`);
+      return writes.map(({ id }) => (id.includes('bad') ? FORBIDDEN : undefined));
+    },
+    designsChanged: () => seen.push('changed'),
+  };
+  const apply = async (writes: readonly DocumentWrite[]): Promise<WriteOutcome[]> => {
+    seen.push(`apply ${writes.map(({ id }) => id).join()}`);
+    return writes.map(({ id }) => ({ ok: true, id, rev: parseRevId('1-a'), deleted: false }));
+  };
+  const guarded = new GuardedWrites(guard, apply);
+  const write = async (ids: string, options = EDITS) => {
+    const outcomes = await guarded.write(ids.split(' ').map(writeOf), options);
+    return outcomes.map((outcome) => (outcome.ok ? outcome.id : `${outcome.id}: ${outcome.error.code}`));
+  };
+  return { seen, write };
+}
+
+describe('writes behind a guard', () => {
+  test('are applied as they are where nobody has a say', async () => {
+    const { seen, write } = scene(false);
+    expect(await write('a bad')).toEqual(['a', 'bad']);
+    expect(seen).toEqual(['apply a,bad']);
+  });
+
+  test('reach the writer without those that are refused', async () => {
+    const { seen, write } = scene();
+    expect(await write('a bad b worse-bad c')).toEqual(['a', 'bad: forbidden', 'b', 'worse-bad: forbidden', 'c']);
+    expect(seen).toEqual(['judge a,bad,b,worse-bad,c', 'apply a,b,c']);
+  });
+
+  test('do not reach it at all where all are refused', async () => {
+    const { seen, write } = scene();
+    expect(await write('bad')).toEqual(['bad: forbidden']);
+    expect(seen).toEqual(['judge bad']);
+  });
+
+  test('fail together with allOrNothing', async () => {
+    const { seen, write } = scene();
+    expect(await write('a bad b', { ...EDITS, allOrNothing: true })).toEqual([
+      'a: cancelled',
+      'bad: forbidden',
+      'b: cancelled',
+    ]);
+    expect(seen).toEqual(['judge a,bad,b']);
+  });
+
+  test.each([true, false])(
+    'tell of design documents before they are acknowledged (guard needed: %s)',
+    async (isNeeded) => {
+      const { seen, write } = scene(isNeeded);
+      await write('a _design/x');
+      expect(seen.slice(-2)).toEqual(['apply a,_design/x', 'changed']);
+    },
+  );
+});
