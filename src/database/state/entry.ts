@@ -21,8 +21,8 @@ export function encodeLocation(location: BodyLocation): string {
 }
 
 export function decodeLocation(text: string): BodyLocation {
-  const first = text.indexOf('..');
-  const second = text.indexOf('..', first + 1);
+  const first = text.indexOf('.');
+  const second = text.indexOf('.', first + 1);
   const location = {
     page: Number.parseInt(text.slice(0, first), 36),
     offset: Number.parseInt(text.slice(first + 1, second), 36),

@@ -3,7 +3,7 @@
  *
  *     tree   := path                    one leaf
  *             | "<" path { ";" path }   several leaves, in winning order; no text at all where there is none
- *     path   := generation "-" ancestry [ "^" path-index ".." generation ]
+ *     path   := generation "-" ancestry [ "^" path-index "." generation ]
  *
  * A path has a leaf and its ancestors (ancestry.ts) down to the root, or down to where it branches off an earlier path,
  * which `^` names: `^0.2` is the revision of generation 2 on the first path.
@@ -114,7 +114,7 @@ function decodePath<B>(reader: AncestryReader<B>, earlier: readonly RevisionNode
 function readBranchPoint<B>(reader: AncestryReader<B>, earlier: readonly RevisionNode<B>[][]): RevisionNode<B> {
   const start = reader.position;
   const path = earlier[readNumber(reader)];
-  if (!takes(reader, '..')) throw corruptTree(reader.text, reader.position, 'no generation of a branch point');
+  if (!takes(reader, '.')) throw corruptTree(reader.text, reader.position, 'no generation of a branch point');
   const generation = readNumber(reader);
   const node = path?.[must(path[0]).generation - generation];
   if (node === undefined) throw corruptTree(reader.text, start, 'a branch from nowhere');

@@ -133,7 +133,7 @@ class PatternParser {
         return this.#group();
       case '[':
         return this.#character(this.#set());
-      case '..':
+      case '.':
         return { kind: 'character', test: dotAll ? anyCharacter : notLineFeed };
       case '^':
         return { kind: 'place', place: multiline ? 'lineStart' : 'textStart' };

@@ -19,7 +19,7 @@ const ARRAY_INDEX = /^(?:0|[1-9]\d{0,9})$/;
 
 /** Fails with 400 `invalid_field_name` where a name is empty. */
 export function parseFieldPath(text: string): FieldPath {
-  const names = text.includes('\\') ? splitEscaped(text) : text.split('..');
+  const names = text.includes('\\') ? splitEscaped(text) : text.split('.');
   if (names.includes('')) {
     throw refusal('invalid_field_name', `Invalid field name: ${shown(text)}. No name between the dots may be empty.`);
   }
@@ -61,7 +61,7 @@ function splitEscaped(text: string): string[] {
   let name = '';
   for (let index = 0; index < text.length; index++) {
     const character = text.charAt(index);
-    if (character === '..') {
+    if (character === '.') {
       names.push(name);
       name = '';
     } else if (character === '\\' && index + 1 < text.length) {

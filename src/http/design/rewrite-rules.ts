@@ -129,7 +129,7 @@ function tooFarUp(): DatabaseError {
 }
 
 function segmentsOf(path: string): string[] {
-  return path.split('/').filter((segment) => segment !== '' && segment !== '..');
+  return path.split('/').filter((segment) => segment !== '' && segment !== '.');
 }
 
 /** What the variables of `from` stand for, and what its final `*` covers; undefined where the rule does not fit. */

@@ -142,7 +142,7 @@ function findingOf(copy: CopiedFile | FailedFile, { lostWrites }: Remedies): str
 }
 
 function notCopied({ reason }: DatabaseError): string {
-  return `It is not in the copy. ${reason.replace(/\.?$/, '..')}`;
+  return `It is not in the copy. ${reason.replace(/\.?$/, '.')}`;
 }
 
 /** Databases that were deleted, or only just made, while the others were copied: the list in the copy does not name them. */

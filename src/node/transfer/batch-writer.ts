@@ -75,7 +75,7 @@ export class BatchWriter {
 
   /** One document that is no document has the whole request refused, and nothing written (completion 7). */
   async #writeHalves(documents: readonly string[], error: RefusalError): Promise<void> {
-    if (!this.#toldOfSplit) this.#options.onSplit(error.message.replace(/\.?$/, '..'));
+    if (!this.#toldOfSplit) this.#options.onSplit(error.message.replace(/\.?$/, '.'));
     this.#toldOfSplit = true;
     const middle = documents.length >> 1;
     await this.#write(documents.slice(0, middle));
