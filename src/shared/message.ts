@@ -36,6 +36,11 @@ export interface PlainResponse {
   readonly status: number;
   readonly headers: PlainHeaders;
   readonly body: ResponseBody;
+  /**
+   * The code of the `DatabaseError` that the core answered with, also where the body does not show it, as for HEAD. For whoever runs the
+   * core in the same process: it is no part of what goes to the client.
+   */
+  readonly errorCode?: string;
 }
 
 /** Answers in the same turn where all that it takes is at hand. */
