@@ -1,6 +1,6 @@
-/** Writes selectors as they were understood, for `_explain`. */
-import type { Selector } from './selector.ts';
-import type { Condition } from './selector-condition.ts';
+/** Writes parsed selectors as JSON, for `_explain`. */
+
+import type { Condition, Selector } from './selector.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -9,7 +9,7 @@ export function selectorJson(selector: Selector): Json {
     if (selector.parts.length === 0) return {};
     return { [`$${selector.kind}`]: selector.parts.map(selectorJson) };
   }
-  // Without a path where it asks something of an element itself.
+  // A condition on an element or a name itself has no path.
   const condition = conditionJson(selector.condition);
   return selector.path.text === '' ? condition : { [selector.path.text]: condition };
 }

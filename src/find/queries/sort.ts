@@ -1,27 +1,26 @@
-import { refusal, shown } from '../find-error.ts';
+import { excerpt, queryError } from '../find-error.ts';
 import { isObject, parseFieldPath } from '../selectors/field-path.ts';
-
-export type Direction = 'asc' | 'desc';
 
 export interface SortField {
   /** A path, as it is written. */
   readonly field: string;
-  readonly direction: Direction;
+  readonly direction: 'asc' | 'desc';
 }
 
 /**
- * Reads `["a", {"b": "asc"}]`, as a query's `sort` and an index's `fields` have it: one direction for all. Fails with
+ * Reads a list such as `["a", {"b": "asc"}]`, the form of a query's `sort` and an index's `fields`. All fields have the same
+ * direction. Fails with
  * 400 `invalid_sort_json`, `invalid_sort_field`, `invalid_sort_dir`, `unsupported_mixed_sort`, `invalid_field_name`.
  */
 export function parseSort(value: unknown): readonly SortField[] {
   if (!Array.isArray(value)) {
-    throw refusal('invalid_sort_json', `Sort must be an array of sort specs, not: ${shown(value)}`);
+    throw queryError('invalid_sort_json', `Sort must be an array of sort specs, not: ${excerpt(value)}`);
   }
   const fields = value.map(parseSortField);
   const [first] = fields;
   if (fields.some(({ direction }) => direction !== first?.direction)) {
     const reason = 'Sorts currently only support a single direction for all fields.';
-    throw refusal('unsupported_mixed_sort', reason);
+    throw queryError('unsupported_mixed_sort', reason);
   }
   return fields;
 }
@@ -30,11 +29,11 @@ function parseSortField(item: unknown): SortField {
   if (typeof item === 'string') return { field: checkedField(item), direction: 'asc' };
   const [entry, other] = isObject(item) ? Object.entries(item) : [];
   if (entry === undefined || other !== undefined) {
-    throw refusal('invalid_sort_field', `Invalid sort field: ${shown(item)}. Give a name, or {"name": "asc"}.`);
+    throw queryError('invalid_sort_field', `Invalid sort field: ${excerpt(item)}. Give a name, or {"name": "asc"}.`);
   }
   const [field, direction] = entry;
   if (direction !== 'asc' && direction !== 'desc') {
-    throw refusal('invalid_sort_dir', `Invalid sort direction: ${shown(direction)}. There are "asc" and "desc".`);
+    throw queryError('invalid_sort_dir', `Invalid sort direction: ${excerpt(direction)}. There are "asc" and "desc".`);
   }
   return { field: checkedField(field), direction };
 }

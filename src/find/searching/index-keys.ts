@@ -1,31 +1,31 @@
 /**
- * What an index's keys tell by themselves: conditions on its columns are tested on the key, before the document is
- * read; and where nothing but its columns is asked and shown, no document is read at all.
+ * Uses the keys of an index in place of documents: conditions on its columns are tested on the keys, before documents are
+ * read, and where the query tests and returns its columns only, no document is read at all.
  */
 import type { CompareKeys } from '../../collation/key-order.ts';
 import { JsonCursor } from '../../json/json-text.ts';
 import type { JsonIndex } from '../indexes/index-definition.ts';
-import type { FindQuery } from '../searching/find-query.ts';
+import type { FindQuery } from '../queries/find-query.ts';
 import type { FieldPath } from '../selectors/field-path.ts';
 import { Projection } from '../selectors/field-texts.ts';
 import { conjunctsOf, type Selector } from '../selectors/selector.ts';
 import { createTest, type Test } from '../selectors/selector-test.ts';
 
 export class KeyTests {
-  /** Whether the key decides all that the selector asks. */
+  /** Whether these tests are the whole selector. */
   readonly isComplete: boolean;
   readonly #tests: readonly Test[];
 
   constructor({ selector }: FindQuery, index: JsonIndex, compare: CompareKeys) {
-    const places = new Map(index.columns.map(({ field }, place) => [field, place]));
+    const columns = new Map(index.columns.map(({ field }, column) => [field, column]));
     const readKey = (key: unknown, path: FieldPath): unknown => {
-      const place = places.get(path.text);
-      return Array.isArray(key) && place !== undefined ? key[place] : undefined;
+      const column = columns.get(path.text);
+      return Array.isArray(key) && column !== undefined ? key[column] : undefined;
     };
     const parts = conjunctsOf(selector);
-    const decided = parts.filter((part) => isDecided(part, places));
-    this.isComplete = decided.length === parts.length;
-    this.#tests = decided.map((part) => createTest(part, compare, readKey));
+    const testable = parts.filter((part) => hasAllFields(columns, part));
+    this.isComplete = testable.length === parts.length;
+    this.#tests = testable.map((part) => createTest(part, compare, readKey));
   }
 
   get isEmpty(): boolean {
@@ -39,15 +39,15 @@ export class KeyTests {
   }
 }
 
-function isDecided(selector: Selector, places: ReadonlyMap<string, number>): boolean {
-  if (selector.kind === 'field') return places.has(selector.path.text);
-  return selector.parts.every((part) => isDecided(part, places));
+function hasAllFields(columns: ReadonlyMap<string, number>, selector: Selector): boolean {
+  if (selector.kind === 'field') return columns.has(selector.path.text);
+  return selector.parts.every((part) => hasAllFields(columns, part));
 }
 
-/** Writes the fields that are asked for from keys alone. */
+/** Writes the requested fields from keys. */
 export class KeyProjection {
   readonly #projection: Projection;
-  /** The column of each field; undefined for the document's id. */
+  /** The column of each requested field; undefined for the document's id. */
   readonly #columns: readonly (number | undefined)[];
 
   private constructor(fields: readonly FieldPath[], columns: readonly (number | undefined)[]) {
@@ -55,11 +55,11 @@ export class KeyProjection {
     this.#columns = columns;
   }
 
-  /** Undefined where the documents are needed. */
+  /** Undefined where the keys lack a requested field. */
   static of({ fields, conflicts }: FindQuery, index: JsonIndex): KeyProjection | undefined {
     if (fields === undefined || conflicts) return undefined;
     const columns = fields.map(({ text }) => index.columns.findIndex(({ field }) => field === text));
-    if (fields.some(({ text }, place) => columns[place] === -1 && text !== '_id')) return undefined;
+    if (fields.some(({ text }, position) => columns[position] === -1 && text !== '_id')) return undefined;
     return new KeyProjection(
       fields,
       columns.map((column) => (column === -1 ? undefined : column)),

@@ -1,10 +1,10 @@
 /**
- * Bookmarks: where an answer ended, so that the next one goes on there. JSON text in base64url: the plan's name, the last row's
- * key (not for a walk over the documents), and its document's id.
+ * Bookmarks say where an answer ended, so that the next one goes on there. A bookmark is a JSON list in base64url: the plan's
+ * name, the key of the last row (null where documents were read without an index), and the id of its document.
  */
-import { refusal } from '../find-error.ts';
+import { queryError } from '../find-error.ts';
 
-export interface BookmarkPlace {
+export interface BookmarkPosition {
   /** The index that was read, empty for the documents themselves. */
   readonly plan: string;
   /** JSON value of the row's key; null for documents. */
@@ -20,7 +20,7 @@ export function writeBookmark(plan: string, keyText: string, id: string): string
 }
 
 /** Fails with 400 `invalid_bookmark`. */
-export function readBookmark(bookmark: string): BookmarkPlace {
+export function readBookmark(bookmark: string): BookmarkPosition {
   const value = decode(bookmark);
   const [plan, key, id]: readonly unknown[] = Array.isArray(value) ? value : [];
   if (typeof plan !== 'string' || key === undefined || typeof id !== 'string') throw invalidBookmark(bookmark);
@@ -33,7 +33,7 @@ export function bookmarkName(bookmark: string): string {
 
 export function invalidBookmark(bookmark: string): Error {
   const remedy = 'Take it from the answer to the same query, or leave it out to begin anew.';
-  return refusal('invalid_bookmark', `Invalid bookmark value: ${bookmark.slice(0, 200)}. ${remedy}`);
+  return queryError('invalid_bookmark', `Invalid bookmark value: ${bookmark.slice(0, 200)}. ${remedy}`);
 }
 
 function decode(bookmark: string): unknown {

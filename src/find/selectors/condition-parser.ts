@@ -1,44 +1,13 @@
-/** The conditions that a selector may put on a value: their operators, what these take, and what is their contrary. */
+/** Reads the conditions of selectors: their operators, the arguments that these take, and the opposites of operators. */
 
-import { badArgument, refusal, shown } from '../find-error.ts';
-import { type Pattern, parsePattern } from '../patterns/pattern.ts';
+import { badArgument, excerpt, queryError } from '../find-error.ts';
+import { parsePattern } from '../patterns/pattern.ts';
 import { isObject } from './field-path.ts';
-import type { Selector } from './selector.ts';
-
-export type Operator =
-  | '$lt'
-  | '$lte'
-  | '$eq'
-  | '$ne'
-  | '$gte'
-  | '$gt'
-  | '$exists'
-  | '$type'
-  | '$in'
-  | '$nin'
-  | '$size'
-  | '$mod'
-  | '$regex'
-  | '$beginsWith'
-  | '$all'
-  | '$elemMatch'
-  | '$allMatch'
-  | '$keyMapMatch';
-
-export interface Condition {
-  readonly operator: Operator;
-  readonly argument: unknown;
-  /** Holds where the operator does not. Only for operators that have no contrary of their own. */
-  readonly isNegated: boolean;
-  /** What `$elemMatch`, `$allMatch` and `$keyMapMatch` ask of elements or names. */
-  readonly nested?: Selector;
-  /** What `$regex` looks for. */
-  readonly pattern?: Pattern;
-}
+import type { Condition, Operator, Selector } from './selector.ts';
 
 type ParseSelector = (value: unknown) => Selector;
 
-/** Says what an operator takes; undefined is returned where the argument is that. */
+/** Undefined where an operator takes the argument, else a sentence that says which it takes. */
 type ArgumentCheck = (argument: unknown) => string | undefined;
 
 const anything: ArgumentCheck = () => undefined;
@@ -67,7 +36,7 @@ const ARGUMENTS: Readonly<Record<Operator, ArgumentCheck>> = {
   $keyMapMatch: selector,
 };
 
-const CONTRARIES: ReadonlyMap<Operator, Operator> = new Map([
+const OPPOSITES: ReadonlyMap<Operator, Operator> = new Map([
   ['$lt', '$gte'],
   ['$gte', '$lt'],
   ['$lte', '$gt'],
@@ -87,19 +56,19 @@ export function parseCondition(
 ): Condition {
   if (!isOperator(name)) {
     const known = Object.keys(ARGUMENTS).join(' ');
-    throw refusal('invalid_operator', `Invalid operator: ${shown(name)}. There are ${known} $and $or $nor $not.`);
+    throw queryError('invalid_operator', `Invalid operator: ${excerpt(name)}. There are ${known} $and $or $nor $not.`);
   }
   const remedy = ARGUMENTS[name](argument);
   if (remedy !== undefined) throw badArgument(name, argument, remedy);
   if (name === '$exists') return { operator: name, argument: argument !== isNegated, isNegated: false };
-  const contrary = isNegated ? CONTRARIES.get(name) : undefined;
-  if (contrary !== undefined) return { operator: contrary, argument, isNegated: false };
+  const opposite = isNegated ? OPPOSITES.get(name) : undefined;
+  if (opposite !== undefined) return { operator: opposite, argument, isNegated: false };
   if (name === '$regex') return { operator: name, argument, isNegated, pattern: parsePattern(`${argument}`) };
   if (!isNesting(name)) return { operator: name, argument, isNegated };
   return { operator: name, argument, isNegated, nested: parseSelector(argument) };
 }
 
-/** Two whole numbers, of which the first is not 0. */
+/** Whether it is a list of a divisor, which is not 0, and a remainder. */
 export function isDivision(argument: unknown): argument is readonly [number, number] {
   if (!Array.isArray(argument) || argument.length !== 2) return false;
   const [divisor, remainder]: readonly unknown[] = argument;
