@@ -10,10 +10,10 @@ export interface Page {
   readonly text: string;
 }
 
-/** `README.md`, all pages in `docs/`, and the map of the source. */
+/** `README.md`, the changelog, all pages in `docs/`, and the map of the source. */
 export function readPages(): Page[] {
   const names = readdirSync(join(repository, 'docs')).filter((name) => name.endsWith('.md'));
-  return ['README.md', ...names.sort().map((name) => `docs/${name}`), 'src/README.md'].map(readPage);
+  return ['README.md', 'CHANGELOG.md', ...names.sort().map((name) => `docs/${name}`), 'src/README.md'].map(readPage);
 }
 
 export function readPage(path: string): Page {
