@@ -1,3 +1,5 @@
+import { CLOSE_BRACKET, COMMA, isSpace, OPEN_BRACE, OPEN_BRACKET } from '../../json/characters.ts';
+import { StreamedContainer } from '../../json/streamed-container.ts';
 import type { InputFormat } from '../command-line/arguments.ts';
 
 /** The input can't be read on from here; the message says where and why. */
@@ -18,13 +20,6 @@ const prefixLength = 4096;
 const containerPrefix =
   /^\s*\{\s*(?:"(?:total_rows|offset|update_seq|new_edits|all_or_nothing)"\s*:\s*(?:"[^"\\]*"|[\w.+-]+)\s*,\s*)*"(docs|rows)"\s*:\s*\[/;
 
-const quote = 0x22;
-const backslash = 0x5c;
-const comma = 0x2c;
-const openBracket = 0x5b;
-const closeBracket = 0x5d;
-const openBrace = 0x7b;
-const closeBrace = 0x7d;
 const byteOrderMark = 0xfeff;
 
 const secondObject =
@@ -46,9 +41,8 @@ export class DocumentSplitter {
   #layout: 'array' | 'lines' | 'docs' | 'rows' | undefined;
   /** Text that is not understood yet: the prefix, then the begun document. */
   #held = '';
-  #depth = 0;
-  #inString = false;
-  #escaped = false;
+  /** The document that has begun, or behind the array the object that holds the array. */
+  readonly #container = new StreamedContainer();
   #needsComma = false;
   #afterArray = false;
   /** All that was begun is closed. */
@@ -78,7 +72,7 @@ export class DocumentSplitter {
   /** To be called behind the last piece: gives what is still held, and throws if the text ends too early. */
   *finish(): Generator<string> {
     if (this.#layout === undefined && this.#held.trim() !== '') yield* this.#start();
-    if (this.#depth > 0 && !this.#afterArray) {
+    if (this.#container.isOpen && !this.#afterArray) {
       // What is missing somewhere in it has all that follows count as part of it.
       const beginning = this.#held.trimStart().slice(0, SHOWN_LENGTH);
       this.#fail(`the text ends inside document ${this.#count + 1}, which begins ${beginning}`);
@@ -99,7 +93,7 @@ export class DocumentSplitter {
   /** Decides the layout and gives the position of the first document. */
   #findBeginning(text: string): number {
     const first = text.search(/\S/);
-    const isArray = text.charCodeAt(first) === openBracket;
+    const isArray = text.charCodeAt(first) === OPEN_BRACKET;
     if (this.#format === 'array' || (this.#format === 'auto' && isArray)) {
       if (!isArray) this.#fail('the text does not begin with [');
       this.#layout = 'array';
@@ -118,14 +112,15 @@ export class DocumentSplitter {
   }
 
   *#scan(text: string): Generator<string> {
-    let start = this.#depth > 0 && !this.#afterArray ? 0 : -1;
+    let start = this.#container.isOpen && !this.#afterArray ? 0 : -1;
     for (let at = 0; at < text.length; at++) {
       const code = text.charCodeAt(at);
       if (this.#afterArray) this.#behindArray(code);
-      else if (this.#depth === 0) {
-        if (code === openBrace) start = at;
+      else if (!this.#container.isOpen) {
+        if (code === OPEN_BRACE) start = at;
         this.#between(code, at);
-      } else if (this.#inside(code)) {
+      } else if (this.#container.take(code)) {
+        this.#count++;
         yield this.#held + text.slice(start, at + 1);
         this.#held = '';
         start = -1;
@@ -138,37 +133,20 @@ export class DocumentSplitter {
   /** One character between documents. */
   #between(code: number, at: number): void {
     const isArray = this.#layout !== 'lines';
-    if (code === openBrace && !(isArray && this.#needsComma)) {
-      this.#depth = 1;
+    if (code === OPEN_BRACE && !(isArray && this.#needsComma)) {
+      this.#container.open();
       this.#needsComma = true;
-    } else if (code === comma && isArray && this.#needsComma) {
+    } else if (code === COMMA && isArray && this.#needsComma) {
       this.#needsComma = false;
-    } else if (code === closeBracket && isArray && (this.#needsComma || this.#count === 0)) {
+    } else if (code === CLOSE_BRACKET && isArray && (this.#needsComma || this.#count === 0)) {
       this.#afterArray = true;
       this.#isOver = this.#layout === 'array';
-      this.#depth = this.#isOver ? 0 : 1;
+      if (!this.#isOver) this.#container.open();
     } else if (!isSpace(code)) {
       const found = JSON.stringify(String.fromCharCode(code));
       const place = `character ${this.#offset + at + 1}`;
       this.#fail(`${found} at ${place}, behind document ${this.#count}, where an object should begin`);
     }
-  }
-
-  /** One character of a document; true when it is its last. */
-  #inside(code: number): boolean {
-    if (this.#inString) {
-      if (this.#escaped) this.#escaped = false;
-      else if (code === backslash) this.#escaped = true;
-      else if (code === quote) this.#inString = false;
-      return false;
-    }
-    if (code === quote) this.#inString = true;
-    else if (code === openBrace || code === openBracket) this.#depth++;
-    else if ((code === closeBrace || code === closeBracket) && --this.#depth === 0) {
-      this.#count++;
-      return true;
-    }
-    return false;
   }
 
   #hold(text: string): void {
@@ -179,7 +157,7 @@ export class DocumentSplitter {
 
   /** Only the rest of the array's object may come there, and behind that nothing: it would be lost without a word. */
   #behindArray(code: number): void {
-    if (!this.#isOver) this.#isOver = this.#inside(code);
+    if (!this.#isOver) this.#isOver = this.#container.take(code);
     else if (!isSpace(code))
       this.#fail(this.#layout === 'array' ? 'there is more text behind the array' : secondObject);
   }
@@ -187,8 +165,4 @@ export class DocumentSplitter {
   #fail(what: string): never {
     throw new InputError(`The input can't be read: ${what}.`);
   }
-}
-
-function isSpace(code: number): boolean {
-  return code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09;
 }
