@@ -33,7 +33,7 @@ const checks = [
 const unprepared = { name: 'install and build', passed: 0, failed: 1, skipped: 0, failures: ['see above'] };
 
 /** Files that mock a module, for which it must not be there yet. */
-const mocking = ['test/unit/node/closing.test.ts'];
+const mocking = ['test/unit/node/server/closing.test.ts'];
 /** Files of tests in browsers that measure milliseconds: nothing else may run. */
 const measuring = ['test/browser/faults-ownership.test.ts'];
 /** How many files run at a time, where it is more than one. */

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import packageJson from '../../../package.json' with { type: 'json' };
-import { commandNames, helpFor } from '../../../src/node/command-line/usage.ts';
+import { commandNames, helpFor } from '../../../src/node/command-line/help.ts';
 import { DEFAULT_SETTINGS } from '../../../src/system/config.ts';
 import { namesIn, readPage, repository, rowsOf } from './pages.ts';
 

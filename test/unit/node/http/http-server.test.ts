@@ -3,9 +3,9 @@ import { Agent, request } from 'node:http';
 import { createConnection, type Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { assertLoopback, listen } from '../../../src/node/http/http-server.ts';
-import { createListener } from '../../../src/node/http/listener.ts';
-import type { Handle } from '../../../src/shared/message.ts';
+import { assertLoopback, listen } from '../../../../src/node/http/http-server.ts';
+import { createListener } from '../../../../src/node/http/listener.ts';
+import type { Handle } from '../../../../src/shared/message.ts';
 
 const listenerOf = (handle: Handle) =>
   createListener(handle, (_request, error) => {

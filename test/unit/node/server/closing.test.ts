@@ -4,14 +4,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { type ProcessHost, serve } from '../../../src/node/server/serve.ts';
-import { startServer } from '../../../src/node/server/server.ts';
+import { type ProcessHost, serve } from '../../../../src/node/server/serve.ts';
+import { startServer } from '../../../../src/node/server/server.ts';
 
 /** What the mocked storage does when it is closed. */
 const storage = vi.hoisted(() => ({ onClose: (): Promise<void> => Promise.resolve() }));
 
-vi.mock('../../../src/storage/lmdb/lmdb-page-store.ts', async () => {
-  const { createMemoryPageStore } = await import('../../../src/storage/memory/memory-page-store.ts');
+vi.mock('../../../../src/storage/lmdb/lmdb-page-store.ts', async () => {
+  const { createMemoryPageStore } = await import('../../../../src/storage/memory/memory-page-store.ts');
   return {
     createLmdbPageStore: () => {
       const store = createMemoryPageStore();

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { build } from 'vite';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { type FolderLock, lockFolder } from '../../../src/node/data-folder/folder-lock.ts';
+import { type FolderLock, lockFolder } from '../../../../src/node/data-folder/folder-lock.ts';
 
 let temporary = '';
 let folder = '';

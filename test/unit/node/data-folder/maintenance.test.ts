@@ -2,9 +2,9 @@ import { cp, mkdtemp, readdir, readFile, rm, stat, truncate, writeFile } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { backupData, restoreData } from '../../../src/node/data-folder/backup.ts';
-import { type RunningServer, startServer } from '../../../src/node/server/server.ts';
-import { runCommand } from './command-line.ts';
+import { backupData, restoreData } from '../../../../src/node/data-folder/backup.ts';
+import { type RunningServer, startServer } from '../../../../src/node/server/server.ts';
+import { runCommand } from '../run-command.ts';
 
 let temporary = '';
 let dataFolder = '';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { parseCommand } from '../../../src/node/command-line/arguments.ts';
-import { UsageError } from '../../../src/node/command-line/usage.ts';
+import { parseCommand } from '../../../../src/node/command-line/arguments.ts';
+import { UsageError } from '../../../../src/node/terminal/usage-error.ts';
 
 const parse = (line: string, environment: Record<string, string> = {}) =>
   parseCommand(line.split(' ').filter(Boolean), environment);

@@ -1,19 +1,8 @@
-/** Owns the help texts of the command line. docs/node.md#the-command-line shows the same commands as a table. */
+/** The commands and their help texts. docs/node.md#the-command-line shows the same commands as a table. */
 
 export const commandNames = ['serve', 'import', 'export', 'verify', 'backup', 'restore'] as const;
 
 export type CommandName = (typeof commandNames)[number];
-
-/** A call that can't be carried out as it was written; `topic` is the command whose help tells how. */
-export class UsageError extends Error {
-  readonly topic: CommandName | undefined;
-
-  constructor(message: string, topic?: CommandName) {
-    super(message);
-    this.name = 'UsageError';
-    this.topic = topic;
-  }
-}
 
 export function helpFor(topic: CommandName | undefined): string {
   return topic === undefined ? overview : topics[topic];

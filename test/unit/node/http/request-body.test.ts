@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { PassThrough } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { readBody } from '../../../src/node/http/request-body.ts';
+import { readBody } from '../../../../src/node/http/request-body.ts';
 
 /** Of a request only its headers and its bytes are looked at. */
 function requestOf(length: number): PassThrough & IncomingMessage {

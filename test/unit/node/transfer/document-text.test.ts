@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { memberText, withIdFrom } from '../../../src/node/transfer/document-text.ts';
+import { memberText, withIdFrom } from '../../../../src/node/transfer/document-text.ts';
 
 describe('memberText', () => {
   test('gives a value as it was written', () => {

@@ -5,20 +5,20 @@ export interface MessageStream extends NodeJS.WritableStream {
   readonly isTTY?: boolean;
 }
 
-/** Shows how far something has come: a bar on a terminal, elsewhere a line at most once a second. */
+/** Shows the progress of a command: a bar on a terminal, elsewhere a line at most once a second. */
 export interface Progress {
   /** @param note what has been done so far, in words */
   update(done: number, note: string): void;
   end(): void;
 }
 
-/** Called with what has been done of what there is, in a unit of the callee's choice. */
+/** Called with how much is done and how much there is in total, in a unit of the caller's choice. */
 export type OnProgress = (done: number, total: number) => void;
 
 const lineIntervalMs = 1_000;
 const endSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
-/** @param total of the unit that `update` counts in; undefined where nobody knows. */
+/** @param total in the unit that `update` counts in; undefined where it is unknown. */
 export function createProgress(stream: MessageStream, total: number | undefined): Progress {
   return stream.isTTY && total !== undefined && total > 0 ? barProgress(stream, total) : lineProgress(stream, total);
 }
@@ -27,7 +27,7 @@ function barProgress(stream: MessageStream, total: number): Progress {
   const options = { stream, format: '{bar} {percentage} %  {note}', hideCursor: true, etaBuffer: 50 };
   const bar = new SingleBar(options, Presets.shades_classic);
   bar.start(total, 0, { note: '' });
-  // Ends the process as without it, but gives the terminal its cursor and its line breaks back.
+  // Restores the terminal's cursor and line breaks, then lets the signal end the process as usual.
   const onSignal = (signal: NodeJS.Signals) => {
     end();
     process.kill(process.pid, signal);

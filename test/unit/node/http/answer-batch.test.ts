@@ -1,12 +1,12 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { Outbox } from '../../../src/node/http/answer-batch.ts';
+import { AnswerBatch } from '../../../../src/node/http/answer-batch.ts';
 
 test('what is ready in the same turn leaves at its end, in order', async () => {
-  const outbox = new Outbox();
+  const batch = new AnswerBatch();
   const steps: string[] = [];
   const leave = async (name: string) => {
-    await outbox.departure();
+    await batch.turnEnd();
     steps.push(name);
   };
   const first = leave('first');
@@ -19,10 +19,10 @@ test('what is ready in the same turn leaves at its end, in order', async () => {
 });
 
 test('who comes later waits for the end of a later turn', async () => {
-  const outbox = new Outbox();
-  await outbox.departure();
+  const batch = new AnswerBatch();
+  await batch.turnEnd();
   let left = false;
-  void outbox.departure().then(() => {
+  void batch.turnEnd().then(() => {
     left = true;
   });
   for (let hop = 0; hop < 10; hop++) await undefined;

@@ -3,11 +3,11 @@ import { DatabaseError, type ErrorCode } from '../../errors/database-error.ts';
 import { openRegistry } from '../../registry/registry.ts';
 import { systemClock, systemRandom } from '../../shared/clock.ts';
 import { silentLog } from '../../system/log.ts';
-import type { OnProgress } from '../command-line/progress.ts';
+import type { OnProgress } from '../terminal/progress.ts';
 import { mustHoldDatabases, openDataFolder, openStorage } from './data-folder.ts';
 
 /** What `verify` found in one database. */
-export interface DatabaseFindings {
+interface DatabaseFindings {
   readonly database: string;
   readonly documents: number;
   readonly pages: number;
@@ -16,8 +16,8 @@ export interface DatabaseFindings {
 }
 
 /**
- * Reads databases of a data folder that no server is using, and reports damage. Changes no document; like every
- * opening it ends what an interrupted run left half done.
+ * Reads databases of a data folder that no server is using, and reports damage. Changes no document; as at every opening,
+ * what an interrupted run left unfinished is completed.
  *
  * @param databases which ones; all of them where none is named. `not_found` for a name that is not there.
  */
@@ -40,7 +40,7 @@ export async function* verifyData(options: {
           throw new DatabaseError('not_found', `There is no database "${database}" in ${options.dataFolder}.`);
         }
         const verified = Promise.resolve(registry.use(database, (opened) => opened.verify(options.onProgress)));
-        // What is wrong with one database must not hide what is wrong with those behind it.
+        // A database that can't be read must not keep the others from being verified.
         const report = await verified.catch(unreadable);
         yield { database, ...report, damage: [...losses.splice(0), ...report.damage] };
       }
@@ -60,7 +60,7 @@ const fileFailures: readonly ErrorCode[] = [
   'storage_failed',
 ];
 
-/** The findings where a database can't be read at all; throws what is not the fault of its file. */
+/** The findings for a database that can't be read at all. Throws errors that are not about its file. */
 function unreadable(error: unknown): Omit<DatabaseFindings, 'database'> {
   if (!(error instanceof DatabaseError && fileFailures.includes(error.code))) throw error;
   const isMissing = error.code === 'storage_missing';

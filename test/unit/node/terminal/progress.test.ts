@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream';
 import { afterEach, expect, test, vi } from 'vitest';
-import { createProgress } from '../../../src/node/command-line/progress.ts';
+import { createProgress } from '../../../../src/node/terminal/progress.ts';
 
 const hidesCursor = '\u001b[?25l';
 const showsCursor = '\u001b[?25h';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { InputFormat } from '../../../src/node/command-line/arguments.ts';
-import { DocumentSplitter, InputError } from '../../../src/node/transfer/document-splitter.ts';
+import type { InputFormat } from '../../../../src/node/transfer/document-splitter.ts';
+import { DocumentSplitter, InputError } from '../../../../src/node/transfer/document-splitter.ts';
 
 function split(text: string, format: InputFormat = 'auto', pieceLength = text.length || 1): string[] {
   const splitter = new DocumentSplitter(format);

@@ -3,9 +3,9 @@ import { request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { type HttpServer, listen } from '../../../src/node/http/http-server.ts';
-import { type DemoOptions, startDemo } from '../../../src/node/server/demo.ts';
-import { SetteeProcess } from './settee-process.ts';
+import { type HttpServer, listen } from '../../../../src/node/http/http-server.ts';
+import { type DemoOptions, startDemo } from '../../../../src/node/server/demo.ts';
+import { SetteeProcess } from '../settee-process.ts';
 
 let parent = '';
 let folder = '';

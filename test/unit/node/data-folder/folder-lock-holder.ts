@@ -1,4 +1,4 @@
-import { lockFolder } from '../../../src/node/data-folder/folder-lock.ts';
+import { lockFolder } from '../../../../src/node/data-folder/folder-lock.ts';
 
 /** A process that takes the folder given to it and keeps it. Says `held` or the error's reason on stdout. */
 try {

@@ -4,8 +4,8 @@ import { request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { type RunningServer, type ServerOptions, startServer } from '../../../src/node/server/server.ts';
-import { runCommand } from './command-line.ts';
+import { type RunningServer, type ServerOptions, startServer } from '../../../../src/node/server/server.ts';
+import { runCommand } from '../run-command.ts';
 
 let temporary = '';
 const running: RunningServer[] = [];
@@ -149,7 +149,7 @@ describe('import and export', () => {
 
   test('take all countries, in a few batches', async () => {
     const { url } = await start({ memory: true });
-    const file = join(import.meta.dirname, '../../../node_modules/world-countries/dist/countries.json');
+    const file = join(import.meta.dirname, '../../../../node_modules/world-countries/dist/countries.json');
     const options = ['--create', '--id', 'cca3', '--batch-size', '60'];
     expect(await runCommand(['import', `${url}countries`, file, ...options])).toMatchObject({
       code: 0,
