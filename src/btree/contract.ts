@@ -73,6 +73,14 @@ export interface NodeReader {
   readNode(page: number): MaybePromise<string>;
 }
 
+/** Keeps nodes for reading, by page. May give any of them up at any time, and may hold other things under other pages. */
+export interface NodeCache {
+  get(page: number): unknown;
+  /** Inner nodes are worth more than leaves. */
+  set(page: number, node: unknown, bytes: number, rank: 'leaf' | 'inner'): void;
+  delete(page: number): void;
+}
+
 export interface TreeSizes {
   /** Text length that a leaf aims for. */
   readonly leafBytes: number;

@@ -3,6 +3,7 @@ import type { MaybePromise } from '../shared/maybe-promise.ts';
 import { Pace } from '../shared/turn.ts';
 import type {
   KeyRange,
+  NodeCache,
   NodeReader,
   NodeWrite,
   ReplacedNode,
@@ -19,7 +20,6 @@ import { type EditedTree, TreeEdit } from './editing/tree-edit.ts';
 import { storeNodes, unstoredBytes } from './editing/tree-storing.ts';
 import { Link } from './nodes/link.ts';
 import { NodeSource } from './nodes/node-source.ts';
-import type { PageCache } from './nodes/page-cache.ts';
 import { combine, reductionOf, reductionTextOf } from './nodes/reduction.ts';
 import { walkEntries } from './reading/entry-walk.ts';
 import { endEdge, type KeyEdge, startEdge } from './reading/key-edge.ts';
@@ -33,7 +33,7 @@ export interface TreeOptions<K, R> {
   readonly spec: TreeSpec<K, R>;
   readonly reader: NodeReader;
   /** May be shared by all trees of a file. */
-  readonly cache: PageCache;
+  readonly cache: NodeCache;
   readonly sizes: TreeSizes;
 }
 
@@ -76,10 +76,10 @@ export class Tree<K, R> {
     return new Tree(new NodeSource(spec, reader, cache), sizes, undefined);
   }
 
-  /** Reads nothing yet. A root without entries gives an empty tree, whatever its page. */
-  static open<K, R>(options: TreeOptions<K, R>, root: TreeRoot): Tree<K, R> {
+  /** Reads nothing yet. Without a root, or with one that has no entries, it gives an empty tree. */
+  static open<K, R>(options: TreeOptions<K, R>, root: TreeRoot | null): Tree<K, R> {
+    if (root === null || root.count === 0) return Tree.empty(options);
     const { page, count, bytes, reduction } = root;
-    if (count === 0) return Tree.empty(options);
     const { spec, reader, cache, sizes } = options;
     const link = Link.toPage<K, R>(page, count, bytes, must(reduction, 'a tree with entries needs its reduction'));
     return new Tree(new NodeSource(spec, reader, cache), sizes, link);

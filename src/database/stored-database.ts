@@ -1,7 +1,7 @@
-import { PageCache } from '../btree/nodes/page-cache.ts';
 import type { DocId, RevId } from '../documents/contract.ts';
 import { DatabaseError, isDatabaseError } from '../errors/database-error.ts';
 import { PageAllocator } from '../paging/page-allocator.ts';
+import { PageCache } from '../paging/page-cache.ts';
 import { SnapshotRegister } from '../paging/snapshot-register.ts';
 import { type MaybePromise, withEnd } from '../shared/maybe-promise.ts';
 import type { PageNumber } from '../storage/page-store.ts';

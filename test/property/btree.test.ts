@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { KeyRange, NodeReader, TreeChange, TreeEntry, TreeRoot, TreeSpec } from '../../src/btree/contract.ts';
-import { PageCache } from '../../src/btree/nodes/page-cache.ts';
 import { treeGroups } from '../../src/btree/reading/group-walk.ts';
 import { treePages } from '../../src/btree/reading/page-walk.ts';
 import { checkTree } from '../../src/btree/reading/tree-check.ts';
 import { collectEntries } from '../../src/btree/reading/tree-collect.ts';
 import { Tree, type TreeOptions } from '../../src/btree/tree.ts';
 import { compareCodePoints } from '../../src/collation/code-points.ts';
+import { PageCache } from '../../src/paging/page-cache.ts';
 
 /**
  * The tree against a sorted array. Nodes are a few entries large, so that a hundred entries make a deep tree; reductions
@@ -72,12 +72,14 @@ class World<K> {
   readonly spec: TreeSpec<K, Summary>;
   readonly pages = new Map<number, string>();
   readonly #sizes: { leafBytes: number; innerBytes: number };
+  readonly #cacheBytes: number;
   #cache: PageCache;
   #nextPage = 1;
 
   constructor(spec: TreeSpec<K, Summary>, sizes: { leafBytes: number; innerBytes: number }, cacheBytes: number) {
     this.spec = spec;
     this.#sizes = sizes;
+    this.#cacheBytes = cacheBytes;
     this.#cache = new PageCache(cacheBytes);
   }
 
@@ -98,7 +100,7 @@ class World<K> {
 
   /** With a cache of its own. */
   reopen(root: TreeRoot | undefined): Tree<K, Summary> {
-    this.#cache = new PageCache(this.#cache.maxBytes);
+    this.#cache = new PageCache(this.#cacheBytes);
     return root === undefined ? this.empty() : Tree.open(this.#options, root);
   }
 

@@ -1,4 +1,5 @@
 import type { DocId } from '../../documents/contract.ts';
+import { decodeFreeList } from '../../paging/free-list.ts';
 import { assert } from '../../shared/assert.ts';
 import { inTurns } from '../../shared/turn.ts';
 import type { PageFile, PageNumber } from '../../storage/page-store.ts';
@@ -38,12 +39,12 @@ export async function readRemains(file: PageFile, head: Head): Promise<Remains> 
   return { entries, journalBytes, garbage: await readGarbage(file, head), leaked };
 }
 
-/** The lists themselves stand first, which are dropped last (garbage.ts): until then they say what is still to go. */
+/** The lists themselves stand first, which are dropped last (`FreeList`): until then they say what is still to go. */
 async function readGarbage(file: PageFile, head: Head): Promise<PageNumber[]> {
   const garbage: PageNumber[] = [...head.garbage, ...head.unstored.map((distance) => head.pageMark - distance)];
   for (const list of head.garbage) {
     const text = await file.read(list, 'text');
-    if (text !== undefined) garbage.push(...(JSON.parse(text) as PageNumber[]));
+    if (text !== undefined) garbage.push(...decodeFreeList(text));
   }
   return garbage;
 }
