@@ -2,9 +2,9 @@ import { must } from '../../shared/assert.ts';
 import type { MaybePromise } from '../../shared/maybe-promise.ts';
 import type { NodeCache, NodeReader, TreeSpec } from '../contract.ts';
 import { corruptNode } from './corrupt-node.ts';
+import type { Link, TreeNode } from './inner.ts';
 import { INNER_HEADER, Inner } from './inner.ts';
 import { LEAF_HEADER, Leaf } from './leaf.ts';
-import type { Link, TreeNode } from './link.ts';
 
 /** What a node takes in memory once it is in use, as a multiple of its text; about. */
 const LEAF_MEMORY = 1.1;

@@ -35,7 +35,7 @@ export async function nextState(state: State, workspace: Workspace, postpones = 
   const encoded = inTurns(mapInSteps(changed, byIdChange));
   const changes = encoded instanceof Promise ? await encoded : encoded;
   const formerValues = () => changed.map((document) => document.formerValue);
-  const postponed = postpones && changes.length > 0 ? state.byId.postpone(changes, formerValues()) : undefined;
+  const postponed = postpones && changes.length > 0 ? state.byId.delayChanges(changes, formerValues()) : undefined;
   const counts = countDocuments(changed);
   const byId = postponed ?? (await updates.apply(state.byId, changes));
   if (pace.isDue) await pace.rest();
@@ -60,7 +60,7 @@ export async function nextState(state: State, workspace: Workspace, postpones = 
  * nodes that were replaced.
  */
 export async function workIn(state: State): Promise<NextState> {
-  const { tree: byId, replaced } = await state.byId.workIn();
+  const { tree: byId, replaced } = await state.byId.applyDelayedChanges();
   return { state: { ...state, version: state.version + 1, byId }, replaced };
 }
 

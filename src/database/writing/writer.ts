@@ -155,7 +155,7 @@ export class Writer {
   async #backgroundStep(): Promise<void> {
     if (!this.#hasBackgroundWork) return;
     try {
-      if (this.#core.state.byId.isPostponed) await this.#workIn();
+      if (this.#core.state.byId.hasDelayedChanges) await this.#workIn();
       for (const work of this.#background) if (work.hasWork) await work.step(this.#queue.length > 0);
     } catch (error) {
       // A full medium is tried again when the next request wakes the writer.
@@ -192,12 +192,12 @@ export class Writer {
   }
 
   get #mustPrepare(): boolean {
-    return !this.#isOpening && (this.#core.state.byId.isPostponed || this.#checkpointer.isOverdue);
+    return !this.#isOpening && (this.#core.state.byId.hasDelayedChanges || this.#checkpointer.isOverdue);
   }
 
   /** What has to be done before a group can be taken in. */
   async #prepare(): Promise<void> {
-    if (this.#core.state.byId.isPostponed) await this.#workIn();
+    if (this.#core.state.byId.hasDelayedChanges) await this.#workIn();
     if (this.#checkpointer.isOverdue) await this.#makeRoom();
   }
 

@@ -384,7 +384,7 @@ describe('the shape', () => {
 });
 
 describe('a checkpoint', () => {
-  test('marks nothing that was not told to be stored', async () => {
+  test('marks nothing as stored before `stored` is called', async () => {
     const shelf = new PageShelf();
     const { tree } = await Tree.empty(shelf.options(totalsSpec, small)).update(sets(numbers(1000, 1100)));
     const before = tree.unstoredBytes();
