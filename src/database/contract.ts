@@ -97,7 +97,7 @@ export interface DatabaseOrigin {
   readonly isLineageComplete: boolean;
 }
 
-/** One stretch of a database's history between two losses (src/README.md, "Loss that is allowed must be seen"). */
+/** One stretch of a database's history between two losses (docs/internals.md#losses). */
 export interface LineageEntry {
   /** Of the opening that began it. */
   readonly epoch: number;
