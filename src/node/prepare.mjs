@@ -14,7 +14,7 @@ export const builtMain = join(root, 'dist', 'node', 'main.js');
 const builtDemo = join(root, 'dist', 'demo', 'index.html');
 
 const lowestNode = [20, 19];
-const sources = ['src', 'sw', 'demo', 'package.json', 'package-lock.json', 'vite.config.ts'];
+const sources = ['src', 'sw', 'demo', 'public', 'package.json', 'package-lock.json', 'vite.config.ts'];
 
 /** A failure that the message explains to the user; any other error is a defect. */
 export class PreparationError extends Error {}

@@ -38,6 +38,8 @@ export interface Answer {
   readonly status: number;
   readonly headers: Record<string, string>;
   readonly body: ResponseBody;
+  /** See `PlainResponse`. */
+  readonly errorCode?: string;
 }
 
 /** One request on its way. Only middleware and router change it, before the handler runs. */

@@ -16,11 +16,11 @@ export function answerJsonp(context: Context, next: Handler, callback: string): 
 }
 
 function wrap(answer: Answer, callback: string): Answer {
-  const { status, headers, body } = answer;
+  const { headers, body } = answer;
   const type = headers['content-type'] ?? '';
   if (body === null || !(type.startsWith('application/json') || type.startsWith('text/plain'))) return answer;
   headers['content-type'] = 'text/javascript';
-  return { status, headers, body: wrapBody(body, `/* svc */${callback}(`) };
+  return { ...answer, body: wrapBody(body, `/* svc */${callback}(`) };
 }
 
 function wrapBody(body: NonNullable<ResponseBody>, head: string): ResponseBody {

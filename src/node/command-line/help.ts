@@ -1,4 +1,4 @@
-/** The commands and their help texts. README.md shows the same commands as a table. */
+/** The commands and their help texts. docs/node.md#the-command-line shows the same commands as a table. */
 
 export const commandNames = ['serve', 'import', 'export', 'verify', 'backup', 'restore'] as const;
 
@@ -37,7 +37,7 @@ everything. A second signal ends it at once, which loses nothing that was acknow
       --demo-port NUMBER      where the demo is served (default 5985; any free port where --port is 0)
       --no-demo               serve no demo
       --log-level LEVEL       none, error, info or debug, on stderr (default info)
-      --set SECTION/KEY=VALUE a setting, as often as needed (see README.md, "Settings")
+      --set SECTION/KEY=VALUE a setting, as often as needed (docs/node.md#settings lists them)
 
 Exit code: 0 after a signal, 1 when it could not start or not close in order, 2 for a wrong call.
 `,

@@ -1,3 +1,6 @@
+import { CLOSE_BRACKET, COMMA, isSpace, OPEN_BRACE, OPEN_BRACKET } from '../../json/characters.ts';
+import { StreamedContainer } from '../../json/streamed-container.ts';
+
 /** `auto`: one of the others, as the text begins. */
 export const inputFormats = ['auto', 'array', 'lines', 'docs', 'rows'] as const;
 export type InputFormat = (typeof inputFormats)[number];
@@ -20,13 +23,6 @@ const prefixLength = 4096;
 const containerPrefix =
   /^\s*\{\s*(?:"(?:total_rows|offset|update_seq|new_edits|all_or_nothing)"\s*:\s*(?:"[^"\\]*"|[\w.+-]+)\s*,\s*)*"(docs|rows)"\s*:\s*\[/;
 
-const quote = 0x22;
-const backslash = 0x5c;
-const comma = 0x2c;
-const openBracket = 0x5b;
-const closeBracket = 0x5d;
-const openBrace = 0x7b;
-const closeBrace = 0x7d;
 const byteOrderMark = 0xfeff;
 
 const secondObject =
@@ -48,9 +44,8 @@ export class DocumentSplitter {
   #layout: 'array' | 'lines' | 'docs' | 'rows' | undefined;
   /** Text that is not complete yet: first the prefix, then the document that has begun. */
   #pending = '';
-  #depth = 0;
-  #inString = false;
-  #escaped = false;
+  /** The document that has begun, or after the array the object that holds the array. */
+  readonly #container = new StreamedContainer();
   #needsComma = false;
   #afterArray = false;
   /** Whether everything that was opened is closed. */
@@ -80,7 +75,7 @@ export class DocumentSplitter {
   /** To be called after the last piece: gives the documents that are left, and throws if the text ends too early. */
   *finish(): Generator<string> {
     if (this.#layout === undefined && this.#pending.trim() !== '') yield* this.#start();
-    if (this.#depth > 0 && !this.#afterArray) {
+    if (this.#container.isOpen && !this.#afterArray) {
       // If a brace or a quote is missing in it, everything behind counts as part of it.
       const beginning = this.#pending.trimStart().slice(0, SHOWN_LENGTH);
       this.#fail(`the text ends inside document ${this.#count + 1}, which begins ${beginning}`);
@@ -101,7 +96,7 @@ export class DocumentSplitter {
   /** Decides the layout and gives the position of the first document. */
   #findBeginning(text: string): number {
     const first = text.search(/\S/);
-    const isArray = text.charCodeAt(first) === openBracket;
+    const isArray = text.charCodeAt(first) === OPEN_BRACKET;
     if (this.#format === 'array' || (this.#format === 'auto' && isArray)) {
       if (!isArray) this.#fail('the text does not begin with [');
       this.#layout = 'array';
@@ -120,14 +115,15 @@ export class DocumentSplitter {
   }
 
   *#scan(text: string): Generator<string> {
-    let start = this.#depth > 0 && !this.#afterArray ? 0 : -1;
+    let start = this.#container.isOpen && !this.#afterArray ? 0 : -1;
     for (let at = 0; at < text.length; at++) {
       const code = text.charCodeAt(at);
       if (this.#afterArray) this.#behindArray(code);
-      else if (this.#depth === 0) {
-        if (code === openBrace) start = at;
+      else if (!this.#container.isOpen) {
+        if (code === OPEN_BRACE) start = at;
         this.#between(code, at);
-      } else if (this.#inside(code)) {
+      } else if (this.#container.take(code)) {
+        this.#count++;
         yield this.#pending + text.slice(start, at + 1);
         this.#pending = '';
         start = -1;
@@ -140,37 +136,20 @@ export class DocumentSplitter {
   /** One character between documents. */
   #between(code: number, at: number): void {
     const isArray = this.#layout !== 'lines';
-    if (code === openBrace && !(isArray && this.#needsComma)) {
-      this.#depth = 1;
+    if (code === OPEN_BRACE && !(isArray && this.#needsComma)) {
+      this.#container.open();
       this.#needsComma = true;
-    } else if (code === comma && isArray && this.#needsComma) {
+    } else if (code === COMMA && isArray && this.#needsComma) {
       this.#needsComma = false;
-    } else if (code === closeBracket && isArray && (this.#needsComma || this.#count === 0)) {
+    } else if (code === CLOSE_BRACKET && isArray && (this.#needsComma || this.#count === 0)) {
       this.#afterArray = true;
       this.#isComplete = this.#layout === 'array';
-      this.#depth = this.#isComplete ? 0 : 1;
+      if (!this.#isComplete) this.#container.open();
     } else if (!isSpace(code)) {
       const found = JSON.stringify(String.fromCharCode(code));
       const place = `character ${this.#offset + at + 1}`;
       this.#fail(`${found} at ${place}, behind document ${this.#count}, where an object should begin`);
     }
-  }
-
-  /** One character of a document; true when it is its last. */
-  #inside(code: number): boolean {
-    if (this.#inString) {
-      if (this.#escaped) this.#escaped = false;
-      else if (code === backslash) this.#escaped = true;
-      else if (code === quote) this.#inString = false;
-      return false;
-    }
-    if (code === quote) this.#inString = true;
-    else if (code === openBrace || code === openBracket) this.#depth++;
-    else if ((code === closeBrace || code === closeBracket) && --this.#depth === 0) {
-      this.#count++;
-      return true;
-    }
-    return false;
   }
 
   #keep(text: string): void {
@@ -181,7 +160,7 @@ export class DocumentSplitter {
 
   /** Only the rest of the object around the array may follow, and nothing after that, because it would be lost silently. */
   #behindArray(code: number): void {
-    if (!this.#isComplete) this.#isComplete = this.#inside(code);
+    if (!this.#isComplete) this.#isComplete = this.#container.take(code);
     else if (!isSpace(code))
       this.#fail(this.#layout === 'array' ? 'there is more text behind the array' : secondObject);
   }
@@ -189,8 +168,4 @@ export class DocumentSplitter {
   #fail(what: string): never {
     throw new InputError(`The input can't be read: ${what}.`);
   }
-}
-
-function isSpace(code: number): boolean {
-  return code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09;
 }

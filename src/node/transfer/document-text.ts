@@ -1,15 +1,12 @@
-import { JsonCursor, memberName } from '../../json/json-text.ts';
+import { JsonCursor } from '../../json/json-cursor.ts';
+import { isObject, type JsonObject } from '../../json/objects.ts';
 
 /** Functions on the text of one JSON object, which keep what they don't change as it was written. They throw on broken JSON. */
 
-function parseObject(text: string): Readonly<Record<string, unknown>> {
+function parseObject(text: string): JsonObject {
   const value: unknown = JSON.parse(text);
-  if (isRecord(value)) return value;
+  if (isObject(value)) return value;
   throw new SyntaxError('a document must be a JSON object');
-}
-
-export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** The text of a member's value; undefined where there is no such member. */
@@ -19,8 +16,7 @@ export function memberText(text: string, name: string): string | undefined {
   cursor.enter();
   let found: string | undefined;
   while (cursor.nextMember()) {
-    if (memberName(text, cursor.keyStart, cursor.keyEnd) === name)
-      found = text.slice(cursor.valueStart, cursor.valueEnd);
+    if (cursor.name === name) found = cursor.valueText;
   }
   return found;
 }

@@ -1,11 +1,11 @@
 import type { WriteStream } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
 import { finished } from 'node:stream/promises';
-
+import { isObject } from '../../json/objects.ts';
 import { createProgress, type MessageStream } from '../terminal/progress.ts';
 import { BatchWriter } from './batch-writer.ts';
 import { DocumentSplitter, InputError, type InputFormat } from './document-splitter.ts';
-import { isRecord, memberText, withIdFrom } from './document-text.ts';
+import { memberText, withIdFrom } from './document-text.ts';
 import { openInput, type TextInput } from './input.ts';
 import { type Refusal, RefusalError, RemoteDatabase } from './remote-database.ts';
 
@@ -110,7 +110,7 @@ function prepare(text: string, isRow: boolean, idMember: string | undefined): st
 
 function rowId(text: string): string | null {
   const row: unknown = JSON.parse(text);
-  return isRecord(row) && typeof row['id'] === 'string' ? row['id'] : null;
+  return isObject(row) && typeof row['id'] === 'string' ? row['id'] : null;
 }
 
 /** The file of refusals is emptied at the start, so it must not be the input. */

@@ -1,6 +1,6 @@
 import { DatabaseError } from '../../errors/database-error.ts';
+import { isObject } from '../../json/objects.ts';
 import { UsageError } from '../terminal/usage-error.ts';
-import { isRecord } from './document-text.ts';
 
 /** The server refused a whole request and did nothing of it. */
 export class RefusalError extends Error {
@@ -59,7 +59,7 @@ export class RemoteDatabase {
     const response = await this.#request('');
     await this.#assertOk(response, `The database ${this.url} can't be read`);
     const info = await this.#json(response);
-    return isRecord(info) ? Number(info['doc_count']) : 0;
+    return isObject(info) ? Number(info['doc_count']) : 0;
   }
 
   /** Sends one `_bulk_docs` request; gives what was refused. Rejects with `RefusalError` when all of it was. */
@@ -72,7 +72,7 @@ export class RemoteDatabase {
     await this.#assertOk(response, `A batch of ${documents.length} was refused`);
     const rows = await this.#json(response);
     if (!Array.isArray(rows)) throw new Error(`${this.url}/_bulk_docs answered something else than an array.`);
-    return rows.filter(isRecord).flatMap((row) => (row['error'] === undefined ? [] : [toRefusal(row)]));
+    return rows.filter(isObject).flatMap((row) => (row['error'] === undefined ? [] : [toRefusal(row)]));
   }
 
   /** All live documents, as the body of `_all_docs?include_docs=true`. */
@@ -134,7 +134,7 @@ function toRefusal(row: Readonly<Record<string, unknown>>): Refusal {
 function parseErrorBody(text: string): { readonly error: string; readonly reason: string } {
   try {
     const body: unknown = JSON.parse(text);
-    if (isRecord(body)) return { error: `${body['error'] ?? 'error'}`, reason: `${body['reason'] ?? ''}` };
+    if (isObject(body)) return { error: `${body['error'] ?? 'error'}`, reason: `${body['reason'] ?? ''}` };
   } catch {
     // The answer is not from a database, but perhaps from a proxy; its beginning is shown.
   }

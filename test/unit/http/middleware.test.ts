@@ -94,6 +94,21 @@ describe('errors', () => {
     expect(answer.headers['cache-control']).toBe('must-revalidate');
   });
 
+  test('have their code beside the answer, also where it has no body', async () => {
+    const gone: Handler = () => {
+      throw new DatabaseError('storage_deleted', 'The database was deleted.');
+    };
+    expect(await answerErrors(gone)(contextOf({}))).toMatchObject({ status: 404, errorCode: 'storage_deleted' });
+    expect(await answerHead(answerErrors(gone))(contextOf({ method: 'HEAD' }))).toMatchObject({
+      body: null,
+      errorCode: 'storage_deleted',
+    });
+    const wrapped = wrapJsonp(answerErrors(gone))(
+      contextOf({ url: '/?callback=f' }, { httpd: { allow_jsonp: 'true' } }),
+    );
+    expect(await wrapped).toMatchObject({ status: 404, errorCode: 'storage_deleted' });
+  });
+
   test('that nobody foresaw show nothing of themselves, and go to the log', async () => {
     const logged: [string, unknown][] = [];
     const failure = new TypeError('secret at /home/me/file.ts');

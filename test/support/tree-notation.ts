@@ -9,10 +9,11 @@
  * `!` marks a deleted revision, `=text` its body; without `=` the body is not kept. Hashes have no space, comma, `!` or
  * `=`; bodies no space or comma.
  */
-import { assert, must } from '../shared/assert.ts';
-import type { RevisionNode } from './contract.ts';
-import { compareLeaves } from './revisions/revision-tree.ts';
-import { toRevId } from './revisions/revisions.ts';
+
+import type { RevisionNode } from '../../src/documents/contract.ts';
+import { compareLeaves } from '../../src/documents/revisions/revision-tree.ts';
+import { toRevId } from '../../src/documents/revisions/revisions.ts';
+import { assert, must } from '../../src/shared/assert.ts';
 
 const REVISION = /^(\d+)-([^!=]+)(!?)(?:=(.*))?$/;
 

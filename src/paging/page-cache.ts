@@ -1,10 +1,6 @@
-import { type BudgetedEntry, CacheBudget } from '../../shared/cache-budget.ts';
+import { type BudgetedEntry, CacheBudget } from '../shared/cache-budget.ts';
 
-/**
- * What a file's pages were last read as, bounded by bytes. Owns no truth: whatever is in here can be read again.
- */
-
-/** What is given up first has the lowest number. */
+/** Entries of a lower number are given up first. */
 const RANKS = { body: 0, leaf: 1, inner: 2 } as const;
 
 export type CacheRank = keyof typeof RANKS;
@@ -15,7 +11,7 @@ class CacheEntry implements BudgetedEntry {
   readonly bytes: number;
   readonly rank: number;
   isUsed = false;
-  /** Those of its cache, by page. */
+  /** The entries of its cache, by page. */
   readonly #siblings: Map<number, CacheEntry>;
 
   constructor(
@@ -38,8 +34,9 @@ class CacheEntry implements BudgetedEntry {
 }
 
 /**
- * One file's part of a budget. Bodies go before leaves, leaves before inner nodes, whichever file of the budget they are
- * of; how else is told is the budget's matter. What was just set always stays, unless it alone is too large.
+ * What the pages of one file were last read as: bytes of bodies, decoded tree nodes. Everything in it can be read again.
+ * Files share a budget. Bodies are given up before leaves and leaves before inner nodes, whichever file they are of; within a rank
+ * the budget decides (`CacheBudget`). What was just set always stays, unless it alone is larger than the budget.
  */
 export class PageCache {
   readonly #budget: CacheBudget;
@@ -49,18 +46,6 @@ export class PageCache {
   /** `budget`: shared with other files, or the number of bytes that this one has for itself. */
   constructor(budget: CacheBudget | number) {
     this.#budget = typeof budget === 'number' ? new CacheBudget(budget) : budget;
-  }
-
-  /** What all files of the budget may take. */
-  get maxBytes(): number {
-    return this.#budget.maxBytes;
-  }
-
-  /** Sum of what its entries were said to take; counted when asked for. */
-  get bytes(): number {
-    let bytes = 0;
-    for (const entry of this.#entries.values()) bytes += entry.bytes;
-    return bytes;
   }
 
   /** The value under this page number, or undefined. The caller knows what kind of value it put there. */
@@ -86,14 +71,10 @@ export class PageCache {
     this.#budget.release(entry);
   }
 
-  clear(): void {
-    for (const entry of this.#entries.values()) this.#budget.release(entry);
-    this.#entries.clear();
-  }
-
-  /** Gives all its room back and keeps nothing any more: reads that still come to an end find nothing in here. */
+  /** Gives all of its room back. From then on nothing is kept, also not what reads that are under way bring. */
   close(): void {
     this.#isClosed = true;
-    this.clear();
+    for (const entry of this.#entries.values()) this.#budget.release(entry);
+    this.#entries.clear();
   }
 }

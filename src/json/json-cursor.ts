@@ -3,15 +3,8 @@
  * member order, digits of numbers, escapes. Everything here is for text that `JSON.parse` accepts; on any other text the
  * results mean nothing, but each step comes to an end, or throws. Iterative throughout: depth costs nothing.
  */
-import { endedEarly, stringEnd } from './minify-json.ts';
-
-const QUOTE = 0x22;
-const COMMA = 0x2c;
-const SPACE = 0x20;
-const OPEN_BRACKET = 0x5b;
-const CLOSE_BRACKET = 0x5d;
-const OPEN_BRACE = 0x7b;
-const CLOSE_BRACE = 0x7d;
+import { CLOSE_BRACE, CLOSE_BRACKET, COMMA, OPEN_BRACE, OPEN_BRACKET, QUOTE, SPACE } from './characters.ts';
+import { endedEarly, stringEnd, stringValue } from './strings.ts';
 
 /**
  * Walks over one container of a JSON text at a time. Ranges are [start, end) and hold no white space at their ends.
@@ -19,7 +12,7 @@ const CLOSE_BRACE = 0x7d;
  * ```ts
  * const cursor = new JsonCursor('{"a": [1, 2]}');
  * cursor.enter();
- * while (cursor.nextMember()) text.slice(cursor.valueStart, cursor.valueEnd); // '[1, 2]'
+ * while (cursor.nextMember()) console.log(cursor.name, cursor.valueText); // 'a' '[1, 2]'
  * ```
  *
  * A member's value can be entered in turn, through `moveTo(cursor.valueStart)` on this or another cursor.
@@ -44,6 +37,16 @@ export class JsonCursor {
 
   moveTo(position: number): void {
     this.position = position;
+  }
+
+  /** The current member's name, its escapes resolved. */
+  get name(): string {
+    return stringValue(this.text, this.keyStart, this.keyEnd);
+  }
+
+  /** The text of the current member's or element's value. */
+  get valueText(): string {
+    return this.text.slice(this.valueStart, this.valueEnd);
   }
 
   /** Moves into the object or array that begins here, white space before it aside. */
@@ -149,12 +152,6 @@ export class JsonCursor {
     }
     return at + 1;
   }
-}
-
-/** The name of a member, its text (with quotes) being at [start, end): escapes are resolved. */
-export function memberName(text: string, start: number, end: number): string {
-  const raw = text.slice(start + 1, end - 1);
-  return raw.includes('\\') ? String(JSON.parse(text.slice(start, end))) : raw;
 }
 
 /** Position behind a number or one of `true`, `false`, `null`. */

@@ -2,7 +2,6 @@ import { describe, expect, test } from 'vitest';
 import type { DatabaseUser, WriteGuard } from '../../../src/database/contract.ts';
 import { openDatabase } from '../../../src/database/open-database.ts';
 import type { StoredDatabase } from '../../../src/database/stored-database.ts';
-import { maintenanceAtHand } from '../../../src/database/upkeep/maintenance.ts';
 import { createRevisionHasher } from '../../../src/documents/revisions/revision-hash.ts';
 import { Bench, FILE, Gate, leavesOf, settle, toWrite } from './harness.ts';
 
@@ -27,7 +26,7 @@ async function openJudged(bench: Bench, gate: Gate, asked: Asked[] = []): Promis
     clock: bench.clock,
     log: bench.log,
     hasher: await createRevisionHasher(),
-    maintenance: maintenanceAtHand(bench.tasks),
+    tasks: bench.tasks,
     random: (bytes) => bytes.fill(1),
     createGuard: () => guard,
     onFailure: () => undefined,
@@ -37,11 +36,11 @@ async function openJudged(bench: Bench, gate: Gate, asked: Asked[] = []): Promis
 /** As many as are written without waiting for more. */
 const MANY = Array.from({ length: 1_000 }, (_unused, index) => toWrite(`d${index}`));
 
-describe('documents taken for later that are being judged', () => {
+describe('delayed writes that are being judged', () => {
   test('are written when a flush ends', async () => {
     const gate = new Gate();
     const db = await openJudged(new Bench(), gate);
-    await db.writeLater(MANY);
+    await db.writeDelayed(MANY);
     await settle();
     const flushed = db.flush();
     await settle();
@@ -55,7 +54,7 @@ describe('documents taken for later that are being judged', () => {
     const gate = new Gate();
     const bench = new Bench();
     const db = await openJudged(bench, gate);
-    await db.writeLater(MANY);
+    await db.writeDelayed(MANY);
     await settle();
     const closed = db.close();
     await settle();
@@ -74,10 +73,10 @@ describe('documents taken for later that are being judged', () => {
     const db = await openJudged(new Bench(), gate, asked);
     const ann = { name: 'ann', roles: [] };
     const bob = { name: 'bob', roles: ['staff'] };
-    await db.writeLater([toWrite('a')], ann);
-    await db.writeLater([toWrite('b')], bob);
-    await db.writeLater([toWrite('c')], { ...ann });
-    await db.writeLater([toWrite('d')]);
+    await db.writeDelayed([toWrite('a')], ann);
+    await db.writeDelayed([toWrite('b')], bob);
+    await db.writeDelayed([toWrite('c')], { ...ann });
+    await db.writeDelayed([toWrite('d')]);
     await db.flush();
     expect(asked).toEqual([
       [ann, ['a', 'c']],

@@ -1,4 +1,4 @@
-/** A command that the README shows, and what it says the answer is. */
+/** A command that a page shows, and what it says the answer is. */
 export interface ConsoleStep {
   readonly command: string;
   /** Lines; `…` stands for any text within a line. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { JsonCursor, memberName } from '../../../src/json/json-text.ts';
+import { JsonCursor } from '../../../src/json/json-cursor.ts';
 import { minify } from '../../../src/json/minify-json.ts';
 
 /** [name, value] texts of the object's members, and what follows it. */
@@ -121,27 +121,6 @@ describe('a cursor', () => {
     expect(elementsOf(text)[0]).toHaveLength(2);
     expect(performance.now() - started).toBeLessThan(2000);
   });
-});
-
-describe('a member name', () => {
-  test('has its escapes resolved', () => {
-    const name = (text: string) => memberName(text, 0, text.length);
-    expect(name('"_id"')).toBe('_id');
-    expect(name('"\\u005fid"')).toBe('_id');
-    expect(name('"\\"\\\\"')).toBe('"\\');
-    expect(name('""')).toBe('');
-  });
-});
-
-describe('minifying', () => {
-  test('drops white space outside of strings only', () => {
-    expect(minify(' {\n "a b" : [ 1 ,\t" \\" x " ] ,\r\n"c":-1.0 } ')).toBe('{"a b":[1," \\" x "],"c":-1.0}');
-  });
-  test('works within a range', () => {
-    expect(minify('[ 1, { "a": 2 } ]', 5, 15)).toBe('{"a":2}');
-    expect(minify('[1,{"a":2}]', 3, 10)).toBe('{"a":2}');
-  });
-  test('changes nothing where there is none', () => expect(minify('{"a b":[1," "]}')).toBe('{"a b":[1," "]}'));
 });
 
 describe('a text that ends too early', () => {
