@@ -9,7 +9,7 @@ import { keyedRows } from '../lists/listing-text.ts';
 import { parseListParameters, parseQueryValues } from '../lists/parameters.ts';
 import { parseJson, readText, toObject } from '../request/bodies.ts';
 import type { Answer, Context } from '../request/context.ts';
-import { type Reader, withReader, withSnapshot } from '../request/reader.ts';
+import { type SnapshotLease, withSnapshot, withSnapshotLease } from '../request/snapshot-lease.ts';
 import { matchesTag, tagOf } from '../response/etags.ts';
 import { notModified, withHeader } from '../response/responses.ts';
 import { streamedBody } from '../response/streams.ts';
@@ -51,7 +51,7 @@ export async function list(context: Context, name: string, rest: readonly string
   const body = context.method === 'POST' ? await readText(context) : undefined;
   const subject = { design, functionName, body };
   if (second === undefined && first === ALL_DOCS) {
-    return withReader(context, name, (reader) => answerDocuments(context, reader, subject));
+    return withSnapshotLease(context, name, (lease) => answerDocuments(context, lease, subject));
   }
   const [viewDesign, view] = second === undefined ? [designName, first] : [first, second];
   return withDesignGroup(context, name, viewDesign, async (held) => {
@@ -62,8 +62,8 @@ export async function list(context: Context, name: string, rest: readonly string
   });
 }
 
-async function answerDocuments(context: Context, reader: Reader, subject: ListSubject): Promise<Answer> {
-  const { database, snapshot } = reader;
+async function answerDocuments(context: Context, lease: SnapshotLease, subject: ListSubject): Promise<Answer> {
+  const { database, snapshot } = lease;
   const given = subject.body === undefined ? [] : Object.entries(toObject(parseJson(subject.body)));
   const parameters = parseListParameters([...parseQueryValues(context.query.entries()), ...given]);
   const listing = new DocumentListing(snapshot, rowOptions(parameters));
@@ -83,7 +83,7 @@ async function answerDocuments(context: Context, reader: Reader, subject: ListSu
   if (parameters.updateSeq) head['update_seq'] = snapshot.updateSeq;
   const { uuid, instanceStartTime } = database;
   const inputs = [uuid, instanceStartTime, snapshot.updateSeq, snapshot.purgeSeq, context.search, subject.body ?? ''];
-  return answer(context, reader, subject, { head: JSON.stringify(head), batches, tagInputs: inputs });
+  return answer(context, lease, subject, { head: JSON.stringify(head), batches, tagInputs: inputs });
 }
 
 /** The head of reductions is empty. */
@@ -103,7 +103,7 @@ async function viewRows(held: HeldGroup, source: ViewSource, query: ViewQuery): 
 /** What the function fails with before its first chunk has gone has a status of its own; later the answer breaks off. */
 async function answer(
   context: Context,
-  { database, release }: Pick<Reader, 'database' | 'release'>,
+  { database, release }: Pick<SnapshotLease, 'database' | 'release'>,
   { design, functionName, body }: ListSubject,
   { head, batches, tagInputs: inputs }: ListRows,
 ): Promise<Answer> {

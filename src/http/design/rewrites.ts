@@ -6,7 +6,7 @@ import { originOf } from '../address/target.ts';
 import { toObject } from '../request/bodies.ts';
 import { type Answer, Context } from '../request/context.ts';
 import { ownMember } from '../request/own-member.ts';
-import { withSnapshot } from '../request/reader.ts';
+import { withSnapshot } from '../request/snapshot-lease.ts';
 import { readDesign } from './design-document.ts';
 import { REQUESTED_PATH } from './function-request.ts';
 import { type Rewritten, rewrite } from './rewrite-rules.ts';

@@ -7,7 +7,7 @@ import { readDocument } from '../documents/careful-reading.ts';
 import { ownKind } from '../documents/revision-sources.ts';
 import { durabilityOf, writeLocal } from '../documents/writing.ts';
 import type { Answer, Context } from '../request/context.ts';
-import { withSnapshot } from '../request/reader.ts';
+import { withSnapshot } from '../request/snapshot-lease.ts';
 import { MethodNotAllowed } from '../response/error-table.ts';
 import { readDesign } from './design-document.ts';
 import { functionAnswer, HTML_TYPE } from './function-answer.ts';

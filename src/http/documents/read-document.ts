@@ -8,7 +8,7 @@ import { DatabaseError } from '../../errors/database-error.ts';
 import { type MaybePromise, whenReady } from '../../shared/maybe-promise.ts';
 import type { Answer, Context } from '../request/context.ts';
 import type { Query } from '../request/query.ts';
-import { withSnapshot } from '../request/reader.ts';
+import { withSnapshot } from '../request/snapshot-lease.ts';
 import { matchesTag, revisionTag } from '../response/etags.ts';
 import { jsonAnswer, notModified, withHeader } from '../response/responses.ts';
 import { useLent } from '../routing/resources.ts';

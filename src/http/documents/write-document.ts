@@ -4,7 +4,7 @@ import { isLocalId, parseDocId } from '../../documents/identifiers.ts';
 import { type MaybePromise, whenReady } from '../../shared/maybe-promise.ts';
 import { requireJsonType } from '../request/bodies.ts';
 import type { Answer, Context } from '../request/context.ts';
-import { withSnapshot } from '../request/reader.ts';
+import { withSnapshot } from '../request/snapshot-lease.ts';
 import { missing, nodeToRead } from './read-document.ts';
 import { ownKind, revisionOf } from './revision-sources.ts';
 import { answerWrite, isNewEdit, readDocumentBody, replicatedWrite } from './writing.ts';

@@ -2,7 +2,7 @@
 import type { Database, Snapshot } from '../../database/contract.ts';
 import { readObject } from '../request/bodies.ts';
 import type { Answer, Context } from '../request/context.ts';
-import { type Reader, withReader } from '../request/reader.ts';
+import { type SnapshotLease, withSnapshotLease } from '../request/snapshot-lease.ts';
 import { matchesTag, tagOf } from '../response/etags.ts';
 import { notModified, textAnswer, withHeader } from '../response/responses.ts';
 import { streamedBody } from '../response/streams.ts';
@@ -13,7 +13,7 @@ import { type ListParameters, parseListParameters, parseListQuery, parseQueryVal
 
 /** One kind of list. */
 export interface ListKind {
-  open(reader: Reader, options: RowOptions): Listing;
+  open(lease: SnapshotLease, options: RowOptions): Listing;
   /** Whether each change of the list raises the update sequence, so that this can stand for it in a tag. */
   readonly follows: boolean;
 }
@@ -30,19 +30,19 @@ export async function postList(context: Context, database: string, kind: ListKin
 }
 
 async function answerList(context: Context, name: string, kind: ListKind, parameters: ListParameters): Promise<Answer> {
-  return withReader(context, name, async (reader) => {
+  return withSnapshotLease(context, name, async (lease) => {
     // A body is no part of the address that a tag belongs to.
     const tagged = kind.follows && context.method === 'GET';
-    const tag = tagged ? await snapshotTag(reader.database, reader.snapshot) : undefined;
+    const tag = tagged ? await snapshotTag(lease.database, lease.snapshot) : undefined;
     if (tag !== undefined && matchesTag(context.header('if-none-match'), tag)) {
-      reader.release();
+      lease.release();
       return notModified(tag);
     }
     const { includeDocs, conflicts } = parameters;
     const conflictsOf = includeDocs && conflicts ? await useLent(context, (lent) => lent.conflictsOf) : undefined;
-    const listing = kind.open(reader, { includeDocs, conflictsOf });
-    const pieces = singleText(listingText(listing, parameters, reader.snapshot.updateSeq));
-    const answer = textAnswer(context, 200, await streamedBody(context, pieces, reader.release));
+    const listing = kind.open(lease, { includeDocs, conflictsOf });
+    const pieces = singleText(listingText(listing, parameters, lease.snapshot.updateSeq));
+    const answer = textAnswer(context, 200, await streamedBody(context, pieces, lease.release));
     return tag === undefined ? answer : withHeader(answer, 'etag', tag);
   });
 }

@@ -4,7 +4,7 @@ import { rowOptions } from '../documents/document-meta.ts';
 import { isObject, readObject, toObject } from '../request/bodies.ts';
 import type { Answer, Context } from '../request/context.ts';
 import { ownMember } from '../request/own-member.ts';
-import { type Reader, withReader } from '../request/reader.ts';
+import { type SnapshotLease, withSnapshotLease } from '../request/snapshot-lease.ts';
 import { textAnswer } from '../response/responses.ts';
 import { streamedBody } from '../response/streams.ts';
 import { allDocs } from './all-docs.ts';
@@ -52,21 +52,21 @@ async function answerQueries(
   kind: ListKind,
   queries: readonly ListParameters[],
 ): Promise<Answer> {
-  return withReader(context, name, async (reader) => {
-    const pieces = queriesText(reader, kind, queries);
-    return textAnswer(context, 200, await streamedBody(context, pieces, reader.release));
+  return withSnapshotLease(context, name, async (lease) => {
+    const pieces = queriesText(lease, kind, queries);
+    return textAnswer(context, 200, await streamedBody(context, pieces, lease.release));
   });
 }
 
 async function* queriesText(
-  reader: Reader,
+  lease: SnapshotLease,
   kind: ListKind,
   queries: readonly ListParameters[],
 ): AsyncGenerator<string, void, void> {
   yield '{"results":[';
   for (const [index, parameters] of queries.entries()) {
     yield index === 0 ? '\r\n' : ',\r\n';
-    yield* listingText(kind.open(reader, rowOptions(parameters)), parameters, reader.snapshot.updateSeq);
+    yield* listingText(kind.open(lease, rowOptions(parameters)), parameters, lease.snapshot.updateSeq);
   }
   yield '\r\n]}\n';
 }

@@ -2,9 +2,9 @@
 import type { DocId, RevId } from '../../documents/contract.ts';
 import { readMetaFlags, revOf } from '../documents/document-rendering.ts';
 import { answerOneRevision } from '../documents/read-document.ts';
+import { accepts } from '../request/accept.ts';
 import type { Answer, Context } from '../request/context.ts';
-import { accepts } from '../request/negotiation.ts';
-import { type Reader, withReader } from '../request/reader.ts';
+import { type SnapshotLease, withSnapshotLease } from '../request/snapshot-lease.ts';
 import { multipartText, multipartType, type Part } from '../response/multipart-writer.ts';
 import { MUST_REVALIDATE, textAnswer } from '../response/responses.ts';
 import { streamedBody } from '../response/streams.ts';
@@ -23,24 +23,24 @@ export async function answerOpenRevisions(
 ): Promise<Answer> {
   const wanted = parseOpenRevs(openRevs);
   if (wanted === undefined) return answerOneRevision(context, database, id);
-  return withReader(context, database, async (reader) => {
-    const record = await reader.snapshot.document(id);
+  return withSnapshotLease(context, database, async (lease) => {
+    const record = await lease.snapshot.document(id);
     const selected = selectRevisions(record, wanted, context.query.flag('latest'));
     const multipart = accepts(context.header('accept'), 'multipart/mixed');
-    return multipart ? answerMultipart(context, reader, selected) : answerJson(context, reader, selected);
+    return multipart ? answerMultipart(context, lease, selected) : answerJson(context, lease, selected);
   });
 }
 
-async function answerJson(context: Context, reader: Reader, selected: readonly Selected[]): Promise<Answer> {
-  const pieces = listText(resultBatches(context, reader, selected));
-  return textAnswer(context, 200, await streamedBody(context, pieces, reader.release));
+async function answerJson(context: Context, lease: SnapshotLease, selected: readonly Selected[]): Promise<Answer> {
+  const pieces = listText(resultBatches(context, lease, selected));
+  return textAnswer(context, 200, await streamedBody(context, pieces, lease.release));
 }
 
-async function answerMultipart(context: Context, reader: Reader, selected: readonly Selected[]): Promise<Answer> {
+async function answerMultipart(context: Context, lease: SnapshotLease, selected: readonly Selected[]): Promise<Answer> {
   const boundary = context.services.uuids.random();
-  const pieces = multipartText(boundary, partBatches(context, reader, selected));
+  const pieces = multipartText(boundary, partBatches(context, lease, selected));
   const headers = { 'content-type': multipartType(boundary), 'cache-control': MUST_REVALIDATE };
-  return { status: 200, headers, body: await streamedBody(context, pieces, reader.release) };
+  return { status: 200, headers, body: await streamedBody(context, pieces, lease.release) };
 }
 
 /** A document's text, or the revision that is missing. */
@@ -51,7 +51,7 @@ interface Result {
 
 async function* resultBatches(
   context: Context,
-  { snapshot }: Reader,
+  { snapshot }: SnapshotLease,
   selected: readonly Selected[],
 ): AsyncGenerator<Result[]> {
   const flags = readMetaFlags(context.query);
@@ -75,8 +75,12 @@ async function* listText(batches: AsyncIterable<readonly Result[]>): AsyncGenera
   yield separator === '[' ? '[]\n' : ']\n';
 }
 
-async function* partBatches(context: Context, reader: Reader, selected: readonly Selected[]): AsyncGenerator<Part[]> {
-  for await (const batch of resultBatches(context, reader, selected)) {
+async function* partBatches(
+  context: Context,
+  lease: SnapshotLease,
+  selected: readonly Selected[],
+): AsyncGenerator<Part[]> {
+  for await (const batch of resultBatches(context, lease, selected)) {
     yield batch.map(({ text, rev }) =>
       text === undefined
         ? { type: 'application/json; error="true"', text: missingText(rev) }

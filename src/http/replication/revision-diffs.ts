@@ -8,7 +8,7 @@ import { revOf } from '../documents/document-rendering.ts';
 import { toDocId } from '../lists/listings.ts';
 import { readObject, requireJsonType } from '../request/bodies.ts';
 import type { Answer, Context } from '../request/context.ts';
-import { withSnapshot } from '../request/reader.ts';
+import { withSnapshot } from '../request/snapshot-lease.ts';
 import { jsonAnswer } from '../response/responses.ts';
 
 /** Which of the named revisions are unknown here. One whose body was compacted away is known. */

@@ -7,9 +7,6 @@ import { copyDocument } from '../documents/copy-document.ts';
 import { conflictsOf, metaOf } from '../documents/document-meta.ts';
 import { postForm } from '../documents/post-form.ts';
 import { answerOpenRevisions } from '../replication/open-revisions.ts';
-import { inflate } from '../request/inflate.ts';
-import { jsonType } from '../request/negotiation.ts';
-import { answerJsonp } from '../response/jsonp.ts';
 import {
   answerAttachment,
   answerOfDatabase,
@@ -20,15 +17,12 @@ import {
 
 export const functionHandlers = {
   answerAttachment,
-  answerJsonp,
   answerOfDatabase,
   answerOfDesign,
   answerOfServer,
   answerOpenRevisions,
   conflictsOf,
   copyDocument,
-  inflate,
-  jsonType,
   metaOf,
   postForm,
   readBulkInSteps,
