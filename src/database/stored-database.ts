@@ -3,7 +3,7 @@ import type { DocId, RevId } from '../documents/contract.ts';
 import { DatabaseError, isDatabaseError } from '../errors/database-error.ts';
 import { PageAllocator } from '../paging/page-allocator.ts';
 import { SnapshotRegister } from '../paging/snapshot-register.ts';
-import { type MaybePromise, whenReady, withEnd } from '../shared/maybe-promise.ts';
+import { type MaybePromise, withEnd } from '../shared/maybe-promise.ts';
 import type { PageNumber } from '../storage/page-store.ts';
 import { BodyStore } from './bodies/body-store.ts';
 import type {
@@ -37,10 +37,10 @@ import {
 } from './state/stored-settings.ts';
 import { Checkpointer } from './upkeep/checkpointer.ts';
 import { EmptiedPages } from './upkeep/emptied-pages.ts';
-import { type Maintenance, withoutMaintenance } from './upkeep/maintenance-source.ts';
 import { Upkeep } from './upkeep/upkeep.ts';
-import type { LaterWrites } from './writing/delayed-writes.ts';
+import { LaterWrites } from './writing/delayed-writes.ts';
 import { BarrierJob, DocumentsJob, type Job, LocalJob, SettingJob } from './writing/jobs.ts';
+import { PurgeJob } from './writing/purge-job.ts';
 import { GuardedWrites } from './writing/validated-writes.ts';
 import { type DatabaseCore, Writer } from './writing/writer.ts';
 
@@ -92,8 +92,8 @@ export class StoredDatabase implements Database {
       journalRecords: 0,
       packedPages: 0,
     };
-    const emptied = new EmptiedPages(this.#core, parts.maintenance, parts.log);
-    const { clock, maintenance } = parts;
+    const emptied = new EmptiedPages(this.#core);
+    const { clock, tasks } = parts;
     this.#snapshots = new SnapshotRegister(clock, this.#settings.snapshotMaxAgeMs, () => this.#upkeep.noteRelease());
     const shared = { core: this.#core, emptied, snapshots: this.#snapshots };
     this.#checkpointer = new Checkpointer({ ...shared, allocator, head, clock }, this.#settings);
@@ -104,7 +104,7 @@ export class StoredDatabase implements Database {
       onFailure: (error) => this.#failed(error),
     });
     this.#upkeep = new Upkeep(
-      { ...shared, checkpointer: this.#checkpointer, writer: this.#writer, maintenance },
+      { ...shared, checkpointer: this.#checkpointer, writer: this.#writer, tasks },
       { idleMs: this.#settings.idleMs, shrinks: supports.shrinks, log: parts.log, name: this.name },
     );
     this.#guard = parts.createGuard?.(this);
@@ -195,25 +195,16 @@ export class StoredDatabase implements Database {
 
   writeLater(writes: readonly DocumentWrite[], user?: DatabaseUser): MaybePromise<void> {
     if (this.#closed !== undefined) throw this.#refusal ?? closedError(this.name);
-    return this.#later === undefined ? this.#beginLater(writes, user) : this.#later.add(writes, user);
+    this.#later ??= this.#createLater();
+    return this.#later.add(writes, user);
   }
 
-  #beginLater(writes: readonly DocumentWrite[], user: DatabaseUser | undefined): MaybePromise<void> {
-    return whenReady(this.#maintenance(), ({ LaterWrites }) => {
-      this.#mustBeOpen();
-      this.#later ??= new LaterWrites({
-        write: (waiting, of) => this.write(waiting, { newEdits: true, durability: 'relaxed', user: of }),
-        onError: (error) => this.#parts.log.error(`documents accepted with batch=ok were lost in ${this.name}`, error),
-        mustBeOpen: () => this.#mustBeOpen(),
-      });
-      return this.#later.add(writes, user);
+  #createLater(): LaterWrites {
+    return new LaterWrites({
+      write: (waiting, of) => this.write(waiting, { newEdits: true, durability: 'relaxed', user: of }),
+      onError: (error) => this.#parts.log.error(`documents accepted with batch=ok were lost in ${this.name}`, error),
+      mustBeOpen: () => this.#mustBeOpen(),
     });
-  }
-
-  #maintenance(): MaybePromise<Maintenance> {
-    const { maintenance } = this.#parts;
-    if (maintenance === undefined) throw withoutMaintenance(this.name);
-    return maintenance.load();
   }
 
   readLocal(id: DocId): MaybePromise<LocalDocument | undefined> {
@@ -260,8 +251,6 @@ export class StoredDatabase implements Database {
   }
 
   async purge(revisions: ReadonlyMap<DocId, readonly RevId[]>): Promise<PurgeOutcome> {
-    const loading = this.#maintenance();
-    const { PurgeJob } = loading instanceof Promise ? await loading : loading;
     if (this.compactRunning) throw new DatabaseError('purge_during_compaction', 'purge_during_compaction');
     const outcome = await this.#run(new PurgeJob(revisions));
     this.#guard?.designsChanged();
@@ -286,7 +275,8 @@ export class StoredDatabase implements Database {
   async verify(onProgress?: (done: number, total: number) => void): Promise<VerifyReport> {
     this.#mustBeOpen();
     const { verifier, supports } = this.#parts;
-    if (verifier === undefined) throw withoutMaintenance(this.name);
+    if (verifier === undefined)
+      throw new DatabaseError('not_implemented', `${this.name} was opened without what verifies it.`);
     return verifier({
       core: this.#core,
       checkpointer: this.#checkpointer,

@@ -238,9 +238,8 @@ export class Checkpointer {
   /** Makes room before a checkpoint, in proportion to what came in since the last one. Gives whether there is more to do. */
   async #repackSome(): Promise<boolean> {
     this.#repackBudget ??= MIN_REPACKED_PAGES + 2 * this.#core.bodies.unstoredCount + 2 * this.#core.packedPages;
-    const repacker = this.#repackBudget <= 0 ? undefined : this.#emptied.repacker();
-    if (repacker === undefined) return false;
-    const moved = await repacker.repackWorst();
+    if (this.#repackBudget <= 0) return false;
+    const moved = await this.#emptied.repacker.repackWorst();
     this.#repackBudget -= moved;
     return moved > 0;
   }

@@ -2,7 +2,6 @@ import { describe, expect, test } from 'vitest';
 import type { DatabaseUser, WriteGuard } from '../../../src/database/contract.ts';
 import { openDatabase } from '../../../src/database/open-database.ts';
 import type { StoredDatabase } from '../../../src/database/stored-database.ts';
-import { maintenanceAtHand } from '../../../src/database/upkeep/maintenance.ts';
 import { createRevisionHasher } from '../../../src/documents/revisions/revision-hash.ts';
 import { Bench, FILE, Gate, leavesOf, settle, toWrite } from './harness.ts';
 
@@ -27,7 +26,7 @@ async function openJudged(bench: Bench, gate: Gate, asked: Asked[] = []): Promis
     clock: bench.clock,
     log: bench.log,
     hasher: await createRevisionHasher(),
-    maintenance: maintenanceAtHand(bench.tasks),
+    tasks: bench.tasks,
     random: (bytes) => bytes.fill(1),
     createGuard: () => guard,
     onFailure: () => undefined,

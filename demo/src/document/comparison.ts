@@ -1,5 +1,5 @@
 /** What two people made of one document, member by member. */
-import type { Content, StoredDocument } from './database.ts';
+import type { Content, StoredDocument } from '../data/database.ts';
 
 export interface Difference {
   readonly member: string;

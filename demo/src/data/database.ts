@@ -1,5 +1,5 @@
 /** One database, spoken to with plain `fetch()`: this is all that an app needs. */
-import type { Logging, RequestLog } from './request-log.ts';
+import type { Logging, RequestLog } from '../requests/request-log.ts';
 
 export interface StoredDocument {
   readonly _id: string;

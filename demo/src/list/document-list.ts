@@ -1,12 +1,13 @@
 /** The documents of a database in the order of their ids: searched by how an id begins, a page after the other. */
-import { coalesce } from './coalesce.ts';
-import type { Database, PageStart, Row } from './database.ts';
-import { type Dataset, type Place, placesOf } from './datasets.ts';
-import { button, fill, icon, make } from './elements.ts';
-import { formatCount } from './format.ts';
-import { icons } from './icons.ts';
-import { hashOf } from './routes.ts';
-import { slug } from './slug.ts';
+
+import type { Database, PageStart, Row } from '../data/database.ts';
+import { type Dataset, type Place, placesOf } from '../data/datasets.ts';
+import { slug } from '../data/slug.ts';
+import { coalesce } from '../elements/coalesce.ts';
+import { button, fill, icon, make } from '../elements/elements.ts';
+import { formatCount } from '../elements/format.ts';
+import { icons } from '../elements/icons.ts';
+import { hashOf } from '../routes.ts';
 
 const PAGE = 40;
 
@@ -19,7 +20,7 @@ export interface ListHost {
 
 const START: PageStart = { from: undefined, backwards: false };
 
-export class ListView {
+export class DocumentList {
   readonly element: HTMLElement;
   /** Reads the page again. */
   readonly refresh: () => Promise<void>;

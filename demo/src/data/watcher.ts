@@ -1,12 +1,12 @@
 /** Notices what other tabs change: asks a database about once a second for its sequence number, while the page is seen. */
-import { coalesce } from './coalesce.ts';
+import { coalesce } from '../elements/coalesce.ts';
 import type { Database, DatabaseInfo } from './database.ts';
 
 const PAUSE_MS = 1000;
 
 export class Watcher {
-  /** Looks at once, or as soon as the look that is under way has ended. */
-  readonly look: () => Promise<void>;
+  /** Asks at once, or as soon as the question that is under way is answered. */
+  readonly check: () => Promise<void>;
   readonly #database: Database;
   readonly #onChange: (info: DatabaseInfo | undefined) => void;
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -17,26 +17,26 @@ export class Watcher {
   constructor(database: Database, onChange: (info: DatabaseInfo | undefined) => void) {
     this.#database = database;
     this.#onChange = onChange;
-    this.look = coalesce(() => this.#look());
+    this.check = coalesce(() => this.#check());
   }
 
   start(): void {
     this.#isOn = true;
-    document.addEventListener('visibilitychange', this.#lookOn);
-    this.#lookOn();
+    document.addEventListener('visibilitychange', this.#checkNow);
+    this.#checkNow();
   }
 
   stop(): void {
     this.#isOn = false;
     clearTimeout(this.#timer);
-    document.removeEventListener('visibilitychange', this.#lookOn);
+    document.removeEventListener('visibilitychange', this.#checkNow);
   }
 
-  readonly #lookOn = (): void => {
-    void this.look();
+  readonly #checkNow = (): void => {
+    void this.check();
   };
 
-  async #look(): Promise<void> {
+  async #check(): Promise<void> {
     clearTimeout(this.#timer);
     if (document.hidden) return;
     try {
@@ -46,8 +46,8 @@ export class Watcher {
       this.#seen = state;
       if (isNew) this.#onChange(info);
     } catch {
-      // It answers again when another tab has taken over; the next look will tell.
+      // It answers again when another tab has taken over; the next question will tell.
     }
-    if (this.#isOn) this.#timer = setTimeout(this.#lookOn, PAUSE_MS);
+    if (this.#isOn) this.#timer = setTimeout(this.#checkNow, PAUSE_MS);
   }
 }

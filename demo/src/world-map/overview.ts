@@ -1,7 +1,7 @@
 /** What fills the place of a document while none is chosen: the world, lit where there are documents. */
-import type { Dataset, Place } from './datasets.ts';
-import { make } from './elements.ts';
-import { formatCount } from './format.ts';
+import type { Dataset, Place } from '../data/datasets.ts';
+import { make } from '../elements/elements.ts';
+import { formatCount } from '../elements/format.ts';
 import { WorldMap } from './world-map.ts';
 
 export class Overview {

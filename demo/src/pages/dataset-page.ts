@@ -1,28 +1,28 @@
 /** A database: its list, beside it a document or the world. */
-import type { DatabaseInfo } from './database.ts';
-import { Database } from './database.ts';
-import { type Dataset, type Place, placesOf } from './datasets.ts';
-import { DocumentView } from './document-view.ts';
-import { fill, make } from './elements.ts';
-import { ListView } from './list-view.ts';
-import { LoadPanel } from './load-panel.ts';
-import { Overview } from './overview.ts';
-import type { RequestLog } from './request-log.ts';
-import { hashOf } from './routes.ts';
-import { Watcher } from './watcher.ts';
+import type { DatabaseInfo } from '../data/database.ts';
+import { Database } from '../data/database.ts';
+import { type Dataset, type Place, placesOf } from '../data/datasets.ts';
+import { Watcher } from '../data/watcher.ts';
+import { DocumentEditor } from '../document/document-editor.ts';
+import { fill, make } from '../elements/elements.ts';
+import { DocumentList } from '../list/document-list.ts';
+import { LoadPanel } from '../list/load-panel.ts';
+import type { RequestLog } from '../requests/request-log.ts';
+import { hashOf } from '../routes.ts';
+import { Overview } from '../world-map/overview.ts';
 
-export class DatasetView {
+export class DatasetPage {
   readonly element: HTMLElement;
   readonly #dataset: Dataset;
   readonly #database: Database;
-  readonly #list: ListView;
+  readonly #list: DocumentList;
   readonly #panel: LoadPanel;
   readonly #overview: Overview;
   readonly #watcher: Watcher;
   readonly #aside = make('div', { class: 'detail' });
-  #document: { readonly id: string; readonly view: DocumentView } | undefined;
+  #document: { readonly id: string; readonly editor: DocumentEditor } | undefined;
   /** Documents that were left with an edit that is not saved. */
-  readonly #drafts = new Map<string, DocumentView>();
+  readonly #drafts = new Map<string, DocumentEditor>();
   #query = '';
   #isEmpty = true;
 
@@ -30,20 +30,20 @@ export class DatasetView {
     this.#dataset = dataset;
     this.#database = new Database(dataset.name, log);
     this.#overview = new Overview(dataset);
-    this.#list = new ListView(dataset, this.#database, {
+    this.#list = new DocumentList(dataset, this.#database, {
       onQuery: (query) => history.replaceState(null, '', hashOf(dataset, this.#document?.id, query)),
       onShown: (places) => this.#showPlaces(places),
     });
     this.#panel = new LoadPanel(dataset, this.#database, {
       onBatch: (documents) => this.#overview.light(placesOf(documents.map((line) => JSON.parse(line)))),
-      onEnd: () => this.#watcher.look(),
+      onEnd: () => this.#watcher.check(),
     });
     this.#watcher = new Watcher(this.#database, (info) => {
       this.#follow(info);
       onInfo(info);
     });
     addEventListener('beforeunload', (event) => {
-      if (this.#drafts.size > 0 || this.#document?.view.isEdited) event.preventDefault();
+      if (this.#drafts.size > 0 || this.#document?.editor.isEdited) event.preventDefault();
     });
     this.element = make(
       'div',
@@ -77,24 +77,24 @@ export class DatasetView {
   }
 
   #leave(): void {
-    if (this.#document?.view.isEdited) this.#drafts.set(this.#document.id, this.#document.view);
+    if (this.#document?.editor.isEdited) this.#drafts.set(this.#document.id, this.#document.editor);
     this.#document = undefined;
   }
 
   #open(id: string): void {
     const draft = this.#drafts.get(id);
     this.#drafts.delete(id);
-    const view =
+    const editor =
       draft ??
-      new DocumentView(id, this.#dataset, this.#database, {
+      new DocumentEditor(id, this.#dataset, this.#database, {
         listHash: hashOf(this.#dataset, undefined, this.#query),
-        onWritten: () => void this.#watcher.look(),
+        onWritten: () => void this.#watcher.check(),
       });
-    this.#document = { id, view };
-    fill(this.#aside, view.element);
+    this.#document = { id, editor };
+    fill(this.#aside, editor.element);
     this.#aside.scrollTo({ top: 0 });
     if (draft) draft.follow().catch(() => undefined);
-    else void view.open();
+    else void editor.open();
   }
 
   #follow(info: DatabaseInfo | undefined): void {
@@ -104,7 +104,7 @@ export class DatasetView {
     this.#panel.documents = info?.documents;
     this.#overview.count = documents;
     if (info) void this.#list.refresh();
-    this.#document?.view.follow().catch(() => undefined);
+    this.#document?.editor.follow().catch(() => undefined);
   }
 
   /** While documents are loaded the world keeps what was lit. */

@@ -1,7 +1,8 @@
 /** Shown when somebody else was quicker: what they changed, what I changed, and the ways out. */
+
+import type { Content, StoredDocument } from '../data/database.ts';
+import { button, make } from '../elements/elements.ts';
 import { combine, compare, contentOf, type Difference } from './comparison.ts';
-import type { Content, StoredDocument } from './database.ts';
-import { button, make } from './elements.ts';
 
 export interface Conflict {
   readonly base: StoredDocument;

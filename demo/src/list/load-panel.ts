@@ -1,9 +1,9 @@
 /** Offers to load a dataset's documents, and shows how that goes. */
-import type { Database } from './database.ts';
-import type { Dataset } from './datasets.ts';
-import { button, fill, make } from './elements.ts';
-import { formatCount, formatShare } from './format.ts';
-import { load, type Progress } from './loading.ts';
+import type { Database } from '../data/database.ts';
+import type { Dataset } from '../data/datasets.ts';
+import { load, type Progress } from '../data/loading.ts';
+import { button, fill, make } from '../elements/elements.ts';
+import { formatCount, formatShare } from '../elements/format.ts';
 
 export interface LoadHost {
   onBatch(documents: readonly string[]): void;

@@ -1,11 +1,11 @@
 /** What this browser does for the database: who keeps it, how much there is, and how to be rid of it. */
 import type { Settee, SetteeStatus } from 'settee';
-import { coalesce } from './coalesce.ts';
-import { Database, type DatabaseInfo } from './database.ts';
-import { datasets } from './datasets.ts';
-import { button, type Child, fill, make } from './elements.ts';
-import { formatBytes, formatCount, formatShare } from './format.ts';
-import type { RequestLog } from './request-log.ts';
+import { Database, type DatabaseInfo } from '../data/database.ts';
+import { datasets } from '../data/datasets.ts';
+import { coalesce } from '../elements/coalesce.ts';
+import { button, type Child, fill, make } from '../elements/elements.ts';
+import { formatBytes, formatCount, formatShare } from '../elements/format.ts';
+import type { RequestLog } from '../requests/request-log.ts';
 
 const EVERY_MS = 2000;
 
@@ -18,7 +18,7 @@ const ROLES: Readonly<Record<SetteeStatus['role'], readonly [string, string]>> =
   waiting: ['Waiting for an owner', 'The tab that kept the data has gone, and the next is about to take over.'],
 };
 
-export class BrowserView {
+export class BrowserPage {
   readonly element = make('div', { class: 'browser' });
   readonly refresh = coalesce(() => this.#read().catch((error) => this.#fail(error)));
   readonly #settee: Settee;

@@ -1,25 +1,26 @@
 /** One document: what it says, and its JSON to be edited. Follows what other tabs make of it. */
+
+import type { Content, Database, StoredDocument } from '../data/database.ts';
+import { type Dataset, placeOf } from '../data/datasets.ts';
+import { button, fill, icon, make } from '../elements/elements.ts';
+import { icons } from '../elements/icons.ts';
+import { WorldMap } from '../world-map/world-map.ts';
 import { contentOf } from './comparison.ts';
 import { type Conflict, conflictPanel } from './conflict-panel.ts';
-import type { Content, Database, StoredDocument } from './database.ts';
-import { type Dataset, placeOf } from './datasets.ts';
-import { button, fill, icon, make } from './elements.ts';
-import { icons } from './icons.ts';
-import { WorldMap } from './world-map.ts';
 
-export interface DocumentHost {
+export interface EditorHost {
   /** The address of the list. */
   readonly listHash: string;
   /** This page wrote the document. */
   onWritten(): void;
 }
 
-export class DocumentView {
+export class DocumentEditor {
   readonly element = make('article', { class: 'document', tabindex: '-1' });
   readonly #id: string;
   readonly #dataset: Dataset;
   readonly #database: Database;
-  readonly #host: DocumentHost;
+  readonly #host: EditorHost;
   readonly #map = new WorldMap('Where it is');
   readonly #head = make('header', {});
   readonly #facts = make('dl', { class: 'facts' });
@@ -30,7 +31,7 @@ export class DocumentView {
   /** What the editor's text is based on. */
   #document: StoredDocument | undefined;
 
-  constructor(id: string, dataset: Dataset, database: Database, host: DocumentHost) {
+  constructor(id: string, dataset: Dataset, database: Database, host: EditorHost) {
     this.#id = id;
     this.#dataset = dataset;
     this.#database = database;

@@ -1,6 +1,6 @@
 /** The last request of this page, and a list of those before it. */
-import { fill, make } from './elements.ts';
-import { formatMs } from './format.ts';
+import { fill, make } from '../elements/elements.ts';
+import { formatMs } from '../elements/format.ts';
 import type { LoggedRequest, RequestLog } from './request-log.ts';
 
 export class RequestBar {

@@ -1,9 +1,9 @@
 /** The head of the page: where one can go, and whether there is a network. */
-import { type Dataset, datasets } from './datasets.ts';
-import { button, fill, icon, make } from './elements.ts';
-import { formatCount } from './format.ts';
-import { icons } from './icons.ts';
-import type { Route } from './routes.ts';
+import { type Dataset, datasets } from '../data/datasets.ts';
+import { button, fill, icon, make } from '../elements/elements.ts';
+import { formatCount } from '../elements/format.ts';
+import { icons } from '../elements/icons.ts';
+import type { Route } from '../routes.ts';
 
 export class AppBar {
   readonly element: HTMLElement;
@@ -33,7 +33,7 @@ export class AppBar {
   }
 
   show(route: Route): void {
-    const current = route.view === 'dataset' ? route.dataset.name : route.view;
+    const current = route.page === 'dataset' ? route.dataset.name : route.page;
     for (const [name, link] of this.#links) {
       if (name === current) link.setAttribute('aria-current', 'page');
       else link.removeAttribute('aria-current');

@@ -1,15 +1,15 @@
 /** The page: shows what its address says. */
 import type { Settee } from 'settee';
+import { type Dataset, datasets } from '../data/datasets.ts';
+import { fill, make } from '../elements/elements.ts';
+import { RequestBar } from '../requests/request-bar.ts';
+import { RequestLog } from '../requests/request-log.ts';
+import { type Route, readRoute } from '../routes.ts';
 import { AppBar } from './app-bar.ts';
-import { BrowserView } from './browser-view.ts';
-import { DatasetView } from './dataset-view.ts';
-import { type Dataset, datasets } from './datasets.ts';
-import { fill, make } from './elements.ts';
-import { RequestBar } from './request-bar.ts';
-import { RequestLog } from './request-log.ts';
-import { type Route, readRoute } from './routes.ts';
+import { BrowserPage } from './browser-page.ts';
+import { DatasetPage } from './dataset-page.ts';
 
-interface View {
+interface Page {
   readonly element: HTMLElement;
   start(): void;
   stop(): void;
@@ -19,10 +19,10 @@ export class App {
   readonly bar = new AppBar();
   readonly #main = make('main', { id: 'main' });
   readonly #log = new RequestLog();
-  readonly #datasetViews = new Map<Dataset, DatasetView>();
+  readonly #datasetPages = new Map<Dataset, DatasetPage>();
   #settee: Settee | undefined;
-  #browserView: BrowserView | undefined;
-  #view: View | undefined;
+  #browserPage: BrowserPage | undefined;
+  #page: Page | undefined;
 
   /** Shows itself while the database is opened. */
   mount(): void {
@@ -58,44 +58,44 @@ export class App {
     const [fallback] = datasets;
     if (!fallback) return;
     const route = readRoute(location.hash, fallback);
-    const view = this.#viewOf(route);
-    if (view !== this.#view) {
-      this.#view?.stop();
-      this.#view = view;
-      fill(this.#main, view.element);
-      view.start();
+    const page = this.#pageOf(route);
+    if (page !== this.#page) {
+      this.#page?.stop();
+      this.#page = page;
+      fill(this.#main, page.element);
+      page.start();
     }
-    if (route.view === 'dataset') this.#datasetViews.get(route.dataset)?.show(route.id, route.query);
+    if (route.page === 'dataset') this.#datasetPages.get(route.dataset)?.show(route.id, route.query);
     this.bar.show(route);
     document.title = titleOf(route);
   }
 
-  #viewOf(route: Route): View {
-    if (route.view === 'browser') return this.#browser();
+  #pageOf(route: Route): Page {
+    if (route.page === 'browser') return this.#browser();
     const { dataset } = route;
-    const known = this.#datasetViews.get(dataset);
+    const known = this.#datasetPages.get(dataset);
     if (known) return known;
-    const view = new DatasetView(dataset, this.#log, (info) => this.bar.setCount(dataset, info?.documents));
-    this.#datasetViews.set(dataset, view);
-    return view;
+    const page = new DatasetPage(dataset, this.#log, (info) => this.bar.setCount(dataset, info?.documents));
+    this.#datasetPages.set(dataset, page);
+    return page;
   }
 
-  #browser(): View {
+  #browser(): Page {
     if (!this.#settee) throw new Error('The database is not open yet');
-    this.#browserView ??= new BrowserView(this.#settee, this.#log);
-    return this.#browserView;
+    this.#browserPage ??= new BrowserPage(this.#settee, this.#log);
+    return this.#browserPage;
   }
 
   #onKey(event: KeyboardEvent): void {
     const { target, key } = event;
     const isTyping = target instanceof HTMLInputElement || target instanceof HTMLTextAreaElement;
-    if (key !== '/' || isTyping || !(this.#view instanceof DatasetView)) return;
+    if (key !== '/' || isTyping || !(this.#page instanceof DatasetPage)) return;
     event.preventDefault();
-    this.#view.focusSearch();
+    this.#page.focusSearch();
   }
 }
 
 function titleOf(route: Route): string {
-  if (route.view === 'browser') return 'This browser · Settee demo';
+  if (route.page === 'browser') return 'This browser · Settee demo';
   return `${route.id ?? route.dataset.title} · Settee demo`;
 }
