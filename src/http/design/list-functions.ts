@@ -2,11 +2,10 @@
 import { DatabaseError } from '../../errors/database-error.ts';
 import type { RowSource } from '../../query-server/contract.ts';
 import type { DesignDocument } from '../../views/contract.ts';
-import { rowOptions } from '../documents/document-meta.ts';
-import { DocumentListing } from '../lists/document-listing.ts';
-import { isEmptyRange, toRowRange } from '../lists/key-range.ts';
-import { keyedRows } from '../lists/listing-text.ts';
-import { parseListParameters, parseQueryValues } from '../lists/parameters.ts';
+import { readDesign } from '../documents/design-document.ts';
+import { AllDocuments } from '../lists/all-documents.ts';
+import { parseListParameters, parseQueryValues } from '../lists/list-parameters.ts';
+import { readList } from '../lists/list-text.ts';
 import { parseJson, readText, toObject } from '../request/bodies.ts';
 import type { Answer, Context } from '../request/context.ts';
 import { type SnapshotLease, withSnapshot, withSnapshotLease } from '../request/snapshot-lease.ts';
@@ -17,7 +16,6 @@ import { type HeldGroup, withDesignGroup } from '../views/view-group.ts';
 import { toReduceOptions } from '../views/view-parameters.ts';
 import { openSource, readViewQuery, tagInputs, type ViewQuery } from '../views/view-query.ts';
 import { groupTexts, rowTexts, type ViewSource } from '../views/view-text.ts';
-import { readDesign } from './design-document.ts';
 import { functionAnswer, hasNoBody } from './function-answer.ts';
 import { functionRequest } from './function-request.ts';
 import { requesterOf } from './show-functions.ts';
@@ -66,24 +64,11 @@ async function answerDocuments(context: Context, lease: SnapshotLease, subject: 
   const { database, snapshot } = lease;
   const given = subject.body === undefined ? [] : Object.entries(toObject(parseJson(subject.body)));
   const parameters = parseListParameters([...parseQueryValues(context.query.entries()), ...given]);
-  const listing = new DocumentListing(snapshot, rowOptions(parameters));
-  const range = toRowRange(parameters);
-  const limit = parameters.limit ?? Number.POSITIVE_INFINITY;
-  const head: Record<string, number> = { total_rows: await listing.total() };
-  let batches: AsyncIterable<readonly string[]>;
-  if (parameters.keys !== undefined) {
-    batches = keyedRows(listing, parameters.keys, parameters);
-  } else if (isEmptyRange(range)) {
-    head['offset'] = range.beginsBehindAll ? snapshot.docCount : 0;
-    batches = keyedRows(listing, [], parameters);
-  } else {
-    head['offset'] = await listing.offset(range);
-    batches = listing.rows(range, limit);
-  }
-  if (parameters.updateSeq) head['update_seq'] = snapshot.updateSeq;
+  const list = new AllDocuments(snapshot, parameters);
+  const { head, rows } = await readList(list, parameters, snapshot.updateSeq);
   const { uuid, instanceStartTime } = database;
   const inputs = [uuid, instanceStartTime, snapshot.updateSeq, snapshot.purgeSeq, context.search, subject.body ?? ''];
-  return answer(context, lease, subject, { head: JSON.stringify(head), batches, tagInputs: inputs });
+  return answer(context, lease, subject, { head: JSON.stringify(head), batches: rows, tagInputs: inputs });
 }
 
 /** The head of reductions is empty. */

@@ -4,6 +4,7 @@ import { parseDocId } from '../../documents/identifiers.ts';
 import { parseRevId } from '../../documents/revisions/revisions.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
 import { readMetaFlags, revOf } from '../documents/document-rendering.ts';
+import { readTexts, selectRevisions } from '../documents/revision-selection.ts';
 import { accepts } from '../request/accept.ts';
 import { isObject, readObject } from '../request/bodies.ts';
 import type { Answer, Context } from '../request/context.ts';
@@ -13,7 +14,6 @@ import { showError } from '../response/error-table.ts';
 import { multipartText, multipartType, type Part } from '../response/multipart-writer.ts';
 import { MUST_REVALIDATE, textAnswer } from '../response/responses.ts';
 import { streamedBody } from '../response/streams.ts';
-import { readTexts, selectRevisions } from './revision-selection.ts';
 
 /** How many entries are read at once. */
 const BATCH = 100;

@@ -5,9 +5,9 @@ import { findNode } from '../../documents/revisions/revision-tree.ts';
 import { parseRevId, toRevision } from '../../documents/revisions/revisions.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
 import { revOf } from '../documents/document-rendering.ts';
-import { toDocId } from '../lists/listings.ts';
 import { readObject, requireJsonType } from '../request/bodies.ts';
 import type { Answer, Context } from '../request/context.ts';
+import { toDocId } from '../request/parameter-values.ts';
 import { withSnapshot } from '../request/snapshot-lease.ts';
 import { jsonAnswer } from '../response/responses.ts';
 

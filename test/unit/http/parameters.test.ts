@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { parseListParameters, parseListQuery, parseQueryValues } from '../../../src/http/lists/parameters.ts';
+import { parseListParameters, parseListQuery, parseQueryValues } from '../../../src/http/lists/list-parameters.ts';
 import { parseCount } from '../../../src/http/request/parameter-values.ts';
 import { Query } from '../../../src/http/request/query.ts';
 

@@ -1,28 +1,38 @@
 /** `GET /{db}/{docid}?open_revs=…`: the replicator's read (completion 4.1). Always 200. */
 import type { DocId, RevId } from '../../documents/contract.ts';
-import { readMetaFlags, revOf } from '../documents/document-rendering.ts';
-import { answerOneRevision } from '../documents/read-document.ts';
+import { parseRevId } from '../../documents/revisions/revisions.ts';
+import { DatabaseError } from '../../errors/database-error.ts';
 import { accepts } from '../request/accept.ts';
+import { parseJson } from '../request/bodies.ts';
 import type { Answer, Context } from '../request/context.ts';
 import { type SnapshotLease, withSnapshotLease } from '../request/snapshot-lease.ts';
 import { multipartText, multipartType, type Part } from '../response/multipart-writer.ts';
 import { MUST_REVALIDATE, textAnswer } from '../response/responses.ts';
 import { streamedBody } from '../response/streams.ts';
-import { parseOpenRevs } from './open-revs.ts';
+import { readMetaFlags, revOf } from './document-rendering.ts';
 import { readTexts, type Selected, selectRevisions } from './revision-selection.ts';
 
 /** How many documents are read at once. */
 const BATCH = 100;
 
-/** `openRevs`: the parameter's text. */
+export type OpenRevs = 'all' | readonly RevId[];
+
+/** `all` or a list of revisions; undefined where an empty list asks for a plain read. */
+export function parseOpenRevs(text: string): OpenRevs | undefined {
+  if (text === 'all') return text;
+  const list = parseJson(text);
+  if (!Array.isArray(list)) {
+    throw new DatabaseError('bad_request', `open_revs is ${text}; it must be "all" or a JSON list of revisions.`);
+  }
+  return list.length === 0 ? undefined : list.map(parseRevId);
+}
+
 export async function answerOpenRevisions(
   context: Context,
   database: string,
   id: DocId,
-  openRevs: string,
+  wanted: OpenRevs,
 ): Promise<Answer> {
-  const wanted = parseOpenRevs(openRevs);
-  if (wanted === undefined) return answerOneRevision(context, database, id);
   return withSnapshotLease(context, database, async (lease) => {
     const record = await lease.snapshot.document(id);
     const selected = selectRevisions(record, wanted, context.query.flag('latest'));
