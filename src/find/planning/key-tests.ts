@@ -3,7 +3,7 @@
  * read; and where nothing but its columns is asked and shown, no document is read at all.
  */
 import type { CompareKeys } from '../../collation/key-order.ts';
-import { JsonCursor } from '../../json/json-text.ts';
+import { JsonCursor } from '../../json/json-cursor.ts';
 import type { JsonIndex } from '../indexes/index-definition.ts';
 import type { FindQuery } from '../searching/find-query.ts';
 import type { FieldPath } from '../selectors/field-path.ts';

@@ -59,7 +59,7 @@ export async function writeOne(database: Database, write: DocumentWrite, options
 
 /** 202 at once; whether the write succeeds is never told. */
 async function answerBeforeWriting(context: Context, database: string, write: DocumentWrite): Promise<Answer> {
-  await context.services.registry.use(database, (open) => open.writeLater([write], context.user));
+  await context.services.registry.use(database, (open) => open.writeDelayed([write], context.user));
   const answer = jsonAnswer(context, 202, `{"ok":true,"id":${JSON.stringify(write.id)}}`);
   return write.deleted ? answer : withHeader(answer, 'location', documentLocation(context, database, write.id));
 }
