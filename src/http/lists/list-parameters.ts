@@ -5,6 +5,7 @@
  */
 import { DatabaseError } from '../../errors/database-error.ts';
 import { parseJson } from '../request/bodies.ts';
+import { parseBoolean, parseCount, parseError, shortText } from '../request/parameter-values.ts';
 
 export interface ListParameters {
   /** Rows for just these keys, in this order. */
@@ -49,12 +50,12 @@ const READERS: ReadonlyMap<string, Read> = new Map<string, Read>([
   ['key', into('key', asIs)],
   ['startkey', into('startKey', asIs)],
   ['start_key', into('startKey', asIs)],
-  ['startkey_docid', into('startKeyDocId', shown)],
-  ['start_key_doc_id', into('startKeyDocId', shown)],
+  ['startkey_docid', into('startKeyDocId', shortText)],
+  ['start_key_doc_id', into('startKeyDocId', shortText)],
   ['endkey', into('endKey', asIs)],
   ['end_key', into('endKey', asIs)],
-  ['endkey_docid', into('endKeyDocId', shown)],
-  ['end_key_doc_id', into('endKeyDocId', shown)],
+  ['endkey_docid', into('endKeyDocId', shortText)],
+  ['end_key_doc_id', into('endKeyDocId', shortText)],
   ['inclusive_end', into('inclusiveEnd', parseBoolean)],
   ['descending', into('descending', parseBoolean)],
   ['skip', into('skip', parseCount)],
@@ -110,31 +111,8 @@ function checked(check: (value: unknown) => unknown): Read {
   };
 }
 
-/** The value as text. Making text of a list or an object could take any time and any depth. */
-function shown(value: unknown): string {
-  if (typeof value !== 'object' || value === null) return String(value);
-  return Array.isArray(value) ? '[…]' : '{…}';
-}
-
 function asIs(value: unknown): unknown {
   return value;
-}
-
-/** A whole number, 0 or larger. Fails with `query_parse_error`. */
-export function parseCount(value: unknown): number {
-  const text = shown(value);
-  const number = /^[+-]?\d+$/.test(text) ? Number(text) : Number.NaN;
-  if (!Number.isSafeInteger(number)) throw parseError(`Invalid value for integer: ${text}`);
-  if (number < 0) throw parseError(`Invalid value for positive integer: ${text}`);
-  return number;
-}
-
-/** `true` or `false` in any case. Fails with `query_parse_error`. */
-export function parseBoolean(value: unknown): boolean {
-  const text = shown(value).toLowerCase();
-  if (text === 'true') return true;
-  if (text === 'false') return false;
-  throw parseError(`Invalid boolean parameter: ${shown(value)}`);
 }
 
 function toKeys(value: unknown): readonly unknown[] {
@@ -148,8 +126,4 @@ function checkStale(value: unknown): void {
 
 function refuseCount(): never {
   throw parseError('QS param `count` is not `limit`');
-}
-
-export function parseError(reason: string): DatabaseError {
-  return new DatabaseError('query_parse_error', reason);
 }

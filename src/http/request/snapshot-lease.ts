@@ -19,14 +19,14 @@ export function withSnapshot<T>(
 }
 
 /** A snapshot for an answer that is still being read when its handler has ended. */
-export interface Reader {
+export interface SnapshotLease {
   readonly database: Database;
   readonly snapshot: Snapshot;
   /** May be called more than once. */
   release(): void;
 }
 
-export async function openReader(context: Context, name: string): Promise<Reader> {
+async function openSnapshotLease(context: Context, name: string): Promise<SnapshotLease> {
   const lease = await context.services.registry.acquire(name);
   const { database } = lease;
   try {
@@ -45,13 +45,17 @@ export async function openReader(context: Context, name: string): Promise<Reader
   }
 }
 
-/** Makes an answer of an open reader; the reader is released where that fails. */
-export async function withReader<T>(context: Context, name: string, use: (reader: Reader) => Promise<T>): Promise<T> {
-  const reader = await openReader(context, name);
+/** Makes an answer that releases the lease when it has been read. Where making it fails, the lease is released at once. */
+export async function withSnapshotLease<T>(
+  context: Context,
+  name: string,
+  use: (lease: SnapshotLease) => Promise<T>,
+): Promise<T> {
+  const lease = await openSnapshotLease(context, name);
   try {
-    return await use(reader);
+    return await use(lease);
   } catch (error) {
-    reader.release();
+    lease.release();
     throw error;
   }
 }

@@ -1,46 +1,56 @@
 /** `GET /{db}/{docid}?open_revs=…`: the replicator's read (completion 4.1). Always 200. */
 import type { DocId, RevId } from '../../documents/contract.ts';
-import { readMetaFlags, revOf } from '../documents/document-rendering.ts';
-import { answerOneRevision } from '../documents/read-document.ts';
+import { parseRevId } from '../../documents/revisions/revisions.ts';
+import { DatabaseError } from '../../errors/database-error.ts';
+import { accepts } from '../request/accept.ts';
+import { parseJson } from '../request/bodies.ts';
 import type { Answer, Context } from '../request/context.ts';
-import { accepts } from '../request/negotiation.ts';
-import { type Reader, withReader } from '../request/reader.ts';
+import { type SnapshotLease, withSnapshotLease } from '../request/snapshot-lease.ts';
 import { multipartText, multipartType, type Part } from '../response/multipart-writer.ts';
 import { MUST_REVALIDATE, textAnswer } from '../response/responses.ts';
 import { streamedBody } from '../response/streams.ts';
-import { parseOpenRevs } from './open-revs.ts';
+import { readMetaFlags, revOf } from './document-rendering.ts';
 import { readTexts, type Selected, selectRevisions } from './revision-selection.ts';
 
 /** How many documents are read at once. */
 const BATCH = 100;
 
-/** `openRevs`: the parameter's text. */
+export type OpenRevs = 'all' | readonly RevId[];
+
+/** `all` or a list of revisions; undefined where an empty list asks for a plain read. */
+export function parseOpenRevs(text: string): OpenRevs | undefined {
+  if (text === 'all') return text;
+  const list = parseJson(text);
+  if (!Array.isArray(list)) {
+    throw new DatabaseError('bad_request', `open_revs is ${text}; it must be "all" or a JSON list of revisions.`);
+  }
+  return list.length === 0 ? undefined : list.map(parseRevId);
+}
+
 export async function answerOpenRevisions(
   context: Context,
   database: string,
   id: DocId,
-  openRevs: string,
+  wanted: OpenRevs,
 ): Promise<Answer> {
-  const wanted = parseOpenRevs(openRevs);
-  if (wanted === undefined) return answerOneRevision(context, database, id);
-  return withReader(context, database, async (reader) => {
-    const record = await reader.snapshot.document(id);
+  return withSnapshotLease(context, database, async (lease) => {
+    const record = await lease.snapshot.document(id);
     const selected = selectRevisions(record, wanted, context.query.flag('latest'));
     const multipart = accepts(context.header('accept'), 'multipart/mixed');
-    return multipart ? answerMultipart(context, reader, selected) : answerJson(context, reader, selected);
+    return multipart ? answerMultipart(context, lease, selected) : answerJson(context, lease, selected);
   });
 }
 
-async function answerJson(context: Context, reader: Reader, selected: readonly Selected[]): Promise<Answer> {
-  const pieces = listText(resultBatches(context, reader, selected));
-  return textAnswer(context, 200, await streamedBody(context, pieces, reader.release));
+async function answerJson(context: Context, lease: SnapshotLease, selected: readonly Selected[]): Promise<Answer> {
+  const pieces = listText(resultBatches(context, lease, selected));
+  return textAnswer(context, 200, await streamedBody(context, pieces, lease.release));
 }
 
-async function answerMultipart(context: Context, reader: Reader, selected: readonly Selected[]): Promise<Answer> {
+async function answerMultipart(context: Context, lease: SnapshotLease, selected: readonly Selected[]): Promise<Answer> {
   const boundary = context.services.uuids.random();
-  const pieces = multipartText(boundary, partBatches(context, reader, selected));
+  const pieces = multipartText(boundary, partBatches(context, lease, selected));
   const headers = { 'content-type': multipartType(boundary), 'cache-control': MUST_REVALIDATE };
-  return { status: 200, headers, body: await streamedBody(context, pieces, reader.release) };
+  return { status: 200, headers, body: await streamedBody(context, pieces, lease.release) };
 }
 
 /** A document's text, or the revision that is missing. */
@@ -51,7 +61,7 @@ interface Result {
 
 async function* resultBatches(
   context: Context,
-  { snapshot }: Reader,
+  { snapshot }: SnapshotLease,
   selected: readonly Selected[],
 ): AsyncGenerator<Result[]> {
   const flags = readMetaFlags(context.query);
@@ -75,8 +85,12 @@ async function* listText(batches: AsyncIterable<readonly Result[]>): AsyncGenera
   yield separator === '[' ? '[]\n' : ']\n';
 }
 
-async function* partBatches(context: Context, reader: Reader, selected: readonly Selected[]): AsyncGenerator<Part[]> {
-  for await (const batch of resultBatches(context, reader, selected)) {
+async function* partBatches(
+  context: Context,
+  lease: SnapshotLease,
+  selected: readonly Selected[],
+): AsyncGenerator<Part[]> {
+  for await (const batch of resultBatches(context, lease, selected)) {
     yield batch.map(({ text, rev }) =>
       text === undefined
         ? { type: 'application/json; error="true"', text: missingText(rev) }

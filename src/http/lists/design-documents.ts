@@ -1,14 +1,14 @@
 import type { RowRange } from '../../database/contract.ts';
 import { must } from '../../shared/assert.ts';
-import { DocumentListing } from './document-listing.ts';
-import { unknownRowText } from './listings.ts';
+import { AllDocuments } from './all-documents.ts';
+import { unknownRowText } from './row-text.ts';
 
 const DESIGN_START = '_design/';
 /** The character after the slash: the first id behind all design documents. */
 const DESIGN_END = '_design0';
 
 /** `_design_docs`: the rows of `_all_docs` whose ids begin with `_design/`. */
-export class DesignListing extends DocumentListing {
+export class DesignDocuments extends AllDocuments {
   override async total(): Promise<number> {
     return (await this.#before(DESIGN_END)) - (await this.#before(DESIGN_START));
   }

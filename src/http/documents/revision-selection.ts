@@ -3,8 +3,7 @@ import type { DocumentRecord, Snapshot, StoredNode } from '../../database/contra
 import type { RevId } from '../../documents/contract.ts';
 import { findNode, leavesFrom } from '../../documents/revisions/revision-tree.ts';
 import { toRevision } from '../../documents/revisions/revisions.ts';
-import { metaOf } from '../documents/document-meta.ts';
-import { documentText, type MetaFlags } from '../documents/document-rendering.ts';
+import { documentText, type MetaFlags, metaOf } from './document-rendering.ts';
 
 /** A revision of a document that is there, or the name of one that isn't. */
 export type Selected =

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { accepts, jsonType } from '../../../src/http/request/negotiation.ts';
+import { accepts, jsonType } from '../../../src/http/request/accept.ts';
 
 const JSON_TYPE = 'application/json';
 const TEXT_TYPE = 'text/plain; charset=utf-8';
@@ -23,6 +23,14 @@ describe('the type of JSON text', () => {
     ['', TEXT_TYPE],
     [',;"', TEXT_TYPE],
     ['no type at all', TEXT_TYPE],
+    [undefined, TEXT_TYPE],
+    ['Application/JSON', JSON_TYPE],
+    // What jQuery and a browser that opens a page send.
+    ['application/json, text/javascript, */*; q=0.01', JSON_TYPE],
+    ['text/html,application/xhtml+xml,application/xml;q=0.9,image/webp,*/*;q=0.8', TEXT_TYPE],
+    ['text/plain, application/json', TEXT_TYPE],
+    ['application/json, text/plain;q=0.5', JSON_TYPE],
+    ['text/plain;q=0.2, application/json;q=0.3', JSON_TYPE],
   ])('Accept: %s', (accept, type) => {
     expect(jsonType(accept)).toBe(type);
   });

@@ -1,35 +1,51 @@
 /** The text of a list of rows, as it is streamed (completion 9). */
 
 import { CHUNK_UNITS } from '../response/streams.ts';
+import type { DocumentList } from './document-list.ts';
 import { isEmptyRange, toRowRange } from './key-range.ts';
-import type { Listing } from './listings.ts';
-import type { ListParameters } from './parameters.ts';
+import type { ListParameters } from './list-parameters.ts';
 
 /** How many keys are looked up at once. */
 const KEYS_BATCH = 200;
 const LINE = '\r\n';
 const NEXT_LINE = `,${LINE}`;
 
+/** A list as its parameters ask for it. */
+export interface ListContent {
+  /** What stands before the rows. */
+  readonly head: Readonly<Record<string, number>>;
+  /** JSON texts. */
+  readonly rows: AsyncIterable<readonly string[]>;
+}
+
+/** Where keys are given the rows have no offset. `updateSeq` is that of the moment that is read. */
+export async function readList(
+  list: DocumentList,
+  parameters: ListParameters,
+  updateSeq: number,
+): Promise<ListContent> {
+  const { keys, limit = Number.POSITIVE_INFINITY } = parameters;
+  const total = await list.total();
+  const seq = parameters.updateSeq ? { update_seq: updateSeq } : {};
+  if (keys !== undefined) return { head: { total_rows: total, ...seq }, rows: keyedRows(list, keys, parameters) };
+  const range = toRowRange(parameters);
+  if (isEmptyRange(range)) {
+    const offset = range.beginsBehindAll ? total : 0;
+    return { head: { total_rows: total, offset, ...seq }, rows: keyedRows(list, [], parameters) };
+  }
+  const offset = await list.offset(range);
+  return { head: { total_rows: total, offset, ...seq }, rows: list.rows(range, limit) };
+}
+
 /** Without a newline at its end. */
-export async function* listingText(
-  listing: Listing,
+export async function* listText(
+  list: DocumentList,
   parameters: ListParameters,
   updateSeq: number,
 ): AsyncGenerator<string, void, void> {
-  const { keys } = parameters;
-  const range = toRowRange(parameters);
-  const total = await listing.total();
-  const seq = parameters.updateSeq ? `,"update_seq":${updateSeq}` : '';
-  const limit = parameters.limit ?? Number.POSITIVE_INFINITY;
-  if (keys !== undefined) {
-    yield `{"total_rows":${total}${seq},"rows":[`;
-    yield* framedRows(keyedRows(listing, keys, parameters));
-  } else if (isEmptyRange(range)) {
-    yield `{"total_rows":${total},"offset":${range.beginsBehindAll ? total : 0}${seq},"rows":[${LINE}${LINE}]}`;
-  } else {
-    yield `{"total_rows":${total},"offset":${await listing.offset(range)}${seq},"rows":[`;
-    yield* framedRows(listing.rows(range, limit));
-  }
+  const { head, rows } = await readList(list, parameters, updateSeq);
+  yield `${JSON.stringify(head).slice(0, -1)},"rows":[`;
+  yield* framedRows(rows);
 }
 
 /**
@@ -56,14 +72,14 @@ export async function* framedRows(batches: AsyncIterable<readonly string[]>): As
 }
 
 /** One row per key; `descending`, `skip` and `limit` apply to the keys. */
-export async function* keyedRows(
-  listing: Listing,
+async function* keyedRows(
+  list: DocumentList,
   asked: readonly unknown[],
   parameters: ListParameters,
 ): AsyncGenerator<readonly string[], void, void> {
   const keys = chooseKeys(asked, parameters);
   for (let start = 0; start < keys.length; start += KEYS_BATCH) {
-    yield await listing.keyed(keys.slice(start, start + KEYS_BATCH));
+    yield await list.keyed(keys.slice(start, start + KEYS_BATCH));
   }
 }
 

@@ -2,17 +2,20 @@
  * Which of the types that we have a client wants: ordinary matching of `Accept` with its q values (RFC 9110, 12.5.1).
  *
  * JSON is sent as `application/json` to those who name it, and as plain text to all others, so that a browser shows it
- * (interface.md 1.2; completion 1.6): plain text is what we prefer, and naming a type weighs more than a wildcard. Of most headers
- * `middleware/json-type.ts` knows that without weighing.
+ * (interface.md 1.2; completion 1.6): plain text is what we prefer, and naming a type weighs more than a wildcard.
  */
 import Negotiator from 'negotiator';
-import { JSON_TYPE, TEXT_TYPE } from '../middleware/json-type.ts';
+
+const JSON_TYPE = 'application/json';
+const TEXT_TYPE = 'text/plain; charset=utf-8';
 
 /** A client may name the charset of either; it is always UTF-8. */
 const JSON_SENT_AS = ['text/plain', 'text/plain;charset=utf-8', JSON_TYPE, 'application/json;charset=utf-8'];
 
-/** The `Content-Type` for JSON text. */
-export function jsonType(accept: string): string {
+/** The `Content-Type` for JSON text. What nearly all clients send is answered without a parser, which takes as long as a small read. */
+export function jsonType(accept: string | undefined): string {
+  if (accept === undefined || accept === '*/*') return TEXT_TYPE;
+  if (accept === JSON_TYPE) return JSON_TYPE;
   return preferred(accept, JSON_SENT_AS)?.startsWith(JSON_TYPE) === true ? JSON_TYPE : TEXT_TYPE;
 }
 

@@ -1,20 +1,14 @@
 import type { DocumentRecord, DocumentRow, RowRange, Snapshot, StoredNode } from '../../database/contract.ts';
 import { writeQuoted } from '../../documents/outgoing.ts';
 import { must } from '../../shared/assert.ts';
-import { revOf } from '../documents/document-rendering.ts';
+import { conflictsOf, revOf } from '../documents/document-rendering.ts';
+import { toDocId } from '../request/parameter-values.ts';
 import { byBodySize } from './body-batches.ts';
-import {
-  deletedRowText,
-  type Listing,
-  quotedRowText,
-  type RowOptions,
-  rowText,
-  toDocId,
-  unknownRowText,
-} from './listings.ts';
+import type { DocumentList, RowOptions } from './document-list.ts';
+import { deletedRowText, quotedRowText, rowText, unknownRowText } from './row-text.ts';
 
 /** `_all_docs`: the live documents, design documents among them, in the order of their ids' UTF-8 bytes. */
-export class DocumentListing implements Listing {
+export class AllDocuments implements DocumentList {
   protected readonly snapshot: Snapshot;
   readonly #options: RowOptions;
 
@@ -80,7 +74,7 @@ export class DocumentListing implements Listing {
     const id = JSON.stringify(record.id);
     const rev = JSON.stringify(revOf(node));
     if (body === undefined) return quotedRowText(id, rev, 'null');
-    const members = record.leaves.length > 1 ? this.#options.conflictsOf?.(record) : undefined;
+    const members = this.#options.conflicts ? conflictsOf(record) : undefined;
     return quotedRowText(id, rev, writeQuoted(id, rev, { deleted: node.deleted, body, members }));
   }
 }

@@ -1,10 +1,12 @@
 import type { Database, LocalDocument, RowRange, Snapshot } from '../../database/contract.ts';
 import { isLocalId } from '../../documents/identifiers.ts';
 import { writeDocument } from '../../documents/outgoing.ts';
-import { type Listing, type RowOptions, rowText, toDocId, unknownRowText } from './listings.ts';
+import { toDocId } from '../request/parameter-values.ts';
+import type { DocumentList, RowOptions } from './document-list.ts';
+import { rowText, unknownRowText } from './row-text.ts';
 
 /** `_local_docs`: the documents that are never replicated (completion 5.3, 24). */
-export class LocalListing implements Listing {
+export class LocalDocuments implements DocumentList {
   readonly #snapshot: Snapshot;
   readonly #database: Database;
   readonly #options: RowOptions;
