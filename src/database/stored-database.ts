@@ -1,7 +1,7 @@
-import { PageCache } from '../btree/nodes/page-cache.ts';
 import type { DocId, RevId } from '../documents/contract.ts';
 import { DatabaseError, isDatabaseError } from '../errors/database-error.ts';
 import { PageAllocator } from '../paging/page-allocator.ts';
+import { PageCache } from '../paging/page-cache.ts';
 import { SnapshotRegister } from '../paging/snapshot-register.ts';
 import { type MaybePromise, withEnd } from '../shared/maybe-promise.ts';
 import type { PageNumber } from '../storage/page-store.ts';
@@ -38,10 +38,10 @@ import {
 import { Checkpointer } from './upkeep/checkpointer.ts';
 import { EmptiedPages } from './upkeep/emptied-pages.ts';
 import { Upkeep } from './upkeep/upkeep.ts';
-import { LaterWrites } from './writing/delayed-writes.ts';
+import { DelayedWrites } from './writing/delayed-writes.ts';
 import { BarrierJob, DocumentsJob, type Job, LocalJob, SettingJob } from './writing/jobs.ts';
 import { PurgeJob } from './writing/purge-job.ts';
-import { GuardedWrites } from './writing/validated-writes.ts';
+import { ValidatedWrites } from './writing/validated-writes.ts';
 import { type DatabaseCore, Writer } from './writing/writer.ts';
 
 /** The open database of one file. Made by `openDatabase`, which has replayed its journal. */
@@ -55,10 +55,10 @@ export class StoredDatabase implements Database {
   readonly #upkeep: Upkeep;
   readonly #writer: Writer;
   /** Once there was something for it. */
-  #later: LaterWrites | undefined;
+  #delayed: DelayedWrites | undefined;
   readonly #settings: DatabaseSettings;
   readonly #guard: WriteGuard | undefined;
-  readonly #guarded: GuardedWrites | undefined;
+  readonly #validated: ValidatedWrites | undefined;
   readonly #listeners = new Set<(updateSeq: number) => void>();
   #security = '{}';
   #closed: Promise<void> | undefined;
@@ -108,7 +108,8 @@ export class StoredDatabase implements Database {
       { idleMs: this.#settings.idleMs, shrinks: supports.shrinks, log: parts.log, name: this.name },
     );
     this.#guard = parts.createGuard?.(this);
-    this.#guarded = this.#guard && new GuardedWrites(this.#guard, (writes, options) => this.#apply(writes, options));
+    this.#validated =
+      this.#guard && new ValidatedWrites(this.#guard, (writes, options) => this.#apply(writes, options));
   }
 
   /** For `openDatabase` alone: what recovery works on. */
@@ -186,21 +187,21 @@ export class StoredDatabase implements Database {
   }
 
   async write(writes: readonly DocumentWrite[], options: WriteOptions): Promise<WriteOutcome[]> {
-    return this.#guarded === undefined ? this.#apply(writes, options) : this.#guarded.write(writes, options);
+    return this.#validated === undefined ? this.#apply(writes, options) : this.#validated.write(writes, options);
   }
 
   #apply(writes: readonly DocumentWrite[], options: WriteOptions): Promise<WriteOutcome[]> {
     return this.#run(new DocumentsJob(writes, options, this.#parts.hasher));
   }
 
-  writeLater(writes: readonly DocumentWrite[], user?: DatabaseUser): MaybePromise<void> {
+  writeDelayed(writes: readonly DocumentWrite[], user?: DatabaseUser): MaybePromise<void> {
     if (this.#closed !== undefined) throw this.#refusal ?? closedError(this.name);
-    this.#later ??= this.#createLater();
-    return this.#later.add(writes, user);
+    this.#delayed ??= this.#createDelayed();
+    return this.#delayed.add(writes, user);
   }
 
-  #createLater(): LaterWrites {
-    return new LaterWrites({
+  #createDelayed(): DelayedWrites {
+    return new DelayedWrites({
       write: (waiting, of) => this.write(waiting, { newEdits: true, durability: 'relaxed', user: of }),
       onError: (error) => this.#parts.log.error(`documents accepted with batch=ok were lost in ${this.name}`, error),
       mustBeOpen: () => this.#mustBeOpen(),
@@ -258,7 +259,7 @@ export class StoredDatabase implements Database {
   }
 
   async flush(): Promise<string> {
-    await this.#flushLater();
+    await this.#flushDelayed();
     await this.#run(new BarrierJob('strict'));
     return this.#checkpointer.head.instanceStartTime;
   }
@@ -309,7 +310,7 @@ export class StoredDatabase implements Database {
   }
 
   async #discard(reason: DatabaseError): Promise<void> {
-    this.#later?.discard();
+    this.#delayed?.discard();
     const ended = this.#writer.abandon(reason);
     await this.#upkeep.end(reason);
     await ended;
@@ -318,8 +319,8 @@ export class StoredDatabase implements Database {
 
   async #close(): Promise<void> {
     // Runs up to the hand-over of its documents at once, before the handle counts as closed; unless they must be judged.
-    this.#isJudging = this.#guard !== undefined && this.#later?.hasUnwritten === true;
-    const flushed = this.#flushLater().finally(() => {
+    this.#isJudging = this.#guard !== undefined && this.#delayed?.hasUnwritten === true;
+    const flushed = this.#flushDelayed().finally(() => {
       this.#isJudging = false;
     });
     await Promise.all([flushed, this.#upkeep.end(closedError(this.name))]);
@@ -334,8 +335,8 @@ export class StoredDatabase implements Database {
     }
   }
 
-  async #flushLater(): Promise<void> {
-    await this.#later?.flush();
+  async #flushDelayed(): Promise<void> {
+    await this.#delayed?.flush();
   }
 
   async #run<T>(job: Job & { readonly promise: Promise<T> }): Promise<T> {

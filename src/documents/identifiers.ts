@@ -3,11 +3,11 @@
  * documents and `_local/…` for documents that are not replicated (interface.md 2.3, 2.5, 2.9).
  */
 import { DatabaseError } from '../errors/database-error.ts';
+import { UNDERSCORE } from '../json/characters.ts';
 import type { DocId } from './contract.ts';
 
 const DESIGN_PREFIX = '_design/';
 const LOCAL_PREFIX = '_local/';
-const UNDERSCORE = 0x5f;
 const FIRST_SURROGATE = 0xd800;
 
 /**

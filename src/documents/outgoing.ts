@@ -2,7 +2,7 @@
  * Documents as clients get them: the members that begin with `_` in front of the stored body, whose text is passed on
  * as it is. Nothing is parsed.
  */
-export interface OutgoingDocument {
+interface OutgoingDocument {
   readonly id: string;
   readonly rev: string;
   readonly deleted: boolean;

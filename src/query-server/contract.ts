@@ -1,6 +1,7 @@
 /**
- * Functions that come from documents run behind this contract and nowhere else (src/README.md). Sources, documents and
- * results cross it as text: no object of the host is ever reachable from a document's function.
+ * Functions that come from documents run behind this contract and nowhere else
+ * (docs/internals.md#functions-of-design-documents). Sources, documents and results cross it as text: no object of the host
+ * is ever reachable from a document's function.
  *
  * A call that has its engine runs at once, in the same turn, and is over within `timeoutMs`: a caller with much to do passes
  * batches, and gives way between them. Only where an engine must be made first there is a promise. But for a list that waits for rows,

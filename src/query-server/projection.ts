@@ -2,7 +2,8 @@
  * Leaves out what the map functions of a mapper can't see of a document. Parsing is most of what a map costs inside
  * QuickJS, some ten times what it costs here to pass over a member.
  */
-import { JsonCursor, memberName } from '../json/json-text.ts';
+import { JsonCursor } from '../json/json-cursor.ts';
+import { KeptMembers } from '../json/kept-members.ts';
 import { membersUsed } from './source-scan.ts';
 
 /** What to keep for all of these functions together; undefined: everything. `_id` is always kept, for the log. */
@@ -19,11 +20,12 @@ export function membersToKeep(sources: readonly string[]): ReadonlySet<string> |
 /** The text of the same object with these members only, in their order. */
 export function project(text: string, members: ReadonlySet<string>): string {
   const cursor = new JsonCursor(text);
-  let result = '{';
   cursor.enter();
+  const kept = new KeptMembers(text);
+  kept.begin(cursor.position - 1);
   while (cursor.nextMember()) {
-    if (!members.has(memberName(text, cursor.keyStart, cursor.keyEnd))) continue;
-    result += (result === '{' ? '' : ',') + text.slice(cursor.keyStart, cursor.valueEnd);
+    if (members.has(cursor.name)) kept.keep(cursor.keyStart, cursor.valueEnd);
+    else kept.leaveOut();
   }
-  return `${result}}`;
+  return kept.objectText(cursor.position);
 }

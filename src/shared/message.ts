@@ -1,7 +1,7 @@
 import type { MaybePromise } from './maybe-promise.ts';
 
 /**
- * The one door (src/README.md, "One door"): a plain request goes in, a plain response comes out. Header names are lower case, one line
+ * The one door (src/README.md#one-door): a plain request goes in, a plain response comes out. Header names are lower case, one line
  * per header. Everything but streams and signals is structured-cloneable.
  */
 export type PlainHeaders = Readonly<Record<string, string>>;

@@ -6,7 +6,7 @@ import type { Clock } from '../shared/clock.ts';
 import type { ActiveTask } from './contract.ts';
 
 /** One task, in the field names of the interface. */
-export interface TaskStatus {
+interface TaskStatus {
   readonly type: string;
   readonly pid: string;
   readonly database: string;

@@ -7,7 +7,7 @@ import type { Log } from './contract.ts';
 
 export type LogLevel = 'error' | 'info' | 'debug' | 'none';
 
-export interface LogOptions {
+interface LogOptions {
   /** The most talkative level that is written. */
   readonly level: LogLevel;
   readonly clock: Clock;

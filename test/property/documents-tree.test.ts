@@ -3,7 +3,6 @@ import { describe, expect, test } from 'vitest';
 import type { RevisionNode } from '../../src/documents/contract.ts';
 import { mapBodies } from '../../src/documents/revisions/body-changes.ts';
 import {
-  appendRevision,
   mergePath,
   mergeTrees,
   pathOf,
@@ -13,8 +12,9 @@ import {
 } from '../../src/documents/revisions/revision-tree.ts';
 import { compareRevisions, toRevId } from '../../src/documents/revisions/revisions.ts';
 import { decodeTree, encodeTree } from '../../src/documents/revisions/tree-codec.ts';
-import { parseTree, printTree } from '../../src/documents/tree-notation.ts';
 import { must } from '../../src/shared/assert.ts';
+import { appendRevision } from '../support/append-revision.ts';
+import { parseTree, printTree } from '../support/tree-notation.ts';
 
 type Tree = readonly RevisionNode<string>[];
 

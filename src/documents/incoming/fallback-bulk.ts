@@ -1,18 +1,16 @@
 /** `_bulk_docs` requests of whatever form, as `careful-document.ts` reads documents. Browsers load this on first use. */
 import { DatabaseError } from '../../errors/database-error.ts';
-import { JsonCursor, memberName } from '../../json/json-text.ts';
+import { CLOSE_BRACKET, COMMA, OPEN_BRACE, OPEN_BRACKET } from '../../json/characters.ts';
+import { JsonCursor } from '../../json/json-cursor.ts';
+import { JsonScanner } from '../../json/json-scanner.ts';
+import { isObject } from '../../json/objects.ts';
 import { assert } from '../../shared/assert.ts';
 import { atOnce, type Steps } from '../../shared/turn.ts';
 import type { IncomingDocument } from '../contract.ts';
 import { DocumentScanner } from './document-scanner.ts';
 import { parseDocument, parseJson, readDocumentValue } from './fallback-parser.ts';
-import { isJsonObject, scannedDocument } from './incoming.ts';
+import { scannedDocument } from './incoming.ts';
 import { type IncomingBulk, PART_LENGTH, toBulk } from './incoming-bulk.ts';
-
-const COMMA = 0x2c;
-const OPEN_BRACKET = 0x5b;
-const CLOSE_BRACKET = 0x5d;
-const OPEN_BRACE = 0x7b;
 
 /**
  * Reads a `_bulk_docs` request: `{docs, new_edits?, all_or_nothing?}`. One malformed document fails the whole
@@ -47,7 +45,7 @@ function* readPartByPart(text: string): Steps<IncomingBulk | undefined> {
     mustBe(text, cursor.position - 1, CLOSE_BRACKET);
     const rest = documents.length === 0 ? text : `${text.slice(0, start)}0${text.slice(end)}`;
     const request: unknown = JSON.parse(rest);
-    return !isJsonObject(request) || moveToDocs(cursor) ? undefined : toBulk(request, documents);
+    return !isObject(request) || moveToDocs(cursor) ? undefined : toBulk(request, documents);
   } catch {
     return undefined;
   }
@@ -56,8 +54,9 @@ function* readPartByPart(text: string): Steps<IncomingBulk | undefined> {
 /** Reads a list of documents from its first one on. Gives where the last one ends. */
 function* readList(cursor: JsonCursor, documents: IncomingDocument[]): Steps<number> {
   const { text, position } = cursor;
-  const scanner = new DocumentScanner(text);
-  let at = scanner.skipSpace(position);
+  const json = new JsonScanner(text);
+  const scanner = new DocumentScanner(json);
+  let at = json.skipSpace(position);
   if (text.charCodeAt(at) !== OPEN_BRACE) return position;
   let restedAt = at;
   for (;;) {
@@ -69,9 +68,9 @@ function* readList(cursor: JsonCursor, documents: IncomingDocument[]): Steps<num
       restedAt = end;
       yield;
     }
-    at = scanner.skipSpace(end);
+    at = json.skipSpace(end);
     if (text.charCodeAt(at) !== COMMA) return end;
-    at = scanner.skipSpace(at + 1);
+    at = json.skipSpace(at + 1);
     mustBe(text, at, OPEN_BRACE);
   }
 }
@@ -84,7 +83,7 @@ function mustBe(text: string, at: number, code: number): void {
 /** Moves to the value of the object's next member `docs`; false where there is none. */
 function moveToDocs(cursor: JsonCursor): boolean {
   while (cursor.nextName()) {
-    if (memberName(cursor.text, cursor.keyStart, cursor.keyEnd) === 'docs') return true;
+    if (cursor.name === 'docs') return true;
     cursor.skipValue();
   }
   return false;
@@ -92,7 +91,7 @@ function moveToDocs(cursor: JsonCursor): boolean {
 
 function readAsWhole(text: string): IncomingBulk {
   const request = parseJson(text);
-  if (!isJsonObject(request)) throw new DatabaseError('bad_request', 'Request body must be a JSON object');
+  if (!isObject(request)) throw new DatabaseError('bad_request', 'Request body must be a JSON object');
   const values: unknown = request['docs'];
   if (!Array.isArray(values)) throw new DatabaseError('bad_request', "Missing JSON list of 'docs'");
   return toBulk(request, readValues(text, values));

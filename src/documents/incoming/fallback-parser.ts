@@ -4,13 +4,15 @@
  * begin and end. Browsers load this on first use.
  */
 import { DatabaseError } from '../../errors/database-error.ts';
-import { JsonCursor, memberName } from '../../json/json-text.ts';
+import { BACKSLASH, OPEN_BRACE, UNDERSCORE } from '../../json/characters.ts';
+import { JsonCursor } from '../../json/json-cursor.ts';
+import { KeptMembers } from '../../json/kept-members.ts';
 import { minify } from '../../json/minify-json.ts';
+import { isObject, type JsonObject } from '../../json/objects.ts';
 import { assert } from '../../shared/assert.ts';
 import type { IncomingDocument } from '../contract.ts';
 import { parseDocId } from '../identifiers.ts';
-import { BodyRuns } from './body-runs.ts';
-import { badMember, isJsonObject, type JsonObject, parseRevisions, readRev, scanDocument } from './incoming.ts';
+import { badMember, parseRevisions, readRev, scanDocument } from './incoming.ts';
 
 /** What becomes of a reserved member: its value is read, it is left out, or it stays in the body. */
 type ReservedUse = 'read' | 'dropped' | 'kept';
@@ -32,10 +34,6 @@ const RESERVED: ReadonlyMap<string, ReservedUse> = new Map([
   ['_replication_stats', 'kept'],
 ]);
 
-const UNDERSCORE = 0x5f;
-const BACKSLASH = 0x5c;
-const OPEN_BRACE = 0x7b;
-
 /**
  * Reads one document. Fails with `bad_request` (not JSON, not an object, bad id or rev) or `doc_validation` (a reserved
  * member that isn't known or has a value it can't have; `_deleted` must be `true` or `false`).
@@ -49,7 +47,7 @@ export function readDocument(text: string): IncomingDocument {
  * it. Errors are those of `readDocument`.
  */
 export function readDocumentValue(cursor: JsonCursor, value: unknown): IncomingDocument {
-  if (!isJsonObject(value)) throw new DatabaseError('bad_request', 'Document must be a JSON object');
+  if (!isObject(value)) throw new DatabaseError('bad_request', 'Document must be a JSON object');
   return toDocument(cursor.text, cutBody(cursor), value);
 }
 
@@ -62,7 +60,7 @@ export function parseDocument(cursor: JsonCursor): IncomingDocument {
 
 /** The document of a text that was cut, `value` being what `JSON.parse` makes of it. */
 function toDocument(text: string, cut: CutBody, value: unknown): IncomingDocument {
-  if (!isJsonObject(value)) throw new DatabaseError('bad_request', 'Document must be a JSON object');
+  if (!isObject(value)) throw new DatabaseError('bad_request', 'Document must be a JSON object');
   const body = wholeBody(text, cut, value);
   const { _id, _rev, _deleted, _attachments, _revisions } = value;
   const id = _id === undefined ? undefined : parseDocId(_id);
@@ -94,15 +92,15 @@ function cutBody(cursor: JsonCursor): CutBody {
   cursor.sawSpace = false;
   const start = cursor.position - 1;
   assert(text.charCodeAt(start) === OPEN_BRACE, 'the text of an object begins with a brace');
-  const runs = new BodyRuns(text);
-  runs.begin(start);
+  const kept = new KeptMembers(text);
+  kept.begin(start);
   let members = 0;
   while (cursor.nextMember()) {
     members++;
-    if (staysInBody(cursor)) runs.keep(cursor.keyStart, cursor.valueEnd);
-    else runs.cut();
+    if (staysInBody(cursor)) kept.keep(cursor.keyStart, cursor.valueEnd);
+    else kept.leaveOut();
   }
-  return { start, members, body: runs.body(cursor.position), hasSpace: cursor.sawSpace };
+  return { start, members, body: kept.objectText(cursor.position), hasSpace: cursor.sawSpace };
 }
 
 function wholeBody(text: string, { start, members, body, hasSpace }: CutBody, value: JsonObject): string {
@@ -117,18 +115,16 @@ function readDistinctMembers(text: string, start: number): string {
   cursor.enter();
   while (cursor.nextMember()) {
     if (!staysInBody(cursor)) continue;
-    const name = memberName(text, cursor.keyStart, cursor.keyEnd);
-    members.set(name, text.slice(cursor.keyStart, cursor.valueEnd));
+    members.set(cursor.name, text.slice(cursor.keyStart, cursor.valueEnd));
   }
   return `{${[...members.values()].join(',')}}`;
 }
 
 /** Whether the cursor's member is part of the body. Fails where its name is reserved and unknown. */
 function staysInBody(cursor: JsonCursor): boolean {
-  const { text, keyStart, keyEnd } = cursor;
-  const first = text.charCodeAt(keyStart + 1);
+  const first = cursor.text.charCodeAt(cursor.keyStart + 1);
   if (first !== UNDERSCORE && first !== BACKSLASH) return true;
-  const name = memberName(text, keyStart, keyEnd);
+  const { name } = cursor;
   if (name.charCodeAt(0) !== UNDERSCORE) return true;
   const use = RESERVED.get(name);
   if (use === undefined) throw badMember(name);
@@ -156,6 +152,6 @@ function parseDeleted(value: unknown): boolean {
 }
 
 function parseAttachments(value: unknown): boolean {
-  if (!isJsonObject(value)) throw badMember('_attachments');
+  if (!isObject(value)) throw badMember('_attachments');
   return Object.keys(value).length > 0;
 }

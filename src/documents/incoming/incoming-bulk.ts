@@ -3,10 +3,13 @@
  * beside it, and lets others have a turn in the middle of a large request. Here are requests in which a `DocumentScanner` is sure
  * of every document; the others are `careful-bulk.ts`'s.
  */
+import { CLOSE_BRACKET, COMMA } from '../../json/characters.ts';
+import { JsonScanner } from '../../json/json-scanner.ts';
+import { isObject, type JsonObject } from '../../json/objects.ts';
 import type { Steps } from '../../shared/turn.ts';
 import type { IncomingDocument } from '../contract.ts';
 import { DocumentScanner } from './document-scanner.ts';
-import { isJsonObject, scannedDocument } from './incoming.ts';
+import { scannedDocument } from './incoming.ts';
 
 export interface IncomingBulk {
   readonly documents: readonly IncomingDocument[];
@@ -18,9 +21,6 @@ export interface IncomingBulk {
 
 /** Characters that are read in one go, at least. */
 export const PART_LENGTH = 65_536;
-
-const COMMA = 0x2c;
-const CLOSE_BRACKET = 0x5d;
 
 /** Up to the first document of the list. Any number of words before it would take the engine's stack, which has an end. */
 const BEGINNING = /^\s*\{(?:\s*"\w+"\s*:\s*(?:true|false)\s*,){0,2}\s*"docs"\s*:\s*\[\s*/;
@@ -44,11 +44,12 @@ export function* scanBulkInSteps(text: string): Steps<IncomingBulk | undefined> 
 /** Reads a list from its first document on. Gives where its bracket is, or undefined where it can't be sure of one. */
 function* scanList(text: string, start: number, documents: IncomingDocument[]): Steps<number | undefined> {
   if (text.charCodeAt(start) === CLOSE_BRACKET) return start;
-  const scanner = new DocumentScanner(text);
+  const json = new JsonScanner(text);
+  const scanner = new DocumentScanner(json);
   let restedAt = start;
-  for (let at = start; scanner.scan(at); at = scanner.skipSpace(at + 1)) {
+  for (let at = start; scanner.scan(at); at = json.skipSpace(at + 1)) {
     documents.push(scannedDocument(scanner));
-    at = scanner.skipSpace(scanner.end);
+    at = json.skipSpace(scanner.end);
     const code = text.charCodeAt(at);
     if (code === CLOSE_BRACKET) return at;
     if (code !== COMMA) return undefined;
@@ -63,13 +64,10 @@ function* scanList(text: string, start: number, documents: IncomingDocument[]): 
 function readAround(before: string, documents: readonly IncomingDocument[], behind: string): IncomingBulk | undefined {
   if (ANOTHER.test(behind)) return undefined;
   const request: unknown = JSON.parse(`${before}${behind}`);
-  return isJsonObject(request) ? toBulk(request, documents) : undefined;
+  return isObject(request) ? toBulk(request, documents) : undefined;
 }
 
-export function toBulk(
-  request: Readonly<Record<string, unknown>>,
-  documents: readonly IncomingDocument[],
-): IncomingBulk {
+export function toBulk(request: JsonObject, documents: readonly IncomingDocument[]): IncomingBulk {
   return {
     documents,
     newEdits: request['new_edits'] !== false,

@@ -6,17 +6,18 @@
  * Here are those that a `DocumentScanner` is sure of, which are most; the others are `careful-document.ts`'s.
  */
 import { DatabaseError } from '../../errors/database-error.ts';
+import { JsonScanner } from '../../json/json-scanner.ts';
+import { isObject } from '../../json/objects.ts';
 import type { DocId, IncomingDocument, RevId, RevisionPath } from '../contract.ts';
 import { isLocalId, parseDocId } from '../identifiers.ts';
 import { isLocalRev, isRevisionHash, parseRevId, toRevId } from '../revisions/revisions.ts';
 import { DocumentScanner } from './document-scanner.ts';
 
-export type JsonObject = Readonly<Record<string, unknown>>;
-
 /** The document, or undefined where it has to be read with care (`readDocument`, whose errors it shares). */
 export function scanDocument(text: string): IncomingDocument | undefined {
-  const scanner = new DocumentScanner(text);
-  const isSure = scanner.scan(scanner.skipSpace(0)) && scanner.skipSpace(scanner.end) === text.length;
+  const json = new JsonScanner(text);
+  const scanner = new DocumentScanner(json);
+  const isSure = scanner.scan(json.skipSpace(0)) && json.skipSpace(scanner.end) === text.length;
   return isSure ? scannedDocument(scanner) : undefined;
 }
 
@@ -26,10 +27,6 @@ export function scannedDocument(scanner: DocumentScanner): IncomingDocument {
   const revisions = scanner.revisions === undefined ? undefined : parseRevisions(scanner.revisions);
   const rev = readRev(scanner.rev, id, revisions);
   return { id, rev, deleted: scanner.deleted, revisions, hasAttachments: false, body: scanner.body };
-}
-
-export function isJsonObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /**
@@ -50,7 +47,7 @@ export function readRev(value: unknown, id: DocId | undefined, revisions: Revisi
 
 /** The path, or undefined where it is empty or a local document's (generation 0), which has no history. */
 export function parseRevisions(value: unknown): RevisionPath | undefined {
-  if (!isJsonObject(value)) throw badMember('_revisions');
+  if (!isObject(value)) throw badMember('_revisions');
   const { start, ids } = value;
   if (typeof start !== 'number' || !Number.isSafeInteger(start)) {
     throw new DatabaseError('doc_validation', "_revisions.start isn't an integer.");

@@ -16,7 +16,7 @@
 import type { RevId } from '../contract.ts';
 import { loadMd5, type Md5 } from '../md5.ts';
 
-export interface RevisionHashInput {
+interface RevisionHashInput {
   readonly deleted: boolean;
   readonly parent: RevId | undefined;
   /** The text, or its UTF-8 bytes; both give the same hash. */
@@ -24,7 +24,7 @@ export interface RevisionHashInput {
   readonly attachments?: readonly HashedAttachment[] | undefined;
 }
 
-export interface HashedAttachment {
+interface HashedAttachment {
   readonly name: string;
   readonly type: string;
   readonly digest: string;

@@ -15,7 +15,6 @@
  * ancestors (stemming), so a tree may have several roots, of any generation, and what was forgotten on one replica may
  * come back from another. That is why all comparisons go by generation and hash, never by depth.
  */
-import { DatabaseError } from '../../errors/database-error.ts';
 import { assert, must } from '../../shared/assert.ts';
 import type { RevId, Revision, RevisionNode, RevisionPath } from '../contract.ts';
 import { StoredRevision } from './ancestry.ts';
@@ -24,14 +23,7 @@ import { uniteTrees } from './tree-union.ts';
 
 export type Leaves<B> = readonly RevisionNode<B>[];
 
-/** A revision to be added. */
-export interface NewRevision<B> {
-  readonly hash: string;
-  readonly deleted: boolean;
-  readonly body: B | undefined;
-}
-
-export interface MergedPath<B> {
+interface MergedPath<B> {
   /**
    * The tree with the path in it. Where the outcome is `known` these are the leaves given, unless the path told of
    * ancestors that the tree had not known.
@@ -67,24 +59,6 @@ export function pathOf<B>(node: RevisionNode<B>): RevisionPath {
   const ids: string[] = [];
   for (let at: RevisionNode<B> | undefined = node; at !== undefined; at = at.parent) ids.push(at.hash);
   return { start: node.generation, ids };
-}
-
-/**
- * Adds an edit. `parent` is a node of this tree: a leaf is extended, an inner node gets a further branch; without one
- * the revision is a new root of generation 1. A revision that the tree has already changes nothing.
- */
-export function appendRevision<B>(
-  leaves: Leaves<B>,
-  parent: RevisionNode<B> | undefined,
-  child: NewRevision<B>,
-): Leaves<B> {
-  const { hash, deleted, body } = child;
-  const generation = nextGeneration(parent);
-  const node: RevisionNode<B> = { generation, hash, deleted, body, parent };
-  if (leaves.length === 0 || (leaves.length === 1 && leaves[0] === parent)) return [node];
-  const isLeaf = parent !== undefined && leaves.includes(parent);
-  if (!isLeaf && findNode(leaves, node) !== undefined) return leaves;
-  return insertLeaf(isLeaf ? leaves.filter((leaf) => leaf !== parent) : leaves, node);
 }
 
 /**
@@ -172,15 +146,6 @@ export function withParent<B>(node: RevisionNode<B>, parent: RevisionNode<B> | u
   if (node.parent === parent) return node;
   const { generation, hash, deleted, body } = node;
   return { generation, hash, deleted, body, parent };
-}
-
-function nextGeneration<B>(parent: RevisionNode<B> | undefined): number {
-  const generation = (parent?.generation ?? 0) + 1;
-  if (Number.isSafeInteger(generation)) return generation;
-  throw new DatabaseError(
-    'bad_request',
-    `Generation ${generation} can't be counted. Save the document under another id.`,
-  );
 }
 
 function findOnPath<B>(leaf: RevisionNode<B>, revision: Revision): RevisionNode<B> | undefined {

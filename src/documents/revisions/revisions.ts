@@ -3,15 +3,13 @@
  * opaque text, since other services make theirs in other ways.
  */
 import { DatabaseError } from '../../errors/database-error.ts';
+import { isDigit, SPACE, ZERO } from '../../json/characters.ts';
 import type { RevId, Revision } from '../contract.ts';
 import { hasLoneSurrogate } from '../identifiers.ts';
 
 /** Digits that a safe integer has at most. */
 const MAX_GENERATION_DIGITS = 16;
-const ZERO = 0x30;
-const NINE = 0x39;
 const HYPHEN = 0x2d;
-const SPACE = 0x20;
 
 /**
  * Checks a revision id: generation from 1 up to 2^53 - 1, hash non-empty, valid Unicode without control characters.
@@ -63,10 +61,6 @@ function generationEnd(value: string): number {
   while (at < MAX_GENERATION_DIGITS && isDigit(value.charCodeAt(at))) at++;
   if (at === 0 || value.charCodeAt(at) !== HYPHEN) throw invalidRev();
   return at;
-}
-
-function isDigit(code: number): boolean {
-  return code >= ZERO && code <= NINE;
 }
 
 function invalidRev(): DatabaseError {

@@ -2,11 +2,9 @@
  * Takes single fields out of a document's text, as they were written: numbers keep their digits, and nothing is parsed.
  * The text is walked once, whatever the number of fields.
  */
-import { JsonCursor, memberName } from '../../json/json-text.ts';
+import { OPEN_BRACE, OPEN_BRACKET } from '../../json/characters.ts';
+import { JsonCursor } from '../../json/json-cursor.ts';
 import { type FieldPath, isArrayIndex } from './field-path.ts';
-
-const OPEN_BRACE = 0x7b;
-const OPEN_BRACKET = 0x5b;
 
 /** What is wanted of a value: itself, as one of the fields, and what lies within. */
 interface Wanted {
@@ -78,10 +76,9 @@ function memberOf<T>(members: Map<string, T>, name: string, create: () => T): T 
 
 /** The cursor stands before an object; it is left behind it. Of a name that is there twice the last one counts. */
 function readMembers(cursor: JsonCursor, wanted: Wanted, found: (string | undefined)[]): void {
-  const { text } = cursor;
   cursor.enter();
   while (cursor.nextName()) {
-    const member = wanted.members.get(memberName(text, cursor.keyStart, cursor.keyEnd));
+    const member = wanted.members.get(cursor.name);
     if (member === undefined) cursor.skipValue();
     else readValue(cursor, member, found);
   }

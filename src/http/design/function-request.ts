@@ -4,7 +4,7 @@ import { parseTarget } from '../address/target.ts';
 import { shownInfo } from '../database/database.ts';
 import { readText } from '../request/bodies.ts';
 import type { Context } from '../request/context.ts';
-import { ADMIN_PARTY } from '../routing/access.ts';
+import { ADMIN_PARTY } from '../request/user.ts';
 
 /** The header in which a rewritten request keeps the address that the client asked for (completion 21.18). */
 export const REQUESTED_PATH = 'x-svc-requested-path';

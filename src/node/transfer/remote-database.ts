@@ -1,8 +1,8 @@
 import { DatabaseError } from '../../errors/database-error.ts';
-import { UsageError } from '../command-line/usage.ts';
-import { isRecord } from './document-text.ts';
+import { isObject } from '../../json/objects.ts';
+import { UsageError } from '../terminal/usage-error.ts';
 
-/** The server refused a whole request; nothing of it was done. */
+/** The server refused a whole request and did nothing of it. */
 export class RefusalError extends Error {
   readonly status: number;
   readonly error: string;
@@ -24,7 +24,7 @@ export interface Refusal {
   readonly reason: string;
 }
 
-/** A database somewhere on the network, as import and export need it. Name and password in the URL are sent along. */
+/** A database on the network, as import and export need it. Name and password of the URL are sent with each request. */
 export class RemoteDatabase {
   /** Without credentials. */
   readonly url: string;
@@ -59,7 +59,7 @@ export class RemoteDatabase {
     const response = await this.#request('');
     await this.#assertOk(response, `The database ${this.url} can't be read`);
     const info = await this.#json(response);
-    return isRecord(info) ? Number(info['doc_count']) : 0;
+    return isObject(info) ? Number(info['doc_count']) : 0;
   }
 
   /** Sends one `_bulk_docs` request; gives what was refused. Rejects with `RefusalError` when all of it was. */
@@ -72,7 +72,7 @@ export class RemoteDatabase {
     await this.#assertOk(response, `A batch of ${documents.length} was refused`);
     const rows = await this.#json(response);
     if (!Array.isArray(rows)) throw new Error(`${this.url}/_bulk_docs answered something else than an array.`);
-    return rows.filter(isRecord).flatMap((row) => (row['error'] === undefined ? [] : [toRefusal(row)]));
+    return rows.filter(isObject).flatMap((row) => (row['error'] === undefined ? [] : [toRefusal(row)]));
   }
 
   /** All live documents, as the body of `_all_docs?include_docs=true`. */
@@ -134,9 +134,9 @@ function toRefusal(row: Readonly<Record<string, unknown>>): Refusal {
 function parseErrorBody(text: string): { readonly error: string; readonly reason: string } {
   try {
     const body: unknown = JSON.parse(text);
-    if (isRecord(body)) return { error: `${body['error'] ?? 'error'}`, reason: `${body['reason'] ?? ''}` };
+    if (isObject(body)) return { error: `${body['error'] ?? 'error'}`, reason: `${body['reason'] ?? ''}` };
   } catch {
-    // Not an answer of this interface, perhaps of a proxy: its beginning says most.
+    // The answer is not from a database, but perhaps from a proxy; its beginning is shown.
   }
   return { error: 'error', reason: text.slice(0, 200) };
 }
@@ -156,7 +156,7 @@ function isDecodable(text: string): boolean {
   }
 }
 
-/** What lies at the bottom of "fetch failed". */
+/** The message of the innermost cause, because `fetch` itself says only "fetch failed". */
 function rootMessage(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return error.cause === undefined ? error.message || error.name : rootMessage(error.cause);

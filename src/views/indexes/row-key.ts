@@ -2,11 +2,11 @@ import { compareCodePoints } from '../../collation/code-points.ts';
 import type { CompareKeys } from '../../collation/key-order.ts';
 import type { SortTexts } from '../../collation/sort-text.ts';
 import type { DocId } from '../../documents/contract.ts';
+import { QUOTE } from '../../json/characters.ts';
+import { stringValue } from '../../json/strings.ts';
 
 /** Between the parts of a key's text. No JSON text has it: control characters are escaped there. */
 const SEPARATOR = '\u001f';
-
-const QUOTE = 0x22;
 
 /** Where a bound lies among the rows that share its key (and its id): before all, after all, or at one. */
 const BEFORE_ALL = -1;
@@ -97,8 +97,7 @@ export class RowKey {
 
   #parseId(): DocId {
     const { idText } = this;
-    if (idText === '') return '' as DocId;
-    return (idText.includes('\\') ? JSON.parse(idText) : idText.slice(1, -1)) as DocId;
+    return (idText === '' ? '' : stringValue(idText)) as DocId;
   }
 
   #cut(): void {
@@ -111,7 +110,7 @@ export class RowKey {
 
 /** Most keys are plain strings, for which the parser is not needed. */
 function parseKey(text: string): unknown {
-  return text.charCodeAt(0) === QUOTE && !text.includes('\\') ? text.slice(1, -1) : JSON.parse(text);
+  return text.charCodeAt(0) === QUOTE ? stringValue(text) : JSON.parse(text);
 }
 
 /** Orders rows by key, then by document id (raw), then by emission. */

@@ -1,9 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { DocumentScanner } from '../../../src/documents/incoming/document-scanner.ts';
+import { JsonScanner } from '../../../src/json/json-scanner.ts';
 
 function scan(text: string) {
-  const scanner = new DocumentScanner(text);
+  const scanner = new DocumentScanner(new JsonScanner(text));
   if (!scanner.scan(0)) return undefined;
   const { id, rev, deleted, revisions, body, end } = scanner;
   return { id, rev, deleted, revisions, body, rest: text.slice(end) };

@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import type { RevisionNode } from '../../../src/documents/contract.ts';
-import { appendRevision, mergePath, pathOf, stem } from '../../../src/documents/revisions/revision-tree.ts';
+import { mergePath, pathOf, stem } from '../../../src/documents/revisions/revision-tree.ts';
 import { cutFirstRev, decodeTree, encodeTree } from '../../../src/documents/revisions/tree-codec.ts';
-import { parseTree, printTree } from '../../../src/documents/tree-notation.ts';
 import { must } from '../../../src/shared/assert.ts';
+import { appendRevision } from '../../support/append-revision.ts';
+import { parseTree, printTree } from '../../support/tree-notation.ts';
 
 const A = 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa';
 const B = '0123456789abcdef0123456789abcdef';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { parseTree, printTree } from '../../../src/documents/tree-notation.ts';
+import { parseTree, printTree } from '../../support/tree-notation.ts';
 
 describe('the notation of revision trees', () => {
   test('reads a path from old to new', () => {

@@ -1,0 +1,166 @@
+/**
+ * Finds the parts of a JSON text without building their values, so that a value can be kept exactly as it was written:
+ * member order, digits of numbers, escapes. Everything here is for text that `JSON.parse` accepts; on any other text the
+ * results mean nothing, but each step comes to an end, or throws. Iterative throughout: depth costs nothing.
+ */
+import { CLOSE_BRACE, CLOSE_BRACKET, COMMA, OPEN_BRACE, OPEN_BRACKET, QUOTE, SPACE } from './characters.ts';
+import { endedEarly, stringEnd, stringValue } from './strings.ts';
+
+/**
+ * Walks over one container of a JSON text at a time. Ranges are [start, end) and hold no white space at their ends.
+ *
+ * ```ts
+ * const cursor = new JsonCursor('{"a": [1, 2]}');
+ * cursor.enter();
+ * while (cursor.nextMember()) console.log(cursor.name, cursor.valueText); // 'a' '[1, 2]'
+ * ```
+ *
+ * A member's value can be entered in turn, through `moveTo(cursor.valueStart)` on this or another cursor.
+ */
+export class JsonCursor {
+  readonly text: string;
+  /** Where the walk stands: at the start of a value, or behind a member, an element or a whole container. */
+  position: number;
+  /** Whether white space outside of strings was passed since this was last set to false. */
+  sawSpace = false;
+  /** The member's name with its quotes. */
+  keyStart = 0;
+  keyEnd = 0;
+  /** The value of the current member or element. */
+  valueStart = 0;
+  valueEnd = 0;
+
+  constructor(text: string, position = 0) {
+    this.text = text;
+    this.position = position;
+  }
+
+  moveTo(position: number): void {
+    this.position = position;
+  }
+
+  /** The current member's name, its escapes resolved. */
+  get name(): string {
+    return stringValue(this.text, this.keyStart, this.keyEnd);
+  }
+
+  /** The text of the current member's or element's value. */
+  get valueText(): string {
+    return this.text.slice(this.valueStart, this.valueEnd);
+  }
+
+  /** Moves into the object or array that begins here, white space before it aside. */
+  enter(): void {
+    this.position = this.#skipSpace(this.position) + 1;
+  }
+
+  /** Moves to the next member of the object; false at its end, which is then passed. */
+  nextMember(): boolean {
+    if (!this.nextName()) return false;
+    this.skipValue();
+    return true;
+  }
+
+  /** As `nextMember`, but stops before the value, for the caller to skip it or to walk through it. */
+  nextName(): boolean {
+    let at = this.#nextItem(CLOSE_BRACE);
+    if (at < 0) return false;
+    this.keyStart = at;
+    at = stringEnd(this.text, at);
+    this.keyEnd = at;
+    if (this.text.charCodeAt(at) <= SPACE) at = this.#skipSpace(at);
+    this.position = at + 1;
+    return true;
+  }
+
+  /** Moves to the next element of the array; false at its end, which is then passed. */
+  nextElement(): boolean {
+    if (!this.nextElementStart()) return false;
+    this.skipValue();
+    return true;
+  }
+
+  /** As `nextElement`, but stops before the value, for the caller to skip it or to walk through it. */
+  nextElementStart(): boolean {
+    const at = this.#nextItem(CLOSE_BRACKET);
+    if (at < 0) return false;
+    this.position = at;
+    return true;
+  }
+
+  /** Passes the value that begins here, white space before it aside. */
+  skipValue(): void {
+    const { text } = this;
+    let at = this.position;
+    let code = text.charCodeAt(at);
+    if (code <= SPACE) {
+      at = this.#skipSpace(at);
+      code = text.charCodeAt(at);
+    }
+    this.valueStart = at;
+    if (code === QUOTE) at = stringEnd(text, at);
+    else if (code === OPEN_BRACE || code === OPEN_BRACKET) at = this.#containerEnd(at);
+    else at = scalarEnd(text, at);
+    this.valueEnd = at;
+    this.position = at;
+  }
+
+  /** Start of the next item of a container, or -1 when `close` ends it. */
+  #nextItem(close: number): number {
+    const { text } = this;
+    let at = this.position;
+    let code = text.charCodeAt(at);
+    if (code <= SPACE) {
+      at = this.#skipSpace(at);
+      code = text.charCodeAt(at);
+    }
+    if (code === COMMA) {
+      at++;
+      code = text.charCodeAt(at);
+      if (code <= SPACE) at = this.#skipSpace(at);
+    } else if (code === close) {
+      this.position = at + 1;
+      return -1;
+    } else if (at >= text.length) {
+      endedEarly();
+    }
+    return at;
+  }
+
+  #skipSpace(from: number): number {
+    const { text } = this;
+    let at = from;
+    while (text.charCodeAt(at) <= SPACE) at++;
+    if (at > from) this.sawSpace = true;
+    return at;
+  }
+
+  /** Position behind the container that begins at `start`. */
+  #containerEnd(start: number): number {
+    const { text } = this;
+    let depth = 1;
+    let at = start;
+    while (depth > 0) {
+      const code = text.charCodeAt(++at);
+      if (code === QUOTE) at = stringEnd(text, at) - 1;
+      else if (code === OPEN_BRACE || code === OPEN_BRACKET) depth++;
+      else if (code === CLOSE_BRACE || code === CLOSE_BRACKET) depth--;
+      else if (!(code > SPACE)) {
+        if (at >= text.length) endedEarly();
+        this.sawSpace = true;
+      }
+    }
+    return at + 1;
+  }
+}
+
+/** Position behind a number or one of `true`, `false`, `null`. */
+function scalarEnd(text: string, start: number): number {
+  let at = start + 1;
+  for (;;) {
+    const code = text.charCodeAt(at);
+    // NaN, behind the text's last character, ends it as well.
+    if (!(code > SPACE) || code === COMMA || code === CLOSE_BRACE || code === CLOSE_BRACKET) return at;
+    at++;
+  }
+}

@@ -1,0 +1,171 @@
+/**
+ * Finds the ends of values in a text of which it is not known whether it is JSON, without building the values. It is as
+ * strict as `JSON.parse` (RFC 8259): a value whose end it finds is one that `JSON.parse` accepts. It gives up on values that
+ * are nested too deeply, since it works by recursion; so the caller needs `JSON.parse` to tell those from malformed ones.
+ */
+import {
+  BACKSLASH,
+  CARRIAGE_RETURN,
+  CLOSE_BRACE,
+  CLOSE_BRACKET,
+  COLON,
+  COMMA,
+  isDigit,
+  isHexDigit,
+  LINE_FEED,
+  LOWER_B,
+  LOWER_CASE,
+  LOWER_E,
+  LOWER_F,
+  LOWER_N,
+  LOWER_R,
+  LOWER_T,
+  LOWER_U,
+  MINUS,
+  OPEN_BRACE,
+  OPEN_BRACKET,
+  PLUS,
+  POINT,
+  QUOTE,
+  SLASH,
+  SPACE,
+  TAB,
+  ZERO,
+} from './characters.ts';
+
+/** In the place of an end: what was looked for is malformed, or nested too deeply. */
+export const NO_END = -1;
+
+/** Containers around a value, at most. */
+const MAX_DEPTH = 100;
+/** What may follow a backslash, but for the four hexadecimal digits with their `u`. */
+const ESCAPED: readonly number[] = [QUOTE, BACKSLASH, SLASH, LOWER_B, LOWER_F, LOWER_N, LOWER_R, LOWER_T];
+const HEX_DIGITS = 4;
+
+export class JsonScanner {
+  readonly text: string;
+  /** Whether white space outside of strings was passed since this was last set to false. */
+  sawSpace = false;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+
+  /** Where the next character that is no white space lies. */
+  skipSpace(from: number): number {
+    const { text } = this;
+    let at = from;
+    for (;;) {
+      const code = text.charCodeAt(at);
+      if (code !== SPACE && code !== LINE_FEED && code !== CARRIAGE_RETURN && code !== TAB) return at;
+      this.sawSpace = true;
+      at++;
+    }
+  }
+
+  /** Position behind the value that begins at `start`, `depth` being the number of containers around it. */
+  valueEnd(start: number, depth: number): number {
+    const code = this.text.charCodeAt(start);
+    if (code === QUOTE) return this.stringEnd(start);
+    if (code === OPEN_BRACE) return depth < MAX_DEPTH ? this.#objectEnd(start, depth) : NO_END;
+    if (code === OPEN_BRACKET) return depth < MAX_DEPTH ? this.#arrayEnd(start, depth) : NO_END;
+    return code === MINUS || isDigit(code) ? this.#numberEnd(start) : this.#literalEnd(start);
+  }
+
+  /** Position behind the string whose opening quote is at `start`. */
+  stringEnd(start: number): number {
+    const { text } = this;
+    let at = start + 1;
+    for (let code = text.charCodeAt(at); code !== QUOTE; code = text.charCodeAt(at)) {
+      // NaN, behind the text's last character, is not above either.
+      if (!(code >= SPACE)) return NO_END;
+      at = code === BACKSLASH ? this.#escapeEnd(at + 1) : at + 1;
+      if (at === NO_END) return NO_END;
+    }
+    return at + 1;
+  }
+
+  /** Position of a member's value, `nameEnd` being behind its name; `NO_END` where no colon follows the name. */
+  valueStart(nameEnd: number): number {
+    const colon = this.skipSpace(nameEnd);
+    return this.text.charCodeAt(colon) === COLON ? this.skipSpace(colon + 1) : NO_END;
+  }
+
+  #objectEnd(start: number, depth: number): number {
+    const { text } = this;
+    let at = this.skipSpace(start + 1);
+    if (text.charCodeAt(at) === CLOSE_BRACE) return at + 1;
+    for (;;) {
+      const end = this.#memberEnd(at, depth);
+      if (end === NO_END) return NO_END;
+      at = this.skipSpace(end);
+      const code = text.charCodeAt(at);
+      if (code === CLOSE_BRACE) return at + 1;
+      if (code !== COMMA) return NO_END;
+      at = this.skipSpace(at + 1);
+    }
+  }
+
+  #memberEnd(start: number, depth: number): number {
+    const nameEnd = this.text.charCodeAt(start) === QUOTE ? this.stringEnd(start) : NO_END;
+    if (nameEnd === NO_END) return NO_END;
+    const valueStart = this.valueStart(nameEnd);
+    return valueStart === NO_END ? NO_END : this.valueEnd(valueStart, depth + 1);
+  }
+
+  #arrayEnd(start: number, depth: number): number {
+    const { text } = this;
+    let at = this.skipSpace(start + 1);
+    if (text.charCodeAt(at) === CLOSE_BRACKET) return at + 1;
+    for (;;) {
+      const end = this.valueEnd(at, depth + 1);
+      if (end === NO_END) return NO_END;
+      at = this.skipSpace(end);
+      const code = text.charCodeAt(at);
+      if (code === CLOSE_BRACKET) return at + 1;
+      if (code !== COMMA) return NO_END;
+      at = this.skipSpace(at + 1);
+    }
+  }
+
+  /** Position behind the escape whose backslash is before `start`. */
+  #escapeEnd(start: number): number {
+    const { text } = this;
+    const code = text.charCodeAt(start);
+    if (code !== LOWER_U) return ESCAPED.includes(code) ? start + 1 : NO_END;
+    const end = start + 1 + HEX_DIGITS;
+    for (let at = start + 1; at < end; at++) if (!isHexDigit(text.charCodeAt(at))) return NO_END;
+    return end;
+  }
+
+  #numberEnd(start: number): number {
+    const { text } = this;
+    let at = text.charCodeAt(start) === MINUS ? start + 1 : start;
+    const whole = this.#digitsEnd(at);
+    if (whole === at || (text.charCodeAt(at) === ZERO && whole > at + 1)) return NO_END;
+    at = whole;
+    if (text.charCodeAt(at) === POINT) {
+      const fraction = this.#digitsEnd(at + 1);
+      if (fraction === at + 1) return NO_END;
+      at = fraction;
+    }
+    if ((text.charCodeAt(at) | LOWER_CASE) !== LOWER_E) return at;
+    const sign = text.charCodeAt(at + 1);
+    const digits = sign === PLUS || sign === MINUS ? at + 2 : at + 1;
+    const end = this.#digitsEnd(digits);
+    return end === digits ? NO_END : end;
+  }
+
+  /** Position behind the digits that begin at `start`, of which there may be none. */
+  #digitsEnd(start: number): number {
+    let at = start;
+    while (isDigit(this.text.charCodeAt(at))) at++;
+    return at;
+  }
+
+  #literalEnd(start: number): number {
+    const { text } = this;
+    if (text.startsWith('true', start) || text.startsWith('null', start)) return start + 4;
+    return text.startsWith('false', start) ? start + 5 : NO_END;
+  }
+}

@@ -1,0 +1,27 @@
+/** The strings of a JSON text that `JSON.parse` accepts; on any other text the results mean nothing, or a `SyntaxError` is thrown. */
+import { BACKSLASH } from './characters.ts';
+
+/** Position behind the string whose opening quote is at `start`. */
+export function stringEnd(text: string, start: number): number {
+  let close = text.indexOf('"', start + 1);
+  while (text.charCodeAt(close - 1) === BACKSLASH && isEscaped(text, close)) close = text.indexOf('"', close + 1);
+  if (close < 0) endedEarly();
+  return close + 1;
+}
+
+/** The value of the string whose text, with its quotes, is at [start, end). */
+export function stringValue(text: string, start = 0, end: number = text.length): string {
+  const raw = text.slice(start + 1, end - 1);
+  return raw.includes('\\') ? String(JSON.parse(text.slice(start, end))) : raw;
+}
+
+export function endedEarly(): never {
+  throw new SyntaxError('The text of a JSON value ends before the value does.');
+}
+
+/** Whether an odd number of backslashes is before `at`. The string's opening quote bounds the run of them. */
+function isEscaped(text: string, at: number): boolean {
+  let first = at;
+  while (text.charCodeAt(first - 1) === BACKSLASH) first--;
+  return (at - first) % 2 === 1;
+}
