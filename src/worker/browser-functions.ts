@@ -4,11 +4,9 @@ import { createFunctionService } from '../deferred/function-service.ts';
 import { createQuickJsSandbox } from '../query-server/quickjs-sandbox.ts';
 import type { MaybePromise } from '../shared/maybe-promise.ts';
 import { fetchQuickJsWasm } from './quickjs-wasm.ts';
-import { type TakeCookies, takeCookies } from './set-cookie.ts';
 
 export interface BrowserFunctions {
   readonly createFunctions: CreateFunctions;
-  readonly takeCookies: TakeCookies;
 }
 
 /** Gives what is loaded on first use; at once where it is at hand. Called again after a failure. */
@@ -16,5 +14,4 @@ export type LoadBrowserFunctions = () => MaybePromise<BrowserFunctions>;
 
 export const loaded: BrowserFunctions = {
   createFunctions: (parts) => createFunctionService(parts, createQuickJsSandbox({ loadWasm: fetchQuickJsWasm })),
-  takeCookies,
 };

@@ -98,7 +98,6 @@ export class StorageOwner {
     this.#jar = new CookieJar({
       clock,
       base: instance.base,
-      taking: () => whenReady(options.functions(), ({ takeCookies }) => takeCookies),
       onChange: () => this.#session.announce(),
     });
     this.#session = shareSession(instance, this.#jar);

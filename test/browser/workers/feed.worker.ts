@@ -4,7 +4,6 @@ import type { Answer, Context } from '../../../src/http/request/context.ts';
 import type { ByteStream } from '../../../src/shared/message.ts';
 import type { LoadBrowserFunctions } from '../../../src/worker/browser-functions.ts';
 import { servePageCalls } from '../../../src/worker/page-calls.ts';
-import { takeCookies } from '../../../src/worker/set-cookie.ts';
 import { PageDoor } from '../../../src/worker/worker-endpoint.ts';
 
 /**
@@ -57,7 +56,6 @@ function changes({ query }: Context): Answer {
 }
 
 const functions: LoadBrowserFunctions = () => ({
-  takeCookies,
   createFunctions: (parts) => {
     const service = createFunctionService(parts, undefined);
     const { answerOfDatabase } = service.handlers;
