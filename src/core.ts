@@ -11,14 +11,12 @@ import { WriteJudge } from './design/write-judge.ts';
 import type { Md5 } from './documents/md5.ts';
 import { isDatabaseError } from './errors/database-error.ts';
 import { functionsUnavailable } from './errors/functions-unavailable.ts';
-import type { DesignPart } from './http/design/design-handlers.ts';
-import type { FindPart } from './http/find/find-handlers.ts';
 import { createHandle } from './http/http-service.ts';
 import type { Registry } from './registry/contract.ts';
 import { openRegistry } from './registry/registry.ts';
 import { CacheBudget } from './shared/cache-budget.ts';
 import type { Clock, RandomBytes } from './shared/clock.ts';
-import { type MaybePromise, orElse, whenReady } from './shared/maybe-promise.ts';
+import { type MaybePromise, orElse } from './shared/maybe-promise.ts';
 import type { Handle } from './shared/message.ts';
 import { Notifier } from './shared/notifier.ts';
 import type { PageStore } from './storage/page-store.ts';
@@ -67,7 +65,7 @@ export async function createCore(options: CoreOptions): Promise<Core> {
   const common = { store: storage, clock, config, log, cache, tasks };
   const code = new Deferred(() => loadCode(options.deferred));
   const queryServer = new Deferred(
-    () => whenReady(code.get(), (loaded) => loaded.queryServer({ clock, config, log })),
+    () => code.use((loaded) => loaded.queryServer({ clock, config, log })),
     (server) => server.close(),
   );
   /** The names of databases that have design documents, or may have got one. */
@@ -75,7 +73,7 @@ export async function createCore(options: CoreOptions): Promise<Core> {
   const createGuard: CreateWriteGuard = (database) =>
     new WriteJudge(
       database,
-      async (...judging) => (await queryServer.get()).openValidators(...judging),
+      async (...judged) => queryServer.use((server) => server.openValidators(...judged)),
       () => designs.notify(database.name),
     );
   const registry = await openRegistry({ ...common, random, createGuard, md5: options.md5 });
@@ -105,37 +103,30 @@ function deferParts(
   code: Deferred<DeferredCode>,
   queryServer: Deferred<QueryServer>,
   needs: Omit<ViewNeeds, 'sandbox'>,
-): { views: Deferred<ViewService>; design: Deferred<DesignPart>; find: Deferred<FindPart> } {
+) {
   const views = new Deferred(
-    () =>
-      whenReady(queryServer.get(), ({ sandbox }) =>
-        whenReady(code.get(), (loaded) => loaded.views({ ...needs, sandbox })),
-      ),
+    () => queryServer.use(({ sandbox }) => code.use((loaded) => loaded.views({ ...needs, sandbox }))),
     (service) => service.close(),
   );
   const design = new Deferred(() =>
-    whenReady(views.get(), ({ service }) =>
-      whenReady(queryServer.get(), ({ programs }) =>
-        whenReady(code.get(), (loaded) => loaded.design({ programs, views: service })),
-      ),
+    views.use(({ service }) =>
+      queryServer.use(({ programs }) => code.use((loaded) => loaded.design({ programs, views: service }))),
     ),
   );
-  const find = new Deferred(() =>
-    whenReady(views.get(), ({ service }) => whenReady(code.get(), (loaded) => loaded.find(service, needs.clock))),
-  );
+  const find = new Deferred(() => views.use(({ service }) => code.use((loaded) => loaded.find(service, needs.clock))));
   return { views, design, find };
 }
 
 function loadCode(load: LoadDeferredCode): MaybePromise<DeferredCode> {
   return orElse(load, (cause) => {
-    throw functionsUnavailable('What runs functions of documents', cause);
+    throw functionsUnavailable('The code that runs views, queries and functions of documents', cause);
   });
 }
 
 /** The first query need not wait for an index then. */
 function buildSoon(views: Deferred<ViewService>, database: string, log: Log): void {
   const begun = orElse(
-    () => whenReady(views.get(), (service) => service.buildSoon(database)),
+    () => views.use((service) => service.buildSoon(database)),
     (error) => {
       if (isDatabaseError(error, 'shutting_down')) return;
       log.info(`no index is built in the background in ${database}: ${String(error)}`);

@@ -1,5 +1,5 @@
 import { DatabaseError } from '../errors/database-error.ts';
-import type { MaybePromise } from '../shared/maybe-promise.ts';
+import { type MaybePromise, whenReady } from '../shared/maybe-promise.ts';
 
 /** Something that is made on first use, and once. Where that fails whoever asked fails with it, and the next one who asks tries again. */
 export class Deferred<T extends object> {
@@ -18,6 +18,11 @@ export class Deferred<T extends object> {
   /** In the same turn where all that it takes is at hand. Fails with `shutting_down` once this is closed. */
   get(): MaybePromise<T> {
     return this.#value ?? this.#making ?? this.#begin();
+  }
+
+  /** Goes on with it: in the same turn where all that it takes is at hand. Fails as `get`. */
+  use<R>(goOn: (value: T) => MaybePromise<R>): MaybePromise<R> {
+    return whenReady(this.get(), goOn);
   }
 
   /** Makes nothing any more, and ends what was made. What is being made is ended as soon as it is there. */
