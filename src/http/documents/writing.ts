@@ -18,12 +18,9 @@ export function isNewEdit(context: Context): boolean {
   return context.query.get('new_edits') !== 'false';
 }
 
-/** The write for a replicated revision (completion 5.2). Local documents have no history and pass as they are. */
+/** The write for a replicated revision. The database refuses one that is not named, but for local documents, which have no history. */
 export function replicatedWrite(id: DocId, document: IncomingDocument): DocumentWrite {
   const { rev, deleted, body, revisions } = document;
-  if (rev === undefined && !isLocalId(id)) {
-    throw new DatabaseError('bad_request', 'Document must have a _rev when new_edits is false');
-  }
   return { id, rev: rev === undefined ? undefined : ownKind(id, rev), revisions, deleted, body };
 }
 
@@ -65,16 +62,19 @@ async function answerBeforeWriting(context: Context, database: string, write: Do
 }
 
 /**
- * A replicated one replaces what is there: it has no history that could tell a conflict. A revision that none of these
- * documents can have is one in either mode (completion 5.3). All or nothing looks for no conflicts (interface.md 4.4).
+ * A replicated one replaces what is there: it has no history that could tell a conflict, unless it names a revision that no local document
+ * can have (completion 5.3). All or nothing looks for no conflicts (interface.md 4.4). For all others the database does.
  */
 export async function writeLocal(database: Database, write: DocumentWrite, options: WriteOptions): Promise<string> {
   const { id, rev, deleted, body } = write;
-  const isForced = options.allOrNothing === true;
-  if (!isForced && rev !== undefined && !isLocalRev(rev))
+  const content = deleted ? undefined : body;
+  const { newEdits, allOrNothing = false, durability } = options;
+  if (newEdits && !allOrNothing) return database.writeLocal(id, rev, content, durability);
+  if (!allOrNothing && rev !== undefined && !isLocalRev(rev)) {
     throw new DatabaseError('conflict', 'Document update conflict.');
-  const current = options.newEdits && !isForced ? rev : (await database.readLocal(id))?.rev;
-  return database.writeLocal(id, current, deleted ? undefined : body, options.durability);
+  }
+  const current = await database.readLocal(id);
+  return database.writeLocal(id, current?.rev, content, durability);
 }
 
 /** 201 for a live result, 200 for a deletion, which has no `Location`. */
