@@ -1,4 +1,4 @@
-/** What all writes of documents have in common: how one is carried out, and its answer (interface.md 4.5; completion 5). */
+/** How a single write is carried out and answered, whichever request it comes from (interface.md 4.5; completion 5). */
 import type { Database, DocumentWrite, WriteOptions } from '../../database/contract.ts';
 import type { DocId, IncomingDocument } from '../../documents/contract.ts';
 import { isLocalId } from '../../documents/identifiers.ts';
@@ -11,7 +11,7 @@ import { writeOptions } from '../request/write-options.ts';
 import { revisionTag } from '../response/etags.ts';
 import { documentLocation } from '../response/locations.ts';
 import { jsonAnswer, withHeader } from '../response/responses.ts';
-import { ownKind } from './revision-sources.ts';
+import { revOfOwnKind } from './base-revision.ts';
 
 /** Only the literal `false` switches it off. */
 export function isNewEdit(context: Context): boolean {
@@ -21,7 +21,7 @@ export function isNewEdit(context: Context): boolean {
 /** The write for a replicated revision. The database refuses one that is not named, but for local documents, which have no history. */
 export function replicatedWrite(id: DocId, document: IncomingDocument): DocumentWrite {
   const { rev, deleted, body, revisions } = document;
-  return { id, rev: rev === undefined ? undefined : ownKind(id, rev), revisions, deleted, body };
+  return { id, rev: rev === undefined ? undefined : revOfOwnKind(id, rev), revisions, deleted, body };
 }
 
 /** Writes one document by the query's `new_edits` and `batch`, and answers. */
@@ -54,7 +54,7 @@ export async function writeOne(database: Database, write: DocumentWrite, options
   return written;
 }
 
-/** 202 at once; whether the write succeeds is never told. */
+/** Answers 202 at once: the client does not learn whether the write succeeds. */
 async function answerBeforeWriting(context: Context, database: string, write: DocumentWrite): Promise<Answer> {
   await context.services.registry.use(database, (open) => open.writeDelayed([write], context.user));
   const answer = jsonAnswer(context, 202, `{"ok":true,"id":${JSON.stringify(write.id)}}`);
