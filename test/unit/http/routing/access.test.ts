@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { authorize } from '../../../src/http/routing/access.ts';
-import { contextOf, createTestRouter } from './support.ts';
+import { authorize } from '../../../../src/http/routing/access.ts';
+import { contextOf, createTestRouter } from '../support.ts';
 
 test('as long as there is no admin, everybody is one', () => {
   for (const right of ['anyone', 'member', 'databaseAdmin', 'serverAdmin'] as const) {

@@ -1,6 +1,6 @@
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
-import type { Core } from '../../../src/core.ts';
-import { ask, askJson, openCore, pick } from './support.ts';
+import type { Core } from '../../../../src/core.ts';
+import { ask, askJson, openCore, pick } from '../support.ts';
 
 let core: Core;
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { multipartText, multipartType, type Part } from '../../../src/http/response/multipart-writer.ts';
+import { multipartText, multipartType, type Part } from '../../../../src/http/response/multipart-writer.ts';
 
 async function write(batches: readonly (readonly Part[])[]): Promise<string> {
   async function* parts() {

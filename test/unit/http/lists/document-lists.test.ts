@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Core } from '../../../src/core.ts';
-import { isStream } from '../../../src/http/request/bodies.ts';
-import { ask, askJson, openCore, pick, pluck, textOf } from './support.ts';
+import type { Core } from '../../../../src/core.ts';
+import { isStream } from '../../../../src/http/request/bodies.ts';
+import { ask, askJson, openCore, pick, pluck, textOf } from '../support.ts';
 
 let core: Core;
 

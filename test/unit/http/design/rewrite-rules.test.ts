@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type Rewritten, rewrite } from '../../../src/http/design/rewrite-rules.ts';
+import { type Rewritten, rewrite } from '../../../../src/http/design/rewrite-rules.ts';
 
 function rewritten(rule: object | readonly object[], path: string, search = '', method = 'GET'): Rewritten {
   const rules = Array.isArray(rule) ? rule : [rule];

@@ -1,18 +1,18 @@
 import { describe, expect, test } from 'vitest';
-import { DatabaseError } from '../../../src/errors/database-error.ts';
-import { answerErrors } from '../../../src/http/middleware/errors.ts';
-import { answerHead } from '../../../src/http/middleware/head.ts';
-import { wrapJsonp } from '../../../src/http/middleware/jsonp.ts';
-import { overrideMethod } from '../../../src/http/middleware/method-override.ts';
-import { addServerHeaders } from '../../../src/http/middleware/server-headers.ts';
-import { refuseWhenClosing } from '../../../src/http/middleware/shutdown.ts';
-import { cancelUnreadBody } from '../../../src/http/middleware/unread-body.ts';
-import type { Answer, Context, Handler } from '../../../src/http/request/context.ts';
-import { Context as RequestContext } from '../../../src/http/request/context.ts';
-import { jsonAnswer, textAnswer } from '../../../src/http/response/responses.ts';
-import { silentLog } from '../../../src/system/log.ts';
-import { VERSION } from '../../../src/system/version.ts';
-import { contextOf, services, streamOf, textOf } from './support.ts';
+import { DatabaseError } from '../../../../src/errors/database-error.ts';
+import { answerErrors } from '../../../../src/http/middleware/errors.ts';
+import { answerHead } from '../../../../src/http/middleware/head.ts';
+import { wrapJsonp } from '../../../../src/http/middleware/jsonp.ts';
+import { overrideMethod } from '../../../../src/http/middleware/method-override.ts';
+import { addServerHeaders } from '../../../../src/http/middleware/server-headers.ts';
+import { refuseWhenClosing } from '../../../../src/http/middleware/shutdown.ts';
+import { cancelUnreadBody } from '../../../../src/http/middleware/unread-body.ts';
+import type { Answer, Context, Handler } from '../../../../src/http/request/context.ts';
+import { Context as RequestContext } from '../../../../src/http/request/context.ts';
+import { jsonAnswer, textAnswer } from '../../../../src/http/response/responses.ts';
+import { silentLog } from '../../../../src/system/log.ts';
+import { VERSION } from '../../../../src/system/version.ts';
+import { contextOf, services, streamOf, textOf } from '../support.ts';
 
 const encoder = new TextEncoder();
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Core } from '../../../src/core.ts';
-import { ask, openCore, pick, pluck, textOf } from './support.ts';
+import type { Core } from '../../../../src/core.ts';
+import { ask, openCore, pick, pluck, textOf } from '../support.ts';
 
 let core: Core;
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { parseJson, readJson, readObject, readText, requireJsonType } from '../../../src/http/request/bodies.ts';
-import { contextOf, streamOf } from './support.ts';
+import { parseJson, readJson, readObject, readText, requireJsonType } from '../../../../src/http/request/bodies.ts';
+import { contextOf, streamOf } from '../support.ts';
 
 const encoder = new TextEncoder();
 const bytes = (text: string) => encoder.encode(text);

@@ -1,12 +1,12 @@
 /** List functions make their answers as they are read. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { type Core, createCore } from '../../../src/core.ts';
-import { deferredAtHand } from '../../../src/deferred/deferred-code.ts';
-import { isStream } from '../../../src/http/request/bodies.ts';
-import { systemRandom } from '../../../src/shared/clock.ts';
-import { createMemoryPageStore } from '../../../src/storage/memory/memory-page-store.ts';
-import { createTestSandbox } from '../query-server/quickjs-files.ts';
-import { ask, askJson, clock, textOf } from './support.ts';
+import { type Core, createCore } from '../../../../src/core.ts';
+import { deferredAtHand } from '../../../../src/deferred/deferred-code.ts';
+import { isStream } from '../../../../src/http/request/bodies.ts';
+import { systemRandom } from '../../../../src/shared/clock.ts';
+import { createMemoryPageStore } from '../../../../src/storage/memory/memory-page-store.ts';
+import { createTestSandbox } from '../../query-server/quickjs-files.ts';
+import { ask, askJson, clock, textOf } from '../support.ts';
 
 const ROWS = 3_000;
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { parseDestination } from '../../../src/http/documents/destination.ts';
-import { documentLocation, ownBase } from '../../../src/http/response/locations.ts';
-import { contextOf } from './support.ts';
+import { parseDestination } from '../../../../src/http/documents/destination.ts';
+import { documentLocation, ownBase } from '../../../../src/http/response/locations.ts';
+import { contextOf } from '../support.ts';
 
 describe('our own address', () => {
   test.each([

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { isReadOnlyRequest, READ_ONLY_POSTS } from '../../../src/http/address/read-only-requests.ts';
-import type { Table } from '../../../src/http/routing/resources.ts';
-import { createRoutes } from '../../../src/http/routing/routes.ts';
-import { noParts } from './support.ts';
+import { isReadOnlyRequest, READ_ONLY_POSTS } from '../../../../src/http/address/read-only-requests.ts';
+import type { Table } from '../../../../src/http/routing/resources.ts';
+import { createRoutes } from '../../../../src/http/routing/routes.ts';
+import { noParts } from '../support.ts';
 
 const BASE = 'https://app.example/db/';
 

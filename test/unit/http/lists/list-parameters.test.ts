@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { parseListParameters, parseListQuery, parseQueryValues } from '../../../src/http/lists/list-parameters.ts';
-import { parseCount } from '../../../src/http/request/parameter-values.ts';
-import { Query } from '../../../src/http/request/query.ts';
+import { parseListParameters, parseListQuery, parseQueryValues } from '../../../../src/http/lists/list-parameters.ts';
+import { parseCount } from '../../../../src/http/request/parameter-values.ts';
+import { Query } from '../../../../src/http/request/query.ts';
 
 function parse(search: string, bodyKeys?: unknown) {
   const entries = new Query(search).entries();

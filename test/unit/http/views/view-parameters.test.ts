@@ -1,7 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { parseQueryValues } from '../../../src/http/lists/list-parameters.ts';
-import { Query } from '../../../src/http/request/query.ts';
-import { parseViewParameters, toReduceOptions, type ViewParameters } from '../../../src/http/views/view-parameters.ts';
+import { parseQueryValues } from '../../../../src/http/lists/list-parameters.ts';
+import { Query } from '../../../../src/http/request/query.ts';
+import {
+  parseViewParameters,
+  toReduceOptions,
+  type ViewParameters,
+} from '../../../../src/http/views/view-parameters.ts';
 
 const PLAIN = { hasReduce: false, defaults: {} };
 const REDUCED = { hasReduce: true, defaults: {} };

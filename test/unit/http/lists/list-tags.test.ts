@@ -1,11 +1,11 @@
 /** The tag of a list stands for the database as it was read, and costs nothing of what its information costs. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { type Core, createCore } from '../../../src/core.ts';
-import { deferredAtHand } from '../../../src/deferred/deferred-code.ts';
-import { systemRandom } from '../../../src/shared/clock.ts';
-import { createMemoryPageStore } from '../../../src/storage/memory/memory-page-store.ts';
-import type { PageStore } from '../../../src/storage/page-store.ts';
-import { ask, askJson, clock } from './support.ts';
+import { type Core, createCore } from '../../../../src/core.ts';
+import { deferredAtHand } from '../../../../src/deferred/deferred-code.ts';
+import { systemRandom } from '../../../../src/shared/clock.ts';
+import { createMemoryPageStore } from '../../../../src/storage/memory/memory-page-store.ts';
+import type { PageStore } from '../../../../src/storage/page-store.ts';
+import { ask, askJson, clock } from '../support.ts';
 
 const sizes = vi.fn();
 let core: Core;

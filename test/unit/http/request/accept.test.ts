@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { accepts, jsonType } from '../../../src/http/request/accept.ts';
+import { accepts, jsonType } from '../../../../src/http/request/accept.ts';
 
 const JSON_TYPE = 'application/json';
 const TEXT_TYPE = 'text/plain; charset=utf-8';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { toRowRange } from '../../../src/http/lists/key-range.ts';
-import { parseListQuery } from '../../../src/http/lists/list-parameters.ts';
-import { Query } from '../../../src/http/request/query.ts';
+import { toRowRange } from '../../../../src/http/lists/key-range.ts';
+import { parseListQuery } from '../../../../src/http/lists/list-parameters.ts';
+import { Query } from '../../../../src/http/request/query.ts';
 
 function range(search: string) {
   return toRowRange(parseListQuery(new Query(search).entries()));

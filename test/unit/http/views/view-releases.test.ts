@@ -1,15 +1,15 @@
 import { describe, expect, test } from 'vitest';
-import { type Core, createCore } from '../../../src/core.ts';
-import { deferredAtHand } from '../../../src/deferred/deferred-code.ts';
-import { parseDocId } from '../../../src/documents/identifiers.ts';
-import { DatabaseError } from '../../../src/errors/database-error.ts';
-import { isStream } from '../../../src/http/request/bodies.ts';
-import { type Answer, Context } from '../../../src/http/request/context.ts';
-import { viewHandlers } from '../../../src/http/views/view-handlers.ts';
-import { systemClock, systemRandom } from '../../../src/shared/clock.ts';
-import { createMemoryPageStore } from '../../../src/storage/memory/memory-page-store.ts';
-import type { ViewGroup, ViewIndexes, ViewReader, ViewRow } from '../../../src/views/contract.ts';
-import { createTestRouter, services, textOf } from './support.ts';
+import { type Core, createCore } from '../../../../src/core.ts';
+import { deferredAtHand } from '../../../../src/deferred/deferred-code.ts';
+import { parseDocId } from '../../../../src/documents/identifiers.ts';
+import { DatabaseError } from '../../../../src/errors/database-error.ts';
+import { isStream } from '../../../../src/http/request/bodies.ts';
+import { type Answer, Context } from '../../../../src/http/request/context.ts';
+import { viewHandlers } from '../../../../src/http/views/view-handlers.ts';
+import { systemClock, systemRandom } from '../../../../src/shared/clock.ts';
+import { createMemoryPageStore } from '../../../../src/storage/memory/memory-page-store.ts';
+import type { ViewGroup, ViewIndexes, ViewReader, ViewRow } from '../../../../src/views/contract.ts';
+import { createTestRouter, services, textOf } from '../support.ts';
 
 const ROWS = 20_000;
 const BATCH = 100;
