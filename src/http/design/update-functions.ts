@@ -8,20 +8,25 @@ import { writeOne } from '../documents/writing.ts';
 import type { Answer, Context } from '../request/context.ts';
 import { withSnapshot } from '../request/snapshot-lease.ts';
 import { writeOptions } from '../request/write-options.ts';
-import { MethodNotAllowed } from '../response/error-table.ts';
+import type { DesignService } from './design-service.ts';
 import { functionAnswer, HTML_TYPE } from './function-answer.ts';
 import { readFunctionDocument } from './function-document.ts';
 import { functionRequest } from './function-request.ts';
 
 /** `rest`: the design document's name, the function's, and the document's id, whose slashes may stand plain. */
-export async function update(context: Context, name: string, rest: readonly string[]): Promise<Answer> {
+export async function update(
+  service: DesignService,
+  context: Context,
+  name: string,
+  rest: readonly string[],
+): Promise<Answer> {
   const [designName = '', functionName, ...idSegments] = rest;
   if (functionName === undefined) throw new DatabaseError('update_error', 'Invalid path.');
   const id = idSegments.length === 0 ? undefined : idSegments.join('/');
   return withSnapshot(context, name, async (snapshot, database) => {
     const design = await readDesign(snapshot, designName);
     const document = await readFunctionDocument(database, snapshot, id);
-    const program = await context.services.programs.open(database, design);
+    const program = await service.programs.open(database, design);
     const request = await functionRequest(context, database, id ?? null);
     const { document: made, response } = await program.update(functionName, document.text, request);
     if (made === undefined) return functionAnswer(response, { code: 200, type: HTML_TYPE });
@@ -29,11 +34,6 @@ export async function update(context: Context, name: string, rest: readonly stri
     const headers = { 'x-svc-id': encodeURIComponent(saved.id), 'x-svc-update-newrev': saved.rev };
     return functionAnswer(response, { code: 201, type: HTML_TYPE, headers });
   });
-}
-
-/** GET and HEAD change nothing. */
-export function refuseGet(): never {
-  throw new MethodNotAllowed('PUT,POST', 'Update functions do not allow GET');
 }
 
 async function save(

@@ -1,8 +1,8 @@
-/** Holds on the index of a design document, for an answer that is still being read when its handler has ended. */
+/** The index of a design document, for an answer that is still being read when its handler has ended. */
 import type { Database, Snapshot } from '../../database/contract.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
 import { withEnd } from '../../shared/maybe-promise.ts';
-import type { UpdateMode, ViewGroup, ViewReader } from '../../views/contract.ts';
+import type { UpdateMode, ViewGroup, ViewIndexes, ViewReader } from '../../views/contract.ts';
 import { readDesign } from '../documents/design-document.ts';
 import type { Context } from '../request/context.ts';
 import type { ViewTraits } from './view-parameters.ts';
@@ -11,7 +11,7 @@ import type { ViewTraits } from './view-parameters.ts';
 type OpenGroup = (database: Database) => ViewGroup | Promise<ViewGroup>;
 
 /** One index with its database, and whatever was read from them. All of it goes with `release`. */
-export class HeldGroup {
+export class ViewGroupLease {
   readonly database: Database;
   readonly group: ViewGroup;
   readonly #ends: (() => void)[];
@@ -51,10 +51,11 @@ export class HeldGroup {
 
 /** Makes an answer from the index of the design document; it is released where that fails. */
 export function withDesignGroup<T>(
+  views: ViewIndexes,
   context: Context,
   database: string,
   design: string,
-  use: (held: HeldGroup) => Promise<T>,
+  use: (lease: ViewGroupLease) => Promise<T>,
 ): Promise<T> {
   const open: OpenGroup = async (opened) => {
     const snapshot = opened.snapshot();
@@ -62,7 +63,7 @@ export function withDesignGroup<T>(
       () => readDesign(snapshot, design),
       () => snapshot.release(),
     );
-    return context.services.views.open(opened, document);
+    return views.open(opened, document);
   };
   return withGroup(context, database, open, use);
 }
@@ -71,14 +72,14 @@ export async function withGroup<T>(
   context: Context,
   name: string,
   open: OpenGroup,
-  use: (held: HeldGroup) => Promise<T>,
+  use: (lease: ViewGroupLease) => Promise<T>,
 ): Promise<T> {
   const { database, release } = await context.services.registry.acquire(name);
   let end = release;
   try {
-    const held = new HeldGroup(database, await open(database), release);
-    end = held.release;
-    return await use(held);
+    const lease = new ViewGroupLease(database, await open(database), release);
+    end = lease.release;
+    return await use(lease);
   } catch (error) {
     end();
     throw error;

@@ -1,15 +1,10 @@
-/** What the service tells about what it does, and about many databases at once (interface.md 2.1; completion 20, 24). */
+/** What is told of a database: of one, and of many at once (interface.md 2.2; completion 3, 24). */
+import type { DatabaseInfo } from '../../database/contract.ts';
 import { DatabaseError, isDatabaseError } from '../../errors/database-error.ts';
-import { shownInfo } from '../database/database.ts';
 import { readObject } from '../request/bodies.ts';
 import type { Answer, Context } from '../request/context.ts';
 import { ownMember } from '../request/own-member.ts';
 import { jsonAnswer } from '../response/responses.ts';
-
-export async function getActiveTasks(context: Context): Promise<Answer> {
-  const tasks = await context.services.tasks();
-  return jsonAnswer(context, 200, JSON.stringify(tasks.list()));
-}
 
 /** The information of many databases at once: `{keys: [name…]}`. */
 export async function postDatabaseInfos(context: Context): Promise<Answer> {
@@ -33,4 +28,21 @@ async function infoOf(context: Context, key: string): Promise<unknown> {
     if (isDatabaseError(error, 'not_found')) return { key, error: 'not_found' };
     throw error;
   }
+}
+
+/** The information object in the interface's names. */
+export function shownInfo(info: DatabaseInfo): Readonly<Record<string, string | number | boolean>> {
+  return {
+    db_name: info.name,
+    doc_count: info.docCount,
+    doc_del_count: info.docDelCount,
+    update_seq: info.updateSeq,
+    purge_seq: info.purgeSeq,
+    compact_running: info.compactRunning,
+    disk_size: info.diskSize,
+    data_size: info.dataSize,
+    instance_start_time: info.instanceStartTime,
+    disk_format_version: info.diskFormatVersion,
+    committed_update_seq: info.committedUpdateSeq,
+  };
 }

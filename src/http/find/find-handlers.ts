@@ -1,9 +1,10 @@
-/** Selector queries, and the indexes for them (completion 23). */
+/** What answers selector queries, and requests for the indexes of these (completion 23); loaded with what runs them. */
 import { DatabaseError } from '../../errors/database-error.ts';
 import type { FindAnswer, Finder, IndexWriter } from '../../find/contract.ts';
 import { isShallow } from '../../json/nesting.ts';
 import { type JsonObject, readObject, requireJsonType } from '../request/bodies.ts';
 import type { Answer, Context } from '../request/context.ts';
+import type { HandlerPart, PartHandlers } from '../request/handlers.ts';
 import { parseCount } from '../request/parameter-values.ts';
 import { durabilityOf } from '../request/write-options.ts';
 import { MethodNotAllowed } from '../response/error-table.ts';
@@ -11,9 +12,8 @@ import { jsonAnswer, okAnswer, textAnswer } from '../response/responses.ts';
 import { streamedBody } from '../response/streams.ts';
 
 /** Documents are sent as they are found. */
-export async function postFind(context: Context, database: string): Promise<Answer> {
+async function postFind(finder: Finder, context: Context, database: string): Promise<Answer> {
   const body = await readQuery(context);
-  const finder = await context.services.finder();
   const lease = await context.services.registry.acquire(database);
   let answer: FindAnswer;
   try {
@@ -33,16 +33,19 @@ export async function postFind(context: Context, database: string): Promise<Answ
 }
 
 /** How a query would be run, and why so. */
-export async function postExplain(context: Context, database: string): Promise<Answer> {
+async function postExplain(finder: Finder, context: Context, database: string): Promise<Answer> {
   const body = await readQuery(context);
-  const finder = await context.services.finder();
   const text = await context.services.registry.use(database, (open) => finder.explain(open, body));
   return jsonAnswer(context, 200, text);
 }
 
-export async function getIndexes(context: Context, database: string, rest: readonly string[]): Promise<Answer> {
+async function getIndexes(
+  finder: Finder,
+  context: Context,
+  database: string,
+  rest: readonly string[],
+): Promise<Answer> {
   if (rest.length > 0) throw new MethodNotAllowed('DELETE');
-  const finder = await context.services.finder();
   const indexes = await context.services.registry.use(database, (open) => finder.indexes(open));
   const skip = parseCount(context.query.get('skip') ?? 0);
   const shown = indexes.slice(skip, skip + parseCount(context.query.get('limit') ?? indexes.length));
@@ -50,24 +53,37 @@ export async function getIndexes(context: Context, database: string, rest: reado
 }
 
 /** `POST _index` creates an index, `POST _index/_bulk_delete` removes design documents of indexes. */
-export async function postIndex(context: Context, database: string, rest: readonly string[]): Promise<Answer> {
+async function postIndex(finder: Finder, context: Context, database: string, rest: readonly string[]): Promise<Answer> {
   const change = changeOf(rest);
   const body = await readQuery(context);
-  const finder = await context.services.finder();
   const writer = writerOf(context);
   const text = await context.services.registry.use(database, (open) => finder[change](open, body, writer));
   return jsonAnswer(context, 200, text);
 }
 
 /** `DELETE _index/{ddoc}/json/{name}`, the design document with `_design/` or without. */
-export async function deleteIndex(context: Context, database: string, rest: readonly string[]): Promise<Answer> {
+async function deleteIndex(
+  finder: Finder,
+  context: Context,
+  database: string,
+  rest: readonly string[],
+): Promise<Answer> {
   const [design = '', type = '', name = '', ...more] = rest[0] === '_design' ? rest.slice(1) : rest;
   if (name === '' || more.length > 0) throw new DatabaseError('not_found', 'missing');
-  const finder = await context.services.finder();
   const writer = writerOf(context);
   await context.services.registry.use(database, (open) => finder.deleteIndex(open, { design, type, name }, writer));
   return okAnswer(context, 200);
 }
+
+export const findHandlers = {
+  deleteIndex,
+  getIndexes,
+  postExplain,
+  postFind,
+  postIndex,
+} satisfies PartHandlers<Finder>;
+
+export type FindPart = HandlerPart<Finder, keyof typeof findHandlers>;
 
 function changeOf(rest: readonly string[]): keyof Pick<Finder, 'createIndex' | 'deleteIndexes'> {
   if (rest.length === 0) return 'createIndex';

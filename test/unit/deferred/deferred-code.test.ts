@@ -1,18 +1,13 @@
 import { afterEach, expect, test, vi } from 'vitest';
 import { type Core, createCore } from '../../../src/core.ts';
-import type { CreateFunctions, LoadFunctions } from '../../../src/deferred/contract.ts';
-import { createFunctionService, functionsAtHand } from '../../../src/deferred/function-service.ts';
-import { LazyFunctions } from '../../../src/deferred/lazy-functions.ts';
-import { CacheBudget } from '../../../src/shared/cache-budget.ts';
+import type { DeferredCode, LoadDeferredCode } from '../../../src/deferred/contract.ts';
+import { createDeferredCode } from '../../../src/deferred/deferred-code.ts';
 import { systemClock, systemRandom } from '../../../src/shared/clock.ts';
 import { createMemoryPageStore } from '../../../src/storage/memory/memory-page-store.ts';
-import { ActiveTasks } from '../../../src/system/active-tasks.ts';
-import { createConfig } from '../../../src/system/config.ts';
-import { silentLog } from '../../../src/system/log.ts';
 import { ask, askJson } from '../http/support.ts';
 import { createTestSandbox } from '../query-server/quickjs-files.ts';
 
-const create: CreateFunctions = (parts) => createFunctionService(parts, createTestSandbox());
+const code = createDeferredCode(() => createTestSandbox());
 const DESIGN = JSON.stringify({ views: { v: { map: 'function (doc) { emit(doc.n, null); }' } } });
 const RULES = JSON.stringify({
   validate_doc_update: 'function (doc) { if (doc.n < 0) throw { forbidden: "too small" }; }',
@@ -22,14 +17,14 @@ let core: Core | undefined;
 
 afterEach(() => core?.close());
 
-async function open(functions: LoadFunctions): Promise<Core> {
-  core = await createCore({ storage: createMemoryPageStore(), clock: systemClock, random: systemRandom, functions });
+async function open(deferred: LoadDeferredCode): Promise<Core> {
+  core = await createCore({ storage: createMemoryPageStore(), clock: systemClock, random: systemRandom, deferred });
   await ask(core, 'PUT /db');
   return core;
 }
 
 test('work on documents loads nothing', async () => {
-  const load = vi.fn(async () => create);
+  const load = vi.fn(async () => code);
   const opened = await open(load);
   await askJson(opened, 'PUT /db/a', { body: '{"n":1}' });
   await askJson(opened, 'POST /db/_bulk_docs', { body: '{"docs":[{"_id":"b"},{"_id":"c"}]}' });
@@ -41,7 +36,7 @@ test('work on documents loads nothing', async () => {
 });
 
 test('the first requests of views load it, and once', async () => {
-  const load = vi.fn(async () => create);
+  const load = vi.fn(async () => code);
   const opened = await open(load);
   await ask(opened, 'PUT /db/a', { body: '{"n":1}' });
   await ask(opened, 'PUT /db/_design/d', { body: DESIGN });
@@ -59,17 +54,16 @@ test('the first requests of views load it, and once', async () => {
 });
 
 test('a design document that is written loads it for its index', async () => {
-  const load = vi.fn(async () => create);
+  const load = vi.fn(async () => code);
   const opened = await open(load);
   await ask(opened, 'PUT /db/_design/d', { body: DESIGN });
   await vi.waitFor(() => expect(load).toHaveBeenCalledTimes(1));
 });
 
-test('so does what replicators ask for', async () => {
-  const load = vi.fn(async () => create);
+test('what replicators ask for loads nothing', async () => {
+  const load = vi.fn(async () => code);
   const opened = await open(load);
   await ask(opened, 'PUT /db/a', { body: '{"n":1}' });
-  expect(load).not.toHaveBeenCalled();
   expect(await askJson(opened, 'POST /db/_revs_diff', { body: '{"a":["1-f"],"b":["1-f"]}' })).toMatchObject([
     200,
     { a: { missing: ['1-f'] }, b: { missing: ['1-f'] } },
@@ -78,11 +72,11 @@ test('so does what replicators ask for', async () => {
     200,
     [{ ok: { _id: 'a' } }],
   ]);
-  expect(load).toHaveBeenCalledTimes(1);
+  expect(load).not.toHaveBeenCalled();
 });
 
 test('a write is judged where a design document has a validator', async () => {
-  const load = vi.fn(async () => create);
+  const load = vi.fn(async () => code);
   const opened = await open(load);
   await ask(opened, 'PUT /db/_design/d', { body: RULES });
   expect(await askJson(opened, 'PUT /db/a', { body: '{"n":-1}' })).toEqual([
@@ -94,48 +88,32 @@ test('a write is judged where a design document has a validator', async () => {
 });
 
 test('what can not be loaded is answered 503 with the reason, and tried again', async () => {
-  const load = vi.fn(async () => create);
+  const load = vi.fn(async () => code);
   const opened = await open(load);
   await ask(opened, 'PUT /db/a', { body: '{"n":1}' });
   load.mockRejectedValue(new Error('no network'));
   await ask(opened, 'PUT /db/_design/d', { body: DESIGN.replace('{', `{${RULES.slice(1, -1)},`) });
   const failure = {
     error: 'functions_unavailable',
-    reason: 'What runs functions of documents could not be loaded: no network',
+    reason: 'The code that runs views, queries and functions of documents could not be loaded: no network',
   };
   expect(await askJson(opened, 'GET /db/_design/d/_view/v')).toEqual([503, failure]);
   expect(await askJson(opened, 'PUT /db/b', { body: '{"n":2}' })).toEqual([503, failure]);
   expect(await askJson(opened, 'GET /db/b')).toMatchObject([404, {}]);
-  load.mockResolvedValue(create);
+  load.mockResolvedValue(code);
   expect(await askJson(opened, 'PUT /db/b', { body: '{"n":2}' })).toMatchObject([201, { ok: true }]);
   expect(await askJson(opened, 'GET /db/_design/d/_view/v')).toMatchObject([200, { total_rows: 2 }]);
 });
 
-test('where it is at hand it is there in the same turn', () => {
-  const parts = {
-    databases: { acquire: () => Promise.reject(new Error('there is none')), onEvent: () => () => {} },
-    store: createMemoryPageStore(),
-    clock: systemClock,
-    config: createConfig({}),
-    log: silentLog,
-    cache: new CacheBudget(1000),
-    tasks: new ActiveTasks(systemClock),
-  };
-  const functions = new LazyFunctions(parts, functionsAtHand());
-  const service = functions.get();
-  expect(service).toHaveProperty('handlers');
-  expect(functions.get()).toBe(service);
-});
-
 test('what is loaded after the end is not begun', async () => {
-  let give: (create: CreateFunctions) => void = () => {};
-  const begun = vi.fn(create);
+  let give: (loaded: DeferredCode) => void = () => {};
+  const queryServer = vi.fn(code.queryServer);
   const opened = await open(() => new Promise((resolve) => (give = resolve)));
   await ask(opened, 'PUT /db/_design/d', { body: DESIGN });
   const answer = askJson(opened, 'GET /db/_design/d/_view/v');
   await opened.close();
   core = undefined;
-  give(begun);
+  give({ ...code, queryServer });
   expect(await answer).toMatchObject([503, { error: 'shutting_down' }]);
-  expect(begun).not.toHaveBeenCalled();
+  expect(queryServer).not.toHaveBeenCalled();
 });
