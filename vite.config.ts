@@ -32,7 +32,7 @@ import {
   trimIdb,
   trimWorkbox,
 } from './src/build/package-cuts.ts';
-import { ENGINE_PROGRAM } from './src/query-server/runtime/program.ts';
+import { sandboxProgram } from './src/build/sandbox-program.ts';
 
 /** The oldest engines with everything Settee needs: module workers, Web Locks, private methods, static blocks. */
 const browserTarget = ['chrome111', 'firefox114', 'safari16.4'];
@@ -112,22 +112,8 @@ const shareByName: Plugin = {
   },
 };
 
-/**
- * What runs inside of QuickJS is a text, which no minifier looks into: it comes without its comments and white space. Its
- * names stay, since documents' functions see some of them.
- */
-const engineProgram: Plugin = {
-  name: 'engine-program',
-  applyToEnvironment: isForBrowsers,
-  load: {
-    filter: { id: /query-server\/runtime\/program\.ts$/ },
-    handler: () => {
-      const { code, errors } = minifySync('program.js', ENGINE_PROGRAM, { compress: false, mangle: false });
-      if (errors.length > 0) throw new Error(`The engine program can't be read: ${errors[0]?.message}`);
-      return `export const ENGINE_PROGRAM = ${JSON.stringify(code.replace(/;\s*$/, ''))};`;
-    },
-  },
-};
+/** What runs inside of QuickJS, for all environments, and for the tests. */
+const program = sandboxProgram(path('./src/query-server/runtime/main.ts'));
 
 /** What pages load goes through Terser and the bundler's own minifier in turn: each makes smaller what the other one leaves. */
 const minifyAgain: Plugin = {
@@ -290,9 +276,9 @@ export default defineConfig(({ command, mode }) => ({
         environments: present,
         builder: {},
         resolve: { alias },
-        plugins: [...trimPackages, engineProgram, quickJsFile, shareByName, minifyAgain],
+        plugins: [program, ...trimPackages, quickJsFile, shareByName, minifyAgain],
       }
-    : {}),
+    : { plugins: [program] }),
   test: {
     include: ['test/{unit,property,conformance,fault}/**/*.test.ts'],
     testTimeout: 30_000,

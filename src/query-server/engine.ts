@@ -3,6 +3,8 @@
  * take and give text, and end by their deadline at the latest. An engine that failed other than by a plain error
  * (`EngineFailure`) is spent: dispose it.
  */
+/// <reference path="./virtual-modules.d.ts" />
+import { SANDBOX_PROGRAM } from 'virtual:sandbox-program';
 import type { QuickJSContext, QuickJSHandle, QuickJSRuntime } from 'quickjs-emscripten-core';
 import { DatabaseError } from '../errors/database-error.ts';
 import { assert } from '../shared/assert.ts';
@@ -10,7 +12,6 @@ import type { Clock } from '../shared/clock.ts';
 import { ThrownError } from './contract.ts';
 import { type Instance, InstanceStopped, isInstanceFault } from './instance.ts';
 import type { SteppedSource } from './list-source.ts';
-import { ENGINE_PROGRAM } from './runtime/program.ts';
 
 /** Parts the texts of a call; JSON text can't contain it. */
 export const SEPARATOR = '\x1e';
@@ -151,7 +152,7 @@ export class Engine {
       return context.newString(this.#pullRows?.(context.getString(sent)) ?? '');
     });
     const create = context.unwrapResult(
-      context.evalCode(ENGINE_PROGRAM, 'settee.js', { type: 'global', strict: false }),
+      context.evalCode(SANDBOX_PROGRAM, 'settee.js', { type: 'global', strict: false }),
     );
     const perform = context.unwrapResult(context.callFunction(create, context.undefined, pull));
     create.dispose();
