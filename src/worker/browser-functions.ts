@@ -1,7 +1,7 @@
 /** What a page's worker loads on first use: the entry of `settee-functions.js`. */
 import type { CreateFunctions } from '../deferred/contract.ts';
 import { createFunctionService } from '../deferred/function-service.ts';
-import { createQuickJsSandbox } from '../query-server/quickjs-sandbox.ts';
+import { createQuickJsSandbox } from '../query-server/programs/quickjs-sandbox.ts';
 import type { MaybePromise } from '../shared/maybe-promise.ts';
 import { fetchQuickJsWasm } from './quickjs-wasm.ts';
 import { type TakeCookies, takeCookies } from './set-cookie.ts';

@@ -39,16 +39,16 @@ export function list(name: string, headText: string, requestText: string): strin
 }
 
 /** List functions that can wait for their rows, by name. */
-const steppedLists = new Map<string, DocumentFunction>();
+const resumableLists = new Map<string, DocumentFunction>();
 const waitingLists = new Map<string, WaitingList>();
 let lastId = 0;
 
-/** Compiles a list function that can wait. Gives an empty text where its source does not compile as one (list-source.ts). */
+/** Compiles a list function that can wait. Gives an empty text where its source does not compile as one (sources/resumable-source.ts). */
 export function addList(name: string, check: string, source: string): string {
   functionNamed('lists', name);
   try {
     checkSyntax(check);
-    steppedLists.set(name, compile(`lists.${name}`, source));
+    resumableLists.set(name, compile(`lists.${name}`, source));
     return '1';
   } catch {
     return '';
@@ -57,8 +57,8 @@ export function addList(name: string, check: string, source: string): string {
 
 /** As `list`, up to where it needs its first row: its number, its head, and `D` (done) or `W` (waits) before what it sent. */
 export function beginList(name: string, headText: string, requestText: string): string {
-  const render = steppedLists.get(name) as DocumentFunction;
-  const state = beginRendering({ isList: true, isStepped: true });
+  const render = resumableLists.get(name) as DocumentFunction;
+  const state = beginRendering({ isList: true, isResumable: true });
   lastId++;
   const id = `${lastId}`;
   const steps = stepsOf(render, state, [parse(headText), parse(requestText) as Members]);

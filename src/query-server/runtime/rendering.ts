@@ -27,7 +27,7 @@ export interface Rendering {
   hasBegun: boolean;
   readonly isList: boolean;
   /** It is a list that waits for its rows between two turns, rather than pull them. */
-  readonly isStepped: boolean;
+  readonly isResumable: boolean;
   rows: readonly unknown[];
   nextRow: number;
   isAtEnd: boolean;
@@ -42,7 +42,7 @@ export function setPullRows(pull: PullRows): void {
   pullRows = pull;
 }
 
-export function beginRendering({ isList = false, isStepped = false } = {}): Rendering {
+export function beginRendering({ isList = false, isResumable = false } = {}): Rendering {
   return resumeRendering({
     types: createMediaTypes(),
     provided: [],
@@ -51,7 +51,7 @@ export function beginRendering({ isList = false, isStepped = false } = {}): Rend
     head: {},
     hasBegun: false,
     isList,
-    isStepped,
+    isResumable,
     rows: [],
     nextRow: 0,
     isAtEnd: false,
@@ -105,7 +105,7 @@ export function getRow(): unknown {
   state.hasBegun = true;
   while (state.nextRow >= state.rows.length) {
     if (state.isAtEnd) return null;
-    if (state.isStepped) {
+    if (state.isResumable) {
       throw new Failure(
         'render_error',
         '',
@@ -122,9 +122,9 @@ export function getRow(): unknown {
   return state.rows[state.nextRow++];
 }
 
-/** Whether getRow() has to wait; asked by list functions that can (list-source.ts). */
+/** Whether getRow() has to wait; asked by resumable list functions (sources/resumable-source.ts). */
 getRow.waits = function waits(): boolean {
-  return rendering?.isStepped === true && !rendering.isAtEnd && rendering.nextRow >= rendering.rows.length;
+  return rendering?.isResumable === true && !rendering.isAtEnd && rendering.nextRow >= rendering.rows.length;
 };
 
 export function setRows(state: Rendering, text: string): void {
