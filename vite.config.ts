@@ -20,18 +20,9 @@
  */
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
-import { basename } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { minify } from 'terser';
-import { type EnvironmentOptions, minifySync, type Plugin } from 'vite';
+import type { EnvironmentOptions, Plugin } from 'vite';
 import { defineConfig } from 'vitest/config';
-import {
-  trimComlinkOfPage,
-  trimComlinkOfWorker,
-  trimHashWasm,
-  trimIdb,
-  trimWorkbox,
-} from './src/build/package-cuts.ts';
 import { sandboxProgram } from './src/build/sandbox-program.ts';
 
 /** The oldest engines with everything Settee needs: module workers, Web Locks, private methods, static blocks. */
@@ -41,42 +32,19 @@ function path(relative: string): string {
   return fileURLToPath(new URL(relative, import.meta.url));
 }
 
-/** Workbox names a build for old browsers as its main one; this one does the same in half the size. */
+/** The package's main file for bundlers is a build for browsers without classes and async functions. This is its build for those of today. */
 const alias = { 'workbox-window': path('./node_modules/workbox-window/build/workbox-window.prod.mjs') };
 
-type Applies = NonNullable<Plugin['applyToEnvironment']>;
-
-function isForBrowsers({ name, config }: Parameters<Applies>[0]): boolean {
-  return name === 'worker' || config.consumer === 'client';
-}
-
-/** What each of these packages does not need, in the environments in which it is the same for all. */
-const trimPackages: readonly Plugin[] = [
-  trim(/comlink\.mjs$/, trimComlinkOfPage, ({ name }) => name === 'client'),
-  trim(/comlink\.mjs$/, trimComlinkOfWorker, ({ name }) => name === 'worker'),
-  trim(/workbox-window\.prod\.mjs$/, trimWorkbox, ({ name }) => name === 'client'),
-  trim(/idb\/build\/index\.js$/, trimIdb, isForBrowsers),
-  trim(/hash-wasm\/dist\/index\.esm\.js$/, trimHashWasm, isForBrowsers),
-];
-
-function trim(file: RegExp, edit: (code: string) => string, applyToEnvironment: Applies): Plugin {
-  return {
-    name: `trim ${file.source}`,
-    applyToEnvironment,
-    transform: { filter: { id: file }, handler: (code) => ({ code: edit(code), map: null }) },
-  };
-}
-
 /**
- * QuickJS as a file of its own beside the workers, under a name that they know. Its loader is given the bytes, and never
- * looks for them; its own way of doing so would have the file in the build a second time.
+ * The conditions under which packages are resolved for browsers. Of the builds of QuickJS's loader the one for `workerd` is the one that is
+ * given its WebAssembly and never looks for it: in the build for browsers an address beside the script stands, for which the bundler would
+ * emit the WebAssembly a second time. No other package here knows that condition.
  */
+const browserConditions = ['workerd', 'module', 'browser', 'production'];
+
+/** Emits QuickJS's WebAssembly beside the workers, under the name by which they fetch it. */
 const quickJsFile: Plugin = {
   name: 'quickjs-file',
-  transform: {
-    filter: { id: /quickjs-wasmfile-release-sync.*\.browser\.mjs$/ },
-    handler: (code) => ({ code: code.replaceAll('import.meta.url', '""'), map: null }),
-  },
   generateBundle() {
     if (this.environment.name !== 'worker') return;
     const source = readFileSync(path('./node_modules/@jitl/quickjs-wasmfile-release-sync/dist/emscripten-module.wasm'));
@@ -115,49 +83,8 @@ const shareByName: Plugin = {
 /** What runs inside of QuickJS, for all environments, and for the tests. */
 const program = sandboxProgram(path('./src/query-server/runtime/main.ts'));
 
-/** What pages load goes through Terser and the bundler's own minifier in turn: each makes smaller what the other one leaves. */
-const minifyAgain: Plugin = {
-  name: 'minify-again',
-  applyToEnvironment: isForBrowsers,
-  async generateBundle(_options, bundle) {
-    const module = !this.environment.name.startsWith('serviceWorker');
-    for (const chunk of Object.values(bundle)) {
-      const map = bundle[`${chunk.fileName}.map`];
-      if (chunk.type !== 'chunk' || map?.type !== 'asset') continue;
-      const once = await minifyOnce({ code: chunk.code, map: String(map.source), module });
-      const { code, map: lastMap } = await minifyOnce({ ...once, module });
-      chunk.code = `${code}\n//# sourceMappingURL=${basename(map.fileName)}`;
-      map.source = lastMap;
-    }
-  },
-};
-
-interface Minified {
-  readonly code: string;
-  /** JSON text. */
-  readonly map: string;
-}
-
-async function minifyOnce({ code, map, module }: Minified & { readonly module: boolean }): Promise<Minified> {
-  const first = await minify(code, {
-    module,
-    ecma: 2020,
-    compress: { keep_fargs: false },
-    sourceMap: { content: map },
-  });
-  const last = minifySync('chunk.js', first.code ?? '', {
-    compress: { target: browserTarget },
-    module,
-    sourcemap: true,
-    inputMap: JSON.parse(String(first.map)),
-  });
-  if (last.errors.length > 0 || last.map === undefined)
-    throw new Error(`The minifier fails: ${last.errors[0]?.message}`);
-  return { code: last.code, map: JSON.stringify(last.map) };
-}
-
 /** What a page's worker loads later, by the names of the modules that it imports. */
-const LATER_FILES: ReadonlyMap<string, string> = new Map([
+const DEFERRED_FILES: ReadonlyMap<string, string> = new Map([
   ['browser-functions', 'settee-functions'],
   ['browser-journal-files', 'settee-journal'],
 ]);
@@ -166,7 +93,7 @@ function browserFile(name: string, input: string, format: 'es' | 'iife'): Enviro
   return {
     consumer: 'client',
     define: { 'process.env.NODE_ENV': '"production"' },
-    resolve: { noExternal: true },
+    resolve: { noExternal: true, conditions: browserConditions },
     build: {
       emptyOutDir: false,
       copyPublicDir: false,
@@ -175,8 +102,6 @@ function browserFile(name: string, input: string, format: 'es' | 'iife'): Enviro
       minify: true,
       rolldownOptions: {
         input: path(input),
-        // Minifying twice is what takes long, and nothing to warn of.
-        checks: { pluginTimings: false },
         preserveEntrySignatures: 'strict',
         output: { entryFileNames: `browser/${name}.js`, format, codeSplitting: false, minify: true },
       },
@@ -194,7 +119,7 @@ function workerFiles(): EnvironmentOptions {
   return {
     ...worker,
     consumer: 'server',
-    resolve: { noExternal: true, conditions: ['module', 'browser', 'production'], mainFields: ['browser', 'module'] },
+    resolve: { noExternal: true, conditions: browserConditions, mainFields: ['browser', 'module'] },
     build: {
       ...worker.build,
       emitAssets: true,
@@ -205,7 +130,7 @@ function workerFiles(): EnvironmentOptions {
         preserveEntrySignatures: false,
         output: {
           entryFileNames: 'browser/settee-worker.js',
-          chunkFileNames: ({ name }) => `browser/${LATER_FILES.get(name) ?? name}.js`,
+          chunkFileNames: ({ name }) => `browser/${DEFERRED_FILES.get(name) ?? name}.js`,
           format: 'es',
           minify: true,
         },
@@ -263,7 +188,7 @@ const environments: Readonly<Record<string, EnvironmentOptions>> = {
   swLibrary: libraryFile('sw', './src/sw/index.ts', []),
   viteLibrary: libraryFile('vite', './src/vite/index.ts', ['vite', /^node:/]),
   // Pages are bundled with it as well, and what QuickJS has for Node names modules that their bundlers don't find.
-  mswLibrary: libraryFile('msw', './src/msw/index.ts', ['msw'], { conditions: ['module', 'browser', 'production'] }),
+  mswLibrary: libraryFile('msw', './src/msw/index.ts', ['msw'], { conditions: browserConditions }),
 };
 
 const present = Object.fromEntries(
@@ -276,7 +201,7 @@ export default defineConfig(({ command, mode }) => ({
         environments: present,
         builder: {},
         resolve: { alias },
-        plugins: [program, ...trimPackages, quickJsFile, shareByName, minifyAgain],
+        plugins: [program, quickJsFile, shareByName],
       }
     : { plugins: [program] }),
   test: {

@@ -6,9 +6,13 @@ import { demoData, shellList } from './build/plugin.ts';
 
 const path = (relative: string): string => fileURLToPath(new URL(relative, import.meta.url));
 
+/** Icon and manifest: copied into the build as they are. */
+const publicDir = path('../public');
+
 export default defineConfig({
   root: path('.'),
-  plugins: [settee({ base: '/db/' }), demoData(), shellList(path('./public'))],
+  publicDir,
+  plugins: [settee({ base: '/db/' }), demoData(), shellList(publicDir)],
   build: {
     outDir: path('../dist/demo'),
     emptyOutDir: true,

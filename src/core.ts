@@ -5,7 +5,6 @@
 
 import type { CreateWriteGuard } from './database/contract.ts';
 import { defaultSettings } from './database/settings.ts';
-import type { MaintenanceSource } from './database/upkeep/maintenance-source.ts';
 import type { LoadFunctions } from './deferred/contract.ts';
 import { LazyFunctions } from './deferred/lazy-functions.ts';
 import { WriteJudge } from './design/write-judge.ts';
@@ -19,6 +18,7 @@ import type { Clock, RandomBytes } from './shared/clock.ts';
 import { orElse, whenReady } from './shared/maybe-promise.ts';
 import type { Handle } from './shared/message.ts';
 import type { PageStore } from './storage/page-store.ts';
+import { ActiveTasks } from './system/active-tasks.ts';
 import { createConfig, integerSetting, type Settings } from './system/config.ts';
 import type { Log } from './system/contract.ts';
 import { silentLog } from './system/log.ts';
@@ -60,29 +60,23 @@ export async function createCore(options: CoreOptions): Promise<Core> {
   const config = createConfig(options.config);
   const cache = new CacheBudget(integerSetting(config, 'svc', 'page_cache_bytes') ?? defaultSettings.cacheBytes);
   const { engine } = options;
-  const parts = { store: storage, clock, config, log, cache };
+  const tasks = new ActiveTasks(clock);
+  const parts = { store: storage, clock, config, log, cache, tasks };
   const createGuard: CreateWriteGuard = (database) =>
     new WriteJudge(
       database,
       async (...designs) => (await functions.get()).openValidators(...designs),
       () => buildSoon(functions, database.name, log),
     );
-  // The list of databases is a database itself, and open before there are functions.
-  let functionsForUpkeep: LazyFunctions | undefined;
-  const maintenance: MaintenanceSource = {
-    now: () => functionsForUpkeep?.now()?.maintenance,
-    load: () => whenReady(functions.get(), (service) => service.maintenance),
-  };
-  const registry = await openRegistry({ ...parts, random, createGuard, maintenance, md5: options.md5 });
+  const registry = await openRegistry({ ...parts, random, createGuard, md5: options.md5 });
   const functionParts = { ...parts, databases: registry };
   const functions = new LazyFunctions(
     engine === undefined ? functionParts : { ...functionParts, engine },
     options.functions,
   );
-  functionsForUpkeep = functions;
   const uuids = new Uuids(config, clock, random);
   let closing = false;
-  const services = { registry, config, log, clock, uuids, basePath, ...servicesOf(functions) };
+  const services = { registry, config, log, clock, uuids, basePath, tasks: () => tasks, ...servicesOf(functions) };
   const handle = createHandle(services, () => closing);
   return {
     handle,
@@ -101,12 +95,9 @@ export async function createCore(options: CoreOptions): Promise<Core> {
 }
 
 /** What handlers have of the functions. */
-function servicesOf(
-  functions: LazyFunctions,
-): Pick<Services, 'views' | 'programs' | 'finder' | 'tasks' | 'functionHandlers'> {
+function servicesOf(functions: LazyFunctions): Pick<Services, 'views' | 'programs' | 'finder' | 'functionHandlers'> {
   return {
     functionHandlers: () => whenReady(functions.get(), ({ handlers }) => handlers),
-    tasks: () => whenReady(functions.get(), ({ tasks }) => tasks),
     finder: () => whenReady(functions.get(), ({ finder }) => finder),
     programs: { open: async (...source) => (await functions.get()).programs.open(...source) },
     views: {

@@ -9,7 +9,7 @@
  * browsers, in those.
  *
  * Outside of browsers all files of a process share the modules that it has loaded: no module of ours keeps anything
- * (src/README.md), and loading them for each file anew takes as long as most tests. Chosen files are run each by itself.
+ * (src/README.md#one-door), and loading them for each file anew takes as long as most tests. Chosen files are run each by itself.
  *
  * Most of what is tested in browsers keeps them waiting for a part of the time, so two files run at a time, each with a browser of
  * its own: two of Chromium, or one of Firefox and one of WebKit. What measures how soon an answer comes runs before them, by itself; what
@@ -33,7 +33,7 @@ const checks = [
 const unprepared = { name: 'install and build', passed: 0, failed: 1, skipped: 0, failures: ['see above'] };
 
 /** Files that mock a module, for which it must not be there yet. */
-const mocking = ['test/unit/node/closing.test.ts'];
+const mocking = ['test/unit/node/server/closing.test.ts'];
 /** Files of tests in browsers that measure milliseconds: nothing else may run. */
 const measuring = ['test/browser/faults-ownership.test.ts'];
 /** How many files run at a time, where it is more than one. */

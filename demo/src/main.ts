@@ -5,7 +5,7 @@ import './styles/document.css';
 import './styles/browser.css';
 import './styles/requests.css';
 import { type Settee, start } from 'settee';
-import { App } from './app.ts';
+import { App } from './pages/app.ts';
 
 const app = new App();
 app.mount();

@@ -1,16 +1,16 @@
 /** What the page shows is in its address, behind the `#`: `#/cities/vienna.at`, `#/cities?q=vien`, `#/browser`. */
-import { type Dataset, datasets } from './datasets.ts';
+import { type Dataset, datasets } from './data/datasets.ts';
 
 export type Route =
-  | { readonly view: 'dataset'; readonly dataset: Dataset; readonly id: string | undefined; readonly query: string }
-  | { readonly view: 'browser' };
+  | { readonly page: 'dataset'; readonly dataset: Dataset; readonly id: string | undefined; readonly query: string }
+  | { readonly page: 'browser' };
 
 export function readRoute(hash: string, fallback: Dataset): Route {
   const [path = '', search = ''] = hash.replace(/^#\/?/, '').split('?');
   const [name = '', id] = path.split('/');
-  if (name === 'browser') return { view: 'browser' };
+  if (name === 'browser') return { page: 'browser' };
   return {
-    view: 'dataset',
+    page: 'dataset',
     dataset: datasets.find((dataset) => dataset.name === name) ?? fallback,
     id: id === undefined || id === '' ? undefined : decode(id),
     query: new URLSearchParams(search).get('q') ?? '',

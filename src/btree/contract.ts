@@ -1,7 +1,7 @@
 import type { MaybePromise } from '../shared/maybe-promise.ts';
 
 /**
- * What a tree is told by its owner. The tree itself knows nothing of documents: values are opaque text, keys are
+ * What a tree has to be given by its owner. The tree itself knows nothing of documents: values are opaque text, keys are
  * compared, written and read by these functions.
  */
 export interface TreeSpec<K, R> {
@@ -17,8 +17,8 @@ export interface TreeSpec<K, R> {
   /** Reduces reductions, in key order. Never called with none. */
   rereduce(reductions: readonly R[]): R;
   /**
-   * What a reduction becomes where entries with the values `former` went and ones with the values `added` came. For those
-   * that can be told without the other entries: leaves are then edited without looking at all of their lines.
+   * What a reduction becomes where entries with the values `former` went and ones with the values `added` came. Only for
+   * reductions that follow from these without the other entries: leaves are then edited without decoding all of their lines.
    */
   adjust?(reduction: R, former: readonly string[], added: readonly string[]): R;
   /** Reductions are stored in inner nodes as JSON, unless these say otherwise. */
@@ -71,6 +71,14 @@ export interface TreeRoot {
 /** Gives a node's text from the file. Must fail when the page is not there. */
 export interface NodeReader {
   readNode(page: number): MaybePromise<string>;
+}
+
+/** Keeps nodes for reading, by page. May give any of them up at any time, and may hold other things under other pages. */
+export interface NodeCache {
+  get(page: number): unknown;
+  /** Inner nodes are worth more than leaves. */
+  set(page: number, node: unknown, bytes: number, rank: 'leaf' | 'inner'): void;
+  delete(page: number): void;
 }
 
 export interface TreeSizes {

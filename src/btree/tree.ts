@@ -3,6 +3,7 @@ import type { MaybePromise } from '../shared/maybe-promise.ts';
 import { Pace } from '../shared/turn.ts';
 import type {
   KeyRange,
+  NodeCache,
   NodeReader,
   NodeWrite,
   ReplacedNode,
@@ -14,33 +15,28 @@ import type {
   TreeUpdate,
   WalkOptions,
 } from './contract.ts';
-import { PostponedChanges } from './editing/delayed-changes.ts';
+import { DelayedChanges } from './editing/delayed-changes.ts';
 import { type EditedTree, TreeEdit } from './editing/tree-edit.ts';
 import { storeNodes, unstoredBytes } from './editing/tree-storing.ts';
-import { Link } from './nodes/link.ts';
+import type { Link, TreeNode } from './nodes/inner.ts';
+import { NodeLink } from './nodes/link.ts';
 import { NodeSource } from './nodes/node-source.ts';
-import type { PageCache } from './nodes/page-cache.ts';
 import { combine, reductionOf, reductionTextOf } from './nodes/reduction.ts';
+import type { TreeNodes, WholeTree } from './nodes/tree-nodes.ts';
 import { walkEntries } from './reading/entry-walk.ts';
 import { endEdge, type KeyEdge, startEdge } from './reading/key-edge.ts';
 import { type Hit, peekValue, rankOf, readValue, readValues } from './reading/lookup.ts';
 import { reduceBetween } from './reading/range-reduce.ts';
 
-/** Changes that are worked in in one go: a leaf may get all of them, and others have a turn only between leaves. */
+/** Changes that are made in one go: a leaf may get all of them, and others have a turn only between leaves. */
 const CHANGES_AT_ONCE = 4_096;
 
 export interface TreeOptions<K, R> {
   readonly spec: TreeSpec<K, R>;
   readonly reader: NodeReader;
   /** May be shared by all trees of a file. */
-  readonly cache: PageCache;
+  readonly cache: NodeCache;
   readonly sizes: TreeSizes;
-}
-
-/** The nodes that make up a whole tree. */
-export interface TreeNodes<K, R> {
-  readonly source: NodeSource<K, R>;
-  readonly root: Link<K, R>;
 }
 
 /**
@@ -52,47 +48,52 @@ export interface TreeNodes<K, R> {
  * Keys are never null or undefined. A node that can't be read makes the method fail with the reader's error, or with
  * `storage_corrupt` where its text is none of ours.
  */
-export class Tree<K, R> {
+export class Tree<K, R> implements WholeTree<K, R> {
   readonly #source: NodeSource<K, R>;
   readonly #sizes: TreeSizes;
-  /** Where there are postponed changes, of the tree without them. */
+  /** Where there are delayed changes, of the tree without them. */
   readonly #root: Link<K, R> | undefined;
-  readonly #postponed: PostponedChanges<K, R> | undefined;
-  #workedIn: Promise<TreeUpdate<Tree<K, R>>> | undefined;
+  readonly #delayed: DelayedChanges<K, R> | undefined;
+  #applied: Promise<TreeUpdate<Tree<K, R>>> | undefined;
 
   private constructor(
     source: NodeSource<K, R>,
     sizes: TreeSizes,
     root: Link<K, R> | undefined,
-    postponed?: PostponedChanges<K, R>,
+    delayed?: DelayedChanges<K, R>,
   ) {
     this.#source = source;
     this.#sizes = sizes;
     this.#root = root;
-    this.#postponed = postponed;
+    this.#delayed = delayed;
   }
 
   static empty<K, R>({ spec, reader, cache, sizes }: TreeOptions<K, R>): Tree<K, R> {
     return new Tree(new NodeSource(spec, reader, cache), sizes, undefined);
   }
 
-  /** Reads nothing yet. A root without entries gives an empty tree, whatever its page. */
-  static open<K, R>(options: TreeOptions<K, R>, root: TreeRoot): Tree<K, R> {
+  /** Reads nothing yet. Without a root, or with one that has no entries, it gives an empty tree. */
+  static open<K, R>(options: TreeOptions<K, R>, root: TreeRoot | null): Tree<K, R> {
+    if (root === null || root.count === 0) return Tree.empty(options);
     const { page, count, bytes, reduction } = root;
-    if (count === 0) return Tree.empty(options);
     const { spec, reader, cache, sizes } = options;
-    const link = Link.toPage<K, R>(page, count, bytes, must(reduction, 'a tree with entries needs its reduction'));
+    const link = NodeLink.toPage<TreeNode<K, R>, R>(
+      page,
+      count,
+      bytes,
+      must(reduction, 'a tree with entries needs its reduction'),
+    );
     return new Tree(new NodeSource(spec, reader, cache), sizes, link);
   }
 
   /** Entries in the tree. */
   get count(): number {
-    return this.#postponed?.count ?? this.#root?.count ?? 0;
+    return this.#delayed?.count ?? this.#root?.count ?? 0;
   }
 
   /** Text length of all entries: keys, values, and two characters for each. */
   get bytes(): number {
-    return this.#postponed?.bytes ?? this.#root?.bytes ?? 0;
+    return this.#delayed?.bytes ?? this.#root?.bytes ?? 0;
   }
 
   get isEmpty(): boolean {
@@ -101,13 +102,13 @@ export class Tree<K, R> {
 
   /** Of the whole tree; undefined where it is empty. Reads nothing. */
   reduction(): R | undefined {
-    if (this.#postponed !== undefined) return this.#postponed.reduction;
+    if (this.#delayed !== undefined) return this.#delayed.reduction;
     return this.#root && reductionOf(this.#source.spec, this.#root);
   }
 
   /** The value where all nodes on the way are in memory, or the knowledge that there is none; else undefined. */
   peek(key: K): Hit | undefined {
-    const change = this.#postponed?.find(key);
+    const change = this.#delayed?.find(key);
     if (change !== undefined) return { hit: true, value: change.value };
     if (this.#root === undefined) return { hit: true, value: undefined };
     return peekValue(this.#source, this.#root, key);
@@ -115,7 +116,7 @@ export class Tree<K, R> {
 
   /** The value, at once where no node on the way has to be waited for. */
   get(key: K): MaybePromise<string | undefined> {
-    const change = this.#postponed?.find(key);
+    const change = this.#delayed?.find(key);
     if (change !== undefined) return change.value;
     return this.#root && readValue(this.#source, this.#root, key);
   }
@@ -128,10 +129,10 @@ export class Tree<K, R> {
       this.#root === undefined
         ? sortedKeys.map(() => undefined)
         : await readValues(this.#source, this.#root, sortedKeys);
-    const postponed = this.#postponed;
-    if (postponed === undefined) return values;
+    const delayed = this.#delayed;
+    if (delayed === undefined) return values;
     return sortedKeys.map((key, index) => {
-      const change = postponed.find(key);
+      const change = delayed.find(key);
       return change === undefined ? values[index] : change.value;
     });
   }
@@ -139,8 +140,8 @@ export class Tree<K, R> {
   /** Applies changes with ascending keys, each key once. */
   async update(changes: readonly TreeChange<K>[]): Promise<TreeUpdate<Tree<K, R>>> {
     if (changes.length === 0) return { tree: this, replaced: [] };
-    if (this.#postponed !== undefined) {
-      const former = await this.workIn();
+    if (this.#delayed !== undefined) {
+      const former = await this.applyDelayedChanges();
       const { tree, replaced } = await former.tree.update(changes);
       return { tree, replaced: [...former.replaced, ...replaced] };
     }
@@ -149,36 +150,43 @@ export class Tree<K, R> {
 
   /**
    * As `update`, but reads and makes no nodes now: single values and what the whole tree sums up to are known at once,
-   * and the nodes are made when a walk, the next update or `workIn` needs them. `formerValues` are what the tree has under
-   * the changes' keys. Undefined where that does not tell the tree's reduction, or something is postponed already.
+   * and the nodes are made when a walk, the next update or `applyDelayedChanges` needs them. `formerValues` are what the
+   * tree has under the changes' keys. Undefined where the tree's reduction can't be worked out from those, and where some
+   * changes are delayed already.
    */
-  postpone(changes: readonly TreeChange<K>[], formerValues: readonly (string | undefined)[]): Tree<K, R> | undefined {
-    if (this.#postponed !== undefined) return undefined;
+  delayChanges(
+    changes: readonly TreeChange<K>[],
+    formerValues: readonly (string | undefined)[],
+  ): Tree<K, R> | undefined {
+    if (this.#delayed !== undefined) return undefined;
     const { spec } = this.#source;
     const before = { count: this.count, bytes: this.bytes, reduction: this.reduction() };
-    const postponed = PostponedChanges.of(spec, before, changes, formerValues);
-    return postponed && new Tree(this.#source, this.#sizes, this.#root, postponed);
+    const delayed = DelayedChanges.of(spec, before, changes, formerValues);
+    return delayed && new Tree(this.#source, this.#sizes, this.#root, delayed);
   }
 
-  get isPostponed(): boolean {
-    return this.#postponed !== undefined;
+  get hasDelayedChanges(): boolean {
+    return this.#delayed !== undefined;
   }
 
-  /** The same tree with what was postponed worked into its nodes. Always the same one, after a failure a new attempt. */
-  async workIn(): Promise<TreeUpdate<Tree<K, R>>> {
-    if (this.#postponed === undefined) return { tree: this, replaced: [] };
-    this.#workedIn ??= this.#edit(this.#postponed.changes);
+  /**
+   * The same tree with its delayed changes made in its nodes. All calls get the same tree; after a failure the next call
+   * tries again.
+   */
+  async applyDelayedChanges(): Promise<TreeUpdate<Tree<K, R>>> {
+    if (this.#delayed === undefined) return { tree: this, replaced: [] };
+    this.#applied ??= this.#edit(this.#delayed.changes);
     try {
-      return await this.#workedIn;
+      return await this.#applied;
     } catch (error) {
-      this.#workedIn = undefined;
+      this.#applied = undefined;
       throw error;
     }
   }
 
   /** The root of the nodes that make up the whole tree. */
   async #wholeRoot(): Promise<Link<K, R> | undefined> {
-    return this.#postponed === undefined ? this.#root : (await this.workIn()).tree.#root;
+    return this.#delayed === undefined ? this.#root : (await this.applyDelayedChanges()).tree.#root;
   }
 
   async #edit(changes: readonly TreeChange<K>[]): Promise<TreeUpdate<Tree<K, R>>> {
@@ -188,7 +196,7 @@ export class Tree<K, R> {
     const { root, replaced } = await (isLong
       ? this.#editParts(changes, keys)
       : this.#editPart(this.#root, changes, keys));
-    const isUnchanged = root === this.#root && this.#postponed === undefined;
+    const isUnchanged = root === this.#root && this.#delayed === undefined;
     const tree = isUnchanged ? this : new Tree(this.#source, this.#sizes, root);
     return { tree, replaced };
   }
@@ -251,25 +259,22 @@ export class Tree<K, R> {
    * The nodes that are not stored yet, children before parents, each under a page number from `allocate`; then, as the
    * generator's return value, the tree's root (undefined: it is empty). Takes as many turns as its consumer likes;
    * `stored` of a node is called once its page can be read. From then on all trees that share the node know its page.
-   * Nothing may be postponed.
+   * There may be no delayed changes.
    */
   *unstored(allocate: () => number): Generator<NodeWrite, TreeRoot | undefined> {
-    assert(this.#postponed === undefined, 'what was postponed is worked in before the tree is stored');
+    assert(this.#delayed === undefined, 'delayed changes are applied before the tree is stored');
     if (this.#root === undefined) return undefined;
     const page = yield* storeNodes({ source: this.#source, allocate }, this.#root);
     const { count, bytes } = this.#root;
     return { page, count, bytes, reduction: reductionTextOf(this.#source.spec, this.#root) };
   }
 
-  /** Text length of the nodes that are not stored yet; those of postponed changes are not counted. */
+  /** Text length of the nodes that are not stored yet; those of delayed changes are not counted. */
   unstoredBytes(): number {
     return this.#root === undefined ? 0 : unstoredBytes(this.#root);
   }
 
-  /**
-   * For what goes over the nodes by itself, and is no part of the tree because few who have trees need it: `treeGroups`, `treePages`,
-   * `missingReductions`, `collectEntries`, `checkTree`. Undefined where the tree is empty.
-   */
+  /** For functions that walk the nodes themselves, such as `treeGroups` and `checkTree`. Undefined where the tree is empty. */
   async nodes(): Promise<TreeNodes<K, R> | undefined> {
     const root = await this.#wholeRoot();
     return root && { source: this.#source, root };

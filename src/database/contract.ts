@@ -33,7 +33,7 @@ export interface Database {
    * Hands documents over for a later write (`batch=ok`); they are written within about a second, or by the next flush, and judged as
    * that user's. Where too much waits already it gives a promise, which resolves when they were taken.
    */
-  writeLater(writes: readonly DocumentWrite[], user?: DatabaseUser): MaybePromise<void>;
+  writeDelayed(writes: readonly DocumentWrite[], user?: DatabaseUser): MaybePromise<void>;
 
   readLocal(id: DocId): MaybePromise<LocalDocument | undefined>;
   /** `rev` must be the current `0-n` (or absent where there is none), else `conflict`. `body: undefined` deletes. */
@@ -48,7 +48,7 @@ export interface Database {
   /** Removes leaf revisions for good. Unknown ones are passed over. `purge_during_compaction` while a compaction runs. */
   purge(revisions: ReadonlyMap<DocId, readonly RevId[]>): Promise<PurgeOutcome>;
 
-  /** Makes all that was committed durable (and writes what `writeLater` holds). Gives `instanceStartTime`. */
+  /** Makes all that was committed durable (and writes what `writeDelayed` holds). Gives `instanceStartTime`. */
   flush(): Promise<string>;
   /** Starts a compaction, or joins the one that runs. Resolves at its end. Never blocks reads or writes. */
   compact(): Promise<void>;
@@ -97,7 +97,7 @@ export interface DatabaseOrigin {
   readonly isLineageComplete: boolean;
 }
 
-/** One stretch of a database's history between two losses (src/README.md, "Loss that is allowed must be seen"). */
+/** One stretch of a database's history between two losses (docs/internals.md#losses). */
 export interface LineageEntry {
   /** Of the opening that began it. */
   readonly epoch: number;

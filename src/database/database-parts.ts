@@ -2,11 +2,11 @@ import type { RevisionHasher } from '../documents/revisions/revision-hash.ts';
 import type { CacheBudget } from '../shared/cache-budget.ts';
 import type { Clock } from '../shared/clock.ts';
 import type { PageFile, PageStoreSupport } from '../storage/page-store.ts';
+import type { ActiveTasks } from '../system/active-tasks.ts';
 import type { Log } from '../system/contract.ts';
 import type { CreateWriteGuard } from './contract.ts';
 import type { Verifier } from './reading/verify.ts';
 import type { DatabaseSettings } from './settings.ts';
-import type { MaintenanceSource } from './upkeep/maintenance-source.ts';
 
 /** What one open database is made of, and what it shares with others. */
 export interface DatabaseParts {
@@ -21,9 +21,9 @@ export interface DatabaseParts {
   readonly cache?: CacheBudget | undefined;
   /** Judges its writes; without one all are taken. */
   readonly createGuard?: CreateWriteGuard | undefined;
-  /** Without it nothing is repacked, and what it is for fails. */
-  readonly maintenance?: MaintenanceSource | undefined;
-  /** What `Database.verify` runs. Passed in, since only maintenance has a use for it. */
+  /** Where compactions are shown; without it they are not. */
+  readonly tasks?: ActiveTasks | undefined;
+  /** What `Database.verify` runs. Without it verifying fails: only those who verify bring it along. */
   readonly verifier?: Verifier | undefined;
   /** Called once when a commit failed with an unknown outcome: the handle refuses everything from then on. */
   onFailure(error: unknown): void;

@@ -1,9 +1,9 @@
-import { PageCache } from '../btree/nodes/page-cache.ts';
 import type { DocId, RevId } from '../documents/contract.ts';
 import { DatabaseError, isDatabaseError } from '../errors/database-error.ts';
 import { PageAllocator } from '../paging/page-allocator.ts';
+import { PageCache } from '../paging/page-cache.ts';
 import { SnapshotRegister } from '../paging/snapshot-register.ts';
-import { type MaybePromise, whenReady, withEnd } from '../shared/maybe-promise.ts';
+import { type MaybePromise, withEnd } from '../shared/maybe-promise.ts';
 import type { PageNumber } from '../storage/page-store.ts';
 import { BodyStore } from './bodies/body-store.ts';
 import type {
@@ -37,11 +37,11 @@ import {
 } from './state/stored-settings.ts';
 import { Checkpointer } from './upkeep/checkpointer.ts';
 import { EmptiedPages } from './upkeep/emptied-pages.ts';
-import { type Maintenance, withoutMaintenance } from './upkeep/maintenance-source.ts';
 import { Upkeep } from './upkeep/upkeep.ts';
-import type { LaterWrites } from './writing/delayed-writes.ts';
+import { DelayedWrites } from './writing/delayed-writes.ts';
 import { BarrierJob, DocumentsJob, type Job, LocalJob, SettingJob } from './writing/jobs.ts';
-import { GuardedWrites } from './writing/validated-writes.ts';
+import { PurgeJob } from './writing/purge-job.ts';
+import { ValidatedWrites } from './writing/validated-writes.ts';
 import { type DatabaseCore, Writer } from './writing/writer.ts';
 
 /** The open database of one file. Made by `openDatabase`, which has replayed its journal. */
@@ -55,10 +55,10 @@ export class StoredDatabase implements Database {
   readonly #upkeep: Upkeep;
   readonly #writer: Writer;
   /** Once there was something for it. */
-  #later: LaterWrites | undefined;
+  #delayed: DelayedWrites | undefined;
   readonly #settings: DatabaseSettings;
   readonly #guard: WriteGuard | undefined;
-  readonly #guarded: GuardedWrites | undefined;
+  readonly #validated: ValidatedWrites | undefined;
   readonly #listeners = new Set<(updateSeq: number) => void>();
   #security = '{}';
   #closed: Promise<void> | undefined;
@@ -92,8 +92,8 @@ export class StoredDatabase implements Database {
       journalRecords: 0,
       packedPages: 0,
     };
-    const emptied = new EmptiedPages(this.#core, parts.maintenance, parts.log);
-    const { clock, maintenance } = parts;
+    const emptied = new EmptiedPages(this.#core);
+    const { clock, tasks } = parts;
     this.#snapshots = new SnapshotRegister(clock, this.#settings.snapshotMaxAgeMs, () => this.#upkeep.noteRelease());
     const shared = { core: this.#core, emptied, snapshots: this.#snapshots };
     this.#checkpointer = new Checkpointer({ ...shared, allocator, head, clock }, this.#settings);
@@ -104,11 +104,12 @@ export class StoredDatabase implements Database {
       onFailure: (error) => this.#failed(error),
     });
     this.#upkeep = new Upkeep(
-      { ...shared, checkpointer: this.#checkpointer, writer: this.#writer, maintenance },
+      { ...shared, checkpointer: this.#checkpointer, writer: this.#writer, tasks },
       { idleMs: this.#settings.idleMs, shrinks: supports.shrinks, log: parts.log, name: this.name },
     );
     this.#guard = parts.createGuard?.(this);
-    this.#guarded = this.#guard && new GuardedWrites(this.#guard, (writes, options) => this.#apply(writes, options));
+    this.#validated =
+      this.#guard && new ValidatedWrites(this.#guard, (writes, options) => this.#apply(writes, options));
   }
 
   /** For `openDatabase` alone: what recovery works on. */
@@ -186,34 +187,25 @@ export class StoredDatabase implements Database {
   }
 
   async write(writes: readonly DocumentWrite[], options: WriteOptions): Promise<WriteOutcome[]> {
-    return this.#guarded === undefined ? this.#apply(writes, options) : this.#guarded.write(writes, options);
+    return this.#validated === undefined ? this.#apply(writes, options) : this.#validated.write(writes, options);
   }
 
   #apply(writes: readonly DocumentWrite[], options: WriteOptions): Promise<WriteOutcome[]> {
     return this.#run(new DocumentsJob(writes, options, this.#parts.hasher));
   }
 
-  writeLater(writes: readonly DocumentWrite[], user?: DatabaseUser): MaybePromise<void> {
+  writeDelayed(writes: readonly DocumentWrite[], user?: DatabaseUser): MaybePromise<void> {
     if (this.#closed !== undefined) throw this.#refusal ?? closedError(this.name);
-    return this.#later === undefined ? this.#beginLater(writes, user) : this.#later.add(writes, user);
+    this.#delayed ??= this.#createDelayed();
+    return this.#delayed.add(writes, user);
   }
 
-  #beginLater(writes: readonly DocumentWrite[], user: DatabaseUser | undefined): MaybePromise<void> {
-    return whenReady(this.#maintenance(), ({ LaterWrites }) => {
-      this.#mustBeOpen();
-      this.#later ??= new LaterWrites({
-        write: (waiting, of) => this.write(waiting, { newEdits: true, durability: 'relaxed', user: of }),
-        onError: (error) => this.#parts.log.error(`documents accepted with batch=ok were lost in ${this.name}`, error),
-        mustBeOpen: () => this.#mustBeOpen(),
-      });
-      return this.#later.add(writes, user);
+  #createDelayed(): DelayedWrites {
+    return new DelayedWrites({
+      write: (waiting, of) => this.write(waiting, { newEdits: true, durability: 'relaxed', user: of }),
+      onError: (error) => this.#parts.log.error(`documents accepted with batch=ok were lost in ${this.name}`, error),
+      mustBeOpen: () => this.#mustBeOpen(),
     });
-  }
-
-  #maintenance(): MaybePromise<Maintenance> {
-    const { maintenance } = this.#parts;
-    if (maintenance === undefined) throw withoutMaintenance(this.name);
-    return maintenance.load();
   }
 
   readLocal(id: DocId): MaybePromise<LocalDocument | undefined> {
@@ -260,8 +252,6 @@ export class StoredDatabase implements Database {
   }
 
   async purge(revisions: ReadonlyMap<DocId, readonly RevId[]>): Promise<PurgeOutcome> {
-    const loading = this.#maintenance();
-    const { PurgeJob } = loading instanceof Promise ? await loading : loading;
     if (this.compactRunning) throw new DatabaseError('purge_during_compaction', 'purge_during_compaction');
     const outcome = await this.#run(new PurgeJob(revisions));
     this.#guard?.designsChanged();
@@ -269,7 +259,7 @@ export class StoredDatabase implements Database {
   }
 
   async flush(): Promise<string> {
-    await this.#flushLater();
+    await this.#flushDelayed();
     await this.#run(new BarrierJob('strict'));
     return this.#checkpointer.head.instanceStartTime;
   }
@@ -286,7 +276,8 @@ export class StoredDatabase implements Database {
   async verify(onProgress?: (done: number, total: number) => void): Promise<VerifyReport> {
     this.#mustBeOpen();
     const { verifier, supports } = this.#parts;
-    if (verifier === undefined) throw withoutMaintenance(this.name);
+    if (verifier === undefined)
+      throw new DatabaseError('not_implemented', `${this.name} was opened without what verifies it.`);
     return verifier({
       core: this.#core,
       checkpointer: this.#checkpointer,
@@ -319,7 +310,7 @@ export class StoredDatabase implements Database {
   }
 
   async #discard(reason: DatabaseError): Promise<void> {
-    this.#later?.discard();
+    this.#delayed?.discard();
     const ended = this.#writer.abandon(reason);
     await this.#upkeep.end(reason);
     await ended;
@@ -328,8 +319,8 @@ export class StoredDatabase implements Database {
 
   async #close(): Promise<void> {
     // Runs up to the hand-over of its documents at once, before the handle counts as closed; unless they must be judged.
-    this.#isJudging = this.#guard !== undefined && this.#later?.hasUnwritten === true;
-    const flushed = this.#flushLater().finally(() => {
+    this.#isJudging = this.#guard !== undefined && this.#delayed?.hasUnwritten === true;
+    const flushed = this.#flushDelayed().finally(() => {
       this.#isJudging = false;
     });
     await Promise.all([flushed, this.#upkeep.end(closedError(this.name))]);
@@ -344,8 +335,8 @@ export class StoredDatabase implements Database {
     }
   }
 
-  async #flushLater(): Promise<void> {
-    await this.#later?.flush();
+  async #flushDelayed(): Promise<void> {
+    await this.#delayed?.flush();
   }
 
   async #run<T>(job: Job & { readonly promise: Promise<T> }): Promise<T> {

@@ -3,7 +3,6 @@
  * selector queries, and handlers that few requests need.
  */
 import type { Database } from '../database/contract.ts';
-import type { Maintenance } from '../database/upkeep/maintenance-source.ts';
 import type { DesignPrograms, StoredDesign } from '../design/design-programs.ts';
 import type { Validators } from '../design/write-judge.ts';
 import type { Finder } from '../find/contract.ts';
@@ -24,6 +23,8 @@ export interface FunctionParts {
   readonly config: Config;
   readonly log: Log;
   readonly cache: CacheBudget;
+  /** Where builds of indexes are shown. */
+  readonly tasks: ActiveTasks;
   /** See `CoreOptions`. */
   readonly engine?: string;
 }
@@ -34,8 +35,6 @@ export interface FunctionService {
   readonly views: ViewIndexes;
   readonly programs: Pick<DesignPrograms, 'open'>;
   readonly finder: Finder;
-  readonly maintenance: Maintenance;
-  readonly tasks: ActiveTasks;
   openValidators(database: Database, designs: readonly StoredDesign[]): Promise<Validators>;
   /** Builds the indexes of that database in the background. */
   buildSoon(name: string): void;

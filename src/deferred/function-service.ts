@@ -2,14 +2,12 @@
  * What can be loaded on first use: view indexes, programs, validators, selector queries and handlers. Browsers have this in a file of its
  * own, so nothing but entries may import it.
  */
-import { maintenance } from '../database/upkeep/maintenance.ts';
 import { DesignPrograms } from '../design/design-programs.ts';
 import { openValidation } from '../design/validation.ts';
 import { createFinder } from '../find/finder.ts';
 import { createQueryMappers } from '../find/indexes/query-mapper.ts';
 import { functionHandlers } from '../http/routing/deferred-handlers.ts';
 import type { Sandbox } from '../query-server/contract.ts';
-import { ActiveTasks } from '../system/active-tasks.ts';
 import { BackgroundBuilds } from '../views/updating/background-builds.ts';
 import { createViewIndexes } from '../views/view-indexes.ts';
 import type { CreateFunctions, FunctionParts, FunctionService, LoadFunctions } from './contract.ts';
@@ -17,9 +15,8 @@ import type { CreateFunctions, FunctionParts, FunctionService, LoadFunctions } f
 /** Without a sandbox functions are answered with 501. It is closed with the service. */
 export function createFunctionService(parts: FunctionParts, sandbox: Sandbox | undefined): FunctionService {
   const { databases, clock, config, log } = parts;
-  const tasks = new ActiveTasks(clock);
   const programs = new DesignPrograms({ sandbox, config, log });
-  const views = createViewIndexes({ ...parts, tasks, sandbox, mappers: { query: createQueryMappers() } });
+  const views = createViewIndexes({ ...parts, sandbox, mappers: { query: createQueryMappers() } });
   const background = new BackgroundBuilds({
     databases,
     log,
@@ -31,8 +28,6 @@ export function createFunctionService(parts: FunctionParts, sandbox: Sandbox | u
     views,
     programs,
     finder: createFinder({ views, clock }),
-    maintenance: { ...maintenance, tasks },
-    tasks,
     openValidators: (database, designs) => openValidation(database, designs, { programs, clock }),
     buildSoon: (name) => background.lookLater(name),
     closeIndexes: async () => {

@@ -2,7 +2,6 @@
 import type { Handle } from '../shared/message.ts';
 import { answerErrors } from './middleware/errors.ts';
 import { answerHead } from './middleware/head.ts';
-import { weighTypes } from './middleware/json-type.ts';
 import { wrapJsonp } from './middleware/jsonp.ts';
 import { overrideMethod } from './middleware/method-override.ts';
 import { addServerHeaders } from './middleware/server-headers.ts';
@@ -15,6 +14,6 @@ import { dispatch } from './routing/router.ts';
 export function createHandle(services: Services, isClosing: () => boolean): Handle {
   const routed = refuseWhenClosing(isClosing, wrapJsonp(dispatch));
   const answering = answerHead(answerErrors(cancelUnreadBody(routed)));
-  const handler = addServerHeaders(services.clock, overrideMethod(weighTypes(answering)));
+  const handler = addServerHeaders(services.clock, overrideMethod(answering));
   return (request) => handler(new Context(request, services));
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
- * The command `settee`, and `npm start`. In a clone it first installs and builds what is missing; then it hands the
- * arguments to the built command line in this same process, so that signals and the exit code are its own.
+ * The command `settee`, and `npm start`. In a clone it first installs and builds what is missing. Then it runs the built
+ * command line in this same process, so that signals and the exit code need not be passed on.
  */
 import { pathToFileURL } from 'node:url';
 import { build, builtMain, checkNode, install, isClone, PreparationError } from './prepare.mjs';

@@ -1,11 +1,12 @@
 import { DatabaseError } from '../errors/database-error.ts';
 import { VERSION } from '../system/version.ts';
 import { type Command, parseCommand } from './command-line/arguments.ts';
-import { createProgress, type MessageStream, type OnProgress } from './command-line/progress.ts';
-import { helpFor, UsageError } from './command-line/usage.ts';
-import { backupData, type CopiedDatabase, type Gap, restoreData } from './data-folder/backup.ts';
-import { verifyData } from './data-folder/maintenance.ts';
+import { helpFor } from './command-line/help.ts';
+import { backupData, type CopiedDatabase, type CopyProblem, restoreData } from './data-folder/backup.ts';
+import { verifyData } from './data-folder/verify.ts';
 import { type ProcessHost, serve } from './server/serve.ts';
+import { createProgress, type MessageStream, type OnProgress } from './terminal/progress.ts';
+import { UsageError } from './terminal/usage-error.ts';
 import { InputError } from './transfer/document-splitter.ts';
 import { exportDatabase } from './transfer/export.ts';
 import { importFile } from './transfer/import.ts';
@@ -20,17 +21,17 @@ export interface CommandHost extends ProcessHost {
 
 /**
  * The command `settee`. Resolves with the exit code when the command has ended: 0 for success, 1 for a failure, 2 for
- * a call that can't be understood. Failures are told on stderr in a sentence; a defect shows its stack.
+ * a call that can't be understood. A failure is reported on stderr in a sentence, a defect with its stack.
  */
 export async function main(argv: readonly string[], host: CommandHost = process): Promise<number> {
-  // Whoever reads the log may go away, and its disk be full. That is no reason to end, least of all for a server.
+  // The log can't be written where its reader has gone or its disk is full. That must not end the process.
   host.stderr.on('error', () => undefined);
   const output = new OutputCheck(host.stdout);
   try {
     const command = parseCommand(argv, host.env);
     const code = await run(command, host);
-    // What a server says there is no result.
-    if (command.name !== 'serve') await output.mustBeTaken();
+    // A server writes no result there.
+    if (command.name !== 'serve') await output.assertWritten();
     return code;
   } catch (error) {
     if (isBrokenPipe(error)) return 1;
@@ -39,7 +40,7 @@ export async function main(argv: readonly string[], host: CommandHost = process)
   }
 }
 
-/** Notes that standard output was not taken, which would otherwise end the process with a stack. */
+/** Keeps the first error of standard output, which would end the process with a stack if nobody listened for it. */
 class OutputCheck {
   readonly #stream: NodeJS.WritableStream;
   #failure: Error | undefined;
@@ -51,8 +52,8 @@ class OutputCheck {
     });
   }
 
-  /** Waits for what is on its way. */
-  async mustBeTaken(): Promise<void> {
+  /** Waits until everything is written, and throws if something could not be. */
+  async assertWritten(): Promise<void> {
     await new Promise((resolve) => this.#stream.write('', resolve));
     if (this.#failure) throw this.#failure;
   }
@@ -99,7 +100,7 @@ async function verify({ dataFolder, databases }: Verify, { stdout, stderr }: Com
 
 async function reportCopies(
   verb: string,
-  reports: AsyncIterable<CopiedDatabase | Gap>,
+  reports: AsyncIterable<CopiedDatabase | CopyProblem>,
   { stdout, stderr }: CommandHost,
 ): Promise<number> {
   let losses = 0;
@@ -109,7 +110,7 @@ async function reportCopies(
       continue;
     }
     if (report.isLoss) losses++;
-    stderr.write(`${report.database}: ${report.gap}\n`);
+    stderr.write(`${report.database}: ${report.problem}\n`);
   }
   if (losses === 0) return 0;
   stderr.write(
@@ -131,12 +132,12 @@ function explain(error: unknown): string {
   if (error instanceof DatabaseError) return error.reason;
   if (error instanceof InputError || error instanceof RefusalError) return error.message;
   if (error instanceof AggregateError) return error.errors.map(explain).join('\n');
-  // The system's own errors (no such file, no space left) say enough by themselves.
+  // The messages of system errors (no such file, no space left) need no stack.
   if (error instanceof Error && 'syscall' in error) return error.message;
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 
-/** Whoever read our output has read enough, as `head` does. */
+/** The reader of our output has closed it, as `head` does. */
 function isBrokenPipe(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'EPIPE';
 }

@@ -14,9 +14,9 @@ export const builtMain = join(root, 'dist', 'node', 'main.js');
 const builtDemo = join(root, 'dist', 'demo', 'index.html');
 
 const lowestNode = [20, 19];
-const sources = ['src', 'sw', 'demo', 'package.json', 'package-lock.json', 'vite.config.ts'];
+const sources = ['src', 'sw', 'demo', 'public', 'package.json', 'package-lock.json', 'vite.config.ts'];
 
-/** What can't be done, in a sentence for the person who reads it; everything else that goes wrong is a defect. */
+/** A failure that the message explains to the user; any other error is a defect. */
 export class PreparationError extends Error {}
 
 /** Throws when this Node is too old for Settee. */
@@ -28,17 +28,17 @@ export function checkNode() {
   );
 }
 
-/** False in an installed package, which brings its build along and no sources. */
+/** False in an installed package, which contains the build and no sources. */
 export function isClone() {
   return existsSync(join(root, 'vite.config.ts')) && existsSync(join(root, 'src', 'node', 'main.ts'));
 }
 
-/** Installs the dependencies unless exactly those of package-lock.json are there. */
+/** Installs the dependencies, unless exactly those of package-lock.json are installed already. */
 export function install() {
   if (isInstalled()) return;
-  tell('Installing dependencies …');
+  print('Installing dependencies …');
   const pinned = ['ci', '--no-audit', '--no-fund', '--loglevel=error'];
-  // Every native dependency carries its binaries inside its package; install scripts would only try to compile them.
+  // Every native dependency has its binaries in its package; install scripts would only try to compile them.
   const npmArguments = [...pinned, '--ignore-scripts'];
   const npm = process.env.npm_execpath;
   const status =
@@ -51,7 +51,7 @@ export function install() {
 /** Builds the Node host, the files for browsers (vite.config.ts) and the demo, unless the build is newer than every source. */
 export function build() {
   if (isBuilt()) return;
-  tell('Building …');
+  print('Building …');
   const staging = join(root, 'dist', `.build-${process.pid}`);
   try {
     runVite(['build', '--app', '--outDir', staging]);
@@ -61,7 +61,7 @@ export function build() {
     // As any app, the demo uses what lies in dist.
     runVite(['build', 'demo', '--outDir', join(staging, 'demo')]);
     putInPlace(staging, filesBelow(join(staging, 'demo')));
-    // By its time the next start tells whether the build is whole.
+    // Last, because the next start takes its time of change as proof that the build is complete.
     putInPlace(staging, [main]);
   } finally {
     rmSync(staging, { recursive: true, force: true });
@@ -80,7 +80,7 @@ function filesBelow(folder) {
     .map((entry) => join(entry.parentPath, entry.name));
 }
 
-/** Moves them one by one, so that someone who starts at the same moment finds the old one or the new one. */
+/** Moves each file by a rename, so that a process that starts at the same moment finds the old one or the new one. */
 function putInPlace(staging, files) {
   for (const file of files) {
     const target = join(root, 'dist', relative(staging, file));
@@ -110,13 +110,13 @@ function readPackages(lockFile) {
 }
 
 function isBuilt() {
-  // `npm run build`, and with it `npm pack`, makes the one without the other.
+  // Both are looked at, because `npm run build`, and with it `npm pack`, does not build the demo.
   const times = [builtMain, builtDemo].map((file) => statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0);
   const builtAt = Math.min(...times);
   return sources.every((source) => newest(join(root, source)) <= builtAt);
 }
 
-/** The latest change below a path. Folders count too: their time tells of files that were removed or renamed. */
+/** The time of the latest change below a path. That of a folder counts too, because it changes when a file is removed or renamed. */
 function newest(path) {
   const stat = statSync(path);
   if (!stat.isDirectory()) return stat.mtimeMs;
@@ -126,11 +126,11 @@ function newest(path) {
 function run(command, commandArguments, options = {}) {
   // The child's output goes to stderr: stdout belongs to the command that the user runs.
   const result = spawnSync(command, commandArguments, { cwd: root, stdio: ['ignore', 2, 2], ...options });
-  if (result.error) tell(`${command} could not be started: ${result.error.message}`);
+  if (result.error) print(`${command} could not be started: ${result.error.message}`);
   return result.status;
 }
 
-function tell(message) {
+function print(message) {
   process.stderr.write(`${message}\n`);
 }
 

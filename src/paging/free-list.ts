@@ -1,6 +1,10 @@
 import { must } from '../shared/assert.ts';
-import type { PageNumber } from '../storage/page-store.ts';
+import type { Page, PageFile, PageNumber } from '../storage/page-store.ts';
+import type { PageAllocator } from './page-allocator.ts';
 import type { SnapshotRegister } from './snapshot-register.ts';
+
+/** Page numbers in one page of a stored list. Lists of any length can be read. */
+const LIST_LENGTH = 20_000;
 
 interface FreedPages {
   /** The first state that does not refer to them. */
@@ -8,19 +12,23 @@ interface FreedPages {
   readonly pages: PageNumber[];
 }
 
-/** Pages that are in the file but no longer part of it, and may be dropped as soon as no snapshot can reach them. */
-export class Garbage {
+/**
+ * Pages that are in a file but no longer part of what it holds. They are dropped as soon as no snapshot can reach them.
+ * Since a crash must leak none of them, each head names pages with lists of all that are free: a list is a JSON array of
+ * page numbers.
+ */
+export class FreeList {
   readonly #snapshots: SnapshotRegister;
   /** Oldest first. */
-  #freed: FreedPages[] = [];
+  readonly #freed: FreedPages[] = [];
 
   constructor(snapshots: SnapshotRegister) {
     this.#snapshots = snapshots;
   }
 
-  /** Adds pages that no state from `version` on refers to. */
-  add(version: number, pages: PageNumber[]): void {
-    if (pages.length > 0) this.#freed.push({ version, pages });
+  /** Adds pages that no state from `version` on refers to. The last of them are dropped first. */
+  add(version: number, pages: readonly PageNumber[]): void {
+    if (pages.length > 0) this.#freed.push({ version, pages: [...pages] });
   }
 
   get hasDroppable(): boolean {
@@ -28,23 +36,47 @@ export class Garbage {
     return oldest !== undefined && this.#snapshots.oldestVersion >= oldest.version;
   }
 
-  /** All of it. */
+  /** All free pages, also those that a snapshot can still reach. */
   pages(): PageNumber[] {
     return this.#freed.flatMap(({ pages }) => pages);
   }
 
-  /** Runs a commit that drops up to `limit` pages, none if all are still in reach. They stay garbage if it fails. */
-  async dropIn(limit: number, commit: (dropPages: PageNumber[]) => Promise<void>): Promise<void> {
-    const { oldestVersion } = this.#snapshots;
-    const dropped: PageNumber[] = [];
-    for (const { version, pages } of this.#freed) {
-      if (version > oldestVersion || dropped.length >= limit) break;
-      for (const page of pages.slice(dropped.length - limit)) dropped.push(page);
+  /**
+   * Lists of all free pages and of `further` ones, as pages that have to be written together with the head that names
+   * them. They become part of the file with that head, and free with the next.
+   */
+  toLists(further: readonly PageNumber[], allocator: PageAllocator): Page[] {
+    const all = [...this.pages(), ...further];
+    const lists: Page[] = [];
+    for (let from = 0; from < all.length; from += LIST_LENGTH) {
+      lists.push({ number: allocator.allocate(), value: JSON.stringify(all.slice(from, from + LIST_LENGTH)) });
     }
-    await commit(dropped);
-    this.#forget(dropped.length);
+    return lists;
   }
 
+  /**
+   * One commit that writes `pages` and drops up to `limit` free ones that no snapshot can reach; none where there are
+   * neither. If it fails, all of them stay free.
+   */
+  async commit(file: PageFile, pages: readonly Page[], limit: number): Promise<void> {
+    const dropPages = this.#droppable(limit);
+    if (pages.length + dropPages.length === 0) return;
+    const writePages = pages.length === 0 ? {} : { writePages: pages };
+    await file.commit({ durability: 'relaxed', ...writePages, dropPages });
+    this.#forget(dropPages.length);
+  }
+
+  #droppable(limit: number): PageNumber[] {
+    const { oldestVersion } = this.#snapshots;
+    const droppable: PageNumber[] = [];
+    for (const { version, pages } of this.#freed) {
+      if (version > oldestVersion || droppable.length >= limit) break;
+      for (const page of pages.slice(droppable.length - limit)) droppable.push(page);
+    }
+    return droppable;
+  }
+
+  /** Removes the first `count` of what `#droppable` gives. */
   #forget(count: number): void {
     let rest = count;
     while (rest > 0) {
@@ -55,4 +87,9 @@ export class Garbage {
       if (oldest.pages.length === 0) this.#freed.shift();
     }
   }
+}
+
+/** The page numbers in a list that `FreeList.toLists` made. */
+export function decodeFreeList(text: string): PageNumber[] {
+  return JSON.parse(text) as PageNumber[];
 }

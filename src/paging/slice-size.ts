@@ -4,7 +4,10 @@ const AIM_MS = 20;
 const FIRST = 1 / 4;
 const LEAST = 1 / 32;
 
-/** How many bytes of pages a slice of a checkpoint writes: what this medium, on this machine, stores in the time that requests may wait. */
+/**
+ * How many bytes of pages a slice of a checkpoint writes: what this medium, on this machine, stores in the time that
+ * requests may wait.
+ */
 export class SliceSize {
   readonly #most: number;
   #bytes: number;
@@ -18,8 +21,8 @@ export class SliceSize {
     return this.#bytes;
   }
 
-  /** A slice of so many bytes took that long. One that was small tells of the cost of a commit alone. */
-  took(bytes: number, ms: number): void {
+  /** Takes in that writing a slice of so many bytes took `ms`. Small ones are left out: they measure only what a commit costs. */
+  noteWritten(bytes: number, ms: number): void {
     if (bytes < this.#most * LEAST) return;
     const fitting = ms > 0 ? (bytes * AIM_MS) / ms : this.#most;
     // Halfway, since a single measurement may have met something else.

@@ -1,6 +1,7 @@
 /**
- * Functions that come from documents run behind this contract and nowhere else (src/README.md). Sources, documents and
- * results cross it as text: no object of the host is ever reachable from a document's function.
+ * Functions that come from documents run behind this contract and nowhere else
+ * (docs/internals.md#functions-of-design-documents). Sources, documents and results cross it as text: no object of the host
+ * is ever reachable from a document's function.
  *
  * An isolate runs the functions of one design document of one database, with globals and memory of its own. A call whose program has
  * its isolate runs in the same turn, and is over within `timeoutMs`: a caller with much to do passes batches, and gives way between

@@ -3,7 +3,6 @@ import { openDatabase } from '../database/open-database.ts';
 import type { Verifier } from '../database/reading/verify.ts';
 import { type DatabaseSettings, defaultSettings } from '../database/settings.ts';
 import type { StoredDatabase } from '../database/stored-database.ts';
-import type { MaintenanceSource } from '../database/upkeep/maintenance-source.ts';
 import type { Md5 } from '../documents/md5.ts';
 import { createRevisionHasher, type RevisionHasher } from '../documents/revisions/revision-hash.ts';
 import { DatabaseError } from '../errors/database-error.ts';
@@ -13,6 +12,7 @@ import type { Clock, RandomBytes } from '../shared/clock.ts';
 import { type MaybePromise, whenReady, withEnd } from '../shared/maybe-promise.ts';
 import { randomHex } from '../shared/random-hex.ts';
 import type { PageFile, PageStore } from '../storage/page-store.ts';
+import type { ActiveTasks } from '../system/active-tasks.ts';
 import { integerSetting } from '../system/config.ts';
 import type { Config, Log } from '../system/contract.ts';
 import type { DatabaseEvent, Lease, Registry } from './contract.ts';
@@ -37,8 +37,8 @@ export interface RegistryParts {
   readonly cache?: CacheBudget;
   /** Judges what is written into the databases; without one all is taken. */
   readonly createGuard?: CreateWriteGuard;
-  /** For the databases' upkeep (`database/maintenance.ts`). */
-  readonly maintenance?: MaintenanceSource;
+  /** Where compactions are shown; without it they are not. */
+  readonly tasks?: ActiveTasks;
   /** For `Database.verify` (`database/verify.ts`). */
   readonly verifier?: Verifier;
   /** The host's own, where it has a quicker one than WebAssembly. */

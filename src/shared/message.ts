@@ -1,7 +1,7 @@
 import type { MaybePromise } from './maybe-promise.ts';
 
 /**
- * The one door (src/README.md, "One door"): a plain request goes in, a plain response comes out. Header names are lower case, one line
+ * The one door (src/README.md#one-door): a plain request goes in, a plain response comes out. Header names are lower case, one line
  * per header. Everything but streams and signals is structured-cloneable.
  */
 export type PlainHeaders = Readonly<Record<string, string>>;
@@ -36,6 +36,11 @@ export interface PlainResponse {
   readonly status: number;
   readonly headers: PlainHeaders;
   readonly body: ResponseBody;
+  /**
+   * The code of the `DatabaseError` that the core answered with, also where the body does not show it, as for HEAD. For whoever runs the
+   * core in the same process: it is no part of what goes to the client.
+   */
+  readonly errorCode?: string;
 }
 
 /** Answers in the same turn where all that it takes is at hand. */

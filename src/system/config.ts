@@ -23,7 +23,7 @@ export type Settings = Readonly<Record<string, Readonly<Record<string, string>>>
  * - `uuids/max_count`: ids that one `_uuids` request may ask for.
  * - `uuids/utc_id_suffix`: what ids made by `utc_id` end in.
  */
-const DEFAULT_SETTINGS: Settings = {
+export const DEFAULT_SETTINGS: Settings = {
   svc: { max_document_size: '67108864', max_dbs_open: '100', page_cache_bytes: '33554432', os_process_timeout: '5000' },
   httpd: { allow_jsonp: 'false', secure_rewrites: 'true' },
   query_server_config: { reduce_limit: 'true' },

@@ -160,7 +160,7 @@ describe.each(chosenEngines())('the owner is lost in %s', (engine) => {
   test('its process is frozen: taken over within 5 s, and what it wakes with is refused', { timeout: 180_000 }, async ({
     skip,
   }) => {
-    // Firefox can't be told to commit a checkpoint at once (README, Limits): a round that froze it amid one doesn't count.
+    // Firefox can't be told to commit a checkpoint at once (docs/browser.md#when-a-tab-goes-away): a round that froze it amid one doesn't count.
     const freezings = engine === 'firefox' ? 3 : 1;
     for (let round = 1; ; round += 1) {
       try {

@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { KeyRange, NodeReader, TreeChange, TreeEntry, TreeRoot, TreeSpec } from '../../src/btree/contract.ts';
-import { PageCache } from '../../src/btree/nodes/page-cache.ts';
 import { treeGroups } from '../../src/btree/reading/group-walk.ts';
 import { treePages } from '../../src/btree/reading/page-walk.ts';
 import { checkTree } from '../../src/btree/reading/tree-check.ts';
 import { collectEntries } from '../../src/btree/reading/tree-collect.ts';
 import { Tree, type TreeOptions } from '../../src/btree/tree.ts';
 import { compareCodePoints } from '../../src/collation/code-points.ts';
+import { PageCache } from '../../src/paging/page-cache.ts';
 
 /**
  * The tree against a sorted array. Nodes are a few entries large, so that a hundred entries make a deep tree; reductions
@@ -72,12 +72,14 @@ class World<K> {
   readonly spec: TreeSpec<K, Summary>;
   readonly pages = new Map<number, string>();
   readonly #sizes: { leafBytes: number; innerBytes: number };
+  readonly #cacheBytes: number;
   #cache: PageCache;
   #nextPage = 1;
 
   constructor(spec: TreeSpec<K, Summary>, sizes: { leafBytes: number; innerBytes: number }, cacheBytes: number) {
     this.spec = spec;
     this.#sizes = sizes;
+    this.#cacheBytes = cacheBytes;
     this.#cache = new PageCache(cacheBytes);
   }
 
@@ -98,7 +100,7 @@ class World<K> {
 
   /** With a cache of its own. */
   reopen(root: TreeRoot | undefined): Tree<K, Summary> {
-    this.#cache = new PageCache(this.#cache.maxBytes);
+    this.#cache = new PageCache(this.#cacheBytes);
     return root === undefined ? this.empty() : Tree.open(this.#options, root);
   }
 
@@ -252,7 +254,7 @@ type Step<K> =
   | { readonly kind: 'update'; readonly changes: readonly TreeChange<K>[] }
   /** Removes what lies in a range, and so whole nodes. */
   | { readonly kind: 'clear'; readonly start: K; readonly end: K }
-  /** Stores; `meanwhile` is worked in between the turns. */
+  /** Stores; `meanwhile` runs between the turns. */
   | { readonly kind: 'checkpoint'; readonly meanwhile: readonly TreeChange<K>[] }
   | { readonly kind: 'abandonedCheckpoint'; readonly nodes: number }
   | { readonly kind: 'reopen' };
@@ -402,7 +404,7 @@ describe('a tree is a sorted array', () => {
   });
 });
 
-/** Length of all values, which can be told from what came and what went. */
+/** Length of all values, which can be worked out from what came and what went. */
 const lengthSpec: TreeSpec<number, number> = {
   compare: (left, right) => left - right,
   encodeKey: String,
@@ -476,9 +478,9 @@ function reopened(tree: Tree<number, number>, options: TreeOptions<number, numbe
   }
 }
 
-test('a tree with postponed changes has the same entries as one with those changes made', async () => {
+test('a tree with delayed changes has the same entries as one with those changes made', async () => {
   await fc.assert(
-    fc.asyncProperty(lengthChanges, lengthChanges, lengthChanges, async (first, postponed, later) => {
+    fc.asyncProperty(lengthChanges, lengthChanges, lengthChanges, async (first, delayed, later) => {
       const pages = new Map<number, string>();
       const reader: NodeReader = { readNode: (page) => pages.get(page) ?? '' };
       const options = {
@@ -488,50 +490,55 @@ test('a tree with postponed changes has the same entries as one with those chang
         sizes: { leafBytes: 60, innerBytes: 99 },
       };
       const stored = reopened((await Tree.empty(options).update(first)).tree, options, pages);
-      const formerValues = await stored.getMany(postponed.map(({ key }) => key));
-      const tree = stored.postpone(postponed, formerValues);
+      const formerValues = await stored.getMany(delayed.map(({ key }) => key));
+      const tree = stored.delayChanges(delayed, formerValues);
       if (stored.isEmpty || tree === undefined) {
         expect([stored.isEmpty, tree]).toEqual([true, undefined]);
         return;
       }
-      const { tree: made } = await stored.update(postponed);
+      const { tree: made } = await stored.update(delayed);
       const keys = Array.from({ length: 91 }, (_unused, key) => key);
       const values = await made.getMany(keys);
-      expect(tree).toMatchObject({ count: made.count, bytes: made.bytes, isEmpty: made.isEmpty, isPostponed: true });
+      expect(tree).toMatchObject({
+        count: made.count,
+        bytes: made.bytes,
+        isEmpty: made.isEmpty,
+        hasDelayedChanges: true,
+      });
       expect(tree.reduction()).toBe(made.reduction());
       expect(await tree.getMany(keys)).toEqual(values);
       for (const key of keys) {
         expect(await tree.get(key)).toBe(values[key]);
         expect(tree.peek(key) ?? { hit: true, value: values[key] }).toEqual({ hit: true, value: values[key] });
       }
-      expect(tree.postpone(later, [])).toBeUndefined();
+      expect(tree.delayChanges(later, [])).toBeUndefined();
       const updated = await tree.update(later);
       expect(await gather(updated.tree.entries())).toEqual(await gather((await made.update(later)).tree.entries()));
       const left = updated.replaced.map((node) => node.page);
-      // An update without changes gives the tree as it is, with everything still postponed.
+      // An update without changes gives the tree as it is, with everything still delayed.
       if (later.length > 0) await expectReplaced(stored, updated.tree, left);
       else expect([updated.tree, left]).toEqual([tree, []]);
       expect(await gather(tree.entries())).toEqual(await gather(made.entries()));
       expect(await tree.rank(45)).toBe(await made.rank(45));
       expect(await tree.countRange({ start: 20, end: 70 })).toBe(await made.countRange({ start: 20, end: 70 }));
-      const workedIn = await tree.workIn();
-      expect(workedIn.tree).toBe((await tree.workIn()).tree);
+      const applied = await tree.applyDelayedChanges();
+      expect(applied.tree).toBe((await tree.applyDelayedChanges()).tree);
       // Not always those of the update above: with whom a split leaf shares is up to what is in memory.
       await expectReplaced(
         stored,
-        workedIn.tree,
-        workedIn.replaced.map(({ page }) => page),
+        applied.tree,
+        applied.replaced.map(({ page }) => page),
       );
-      expect(workedIn.tree.isPostponed).toBe(false);
-      expect(await list(checkTree(reopened(workedIn.tree, options, pages)))).toEqual([]);
+      expect(applied.tree.hasDelayedChanges).toBe(false);
+      expect(await list(checkTree(reopened(applied.tree, options, pages)))).toEqual([]);
     }),
     { numRuns: 200 },
   );
 });
 
-test('changes whose reduction can not be told are not postponed', async () => {
+test('changes whose reduction can not be worked out are not delayed', async () => {
   const reader: NodeReader = { readNode: () => '' };
   const options = { spec: numberSpec, reader, cache: new PageCache(1_000), sizes: { leafBytes: 60, innerBytes: 99 } };
   const { tree } = await Tree.empty(options).update([{ key: 1, value: 'a' }]);
-  expect(tree.postpone([{ key: 2, value: 'b' }], [undefined])).toBeUndefined();
+  expect(tree.delayChanges([{ key: 2, value: 'b' }], [undefined])).toBeUndefined();
 });

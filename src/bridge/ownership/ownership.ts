@@ -1,5 +1,5 @@
 /**
- * Takes part in who owns the storage of an instance (src/README.md, "The browser host"). At most one worker at a time holds the lock; what
+ * Takes part in who owns the storage of an instance (docs/internals.md#the-browser-host). At most one worker at a time holds the lock; what
  * makes a stale one harmless, where the lock was stolen from it while it was frozen, is the fence in the storage.
  */
 import { type Clock, systemClock } from '../../shared/clock.ts';

@@ -8,10 +8,10 @@ export interface TreeSums<R> extends EntrySums {
 }
 
 /**
- * Changes of a tree that were accepted and are not worked into its nodes yet. Since the values that they replace are
- * known, so is all that the whole tree sums up to.
+ * Changes of a tree that were accepted, and for which no nodes were made yet. Since the values that they replace are known,
+ * so is what the whole tree sums up to.
  */
-export class PostponedChanges<K, R> {
+export class DelayedChanges<K, R> {
   /** Sorted, each key once. */
   readonly changes: readonly TreeChange<K>[];
   readonly count: number;
@@ -28,13 +28,13 @@ export class PostponedChanges<K, R> {
     this.reduction = sums.reduction;
   }
 
-  /** Undefined where the reduction can't be told from these values. `formerValues`: what the tree has under the same keys. */
+  /** Undefined where the reduction can't be worked out from these values. `formerValues`: what the tree has under the same keys. */
   static of<K, R>(
     spec: TreeSpec<K, R>,
     before: TreeSums<R>,
     changes: readonly TreeChange<K>[],
     formerValues: readonly (string | undefined)[],
-  ): PostponedChanges<K, R> | undefined {
+  ): DelayedChanges<K, R> | undefined {
     if (spec.adjust === undefined || before.reduction === undefined) return undefined;
     const former: string[] = [];
     const added: string[] = [];
@@ -55,7 +55,7 @@ export class PostponedChanges<K, R> {
       }
     }
     const reduction = count === 0 ? undefined : spec.adjust(before.reduction, former, added);
-    return new PostponedChanges(spec, changes, { count, bytes, reduction });
+    return new DelayedChanges(spec, changes, { count, bytes, reduction });
   }
 
   /** The change of a key, if there is one. */

@@ -1,7 +1,7 @@
 import { assert, must } from '../../shared/assert.ts';
 import type { TreeChange, TreeSpec } from '../contract.ts';
+import type { KeyShare } from '../nodes/key-shares.ts';
 import { FIRST_LINE, type Leaf } from '../nodes/leaf.ts';
-import type { KeyShare } from '../reading/lookup.ts';
 
 /** The lines of a leaf after some changes, which may be too many for one leaf, or none. */
 export interface EditedLines {

@@ -1,9 +1,9 @@
 import { assert } from '../../shared/assert.ts';
 import type { TreeSizes, TreeSpec } from '../contract.ts';
-import { Inner } from '../nodes/inner.ts';
+import { Inner, type Link, type Slot, type Slots, type TreeNode } from '../nodes/inner.ts';
 import { LEAF_HEADER, Leaf } from '../nodes/leaf.ts';
-import { Link } from '../nodes/link.ts';
-import type { EntrySums, Separator, Slot, Slots } from '../nodes/slots.ts';
+import { NodeLink } from '../nodes/link.ts';
+import type { EntrySums, Separator } from '../nodes/slots.ts';
 import { type CutOptions, cut } from './cut.ts';
 
 /** Lines for leaves, in chunks of one or more whole lines, and what they sum up to. */
@@ -30,14 +30,17 @@ export class NodeMaker<K, R> {
     const whole = Leaf.fromChunks(chunks);
     const limit = this.#sizes.leafBytes - LEAF_HEADER.length;
     if (bytes <= limit || count === 1) {
-      return [{ keyText: '', key: undefined, link: Link.toNew<K, R>(whole, count, bytes) }];
+      return [{ keyText: '', key: undefined, link: NodeLink.toNew<TreeNode<K, R>, R>(whole, count, bytes) }];
     }
     const sizes = Array.from({ length: count }, (_unused, index) => whole.lineSize(index));
     const ends = cut(sizes, { limit, least: 1, ...options });
     return ends.map((end, piece) => {
       const start = ends[piece - 1] ?? 0;
       const leaf = Leaf.fromChunks([whole.lines(start, end)]);
-      return { ...this.#separatorBefore(whole, start), link: Link.toNew<K, R>(leaf, end - start, leaf.entryBytes) };
+      return {
+        ...this.#separatorBefore(whole, start),
+        link: NodeLink.toNew<TreeNode<K, R>, R>(leaf, end - start, leaf.entryBytes),
+      };
     });
   }
 
@@ -68,5 +71,5 @@ export class NodeMaker<K, R> {
 }
 
 function linkTo<K, R>(slots: Slots<K, R>, { count, bytes } = slots.sums()): Link<K, R> {
-  return Link.toNew<K, R>(Inner.fromSlots(slots), count, bytes);
+  return NodeLink.toNew<TreeNode<K, R>, R>(Inner.fromSlots(slots), count, bytes);
 }

@@ -2,13 +2,12 @@ import { assert, must } from '../../shared/assert.ts';
 import { Pace } from '../../shared/turn.ts';
 import type { ReplacedNode, TreeChange, TreeSizes, TreeSpec } from '../contract.ts';
 import { corruptNode } from '../nodes/corrupt-node.ts';
-import { Inner } from '../nodes/inner.ts';
+import { Inner, type Link, type Slot, type Slots, type TreeNode } from '../nodes/inner.ts';
+import { type KeyShare, type SlotShare, shareOut } from '../nodes/key-shares.ts';
 import { Leaf } from '../nodes/leaf.ts';
-import type { Link, TreeNode } from '../nodes/link.ts';
 import type { NodeSource } from '../nodes/node-source.ts';
 import { reductionOf } from '../nodes/reduction.ts';
-import { type EntrySums, type Separator, type Slot, Slots } from '../nodes/slots.ts';
-import { type KeyShare, type SlotShare, shareOut } from '../reading/lookup.ts';
+import { type EntrySums, type Separator, SlotList } from '../nodes/slots.ts';
 import { type EditedLines, editLeaf } from './leaf-edit.ts';
 import { NodeMaker } from './node-maker.ts';
 
@@ -91,7 +90,7 @@ export class TreeEdit<K, R> {
   #grow(pieces: readonly Slot<K, R>[]): Link<K, R> | undefined {
     let level = pieces;
     while (level.length > 1) {
-      const slots = new Slots<K, R>();
+      const slots = new SlotList<K, R, TreeNode<K, R>>();
       for (const slot of level) slots.push(slot);
       level = this.#adopt(this.#maker.inners(slots, { fill: true }));
     }

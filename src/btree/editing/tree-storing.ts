@@ -1,8 +1,8 @@
 import { must } from '../../shared/assert.ts';
 import type { NodeWrite } from '../contract.ts';
+import type { Link } from '../nodes/inner.ts';
 import { INNER_HEADER, type Inner } from '../nodes/inner.ts';
 import { Leaf } from '../nodes/leaf.ts';
-import type { Link } from '../nodes/link.ts';
 import type { NodeSource } from '../nodes/node-source.ts';
 import { reductionTextOf } from '../nodes/reduction.ts';
 

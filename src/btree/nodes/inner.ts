@@ -1,6 +1,13 @@
 import { must } from '../../shared/assert.ts';
 import type { TreeSpec } from '../contract.ts';
-import { Slots } from './slots.ts';
+import type { Leaf } from './leaf.ts';
+import type { NodeLink } from './link.ts';
+import { type NodeSlot, SlotList } from './slots.ts';
+
+export type TreeNode<K, R> = Leaf | Inner<K, R>;
+export type Link<K, R> = NodeLink<TreeNode<K, R>, R>;
+export type Slot<K, R> = NodeSlot<K, R, TreeNode<K, R>>;
+export type Slots<K, R> = SlotList<K, R, TreeNode<K, R>>;
 
 /** First line of an inner node's text: node kind and format version. */
 export const INNER_HEADER = 'i1';
@@ -34,7 +41,7 @@ export class Inner<K, R> {
     if (this.#slots === undefined) {
       const text = must(this.#text);
       this.#size = text.length;
-      this.#slots = new Slots(text.slice(INNER_HEADER.length + 1).split('\n'));
+      this.#slots = new SlotList(text.slice(INNER_HEADER.length + 1).split('\n'));
       this.#text = undefined;
     }
     return this.#slots;

@@ -1,9 +1,5 @@
 import type { ReplacedNode } from '../contract.ts';
 import { corruptNode } from './corrupt-node.ts';
-import type { Inner } from './inner.ts';
-import type { Leaf } from './leaf.ts';
-
-export type TreeNode<K, R> = Leaf | Inner<K, R>;
 
 /** Where a node is stored, apart from its link so that a list of replaced nodes keeps no node in memory. */
 interface NodePlace extends ReplacedNode {
@@ -13,9 +9,10 @@ interface NodePlace extends ReplacedNode {
 /**
  * The way from a parent (or a root) to a node, and what the parent knows of it. Links are shared by all trees that hold
  * the node. Everything about a link is fixed, except for what makes no difference to anyone who reads through it: that
- * the node was stored, and that a reduction was worked out.
+ * the node was stored, and that a reduction was worked out. `N` is what nodes are (`TreeNode`), left open so that this file
+ * needs to know nothing of them.
  */
-export class Link<K, R> {
+export class NodeLink<N, R> {
   readonly place: NodePlace;
   /** Entries below. */
   readonly count: number;
@@ -24,14 +21,14 @@ export class Link<K, R> {
   /** Whether it was read from its parent's text, whose line then says all there is to say. */
   readonly isParsed: boolean;
   /** The node itself as long as it is not stored. */
-  node: TreeNode<K, R> | undefined;
+  node: N | undefined;
   reduction: R | undefined;
   reductionText: string | undefined;
 
   private constructor(
     place: NodePlace,
     sums: { readonly count: number; readonly bytes: number },
-    node: TreeNode<K, R> | undefined,
+    node: N | undefined,
     reductionText: string | undefined,
   ) {
     this.place = place;
@@ -44,16 +41,16 @@ export class Link<K, R> {
   }
 
   /** To a node that was just made. */
-  static toNew<K, R>(node: TreeNode<K, R>, count: number, bytes: number): Link<K, R> {
-    return new Link({ page: undefined }, { count, bytes }, node, undefined);
+  static toNew<N, R>(node: N, count: number, bytes: number): NodeLink<N, R> {
+    return new NodeLink<N, R>({ page: undefined }, { count, bytes }, node, undefined);
   }
 
-  static toPage<K, R>(page: number, count: number, bytes: number, reductionText: string | undefined): Link<K, R> {
-    return new Link<K, R>({ page }, { count, bytes }, undefined, reductionText);
+  static toPage<N, R>(page: number, count: number, bytes: number, reductionText: string | undefined): NodeLink<N, R> {
+    return new NodeLink<N, R>({ page }, { count, bytes }, undefined, reductionText);
   }
 
   /** Reads a line `key TAB page TAB count TAB bytes TAB reduction`. */
-  static parse<K, R>(line: string): Link<K, R> {
+  static parse<N, R>(line: string): NodeLink<N, R> {
     const pageAt = line.indexOf('\t') + 1;
     const countAt = line.indexOf('\t', pageAt) + 1;
     const bytesAt = line.indexOf('\t', countAt) + 1;
@@ -65,7 +62,7 @@ export class Link<K, R> {
     if (!(isWhole && Number.isSafeInteger(page) && Number.isSafeInteger(count) && Number.isSafeInteger(bytes))) {
       throw corruptNode('a line of an inner node lacks some of its parts', line);
     }
-    return Link.toPage(page, count, bytes, line.slice(reductionAt));
+    return NodeLink.toPage(page, count, bytes, line.slice(reductionAt));
   }
 
   get page(): number | undefined {

@@ -1,11 +1,10 @@
 import { must } from '../../shared/assert.ts';
 import type { MaybePromise } from '../../shared/maybe-promise.ts';
-import type { NodeReader, TreeSpec } from '../contract.ts';
+import type { NodeCache, NodeReader, TreeSpec } from '../contract.ts';
 import { corruptNode } from './corrupt-node.ts';
+import type { Link, TreeNode } from './inner.ts';
 import { INNER_HEADER, Inner } from './inner.ts';
 import { LEAF_HEADER, Leaf } from './leaf.ts';
-import type { Link, TreeNode } from './link.ts';
-import type { PageCache } from './page-cache.ts';
 
 /** What a node takes in memory once it is in use, as a multiple of its text; about. */
 const LEAF_MEMORY = 1.1;
@@ -18,9 +17,9 @@ const INNER_MEMORY = 4;
 export class NodeSource<K, R> {
   readonly spec: TreeSpec<K, R>;
   readonly #reader: NodeReader;
-  readonly #cache: PageCache;
+  readonly #cache: NodeCache;
 
-  constructor(spec: TreeSpec<K, R>, reader: NodeReader, cache: PageCache) {
+  constructor(spec: TreeSpec<K, R>, reader: NodeReader, cache: NodeCache) {
     this.spec = spec;
     this.#reader = reader;
     this.#cache = cache;

@@ -1,8 +1,7 @@
 import { assert, must } from '../../shared/assert.ts';
 import type { TreeSpec } from '../contract.ts';
+import type { Link, Slots } from './inner.ts';
 import { Leaf, LeafEntries } from './leaf.ts';
-import type { Link } from './link.ts';
-import type { Slots } from './slots.ts';
 
 /**
  * Reductions of links and of parts of nodes. Worked out when first asked for and remembered in the link, as value and, for

@@ -1,7 +1,7 @@
 import { assert, must } from '../../shared/assert.ts';
 import type { TreeSpec } from '../contract.ts';
 import { corruptNode } from './corrupt-node.ts';
-import { Link } from './link.ts';
+import { NodeLink } from './link.ts';
 
 /** What a slot's page number, count, bytes and tabs take, about; exact only once they are written. */
 const RECORD_LENGTH = 32;
@@ -21,8 +21,8 @@ export interface Separator<K> {
 }
 
 /** A slot that is not in a node yet. The separator of a node's first slot has no meaning: that is its parent's business. */
-export interface Slot<K, R> extends Separator<K> {
-  readonly link: Link<K, R>;
+export interface NodeSlot<K, R, N> extends Separator<K> {
+  readonly link: NodeLink<N, R>;
 }
 
 /**
@@ -32,15 +32,15 @@ export interface Slot<K, R> extends Separator<K> {
  * A slot that came from a stored node keeps its line and is decoded only where asked for, so that copying a node of some
  * hundred slots costs next to nothing; one that was added has its separator alone as its line.
  */
-export class Slots<K, R> {
+export class SlotList<K, R, N> {
   #lines: string[];
   #keys: (K | undefined)[];
-  #links: (Link<K, R> | undefined)[];
+  #links: (NodeLink<N, R> | undefined)[];
 
   constructor(lines: string[] = []) {
     this.#lines = lines;
     this.#keys = new Array<K | undefined>(lines.length).fill(undefined);
-    this.#links = new Array<Link<K, R> | undefined>(lines.length).fill(undefined);
+    this.#links = new Array<NodeLink<N, R> | undefined>(lines.length).fill(undefined);
   }
 
   get length(): number {
@@ -60,10 +60,10 @@ export class Slots<K, R> {
     return key;
   }
 
-  link(index: number): Link<K, R> {
+  link(index: number): NodeLink<N, R> {
     const known = this.#links[index];
     if (known !== undefined) return known;
-    const link = Link.parse<K, R>(must(this.#lines[index]));
+    const link = NodeLink.parse<N, R>(must(this.#lines[index]));
     this.#links[index] = link;
     return link;
   }
@@ -74,7 +74,7 @@ export class Slots<K, R> {
   }
 
   /** Appends a slot whose link is new. */
-  push({ keyText, key, link }: Slot<K, R>): void {
+  push({ keyText, key, link }: NodeSlot<K, R, N>): void {
     assertNew(link);
     this.#lines.push(keyText);
     this.#keys.push(key);
@@ -82,7 +82,7 @@ export class Slots<K, R> {
   }
 
   /** Appends the slots of another list from `from` up to `to`. */
-  append(other: Slots<K, R>, from: number, to: number): void {
+  append(other: SlotList<K, R, N>, from: number, to: number): void {
     for (let index = from; index < to; index += 1) {
       this.#lines.push(must(other.#lines[index]));
       this.#keys.push(other.#keys[index]);
@@ -91,7 +91,7 @@ export class Slots<K, R> {
   }
 
   /** Appends all slots of a right neighbour; `separator`, which stood before it, becomes that of its first slot. */
-  appendNeighbour(other: Slots<K, R>, separator: Separator<K>): void {
+  appendNeighbour(other: SlotList<K, R, N>, separator: Separator<K>): void {
     const start = this.length;
     this.append(other, 0, other.length);
     const line = must(this.#lines[start]);
@@ -105,7 +105,7 @@ export class Slots<K, R> {
   }
 
   /** Puts `slots` in the place of `removed` slots from `at` on; the first takes over the separator that was there. */
-  replace(at: number, removed: number, slots: readonly Slot<K, R>[]): void {
+  replace(at: number, removed: number, slots: readonly NodeSlot<K, R, N>[]): void {
     const first = this.separator(at);
     const added = slots.map((slot, index) => (index === 0 ? { ...slot, ...first } : slot));
     for (const { link } of added) assertNew(link);
@@ -115,19 +115,19 @@ export class Slots<K, R> {
   }
 
   /** Which slot leads to this very link; -1 where none does. */
-  indexOf(link: Link<K, R>): number {
+  indexOf(link: NodeLink<N, R>): number {
     return this.#links.indexOf(link);
   }
 
   /** Lets a slot lead to a new node; its separator stays. */
-  setLink(index: number, link: Link<K, R>): void {
+  setLink(index: number, link: NodeLink<N, R>): void {
     assertNew(link);
     this.#lines[index] = this.keyText(index);
     this.#links[index] = link;
   }
 
-  slice(from: number, to: number): Slots<K, R> {
-    const part = new Slots<K, R>();
+  slice(from: number, to: number): SlotList<K, R, N> {
+    const part = new SlotList<K, R, N>();
     // The engine copies whole lists many times as fast as a loop does.
     part.#lines = this.#lines.slice(from, to);
     part.#keys = this.#keys.slice(from, to);
@@ -161,7 +161,7 @@ export class Slots<K, R> {
   }
 
   /** The link where it was asked for before, or is new. */
-  knownLink(index: number): Link<K, R> | undefined {
+  knownLink(index: number): NodeLink<N, R> | undefined {
     return this.#links[index];
   }
 
@@ -183,7 +183,7 @@ export class Slots<K, R> {
   }
 }
 
-function assertNew(link: Link<unknown, unknown>): void {
+function assertNew(link: NodeLink<unknown, unknown>): void {
   assert(!link.isParsed, 'a slot that was read is appended with its line');
 }
 

@@ -1,6 +1,5 @@
-import type { Inner } from '../nodes/inner.ts';
+import type { Inner, Link, TreeNode } from '../nodes/inner.ts';
 import { Leaf } from '../nodes/leaf.ts';
-import type { Link, TreeNode } from '../nodes/link.ts';
 import type { NodeSource } from '../nodes/node-source.ts';
 import type { KeyEdge } from './key-edge.ts';
 
@@ -16,7 +15,7 @@ interface Frame<K, R> {
 /** Says whether to go past a subtree without reading it. `far` is its bound as in `Span`. */
 export type Pass<K, R> = (link: Link<K, R>, far: K | undefined) => boolean;
 
-/** Walks from leaf to leaf in one direction, and past whole subtrees where it is told to. */
+/** Walks from leaf to leaf in one direction, and past whole subtrees where the caller says so. */
 export class Cursor<K, R> {
   readonly #source: NodeSource<K, R>;
   readonly #descending: boolean;

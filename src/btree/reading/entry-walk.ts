@@ -1,6 +1,6 @@
 import type { KeyRange, TreeEntry, TreeSpec, WalkOptions } from '../contract.ts';
+import type { Link } from '../nodes/inner.ts';
 import type { Leaf } from '../nodes/leaf.ts';
-import type { Link } from '../nodes/link.ts';
 import type { NodeSource } from '../nodes/node-source.ts';
 import { Cursor } from './cursor.ts';
 import { type EntryRange, Span } from './span.ts';

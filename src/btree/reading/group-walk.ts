@@ -1,9 +1,9 @@
 import type { KeyRange, TreeSpec, WalkOptions } from '../contract.ts';
+import type { Link } from '../nodes/inner.ts';
 import type { Leaf } from '../nodes/leaf.ts';
-import type { Link } from '../nodes/link.ts';
 import type { NodeSource } from '../nodes/node-source.ts';
 import { combine, reduceEntries, reductionOf } from '../nodes/reduction.ts';
-import type { Tree } from '../tree.ts';
+import type { WholeTree } from '../nodes/tree-nodes.ts';
 import { Cursor, type Pass } from './cursor.ts';
 import { type EntryRange, Span } from './span.ts';
 
@@ -34,7 +34,7 @@ interface OpenGroup<K, R> {
  * separators in the place of keys. `skip` counts groups. Fails as the tree's methods.
  */
 export async function* treeGroups<K, R>(
-  tree: Tree<K, R>,
+  tree: WholeTree<K, R>,
   range: KeyRange<K>,
   sameGroup: (left: K, right: K) => boolean,
   options: WalkOptions = {},

@@ -1,14 +1,14 @@
 import type { TreeSpec } from '../contract.ts';
+import type { Link } from '../nodes/inner.ts';
 import { Leaf } from '../nodes/leaf.ts';
-import type { Link } from '../nodes/link.ts';
 import { reductionOf } from '../nodes/reduction.ts';
-import type { Tree } from '../tree.ts';
+import type { WholeTree } from '../nodes/tree-nodes.ts';
 
 /**
- * Works out the reductions of a tree's nodes that were made and not reduced yet, one node a step of the generator. Whoever asks for a
- * reduction afterwards finds them, and need not wait for many at once.
+ * Works out the reductions that new nodes of a tree still lack, one node in each step of the generator. Whoever asks for a
+ * reduction afterwards finds it made, and need not wait for many at once.
  */
-export async function missingReductions<K, R>(tree: Tree<K, R>): Promise<Generator<void, void>> {
+export async function missingReductions<K, R>(tree: WholeTree<K, R>): Promise<Generator<void, void>> {
   const nodes = await tree.nodes();
   return nodes === undefined ? nothing() : reduceBelow(nodes.source.spec, nodes.root);
 }

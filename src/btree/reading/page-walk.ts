@@ -1,12 +1,11 @@
 import { must } from '../../shared/assert.ts';
-import type { Inner } from '../nodes/inner.ts';
+import type { Inner, Link } from '../nodes/inner.ts';
 import { Leaf } from '../nodes/leaf.ts';
-import type { Link } from '../nodes/link.ts';
 import type { NodeSource } from '../nodes/node-source.ts';
-import type { Tree } from '../tree.ts';
+import type { WholeTree } from '../nodes/tree-nodes.ts';
 
 /** The page numbers of all nodes of a tree that are stored, in batches. Fails as the tree's methods. */
-export async function* treePages<K, R>(tree: Tree<K, R>): AsyncGenerator<number[]> {
+export async function* treePages<K, R>(tree: WholeTree<K, R>): AsyncGenerator<number[]> {
   const nodes = await tree.nodes();
   if (nodes !== undefined) yield* walkPages(nodes.source, nodes.root);
 }

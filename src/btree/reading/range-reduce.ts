@@ -1,6 +1,6 @@
 import type { TreeSpec } from '../contract.ts';
+import type { Link } from '../nodes/inner.ts';
 import { Leaf } from '../nodes/leaf.ts';
-import type { Link } from '../nodes/link.ts';
 import type { NodeSource } from '../nodes/node-source.ts';
 import { reduceEntries, reductionOf } from '../nodes/reduction.ts';
 import type { KeyEdge } from './key-edge.ts';

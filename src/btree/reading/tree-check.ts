@@ -1,11 +1,10 @@
 import { must } from '../../shared/assert.ts';
 import type { TreeSpec } from '../contract.ts';
-import type { Inner } from '../nodes/inner.ts';
+import type { Inner, Link, TreeNode } from '../nodes/inner.ts';
 import { Leaf } from '../nodes/leaf.ts';
-import type { Link, TreeNode } from '../nodes/link.ts';
 import type { NodeSource } from '../nodes/node-source.ts';
 import { combine, encodeReduction, reduceEntries, reductionTextOf, slotReductions } from '../nodes/reduction.ts';
-import type { Tree } from '../tree.ts';
+import type { WholeTree } from '../nodes/tree-nodes.ts';
 
 /** What the keys below a node must lie between: at or above `low`, below `high`; undefined: open. */
 interface Bounds<K> {
@@ -17,7 +16,7 @@ interface Bounds<K> {
  * Compares all that a tree stores twice, and all that has to be in order. Reads every node; gives one sentence for each
  * thing that is not as it should be.
  */
-export async function* checkTree<K, R>(tree: Tree<K, R>): AsyncGenerator<string> {
+export async function* checkTree<K, R>(tree: WholeTree<K, R>): AsyncGenerator<string> {
   const nodes = await tree.nodes();
   if (nodes !== undefined) yield* new TreeCheck(nodes.source).run(nodes.root);
 }

@@ -1,9 +1,9 @@
 import type { TreeEntry, TreeSpec } from '../contract.ts';
+import type { Link } from '../nodes/inner.ts';
 import { Leaf } from '../nodes/leaf.ts';
-import type { Link } from '../nodes/link.ts';
 import type { NodeSource } from '../nodes/node-source.ts';
 import { reduceEntries, reductionOf } from '../nodes/reduction.ts';
-import type { Tree } from '../tree.ts';
+import type { WholeTree } from '../nodes/tree-nodes.ts';
 import { toEntry } from './entry-walk.ts';
 
 interface CollectOptions<R> {
@@ -16,7 +16,7 @@ interface CollectOptions<R> {
  * Up to `limit` entries, in key order, whose reduction (of the entry alone) is wanted. A part of the tree is read only
  * where its reduction is wanted, too: one that holds wanted entries must be.
  */
-export async function collectEntries<K, R>(tree: Tree<K, R>, options: CollectOptions<R>): Promise<TreeEntry<K>[]> {
+export async function collectEntries<K, R>(tree: WholeTree<K, R>, options: CollectOptions<R>): Promise<TreeEntry<K>[]> {
   const nodes = await tree.nodes();
   if (nodes === undefined || options.limit <= 0) return [];
   const { source, root } = nodes;

@@ -1,7 +1,7 @@
-import type { PageCache } from '../../btree/nodes/page-cache.ts';
 import type { DocId } from '../../documents/contract.ts';
 import { missingPageError } from '../../paging/missing-page.ts';
 import type { PageAllocator } from '../../paging/page-allocator.ts';
+import type { PageCache } from '../../paging/page-cache.ts';
 import { assert, must } from '../../shared/assert.ts';
 import type { MaybePromise } from '../../shared/maybe-promise.ts';
 import type { Page, PageFile } from '../../storage/page-store.ts';

@@ -1,9 +1,9 @@
-import { PageCache } from '../../btree/nodes/page-cache.ts';
 import { treePages } from '../../btree/reading/page-walk.ts';
 import { checkTree } from '../../btree/reading/tree-check.ts';
 import type { DocId } from '../../documents/contract.ts';
 import { toRevId } from '../../documents/revisions/revisions.ts';
 import { isDatabaseError } from '../../errors/database-error.ts';
+import { PageCache } from '../../paging/page-cache.ts';
 import type { SnapshotRegister } from '../../paging/snapshot-register.ts';
 import { nextTurn } from '../../shared/turn.ts';
 import type { PageFile, PageNumber } from '../../storage/page-store.ts';

@@ -1,7 +1,6 @@
-import type { NodeReader, TreeRoot } from '../../btree/contract.ts';
-import type { PageCache } from '../../btree/nodes/page-cache.ts';
-import { Tree, type TreeOptions } from '../../btree/tree.ts';
-import { missingPageError } from '../../paging/missing-page.ts';
+import { Tree } from '../../btree/tree.ts';
+import { createNodeReader } from '../../paging/node-reader.ts';
+import type { PageCache } from '../../paging/page-cache.ts';
 import type { PageFile } from '../../storage/page-store.ts';
 import type { Head } from './head.ts';
 import { byIdSpec, bySeqSpec, createSpaceSpec, type DocumentCounts, localsSpec, type SpaceUse } from './trees.ts';
@@ -36,10 +35,10 @@ export function openState(head: Head, settings: TreeSettings): State {
   const shared = { reader: createNodeReader(file), cache, sizes: { leafBytes, innerBytes: leafBytes } };
   return {
     version: 0,
-    byId: openTree({ ...shared, spec: byIdSpec }, head.roots.byId),
-    bySeq: openTree({ ...shared, spec: bySeqSpec }, head.roots.bySeq),
-    locals: openTree({ ...shared, spec: localsSpec }, head.roots.locals),
-    space: openTree({ ...shared, spec: createSpaceSpec(settings.bodyPageBytes) }, head.roots.space),
+    byId: Tree.open({ ...shared, spec: byIdSpec }, head.roots.byId),
+    bySeq: Tree.open({ ...shared, spec: bySeqSpec }, head.roots.bySeq),
+    locals: Tree.open({ ...shared, spec: localsSpec }, head.roots.locals),
+    space: Tree.open({ ...shared, spec: createSpaceSpec(settings.bodyPageBytes) }, head.roots.space),
     updateSeq: head.updateSeq,
     purgeSeq: head.purgeSeq,
     docCount: head.docCount,
@@ -61,21 +60,4 @@ export function bodyGarbage({ space }: State): number {
 /** Bytes of tree nodes that are in memory alone. */
 export function unstoredBytes({ byId, bySeq, locals, space }: State): number {
   return byId.unstoredBytes() + bySeq.unstoredBytes() + locals.unstoredBytes() + space.unstoredBytes();
-}
-
-function openTree<K, R>(options: TreeOptions<K, R>, root: TreeRoot | null): Tree<K, R> {
-  return root === null ? Tree.empty(options) : Tree.open(options, root);
-}
-
-function createNodeReader(file: PageFile): NodeReader {
-  const fail = async (page: number): Promise<never> => {
-    throw await missingPageError(file, page);
-  };
-  return {
-    readNode(page) {
-      const read = file.read(page, 'text');
-      if (read instanceof Promise) return read.then((text) => text ?? fail(page));
-      return read ?? fail(page);
-    },
-  };
 }

@@ -1,16 +1,16 @@
 import type { ReplacedNode } from '../../btree/contract.ts';
-import { Garbage } from '../../paging/free-list.ts';
+import { FreeList } from '../../paging/free-list.ts';
 import type { PageAllocator } from '../../paging/page-allocator.ts';
 import { SliceSize } from '../../paging/slice-size.ts';
+import { gatherSlice, nodeWrites, type PageWrite, type Slice } from '../../paging/slices.ts';
 import type { SnapshotRegister } from '../../paging/snapshot-register.ts';
 import type { Clock } from '../../shared/clock.ts';
-import type { Page, PageNumber } from '../../storage/page-store.ts';
+import type { PageNumber } from '../../storage/page-store.ts';
 import type { BodyPage } from '../bodies/body-page.ts';
 import type { DatabaseSettings } from '../settings.ts';
 import { encodeHead, type Head } from '../state/head.ts';
 import { type State, unstoredBytes } from '../state/state.ts';
 import type { DatabaseCore } from '../writing/writer.ts';
-import { type GatheredSlice, gatherSlice, type Roots, type Slice, toSlices } from './checkpoint-slices.ts';
 import type { EmptiedPages } from './emptied-pages.ts';
 import { isBloated } from './file-bloat.ts';
 
@@ -23,8 +23,6 @@ export type CheckpointSettings = Pick<
 const CEILING_STEP = 10_000;
 /** … and for how many commits like the one that needs it: large ones should not wait for the medium time and again. */
 const CEILING_COMMITS = 50;
-/** Numbers in one page of a garbage list. */
-const GARBAGE_LIST_LENGTH = 20_000;
 /** Bytes of journal after which the nodes in memory are measured again, at least … */
 const MEASURED_EVERY = 32 * 1024;
 /** … and as many bytes of nodes as a byte of journal may make, to tell when they can have reached their bound. */
@@ -43,6 +41,8 @@ const DROP_SLICE = 1_024;
 /** Body pages that a checkpoint may empty even if no new ones came in. */
 const MIN_REPACKED_PAGES = 8;
 
+type Roots = Head['roots'];
+
 /** A checkpoint under way. */
 interface Running {
   readonly captured: State;
@@ -52,9 +52,9 @@ interface Running {
   readonly replaced: ReplacedNode[];
   readonly droppedPages: PageNumber[];
   readonly bodyPages: readonly BodyPage[];
-  readonly slices: Generator<Slice, Roots>;
+  readonly writes: Generator<PageWrite, Roots>;
   readonly waiting: readonly Waiter[];
-  prepared: GatheredSlice | undefined;
+  prepared: Slice<Roots> | undefined;
 }
 
 /** Someone who wants to know when the state of a moment is on the medium. */
@@ -86,7 +86,7 @@ export class Checkpointer {
   #awaitingDrop: Waiter[] = [];
   /** Body pages that may still be emptied before the checkpoint that is due; undefined before it was looked at. */
   #repackBudget: number | undefined;
-  readonly #garbage: Garbage;
+  readonly #freeList: FreeList;
 
   constructor(
     parts: {
@@ -102,7 +102,7 @@ export class Checkpointer {
     this.#core = parts.core;
     this.#allocator = parts.allocator;
     this.#emptied = parts.emptied;
-    this.#garbage = new Garbage(parts.snapshots);
+    this.#freeList = new FreeList(parts.snapshots);
     this.#head = parts.head;
     this.#storedVersion = parts.core.state.version;
     this.#settings = settings;
@@ -131,7 +131,7 @@ export class Checkpointer {
 
   /** Resolves when every freed page is dropped that no snapshot needs. The writer has to be woken. */
   dropped(): Promise<void> {
-    if (!this.#garbage.hasDroppable) return Promise.resolve();
+    if (!this.#freeList.hasDroppable) return Promise.resolve();
     return new Promise((resolve, reject) => this.#awaitingDrop.push({ resolve, reject }));
   }
 
@@ -152,7 +152,7 @@ export class Checkpointer {
   }
 
   get hasWork(): boolean {
-    return this.#running !== undefined || this.#isDue || this.#garbage.hasDroppable;
+    return this.#running !== undefined || this.#isDue || this.#freeList.hasDroppable;
   }
 
   /** Whether so much waits to be stored that nothing may come to it. */
@@ -214,7 +214,7 @@ export class Checkpointer {
   /** One piece of work. While jobs wait it is small, unless the journal outgrows its bounds: then it is all there is. */
   async step(jobsWait: boolean): Promise<void> {
     // What the last checkpoint freed is room for the next one. Only what is overdue doesn't wait for it in a file with room.
-    if (this.#running === undefined && this.#garbage.hasDroppable && (this.#isBloated || !this.isOverdue)) {
+    if (this.#running === undefined && this.#freeList.hasDroppable && (this.#isBloated || !this.isOverdue)) {
       await this.#dropGarbage();
       return;
     }
@@ -238,9 +238,8 @@ export class Checkpointer {
   /** Makes room before a checkpoint, in proportion to what came in since the last one. Gives whether there is more to do. */
   async #repackSome(): Promise<boolean> {
     this.#repackBudget ??= MIN_REPACKED_PAGES + 2 * this.#core.bodies.unstoredCount + 2 * this.#core.packedPages;
-    const repacker = this.#repackBudget <= 0 ? undefined : this.#emptied.repacker();
-    if (repacker === undefined) return false;
-    const moved = await repacker.repackWorst();
+    if (this.#repackBudget <= 0) return false;
+    const moved = await this.#emptied.repacker.repackWorst();
     this.#repackBudget -= moved;
     return moved > 0;
   }
@@ -259,7 +258,7 @@ export class Checkpointer {
       replaced: core.replaced,
       droppedPages: this.#emptied.take(),
       bodyPages,
-      slices: this.#slices(captured, bodyPages),
+      writes: this.#pageWrites(captured, bodyPages),
       waiting: this.#waiting,
       prepared: undefined,
     };
@@ -282,35 +281,33 @@ export class Checkpointer {
     this.#running = undefined;
   }
 
-  /** Body pages and tree nodes in slices; children come before their parents. */
-  *#slices(captured: State, bodyPages: readonly BodyPage[]): Generator<Slice, Roots> {
+  /** Body pages, then the trees' nodes; children come before their parents. */
+  *#pageWrites(captured: State, bodyPages: readonly BodyPage[]): Generator<PageWrite, Roots> {
     const allocate = () => this.#allocator.allocate();
     for (const page of bodyPages) {
-      yield { pages: [{ number: page.number, value: page.encode() }], stored: () => this.#core.bodies.stored([page]) };
+      yield { page: { number: page.number, value: page.encode() }, stored: () => this.#core.bodies.stored([page]) };
     }
-    const byId = yield* toSlices(captured.byId.unstored(allocate));
-    const bySeq = yield* toSlices(captured.bySeq.unstored(allocate));
-    const locals = yield* toSlices(captured.locals.unstored(allocate));
-    const space = yield* toSlices(captured.space.unstored(allocate));
+    const byId = yield* nodeWrites(captured.byId.unstored(allocate));
+    const bySeq = yield* nodeWrites(captured.bySeq.unstored(allocate));
+    const locals = yield* nodeWrites(captured.locals.unstored(allocate));
+    const space = yield* nodeWrites(captured.space.unstored(allocate));
     return { byId, bySeq, locals, space };
   }
 
   /** Gives true when the checkpoint ended. */
   async #writeSlice(running: Running, jobsWait: boolean): Promise<boolean> {
     const limit = this.#sliceSize.bytes * (jobsWait ? 1 : 2);
-    const { pages, bytes, stored, roots } = running.prepared ?? gatherSlice(running.slices, limit);
+    const slice = running.prepared ?? gatherSlice(running.writes, limit);
+    const { pages, bytes, result: roots } = slice;
     const began = this.#clock.monotonic();
     // What earlier checkpoints freed goes along, so that the file does not grow while writes keep coming.
-    const written = this.#garbage.dropIn(DROPPED_WITH_SLICE + 2 * pages.length, async (dropPages) => {
-      if (pages.length + dropPages.length === 0) return;
-      await this.#core.file.commit({ durability: 'relaxed', writePages: pages, dropPages });
-    });
+    const written = this.#freeList.commit(this.#core.file, pages, DROPPED_WITH_SLICE + 2 * pages.length);
     // The next slice is made while this one is being written.
-    running.prepared = roots === undefined ? gatherSlice(running.slices, limit) : undefined;
+    running.prepared = roots === undefined ? gatherSlice(running.writes, limit) : undefined;
     await written;
-    this.#sliceSize.took(bytes, this.#clock.monotonic() - began);
+    this.#sliceSize.noteWritten(bytes, this.#clock.monotonic() - began);
     this.#tellDropped();
-    for (const settle of stored) settle();
+    slice.stored();
     this.#measured = undefined;
     if (roots === undefined) return false;
     await this.#flip(running, roots);
@@ -321,7 +318,7 @@ export class Checkpointer {
     const { captured } = running;
     const freed = [...running.droppedPages, ...this.#head.garbage];
     for (const { page } of running.replaced) if (page !== undefined) freed.push(page);
-    const lists = this.#garbageLists(freed);
+    const lists = this.#freeList.toLists(freed, this.#allocator);
     const head: Head = {
       ...this.#head,
       updateSeq: captured.updateSeq,
@@ -343,42 +340,29 @@ export class Checkpointer {
     this.#head = head;
     this.#storedVersion = captured.version;
     this.#running = undefined;
-    this.#garbage.add(captured.version, freed);
+    this.#freeList.add(captured.version, freed);
     for (const { resolve } of running.waiting) resolve();
     // Whoever came while this checkpoint ran needs no other one if nothing else did.
     if (!this.isDirty) for (const { resolve } of this.#waiting.splice(0)) resolve();
   }
 
-  /** Lists of freed pages, and of those of earlier checkpoints that are not dropped yet, as pages of their own. */
-  #garbageLists(freed: readonly PageNumber[]): Page[] {
-    const all = [...this.#garbage.pages(), ...freed];
-    const lists: Page[] = [];
-    for (let from = 0; from < all.length; from += GARBAGE_LIST_LENGTH) {
-      const value = JSON.stringify(all.slice(from, from + GARBAGE_LIST_LENGTH));
-      lists.push({ number: this.#allocator.allocate(), value });
-    }
-    return lists;
-  }
-
   async #dropGarbage(): Promise<void> {
-    await this.#garbage.dropIn(DROP_SLICE, async (dropPages) => {
-      if (dropPages.length > 0) await this.#core.file.commit({ durability: 'relaxed', dropPages });
-    });
+    await this.#freeList.commit(this.#core.file, [], DROP_SLICE);
     this.#tellDropped();
   }
 
   #tellDropped(): void {
-    if (!this.#garbage.hasDroppable) for (const { resolve } of this.#awaitingDrop.splice(0)) resolve();
+    if (!this.#freeList.hasDroppable) for (const { resolve } of this.#awaitingDrop.splice(0)) resolve();
   }
 
   /** Takes over pages that no state refers to; the last of them go first. */
   dropLater(pages: readonly PageNumber[]): void {
-    this.#garbage.add(0, [...pages]);
+    this.#freeList.add(0, pages);
   }
 
   /** Pages that are in the file but no longer part of it. */
   garbagePages(): PageNumber[] {
-    return [...this.#garbage.pages(), ...this.#head.garbage];
+    return [...this.#freeList.pages(), ...this.#head.garbage];
   }
 
   /** Marks the file as closed in order. Only when nothing is dirty and no job can come any more. */
@@ -386,7 +370,7 @@ export class Checkpointer {
     if (this.#head.clean) return;
     const { nextJournal } = this.#core;
     // What is still to be dropped may be told by its numbers alone.
-    const border = this.#garbage.pages().length > 0 ? {} : { pageMark: this.#allocator.next, unstored: [] };
+    const border = this.#freeList.pages().length > 0 ? {} : { pageMark: this.#allocator.next, unstored: [] };
     await this.#writeHead({ ...this.#head, ...border, clean: true, journalFrom: nextJournal }, 'strict', nextJournal);
   }
 }

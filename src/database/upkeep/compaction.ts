@@ -1,31 +1,24 @@
-import type { ActiveTasks } from '../../system/active-tasks.ts';
 import type { ActiveTask } from '../../system/contract.ts';
 import { BarrierJob } from '../writing/jobs.ts';
 import { Compactor } from './compactor.ts';
-import { Repacker } from './repacker.ts';
 import type { UpkeepParts, UpkeepSettings } from './upkeep.ts';
-
-interface CompactionSettings extends UpkeepSettings {
-  /** Where they are shown; without one they are not. */
-  readonly tasks: ActiveTasks | undefined;
-}
 
 /** The compactions of one open database, one at a time. */
 export class Compaction {
   readonly #parts: UpkeepParts;
-  readonly #settings: CompactionSettings;
+  readonly #settings: UpkeepSettings;
   readonly #compactor: Compactor;
   readonly #checkpoint: () => Promise<void>;
   #ended = false;
   #endReason: unknown;
 
   /** `checkpoint` stores everything that only the journal holds. */
-  constructor(parts: UpkeepParts, settings: CompactionSettings, checkpoint: () => Promise<void>) {
+  constructor(parts: UpkeepParts, settings: UpkeepSettings, checkpoint: () => Promise<void>) {
     const { core, emptied, snapshots, writer } = parts;
     this.#parts = parts;
     this.#settings = settings;
     this.#checkpoint = checkpoint;
-    this.#compactor = new Compactor(core, new Repacker(core, emptied), snapshots);
+    this.#compactor = new Compactor(core, emptied.repacker, snapshots);
     writer.addBackground(this.#compactor);
   }
 
@@ -38,7 +31,7 @@ export class Compaction {
 
   /** Gives the size of the file afterwards. Shown as a task (interface.md 2.11), whoever asked for it. */
   async run(): Promise<number> {
-    const task = this.#settings.tasks?.start('database_compaction', this.#settings.name);
+    const task = this.#parts.tasks?.start('database_compaction', this.#settings.name);
     try {
       await this.#compact(task);
     } finally {

@@ -1,13 +1,13 @@
 import { isDatabaseError } from '../../errors/database-error.ts';
 import type { SnapshotRegister } from '../../paging/snapshot-register.ts';
 import { nextTurn } from '../../shared/turn.ts';
+import type { ActiveTasks } from '../../system/active-tasks.ts';
 import type { Log } from '../../system/contract.ts';
 import { liveBytes } from '../state/state.ts';
 import type { DatabaseCore, Writer } from '../writing/writer.ts';
 import type { Checkpointer } from './checkpointer.ts';
-import type { Compaction } from './compaction.ts';
+import { Compaction } from './compaction.ts';
 import type { EmptiedPages } from './emptied-pages.ts';
-import { type MaintenanceSource, withoutMaintenance } from './maintenance-source.ts';
 
 /** Files below this size are not worth compacting by themselves. */
 const MIN_COMPACTED_BYTES = 4 * 2 ** 20;
@@ -16,7 +16,8 @@ export interface UpkeepParts {
   readonly core: DatabaseCore;
   readonly emptied: EmptiedPages;
   readonly snapshots: SnapshotRegister;
-  readonly maintenance: MaintenanceSource | undefined;
+  /** Where compactions are shown; without it they are not. */
+  readonly tasks: ActiveTasks | undefined;
   readonly checkpointer: Checkpointer;
   readonly writer: Writer;
 }
@@ -126,12 +127,8 @@ export class Upkeep {
   }
 
   async #compactAll(): Promise<void> {
-    const { maintenance } = this.#parts;
-    if (maintenance === undefined) throw withoutMaintenance(this.#settings.name);
-    const loading = maintenance.load();
-    const { Compaction, tasks } = loading instanceof Promise ? await loading : loading;
-    this.#run ??= new Compaction(this.#parts, { ...this.#settings, tasks }, () => this.checkpoint());
     if (this.#ended) throw this.#endReason;
+    this.#run ??= new Compaction(this.#parts, this.#settings, () => this.checkpoint());
     this.#compactedSize = await this.#run.run();
   }
 }

@@ -19,7 +19,7 @@ interface Portion {
   readonly writes: DocumentWrite[];
 }
 
-export interface LaterWritesOptions {
+export interface DelayedWritesOptions {
   write(writes: readonly DocumentWrite[], user: DatabaseUser | undefined): Promise<unknown>;
   /** Told of writes that failed as a whole. */
   onError(error: unknown): void;
@@ -32,8 +32,8 @@ export interface LaterWritesOptions {
  * written within a second, when a thousand (or 4 MB of text) wait, or at the next flush; a conflict drops them silently. Where storage
  * does not keep up, the answer waits: memory holds no more than `FULL_FROM` and the last that was brought.
  */
-export class LaterWrites {
-  readonly #options: LaterWritesOptions;
+export class DelayedWrites {
+  readonly #options: DelayedWritesOptions;
   /** By who brought them, since they are judged as that user's. */
   #waiting = new Map<string, Portion>();
   #waitingAmount: Amount = { documents: 0, characters: 0 };
@@ -44,7 +44,7 @@ export class LaterWrites {
   /** What was handed over and is not written yet: it may be judged before the writer gets it. */
   readonly #writing = new Set<Promise<void>>();
 
-  constructor(options: LaterWritesOptions) {
+  constructor(options: DelayedWritesOptions) {
     this.#options = options;
   }
 

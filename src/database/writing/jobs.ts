@@ -6,10 +6,10 @@ import { DatabaseError } from '../../errors/database-error.ts';
 import type { MaybePromise } from '../../shared/maybe-promise.ts';
 import { inTurns, type Steps } from '../../shared/turn.ts';
 import type { DocumentWrite, Durability, StoredNode, WriteOptions, WriteOutcome } from '../contract.ts';
-import type { WorkingDocument, Workspace } from './write-batch.ts';
+import type { WorkingDocument, WriteBatch } from './write-batch.ts';
 
 /**
- * What the writer is asked to do. A job names what it will touch, changes the workspace in its turn, and learns of its
+ * What the writer is asked to do. A job names what it will touch, changes the batch in its turn, and learns of its
  * result only after the group's commit.
  */
 export interface Job {
@@ -21,7 +21,7 @@ export interface Job {
   /** Gets a commit of its own, since a journal record does not tell in which order its kinds of changes were made. */
   readonly isAlone: boolean;
   /** Gives a promise where it takes so long that others have turns meanwhile. */
-  apply(workspace: Workspace): MaybePromise<void>;
+  apply(batch: WriteBatch): MaybePromise<void>;
   succeed(): void;
   fail(error: unknown): void;
 }
@@ -51,7 +51,7 @@ export abstract class PromisedJob<T> implements Job {
     });
   }
 
-  abstract apply(workspace: Workspace): MaybePromise<void>;
+  abstract apply(batch: WriteBatch): MaybePromise<void>;
   protected abstract result(): T;
 
   succeed(): void {
@@ -81,16 +81,16 @@ export class DocumentsJob extends PromisedJob<WriteOutcome[]> {
     this.#hasher = hasher;
   }
 
-  apply(workspace: Workspace): MaybePromise<void> {
-    return inTurns(this.#applyInSteps(workspace));
+  apply(batch: WriteBatch): MaybePromise<void> {
+    return inTurns(this.#applyInSteps(batch));
   }
 
-  *#applyInSteps(workspace: Workspace): Steps<void> {
+  *#applyInSteps(batch: WriteBatch): Steps<void> {
     const applyOne = this.#options.newEdits ? this.#edit : this.#merge;
     const outcomes: WriteOutcome[] = [];
     let length = 0;
     for (const write of this.#writes) {
-      outcomes.push(applyOne.call(this, workspace, write));
+      outcomes.push(applyOne.call(this, batch, write));
       length += write.body.length + DOCUMENT_LENGTH;
       if (length < STEP_LENGTH) continue;
       length = 0;
@@ -104,18 +104,18 @@ export class DocumentsJob extends PromisedJob<WriteOutcome[]> {
   }
 
   /** Of several edits of one document in one request only one is accepted, whatever the others are based on. */
-  #edit(workspace: Workspace, write: DocumentWrite): WriteOutcome {
-    const document = workspace.document(write.id);
+  #edit(batch: WriteBatch, write: DocumentWrite): WriteOutcome {
+    const document = batch.document(write.id);
     const parent = this.#options.allOrNothing ? branchingParent(document, write.rev) : editedLeaf(document, write.rev);
     const isSecond = document.editedBy === this && !this.#options.allOrNothing;
     if (parent === undefined || isSecond) return conflict(write);
     if (!Number.isSafeInteger(parent.generation + 1)) return this.#refuse(write, parent.generation);
     const { deleted, body } = write;
-    const encoded = workspace.encode(body);
+    const encoded = batch.encode(body);
     const hash = this.#hasher.hash({ deleted, parent: parent.rev, body: encoded.bytes });
     const rev = toRevId(parent.generation + 1, hash);
     const path: RevisionPath = { start: parent.generation + 1, ids: parent.rev ? [hash, parent.hash] : [hash] };
-    workspace.addRevision(document, path, deleted, encoded);
+    batch.addRevision(document, path, deleted, encoded);
     document.editedBy = this;
     return { ok: true, id: write.id, rev, deleted };
   }
@@ -128,14 +128,14 @@ export class DocumentsJob extends PromisedJob<WriteOutcome[]> {
     return { ok: false, id, rev, error };
   }
 
-  #merge(workspace: Workspace, write: DocumentWrite): WriteOutcome {
+  #merge(batch: WriteBatch, write: DocumentWrite): WriteOutcome {
     if (write.rev === undefined) {
       const error = new DatabaseError('bad_request', 'Document must have a _rev when new_edits is false');
       return { ok: false, id: write.id, rev: undefined, error };
     }
     const { generation, hash } = toRevision(write.rev);
     const path = write.revisions ?? { start: generation, ids: [hash] };
-    workspace.addRevision(workspace.document(write.id), path, write.deleted, workspace.encode(write.body));
+    batch.addRevision(batch.document(write.id), path, write.deleted, batch.encode(write.body));
     return { ok: true, id: write.id, rev: write.rev, deleted: write.deleted };
   }
 }
@@ -200,15 +200,15 @@ export class LocalJob extends PromisedJob<string> {
     this.#body = body;
   }
 
-  apply(workspace: Workspace): void {
-    const current = decodeLocal(workspace.local(this.#key));
+  apply(batch: WriteBatch): void {
+    const current = decodeLocal(batch.local(this.#key));
     const expected = current === undefined ? undefined : `0-${current.count}`;
     if (this.#rev !== expected && !(expected === undefined && this.#rev === '0-0')) {
       this.#outcome = new DatabaseError('conflict', 'Document update conflict.');
       return;
     }
     const count = (current?.count ?? 0) + 1;
-    workspace.setLocal(this.#key, this.#body === undefined ? undefined : encodeLocal(count, this.#body));
+    batch.setLocal(this.#key, this.#body === undefined ? undefined : encodeLocal(count, this.#body));
     this.#outcome = this.#body === undefined ? '0-0' : `0-${count}`;
   }
 
@@ -256,8 +256,8 @@ export class SettingJob extends PromisedJob<void> {
     this.#onStored = onStored ?? (() => undefined);
   }
 
-  apply(workspace: Workspace): void {
-    workspace.setLocal(this.#key, this.#value);
+  apply(batch: WriteBatch): void {
+    batch.setLocal(this.#key, this.#value);
   }
 
   override succeed(): void {

@@ -4,7 +4,7 @@ import { inTurns, mapInSteps, Pace } from '../../shared/turn.ts';
 import { encodeChange, encodeEntry } from '../state/entry.ts';
 import type { State } from '../state/state.ts';
 import { decodeSpace, encodeSpace } from '../state/trees.ts';
-import type { SpaceDelta, WorkingDocument, Workspace } from './write-batch.ts';
+import type { SpaceDelta, WorkingDocument, WriteBatch } from './write-batch.ts';
 
 /** A state made of another one, and the nodes that are not part of it any more. */
 export interface NextState {
@@ -26,16 +26,16 @@ export class Updates {
 
 /**
  * The state after a group of changes whose bodies have their places. `state` itself is left as it is. With `postpones`
- * the by-id tree, whose changes are all over the place, gets its new nodes later, by `workIn`.
+ * the by-id tree, whose changes are all over the place, gets its new nodes later, by `applyDelayedChanges`.
  */
-export async function nextState(state: State, workspace: Workspace, postpones = false): Promise<NextState> {
+export async function nextState(state: State, batch: WriteBatch, postpones = false): Promise<NextState> {
   const pace = new Pace();
-  const changed = workspace.changedDocuments();
+  const changed = batch.changedDocuments();
   const updates = new Updates();
   const encoded = inTurns(mapInSteps(changed, byIdChange));
   const changes = encoded instanceof Promise ? await encoded : encoded;
   const formerValues = () => changed.map((document) => document.formerValue);
-  const postponed = postpones && changes.length > 0 ? state.byId.postpone(changes, formerValues()) : undefined;
+  const postponed = postpones && changes.length > 0 ? state.byId.delayChanges(changes, formerValues()) : undefined;
   const counts = countDocuments(changed);
   const byId = postponed ?? (await updates.apply(state.byId, changes));
   if (pace.isDue) await pace.rest();
@@ -45,10 +45,10 @@ export async function nextState(state: State, workspace: Workspace, postpones = 
     version: state.version + 1,
     byId,
     bySeq: await updates.apply(state.bySeq, changesBySeq),
-    locals: await updates.apply(state.locals, workspace.changedLocals()),
-    space: await applySpace(state.space, workspace.spaceDeltas(), updates),
-    updateSeq: workspace.updateSeq,
-    purgeSeq: workspace.purgeSeq,
+    locals: await updates.apply(state.locals, batch.changedLocals()),
+    space: await applySpace(state.space, batch.spaceDeltas(), updates),
+    updateSeq: batch.updateSeq,
+    purgeSeq: batch.purgeSeq,
     docCount: state.docCount + counts.live,
     docDelCount: state.docDelCount + counts.deleted,
   };
@@ -59,8 +59,8 @@ export async function nextState(state: State, workspace: Workspace, postpones = 
  * The same moment with all of its trees' nodes made. A version of its own: a snapshot of the former one still reads the
  * nodes that were replaced.
  */
-export async function workIn(state: State): Promise<NextState> {
-  const { tree: byId, replaced } = await state.byId.workIn();
+export async function applyDelayedChanges(state: State): Promise<NextState> {
+  const { tree: byId, replaced } = await state.byId.applyDelayedChanges();
   return { state: { ...state, version: state.version + 1, byId }, replaced };
 }
 

@@ -2,7 +2,7 @@ import type { DocId, RevId } from '../../documents/contract.ts';
 import { parseRevId } from '../../documents/revisions/revisions.ts';
 import type { PurgeOutcome } from '../contract.ts';
 import { PromisedJob } from './jobs.ts';
-import type { Workspace } from './write-batch.ts';
+import type { WriteBatch } from './write-batch.ts';
 
 /** Removes leaf revisions for good (completion 13). */
 export class PurgeJob extends PromisedJob<PurgeOutcome> {
@@ -18,17 +18,17 @@ export class PurgeJob extends PromisedJob<PurgeOutcome> {
     this.#revisions = revisions;
   }
 
-  apply(workspace: Workspace): void {
-    const updateSeqBefore = workspace.updateSeq;
-    const purgeSeqBefore = workspace.purgeSeq;
-    workspace.purgeSeq = purgeSeqBefore + 1;
+  apply(batch: WriteBatch): void {
+    const updateSeqBefore = batch.updateSeq;
+    const purgeSeqBefore = batch.purgeSeq;
+    batch.purgeSeq = purgeSeqBefore + 1;
     for (const [id, revs] of this.#revisions) {
-      const removed = workspace.purge(workspace.document(id), revs.map(parseRevId));
+      const removed = batch.purge(batch.document(id), revs.map(parseRevId));
       if (removed.length > 0) this.#purged.set(id, removed);
     }
-    if (this.#purged.size > 0) workspace.endPurge(updateSeqBefore);
-    else workspace.purgeSeq = purgeSeqBefore;
-    this.#purgeSeq = workspace.purgeSeq;
+    if (this.#purged.size > 0) batch.endPurge(updateSeqBefore);
+    else batch.purgeSeq = purgeSeqBefore;
+    this.#purgeSeq = batch.purgeSeq;
   }
 
   protected result(): PurgeOutcome {

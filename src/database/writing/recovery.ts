@@ -1,4 +1,5 @@
 import type { DocId } from '../../documents/contract.ts';
+import { decodeFreeList } from '../../paging/free-list.ts';
 import { assert } from '../../shared/assert.ts';
 import { inTurns } from '../../shared/turn.ts';
 import type { PageFile, PageNumber } from '../../storage/page-store.ts';
@@ -6,7 +7,7 @@ import type { Head } from '../state/head.ts';
 import { DEFAULT_REVS_LIMIT, REVS_LIMIT_KEY, settingText } from '../state/stored-settings.ts';
 import { decodeJournalEntry, type JournalEntry } from './journal.ts';
 import { nextState } from './next-state.ts';
-import { Workspace } from './write-batch.ts';
+import { WriteBatch } from './write-batch.ts';
 import type { DatabaseCore } from './writer.ts';
 
 /**
@@ -38,12 +39,12 @@ export async function readRemains(file: PageFile, head: Head): Promise<Remains> 
   return { entries, journalBytes, garbage: await readGarbage(file, head), leaked };
 }
 
-/** The lists themselves stand first, which are dropped last (garbage.ts): until then they say what is still to go. */
+/** The lists themselves stand first, which are dropped last (`FreeList`): until then they say what is still to go. */
 async function readGarbage(file: PageFile, head: Head): Promise<PageNumber[]> {
   const garbage: PageNumber[] = [...head.garbage, ...head.unstored.map((distance) => head.pageMark - distance)];
   for (const list of head.garbage) {
     const text = await file.read(list, 'text');
-    if (text !== undefined) garbage.push(...(JSON.parse(text) as PageNumber[]));
+    if (text !== undefined) garbage.push(...decodeFreeList(text));
   }
   return garbage;
 }
@@ -72,7 +73,7 @@ export async function replayJournal(core: DatabaseCore, { entries, journalBytes,
 }
 
 async function replayGroup(core: DatabaseCore, group: readonly JournalEntry[]): Promise<void> {
-  const workspace = new Workspace(core.state, core.revsLimit, core.bodies.arena);
+  const batch = new WriteBatch(core.state, core.revsLimit, core.bodies.arena);
   const ids = new Set<DocId>();
   const absent = new Set<DocId>();
   for (const { revisions, purges } of group) {
@@ -82,30 +83,30 @@ async function replayGroup(core: DatabaseCore, group: readonly JournalEntry[]): 
     for (const { id } of purges) ids.add(id);
   }
   const localKeys = group.flatMap((entry) => entry.locals.map((change) => change.key));
-  await workspace.load(core.state, ids, localKeys, absent);
-  for (const entry of group) replayEntry(workspace, entry);
-  const { pages } = await inTurns(workspace.place(core.bodies, Number.POSITIVE_INFINITY));
+  await batch.load(core.state, ids, localKeys, absent);
+  for (const entry of group) replayEntry(batch, entry);
+  const { pages } = await inTurns(batch.place(core.bodies, Number.POSITIVE_INFINITY));
   assert(pages.length === 0, 'a body with pages of its own is in the journal');
   // Opening waits for what answers single documents; the rest is made before the first write or walk.
-  const next = await nextState(core.state, workspace, true);
-  core.revsLimit = workspace.revsLimit;
+  const next = await nextState(core.state, batch, true);
+  core.revsLimit = batch.revsLimit;
   core.state = next.state;
   for (const node of next.replaced) core.replaced.push(node);
 }
 
-function replayEntry(workspace: Workspace, entry: JournalEntry): void {
+function replayEntry(batch: WriteBatch, entry: JournalEntry): void {
   for (const { id, seq, start, ids, deleted, body } of entry.revisions) {
-    const placed = typeof body === 'string' ? workspace.encode(body) : body;
-    workspace.addRevision(workspace.document(id), { start, ids }, deleted, placed, seq);
+    const placed = typeof body === 'string' ? batch.encode(body) : body;
+    batch.addRevision(batch.document(id), { start, ids }, deleted, placed, seq);
   }
   for (const { key, value } of entry.locals) {
-    workspace.setLocal(key, value);
+    batch.setLocal(key, value);
     // A changed limit holds from the next commit on, as it did in the first run.
-    if (key === REVS_LIMIT_KEY) workspace.revsLimit = Number(settingText(value) ?? DEFAULT_REVS_LIMIT);
+    if (key === REVS_LIMIT_KEY) batch.revsLimit = Number(settingText(value) ?? DEFAULT_REVS_LIMIT);
   }
   for (const { id, seq, purgeSeq, revs } of entry.purges) {
-    workspace.purgeSeq = purgeSeq;
-    workspace.purge(workspace.document(id), revs, seq);
+    batch.purgeSeq = purgeSeq;
+    batch.purge(batch.document(id), revs, seq);
   }
-  workspace.updateSeq = Math.max(workspace.updateSeq, entry.updateSeq);
+  batch.updateSeq = Math.max(batch.updateSeq, entry.updateSeq);
 }

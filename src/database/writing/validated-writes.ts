@@ -9,7 +9,7 @@ type Apply = (writes: readonly DocumentWrite[], options: WriteOptions) => Promis
  * Has writes judged before the writer gets them, outside of its queue. What is refused does not reach the writer;
  * with `allOrNothing` nothing of the request does then.
  */
-export class GuardedWrites {
+export class ValidatedWrites {
   readonly #guard: WriteGuard;
   readonly #apply: Apply;
 

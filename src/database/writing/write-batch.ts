@@ -67,7 +67,7 @@ export interface SpaceDelta {
  * The working set of one group commit: documents and local keys as the state has them, changed step by step. Nothing
  * of it is visible to anyone until the writer publishes the state that is made of it.
  */
-export class Workspace {
+export class WriteBatch {
   readonly #arena: TextArena;
   readonly #documents = new Map<DocId, WorkingDocument>();
   readonly #locals = new Map<string, string | undefined>();

@@ -10,8 +10,8 @@ import type { State } from '../state/state.ts';
 import type { Checkpointer } from '../upkeep/checkpointer.ts';
 import type { Job } from './jobs.ts';
 import { encodeJournalEntry } from './journal.ts';
-import { type NextState, nextState, workIn } from './next-state.ts';
-import { Workspace } from './write-batch.ts';
+import { applyDelayedChanges, type NextState, nextState } from './next-state.ts';
+import { WriteBatch } from './write-batch.ts';
 
 /** What the parts of one open database share. The writer is the only one that replaces `state`. */
 export interface DatabaseCore {
@@ -155,7 +155,7 @@ export class Writer {
   async #backgroundStep(): Promise<void> {
     if (!this.#hasBackgroundWork) return;
     try {
-      if (this.#core.state.byId.isPostponed) await this.#workIn();
+      if (this.#core.state.byId.hasDelayedChanges) await this.#applyDelayedChanges();
       for (const work of this.#background) if (work.hasWork) await work.step(this.#queue.length > 0);
     } catch (error) {
       // A full medium is tried again when the next request wakes the writer.
@@ -181,9 +181,9 @@ export class Writer {
     try {
       if (this.#mustPrepare) await this.#prepare();
       if (this.#givenUp) throw this.#ended;
-      const workspace = await this.#applyGroup(group);
-      if (workspace === undefined) return await this.#commitEach(group);
-      if (!workspace.isUnchanged) await this.#commit(workspace, durabilityOf(group));
+      const batch = await this.#applyGroup(group);
+      if (batch === undefined) return await this.#commitEach(group);
+      if (!batch.isUnchanged) await this.#commit(batch, durabilityOf(group));
       else if (durabilityOf(group) === 'strict') await this.#core.file.commit({ durability: 'strict' });
       for (const job of group) job.succeed();
     } catch (error) {
@@ -192,19 +192,19 @@ export class Writer {
   }
 
   get #mustPrepare(): boolean {
-    return !this.#isOpening && (this.#core.state.byId.isPostponed || this.#checkpointer.isOverdue);
+    return !this.#isOpening && (this.#core.state.byId.hasDelayedChanges || this.#checkpointer.isOverdue);
   }
 
   /** What has to be done before a group can be taken in. */
   async #prepare(): Promise<void> {
-    if (this.#core.state.byId.isPostponed) await this.#workIn();
+    if (this.#core.state.byId.hasDelayedChanges) await this.#applyDelayedChanges();
     if (this.#checkpointer.isOverdue) await this.#makeRoom();
   }
 
   /** Makes the nodes that opening the database left unmade. */
-  async #workIn(): Promise<void> {
+  async #applyDelayedChanges(): Promise<void> {
     const core = this.#core;
-    const { state, replaced } = await workIn(core.state);
+    const { state, replaced } = await applyDelayedChanges(core.state);
     core.state = state;
     for (const node of replaced) core.replaced.push(node);
   }
@@ -227,39 +227,37 @@ export class Writer {
   }
 
   /** Undefined where the jobs have to be applied one by one to find out which of them fails. */
-  async #applyGroup(group: readonly Job[]): Promise<Workspace | undefined> {
+  async #applyGroup(group: readonly Job[]): Promise<WriteBatch | undefined> {
     const { state, revsLimit } = this.#core;
-    const workspace = new Workspace(state, revsLimit, this.#core.bodies.arena);
+    const batch = new WriteBatch(state, revsLimit, this.#core.bodies.arena);
     try {
       const ids = group.flatMap((job) => job.ids);
       const localKeys = group.flatMap((job) => job.localKeys);
-      await workspace.load(state, ids, localKeys);
+      await batch.load(state, ids, localKeys);
       for (const job of group) {
-        const applied = job.apply(workspace);
+        const applied = job.apply(batch);
         if (applied instanceof Promise) await applied;
       }
     } catch (error) {
       if (group.length > 1) return undefined;
       throw error;
     }
-    return workspace;
+    return batch;
   }
 
-  async #commit(workspace: Workspace, durability: Durability): Promise<void> {
+  async #commit(batch: WriteBatch, durability: Durability): Promise<void> {
     const core = this.#core;
     const mark = core.bodies.mark();
     try {
-      if (core.unnotedLineage !== undefined) workspace.setLocal(LINEAGE_KEY, core.unnotedLineage);
-      await this.#checkpointer.raiseCeiling(workspace.updateSeq);
-      const prepared = inTurns(prepareCommit(workspace, core.bodies, this.#options.packFrom));
+      if (core.unnotedLineage !== undefined) batch.setLocal(LINEAGE_KEY, core.unnotedLineage);
+      await this.#checkpointer.raiseCeiling(batch.updateSeq);
+      const prepared = inTurns(prepareCommit(batch, core.bodies, this.#options.packFrom));
       const { text, pages } = prepared instanceof Promise ? await prepared : prepared;
       const journal = { number: core.nextJournal, text };
       const pace = new Pace();
       const commit = core.file.commit({ durability, journal, ...(pages.length > 0 ? { writePages: pages } : {}) });
       // The trees are made while the commit is under way; a failure of either drops both.
-      const making = pace.isDue
-        ? pace.rest().then(() => nextState(core.state, workspace))
-        : nextState(core.state, workspace);
+      const making = pace.isDue ? pace.rest().then(() => nextState(core.state, batch)) : nextState(core.state, batch);
       const [made, written] = await Promise.allSettled([making, commit]);
       if (written.status === 'rejected') throw written.reason;
       if (made.status === 'rejected') {
@@ -304,11 +302,11 @@ export class Writer {
 
 /** The text of the group's journal record, and the pages that go with it. */
 function* prepareCommit(
-  workspace: Workspace,
+  batch: WriteBatch,
   bodies: BodyStore,
   packFrom: number,
 ): Steps<{ readonly text: string; readonly pages: readonly Page[] }> {
-  const { entry, pages } = yield* workspace.place(bodies, packFrom);
+  const { entry, pages } = yield* batch.place(bodies, packFrom);
   const text = yield* encodeJournalEntry(entry);
   if (pages.length > MANY_PAGES) yield;
   return { text, pages };

@@ -1,23 +1,23 @@
-/** What an answer warns of: the texts of this interface family first, and then what would help. */
+/** The warnings of an answer, in the words of this interface (completion 23) and with an index that would help. */
 import { type Choice, remedy } from './planner.ts';
 
-/** Documents read for each one found, beyond which it is told. */
+/** An answer warns if more documents than this were read for each one found. */
 const MAX_SCAN_RATIO = 10;
 
-export interface Examined {
+interface Examined {
   readonly documents: number;
   readonly results: number;
 }
 
-/** Undefined where all is well; several are on lines of their own. */
+/** One warning per line; undefined without any. */
 export function warningOf(choice: Choice, examined: Examined): string | undefined {
   const warnings = [...nameWarning(choice), ...scanWarning(choice, examined)];
   return warnings.length === 0 ? undefined : warnings.join('\n');
 }
 
-function nameWarning({ unusableName }: Choice): string[] {
-  if (unusableName === undefined) return [];
-  const { design, name } = unusableName;
+function nameWarning({ unusableIndex }: Choice): string[] {
+  if (unusableIndex === undefined) return [];
+  const { design, name } = unusableIndex;
   if (name === undefined) {
     return [`${design} was not used because it does not contain a valid index for this query.`];
   }

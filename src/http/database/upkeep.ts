@@ -1,8 +1,8 @@
 /** Compaction and full commits (completion 11, 13). Indexes: see `view-index.ts`. */
 import { DatabaseError, isDatabaseError } from '../../errors/database-error.ts';
-import { parseCount } from '../lists/parameters.ts';
 import { requireJsonType } from '../request/bodies.ts';
 import type { Answer, Context } from '../request/context.ts';
+import { parseCount } from '../request/parameter-values.ts';
 import { jsonAnswer, okAnswer } from '../response/responses.ts';
 
 /** Answers at once; the compaction goes on, and joins one that runs. */

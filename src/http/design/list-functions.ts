@@ -2,14 +2,13 @@
 import { DatabaseError } from '../../errors/database-error.ts';
 import type { RowSource } from '../../query-server/contract.ts';
 import type { DesignDocument } from '../../views/contract.ts';
-import { rowOptions } from '../documents/document-meta.ts';
-import { DocumentListing } from '../lists/document-listing.ts';
-import { isEmptyRange, toRowRange } from '../lists/key-range.ts';
-import { keyedRows } from '../lists/listing-text.ts';
-import { parseListParameters, parseQueryValues } from '../lists/parameters.ts';
+import { readDesign } from '../documents/design-document.ts';
+import { AllDocuments } from '../lists/all-documents.ts';
+import { parseListParameters, parseQueryValues } from '../lists/list-parameters.ts';
+import { readList } from '../lists/list-text.ts';
 import { parseJson, readText, toObject } from '../request/bodies.ts';
 import type { Answer, Context } from '../request/context.ts';
-import { type Reader, withReader, withSnapshot } from '../request/reader.ts';
+import { type SnapshotLease, withSnapshot, withSnapshotLease } from '../request/snapshot-lease.ts';
 import { matchesTag, tagOf } from '../response/etags.ts';
 import { notModified, withHeader } from '../response/responses.ts';
 import { streamedBody } from '../response/streams.ts';
@@ -17,7 +16,6 @@ import { type HeldGroup, withDesignGroup } from '../views/view-group.ts';
 import { toReduceOptions } from '../views/view-parameters.ts';
 import { openSource, readViewQuery, tagInputs, type ViewQuery } from '../views/view-query.ts';
 import { groupTexts, rowTexts, type ViewSource } from '../views/view-text.ts';
-import { readDesign } from './design-document.ts';
 import { functionAnswer, hasNoBody } from './function-answer.ts';
 import { functionRequest } from './function-request.ts';
 import { requesterOf } from './show-functions.ts';
@@ -51,7 +49,7 @@ export async function list(context: Context, name: string, rest: readonly string
   const body = context.method === 'POST' ? await readText(context) : undefined;
   const subject = { design, functionName, body };
   if (second === undefined && first === ALL_DOCS) {
-    return withReader(context, name, (reader) => answerDocuments(context, reader, subject));
+    return withSnapshotLease(context, name, (lease) => answerDocuments(context, lease, subject));
   }
   const [viewDesign, view] = second === undefined ? [designName, first] : [first, second];
   return withDesignGroup(context, name, viewDesign, async (held) => {
@@ -62,28 +60,15 @@ export async function list(context: Context, name: string, rest: readonly string
   });
 }
 
-async function answerDocuments(context: Context, reader: Reader, subject: ListSubject): Promise<Answer> {
-  const { database, snapshot } = reader;
+async function answerDocuments(context: Context, lease: SnapshotLease, subject: ListSubject): Promise<Answer> {
+  const { database, snapshot } = lease;
   const given = subject.body === undefined ? [] : Object.entries(toObject(parseJson(subject.body)));
   const parameters = parseListParameters([...parseQueryValues(context.query.entries()), ...given]);
-  const listing = new DocumentListing(snapshot, rowOptions(parameters));
-  const range = toRowRange(parameters);
-  const limit = parameters.limit ?? Number.POSITIVE_INFINITY;
-  const head: Record<string, number> = { total_rows: await listing.total() };
-  let batches: AsyncIterable<readonly string[]>;
-  if (parameters.keys !== undefined) {
-    batches = keyedRows(listing, parameters.keys, parameters);
-  } else if (isEmptyRange(range)) {
-    head['offset'] = range.beginsBehindAll ? snapshot.docCount : 0;
-    batches = keyedRows(listing, [], parameters);
-  } else {
-    head['offset'] = await listing.offset(range);
-    batches = listing.rows(range, limit);
-  }
-  if (parameters.updateSeq) head['update_seq'] = snapshot.updateSeq;
+  const list = new AllDocuments(snapshot, parameters);
+  const { head, rows } = await readList(list, parameters, snapshot.updateSeq);
   const { uuid, instanceStartTime } = database;
   const inputs = [uuid, instanceStartTime, snapshot.updateSeq, snapshot.purgeSeq, context.search, subject.body ?? ''];
-  return answer(context, reader, subject, { head: JSON.stringify(head), batches, tagInputs: inputs });
+  return answer(context, lease, subject, { head: JSON.stringify(head), batches: rows, tagInputs: inputs });
 }
 
 /** The head of reductions is empty. */
@@ -103,7 +88,7 @@ async function viewRows(held: HeldGroup, source: ViewSource, query: ViewQuery): 
 /** What the function fails with before its first chunk has gone has a status of its own; later the answer breaks off. */
 async function answer(
   context: Context,
-  { database, release }: Pick<Reader, 'database' | 'release'>,
+  { database, release }: Pick<SnapshotLease, 'database' | 'release'>,
   { design, functionName, body }: ListSubject,
   { head, batches, tagInputs: inputs }: ListRows,
 ): Promise<Answer> {

@@ -2,12 +2,12 @@
 import { DatabaseError } from '../../errors/database-error.ts';
 import { must } from '../../shared/assert.ts';
 import { booleanSetting } from '../../system/config.ts';
+import { originOf } from '../address/target.ts';
+import { readDesign } from '../documents/design-document.ts';
 import { toObject } from '../request/bodies.ts';
 import { type Answer, Context } from '../request/context.ts';
 import { ownMember } from '../request/own-member.ts';
-import { withSnapshot } from '../request/reader.ts';
-import { originOf } from '../routing/target.ts';
-import { readDesign } from './design-document.ts';
+import { withSnapshot } from '../request/snapshot-lease.ts';
 import { REQUESTED_PATH } from './function-request.ts';
 import { type Rewritten, rewrite } from './rewrite-rules.ts';
 

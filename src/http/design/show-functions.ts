@@ -1,10 +1,10 @@
 /** Show functions: one document, or none, in any form (completion 15). */
 import { DatabaseError } from '../../errors/database-error.ts';
+import { readDesign } from '../documents/design-document.ts';
 import type { Answer, Context } from '../request/context.ts';
-import { withSnapshot } from '../request/reader.ts';
+import { withSnapshot } from '../request/snapshot-lease.ts';
 import { matchesTag, tagOf } from '../response/etags.ts';
 import { notModified, withHeader } from '../response/responses.ts';
-import { readDesign } from './design-document.ts';
 import { functionAnswer, HTML_TYPE } from './function-answer.ts';
 import { readFunctionDocument } from './function-document.ts';
 import { functionRequest } from './function-request.ts';

@@ -1,15 +1,14 @@
 /** Update functions: they make a document of a request, which is then written as any other (completion 15). */
 import type { Database, DocumentWrite } from '../../database/contract.ts';
-import { isLocalId } from '../../documents/identifiers.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
-import { must } from '../../shared/assert.ts';
-import { readDocument } from '../documents/careful-reading.ts';
+import { readDesign } from '../documents/design-document.ts';
+import { parseDocument } from '../documents/request-documents.ts';
 import { ownKind } from '../documents/revision-sources.ts';
-import { durabilityOf, writeLocal } from '../documents/writing.ts';
+import { writeOne } from '../documents/writing.ts';
 import type { Answer, Context } from '../request/context.ts';
-import { withSnapshot } from '../request/reader.ts';
+import { withSnapshot } from '../request/snapshot-lease.ts';
+import { writeOptions } from '../request/write-options.ts';
 import { MethodNotAllowed } from '../response/error-table.ts';
-import { readDesign } from './design-document.ts';
 import { functionAnswer, HTML_TYPE } from './function-answer.ts';
 import { readFunctionDocument } from './function-document.ts';
 import { functionRequest } from './function-request.ts';
@@ -42,14 +41,8 @@ async function save(
   database: Database,
   text: string,
 ): Promise<{ readonly id: string; readonly rev: string }> {
-  const document = readDocument(text);
-  const { id, rev, deleted, body } = document;
+  const { id, rev, deleted, body } = parseDocument(text);
   if (id === undefined) throw new DatabaseError('bad_request', 'Document id must not be empty');
   const write: DocumentWrite = { id, rev: rev === undefined ? undefined : ownKind(id, rev), deleted, body };
-  const options = { newEdits: true, durability: durabilityOf(context), user: context.user };
-  if (isLocalId(id)) return { id, rev: await writeLocal(database, write, options) };
-  const [outcome] = await database.write([write], options);
-  const written = must(outcome);
-  if (!written.ok) throw written.error;
-  return written;
+  return writeOne(database, write, writeOptions(context, true));
 }

@@ -2,10 +2,10 @@
 import type { DocId } from '../../documents/contract.ts';
 import { parseDocId } from '../../documents/identifiers.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
+import { isBelow, originOf, parseTarget } from '../address/target.ts';
 import type { Context } from '../request/context.ts';
 import { Query } from '../request/query.ts';
 import { ownOrigin } from '../response/locations.ts';
-import { isBelow, originOf, parseTarget } from '../routing/target.ts';
 
 export interface Destination {
   readonly id: DocId;

@@ -2,10 +2,10 @@
 import { DatabaseError } from '../../errors/database-error.ts';
 import type { FindAnswer, Finder, IndexWriter } from '../../find/contract.ts';
 import { isShallow } from '../../json/nesting.ts';
-import { durabilityOf } from '../documents/writing.ts';
-import { parseCount } from '../lists/parameters.ts';
 import { type JsonObject, readObject, requireJsonType } from '../request/bodies.ts';
 import type { Answer, Context } from '../request/context.ts';
+import { parseCount } from '../request/parameter-values.ts';
+import { durabilityOf } from '../request/write-options.ts';
 import { MethodNotAllowed } from '../response/error-table.ts';
 import { jsonAnswer, okAnswer, textAnswer } from '../response/responses.ts';
 import { streamedBody } from '../response/streams.ts';

@@ -1,9 +1,9 @@
 /** Turns failures into answers (interface.md 7). What we did not foresee goes to the log, and not to the client. */
+import { isDatabaseError } from '../../errors/database-error.ts';
 import { orElse } from '../../shared/maybe-promise.ts';
-import type { Answer, Context } from '../request/context.ts';
+import type { Answer, Context, Handler } from '../request/context.ts';
 import { isInternal, MethodNotAllowed, showError } from '../response/error-table.ts';
 import { jsonAnswer, withHeader } from '../response/responses.ts';
-import type { Handler } from '../routing/handler.ts';
 
 export function answerErrors(next: Handler): Handler {
   return (context) =>
@@ -17,6 +17,7 @@ export function errorAnswer(context: Context, failure: unknown): Answer {
   // Not the address as a whole: a query may hold what should not be in a log.
   if (isInternal(failure)) context.services.log.error(`A ${context.request.method} request failed`, failure);
   const { status, error, reason } = showError(failure);
-  const answer = jsonAnswer(context, status, JSON.stringify({ error, reason }));
+  const errorCode = isDatabaseError(failure) ? failure.code : 'unknown_error';
+  const answer: Answer = { ...jsonAnswer(context, status, JSON.stringify({ error, reason })), errorCode };
   return failure instanceof MethodNotAllowed ? withHeader(answer, 'allow', failure.allow) : answer;
 }

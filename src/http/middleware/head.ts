@@ -1,8 +1,7 @@
 /** HEAD is run as GET, its body dropped but for that of a 503, its length kept where it is known (completion 1.2). */
 import { whenReady } from '../../shared/maybe-promise.ts';
 import { isStream } from '../request/bodies.ts';
-import type { Answer } from '../request/context.ts';
-import type { Handler } from '../routing/handler.ts';
+import type { Answer, Handler } from '../request/context.ts';
 
 export function answerHead(next: Handler): Handler {
   return (context) => {
@@ -15,14 +14,15 @@ export function answerHead(next: Handler): Handler {
   };
 }
 
-async function withoutBody({ status, headers, body }: Answer, tellsLength: boolean): Promise<Answer> {
-  if (body === null) return { status, headers, body };
+async function withoutBody(answer: Answer, tellsLength: boolean): Promise<Answer> {
+  const { status, headers, body } = answer;
+  if (body === null) return answer;
   const length = tellsLength ? lengthOf(body) : undefined;
   if (length !== undefined) headers['content-length'] = String(length);
   if (isStream(body)) await body.cancel();
   // Hosts look there for the reason (`worker/core-keeper.ts`), and send it to nobody.
-  else if (tellsLength && status === 503) return { status, headers, body };
-  return { status, headers, body: null };
+  else if (tellsLength && status === 503) return answer;
+  return { ...answer, body: null };
 }
 
 /** In bytes. */

@@ -9,9 +9,10 @@ import type { ActiveTasks } from '../../system/active-tasks.ts';
 import type { Config, Log } from '../../system/contract.ts';
 import type { Uuids } from '../../system/uuids.ts';
 import type { ViewIndexes } from '../../views/contract.ts';
-import type { User } from '../routing/access.ts';
 import type { FunctionHandlers } from '../routing/deferred-handlers.ts';
+import { jsonType } from './accept.ts';
 import { Query } from './query.ts';
+import type { User } from './user.ts';
 
 /** What all requests share. */
 export interface Services {
@@ -38,7 +39,12 @@ export interface Answer {
   readonly status: number;
   readonly headers: Record<string, string>;
   readonly body: ResponseBody;
+  /** See `PlainResponse`. */
+  readonly errorCode?: string;
 }
+
+/** Answers a request, or fails. Middleware takes one and gives one. */
+export type Handler = (context: Context) => MaybePromise<Answer>;
 
 /** One request on its way. Only middleware and router change it, before the handler runs. */
 export class Context {
@@ -52,18 +58,23 @@ export class Context {
   user: User | undefined;
   /** The query, without the `?`. */
   search = '';
-  /** As what JSON is sent; undefined where nobody has looked at `Accept` yet. */
-  jsonType: string | undefined;
   /** How often the request was rewritten on its way. */
   rewrites = 0;
   /** Sends another request through the router, which sets it. */
-  dispatch: ((context: Context) => MaybePromise<Answer>) | undefined;
+  dispatch: Handler | undefined;
+  #jsonType: string | undefined;
   #query: Query | undefined;
 
   constructor(request: PlainRequest, services: Services) {
     this.request = request;
     this.services = services;
     this.method = request.method;
+  }
+
+  /** The content type under which this client gets JSON. */
+  get jsonType(): string {
+    this.#jsonType ??= jsonType(this.header('accept'));
+    return this.#jsonType;
   }
 
   get query(): Query {

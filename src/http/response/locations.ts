@@ -1,6 +1,7 @@
 /** Absolute addresses of what the service holds, as the client sees the service, for `Location` (interface.md 1.4; completion 1.12). */
+
+import { originOf } from '../address/target.ts';
 import type { Context } from '../request/context.ts';
-import { originOf } from '../routing/target.ts';
 
 /**
  * What the client has before our paths, such as `https://example.org/db`: origin and base path. Without an origin it is

@@ -2,14 +2,6 @@
  * What of the HTTP layer browsers load on first use, since few requests need it: all that functions of documents are for, selector
  * queries, replication, maintenance, the other lists, documents that are hard to read, and the weighing of types.
  */
-import { readBulkInSteps, readDocument } from '../documents/careful-reading.ts';
-import { copyDocument } from '../documents/copy-document.ts';
-import { conflictsOf, metaOf } from '../documents/document-meta.ts';
-import { postForm } from '../documents/post-form.ts';
-import { answerOpenRevisions } from '../replication/open-revisions.ts';
-import { inflate } from '../request/inflate.ts';
-import { jsonType } from '../request/negotiation.ts';
-import { answerJsonp } from '../response/jsonp.ts';
 import {
   answerAttachment,
   answerOfDatabase,
@@ -20,19 +12,9 @@ import {
 
 export const functionHandlers = {
   answerAttachment,
-  answerJsonp,
   answerOfDatabase,
   answerOfDesign,
   answerOfServer,
-  answerOpenRevisions,
-  conflictsOf,
-  copyDocument,
-  inflate,
-  jsonType,
-  metaOf,
-  postForm,
-  readBulkInSteps,
-  readDocument,
   redirectToDesign,
 };
 

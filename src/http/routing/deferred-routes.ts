@@ -7,15 +7,16 @@ import { list } from '../design/list-functions.ts';
 import { answerRewritten } from '../design/rewrites.ts';
 import { show } from '../design/show-functions.ts';
 import { refuseGet, update } from '../design/update-functions.ts';
+import { refuseAttachment } from '../documents/unsupported-attachments.ts';
 import { deleteIndex, getIndexes, postExplain, postFind, postIndex } from '../find/find.ts';
-import { allDocsQueries, designDocs, localDocs } from '../lists/other-lists.ts';
+import { allDocs, designDocs, localDocs } from '../lists/list-handlers.ts';
 import { postBulkGet } from '../replication/bulk-get.ts';
 import { postMissingRevs, postPurge, postRevsDiff } from '../replication/revision-diffs.ts';
 import type { Answer, Context } from '../request/context.ts';
 import { encodeDocId, ownBase } from '../response/locations.ts';
 import { getIcon } from '../server/icon.ts';
 import { getActiveTasks, postDatabaseInfos } from '../server/insight.ts';
-import { attachmentsNotImplemented, notImplemented } from '../server/not-implemented.ts';
+import { notImplemented } from '../server/not-implemented.ts';
 import { getUuids } from '../server/uuids.ts';
 import { getIndexInfo, postCompactViews, postViewCleanup } from '../views/view-index.ts';
 import { getView, postTemporaryView, postView } from '../views/views.ts';
@@ -55,7 +56,7 @@ const SERVER: Table<ServerHandler> = new Map<string, Resource<ServerHandler>>([
 ]);
 
 const DATABASE: Table<DatabaseHandler> = new Map<string, Resource<DatabaseHandler>>([
-  ['_all_docs/queries', resource('POST', { POST: member(allDocsQueries) })],
+  ['_all_docs/queries', resource('POST', { POST: member(allDocs.postQueries) })],
   ['_design_docs', resource('GET,POST,HEAD', { GET: member(designDocs.get), POST: member(designDocs.post) })],
   ['_design_docs/queries', resource('POST', { POST: member(designDocs.postQueries) })],
   ['_local_docs', resource('GET,POST,HEAD', { GET: member(localDocs.get), POST: member(localDocs.post) })],
@@ -95,9 +96,9 @@ const DESIGN: Table<DatabaseHandler> = new Map<string, Resource<DatabaseHandler>
 ]);
 
 const ATTACHMENT: Resource<DatabaseHandler> = resource('DELETE,GET,HEAD,PUT', {
-  GET: member(attachmentsNotImplemented),
-  PUT: member(attachmentsNotImplemented),
-  DELETE: member(attachmentsNotImplemented),
+  GET: member(refuseAttachment),
+  PUT: member(refuseAttachment),
+  DELETE: member(refuseAttachment),
 });
 
 /** Undefined where nothing here has that path. */

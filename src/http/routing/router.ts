@@ -4,10 +4,10 @@ import { parseDocId } from '../../documents/identifiers.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
 import { type MaybePromise, whenReady } from '../../shared/maybe-promise.ts';
 import { integerSetting } from '../../system/config.ts';
+import { isBelow, parseTarget } from '../address/target.ts';
 import type { Answer, Context } from '../request/context.ts';
 import { type DocumentHandler, find, handlerOf, isReserved, type Resource, useLent } from './resources.ts';
 import { DATABASE, DOCUMENT, LOCAL_DOCUMENT, SERVER } from './routes.ts';
-import { isBelow, parseTarget } from './target.ts';
 
 const ICON = 'favicon.ico';
 const DESIGN_WORD = '_design';

@@ -5,15 +5,14 @@
  *
  * The `allow` lists are those of completion 1.8. HEAD needs no row: it is run as GET.
  */
-import type { DocId } from '../../documents/contract.ts';
-import type { MaybePromise } from '../../shared/maybe-promise.ts';
 import { deleteDatabase, getDatabase, putDatabase } from '../database/database.ts';
 import { postBulkDocs } from '../documents/bulk-docs.ts';
+import { copyDocument } from '../documents/copy-document.ts';
 import { getLocalDocument } from '../documents/local-document.ts';
 import { getDocument } from '../documents/read-document.ts';
+import { refuseForm } from '../documents/unsupported-attachments.ts';
 import { deleteDocument, postDocument, putDocument } from '../documents/write-document.ts';
-import { getAllDocs, postAllDocs } from '../lists/all-docs.ts';
-import type { Answer, Context } from '../request/context.ts';
+import { allDocs } from '../lists/list-handlers.ts';
 import { getAllDatabases, getUp, getWelcome } from '../server/welcome.ts';
 import {
   anyone,
@@ -25,7 +24,6 @@ import {
   type ServerHandler,
   serverAdmin,
   type Table,
-  useLent,
 } from './resources.ts';
 
 export const SERVER: Table<ServerHandler> = new Map<string, Resource<ServerHandler>>([
@@ -44,7 +42,7 @@ export const DATABASE: Table<DatabaseHandler> = new Map<string, Resource<Databas
       POST: member(postDocument),
     }),
   ],
-  ['_all_docs', resource('GET,POST,HEAD', { GET: member(getAllDocs), POST: member(postAllDocs) })],
+  ['_all_docs', resource('GET,POST,HEAD', { GET: member(allDocs.get), POST: member(allDocs.post) })],
   ['_bulk_docs', resource('POST', { POST: member(postBulkDocs) })],
 ]);
 
@@ -58,15 +56,7 @@ function documentRead(read: DocumentHandler): Resource<DocumentHandler> {
     GET: member(read),
     PUT: member(putDocument),
     DELETE: member(deleteDocument),
-    COPY: member(copyLater),
-    POST: member(postFormLater),
+    COPY: member(copyDocument),
+    POST: member(refuseForm),
   });
-}
-
-function copyLater(context: Context, database: string, id: DocId): MaybePromise<Answer> {
-  return useLent(context, ({ copyDocument }) => copyDocument(context, database, id));
-}
-
-function postFormLater(context: Context): MaybePromise<Answer> {
-  return useLent(context, ({ postForm }) => postForm(context));
 }

@@ -3,7 +3,7 @@ import type { Database, Snapshot } from '../../database/contract.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
 import { withEnd } from '../../shared/maybe-promise.ts';
 import type { UpdateMode, ViewGroup, ViewReader } from '../../views/contract.ts';
-import { readDesign } from '../design/design-document.ts';
+import { readDesign } from '../documents/design-document.ts';
 import type { Context } from '../request/context.ts';
 import type { ViewTraits } from './view-parameters.ts';
 

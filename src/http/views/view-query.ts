@@ -1,6 +1,6 @@
 /** One query of a view: its parameters, the moment of the index that it reads, and what its answer depends on. */
 
-import { parseQueryValues } from '../lists/parameters.ts';
+import { parseQueryValues } from '../lists/list-parameters.ts';
 import { isObject, parseJson, toObject } from '../request/bodies.ts';
 import type { Context } from '../request/context.ts';
 import { ownMember } from '../request/own-member.ts';

@@ -2,45 +2,24 @@ import { type ParseArgsConfig, parseArgs } from 'node:util';
 import type { LogLevel } from '../../system/log.ts';
 import { DEMO_PORT } from '../server/demo.ts';
 import type { ServeOptions } from '../server/serve.ts';
-import { type CommandName, commandNames, UsageError } from './usage.ts';
+import { UsageError } from '../terminal/usage-error.ts';
+import { inputFormats } from '../transfer/document-splitter.ts';
+import { type ExportOptions, outputFormats } from '../transfer/export.ts';
+import type { ImportOptions } from '../transfer/import.ts';
+import { type CommandName, commandNames } from './help.ts';
 
 /** What the command line asks for, checked. */
 export type Command =
   | { readonly name: 'help'; readonly topic: CommandName | undefined }
   | { readonly name: 'version' }
   | { readonly name: 'serve'; readonly options: ServeOptions }
-  | ({ readonly name: 'import' } & ImportArguments)
-  | ({ readonly name: 'export' } & ExportArguments)
+  | ({ readonly name: 'import' } & ImportOptions)
+  | ({ readonly name: 'export' } & ExportOptions)
   | { readonly name: 'verify'; readonly dataFolder: string; readonly databases: readonly string[] }
   | { readonly name: 'backup'; readonly dataFolder: string; readonly target: string }
   | { readonly name: 'restore'; readonly source: string; readonly dataFolder: string };
 
-export const inputFormats = ['auto', 'array', 'lines', 'docs', 'rows'] as const;
-export type InputFormat = (typeof inputFormats)[number];
-
-export const outputFormats = ['lines', 'array'] as const;
-export type OutputFormat = (typeof outputFormats)[number];
-
-export interface ImportArguments {
-  readonly url: string;
-  /** A path, or `-` for standard input. */
-  readonly file: string;
-  readonly create: boolean;
-  readonly idMember: string | undefined;
-  readonly newEdits: boolean;
-  readonly format: InputFormat;
-  readonly batchSize: number;
-  readonly refusedFile: string | undefined;
-}
-
-export interface ExportArguments {
-  readonly url: string;
-  /** A path, or `-` for standard output. */
-  readonly file: string;
-  readonly format: OutputFormat;
-}
-
-/** From the quietest to the most talkative. */
+/** From the one that logs least to the one that logs most. */
 const logLevels: readonly LogLevel[] = ['none', 'error', 'info', 'debug'];
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -76,19 +55,19 @@ const parsers: Readonly<Record<CommandName, (argv: readonly string[], environmen
   import: parseImport,
   export: parseExport,
   verify: (argv, environment) => {
-    const { values, positionals } = read('verify', argv, { ...dataOption });
+    const { values, positionals } = parseFlags('verify', argv, { ...dataOption });
     return { name: 'verify', dataFolder: dataFolder(values.data, environment), databases: positionals };
   },
   backup: (argv, environment) => {
-    const { values, positionals } = read('backup', argv, { ...dataOption });
+    const { values, positionals } = parseFlags('backup', argv, { ...dataOption });
     const [target] = atMost(positionals, 1, 'backup');
     if (target === undefined) throw new UsageError('Say where the backup goes: settee backup TARGET', 'backup');
     return { name: 'backup', dataFolder: dataFolder(values.data, environment), target };
   },
   restore: (argv) => {
-    const { values, positionals } = read('restore', argv, { ...dataOption });
+    const { values, positionals } = parseFlags('restore', argv, { ...dataOption });
     const [source] = atMost(positionals, 1, 'restore');
-    // Not from the environment, nor by default: restoring must not happen to the folder that happens to be in use.
+    // Neither the environment nor a default names the folder, so that nobody restores into the one in use by accident.
     if (source === undefined || values.data === undefined) {
       throw new UsageError('Say both folders: settee restore SOURCE --data FOLDER', 'restore');
     }
@@ -97,7 +76,7 @@ const parsers: Readonly<Record<CommandName, (argv: readonly string[], environmen
 };
 
 function parseServe(argv: readonly string[], environment: Environment): Command {
-  const { values, positionals } = read('serve', argv, {
+  const { values, positionals } = parseFlags('serve', argv, {
     ...dataOption,
     port: { type: 'string', short: 'p' },
     host: { type: 'string' },
@@ -132,7 +111,7 @@ function parseServe(argv: readonly string[], environment: Environment): Command 
 }
 
 function parseImport(argv: readonly string[]): Command {
-  const { values, positionals } = read('import', argv, {
+  const { values, positionals } = parseFlags('import', argv, {
     create: { type: 'boolean' },
     id: { type: 'string' },
     'new-edits': { type: 'string' },
@@ -162,13 +141,13 @@ function parseImport(argv: readonly string[]): Command {
 }
 
 function parseExport(argv: readonly string[]): Command {
-  const { values, positionals } = read('export', argv, { format: { type: 'string' } });
+  const { values, positionals } = parseFlags('export', argv, { format: { type: 'string' } });
   const [url, file = '-'] = atMost(positionals, 2, 'export');
   if (url === undefined) throw new UsageError('Say the database: settee export URL [FILE]', 'export');
   return { name: 'export', url, file, format: oneOf(values.format ?? 'lines', outputFormats, '--format', 'export') };
 }
 
-function read<T extends NonNullable<ParseArgsConfig['options']>>(
+function parseFlags<T extends NonNullable<ParseArgsConfig['options']>>(
   name: CommandName,
   argv: readonly string[],
   options: T,
@@ -177,7 +156,7 @@ function read<T extends NonNullable<ParseArgsConfig['options']>>(
     return parseArgs({ args: [...argv], options, allowPositionals: true, strict: true });
   } catch (error) {
     if (!(error instanceof Error)) throw error;
-    // The first sentence says what is wrong; the others explain a way to write it that nobody wants here.
+    // The first sentence of Node's message says what is wrong; the others explain syntax that does not help here.
     throw new UsageError(`${error.message.split(/\.\s/)[0]?.replace(/\.$/, '')}.`, name);
   }
 }
@@ -199,7 +178,7 @@ function parsePort(given: string | undefined, environment: Environment): number 
   return wholeNumber(given ?? environment['SETTEE_PORT'] ?? '5984', { flag, lowest: 0, highest: 65_535 }, 'serve');
 }
 
-/** Whoever leaves the choice of the server's port to the system is likely to run several. */
+/** Where the server takes any free port, several servers are likely to run, so the demo takes any free port as well. */
 function parseDemoPort(given: string | undefined, serverPort: number): number {
   if (given === undefined) return serverPort === 0 ? 0 : DEMO_PORT;
   return wholeNumber(given, { flag: '--demo-port', lowest: 0, highest: 65_535 }, 'serve');
@@ -223,7 +202,7 @@ function oneOf<T extends string>(text: string, choices: readonly T[], flag: stri
   throw new UsageError(`${flag} is "${text}"; it must be one of ${choices.join(', ')}.`, topic);
 }
 
-/** `section/key=value` each; of two for one key the later holds. */
+/** Parses texts `section/key=value`; if a key is given twice, the later value counts. */
 function parseSettings(texts: readonly string[]): Record<string, Record<string, string>> {
   const settings: Record<string, Record<string, string>> = {};
   for (const text of texts) {

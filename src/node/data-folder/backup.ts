@@ -18,46 +18,46 @@ export interface CopiedDatabase {
   readonly bytes: number;
 }
 
-/** A database that the copy has not, or not whole. */
-export interface Gap {
+/** A database or an index that is missing from the copy, or not complete in it. */
+export interface CopyProblem {
   readonly database: string;
-  /** What is the matter, and what to do about it. */
-  readonly gap: string;
-  /** False for what is made anew from what was copied. */
+  /** What is wrong, and what to do about it. */
+  readonly problem: string;
+  /** False for an index, which is built again from the documents. */
   readonly isLoss: boolean;
 }
 
 /**
- * Copies every database of a data folder, each in the state of its last commit, into `target`, which must not be there
- * yet and becomes a data folder itself. A server may be using the folder. Gaps come last.
+ * Copies every database of a data folder, each in the state of its last commit, into `target`, which must not
+ * exist yet and becomes a data folder itself. A server may be using the folder. Problems come last.
  */
 export async function* backupData(options: {
   readonly dataFolder: string;
   readonly target: string;
-}): AsyncGenerator<CopiedDatabase | Gap> {
+}): AsyncGenerator<CopiedDatabase | CopyProblem> {
   await mustHoldDatabases(options.dataFolder);
   if (await exists(options.target)) {
     throw new DatabaseError('storage_exists', `${options.target} is there already. Name a folder that is not.`);
   }
   const folder = { path: options.target, databases: join(options.target, DATABASES_FOLDER) };
   await mkdir(folder.path, { recursive: true });
-  let gaps: readonly Gap[] | undefined;
+  let problems: readonly CopyProblem[] | undefined;
   try {
-    gaps = yield* copyDatabases(options.dataFolder, folder, backupRemedies);
+    problems = yield* copyDatabases(options.dataFolder, folder, backupRemedies);
   } finally {
-    if (gaps === undefined) await rm(folder.path, { recursive: true, force: true });
+    if (problems === undefined) await rm(folder.path, { recursive: true, force: true });
   }
-  yield* gaps;
+  yield* problems;
 }
 
 /**
  * Makes the data folder `dataFolder`, which must not hold databases, from a backup. Each database's lineage is
- * extended, so that indexes and peers see that it went back in time. Gaps come last.
+ * extended, so that indexes and replication notice that it went back in time. Problems come last.
  */
 export async function* restoreData(options: {
   readonly source: string;
   readonly dataFolder: string;
-}): AsyncGenerator<CopiedDatabase | Gap> {
+}): AsyncGenerator<CopiedDatabase | CopyProblem> {
   await mustHoldDatabases(options.source);
   const folder = await openDataFolder(options.dataFolder);
   try {
@@ -75,11 +75,11 @@ export async function* restoreData(options: {
 
 type PageStore = ReturnType<typeof createLmdbPageStore>;
 
-/** What to do about what a copy has not. */
+/** Sentences that say what to do about data that is missing from a copy. */
 interface Remedies {
-  /** Where the last writes of a database are lost. */
+  /** For a database that has lost its last writes. */
   readonly lostWrites: string;
-  /** Where the list names a database that has no file. */
+  /** For a database that is listed and has no file. */
   readonly missing: string;
 }
 
@@ -95,19 +95,19 @@ const restoreRemedies: Remedies = {
     'The backup does not hold it. Look for it in another backup; requests for it fail until the database is deleted.',
 };
 
-/** What is the matter with each file of the source, in the order of copying; undefined where nothing is. */
+/** By file of the source, in the order of copying: what is wrong with it, or undefined. */
 type Findings = Map<string, string | undefined>;
 
 /**
- * The copies get the name under which they are looked for when all is done, so that what breaks off leaves no databases.
- * Returns what the copy has not.
+ * Copies into a folder of another name, which is renamed to `databases` at the end, so that a copy that is interrupted is
+ * not taken for a data folder. Returns what is missing from the copy.
  */
 async function* copyDatabases(
   source: string,
   target: Pick<DataFolder, 'path' | 'databases'>,
   remedies: Remedies,
   finish: (store: PageStore, findings: Findings) => Promise<void> = async () => undefined,
-): AsyncGenerator<CopiedDatabase, readonly Gap[]> {
+): AsyncGenerator<CopiedDatabase, readonly CopyProblem[]> {
   const databases = join(source, DATABASES_FOLDER);
   const draft = `${target.databases}.partial`;
   await rm(draft, { recursive: true, force: true });
@@ -131,7 +131,7 @@ async function* copyDatabases(
   }
   await rename(draft, target.databases);
   await syncPath(target.path);
-  return findGaps(listed, findings, present, remedies);
+  return problemsOf(listed, findings, present, remedies);
 }
 
 function findingOf(copy: CopiedFile | FailedFile, { lostWrites }: Remedies): string | undefined {
@@ -145,7 +145,7 @@ function notCopied({ reason }: DatabaseError): string {
   return `It is not in the copy. ${reason.replace(/\.?$/, '.')}`;
 }
 
-/** Databases that were deleted, or only just made, while the others were copied: the list in the copy does not name them. */
+/** Removes databases that were deleted or created while the others were copied: the list in the copy does not name them. */
 async function removeDeleted(
   store: PageStore,
   listed: ReadonlySet<string>,
@@ -160,29 +160,29 @@ async function removeDeleted(
   }
 }
 
-/** @param present what the source still has: a file that was removed meanwhile may have failed for that. */
-function findGaps(
+/** @param present the files that the source still has: one that was removed meanwhile may have failed because of that. */
+function problemsOf(
   listed: ReadonlyMap<string, string>,
   findings: Findings,
   present: ReadonlySet<string>,
   { missing }: Remedies,
-): Gap[] {
-  const gaps: Gap[] = [];
+): CopyProblem[] {
+  const problems: CopyProblem[] = [];
   for (const [database, file] of listed) {
-    const gap = findings.has(file) ? findings.get(file) : missing;
-    if (gap !== undefined) gaps.push({ database, gap, isLoss: true });
+    const problem = findings.has(file) ? findings.get(file) : missing;
+    if (problem !== undefined) problems.push({ database, problem, isLoss: true });
   }
   const named = new Set(listed.values());
   for (const [file, finding] of findings) {
     if (finding === undefined || named.has(file) || !present.has(file)) continue;
     const isIndex = databaseFileOf(file) !== file;
-    const gap = isIndex ? 'This index is damaged, and not in the copy; it is made anew when it is asked for.' : finding;
-    gaps.push({ database: file, gap, isLoss: false });
+    const damagedIndex = 'This index is damaged, and not in the copy; it is made anew when it is asked for.';
+    problems.push({ database: file, problem: isIndex ? damagedIndex : finding, isLoss: false });
   }
-  return gaps;
+  return problems;
 }
 
-/** What can't be opened is taken out again: its damage is inside of what was copied as it is. */
+/** A file that can't be opened is removed from the copy again: it was copied with the damage that it had. */
 async function markAllRestored(store: PageStore, findings: Findings): Promise<void> {
   for (const name of await store.list()) {
     try {

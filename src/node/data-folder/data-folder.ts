@@ -11,13 +11,13 @@ import { type FolderLock, lockFolder } from './folder-lock.ts';
 export const DATABASES_FOLDER = 'databases';
 
 /**
- * The folder that a server, or a maintenance command, works on: made if need be, and held against other processes.
- * In it are `databases/`, which belongs to the page store, and `lock/` (folder-lock.ts).
+ * The folder that a server or a maintenance command works on: created if it is not there, and locked against other
+ * processes. It contains `databases/`, which belongs to the page store, and `lock/` (folder-lock.ts).
  */
 export interface DataFolder extends FolderLock {
   /** Absolute. */
   readonly path: string;
-  /** Where the page store keeps its files; not made yet. */
+  /** Where the page store keeps its files; the store creates it. */
   readonly databases: string;
 }
 
@@ -41,8 +41,8 @@ export async function openDataFolder(folder: string): Promise<DataFolder> {
 }
 
 /**
- * Whether there is anything in a `databases/` folder. Fails with `storage_corrupt` where that is databases without their
- * list: who opens it would make an empty list, and remove every database as one that is not in it.
+ * Whether there is anything in a `databases/` folder. Fails with `storage_corrupt` where it has databases but not the list
+ * of them: opening it would create an empty list, and remove every database because it is not listed.
  */
 export async function holdsDatabases(databases: string): Promise<boolean> {
   const files = await listFiles(databases);
@@ -54,7 +54,7 @@ export async function holdsDatabases(databases: string): Promise<boolean> {
   );
 }
 
-/** Fails with `not_found` where a data folder, or a backup, has no databases; else as `holdsDatabases`. */
+/** Fails with `not_found` where a data folder, or a backup, has no databases, and as `holdsDatabases` does. */
 export async function mustHoldDatabases(dataFolder: string): Promise<void> {
   if (await holdsDatabases(join(dataFolder, DATABASES_FOLDER))) return;
   throw new DatabaseError(
@@ -64,10 +64,10 @@ export async function mustHoldDatabases(dataFolder: string): Promise<void> {
 }
 
 /**
- * The page store of a `databases/` folder. Where the list of databases has lost entries it can't be opened: the databases
- * that fell off it would be removed.
+ * The page store of a `databases/` folder. It refuses to open a list of databases that has lost entries, because the
+ * databases of those entries would be removed.
  *
- * @param onLoss told in a sentence of a database that has lost writes.
+ * @param onLoss called with a sentence for each database that has lost writes.
  */
 export function openStorage(databases: string, onLoss: (finding: string) => void) {
   return createLmdbPageStore(databases, undefined, (file, finding) => {

@@ -7,24 +7,24 @@ import { join } from 'node:path';
 import { DatabaseError } from '../../errors/database-error.ts';
 
 /**
- * One process at a time uses a data folder. The lock is a listening socket, which vanishes with its process however
- * that ends, and which answers who holds it.
+ * The lock of a data folder: one process at a time may use it. The lock is a listening socket, because that disappears
+ * with its process however the process ends, and because it can answer which process holds the lock.
  *
  * Every process that wants the folder listens on a socket file of its own, with a name that is never used again, and
- * then looks at the others. A file that nobody listens on was left by a dead process and is removed; since its name
- * can't come back, that is safe at any moment. Of several that arrive together the lowest name goes first: a higher one
- * gives up, a lower one waits until the other has given up or holds the lock.
+ * then connects to the others. A file that nobody listens on was left by a dead process and is removed; since its name
+ * is never used again, that is safe at any moment. Of several processes that try at the same time the one with the lowest
+ * name has priority: those with higher names give up, and it waits until they have given up or one holds the lock.
  *
- * On Windows named pipes do all of this: there a pipe's name can be listened on once, and leaves nothing behind.
+ * On Windows one named pipe replaces the socket files: only one process can listen on its name, and it leaves no file.
  */
 export interface FolderLock {
-  /** Lets those who are refused know where the holder answers. */
+  /** Has the address of the holder named to processes that are refused. */
   announce(address: string): void;
   release(): Promise<void>;
 }
 
-/** What a socket answers, as one line of JSON. */
-interface Occupant {
+/** The process at a socket, as the socket answers in one line of JSON. */
+interface SocketOwner {
   readonly pid: number;
   readonly state: 'candidate' | 'holder';
   readonly address: string | undefined;
@@ -36,55 +36,59 @@ const longestSocketPath = 100;
 
 /** Takes the folder, which must exist, or rejects with `storage_locked` naming folder, pid and address. */
 export async function lockFolder(folder: string): Promise<FolderLock> {
-  const place = process.platform === 'win32' ? await pipePlace(folder) : await socketPlace(folder);
-  const contender = new Contender(place);
+  const sockets = process.platform === 'win32' ? await pipeOf(folder) : await socketsOf(folder);
+  const lock = new LockSocket(sockets);
   try {
-    await contender.listen();
-    const occupant = await contender.findOccupant();
-    if (occupant === undefined) return contender.hold();
-    throw locked(folder, occupant);
+    await lock.listen();
+    const other = await lock.findOtherOwner();
+    if (other === undefined) return lock.hold();
+    throw locked(folder, other);
   } catch (error) {
-    await contender.release();
-    throw isInUse(error) ? locked(folder, await ask(place.pathOf(place.ownName))) : error;
+    await lock.release();
+    throw isInUse(error) ? locked(folder, await ask(sockets.pathOf(sockets.ownName))) : error;
   }
 }
 
-/** Where the sockets of one folder lie. */
-interface Place {
+/** The sockets of the processes that want one data folder. */
+interface LockSockets {
+  /** The name of this process's own socket. */
   readonly ownName: string;
   pathOf(name: string): string;
-  /** Names of the sockets that are there. */
+  /** Names of all sockets. */
   list(): Promise<string[]>;
   remove(name: string): Promise<void>;
-  leave(): Promise<void>;
+  /** Closes what was opened to reach them. */
+  close(): Promise<void>;
 }
 
-class Contender implements FolderLock {
-  readonly #place: Place;
+/** This process's own socket: first of a candidate for the lock, then of its holder. */
+class LockSocket implements FolderLock {
+  readonly #sockets: LockSockets;
   readonly #server: Server;
+  /** Connections of processes that wait for what becomes of this candidate. */
   readonly #waiting = new Set<Socket>();
-  #state: Occupant['state'] = 'candidate';
+  #state: SocketOwner['state'] = 'candidate';
   #address: string | undefined;
 
-  constructor(place: Place) {
-    this.#place = place;
+  constructor(sockets: LockSockets) {
+    this.#sockets = sockets;
     this.#server = createServer((socket) => this.#answer(socket));
     this.#server.unref();
   }
 
   async listen(): Promise<void> {
-    this.#server.listen(this.#place.pathOf(this.#place.ownName));
+    this.#server.listen(this.#sockets.pathOf(this.#sockets.ownName));
     await once(this.#server, 'listening');
   }
 
-  /** Undefined when nobody else has the folder, nor comes before us. */
-  async findOccupant(): Promise<Occupant | undefined> {
-    const own = this.#place.ownName;
-    for (const name of await this.#place.list()) {
+  /** The process that holds the lock, or a candidate with priority; undefined where this process may take the lock. */
+  async findOtherOwner(): Promise<SocketOwner | undefined> {
+    const own = this.#sockets.ownName;
+    for (const name of await this.#sockets.list()) {
       if (name === own) continue;
-      const occupant = await ask(this.#place.pathOf(name), name > own);
-      if (occupant === 'nobody') await this.#place.remove(name);
-      else if (occupant !== 'gave up') return occupant === 'silent' ? silentOccupant(name) : occupant;
+      const answer = await ask(this.#sockets.pathOf(name), name > own);
+      if (answer === 'nobody') await this.#sockets.remove(name);
+      else if (answer !== 'gave up') return answer === 'silent' ? silentOwner(name) : answer;
     }
     return undefined;
   }
@@ -107,13 +111,13 @@ class Contender implements FolderLock {
       this.#server.close();
       await closed;
     }
-    await this.#place.leave();
+    await this.#sockets.close();
   }
 
   #answer(socket: Socket): void {
     socket.on('error', () => socket.destroy());
-    const occupant: Occupant = { pid: process.pid, state: this.#state, address: this.#address };
-    const line = `${JSON.stringify(occupant)}\n`;
+    const owner: SocketOwner = { pid: process.pid, state: this.#state, address: this.#address };
+    const line = `${JSON.stringify(owner)}\n`;
     if (this.#state === 'holder') socket.end(line);
     else {
       this.#waiting.add(socket);
@@ -122,16 +126,16 @@ class Contender implements FolderLock {
   }
 }
 
-type Answer = Occupant | 'nobody' | 'gave up' | 'silent';
+type Answer = SocketOwner | 'nobody' | 'gave up' | 'silent';
 
 /**
- * Asks who listens at a path. With `patient`, a candidate is waited for until it holds the lock or gives up. Who
- * accepts but does not speak (a stopped process) still holds.
+ * Asks which process listens at a path. If `patient`, waits for a candidate until it holds the lock or gives up. A process
+ * that accepts the connection and says nothing is `silent`: it is stopped, and still holds the lock.
  */
 async function ask(path: string, patient = false): Promise<Answer> {
   const socket = createConnection(path);
   socket.setEncoding('utf8');
-  let latest: Occupant | undefined;
+  let latest: SocketOwner | undefined;
   let timedOut = false;
   let rest = '';
   socket.setTimeout(answerMs, () => {
@@ -142,7 +146,7 @@ async function ask(path: string, patient = false): Promise<Answer> {
     for await (const text of socket) {
       const lines = `${rest}${text}`.split('\n');
       rest = lines.pop() ?? '';
-      latest = lines.map(parseOccupant).at(-1) ?? latest;
+      latest = lines.map(parseOwner).at(-1) ?? latest;
       if (latest?.state === 'holder' || (latest && !patient)) return latest;
     }
   } catch (error) {
@@ -150,11 +154,11 @@ async function ask(path: string, patient = false): Promise<Answer> {
   } finally {
     socket.destroy();
   }
-  if (latest === undefined) return 'silent';
-  return timedOut ? latest : 'gave up';
+  // One that gives up closes connections that it has not accepted yet: only a process that is stopped lets time run out.
+  return timedOut ? (latest ?? 'silent') : 'gave up';
 }
 
-function parseOccupant(line: string): Occupant {
+function parseOwner(line: string): SocketOwner {
   const value: unknown = JSON.parse(line);
   const field = (name: string) => Object.entries(value ?? {}).find(([key]) => key === name)?.[1];
   const address: unknown = field('address');
@@ -165,55 +169,57 @@ function parseOccupant(line: string): Occupant {
   };
 }
 
-/** The pid stands in the name too, for holders that are stopped and can't answer. */
+/** Contains the process id as well, for a holder that is stopped and can't answer. */
 function socketName(): string {
   return `${process.pid}-${randomBytes(8).toString('hex')}.sock`;
 }
 
-function silentOccupant(name: string): Occupant {
+function silentOwner(name: string): SocketOwner {
   return { pid: Number.parseInt(name, 10), state: 'holder', address: undefined };
 }
 
-async function socketPlace(folder: string): Promise<Place> {
-  const inFolder = join(await realpath(folder), 'lock');
+async function socketsOf(folder: string): Promise<LockSockets> {
+  const lockFolder = join(await realpath(folder), 'lock');
   const ownName = socketName();
-  if (Buffer.byteLength(join(inFolder, ownName)) <= longestSocketPath) return placeAt(inFolder, inFolder, ownName);
-  if (process.platform === 'linux') return linuxPlace(inFolder, ownName);
-  const elsewhere = join(tmpdir(), `settee-${shortHash(inFolder)}`);
-  return placeAt(elsewhere, elsewhere, ownName);
+  if (Buffer.byteLength(join(lockFolder, ownName)) <= longestSocketPath)
+    return socketsIn(lockFolder, lockFolder, ownName);
+  if (process.platform === 'linux') return socketsByDescriptor(lockFolder, ownName);
+  const elsewhere = join(tmpdir(), `settee-${shortHash(lockFolder)}`);
+  return socketsIn(elsewhere, elsewhere, ownName);
 }
 
-/** Linux lets a long path be said through an open descriptor of its folder. */
-async function linuxPlace(lockFolder: string, ownName: string): Promise<Place> {
+/** Linux: a path that is too long can be written with an open descriptor of its folder instead. */
+async function socketsByDescriptor(lockFolder: string, ownName: string): Promise<LockSockets> {
   await mkdir(lockFolder, { recursive: true });
   const handle = await open(lockFolder, 'r');
-  return placeAt(lockFolder, `/proc/self/fd/${handle.fd}`, ownName, () => handle.close());
+  return socketsIn(lockFolder, `/proc/self/fd/${handle.fd}`, ownName, () => handle.close());
 }
 
-async function placeAt(
+/** @param socketFolder the same folder as `files`, written so that the paths of sockets are short enough */
+async function socketsIn(
   files: string,
-  sockets: string,
+  socketFolder: string,
   ownName: string,
-  leave: () => Promise<void> = async () => undefined,
-): Promise<Place> {
+  close: () => Promise<void> = async () => undefined,
+): Promise<LockSockets> {
   await mkdir(files, { recursive: true });
   return {
     ownName,
-    pathOf: (name) => join(sockets, name),
+    pathOf: (name) => join(socketFolder, name),
     list: async () => (await readdir(files)).filter((name) => name.endsWith('.sock')),
     remove: (name) => rm(join(files, name), { force: true }),
-    leave,
+    close,
   };
 }
 
-async function pipePlace(folder: string): Promise<Place> {
+async function pipeOf(folder: string): Promise<LockSockets> {
   const ownName = `settee-${shortHash((await realpath(folder)).toLowerCase())}`;
   return {
     ownName,
     pathOf: (name) => `\\\\.\\pipe\\${name}`,
     list: async () => [],
     remove: async () => undefined,
-    leave: async () => undefined,
+    close: async () => undefined,
   };
 }
 
@@ -231,7 +237,7 @@ function locked(folder: string, holder: Answer): DatabaseError {
   );
 }
 
-/** A pipe's name is taken. Socket files have names of their own, so there this can't be. */
+/** Whether the pipe's name is taken. Names of socket files are unique, so only pipes fail that way. */
 function isInUse(error: unknown): boolean {
   return process.platform === 'win32' && hasCode(error, ['EADDRINUSE', 'EACCES']);
 }

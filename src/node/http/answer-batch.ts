@@ -1,18 +1,19 @@
 /**
- * Has answers that are ready in the same turn of the event loop leave together, at its end. Written one by one, each
- * would wake its client, which falls asleep again before the next one comes: that costs both sides more than the work of
- * a small request. An answer that is alone waits for nothing: the turn is over when no other input is there.
+ * Sends answers that are ready in the same turn of the event loop together, at the end of the turn. Sent one by one, each
+ * would wake its client process, which would sleep again before the next one arrives: that costs both sides more than a
+ * small request does. A single answer is not delayed, because the turn ends when there is no other input.
  */
-export class Outbox {
-  #departure: Promise<void> | undefined;
+export class AnswerBatch {
+  #turnEnd: Promise<void> | undefined;
 
-  departure(): Promise<void> {
-    this.#departure ??= new Promise((resolve) => {
+  /** Resolves at the end of this turn, when the answers of the turn are to be sent. */
+  turnEnd(): Promise<void> {
+    this.#turnEnd ??= new Promise((resolve) => {
       setImmediate(() => {
-        this.#departure = undefined;
+        this.#turnEnd = undefined;
         resolve();
       });
     });
-    return this.#departure;
+    return this.#turnEnd;
   }
 }

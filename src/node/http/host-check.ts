@@ -2,20 +2,20 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { DatabaseError } from '../../errors/database-error.ts';
 import { VERSION } from '../../system/version.ts';
 
-/** Names and addresses that no one else's DNS can make point here (RFC 6761, 6.3), without a dot at the end. */
+/** Names and addresses that no DNS server can make point to another machine (RFC 6761, 6.3), without a dot at the end. */
 const LOOPBACK = /^(?:localhost|.+\.localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
 
 /** A host name or an address as a `Host` header has it, without a port. */
 const HOST_NAME = /^(?:[^\s/:?#@[\]]+|\[[\da-f:.]+\])$/i;
 
 /**
- * Tells requests that were meant for this server from those that a web page sent here by DNS rebinding: a page may make
- * its own name point to 127.0.0.1 and then talk to the server as to its own site. What gives it away is the `Host`
- * header, which still has the page's name. So only loopback names and addresses are taken, and the names given.
+ * Refuses requests that a web page sent here by DNS rebinding: a page can make its own name point to 127.0.0.1 and then
+ * talk to this server as to its own site. The `Host` header of such a request has the page's name, so only loopback names
+ * and addresses, and the names given, are accepted.
  */
 export class HostCheck {
   readonly #allowed: ReadonlySet<string>;
-  /** Clients seldom change: mostly this is all that is compared. */
+  /** Consecutive requests mostly have the same header, so it is compared first. */
   #lastAccepted: string | undefined;
 
   /** Fails with `bad_request` on what is no host name. */
@@ -36,7 +36,7 @@ export class HostCheck {
     return true;
   }
 
-  /** 403 with the remedy. */
+  /** Answers 403 and says how to have the name accepted. */
   refuse(incoming: IncomingMessage, outgoing: ServerResponse): void {
     const name = withoutPort(incoming.headers.host ?? '');
     const reason = `This server does not answer under the host name "${name}", so that no web page can reach it by pointing a name of its own here. Use localhost or 127.0.0.1; or, if the name is yours, start the server with --allow-host ${name}.`;
@@ -52,7 +52,7 @@ function assertHostName(name: string): void {
   throw new DatabaseError('bad_request', reason);
 }
 
-/** A dot at the end says that a name is complete, and changes nothing. */
+/** A dot at the end of a name says that it is complete; the name is the same without it. */
 function normalise(name: string): string {
   return name.toLowerCase().replace(/\.$/, '');
 }

@@ -7,20 +7,20 @@ import { HostCheck } from './host-check.ts';
 import type { NodeListener } from './listener.ts';
 import { refuseUnreadable } from './unreadable-request.ts';
 
-/** After this long, requests that still run at a shutdown lose their connection. */
+/** At a shutdown, connections whose requests still run after this time are closed. */
 const drainMs = 10_000;
-/** While a shutdown waits, connections that fell idle are looked for this often. */
+/** While a shutdown waits, connections that became idle are closed this often. */
 const idleCheckMs = 25;
-/** A client that takes nothing of its answer for this long has gone to sleep, and what it holds is taken from it. */
+/** A connection is closed when its client takes nothing of an answer for this long, because the answer may hold a snapshot. */
 const stalledAfterMs = 10 * 60 * 1000;
 
 const serverOptions = {
   /** Long enough for `_all_docs?keys=[…]`; beyond it the answer is 431. */
   maxHeaderSize: 64 * 1024,
   headersTimeout: 60_000,
-  /** Bounds a whole upload: large ones over slow lines must pass. Silence in the middle ends one sooner. */
+  /** The bound of a whole upload, which leaves time for large ones over slow lines. One that pauses is ended sooner. */
   requestTimeout: 24 * 60 * 60 * 1000,
-  /** Longer than clients and proxies usually keep theirs, so that they don't send into a connection being closed. */
+  /** Longer than clients and proxies usually have it, so that they don't send into a connection that is being closed. */
   keepAliveTimeout: 65_000,
 };
 
@@ -39,7 +39,7 @@ export interface HttpServer {
  * `storage_blocked` where the address can't be used.
  *
  * @param allowedHosts host names under which requests are taken besides those of loopback; others get 403.
- * @param stalledMs after how many milliseconds in which a client takes nothing of an answer its connection is cut.
+ * @param stalledMs milliseconds after which a connection is closed whose client takes nothing of its answer.
  */
 export async function listen(
   listener: NodeListener,
@@ -50,38 +50,38 @@ export async function listen(
 ): Promise<HttpServer> {
   assertLoopback(host);
   const hostCheck = new HostCheck(allowedHosts);
-  /** Connections that have not sent a request yet; Node does not count them as idle. */
-  const fresh = new Set<Socket>();
+  /** Connections that have not sent a request yet. Node does not count them as idle. */
+  const unused = new Set<Socket>();
   /** The answer to the last request of each connection. */
-  const latest = new WeakMap<Socket, ServerResponse>();
+  const lastAnswers = new WeakMap<Socket, ServerResponse>();
   const server = createServer(serverOptions, (incoming, outgoing) => {
     const { socket } = incoming;
-    fresh.delete(socket);
+    unused.delete(socket);
     const answer = () => {
       if (hostCheck.accepts(incoming.headers.host)) void listener(incoming, outgoing);
       else hostCheck.refuse(incoming, outgoing);
     };
-    const previous = latest.get(socket);
-    latest.set(socket, outgoing);
-    // Node gives requests that came in a row at once; a read must see the write before it (RFC 9112, 9.3.2).
+    const previous = lastAnswers.get(socket);
+    lastAnswers.set(socket, outgoing);
+    // Node passes on pipelined requests at once, but a read must see the write before it (RFC 9112, 9.3.2).
     if (previous === undefined || previous.writableFinished) answer();
     else previous.once('close', () => void (socket.destroyed || answer()));
   });
   server.on('connection', (socket: Socket) => {
-    fresh.add(socket);
-    socket.once('close', () => fresh.delete(socket));
+    unused.add(socket);
+    socket.once('close', () => unused.delete(socket));
   });
   server.on('clientError', (error: Error, socket: Socket) => {
-    const answer = latest.get(socket);
+    const answer = lastAnswers.get(socket);
     const isHalfAnswered = answer?.headersSent && !answer.writableFinished;
     if (isHalfAnswered || !socket.writable) socket.destroy();
     else refuseUnreadable(error, socket);
   });
   server.setTimeout(stalledMs, (socket) => {
-    const answer = latest.get(socket);
-    // While nothing waits to be taken it is the server that works on the answer.
-    const isAtWork = answer !== undefined && !answer.writableFinished && socket.writableLength === 0;
-    if (!isAtWork) socket.destroy();
+    const answer = lastAnswers.get(socket);
+    // Where no bytes wait for the client, the server still works on the answer.
+    const isServerBusy = answer !== undefined && !answer.writableFinished && socket.writableLength === 0;
+    if (!isServerBusy) socket.destroy();
   });
   server.listen({ host: host.replace(/^\[(.*)\]$/, '$1'), port });
   try {
@@ -93,13 +93,13 @@ export async function listen(
   return {
     url: addressOf(server),
     close: () => {
-      closing ??= drain(server, fresh);
+      closing ??= drain(server, unused);
       return closing;
     },
   };
 }
 
-/** As long as there are no admins everyone who can connect may do everything, so only this machine may connect. */
+/** While there are no admins, every client that can connect may do everything, so only this machine may connect. */
 export function assertLoopback(host: string): void {
   if (/^(localhost|127(\.\d{1,3}){3}|::1|\[::1\])$/i.test(host)) return;
   throw new DatabaseError(
@@ -115,12 +115,12 @@ function addressOf(server: Server): string {
   return `http://${host}:${address.port}/`;
 }
 
-async function drain(server: Server, fresh: ReadonlySet<Socket>): Promise<void> {
+async function drain(server: Server, unused: ReadonlySet<Socket>): Promise<void> {
   const closed = once(server, 'close');
   server.close();
   const closeIdle = () => {
     server.closeIdleConnections();
-    for (const socket of fresh) socket.destroy();
+    for (const socket of unused) socket.destroy();
   };
   const idleCheck = setInterval(closeIdle, idleCheckMs);
   const deadline = setTimeout(() => server.closeAllConnections(), drainMs);

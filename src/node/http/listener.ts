@@ -5,7 +5,7 @@ import { isDatabaseError } from '../../errors/database-error.ts';
 import { assert } from '../../shared/assert.ts';
 import type { Handle, PlainHeaders, PlainRequest } from '../../shared/message.ts';
 import { VERSION } from '../../system/version.ts';
-import { Outbox } from './answer-batch.ts';
+import { AnswerBatch } from './answer-batch.ts';
 import { readBody } from './request-body.ts';
 import { toResponse } from './response.ts';
 
@@ -14,13 +14,13 @@ export type NodeListener = (incoming: IncomingMessage, outgoing: ServerResponse)
 type Bindings = Parameters<Parameters<typeof getRequestListener>[0]>[1];
 
 /**
- * Connects `node:http` to the one door. A request is built straight from the incoming message, because the web's
- * `Request` would normalise the path and cost ten times as much; @hono/node-server does the answering half.
+ * Connects `node:http` to the core's `Handle`. The request is built directly from Node's message, because the web's
+ * `Request` would normalise the path and cost ten times as much; @hono/node-server sends the answers.
  *
- * @param onFailure told of what `handle` was not able to answer, and of streams that broke off.
+ * @param onFailure called for requests that `handle` could not answer, and for streams that broke off.
  */
 export function createListener(handle: Handle, onFailure: (request: string, error: unknown) => void): NodeListener {
-  const outbox = new Outbox();
+  const batch = new AnswerBatch();
 
   async function answer(request: Request, bindings: Bindings): Promise<Response> {
     const { incoming, outgoing } = toHttp1(bindings);
@@ -29,18 +29,18 @@ export function createListener(handle: Handle, onFailure: (request: string, erro
       const body = readBody(incoming);
       const plain = new NodeRequest(request, incoming, body instanceof Promise ? await body : body);
       const response = await handle(plain);
-      await outbox.departure();
+      await batch.turnEnd();
       return toResponse(response, { method: plain.method, outgoing, onBrokenStream });
     } catch (error) {
-      // A client that went away needs no answer, and its leaving is no failure of ours.
+      // The client went away: it needs no answer, and nothing has failed.
       if (!isDatabaseError(error, 'cancelled')) onFailure(describe(incoming), error);
-      return unanswerable();
+      return failedAnswer();
     }
   }
-  return getRequestListener(answer, { hostname: 'localhost', errorHandler: unreadable });
+  return getRequestListener(answer, { hostname: 'localhost', errorHandler: invalidAddressAnswer });
 }
 
-/** A class for the sake of its one getter: an accessor in an object literal costs five microseconds. */
+/** A class because of its getter: an accessor in an object literal costs five microseconds. */
 class NodeRequest implements PlainRequest {
   readonly method: string;
   readonly url: string;
@@ -56,7 +56,7 @@ class NodeRequest implements PlainRequest {
     this.#request = request;
   }
 
-  /** Made when it is asked for: most requests are answered before anyone could abort them. */
+  /** Created on demand, because most requests are answered before they could be aborted. */
   get signal(): AbortSignal {
     return this.#request.signal;
   }
@@ -64,7 +64,7 @@ class NodeRequest implements PlainRequest {
 
 type IncomingHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
 
-/** Node has names in lower case and repeated lines joined already, but for `Set-Cookie`, which no request should have. */
+/** Node has put names into lower case and joined repeated lines already, except for `Set-Cookie`, which no request should have. */
 function toPlainHeaders(headers: IncomingHeaders): PlainHeaders {
   if (isPlain(headers)) return headers;
   const { 'set-cookie': _, ...others } = headers;
@@ -85,16 +85,16 @@ function describe(incoming: IncomingMessage): string {
   return `${incoming.method} ${incoming.url}`;
 }
 
-/** Of answers that are not the core's. */
+/** Headers of the answers that do not come from the core. */
 const ownHeaders = { 'content-type': 'application/json', 'cache-control': 'no-store', server: `Settee/${VERSION}` };
 
-function unanswerable(): Response {
+function failedAnswer(): Response {
   const body = '{"error":"unknown_error","reason":"The service failed on this request; its log says why."}\n';
   return new Response(body, { status: 500, headers: ownHeaders });
 }
 
-/** For what @hono/node-server can't make a `Request` of. */
-function unreadable(): Response {
+/** The answer where @hono/node-server can't make a `Request` of the message. */
+function invalidAddressAnswer(): Response {
   const reason =
     'The address or the Host header of this request is not valid; percent-encode what has no place in an address (a backslash is %5C).';
   const body = `${JSON.stringify({ error: 'bad_request', reason })}\n`;

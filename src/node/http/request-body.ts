@@ -2,10 +2,10 @@ import type { IncomingMessage } from 'node:http';
 import { DatabaseError } from '../../errors/database-error.ts';
 import type { ByteStream } from '../../shared/message.ts';
 
-/** Up to this many bytes a body is collected before the request is handled; what is larger is streamed. */
+/** A body of at most this many bytes is collected before the request is handled; a larger one is streamed. */
 const collectedBytes = 1024 * 1024;
 
-/** A sender that stays silent for this long in the middle of a body has its request failed. */
+/** A request fails when nothing of its body arrives for this long. */
 const silenceMs = 120_000;
 
 /**
@@ -22,7 +22,7 @@ export function readBody(incoming: IncomingMessage): null | Promise<Uint8Array> 
   return length <= collectedBytes ? collect(incoming, length) : new IncomingStream(incoming, length);
 }
 
-/** Resolves with the last byte, without waiting for the stream to tell its end. */
+/** Resolves when the last byte arrives, without waiting for the stream's `end`. */
 function collect(incoming: IncomingMessage, length: number): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
     let collected: Uint8Array | undefined;
@@ -40,7 +40,7 @@ function collect(incoming: IncomingMessage, length: number): Promise<Uint8Array>
       resolve(collected);
     });
     incoming.on('error', (error) => reject(interrupted(filled, error)));
-    // Comes after the end, too, and an error is dear to make.
+    // `close` comes after a complete body as well, and creating an error is slow.
     incoming.on('close', () => {
       clearTimeout(silence);
       if (filled < length) reject(interrupted(filled));
@@ -52,7 +52,7 @@ function endWhenSilent(incoming: IncomingMessage): NodeJS.Timeout {
   return setTimeout(() => incoming.destroy(new Error(`nothing came for ${silenceMs / 1000} seconds`)), silenceMs);
 }
 
-/** Reads in paused mode: the socket is asked for more only while somebody waits in `pull`. */
+/** Reads in paused mode: more is read from the socket only while a `pull` waits. */
 class IncomingStream implements ByteStream {
   readonly length?: number;
   readonly #incoming: IncomingMessage;
@@ -84,7 +84,7 @@ class IncomingStream implements ByteStream {
   async cancel(): Promise<void> {
     this.#failure ??= new DatabaseError('cancelled', 'The request body was not read to its end: its reader gave up.');
     this.#wakeUp();
-    // The rest is thrown away (for a while), so that a client that only sends gets to see the answer.
+    // The rest is read and dropped, because some clients read the answer only when they have sent everything.
     this.#incoming.resume();
   }
 
@@ -112,7 +112,7 @@ class IncomingStream implements ByteStream {
   }
 }
 
-/** A view as plain `Uint8Array`, whose `slice` copies, as that of a Buffer does not. */
+/** The same bytes as a plain `Uint8Array`: its `slice` copies, while that of a Buffer does not. */
 function toBytes(chunk: Buffer): Uint8Array {
   return new Uint8Array(chunk.buffer, chunk.byteOffset, chunk.length);
 }

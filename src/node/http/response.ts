@@ -1,18 +1,18 @@
 import type { ServerResponse } from 'node:http';
 import type { ByteStream, PlainResponse } from '../../shared/message.ts';
 
-/** What sending an answer needs to know of the exchange it belongs to. */
-export interface Exchange {
+/** The request that an answer belongs to. */
+interface Exchange {
   readonly method: string;
   readonly outgoing: ServerResponse;
-  /** Told of an answer's stream that broke off in the middle. */
+  /** Called when an answer's stream broke off in the middle. */
   readonly onBrokenStream: (error: unknown) => void;
 }
 
 /**
  * Turns an answer into the `Response` that @hono/node-server sends. Text and bytes go out in one write with their
- * length; a stream is pulled as fast as the client reads, and cancelled when it goes away. A stream that fails cuts
- * the connection, so that the client can't take the part for the whole.
+ * length. A stream is pulled as fast as the client reads, and cancelled when the client goes away. If the stream fails the
+ * connection is closed, so that the client can't take an incomplete answer for a complete one.
  */
 export function toResponse(response: PlainResponse, exchange: Exchange): Response {
   const { status, headers, body } = response;

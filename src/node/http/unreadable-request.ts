@@ -31,8 +31,8 @@ const refusals: Readonly<Record<string, Refusal>> = {
 };
 
 /**
- * Answers what Node's parser could not read, and what therefore reaches no listener, and ends the connection: behind what can't
- * be read nobody knows where the next request begins.
+ * Answers a request that Node's parser could not read and therefore gave to no listener. Closes the connection, because
+ * after such a request it is unknown where the next one begins.
  */
 export function refuseUnreadable(error: Error, socket: Duplex): void {
   const code = 'code' in error ? String(error.code) : '';

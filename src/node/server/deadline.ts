@@ -1,6 +1,6 @@
 /**
- * Waits for `work`, but no longer than `deadlineMs`: then rejects with what `describe` makes. The work itself goes on;
- * what becomes of it later is of no interest to anyone.
+ * Waits for `work`, but no longer than `deadlineMs`: then rejects with the error that `describe` makes. The work itself
+ * goes on, and its outcome is ignored.
  */
 export async function within<T>(work: Promise<T>, deadlineMs: number, describe: () => Error): Promise<T> {
   let timer: NodeJS.Timeout | undefined;

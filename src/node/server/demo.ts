@@ -1,6 +1,7 @@
 /**
- * The demo, served on an address of its own: its service worker must not take requests that are meant for the server, nor
- * keep its data where pages of the server would find it. Nothing here but files; the demo's database runs in the browser.
+ * Serves the files of the demo on an address of its own: an origin that it shared with the server would have its service
+ * worker take requests that are meant for the server, and would mix the stored data of both. The demo's database runs in the
+ * browser.
  */
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
@@ -12,7 +13,7 @@ import { isDatabaseError } from '../../errors/database-error.ts';
 import { type HttpServer, listen } from '../http/http-server.ts';
 
 /** Beside the built Node host; an installed package has none. */
-export const builtDemo = fileURLToPath(new URL('../demo', import.meta.url));
+const builtDemo = fileURLToPath(new URL('../demo', import.meta.url));
 
 /** Its port beside the server's default one. */
 export const DEMO_PORT = 5985;
@@ -26,7 +27,7 @@ const types: Readonly<Record<string, string>> = {
   '.webmanifest': 'application/manifest+json',
 };
 
-/** What the demo's pages may load and run (Content Security Policy): only what is its own; the core's MD5 is WebAssembly. */
+/** The Content Security Policy of the demo's pages: they load from their own origin only. WebAssembly is allowed for the core's MD5. */
 export const demoPolicy =
   "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; object-src 'none'; base-uri 'none'; frame-ancestors 'none'";
 
@@ -37,7 +38,7 @@ const misdirected = `${JSON.stringify({
 })}\n`;
 
 export interface DemoOptions {
-  /** As the server's. */
+  /** Host and allowed hosts are those of the server. */
   readonly host?: string | undefined;
   readonly allowedHosts?: readonly string[] | undefined;
   /** 0 takes any free one. */
@@ -48,7 +49,10 @@ export interface DemoOptions {
   readonly policy?: string | undefined;
 }
 
-/** The running demo, or in a sentence why there is none; undefined where none was built. The server does without. */
+/**
+ * Starts the demo's server. Gives a sentence instead where its port can't be used, and undefined where no demo was built:
+ * neither keeps the database server from running.
+ */
 export async function startDemo(options: DemoOptions): Promise<HttpServer | string | undefined> {
   const { host = '127.0.0.1', allowedHosts = [], port, folder = builtDemo, policy = demoPolicy } = options;
   if ((await sizeOf(join(folder, 'index.html'))) === undefined) return undefined;
@@ -86,7 +90,7 @@ async function serveFile(
     'cache-control': path.startsWith('/assets/') ? 'public, max-age=31536000, immutable' : 'no-cache',
   });
   if (method === 'HEAD') outgoing.end();
-  // A reader who leaves early is no failure.
+  // A client that goes away early is no failure.
   else await pipeline(createReadStream(file), outgoing).catch(() => outgoing.destroy());
 }
 

@@ -1,4 +1,4 @@
-/** Where Node finds the sandbox's WebAssembly: in the package that it comes with. Read when it is first needed. */
+/** Reads the sandbox's WebAssembly from its package, when it is first needed. */
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 

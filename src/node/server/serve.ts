@@ -1,9 +1,9 @@
 import { VERSION } from '../../system/version.ts';
 import { startDemo } from './demo.ts';
-import { shapeHeap } from './heap.ts';
+import { limitHeapGrowth } from './heap.ts';
 import { type RunningServer, type ServerOptions, startServer } from './server.ts';
 
-/** What the process gives: signals, and the means to end at once. */
+/** The parts of a process that `serve` uses: signals, and a way to exit at once. */
 export interface ProcessHost {
   readonly stdout: NodeJS.WritableStream;
   on(signal: 'SIGINT' | 'SIGTERM', listener: () => void): unknown;
@@ -12,8 +12,8 @@ export interface ProcessHost {
 }
 
 /**
- * npm passes on a Ctrl-C that the terminal has sent to the server already, so one key press comes as two signals.
- * A second one this soon is the same one.
+ * npm passes on a Ctrl-C that the terminal has sent to the server already, so one key press arrives as two signals.
+ * A second signal within this time is taken for the same key press.
  */
 const sameSignalMs = 500;
 
@@ -23,17 +23,17 @@ export interface ServeOptions extends ServerOptions {
 }
 
 interface Service {
-  /** What to tell of it. */
+  /** Printed when it runs. */
   readonly lines: readonly string[];
   close(): Promise<unknown>;
 }
 
 /**
- * Serves until SIGINT or SIGTERM, then resolves with the exit code. A second signal ends the process at once, and so
- * does a failure to close: what hangs would keep it alive. The log says what failed.
+ * Serves until SIGINT or SIGTERM, then resolves with the exit code. A second signal ends the process at once. So does a
+ * failure to close, because what hangs would keep the process alive; the log says what failed.
  */
 export async function serve(options: ServeOptions, host: ProcessHost): Promise<number> {
-  shapeHeap();
+  limitHeapGrowth();
   const server = await startService(options);
   const signalled = nextSignal(host);
   host.stdout.write(server.lines.map((line) => `${line}\n`).join(''));
@@ -68,8 +68,8 @@ async function startService(options: ServeOptions): Promise<Service> {
 }
 
 function describe({ url, dataFolder }: RunningServer): string {
-  const place = dataFolder === undefined ? 'keeps its data in memory only' : `keeps its data in ${dataFolder}`;
-  return `Settee ${VERSION} answers at ${url} and ${place}`;
+  const storage = dataFolder === undefined ? 'keeps its data in memory only' : `keeps its data in ${dataFolder}`;
+  return `Settee ${VERSION} answers at ${url} and ${storage}`;
 }
 
 function nextSignal(host: ProcessHost): Promise<void> {

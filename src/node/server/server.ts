@@ -74,7 +74,7 @@ export async function startServer(options: ServerOptions = {}): Promise<RunningS
     }
     const log = createLog({ level: options.logLevel ?? 'info', clock: systemClock, write: options.onLog ?? toStderr });
     for (const name of unknownSettings(options.config ?? {})) {
-      log.error(`Setting ${name} is none that Settee reads, and changes nothing; see the list in the README.`);
+      log.error(`Setting ${name} is none that Settee reads, and changes nothing; see docs/node.md#settings.`);
     }
     const core = await createCore({
       storage: folder ? openStorage(folder.databases, (finding) => log.error(finding)) : createMemoryPageStore(),

@@ -1,16 +1,16 @@
 import { type Refusal, RefusalError, type RemoteDatabase } from './remote-database.ts';
 
-/** Characters of documents that one request carries at most, unless a single one is longer. */
+/** The most characters of documents in one request, unless a single document is longer. */
 const batchLength = 4 * 1024 * 1024;
-/** Batches on their way at the same time: one is being sent while another is being written. */
+/** Requests that run at the same time: one is sent while the server writes another. */
 const batchesInFlight = 3;
 
-export interface BatchWriterOptions {
+interface BatchWriterOptions {
   readonly database: RemoteDatabase;
   readonly newEdits: boolean;
   readonly batchSize: number;
   readonly onRefused: (refusal: Refusal) => void;
-  /** A batch was refused as a whole and is sent again in parts; called once. */
+  /** Called once, when a batch was refused as a whole and is sent again in parts. */
   readonly onSplit: (reason: string) => void;
 }
 
@@ -25,13 +25,13 @@ export class BatchWriter {
   #batch: string[] = [];
   #length = 0;
   #failure: { readonly error: unknown } | undefined;
-  #toldOfSplit = false;
+  #hasReportedSplit = false;
 
   constructor(options: BatchWriterOptions) {
     this.#options = options;
   }
 
-  /** Resolves when there is room for the next. */
+  /** Resolves when the next document may be added. */
   async add(document: string): Promise<void> {
     if (this.#length + document.length > batchLength) await this.#send();
     this.#batch.push(document);
@@ -73,10 +73,10 @@ export class BatchWriter {
     }
   }
 
-  /** One document that is no document has the whole request refused, and nothing written (completion 7). */
+  /** An invalid document has the whole request refused, and nothing written (completion 7). */
   async #writeHalves(documents: readonly string[], error: RefusalError): Promise<void> {
-    if (!this.#toldOfSplit) this.#options.onSplit(error.message.replace(/\.?$/, '.'));
-    this.#toldOfSplit = true;
+    if (!this.#hasReportedSplit) this.#options.onSplit(error.message.replace(/\.?$/, '.'));
+    this.#hasReportedSplit = true;
     const middle = documents.length >> 1;
     await this.#write(documents.slice(0, middle));
     await this.#write(documents.slice(middle));

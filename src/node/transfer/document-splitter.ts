@@ -1,8 +1,11 @@
 import { CLOSE_BRACKET, COMMA, isSpace, OPEN_BRACE, OPEN_BRACKET } from '../../json/characters.ts';
 import { StreamedContainer } from '../../json/streamed-container.ts';
-import type { InputFormat } from '../command-line/arguments.ts';
 
-/** The input can't be read on from here; the message says where and why. */
+/** `auto`: one of the others, as the text begins. */
+export const inputFormats = ['auto', 'array', 'lines', 'docs', 'rows'] as const;
+export type InputFormat = (typeof inputFormats)[number];
+
+/** The input can't be read; the message says where and why. */
 export class InputError extends Error {
   constructor(message: string, options?: { readonly cause?: unknown }) {
     super(message, options);
@@ -10,13 +13,13 @@ export class InputError extends Error {
   }
 }
 
-/** An opening brace without its closing one would otherwise gather the rest of the input in memory. */
+/** Without this bound a missing closing brace would have the rest of the input collected in memory. */
 const longestDocument = 128 * 1024 * 1024;
 
-/** Long enough for every member that stands before `docs` or `rows` in what databases of this family answer. */
+/** Enough for all members that precede `docs` or `rows` in answers of databases with this interface. */
 const prefixLength = 4096;
 
-/** An object's beginning up to its `docs` or `rows`, when before them stand only members that such answers have. */
+/** The beginning of an object up to its `docs` or `rows`, where only members of such answers precede them. */
 const containerPrefix =
   /^\s*\{\s*(?:"(?:total_rows|offset|update_seq|new_edits|all_or_nothing)"\s*:\s*(?:"[^"\\]*"|[\w.+-]+)\s*,\s*)*"(docs|rows)"\s*:\s*\[/;
 
@@ -25,28 +28,28 @@ const byteOrderMark = 0xfeff;
 const secondObject =
   'there is more text behind the object with its documents; import the parts one by one, or say --format lines if each line is a document';
 
-/** Characters of a document that errors show. */
+/** The number of a document's characters that an error quotes. */
 const SHOWN_LENGTH = 60;
 
 /**
- * Cuts a JSON text that comes in pieces into its documents, each exactly as it was written. It finds where objects
- * begin and end, and leaves it to the reader of a document to find fault with its inside. Holds one document at most.
+ * Cuts a JSON text that arrives in pieces into its documents, each exactly as it was written. It finds where objects
+ * begin and end, and does not check what is inside of them. At most one document is kept in memory.
  *
  * The text is an array of objects, objects one after another (JSON lines, but line breaks don't matter), or an object
- * with such an array under `docs` or `rows`. Whatever else it is makes `push` or `finish` throw an `InputError`.
+ * with such an array as `docs` or `rows`. For anything else `push` or `finish` throws an `InputError`.
  */
 export class DocumentSplitter {
   readonly #format: InputFormat;
-  /** Decides itself with the first bytes: `array`, `lines`, or what the prefix of an object shows. */
+  /** Known after the first characters: `array`, `lines`, or the member that the prefix of an object ends with. */
   #layout: 'array' | 'lines' | 'docs' | 'rows' | undefined;
-  /** Text that is not understood yet: the prefix, then the begun document. */
-  #held = '';
-  /** The document that has begun, or behind the array the object that holds the array. */
+  /** Text that is not complete yet: first the prefix, then the document that has begun. */
+  #pending = '';
+  /** The document that has begun, or after the array the object that holds the array. */
   readonly #container = new StreamedContainer();
   #needsComma = false;
   #afterArray = false;
-  /** All that was begun is closed. */
-  #isOver = false;
+  /** Whether everything that was opened is closed. */
+  #isComplete = false;
   #count = 0;
   #offset = 0;
 
@@ -54,7 +57,7 @@ export class DocumentSplitter {
     this.#format = format;
   }
 
-  /** Whether what `push` gives are rows with a document under `doc`, rather than documents. Known once there is one. */
+  /** Whether `push` gives rows with a member `doc` instead of documents. Known when it has given the first one. */
   get givesRows(): boolean {
     return this.#layout === 'rows';
   }
@@ -65,26 +68,26 @@ export class DocumentSplitter {
       yield* this.#scan(text);
       return;
     }
-    this.#held += text;
-    if (this.#held.length >= prefixLength) yield* this.#start();
+    this.#pending += text;
+    if (this.#pending.length >= prefixLength) yield* this.#start();
   }
 
-  /** To be called behind the last piece: gives what is still held, and throws if the text ends too early. */
+  /** To be called after the last piece: gives the documents that are left, and throws if the text ends too early. */
   *finish(): Generator<string> {
-    if (this.#layout === undefined && this.#held.trim() !== '') yield* this.#start();
+    if (this.#layout === undefined && this.#pending.trim() !== '') yield* this.#start();
     if (this.#container.isOpen && !this.#afterArray) {
-      // What is missing somewhere in it has all that follows count as part of it.
-      const beginning = this.#held.trimStart().slice(0, SHOWN_LENGTH);
+      // If a brace or a quote is missing in it, everything behind counts as part of it.
+      const beginning = this.#pending.trimStart().slice(0, SHOWN_LENGTH);
       this.#fail(`the text ends inside document ${this.#count + 1}, which begins ${beginning}`);
     }
     const isContainer = this.#layout !== undefined && this.#layout !== 'lines';
     if (isContainer && !this.#afterArray) this.#fail('the text ends before the closing bracket of its array');
-    if (this.#afterArray && !this.#isOver) this.#fail('the text ends before the closing brace of its object');
+    if (this.#afterArray && !this.#isComplete) this.#fail('the text ends before the closing brace of its object');
   }
 
   #start(): Generator<string> {
-    const text = this.#held.charCodeAt(0) === byteOrderMark ? this.#held.slice(1) : this.#held;
-    this.#held = '';
+    const text = this.#pending.charCodeAt(0) === byteOrderMark ? this.#pending.slice(1) : this.#pending;
+    this.#pending = '';
     const begin = this.#findBeginning(text);
     this.#offset = begin;
     return this.#scan(text.slice(begin));
@@ -121,12 +124,12 @@ export class DocumentSplitter {
         this.#between(code, at);
       } else if (this.#container.take(code)) {
         this.#count++;
-        yield this.#held + text.slice(start, at + 1);
-        this.#held = '';
+        yield this.#pending + text.slice(start, at + 1);
+        this.#pending = '';
         start = -1;
       }
     }
-    if (start >= 0) this.#hold(text.slice(start));
+    if (start >= 0) this.#keep(text.slice(start));
     this.#offset += text.length;
   }
 
@@ -140,8 +143,8 @@ export class DocumentSplitter {
       this.#needsComma = false;
     } else if (code === CLOSE_BRACKET && isArray && (this.#needsComma || this.#count === 0)) {
       this.#afterArray = true;
-      this.#isOver = this.#layout === 'array';
-      if (!this.#isOver) this.#container.open();
+      this.#isComplete = this.#layout === 'array';
+      if (!this.#isComplete) this.#container.open();
     } else if (!isSpace(code)) {
       const found = JSON.stringify(String.fromCharCode(code));
       const place = `character ${this.#offset + at + 1}`;
@@ -149,15 +152,15 @@ export class DocumentSplitter {
     }
   }
 
-  #hold(text: string): void {
-    this.#held += text;
-    if (this.#held.length <= longestDocument) return;
+  #keep(text: string): void {
+    this.#pending += text;
+    if (this.#pending.length <= longestDocument) return;
     this.#fail(`document ${this.#count + 1} is longer than 128 MB; most likely a closing brace or quote is missing`);
   }
 
-  /** Only the rest of the array's object may come there, and behind that nothing: it would be lost without a word. */
+  /** Only the rest of the object around the array may follow, and nothing after that, because it would be lost silently. */
   #behindArray(code: number): void {
-    if (!this.#isOver) this.#isOver = this.#container.take(code);
+    if (!this.#isComplete) this.#isComplete = this.#container.take(code);
     else if (!isSpace(code))
       this.#fail(this.#layout === 'array' ? 'there is more text behind the array' : secondObject);
   }

@@ -1,9 +1,9 @@
 import { JsonCursor } from '../../json/json-cursor.ts';
 import { isObject, type JsonObject } from '../../json/objects.ts';
 
-/** Works on the text of one JSON object, so that what is not touched stays as it was written. Throws on broken JSON. */
+/** Functions on the text of one JSON object, which keep what they don't change as it was written. They throw on broken JSON. */
 
-export function parseObject(text: string): JsonObject {
+function parseObject(text: string): JsonObject {
   const value: unknown = JSON.parse(text);
   if (isObject(value)) return value;
   throw new SyntaxError('a document must be a JSON object');
@@ -21,7 +21,7 @@ export function memberText(text: string, name: string): string | undefined {
   return found;
 }
 
-/** The document with its `_id` from another member; as it is where it has one. `member` must hold a text. */
+/** The document with its `_id` taken from another member, which must be a string; unchanged if it has an `_id`. */
 export function withIdFrom(text: string, member: string): string {
   const document = parseObject(text);
   if (document['_id'] !== undefined) return text;
@@ -31,6 +31,6 @@ export function withIdFrom(text: string, member: string): string {
       `its member "${member}", which should become the _id, is ${JSON.stringify(id) ?? 'not there'}`,
     );
   }
-  // Members exist (the one above does), so a comma follows.
+  // The object has a member, the one above, so a comma follows.
   return `{"_id":${JSON.stringify(id)},${text.slice(text.indexOf('{') + 1)}`;
 }

@@ -3,25 +3,36 @@ import { open, realpath, rename, rm, stat } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
-import type { ExportArguments, OutputFormat } from '../command-line/arguments.ts';
-import { createProgress, type MessageStream, type Progress } from '../command-line/progress.ts';
+
+import { createProgress, type MessageStream, type Progress } from '../terminal/progress.ts';
 import { DocumentSplitter, InputError } from './document-splitter.ts';
 import { memberText } from './document-text.ts';
 import { RemoteDatabase } from './remote-database.ts';
 
-export interface ExportStreams {
+/** `lines`: one document a line; `array`: one JSON array. */
+export const outputFormats = ['lines', 'array'] as const;
+type OutputFormat = (typeof outputFormats)[number];
+
+export interface ExportOptions {
+  readonly url: string;
+  /** A path, or `-` for standard output. */
+  readonly file: string;
+  readonly format: OutputFormat;
+}
+
+interface ExportStreams {
   readonly stdout: NodeJS.WritableStream;
   readonly stderr: MessageStream;
 }
 
-/** Characters that are gathered before they are written. */
+/** Characters that are collected before they are written. */
 const pieceLength = 64 * 1024;
 
 /**
- * Writes every document of a database as JSON text, exactly as the server gives it. It is one answer that is read as
- * fast as the output takes it, so it shows the database at one moment. A file appears when it is complete.
+ * Writes every document of a database as JSON text, exactly as the server sends it. All of it is one answer, read as fast
+ * as the output takes it, so it shows the database at one moment. A file appears when it is complete.
  */
-export async function exportDatabase(options: ExportArguments, streams: ExportStreams): Promise<void> {
+export async function exportDatabase(options: ExportOptions, streams: ExportStreams): Promise<void> {
   const database = new RemoteDatabase(options.url);
   const total = await database.documentCount();
   const progress = createProgress(streams.stderr, total);
@@ -52,7 +63,7 @@ function toDocument(row: string): string {
   const document = memberText(row, 'doc');
   if (document === undefined || document === 'null')
     throw new Error(`The server gave a row without its document: ${row}`);
-  // Between the tokens of a JSON text line breaks mean nothing, and inside of strings there are none.
+  // Line breaks mean nothing between the tokens of JSON, and strings contain none.
   return document.replace(/[\r\n]+/g, '');
 }
 
@@ -74,18 +85,18 @@ async function writeFile(pieces: AsyncIterable<string>, file: string): Promise<v
   const packing = file.endsWith('.gz') ? [createGzip()] : [];
   const present = await stat(file).catch(() => undefined);
   if (present?.isDirectory()) throw new InputError(`${file} can't be written: it is a folder`);
-  // A device or a pipe is written to; a file in its place would be none.
+  // A device or a pipe is written to directly, because a file must not take its place.
   if (present && !present.isFile()) return pipeline([Readable.from(pieces), ...packing, createWriteStream(file)]);
-  // Of a symbolic link the file behind it is replaced, not the link.
-  const place = await realpath(file).catch(() => file);
-  const partial = `${place}.partial`;
-  // Opened first: a stream that opens by itself may do so after what it was to write has failed and the file was removed.
+  // Where it is a symbolic link the file that it leads to is replaced, not the link.
+  const path = await realpath(file).catch(() => file);
+  const partial = `${path}.partial`;
+  // Opened here, because a stream that opens the file itself may do so after the export failed and the file was removed.
   const target = await open(partial, 'w').catch((error) => {
     throw new InputError(`${file} can't be written: ${error instanceof Error ? error.message : error}`);
   });
   try {
     await pipeline([Readable.from(pieces), ...packing, target.createWriteStream()]);
-    await rename(partial, place);
+    await rename(partial, path);
   } catch (error) {
     await rm(partial, { force: true });
     throw error;

@@ -2,29 +2,44 @@ import type { WriteStream } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
 import { finished } from 'node:stream/promises';
 import { isObject } from '../../json/objects.ts';
-import type { ImportArguments } from '../command-line/arguments.ts';
-import { createProgress, type MessageStream } from '../command-line/progress.ts';
+import { createProgress, type MessageStream } from '../terminal/progress.ts';
 import { BatchWriter } from './batch-writer.ts';
-import { DocumentSplitter, InputError } from './document-splitter.ts';
+import { DocumentSplitter, InputError, type InputFormat } from './document-splitter.ts';
 import { memberText, withIdFrom } from './document-text.ts';
 import { openInput, type TextInput } from './input.ts';
 import { type Refusal, RefusalError, RemoteDatabase } from './remote-database.ts';
 
-export interface ImportStreams {
+export interface ImportOptions {
+  readonly url: string;
+  /** A path, or `-` for standard input. */
+  readonly file: string;
+  /** Creates the database where it is not there. */
+  readonly create: boolean;
+  /** The member that becomes the `_id` of documents without one. */
+  readonly idMember: string | undefined;
+  readonly newEdits: boolean;
+  readonly format: InputFormat;
+  /** Documents in one request, at most. */
+  readonly batchSize: number;
+  /** Where refusals are written, as JSON lines. */
+  readonly refusedFile: string | undefined;
+}
+
+interface ImportStreams {
   readonly stdin: AsyncIterable<Uint8Array | string>;
   readonly stdout: NodeJS.WritableStream;
   readonly stderr: MessageStream;
 }
 
-/** So many refusals are shown; `--refused` keeps all. */
+/** Refusals that are shown; `--refused` writes all of them. */
 const shownRefusals = 10;
 
 /**
- * Writes the documents of a file into a database and tells how many were written and refused.
+ * Writes the documents of a file into a database, and reports how many were written and refused.
  *
- * @returns true when every document was written. Rejects when it had to stop early, after telling how far it came.
+ * @returns true when every document was written. Rejects when it had to stop early, after that report.
  */
-export async function importFile(options: ImportArguments, streams: ImportStreams): Promise<boolean> {
+export async function importFile(options: ImportOptions, streams: ImportStreams): Promise<boolean> {
   const database = new RemoteDatabase(options.url);
   const input = await openInput(options.file, streams.stdin);
   await assertNotSame(options.file, options.refusedFile);
@@ -50,7 +65,7 @@ export async function importFile(options: ImportArguments, streams: ImportStream
 
 interface ImportRun {
   readonly input: TextInput;
-  readonly options: ImportArguments;
+  readonly options: ImportOptions;
   readonly writer: BatchWriter;
   readonly refusals: RefusalList;
   readonly streams: ImportStreams;
@@ -61,19 +76,19 @@ async function writeAll({ input, options, writer, refusals, streams }: ImportRun
   const splitter = new DocumentSplitter(options.format);
   try {
     for await (const text of input.text()) {
-      for (const document of splitter.push(text)) await take(document);
+      for (const document of splitter.push(text)) await write(document);
       progress.update(input.readBytes, describe(writer.written, refusals.count));
     }
-    for (const document of splitter.finish()) await take(document);
+    for (const document of splitter.finish()) await write(document);
   } finally {
-    // Also when the input breaks off: what was read and handed over is written and counted.
+    // Also where the input breaks off: the documents before that are written and counted.
     await writer.flush().finally(() => {
       progress.update(input.readBytes, describe(writer.written, refusals.count));
       progress.end();
     });
   }
 
-  async function take(text: string): Promise<void> {
+  async function write(text: string): Promise<void> {
     const document = prepare(text, splitter.givesRows, options.idMember);
     if (typeof document === 'string') await writer.add(document);
     else refusals.add(document);
@@ -98,7 +113,7 @@ function rowId(text: string): string | null {
   return isObject(row) && typeof row['id'] === 'string' ? row['id'] : null;
 }
 
-/** The file of refusals begins empty. */
+/** The file of refusals is emptied at the start, so it must not be the input. */
 async function assertNotSame(input: string, refused: string | undefined): Promise<void> {
   if (input === '-' || refused === undefined) return;
   const [first, second] = await Promise.all([input, refused].map((path) => stat(path).catch(() => undefined)));
@@ -106,7 +121,7 @@ async function assertNotSame(input: string, refused: string | undefined): Promis
   throw new InputError(`${refused} is what is to be imported; name another file for what is refused`);
 }
 
-/** Before anything is written, so that no refusal is lost for want of a place. */
+/** Called before any document is written, because refusals would be lost if the file can't be opened later. */
 async function openRefused(path: string | undefined): Promise<WriteStream | undefined> {
   if (path === undefined) return undefined;
   const file = await open(path, 'w').catch((error) => {
@@ -115,7 +130,7 @@ async function openRefused(path: string | undefined): Promise<WriteStream | unde
   return file.createWriteStream();
 }
 
-/** Counts refusals, keeps the first ones to show, and writes all to a file if one was asked for. */
+/** Counts refusals, keeps the first ones to show, and writes all of them to a file if one is given. */
 class RefusalList {
   readonly first: Refusal[] = [];
   count = 0;
@@ -124,7 +139,7 @@ class RefusalList {
 
   constructor(file: WriteStream | undefined) {
     this.#file = file;
-    // Kept until `close`, which reports it.
+    // `close` reports the error.
     this.#file?.on('error', () => undefined);
   }
 

@@ -4,17 +4,17 @@ import { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { InputError } from './document-splitter.ts';
 
-/** A file, or standard input, being read as text. */
+/** A file, or standard input, that is read as text. */
 export interface TextInput {
-  /** Bytes of the file as it lies there, packed or not; undefined for standard input. */
+  /** The size of the file, compressed if it is; undefined for standard input. */
   readonly totalBytes: number | undefined;
-  /** Of these, how many were read so far. */
+  /** How many of these bytes were read so far. */
   readonly readBytes: number;
-  /** Pieces of the unpacked text. Fails with `InputError` where it is not UTF-8, or not readable. */
+  /** The decompressed text in pieces. Fails with `InputError` where it is not UTF-8, or not readable. */
   text(): AsyncGenerator<string>;
 }
 
-/** Opens a path, or standard input for `-`. Gzip (RFC 1952) is known by its first bytes. */
+/** Opens a path, or standard input for `-`. Gzip (RFC 1952) is recognised by its first bytes. */
 export async function openInput(file: string, stdin: AsyncIterable<Uint8Array | string>): Promise<TextInput> {
   let readBytes = 0;
   async function* counted(): AsyncGenerator<Buffer> {
@@ -30,7 +30,7 @@ export async function openInput(file: string, stdin: AsyncIterable<Uint8Array | 
     get readBytes() {
       return readBytes;
     },
-    text: () => toText(unpacked(counted()), file),
+    text: () => toText(decompressed(counted()), file),
   };
 }
 
@@ -42,7 +42,7 @@ async function sizeOf(file: string): Promise<number> {
   }
 }
 
-async function* unpacked(chunks: AsyncGenerator<Buffer>): AsyncGenerator<Uint8Array> {
+async function* decompressed(chunks: AsyncGenerator<Buffer>): AsyncGenerator<Uint8Array> {
   const { value: first, done } = await chunks.next();
   if (done) return;
   const all = prepended(first, chunks);

@@ -1,8 +1,8 @@
 import { DatabaseError } from '../../errors/database-error.ts';
 import { isObject } from '../../json/objects.ts';
-import { UsageError } from '../command-line/usage.ts';
+import { UsageError } from '../terminal/usage-error.ts';
 
-/** The server refused a whole request; nothing of it was done. */
+/** The server refused a whole request and did nothing of it. */
 export class RefusalError extends Error {
   readonly status: number;
   readonly error: string;
@@ -24,7 +24,7 @@ export interface Refusal {
   readonly reason: string;
 }
 
-/** A database somewhere on the network, as import and export need it. Name and password in the URL are sent along. */
+/** A database on the network, as import and export need it. Name and password of the URL are sent with each request. */
 export class RemoteDatabase {
   /** Without credentials. */
   readonly url: string;
@@ -136,7 +136,7 @@ function parseErrorBody(text: string): { readonly error: string; readonly reason
     const body: unknown = JSON.parse(text);
     if (isObject(body)) return { error: `${body['error'] ?? 'error'}`, reason: `${body['reason'] ?? ''}` };
   } catch {
-    // Not an answer of this interface, perhaps of a proxy: its beginning says most.
+    // The answer is not from a database, but perhaps from a proxy; its beginning is shown.
   }
   return { error: 'error', reason: text.slice(0, 200) };
 }
@@ -156,7 +156,7 @@ function isDecodable(text: string): boolean {
   }
 }
 
-/** What lies at the bottom of "fetch failed". */
+/** The message of the innermost cause, because `fetch` itself says only "fetch failed". */
 function rootMessage(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return error.cause === undefined ? error.message || error.name : rootMessage(error.cause);

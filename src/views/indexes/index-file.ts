@@ -1,10 +1,11 @@
-import type { NodeReader, NodeWrite, ReplacedNode, TreeRoot } from '../../btree/contract.ts';
-import { PageCache } from '../../btree/nodes/page-cache.ts';
+import type { NodeReader, ReplacedNode, TreeRoot } from '../../btree/contract.ts';
 import type { Tree } from '../../btree/tree.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
-import { Garbage } from '../../paging/free-list.ts';
-import { missingPageError } from '../../paging/missing-page.ts';
+import { decodeFreeList, FreeList } from '../../paging/free-list.ts';
+import { createNodeReader } from '../../paging/node-reader.ts';
 import { PageAllocator } from '../../paging/page-allocator.ts';
+import { PageCache } from '../../paging/page-cache.ts';
+import { gatherSlice, nodeWrites } from '../../paging/slices.ts';
 import type { SnapshotRegister } from '../../paging/snapshot-register.ts';
 import type { CacheBudget } from '../../shared/cache-budget.ts';
 import type { Pace } from '../../shared/turn.ts';
@@ -13,8 +14,6 @@ import type { ViewSettings } from '../settings.ts';
 import { decodeIndexRoots, INDEX_FORMAT_VERSION, type IndexHead, type IndexRoots } from './index-head.ts';
 import type { IndexState } from './index-state.ts';
 
-/** Numbers in one page of a garbage list. */
-const GARBAGE_LIST_LENGTH = 5_000;
 /** Pages dropped in one commit. */
 const DROP_SLICE = 256;
 
@@ -38,8 +37,8 @@ export class IndexFile {
   readonly cache: PageCache;
   readonly #settings: ViewSettings;
   readonly #allocator: PageAllocator;
-  readonly #garbage: Garbage;
-  /** Pages of the head itself: the roots, and lists of garbage. */
+  readonly #freeList: FreeList;
+  /** Pages of the head itself: the roots, and the lists of free pages. */
   #headPages: PageNumber[] = [];
   /** Pages of a copy that is being made: whether they become part of the index is open. */
   #copied: PageNumber[] = [];
@@ -55,23 +54,22 @@ export class IndexFile {
     this.reader = createNodeReader(file, (error) => this.#misses.add(error));
     this.#pageMark = head?.pageMark ?? 0;
     this.#allocator = new PageAllocator(file.opening.epoch, this.#pageMark);
-    this.#garbage = new Garbage(snapshots);
+    this.#freeList = new FreeList(snapshots);
   }
 
-  /** Reads where the trees begin, and takes over the garbage that is listed there. */
+  /** Reads where the trees begin, and takes over the free pages that are listed there. */
   async readRoots(head: IndexHead): Promise<IndexRoots> {
     const roots = decodeIndexRoots(await this.reader.readNode(head.rootsPage));
     this.#headPages = [head.rootsPage, ...roots.garbage];
     for (const page of roots.garbage) {
-      const listed = JSON.parse(await this.reader.readNode(page)) as PageNumber[];
-      this.#garbage.add(0, listed);
+      this.#freeList.add(0, decodeFreeList(await this.reader.readNode(page)));
     }
     return roots;
   }
 
-  /** Takes over all pages as garbage, where there is no head that leads to any, or else what lies above its mark. */
+  /** Takes over all pages as free ones, where there is no head that leads to any, or else those above its mark. */
   async takeOverLeftovers(): Promise<void> {
-    for await (const numbers of this.file.pageNumbers(this.#pageMark)) this.#garbage.add(0, [...numbers]);
+    for await (const numbers of this.file.pageNumbers(this.#pageMark)) this.#freeList.add(0, numbers);
   }
 
   /** Stores a state. `replaced`: nodes that it does not have any more. */
@@ -97,7 +95,7 @@ export class IndexFile {
     freed: readonly PageNumber[],
   ): Promise<void> {
     const gone = [...freed, ...this.#headPages];
-    const lists = this.#listGarbage([...this.#garbage.pages(), ...gone, ...this.#copied]);
+    const lists = this.#freeList.toLists([...gone, ...this.#copied], this.#allocator);
     const garbage = lists.map((page) => page.number);
     const rootsPage = this.#allocator.allocate();
     const pageMark = this.#allocator.next;
@@ -117,78 +115,44 @@ export class IndexFile {
       writePages: [...lists, { number: rootsPage, value: text }],
     });
     this.#headPages = [rootsPage, ...garbage];
-    this.#garbage.add(version, gone);
-  }
-
-  #listGarbage(pages: readonly PageNumber[]): Page[] {
-    const lists: Page[] = [];
-    for (let from = 0; from < pages.length; from += GARBAGE_LIST_LENGTH) {
-      const value = JSON.stringify(pages.slice(from, from + GARBAGE_LIST_LENGTH));
-      lists.push({ number: this.#allocator.allocate(), value });
-    }
-    return lists;
+    this.#freeList.add(version, gone);
   }
 
   /** Writes those nodes of a tree that are not stored yet, in slices. Gives its root. */
   storeTree<K, R>(tree: Tree<K, R>, pace: Pace): Promise<TreeRoot | null> {
-    return this.#storeTree(tree, pace, (writes) => this.#write(writes));
+    // What earlier checkpoints freed goes along, so that the file does not grow in a long build.
+    return this.#storeTree(tree, pace, (pages) => this.#freeList.commit(this.file, pages, DROP_SLICE));
   }
 
-  /** As `storeTree`, for a tree of a copy, beside all else that is written. Until `endCopy` its pages are listed as garbage. */
+  /** As `storeTree`, for a tree of a copy, beside all else that is written. Until `endCopy` its pages are listed as free. */
   async storeCopy<K, R>(tree: Tree<K, R>, pace: Pace): Promise<void> {
-    await this.#storeTree(tree, pace, (writes) => this.#writeCopy(writes));
+    await this.#storeTree(tree, pace, (pages) => this.#writeCopy(pages));
   }
 
-  /** The copy is the index from now on; or it is given up, and all of its pages are garbage. */
+  /** The copy is the index from now on; or it is given up, and all of its pages are free. */
   endCopy(isKept: boolean, version: number): void {
-    if (!isKept) this.#garbage.add(version, this.#copied);
+    if (!isKept) this.#freeList.add(version, this.#copied);
     this.#copied = [];
   }
 
-  async #writeCopy(writes: readonly NodeWrite[]): Promise<void> {
-    if (writes.length === 0) return;
-    const writePages = writes.map(({ page, text }) => ({ number: page, value: text }));
-    for (const { page } of writes) this.#copied.push(page);
+  async #writeCopy(writePages: readonly Page[]): Promise<void> {
+    for (const { number } of writePages) this.#copied.push(number);
     await this.file.commit({ durability: 'relaxed', writePages });
-    for (const write of writes) write.stored();
   }
 
   async #storeTree<K, R>(
     tree: Tree<K, R>,
     pace: Pace,
-    write: (writes: readonly NodeWrite[]) => Promise<void>,
+    write: (pages: readonly Page[]) => Promise<void>,
   ): Promise<TreeRoot | null> {
-    const nodes = tree.unstored(() => this.#allocator.allocate());
+    const nodes = nodeWrites(tree.unstored(() => this.#allocator.allocate()));
     for (;;) {
-      const writes: NodeWrite[] = [];
-      let bytes = 0;
-      let next = nodes.next();
-      while (!next.done) {
-        writes.push(next.value);
-        bytes += next.value.text.length;
-        if (bytes >= this.#settings.sliceBytes || pace.isDue) break;
-        next = nodes.next();
-      }
-      await write(writes);
-      if (next.done) return next.value ?? null;
+      const slice = gatherSlice(nodes, this.#settings.sliceBytes, () => pace.isDue);
+      if (slice.pages.length > 0) await write(slice.pages);
+      slice.stored();
+      if (slice.result !== undefined) return slice.result;
       await pace.rest();
     }
-  }
-
-  async #write(writes: readonly NodeWrite[]): Promise<void> {
-    if (writes.length === 0) return;
-    const writePages = writes.map(({ page, text }) => ({ number: page, value: text }));
-    // What earlier checkpoints freed goes along, so that the file does not grow in a long build.
-    await this.#garbage.dropIn(DROP_SLICE, (dropPages) =>
-      this.file.commit({ durability: 'relaxed', writePages, dropPages }),
-    );
-    for (const write of writes) write.stored();
-  }
-
-  async #dropSome(): Promise<void> {
-    await this.#garbage.dropIn(DROP_SLICE, async (dropPages) => {
-      if (dropPages.length > 0) await this.file.commit({ durability: 'relaxed', dropPages });
-    });
   }
 
   /** To be told of what somebody failed with who had a right to the pages: a reader that was taken back has none. */
@@ -202,7 +166,7 @@ export class IndexFile {
   }
 
   get hasDroppable(): boolean {
-    return this.#garbage.hasDroppable;
+    return this.#freeList.hasDroppable;
   }
 
   /** Gives the file back, and the room that its pages took. Nothing is stored before. */
@@ -213,21 +177,6 @@ export class IndexFile {
 
   /** Drops what readers no longer hold. */
   async dropGarbage(): Promise<void> {
-    while (this.#garbage.hasDroppable) await this.#dropSome();
+    while (this.#freeList.hasDroppable) await this.#freeList.commit(this.file, [], DROP_SLICE);
   }
-}
-
-function createNodeReader(file: PageFile, onMissing: (error: DatabaseError) => void): NodeReader {
-  const fail = async (page: number): Promise<never> => {
-    const error = await missingPageError(file, page);
-    if (error.code === 'storage_corrupt') onMissing(error);
-    throw error;
-  };
-  return {
-    readNode(page) {
-      const read = file.read(page, 'text');
-      if (read instanceof Promise) return read.then((text) => text ?? fail(page));
-      return read ?? fail(page);
-    },
-  };
 }

@@ -3,8 +3,7 @@ import type { IndexHead } from './index-head.ts';
 
 /**
  * Whether an index reflects a moment that this database had. It did not if the database lost that moment (a power cut
- * under relaxed durability) and numbered on above it, or if it is another database (src/README.md, "Loss that is
- * allowed must be seen").
+ * under relaxed durability) and numbered on above it, or if it is another database (docs/internals.md#losses).
  */
 export function isOnLineage(index: Pick<IndexHead, 'uuid' | 'epoch' | 'seenSeq'>, origin: DatabaseOrigin): boolean {
   if (index.uuid !== origin.uuid || index.epoch > origin.epoch) return false;

@@ -1,8 +1,8 @@
-import type { NodeReader, ReplacedNode, TreeRoot } from '../../btree/contract.ts';
-import { PageCache } from '../../btree/nodes/page-cache.ts';
+import type { NodeReader, ReplacedNode } from '../../btree/contract.ts';
 import { treePages } from '../../btree/reading/page-walk.ts';
-import { Tree, type TreeOptions } from '../../btree/tree.ts';
+import { Tree } from '../../btree/tree.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
+import { PageCache } from '../../paging/page-cache.ts';
 import type { IndexFile } from './index-file.ts';
 import type { IndexHead, IndexRoots } from './index-head.ts';
 import type { IndexState } from './index-state.ts';
@@ -26,9 +26,9 @@ export function openIndexState(
   const options = { reader: file?.reader ?? noReader, cache: file?.cache ?? new PageCache(0), sizes };
   return {
     version: 0,
-    byDocument: openTree({ ...options, spec: documentSpec }, roots?.byDocument),
+    byDocument: Tree.open({ ...options, spec: documentSpec }, roots?.byDocument ?? null),
     trees: orders.map(({ compareKeys, reducers }, index) => ({
-      rows: openTree({ ...options, spec: createRowSpec(compareKeys, reducers) }, roots?.trees[index]?.root),
+      rows: Tree.open({ ...options, spec: createRowSpec(compareKeys, reducers) }, roots?.trees[index]?.root ?? null),
       lastChange: roots?.trees[index]?.lastChange ?? 0,
     })),
     updateSeq: head?.updateSeq ?? 0,
@@ -43,10 +43,6 @@ const noReader: NodeReader = {
     throw new DatabaseError('storage_missing', `A temporary index has no page ${page}.`);
   },
 };
-
-function openTree<K, R>(options: TreeOptions<K, R>, root: TreeRoot | null | undefined): Tree<K, R> {
-  return root === null || root === undefined ? Tree.empty(options) : Tree.open(options, root);
-}
 
 /** What a state has on the medium, as nodes that are no longer needed. */
 export async function pagesOf({ byDocument, trees }: IndexState): Promise<ReplacedNode[]> {

@@ -1,6 +1,6 @@
 import type { TreeRoot, TreeSizes, TreeSpec } from '../../../src/btree/contract.ts';
-import { PageCache } from '../../../src/btree/nodes/page-cache.ts';
 import type { Tree, TreeOptions } from '../../../src/btree/tree.ts';
+import { PageCache } from '../../../src/paging/page-cache.ts';
 
 /** Sum and greatest of values that are numbers. */
 export interface Totals {

@@ -1,13 +1,19 @@
 import { describe, expect, test } from 'vitest';
+import type { TreeNode } from '../../../src/btree/nodes/inner.ts';
 import { Leaf } from '../../../src/btree/nodes/leaf.ts';
-import { Link } from '../../../src/btree/nodes/link.ts';
-import { Slots } from '../../../src/btree/nodes/slots.ts';
+import { NodeLink } from '../../../src/btree/nodes/link.ts';
+import { SlotList } from '../../../src/btree/nodes/slots.ts';
 import { type Totals, totalsSpec } from './page-shelf.ts';
 
-const read = () => new Slots<number, Totals>(['\t7\t1\t4\tr', '20\t8\t2\t8\tr', '30\t9\t3\t12\tr']);
+const read = () =>
+  new SlotList<number, Totals, TreeNode<number, Totals>>(['\t7\t1\t4\tr', '20\t8\t2\t8\tr', '30\t9\t3\t12\tr']);
 
 function slot(key: number) {
-  return { keyText: String(key), key, link: Link.toNew<number, Totals>(new Leaf('l1\n5\t5'), 1, 4) };
+  return {
+    keyText: String(key),
+    key,
+    link: NodeLink.toNew<TreeNode<number, Totals>, Totals>(new Leaf('l1\n5\t5'), 1, 4),
+  };
 }
 
 describe('slots', () => {
@@ -23,7 +29,7 @@ describe('slots', () => {
   test('are written without the separator of the first', () => {
     const part = read().slice(1, 3);
     expect(part.line(0, undefined)).toBe('\t8\t2\t8\tr');
-    const added = new Slots<number, Totals>();
+    const added = new SlotList<number, Totals, TreeNode<number, Totals>>();
     added.push(slot(40));
     added.push(slot(50));
     for (const index of [0, 1]) added.link(index).reductionText = 'x';
@@ -39,7 +45,7 @@ describe('slots', () => {
     expect(joined.key(1, totalsSpec)).toBe(15);
     expect(joined.line(1, undefined)).toBe('15\t8\t2\t8\tr');
     expect(joined.key(2, totalsSpec)).toBe(30);
-    const added = new Slots<number, Totals>();
+    const added = new SlotList<number, Totals, TreeNode<number, Totals>>();
     added.push(slot(40));
     joined.appendNeighbour(added, { keyText: '35', key: 35 });
     expect(joined.keyText(3)).toBe('35');
@@ -55,8 +61,12 @@ describe('slots', () => {
   });
 
   test('refuse a line that is none', () => {
-    expect(() => new Slots(['20\t8\t2\t8']).link(0)).toThrow('lacks some of its parts');
-    expect(() => new Slots(['20\tx\t2\t8\tr']).link(0)).toThrow('lacks some of its parts');
-    expect(() => new Slots(['20']).keyText(0)).toThrow('no tab');
+    expect(() => new SlotList<number, Totals, TreeNode<number, Totals>>(['20\t8\t2\t8']).link(0)).toThrow(
+      'lacks some of its parts',
+    );
+    expect(() => new SlotList<number, Totals, TreeNode<number, Totals>>(['20\tx\t2\t8\tr']).link(0)).toThrow(
+      'lacks some of its parts',
+    );
+    expect(() => new SlotList<number, Totals, TreeNode<number, Totals>>(['20']).keyText(0)).toThrow('no tab');
   });
 });

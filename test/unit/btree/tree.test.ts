@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
 import type { TreeChange, TreeSpec } from '../../../src/btree/contract.ts';
-import { PageCache } from '../../../src/btree/nodes/page-cache.ts';
 import { treeGroups } from '../../../src/btree/reading/group-walk.ts';
 import { missingReductions } from '../../../src/btree/reading/missing-reductions.ts';
 import { treePages } from '../../../src/btree/reading/page-walk.ts';
@@ -8,6 +7,7 @@ import { checkTree } from '../../../src/btree/reading/tree-check.ts';
 import { collectEntries } from '../../../src/btree/reading/tree-collect.ts';
 import { Tree } from '../../../src/btree/tree.ts';
 import { compareCodePoints } from '../../../src/collation/code-points.ts';
+import { PageCache } from '../../../src/paging/page-cache.ts';
 import { gather, list, numbers, PageShelf, removals, sets, type Totals, totalsSpec } from './page-shelf.ts';
 
 /** About ten entries of four digits a leaf, and four slots an inner node. */
@@ -384,7 +384,7 @@ describe('the shape', () => {
 });
 
 describe('a checkpoint', () => {
-  test('marks nothing that was not told to be stored', async () => {
+  test('marks nothing as stored before `stored` is called', async () => {
     const shelf = new PageShelf();
     const { tree } = await Tree.empty(shelf.options(totalsSpec, small)).update(sets(numbers(1000, 1100)));
     const before = tree.unstoredBytes();

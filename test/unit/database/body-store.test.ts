@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { PageCache } from '../../../src/btree/nodes/page-cache.ts';
 import { BodyStore } from '../../../src/database/bodies/body-store.ts';
 import type { BodyLocation } from '../../../src/database/contract.ts';
 import { PageAllocator } from '../../../src/paging/page-allocator.ts';
+import { PageCache } from '../../../src/paging/page-cache.ts';
 import { createMemoryPageStore } from '../../../src/storage/memory/memory-page-store.ts';
 import type { PageFile } from '../../../src/storage/page-store.ts';
 import { id } from './harness.ts';

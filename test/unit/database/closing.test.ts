@@ -23,7 +23,7 @@ describe('closing', () => {
     await expect(db.compact()).rejects.toMatchObject(closed);
     await expect(db.verify()).rejects.toMatchObject(closed);
     expect(() => db.snapshot()).toThrow(expect.objectContaining(closed));
-    expect(() => db.writeLater([toWrite('b')])).toThrow(expect.objectContaining(closed));
+    expect(() => db.writeDelayed([toWrite('b')])).toThrow(expect.objectContaining(closed));
     await expect(db.close()).resolves.toBeUndefined();
   });
 
@@ -153,7 +153,7 @@ describe('timers', () => {
 
   test('writes for later are written within a second', async () => {
     const db = await new Bench().open();
-    await db.writeLater([toWrite('a')]);
+    await db.writeDelayed([toWrite('a')]);
     await vi.advanceTimersByTimeAsync(999);
     expect(db.updateSeq).toBe(0);
     await vi.advanceTimersByTimeAsync(1);

@@ -3,8 +3,6 @@ import { openDatabase } from '../../../src/database/open-database.ts';
 import { verifyDatabase } from '../../../src/database/reading/verify.ts';
 import type { DatabaseSettings } from '../../../src/database/settings.ts';
 import type { StoredDatabase } from '../../../src/database/stored-database.ts';
-import { maintenanceAtHand } from '../../../src/database/upkeep/maintenance.ts';
-import type { MaintenanceSource } from '../../../src/database/upkeep/maintenance-source.ts';
 import type { DocId, RevId } from '../../../src/documents/contract.ts';
 import { parseDocId } from '../../../src/documents/identifiers.ts';
 import { createRevisionHasher, type RevisionHasher } from '../../../src/documents/revisions/revision-hash.ts';
@@ -159,8 +157,6 @@ export interface BenchOptions {
   readonly settings?: Partial<DatabaseSettings>;
   readonly supports?: Partial<PageStoreSupport>;
   readonly hooks?: StorageHooks;
-  /** At hand by default. */
-  readonly maintenance?: MaintenanceSource;
   /** Puts another store around the bench's own. */
   readonly wrap?: (store: PageStore) => PageStore;
 }
@@ -201,7 +197,7 @@ export class Bench {
       clock: this.clock,
       log: this.log,
       hasher: await Bench.#hasher,
-      maintenance: this.#options.maintenance ?? maintenanceAtHand(this.tasks),
+      tasks: this.tasks,
       verifier: verifyDatabase,
       random: (bytes) => bytes.fill(this.#seed++),
       settings: { ...this.#options.settings, ...settings },

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { DocumentWrite, WriteGuard, WriteOptions, WriteOutcome } from '../../../src/database/contract.ts';
-import { GuardedWrites } from '../../../src/database/writing/validated-writes.ts';
+import { ValidatedWrites } from '../../../src/database/writing/validated-writes.ts';
 import { parseDocId } from '../../../src/documents/identifiers.ts';
 import { parseRevId } from '../../../src/documents/revisions/revisions.ts';
 import { DatabaseError } from '../../../src/errors/database-error.ts';
@@ -27,9 +27,9 @@ function scene(isNeeded = true) {
     seen.push(`apply ${writes.map(({ id }) => id).join()}`);
     return writes.map(({ id }) => ({ ok: true, id, rev: parseRevId('1-a'), deleted: false }));
   };
-  const guarded = new GuardedWrites(guard, apply);
+  const validated = new ValidatedWrites(guard, apply);
   const write = async (ids: string, options = EDITS) => {
-    const outcomes = await guarded.write(ids.split(' ').map(writeOf), options);
+    const outcomes = await validated.write(ids.split(' ').map(writeOf), options);
     return outcomes.map((outcome) => (outcome.ok ? outcome.id : `${outcome.id}: ${outcome.error.code}`));
   };
   return { seen, write };

@@ -175,8 +175,8 @@ describe('sequence numbers and counts', () => {
 describe('writes for later', () => {
   test('are written by the next flush, in order, and conflicts are dropped silently', async () => {
     const db = await new Bench().open();
-    await db.writeLater([toWrite('a')]);
-    await db.writeLater([toWrite('b'), toWrite('a', { body: '{"n":2}' })]);
+    await db.writeDelayed([toWrite('a')]);
+    await db.writeDelayed([toWrite('b'), toWrite('a', { body: '{"n":2}' })]);
     expect(db.updateSeq).toBe(0);
     await db.flush();
     expect(await seeAll(db)).toMatchObject({ changes: ['1 a', '2 b'] });
@@ -187,7 +187,7 @@ describe('writes for later', () => {
   test('are written when the database closes', async () => {
     const bench = new Bench();
     const db = await bench.open();
-    await db.writeLater([toWrite('a')]);
+    await db.writeDelayed([toWrite('a')]);
     await db.close();
     const again = await bench.open();
     expect((await seeAll(again)).rows).toEqual(['a']);
@@ -196,7 +196,7 @@ describe('writes for later', () => {
 
   test('a thousand that wait are written at once, without any timer', async () => {
     const db = await new Bench().open();
-    await db.writeLater(Array.from({ length: 1_000 }, (_unused, index) => toWrite(`d${index}`)));
+    await db.writeDelayed(Array.from({ length: 1_000 }, (_unused, index) => toWrite(`d${index}`)));
     await settle();
     expect(db.updateSeq).toBe(1_000);
     await db.close();
@@ -204,7 +204,7 @@ describe('writes for later', () => {
 
   test('so is as much text as takes 4 MiB', async () => {
     const db = await new Bench().open();
-    await db.writeLater([toWrite('a', { body: `{"t":"${'x'.repeat(4 * 1024 * 1024)}"}` })]);
+    await db.writeDelayed([toWrite('a', { body: `{"t":"${'x'.repeat(4 * 1024 * 1024)}"}` })]);
     await settle();
     expect((await db.info()).docCount).toBe(1);
     await db.close();
@@ -212,7 +212,7 @@ describe('writes for later', () => {
 
   test('any number may be handed over at once', async () => {
     const db = await new Bench().open();
-    await db.writeLater(Array.from({ length: 200_000 }, () => toWrite('same')));
+    await db.writeDelayed(Array.from({ length: 200_000 }, () => toWrite('same')));
     await db.flush();
     expect((await seeAll(db)).changes).toEqual(['1 same']);
     await db.close();
@@ -246,8 +246,8 @@ describe('writes for later, where storage does not keep up', () => {
     ['16 MiB of text', [toWrite('large', { body: JSON.stringify({ s: 'x'.repeat(16 * 1024 * 1024) }) })], 2],
   ])('%s are taken, what follows waits for room', async (_what, writes, documents) => {
     const { db, goOn } = await openStalled();
-    expect(db.writeLater(writes)).toBe(undefined);
-    const late = db.writeLater([toWrite('late')]);
+    expect(db.writeDelayed(writes)).toBe(undefined);
+    const late = db.writeDelayed([toWrite('late')]);
     const isTaken = settles(late);
     await new Promise((resolve) => setImmediate(resolve));
     expect(isTaken()).toBe(false);
@@ -261,9 +261,9 @@ describe('writes for later, where storage does not keep up', () => {
   test('of many that wait no more are taken than there is room for', async () => {
     const { db, goOn } = await openStalled();
     const half = (name: string) => [toWrite(name, { body: JSON.stringify({ s: name.repeat(8 * 1024 * 1024) }) })];
-    await db.writeLater(half('a'));
-    await db.writeLater(half('b'));
-    const late = ['c', 'd', 'e'].map((name) => db.writeLater(half(name)));
+    await db.writeDelayed(half('a'));
+    await db.writeDelayed(half('b'));
+    const late = ['c', 'd', 'e'].map((name) => db.writeDelayed(half(name)));
     const taken = late.map(settles);
     goOn();
     await late[0];
@@ -276,8 +276,8 @@ describe('writes for later, where storage does not keep up', () => {
 
   test('who waits for room when the database closes is told so', async () => {
     const { db, goOn } = await openStalled();
-    await db.writeLater(Array.from({ length: 10_000 }, () => toWrite('a')));
-    const late = db.writeLater([toWrite('late')]);
+    await db.writeDelayed(Array.from({ length: 10_000 }, () => toWrite('a')));
+    const late = db.writeDelayed([toWrite('late')]);
     const closed = db.close();
     goOn();
     await expect(late).rejects.toMatchObject({ code: 'storage_closed' });
@@ -286,8 +286,8 @@ describe('writes for later, where storage does not keep up', () => {
 
   test('who waits for room when the database is deleted is told so', async () => {
     const { db, goOn } = await openStalled();
-    await db.writeLater(Array.from({ length: 10_000 }, () => toWrite('a')));
-    const late = db.writeLater([toWrite('late')]);
+    await db.writeDelayed(Array.from({ length: 10_000 }, () => toWrite('a')));
+    const late = db.writeDelayed([toWrite('late')]);
     const gone = db.discard();
     goOn();
     await expect(late).rejects.toMatchObject({ code: 'storage_deleted' });

@@ -6,6 +6,7 @@ import { LazyFunctions } from '../../../src/deferred/lazy-functions.ts';
 import { CacheBudget } from '../../../src/shared/cache-budget.ts';
 import { systemClock, systemRandom } from '../../../src/shared/clock.ts';
 import { createMemoryPageStore } from '../../../src/storage/memory/memory-page-store.ts';
+import { ActiveTasks } from '../../../src/system/active-tasks.ts';
 import { createConfig } from '../../../src/system/config.ts';
 import { silentLog } from '../../../src/system/log.ts';
 import { ask, askJson } from '../http/support.ts';
@@ -118,6 +119,7 @@ test('where it is at hand it is there in the same turn', () => {
     config: createConfig({}),
     log: silentLog,
     cache: new CacheBudget(1000),
+    tasks: new ActiveTasks(systemClock),
   };
   const functions = new LazyFunctions(parts, functionsAtHand());
   const service = functions.get();

@@ -35,10 +35,10 @@ export function readSources(): SourceFile[] {
     .map((path) => readSource(path.replaceAll('\\', '/')));
 }
 
-/** The part of the house that a path belongs to, as the import table names it. */
-export function roomOf(path: string): string {
-  const [first = '', second = ''] = path.split('/');
-  return first === 'storage' && path.split('/').length > 2 ? `${first}/${second}` : first;
+/** The room that a path belongs to: of the rows of the import table the longest that the path begins with. */
+export function roomOf(path: string, rooms: Iterable<string>): string | undefined {
+  const fitting = [...rooms].filter((room) => path === room || path.startsWith(`${room}/`));
+  return fitting.sort((one, other) => other.length - one.length)[0];
 }
 
 function readSource(path: string): SourceFile {

@@ -7,10 +7,9 @@ import { overrideMethod } from '../../../src/http/middleware/method-override.ts'
 import { addServerHeaders } from '../../../src/http/middleware/server-headers.ts';
 import { refuseWhenClosing } from '../../../src/http/middleware/shutdown.ts';
 import { cancelUnreadBody } from '../../../src/http/middleware/unread-body.ts';
-import type { Answer, Context } from '../../../src/http/request/context.ts';
+import type { Answer, Context, Handler } from '../../../src/http/request/context.ts';
 import { Context as RequestContext } from '../../../src/http/request/context.ts';
 import { jsonAnswer, textAnswer } from '../../../src/http/response/responses.ts';
-import type { Handler } from '../../../src/http/routing/handler.ts';
 import { silentLog } from '../../../src/system/log.ts';
 import { VERSION } from '../../../src/system/version.ts';
 import { contextOf, services, streamOf, textOf } from './support.ts';
@@ -92,6 +91,21 @@ describe('errors', () => {
     expect(answer.status).toBe(409);
     expect(answer.body).toBe('{"error":"conflict","reason":"Document update conflict."}\n');
     expect(answer.headers['cache-control']).toBe('must-revalidate');
+  });
+
+  test('have their code beside the answer, also where it has no body', async () => {
+    const gone: Handler = () => {
+      throw new DatabaseError('storage_deleted', 'The database was deleted.');
+    };
+    expect(await answerErrors(gone)(contextOf({}))).toMatchObject({ status: 404, errorCode: 'storage_deleted' });
+    expect(await answerHead(answerErrors(gone))(contextOf({ method: 'HEAD' }))).toMatchObject({
+      body: null,
+      errorCode: 'storage_deleted',
+    });
+    const wrapped = wrapJsonp(answerErrors(gone))(
+      contextOf({ url: '/?callback=f' }, { httpd: { allow_jsonp: 'true' } }),
+    );
+    expect(await wrapped).toMatchObject({ status: 404, errorCode: 'storage_deleted' });
   });
 
   test('that nobody foresaw show nothing of themselves, and go to the log', async () => {

@@ -154,7 +154,7 @@ function fakeDatabase(watch: Watch): Database {
         return { ok: false, id, rev, error: new DatabaseError('forbidden', 'no') };
       });
     },
-    writeLater: () => {},
+    writeDelayed: () => {},
     readLocal: async () => undefined,
     writeLocal: async () => '0-1',
     security: '{}',

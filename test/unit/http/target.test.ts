@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { isBelow, originOf, parseTarget } from '../../../src/http/routing/target.ts';
+import { isBelow, originOf, parseTarget } from '../../../src/http/address/target.ts';
 
 describe('target', () => {
   test.each([

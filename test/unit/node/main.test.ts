@@ -2,7 +2,7 @@ import { PassThrough, Readable, Writable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
 import packageJson from '../../../package.json' with { type: 'json' };
 import { main } from '../../../src/node/main.ts';
-import { runCommand } from './command-line.ts';
+import { runCommand } from './run-command.ts';
 
 describe('the command line', () => {
   test('tells its version', async () => {

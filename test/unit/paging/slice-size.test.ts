@@ -5,7 +5,7 @@ const MEGABYTE = 2 ** 20;
 
 function after(slices: number, bytesPerMs: number): number {
   const size = new SliceSize(2 * MEGABYTE);
-  for (let slice = 0; slice < slices; slice++) size.took(size.bytes, size.bytes / bytesPerMs);
+  for (let slice = 0; slice < slices; slice++) size.noteWritten(size.bytes, size.bytes / bytesPerMs);
   return size.bytes;
 }
 
@@ -27,8 +27,8 @@ test('but not below a part that is worth a commit', () => {
 
 test('a slice that was cut short, or took no time at all, is no reason to change much', () => {
   const size = new SliceSize(2 * MEGABYTE);
-  size.took(100, 500);
+  size.noteWritten(100, 500);
   expect(size.bytes).toBe(MEGABYTE / 2);
-  size.took(size.bytes, 0);
+  size.noteWritten(size.bytes, 0);
   expect(size.bytes).toBe(1.25 * MEGABYTE);
 });

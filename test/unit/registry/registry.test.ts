@@ -183,7 +183,7 @@ describe('deletion', () => {
     const { database, release } = await registry.acquire('a');
     await database.compact();
     const snapshot = database.snapshot();
-    await database.writeLater([toWrite('later')]);
+    await database.writeDelayed([toWrite('later')]);
     await registry.delete('a');
     await settle();
     const deleted = { code: 'storage_deleted' };

@@ -1,6 +1,5 @@
 import { expect } from 'vitest';
 import type { DatabaseSettings } from '../../../src/database/settings.ts';
-import { maintenanceAtHand } from '../../../src/database/upkeep/maintenance.ts';
 import type { Registry } from '../../../src/registry/contract.ts';
 import { openRegistry, REGISTRY_FILE } from '../../../src/registry/registry.ts';
 import type { CacheBudget } from '../../../src/shared/cache-budget.ts';
@@ -34,7 +33,6 @@ export class Service {
       },
       config: createConfig({ svc: { max_dbs_open: String(options.maxOpen ?? 100) } }),
       log: { error: add, info: add, debug: add },
-      maintenance: maintenanceAtHand(),
       settings: options.settings ?? {},
       ...(options.cache ? { cache: options.cache } : {}),
     });

@@ -2,7 +2,6 @@ import { expect, test } from 'vitest';
 import { openDatabase } from '../../../src/database/open-database.ts';
 import { defaultSettings } from '../../../src/database/settings.ts';
 import type { StoredDatabase } from '../../../src/database/stored-database.ts';
-import { maintenanceAtHand } from '../../../src/database/upkeep/maintenance.ts';
 import type { DocId, RevId } from '../../../src/documents/contract.ts';
 import { createRevisionHasher } from '../../../src/documents/revisions/revision-hash.ts';
 import { DatabaseError } from '../../../src/errors/database-error.ts';
@@ -47,7 +46,6 @@ class World {
       random: systemRandom,
       log: silentLog,
       hasher: await createRevisionHasher(),
-      maintenance: maintenanceAtHand(),
       settings: { ...defaultSettings, snapshotMaxAgeMs: 10 },
       onFailure: () => undefined,
     });

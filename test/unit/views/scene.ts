@@ -1,6 +1,5 @@
 import { openDatabase } from '../../../src/database/open-database.ts';
 import type { StoredDatabase } from '../../../src/database/stored-database.ts';
-import { maintenanceAtHand } from '../../../src/database/upkeep/maintenance.ts';
 import type { DocId, RevId } from '../../../src/documents/contract.ts';
 import { createRevisionHasher } from '../../../src/documents/revisions/revision-hash.ts';
 import { systemClock, systemRandom } from '../../../src/shared/clock.ts';
@@ -53,7 +52,6 @@ export class Scene {
       random: systemRandom,
       log: { error: () => undefined, info: () => undefined, debug: () => undefined },
       hasher: await createRevisionHasher(),
-      maintenance: maintenanceAtHand(),
       onFailure: () => undefined,
     });
     return new Scene(medium, store, database, options);

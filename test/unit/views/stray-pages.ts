@@ -1,5 +1,5 @@
 import { INNER_HEADER } from '../../../src/btree/nodes/inner.ts';
-import { Link } from '../../../src/btree/nodes/link.ts';
+import { NodeLink } from '../../../src/btree/nodes/link.ts';
 import { must } from '../../../src/shared/assert.ts';
 import type { MemoryFile, MemoryMedium } from '../../../src/storage/memory/memory-medium.ts';
 import type { Commit, PageStore } from '../../../src/storage/page-store.ts';
@@ -15,7 +15,7 @@ export function strayPages(file: MemoryFile): number[] {
   const walk = (page: number): void => {
     known.add(page);
     const [first, ...lines] = textOf(file, page).split('\n');
-    if (first === INNER_HEADER) for (const line of lines) walk(must(Link.parse(line).page));
+    if (first === INNER_HEADER) for (const line of lines) walk(must(NodeLink.parse(line).page));
   };
   for (const root of [byDocument, ...trees.map((tree) => tree.root)]) if (root !== null) walk(root.page);
   return [...file.pages.keys()].filter((page) => !known.has(page));

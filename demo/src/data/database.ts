@@ -1,0 +1,167 @@
+/** One database, spoken to with plain `fetch()`: this is all that an app needs. */
+import type { Logging, RequestLog } from '../requests/request-log.ts';
+
+export interface StoredDocument {
+  readonly _id: string;
+  readonly _rev: string;
+  readonly [member: string]: unknown;
+}
+
+/** A document's own members, without `_id` and `_rev`. */
+export type Content = Readonly<Record<string, unknown>>;
+
+export interface Row {
+  readonly id: string;
+  readonly doc: StoredDocument;
+}
+
+export interface Listing {
+  readonly total: number;
+  /** How many documents come before the first row. */
+  readonly offset: number;
+  readonly rows: readonly Row[];
+}
+
+/** Where in the list a page is to begin. */
+export interface PageStart {
+  /** At this id, or, if `backwards`, before it. Undefined: at the first one. */
+  readonly from: string | undefined;
+  readonly backwards: boolean;
+}
+
+export interface DatabaseInfo {
+  readonly documents: number;
+  /** Grows with every change. */
+  readonly updateSeq: number;
+  readonly bytes: number;
+}
+
+export interface BulkOutcome {
+  readonly written: number;
+  readonly refused: number;
+}
+
+/** An answer that tells of a failure; `reason` is the database's own sentence. */
+export class RequestError extends Error {
+  readonly status: number;
+
+  constructor(status: number, reason: string) {
+    super(reason);
+    this.name = 'RequestError';
+    this.status = status;
+  }
+}
+
+const JSON_HEADERS = { Accept: 'application/json', 'Content-Type': 'application/json' };
+
+export class Database {
+  readonly name: string;
+  readonly #path: string;
+  readonly #log: RequestLog;
+  /** It was there when it was last asked. */
+  #isKnown = false;
+
+  constructor(name: string, log: RequestLog) {
+    this.name = name;
+    this.#path = `/db/${name}`;
+    this.#log = log;
+  }
+
+  /** Undefined where there is no such database. */
+  async info(): Promise<DatabaseInfo | undefined> {
+    // Browsers write every 404 to the console.
+    if (!this.#isKnown && !(await this.#isListed())) return undefined;
+    const answer = await this.#ask('', {}, 'quiet');
+    this.#isKnown = answer.status !== 404;
+    if (!this.#isKnown) return undefined;
+    const { doc_count, update_seq, disk_size } = await succeed(answer);
+    return { documents: doc_count, updateSeq: update_seq, bytes: disk_size };
+  }
+
+  /** Does nothing where it is there already. */
+  async create(): Promise<void> {
+    const answer = await this.#ask('', { method: 'PUT' });
+    if (answer.status !== 412) await succeed(answer);
+  }
+
+  async destroy(): Promise<void> {
+    await succeed(await this.#ask('', { method: 'DELETE' }));
+  }
+
+  /** Documents whose ids begin with `prefix`, in the order of their ids. `offset` is only there when it goes forwards. */
+  async list(prefix: string, { from, backwards }: PageStart, limit: number): Promise<Listing> {
+    const query = new URLSearchParams({ include_docs: 'true', limit: String(limit) });
+    const start = from ?? prefix;
+    if (start !== '') query.set('startkey', JSON.stringify(start));
+    if (prefix !== '') query.set('endkey', JSON.stringify(backwards ? prefix : afterAll(prefix)));
+    if (backwards) {
+      query.set('descending', 'true');
+      query.set('skip', '1');
+    }
+    const { total_rows, offset, rows } = await succeed(await this.#ask(`/_all_docs?${query}`));
+    return { total: total_rows, offset, rows: backwards ? rows.reverse() : rows };
+  }
+
+  /** How many ids come before this one: an answer without rows, whatever the size of the database. */
+  async countBefore(id: string): Promise<number> {
+    const query = new URLSearchParams({ limit: '0', startkey: JSON.stringify(id) });
+    return (await succeed(await this.#ask(`/_all_docs?${query}`, {}, 'quiet'))).offset;
+  }
+
+  /** How many ids come before those that begin with `prefix`, and how many up to the last of them. */
+  range(prefix: string): Promise<[number, number]> {
+    return Promise.all([this.countBefore(prefix), this.countBefore(afterAll(prefix))]);
+  }
+
+  /** Undefined where it is missing or deleted. */
+  async get(id: string, logging: Logging = 'logged'): Promise<StoredDocument | undefined> {
+    const answer = await this.#ask(`/${encodeURIComponent(id)}`, {}, logging);
+    return answer.status === 404 ? undefined : succeed(answer);
+  }
+
+  /** Gives the new revision, or undefined where the one given is not the current one: somebody else was quicker. */
+  async put(id: string, rev: string | undefined, content: Content): Promise<string | undefined> {
+    const body = JSON.stringify(rev === undefined ? content : { _rev: rev, ...content });
+    const answer = await this.#ask(`/${encodeURIComponent(id)}`, { method: 'PUT', body });
+    return answer.status === 409 ? undefined : (await succeed(answer)).rev;
+  }
+
+  /** False where the revision is not the current one. */
+  async remove(id: string, rev: string): Promise<boolean> {
+    const query = new URLSearchParams({ rev });
+    const answer = await this.#ask(`/${encodeURIComponent(id)}?${query}`, { method: 'DELETE' });
+    if (answer.status === 409) return false;
+    await succeed(answer);
+    return true;
+  }
+
+  /** Writes documents that are JSON texts already. Those that are there with the same id are refused. */
+  async writeAll(documents: readonly string[], signal: AbortSignal): Promise<BulkOutcome> {
+    const body = `{"docs":[${documents.join(',')}]}`;
+    const outcomes: { ok?: boolean }[] = await succeed(
+      await this.#ask('/_bulk_docs', { method: 'POST', body, signal }),
+    );
+    const written = outcomes.filter(({ ok }) => ok).length;
+    return { written, refused: outcomes.length - written };
+  }
+
+  async #isListed(): Promise<boolean> {
+    const names: string[] = await succeed(await this.#log.fetch('/db/_all_dbs', { headers: JSON_HEADERS }, 'quiet'));
+    return names.includes(this.name);
+  }
+
+  #ask(path: string, init: RequestInit = {}, logging?: Logging): Promise<Response> {
+    return this.#log.fetch(`${this.#path}${path}`, { headers: JSON_HEADERS, ...init }, logging);
+  }
+}
+
+/** No id that begins so comes after it. */
+function afterAll(prefix: string): string {
+  return `${prefix}\u{10ffff}`;
+}
+
+async function succeed(answer: Response) {
+  const json = await answer.json();
+  if (answer.ok) return json;
+  throw new RequestError(answer.status, `${json.reason ?? json.error ?? answer.statusText}`);
+}

@@ -1,0 +1,193 @@
+/** The documents of a database in the order of their ids: searched by how an id begins, a page after the other. */
+
+import type { Database, PageStart, Row } from '../data/database.ts';
+import { type Dataset, type Place, placesOf } from '../data/datasets.ts';
+import { slug } from '../data/slug.ts';
+import { coalesce } from '../elements/coalesce.ts';
+import { button, fill, icon, make } from '../elements/elements.ts';
+import { formatCount } from '../elements/format.ts';
+import { icons } from '../elements/icons.ts';
+import { hashOf } from '../routes.ts';
+
+const PAGE = 40;
+
+export interface ListHost {
+  /** The search has changed. */
+  onQuery(query: string): void;
+  /** These documents are shown now. */
+  onShown(places: readonly Place[]): void;
+}
+
+const START: PageStart = { from: undefined, backwards: false };
+
+export class DocumentList {
+  readonly element: HTMLElement;
+  /** Reads the page again. */
+  readonly refresh: () => Promise<void>;
+  readonly #dataset: Dataset;
+  readonly #database: Database;
+  readonly #host: ListHost;
+  readonly #search: HTMLInputElement;
+  readonly #list = make('ul', { class: 'rows' });
+  readonly #note = make('p', { class: 'empty-note', hidden: true });
+  readonly #range = make('span', { class: 'range', 'aria-live': 'polite' });
+  readonly #previous: HTMLButtonElement;
+  readonly #next: HTMLButtonElement;
+  #rows: readonly Row[] = [];
+  #position = START;
+  #selected: string | undefined;
+
+  constructor(dataset: Dataset, database: Database, host: ListHost) {
+    this.#dataset = dataset;
+    this.#database = database;
+    this.#host = host;
+    this.refresh = coalesce(() => this.#read().catch((error) => this.#fail(error)));
+    this.#search = make('input', {
+      type: 'search',
+      id: 'search',
+      placeholder: `Find by id, such as ${dataset.example}`,
+      'aria-label': `Find ${dataset.plural} by the beginning of their ids`,
+      autocomplete: 'off',
+      spellcheck: 'false',
+      input: () => this.#searchAnew(),
+      keydown: (event) => this.#onSearchKey(event),
+    });
+    this.#previous = this.#pager('Previous page', icons.back, () => this.#turn(true));
+    this.#next = this.#pager('Next page', icons.forward, () => this.#turn(false));
+    this.#list.addEventListener('keydown', (event) => this.#onListKey(event));
+    this.#list.setAttribute('aria-label', dataset.title);
+    this.element = make(
+      'section',
+      { class: 'list' },
+      make('div', { class: 'search' }, icon(icons.search), this.#search, make('kbd', { 'aria-hidden': 'true' }, '/')),
+      make('div', { class: 'rows-frame' }, this.#list, this.#note),
+      make('div', { class: 'pager' }, this.#range, this.#previous, this.#next),
+    );
+  }
+
+  focusSearch(): void {
+    this.#search.focus();
+    this.#search.select();
+  }
+
+  /** Shows what the address says. */
+  show(query: string, selected: string | undefined): void {
+    if (this.#search.value !== query && document.activeElement !== this.#search) this.#search.value = query;
+    this.#selected = selected;
+    this.#mark();
+    if (selected !== undefined) this.#linkOf(selected)?.scrollIntoView({ block: 'nearest' });
+  }
+
+  async #read(): Promise<void> {
+    const prefix = this.#prefix;
+    const start = this.#position;
+    const { rows, offset, total } = await this.#database.list(prefix, start, PAGE + 1);
+    // Fewer before than fit on a page: then it is the first one.
+    if (start.backwards && rows.length < PAGE) {
+      this.#position = START;
+      return this.#read();
+    }
+    const shown = start.backwards ? rows.slice(-PAGE) : rows.slice(0, PAGE);
+    const [first, end] = prefix === '' ? [0, total] : await this.#database.range(prefix);
+    const before = start.backwards ? await this.#database.countBefore(shown[0]?.id ?? prefix) : offset;
+    this.#render(shown, before - first, end - first);
+  }
+
+  #fail(error: unknown): void {
+    this.#note.hidden = false;
+    fill(this.#note, `The list could not be read: ${error instanceof Error ? error.message : error}`);
+  }
+
+  get #prefix(): string {
+    // Someone who types an id's own dot or hyphen at its end means it.
+    const text = this.#search.value.trim();
+    const [, name = '', end = ''] = /^(.*?)([-.]?|\.[\w.]*)$/.exec(text) ?? [];
+    return slug(name) + end.toLowerCase();
+  }
+
+  #searchAnew(): void {
+    this.#position = START;
+    this.#host.onQuery(this.#search.value.trim());
+    void this.refresh();
+  }
+
+  #turn(backwards: boolean): void {
+    const from = backwards ? this.#rows[0]?.id : this.#rows.at(-1)?.id;
+    if (from === undefined) return;
+    this.#position = backwards ? { from, backwards } : { from: `${from}\0`, backwards };
+    void this.refresh().then(() => this.#list.parentElement?.scrollTo({ top: 0 }));
+  }
+
+  #render(rows: readonly Row[], before: number, total: number): void {
+    this.#rows = rows;
+    const focused = document.activeElement?.closest('.rows a')?.getAttribute('data-id');
+    fill(this.#list, ...rows.map((row) => make('li', {}, this.#link(row))));
+    if (focused) (this.#linkOf(focused) ?? this.#list.querySelector('a'))?.focus();
+    this.#mark();
+    this.#note.hidden = rows.length > 0;
+    fill(this.#note, this.#prefix === '' ? 'Nothing in here yet.' : `No id begins with “${this.#prefix}”.`);
+    const last = before + rows.length;
+    fill(
+      this.#range,
+      rows.length === 0 ? '' : `${formatCount(before + 1)}–${formatCount(last)} of ${formatCount(total)}`,
+    );
+    this.#previous.disabled = before <= 0;
+    this.#next.disabled = last >= total;
+    this.#host.onShown(placesOf(rows.map(({ doc }) => doc)));
+  }
+
+  #link({ id, doc }: Row): HTMLAnchorElement {
+    const { title, subtitle } = this.#dataset.describe(doc);
+    return make(
+      'a',
+      { href: hashOf(this.#dataset, id, this.#search.value.trim()), 'data-id': id },
+      make('span', { class: 'row-title' }, title),
+      make('span', { class: 'row-subtitle' }, subtitle),
+      make('span', { class: 'row-id' }, id),
+    );
+  }
+
+  #mark(): void {
+    for (const link of this.#list.querySelectorAll('a')) {
+      if (link.dataset['id'] === this.#selected) link.setAttribute('aria-current', 'true');
+      else link.removeAttribute('aria-current');
+    }
+  }
+
+  #linkOf(id: string): HTMLAnchorElement | undefined {
+    return [...this.#list.querySelectorAll('a')].find((link) => link.dataset['id'] === id);
+  }
+
+  #onSearchKey(event: Event): void {
+    if (!(event instanceof KeyboardEvent)) return;
+    if (event.key === 'ArrowDown') {
+      event.preventDefault();
+      this.#list.querySelector('a')?.focus();
+    } else if (event.key === 'Enter') this.#list.querySelector('a')?.click();
+    else if (event.key === 'Escape' && this.#search.value !== '') {
+      this.#search.value = '';
+      this.#searchAnew();
+    }
+  }
+
+  #onListKey(event: KeyboardEvent): void {
+    const items = [...this.#list.querySelectorAll('a')];
+    const index = items.findIndex((item) => item.matches(':focus'));
+    const steps: Readonly<Record<string, () => void>> = {
+      ArrowDown: () => items[index + 1]?.focus(),
+      ArrowUp: () => (index === 0 ? this.focusSearch() : items[index - 1]?.focus()),
+      PageDown: () => this.#next.click(),
+      PageUp: () => this.#previous.click(),
+    };
+    const step = steps[event.key];
+    if (!step) return;
+    event.preventDefault();
+    step();
+  }
+
+  #pager(label: string, path: string, onClick: () => void): HTMLButtonElement {
+    const control = button('', onClick, { class: 'icon-button', 'aria-label': label, title: label, disabled: true });
+    control.append(icon(path));
+    return control;
+  }
+}

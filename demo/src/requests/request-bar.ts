@@ -1,0 +1,46 @@
+/** The last request of this page, and a list of those before it. */
+import { fill, make } from '../elements/elements.ts';
+import { formatMs } from '../elements/format.ts';
+import type { LoggedRequest, RequestLog } from './request-log.ts';
+
+export class RequestBar {
+  readonly element: HTMLElement;
+  readonly #log: RequestLog;
+  readonly #latest = make('summary', { 'aria-label': 'Requests of this page' });
+  readonly #list = make('ol', { class: 'requests' });
+  readonly #details = make('details', {}, this.#latest, this.#list);
+  #isDue = false;
+
+  constructor(log: RequestLog) {
+    this.#log = log;
+    fill(this.#latest, make('span', { class: 'hint' }, 'Requests show here'));
+    this.element = make('footer', { class: 'request-bar' }, this.#details);
+    log.addEventListener('request', () => this.#renderSoon());
+    this.#details.addEventListener('toggle', () => this.#renderSoon());
+  }
+
+  #renderSoon(): void {
+    if (this.#isDue) return;
+    this.#isDue = true;
+    requestAnimationFrame(() => {
+      this.#isDue = false;
+      this.#render();
+    });
+  }
+
+  #render(): void {
+    const [latest] = this.#log.entries;
+    if (latest) fill(this.#latest, ...line(latest));
+    if (this.#details.open) fill(this.#list, ...this.#log.entries.map((entry) => make('li', {}, ...line(entry))));
+  }
+}
+
+function line({ method, path, status, ms }: LoggedRequest): readonly Node[] {
+  const tone = status === 0 || status >= 400 ? 'bad' : 'good';
+  return [
+    make('span', { class: 'method' }, method),
+    make('span', { class: 'path' }, path),
+    make('span', { class: 'status', 'data-tone': tone }, status === 0 ? 'failed' : String(status)),
+    make('span', { class: 'ms' }, formatMs(ms)),
+  ];
+}

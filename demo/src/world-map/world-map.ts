@@ -1,0 +1,177 @@
+/** The world as dots: one for each square degree that has a city, brighter ones for documents. */
+import { squares } from 'virtual:world';
+import type { Place } from '../data/datasets.ts';
+import { make } from '../elements/elements.ts';
+
+/** What a map shows, in degrees: from its north-western corner on. */
+interface Section {
+  readonly north: number;
+  readonly west: number;
+  readonly width: number;
+  readonly height: number;
+}
+
+/** Nobody lives beyond it. */
+const WORLD: Section = { north: 78, west: -180, width: 360, height: 134 };
+
+/** Around a place. */
+const AROUND = { width: 120, height: 38 };
+
+/** So few places that they have to stand out. */
+const FEW = 200;
+
+/** A dot this small is drawn as a square; nobody sees the difference. */
+const SMALL_PX = 1.2;
+
+export class WorldMap {
+  readonly element: HTMLElement;
+  readonly #canvas = make('canvas');
+  readonly #lit = new Set<number>();
+  /** Lit since the last drawing. */
+  readonly #fresh = new Set<number>();
+  #mark: Place | undefined;
+  #isDue = false;
+  /** All of it has to be drawn, not only what is fresh. */
+  #isStale = true;
+
+  constructor(label: string) {
+    this.#canvas.setAttribute('role', 'img');
+    this.#canvas.setAttribute('aria-label', label);
+    this.element = make('div', { class: 'world' }, this.#canvas);
+    new ResizeObserver(() => this.#drawSoon(true)).observe(this.element);
+    matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.#drawSoon(true));
+  }
+
+  light(places: readonly Place[]): void {
+    for (const place of places) {
+      const square = squareOf(place);
+      if (!this.#lit.has(square)) this.#fresh.add(square);
+      this.#lit.add(square);
+    }
+    this.#drawSoon(false);
+  }
+
+  /** Forgets what was lit. */
+  clear(): void {
+    this.#lit.clear();
+    this.#drawSoon(true);
+  }
+
+  /** Shows what is around this place. */
+  mark(place: Place | undefined): void {
+    this.#mark = place;
+    this.#drawSoon(true);
+  }
+
+  #drawSoon(isStale: boolean): void {
+    this.#isStale ||= isStale;
+    if (this.#isDue) return;
+    this.#isDue = true;
+    requestAnimationFrame(() => {
+      this.#isDue = false;
+      this.#draw();
+    });
+  }
+
+  #draw(): void {
+    const { clientWidth: width } = this.element;
+    const context = this.#canvas.getContext('2d');
+    if (width === 0 || !context) return;
+    const section = this.#mark ? sectionAround(this.#mark) : WORLD;
+    const colour = (name: string) => getComputedStyle(this.element).getPropertyValue(name);
+    if (this.#isStale) {
+      const density = Math.min(2, devicePixelRatio);
+      this.#canvas.width = Math.round(width * density);
+      this.#canvas.height = Math.round((section.height * width * density) / section.width);
+      drawDots(context, section, base, 0.36, colour('--dot'));
+    }
+    drawDots(
+      context,
+      section,
+      this.#isStale ? this.#lit : this.#fresh,
+      this.#lit.size < FEW ? 0.8 : 0.46,
+      colour('--dot-lit'),
+    );
+    if (this.#mark) drawMark(context, section, this.#mark, colour('--accent'));
+    this.#fresh.clear();
+    this.#isStale = false;
+  }
+}
+
+const base: readonly number[] = decodeSquares();
+
+function drawDots(
+  context: CanvasRenderingContext2D,
+  section: Section,
+  dots: Iterable<number>,
+  size: number,
+  colour: string,
+): void {
+  const scale = context.canvas.width / section.width;
+  // Where squares of a degree would run together, dots stand for four of them.
+  const step = scale < 1.8 ? 2 : 1;
+  const radius = size * scale * step;
+  context.fillStyle = colour;
+  for (const square of dots) {
+    const column = Math.floor((square % 360) / step) * step;
+    const row = Math.floor(Math.floor(square / 360) / step) * step;
+    const x = (column + step / 2 - 180 - section.west) * scale;
+    const y = (section.north - (90 - row - step / 2)) * scale;
+    if (radius <= SMALL_PX) context.fillRect(x - radius, y - radius, 2 * radius, 2 * radius);
+    else {
+      context.beginPath();
+      context.arc(x, y, radius, 0, 2 * Math.PI);
+      context.fill();
+    }
+  }
+}
+
+function drawMark(
+  context: CanvasRenderingContext2D,
+  section: Section,
+  [latitude, longitude]: Place,
+  colour: string,
+): void {
+  const scale = context.canvas.width / section.width;
+  const density = Math.min(2, devicePixelRatio);
+  context.fillStyle = colour;
+  for (const [radius, opacity] of [
+    [20, 0.14],
+    [12, 0.24],
+    [5, 1],
+  ] as const) {
+    context.globalAlpha = opacity;
+    context.beginPath();
+    context.arc(
+      (longitude - section.west) * scale,
+      (section.north - latitude) * scale,
+      radius * density,
+      0,
+      2 * Math.PI,
+    );
+    context.fill();
+  }
+  context.globalAlpha = 1;
+}
+
+/** With the place in its middle, unless that is at the edge of the world. */
+function sectionAround([latitude, longitude]: Place): Section {
+  const { width, height } = AROUND;
+  const north = Math.min(WORLD.north + 6, Math.max(latitude + height / 2, height - 90));
+  const west = Math.min(180 - width, Math.max(-180, longitude - width / 2));
+  return { north, west, width, height };
+}
+
+function squareOf([latitude, longitude]: Place): number {
+  const row = Math.min(179, Math.max(0, Math.floor(90 - latitude)));
+  return row * 360 + Math.min(359, Math.max(0, Math.floor(longitude + 180)));
+}
+
+function decodeSquares(): readonly number[] {
+  const found: number[] = [];
+  const bytes = atob(squares);
+  for (let index = 0; index < bytes.length; index++) {
+    for (let bit = 0; bit < 8; bit++) if ((bytes.charCodeAt(index) >> bit) & 1) found.push(index * 8 + bit);
+  }
+  return found;
+}

@@ -1,0 +1,97 @@
+/** The commands and their help texts. docs/node.md#the-command-line shows the same commands as a table. */
+
+export const commandNames = ['serve', 'import', 'export', 'verify', 'backup', 'restore'] as const;
+
+export type CommandName = (typeof commandNames)[number];
+
+export function helpFor(topic: CommandName | undefined): string {
+  return topic === undefined ? overview : topics[topic];
+}
+
+const overview = `Settee, a document database spoken to over HTTP.
+
+Usage: settee [command] [options]
+
+  serve                       serve a data folder (the default)
+  import URL FILE             write the documents of a JSON file into a database
+  export URL [FILE]           write the documents of a database as JSON
+  verify [DB…]                look for damage in a data folder
+  backup TARGET               copy a data folder, consistently
+  restore SOURCE              make a data folder from a backup
+
+  -h, --help                  this text, or that of a command (settee import --help)
+  -v, --version               the version
+`;
+
+const topics: Readonly<Record<CommandName, string>> = {
+  serve: `Usage: settee [serve] [options]
+
+Serves a data folder over HTTP until it gets SIGINT or SIGTERM; then it lets running requests end, and writes
+everything. A second signal ends it at once, which loses nothing that was acknowledged.
+
+  -p, --port NUMBER           where to listen; 0 takes any free port (SETTEE_PORT, else 5984)
+      --host HOST             127.0.0.1, ::1 or localhost (SETTEE_HOST, else 127.0.0.1)
+      --allow-host NAME       a name besides localhost that requests may ask for, as often as needed; others get 403
+  -d, --data FOLDER           where databases are kept; made if need be (SETTEE_DATA, else ./data)
+      --memory                keep everything in memory instead, until the end
+      --demo-port NUMBER      where the demo is served (default 5985; any free port where --port is 0)
+      --no-demo               serve no demo
+      --log-level LEVEL       none, error, info or debug, on stderr (default info)
+      --set SECTION/KEY=VALUE a setting, as often as needed (docs/node.md#settings lists them)
+
+Exit code: 0 after a signal, 1 when it could not start or not close in order, 2 for a wrong call.
+`,
+  import: `Usage: settee import URL FILE [options]
+
+Writes the documents of FILE into the database at URL (http://127.0.0.1:5984/countries). FILE holds a JSON array,
+JSON lines, or an object with "docs" or "rows" (as _all_docs?include_docs=true answers); it may be gzipped; - is
+standard input. Numbers keep their digits, members their order. Memory stays small, whatever the size of FILE.
+
+      --create                create the database if it is not there
+      --id MEMBER             take this member as _id, where a document has none
+      --new-edits false       keep each document's _rev, as replication does (default true: a new revision)
+      --format FORMAT         auto, array, lines, docs or rows (default auto)
+      --batch-size NUMBER     documents per request, 1 to 100000; also at most 4 MB (default 1000)
+      --refused FILE          write every refusal as a JSON line {"id","error","reason"}
+
+Exit code: 0 when all were written, 1 when any was refused or the import ended early, 2 for a wrong call.
+`,
+  export: `Usage: settee export URL [FILE] [options]
+
+Writes every document of the database at URL to FILE (gzipped if its name ends in .gz), or to standard output.
+Each has its _id and current _rev; design documents are included, _local documents and losing revisions are not.
+To read them back with the same revisions: settee import URL FILE --new-edits false
+
+      --format FORMAT         lines: one document a line (default); array: one JSON array
+
+Exit code: 0 when all is written, 1 on failure (FILE is then left as it was), 2 for a wrong call.
+`,
+  verify: `Usage: settee verify [DB…] [options]
+
+Reads everything in a data folder that no server uses, and reports damage. No document changes; the files are opened
+as a server does, which has to be able to write to them.
+
+  -d, --data FOLDER           (SETTEE_DATA, else ./data)
+
+Exit code: 0 when all is well, 1 when something is damaged or can't be read, 2 for a wrong call.
+`,
+  backup: `Usage: settee backup TARGET [options]
+
+Copies a data folder into the new folder TARGET, each database in the state of its last commit. A server may be using
+the folder meanwhile. TARGET is a data folder itself. A database that can't be read is named on stderr, and the others
+are copied. What can't be seen from outside of the files is what "settee verify --data TARGET" looks for.
+
+  -d, --data FOLDER           (SETTEE_DATA, else ./data)
+
+Exit code: 0 when the copy is complete, 1 on failure or when something is not in it, 2 for a wrong call.
+`,
+  restore: `Usage: settee restore SOURCE --data FOLDER
+
+Makes the new data folder FOLDER from a backup. Its databases know that they went back in time, so that indexes and
+replication don't take them for what they were. What the backup does not hold, or not whole, is named on stderr.
+
+  -d, --data FOLDER           (required: it must not hold databases yet)
+
+Exit code: 0 when the folder is complete, 1 on failure or when something is not in it, 2 for a wrong call.
+`,
+};

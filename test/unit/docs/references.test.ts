@@ -1,0 +1,35 @@
+import { describe, expect, test } from 'vitest';
+import { anchorsOf, readPages } from './pages.ts';
+import { brokenReferences, readReferringSources } from './references.ts';
+
+const anchors = new Map(readPages().map(({ path, text }) => [path, anchorsOf(text)]));
+
+test('comments and texts of the sources refer to pages and headings that are there', () => {
+  const sources = readReferringSources();
+  expect(sources.map(({ path }) => path)).toContain('src/core.ts');
+  expect(sources.flatMap((source) => brokenReferences(source, anchors))).toEqual([]);
+});
+
+describe('a reference', () => {
+  const known = new Map([
+    ['docs/limits.md', new Set(['durability'])],
+    ['src/README.md', new Set<string>()],
+  ]);
+  const check = (text: string) => brokenReferences({ path: 'src/a.ts', text }, known);
+
+  test('to a page or a heading that is not there is found', () => {
+    expect(check('/** See docs/limit.md, and docs/limits.md#durable. */ fail("see README.md");')).toEqual([
+      'src/a.ts: docs/limit.md',
+      'src/a.ts: docs/limits.md#durable',
+      'src/a.ts: README.md',
+    ]);
+  });
+
+  test('to what is there is right, also at the end of a sentence', () => {
+    expect(check('// As in docs/limits.md#durability. More is in docs/limits.md, and in src/README.md.')).toEqual([]);
+  });
+
+  test('is not the end of a longer path', () => {
+    expect(check("join(folder, '../docs/limit.md'); 'package/README.md'")).toEqual([]);
+  });
+});

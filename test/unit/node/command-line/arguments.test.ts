@@ -1,0 +1,164 @@
+import { describe, expect, test } from 'vitest';
+import { parseCommand } from '../../../../src/node/command-line/arguments.ts';
+import { UsageError } from '../../../../src/node/terminal/usage-error.ts';
+
+const parse = (line: string, environment: Record<string, string> = {}) =>
+  parseCommand(line.split(' ').filter(Boolean), environment);
+
+describe('serve', () => {
+  const defaults = {
+    host: undefined,
+    allowedHosts: [],
+    port: 5984,
+    dataFolder: './data',
+    memory: false,
+    logLevel: 'info',
+    demoPort: 5985,
+    config: {},
+  };
+
+  test('is what happens without a command, with its defaults', () => {
+    expect(parse('')).toEqual({ name: 'serve', options: defaults });
+    expect(parse('serve')).toEqual({ name: 'serve', options: defaults });
+    expect(parse('--port 8080')).toEqual({ name: 'serve', options: { ...defaults, port: 8080 } });
+  });
+
+  test('takes all its options', () => {
+    expect(
+      parse(
+        'serve -p 80 --host ::1 --allow-host a.example --allow-host b -d /x --log-level debug --set svc/max_dbs_open=5 --set svc/a=b=c --set httpd/x=',
+      ),
+    ).toEqual({
+      name: 'serve',
+      options: {
+        host: '::1',
+        allowedHosts: ['a.example', 'b'],
+        port: 80,
+        dataFolder: '/x',
+        memory: false,
+        logLevel: 'debug',
+        demoPort: 5985,
+        config: { svc: { max_dbs_open: '5', a: 'b=c' }, httpd: { x: '' } },
+      },
+    });
+    expect(parse('--memory')).toMatchObject({ options: { memory: true } });
+  });
+
+  test('puts the demo on any free port where the server is on one, or where it is told, or leaves it out', () => {
+    expect(parse('--port 0')).toEqual({ name: 'serve', options: { ...defaults, port: 0, demoPort: 0 } });
+    expect(parse('--demo-port 7000')).toEqual({ name: 'serve', options: { ...defaults, demoPort: 7000 } });
+    expect(parse('--no-demo')).toEqual({ name: 'serve', options: { ...defaults, demoPort: undefined } });
+  });
+
+  test('takes port, host and folder from the environment, where the command line has none', () => {
+    const environment = { SETTEE_PORT: '6000', SETTEE_HOST: 'localhost', SETTEE_DATA: '/env' };
+    expect(parse('', environment)).toMatchObject({ options: { port: 6000, host: 'localhost', dataFolder: '/env' } });
+    expect(parse('--port 7000 --host ::1 --data /own', environment)).toMatchObject({
+      options: { port: 7000, host: '::1', dataFolder: '/own' },
+    });
+  });
+
+  test.each([
+    ['--port 65536', '--port is "65536"; it must be a whole number from 0 to 65535.'],
+    ['--port http', '--port is "http"; it must be a whole number from 0 to 65535.'],
+    ['--demo-port -1', "Option '--demo-port' argument is ambiguous."],
+    ['--demo-port 65536', '--demo-port is "65536"; it must be a whole number from 0 to 65535.'],
+    ['--demo-port 1 --no-demo', '--no-demo serves no demo; leave out --demo-port or --no-demo.'],
+    ['--port 1e3', '--port is "1e3"; it must be a whole number from 0 to 65535.'],
+    ['--log-level loud', '--log-level is "loud"; it must be one of none, error, info, debug.'],
+    ['--set nonsense', '--set is "nonsense"; it must be SECTION/KEY=VALUE, as in svc/max_dbs_open=200.'],
+    ['--memory --data x', '--memory keeps no data folder; leave out --data or --memory.'],
+    ['--prot 1', "Unknown option '--prot'."],
+    ['serve here', '"here" is one argument too many.'],
+  ])('refuses "%s"', (line, message) => {
+    expect(() => parse(line)).toThrow(new UsageError(message, 'serve'));
+  });
+
+  test('is not what happens with a command that is not there', () => {
+    expect(() => parse('start')).toThrow(
+      new UsageError('There is no command "start". There are: serve, import, export, verify, backup, restore.'),
+    );
+  });
+
+  test('names the environment variable that is wrong', () => {
+    expect(() => parse('', { SETTEE_PORT: 'x' })).toThrow('SETTEE_PORT is "x"');
+  });
+});
+
+describe('import', () => {
+  test('has its defaults', () => {
+    expect(parse('import http://h/db file.json')).toEqual({
+      name: 'import',
+      url: 'http://h/db',
+      file: 'file.json',
+      create: false,
+      idMember: undefined,
+      newEdits: true,
+      format: 'auto',
+      batchSize: 1000,
+      refusedFile: undefined,
+    });
+  });
+
+  test('takes all its options, before and behind its arguments', () => {
+    expect(
+      parse('import --create http://h/db - --id cca3 --new-edits false --format lines --batch-size 7 --refused r.json'),
+    ).toEqual({
+      name: 'import',
+      url: 'http://h/db',
+      file: '-',
+      create: true,
+      idMember: 'cca3',
+      newEdits: false,
+      format: 'lines',
+      batchSize: 7,
+      refusedFile: 'r.json',
+    });
+  });
+
+  test.each([
+    ['import http://h/db', 'Say the database and the file: settee import URL FILE'],
+    ['import a b c', '"c" is one argument too many.'],
+    ['import a b --batch-size 0', '--batch-size is "0"; it must be a whole number from 1 to 100000.'],
+    ['import a b --new-edits no', '--new-edits is "no"; it must be one of true, false.'],
+    ['import a b --format csv', '--format is "csv"; it must be one of auto, array, lines, docs, rows.'],
+  ])('refuses "%s"', (line, message) => {
+    expect(() => parse(line)).toThrow(new UsageError(message, 'import'));
+  });
+});
+
+describe('the other commands', () => {
+  test('export', () => {
+    expect(parse('export http://h/db')).toEqual({ name: 'export', url: 'http://h/db', file: '-', format: 'lines' });
+    expect(parse('export http://h/db f.gz --format array')).toEqual({
+      name: 'export',
+      url: 'http://h/db',
+      file: 'f.gz',
+      format: 'array',
+    });
+    expect(() => parse('export')).toThrow('Say the database: settee export URL [FILE]');
+  });
+
+  test('verify, backup, restore', () => {
+    expect(parse('verify a b --data /d')).toEqual({ name: 'verify', dataFolder: '/d', databases: ['a', 'b'] });
+    expect(parse('verify', { SETTEE_DATA: '/e' })).toEqual({ name: 'verify', dataFolder: '/e', databases: [] });
+    expect(parse('backup /t')).toEqual({ name: 'backup', dataFolder: './data', target: '/t' });
+    expect(parse('restore /s --data /d')).toEqual({ name: 'restore', source: '/s', dataFolder: '/d' });
+    expect(() => parse('backup')).toThrow('Say where the backup goes');
+    expect(() => parse('restore /s', { SETTEE_DATA: '/e' })).toThrow('Say both folders');
+  });
+
+  test('help and version, wherever they are asked for', () => {
+    expect(parse('--help')).toEqual({ name: 'help', topic: undefined });
+    expect(parse('help')).toEqual({ name: 'help', topic: undefined });
+    expect(parse('help import')).toEqual({ name: 'help', topic: 'import' });
+    for (const command of ['serve', 'import', 'export', 'verify', 'backup', 'restore']) {
+      expect(parse(`${command} --help`)).toEqual({ name: 'help', topic: command });
+      expect(parse(`${command} x -h`)).toEqual({ name: 'help', topic: command });
+      expect(parse(`${command} --version`)).toEqual({ name: 'version' });
+    }
+    expect(parse('--port 0 --help')).toEqual({ name: 'help', topic: 'serve' });
+    expect(parse('-v')).toEqual({ name: 'version' });
+    expect(parse('--version')).toEqual({ name: 'version' });
+  });
+});

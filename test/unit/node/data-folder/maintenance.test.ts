@@ -1,0 +1,273 @@
+import { cp, mkdtemp, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { backupData, restoreData } from '../../../../src/node/data-folder/backup.ts';
+import { type RunningServer, startServer } from '../../../../src/node/server/server.ts';
+import { runCommand } from '../run-command.ts';
+
+let temporary = '';
+let dataFolder = '';
+let server: RunningServer;
+
+beforeAll(async () => {
+  temporary = await mkdtemp(join(tmpdir(), 'settee-maintenance-'));
+  dataFolder = join(temporary, 'data');
+  server = await startServer({ port: 0, dataFolder, logLevel: 'error' });
+  const lines = Array.from({ length: 500 }, (_, n) => `{"_id":"${n}","n":${n}.0}\n`).join('');
+  await runCommand(['import', `${server.url}one`, '-', '--create'], lines);
+  await runCommand(['import', `${server.url}two`, '-', '--create'], '{"_id":"a"}');
+});
+
+afterAll(async () => {
+  await server.close();
+  await rm(temporary, { recursive: true });
+});
+
+async function countIn(folder: string): Promise<unknown> {
+  const other = await startServer({ port: 0, dataFolder: folder, logLevel: 'error' });
+  const { stdout } = await runCommand(['export', `${other.url}one`]);
+  await other.close();
+  return stdout.split('\n').filter((line) => line.includes('.0}')).length;
+}
+
+describe('backup and restore', () => {
+  test('bring back every document, from a folder that a server uses', async () => {
+    const target = join(temporary, 'backup');
+    const restored = join(temporary, 'restored');
+    const backup = await runCommand(['backup', target, '--data', dataFolder]);
+    expect({ code: backup.code, stderr: backup.stderr }).toEqual({ code: 0, stderr: '' });
+    expect(backup.stdout).toMatch(/: copied, \d+ bytes\n/);
+    const restore = await runCommand(['restore', target, '--data', restored]);
+    expect({ code: restore.code, stderr: restore.stderr }).toEqual({ code: 0, stderr: '' });
+    expect(await countIn(restored)).toBe(500);
+  });
+
+  test('write over nothing', async () => {
+    const backup = await runCommand(['backup', temporary, '--data', dataFolder]);
+    expect(backup).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: `${temporary} is there already. Name a folder that is not.\n`,
+    });
+  });
+
+  test('leave no databases behind when they break off, and can be begun again', async () => {
+    const target = join(temporary, 'second-backup');
+    const restored = join(temporary, 'second-restored');
+    for await (const _ of backupData({ dataFolder, target })) break;
+    await expect(stat(target)).rejects.toThrow();
+    expect((await runCommand(['backup', target, '--data', dataFolder])).code).toBe(0);
+    for await (const _ of restoreData({ source: target, dataFolder: restored })) break;
+    const early = await runCommand(['verify', '--data', restored]);
+    expect(early).toMatchObject({ code: 1, stderr: expect.stringContaining(`${restored} holds no databases.`) });
+    expect((await runCommand(['restore', target, '--data', restored])).code).toBe(0);
+    expect(await readdir(restored)).toEqual(expect.not.arrayContaining(['databases.partial']));
+    expect(await countIn(restored)).toBe(500);
+  });
+
+  test('need databases to copy', async () => {
+    const empty = join(temporary, 'empty');
+    const backup = await runCommand(['backup', join(temporary, 'x'), '--data', empty]);
+    expect(backup).toMatchObject({ code: 1, stderr: expect.stringContaining(`${empty} holds no databases.`) });
+    await expect(stat(join(temporary, 'x'))).rejects.toThrow();
+  });
+});
+
+describe('databases whose list is gone', () => {
+  test('are left alone by every command', async () => {
+    const folder = join(temporary, 'unlisted');
+    await runCommand(['backup', folder, '--data', dataFolder]);
+    await rm(join(folder, 'databases', 'registry'), { recursive: true });
+    const before = await readdir(join(folder, 'databases'));
+    const refused = { code: 'storage_corrupt', reason: expect.stringContaining('but not the list of them') };
+    await expect(startServer({ port: 0, dataFolder: folder, logLevel: 'none' })).rejects.toMatchObject(refused);
+    expect((await runCommand(['verify', '--data', folder])).stderr).toContain('but not the list of them');
+    expect((await runCommand(['backup', `${folder}-copy`, '--data', folder])).code).toBe(1);
+    expect(await readdir(join(folder, 'databases'))).toEqual(before);
+  });
+});
+
+describe('databases whose list has lost entries', () => {
+  test('are left alone, however often it is tried', async () => {
+    const source = join(temporary, 'three');
+    const folder = join(temporary, 'three-copy');
+    const first = await startServer({ port: 0, dataFolder: source, logLevel: 'error' });
+    for (const name of ['a', 'b', 'c']) await fetch(`${first.url}${name}`, { method: 'PUT' });
+    // As a crash leaves it: with the last entries in the list's journal.
+    await cp(source, folder, { recursive: true, filter: (path) => !path.endsWith('.sock') });
+    await first.close();
+    const list = join(folder, 'databases', 'registry');
+    const journal = join(list, (await readdir(list)).find((name) => name.endsWith('.log')) ?? '');
+    await writeFile(journal, (await readFile(journal)).fill('x', 20, 24));
+    const before = await readdir(join(folder, 'databases'));
+    const refused = { code: 'storage_corrupt', reason: expect.stringContaining('has lost entries') };
+    for (let time = 0; time < 2; time += 1) {
+      expect((await runCommand(['verify', '--data', folder])).stderr).toContain('has lost entries');
+      await expect(startServer({ port: 0, dataFolder: folder, logLevel: 'none' })).rejects.toMatchObject(refused);
+    }
+    for (const command of ['backup', 'restore']) {
+      const copied = await runCommand(
+        command === 'backup'
+          ? ['backup', `${folder}-backup`, '--data', folder]
+          : ['restore', folder, '--data', `${folder}-restored`],
+      );
+      expect(copied).toMatchObject({ code: 1, stderr: expect.stringContaining('has lost entries') });
+    }
+    await expect(stat(`${folder}-backup`)).rejects.toThrow();
+    expect((await runCommand(['verify', '--data', `${folder}-restored`])).stderr).toContain('holds no databases');
+    expect(await readdir(join(folder, 'databases'))).toEqual(before);
+  });
+});
+
+/** Copies the databases `one` and `two` as data folder, and gives the folder of the first. */
+async function copyOf(folder: string): Promise<{ readonly databases: string; readonly one: string }> {
+  await runCommand(['backup', folder, '--data', dataFolder]);
+  const databases = join(folder, 'databases');
+  const one = (await readdir(databases)).find((name) => /^one\.\w+$/.test(name)) ?? '';
+  return { databases, one: join(databases, one) };
+}
+
+describe('a backup of a folder with damage', () => {
+  test('has what is sound and names the rest, and so does its restoration', async () => {
+    const source = join(temporary, 'cut-off');
+    const target = join(temporary, 'cut-off-backup');
+    const restored = join(temporary, 'cut-off-restored');
+    const { one } = await copyOf(source);
+    await truncate(join(one, 'data-1.mdb'), 5000);
+    const backup = await runCommand(['backup', target, '--data', source]);
+    expect(backup.code).toBe(1);
+    expect(backup.stdout).toMatch(/^two\.\w+: copied, \d+ bytes\nlist of databases: copied, \d+ bytes\n$/);
+    expect(backup.stderr).toMatch(
+      /^one: It is not in the copy\. File "one\.\w+" is damaged: \S+ is cut off after 5000 bytes; restore it from a backup\.\n1 of the databases is not whole, as said above; all others were copied\.\n$/,
+    );
+    const restore = await runCommand(['restore', target, '--data', restored]);
+    expect(restore.code).toBe(1);
+    expect(restore.stdout).toMatch(/^two\.\w+: restored, \d+ bytes\nlist of databases: restored, \d+ bytes\n$/);
+    expect(restore.stderr).toBe(
+      'one: The backup does not hold it. Look for it in another backup; requests for it fail until the database is deleted.\n1 of the databases is not whole, as said above; all others were restored.\n',
+    );
+    const verify = await runCommand(['verify', '--data', restored]);
+    expect(verify.stdout).toMatch(/^one: .*\n {2}Its file is gone; .*\ntwo: 1 documents, \d+ pages, no damage\n$/);
+    const other = await startServer({ port: 0, dataFolder: restored, logLevel: 'none' });
+    const answer = await fetch(`${other.url}one`);
+    expect([answer.status, await answer.json()]).toEqual([
+      500,
+      { error: 'storage_missing', reason: expect.stringMatching(/^There is no file "one\.\w+"; restore it$/) },
+    ]);
+    for (const [method, status] of [
+      ['DELETE', 200],
+      ['PUT', 201],
+      ['GET', 200],
+    ] as const) {
+      expect((await fetch(`${other.url}one`, { method })).status).toBe(status);
+    }
+    await other.close();
+  });
+
+  test('is restored without a database whose damage shows only when it is opened', async () => {
+    const source = join(temporary, 'bad-head');
+    const { one } = await copyOf(source);
+    const path = join(one, 'data-1.mdb');
+    const bytes = await readFile(path);
+    await writeFile(path, bytes.fill('x', bytes.lastIndexOf('{"format":1,"uuid"'), bytes.lastIndexOf('"uuid"')));
+    const restore = await runCommand(['restore', source, '--data', join(temporary, 'bad-head-restored')]);
+    expect(restore).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(
+        /^one: It is not in the copy\. The head of one\.\w+ can't be read\. Restore the file from a backup\.\n1 of the databases is not whole, /,
+      ),
+    });
+    const verify = await runCommand(['verify', '--data', join(temporary, 'bad-head-restored')]);
+    expect(verify.stdout).toMatch(/\ntwo: \d+ documents, \d+ pages, no damage\n$/);
+  });
+
+  test('names a database whose file is gone', async () => {
+    const source = join(temporary, 'gone');
+    await rm((await copyOf(source)).one, { recursive: true });
+    const backup = await runCommand(['backup', `${source}-backup`, '--data', source]);
+    expect(backup.code).toBe(1);
+    expect(backup.stderr).toContain('one: Its file is gone from the data folder. Look for it in an earlier backup, ');
+  });
+
+  test('tells of writes that a damaged journal has lost, and so does its restoration', async () => {
+    const source = join(temporary, 'lost');
+    for (const id of ['x', 'y', 'z']) await fetch(`${server.url}one/_local/${id}`, { method: 'PUT', body: '{}' });
+    const { one } = await copyOf(source);
+    const journal = join(one, (await readdir(one)).find((name) => name.endsWith('.log')) ?? '');
+    await writeFile(journal, (await readFile(journal)).fill('x', 20, 24));
+    const target = join(temporary, 'lost-backup');
+    const lost = 'one: Its journal is damaged, and the copy lacks the last writes, those behind the damage. ';
+    const backup = await runCommand(['backup', target, '--data', source]);
+    expect(backup).toMatchObject({ code: 1, stderr: expect.stringContaining(`${lost}A server that has `) });
+    const restore = await runCommand(['restore', target, '--data', join(temporary, 'lost-restored')]);
+    expect(restore).toMatchObject({ code: 1, stderr: expect.stringContaining(`${lost}They are lost; `) });
+  });
+
+  test('lacks nothing without a damaged index, and says so', async () => {
+    const source = join(temporary, 'index');
+    const { one } = await copyOf(source);
+    const index = `${one}.0123456789abcdef0123456789abcdef`;
+    await cp(one, index, { recursive: true });
+    await truncate(join(index, 'data-1.mdb'), 5000);
+    const backup = await runCommand(['backup', `${source}-backup`, '--data', source]);
+    expect(backup.code).toBe(0);
+    expect(backup.stderr).toMatch(/^one\.\w+\.\w+: This index is damaged, and not in the copy; it is made anew /);
+  });
+});
+
+describe('verify', () => {
+  test('is refused a folder that a server uses', async () => {
+    const { code, stderr } = await runCommand(['verify', '--data', dataFolder]);
+    expect(code).toBe(1);
+    expect(stderr).toContain(`The data folder ${dataFolder} is in use by process ${process.pid}, which answers at `);
+  });
+
+  test('finds no damage where there is none', async () => {
+    const copy = join(temporary, 'copy');
+    await runCommand(['backup', copy, '--data', dataFolder]);
+    const { code, stdout, stderr } = await runCommand(['verify', '--data', copy]);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout).toMatch(/^one: 500 documents, \d+ pages, no damage$/m);
+    expect(stdout).toMatch(/^two: 1 documents, \d+ pages, no damage$/m);
+    const single = await runCommand(['verify', 'two', '--data', copy]);
+    expect(single.stdout).toMatch(/^two: 1 documents, \d+ pages, no damage\n$/);
+    expect((await runCommand(['verify', 'three', '--data', copy])).code).toBe(1);
+  });
+
+  test('goes on behind a database that can not be read', async () => {
+    const copy = join(temporary, 'damaged');
+    await runCommand(['backup', copy, '--data', dataFolder]);
+    const databases = join(copy, 'databases');
+    const one = (await readdir(databases)).find((name) => name.startsWith('one.')) ?? '';
+    await truncate(join(databases, one, 'data-1.mdb'), 5000);
+    const cutOff = await runCommand(['verify', '--data', copy]);
+    expect(cutOff).toMatchObject({ code: 1, stderr: '' });
+    expect(cutOff.stdout).toMatch(
+      /^one: 0 documents, 0 pages, 1 findings\n {2}File "one\..*" is damaged: .* is cut off after /,
+    );
+    expect(cutOff.stdout).toMatch(/\ntwo: 1 documents, \d+ pages, no damage\n$/);
+    await rm(join(databases, one), { recursive: true });
+    const gone = await runCommand(['verify', '--data', copy]);
+    expect(gone).toMatchObject({ code: 1, stderr: '' });
+    expect(gone.stdout).toContain(
+      'one: 0 documents, 0 pages, 1 findings\n  Its file is gone; restore it from a backup.\ntwo: ',
+    );
+  });
+
+  test('tells of writes that were lost because the journal is damaged', async () => {
+    const copy = join(temporary, 'lost-writes');
+    for (const id of ['b', 'c', 'd']) await fetch(`${server.url}two/${id}`, { method: 'PUT', body: '{}' });
+    await runCommand(['backup', copy, '--data', dataFolder]);
+    const databases = join(copy, 'databases');
+    const two = join(databases, (await readdir(databases)).find((name) => name.startsWith('two.')) ?? '');
+    const journal = join(two, (await readdir(two)).find((name) => name.endsWith('.log')) ?? '');
+    const bytes = await readFile(journal);
+    await writeFile(journal, bytes.fill('x', 20, 24));
+    const { code, stdout } = await runCommand(['verify', 'two', '--data', copy]);
+    expect(code).toBe(1);
+    expect(stdout).toMatch(
+      /^two: .*, 1 findings\n {2}The journal of file "two\..*" is damaged\. The last writes, .* are lost; /,
+    );
+  });
+});

@@ -1,0 +1,32 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { AnswerBatch } from '../../../../src/node/http/answer-batch.ts';
+
+test('what is ready in the same turn leaves at its end, in order', async () => {
+  const batch = new AnswerBatch();
+  const steps: string[] = [];
+  const leave = async (name: string) => {
+    await batch.turnEnd();
+    steps.push(name);
+  };
+  const first = leave('first');
+  // Promises settle within a turn; the first must not have left when the last of them has.
+  for (let hop = 0; hop < 10; hop++) await undefined;
+  steps.push('all are there');
+  const second = leave('second');
+  await Promise.all([first, second]);
+  expect(steps).toEqual(['all are there', 'first', 'second']);
+});
+
+test('who comes later waits for the end of a later turn', async () => {
+  const batch = new AnswerBatch();
+  await batch.turnEnd();
+  let left = false;
+  void batch.turnEnd().then(() => {
+    left = true;
+  });
+  for (let hop = 0; hop < 10; hop++) await undefined;
+  expect(left).toBe(false);
+  await turn();
+  expect(left).toBe(true);
+});

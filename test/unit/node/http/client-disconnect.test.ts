@@ -1,0 +1,126 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { type Core, createCore } from '../../../../src/core.ts';
+import { functionsAtHand } from '../../../../src/deferred/function-service.ts';
+import { type HttpServer, listen } from '../../../../src/node/http/http-server.ts';
+import { createListener } from '../../../../src/node/http/listener.ts';
+import { systemClock, systemRandom } from '../../../../src/shared/clock.ts';
+import type { ByteStream, Handle, PlainRequest, PlainResponse } from '../../../../src/shared/message.ts';
+import { createMemoryPageStore } from '../../../../src/storage/memory/memory-page-store.ts';
+
+/** What a response's stream was asked for. */
+class WatchedStream implements ByteStream {
+  readonly #stream: ByteStream;
+  pulls = 0;
+  readonly cancelled: Promise<void>;
+  #cancelled = () => {};
+
+  constructor(stream: ByteStream) {
+    this.#stream = stream;
+    this.cancelled = new Promise((resolve) => {
+      this.#cancelled = resolve;
+    });
+  }
+
+  pull(): Promise<Uint8Array | undefined> {
+    this.pulls++;
+    return this.#stream.pull();
+  }
+
+  async cancel(reason?: unknown): Promise<void> {
+    await this.#stream.cancel(reason);
+    this.#cancelled();
+  }
+}
+
+const isStream = (body: PlainResponse['body']): body is ByteStream =>
+  body !== null && typeof body === 'object' && 'pull' in body;
+
+let core: Core;
+let server: HttpServer;
+let streams: WatchedStream[];
+/** Awaited between the core's answer and its sending. */
+let beforeAnswer: (request: PlainRequest) => Promise<void>;
+const failures: unknown[] = [];
+
+/** Enough of them to fill whatever the sockets buffer. */
+const COUNT = 400;
+const TEXT = 'x'.repeat(50_000);
+
+beforeEach(async () => {
+  streams = [];
+  failures.length = 0;
+  beforeAnswer = async () => {};
+  const storage = createMemoryPageStore();
+  const functions = functionsAtHand();
+  core = await createCore({ storage, clock: systemClock, random: systemRandom, functions });
+  const handle: Handle = async (request) => {
+    const response = await core.handle(request);
+    await beforeAnswer(request);
+    if (!isStream(response.body)) return response;
+    const stream = new WatchedStream(response.body);
+    streams.push(stream);
+    return { ...response, body: stream };
+  };
+  server = await listen(
+    createListener(handle, (_request, error) => void failures.push(error)),
+    '127.0.0.1',
+    0,
+  );
+  await fetch(`${server.url}db`, { method: 'PUT' });
+  const docs = Array.from({ length: COUNT }, (_unused, index) => ({ _id: `${100 + index}`, text: TEXT }));
+  await post('_bulk_docs', { docs });
+});
+
+afterEach(async () => {
+  await server.close();
+  await core.close();
+});
+
+function post(path: string, body: unknown): Promise<Response> {
+  const headers = { 'content-type': 'application/json' };
+  return fetch(`${server.url}db/${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
+}
+
+const ids = JSON.stringify({
+  docs: Array.from({ length: 4_000 }, (_unused, index) => ({ id: `${100 + (index % COUNT)}` })),
+});
+const requests = [
+  ['_all_docs', 'GET /db/_all_docs?include_docs=true HTTP/1.1\r\nHost: localhost\r\n\r\n'],
+  [
+    '_bulk_get',
+    `POST /db/_bulk_get HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nAccept: application/json\r\nContent-Length: ${ids.length}\r\n\r\n${ids}`,
+  ],
+] as const;
+
+describe.each(requests)('a client that goes away from %s', (_name, request) => {
+  test('in the middle of the answer ends the reading', async () => {
+    const socket = connect(Number(new URL(server.url).port), '127.0.0.1');
+    socket.write(request);
+    await once(socket, 'data');
+    socket.destroy();
+    await streams[0]?.cancelled;
+    expect(streams.length).toBe(1);
+    expect(await streams[0]?.pull()).toBe(undefined);
+    expect(failures).toEqual([]);
+  });
+
+  test('before the answer begins has nothing read', async () => {
+    const isAnswered = new Promise<void>((resolve) => {
+      beforeAnswer = async ({ signal }) => {
+        const gone = signal && once(signal, 'abort');
+        resolve();
+        await gone;
+      };
+    });
+    const socket = connect(Number(new URL(server.url).port), '127.0.0.1');
+    socket.write(request);
+    await isAnswered;
+    socket.destroy();
+    await expect.poll(() => streams.length).toBe(1);
+    await streams[0]?.cancelled;
+    expect(await streams[0]?.pull()).toBe(undefined);
+    expect(failures).toEqual([]);
+  });
+});

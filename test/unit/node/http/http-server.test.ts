@@ -1,0 +1,238 @@
+import { once } from 'node:events';
+import { Agent, request } from 'node:http';
+import { createConnection, type Socket } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
+import { describe, expect, test } from 'vitest';
+import { assertLoopback, listen } from '../../../../src/node/http/http-server.ts';
+import { createListener } from '../../../../src/node/http/listener.ts';
+import type { Handle } from '../../../../src/shared/message.ts';
+
+const listenerOf = (handle: Handle) =>
+  createListener(handle, (_request, error) => {
+    throw error;
+  });
+const hello = listenerOf(async () => ({ status: 200, headers: {}, body: 'hello' }));
+
+describe('assertLoopback', () => {
+  test.each(['127.0.0.1', '127.1.2.3', 'localhost', 'LOCALHOST', '::1', '[::1]'])('lets %s pass', (host) => {
+    expect(() => assertLoopback(host)).not.toThrow();
+  });
+
+  test.each(['0.0.0.0', '::', '', '192.168.1.7', 'example.org', '127.0.0.1.example.org', '1127.0.0.1'])(
+    'refuses "%s" and says why',
+    (host) => {
+      expect(() => assertLoopback(host)).toThrow(
+        /^bad_request: Settee does not listen on .*no admins.*Use 127\.0\.0\.1/,
+      );
+    },
+  );
+});
+
+describe('listen', () => {
+  test('says where it listens', async () => {
+    const server = await listen(hello, '127.0.0.1', 0);
+    expect(server.url).toMatch(/^http:\/\/127\.0\.0\.1:[1-9]\d+\/$/);
+    expect(await (await fetch(server.url)).text()).toBe('hello');
+    await server.close();
+  });
+
+  test('refuses a host beyond loopback', async () => {
+    await expect(listen(hello, '0.0.0.0', 0)).rejects.toMatchObject({ code: 'bad_request' });
+  });
+
+  test('names the port that is taken, and the remedy', async () => {
+    const first = await listen(hello, '127.0.0.1', 0);
+    const port = Number(new URL(first.url).port);
+    await expect(listen(hello, '127.0.0.1', port)).rejects.toMatchObject({
+      code: 'storage_blocked',
+      reason: `Settee can't listen on 127.0.0.1:${port}: another program uses this port. Stop it, or choose another port with --port (0 takes any free one).`,
+    });
+    await first.close();
+  });
+});
+
+describe('a connection on which nothing moves', () => {
+  /** Asks by hand, and gives the socket. */
+  function ask(server: { readonly url: string }): Socket {
+    const socket = createConnection(Number(new URL(server.url).port), '127.0.0.1');
+    socket.write('GET / HTTP/1.1\r\nhost: localhost\r\n\r\n');
+    return socket;
+  }
+
+  test('is cut when its client takes nothing of the answer', async () => {
+    let cancelled: () => void;
+    const wasCancelled = new Promise<void>((resolve) => {
+      cancelled = resolve;
+    });
+    const endless = { pull: async () => new Uint8Array(65_536), cancel: async () => cancelled() };
+    const server = await listen(
+      listenerOf(async () => ({ status: 200, headers: {}, body: endless })),
+      '127.0.0.1',
+      0,
+      [],
+      50,
+    );
+    const socket = ask(server).pause();
+    await wasCancelled;
+    socket.destroy();
+    await server.close();
+  });
+
+  test('stays while it is the answer that takes long', async () => {
+    const slow = async () => {
+      await pause(300);
+      return { status: 200, headers: {}, body: 'at last' };
+    };
+    const server = await listen(listenerOf(slow), '127.0.0.1', 0, [], 50);
+    expect(await (await fetch(server.url)).text()).toBe('at last');
+    await server.close();
+  });
+
+  test('is cut when nothing is asked', async () => {
+    const server = await listen(hello, '127.0.0.1', 0, [], 50);
+    const socket = createConnection(Number(new URL(server.url).port), '127.0.0.1');
+    await once(socket.resume(), 'close');
+    await server.close();
+  });
+});
+
+describe('the Host header', () => {
+  const statusFor = async (url: string, host: string) => {
+    const outgoing = request(url, { headers: { host } });
+    outgoing.end();
+    const [incoming] = await once(outgoing, 'response');
+    incoming.resume();
+    return incoming.statusCode;
+  };
+
+  test.each([
+    ['localhost', 200],
+    ['LocalHost:5984', 200],
+    ['localhost.:80', 200],
+    ['app.localhost:1', 200],
+    ['127.0.0.1:5984', 200],
+    ['127.9.8.7', 200],
+    ['[::1]', 200],
+    ['[::1]:5984', 200],
+    ['db.example.org', 200],
+    ['DB.Example.org.:8080', 200],
+    ['', 200],
+    ['evil.example', 403],
+    ['evil.example:5984', 403],
+    ['localhost.evil.example', 403],
+    ['127.0.0.1.evil.example', 403],
+    ['evillocalhost', 403],
+    ['x.db.example.org', 403],
+    ['.localhost', 403],
+    ['192.168.0.1', 403],
+  ])('"%s": %i', async (host, status) => {
+    const server = await listen(hello, '127.0.0.1', 0, ['db.example.org']);
+    expect(await statusFor(server.url, host)).toBe(status);
+    await server.close();
+  });
+
+  test('is compared each time, whoever was let in before', async () => {
+    const server = await listen(hello, '127.0.0.1', 0);
+    const statuses = [];
+    for (const host of ['localhost', 'evil.example', 'localhost', 'evil.example', '127.0.0.1', 'localhost']) {
+      statuses.push(await statusFor(server.url, host));
+    }
+    expect(statuses).toEqual([200, 403, 200, 403, 200, 200]);
+    await server.close();
+  });
+
+  test('may be missing, as HTTP/1.0 has it', async () => {
+    const server = await listen(hello, '127.0.0.1', 0);
+    const socket = createConnection(Number(new URL(server.url).port), '127.0.0.1');
+    socket.end('GET / HTTP/1.0\r\n\r\n');
+    let text = '';
+    for await (const chunk of socket) text += chunk;
+    expect(text).toMatch(/^HTTP\/1\.1 200 /);
+    await server.close();
+  });
+
+  test('that names another server gets the reason and the remedy', async () => {
+    const asked: string[] = [];
+    const server = await listen(
+      listenerOf(async ({ url }) => {
+        asked.push(url);
+        return { status: 200, headers: {}, body: '' };
+      }),
+      '127.0.0.1',
+      0,
+    );
+    const outgoing = request(server.url, { method: 'PUT', headers: { host: 'evil.example:5984' } });
+    outgoing.end('{"a":1}');
+    const [incoming] = await once(outgoing, 'response');
+    let text = '';
+    for await (const chunk of incoming) text += chunk;
+    expect(incoming.headers['content-type']).toBe('application/json');
+    expect(JSON.parse(text)).toEqual({
+      error: 'forbidden',
+      reason:
+        'This server does not answer under the host name "evil.example", so that no web page can reach it by pointing a name of its own here. Use localhost or 127.0.0.1; or, if the name is yours, start the server with --allow-host evil.example.',
+    });
+    expect(asked).toEqual([]);
+    await server.close();
+  });
+
+  test.each(['http://db.example.org', 'db.example.org:80', 'db.example.org/', '', 'a b', '::1'])(
+    '"%s" is no name to allow',
+    async (name) => {
+      await expect(listen(hello, '127.0.0.1', 0, [name])).rejects.toMatchObject({
+        code: 'bad_request',
+        reason: `The allowed host "${name}" is not a host name; write it without scheme, port and path, as in db.example.org.`,
+      });
+    },
+  );
+});
+
+describe('close', () => {
+  test('lets the requests that run end, takes no new ones, and leaves no connection behind', async () => {
+    let finish = () => {};
+    let started = () => {};
+    const isStarted = new Promise<void>((resolve) => {
+      started = resolve;
+    });
+    const slow = listenerOf(async () => {
+      started();
+      await new Promise<void>((resolve) => {
+        finish = resolve;
+      });
+      return { status: 200, headers: {}, body: 'late' };
+    });
+    const server = await listen(slow, '127.0.0.1', 0);
+    const agent = new Agent({ keepAlive: true });
+    const outgoing = request(server.url, { agent });
+    outgoing.end();
+    const answered = once(outgoing, 'response');
+    await isStarted;
+    const closed = server.close();
+    await expect(fetch(server.url)).rejects.toThrow();
+    finish();
+    const [incoming] = await answered;
+    let text = '';
+    for await (const chunk of incoming) text += chunk;
+    expect(text).toBe('late');
+    await closed;
+    agent.destroy();
+  });
+
+  test('does not wait for a connection that never sent a request', async () => {
+    const server = await listen(hello, '127.0.0.1', 0);
+    const socket = createConnection(Number(new URL(server.url).port), '127.0.0.1');
+    await once(socket, 'connect');
+    // Answered behind the connection above, so the server knows of it.
+    await (await fetch(server.url)).text();
+    const start = performance.now();
+    await server.close();
+    expect(performance.now() - start).toBeLessThan(1_000);
+    socket.destroy();
+  });
+
+  test('may be called twice', async () => {
+    const server = await listen(hello, '127.0.0.1', 0);
+    await Promise.all([server.close(), server.close()]);
+    await server.close();
+  });
+});

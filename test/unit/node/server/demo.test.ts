@@ -1,0 +1,137 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { request } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { type HttpServer, listen } from '../../../../src/node/http/http-server.ts';
+import { type DemoOptions, startDemo } from '../../../../src/node/server/demo.ts';
+import { SetteeProcess } from '../settee-process.ts';
+
+let parent = '';
+let folder = '';
+const running: { close(): Promise<unknown> }[] = [];
+
+beforeAll(async () => {
+  parent = await mkdtemp(join(tmpdir(), 'settee-demo-'));
+  folder = join(parent, 'demo');
+  await mkdir(join(folder, 'assets'), { recursive: true });
+  await writeFile(join(folder, 'index.html'), '<!doctype html><title>Demo</title>');
+  await writeFile(join(folder, 'assets', 'index-abc.js'), 'let ä;');
+  await writeFile(join(parent, 'secret.txt'), 'secret');
+});
+
+afterEach(async () => {
+  for (const each of running.splice(0)) await each.close();
+});
+
+afterAll(() => rm(parent, { recursive: true }));
+
+async function start(options: Partial<DemoOptions> = {}): Promise<HttpServer> {
+  const demo = await startDemo({ port: 0, folder, ...options });
+  if (demo === undefined || typeof demo === 'string') throw new Error(`no demo: ${demo}`);
+  running.push(demo);
+  return demo;
+}
+
+/** With the path as it is written, which `fetch` would normalise. */
+function statusOf(url: string, path: string): Promise<number | undefined> {
+  return new Promise((resolve, reject) => {
+    const outgoing = request(url, { path }, (incoming) => {
+      incoming.resume();
+      resolve(incoming.statusCode);
+    });
+    outgoing.on('error', reject).end();
+  });
+}
+
+describe('the demo', () => {
+  test('is served from a folder, its page under the root', async () => {
+    const { url } = await start();
+    const page = await fetch(url);
+    expect(page.status).toBe(200);
+    expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8');
+    expect(page.headers.get('cache-control')).toBe('no-cache');
+    expect(page.headers.get('content-security-policy')).toContain("default-src 'self'");
+    expect(await page.text()).toBe('<!doctype html><title>Demo</title>');
+    const script = await fetch(`${url}assets/index-abc.js?x`);
+    expect(script.headers.get('content-type')).toBe('text/javascript; charset=utf-8');
+    expect(script.headers.get('content-length')).toBe('7');
+    expect(script.headers.get('cache-control')).toBe('public, max-age=31536000, immutable');
+    expect(await script.text()).toBe('let ä;');
+  });
+
+  test('answers HEAD, and no other method', async () => {
+    const { url } = await start();
+    const head = await fetch(`${url}assets/index-abc.js`, { method: 'HEAD' });
+    expect(head.status).toBe(200);
+    expect(head.headers.get('content-length')).toBe('7');
+    expect((await fetch(url, { method: 'POST', body: '{}' })).status).toBe(405);
+  });
+
+  test('tells requests for the database where they belong', async () => {
+    const { url } = await start();
+    const missed = await fetch(`${url}db/countries`);
+    expect(missed.status).toBe(421);
+    expect(await missed.json()).toMatchObject({ error: 'misdirected_request' });
+    expect((await fetch(`${url}dbx`)).status).toBe(404);
+  });
+
+  test.each([
+    '/../secret.txt',
+    '/assets/../../secret.txt',
+    '/%2e%2e/secret.txt',
+    '/..%2fsecret.txt',
+    '/%00',
+    '/%',
+    '/assets',
+  ])('gives nothing but its files: %s', async (path) => {
+    expect(await statusOf((await start()).url, path)).toBe(404);
+  });
+
+  test('refuses names that others may have pointed here', async () => {
+    const { url } = await start({ allowedHosts: ['demo.example'] });
+    const status = (host: string) =>
+      new Promise((resolve, reject) => {
+        const outgoing = request(url, { headers: { host } }, (incoming) => resolve(incoming.resume().statusCode));
+        outgoing.on('error', reject).end();
+      });
+    expect(await status('evil.example')).toBe(403);
+    expect(await status('demo.example')).toBe(200);
+  });
+
+  test('is left out where none was built', async () => {
+    expect(await startDemo({ port: 0, folder: parent })).toBeUndefined();
+  });
+
+  test('is left out, with the remedy, where its port is taken', async () => {
+    const other = await listen(() => Promise.resolve(), '127.0.0.1', 0);
+    running.push(other);
+    const { port } = new URL(other.url);
+    expect(await startDemo({ port: Number(port), folder })).toBe(
+      `There is no demo: port ${port} can't be used, because another program has it or rights are missing. Choose another one with --demo-port, or none with --no-demo.`,
+    );
+  });
+});
+
+describe('npm start', () => {
+  test('tells where the demo is, after where the server is, and ends both', async () => {
+    const settee = new SetteeProcess(['--port', '0', '--memory']);
+    running.push({ close: () => settee.stop('SIGKILL') });
+    await settee.startUpLine();
+    await expect.poll(() => settee.stdout).toMatch(/^Settee .*\nThe demo is at http:\/\/127\.0\.0\.1:\d+\/\n$/);
+    const url = String(/demo is at (\S+)/.exec(settee.stdout)?.[1]);
+    expect(await (await fetch(url)).text()).toContain('<title>Settee demo</title>');
+    settee.child.kill('SIGINT');
+    expect(await settee.exited).toEqual({ code: 0, signal: null });
+    await expect(fetch(url)).rejects.toThrow();
+  });
+
+  test('serves none when told so', async () => {
+    const settee = new SetteeProcess(['--port', '0', '--memory', '--no-demo']);
+    running.push({ close: () => settee.stop('SIGKILL') });
+    await settee.startUpLine();
+    settee.child.kill('SIGINT');
+    expect(await settee.exited).toEqual({ code: 0, signal: null });
+    expect(settee.stdout).not.toContain('demo');
+  });
+});

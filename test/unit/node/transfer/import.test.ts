@@ -1,0 +1,336 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { type HttpServer, listen } from '../../../../src/node/http/http-server.ts';
+import { createListener } from '../../../../src/node/http/listener.ts';
+import type { PlainRequest, PlainResponse } from '../../../../src/shared/message.ts';
+import { runCommand } from '../run-command.ts';
+
+/** What the server got, and how it answers `_bulk_docs`. */
+const requests: { method: string; url: string; body: string; headers: PlainRequest['headers'] }[] = [];
+let answerBulk: (body: string) => unknown | Promise<unknown>;
+let createStatus = 201;
+let server: HttpServer;
+let url = '';
+let folder = '';
+
+interface Failure {
+  status: number;
+  error: string;
+  reason: string;
+}
+const failure = (status: number, error: string, reason: string): Failure => ({ status, error, reason });
+const isFailure = (value: unknown): value is Failure =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) && 'status' in value;
+
+function documentsOf(body: string): { _id?: string }[] {
+  return JSON.parse(body).docs;
+}
+
+const acceptAll = (body: string) => documentsOf(body).map(({ _id }) => ({ ok: true, id: _id, rev: '1-a' }));
+
+async function handle(request: PlainRequest): Promise<PlainResponse> {
+  const { body } = request;
+  const text = body instanceof Uint8Array ? new TextDecoder().decode(body) : await readStream(body);
+  requests.push({ method: request.method, url: request.url, body: text, headers: request.headers });
+  if (request.method === 'PUT') {
+    const error = { error: createStatus === 412 ? 'file_exists' : 'unauthorized', reason: 'no' };
+    return { status: createStatus, headers: {}, body: JSON.stringify(createStatus === 201 ? { ok: true } : error) };
+  }
+  const answer = await answerBulk(text);
+  const status = isFailure(answer) ? answer.status : 201;
+  return { status, headers: {}, body: JSON.stringify(answer) };
+}
+
+async function readStream(body: PlainRequest['body']): Promise<string> {
+  if (body === null || typeof body === 'string' || !('pull' in body)) return '';
+  const decoder = new TextDecoder();
+  let text = '';
+  for (let chunk = await body.pull(); chunk; chunk = await body.pull()) text += decoder.decode(chunk, { stream: true });
+  return text;
+}
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'settee-import-'));
+  server = await listen(
+    createListener(handle, (_request, error) => {
+      throw error;
+    }),
+    '127.0.0.1',
+    0,
+  );
+  url = `${server.url}db`;
+});
+
+afterAll(async () => {
+  await server.close();
+  await rm(folder, { recursive: true });
+});
+
+beforeEach(() => {
+  answerBulk = acceptAll;
+  createStatus = 201;
+});
+
+afterEach(() => {
+  requests.length = 0;
+});
+
+async function file(text: string | Uint8Array, name = 'input.json'): Promise<string> {
+  const path = join(folder, name);
+  await writeFile(path, text);
+  return path;
+}
+
+describe('what is sent', () => {
+  test('is each document as it was written, in one request for a few', async () => {
+    const path = await file('[{"_id":"a","n":1.0000000000000000001},\n {"b":  [1] }]');
+    expect(await runCommand(['import', url, path])).toEqual({
+      code: 0,
+      stdout: `2 written, 0 refused (${url})\n`,
+      stderr: '',
+    });
+    expect(requests).toMatchObject([
+      {
+        method: 'POST',
+        url: '/db/_bulk_docs',
+        body: '{"docs":[{"_id":"a","n":1.0000000000000000001},{"b":  [1] }]}',
+        headers: { 'content-type': 'application/json' },
+      },
+    ]);
+  });
+
+  test('comes in batches of --batch-size', async () => {
+    const lines = Array.from({ length: 25 }, (_, index) => `{"_id":"${index}"}\n`).join('');
+    const outcome = await runCommand(['import', url, '-', '--batch-size', '10'], lines);
+    expect(outcome).toMatchObject({ code: 0, stdout: `25 written, 0 refused (${url})\n` });
+    expect(requests.map(({ body }) => documentsOf(body).length).sort()).toEqual([10, 10, 5]);
+  });
+
+  test('comes in batches of 4 MB at most', async () => {
+    const lines = Array.from({ length: 5 }, (_, index) => `{"_id":"${index}","s":"${'x'.repeat(1_500_000)}"}\n`).join(
+      '',
+    );
+    expect(await runCommand(['import', url, '-'], lines)).toMatchObject({ code: 0 });
+    expect(requests.map(({ body }) => documentsOf(body).length).sort()).toEqual([1, 2, 2]);
+  });
+
+  test('comes a few batches at a time, no more', async () => {
+    let running = 0;
+    let most = 0;
+    let waiting: (() => void)[] = [];
+    answerBulk = async (body) => {
+      most = Math.max(most, ++running);
+      await new Promise<void>((resolve) => {
+        waiting.push(resolve);
+        // All three are there, so none of them can wait for another.
+        if (running === 3 || requests.length === 7) {
+          for (const next of waiting) next();
+          waiting = [];
+        }
+      });
+      running--;
+      return acceptAll(body);
+    };
+    const lines = Array.from({ length: 7 }, (_, index) => `{"_id":"${index}"}\n`).join('');
+    const outcome = await runCommand(['import', url, '-', '--batch-size', '1'], lines);
+    expect(outcome).toMatchObject({ code: 0, stdout: `7 written, 0 refused (${url})\n` });
+    expect(most).toBe(3);
+  });
+
+  test('can be the doc members of rows', async () => {
+    const path = await file('{"total_rows":2,"rows":[{"id":"a","doc":{"_id":"a","x":1.50}},{"id":"b","value":{}}]}');
+    const { code, stdout, stderr } = await runCommand(['import', url, path]);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: `1 written, 1 refused (${url})\n` });
+    expect(stderr).toContain('  b: bad_request, the row has no doc; was include_docs=true left out?\n');
+    expect(requests[0]?.body).toBe('{"docs":[{"_id":"a","x":1.50}]}');
+  });
+
+  test('can be gzipped, from a file and from standard input', async () => {
+    const packed = gzipSync('[{"_id":"é"}]');
+    expect(await runCommand(['import', url, await file(packed, 'input.json.gz')])).toMatchObject({ code: 0 });
+    expect(await runCommand(['import', url, '-'], packed)).toMatchObject({ code: 0 });
+    expect(requests.map(({ body }) => body)).toEqual(['{"docs":[{"_id":"é"}]}', '{"docs":[{"_id":"é"}]}']);
+  });
+
+  test('takes its ids from --id', async () => {
+    const { code, stderr } = await runCommand(['import', url, '-', '--id', 'cca3'], '[{"cca3":"AUT"},{"name":"x"}]');
+    expect(code).toBe(1);
+    expect(requests[0]?.body).toBe('{"docs":[{"_id":"AUT","cca3":"AUT"}]}');
+    expect(stderr).toContain('(no id): bad_request, its member "cca3", which should become the _id, is not there');
+  });
+
+  test('keeps revisions with --new-edits false, where the answer lists failures only', async () => {
+    answerBulk = () => [{ id: 'b', rev: '1-y', error: 'forbidden', reason: 'not this one' }];
+    const lines = '{"_id":"a","_rev":"1-x"}\n{"_id":"b","_rev":"1-y"}\n';
+    const { code, stdout, stderr } = await runCommand(['import', url, '-', '--new-edits', 'false'], lines);
+    expect({ code, stdout, stderr }).toEqual({
+      code: 1,
+      stdout: `1 written, 1 refused (${url})\n`,
+      stderr: '  b: forbidden, not this one\n',
+    });
+    expect(requests[0]?.body).toBe('{"new_edits":false,"docs":[{"_id":"a","_rev":"1-x"},{"_id":"b","_rev":"1-y"}]}');
+  });
+
+  test('creates the database with --create, or finds it there', async () => {
+    expect(await runCommand(['import', url, '-', '--create'], '{"_id":"a"}')).toMatchObject({ code: 0 });
+    createStatus = 412;
+    expect(await runCommand(['import', url, '-', '--create'], '{"_id":"b"}')).toMatchObject({ code: 0 });
+    expect(requests.map(({ method, url: path }) => `${method} ${path}`)).toEqual([
+      'PUT /db',
+      'POST /db/_bulk_docs',
+      'PUT /db',
+      'POST /db/_bulk_docs',
+    ]);
+  });
+
+  test('brings name and password of the address along', async () => {
+    const withUser = url.replace('http://', 'http://jo:p%40ss@');
+    expect(await runCommand(['import', withUser, '-'], '{"_id":"a"}')).toMatchObject({
+      code: 0,
+      stdout: `1 written, 0 refused (${url})\n`,
+    });
+    expect(requests[0]?.headers['authorization']).toBe('Basic am86cEBzcw==');
+  });
+});
+
+describe('what is refused', () => {
+  test('is shown, the first ten of it, and all of it is written to --refused', async () => {
+    answerBulk = (body) =>
+      documentsOf(body).map(({ _id }) => ({ id: _id, error: 'conflict', reason: 'Document update conflict.' }));
+    const lines = Array.from({ length: 12 }, (_, index) => `{"_id":"d${index}"}\n`).join('');
+    const refusedFile = join(folder, 'refused.jsonl');
+    const { code, stdout, stderr } = await runCommand(['import', url, '-', '--refused', refusedFile], lines);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: `0 written, 12 refused (${url})\n` });
+    expect(stderr.split('\n').slice(0, 2)).toEqual([
+      '  d0: conflict, Document update conflict.',
+      '  d1: conflict, Document update conflict.',
+    ]);
+    expect(stderr).toContain('  … and 2 more (--refused FILE writes all of them)\n');
+    expect(stderr).toContain('--new-edits false keeps the _rev of each document');
+    const written = await readFile(refusedFile, 'utf8');
+    expect(written.trimEnd().split('\n')).toHaveLength(12);
+    expect(written.split('\n')[0]).toBe('{"id":"d0","error":"conflict","reason":"Document update conflict."}');
+  });
+
+  test.each(['Bad special document member: _bad', 'Ends in a full stop.'])(
+    'with a whole batch is looked for in halves, and said so: %s',
+    async (reason) => {
+      answerBulk = (body) => (body.includes('_bad') ? failure(400, 'doc_validation', reason) : acceptAll(body));
+      const lines = '{"_id":"a"}\n{"_id":"b"}\n{"_id":"c","_bad":1}\n{"_id":"d"}\n';
+      const { code, stdout, stderr } = await runCommand(['import', url, '-'], lines);
+      expect({ code, stdout }).toEqual({ code: 1, stdout: `3 written, 1 refused (${url})\n` });
+      expect(stderr).toBe(
+        `A batch of 4 was refused: 400 doc_validation, ${reason.replace('stop.', 'stop')}. It is sent again in halves, to find which documents are at fault.\n  c: doc_validation, ${reason}\n`,
+      );
+    },
+  );
+});
+
+describe('what stops it', () => {
+  test('a database that is not there, with the remedy', async () => {
+    answerBulk = () => failure(404, 'not_found', 'no_db_file');
+    const { code, stdout, stderr } = await runCommand(['import', url, '-'], '{"_id":"a"}');
+    expect({ code, stdout, stderr }).toEqual({
+      code: 1,
+      stdout: `0 written, 0 refused (${url})\n`,
+      stderr: 'There is no such database; --create makes it: 404 not_found, no_db_file\n',
+    });
+  });
+
+  test('a failure in the middle; what was written before is told', async () => {
+    answerBulk = (body) => (requests.length > 2 ? failure(500, 'unknown_error', 'broken') : acceptAll(body));
+    const lines = Array.from({ length: 50 }, (_, index) => `{"_id":"${index}"}\n`).join('');
+    const { code, stdout, stderr } = await runCommand(['import', url, '-', '--batch-size', '5'], lines);
+    expect(code).toBe(1);
+    expect(stdout).toBe(`10 written, 0 refused (${url})\n`);
+    expect(stderr).toBe('A batch of 5 was refused: 500 unknown_error, broken\n');
+    expect(requests.length).toBeLessThan(8);
+  });
+
+  test('a server that is not there', async () => {
+    const { code, stderr } = await runCommand(['import', 'http://127.0.0.1:1/db', '-'], '{"_id":"a"}');
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^http:\/\/127\.0\.0\.1:1\/db can't be reached: .*\. Does the server run\?\n$/);
+  });
+
+  test('input that breaks off; what was complete before is written', async () => {
+    const { code, stdout, stderr } = await runCommand(['import', url, '-'], '[{"_id":"a"},{"_id":');
+    expect({ code, stdout, stderr }).toEqual({
+      code: 1,
+      stdout: `1 written, 0 refused (${url})\n`,
+      stderr: 'The input can\'t be read: the text ends inside document 2, which begins {"_id":.\n',
+    });
+  });
+
+  test('bytes that are not UTF-8, and gzip that is broken', async () => {
+    expect(await runCommand(['import', url, '-'], new Uint8Array([0x7b, 0xff, 0x7d]))).toMatchObject({
+      code: 1,
+      stderr: "Standard input can't be read: The encoded data was not valid for encoding utf-8\n",
+    });
+    const cut = gzipSync('[{"_id":"a"}]').subarray(0, 20);
+    expect(await runCommand(['import', url, '-'], cut)).toMatchObject({
+      code: 1,
+      stderr: "Standard input can't be read: unexpected end of file\n",
+    });
+  });
+
+  test('a file that is not there', async () => {
+    const { code, stderr } = await runCommand(['import', url, '/nowhere/x.json']);
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: "/nowhere/x.json can't be read: ENOENT: no such file or directory, stat '/nowhere/x.json'\n",
+    });
+  });
+
+  test('an address with a fragment or with a name that is not decodable', async () => {
+    for (const address of [`${url}#x`, url.replace('//', '//a%ff:b@')]) {
+      expect(await runCommand(['import', address, '-'], '{"_id":"a"}')).toMatchObject({ code: 2 });
+    }
+    expect(requests.length).toBe(0);
+  });
+
+  test('a place for refusals that is none, before anything is written', async () => {
+    const result = await runCommand(['import', url, '-', '--refused', '/nowhere/x.json'], '{"_id":"a"}');
+    expect(result).toMatchObject({ code: 1, stderr: expect.stringMatching(/^\/nowhere\/x\.json can't be written: /) });
+    expect(requests.length).toBe(0);
+  });
+
+  test('the input as the place for refusals, which keeps what is in it', async () => {
+    const file = join(folder, 'both.jsonl');
+    await writeFile(file, '{"_id":"a"}');
+    const result = await runCommand(['import', url, file, '--refused', `${folder}/./both.jsonl`]);
+    expect(result).toMatchObject({ code: 1, stderr: expect.stringContaining('name another file for what is refused') });
+    expect(await readFile(file, 'utf8')).toBe('{"_id":"a"}');
+    expect(requests.length).toBe(0);
+  });
+
+  test('an address that is no database, with the exit code of a wrong call', async () => {
+    expect(await runCommand(['import', 'countries', 'x.json'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('"countries" is not the address of a database, such as http://127.0.0.1:5984/'),
+    });
+  });
+});
+
+test('memory stays small, whatever the size of the input', async () => {
+  // 200 MB of input; what is held must be a few batches of 4 MB.
+  answerBulk = (body) => {
+    requests.length = 0;
+    return Array.from({ length: (body.match(/"_id"/g) ?? []).length }, () => ({ ok: true }));
+  };
+  const line = `{"_id":"x","s":"${'y'.repeat(10_000)}"}\n`;
+  const big = join(folder, 'big.jsonl.gz');
+  await writeFile(big, gzipSync(line.repeat(20_000), { level: 1 }));
+  let highest = 0;
+  const before = process.memoryUsage().rss;
+  const watch = setInterval(() => {
+    highest = Math.max(highest, process.memoryUsage().rss);
+  }, 20);
+  const { stdout } = await runCommand(['import', url, big]);
+  clearInterval(watch);
+  expect(stdout).toBe(`20000 written, 0 refused (${url})\n`);
+  expect(highest - before).toBeLessThan(300 * 1024 * 1024);
+});
