@@ -1,15 +1,16 @@
 /**
- * Maps of one program: cuts the batches' results into rows, and finds out which document and which map it was when a
- * batch could not be ended.
+ * The map functions of one program: cuts the batches' results into rows, and finds out which document and which map failed
+ * when the isolate could not end a batch.
  */
-import { assert, must } from '../shared/assert.ts';
-import type { Clock } from '../shared/clock.ts';
-import type { MaybePromise } from '../shared/maybe-promise.ts';
-import { Pace } from '../shared/turn.ts';
-import type { MappedRows, Mapper } from './contract.ts';
-import { type Engine, EngineFailure, SEPARATOR } from './engine.ts';
-import { membersToKeep, project } from './projection.ts';
-import { mayChangeDocuments } from './source-scan.ts';
+import { assert, must } from '../../shared/assert.ts';
+import type { Clock } from '../../shared/clock.ts';
+import type { MaybePromise } from '../../shared/maybe-promise.ts';
+import { Pace } from '../../shared/turn.ts';
+import type { MappedRows, Mapper } from '../contract.ts';
+import { type Isolate, IsolateFailure } from '../isolates/isolate.ts';
+import { SEPARATOR } from '../runtime/protocol.ts';
+import { membersToKeep, project } from '../sources/projection.ts';
+import { mayChangeDocuments } from '../sources/source-scan.ts';
 
 /** How long a batch is meant to take. */
 const BATCH_MS = 8;
@@ -17,9 +18,9 @@ const MAX_BATCH = 1_000;
 const FIRST_BATCH = 100;
 
 /** What a mapper needs of its program. */
-export interface EngineUser {
-  /** Runs `work` with the program's engine: in this turn where it is there. */
-  use<T>(work: (engine: Engine) => T): MaybePromise<T>;
+interface IsolateUser {
+  /** Runs `work` with the program's isolate, in the same turn where there is one. */
+  use<T>(work: (isolate: Isolate) => T): MaybePromise<T>;
   log(message: string): void;
 }
 
@@ -30,14 +31,14 @@ interface Collected {
 }
 
 export class ProgramMapper implements Mapper {
-  readonly #user: EngineUser;
+  readonly #user: IsolateUser;
   readonly #maps: readonly string[];
   readonly #clock: Clock;
   readonly #frozen: '0' | '1';
   readonly #kept: ReadonlySet<string> | undefined;
   #batchSize = FIRST_BATCH;
 
-  constructor(user: EngineUser, maps: readonly string[], clock: Clock) {
+  constructor(user: IsolateUser, maps: readonly string[], clock: Clock) {
     this.#user = user;
     this.#maps = maps;
     this.#clock = clock;
@@ -52,17 +53,17 @@ export class ProgramMapper implements Mapper {
   map(documents: readonly string[]): MaybePromise<readonly MappedRows[]> {
     if (documents.length === 0) return this.#maps.map(() => ({ counts: [], keys: [], values: [] }));
     try {
-      const rows = this.#user.use((engine) => this.#mapBatch(engine, this.#maps, documents));
+      const rows = this.#user.use((isolate) => this.#mapBatch(isolate, this.#maps, documents));
       return rows instanceof Promise ? rows.catch((failure: unknown) => this.#mapSingly(documents, failure)) : rows;
     } catch (failure) {
       return this.#mapSingly(documents, failure);
     }
   }
 
-  #mapBatch(engine: Engine, maps: readonly string[], documents: readonly string[]): MappedRows[] {
+  #mapBatch(isolate: Isolate, maps: readonly string[], documents: readonly string[]): MappedRows[] {
     const startedAt = this.#clock.monotonic();
-    const indexes = maps.map((source) => engine.add('addMap', source));
-    const text = engine.call('map', indexes.join(','), this.#frozen, this.#toText(documents));
+    const indexes = maps.map((source) => isolate.add('addMap', source));
+    const text = isolate.call('map', indexes.join(','), this.#frozen, this.#toText(documents));
     this.#adapt(documents.length, this.#clock.monotonic() - startedAt);
     return toRows(text, maps.length);
   }
@@ -81,12 +82,12 @@ export class ProgramMapper implements Mapper {
   }
 
   /**
-   * A batch that ran out of time may have done so by its number of documents, and one that overflowed the stack did so
-   * by one document: each on its own tells. Time and memory are up for good where a single document needs too much.
+   * Maps each document by itself: a batch that ran out of time may have had too many documents, and one that overflowed the
+   * stack did so by a single document, which is left out. Where a single document takes too much time or memory, the call fails.
    */
   async #mapSingly(documents: readonly string[], failure: unknown): Promise<readonly MappedRows[]> {
-    if (!(failure instanceof EngineFailure)) throw failure;
-    if (documents.length === 1 && failure.end !== 'stack') throw failure;
+    if (!(failure instanceof IsolateFailure)) throw failure;
+    if (documents.length === 1 && failure.kind !== 'stack') throw failure;
     const pace = new Pace();
     const collected: Collected[] = this.#maps.map(() => ({ counts: [], keys: [], values: [] }));
     for (const document of documents) {
@@ -100,9 +101,9 @@ export class ProgramMapper implements Mapper {
 
   async #mapOne(source: string, document: string): Promise<MappedRows> {
     try {
-      return must((await this.#user.use((engine) => this.#mapBatch(engine, [source], [document])))[0]);
+      return must((await this.#user.use((isolate) => this.#mapBatch(isolate, [source], [document])))[0]);
     } catch (failure) {
-      if (!(failure instanceof EngineFailure) || failure.end !== 'stack') throw failure;
+      if (!(failure instanceof IsolateFailure) || failure.kind !== 'stack') throw failure;
       this.#user.log(`a map function overflowed the stack with the document ${document.slice(0, 100)}`);
       return { counts: [0], keys: [], values: [] };
     }
@@ -115,7 +116,7 @@ function append(target: Collected, { counts, keys, values }: MappedRows): void {
   for (const value of values) target.values.push(value);
 }
 
-/** Fields for each map in what an engine gives back. */
+/** Fields for each map in an answer to `map`. */
 const FIELDS = 5;
 
 /** Counts with commas between; keys, then values: a JSON array each, and the texts for the objects in it on lines. */
@@ -132,7 +133,7 @@ function toRows(text: string, maps: number): MappedRows[] {
   });
 }
 
-/** A plain object stands for the next of the texts that were made inside; what is plain becomes text here. */
+/** An object stands for the next of the texts that were made in the sandbox; all other items become text here. */
 function toTexts(json: string, made: string): string[] {
   const items: unknown = JSON.parse(json);
   assert(Array.isArray(items), 'rows are a list');

@@ -8,8 +8,8 @@ async function countOf(program: Awaited<ReturnType<typeof openProgram>>['program
   return (await mapper.map(['{}']))[0]?.keys[0];
 }
 
-test('a program keeps its engine, and gets another when others needed the place', async () => {
-  const sandbox = createTestSandbox({ maxEngines: 2 });
+test('a program keeps its isolate, and gets another when others needed the place', async () => {
+  const sandbox = createTestSandbox({ maxIsolates: 2 });
   const first = await openProgram(sandbox);
   const second = await openProgram(sandbox);
   expect([await countOf(first.program), await countOf(first.program), await countOf(second.program)]).toEqual([
@@ -34,8 +34,8 @@ async function beginList({ program }: Awaited<ReturnType<typeof openProgram>>) {
   return chunks;
 }
 
-test('an engine in which a list waits makes no room, but for twice as many', async () => {
-  const sandbox = createTestSandbox({ maxEngines: 2 });
+test('an isolate in which a list waits makes no room, but for twice as many', async () => {
+  const sandbox = createTestSandbox({ maxIsolates: 2 });
   const open = () => openProgram(sandbox, waiting);
   const first = await beginList(await open());
   const second = await beginList(await open());
@@ -88,7 +88,7 @@ test('where WebAssembly can not run that is said', async () => {
 });
 
 test('1,000 programs are built and dropped in bounded memory', { timeout: 120_000 }, async () => {
-  const sandbox = createTestSandbox({ maxEngines: 4 });
+  const sandbox = createTestSandbox({ maxIsolates: 4 });
   const build = async (count: number) => {
     for (let index = 0; index < count; index++) {
       const { program } = await openProgram(sandbox, { index, text: 'x'.repeat(10_000) });

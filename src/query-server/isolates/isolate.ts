@@ -1,52 +1,51 @@
 /**
- * One QuickJS runtime with one context, begun with the engine program and one design document. Calls are synchronous,
- * take and give text, and end by their deadline at the latest. An engine that failed other than by a plain error
- * (`EngineFailure`) is spent: dispose it.
+ * An isolate: one QuickJS runtime with one context, begun with the sandboxes' program (runtime/) and one design document. Calls are
+ * synchronous, take and give text, and end by their deadline at the latest. An isolate whose call ended with an `IsolateFailure` can't
+ * be used any more: dispose it.
  */
+/// <reference path="./virtual-modules.d.ts" />
+import { SANDBOX_PROGRAM } from 'virtual:sandbox-program';
 import type { QuickJSContext, QuickJSHandle, QuickJSRuntime } from 'quickjs-emscripten-core';
-import { DatabaseError } from '../errors/database-error.ts';
-import { assert } from '../shared/assert.ts';
-import type { Clock } from '../shared/clock.ts';
-import { ThrownError } from './contract.ts';
-import { type Instance, InstanceStopped, isInstanceFault } from './instance.ts';
-import type { SteppedSource } from './list-source.ts';
-import { ENGINE_PROGRAM } from './runtime/program.ts';
-
-/** Parts the texts of a call; JSON text can't contain it. */
-export const SEPARATOR = '\x1e';
+import { DatabaseError } from '../../errors/database-error.ts';
+import { assert } from '../../shared/assert.ts';
+import type { Clock } from '../../shared/clock.ts';
+import { ThrownError } from '../contract.ts';
+import { type OperationName, SEPARATOR } from '../runtime/protocol.ts';
+import type { ResumableSource } from '../sources/resumable-source.ts';
+import { InstanceStopped, isInstanceFault, type QuickJsInstance } from './quickjs-instance.ts';
 
 /**
  * Room for QuickJS's own stack, in bytes: some 800 calls deep. More would exceed the stack of the host, which QuickJS
  * can't see, before it exceeds this.
  */
 const STACK_BYTES = 160 * 1024;
-/** Beyond the functions' own memory: what the engine itself needs. */
+/** Beyond the functions' own memory: what QuickJS and the program need. */
 const BASE_BYTES = 4 * 1024 * 1024;
 /** Jobs (promises) that a call leaves behind are run, lest they pile up; with more than this many time counts as up. */
 const MAX_JOBS = 10_000;
 /** Native loops are stopped this much later than the deadline, since that costs the instance. */
 const GRACE_MS = 50;
 
-export type EngineEnd = 'time' | 'memory' | 'stack' | 'fault';
+type FailureKind = 'time' | 'memory' | 'stack' | 'fault';
 
-/** The engine could not end the call: time or memory is up, or it overflowed the stack where that can't be caught. */
-export class EngineFailure extends DatabaseError {
-  readonly end: EngineEnd;
+/** A call that the isolate could not end: time or memory is up, or it overflowed the stack where that can't be caught. */
+export class IsolateFailure extends DatabaseError {
+  readonly kind: FailureKind;
 
-  constructor(end: EngineEnd, cause?: unknown) {
-    super('os_process_error', REASONS[end], { cause });
-    this.end = end;
+  constructor(kind: FailureKind, cause?: unknown) {
+    super('os_process_error', REASONS[kind], { cause });
+    this.kind = kind;
   }
 }
 
-const REASONS: Readonly<Record<EngineEnd, string>> = {
+const REASONS: Readonly<Record<FailureKind, string>> = {
   time: 'OS process timed out.',
   memory: 'The function ran out of memory: it must do with less data at a time.',
   stack: 'The function overflowed the stack: it, or a document, is nested too deeply.',
   fault: 'The sandbox failed inside; it has been started again.',
 };
 
-export interface EngineOptions {
+export interface IsolateOptions {
   readonly designId: string;
   readonly designDocument: string;
   readonly timeoutMs: number;
@@ -54,22 +53,24 @@ export interface EngineOptions {
   log(message: string): void;
 }
 
-export class Engine {
-  readonly instance: Instance;
-  readonly options: EngineOptions;
-  /** The instance is damaged, and can't be used for another engine. */
+export class Isolate {
+  readonly instance: QuickJsInstance;
+  readonly options: IsolateOptions;
+  /** The instance is damaged, and can't be used for another isolate. */
   isBroken = false;
   readonly #clock: Clock;
   readonly #runtime: QuickJSRuntime;
   readonly #context: QuickJSContext;
   readonly #perform: QuickJSHandle;
-  readonly #operations = new Map<string, QuickJSHandle>();
+  /** Texts that come with many calls: names of operations, and the empty text. */
+  readonly #constants = new Map<string, QuickJSHandle>();
+  /** What the program answered to `addMap` and the like, by operation and source or name. */
   readonly #added = new Map<string, string>();
   #pullRows: ((sent: string) => string) | undefined;
   #deadline = Number.POSITIVE_INFINITY;
   #isOutOfTime = false;
 
-  constructor(instance: Instance, options: EngineOptions, clock: Clock) {
+  constructor(instance: QuickJsInstance, options: IsolateOptions, clock: Clock) {
     this.instance = instance;
     this.options = options;
     this.#clock = clock;
@@ -94,15 +95,15 @@ export class Engine {
   }
 
   /** Whether a list function is one that can wait for its rows; compiled when it is first asked for. `compilation_error`. */
-  addList(name: string, { check, text }: SteppedSource): boolean {
+  addList(name: string, { check, text }: ResumableSource): boolean {
     const key = `addList\n${name}`;
     const added = this.#added.get(key) ?? this.call('addList', name, check, text);
     this.#added.set(key, added);
     return added !== '';
   }
 
-  /** Runs one operation of the engine program. */
-  call(operation: string, first = '', second = '', third = ''): string {
+  /** Runs one operation of the program. */
+  call(operation: OperationName, first = '', second = '', third = ''): string {
     this.#isOutOfTime = false;
     this.#deadline = this.#clock.monotonic() + this.options.timeoutMs;
     let answer: string;
@@ -115,7 +116,7 @@ export class Engine {
       this.#deadline = Number.POSITIVE_INFINITY;
     }
     // A function can catch the interruption in places (a Set's constructor does).
-    if (this.#isOutOfTime) throw new EngineFailure('time');
+    if (this.#isOutOfTime) throw new IsolateFailure('time');
     return this.#read(answer);
   }
 
@@ -129,12 +130,12 @@ export class Engine {
     }
   }
 
-  /** Frees what it holds; false when the instance can't be used for another engine. */
+  /** Frees what it holds; false when the instance can't be used for another isolate. */
   dispose(): boolean {
     this.instance.onTick = () => {};
     if (this.isBroken) return false;
     try {
-      for (const handle of this.#operations.values()) handle.dispose();
+      for (const handle of this.#constants.values()) handle.dispose();
       this.#perform.dispose();
       this.#context.dispose();
       this.#runtime.dispose();
@@ -151,7 +152,7 @@ export class Engine {
       return context.newString(this.#pullRows?.(context.getString(sent)) ?? '');
     });
     const create = context.unwrapResult(
-      context.evalCode(ENGINE_PROGRAM, 'settee.js', { type: 'global', strict: false }),
+      context.evalCode(SANDBOX_PROGRAM, 'settee.js', { type: 'global', strict: false }),
     );
     const perform = context.unwrapResult(context.callFunction(create, context.undefined, pull));
     create.dispose();
@@ -159,7 +160,7 @@ export class Engine {
     return perform;
   }
 
-  #run(operation: string, texts: readonly string[]): string {
+  #run(operation: OperationName, texts: readonly string[]): string {
     const context = this.#context;
     const values = texts.map((text) => (text === '' ? this.#constant('') : context.newString(text)));
     const result = context.callFunction(this.#perform, context.undefined, [this.#constant(operation), ...values]);
@@ -181,12 +182,12 @@ export class Engine {
   }
 
   #constant(text: string): QuickJSHandle {
-    const known = this.#operations.get(text) ?? this.#context.newString(text);
-    this.#operations.set(text, known);
+    const known = this.#constants.get(text) ?? this.#context.newString(text);
+    this.#constants.set(text, known);
     return known;
   }
 
-  /** Messages, a separator, then `R` with the result or `E` with an error. */
+  /** The result in an answer of the program (runtime/protocol.ts); messages go to the log. */
   #read(answer: string): string {
     const start = answer.indexOf(SEPARATOR);
     if (start > 0) for (const message of toTexts(answer.slice(0, start))) this.options.log(message);
@@ -194,12 +195,12 @@ export class Engine {
     throw this.toError(answer.slice(start + 2));
   }
 
-  /** `[code, word, reason]` as a failure of the service. */
+  /** A failure's text, `[code, word, reason]`, as an error of the service. */
   toError(text: string): DatabaseError {
     const [code = '', word = '', reason = ''] = toTexts(text);
     switch (code) {
       case 'memory':
-        return new EngineFailure('memory');
+        return new IsolateFailure('memory');
       case 'forbidden':
       case 'unauthorized':
       case 'not_found':
@@ -219,12 +220,12 @@ export class Engine {
     return true;
   }
 
-  #toFailure(error: unknown): EngineFailure {
+  #toFailure(error: unknown): IsolateFailure {
     const message = messageOf(error);
     this.isBroken ||= isInstanceFault(error);
-    if (this.#isOutOfTime) return new EngineFailure('time', error);
-    if (message.includes('out of memory')) return new EngineFailure('memory', error);
-    return new EngineFailure(
+    if (this.#isOutOfTime) return new IsolateFailure('time', error);
+    if (message.includes('out of memory')) return new IsolateFailure('memory', error);
+    return new IsolateFailure(
       error instanceof RangeError || message.includes('stack overflow') ? 'stack' : 'fault',
       error,
     );
@@ -238,6 +239,6 @@ function messageOf(thrown: unknown): string {
 
 function toTexts(json: string): string[] {
   const list: unknown = JSON.parse(json);
-  assert(Array.isArray(list), 'the engine gave no list');
+  assert(Array.isArray(list), 'the program gave a list');
   return list.map(String);
 }

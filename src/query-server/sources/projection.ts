@@ -2,8 +2,8 @@
  * Leaves out what the map functions of a mapper can't see of a document. Parsing is most of what a map costs inside
  * QuickJS, some ten times what it costs here to pass over a member.
  */
-import { JsonCursor } from '../json/json-cursor.ts';
-import { KeptMembers } from '../json/kept-members.ts';
+import { JsonCursor } from '../../json/json-cursor.ts';
+import { KeptMembers } from '../../json/kept-members.ts';
 import { membersUsed } from './source-scan.ts';
 
 /** What to keep for all of these functions together; undefined: everything. `_id` is always kept, for the log. */

@@ -1,11 +1,11 @@
 /**
- * WebAssembly instances of QuickJS. The module is compiled once; each engine has an instance, and with it a memory, of
- * its own, so that no fault in one engine can touch what belongs to another.
+ * WebAssembly instances of QuickJS. The module is compiled once; each isolate has an instance, and with it a memory, of
+ * its own, so that no fault in one isolate can touch what belongs to another.
  */
 import loadEmscripten from '@jitl/quickjs-wasmfile-release-sync/emscripten-module';
 import { QuickJSFFI } from '@jitl/quickjs-wasmfile-release-sync/ffi';
 import { QuickJSWASMModule } from 'quickjs-emscripten-core';
-import { functionsUnavailable } from '../errors/functions-unavailable.ts';
+import { functionsUnavailable } from '../../errors/functions-unavailable.ts';
 import { guardLoops } from './loop-guard.ts';
 
 /**
@@ -25,7 +25,7 @@ const MOST_PAGES = 2_048;
 /** Thrown through WebAssembly when time is over; the instance can't be used any more. */
 export class InstanceStopped extends Error {}
 
-export interface Instance {
+export interface QuickJsInstance {
   readonly quickjs: QuickJSWASMModule;
   /** Called now and then by long native loops. What it throws stops the instance for good. */
   onTick: () => void;
@@ -59,7 +59,7 @@ interface Compiled {
 
 type EmscriptenModule = Awaited<ReturnType<typeof loadEmscripten>>;
 
-export class InstanceFactory {
+export class QuickJsInstanceFactory {
   readonly #load: WasmLoader;
   #compiled: Promise<Compiled> | undefined;
 
@@ -68,7 +68,7 @@ export class InstanceFactory {
   }
 
   /** Fails with `functions_unavailable` where the module can't be loaded. Tries again when it is called again. */
-  async create(): Promise<Instance> {
+  async create(): Promise<QuickJsInstance> {
     this.#compiled ??= this.#compile();
     return instantiate(await this.#compiled);
   }
@@ -86,11 +86,11 @@ export class InstanceFactory {
 }
 
 function notLoaded(cause: unknown): never {
-  throw functionsUnavailable('The engine for functions of documents', cause);
+  throw functionsUnavailable('QuickJS, which runs functions of documents,', cause);
 }
 
 /** What quickjs-emscripten does with a variant, but for its dynamic imports: bundlers would make files of their own of those. */
-async function instantiate(compiled: Compiled): Promise<Instance> {
+async function instantiate(compiled: Compiled): Promise<QuickJsInstance> {
   const ticking = { onTick: () => {} };
   const module = await loadEmscripten({
     wasmMemory: new WebAssembly.Memory({ initial: FIRST_PAGES, maximum: MOST_PAGES }),
@@ -132,7 +132,7 @@ function convertTextFast(module: EmscriptenModule): void {
     return written;
   };
   module.stringToUTF8 = (_text, pointer) => {
-    // There was no room for the text; what is at 0 belongs to the engine itself.
+    // QuickJS had no room for the text; what is at 0 belongs to QuickJS itself.
     if (pointer === 0) throw new InstanceStopped('out of memory');
     module.HEAPU8.set(scratch.subarray(0, written), pointer);
     module.HEAPU8[pointer + written] = 0;

@@ -1,21 +1,22 @@
-/** A list function under way: what it has said so far, and its rows as they are needed. */
-import { DatabaseError } from '../errors/database-error.ts';
-import { Pace } from '../shared/turn.ts';
-import { LIST_BYTES, type ListResult, type RowSource } from './contract.ts';
-import { type Engine, SEPARATOR } from './engine.ts';
-import { type ListHead, toListHead } from './responses.ts';
+/** The output of list functions: at hand where a function was run to its end, else made while it is read. */
+import { DatabaseError } from '../../errors/database-error.ts';
+import { Pace } from '../../shared/turn.ts';
+import { LIST_BYTES, type ListResult, type RowSource } from '../contract.ts';
+import type { Isolate } from '../isolates/isolate.ts';
+import { SEPARATOR } from '../runtime/protocol.ts';
+import { type ListHead, toListHead } from './function-responses.ts';
 
-/** What a list needs of its program. */
+/** What a list that waits for rows needs of its program. */
 export interface ListOwner {
-  /** Runs in the same engine as before; fails with `os_process_error` where that is gone. */
-  goOn<T>(engine: Engine, work: (engine: Engine) => T): T;
-  /** Keeps the engine from making room for others, until `letGo`, which must be called once for each time. */
-  hold(engine: Engine): void;
-  letGo(engine: Engine): void;
+  /** Runs in the same isolate as before; fails with `os_process_error` where that is gone. */
+  useSame<T>(isolate: Isolate, work: (isolate: Isolate) => T): T;
+  /** Keeps the isolate from being disposed to make room, until `release`, which must be called once for each time. */
+  retain(isolate: Isolate): void;
+  release(isolate: Isolate): void;
 }
 
 /** A list whose function was run to its end. */
-export class FinishedList implements ListResult {
+class FinishedList implements ListResult {
   readonly code: number | undefined;
   readonly headers: Readonly<Record<string, string>>;
   readonly #chunks: readonly string[];
@@ -33,39 +34,39 @@ export class FinishedList implements ListResult {
   close(): void {}
 }
 
-/** `text`: a head, then what was sent since the last pull. */
+/** `text`: the answer to `list`, a head and what was sent since the last rows were pulled. `earlier`: what was sent before. */
 export function finishedList(text: string, earlier: readonly string[]): FinishedList {
   const at = text.indexOf(SEPARATOR);
   const last = text.slice(at + 1);
   return new FinishedList(toListHead(text.slice(0, at)), last === '' ? earlier : [...earlier, last]);
 }
 
-/** One of the answers of a list that waits: `D` or `W`, and what it sent. */
-const isDone = (said: string): boolean => said.startsWith('D');
+/** Whether a list is done, by what its answers have behind the head: `D` (done) or `W` (waits), and what it sent. */
+const isDone = (progress: string): boolean => progress.startsWith('D');
 
 /**
- * A list whose function waits in its engine for the next rows. It runs when its output is wanted, so that whoever reads
- * slowly makes it wait, with one batch of rows and what it made of them in memory.
+ * A list whose function waits in its isolate for the next rows. It runs on when more of its output is wanted: while the reader is slow
+ * there are no more than one batch of rows, and what the function made of them, in memory.
  */
 export class WaitingList implements ListResult {
   readonly code: number | undefined;
   readonly headers: Readonly<Record<string, string>>;
   readonly #owner: ListOwner;
-  readonly #engine: Engine;
+  readonly #isolate: Isolate;
   readonly #rows: RowSource;
   readonly #id: string;
-  #said: string;
+  #progress: string;
   #isClosed = false;
 
-  /** `answer`: its number, its head, and what it said up to the first row it needs. */
-  constructor(owner: ListOwner, engine: Engine, rows: RowSource, answer: string) {
+  /** `answer`: what `beginList` gave. */
+  constructor(owner: ListOwner, isolate: Isolate, rows: RowSource, answer: string) {
     const [id = '', head = ''] = answer.split(SEPARATOR, 2);
     this.#owner = owner;
-    this.#engine = engine;
+    this.#isolate = isolate;
     this.#rows = rows;
     this.#id = id;
-    this.#said = answer.slice(id.length + head.length + 2);
-    owner.hold(engine);
+    this.#progress = answer.slice(id.length + head.length + 2);
+    owner.retain(isolate);
     try {
       const { code, headers } = toListHead(head);
       this.code = code;
@@ -80,12 +81,12 @@ export class WaitingList implements ListResult {
     const pace = new Pace();
     try {
       for (;;) {
-        const sent = this.#said.slice(1);
+        const sent = this.#progress.slice(1);
         if (sent !== '') yield sent;
-        if (isDone(this.#said)) return;
+        if (isDone(this.#progress)) return;
         const next = this.#rows.next();
         const rows = (next instanceof Promise ? await next : next) ?? '';
-        this.#said = this.#owner.goOn(this.#engine, (engine) => engine.call('resumeList', this.#id, rows));
+        this.#progress = this.#owner.useSame(this.#isolate, (isolate) => isolate.call('resumeList', this.#id, rows));
         if (pace.isDue) await pace.rest();
       }
     } finally {
@@ -98,11 +99,11 @@ export class WaitingList implements ListResult {
     this.#isClosed = true;
     this.#rows.close?.();
     try {
-      if (!isDone(this.#said)) this.#owner.goOn(this.#engine, (engine) => engine.call('dropList', this.#id));
+      if (!isDone(this.#progress)) this.#owner.useSame(this.#isolate, (isolate) => isolate.call('dropList', this.#id));
     } catch {
-      // The engine is gone, and the list with it.
+      // The isolate is gone, and the list with it.
     } finally {
-      this.#owner.letGo(this.#engine);
+      this.#owner.release(this.#isolate);
     }
   }
 }

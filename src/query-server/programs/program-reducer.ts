@@ -1,23 +1,26 @@
-/** A reduce of one program: many groups at once, and the rule that results must shrink (completion.md 10). */
-import { DatabaseError } from '../errors/database-error.ts';
-import { assert } from '../shared/assert.ts';
-import type { ReduceGroup, ReduceLimit, Reducer } from './contract.ts';
-import { type Engine, SEPARATOR } from './engine.ts';
+/** A reduce function of one program: many groups at once, and the rule that results must shrink (completion.md 10). */
+import { DatabaseError } from '../../errors/database-error.ts';
+import { assert } from '../../shared/assert.ts';
+import type { ReduceGroup, ReduceLimit, Reducer } from '../contract.ts';
+import type { Isolate } from '../isolates/isolate.ts';
+import { SEPARATOR } from '../runtime/protocol.ts';
 
 /** Results up to this length need not shrink. */
 const FREE_LENGTH = 200;
 
-export interface ReduceUser {
-  useNow<T>(work: (engine: Engine) => T): T;
+/** What a reducer needs of its program. */
+interface IsolateUser {
+  /** Runs `work` with the program's isolate in this turn, or fails. */
+  useNow<T>(work: (isolate: Isolate) => T): T;
   log(message: string): void;
 }
 
 export class ProgramReducer implements Reducer {
-  readonly #user: ReduceUser;
+  readonly #user: IsolateUser;
   readonly #source: string;
   readonly #limit: ReduceLimit;
 
-  constructor(user: ReduceUser, source: string, limit: ReduceLimit) {
+  constructor(user: IsolateUser, source: string, limit: ReduceLimit) {
     this.#user = user;
     this.#source = source;
     this.#limit = limit;
@@ -42,8 +45,8 @@ export class ProgramReducer implements Reducer {
 
   #run(operation: 'reduce' | 'rereduce', texts: readonly string[], lengths: readonly number[]): readonly string[] {
     if (lengths.length === 0) return [];
-    const text = this.#user.useNow((engine) => {
-      return engine.call(operation, engine.add('addReducer', this.#source), texts.join(SEPARATOR));
+    const text = this.#user.useNow((isolate) => {
+      return isolate.call(operation, isolate.add('addReducer', this.#source), texts.join(SEPARATOR));
     });
     const results = text.split('\n');
     assert(results.length === lengths.length, 'one result for each group');

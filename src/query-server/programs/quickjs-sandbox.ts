@@ -1,16 +1,16 @@
 /** The sandbox on QuickJS, compiled to WebAssembly: the same in browsers and Node, and without `unsafe-eval`. */
-import { type Clock, systemClock } from '../shared/clock.ts';
-import type { Program, ProgramSource, Sandbox } from './contract.ts';
-import { EnginePool } from './engine-pool.ts';
-import { InstanceFactory, type WasmLoader } from './instance.ts';
+import { type Clock, systemClock } from '../../shared/clock.ts';
+import type { Program, ProgramSource, Sandbox } from '../contract.ts';
+import { IsolatePool } from '../isolates/isolate-pool.ts';
+import { QuickJsInstanceFactory, type WasmLoader } from '../isolates/quickjs-instance.ts';
 import { QuickJsProgram } from './quickjs-program.ts';
 
-export type { WasmLoader } from './instance.ts';
+export type { WasmLoader } from '../isolates/quickjs-instance.ts';
 
 export interface QuickJsSandboxOptions {
   readonly loadWasm: WasmLoader;
-  /** How many engines there may be at a time, some 3 MB each and what their functions hold; default 16. */
-  readonly maxEngines?: number;
+  /** How many isolates there may be at a time, each of some 3 MB and what its functions hold; default 16. */
+  readonly maxIsolates?: number;
   readonly clock?: Clock;
 }
 
@@ -23,14 +23,14 @@ export function createQuickJsSandbox(options: QuickJsSandboxOptions): Sandbox {
 }
 
 class QuickJsSandbox implements Sandbox {
-  readonly #pool: EnginePool;
+  readonly #pool: IsolatePool;
   readonly #clock: Clock;
-  /** In the order of their last opening. */
+  /** In the order in which they were last opened. */
   readonly #programs = new Map<string, QuickJsProgram>();
 
-  constructor({ loadWasm, maxEngines = 16, clock = systemClock }: QuickJsSandboxOptions) {
+  constructor({ loadWasm, maxIsolates = 16, clock = systemClock }: QuickJsSandboxOptions) {
     this.#clock = clock;
-    this.#pool = new EnginePool(new InstanceFactory(loadWasm), clock, maxEngines);
+    this.#pool = new IsolatePool(new QuickJsInstanceFactory(loadWasm), clock, maxIsolates);
   }
 
   async open(source: ProgramSource): Promise<Program> {

@@ -1,6 +1,6 @@
-/** What shows, lists and updates answered, from the text that leaves the engine. */
-import { DatabaseError } from '../errors/database-error.ts';
-import type { FunctionResponse, ListResult } from './contract.ts';
+/** What shows, lists and updates answered, from the text that the sandboxes' program gives. */
+import { DatabaseError } from '../../errors/database-error.ts';
+import type { FunctionResponse, ListResult } from '../contract.ts';
 
 export type ListHead = Pick<ListResult, 'code' | 'headers'>;
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { toSteppedSource } from '../../../src/query-server/list-source.ts';
+import { toResumableSource } from '../../../src/query-server/sources/resumable-source.ts';
 
 const WAIT = 'getRow(getRow.waits()&&(yield))';
 
@@ -27,16 +27,16 @@ describe('a list function that can wait', () => {
       `function () { var r = /"[/"]/g, d = a / b / c; send(\`\${getRow().id} "\${\`}\`}\`); // getRow\n }`,
       `function* () { var r = /"[/"]/g, d = a / b / c; send(\`\${${WAIT}.id} "\${\`}\`}\`); // getRow\n }`,
     ],
-  ])('%s', (source, stepped) => {
-    expect(toSteppedSource(source)?.text).toBe(stepped);
+  ])('%s', (source, resumable) => {
+    expect(toResumableSource(source)?.text).toBe(resumable);
   });
 
   test('is checked with the words that only compile where it is sound', () => {
-    expect(toSteppedSource('function () { getRow(); }')?.check).toBe(
+    expect(toResumableSource('function () { getRow(); }')?.check).toBe(
       'async function () { getRow(getRow.waits()&&(await 0)); }',
     );
-    // The engine refuses this one: `await` in an arrow function that is not async.
-    expect(toSteppedSource('function () { [1].map((x) => getRow()); }')?.check).toBe(
+    // The isolate refuses this one: `await` in an arrow function that is not async.
+    expect(toResumableSource('function () { [1].map((x) => getRow()); }')?.check).toBe(
       'async function () { [1].map((x) => getRow(getRow.waits()&&(await 0))); }',
     );
   });
@@ -64,6 +64,6 @@ describe('a list function that must have its rows at once', () => {
     ['provides by another function', 'function () { other.provides("html", function () { getRow(); }); }'],
     ['has a text without end', "function () { getRow(); 'abc }"],
   ])('%s', (_what, source) => {
-    expect(toSteppedSource(source)).toBeUndefined();
+    expect(toResumableSource(source)).toBeUndefined();
   });
 });

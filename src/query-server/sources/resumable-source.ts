@@ -1,16 +1,16 @@
 /**
- * Makes list functions that can wait for their rows. QuickJS can't suspend a function, but for generators; so a list
- * function becomes one where its own text shows that this changes nothing: wherever `getRow()` stands it also yields
- * when there is no row yet. What is less plain is left alone, and gets its rows all at once (`quickjs-program.ts`).
+ * Makes list functions resumable, so that they can wait for their rows. QuickJS can suspend no functions but generators; so a list
+ * function becomes a generator where its own text shows that this changes nothing else: wherever `getRow()` stands it also yields
+ * while there is no row yet. A function that is less plain is left as it is, and gets its rows all at once (`quickjs-program.ts`).
  */
 import { openerOf, type Token, tokensOf } from './source-tokens.ts';
 
-export interface SteppedSource {
+export interface ResumableSource {
   /** The same function, or one that gives a generator of its result. */
   readonly text: string;
   /**
    * The same with `async` and `await` in the places of `*` and `yield`: it compiles only where each `yield` belongs to a
-   * function that is a generator, and so does the engine's own parser check what is concluded here.
+   * function that is a generator, and so QuickJS's own parser checks what is concluded here.
    */
   readonly check: string;
 }
@@ -40,7 +40,7 @@ interface Edit {
 }
 
 /** Undefined where the function might need its rows in a way that can't wait. */
-export function toSteppedSource(source: string): SteppedSource | undefined {
+export function toResumableSource(source: string): ResumableSource | undefined {
   const tokens = tokensOf(source);
   if (tokens === undefined || tokens.some(({ kind, text }) => isUntold(kind, text))) return undefined;
   const calls = tokens.flatMap(({ kind, text }, place) => (kind === 'word' && text === GET_ROW ? [place] : []));
@@ -101,7 +101,7 @@ function body(tokens: readonly Token[], first: number, opener: number, arrow?: n
   return { first, arrow, opener, closer };
 }
 
-/** The list function itself, or one that it gives to `provides`: both are called by the engine, which takes generators. */
+/** The list function itself, or one that it gives to `provides`: both are called by the sandboxes' program, which takes generators (runtime/lists.ts). */
 function mayYield(tokens: readonly Token[], { first, arrow, opener, closer }: Body): boolean {
   if (closer < 0) return false;
   const inside = tokens.slice(opener + 1, closer);
