@@ -6,7 +6,7 @@ import { DatabaseError } from '../../errors/database-error.ts';
 import { isObject } from '../../json/objects.ts';
 import type { DocId, IncomingDocument, RevId, RevisionPath } from '../contract.ts';
 import { isLocalId, parseDocId } from '../identifiers.ts';
-import { isLocalRev, isRevisionHash, parseRevId, toRevId } from '../revisions/revisions.ts';
+import { checkHash, isLocalRev, parseRevId, toRevId } from '../revisions/revisions.ts';
 
 /** What becomes of a reserved member: its value is read, it is left out, or it stays in the body. */
 type ReservedUse = 'read' | 'dropped' | 'kept';
@@ -93,7 +93,7 @@ function parseRevisions(value: unknown): RevisionPath | undefined {
 
 function parseHash(value: unknown): string {
   if (typeof value !== 'string') throw new DatabaseError('doc_validation', "RevId isn't a string");
-  if (!isRevisionHash(value)) throw new DatabaseError('bad_request', 'Invalid rev format');
+  checkHash(value);
   return value;
 }
 
