@@ -12,10 +12,11 @@ import { type SnapshotLease, withSnapshot, withSnapshotLease } from '../request/
 import { matchesTag, tagOf } from '../response/etags.ts';
 import { notModified, withHeader } from '../response/responses.ts';
 import { streamedBody } from '../response/streams.ts';
-import { type HeldGroup, withDesignGroup } from '../views/view-group.ts';
+import { type ViewGroupLease, withDesignGroup } from '../views/view-group-lease.ts';
 import { toReduceOptions } from '../views/view-parameters.ts';
 import { openSource, readViewQuery, tagInputs, type ViewQuery } from '../views/view-query.ts';
 import { groupTexts, rowTexts, type ViewSource } from '../views/view-text.ts';
+import type { DesignService } from './design-service.ts';
 import { functionAnswer, hasNoBody } from './function-answer.ts';
 import { functionRequest } from './function-request.ts';
 import { requesterOf } from './show-functions.ts';
@@ -27,7 +28,7 @@ interface ListSubject {
   readonly body: string | undefined;
 }
 
-/** Rows that wait to be read, with what the function is told before them. */
+/** Rows that wait to be read, and the head that the function gets before them. */
 interface ListRows {
   /** JSON text. */
   readonly head: string;
@@ -40,7 +41,12 @@ const ALL_DOCS = '_all_docs';
 const DEFAULT_TYPE = 'application/json';
 
 /** `rest`: design document, function, and a view of the same or of another design document. */
-export async function list(context: Context, name: string, rest: readonly string[]): Promise<Answer> {
+export async function list(
+  service: DesignService,
+  context: Context,
+  name: string,
+  rest: readonly string[],
+): Promise<Answer> {
   const [designName = '', functionName, first, second, ...others] = rest;
   if (functionName === undefined || first === undefined || others.length > 0) {
     throw new DatabaseError('list_error', 'Bad path.');
@@ -49,18 +55,23 @@ export async function list(context: Context, name: string, rest: readonly string
   const body = context.method === 'POST' ? await readText(context) : undefined;
   const subject = { design, functionName, body };
   if (second === undefined && first === ALL_DOCS) {
-    return withSnapshotLease(context, name, (lease) => answerDocuments(context, lease, subject));
+    return withSnapshotLease(context, name, (lease) => answerDocuments(service, context, lease, subject));
   }
   const [viewDesign, view] = second === undefined ? [designName, first] : [first, second];
-  return withDesignGroup(context, name, viewDesign, async (held) => {
-    const query = readViewQuery(context, held, view, body);
-    const source = await openSource(held, view, [query.parameters]);
-    const rows = await viewRows(held, source, query);
-    return answer(context, { database: held.database, release: held.release }, subject, rows);
+  return withDesignGroup(service.views, context, name, viewDesign, async (lease) => {
+    const query = readViewQuery(context, lease, view, body);
+    const source = await openSource(lease, view, [query.parameters]);
+    const rows = await viewRows(lease, source, query);
+    return answer(service, context, { database: lease.database, release: lease.release }, subject, rows);
   });
 }
 
-async function answerDocuments(context: Context, lease: SnapshotLease, subject: ListSubject): Promise<Answer> {
+async function answerDocuments(
+  service: DesignService,
+  context: Context,
+  lease: SnapshotLease,
+  subject: ListSubject,
+): Promise<Answer> {
   const { database, snapshot } = lease;
   const given = subject.body === undefined ? [] : Object.entries(toObject(parseJson(subject.body)));
   const parameters = parseListParameters([...parseQueryValues(context.query.entries()), ...given]);
@@ -68,13 +79,13 @@ async function answerDocuments(context: Context, lease: SnapshotLease, subject: 
   const { head, rows } = await readList(list, parameters, snapshot.updateSeq);
   const { uuid, instanceStartTime } = database;
   const inputs = [uuid, instanceStartTime, snapshot.updateSeq, snapshot.purgeSeq, context.search, subject.body ?? ''];
-  return answer(context, lease, subject, { head: JSON.stringify(head), batches: rows, tagInputs: inputs });
+  return answer(service, context, lease, subject, { head: JSON.stringify(head), batches: rows, tagInputs: inputs });
 }
 
 /** The head of reductions is empty. */
-async function viewRows(held: HeldGroup, source: ViewSource, query: ViewQuery): Promise<ListRows> {
+async function viewRows(lease: ViewGroupLease, source: ViewSource, query: ViewQuery): Promise<ListRows> {
   const { parameters } = query;
-  const inputs = tagInputs(held, source, query);
+  const inputs = tagInputs(lease, source, query);
   const options = toReduceOptions(parameters);
   if (parameters.isReduced) {
     return { head: '{}', batches: groupTexts(source.reader.reduce(source.view, options)), tagInputs: inputs };
@@ -87,6 +98,7 @@ async function viewRows(held: HeldGroup, source: ViewSource, query: ViewQuery): 
 
 /** What the function fails with before its first chunk has gone has a status of its own; later the answer breaks off. */
 async function answer(
+  service: DesignService,
   context: Context,
   { database, release }: Pick<SnapshotLease, 'database' | 'release'>,
   { design, functionName, body }: ListSubject,
@@ -97,7 +109,7 @@ async function answer(
     release();
     return withHeader(notModified(tag), 'vary', 'Accept');
   }
-  const program = await context.services.programs.open(database, design);
+  const program = await service.programs.open(database, design);
   const request = await functionRequest(context, database, null, body);
   const made = await program.list(functionName, head, request, rowSource(batches));
   const end = () => {

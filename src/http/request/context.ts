@@ -1,6 +1,4 @@
 /** What a handler gets: the request, read as far as every handler needs it, and the services behind it. */
-import type { DesignPrograms } from '../../design/design-programs.ts';
-import type { Finder } from '../../find/contract.ts';
 import type { Registry } from '../../registry/contract.ts';
 import type { Clock } from '../../shared/clock.ts';
 import type { MaybePromise } from '../../shared/maybe-promise.ts';
@@ -8,8 +6,6 @@ import type { PlainRequest, ResponseBody } from '../../shared/message.ts';
 import type { ActiveTasks } from '../../system/active-tasks.ts';
 import type { Config, Log } from '../../system/contract.ts';
 import type { Uuids } from '../../system/uuids.ts';
-import type { ViewIndexes } from '../../views/contract.ts';
-import type { FunctionHandlers } from '../routing/deferred-handlers.ts';
 import { jsonType } from './accept.ts';
 import { Query } from './query.ts';
 import type { User } from './user.ts';
@@ -21,15 +17,8 @@ export interface Services {
   readonly log: Log;
   readonly clock: Clock;
   readonly uuids: Uuids;
-  /** Fails as `functionHandlers`. */
-  readonly tasks: () => MaybePromise<ActiveTasks>;
-  readonly views: Pick<ViewIndexes, 'open' | 'temporary' | 'cleanup'>;
-  /** Runs the functions of design documents. */
-  readonly programs: Pick<DesignPrograms, 'open'>;
-  /** Fails with `functions_unavailable` where they can't be loaded, with `not_implemented` where this host has none. */
-  readonly functionHandlers: () => MaybePromise<FunctionHandlers>;
-  /** Runs selector queries. Fails as `functionHandlers`. */
-  readonly finder: () => MaybePromise<Finder>;
+  /** What runs in the background, as `_active_tasks` shows it. */
+  readonly tasks: ActiveTasks;
   /** What every path begins with, without a slash at its end; empty where the service is at the root. */
   readonly basePath: string;
 }
