@@ -21,7 +21,7 @@ journalFiles?.().catch(() => undefined);
 const endpoint = new WorkerEndpoint({
   address: self.location.href,
   locks: navigator.locks,
-  indexedDB: self.indexedDB,
+  indexedDB: indexedDbOfBrowser(),
   deferred: createFileLoader('settee-functions.js', () => import('./browser-functions.ts')),
   journalFiles,
   offerPort: isChromium ? (offer, port) => self.postMessage(offer, [port]) : undefined,
@@ -29,3 +29,12 @@ const endpoint = new WorkerEndpoint({
 });
 servePageCalls(self, endpoint, isChromium ? createBusyPoll() : undefined);
 expose(endpoint);
+
+/** Undefined where there is none; where the data of the site are blocked, some browsers throw already when it is looked up. */
+function indexedDbOfBrowser(): IDBFactory | undefined {
+  try {
+    return self.indexedDB;
+  } catch {
+    return undefined;
+  }
+}

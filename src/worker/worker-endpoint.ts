@@ -25,6 +25,7 @@ import { pause } from '../shared/pause.ts';
 import type { LoadJournalFiles } from '../storage/indexeddb/journal-files.ts';
 import { VERSION } from '../system/version.ts';
 import { createConsoleLog } from './console-log.ts';
+import { explainOpeningFailure } from './opening-failures.ts';
 import { DRAIN_MS, StorageOwner } from './storage-owner.ts';
 
 /** What a worker has from its browser; tests give their own. */
@@ -70,13 +71,12 @@ export class WorkerEndpoint implements PageWorker {
   async open(options: WorkerOptions): Promise<void> {
     if (options.protocol !== PROTOCOL) throw new Error(otherVersion(options.protocol));
     if (this.#service !== undefined) throw new Error('This worker serves a base; start another');
-    const service = createService(this.#host, options);
-    this.#service = service;
     try {
-      await firstAnswer(service, createInstance(options.base, this.#host.address).base);
+      this.#service = createService(this.#host, options);
+      await firstAnswer(this.#service, createInstance(options.base, this.#host.address).base);
     } catch (error) {
       await this.close();
-      throw error;
+      throw explainOpeningFailure(error);
     }
   }
 
@@ -127,10 +127,12 @@ export class WorkerEndpoint implements PageWorker {
 function createService(host: WorkerHost, options: WorkerOptions): Service {
   const { address, locks, indexedDB, sendKeepAlive } = host;
   if (indexedDB === undefined) {
-    throw new Error('This browser offers no IndexedDB here; is this a private window?');
+    throw new Error('This browser offers no IndexedDB here; allow the site to store data, and leave private browsing');
   }
   if (locks === undefined) {
-    throw new Error('This browser offers no Web Locks here; serve the page over https, or from localhost');
+    throw new Error(
+      'This browser offers no Web Locks here, which secure pages alone have; serve the page over https, or from localhost',
+    );
   }
   const instance = createInstance(options.base, address);
   const { settings, logLevel } = options;

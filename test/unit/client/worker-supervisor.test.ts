@@ -243,6 +243,16 @@ describe('a worker', () => {
     });
     await expect(createSupervisor().whenRunning()).rejects.toThrow(/violates the policy.*worker-src 'self'/);
   });
+
+  test('that a policy forbids is explained by its directive', async () => {
+    nextEndpoint = () => ({ open: never });
+    vi.stubGlobal('fetch', async () => new Response(null));
+    const opening = createSupervisor().whenRunning();
+    await vi.waitFor(() => expect(workers[0]?.onerror).toBeTypeOf('function'));
+    page.dispatchEvent(Object.assign(new Event('securitypolicyviolation'), { effectiveDirective: 'child-src' }));
+    workers[0]?.onerror?.({});
+    await expect(opening).rejects.toThrow('the CSP forbids it by child-src');
+  });
 });
 
 describe('a call', () => {
