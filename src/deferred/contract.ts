@@ -13,8 +13,8 @@ import type { MaybePromise } from '../shared/maybe-promise.ts';
 import type { PageStore } from '../storage/page-store.ts';
 import type { ActiveTasks } from '../system/active-tasks.ts';
 import type { Config, Log } from '../system/contract.ts';
+import type { Databases } from '../views/background-builds.ts';
 import type { ViewIndexes } from '../views/contract.ts';
-import type { Databases } from '../views/updating/background-builds.ts';
 
 export interface FunctionParts {
   readonly databases: Databases;

@@ -8,7 +8,7 @@ import { createFinder } from '../find/finder.ts';
 import { createQueryMappers } from '../find/indexes/query-mapper.ts';
 import { functionHandlers } from '../http/routing/deferred-handlers.ts';
 import type { Sandbox } from '../query-server/contract.ts';
-import { BackgroundBuilds } from '../views/updating/background-builds.ts';
+import { BackgroundBuilds } from '../views/background-builds.ts';
 import { createViewIndexes } from '../views/view-indexes.ts';
 import type { CreateFunctions, FunctionParts, FunctionService, LoadFunctions } from './contract.ts';
 
@@ -29,7 +29,7 @@ export function createFunctionService(parts: FunctionParts, sandbox: Sandbox | u
     programs,
     finder: createFinder({ views, clock }),
     openValidators: (database, designs) => openValidation(database, designs, { programs, clock }),
-    buildSoon: (name) => background.lookLater(name),
+    buildSoon: (name) => background.schedule(name),
     closeIndexes: async () => {
       await background.close();
       await views.close();

@@ -4,46 +4,50 @@ import { DatabaseError } from '../errors/database-error.ts';
 import type { ViewDefinition } from './contract.ts';
 
 /**
- * What a design document says of its views, taken apart. Views with the same map and collation share one tree, which
- * holds the reductions of all of them.
+ * The views of a design document, parsed. Views with the same map and collation share one tree, which has the reductions
+ * of all of them.
  */
 export interface GroupDefinition {
   readonly signature: string;
   readonly language: string;
   readonly options: Readonly<Record<string, unknown>>;
-  /** Map functions see `_local_seq`. */
+  /** Whether documents have `_local_seq` for the map functions. */
   readonly localSeq: boolean;
-  /** Map functions see design documents, too. */
+  /** Whether design documents are mapped as well. */
   readonly includeDesign: boolean;
   readonly views: ReadonlyMap<string, ViewDefinition>;
   /** Distinct `map` members. */
   readonly maps: readonly unknown[];
   readonly trees: readonly TreeDefinition[];
-  readonly places: ReadonlyMap<string, ViewPlace>;
-  /** JSON text of `{"views":{"lib":…}}`: what `require` finds in map and reduce functions. */
+  /** By the names of the views. */
+  readonly treeRefs: ReadonlyMap<string, ViewTreeRef>;
+  /** JSON text of `{"views":{"lib":…}}`, from which `require` loads modules in map and reduce functions. */
   readonly libraryText: string;
 }
 
 export interface TreeDefinition {
-  /** Which of `maps` emits its rows. */
+  /** The index in `maps` of the map that emits its rows. */
   readonly map: number;
   readonly collation: CollationName;
   /** Distinct reduces: built-in names and sources. */
   readonly reduces: readonly string[];
 }
 
-/** Where a view's rows are, and which of the tree's reductions is its own. */
-export interface ViewPlace {
+/** The tree that has a view's rows, and the view's reduction in it: indexes in `trees` and in the tree's `reduces`. */
+export interface ViewTreeRef {
   readonly tree: number;
   readonly reduce: number | undefined;
 }
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** To be raised where the same definition comes to other rows, so that what was stored is left. 2: members beyond ASCII. */
+/**
+ * Part of the signature. To be increased when the same definition gives other rows than before, so that stored indexes are
+ * not used any more. 2: members beyond ASCII.
+ */
 const ROWS_VERSION = 2;
 
-/** `body`: JSON text of a design document. `bad_request` where its views are not as they have to be. */
+/** `body`: JSON text of a design document. `bad_request` where one of its views is invalid. */
 export async function parseDefinition(body: string): Promise<GroupDefinition> {
   const document = membersOf(JSON.parse(body));
   const options = membersOf(document['options']);
@@ -63,11 +67,11 @@ export async function parseDefinition(body: string): Promise<GroupDefinition> {
     includeDesign: options['include_design'] === true,
     views,
     libraryText: JSON.stringify(library === undefined ? {} : { views: { lib: library } }),
-    ...placeViews(views),
+    ...assignTrees(views),
   };
 }
 
-/** As a design document with one view named `temporary`. */
+/** The design document of a temporary view, which is named `temporary` in it. */
 export function temporaryDesign(definition: string): string {
   const { map, reduce, options, language } = membersOf(JSON.parse(definition));
   return JSON.stringify({ language, options, views: { temporary: { map, reduce } } });
@@ -89,7 +93,7 @@ function parseView(name: string, view: Members, designOptions: Members): ViewDef
     );
   }
   const options = membersOf(view['options']);
-  // A view's own options decide before those of the design document (completion.md 21.11).
+  // The options of a view have precedence over those of the design document (completion.md 21.11).
   const collation = (options['collation'] ?? designOptions['collation']) === 'raw' ? 'raw' : 'unicode';
   const source = typeof reduce === 'string' && reduce.trim() !== '' ? reduce : undefined;
   return { name, map, reduce: source, options, collation };
@@ -99,31 +103,29 @@ function signedParts({ name, map, reduce, options }: ViewDefinition): unknown[] 
   return [name, map, reduce ?? null, options];
 }
 
-function placeViews(views: ReadonlyMap<string, ViewDefinition>): Pick<GroupDefinition, 'maps' | 'trees' | 'places'> {
-  const mapPlaces = new Map<string, number>();
+function assignTrees(views: ReadonlyMap<string, ViewDefinition>): Pick<GroupDefinition, 'maps' | 'trees' | 'treeRefs'> {
+  const mapIndexes = new Map<string, number>();
   const maps: unknown[] = [];
-  const treePlaces = new Map<string, number>();
+  const treeIndexes = new Map<string, number>();
   const trees: { map: number; collation: CollationName; reduces: string[] }[] = [];
-  const places = new Map<string, ViewPlace>();
-  for (const { name, map, reduce, collation } of views.values()) {
-    const mapText = JSON.stringify(map);
-    const mapPlace = placeOf(mapPlaces, mapText, () => maps.push(map));
-    const place = placeOf(treePlaces, `${collation} ${mapText}`, () =>
-      trees.push({ map: mapPlace, collation, reduces: [] }),
-    );
-    places.set(name, { tree: place, reduce: reduce === undefined ? undefined : addReduce(trees[place], reduce) });
+  const treeRefs = new Map<string, ViewTreeRef>();
+  for (const { name, map: mapMember, reduce, collation } of views.values()) {
+    const mapText = JSON.stringify(mapMember);
+    const map = indexOf(mapIndexes, mapText, () => maps.push(mapMember));
+    const tree = indexOf(treeIndexes, `${collation} ${mapText}`, () => trees.push({ map, collation, reduces: [] }));
+    treeRefs.set(name, { tree, reduce: reduce === undefined ? undefined : addReduce(trees[tree], reduce) });
   }
-  return { maps, trees, places };
+  return { maps, trees, treeRefs };
 }
 
-/** The place of `key`, which is the next one where it is new. */
-function placeOf(places: Map<string, number>, key: string, add: () => void): number {
-  const known = places.get(key);
+/** The index of `key`. A new key gets the next index, and `add` is called. */
+function indexOf(indexes: Map<string, number>, key: string, add: () => void): number {
+  const known = indexes.get(key);
   if (known !== undefined) return known;
-  const place = places.size;
-  places.set(key, place);
+  const index = indexes.size;
+  indexes.set(key, index);
   add();
-  return place;
+  return index;
 }
 
 function addReduce(tree: { readonly reduces: string[] } | undefined, reduce: string): number {

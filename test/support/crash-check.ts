@@ -70,7 +70,7 @@ export async function readSequences(
   return sequences;
 }
 
-export interface FolderReport {
+interface FolderReport {
   readonly damage: readonly string[];
   readonly documents: number;
 }

@@ -5,7 +5,7 @@ export interface Answer {
   readonly json: unknown;
 }
 
-export interface Question {
+interface Question {
   readonly method: string;
   /** Below the server's address, without a slash at its beginning. */
   readonly path: string;

@@ -2,7 +2,7 @@
  * What the clients of a server that gets killed know of their documents: what was acknowledged, and what was asked for
  * without an answer. Each document has one client, which has at most one request under way.
  */
-export interface Version {
+interface Version {
   /** 1 for the first; for a local document the `n` of its `0-n`. */
   readonly generation: number;
   /** Undefined as long as no answer told it. */

@@ -9,7 +9,7 @@ const BULK = 50;
 const LARGE = [40_000, 300_000, 1_500_000] as const;
 const LOCALS = 3;
 
-export interface WriterParts {
+interface WriterParts {
   readonly database: string;
   /** Part of every id that this client writes, so that no two write the same document. */
   readonly name: string;

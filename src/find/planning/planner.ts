@@ -85,7 +85,7 @@ export function remedy(suggestion: IndexSuggestion | undefined): string {
 /** Whether the plan uses such an index already. */
 function isUsedBy(plan: Plan, suggestion: IndexSuggestion | undefined): boolean {
   const columns = plan.kind === 'index' ? plan.stored.index.columns.map(({ field }) => field) : [];
-  return suggestion?.fields.every((field, place) => field === columns[place]) === true;
+  return suggestion?.fields.every((field, position) => field === columns[position]) === true;
 }
 
 /** The name of a plan in bookmarks, which can only be used in the same order. */

@@ -1,16 +1,16 @@
 import { describe, expect, test } from 'vitest';
 import { must } from '../../../src/shared/assert.ts';
 import { mayReadKeys } from '../../../src/views/reducers/script-reducer.ts';
-import { groupsOf, type Json, rowsOf, Scene, withReader } from './scene.ts';
+import { groupsOf, type Json, rowsOf, ViewFixture, withReader } from '../../support/view-fixture.ts';
 
 async function reduced(reduce: string, values: Readonly<Record<string, Json>>, options = {}): Promise<[Json, Json][]> {
-  const scene = await Scene.open();
-  await scene.write(Object.fromEntries(Object.entries(values).map(([id, v]) => [id, { v }])));
-  const group = await scene.group({ view: { map: 'function (doc) { emit(doc._id, doc.v); }', reduce } });
+  const fixture = await ViewFixture.open();
+  await fixture.write(Object.fromEntries(Object.entries(values).map(([id, v]) => [id, { v }])));
+  const group = await fixture.group({ view: { map: 'function (doc) { emit(doc._id, doc.v); }', reduce } });
   try {
     return await withReader(group, (reader) => groupsOf(reader, 'view', options));
   } finally {
-    await scene.close();
+    await fixture.close();
   }
 }
 
@@ -54,17 +54,17 @@ describe('built-in reduces', () => {
   });
 
   test('_approx_count_distinct is about right, and exact for a few', async () => {
-    const scene = await Scene.open();
+    const fixture = await ViewFixture.open();
     const documents = Array.from({ length: 6_000 }, (_unused, index) => [`d${index}`, { n: index % 4_000 }] as const);
-    await scene.write(Object.fromEntries(documents));
+    await fixture.write(Object.fromEntries(documents));
     const map = 'function (doc) { emit(doc.n, null); }';
-    const group = await scene.group({ view: { map, reduce: '_approx_count_distinct' } });
+    const group = await fixture.group({ view: { map, reduce: '_approx_count_distinct' } });
     await withReader(group, async (reader) => {
       const [[, all]] = (await groupsOf(reader, 'view')) as [[Json, number]];
       expect(Math.abs(all - 4_000)).toBeLessThan(250);
       expect(await groupsOf(reader, 'view', { start: 10, end: 19 })).toEqual([[null, 10]]);
     });
-    await scene.close();
+    await fixture.close();
   });
 
   test('one that there is not is refused', async () => {
@@ -100,12 +100,12 @@ describe('reduce functions', () => {
     const values = Object.fromEntries(Array.from({ length: 40 }, (_unused, index) => [`d${index}`, 'x'.repeat(20)]));
     const reduce = 'function (keys, values) { return values; }';
     await expect(reduced(reduce, values)).rejects.toMatchObject({ code: 'reduce_overflow_error' });
-    const scene = await Scene.open({ config: { query_server_config: { reduce_limit: 'false' } } });
-    await scene.write(Object.fromEntries(Object.keys(values).map((id) => [id, { v: values[id] ?? null }])));
-    const group = await scene.group({ view: { map: 'function (doc) { emit(1, doc.v); }', reduce } });
+    const fixture = await ViewFixture.open({ config: { query_server_config: { reduce_limit: 'false' } } });
+    await fixture.write(Object.fromEntries(Object.keys(values).map((id) => [id, { v: values[id] ?? null }])));
+    const group = await fixture.group({ view: { map: 'function (doc) { emit(1, doc.v); }', reduce } });
     const groups = await withReader(group, (reader) => groupsOf(reader, 'view'));
     expect(must(groups[0])[1]).toHaveLength(40);
-    await scene.close();
+    await fixture.close();
   });
 
   test('that do not compile fail the index', async () => {
@@ -141,12 +141,12 @@ describe('map functions', () => {
     members: Readonly<Record<string, Json>>,
     documents: Readonly<Record<string, Json>>,
   ) => {
-    const scene = await Scene.open();
-    await scene.write(documents);
+    const fixture = await ViewFixture.open();
+    await fixture.write(documents);
     try {
-      return await withReader(await scene.group(views, members), (reader) => rowsOf(reader, 'view'));
+      return await withReader(await fixture.group(views, members), (reader) => rowsOf(reader, 'view'));
     } finally {
-      await scene.close();
+      await fixture.close();
     }
   };
 
@@ -161,7 +161,7 @@ describe('map functions', () => {
   });
 
   test('see conflicts', async () => {
-    const scene = await Scene.open();
+    const fixture = await ViewFixture.open();
     const branch = (hash: string, deleted: boolean) => ({
       id: 'a' as never,
       rev: `1-${hash}` as never,
@@ -170,12 +170,12 @@ describe('map functions', () => {
       body: '{}',
     });
     const writes = [branch('a'.repeat(32), false), branch('b'.repeat(32), false), branch('c'.repeat(32), true)];
-    await scene.database.write(writes, { newEdits: false, durability: 'relaxed' });
+    await fixture.database.write(writes, { newEdits: false, durability: 'relaxed' });
     const map = 'function (doc) { emit(doc._rev[2], [doc._conflicts, doc._deleted_conflicts]); }';
-    expect(await withReader(await scene.group({ view: { map } }), (reader) => rowsOf(reader, 'view'))).toEqual([
+    expect(await withReader(await fixture.group({ view: { map } }), (reader) => rowsOf(reader, 'view'))).toEqual([
       ['a', 'b', [[`1-${'a'.repeat(32)}`], [`1-${'c'.repeat(32)}`]]],
     ]);
-    await scene.close();
+    await fixture.close();
   });
 
   test('that throw skip the document; those that do not compile fail the index', async () => {
@@ -188,10 +188,10 @@ describe('map functions', () => {
   });
 
   test('of two views that are the same run once, and views may differ in collation', async () => {
-    const scene = await Scene.open();
-    await scene.write({ a: { k: 'a' }, b: { k: 'B' }, c: { k: 'b' }, d: { k: null } });
+    const fixture = await ViewFixture.open();
+    await fixture.write({ a: { k: 'a' }, b: { k: 'B' }, c: { k: 'b' }, d: { k: null } });
     const map = 'function (doc) { emit(doc.k, null); }';
-    const group = await scene.group({
+    const group = await fixture.group({
       view: { map },
       raw: { map, options: { collation: 'raw' } },
       counted: { map, reduce: '_count' },
@@ -202,7 +202,7 @@ describe('map functions', () => {
       expect(await groupsOf(reader, 'counted')).toEqual([[null, 4]]);
       expect(() => reader.totalRows('other')).toThrow('missing_named_view');
     });
-    await scene.close();
+    await fixture.close();
   });
 
   test('may require modules of views.lib', async () => {
@@ -214,16 +214,16 @@ describe('map functions', () => {
   });
 
   test('emit keys that count as equal but are written otherwise: the row follows', async () => {
-    const scene = await Scene.open();
-    await scene.write({ a: { k: '\u00e9' } });
-    const group = await scene.group({ view: { map: 'function (doc) { emit(doc.k, 1); }' } });
+    const fixture = await ViewFixture.open();
+    await fixture.write({ a: { k: '\u00e9' } });
+    const group = await fixture.group({ view: { map: 'function (doc) { emit(doc.k, 1); }' } });
     await withReader(group, async (reader) => expect(await rowsOf(reader, 'view')).toEqual([['a', '\u00e9', 1]]));
-    await scene.write({ a: { k: 'e\u0301' } });
+    await fixture.write({ a: { k: 'e\u0301' } });
     await withReader(group, async (reader) => {
       expect(await rowsOf(reader, 'view')).toEqual([['a', 'e\u0301', 1]]);
       expect(await rowsOf(reader, 'view', { start: '\u00e9', end: '\u00e9' })).toHaveLength(1);
     });
-    await scene.close();
+    await fixture.close();
   });
 
   test('in a language that nothing here runs are refused', async () => {

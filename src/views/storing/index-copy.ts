@@ -2,23 +2,23 @@ import type { ReplacedNode } from '../../btree/contract.ts';
 import type { Tree } from '../../btree/tree.ts';
 import { Pace } from '../../shared/turn.ts';
 import type { ViewSettings } from '../settings.ts';
+import type { IndexState, ViewTree } from '../trees/index-state.ts';
 import type { IndexFile } from './index-file.ts';
-import type { IndexState, ViewTree } from './index-state.ts';
 
-export interface CopyOptions {
+interface CopyOptions {
   readonly file: IndexFile;
   readonly settings: ViewSettings;
   /** Throws where the work is to end. */
   check(): void;
 }
 
-export interface IndexCopy {
+interface IndexCopy {
   readonly state: IndexState;
-  /** Nodes of the copy that were stored on the way and are no part of it. */
+  /** Nodes that were stored while the copy grew, and are not part of it. */
   readonly replaced: readonly ReplacedNode[];
 }
 
-/** Writes all entries of an index into trees whose nodes are full. `empty` gives the trees to begin with. */
+/** Copies all entries of a state into new trees, whose nodes are full. `empty` has the trees to begin with. */
 export async function copyIndex(from: IndexState, empty: IndexState, options: CopyOptions): Promise<IndexCopy> {
   const copy = new IndexCopier(options);
   const byDocument = await copy.copyTree(from.byDocument, empty.byDocument);

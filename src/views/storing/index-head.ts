@@ -1,10 +1,10 @@
 import type { TreeRoot } from '../../btree/contract.ts';
-import type { FirstPass } from './index-state.ts';
+import type { FirstPass } from '../trees/index-state.ts';
 
 /**
- * What an index file keeps of itself. The head, a few hundred bytes, says what the index is of and leads to a page with
- * the trees' roots, which may be many. Only a checkpoint writes them, in one commit; an index has no journal, since what is lost after a
- * checkpoint is read from the database again.
+ * The head of an index file, a few hundred bytes, says which index the file has and refers to a page with the roots of its
+ * trees, which may be many. A checkpoint writes both in one commit. An index has no journal, because what is lost after a
+ * checkpoint can be made again from the database.
  *
  * Format history (`format`): 1 – the first.
  */
@@ -13,17 +13,17 @@ export const INDEX_FORMAT_VERSION = 1;
 export interface IndexHead {
   readonly format: number;
   readonly signature: string;
-  /** `collationVersion`: rows are in this order. */
+  /** The version of the collation (`collationVersion`) that the rows are ordered by. */
   readonly collation: string;
-  /** The point of the database's history that the index reflects. */
+  /** The opening of the database whose history the index reflects. */
   readonly uuid: string;
   readonly epoch: number;
   readonly updateSeq: number;
   readonly purgeSeq: number;
   readonly seenSeq: number;
-  /** The page with the roots. */
+  /** The page with the roots (`IndexRoots`). */
   readonly rootsPage: number;
-  /** Pages at or above this number are left over from an interrupted checkpoint. */
+  /** Pages at or above this number were written by an interrupted checkpoint. */
   readonly pageMark: number;
 }
 
@@ -31,11 +31,11 @@ export interface IndexRoots {
   readonly byDocument: TreeRoot | null;
   readonly firstPass?: FirstPass | undefined;
   readonly trees: readonly { readonly root: TreeRoot | null; readonly lastChange: number }[];
-  /** Pages that list pages which are no longer part of the index. */
+  /** The pages with the lists of free pages. */
   readonly garbage: readonly number[];
 }
 
-/** Undefined where it is none of this release's: an index that can't be read is built anew. */
+/** Undefined where it is not a head of this format: the index is then built anew. */
 export function decodeIndexHead(text: string): IndexHead | undefined {
   try {
     const head = JSON.parse(text) as IndexHead;
@@ -45,7 +45,7 @@ export function decodeIndexHead(text: string): IndexHead | undefined {
   }
 }
 
-/** Trusts the text: it is what a checkpoint wrote. */
+/** Does not check the text, which a checkpoint wrote. */
 export function decodeIndexRoots(text: string): IndexRoots {
   return JSON.parse(text) as IndexRoots;
 }

@@ -1,24 +1,25 @@
-import type { DocumentTree, RowTree } from './view-tree.ts';
+import type { DocumentTree } from './document-tree.ts';
+import type { RowTree } from './row-tree.ts';
 
-/** One moment of an index. Immutable: an update makes the next one; readers hold on to the one they began with. */
+/** One moment of an index. It is immutable: updates make later states, and a reader keeps the one that it began with. */
 export interface IndexState {
-  /** Counts publications. */
+  /** Increases with each published state. */
   readonly version: number;
   readonly byDocument: DocumentTree;
   readonly trees: readonly ViewTree[];
   /** The database's sequence that the index reflects. */
   readonly updateSeq: number;
   readonly purgeSeq: number;
-  /** What is in the index may be as late as this; later than `updateSeq` while it is being made. */
+  /** The latest sequence of any row in the index. Later than `updateSeq` while the index is being built. */
   readonly seenSeq: number;
-  /** Where the first pass over all documents stands; undefined once it has ended. */
+  /** How far the first pass over all documents has come; undefined once it has ended. */
   readonly firstPass: FirstPass | undefined;
 }
 
 export interface FirstPass {
-  /** The database's sequence when it began: changes are followed from there. */
+  /** The database's sequence when it began. Later changes are read after the pass. */
   readonly seq: number;
-  /** Documents up to this id are done. */
+  /** The pass goes on after this id. */
   readonly after: string;
 }
 
@@ -28,12 +29,12 @@ export interface ViewTree {
   readonly lastChange: number;
 }
 
-/** Bytes of what the index holds. */
+/** Bytes of everything in the index. */
 export function liveBytes({ byDocument, trees }: IndexState): number {
   return trees.reduce((sum, { rows }) => sum + rows.bytes, byDocument.bytes);
 }
 
-/** Bytes of tree nodes that are in memory alone. */
+/** Bytes of tree nodes that are in memory only. */
 export function unstoredBytes({ byDocument, trees }: IndexState): number {
   return trees.reduce((sum, { rows }) => sum + rows.unstoredBytes(), byDocument.unstoredBytes());
 }

@@ -15,7 +15,7 @@ import { createConfig } from '../../../src/system/config.ts';
 import { silentLog } from '../../../src/system/log.ts';
 import type { MapperFactory, ViewIndexes } from '../../../src/views/contract.ts';
 import { createViewIndexes } from '../../../src/views/view-indexes.ts';
-import { design, rowsOf } from './scene.ts';
+import { design, rowsOf } from '../../support/view-fixture.ts';
 
 const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
 

@@ -1,21 +1,21 @@
-import { openDatabase } from '../../../src/database/open-database.ts';
-import type { StoredDatabase } from '../../../src/database/stored-database.ts';
-import type { DocId, RevId } from '../../../src/documents/contract.ts';
-import { createRevisionHasher } from '../../../src/documents/revisions/revision-hash.ts';
-import { systemClock, systemRandom } from '../../../src/shared/clock.ts';
-import { MemoryMedium } from '../../../src/storage/memory/memory-medium.ts';
-import { createMemoryPageStore } from '../../../src/storage/memory/memory-page-store.ts';
-import type { PageStore } from '../../../src/storage/page-store.ts';
-import { ActiveTasks } from '../../../src/system/active-tasks.ts';
-import { createConfig } from '../../../src/system/config.ts';
-import type { DesignDocument, ViewGroup, ViewIndexes, ViewReader } from '../../../src/views/contract.ts';
-import { createViewIndexes, type ViewIndexesParts } from '../../../src/views/view-indexes.ts';
-import { createTestSandbox } from '../query-server/quickjs-files.ts';
+import { openDatabase } from '../../src/database/open-database.ts';
+import type { StoredDatabase } from '../../src/database/stored-database.ts';
+import type { DocId, RevId } from '../../src/documents/contract.ts';
+import { createRevisionHasher } from '../../src/documents/revisions/revision-hash.ts';
+import { systemClock, systemRandom } from '../../src/shared/clock.ts';
+import { MemoryMedium } from '../../src/storage/memory/memory-medium.ts';
+import { createMemoryPageStore } from '../../src/storage/memory/memory-page-store.ts';
+import type { PageStore } from '../../src/storage/page-store.ts';
+import { ActiveTasks } from '../../src/system/active-tasks.ts';
+import { createConfig } from '../../src/system/config.ts';
+import type { DesignDocument, ViewGroup, ViewIndexes, ViewReader } from '../../src/views/contract.ts';
+import { createViewIndexes, type ViewIndexesParts } from '../../src/views/view-indexes.ts';
+import { createTestSandbox } from '../unit/query-server/quickjs-files.ts';
 
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json };
 
 /** A database and its views on one store in memory. */
-export class Scene {
+export class ViewFixture {
   readonly medium: MemoryMedium;
   readonly store: PageStore;
   readonly logged: string[] = [];
@@ -24,7 +24,7 @@ export class Scene {
   readonly views: ViewIndexes;
   readonly #revs = new Map<string, RevId>();
 
-  private constructor(medium: MemoryMedium, store: PageStore, database: StoredDatabase, options: SceneOptions) {
+  private constructor(medium: MemoryMedium, store: PageStore, database: StoredDatabase, options: ViewFixtureOptions) {
     this.medium = medium;
     this.store = store;
     this.database = database;
@@ -40,7 +40,7 @@ export class Scene {
     });
   }
 
-  static async open(options: SceneOptions = {}): Promise<Scene> {
+  static async open(options: ViewFixtureOptions = {}): Promise<ViewFixture> {
     const medium = options.medium ?? new MemoryMedium();
     const store = options.wrap?.(createMemoryPageStore({ medium })) ?? createMemoryPageStore({ medium });
     const exists = (await store.list()).includes('db.1');
@@ -54,7 +54,7 @@ export class Scene {
       hasher: await createRevisionHasher(),
       onFailure: () => undefined,
     });
-    return new Scene(medium, store, database, options);
+    return new ViewFixture(medium, store, database, options);
   }
 
   /** Writes documents by id; `undefined` deletes. */
@@ -89,7 +89,7 @@ export class Scene {
   }
 }
 
-export interface SceneOptions {
+interface ViewFixtureOptions {
   readonly medium?: MemoryMedium;
   readonly config?: Readonly<Record<string, Readonly<Record<string, string>>>>;
   readonly parts?: Partial<ViewIndexesParts>;
@@ -102,7 +102,7 @@ export function design(views: Json, members: Readonly<Record<string, Json>> = {}
 }
 
 /** `[id, key, value]` of each row. */
-export type Row = readonly [id: string, key: Json, value: Json];
+type Row = readonly [id: string, key: Json, value: Json];
 
 export async function rowsOf(reader: ViewReader, view: string, options = {}): Promise<Row[]> {
   const found: Row[] = [];

@@ -2,68 +2,69 @@ import type { ReplacedNode } from '../../btree/contract.ts';
 import type { Clock } from '../../shared/clock.ts';
 import { Pace } from '../../shared/turn.ts';
 import type { ViewSettings } from '../settings.ts';
+import { type IndexState, unstoredBytes } from '../trees/index-state.ts';
 import type { IndexFile, IndexIdentity } from './index-file.ts';
-import { type IndexState, unstoredBytes } from './index-state.ts';
 
-/** Beyond this multiple of its bound for nodes in memory a build waits for the checkpoint. */
-const OVERDUE = 2;
-/** A portion that was worked in anyway is stored after this part of the time after which one is made for it. */
-const EARLIER = 3;
-/** The first checkpoint of a build is due after this part of the time. */
-const FIRST = 2;
-/** Checkpoints of a long build pause for this many times as long as the last one took. */
-const PAUSE = 4;
+/** At this multiple of `dirtyBytes` an update waits for the checkpoint. */
+const OVERDUE_FACTOR = 2;
+/** After each published state, a checkpoint is made once this part of `checkpointMs` has passed. */
+const PUBLISHED_DIVISOR = 3;
+/** The first checkpoint of an update is due after this part of `checkpointMs`. */
+const FIRST_DIVISOR = 2;
+/** Between two checkpoints passes at least this multiple of the time that the last one took. */
+const PAUSE_FACTOR = 4;
 
-export interface CheckpointsParts {
-  /** Absent for an index that is in memory alone. */
+interface CheckpointerParts {
+  /** Absent for an index that is in memory only. */
   readonly file: IndexFile | undefined;
   readonly settings: ViewSettings;
   readonly clock: Clock;
   current(): IndexState;
-  /** Told of failures that nobody waits for. */
+  /** Called with the failure of a checkpoint that nobody waits for. */
   onFailure(error: unknown): void;
 }
 
 /**
- * When an index is stored. One checkpoint runs at a time, beside updates and reads: it stores the state of the moment at
- * which it began.
+ * Decides when an index is stored, and stores it. One checkpoint runs at a time, beside updates and reads: it stores the
+ * state that was current when it began.
  */
-export class Checkpoints {
-  /** What the file says of itself. Nothing is stored before this is set. */
+export class Checkpointer {
+  /** Written into the file's head. Nothing is stored before it is set. */
   identity: IndexIdentity | undefined;
-  readonly #parts: CheckpointsParts;
+  readonly #parts: CheckpointerParts;
   #replaced: ReplacedNode[] = [];
   #storedState: IndexState | undefined;
+  /** The checkpoint, or the exclusive work, that runs. */
   #running: Promise<void> | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #pausedSince = 0;
-  /** Whether the build under way has not been stored yet. */
+  /** Whether nothing of the present update has been stored yet. */
   #isFirst = true;
   #tookMs = 0;
   #hasEnded = false;
 
-  constructor(parts: CheckpointsParts) {
+  constructor(parts: CheckpointerParts) {
     this.#parts = parts;
   }
 
-  /** The state that the file leads to, as it was opened. */
-  noteOpened(state: IndexState): void {
+  /** Sets the state that was read from the file, and need not be stored. */
+  setStored(state: IndexState): void {
     this.#storedState = state;
   }
 
-  /** A build begins; its first checkpoint is due some time from now. */
-  noteBegin(): void {
+  /** An update begins: the time to its first checkpoint runs from now on. */
+  beginUpdate(): void {
     this.#pausedSince = this.#parts.clock.monotonic();
     this.#isFirst = true;
   }
 
-  /** Nodes that states from now on don't have. */
-  noteReplaced(nodes: readonly ReplacedNode[]): void {
+  /** Adds nodes that later states don't have. The next checkpoint frees their pages. */
+  addReplaced(nodes: readonly ReplacedNode[]): void {
     if (this.#parts.file !== undefined) for (const node of nodes) this.#replaced.push(node);
   }
 
-  /** What is not stored is to be, before long. */
-  noteUpdate(): void {
+  /** Has a checkpoint made after `idleMs`, unless one is scheduled already. */
+  schedule(): void {
     const { file, settings } = this.#parts;
     if (file === undefined || this.#timer !== undefined || this.#hasEnded) return;
     this.#timer = setTimeout(() => {
@@ -72,30 +73,33 @@ export class Checkpoints {
     }, settings.idleMs);
   }
 
-  /** A reader let go of a state; pages that it held may be dropped. */
-  noteRelease(): void {
-    if (this.#parts.file?.hasDroppable) this.noteUpdate();
+  /** To be called when a reader has released its state: pages that it kept from being dropped may be dropped now. */
+  onReaderReleased(): void {
+    if (this.#parts.file?.hasDroppable) this.schedule();
   }
 
-  /** In a long build: whether it is time to make sure of what was done. */
+  /** Whether an update has run for so long that it should publish a state and have it stored. */
   get isDueByTime(): boolean {
     const { checkpointMs } = this.#parts.settings;
-    return this.#hasPaused(this.#isFirst ? checkpointMs / FIRST : checkpointMs);
+    return this.#hasPaused(this.#isFirst ? checkpointMs / FIRST_DIVISOR : checkpointMs);
   }
 
   #hasPaused(ms: number): boolean {
     const { file, clock } = this.#parts;
     if (file === undefined || this.#running !== undefined) return false;
-    return clock.monotonic() - this.#pausedSince >= Math.max(ms, PAUSE * this.#tookMs);
+    return clock.monotonic() - this.#pausedSince >= Math.max(ms, PAUSE_FACTOR * this.#tookMs);
   }
 
-  /** In a long build: begins a checkpoint where one is due, and waits for it where too much has come together. */
-  async keepUp(): Promise<void> {
+  /**
+   * To be called when an update has published a state: begins a checkpoint if one is due. Waits for it where too many nodes
+   * are in memory, so that the update can't outrun it.
+   */
+  async runIfDue(): Promise<void> {
     const { file, settings, current } = this.#parts;
     if (file === undefined) return;
     const load = unstoredBytes(current()) / settings.dirtyBytes;
-    if (load >= OVERDUE) await this.run();
-    else if (this.#running === undefined && (load >= 1 || this.#hasPaused(settings.checkpointMs / EARLIER))) {
+    if (load >= OVERDUE_FACTOR) await this.run();
+    else if (this.#running === undefined && (load >= 1 || this.#hasPaused(settings.checkpointMs / PUBLISHED_DIVISOR))) {
       this.#begin().catch((error: unknown) => this.#parts.onFailure(error));
     }
   }
@@ -110,19 +114,19 @@ export class Checkpoints {
     const storing = this.#store().finally(() => {
       this.#pausedSince = this.#parts.clock.monotonic();
     });
-    return this.#alone(storing);
+    return this.#runAlone(storing);
   }
 
   /**
-   * Runs work that puts another state in the place of the present one. Nothing is stored meanwhile, so that the pages of the
-   * former state can be told, and no head is on its way that knows nothing of the other's.
+   * Runs work that replaces the present state by an unrelated one. No checkpoint runs at the same time: it would change which
+   * pages the former state has while these are collected, and its head would be written after the replacement.
    */
-  async betweenStores(work: () => Promise<void>): Promise<void> {
+  async exclusively(work: () => Promise<void>): Promise<void> {
     while (this.#running !== undefined) await this.#running.catch(() => undefined);
-    await this.#alone(work());
+    await this.#runAlone(work());
   }
 
-  #alone(work: Promise<void>): Promise<void> {
+  #runAlone(work: Promise<void>): Promise<void> {
     this.#running = work.finally(() => {
       this.#running = undefined;
     });
@@ -148,11 +152,11 @@ export class Checkpoints {
       this.#isFirst = false;
       this.#tookMs = clock.monotonic() - began;
     }
-    await file.dropGarbage();
+    await file.dropFree();
   }
 
-  /** Stores what is left to be, and nothing after it. */
-  async end(): Promise<void> {
+  /** Stores the present state, and nothing after it. */
+  async finish(): Promise<void> {
     clearTimeout(this.#timer);
     await this.run();
     this.#hasEnded = true;

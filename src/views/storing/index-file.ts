@@ -11,25 +11,26 @@ import type { CacheBudget } from '../../shared/cache-budget.ts';
 import type { Pace } from '../../shared/turn.ts';
 import type { Page, PageFile, PageNumber } from '../../storage/page-store.ts';
 import type { ViewSettings } from '../settings.ts';
+import type { IndexState } from '../trees/index-state.ts';
 import { decodeIndexRoots, INDEX_FORMAT_VERSION, type IndexHead, type IndexRoots } from './index-head.ts';
-import type { IndexState } from './index-state.ts';
 
-/** Pages dropped in one commit. */
+/** Pages that are dropped in one commit. */
 const DROP_SLICE = 256;
 
-export interface IndexFileParts {
+interface IndexFileParts {
   readonly snapshots: SnapshotRegister;
   readonly settings: ViewSettings;
-  /** What its pages are kept in for reading, together with those of others. */
+  /** Bounds the memory of all page caches together. */
   readonly cache: CacheBudget;
 }
 
-/** What a head says beside where things are. */
+/** The part of the head that says which index the file has. */
 export type IndexIdentity = Pick<IndexHead, 'signature' | 'collation' | 'uuid' | 'epoch'>;
 
 /**
- * The pages of one index. A checkpoint stores a state's nodes in slices, then flips the head in one commit; pages that are
- * no longer in use are dropped afterwards, as soon as no reader needs them. Calls that write come one after another.
+ * The file of one index. A checkpoint writes a state's nodes in slices, then replaces the head in one commit. Pages that
+ * are no longer used are dropped afterwards, as soon as no reader needs them. Calls that write must not overlap, but for
+ * those of a copy.
  */
 export class IndexFile {
   readonly file: PageFile;
@@ -38,26 +39,26 @@ export class IndexFile {
   readonly #settings: ViewSettings;
   readonly #allocator: PageAllocator;
   readonly #freeList: FreeList;
-  /** Pages of the head itself: the roots, and the lists of free pages. */
+  /** Pages that the head refers to: the roots, and the lists of free pages. */
   #headPages: PageNumber[] = [];
-  /** Pages of a copy that is being made: whether they become part of the index is open. */
+  /** Pages of a copy that is not complete yet. */
   #copied: PageNumber[] = [];
   readonly #pageMark: number;
-  /** Failures to read a page that is not there. */
-  readonly #misses = new WeakSet<DatabaseError>();
+  /** The errors of reads whose page is missing. */
+  readonly #missingPageErrors = new WeakSet<DatabaseError>();
   #isDamaged = false;
 
   constructor(file: PageFile, head: IndexHead | undefined, { snapshots, settings, cache }: IndexFileParts) {
     this.file = file;
     this.#settings = settings;
     this.cache = new PageCache(cache);
-    this.reader = createNodeReader(file, (error) => this.#misses.add(error));
+    this.reader = createNodeReader(file, (error) => this.#missingPageErrors.add(error));
     this.#pageMark = head?.pageMark ?? 0;
     this.#allocator = new PageAllocator(file.opening.epoch, this.#pageMark);
     this.#freeList = new FreeList(snapshots);
   }
 
-  /** Reads where the trees begin, and takes over the free pages that are listed there. */
+  /** Reads the roots of the trees, and the lists of free pages. */
   async readRoots(head: IndexHead): Promise<IndexRoots> {
     const roots = decodeIndexRoots(await this.reader.readNode(head.rootsPage));
     this.#headPages = [head.rootsPage, ...roots.garbage];
@@ -67,12 +68,12 @@ export class IndexFile {
     return roots;
   }
 
-  /** Takes over all pages as free ones, where there is no head that leads to any, or else those above its mark. */
-  async takeOverLeftovers(): Promise<void> {
+  /** Frees the pages that an interrupted checkpoint has left, which are above the head's mark; without a head all pages. */
+  async freeLeftovers(): Promise<void> {
     for await (const numbers of this.file.pageNumbers(this.#pageMark)) this.#freeList.add(0, numbers);
   }
 
-  /** Stores a state. `replaced`: nodes that it does not have any more. */
+  /** Stores a state. `replaced`: nodes of earlier states that it does not have. */
   async checkpoint(
     state: IndexState,
     identity: IndexIdentity,
@@ -85,17 +86,17 @@ export class IndexFile {
       trees.push({ root: await this.storeTree(rows, pace), lastChange });
     }
     const freed = replaced.flatMap(({ page }) => (page === undefined ? [] : [page]));
-    await this.#flip(state, identity, { byDocument, trees, firstPass: state.firstPass }, freed);
+    await this.#replaceHead(state, identity, { byDocument, trees, firstPass: state.firstPass }, freed);
   }
 
-  async #flip(
+  async #replaceHead(
     { version, updateSeq, purgeSeq, seenSeq }: IndexState,
     identity: IndexIdentity,
     roots: Omit<IndexRoots, 'garbage'>,
     freed: readonly PageNumber[],
   ): Promise<void> {
-    const gone = [...freed, ...this.#headPages];
-    const lists = this.#freeList.toLists([...gone, ...this.#copied], this.#allocator);
+    const unused = [...freed, ...this.#headPages];
+    const lists = this.#freeList.toLists([...unused, ...this.#copied], this.#allocator);
     const garbage = lists.map((page) => page.number);
     const rootsPage = this.#allocator.allocate();
     const pageMark = this.#allocator.next;
@@ -115,23 +116,26 @@ export class IndexFile {
       writePages: [...lists, { number: rootsPage, value: text }],
     });
     this.#headPages = [rootsPage, ...garbage];
-    this.#freeList.add(version, gone);
+    this.#freeList.add(version, unused);
   }
 
-  /** Writes those nodes of a tree that are not stored yet, in slices. Gives its root. */
+  /** Writes the nodes of a tree that are not stored yet, in slices. Returns its root. */
   storeTree<K, R>(tree: Tree<K, R>, pace: Pace): Promise<TreeRoot | null> {
-    // What earlier checkpoints freed goes along, so that the file does not grow in a long build.
+    // The same commits drop pages that earlier checkpoints freed, so that the file does not grow in a long build.
     return this.#storeTree(tree, pace, (pages) => this.#freeList.commit(this.file, pages, DROP_SLICE));
   }
 
-  /** As `storeTree`, for a tree of a copy, beside all else that is written. Until `endCopy` its pages are listed as free. */
+  /**
+   * Writes the nodes of a copy's tree, also while a checkpoint runs. Until `endCopy` the pages are listed as free in the head,
+   * so that they are dropped if the process ends before.
+   */
   async storeCopy<K, R>(tree: Tree<K, R>, pace: Pace): Promise<void> {
     await this.#storeTree(tree, pace, (pages) => this.#writeCopy(pages));
   }
 
-  /** The copy is the index from now on; or it is given up, and all of its pages are free. */
-  endCopy(isKept: boolean, version: number): void {
-    if (!isKept) this.#freeList.add(version, this.#copied);
+  /** The copy has become the index; or it is not used, and its pages are freed. */
+  endCopy(isUsed: boolean, version: number): void {
+    if (!isUsed) this.#freeList.add(version, this.#copied);
     this.#copied = [];
   }
 
@@ -155,12 +159,15 @@ export class IndexFile {
     }
   }
 
-  /** To be told of what somebody failed with who had a right to the pages: a reader that was taken back has none. */
+  /**
+   * Checks whether an error means damage. To be called only for reads whose state was still held: pages of a state that was
+   * released may be missing.
+   */
   noteFailure(error: unknown): void {
-    if (error instanceof DatabaseError && this.#misses.has(error)) this.#isDamaged = true;
+    if (error instanceof DatabaseError && this.#missingPageErrors.has(error)) this.#isDamaged = true;
   }
 
-  /** Whether a page was missed that should be there. */
+  /** Whether a page is missing that should be there. */
   get isDamaged(): boolean {
     return this.#isDamaged;
   }
@@ -169,14 +176,14 @@ export class IndexFile {
     return this.#freeList.hasDroppable;
   }
 
-  /** Gives the file back, and the room that its pages took. Nothing is stored before. */
+  /** Closes the file and its page cache, without storing anything. */
   async close(): Promise<void> {
     this.cache.close();
     await this.file.close();
   }
 
-  /** Drops what readers no longer hold. */
-  async dropGarbage(): Promise<void> {
+  /** Drops free pages that no reader needs. */
+  async dropFree(): Promise<void> {
     while (this.#freeList.hasDroppable) await this.#freeList.commit(this.file, [], DROP_SLICE);
   }
 }

@@ -1,10 +1,10 @@
-import type { Database } from '../../database/contract.ts';
-import type { DocId, RevId } from '../../documents/contract.ts';
-import { DESIGN_RANGE } from '../../documents/identifiers.ts';
-import { isDatabaseError } from '../../errors/database-error.ts';
-import type { Log } from '../../system/contract.ts';
+import type { Database } from '../database/contract.ts';
+import type { DocId, RevId } from '../documents/contract.ts';
+import { DESIGN_RANGE } from '../documents/identifiers.ts';
+import { isDatabaseError } from '../errors/database-error.ts';
+import type { Log } from '../system/contract.ts';
 
-/** Where databases are, and what happens to them; the registry is one. */
+/** The databases of a service and their events, as the registry has them. */
 export interface Databases {
   acquire(name: string): Promise<{ readonly database: Database; release(): void }>;
   onEvent(
@@ -12,28 +12,28 @@ export interface Databases {
   ): () => void;
 }
 
-export interface BackgroundParts {
+interface BackgroundParts {
   readonly databases: Databases;
-  /** Milliseconds after a write at which new design documents are looked for. Default 300. */
-  readonly lookAfterMs?: number;
+  /** Milliseconds between a write and the search for new design documents. Default 300. */
+  readonly delayMs?: number;
   readonly log: Log;
   build(database: Database, design: DocId): Promise<void>;
   /** The database was deleted. */
   forget(name: string): void;
 }
 
-const LOOK_AFTER_MS = 300;
+const DELAY_MS = 300;
 
 /**
- * Builds indexes in the background when a design document was written, so that the first query need not wait. Looks at
- * the design documents a moment after a write: one step of the tree where there are none.
+ * Builds indexes in the background when a design document was written, so that the first query need not wait. Some time
+ * after a write it searches the design documents for new ones, which costs one look into the tree where there are none.
  */
 export class BackgroundBuilds {
   readonly #parts: BackgroundParts;
   readonly #endEvents: () => void;
   readonly #timers = new Map<string, ReturnType<typeof setTimeout>>();
-  /** Revisions of the design documents that were looked at, by database. */
-  readonly #seen = new Map<string, ReadonlyMap<DocId, RevId>>();
+  /** By database: the revisions of the design documents at the last search. */
+  readonly #revisions = new Map<string, ReadonlyMap<DocId, RevId>>();
   readonly #running = new Set<Promise<void>>();
   #isClosed = false;
 
@@ -41,36 +41,36 @@ export class BackgroundBuilds {
     this.#parts = parts;
     this.#endEvents = parts.databases.onEvent(({ type, name }) => {
       if (type === 'deleted') this.#forget(name);
-      else this.lookLater(name);
+      else this.schedule(name);
     });
   }
 
   #forget(name: string): void {
     clearTimeout(this.#timers.get(name));
     this.#timers.delete(name);
-    this.#seen.delete(name);
+    this.#revisions.delete(name);
     this.#parts.forget(name);
   }
 
-  /** Looks at a database's design documents a moment later, unless that is to happen anyway. */
-  lookLater(name: string): void {
+  /** Has a database's design documents searched after the delay, unless that is scheduled already. */
+  schedule(name: string): void {
     if (this.#isClosed || this.#timers.has(name)) return;
     const timer = setTimeout(() => {
       this.#timers.delete(name);
-      const work: Promise<void> = this.#look(name)
+      const work: Promise<void> = this.#buildNew(name)
         .catch((error: unknown) => this.#failed(name, error))
         .finally(() => this.#running.delete(work));
       this.#running.add(work);
-    }, this.#parts.lookAfterMs ?? LOOK_AFTER_MS);
+    }, this.#parts.delayMs ?? DELAY_MS);
     this.#timers.set(name, timer);
   }
 
-  async #look(name: string): Promise<void> {
+  async #buildNew(name: string): Promise<void> {
     const { database, release } = await this.#parts.databases.acquire(name);
     try {
-      const before = this.#seen.get(name);
+      const before = this.#revisions.get(name);
       const designs = await designRevisions(database);
-      if (designs.size > 0 || before !== undefined) this.#seen.set(name, designs);
+      if (designs.size > 0 || before !== undefined) this.#revisions.set(name, designs);
       for (const [id, rev] of designs) {
         if (before?.get(id) !== rev)
           await this.#parts.build(database, id).catch((error: unknown) => this.#failed(name, error));
@@ -80,13 +80,13 @@ export class BackgroundBuilds {
     }
   }
 
-  /** Whoever queries the view is told the same. */
+  /** Only logged, because a query of the view fails with the same error. */
   #failed(name: string, error: unknown): void {
     const isExpected = isDatabaseError(error, 'not_found') || isDatabaseError(error, 'storage_closed');
     if (!isExpected) this.#parts.log.info(`no index was built in the background in ${name}: ${String(error)}`);
   }
 
-  /** Begins nothing more, and waits for what runs. */
+  /** Begins no more builds, and waits for those that run. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#endEvents();

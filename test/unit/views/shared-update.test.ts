@@ -6,10 +6,10 @@ import { createConfig } from '../../../src/system/config.ts';
 import { silentLog } from '../../../src/system/log.ts';
 import type { MapperFactory } from '../../../src/views/contract.ts';
 import { createViewIndexes } from '../../../src/views/view-indexes.ts';
+import { type Json, ViewFixture, withReader } from '../../support/view-fixture.ts';
 import { Gate } from '../database/harness.ts';
-import { type Json, Scene, withReader } from './scene.ts';
-import { indexOf, strayPages } from './stray-pages.ts';
-import { yearMappers, yearsDesign } from './years.ts';
+import { indexOf, leakedPages } from './leaked-pages.ts';
+import { yearMappers, yearsDesign } from './year-mapper.ts';
 
 /** An index outlives the handles of its database: those that nobody uses are closed, and opened again when need be. */
 class Mapped {
@@ -32,16 +32,16 @@ class Mapped {
 }
 
 async function openViews(mapped: Mapped) {
-  const scene = await Scene.open();
+  const fixture = await ViewFixture.open();
   const views = createViewIndexes({
-    store: scene.store,
+    store: fixture.store,
     clock: systemClock,
     config: createConfig({}),
     log: silentLog,
     tasks: new ActiveTasks(systemClock),
     mappers: mapped.mappers,
   });
-  return { scene, views };
+  return { fixture, views };
 }
 
 function documents(count: number): Record<string, Json> {
@@ -50,18 +50,18 @@ function documents(count: number): Record<string, Json> {
 
 test('who joins an update through a handle that was closed gets what there is through its own', async () => {
   const mapped = new Mapped();
-  const { scene, views } = await openViews(mapped);
-  await scene.write(documents(100));
+  const { fixture, views } = await openViews(mapped);
+  await fixture.write(documents(100));
   const [gate, begun] = [new Gate(), new Gate()];
   mapped.before = () => {
     begun.open();
     return gate.opened;
   };
-  const failing = Promise.resolve((await views.open(scene.database, yearsDesign)).read());
+  const failing = Promise.resolve((await views.open(fixture.database, yearsDesign)).read());
   failing.catch(() => undefined);
   await begun.opened;
-  await scene.database.close();
-  const again = await Scene.open({ medium: scene.medium });
+  await fixture.database.close();
+  const again = await ViewFixture.open({ medium: fixture.medium });
   const group = await views.open(again.database, yearsDesign);
   const joining = withReader(group, async (reader) => reader.totalRows('v'));
   gate.open();
@@ -75,12 +75,12 @@ test('who joins an update through a handle that was closed gets what there is th
 
 test('a handle that was closed does not have an index built anew that a later one has seen', async () => {
   const mapped = new Mapped();
-  const { scene, views } = await openViews(mapped);
-  await scene.write(documents(100));
-  const former = await views.open(scene.database, yearsDesign);
+  const { fixture, views } = await openViews(mapped);
+  await fixture.write(documents(100));
+  const former = await views.open(fixture.database, yearsDesign);
   await withReader(former, async () => undefined);
-  await scene.database.close();
-  const again = await Scene.open({ medium: scene.medium });
+  await fixture.database.close();
+  const again = await ViewFixture.open({ medium: fixture.medium });
   const group = await views.open(again.database, yearsDesign);
   await withReader(group, async () => undefined);
   await expect(former.read()).rejects.toMatchObject({ code: 'storage_closed' });
@@ -92,21 +92,21 @@ test('a handle that was closed does not have an index built anew that a later on
 
 test('an index that misses pages when it has to be begun anew is opened anew for the next query', async () => {
   const settings = { dirtyBytes: 1, idleMs: 1, cacheBytes: 1 };
-  const scene = await Scene.open({ parts: { mappers: yearMappers, settings } });
-  await scene.write(documents(10));
-  const early = scene.medium.clone();
-  await scene.write(Object.fromEntries(Object.entries(documents(1_000)).slice(10)));
-  const group = await scene.views.open(scene.database, yearsDesign);
+  const fixture = await ViewFixture.open({ parts: { mappers: yearMappers, settings } });
+  await fixture.write(documents(10));
+  const early = fixture.medium.clone();
+  await fixture.write(Object.fromEntries(Object.entries(documents(1_000)).slice(10)));
+  const group = await fixture.views.open(fixture.database, yearsDesign);
   await withReader(group, async () => undefined);
   await new Promise((resolve) => setTimeout(resolve, 30));
-  indexOf(scene.medium).pages.clear();
+  indexOf(fixture.medium).pages.clear();
   // A power cut took the database's last moments, while the index was not.
-  const later = await Scene.open({ medium: early });
+  const later = await ViewFixture.open({ medium: early });
   const total = async () =>
-    withReader(await scene.views.open(later.database, yearsDesign), async (reader) => reader.totalRows('v'));
+    withReader(await fixture.views.open(later.database, yearsDesign), async (reader) => reader.totalRows('v'));
   await expect(total()).rejects.toMatchObject({ code: 'storage_corrupt' });
   expect(await total()).toBe(10);
-  await scene.views.close();
-  expect(strayPages(indexOf(scene.medium))).toEqual([]);
+  await fixture.views.close();
+  expect(leakedPages(indexOf(fixture.medium))).toEqual([]);
   await later.close();
 });

@@ -1,13 +1,17 @@
 import { describe, expect, test } from 'vitest';
-import { groupsOf, rowsOf, Scene, withReader } from './scene.ts';
+import { groupsOf, rowsOf, ViewFixture, withReader } from '../../support/view-fixture.ts';
 
 const byYear = { map: 'function (doc) { emit(doc.year, doc.title); }' };
 
 describe('a view', () => {
   test('has the rows that the documents emit, by key and then by id', async () => {
-    const scene = await Scene.open();
-    await scene.write({ c: { year: 1990, title: 'C' }, a: { year: 1995, title: 'A' }, b: { year: 1990, title: 'B' } });
-    const group = await scene.group({ byYear });
+    const fixture = await ViewFixture.open();
+    await fixture.write({
+      c: { year: 1990, title: 'C' },
+      a: { year: 1995, title: 'A' },
+      b: { year: 1990, title: 'B' },
+    });
+    const group = await fixture.group({ byYear });
     const rows = await withReader(group, (reader) => rowsOf(reader, 'byYear'));
     expect(rows).toEqual([
       ['b', 1990, 'B'],
@@ -15,25 +19,25 @@ describe('a view', () => {
       ['a', 1995, 'A'],
     ]);
     group.release();
-    await scene.close();
+    await fixture.close();
   });
 
   test('follows updates and deletions', async () => {
-    const scene = await Scene.open();
-    await scene.write({ a: { year: 1 }, b: { year: 2 }, c: { year: 3 } });
-    const group = await scene.group({ byYear });
+    const fixture = await ViewFixture.open();
+    await fixture.write({ a: { year: 1 }, b: { year: 2 }, c: { year: 3 } });
+    const group = await fixture.group({ byYear });
     await withReader(group, (reader) => rowsOf(reader, 'byYear'));
-    await scene.write({ a: { year: 9 }, b: undefined, d: { year: 5 } });
+    await fixture.write({ a: { year: 9 }, b: undefined, d: { year: 5 } });
     const rows = await withReader(group, (reader) => rowsOf(reader, 'byYear'));
     expect(rows.map(([id]) => id)).toEqual(['c', 'd', 'a']);
-    await scene.close();
+    await fixture.close();
   });
 
   test('is reduced in groups', async () => {
-    const scene = await Scene.open();
-    await scene.write({ a: { k: [1, 1] }, b: { k: [1, 2] }, c: { k: [2, 1] }, d: { k: 7 } });
+    const fixture = await ViewFixture.open();
+    await fixture.write({ a: { k: [1, 1] }, b: { k: [1, 2] }, c: { k: [2, 1] }, d: { k: 7 } });
     const map = 'function (doc) { emit(doc.k, 10); }';
-    const group = await scene.group({
+    const group = await fixture.group({
       sum: { map, reduce: '_sum' },
       count: { map, reduce: '_count' },
       own: { map, reduce: 'function (keys, values, rereduce) { return sum(values) + 1; }' },
@@ -55,16 +59,16 @@ describe('a view', () => {
         [7, 10],
       ]);
     });
-    await scene.close();
+    await fixture.close();
   });
 
   test('is there again after a restart, and needs no documents for that', async () => {
-    const scene = await Scene.open();
-    await scene.write({ a: { year: 1 }, b: { year: 2 } });
-    const group = await scene.group({ byYear });
+    const fixture = await ViewFixture.open();
+    await fixture.write({ a: { year: 1 }, b: { year: 2 } });
+    const group = await fixture.group({ byYear });
     await withReader(group, (reader) => rowsOf(reader, 'byYear'));
-    await scene.close();
-    const again = await Scene.open({ medium: scene.medium });
+    await fixture.close();
+    const again = await ViewFixture.open({ medium: fixture.medium });
     const reopened = await again.group({ byYear });
     const reader = await reopened.read('never');
     expect(await rowsOf(reader, 'byYear')).toEqual([

@@ -5,7 +5,7 @@ interface RunningUpdate {
   readonly done: Promise<void>;
 }
 
-/** The update of an index that is under way, shared by all who ask meanwhile. */
+/** The update of an index that runs, shared by all who ask for one meanwhile. */
 export class SharedUpdate {
   #running: RunningUpdate | undefined;
 
@@ -14,8 +14,8 @@ export class SharedUpdate {
   }
 
   /**
-   * Joins the update that runs, or has one begun. One through another handle of the database is only waited for: that
-   * it fails may be because that handle was closed, and what it brings may be less than this handle has.
+   * Joins the update that runs, or begins one. If the running one reads through another handle of the database, waits for its
+   * end and begins one then: the other may fail because its handle was closed, and may not see all that this handle does.
    */
   async join(database: Database, begin: () => Promise<void>): Promise<void> {
     while (this.#running !== undefined && this.#running.database !== database) {

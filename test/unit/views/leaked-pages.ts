@@ -3,10 +3,10 @@ import { NodeLink } from '../../../src/btree/nodes/link.ts';
 import { must } from '../../../src/shared/assert.ts';
 import type { MemoryFile, MemoryMedium } from '../../../src/storage/memory/memory-medium.ts';
 import type { Commit, PageStore } from '../../../src/storage/page-store.ts';
-import { decodeIndexHead, decodeIndexRoots } from '../../../src/views/indexes/index-head.ts';
+import { decodeIndexHead, decodeIndexRoots } from '../../../src/views/storing/index-head.ts';
 
 /** Pages of an index file that its head neither leads to nor lists as garbage: nobody would ever drop them. */
-export function strayPages(file: MemoryFile): number[] {
+export function leakedPages(file: MemoryFile): number[] {
   if (file.head === undefined) return [];
   const { rootsPage } = must(decodeIndexHead(file.head));
   const { garbage, byDocument, trees } = decodeIndexRoots(textOf(file, rootsPage));

@@ -3,20 +3,21 @@ import { treePages } from '../../btree/reading/page-walk.ts';
 import { Tree } from '../../btree/tree.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
 import { PageCache } from '../../paging/page-cache.ts';
+import { documentSpec } from '../trees/document-tree.ts';
+import type { IndexState } from '../trees/index-state.ts';
+import { createRowSpec } from '../trees/row-tree.ts';
+import type { TreeOrder } from '../trees/tree-order.ts';
 import type { IndexFile } from './index-file.ts';
 import type { IndexHead, IndexRoots } from './index-head.ts';
-import type { IndexState } from './index-state.ts';
-import type { TreeOrder } from './tree-order.ts';
-import { createRowSpec, documentSpec } from './view-tree.ts';
 
-export interface IndexTreeSettings {
-  /** Absent for an index that is in memory alone. */
+interface IndexTreeSettings {
+  /** Absent for an index that is in memory only. */
   readonly file: IndexFile | undefined;
   readonly orders: readonly TreeOrder[];
   readonly leafBytes: number;
 }
 
-/** The trees as a head has them; empty ones without a head. */
+/** The state that a head and its roots describe; without a head an empty one. */
 export function openIndexState(
   { file, orders, leafBytes }: IndexTreeSettings,
   head: IndexHead | undefined,
@@ -44,7 +45,7 @@ const noReader: NodeReader = {
   },
 };
 
-/** What a state has on the medium, as nodes that are no longer needed. */
+/** The stored pages of a state, as nodes that another state replaces. */
 export async function pagesOf({ byDocument, trees }: IndexState): Promise<ReplacedNode[]> {
   const nodes: ReplacedNode[] = [];
   for (const batches of [treePages(byDocument), ...trees.map(({ rows }) => treePages(rows))]) {

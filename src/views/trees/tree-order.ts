@@ -7,18 +7,18 @@ import type { Reducer } from '../reducers/reducer.ts';
 import { ScriptReducer } from '../reducers/script-reducer.ts';
 import { compareRows, type RowKey } from './row-key.ts';
 
-/** How one tree's rows are ordered and reduced. */
+/** How the rows of one tree are ordered and reduced. */
 export interface TreeOrder {
   readonly compareKeys: CompareKeys;
   readonly compareRows: (left: RowKey, right: RowKey) => number;
-  /** For sorting many rows; absent for orders that need none. */
+  /** Makes texts by which rows are sorted faster; absent where `compareKeys` is as fast. */
   readonly sortTexts: SortTexts | undefined;
   readonly reducers: readonly Reducer[];
-  /** Those of the reducers that have to be compiled, with their sources. */
+  /** The reducers that have to be compiled before they are used, with their sources. */
   readonly scripts: readonly { readonly source: string; readonly reducer: ScriptReducer }[];
 }
 
-/** `bad_request` where a built-in reduce is named that there is not. */
+/** `bad_request` where a built-in reduce is named that does not exist. */
 export function createTreeOrders(trees: readonly TreeDefinition[]): TreeOrder[] {
   const weights = weighCharacters();
   const sortTexts = new SortTexts(weights);

@@ -5,23 +5,24 @@ import type { DocId } from '../../documents/contract.ts';
 import { QUOTE } from '../../json/characters.ts';
 import { stringValue } from '../../json/strings.ts';
 
-/** Between the parts of a key's text. No JSON text has it: control characters are escaped there. */
+/** Between the parts of a key's text. JSON texts don't contain it, because they escape control characters. */
 const SEPARATOR = '\u001f';
 
-/** Where a bound lies among the rows that share its key (and its id): before all, after all, or at one. */
+/** Numbers of bounds, which no row has: a bound is before or after all rows with its key, or with its key and id. */
 const BEFORE_ALL = -1;
 const AFTER_ALL = Number.POSITIVE_INFINITY;
 
 /**
- * A key of a view's tree: the emitted key, the document that emitted it, and which of its rows this is. As text: the
- * key's JSON text, the id's, and the number unless it is 0. Decoded piece by piece, and only where asked for: rows are
- * mostly passed on as the texts that they are.
+ * A key of a row tree: the emitted key, the document that emitted it, and the number of the row among those of the document.
+ * It is stored as a text: the JSON texts of key and id, and the number unless it is 0. The parts are decoded on demand,
+ * because most rows are passed on as texts.
  *
- * Bounds are keys as well, with no id (before or after all rows of the key), or with an id and a number that no row has.
+ * The bounds of ranges are keys as well: without an id (before or after all rows with the key), or with an id and a number
+ * that no row has.
  */
 export class RowKey {
   readonly text: string;
-  /** Tells most rows apart that have one (`SortTexts`). */
+  /** Orders most rows without their keys (`SortTexts`); undefined where the key has none. */
   readonly sortText: string | undefined;
   #value: unknown;
   #id: DocId | undefined;
@@ -37,22 +38,22 @@ export class RowKey {
     this.#idEnd = 0;
   }
 
-  /** `idText`: the JSON text of `id`; `number`: which of the document's rows in the view, from 0. */
+  /** `idText`: the JSON text of `id`; `number`: of the row among those of the document, from 0. */
   static of(keyText: string, id: DocId, idText: string, number: number, sortTexts?: SortTexts): RowKey {
     const value = parseKey(keyText);
     const text = keyText + SEPARATOR + idText;
     return new RowKey(number === 0 ? text : text + SEPARATOR + number, value, id, sortTexts?.of(value));
   }
 
-  /** Before (or after) all rows of this key, or of this key and id. */
+  /** The bound before (or after) all rows with this key, or with this key and id. */
   static bound(value: unknown, id: string | undefined, after: boolean): RowKey {
     const number = after ? AFTER_ALL : BEFORE_ALL;
     const idText = id === undefined ? '' : JSON.stringify(id);
-    // Not all numbers come back from their text: 1e400 is Infinity, which is written as null.
+    // The value is passed on, because some can't be read from the text: 1e400 is Infinity, which JSON writes as null.
     return new RowKey(JSON.stringify(value) + SEPARATOR + idText + SEPARATOR + number, value);
   }
 
-  /** Before all rows of a key whose text is at hand. */
+  /** The bound before all rows with this key, whose JSON text is `keyText`. */
   static beforeAll(keyText: string, value: unknown): RowKey {
     return new RowKey(`${keyText}${SEPARATOR}${SEPARATOR}${BEFORE_ALL}`, value);
   }
@@ -81,14 +82,14 @@ export class RowKey {
     return this.#id;
   }
 
-  /** Which row of the document's in this view, from 0. */
+  /** The number of the row among those of the document, from 0. */
   get number(): number {
     this.#cut();
     return this.#idEnd >= this.text.length ? 0 : Number(this.text.slice(this.#idEnd + 1));
   }
 
-  /** Whether it has no id. Such bounds stand before or after all rows of their key. */
-  get isWide(): boolean {
+  /** Whether it is a bound without an id, which is before or after all rows with its key. */
+  get isBoundOfKey(): boolean {
     // The text of a document's first row ends with its id.
     if (this.text.charCodeAt(this.text.length - 1) === QUOTE) return false;
     this.#cut();
@@ -113,11 +114,11 @@ function parseKey(text: string): unknown {
   return text.charCodeAt(0) === QUOTE ? stringValue(text) : JSON.parse(text);
 }
 
-/** Orders rows by key, then by document id (raw), then by emission. */
+/** Orders rows by key, then by document id (by code point), then by number. */
 export function compareRows(left: RowKey, right: RowKey, compareKeys: CompareKeys): number {
   const order = compareRowKeys(left, right, compareKeys);
   if (order !== 0) return order;
-  if (left.isWide || right.isWide) return placeOf(left) - placeOf(right);
+  if (left.isBoundOfKey || right.isBoundOfKey) return sideOf(left) - sideOf(right);
   return compareTails(left, right);
 }
 
@@ -131,14 +132,14 @@ export function compareRowKeys(left: RowKey, right: RowKey, compareKeys: Compare
   return compareKeys(left.value, right.value);
 }
 
-/** Orders rows whose keys are equal, none of them a bound without an id. */
+/** Orders rows whose keys are equal. None of them may be a bound without an id. */
 export function compareTails(left: RowKey, right: RowKey): number {
   return compareCodePoints(left.id, right.id) || compareNumbers(left.number, right.number);
 }
 
-/** Of a bound: before or after the rows of its key, which stand at 0. */
-function placeOf(key: RowKey): number {
-  if (!key.isWide) return 0;
+/** Whether a bound is before (-1) or after (1) the rows with its key, for which this is 0. */
+function sideOf(key: RowKey): number {
+  if (!key.isBoundOfKey) return 0;
   return key.number < 0 ? -1 : 1;
 }
 

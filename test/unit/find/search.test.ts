@@ -3,7 +3,7 @@ import { createFinder } from '../../../src/find/finder.ts';
 import { createQueryMappers } from '../../../src/find/indexes/query-mapper.ts';
 import { systemClock } from '../../../src/shared/clock.ts';
 import type { PageStore } from '../../../src/storage/page-store.ts';
-import { Scene } from '../views/scene.ts';
+import { ViewFixture } from '../../support/view-fixture.ts';
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
@@ -16,18 +16,18 @@ test('a document that the selector does not ask for is not found, however slowly
     close: () => store.close(),
   });
   const settings = { snapshotMaxAgeMs: 10, idleMs: 1, dirtyBytes: 1, cacheBytes: 1 };
-  const scene = await Scene.open({ wrap, parts: { mappers: { query: createQueryMappers() }, settings } });
-  const finder = createFinder({ views: scene.views, clock: systemClock });
+  const fixture = await ViewFixture.open({ wrap, parts: { mappers: { query: createQueryMappers() }, settings } });
+  const finder = createFinder({ views: fixture.views, clock: systemClock });
   const writer = { durability: 'relaxed', user: undefined } as const;
-  await finder.createIndex(scene.database, { index: { fields: ['year'] }, ddoc: 'i', name: 'n' }, writer);
-  await scene.write(
+  await finder.createIndex(fixture.database, { index: { fields: ['year'] }, ddoc: 'i', name: 'n' }, writer);
+  await fixture.write(
     Object.fromEntries(
       Array.from({ length: 300 }, (_u, i) => [`d${String(i).padStart(3, '0')}`, { year: i, pad: 'x'.repeat(3000) }]),
     ),
   );
-  await scene.write({ x: { year: -5, pad: 'x' } });
+  await fixture.write({ x: { year: -5, pad: 'x' } });
   const body = { selector: { year: { $gte: 0 } }, limit: 1000 };
-  const answer = await finder.find(scene.database, body);
+  const answer = await finder.find(fixture.database, body);
   let text = '';
   let isFirst = true;
   for await (const piece of answer.pieces) {
@@ -35,8 +35,8 @@ test('a document that the selector does not ask for is not found, however slowly
     if (!isFirst) continue;
     isFirst = false;
     await pause(20);
-    await scene.write({ x: { year: 500, pad: 'y' } });
-    const again = await finder.find(scene.database, { selector: { year: 500 } });
+    await fixture.write({ x: { year: 500, pad: 'y' } });
+    const again = await finder.find(fixture.database, { selector: { year: 500 } });
     for await (const _piece of again.pieces);
     again.release();
     await pause(20);
@@ -45,5 +45,5 @@ test('a document that the selector does not ask for is not found, however slowly
   const { docs } = JSON.parse(text) as { docs: { _id: string; year: number }[] };
   expect(docs.filter(({ year }) => year < 0)).toEqual([]);
   expect(docs.length).toBeGreaterThanOrEqual(300);
-  await scene.close();
+  await fixture.close();
 });

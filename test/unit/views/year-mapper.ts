@@ -1,5 +1,5 @@
 import type { MapperFactory } from '../../../src/views/contract.ts';
-import { design } from './scene.ts';
+import { design } from '../../support/view-fixture.ts';
 
 /** A language whose only map emits the year of each document: cheaper than a sandbox where the map does not matter. */
 export const yearMappers: Readonly<Record<string, MapperFactory>> = {

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { MemoryMedium } from '../../../src/storage/memory/memory-medium.ts';
 import type { Commit, PageStore } from '../../../src/storage/page-store.ts';
-import { type Json, rowsOf, Scene, withReader } from './scene.ts';
-import { aroundIndexCommits, indexOf, strayPages } from './stray-pages.ts';
-import { yearMappers, yearsDesign } from './years.ts';
+import { type Json, rowsOf, ViewFixture, withReader } from '../../support/view-fixture.ts';
+import { aroundIndexCommits, indexOf, leakedPages } from './leaked-pages.ts';
+import { yearMappers, yearsDesign } from './year-mapper.ts';
 
 /** An end of the process at any moment leaves no page in an index file that its next owner does not know of. */
 const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
@@ -12,7 +12,7 @@ const partsWith = (dirtyBytes: number) => ({
   settings: { dirtyBytes, idleMs: 1, cacheBytes: 1 },
 });
 const parts = partsWith(1_000);
-const openGroup = ({ views, database }: Scene) => views.open(database, yearsDesign);
+const openGroup = ({ views, database }: ViewFixture) => views.open(database, yearsDesign);
 
 function documents(count: number, year: number): Record<string, Json> {
   return Object.fromEntries(
@@ -26,10 +26,10 @@ function documents(count: number, year: number): Record<string, Json> {
 /** What each of the moments leaves, once the index was opened, read and closed again. */
 async function expectNoStrays(moments: readonly MemoryMedium[]): Promise<void> {
   for (const [number, medium] of moments.entries()) {
-    const scene = await Scene.open({ medium, parts });
-    await withReader(await openGroup(scene), (reader) => rowsOf(reader, 'v'));
-    await scene.close();
-    expect(strayPages(indexOf(medium)).length, `killed after commit ${number + 1} of ${moments.length}`).toBe(0);
+    const fixture = await ViewFixture.open({ medium, parts });
+    await withReader(await openGroup(fixture), (reader) => rowsOf(reader, 'v'));
+    await fixture.close();
+    expect(leakedPages(indexOf(medium)).length, `killed after commit ${number + 1} of ${moments.length}`).toBe(0);
   }
 }
 
@@ -56,14 +56,14 @@ class Moments {
 test('after a compaction', async () => {
   const moments = new Moments();
   const { medium, wrap } = moments;
-  const scene = await Scene.open({ medium, wrap, parts });
-  const group = await openGroup(scene);
-  await scene.write(documents(100, 0));
+  const fixture = await ViewFixture.open({ medium, wrap, parts });
+  const group = await openGroup(fixture);
+  await fixture.write(documents(100, 0));
   await withReader(group, async () => undefined);
   await pause(20);
   moments.begin();
   await group.compact();
-  await scene.close();
+  await fixture.close();
   expect(moments.taken.length).toBeGreaterThan(5);
   await expectNoStrays(moments.taken);
 });
@@ -72,42 +72,42 @@ test('after a compaction beside which updates are stored', async () => {
   const moments = new Moments();
   const { medium, wrap } = moments;
   moments.before = async ({ head }) => head !== undefined && pause(20);
-  const scene = await Scene.open({ medium, wrap, parts });
-  const group = await openGroup(scene);
-  await scene.write(documents(100, 0));
+  const fixture = await ViewFixture.open({ medium, wrap, parts });
+  const group = await openGroup(fixture);
+  await fixture.write(documents(100, 0));
   await withReader(group, async () => undefined);
   await pause(40);
   moments.begin();
   const compacting = group.compact();
-  await scene.write(documents(30, 1_000));
+  await fixture.write(documents(30, 1_000));
   await withReader(group, async () => undefined);
   await compacting;
-  await scene.close();
+  await fixture.close();
   await expectNoStrays(moments.taken);
 });
 
 test('after a compaction that ends while what it copied is being stored', async () => {
   const moments = new Moments();
   const { medium, wrap } = moments;
-  const scene = await Scene.open({ medium, wrap, parts: partsWith(4_000) });
-  const group = await openGroup(scene);
-  await scene.write(documents(400, 0));
+  const fixture = await ViewFixture.open({ medium, wrap, parts: partsWith(4_000) });
+  const group = await openGroup(fixture);
+  await fixture.write(documents(400, 0));
   await withReader(group, async () => undefined);
   await pause(20);
-  await scene.write(documents(1, 1_000));
+  await fixture.write(documents(1, 1_000));
   await withReader(group, async () => undefined);
   let heads = 0;
   moments.before = async ({ head, dropPages }) => {
     if (head !== undefined) heads++;
     // The first head is of the checkpoint before the copy; a commit that may drop pages after it is of one beside the copy.
     if (heads === 1 && head !== undefined) {
-      await scene.write(documents(1, 2_000));
+      await fixture.write(documents(1, 2_000));
       await withReader(group, async () => undefined);
     } else if (heads === 1 && dropPages !== undefined) await pause(40);
   };
   moments.begin();
   await group.compact();
-  await scene.close();
+  await fixture.close();
   expect(heads).toBeGreaterThan(2);
   await expectNoStrays(moments.taken);
 });
@@ -115,22 +115,22 @@ test('after a compaction that ends while what it copied is being stored', async 
 test('after an index is begun anew, because its database lost something, while it is being stored', async () => {
   const moments = new Moments();
   const { medium, wrap } = moments;
-  const scene = await Scene.open({ medium, wrap, parts: partsWith(2 ** 20) });
-  await scene.write(documents(10, 0));
+  const fixture = await ViewFixture.open({ medium, wrap, parts: partsWith(2 ** 20) });
+  await fixture.write(documents(10, 0));
   const early = medium.clone();
-  await scene.write(documents(200, 1_000));
+  await fixture.write(documents(200, 1_000));
   let slices = 0;
   moments.before = async ({ head }) => {
     if (head === undefined && slices++ === 0) await pause(40);
   };
   moments.begin();
-  await withReader(await openGroup(scene), async () => undefined);
+  await withReader(await openGroup(fixture), async () => undefined);
   await pause(20);
-  const later = await Scene.open({ medium: early });
-  const group = await scene.views.open(later.database, yearsDesign);
+  const later = await ViewFixture.open({ medium: early });
+  const group = await fixture.views.open(later.database, yearsDesign);
   await withReader(group, async (reader) => expect(reader.totalRows('v')).toBe(10));
-  await scene.close();
+  await fixture.close();
   expect(slices).toBeGreaterThan(1);
-  expect(strayPages(indexOf(medium)).length).toBe(0);
+  expect(leakedPages(indexOf(medium)).length).toBe(0);
   await later.close();
 });

@@ -7,33 +7,34 @@ import type { GroupDefinition } from '../definition.ts';
 
 const SCRIPT_LANGUAGE = 'javascript';
 
-export interface ScriptParts {
+interface ViewFunctionsParts {
   /** Without one functions of documents can't run. */
   readonly sandbox: Sandbox | undefined;
-  /** By language, for those that need no sandbox. */
+  /** By language, for languages that need no sandbox. */
   readonly mappers: Readonly<Record<string, MapperFactory>>;
   readonly config: Config;
   readonly log: Log;
 }
 
+/** The design document that functions are compiled from. */
 export interface FunctionSource {
   readonly definition: GroupDefinition;
-  /** The database's file. */
+  /** The database's file: design documents of one database may share an engine. */
   readonly scope: string;
   /** With `_design/`. */
   readonly designId: string;
   readonly body: string;
 }
 
-/** Runs the map and reduce functions of design documents: in the sandbox, or natively for languages that have that. */
-export class Functions {
-  readonly #parts: ScriptParts;
+/** Compiles the map and reduce functions of design documents: in the sandbox, or with the mapper of their language. */
+export class ViewFunctions {
+  readonly #parts: ViewFunctionsParts;
 
-  constructor(parts: ScriptParts) {
+  constructor(parts: ViewFunctionsParts) {
     this.#parts = parts;
   }
 
-  /** `not_implemented` where there is nothing here that could run this language. */
+  /** `not_implemented` where functions in this language can't be run. */
   checkLanguage(language: string): void {
     if (language === SCRIPT_LANGUAGE && this.#parts.sandbox !== undefined) return;
     if (this.#mapperOf(language) !== undefined) return;
@@ -44,7 +45,7 @@ export class Functions {
     throw new DatabaseError('not_implemented', `Views in the language "${language}" can't be run here. ${remedy}`);
   }
 
-  /** Not what objects have by themselves: the name comes from a document. */
+  /** Looks at own members only, because the language is any text from a document. */
   #mapperOf(language: string): MapperFactory | undefined {
     const { mappers } = this.#parts;
     return Object.hasOwn(mappers, language) ? mappers[language] : undefined;
