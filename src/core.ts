@@ -7,7 +7,7 @@ import type { CreateWriteGuard } from './database/contract.ts';
 import { defaultSettings } from './database/settings.ts';
 import type { LoadFunctions } from './deferred/contract.ts';
 import { LazyFunctions } from './deferred/lazy-functions.ts';
-import { WriteJudge } from './design/write-judge.ts';
+import { WriteValidation } from './design/write-validation.ts';
 import type { Md5 } from './documents/md5.ts';
 import { createHandle } from './http/http-service.ts';
 import type { Services } from './http/request/context.ts';
@@ -63,7 +63,7 @@ export async function createCore(options: CoreOptions): Promise<Core> {
   const tasks = new ActiveTasks(clock);
   const parts = { store: storage, clock, config, log, cache, tasks };
   const createGuard: CreateWriteGuard = (database) =>
-    new WriteJudge(
+    new WriteValidation(
       database,
       async (...designs) => (await functions.get()).openValidators(...designs),
       () => buildSoon(functions, database.name, log),

@@ -4,7 +4,7 @@
  */
 import type { Database } from '../database/contract.ts';
 import type { DesignPrograms, StoredDesign } from '../design/design-programs.ts';
-import type { Validators } from '../design/write-judge.ts';
+import type { Validators } from '../design/write-validation.ts';
 import type { Finder } from '../find/contract.ts';
 import type { FunctionHandlers } from '../http/routing/deferred-handlers.ts';
 import type { CacheBudget } from '../shared/cache-budget.ts';

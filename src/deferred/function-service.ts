@@ -3,7 +3,7 @@
  * own, so nothing but entries may import it.
  */
 import { DesignPrograms } from '../design/design-programs.ts';
-import { openValidation } from '../design/validation.ts';
+import { openValidators } from '../design/validators.ts';
 import { createFinder } from '../find/finder.ts';
 import { createQueryMappers } from '../find/indexes/query-mapper.ts';
 import { functionHandlers } from '../http/routing/deferred-handlers.ts';
@@ -28,7 +28,7 @@ export function createFunctionService(parts: FunctionParts, sandbox: Sandbox | u
     views,
     programs,
     finder: createFinder({ views, clock }),
-    openValidators: (database, designs) => openValidation(database, designs, { programs, clock }),
+    openValidators: (database, designs) => openValidators(database, designs, { programs, clock }),
     buildSoon: (name) => background.schedule(name),
     closeIndexes: async () => {
       await background.close();

@@ -1,7 +1,7 @@
 /**
- * `validate_doc_update` (completion 14): every design document's function is asked about every write of an ordinary
- * document, before the writer gets it. Which functions there are is found out once, and again when a design document
- * changed; while there are none a write costs nothing more.
+ * Validates writes with `validate_doc_update` (completion 14): the function of every design document is called for every
+ * write of an ordinary document, before the writer gets it. The functions are searched once, and again when a design
+ * document has changed. Where there are none, a write costs nothing more.
  */
 import type { Database, DocumentWrite, WriteGuard, WriteOptions } from '../database/contract.ts';
 import { DESIGN_RANGE, isDesignId } from '../documents/identifiers.ts';
@@ -9,27 +9,27 @@ import type { DatabaseError } from '../errors/database-error.ts';
 import { must } from '../shared/assert.ts';
 import type { StoredDesign } from './design-programs.ts';
 
-/** Asks the validators of one moment of a database. */
+/** The validation functions that a database has at one moment. */
 export interface Validators {
   /** For each write why it is refused, or undefined. */
-  judge(writes: readonly DocumentWrite[], options: WriteOptions): Promise<readonly Verdict[]>;
+  validate(writes: readonly DocumentWrite[], options: WriteOptions): Promise<readonly Refusal[]>;
 }
 
-/** Opens the functions of design documents that have a validator, in their order. */
-export type OpenValidators = (database: Database, designs: readonly StoredDesign[]) => Promise<Validators>;
+/** Opens the validation functions of these design documents, in their order. */
+type OpenValidators = (database: Database, designs: readonly StoredDesign[]) => Promise<Validators>;
 
-type Verdict = DatabaseError | undefined;
+type Refusal = DatabaseError | undefined;
 
-/** The judge of one open database. */
-export class WriteJudge implements WriteGuard {
+/** Validates the writes of one open database. */
+export class WriteValidation implements WriteGuard {
   readonly #database: Database;
   readonly #open: OpenValidators;
   readonly #onDesigns: () => void;
-  /** Undefined while it is not known who has a say, null where nobody has. */
+  /** Undefined before the functions were searched; null where there are none. */
   #validators: Validators | null | undefined;
   #loading: Promise<Validators | null> | undefined;
 
-  /** `onDesigns` is told that there are design documents, or that one may have come. */
+  /** `onDesigns` is called where there are design documents, and where one may have been written. */
   constructor(database: Database, open: OpenValidators, onDesigns: () => void) {
     this.#database = database;
     this.#open = open;
@@ -46,17 +46,17 @@ export class WriteJudge implements WriteGuard {
     this.#onDesigns();
   }
 
-  async judge(writes: readonly DocumentWrite[], options: WriteOptions): Promise<readonly Verdict[]> {
-    if (writes.every(({ id }) => isDesignId(id))) return unopposed(writes);
+  async judge(writes: readonly DocumentWrite[], options: WriteOptions): Promise<readonly Refusal[]> {
+    if (writes.every(({ id }) => isDesignId(id))) return noRefusals(writes);
     const validators = this.#validators === undefined ? await this.#load() : this.#validators;
-    return validators === null ? unopposed(writes) : validators.judge(writes, options);
+    return validators === null ? noRefusals(writes) : validators.validate(writes, options);
   }
 
   #load(): Promise<Validators | null> {
     if (this.#loading !== undefined) return this.#loading;
     const loading: Promise<Validators | null> = this.#findValidators().then(
       (validators) => {
-        // What changed meanwhile is asked for again by whoever comes after it.
+        // After a change of a design document meanwhile, the next write searches again.
         if (this.#loading === loading) this.#validators = validators;
         return validators;
       },
@@ -72,12 +72,12 @@ export class WriteJudge implements WriteGuard {
   async #findValidators(): Promise<Validators | null> {
     const designs = await readDesigns(this.#database);
     if (designs.length > 0) this.#onDesigns();
-    const judging = designs.filter(hasValidator);
-    return judging.length === 0 ? null : this.#open(this.#database, judging);
+    const validating = designs.filter(hasValidator);
+    return validating.length === 0 ? null : this.#open(this.#database, validating);
   }
 }
 
-function unopposed(writes: readonly DocumentWrite[]): readonly Verdict[] {
+function noRefusals(writes: readonly DocumentWrite[]): readonly Refusal[] {
   return writes.map(() => undefined);
 }
 
@@ -96,7 +96,7 @@ async function readDesigns(database: Database): Promise<StoredDesign[]> {
 }
 
 function hasValidator({ body }: StoredDesign): boolean {
-  // Any of its letters may stand escaped.
+  // Parsing is avoided where the name does not occur. Any of its letters may be escaped.
   if (!/"validate_doc_update"|\\u/.test(body)) return false;
   const members: { readonly validate_doc_update?: unknown } = Object(JSON.parse(body));
   return members.validate_doc_update !== undefined && members.validate_doc_update !== null;

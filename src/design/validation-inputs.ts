@@ -1,4 +1,4 @@
-/** What validation functions are shown of a write: the new document, and the one that it replaces (completion 14). */
+/** The documents that validation functions get for a write: the new one, and the one that it replaces (completion 14). */
 import type { DocumentRecord, DocumentWrite, Snapshot, StoredNode, WriteOptions } from '../database/contract.ts';
 import type { RevisionPath } from '../documents/contract.ts';
 import { isDesignId } from '../documents/identifiers.ts';
@@ -8,20 +8,21 @@ import { findNode, pathOf } from '../documents/revisions/revision-tree.ts';
 import { toRevId, toRevision } from '../documents/revisions/revisions.ts';
 import { DatabaseError } from '../errors/database-error.ts';
 
-/** One write against what is committed now. */
-export interface CurrentWrite {
-  /** It fails without anyone being asked. */
+/** The input of the validation functions for one write. */
+export interface ValidationInput {
+  /** Why the write is refused without being validated. */
   readonly refusal: DatabaseError | undefined;
-  /** JSON text; undefined where nobody is to be asked. */
+  /** JSON text; undefined where the write is not validated. */
   readonly newDocument: string | undefined;
-  /** JSON text, `null` without one. */
+  /** JSON text; `null` where the write replaces no document. */
   readonly oldDocument: string;
 }
 
-interface Placed {
+/** A write with the revision that it replaces. */
+interface ResolvedWrite {
   readonly write: DocumentWrite;
   readonly refusal?: DatabaseError;
-  /** Undefined: nobody is to be asked. */
+  /** The ancestry of the new revision; undefined where the write is not validated. */
   readonly history?: RevisionPath;
   readonly old?: StoredNode | undefined;
 }
@@ -29,31 +30,35 @@ interface Placed {
 const NO_HISTORY: RevisionPath = { start: 0, ids: [] };
 
 /**
- * A write whose place is not free now is refused as a conflict even if it became free before the writer got it: nobody
- * would have judged it against what it then replaces.
+ * Finds the revisions that writes replace in the snapshot. A write that is in conflict there is refused, even if the
+ * conflict might be gone when the writer gets it, because it is not validated against the revision that it would replace then.
  */
-export async function currentWrites(
+export async function validationInputs(
   snapshot: Snapshot,
   writes: readonly DocumentWrite[],
   options: WriteOptions,
-): Promise<readonly CurrentWrite[]> {
-  const place = options.newEdits ? placeEdit : placeReplicated;
+): Promise<readonly ValidationInput[]> {
+  const resolve = options.newEdits ? resolveEdit : resolveReplicated;
   const records = await snapshot.documents(writes.map(({ id }) => id));
-  const placed = writes.map((write, index): Placed => {
-    return isDesignId(write.id) ? { write } : place(write, records[index], options);
+  const resolved = writes.map((write, index): ResolvedWrite => {
+    return isDesignId(write.id) ? { write } : resolve(write, records[index], options);
   });
-  const oldNodes = placed.flatMap(({ old }) => (old === undefined ? [] : [old]));
+  const oldNodes = resolved.flatMap(({ old }) => (old === undefined ? [] : [old]));
   const bodies = await snapshot.bodies(oldNodes);
   let next = 0;
-  return placed.map(({ write, refusal, history, old }) => {
+  return resolved.map(({ write, refusal, history, old }) => {
     const oldBody = old === undefined ? undefined : bodies[next++];
     const newDocument = history === undefined ? undefined : newDocumentText(write, history);
     return { refusal, newDocument, oldDocument: oldDocumentText(write, old, oldBody) };
   });
 }
 
-/** Without a revision a document begins, also over a tombstone: there is nothing that it replaces. */
-function placeEdit(write: DocumentWrite, record: DocumentRecord | undefined, { allOrNothing }: WriteOptions): Placed {
+/** A write without a revision replaces no document, also where there is a deleted one. */
+function resolveEdit(
+  write: DocumentWrite,
+  record: DocumentRecord | undefined,
+  { allOrNothing }: WriteOptions,
+): ResolvedWrite {
   const { rev } = write;
   if (rev === undefined) {
     const isFree = record === undefined || record.leaves[0]?.deleted === true || allOrNothing === true;
@@ -66,8 +71,11 @@ function placeEdit(write: DocumentWrite, record: DocumentRecord | undefined, { a
   return { write, history: { start: generation, ids: [hash] } };
 }
 
-/** A revision that is known changes nothing. Of an unknown one the nearest ancestor counts whose body is kept. */
-function placeReplicated(write: DocumentWrite, record: DocumentRecord | undefined): Placed {
+/**
+ * A revision that the database has changes nothing, so it is not validated. Another one replaces its nearest ancestor whose
+ * body is stored.
+ */
+function resolveReplicated(write: DocumentWrite, record: DocumentRecord | undefined): ResolvedWrite {
   if (write.rev === undefined) return { write };
   const revision = toRevision(write.rev);
   const { start, ids } = write.revisions ?? { start: revision.generation, ids: [revision.hash] };
@@ -83,9 +91,9 @@ function placeReplicated(write: DocumentWrite, record: DocumentRecord | undefine
 
 function newDocumentText({ id, rev, deleted, body }: DocumentWrite, { start, ids }: RevisionPath): string {
   const revMember = rev === undefined ? '' : `,"_rev":${JSON.stringify(rev)}`;
-  const head = `{"_id":${JSON.stringify(id)}${revMember}${deleted ? ',"_deleted":true' : ''}`;
+  const identity = `{"_id":${JSON.stringify(id)}${revMember}${deleted ? ',"_deleted":true' : ''}`;
   const revisions = `,"_revisions":{"start":${start},"ids":${JSON.stringify(ids)}}`;
-  return body === '{}' ? `${head}${revisions}}` : `${head}${revisions},${body.slice(1)}`;
+  return body === '{}' ? `${identity}${revisions}}` : `${identity}${revisions},${body.slice(1)}`;
 }
 
 function oldDocumentText({ id }: DocumentWrite, old: StoredNode | undefined, body: string | undefined): string {
