@@ -11,7 +11,7 @@ export async function* purgedDocuments(byDocument: DocumentTree, snapshot: Snaps
   for await (const entries of byDocument.entries()) {
     const ids = entries.map(({ key }) => key as DocId);
     const records = await snapshot.documents(ids);
-    const gone = ids.filter((_id, index) => records[index]?.leaves[0]?.deleted !== false);
-    if (gone.length > 0) yield gone;
+    const purged = ids.filter((_id, index) => records[index]?.leaves[0]?.deleted !== false);
+    if (purged.length > 0) yield purged;
   }
 }
