@@ -16,7 +16,7 @@ export interface Validators {
 }
 
 /** Opens the validation functions of these design documents, in their order. */
-type OpenValidators = (database: Database, designs: readonly StoredDesign[]) => Promise<Validators>;
+export type OpenValidators = (database: Database, designs: readonly StoredDesign[]) => Promise<Validators>;
 
 type Refusal = DatabaseError | undefined;
 

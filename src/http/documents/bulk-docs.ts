@@ -2,17 +2,17 @@
 import type { Database, DocumentWrite, WriteOptions } from '../../database/contract.ts';
 import type { IncomingDocument } from '../../documents/contract.ts';
 import { isLocalId, parseDocId } from '../../documents/identifiers.ts';
-import { type IncomingBulk, scanBulkInSteps } from '../../documents/incoming/incoming-bulk.ts';
 import { type DatabaseError, isDatabaseError } from '../../errors/database-error.ts';
 import { must } from '../../shared/assert.ts';
 import { inTurns, mapInSteps } from '../../shared/turn.ts';
-import { readText, requireJsonType } from '../request/bodies.ts';
+import { requireJsonType } from '../request/bodies.ts';
 import type { Answer, Context } from '../request/context.ts';
+import { writeOptions } from '../request/write-options.ts';
 import { showError } from '../response/error-table.ts';
 import { jsonAnswer } from '../response/responses.ts';
-import { useLent } from '../routing/resources.ts';
+import { readBulkBody } from './request-documents.ts';
 import { ownKind } from './revision-sources.ts';
-import { durabilityOf, replicatedWrite, writeLocal, writtenText } from './writing.ts';
+import { replicatedWrite, writeLocal, writtenText } from './writing.ts';
 
 /** A row of the answer: what was written, or what was refused and why. */
 type Row =
@@ -21,9 +21,9 @@ type Row =
 
 export async function postBulkDocs(context: Context, database: string): Promise<Answer> {
   requireJsonType(context);
-  const { documents, newEdits, allOrNothing } = await readBulk(context, await readText(context));
+  const { documents, newEdits, allOrNothing } = await readBulkBody(context);
   const writes = await inTurns(mapInSteps(documents, (document) => toWrite(context, document, newEdits)));
-  const options = { newEdits, allOrNothing, durability: durabilityOf(context), user: context.user };
+  const options = { ...writeOptions(context, newEdits), allOrNothing };
   const rows = await context.services.registry.use(database, (open) => writeAll(open, writes, options));
   if (allOrNothing && rows.some(isRefused)) {
     // The others were aborted with them.
@@ -32,11 +32,6 @@ export async function postBulkDocs(context: Context, database: string): Promise<
   }
   if (!newEdits) return jsonAnswer(context, 201, await listText(rows.filter(isRefused), refusedText));
   return jsonAnswer(context, 201, await listText(rows, rowText));
-}
-
-async function readBulk(context: Context, text: string): Promise<IncomingBulk> {
-  const bulk = await inTurns(scanBulkInSteps(text));
-  return bulk ?? useLent(context, ({ readBulkInSteps }) => inTurns(readBulkInSteps(text)));
 }
 
 function toWrite(context: Context, document: IncomingDocument, newEdits: boolean): DocumentWrite {

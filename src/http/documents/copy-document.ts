@@ -4,9 +4,9 @@ import type { DocId, RevId } from '../../documents/contract.ts';
 import { isLocalId } from '../../documents/identifiers.ts';
 import { isLocalRev, parseRevId } from '../../documents/revisions/revisions.ts';
 import type { Answer, Context } from '../request/context.ts';
-import { withSnapshot } from '../request/reader.ts';
+import { withSnapshot } from '../request/snapshot-lease.ts';
 import { parseDestination } from './destination.ts';
-import { missing, nodeToRead } from './read-document.ts';
+import { missing, nodeToRead } from './requested-revision.ts';
 import { revisionOf } from './revision-sources.ts';
 import { answerWrite } from './writing.ts';
 

@@ -4,10 +4,11 @@ import { isLocalId, parseDocId } from '../../documents/identifiers.ts';
 import { type MaybePromise, whenReady } from '../../shared/maybe-promise.ts';
 import { requireJsonType } from '../request/bodies.ts';
 import type { Answer, Context } from '../request/context.ts';
-import { withSnapshot } from '../request/reader.ts';
-import { missing, nodeToRead } from './read-document.ts';
+import { withSnapshot } from '../request/snapshot-lease.ts';
+import { readDocumentBody } from './request-documents.ts';
+import { missing, nodeToRead } from './requested-revision.ts';
 import { ownKind, revisionOf } from './revision-sources.ts';
-import { answerWrite, isNewEdit, readDocumentBody, replicatedWrite } from './writing.ts';
+import { answerWrite, isNewEdit, replicatedWrite } from './writing.ts';
 
 /** The id in the address counts, whatever the body's `_id` says. */
 export function putDocument(context: Context, database: string, id: DocId): MaybePromise<Answer> {

@@ -1,8 +1,7 @@
 /** HEAD is run as GET, its body dropped but for that of a 503, its length kept where it is known (completion 1.2). */
 import { whenReady } from '../../shared/maybe-promise.ts';
 import { isStream } from '../request/bodies.ts';
-import type { Answer } from '../request/context.ts';
-import type { Handler } from '../routing/handler.ts';
+import type { Answer, Handler } from '../request/context.ts';
 
 export function answerHead(next: Handler): Handler {
   return (context) => {

@@ -1,5 +1,5 @@
 import { createCore } from '../../../src/core.ts';
-import { functionsAtHand } from '../../../src/deferred/function-service.ts';
+import { deferredAtHand } from '../../../src/deferred/deferred-code.ts';
 import { createFetch } from '../../../src/http/fetch-adapter.ts';
 import { readQuickJsWasm } from '../../../src/node/server/quickjs-wasm.ts';
 import { createQuickJsSandbox } from '../../../src/query-server/quickjs-sandbox.ts';
@@ -15,7 +15,7 @@ registerSuites(name, async () => {
     storage: createMemoryPageStore(),
     clock: systemClock,
     random: systemRandom,
-    functions: functionsAtHand(createQuickJsSandbox({ loadWasm: readQuickJsWasm })),
+    deferred: deferredAtHand(createQuickJsSandbox({ loadWasm: readQuickJsWasm })),
   });
   return new FetchHost({
     name,

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import { authorize } from '../../../src/http/routing/access.ts';
-import { dispatch } from '../../../src/http/routing/router.ts';
-import { contextOf } from './support.ts';
+import { contextOf, createTestRouter } from './support.ts';
 
 test('as long as there is no admin, everybody is one', () => {
   for (const right of ['anyone', 'member', 'databaseAdmin', 'serverAdmin'] as const) {
@@ -25,5 +24,5 @@ test.each([
 ])('the router asks before it calls a handler: %s %s', (method, url, reason) => {
   const context = contextOf({ method, url });
   context.user = { name: 'ada', roles: [] };
-  expect(() => dispatch(context)).toThrow(expect.objectContaining({ code: 'unauthorized', reason }));
+  expect(() => createTestRouter().dispatch(context)).toThrow(expect.objectContaining({ code: 'unauthorized', reason }));
 });

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { createCore } from '../../../src/core.ts';
-import { functionsAtHand } from '../../../src/deferred/function-service.ts';
+import { deferredAtHand } from '../../../src/deferred/deferred-code.ts';
 import { systemRandom } from '../../../src/shared/clock.ts';
 import { createMemoryPageStore } from '../../../src/storage/memory/memory-page-store.ts';
 import { Gate, HookedStore, settle } from '../database/harness.ts';
@@ -17,7 +17,7 @@ async function openScene() {
     storage: new HookedStore(createMemoryPageStore(), hooks),
     clock,
     random: systemRandom,
-    functions: functionsAtHand(),
+    deferred: deferredAtHand(),
     log: { error: (message) => logged.push(message), info: ignore, debug: ignore },
   });
   await ask(core, 'PUT /db');

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { toRowRange } from '../../../src/http/lists/key-range.ts';
-import { parseListQuery } from '../../../src/http/lists/parameters.ts';
+import { parseListQuery } from '../../../src/http/lists/list-parameters.ts';
 import { Query } from '../../../src/http/request/query.ts';
 
 function range(search: string) {

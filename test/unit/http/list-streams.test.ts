@@ -1,7 +1,7 @@
 /** List functions make their answers as they are read. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type Core, createCore } from '../../../src/core.ts';
-import { functionsAtHand } from '../../../src/deferred/function-service.ts';
+import { deferredAtHand } from '../../../src/deferred/deferred-code.ts';
 import { isStream } from '../../../src/http/request/bodies.ts';
 import { systemRandom } from '../../../src/shared/clock.ts';
 import { createMemoryPageStore } from '../../../src/storage/memory/memory-page-store.ts';
@@ -24,8 +24,8 @@ beforeEach(async () => {
   logged = [];
   const log = { error: () => undefined, info: (text: string) => logged.push(text), debug: () => undefined };
   const storage = createMemoryPageStore();
-  const functions = functionsAtHand(createTestSandbox());
-  core = await createCore({ storage, clock, random: systemRandom, log, functions });
+  const deferred = deferredAtHand(createTestSandbox());
+  core = await createCore({ storage, clock, random: systemRandom, log, deferred });
   await ask(core, 'PUT /db');
   const docs = Array.from({ length: ROWS }, (_, n) => ({ _id: `${10_000 + n}`, n }));
   await ask(core, 'POST /db/_bulk_docs', { body: JSON.stringify({ docs }) });

@@ -1,7 +1,7 @@
 /** The tag of a list stands for the database as it was read, and costs nothing of what its information costs. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { type Core, createCore } from '../../../src/core.ts';
-import { functionsAtHand } from '../../../src/deferred/function-service.ts';
+import { deferredAtHand } from '../../../src/deferred/deferred-code.ts';
 import { systemRandom } from '../../../src/shared/clock.ts';
 import { createMemoryPageStore } from '../../../src/storage/memory/memory-page-store.ts';
 import type { PageStore } from '../../../src/storage/page-store.ts';
@@ -33,7 +33,7 @@ function watched(store: PageStore): PageStore {
 
 beforeEach(async () => {
   const storage = watched(createMemoryPageStore());
-  core = await createCore({ storage, clock, random: systemRandom, functions: functionsAtHand() });
+  core = await createCore({ storage, clock, random: systemRandom, deferred: deferredAtHand() });
   await ask(core, 'PUT /db');
   sizes.mockClear();
 });

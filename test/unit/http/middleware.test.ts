@@ -7,10 +7,9 @@ import { overrideMethod } from '../../../src/http/middleware/method-override.ts'
 import { addServerHeaders } from '../../../src/http/middleware/server-headers.ts';
 import { refuseWhenClosing } from '../../../src/http/middleware/shutdown.ts';
 import { cancelUnreadBody } from '../../../src/http/middleware/unread-body.ts';
-import type { Answer, Context } from '../../../src/http/request/context.ts';
+import type { Answer, Context, Handler } from '../../../src/http/request/context.ts';
 import { Context as RequestContext } from '../../../src/http/request/context.ts';
 import { jsonAnswer, textAnswer } from '../../../src/http/response/responses.ts';
-import type { Handler } from '../../../src/http/routing/handler.ts';
 import { silentLog } from '../../../src/system/log.ts';
 import { VERSION } from '../../../src/system/version.ts';
 import { contextOf, services, streamOf, textOf } from './support.ts';

@@ -1,10 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import {
-  parseCount,
-  parseListParameters,
-  parseListQuery,
-  parseQueryValues,
-} from '../../../src/http/lists/parameters.ts';
+import { parseListParameters, parseListQuery, parseQueryValues } from '../../../src/http/lists/list-parameters.ts';
+import { parseCount } from '../../../src/http/request/parameter-values.ts';
 import { Query } from '../../../src/http/request/query.ts';
 
 function parse(search: string, bodyKeys?: unknown) {

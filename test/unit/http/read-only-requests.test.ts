@@ -1,5 +1,8 @@
 import { expect, test } from 'vitest';
-import { isReadOnlyRequest } from '../../../src/http/address/read-only-requests.ts';
+import { isReadOnlyRequest, READ_ONLY_POSTS } from '../../../src/http/address/read-only-requests.ts';
+import type { Table } from '../../../src/http/routing/resources.ts';
+import { createRoutes } from '../../../src/http/routing/routes.ts';
+import { noParts } from './support.ts';
 
 const BASE = 'https://app.example/db/';
 
@@ -68,4 +71,17 @@ test('a POST outside of the base may write', () => {
 
 test('with a path for its base, paths are told by it', () => {
   expect(isReadOnlyRequest({ method: 'POST', url: '/notes/_find', headers: {} }, '/')).toBe(true);
+});
+
+test('the list is what the route table says of its rows', () => {
+  const { server, database, design } = createRoutes(noParts);
+  const readOnlyPosts = (table: Table<unknown>) =>
+    [...table].filter(([, { actions }]) => actions.get('POST')?.isReadOnly === true).map(([path]) => path);
+  for (const [list, table] of [
+    [READ_ONLY_POSTS.server, server],
+    [READ_ONLY_POSTS.database, database],
+    [READ_ONLY_POSTS.design, design],
+  ] as const) {
+    expect(readOnlyPosts(table).sort()).toEqual([...list].sort());
+  }
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { parseQueryValues } from '../../../src/http/lists/parameters.ts';
+import { parseQueryValues } from '../../../src/http/lists/list-parameters.ts';
 import { Query } from '../../../src/http/request/query.ts';
 import { parseViewParameters, toReduceOptions, type ViewParameters } from '../../../src/http/views/view-parameters.ts';
 

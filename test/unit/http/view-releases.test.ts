@@ -1,15 +1,15 @@
 import { describe, expect, test } from 'vitest';
 import { type Core, createCore } from '../../../src/core.ts';
-import { functionsAtHand } from '../../../src/deferred/function-service.ts';
+import { deferredAtHand } from '../../../src/deferred/deferred-code.ts';
 import { parseDocId } from '../../../src/documents/identifiers.ts';
 import { DatabaseError } from '../../../src/errors/database-error.ts';
 import { isStream } from '../../../src/http/request/bodies.ts';
-import { type Answer, Context, type Services } from '../../../src/http/request/context.ts';
-import { dispatch } from '../../../src/http/routing/router.ts';
+import { type Answer, Context } from '../../../src/http/request/context.ts';
+import { viewHandlers } from '../../../src/http/views/view-handlers.ts';
 import { systemClock, systemRandom } from '../../../src/shared/clock.ts';
 import { createMemoryPageStore } from '../../../src/storage/memory/memory-page-store.ts';
-import type { ViewGroup, ViewReader, ViewRow } from '../../../src/views/contract.ts';
-import { services, textOf } from './support.ts';
+import type { ViewGroup, ViewIndexes, ViewReader, ViewRow } from '../../../src/views/contract.ts';
+import { createTestRouter, services, textOf } from './support.ts';
 
 const ROWS = 20_000;
 const BATCH = 100;
@@ -86,14 +86,22 @@ async function watchedService() {
     readFails: false,
   };
   const storage = createMemoryPageStore();
-  const functions = functionsAtHand();
-  const core: Core = await createCore({ storage, clock: systemClock, random: systemRandom, functions });
+  const deferred = deferredAtHand();
+  const core: Core = await createCore({ storage, clock: systemClock, random: systemRandom, deferred });
   const { registry } = core;
   await registry.create('db');
   const design = { id: parseDocId('_design/d'), rev: undefined, deleted: false, body: '{}' };
   await registry.use('db', (database) => database.write([design], { newEdits: true, durability: 'relaxed' }));
   const unused = () => Promise.reject(new Error('not part of this test'));
-  const views: Services['views'] = { open: () => fakeGroup(watch), temporary: unused, cleanup: unused };
+  const service: ViewIndexes = {
+    open: () => fakeGroup(watch),
+    temporary: unused,
+    cleanup: unused,
+    build: unused,
+    forget: unused,
+    close: unused,
+  };
+  const router = createTestRouter({ views: () => ({ service, handlers: viewHandlers }) });
   const watched = {
     ...registry,
     has: (name: string) => registry.has(name),
@@ -110,9 +118,9 @@ async function watchedService() {
   };
   const ask = async (url: string, headers: Readonly<Record<string, string>> = {}, isHead = false): Promise<Answer> => {
     const request = { method: 'GET', url, headers, body: null };
-    const context = new Context(request, services({}, { registry: watched, views }));
+    const context = new Context(request, services({}, { registry: watched }));
     context.isHead = isHead;
-    return dispatch(context);
+    return router.dispatch(context);
   };
   return { watch, ask };
 }
