@@ -73,7 +73,7 @@ export async function createCore(options: CoreOptions): Promise<Core> {
   const createGuard: CreateWriteGuard = (database) =>
     new WriteValidation(
       database,
-      async (database, documents) => queryServer.use((server) => server.openValidators(database, documents)),
+      async (...wanted) => queryServer.use((server) => server.openValidators(...wanted)),
       () => designs.notify(database.name),
     );
   const registry = await openRegistry({ ...common, random, createGuard, md5: options.md5 });
