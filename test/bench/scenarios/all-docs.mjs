@@ -1,7 +1,7 @@
-import { figure, median } from './figures.mjs';
-import { Connection, toRequest } from './http-client.mjs';
-import { watchMemory } from './processes.mjs';
-import { Workload } from './workload.mjs';
+import { figure, median } from '../figures.mjs';
+import { Connection, toRequest } from '../http-client.mjs';
+import { watchMemory } from '../processes.mjs';
+import { Workload } from '../workload.mjs';
 
 export const name = 'all-docs';
 export const about = '_all_docs?include_docs=true: its speed, and the memory that a slow reader costs';

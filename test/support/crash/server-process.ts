@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import type { Readable } from 'node:stream';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
-const root = new URL('../../', import.meta.url);
+const root = new URL('../../../', import.meta.url);
 const builtMain = fileURLToPath(new URL('dist/node/main.js', root));
 const bootstrap = fileURLToPath(new URL('src/node/bootstrap.mjs', root));
 

@@ -1,5 +1,5 @@
-import { figure, quantile } from './figures.mjs';
-import { range, Workload } from './workload.mjs';
+import { figure, quantile } from '../figures.mjs';
+import { range, Workload } from '../workload.mjs';
 
 export const name = 'longest-put';
 export const about = 'the longest PUT while checkpoints run: random ids, 50 at a time';

@@ -1,7 +1,7 @@
-import { at, stringAt } from './conformance/json.ts';
-import { type Answer, type Connection, ConnectionLost } from './crash-connection.ts';
-import type { Ledger } from './crash-ledger.ts';
-import type { SeededRandom } from './crash-random.ts';
+import { at, stringAt } from '../conformance/json.ts';
+import type { SeededRandom } from '../seeded-random.ts';
+import { type Answer, type Connection, ConnectionLost } from './connection.ts';
+import type { Ledger } from './ledger.ts';
 
 /** Documents in one `_bulk_docs` request. */
 const BULK = 50;

@@ -1,12 +1,12 @@
-import type { Snapshot } from '../../src/database/contract.ts';
-import { verifyDatabase } from '../../src/database/reading/verify.ts';
-import { openDataFolder } from '../../src/node/data-folder/data-folder.ts';
-import { openRegistry } from '../../src/registry/registry.ts';
-import { systemClock, systemRandom } from '../../src/shared/clock.ts';
-import { createLmdbPageStore } from '../../src/storage/lmdb/lmdb-page-store.ts';
-import { arrayAt, at, numberAt, stringAt } from './conformance/json.ts';
-import type { Connection } from './crash-connection.ts';
-import { isLocal, type Ledger, type Observed } from './crash-ledger.ts';
+import type { Snapshot } from '../../../src/database/contract.ts';
+import { verifyDatabase } from '../../../src/database/reading/verify.ts';
+import { openDataFolder } from '../../../src/node/data-folder/data-folder.ts';
+import { openRegistry } from '../../../src/registry/registry.ts';
+import { systemClock, systemRandom } from '../../../src/shared/clock.ts';
+import { createLmdbPageStore } from '../../../src/storage/lmdb/lmdb-page-store.ts';
+import { arrayAt, at, numberAt, stringAt } from '../conformance/json.ts';
+import type { Connection } from './connection.ts';
+import { isLocal, type Ledger, type Observed } from './ledger.ts';
 
 /** Documents asked for in one request. */
 const BATCH = 1_000;

@@ -1,6 +1,6 @@
-import { figure, interleave } from './figures.mjs';
-import { Worker } from './processes.mjs';
-import { Workload } from './workload.mjs';
+import { figure, interleave } from '../figures.mjs';
+import { Worker } from '../processes.mjs';
+import { Workload } from '../workload.mjs';
 
 export const name = 'bulk';
 export const about = '_bulk_docs in batches of 1,000, against JSON.parse + JSON.stringify + MD5 of the same documents';
@@ -8,7 +8,7 @@ export const about = '_bulk_docs in batches of 1,000, against JSON.parse + JSON.
 export async function run(bench) {
   const count = bench.size(20_000, 10_000);
   const server = await bench.startSettee();
-  const floor = Worker.start('floor-hash.mjs');
+  const floor = Worker.start('baselines/hash.mjs');
   const figures = [];
   for (const [kind, atMost] of [
     ['sequential', 4],

@@ -4,8 +4,8 @@
  */
 import { createHash } from 'node:crypto';
 import { createMD5 } from 'hash-wasm';
-import { bulkBodies, idKinds } from './documents.mjs';
-import { answerCalls } from './processes.mjs';
+import { bulkBodies, idKinds } from '../documents.mjs';
+import { answerCalls } from '../processes.mjs';
 
 const hasher = await createMD5();
 const hashes = {

@@ -1,8 +1,8 @@
 /** PouchDB with its leveldb adapter, in a process of its own and without HTTP, doing the same work. */
 import { join } from 'node:path';
 import PouchDB from 'pouchdb';
-import { bulkBodies, documentText, idKinds } from './documents.mjs';
-import { answerCalls } from './processes.mjs';
+import { bulkBodies, documentText, idKinds } from '../documents.mjs';
+import { answerCalls } from '../processes.mjs';
 
 let folder = '';
 let opened = 0;

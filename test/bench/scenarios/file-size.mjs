@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { documentText, idKinds, shuffled } from './documents.mjs';
-import { figure } from './figures.mjs';
-import { Client, toRequest } from './http-client.mjs';
-import { BATCH } from './workload.mjs';
+import { documentText, idKinds, shuffled } from '../documents.mjs';
+import { figure } from '../figures.mjs';
+import { Client, toRequest } from '../http-client.mjs';
+import { BATCH } from '../workload.mjs';
 
 export const name = 'file-size';
 export const about =

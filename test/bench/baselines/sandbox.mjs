@@ -4,8 +4,8 @@
  */
 import variant from '@jitl/quickjs-wasmfile-release-sync';
 import { newQuickJSWASMModuleFromVariant } from 'quickjs-emscripten-core';
-import { documentText, idKinds } from './documents.mjs';
-import { answerCalls } from './processes.mjs';
+import { documentText, idKinds } from '../documents.mjs';
+import { answerCalls } from '../processes.mjs';
 
 const BATCH = 100;
 const quickjs = await newQuickJSWASMModuleFromVariant(variant);

@@ -1,8 +1,8 @@
-import { draw, idKinds } from './documents.mjs';
-import { figure, interleave } from './figures.mjs';
-import { Connection, toRequest } from './http-client.mjs';
-import { ServerProcess } from './processes.mjs';
-import { Workload } from './workload.mjs';
+import { draw, idKinds } from '../documents.mjs';
+import { figure, interleave } from '../figures.mjs';
+import { Connection, toRequest } from '../http-client.mjs';
+import { ServerProcess } from '../processes.mjs';
+import { Workload } from '../workload.mjs';
 
 export const name = 'get';
 export const about = 'GET of random documents, 50 at a time, against bare hono answering the same bytes and headers';
@@ -17,7 +17,10 @@ export async function run(bench) {
   const ours = await Workload.open(settee, 'get', 50);
   await ours.create();
   await ours.bulk('sequential', 0, DOCUMENTS);
-  const floor = await ServerProcess.startModule('floor-server.mjs', [bench.newFolder(), await sampleAnswer(settee)]);
+  const floor = await ServerProcess.startModule('baselines/server.mjs', [
+    bench.newFolder(),
+    await sampleAnswer(settee),
+  ]);
   const bare = await Workload.open(floor, 'get', 50);
   const perSecond = async (workload, round) => {
     const indexes = Array.from({ length: count }, (_, step) => draw(step, DOCUMENTS, round));

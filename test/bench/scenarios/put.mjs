@@ -1,6 +1,6 @@
-import { figure, interleave } from './figures.mjs';
-import { ServerProcess } from './processes.mjs';
-import { range, Workload } from './workload.mjs';
+import { figure, interleave } from '../figures.mjs';
+import { ServerProcess } from '../processes.mjs';
+import { range, Workload } from '../workload.mjs';
 
 export const name = 'put';
 export const about =
@@ -9,7 +9,7 @@ export const about =
 export async function run(bench) {
   const count = bench.size(500, 200);
   const settee = await bench.startSettee();
-  const floor = await ServerProcess.startModule('floor-server.mjs', [bench.newFolder()]);
+  const floor = await ServerProcess.startModule('baselines/server.mjs', [bench.newFolder()]);
   const ours = await Workload.open(settee, 'put', 50);
   const bare = await Workload.open(floor, 'put', 50);
   await ours.create();

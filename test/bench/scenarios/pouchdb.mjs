@@ -1,7 +1,7 @@
-import { figure, interleave } from './figures.mjs';
-import { ServerProcess, Worker } from './processes.mjs';
-import { bulkInto } from './scenario-bulk.mjs';
-import { range, Workload } from './workload.mjs';
+import { figure, interleave } from '../figures.mjs';
+import { ServerProcess, Worker } from '../processes.mjs';
+import { range, Workload } from '../workload.mjs';
+import { bulkInto } from './bulk.mjs';
 
 export const name = 'pouchdb';
 export const about = 'bulk and PUT against PouchDB 9 on leveldb: ours through HTTP, PouchDB inside its process';
@@ -10,8 +10,8 @@ export async function run(bench) {
   const documents = bench.size(20_000, 5_000);
   const puts = bench.size(1_000, 300);
   const settee = await bench.startSettee();
-  const pouchdb = Worker.start('peer-pouchdb.mjs');
-  const floor = await ServerProcess.startModule('floor-server.mjs', [bench.newFolder()]);
+  const pouchdb = Worker.start('baselines/pouchdb.mjs');
+  const floor = await ServerProcess.startModule('baselines/server.mjs', [bench.newFolder()]);
   await pouchdb.call('setFolder', bench.newFolder());
   const ms = await interleave(bench.size(3, 1), {
     theirBulk: () => pouchdb.call('bulk', 'sequential', documents),

@@ -1,8 +1,8 @@
-import { draw, idKinds } from './documents.mjs';
-import { figure, interleave } from './figures.mjs';
-import { Connection, toRequest } from './http-client.mjs';
-import { ServerProcess } from './processes.mjs';
-import { ask, sample, timeRequests } from './scenario-views.mjs';
+import { draw, idKinds } from '../documents.mjs';
+import { figure, interleave } from '../figures.mjs';
+import { Connection, toRequest } from '../http-client.mjs';
+import { ServerProcess } from '../processes.mjs';
+import { ask, sample, timeRequests } from './views.mjs';
 
 export const name = 'find';
 export const about =
@@ -24,7 +24,7 @@ async function measureFind(bench, settee) {
   await createFound(connection, size);
   const ask25 = (selector, more = {}) => toRequest('POST', '/found/_find', JSON.stringify({ selector, ...more }));
   const { text } = await connection.send(ask25({ n: { $gte: 0 } }));
-  const bare = await ServerProcess.startModule('floor-server.mjs', [
+  const bare = await ServerProcess.startModule('baselines/server.mjs', [
     bench.newFolder(),
     JSON.stringify({ text, headers: { 'content-type': 'application/json' } }),
   ]);

@@ -1,10 +1,10 @@
-import { draw, idKinds } from './documents.mjs';
-import { figure, median, quantile } from './figures.mjs';
-import { Connection, toRequest } from './http-client.mjs';
-import { watchMemory } from './processes.mjs';
-import { ask, createRows } from './scenario-views.mjs';
-import { ROWS_PER_DOCUMENT, views } from './view-functions.mjs';
-import { Workload } from './workload.mjs';
+import { draw, idKinds } from '../documents.mjs';
+import { figure, median, quantile } from '../figures.mjs';
+import { Connection, toRequest } from '../http-client.mjs';
+import { watchMemory } from '../processes.mjs';
+import { ROWS_PER_DOCUMENT, views } from '../view-functions.mjs';
+import { Workload } from '../workload.mjs';
+import { ask, createRows } from './views.mjs';
 
 export const name = 'view-builds';
 export const about = 'others while an index of 100,000 documents is built, and a list function over 1,000,000 rows';

@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process';
-import { draw } from './documents.mjs';
-import { figure, median } from './figures.mjs';
-import { watchMemory } from './processes.mjs';
-import { BATCH, range, Workload } from './workload.mjs';
+import { draw } from '../documents.mjs';
+import { figure, median } from '../figures.mjs';
+import { watchMemory } from '../processes.mjs';
+import { BATCH, range, Workload } from '../workload.mjs';
 
 export const name = 'million';
 export const about = '1,000,000 documents against 10,000: speed, memory, and the opening with a full journal';

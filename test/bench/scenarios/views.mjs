@@ -1,9 +1,9 @@
-import { draw } from './documents.mjs';
-import { figure, interleave, median } from './figures.mjs';
-import { Connection, toRequest } from './http-client.mjs';
-import { ServerProcess, Worker } from './processes.mjs';
-import { documentsOfRows, manyRows, maps, views } from './view-functions.mjs';
-import { Workload } from './workload.mjs';
+import { draw } from '../documents.mjs';
+import { figure, interleave, median } from '../figures.mjs';
+import { Connection, toRequest } from '../http-client.mjs';
+import { ServerProcess, Worker } from '../processes.mjs';
+import { documentsOfRows, manyRows, maps, views } from '../view-functions.mjs';
+import { Workload } from '../workload.mjs';
 
 export const name = 'views';
 export const about =
@@ -29,7 +29,7 @@ async function measureBuilding(bench, settee) {
   const workload = await Workload.open(settee, 'building');
   await workload.create();
   await workload.bulk('sequential', 0, DOCUMENTS);
-  const floor = Worker.start('floor-sandbox.mjs');
+  const floor = Worker.start('baselines/sandbox.mjs');
   await floor.call('prepare', DOCUMENTS);
   const { ours, floorMs } = await interleave(bench.size(7, 3), {
     floorMs: () => floor.call('measure', maps),
@@ -117,7 +117,7 @@ async function measureSizes(bench, settee) {
   await createRows(connection, 'large', large);
   await createRows(connection, 'small', SMALL);
   const { text } = await ask(connection, 'GET', pagePath('large', large, 1));
-  const bare = await ServerProcess.startModule('floor-server.mjs', [
+  const bare = await ServerProcess.startModule('baselines/server.mjs', [
     bench.newFolder(),
     JSON.stringify({ text, headers: { 'content-type': 'application/json' } }),
   ]);
