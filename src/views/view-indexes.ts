@@ -11,12 +11,12 @@ import type { PageFile, PageStore } from '../storage/page-store.ts';
 import type { ActiveTasks } from '../system/active-tasks.ts';
 import type { Config, Log } from '../system/contract.ts';
 import type { DesignDocument, MapperFactory, ViewGroup, ViewIndexes } from './contract.ts';
-import { type GroupDefinition, parseDefinition, temporaryDesign } from './definition.ts';
 import { IndexCache } from './indexes/index-cache.ts';
 import { IndexLease } from './indexes/index-lease.ts';
 import { ViewFunctions } from './indexes/view-functions.ts';
 import { ViewIndex, type ViewIndexParts } from './indexes/view-index.ts';
 import { defaultViewSettings, type ViewSettings } from './settings.ts';
+import { type GroupDefinition, parseDefinition, temporaryDesign } from './trees/definition.ts';
 
 /** The number of parsed design documents that are kept. */
 const MAX_DEFINITIONS = 200;

@@ -4,8 +4,8 @@
  */
 import type { DocId } from '../../documents/contract.ts';
 import { isShallow } from '../../json/nesting.ts';
-import { excerpt, queryError } from '../find-error.ts';
 import { parseSort, type SortField } from '../queries/sort.ts';
+import { excerpt, queryError } from '../query-error.ts';
 import { type FieldPath, isObject, parseFieldPath } from '../selectors/field-path.ts';
 import { EVERYTHING, type Selector } from '../selectors/selector.ts';
 import { parseSelector } from '../selectors/selector-parser.ts';

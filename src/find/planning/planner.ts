@@ -5,11 +5,11 @@
  * first by name.
  */
 import type { CompareKeys } from '../../collation/key-order.ts';
-import { queryError } from '../find-error.ts';
 import type { StoredIndex } from '../indexes/index-catalog.ts';
 import { hasFilter, type JsonIndex } from '../indexes/index-definition.ts';
 import { bookmarkName } from '../queries/bookmark.ts';
 import type { FindQuery, NamedIndex } from '../queries/find-query.ts';
+import { queryError } from '../query-error.ts';
 import { requiredFields } from '../selectors/selector.ts';
 import { Conditions } from './conditions.ts';
 import { type IndexPlan, type Plan, planDocuments, planIndex } from './plan.ts';

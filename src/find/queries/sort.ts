@@ -1,4 +1,4 @@
-import { excerpt, queryError } from '../find-error.ts';
+import { excerpt, queryError } from '../query-error.ts';
 import { isObject, parseFieldPath } from '../selectors/field-path.ts';
 
 export interface SortField {

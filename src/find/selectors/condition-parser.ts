@@ -1,7 +1,7 @@
 /** Reads the conditions of selectors: their operators, the arguments that these take, and the opposites of operators. */
 
-import { badArgument, excerpt, queryError } from '../find-error.ts';
 import { parsePattern } from '../patterns/pattern.ts';
+import { badArgument, excerpt, queryError } from '../query-error.ts';
 import { isObject } from './field-path.ts';
 import type { Condition, Operator, Selector } from './selector.ts';
 

@@ -2,7 +2,7 @@
  * Paths to fields: names with dots between them, and `\.` for a dot within a name. In an array a name is an index. Within
  * `$elemMatch`, `$allMatch` and `$keyMapMatch` a path may be empty, and means the element or name itself.
  */
-import { excerpt, queryError } from '../find-error.ts';
+import { excerpt, queryError } from '../query-error.ts';
 
 export interface FieldPath {
   /** As it is written, with its backslashes. */

@@ -1,5 +1,5 @@
 /** Reads selectors as clients write them (completion 23) into the form of selector.ts. */
-import { excerpt, queryError } from '../find-error.ts';
+import { excerpt, queryError } from '../query-error.ts';
 import { parseCondition } from './condition-parser.ts';
 import { EMPTY_PATH, type FieldPath, isObject, joinPaths, parseFieldPath } from './field-path.ts';
 import { EVERYTHING, type FieldCondition, type Junction, type Selector } from './selector.ts';

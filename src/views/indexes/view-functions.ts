@@ -3,7 +3,7 @@ import type { Program, ReduceLimit, Sandbox } from '../../query-server/contract.
 import type { Config, Log } from '../../system/contract.ts';
 import { functionTimeoutMs } from '../../system/function-timeout.ts';
 import type { Mapper, MapperFactory, MapperSource } from '../contract.ts';
-import type { GroupDefinition } from '../definition.ts';
+import type { GroupDefinition } from '../trees/definition.ts';
 
 const SCRIPT_LANGUAGE = 'javascript';
 

@@ -5,9 +5,9 @@ import type { SnapshotRegister, SnapshotTicket } from '../../paging/snapshot-reg
 import { must } from '../../shared/assert.ts';
 import { Pace } from '../../shared/turn.ts';
 import type { ReducedRow, ReduceOptions, RowOptions, ViewReader, ViewRow, ViewRows } from '../contract.ts';
-import type { GroupDefinition, ViewTreeRef } from '../definition.ts';
 import { failureOf, isFailed, type Reducer } from '../reducers/reducer.ts';
 import { defaultViewSettings } from '../settings.ts';
+import type { GroupDefinition, ViewTreeRef } from '../trees/definition.ts';
 import type { IndexState } from '../trees/index-state.ts';
 import type { RowKey } from '../trees/row-key.ts';
 import type { RowTree } from '../trees/row-tree.ts';

@@ -1,10 +1,10 @@
 import { type CompareKeys, createKeyOrder, createUnicodeOrder } from '../../collation/key-order.ts';
 import { SortTexts } from '../../collation/sort-text.ts';
 import { createStringOrder, weighCharacters } from '../../collation/string-order.ts';
-import type { TreeDefinition } from '../definition.ts';
 import { builtinReducer, isBuiltinReduce } from '../reducers/builtin.ts';
 import type { Reducer } from '../reducers/reducer.ts';
 import { ScriptReducer } from '../reducers/script-reducer.ts';
+import type { TreeDefinition } from './definition.ts';
 import { compareRows, type RowKey } from './row-key.ts';
 
 /** How the rows of one tree are ordered and reduced. */

@@ -5,7 +5,7 @@ import { metaText } from '../../documents/meta-text.ts';
 import { writeDocument } from '../../documents/outgoing.ts';
 import { toRevId } from '../../documents/revisions/revisions.ts';
 import { must } from '../../shared/assert.ts';
-import type { GroupDefinition } from '../definition.ts';
+import type { GroupDefinition } from '../trees/definition.ts';
 
 /** A batch of documents for the map functions. */
 export interface MapInput {

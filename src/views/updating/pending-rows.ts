@@ -3,7 +3,7 @@ import type { DocId } from '../../documents/contract.ts';
 import type { MappedRows } from '../../query-server/contract.ts';
 import { must } from '../../shared/assert.ts';
 import type { Pace } from '../../shared/turn.ts';
-import type { GroupDefinition } from '../definition.ts';
+import type { GroupDefinition } from '../trees/definition.ts';
 import { encodeEmitted } from '../trees/document-tree.ts';
 import { compareRowKeys, compareTails, RowKey } from '../trees/row-key.ts';
 import type { TreeOrder } from '../trees/tree-order.ts';

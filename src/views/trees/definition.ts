@@ -1,7 +1,7 @@
-import type { CollationName } from '../collation/key-order.ts';
-import { md5 } from '../documents/md5.ts';
-import { DatabaseError } from '../errors/database-error.ts';
-import type { ViewDefinition } from './contract.ts';
+import type { CollationName } from '../../collation/key-order.ts';
+import { md5 } from '../../documents/md5.ts';
+import { DatabaseError } from '../../errors/database-error.ts';
+import type { ViewDefinition } from '../contract.ts';
 
 /**
  * The views of a design document, parsed. Views with the same map and collation share one tree, which has the reductions
