@@ -154,7 +154,7 @@ describe('what a worker loads on first use', () => {
     expect(reached).toContain('deferred/deferred.ts');
     const later = /^((http\/)?(views|design|find)|query-server)\/|^deferred\/deferred-code\.ts$/;
     // Judging writes begins with the question whether there is anybody to be asked.
-    expect([...reached].filter((path) => later.test(path))).toEqual(['design/write-judge.ts']);
+    expect([...reached].filter((path) => later.test(path))).toEqual(['design/write-validation.ts']);
   });
 });
 
