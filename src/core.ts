@@ -1,22 +1,24 @@
 /**
- * The service without a platform: storage, time, randomness, settings and log are passed in, requests go through one
- * door. Hosts (Node, a worker, tests) only carry requests to it.
+ * The service without a platform: storage, time, randomness, settings and log are passed in, and requests go
+ * through one function. Hosts (Node, a worker, tests) only carry requests to it.
  */
 
 import type { CreateWriteGuard } from './database/contract.ts';
 import { defaultSettings } from './database/settings.ts';
-import type { LoadFunctions } from './deferred/contract.ts';
-import { LazyFunctions } from './deferred/lazy-functions.ts';
+import type { DeferredCode, LoadDeferredCode, QueryServer, ViewNeeds, ViewService } from './deferred/contract.ts';
+import { Deferred } from './deferred/deferred.ts';
 import { WriteJudge } from './design/write-judge.ts';
 import type { Md5 } from './documents/md5.ts';
+import { isDatabaseError } from './errors/database-error.ts';
+import { functionsUnavailable } from './errors/functions-unavailable.ts';
 import { createHandle } from './http/http-service.ts';
-import type { Services } from './http/request/context.ts';
 import type { Registry } from './registry/contract.ts';
 import { openRegistry } from './registry/registry.ts';
 import { CacheBudget } from './shared/cache-budget.ts';
 import type { Clock, RandomBytes } from './shared/clock.ts';
-import { orElse, whenReady } from './shared/maybe-promise.ts';
+import { type MaybePromise, orElse } from './shared/maybe-promise.ts';
 import type { Handle } from './shared/message.ts';
+import { Notifier } from './shared/notifier.ts';
 import type { PageStore } from './storage/page-store.ts';
 import { ActiveTasks } from './system/active-tasks.ts';
 import { createConfig, integerSetting, type Settings } from './system/config.ts';
@@ -37,8 +39,8 @@ export interface CoreOptions {
   readonly basePath?: string;
   /** Without one nothing is logged. */
   readonly log?: Log;
-  /** Gives what few requests need, views and functions of documents above all; asked at the first need. */
-  readonly functions: LoadFunctions;
+  /** Gives the code of views, queries and functions of documents; asked when one of them is first needed. */
+  readonly deferred: LoadDeferredCode;
   /** Names the JavaScript engine and its version. View indexes of another are built anew: it may order strings otherwise. */
   readonly engine?: string;
   /** The host's own digest for revisions, where it has a quicker one than WebAssembly. */
@@ -56,64 +58,80 @@ export interface Core {
 
 /** Opens the service. Fails with `bad_request` on a setting that can't be, and with what the storage fails with. */
 export async function createCore(options: CoreOptions): Promise<Core> {
-  const { storage, clock, random, log = silentLog, basePath = '' } = options;
+  const { storage, clock, random, log = silentLog, basePath = '', engine } = options;
   const config = createConfig(options.config);
   const cache = new CacheBudget(integerSetting(config, 'svc', 'page_cache_bytes') ?? defaultSettings.cacheBytes);
-  const { engine } = options;
   const tasks = new ActiveTasks(clock);
-  const parts = { store: storage, clock, config, log, cache, tasks };
+  const common = { store: storage, clock, config, log, cache, tasks };
+  const code = new Deferred(() => loadCode(options.deferred));
+  const queryServer = new Deferred(
+    () => code.use((loaded) => loaded.queryServer({ clock, config, log })),
+    (server) => server.close(),
+  );
+  /** The names of databases that have design documents, or may have got one. */
+  const designs = new Notifier<string>();
   const createGuard: CreateWriteGuard = (database) =>
     new WriteJudge(
       database,
-      async (...designs) => (await functions.get()).openValidators(...designs),
-      () => buildSoon(functions, database.name, log),
+      async (...judged) => queryServer.use((server) => server.openValidators(...judged)),
+      () => designs.notify(database.name),
     );
-  const registry = await openRegistry({ ...parts, random, createGuard, md5: options.md5 });
-  const functionParts = { ...parts, databases: registry };
-  const functions = new LazyFunctions(
-    engine === undefined ? functionParts : { ...functionParts, engine },
-    options.functions,
-  );
-  const uuids = new Uuids(config, clock, random);
-  let closing = false;
-  const services = { registry, config, log, clock, uuids, basePath, tasks: () => tasks, ...servicesOf(functions) };
-  const handle = createHandle(services, () => closing);
+  const registry = await openRegistry({ ...common, random, createGuard, md5: options.md5 });
+  const { views, design, find } = deferParts(code, queryServer, { ...common, databases: registry, engine });
+  designs.listen((database) => buildSoon(views, database, log));
+  let isClosing = false;
+  const services = { registry, config, log, clock, uuids: new Uuids(config, clock, random), basePath, tasks };
+  const parts = { views: () => views.get(), design: () => design.get(), find: () => find.get() };
   return {
-    handle,
+    handle: createHandle(services, parts, () => isClosing),
     registry,
     beginShutdown: () => {
-      closing = true;
+      isClosing = true;
     },
     close: async () => {
-      closing = true;
-      await functions.closeIndexes();
-      // What was accepted for later is judged while the databases are closed.
-      await registry.close().finally(() => functions.close());
+      isClosing = true;
+      await views.close();
+      // Writes that were accepted for later are judged while the databases are closed.
+      await registry.close().finally(() => Promise.all([code.close(), queryServer.close()]));
       await storage.close();
     },
   };
 }
 
-/** What handlers have of the functions. */
-function servicesOf(functions: LazyFunctions): Pick<Services, 'views' | 'programs' | 'finder' | 'functionHandlers'> {
-  return {
-    functionHandlers: () => whenReady(functions.get(), ({ handlers }) => handlers),
-    finder: () => whenReady(functions.get(), ({ finder }) => finder),
-    programs: { open: async (...source) => (await functions.get()).programs.open(...source) },
-    views: {
-      open: (...source) => whenReady(functions.get(), ({ views }) => views.open(...source)),
-      temporary: async (...source) => (await functions.get()).views.temporary(...source),
-      cleanup: async (database) => (await functions.get()).views.cleanup(database),
-    },
-  };
+/** The parts that read databases. */
+function deferParts(
+  code: Deferred<DeferredCode>,
+  queryServer: Deferred<QueryServer>,
+  needs: Omit<ViewNeeds, 'sandbox'>,
+) {
+  const views = new Deferred(
+    () => queryServer.use(({ sandbox }) => code.use((loaded) => loaded.views({ ...needs, sandbox }))),
+    (service) => service.close(),
+  );
+  const design = new Deferred(() =>
+    views.use(({ service }) =>
+      queryServer.use(({ programs }) => code.use((loaded) => loaded.design({ programs, views: service }))),
+    ),
+  );
+  const find = new Deferred(() => views.use(({ service }) => code.use((loaded) => loaded.find(service, needs.clock))));
+  return { views, design, find };
+}
+
+function loadCode(load: LoadDeferredCode): MaybePromise<DeferredCode> {
+  return orElse(load, (cause) => {
+    throw functionsUnavailable('The code that runs views, queries and functions of documents', cause);
+  });
 }
 
 /** The first query need not wait for an index then. */
-function buildSoon(functions: LazyFunctions, database: string, log: Log): void {
-  const told = orElse(
-    () => whenReady(functions.get(), (service) => service.buildSoon(database)),
-    (error) => log.info(`no index is built in the background in ${database}: ${String(error)}`),
+function buildSoon(views: Deferred<ViewService>, database: string, log: Log): void {
+  const begun = orElse(
+    () => views.use((service) => service.buildSoon(database)),
+    (error) => {
+      if (isDatabaseError(error, 'shutting_down')) return;
+      log.info(`no index is built in the background in ${database}: ${String(error)}`);
+    },
   );
   // Neither way fails.
-  void told;
+  void begun;
 }

@@ -1,12 +1,17 @@
 /**
- * What the core sees of what can be loaded on first use: the functions of documents (views, validators, shows, lists, updates, rewrites),
- * selector queries, and handlers that few requests need.
+ * What is loaded on first use, as the core sees it. Browsers have its code in a file of its own, since work on documents alone needs
+ * none of it, and many apps never load it; other hosts have it at hand.
+ *
+ * To add a part: a row in `DeferredCode`, what makes it in `deferred-code.ts`, a `Deferred` for it in `core.ts`, and rows in
+ * `http/routing/routes.ts` for the requests that it answers.
  */
-import type { Database } from '../database/contract.ts';
-import type { DesignPrograms, StoredDesign } from '../design/design-programs.ts';
-import type { Validators } from '../design/write-judge.ts';
-import type { Finder } from '../find/contract.ts';
-import type { FunctionHandlers } from '../http/routing/deferred-handlers.ts';
+import type { DesignPrograms } from '../design/design-programs.ts';
+import type { OpenValidators } from '../design/write-judge.ts';
+import type { DesignPart } from '../http/design/design-handlers.ts';
+import type { DesignService } from '../http/design/design-service.ts';
+import type { FindPart } from '../http/find/find-handlers.ts';
+import type { ViewPart } from '../http/views/view-handlers.ts';
+import type { Sandbox } from '../query-server/contract.ts';
 import type { CacheBudget } from '../shared/cache-budget.ts';
 import type { Clock } from '../shared/clock.ts';
 import type { MaybePromise } from '../shared/maybe-promise.ts';
@@ -16,43 +21,53 @@ import type { Config, Log } from '../system/contract.ts';
 import type { ViewIndexes } from '../views/contract.ts';
 import type { Databases } from '../views/updating/background-builds.ts';
 
-export interface FunctionParts {
-  readonly databases: Databases;
-  readonly store: PageStore;
+/** Makes each of the parts, for one core. Making one loads nothing more, and runs nothing yet. */
+export interface DeferredCode {
+  /** Runs functions of documents. It needs no database, so that writes can be judged while databases are opened and closed. */
+  queryServer(needs: QueryServerNeeds): QueryServer;
+  /** View indexes, their queries and their builds in the background. */
+  views(needs: ViewNeeds): ViewService;
+  /** Shows, lists, updates and rewrites. */
+  design(service: DesignService): DesignPart;
+  /** Selector queries. */
+  find(views: ViewIndexes, clock: Clock): FindPart;
+}
+
+export interface QueryServerNeeds {
   readonly clock: Clock;
   readonly config: Config;
   readonly log: Log;
-  readonly cache: CacheBudget;
-  /** Where builds of indexes are shown. */
-  readonly tasks: ActiveTasks;
-  /** See `CoreOptions`. */
-  readonly engine?: string;
 }
 
-/** All that runs functions of documents, for one core. */
-export interface FunctionService {
-  readonly handlers: FunctionHandlers;
-  readonly views: ViewIndexes;
+export interface QueryServer {
+  /** Undefined where the host has none: functions are answered with 501 then. */
+  readonly sandbox: Sandbox | undefined;
   readonly programs: Pick<DesignPrograms, 'open'>;
-  readonly finder: Finder;
-  openValidators(database: Database, designs: readonly StoredDesign[]): Promise<Validators>;
-  /** Builds the indexes of that database in the background. */
-  buildSoon(name: string): void;
-  /** Begins nothing more in the background, and closes the indexes. */
-  closeIndexes(): Promise<void>;
+  readonly openValidators: OpenValidators;
   /** Ends the sandbox. Call it when the views and the databases are closed. */
   close(): void;
 }
 
-/** Loads nothing more, and runs nothing yet. */
-export type CreateFunctions = (parts: FunctionParts) => FunctionService;
+export interface ViewNeeds extends QueryServerNeeds {
+  readonly databases: Databases;
+  readonly store: PageStore;
+  readonly cache: CacheBudget;
+  /** Where builds of indexes are shown. */
+  readonly tasks: ActiveTasks;
+  readonly sandbox: Sandbox | undefined;
+  /** See `CoreOptions`. */
+  readonly engine: string | undefined;
+}
+
+export interface ViewService extends ViewPart {
+  /** Builds the indexes of that database in the background, a moment later. */
+  buildSoon(database: string): void;
+  /** Begins nothing more in the background, and closes the indexes. Call it before the databases are closed. */
+  close(): Promise<void>;
+}
 
 /**
- * Gets hold of the code. Called when it is first needed, and again at the next need after it failed, never twice at a time.
+ * Gets hold of the code. Called when a part of it is first needed, and again at the next need after it failed, never twice at a time.
  * A host that has the code at hand gives it at once. An error's message goes to whoever asked: it says what to do.
  */
-export interface LoadFunctions {
-  (): MaybePromise<CreateFunctions>;
-  /** Nothing has to be loaded. */
-  readonly isAtHand?: boolean;
-}
+export type LoadDeferredCode = () => MaybePromise<DeferredCode>;

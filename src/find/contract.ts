@@ -1,19 +1,19 @@
 import type { Database, DatabaseUser, Durability } from '../database/contract.ts';
 
-/** Selector queries and their indexes (completion 23), as the HTTP layer sees them. Bodies are JSON objects. */
+/** Selector queries and their indexes (completion 23), for the HTTP layer. Bodies are JSON objects. */
 export interface Finder {
   /**
-   * Runs a query. Fails with 400 on what can't be asked, and with what reading and building an index fail with.
-   * Whatever is given must be read to its end, or released.
+   * Runs a query. Fails with 400 where the query is invalid, and as reading and building an index do. The answer must be
+   * released, also after it was read to its end.
    */
   find(database: Database, body: JsonObject): Promise<FindAnswer>;
-  /** How a query would be run, and why so: JSON text. Builds no index. */
+  /** How a query would be run, and why: JSON text. Builds no index. */
   explain(database: Database, body: JsonObject): Promise<string>;
-  /** The database's indexes, in the form of `GET _index`, the one of all documents first. */
+  /** The database's indexes in the form of `GET _index`, beginning with the one of all documents. */
   indexes(database: Database): Promise<readonly JsonObject[]>;
-  /** Writes an index's definition, which begins its build in the background. JSON text for the answer. */
+  /** Writes an index's definition, after which the index is built in the background. JSON text for the answer. */
   createIndex(database: Database, body: JsonObject, writer: IndexWriter): Promise<string>;
-  /** Removes an index, and its design document where that has no other. `not_found` "missing". */
+  /** Removes an index, and its design document where it was the last one there. `not_found` "missing". */
   deleteIndex(database: Database, index: IndexAddress, writer: IndexWriter): Promise<void>;
   /** Removes design documents of indexes: `{"docids": […]}`. JSON text for the answer. */
   deleteIndexes(database: Database, body: JsonObject, writer: IndexWriter): Promise<string>;
@@ -24,7 +24,7 @@ export type JsonObject = Readonly<Record<string, unknown>>;
 export interface FindAnswer {
   /** JSON text in pieces. */
   readonly pieces: AsyncGenerator<string, void, void>;
-  /** Gives up what the pieces are read from. Once, in every case. */
+  /** Releases what the pieces are read from. To be called once, in every case. */
   release(): void;
 }
 
@@ -35,7 +35,7 @@ export interface IndexAddress {
   readonly name: string;
 }
 
-/** Who writes a design document, and how. */
+/** The user who writes a design document, and the durability of the write. */
 export interface IndexWriter {
   readonly durability: Durability;
   readonly user: DatabaseUser | undefined;

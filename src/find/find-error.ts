@@ -1,18 +1,18 @@
 import { WordedError } from '../errors/database-error.ts';
 
-/** A selector query that can't be carried out: 400, with the words that this interface family has for it (completion 23). */
-export function refusal(word: string, reason: string): WordedError {
-  return new WordedError('bad_request', word, reason);
+/** The error of a query that can't be run: 400 with the error name that this interface has for it (completion 23). */
+export function queryError(name: string, reason: string): WordedError {
+  return new WordedError('bad_request', name, reason);
 }
 
 export function badArgument(operator: string, argument: unknown, remedy: string): WordedError {
-  return refusal('bad_arg', `Bad argument for operator ${operator}: ${shown(argument)}. ${remedy}`);
+  return queryError('bad_arg', `Bad argument for operator ${operator}: ${excerpt(argument)}. ${remedy}`);
 }
 
-/** A value within the text of an error: its JSON, cut where it is long. */
-export function shown(value: unknown): string {
+/** A value for the text of an error: the beginning of its JSON. */
+export function excerpt(value: unknown): string {
   const text = JSON.stringify(value) ?? 'undefined';
-  return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text;
+  return text.length > MAX_EXCERPT ? `${text.slice(0, MAX_EXCERPT)}…` : text;
 }
 
-const MAX_SHOWN = 200;
+const MAX_EXCERPT = 200;

@@ -4,24 +4,24 @@ import { isDatabaseError } from '../errors/database-error.ts';
 import type { Clock } from '../shared/clock.ts';
 import type { ViewIndexes } from '../views/contract.ts';
 import type { FindAnswer, Finder, IndexAddress, IndexWriter, JsonObject } from './contract.ts';
-import { refusal, shown } from './find-error.ts';
+import { excerpt, queryError } from './find-error.ts';
 import { IndexCatalog } from './indexes/index-catalog.ts';
 import { parseIndexRequest, putIndex, removeDesign, removeIndex } from './indexes/index-changes.ts';
 import { ALL_DOCUMENTS_JSON, indexJson } from './indexes/index-definition.ts';
+import { Conditions } from './planning/conditions.ts';
 import { explanationJson } from './planning/explanation.ts';
-import { KeyProjection, KeyTests } from './planning/key-tests.ts';
-import { Conditions } from './planning/plan.ts';
 import { type Choice, choosePlan } from './planning/planner.ts';
+import { type FindQuery, parseFindQuery } from './queries/find-query.ts';
 import { answerText } from './searching/find-answer.ts';
-import { type FindQuery, parseFindQuery } from './searching/find-query.ts';
+import { KeyProjection, KeyTests } from './searching/index-keys.ts';
 import { Search } from './searching/search.ts';
 
-export interface FinderParts {
+interface FinderParts {
   readonly views: ViewIndexes;
   readonly clock: Clock;
 }
 
-/** Runs selector queries on the indexes of views. */
+/** Runs selector queries. Their indexes are view indexes. */
 export function createFinder(parts: FinderParts): Finder {
   return new IndexFinder(parts);
 }
@@ -40,12 +40,12 @@ class IndexFinder implements Finder {
     const startedAt = clock.monotonic();
     const query = parseFindQuery(body);
     const choice = await this.#choose(database, query);
-    const ends: (() => void)[] = [];
+    const releases: (() => void)[] = [];
     const release = () => {
-      for (const end of ends.splice(0).reverse()) end();
+      for (const releaseOne of releases.splice(0).reverse()) releaseOne();
     };
     try {
-      const search = await this.#open(database, query, choice, ends);
+      const search = await this.#open(database, query, choice, releases);
       const pieces = answerText({ ...search, query, choice, elapsedMs: () => clock.monotonic() - startedAt });
       return { pieces, release };
     } catch (error) {
@@ -54,23 +54,24 @@ class IndexFinder implements Finder {
     }
   }
 
-  async #open(database: Database, query: FindQuery, { plan }: Choice, ends: (() => void)[]) {
+  /** Begins the search of a plan. Adds to `releases` how to release what it reads from. */
+  async #open(database: Database, query: FindQuery, { plan }: Choice, releases: (() => void)[]) {
     const compare = this.#order;
     if (plan.kind === 'documents') {
       const snapshot = database.snapshot();
-      ends.push(() => snapshot.release());
+      releases.push(() => snapshot.release());
       const search = new Search({ query, snapshot, compare });
-      return { search, all: search.inDocuments(plan) };
+      return { search, found: search.inDocuments(plan) };
     }
     const group = await this.#parts.views.open(database, plan.stored.design);
-    ends.push(() => group.release());
+    releases.push(() => group.release());
     const reader = await group.read(query.update ? 'before' : 'never');
-    ends.push(() => reader.release());
-    // Not older than what the index has.
+    releases.push(() => reader.release());
+    // Taken after the index was read, so that it is not older than the index.
     const snapshot = database.snapshot();
-    ends.push(() => snapshot.release());
+    releases.push(() => snapshot.release());
     const search = new Search({ query, snapshot, compare });
-    return { search, all: search.inIndex(plan, reader) };
+    return { search, found: search.inIndex(plan, reader) };
   }
 
   async explain(database: Database, body: JsonObject): Promise<string> {
@@ -105,7 +106,7 @@ class IndexFinder implements Finder {
   async deleteIndexes(database: Database, body: JsonObject, writer: IndexWriter): Promise<string> {
     const { docids } = body;
     if (!Array.isArray(docids))
-      throw refusal('invalid_value', `Invalid value for docids: ${shown(docids)}. Give a list.`);
+      throw queryError('invalid_value', `Invalid value for docids: ${excerpt(docids)}. Give a list.`);
     const success: JsonObject[] = [];
     const fail: JsonObject[] = [];
     for (const name of docids as readonly unknown[]) {
@@ -138,7 +139,7 @@ class IndexFinder implements Finder {
     return KeyProjection.of(query, index) !== undefined && new KeyTests(query, index, this.#order).isComplete;
   }
 
-  /** Made when it is first needed, since it takes a millisecond. */
+  /** Created on first use, because that takes a millisecond. */
   get #order(): CompareKeys {
     this.#compare ??= createKeyOrder('unicode');
     return this.#compare;

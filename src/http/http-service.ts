@@ -2,19 +2,20 @@
 import type { Handle } from '../shared/message.ts';
 import { answerErrors } from './middleware/errors.ts';
 import { answerHead } from './middleware/head.ts';
-import { weighTypes } from './middleware/json-type.ts';
 import { wrapJsonp } from './middleware/jsonp.ts';
 import { overrideMethod } from './middleware/method-override.ts';
 import { addServerHeaders } from './middleware/server-headers.ts';
 import { refuseWhenClosing } from './middleware/shutdown.ts';
 import { cancelUnreadBody } from './middleware/unread-body.ts';
 import { Context, type Services } from './request/context.ts';
-import { dispatch } from './routing/router.ts';
+import { Router } from './routing/router.ts';
+import { createRoutes, type DeferredParts } from './routing/routes.ts';
 
 /** The outermost comes first. `isClosing` is asked at each request. */
-export function createHandle(services: Services, isClosing: () => boolean): Handle {
-  const routed = refuseWhenClosing(isClosing, wrapJsonp(dispatch));
+export function createHandle(services: Services, parts: DeferredParts, isClosing: () => boolean): Handle {
+  const router = new Router(createRoutes(parts));
+  const routed = refuseWhenClosing(isClosing, wrapJsonp(router.dispatch));
   const answering = answerHead(answerErrors(cancelUnreadBody(routed)));
-  const handler = addServerHeaders(services.clock, overrideMethod(weighTypes(answering)));
+  const handler = addServerHeaders(services.clock, overrideMethod(answering));
   return (request) => handler(new Context(request, services));
 }

@@ -1,8 +1,8 @@
 /** A core on memory that is there when it is asked, and can be exchanged for an empty one. */
 import { type Core, type CoreOptions, createCore } from '../core.ts';
-import { functionsAtHand } from '../deferred/function-service.ts';
+import { deferredAtHand } from '../deferred/deferred-code.ts';
 import { createFetch } from '../http/fetch-adapter.ts';
-import { createQuickJsSandbox, type QuickJsSandboxOptions } from '../query-server/quickjs-sandbox.ts';
+import { createQuickJsSandbox, type QuickJsSandboxOptions } from '../query-server/programs/quickjs-sandbox.ts';
 import { systemClock, systemRandom } from '../shared/clock.ts';
 import { createMemoryPageStore } from '../storage/memory/memory-page-store.ts';
 
@@ -35,7 +35,7 @@ export class MemoryService {
     const sandbox = this.#loadWasm && createQuickJsSandbox({ loadWasm: this.#loadWasm });
     return createCore({
       ...this.#options,
-      functions: functionsAtHand(sandbox),
+      deferred: deferredAtHand(sandbox),
       storage: createMemoryPageStore(),
       clock: systemClock,
       random: systemRandom,

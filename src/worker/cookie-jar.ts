@@ -1,42 +1,24 @@
 import type { Clock } from '../shared/clock.ts';
-import { type MaybePromise, whenReady } from '../shared/maybe-promise.ts';
+import { whenReady } from '../shared/maybe-promise.ts';
 import type { Handle, PlainHeaders, PlainRequest, PlainResponse } from '../shared/message.ts';
-import type { TakeCookies } from './set-cookie.ts';
+import { type CookieSite, takeCookies } from './set-cookie.ts';
+import { isLive, matchesPath, pathOf, type StoredCookie } from './stored-cookie.ts';
 
 /** Asks, with the value `omit`, for a request without cookies, as `credentials: 'omit'` does with `fetch`. */
 export const CREDENTIALS_HEADER = 'settee-credentials';
-
-export interface StoredCookie {
-  readonly name: string;
-  readonly value: string;
-  readonly path: string;
-  readonly isSecure: boolean;
-  /** Milliseconds since the epoch; null for a cookie that lasts as long as the session. */
-  readonly expires: number | null;
-  /** Its place among all that were ever set; kept when its value changes (RFC 6265, 5.3 step 11.3). */
-  readonly order: number;
-}
-
-/** What cookies belong to. */
-export interface CookieSite {
-  readonly host: string;
-  /** Whether the way to it is one for secure cookies. */
-  readonly isSecure: boolean;
-}
 
 export interface CookieJarOptions {
   readonly clock: Clock;
   /** Base of the instance: the host that the cookies belong to. */
   readonly base: string;
-  /** Gives what takes in cookies; asked when there are some. */
-  taking(): MaybePromise<TakeCookies>;
-  /** Told of each change, with all that the jar holds. */
+  /** Called at each change, with all that the jar holds. */
   onChange(jar: string): void;
 }
 
 /**
- * The session's cookies. A service worker sees no `Cookie` and can set none, so the owner of the storage keeps them for the pages of the
- * instance as a browser would (RFC 6265, 5.4; what it takes in: `set-cookie.ts`): all of them are `HttpOnly`, and of one host.
+ * The session's cookies. A service worker sees no `Cookie` header and can set no cookies, so the owner of the storage keeps them for the
+ * pages of the instance as a browser would: it stores them by RFC 6265, 5.3 (`set-cookie.ts`) and sends them by 5.4. All of them are
+ * `HttpOnly` and belong to one host.
  */
 export class CookieJar {
   readonly #options: CookieJarOptions;
@@ -52,14 +34,15 @@ export class CookieJar {
     this.#site = { host: hostname, isSecure };
   }
 
-  /** Puts the jar before `handle`: its cookies go with each request, and those of the answer come in and are not shown. */
+  /** Wraps `handle`: each request gets the jar's cookies, and the cookies that its answer sets are stored and not shown to the caller. */
   around(handle: Handle): Handle {
     return (request) => {
       const omits = request.headers[CREDENTIALS_HEADER] === 'omit';
       return whenReady(handle(this.#withCookies(request, omits)), (response) => {
         const line = response.headers['set-cookie'];
         if (line === undefined) return response;
-        return whenReady(omits ? undefined : this.take(line, request.url), () => withoutSetCookie(response));
+        if (!omits) this.take(line, request.url);
+        return withoutSetCookie(response);
       });
     };
   }
@@ -88,16 +71,14 @@ export class CookieJar {
     return sent.map(({ name, value }) => (name === '' ? value : `${name}=${value}`)).join('; ');
   }
 
-  /** Takes in the value of a `Set-Cookie` header; several are apart by newlines. */
-  take(lines: string, url: string): MaybePromise<void> {
-    return whenReady(this.#options.taking(), (takeCookies) => {
-      const now = this.#options.clock.now();
-      const cookies = takeCookies(this.#cookies, lines, { url, site: this.#site, now });
-      if (this.#cookies === cookies) return;
-      this.#cookies = cookies;
-      this.#version += 1;
-      this.#options.onChange(this.text);
-    });
+  /** Stores the cookies of a `Set-Cookie` header, in which several are separated by newlines. `url` is that of the request. */
+  take(lines: string, url: string): void {
+    const now = this.#options.clock.now();
+    const cookies = takeCookies(this.#cookies, lines, { url, site: this.#site, now });
+    if (this.#cookies === cookies) return;
+    this.#cookies = cookies;
+    this.#version += 1;
+    this.#options.onChange(this.text);
   }
 
   #withCookies(request: PlainRequest, omits: boolean): PlainRequest {
@@ -122,22 +103,6 @@ function withoutSetCookie(response: PlainResponse): PlainResponse {
 function withCookie(headers: PlainHeaders, cookie: string | undefined): PlainHeaders {
   const { cookie: _own, [CREDENTIALS_HEADER]: _asked, ...others } = headers;
   return cookie === undefined ? others : { ...others, cookie };
-}
-
-export function isLive({ expires }: { readonly expires: number | null }, now: number): boolean {
-  return expires === null || expires > now;
-}
-
-/** RFC 6265, 5.1.4. */
-function matchesPath(cookiePath: string, requestPath: string): boolean {
-  if (!requestPath.startsWith(cookiePath)) return false;
-  return requestPath.length === cookiePath.length || cookiePath.endsWith('/') || requestPath[cookiePath.length] === '/';
-}
-
-/** As the client wrote it: no URL object, which would normalise it. */
-export function pathOf(url: string): string {
-  const path = url.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, '').replace(/[?#].*$/s, '');
-  return path === '' ? '/' : path;
 }
 
 function parseJar(text: string): { readonly version: number; readonly cookies: readonly StoredCookie[] } | undefined {

@@ -2,7 +2,7 @@ import type { Instance } from '../bridge/contract.ts';
 import { serviceUnavailable } from '../bridge/link/unavailable.ts';
 import { isStream } from '../bridge/wire/wire-codec.ts';
 import { type Core, createCore } from '../core.ts';
-import type { LoadFunctions } from '../deferred/contract.ts';
+import type { LoadDeferredCode } from '../deferred/contract.ts';
 import { DatabaseError, isDatabaseError } from '../errors/database-error.ts';
 import type { Clock, RandomBytes } from '../shared/clock.ts';
 import { type MaybePromise, whenReady } from '../shared/maybe-promise.ts';
@@ -21,7 +21,7 @@ export interface CoreKeeperOptions {
   readonly random: RandomBytes;
   readonly log: Log;
   readonly settings?: Settings | undefined;
-  readonly functions: LoadFunctions;
+  readonly deferred: LoadDeferredCode;
   /** The host's own by default. */
   readonly indexedDB?: IDBFactory | undefined;
   /** See `IndexedDbPageStoreOptions`. */

@@ -21,7 +21,7 @@ const door = new PageDoor({
   address: self.location.href,
   locks: navigator.locks,
   indexedDB: self.indexedDB,
-  functions: createFileLoader('settee-functions.js', () => import('./browser-functions.ts')),
+  deferred: createFileLoader('settee-functions.js', () => import('./browser-functions.ts')),
   journalFiles,
   offerPort: isChromium ? (offer, port) => self.postMessage(offer, [port]) : undefined,
   giveSignOfLife: (sign) => self.postMessage(sign),

@@ -1,13 +1,17 @@
-/**
- * Takes in what answers set as cookies, by RFC 6265, 5.2 and 5.3, and the prefixes of names by its successor. Few do, so that browsers load
- * this on first use.
- */
+/** What the `Set-Cookie` header of an answer does to the stored cookies (RFC 6265, 5.2 and 5.3; prefixes of names by its successor). */
 import { parseSetCookie, type SetCookie } from 'cookie';
-import { type CookieSite, isLive, pathOf, type StoredCookie } from './cookie-jar.ts';
+import { isLive, pathOf, type StoredCookie } from './stored-cookie.ts';
+
+/** What cookies belong to. */
+export interface CookieSite {
+  readonly host: string;
+  /** Whether requests to it are safe from eavesdroppers, so that it may have secure cookies. */
+  readonly isSecure: boolean;
+}
 
 /**
- * The jar's cookies after an answer to `url` with `lines` as its `Set-Cookie` (several are apart by newlines): the same array where
- * nothing changed. `now` in milliseconds since the epoch.
+ * Returns the cookies as they are after an answer to `url` whose `Set-Cookie` header is `lines`, in which several cookies are separated by
+ * newlines. Returns the same array where nothing changed. `now` is in milliseconds since the epoch.
  */
 export function takeCookies(
   cookies: readonly StoredCookie[],
@@ -22,14 +26,12 @@ export function takeCookies(
   return taken;
 }
 
-export type TakeCookies = typeof takeCookies;
-
 function isTakenFrom(site: CookieSite, set: SetCookie): boolean {
   const { name, value = '', domain, secure = false } = set;
   return (name !== '' || value !== '') && isOf(site, domain) && (!secure || site.isSecure) && isAsNamed(set);
 }
 
-/** What the prefix of a name promises of the cookie (RFC 6265bis, 4.1.3). */
+/** Whether the cookie keeps the promise that the prefix of its name makes (RFC 6265bis, 4.1.3). */
 function isAsNamed({ name, path, domain, secure = false }: SetCookie): boolean {
   if (/^__secure-/i.test(name)) return secure;
   return !/^__host-/i.test(name) || (secure && path === '/' && domain === undefined);
@@ -63,7 +65,7 @@ function expiryOf({ maxAge, expires }: SetCookie, now: number): number | null {
   return expires === undefined ? null : expires.getTime();
 }
 
-/** The folder of the request's path (RFC 6265, 5.1.4). */
+/** The request's path up to its last slash (RFC 6265, 5.1.4). */
 function defaultPath(url: string): string {
   const path = pathOf(url);
   const lastSlash = path.lastIndexOf('/');

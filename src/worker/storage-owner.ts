@@ -9,7 +9,7 @@ import { type SessionShare, shareSession } from '../bridge/ownership/shared-sess
 import type { PortOffer } from '../bridge/wire/control.ts';
 import type { Carrier } from '../bridge/wire/wire.ts';
 import { isStream } from '../bridge/wire/wire-codec.ts';
-import type { CreateFunctions } from '../deferred/contract.ts';
+import type { LoadDeferredCode } from '../deferred/contract.ts';
 import { isDatabaseError } from '../errors/database-error.ts';
 import { type Clock, systemClock, systemRandom } from '../shared/clock.ts';
 import { type MaybePromise, whenReady } from '../shared/maybe-promise.ts';
@@ -18,7 +18,6 @@ import type { LoadJournalFiles } from '../storage/indexeddb/journal-files.ts';
 import type { Settings } from '../system/config.ts';
 import type { Log } from '../system/contract.ts';
 import { silentLog } from '../system/log.ts';
-import type { LoadBrowserFunctions } from './browser-functions.ts';
 import { CookieJar } from './cookie-jar.ts';
 import { CoreKeeper, errorOf } from './core-supervisor.ts';
 
@@ -26,7 +25,7 @@ export interface StorageOwnerOptions {
   readonly instance: Instance;
   readonly kind: Carrier;
   readonly locks: LockManager;
-  readonly functions: LoadBrowserFunctions;
+  readonly deferred: LoadDeferredCode;
   readonly settings?: Settings | undefined;
   /** Default: none. */
   readonly log?: Log | undefined;
@@ -98,7 +97,6 @@ export class StorageOwner {
     this.#jar = new CookieJar({
       clock,
       base: instance.base,
-      taking: () => whenReady(options.functions(), ({ takeCookies }) => takeCookies),
       onChange: () => this.#session.announce(),
     });
     this.#session = shareSession(instance, this.#jar);
@@ -194,10 +192,8 @@ export class StorageOwner {
   #begin(ownerId: string): Tenure {
     const options = this.#options;
     const isStillOwner = async (): Promise<boolean> => (await this.#ownership.term?.holds()) === true;
-    const load = (): MaybePromise<CreateFunctions> =>
-      whenReady(options.functions(), ({ createFunctions }) => createFunctions);
     const { clock = systemClock } = options;
-    const given = { ...options, clock, random: systemRandom, log: this.#log, functions: load };
+    const given = { ...options, clock, random: systemRandom, log: this.#log };
     const keeper = new CoreKeeper({ ...given, isStillOwner });
     const handle = this.#jar.around((request) => keeper.handle(request));
     const work = new OpenWork(() => this.#rest());

@@ -7,12 +7,12 @@ import { serviceUnavailable } from '../bridge/link/unavailable.ts';
 import type { PortOffer, SignOfLife } from '../bridge/wire/control.ts';
 import { PROTOCOL, type WireRequest, type WireResponse } from '../bridge/wire/wire.ts';
 import { requestFromWire, responseToWire } from '../bridge/wire/wire-codec.ts';
+import type { LoadDeferredCode } from '../deferred/contract.ts';
 import type { Clock } from '../shared/clock.ts';
 import { type MaybePromise, whenReady, withEnd } from '../shared/maybe-promise.ts';
 import type { PlainRequest, PlainResponse } from '../shared/message.ts';
 import type { LoadJournalFiles } from '../storage/indexeddb/journal-files.ts';
 import { VERSION } from '../system/version.ts';
-import type { LoadBrowserFunctions } from './browser-functions.ts';
 import { createConsoleLog } from './console-log.ts';
 import { DRAIN_MS, StorageOwner } from './storage-owner.ts';
 
@@ -22,7 +22,7 @@ export interface WorkerHost {
   readonly address: string;
   readonly locks: LockManager | undefined;
   readonly indexedDB: IDBFactory | undefined;
-  readonly functions: LoadBrowserFunctions;
+  readonly deferred: LoadDeferredCode;
   readonly journalFiles?: LoadJournalFiles | undefined;
   /** Gives the page what it passes on to the service worker. See `OwnerChannelOptions`. */
   readonly offerPort?: ((offer: PortOffer, port: MessagePort) => void) | undefined;

@@ -313,7 +313,7 @@ describe.each(chosenEngines())('the service worker in %s', (engine) => {
     tab = await site.open('control');
     await call(tab, 'start', { base, worker: '/workers/feed.js' });
     await call(tab, 'request', 'fetch', 'PUT', database);
-    expect(await call(tab, 'beginFeed', 'fetch', `${database}/_changes?pauses=0,600000`)).toBe(0);
+    expect(await call(tab, 'beginFeed', 'fetch', `${database}/_index?pauses=0,600000`)).toBe(0);
     await expect.poll(async () => (await call(tab, 'feed', 0)).lines.length).toBe(1);
   }
 

@@ -107,7 +107,7 @@ describe.concurrent.each(chosenEngines())('long bodies in %s', (engine) => {
 });
 
 function addressOf({ pauses, bytes = 0 }: MadeUpFeed): string {
-  return `/db/notes/_changes?${new URLSearchParams({ pauses: pauses.join(), bytes: `${bytes}` })}`;
+  return `/db/notes/_index?${new URLSearchParams({ pauses: pauses.join(), bytes: `${bytes}` })}`;
 }
 
 async function untilOver(tab: Tab, number: number): Promise<FeedRead> {

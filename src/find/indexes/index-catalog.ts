@@ -15,8 +15,8 @@ interface KnownDesign {
 }
 
 /**
- * The indexes of databases. What a design document says is remembered with its revision, so that asking again costs a
- * walk over the design documents' ids.
+ * Finds the indexes of a database. What a design document defines is kept with its revision, so that reading the catalog again
+ * costs a walk over the ids and revisions of the design documents.
  */
 export class IndexCatalog {
   readonly #known = new WeakMap<Database, ReadonlyMap<string, KnownDesign>>();

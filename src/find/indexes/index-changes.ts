@@ -1,4 +1,4 @@
-/** Creates and removes indexes: changes to the design documents that hold them. */
+/** Creates and removes indexes by changing the design documents that define them. */
 
 import type { Database } from '../../database/contract.ts';
 import type { DocId, RevId } from '../../documents/contract.ts';
@@ -8,12 +8,12 @@ import { toRevId } from '../../documents/revisions/revisions.ts';
 import { DatabaseError, isDatabaseError } from '../../errors/database-error.ts';
 import { must } from '../../shared/assert.ts';
 import type { IndexAddress, IndexWriter, JsonObject } from '../contract.ts';
-import { refusal, shown } from '../find-error.ts';
-import { toDesignId } from '../searching/find-query.ts';
+import { excerpt, queryError } from '../find-error.ts';
+import { toDesignId } from '../queries/find-query.ts';
 import { isObject } from '../selectors/field-path.ts';
 import { type IndexMap, indexesOf, indexView, parseIndexMap, QUERY_LANGUAGE } from './index-definition.ts';
 
-export interface IndexRequest {
+interface IndexRequest {
   readonly design: DocId;
   readonly name: string;
   readonly map: IndexMap;
@@ -26,34 +26,37 @@ interface StoredDesign {
   readonly document: JsonObject;
 }
 
-/** Others may write the same design document meanwhile, of whom one succeeds each time. */
+/** Other requests may write the same design document at the same time; each time one of them succeeds. */
 const ATTEMPTS = 100;
 
 const MEMBERS: ReadonlySet<string> = new Set(['index', 'type', 'name', 'ddoc', 'w', 'partitioned']);
 const INDEX_MEMBERS: ReadonlySet<string> = new Set(['fields', 'partial_filter_selector']);
 
-/** Reads what `POST _index` asks for. Names that are not given are made of the definition, and so the same each time. */
+/** Reads the body of `POST _index`. Names that are not given are hashes of what was given, so they are the same each time. */
 export async function parseIndexRequest(body: JsonObject): Promise<IndexRequest> {
   checkMembers(body, MEMBERS);
-  const { index, type = 'json' } = body;
-  if (index === undefined) throw refusal('missing_required_key', 'Missing required key: index');
+  const { index } = body;
+  const type = body['type'] ?? 'json';
+  if (index === undefined) throw queryError('missing_required_key', 'Missing required key: index');
   if (type === 'text') {
     throw new DatabaseError('not_implemented', 'Text indexes are not implemented. Leave out "type" for a JSON index.');
   }
-  if (type !== 'json') throw refusal('invalid_index', `Invalid type for index: ${shown(type)}. There is "json".`);
-  if (!isObject(index)) throw refusal('invalid_index', `JSON indexes must be an object, not: ${shown(index)}`);
+  if (type !== 'json') throw queryError('invalid_index', `Invalid type for index: ${excerpt(type)}. There is "json".`);
+  if (!isObject(index)) throw queryError('invalid_index', `JSON indexes must be an object, not: ${excerpt(index)}`);
   checkMembers(index, INDEX_MEMBERS);
-  if (index['fields'] === undefined) throw refusal('missing_required_key', 'Missing required key: fields');
+  if (index['fields'] === undefined) throw queryError('missing_required_key', 'Missing required key: fields');
   const map = parseIndexMap(index);
-  const madeName = await md5(
-    JSON.stringify([map.columns.map(({ field, direction }) => [field, direction]), map.filterJson]),
+  const columns = map.columns.map(({ field, direction }) => [field, direction]);
+  const givenName = parseName(body['name']);
+  const hashName = await md5(
+    JSON.stringify([columns, map.filterJson, ...(givenName === undefined ? [] : [givenName])]),
   );
-  const name = parseName(body['name']) ?? madeName;
-  const design = parseDocId(toDesignId(parseName(body['ddoc']) ?? madeName));
+  const name = givenName ?? hashName;
+  const design = parseDocId(toDesignId(parseName(body['ddoc']) ?? hashName));
   return { design, name, map, definition: index };
 }
 
-/** Whether it was there already. */
+/** Stores an index. Returns whether it was there already. */
 export async function putIndex(database: Database, request: IndexRequest, writer: IndexWriter): Promise<boolean> {
   const view = indexView(request.map, request.definition);
   const isChanged = await changeDesign(database, request.design, writer, (document = {}) => {
@@ -66,7 +69,7 @@ export async function putIndex(database: Database, request: IndexRequest, writer
   return !isChanged;
 }
 
-/** `not_found` "missing". */
+/** Removes an index. `not_found` "missing". */
 export async function removeIndex(database: Database, address: IndexAddress, writer: IndexWriter): Promise<void> {
   const id = parseDocId(toDesignId(address.design));
   await changeDesign(database, id, writer, (document) => {
@@ -88,8 +91,8 @@ export async function removeDesign(database: Database, name: string, writer: Ind
 }
 
 /**
- * Writes what `change` makes of the document's members; the same object means that nothing is to be changed, undefined
- * that the document goes. Tells whether it was written.
+ * Replaces the members of a design document by those that `change` returns: the same object where nothing changes,
+ * undefined where the document is to be deleted. Returns whether it was written.
  */
 async function changeDesign(
   database: Database,
@@ -109,7 +112,7 @@ async function changeDesign(
   }
 }
 
-/** Undefined where there is none, or it was deleted. */
+/** Undefined where there is no such document, or it was deleted. */
 async function readDesign(database: Database, id: DocId): Promise<StoredDesign | undefined> {
   const snapshot = database.snapshot();
   try {
@@ -131,19 +134,19 @@ function checkLanguage(document: JsonObject, id: DocId): void {
   const { language = Object.keys(document).length === 0 ? QUERY_LANGUAGE : 'javascript' } = document;
   if (language === QUERY_LANGUAGE) return;
   const remedy = `Give the index a design document of its own: ${id} has other views.`;
-  throw refusal('invalid_ddoc_lang', `Existing design doc has an invalid language: ${shown(language)}. ${remedy}`);
+  throw queryError('invalid_ddoc_lang', `Existing design doc has an invalid language: ${excerpt(language)}. ${remedy}`);
 }
 
 function checkMembers(object: JsonObject, members: ReadonlySet<string>): void {
   const unknownName = Object.keys(object).find((name) => !members.has(name));
   if (unknownName === undefined) return;
-  throw refusal('invalid_key', `Invalid key ${unknownName} for this request. There are ${[...members].join(', ')}.`);
+  throw queryError('invalid_key', `Invalid key ${unknownName} for this request. There are ${[...members].join(', ')}.`);
 }
 
 function parseName(value: unknown): string | undefined {
-  if (value === undefined) return undefined;
+  if (value === undefined || value === null) return undefined;
   if (typeof value === 'string' && value !== '') return value;
-  throw refusal('invalid_index_name', `Invalid index name: ${shown(value)}`);
+  throw queryError('invalid_index_name', `Invalid index name: ${excerpt(value)}`);
 }
 
 function missing(): DatabaseError {

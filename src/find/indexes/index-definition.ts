@@ -1,25 +1,27 @@
 /**
- * Indexes for selectors as they are stored: views of design documents whose language is `query`, in the form that this
- * interface family gives them, so that replication carries them between its members (completion 23).
+ * Indexes for selectors as they are stored: views of design documents whose language is `query`. The form is that of
+ * other databases with this interface, so that indexes can be replicated between them (completion 23).
  */
 import type { DocId } from '../../documents/contract.ts';
 import { isShallow } from '../../json/nesting.ts';
-import { refusal, shown } from '../find-error.ts';
-import { parseSort, type SortField } from '../planning/sort.ts';
+import { excerpt, queryError } from '../find-error.ts';
+import { parseSort, type SortField } from '../queries/sort.ts';
 import { type FieldPath, isObject, parseFieldPath } from '../selectors/field-path.ts';
-import { EVERYTHING, parseSelector, type Selector } from '../selectors/selector.ts';
+import { EVERYTHING, type Selector } from '../selectors/selector.ts';
+import { selectorJson } from '../selectors/selector-json.ts';
+import { parseSelector } from '../selectors/selector-parser.ts';
 
 export const QUERY_LANGUAGE = 'query';
 
-export interface IndexColumn extends SortField {
+interface IndexColumn extends SortField {
   readonly path: FieldPath;
 }
 
-/** What a view's `map` member says: which fields make the key, and of which documents. */
+/** The `map` member of a view: the fields that make the key, and the documents that the index has. */
 export interface IndexMap {
   readonly columns: readonly IndexColumn[];
   readonly filter: Selector;
-  /** As it was written; an empty object where the index has all documents. */
+  /** The filter in its normal form; an empty object where the index has all documents. */
   readonly filterJson: Readonly<Record<string, unknown>>;
 }
 
@@ -30,25 +32,25 @@ export interface JsonIndex extends IndexMap {
   readonly name: string;
 }
 
-/** Reads a view's `map` member. Fails with 400 as selectors and sorts do. */
+/** Reads a view's `map` member. Fails with 400, as the parsers of selectors and sorts do. */
 export function parseIndexMap(map: unknown): IndexMap {
-  if (!isShallow(map)) throw refusal('invalid_index', 'The index is nested too deeply.');
-  if (!isObject(map)) throw refusal('invalid_index', `JSON indexes must be an object, not: ${shown(map)}`);
+  if (!isShallow(map)) throw queryError('invalid_index', 'The index is nested too deeply.');
+  if (!isObject(map)) throw queryError('invalid_index', `JSON indexes must be an object, not: ${excerpt(map)}`);
   const { fields, partial_filter_selector: filter } = map;
   const listed = isObject(fields) ? Object.entries(fields).map(([name, order]) => ({ [name]: order })) : fields;
   const columns = parseSort(listed).map((field) => ({ ...field, path: parseFieldPath(field.field) }));
-  if (columns.length === 0) throw refusal('invalid_index', 'An index needs at least one field. Name it in "fields".');
-  const isPartial = isObject(filter) && Object.keys(filter).length > 0;
-  return {
-    columns,
-    filter: filter === undefined ? EVERYTHING : parseSelector(filter),
-    filterJson: isPartial ? filter : {},
-  };
+  if (columns.length === 0)
+    throw queryError('invalid_index', 'An index needs at least one field. Name it in "fields".');
+  const selector = filter === undefined || filter === null ? EVERYTHING : parseSelector(filter);
+  const filterJson = selectorJson(selector);
+  // Within the bound on depth a filter may become deeper by its normal form, and has to be read from it again.
+  if (!isShallow(filterJson)) throw queryError('invalid_index', 'The index is nested too deeply.');
+  return { columns, filter: selector, filterJson };
 }
 
 /**
- * The indexes of a design document, `body` being its JSON text. Views that are none are passed over, and those in another
- * order than that of selectors.
+ * The indexes of a design document, whose JSON text is `body`. Leaves out views that are no indexes, and those whose rows are
+ * in another order than selectors compare in.
  */
 export function indexesOf(design: DocId, body: string): readonly JsonIndex[] {
   const document: unknown = JSON.parse(body);
@@ -59,7 +61,7 @@ export function indexesOf(design: DocId, body: string): readonly JsonIndex[] {
       if (!isObject(view) || isRaw(view['options']) || isRaw(options)) return [];
       return [{ type: 'json' as const, design, name, ...parseIndexMap(view['map']) }];
     } catch {
-      // Text indexes of other servers, for example.
+      // It is no index of ours, but for example a text index of another server.
       return [];
     }
   });
@@ -73,7 +75,7 @@ export function hasFilter(index: IndexMap): boolean {
   return Object.keys(index.filterJson).length > 0;
 }
 
-/** As `GET _index` shows it. */
+/** An index in the form of `GET _index`. */
 export function indexJson(index: JsonIndex): Readonly<Record<string, unknown>> {
   const fields = index.columns.map(({ field, direction }) => ({ [field]: direction }));
   const filter = hasFilter(index) ? { partial_filter_selector: index.filterJson } : {};
@@ -86,10 +88,10 @@ export function indexJson(index: JsonIndex): Readonly<Record<string, unknown>> {
   };
 }
 
-/** The view that an index is stored as; `definition` is what the client wrote. */
+/** The view that stores an index; `definition` is what the client wrote. */
 export function indexView(map: IndexMap, definition: unknown): Readonly<Record<string, unknown>> {
   const fields = Object.fromEntries(map.columns.map(({ field, direction }) => [field, direction]));
-  // Objects put names such as "7" first, and have no name twice.
+  // An object can't keep every list of fields: it puts names such as "7" first, and has no name twice.
   const names = Object.keys(fields);
   const isInOrder = map.columns.every(({ field }, place) => field === names[place]);
   const list = map.columns.map(({ field, direction }) => ({ [field]: direction }));
@@ -100,7 +102,7 @@ export function indexView(map: IndexMap, definition: unknown): Readonly<Record<s
   };
 }
 
-/** The index that every database has: its documents by id. */
+/** The index that every database has, its documents by id, in the form of `GET _index`. */
 export const ALL_DOCUMENTS_JSON = {
   ddoc: null,
   name: '_all_docs',

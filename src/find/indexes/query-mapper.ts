@@ -1,7 +1,7 @@
 /**
- * Makes the rows of selector indexes, without a sandbox: the key is the list of the fields' values, as they are
- * written; the value is null. Documents that lack one of the fields, or don't fulfil the index's filter, have no row,
- * nor have design documents.
+ * Makes the rows of selector indexes, without a sandbox. The key of a row is the list of the fields' values as they are
+ * written in the document, its value is null. There is no row for design documents, for documents without one of the fields,
+ * and for those that don't pass the index's filter.
  */
 import { type CompareKeys, createKeyOrder } from '../../collation/key-order.ts';
 import { DatabaseError, isDatabaseError } from '../../errors/database-error.ts';
@@ -11,7 +11,7 @@ import { FieldTexts } from '../selectors/field-texts.ts';
 import { createTest, type Test } from '../selectors/selector-test.ts';
 import { hasFilter, type IndexMap, parseIndexMap } from './index-definition.ts';
 
-/** Documents take some microseconds each. */
+/** Documents of one batch, each of which takes some microseconds. */
 const BATCH_SIZE = 500;
 
 const DESIGN_PREFIX = '{"_id":"_design/';
@@ -66,7 +66,7 @@ class IndexRows {
     const texts = this.#fields.of(document);
     if (texts.includes(undefined)) return undefined;
     const key = `[${texts.join(',')}]`;
-    // What no comparison could follow to its end would spoil the index for all others.
+    // A key that is nested too deeply to be compared would make the whole index fail.
     return isShallowText(key) ? key : undefined;
   }
 
@@ -75,7 +75,7 @@ class IndexRows {
     try {
       return this.#test(JSON.parse(document));
     } catch (error) {
-      // A text that a pattern would need too long for: as with a function that throws, the document has no row.
+      // A pattern that takes too long: as where a map function throws, the document has no row.
       if (isDatabaseError(error)) return false;
       throw error;
     }

@@ -1,4 +1,4 @@
-/** Sets of characters, by code point. Digits, word characters and white space are those of ASCII, as in PCRE. */
+/** Sets of characters, as tests of code points. Digits, word characters and white space are those of ASCII, as in PCRE. */
 
 export type CharacterTest = (code: number) => boolean;
 
@@ -16,10 +16,10 @@ const isSpace = oneOf('\t\n\v\f\r ');
 const isHexadecimal: CharacterTest = (code) => isDigit(code) || between('a', 'f')(code) || between('A', 'F')(code);
 const isVisible = between('!', '~');
 
-/** What `\w` is, and what `\b` looks at. */
+/** The characters of `\w`, whose edges `\b` finds. */
 export const isWord: CharacterTest = (code) => isLetter(code) || isDigit(code) || code === 0x5f;
 
-/** By the letter behind the backslash. */
+/** By the letter after the backslash. */
 export const ESCAPED_SETS: ReadonlyMap<string, CharacterTest> = new Map([
   ['d', isDigit],
   ['D', not(isDigit)],
@@ -59,7 +59,7 @@ export function union(tests: readonly CharacterTest[]): CharacterTest {
   return (code) => tests.some((test) => test(code));
 }
 
-/** Passes also what passes in the other case. */
+/** Also passes characters whose upper or lower case passes. */
 export function ignoringCase(test: CharacterTest): CharacterTest {
   return (code) => {
     if (test(code)) return true;
@@ -69,11 +69,11 @@ export function ignoringCase(test: CharacterTest): CharacterTest {
   };
 }
 
-/** A property of Unicode, such as `L` or `Script=Greek`; undefined where there is none of that name. */
+/** The characters with a Unicode property, such as `L` or `Script=Greek`; undefined where there is no such property. */
 export function property(name: string): CharacterTest | undefined {
   if (!/^[\w=]+$/.test(name)) return undefined;
   try {
-    // One character at a time: nothing that could take long.
+    // It tests one character at a time, which can't take long.
     const expression = new RegExp(`^\\p{${name}}$`, 'u');
     return (code) => expression.test(String.fromCodePoint(code));
   } catch {

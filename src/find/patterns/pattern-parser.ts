@@ -1,4 +1,4 @@
-/** Reads patterns into trees. */
+/** Parses patterns to syntax trees. */
 import { badArgument } from '../find-error.ts';
 import {
   anyCharacter,
@@ -13,11 +13,12 @@ import {
   union,
 } from './pattern-characters.ts';
 
-export type Place = 'lineStart' | 'lineEnd' | 'textStart' | 'textEnd' | 'lastLineEnd' | 'wordEdge' | 'notWordEdge';
+/** What matches between two characters. */
+export type Assertion = 'lineStart' | 'lineEnd' | 'textStart' | 'textEnd' | 'lastLineEnd' | 'wordEdge' | 'notWordEdge';
 
 export type PatternNode =
   | { readonly kind: 'character'; readonly test: CharacterTest }
-  | { readonly kind: 'place'; readonly place: Place }
+  | { readonly kind: 'assertion'; readonly assertion: Assertion }
   | { readonly kind: 'sequence' | 'choice'; readonly parts: readonly PatternNode[] }
   /** `most` may be infinite. */
   | { readonly kind: 'repeat'; readonly part: PatternNode; readonly least: number; readonly most: number };
@@ -28,7 +29,7 @@ interface Flags {
   readonly dotAll: boolean;
 }
 
-/** Beyond what anyone means, far below what a stack holds. */
+/** More than a sensible pattern has, and far less than the stack can take. */
 const MAX_DEPTH = 100;
 const MAX_LENGTH = 10_000;
 
@@ -43,7 +44,8 @@ const CONTROLS: ReadonlyMap<string, number> = new Map([
   ['0', 0],
 ]);
 
-const PLACES: ReadonlyMap<string, Place> = new Map([
+/** By the letter after the backslash. */
+const ASSERTIONS: ReadonlyMap<string, Assertion> = new Map([
   ['b', 'wordEdge'],
   ['B', 'notWordEdge'],
   ['A', 'textStart'],
@@ -105,7 +107,7 @@ class PatternParser {
     for (let count = this.#count(); count !== undefined; count = this.#count()) {
       if (node !== part) this.#fail('A quantifier follows another one. Put what is repeated in ().');
       node = { kind: 'repeat', part, ...count };
-      // Which of the matches is found makes no difference here.
+      // A lazy quantifier is read as a greedy one, because only the existence of a match matters.
       if (!this.#take('?') && this.#take('+')) this.#fail('Possessive quantifiers are not supported.');
     }
     return node;
@@ -136,9 +138,9 @@ class PatternParser {
       case '.':
         return { kind: 'character', test: dotAll ? anyCharacter : notLineFeed };
       case '^':
-        return { kind: 'place', place: multiline ? 'lineStart' : 'textStart' };
+        return { kind: 'assertion', assertion: multiline ? 'lineStart' : 'textStart' };
       case '$':
-        return { kind: 'place', place: multiline ? 'lineEnd' : 'lastLineEnd' };
+        return { kind: 'assertion', assertion: multiline ? 'lineEnd' : 'lastLineEnd' };
       case '*':
       case '+':
       case '?':
@@ -159,7 +161,7 @@ class PatternParser {
     if (flags !== undefined) {
       this.#setFlags(flags[1] ?? '', true);
       this.#setFlags(flags[2] ?? '', false);
-      // To the end of the group around it.
+      // Without a group of their own, flags hold up to the end of the group around them.
       if (flags[3] === ')') return { kind: 'sequence', parts: [] };
     }
     const node = this.#choice();
@@ -177,16 +179,16 @@ class PatternParser {
   }
 
   #escape(): PatternNode {
-    const place = PLACES.get(this.#source.charAt(this.#position));
-    if (place !== undefined) {
+    const assertion = ASSERTIONS.get(this.#source.charAt(this.#position));
+    if (assertion !== undefined) {
       this.#position++;
-      return { kind: 'place', place };
+      return { kind: 'assertion', assertion };
     }
     const escaped = this.#escaped();
     return typeof escaped === 'number' ? this.#literal(escaped) : this.#character(escaped);
   }
 
-  /** What stands behind a backslash, in sets and outside: a set, or a character's code point. */
+  /** What follows a backslash, in sets and outside of them: a set, or a character's code point. */
   #escaped(): CharacterTest | number {
     const hexadecimal = this.#match(HEXADECIMAL);
     if (hexadecimal !== undefined) return this.#codePoint(hexadecimal[1] ?? hexadecimal[2] ?? hexadecimal[3] ?? '');
@@ -242,7 +244,7 @@ class PatternParser {
     }
     const character = this.#next();
     if (character !== '\\') return character.codePointAt(0) ?? 0;
-    // Within a set it is a backspace.
+    // In a set `\b` is a backspace.
     return this.#take('b') ? 0x08 : this.#escaped();
   }
 
@@ -254,7 +256,7 @@ class PatternParser {
     return { kind: 'character', test: this.#flags.ignoreCase ? ignoringCase(test) : test };
   }
 
-  /** One character, which may be two units; empty at the end. */
+  /** The next character, which may be a surrogate pair; empty at the end. */
   #next(): string {
     const code = this.#source.codePointAt(this.#position);
     const character = code === undefined ? '' : String.fromCodePoint(code);
@@ -268,7 +270,7 @@ class PatternParser {
     return true;
   }
 
-  /** `expression` is sticky. */
+  /** Matches a sticky expression here, and goes on after it. */
   #match(expression: RegExp): RegExpExecArray | undefined {
     expression.lastIndex = this.#position;
     const found = expression.exec(this.#source) ?? undefined;

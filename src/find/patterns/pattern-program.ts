@@ -1,28 +1,29 @@
 /**
- * Patterns as programs of a machine that is in many places at once: for each character of the text it takes one step
- * from every place (Thompson 1968, Pike). No text makes it try anything twice.
+ * Compiles patterns to programs, and runs them by simulating a nondeterministic automaton (Thompson 1968, Pike): for each
+ * character of the text it advances all instructions that are active at once, each of them once, so there is no backtracking.
  */
 import { must } from '../../shared/assert.ts';
 import { badArgument } from '../find-error.ts';
 import { type CharacterTest, isWord } from './pattern-characters.ts';
-import type { PatternNode, Place } from './pattern-parser.ts';
+import type { Assertion, PatternNode } from './pattern-parser.ts';
 
 type Instruction =
-  /** Goes on with the next instruction behind a character that passes. */
+  /** Goes on with the next instruction if the character passes. */
   | { readonly kind: 'character'; readonly test: CharacterTest }
-  | { readonly kind: 'place'; readonly place: Place }
-  /** Goes on at each of these. */
+  /** Goes on with the next instruction if the assertion holds. */
+  | { readonly kind: 'assertion'; readonly assertion: Assertion }
+  /** Goes on with each of these instructions. */
   | { readonly kind: 'fork'; to: readonly number[] }
   | { readonly kind: 'match' };
 
-export interface Program {
+interface Program {
   readonly source: string;
   readonly instructions: readonly Instruction[];
 }
 
-/** Counted repetitions are written out. */
+/** Bounds counted repetitions, which repeat the instructions. */
 const MAX_INSTRUCTIONS = 2_000;
-/** A quarter of a second or so; nobody else has a turn meanwhile. */
+/** About a quarter of a second, in which the thread does nothing else. */
 const MAX_STEPS = 4_000_000;
 
 const NO_CHARACTER = -1;
@@ -87,7 +88,7 @@ function emitRepeat(part: PatternNode, least: number, most: number, program: rea
   for (let count = 0; count < least; count++) {
     const before = program.length;
     emitNode(part, program, emit);
-    // Nothing, however often.
+    // A part without instructions matches nothing, however often it is repeated.
     if (program.length === before) return;
   }
   if (most === Number.POSITIVE_INFINITY) {
@@ -116,15 +117,15 @@ export function runProgram(program: Program, text: string): boolean {
 
 class Machine {
   readonly #program: Program;
-  /** When each instruction was last reached, as a position plus one. */
+  /** For each instruction the round, a position plus one, in which it was reached last. */
   readonly #reachedAt: Int32Array;
-  /** Instructions that wait for a character. */
+  /** Instructions that test the next character. */
   #waiting: number[] = [];
   #steps = 0;
-  /** Code points on both sides of the position. */
+  /** The code points before and after the position. */
   #before = NO_CHARACTER;
   #after = NO_CHARACTER;
-  /** Whether the text ends behind the character that follows. */
+  /** Whether the text ends after the next character. */
   #isLast = false;
 
   constructor(program: Program) {
@@ -134,16 +135,16 @@ class Machine {
 
   run(text: string): boolean {
     const { instructions } = this.#program;
-    for (let position = 0, tick = 1; ; tick++) {
+    for (let position = 0, round = 1; ; round++) {
       this.#after = text.codePointAt(position) ?? NO_CHARACTER;
       const next = position + (this.#after > 0xffff ? 2 : 1);
       this.#isLast = next >= text.length;
       const waiting = this.#waiting;
       this.#waiting = [];
-      for (const at of waiting) if (this.#reach(at, tick)) return true;
-      if (this.#reach(0, tick)) return true;
+      for (const at of waiting) if (this.#reach(at, round)) return true;
+      if (this.#reach(0, round)) return true;
       if (this.#after === NO_CHARACTER) return false;
-      // Those that the character lets on are reached in the next round.
+      // The instructions after those whose character passes are reached in the next round.
       const code = this.#after;
       const passed: number[] = [];
       for (const at of this.#waiting) {
@@ -156,25 +157,25 @@ class Machine {
     }
   }
 
-  /** Follows everything that needs no character. True where that is a match. */
-  #reach(start: number, tick: number): boolean {
+  /** Follows the instructions from `start` on that consume no character. True where that reaches a match. */
+  #reach(start: number, round: number): boolean {
     const { instructions } = this.#program;
     const open = [start];
     for (let at = open.pop(); at !== undefined; at = open.pop()) {
-      if (this.#reachedAt[at] === tick) continue;
-      this.#reachedAt[at] = tick;
+      if (this.#reachedAt[at] === round) continue;
+      this.#reachedAt[at] = round;
       this.#countStep();
       const instruction = must(instructions[at]);
       if (instruction.kind === 'match') return true;
       if (instruction.kind === 'character') this.#waiting.push(at);
       else if (instruction.kind === 'fork') open.push(...instruction.to);
-      else if (this.#isAt(instruction.place)) open.push(at + 1);
+      else if (this.#holds(instruction.assertion)) open.push(at + 1);
     }
     return false;
   }
 
-  #isAt(place: Place): boolean {
-    switch (place) {
+  #holds(assertion: Assertion): boolean {
+    switch (assertion) {
       case 'textStart':
         return this.#before === NO_CHARACTER;
       case 'textEnd':

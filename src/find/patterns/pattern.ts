@@ -1,8 +1,8 @@
 /**
- * The patterns of `$regex`: what PCRE and JavaScript have in common, and PCRE's `(?i)`, but for look-around, back
- * references and possessive quantifiers. They come from strangers and can't be stopped half-way by the engine's own
- * matcher, which needs time without bounds for some of them. So they are matched here, in time proportional to the text's
- * length times the pattern's.
+ * The patterns of `$regex`: the syntax that PCRE and JavaScript have in common, and PCRE's `(?i)`, without look-around, back
+ * references and possessive quantifiers. Anyone may send a pattern, some patterns take JavaScript's `RegExp` exponential
+ * time, and a match of it can't be interrupted. So patterns are matched here, in time proportional to the length of the text
+ * times that of the pattern.
  */
 import { parsePatternTree } from './pattern-parser.ts';
 import { compilePattern, runProgram } from './pattern-program.ts';
@@ -12,7 +12,7 @@ export interface Pattern {
   isIn(text: string): boolean;
 }
 
-/** Without any of the characters that mean something else than themselves. */
+/** A pattern without special characters. */
 const LITERAL = /^[^\\^$.|?*+()[\]{}]*$/;
 
 /** Fails with 400 `bad_arg`. */

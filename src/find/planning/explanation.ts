@@ -1,18 +1,19 @@
-/** What `_explain` answers: the plan, and for each index why it was taken or not. */
+/** The answer to `_explain`: the plan, and for each index why it was chosen or not. */
 import type { JsonObject } from '../contract.ts';
 import { ALL_DOCUMENTS_JSON, indexJson, type JsonIndex } from '../indexes/index-definition.ts';
-import { type FindQuery, NO_BOOKMARK } from '../searching/find-query.ts';
+import { type FindQuery, NO_BOOKMARK } from '../queries/find-query.ts';
 import { requiredFields } from '../selectors/selector.ts';
-import { selectorJson } from '../selectors/selector-text.ts';
-import type { Conditions, Plan } from './plan.ts';
+import { selectorJson } from '../selectors/selector-json.ts';
+import type { Conditions } from './conditions.ts';
+import type { Plan } from './plan.ts';
 import type { Candidate, Choice, Reason } from './planner.ts';
 
-export interface Explained {
+interface Explained {
   readonly database: string;
   readonly query: FindQuery;
   readonly choice: Choice;
   readonly conditions: Conditions;
-  /** Whether the index's keys have all that is asked and shown. */
+  /** Whether the index's keys have all fields that the query tests and returns. */
   readonly isCovering: boolean;
 }
 
@@ -21,7 +22,7 @@ export function explanationJson(explained: Explained): JsonObject {
   const fields = query.fields?.map(({ text }) => text) ?? 'all_fields';
   return {
     dbname: database,
-    index: shownIndex(choice.candidates[0]?.index),
+    index: describeIndex(choice.candidates[0]?.index),
     partitioned: false,
     selector: selectorJson(query.selector),
     opts: { ...optionsJson(query), fields },
@@ -36,7 +37,7 @@ export function explanationJson(explained: Explained): JsonObject {
   };
 }
 
-function shownIndex(index: JsonIndex | undefined): JsonObject {
+function describeIndex(index: JsonIndex | undefined): JsonObject {
   return index === undefined ? ALL_DOCUMENTS_JSON : indexJson(index);
 }
 
@@ -77,7 +78,7 @@ function argumentsJson(query: FindQuery, plan: Plan): JsonObject {
 function candidateJson({ index, isUsable, reasons }: Candidate, rank: number, query: FindQuery): JsonObject {
   const isChosen = rank === 0;
   return {
-    index: shownIndex(index),
+    index: describeIndex(index),
     analysis: {
       usable: isUsable,
       chosen: isChosen,

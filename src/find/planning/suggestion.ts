@@ -1,6 +1,6 @@
-import type { FindQuery } from '../searching/find-query.ts';
+import type { FindQuery } from '../queries/find-query.ts';
 import { requiredFields } from '../selectors/selector.ts';
-import type { Conditions } from './plan.ts';
+import type { Conditions } from './conditions.ts';
 
 /** An index that would help a query, as `_index` takes it. */
 export interface IndexSuggestion {
@@ -8,9 +8,9 @@ export interface IndexSuggestion {
 }
 
 /**
- * Fields with one value, then those of the sort, then one of which a range is asked. Where there is none of them, one that
- * has to be there: its index has fewer documents, and tests are done on its keys. Undefined where nothing is asked, and
- * where the documents' own order is enough.
+ * Suggests the fields with a single value, then those of the sort, then one that has a range. If there is none of them, it
+ * suggests a field that every found document has, because its index has fewer documents, and conditions can be tested on
+ * its keys. Undefined where the selector has no conditions, and where reading the documents by id is enough.
  */
 export function suggestIndex({ selector, sort }: FindQuery, conditions: Conditions): IndexSuggestion | undefined {
   const indexable = conditions.indexable().filter((field) => field !== '_id');

@@ -1,102 +1,103 @@
-/** One run of a query: walks where its plan says, and gives what it finds, in the order that was asked for. */
+/** One run of a query: reads what its plan says, and gives the documents that it finds in the order of the sort. */
 import type { CompareKeys } from '../../collation/key-order.ts';
 import type { DocumentRecord, Snapshot } from '../../database/contract.ts';
 import type { DocId } from '../../documents/contract.ts';
 import { isDesignId, parseDocId } from '../../documents/identifiers.ts';
 import { Pace } from '../../shared/turn.ts';
 import type { ViewReader, ViewRow } from '../../views/contract.ts';
-import { KeyProjection, KeyTests } from '../planning/key-tests.ts';
 import type { DocumentsPlan, IndexPlan } from '../planning/plan.ts';
 import { planName } from '../planning/planner.ts';
+import { type BookmarkPosition, invalidBookmark, readBookmark } from '../queries/bookmark.ts';
+import type { FindQuery } from '../queries/find-query.ts';
 import { EVERYTHING } from '../selectors/selector.ts';
 import { createTest } from '../selectors/selector-test.ts';
-import { type BookmarkPlace, invalidBookmark, readBookmark } from './bookmark.ts';
-import type { FindQuery } from './find-query.ts';
-import { DocumentReader, type Found, type Place } from './found-documents.ts';
+import { DocumentReader, type FoundDocument, type UnreadDocument } from './document-reader.ts';
+import { KeyProjection, KeyTests } from './index-keys.ts';
 
-/** Documents that are read at once, where it is not known how many of them will fit. */
-const MAX_STEP = 200;
-const MIN_STEP = 10;
+/** Rows or documents that are read at once, where it is unknown how many of them match. */
+const MAX_BATCH = 200;
+const MIN_BATCH = 10;
 
-export interface SearchParts {
+interface SearchParts {
   readonly query: FindQuery;
   readonly snapshot: Snapshot;
   readonly compare: CompareKeys;
 }
 
 export class Search {
-  /** Rows that were looked at. */
+  /** How many rows were read. */
   keysExamined = 0;
   readonly #parts: SearchParts;
   readonly #pace = new Pace();
   #reader: DocumentReader | undefined;
   #found = 0;
-  /** Documents that the next step reads. */
-  #step: number;
+  /** How many rows or documents are read next. */
+  #batchSize: number;
 
   constructor(parts: SearchParts) {
     const { skip, limit } = parts.query;
     this.#parts = parts;
-    this.#step = Math.max(MIN_STEP, Math.min(skip + limit, MAX_STEP));
+    this.#batchSize = Math.max(MIN_BATCH, Math.min(skip + limit, MAX_BATCH));
   }
 
   get documentsExamined(): number {
     return this.#reader?.examined ?? 0;
   }
 
-  /** At most as many as are asked for, behind those that are to be skipped. */
-  async *inIndex(plan: IndexPlan, index: ViewReader): AsyncGenerator<Found, void, void> {
+  /** Searches an index. Applies the query's `skip` and `limit`. */
+  async *inIndex(plan: IndexPlan, index: ViewReader): AsyncGenerator<FoundDocument, void, void> {
     if (plan.isEmpty || this.#parts.query.limit === 0) return;
     const { query, compare, snapshot } = this.#parts;
     const keys = new KeyTests(query, plan.stored.index, compare);
-    // What was written after the index was read may no longer be what its rows say.
+    // The keys decide only where index and documents are of the same moment: a later write may have changed a document.
     const { updateSeq } = snapshot;
     const areOneMoment = () => index.updateSeq === updateSeq && snapshot.updateSeq === updateSeq;
-    const isDecided = keys.isComplete && areOneMoment();
-    // As many rows as documents, then.
-    if (isDecided) this.#step = Math.min(query.skip + query.limit, MAX_STEP);
-    const projection = isDecided ? KeyProjection.of(query, plan.stored.index) : undefined;
+    const doKeysDecide = keys.isComplete && areOneMoment();
+    // Then every row that passes is a found document.
+    if (doKeysDecide) this.#batchSize = Math.min(query.skip + query.limit, MAX_BATCH);
+    const projection = doKeysDecide ? KeyProjection.of(query, plan.stored.index) : undefined;
     const rows = this.#rows(plan, index, keys);
     if (projection !== undefined) {
-      yield* this.#cut(shownByKeys(rows, projection));
+      yield* this.#limited(fromKeys(rows, projection));
       return;
     }
-    // Either may be taken back for its age, and go on with a later moment.
-    this.#reader = this.#createReader(isDecided ? areOneMoment : () => false);
-    yield* this.#cut(this.#read(this.#reader, rows, (part) => this.#placesOf(part)));
+    // Compared again later, because a reader or a snapshot that is too old goes on with a later moment.
+    this.#reader = this.#createReader(doKeysDecide ? areOneMoment : () => false);
+    yield* this.#limited(this.#read(this.#reader, rows, (batch) => this.#documentsOf(batch)));
   }
 
-  async *inDocuments(plan: DocumentsPlan): AsyncGenerator<Found, void, void> {
+  /** Searches the documents by id. Applies the query's `skip` and `limit`. */
+  async *inDocuments(plan: DocumentsPlan): AsyncGenerator<FoundDocument, void, void> {
     if (plan.isEmpty || this.#parts.query.limit === 0) return;
-    const isAll = this.#parts.query.selector === EVERYTHING;
-    this.#reader = this.#createReader(() => isAll);
+    const areAllMatching = this.#parts.query.selector === EVERYTHING;
+    this.#reader = this.#createReader(() => areAllMatching);
     const records = plan.ids === undefined ? this.#records(plan) : this.#listed(plan.ids);
-    const toPlaces = (part: readonly DocumentRecord[]) => part.map((record) => ({ keyText: 'null', record }));
-    yield* this.#cut(this.#read(this.#reader, records, toPlaces));
+    const toDocuments = (batch: readonly DocumentRecord[]) => batch.map((record) => ({ keyText: 'null', record }));
+    yield* this.#limited(this.#read(this.#reader, records, toDocuments));
   }
 
-  #createReader(isDecided: () => boolean): DocumentReader {
+  #createReader(areAllMatching: () => boolean): DocumentReader {
     const { query, snapshot, compare } = this.#parts;
     return new DocumentReader({
       snapshot,
       query,
       test: createTest(query.selector, compare),
-      isDecided,
+      areAllMatching,
       pace: this.#pace,
     });
   }
 
-  /** Rows whose keys pass. */
+  /** Rows of the plan's range whose keys pass the tests. */
   async *#rows(plan: IndexPlan, index: ViewReader, keys: KeyTests): AsyncGenerator<readonly ViewRow[], void, void> {
     const { name } = plan.stored.index;
-    const place = this.#placeToGoOn(plan);
-    const rest = place === undefined ? {} : { start: place.key, startDocId: place.id };
+    const position = this.#startPosition(plan);
+    const rest = position === undefined ? {} : { start: position.key, startDocId: position.id };
     const { rows } = await index.rows(name, { ...plan.range, ...rest });
-    for await (const batch of rows) {
-      for (const part of this.#cutUp(batch)) {
+    for await (const read of rows) {
+      for (const batch of this.#batches(read)) {
         const passed: ViewRow[] = [];
-        for (const row of part) {
-          if (row.id !== place?.id && keys.passes(row.keyText)) passed.push(row);
+        for (const row of batch) {
+          if (row.id !== position?.id && keys.passes(row.keyText)) passed.push(row);
           if (this.#pace.isDue) await this.#pace.rest();
         }
         yield passed;
@@ -105,10 +106,11 @@ export class Search {
   }
 
   async *#records(plan: DocumentsPlan): AsyncGenerator<readonly DocumentRecord[], void, void> {
-    const place = this.#placeToGoOn(plan);
-    for await (const batch of this.#parts.snapshot.rows(place === undefined ? plan.range : rangeBehind(plan, place))) {
-      for (const part of this.#cutUp(batch)) {
-        yield part.filter(({ id }) => !isDesignId(id)).map((row) => row.record());
+    const position = this.#startPosition(plan);
+    const range = position === undefined ? plan.range : rangeAfter(plan, position);
+    for await (const read of this.#parts.snapshot.rows(range)) {
+      for (const batch of this.#batches(read)) {
+        yield batch.filter(({ id }) => !isDesignId(id)).map((row) => row.record());
         if (this.#pace.isDue) await this.#pace.rest();
       }
     }
@@ -119,73 +121,74 @@ export class Search {
     const { query, snapshot } = this.#parts;
     const last = query.bookmark === undefined ? undefined : readBookmark(query.bookmark).id;
     const rest = ids.slice(last === undefined ? 0 : ids.indexOf(last) + 1).filter((id) => !isDesignId(id));
-    for (const part of this.#cutUp(rest)) {
-      const records = await snapshot.documents(part.flatMap(toDocId));
+    for (const batch of this.#batches(rest)) {
+      const records = await snapshot.documents(batch.flatMap(toDocId));
       yield records.filter((record) => record !== undefined);
     }
   }
 
-  /** In steps, whose size may change from one to the next. */
-  *#cutUp<T>(items: readonly T[]): Generator<readonly T[], void, void> {
+  /** Cuts what was read into batches of the present size, which may change between two batches. */
+  *#batches<T>(items: readonly T[]): Generator<readonly T[], void, void> {
     for (let from = 0; from < items.length; ) {
-      const part = items.slice(from, from + this.#step);
-      from += part.length;
-      this.keysExamined += part.length;
-      yield part;
+      const batch = items.slice(from, from + this.#batchSize);
+      from += batch.length;
+      this.keysExamined += batch.length;
+      yield batch;
     }
   }
 
-  #placeToGoOn(plan: IndexPlan | DocumentsPlan): BookmarkPlace | undefined {
+  /** Where the bookmark says that an earlier answer ended; undefined without a bookmark. */
+  #startPosition(plan: IndexPlan | DocumentsPlan): BookmarkPosition | undefined {
     const { bookmark } = this.#parts.query;
     if (bookmark === undefined) return undefined;
-    const place = readBookmark(bookmark);
-    if (place.plan !== planName(plan)) throw invalidBookmark(bookmark);
-    return place;
+    const position = readBookmark(bookmark);
+    if (position.plan !== planName(plan)) throw invalidBookmark(bookmark);
+    return position;
   }
 
-  /** Where much is read and little fits, more is read at once. */
+  /** Reads documents in batches that grow as long as the limit is not reached. */
   async *#read<T>(
     reader: DocumentReader,
-    parts: AsyncGenerator<readonly T[], void, void>,
-    toPlaces: (part: readonly T[]) => readonly Place[] | Promise<readonly Place[]>,
-  ): AsyncGenerator<Found, void, void> {
-    for await (const part of parts) {
-      if (part.length > 0) yield* reader.read(await toPlaces(part));
-      this.#step = Math.min(this.#step * 2, MAX_STEP);
+    batches: AsyncGenerator<readonly T[], void, void>,
+    toDocuments: (batch: readonly T[]) => readonly UnreadDocument[] | Promise<readonly UnreadDocument[]>,
+  ): AsyncGenerator<FoundDocument, void, void> {
+    for await (const batch of batches) {
+      if (batch.length > 0) yield* reader.read(await toDocuments(batch));
+      this.#batchSize = Math.min(this.#batchSize * 2, MAX_BATCH);
     }
   }
 
-  async #placesOf(rows: readonly ViewRow[]): Promise<readonly Place[]> {
+  async #documentsOf(rows: readonly ViewRow[]): Promise<readonly UnreadDocument[]> {
     const records = await this.#parts.snapshot.documents(rows.map(({ id }) => id));
-    const places: Place[] = [];
+    const documents: UnreadDocument[] = [];
     for (const [index, record] of records.entries()) {
       const keyText = rows[index]?.keyText ?? 'null';
-      if (record !== undefined) places.push({ keyText, record });
+      if (record !== undefined) documents.push({ keyText, record });
     }
-    return places;
+    return documents;
   }
 
-  /** Leaves out what is to be skipped, and ends behind the last one that is asked for. */
-  async *#cut(all: AsyncGenerator<Found, void, void>): AsyncGenerator<Found, void, void> {
+  /** Leaves out as many as `skip` says, and ends after as many as `limit` says. */
+  async *#limited(all: AsyncGenerator<FoundDocument, void, void>): AsyncGenerator<FoundDocument, void, void> {
     const { skip, limit } = this.#parts.query;
-    for await (const found of all) {
+    for await (const document of all) {
       this.#found++;
-      if (this.#found > skip) yield found;
+      if (this.#found > skip) yield document;
       if (this.#found >= skip + limit) return;
     }
   }
 }
 
-async function* shownByKeys(
-  parts: AsyncGenerator<readonly ViewRow[], void, void>,
+async function* fromKeys(
+  batches: AsyncGenerator<readonly ViewRow[], void, void>,
   projection: KeyProjection,
-): AsyncGenerator<Found, void, void> {
-  for await (const rows of parts) {
+): AsyncGenerator<FoundDocument, void, void> {
+  for await (const rows of batches) {
     for (const { id, keyText, idText } of rows) yield { keyText, id, text: projection.write(keyText, idText) };
   }
 }
 
-/** Nothing where no document can have the id. */
+/** An empty list where no document can have the id. */
 function toDocId(id: string): DocId[] {
   try {
     return [parseDocId(id)];
@@ -194,6 +197,6 @@ function toDocId(id: string): DocId[] {
   }
 }
 
-function rangeBehind({ range, descending }: DocumentsPlan, { id }: BookmarkPlace): DocumentsPlan['range'] {
+function rangeAfter({ range, descending }: DocumentsPlan, { id }: BookmarkPosition): DocumentsPlan['range'] {
   return descending ? { ...range, end: id, endInclusive: false } : { ...range, start: id, startInclusive: false };
 }

@@ -1,18 +1,18 @@
 /**
- * Paths to fields: names with dots between, `\.` for a dot within a name. Within arrays a name is an index. A path may be
- * empty within `$elemMatch` and its like, where it means the element itself.
+ * Paths to fields: names with dots between them, and `\.` for a dot within a name. In an array a name is an index. Within
+ * `$elemMatch`, `$allMatch` and `$keyMapMatch` a path may be empty, and means the element or name itself.
  */
-import { refusal, shown } from '../find-error.ts';
+import { excerpt, queryError } from '../find-error.ts';
 
 export interface FieldPath {
-  /** As it is written; names with dots in them keep their backslashes. */
+  /** As it is written, with its backslashes. */
   readonly text: string;
   readonly names: readonly string[];
 }
 
 export const EMPTY_PATH: FieldPath = { text: '', names: [] };
 
-/** Documents are walked by recursion. */
+/** Bounds the recursion along a path. */
 const MAX_NAMES = 100;
 
 const ARRAY_INDEX = /^(?:0|[1-9]\d{0,9})$/;
@@ -21,18 +21,21 @@ const ARRAY_INDEX = /^(?:0|[1-9]\d{0,9})$/;
 export function parseFieldPath(text: string): FieldPath {
   const names = text.includes('\\') ? splitEscaped(text) : text.split('.');
   if (names.includes('')) {
-    throw refusal('invalid_field_name', `Invalid field name: ${shown(text)}. No name between the dots may be empty.`);
+    throw queryError(
+      'invalid_field_name',
+      `Invalid field name: ${excerpt(text)}. No name between the dots may be empty.`,
+    );
   }
   return checkLength({ text, names });
 }
 
-/** The path of a field within another one's value. */
+/** The path of a field within the value of another one. */
 export function joinPaths(outer: FieldPath, inner: FieldPath): FieldPath {
   if (outer.names.length === 0) return inner;
   return checkLength({ text: `${outer.text}.${inner.text}`, names: [...outer.names, ...inner.names] });
 }
 
-/** What is there in a value as `JSON.parse` gives it; undefined where the path leads nowhere. */
+/** The field of a value that `JSON.parse` gave; undefined where there is none. */
 export function fieldOf(value: unknown, { names }: FieldPath): unknown {
   let at = value;
   for (const name of names) {
@@ -53,7 +56,10 @@ export function isObject(value: unknown): value is Readonly<Record<string, unkno
 
 function checkLength(path: FieldPath): FieldPath {
   if (path.names.length <= MAX_NAMES) return path;
-  throw refusal('invalid_field_name', `Invalid field name: ${shown(path.text)}. It has more than ${MAX_NAMES} names.`);
+  throw queryError(
+    'invalid_field_name',
+    `Invalid field name: ${excerpt(path.text)}. It has more than ${MAX_NAMES} names.`,
+  );
 }
 
 function splitEscaped(text: string): string[] {

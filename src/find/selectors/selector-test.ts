@@ -1,18 +1,17 @@
-/** Makes functions of selectors, which tell whether a document fulfils them. */
-import { compareCodePoints } from '../../collation/code-points.ts';
-import type { CompareKeys } from '../../collation/key-order.ts';
+/** Makes functions that test whether a document fulfils a selector. */
+import { type CompareKeys, createKeyOrder } from '../../collation/key-order.ts';
 import { must } from '../../shared/assert.ts';
+import { isDivision, isInteger } from './condition-parser.ts';
 import { type FieldPath, fieldOf, isObject } from './field-path.ts';
-import type { FieldCondition, Selector } from './selector.ts';
-import { type Condition, isDivision, isInteger } from './selector-condition.ts';
+import type { Condition, FieldCondition, Selector } from './selector.ts';
 
-/** Whether a value, as `JSON.parse` gives it, fulfils something. */
+/** Whether a value, as `JSON.parse` gives it, passes. */
 export type Test = (value: unknown) => boolean;
 
-/** Finds the part of a value that a path leads to; undefined where there is none. */
-export type ReadField = (value: unknown, path: FieldPath) => unknown;
+/** Reads the field of a value at a path; undefined where there is none. */
+type ReadField = (value: unknown, path: FieldPath) => unknown;
 
-/** `compare` is the order of view keys, which decides what is equal as well. Ids are compared by code point. */
+/** `compare` is the order of view keys, and decides which values are equal. Ids are compared in raw order instead. */
 export function createTest(selector: Selector, compare: CompareKeys, read: ReadField = fieldOf): Test {
   if (selector.kind === 'field') return createFieldTest(selector, compare, read);
   const tests = selector.parts.map((part) => createTest(part, compare, read));
@@ -26,7 +25,7 @@ export function createTest(selector: Selector, compare: CompareKeys, read: ReadF
 function createFieldTest({ path, condition }: FieldCondition, compare: CompareKeys, read: ReadField): Test {
   const { operator, argument } = condition;
   if (operator === '$exists') return (value) => (read(value, path) !== undefined) === argument;
-  const test = createConditionTest(condition, path.text === '_id' ? compareIds(compare) : compare);
+  const test = createConditionTest(condition, path.text === '_id' ? createKeyOrder('raw') : compare);
   return (value) => {
     const field = read(value, path);
     return field !== undefined && test(field);
@@ -94,14 +93,14 @@ function createNestedTest({ operator, nested }: Condition, compare: CompareKeys)
   return (value) => isObject(value) && Object.keys(value).some(test);
 }
 
-/** Of an array one element is enough. */
+/** An array passes if one of its elements is listed. */
 function inListTest(argument: unknown, compare: CompareKeys): Test {
   const listed = toList(argument);
   const isListed: Test = (value) => listed.some((item) => compare(value, item) === 0);
   return (value) => (Array.isArray(value) ? value.some(isListed) : isListed(value));
 }
 
-/** An array that has all of them; where one array is listed, that array itself, too. */
+/** An array passes if it contains all listed values, or if it equals the only listed value. */
 function allTest(argument: unknown, compare: CompareKeys): Test {
   const listed = toList(argument);
   const [only] = listed;
@@ -125,13 +124,4 @@ function toList(argument: unknown): readonly unknown[] {
 function typeOf(value: unknown): string {
   if (value === null) return 'null';
   return Array.isArray(value) ? 'array' : typeof value;
-}
-
-/** The order of ids: by code point, as the database has them. */
-export function compareIds(compare: CompareKeys): CompareKeys {
-  return (left, right) => {
-    return typeof left === 'string' && typeof right === 'string'
-      ? compareCodePoints(left, right)
-      : compare(left, right);
-  };
 }

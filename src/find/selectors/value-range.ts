@@ -1,6 +1,6 @@
 /**
- * What the conditions on one field leave of the order of values. A range may be too wide, never too narrow: whatever is
- * found in it is tested again.
+ * The range of values that the conditions on one field allow. A range may be too wide, never too narrow, because everything
+ * that is found in it is tested again.
  */
 import type { CompareKeys } from '../../collation/key-order.ts';
 import type { FieldCondition } from './selector.ts';
@@ -13,20 +13,20 @@ export interface Bound {
 export interface ValueRange {
   readonly low: Bound | undefined;
   readonly high: Bound | undefined;
-  /** No value lies in it. */
+  /** Whether no value is in it. */
   readonly isEmpty: boolean;
-  /** The bounds are the same value: all that lies in it is equal. */
+  /** Whether both bounds are the same value, so that all values in it are equal. */
   readonly isSingle: boolean;
 }
 
 type Bounds = Pick<ValueRange, 'low' | 'high'>;
 
-/** Sorts behind every string that does not begin with it: collation gives U+FFFF the highest weight. */
+/** Sorts after every string that does not begin with it, because collation gives U+FFFF the highest weight. */
 const HIGHEST = '\uffff'.repeat(4);
-/** Characters that stand for themselves, whatever follows them: some others make up a letter with their successors. */
-const STANDS_ALONE = /[ -~]$/;
+/** An ASCII character at the end, which collation never joins with the next character to one letter. */
+const ENDS_IN_ASCII = /[ -~]$/;
 
-/** Undefined where none of the conditions, all of one field, says anything about the order. */
+/** Undefined where none of the conditions, which are all on one field, bounds the values. */
 export function valueRange(conditions: readonly FieldCondition[], compare: CompareKeys): ValueRange | undefined {
   let low: Bound | undefined;
   let high: Bound | undefined;
@@ -67,12 +67,12 @@ function boundsOf({ condition, path }: FieldCondition): Bounds | undefined {
   }
 }
 
-/** Ids are ordered by code point, other fields by collation, where a prefix need not sort before its continuations. */
+/** Ids are ordered by code point. Other fields are ordered by collation, where a text may sort before its own beginning. */
 function prefixBounds(prefix: string, isId: boolean): Bounds {
   const low = { value: prefix, isInclusive: true };
   if (isId) return { low, high: { value: prefix + '\u{10ffff}'.repeat(4), isInclusive: true } };
-  if (STANDS_ALONE.test(prefix)) return { low, high: { value: prefix + HIGHEST, isInclusive: true } };
-  // All strings: lists come behind them.
+  if (ENDS_IN_ASCII.test(prefix)) return { low, high: { value: prefix + HIGHEST, isInclusive: true } };
+  // All strings: lists sort after them.
   return { low: { value: '', isInclusive: true }, high: { value: [], isInclusive: false } };
 }
 

@@ -1,9 +1,9 @@
 /** The database as a whole (interface.md 2.2, 4.4; completion 3). */
-import type { DatabaseInfo } from '../../database/contract.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
 import type { Answer, Context } from '../request/context.ts';
 import { databaseLocation } from '../response/locations.ts';
 import { jsonAnswer, okAnswer, withHeader } from '../response/responses.ts';
+import { shownInfo } from './database-info.ts';
 
 export async function getDatabase(context: Context, database: string): Promise<Answer> {
   const info = await context.services.registry.use(database, (open) => open.info());
@@ -22,21 +22,4 @@ export async function deleteDatabase(context: Context, database: string): Promis
   }
   await context.services.registry.delete(database);
   return okAnswer(context, 200);
-}
-
-/** The information object in the interface's names. */
-export function shownInfo(info: DatabaseInfo): Readonly<Record<string, string | number | boolean>> {
-  return {
-    db_name: info.name,
-    doc_count: info.docCount,
-    doc_del_count: info.docDelCount,
-    update_seq: info.updateSeq,
-    purge_seq: info.purgeSeq,
-    compact_running: info.compactRunning,
-    disk_size: info.diskSize,
-    data_size: info.dataSize,
-    instance_start_time: info.instanceStartTime,
-    disk_format_version: info.diskFormatVersion,
-    committed_update_seq: info.committedUpdateSeq,
-  };
 }

@@ -1,31 +1,21 @@
-/** Compaction and full commits (completion 11, 13). Indexes: see `view-index.ts`. */
-import { DatabaseError, isDatabaseError } from '../../errors/database-error.ts';
-import { parseCount } from '../lists/parameters.ts';
+/** Compaction and full commits (completion 11, 13). Of indexes: `views/index-handlers.ts`. */
+import { DatabaseError } from '../../errors/database-error.ts';
+import { continueInBackground } from '../request/background-work.ts';
 import { requireJsonType } from '../request/bodies.ts';
 import type { Answer, Context } from '../request/context.ts';
+import { parseCount } from '../request/parameter-values.ts';
 import { jsonAnswer, okAnswer } from '../response/responses.ts';
 
 /** Answers at once; the compaction goes on, and joins one that runs. */
 export async function postCompact(context: Context, database: string): Promise<Answer> {
   requireJsonType(context);
-  const { registry, log } = context.services;
-  const lease = await registry.acquire(database);
+  const lease = await context.services.registry.acquire(database);
   if (lease.database.compactRunning) {
     lease.release();
     return okAnswer(context, 202);
   }
-  void lease.database
-    .compact()
-    .catch((error: unknown) => {
-      if (!isEnded(error)) log.error(`Compaction of ${database} failed`, error);
-    })
-    .finally(() => lease.release());
+  continueInBackground(context, `Compaction of ${database}`, lease.database.compact(), { end: lease.release });
   return okAnswer(context, 202);
-}
-
-/** Nothing went wrong where what is compacted was deleted or closed meanwhile. */
-export function isEnded(error: unknown): boolean {
-  return isDatabaseError(error, 'storage_deleted') || isDatabaseError(error, 'storage_closed');
 }
 
 /**

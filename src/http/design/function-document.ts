@@ -2,8 +2,7 @@
 import type { Database, Snapshot } from '../../database/contract.ts';
 import { isLocalId, parseDocId } from '../../documents/identifiers.ts';
 import { writeDocument } from '../../documents/outgoing.ts';
-import { conflictsOf } from '../documents/document-meta.ts';
-import { documentText, revOf } from '../documents/document-rendering.ts';
+import { conflictsOf, documentText, revOf } from '../documents/document-rendering.ts';
 
 export interface FunctionDocument {
   /** JSON text; `null` where there is no such document, or where it is deleted. */

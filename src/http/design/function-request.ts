@@ -1,10 +1,10 @@
-/** What functions of design documents are told of a request: the `req` object (completion 15). */
+/** A request as functions of design documents get it: the `req` object (completion 15). */
 import type { Database } from '../../database/contract.ts';
 import { parseTarget } from '../address/target.ts';
-import { shownInfo } from '../database/database.ts';
+import { shownInfo } from '../database/database-info.ts';
 import { readText } from '../request/bodies.ts';
 import type { Context } from '../request/context.ts';
-import { ADMIN_PARTY } from '../routing/access.ts';
+import { ADMIN_PARTY } from '../request/user.ts';
 
 /** The header in which a rewritten request keeps the address that the client asked for (completion 21.18). */
 export const REQUESTED_PATH = 'x-svc-requested-path';

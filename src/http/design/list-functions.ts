@@ -2,22 +2,21 @@
 import { DatabaseError } from '../../errors/database-error.ts';
 import type { RowSource } from '../../query-server/contract.ts';
 import type { DesignDocument } from '../../views/contract.ts';
-import { rowOptions } from '../documents/document-meta.ts';
-import { DocumentListing } from '../lists/document-listing.ts';
-import { isEmptyRange, toRowRange } from '../lists/key-range.ts';
-import { keyedRows } from '../lists/listing-text.ts';
-import { parseListParameters, parseQueryValues } from '../lists/parameters.ts';
+import { readDesign } from '../documents/design-document.ts';
+import { AllDocuments } from '../lists/all-documents.ts';
+import { parseListParameters, parseQueryValues } from '../lists/list-parameters.ts';
+import { readList } from '../lists/list-text.ts';
 import { parseJson, readText, toObject } from '../request/bodies.ts';
 import type { Answer, Context } from '../request/context.ts';
-import { type Reader, withReader, withSnapshot } from '../request/reader.ts';
+import { type SnapshotLease, withSnapshot, withSnapshotLease } from '../request/snapshot-lease.ts';
 import { matchesTag, tagOf } from '../response/etags.ts';
 import { notModified, withHeader } from '../response/responses.ts';
 import { streamedBody } from '../response/streams.ts';
-import { type HeldGroup, withDesignGroup } from '../views/view-group.ts';
+import { type ViewGroupLease, withDesignGroup } from '../views/view-group-lease.ts';
 import { toReduceOptions } from '../views/view-parameters.ts';
 import { openSource, readViewQuery, tagInputs, type ViewQuery } from '../views/view-query.ts';
 import { groupTexts, rowTexts, type ViewSource } from '../views/view-text.ts';
-import { readDesign } from './design-document.ts';
+import type { DesignService } from './design-service.ts';
 import { functionAnswer, hasNoBody } from './function-answer.ts';
 import { functionRequest } from './function-request.ts';
 import { requesterOf } from './show-functions.ts';
@@ -29,7 +28,7 @@ interface ListSubject {
   readonly body: string | undefined;
 }
 
-/** Rows that wait to be read, with what the function is told before them. */
+/** Rows that wait to be read, and the head that the function gets before them. */
 interface ListRows {
   /** JSON text. */
   readonly head: string;
@@ -42,7 +41,12 @@ const ALL_DOCS = '_all_docs';
 const DEFAULT_TYPE = 'application/json';
 
 /** `rest`: design document, function, and a view of the same or of another design document. */
-export async function list(context: Context, name: string, rest: readonly string[]): Promise<Answer> {
+export async function list(
+  service: DesignService,
+  context: Context,
+  name: string,
+  rest: readonly string[],
+): Promise<Answer> {
   const [designName = '', functionName, first, second, ...others] = rest;
   if (functionName === undefined || first === undefined || others.length > 0) {
     throw new DatabaseError('list_error', 'Bad path.');
@@ -51,45 +55,37 @@ export async function list(context: Context, name: string, rest: readonly string
   const body = context.method === 'POST' ? await readText(context) : undefined;
   const subject = { design, functionName, body };
   if (second === undefined && first === ALL_DOCS) {
-    return withReader(context, name, (reader) => answerDocuments(context, reader, subject));
+    return withSnapshotLease(context, name, (lease) => answerDocuments(service, context, lease, subject));
   }
   const [viewDesign, view] = second === undefined ? [designName, first] : [first, second];
-  return withDesignGroup(context, name, viewDesign, async (held) => {
-    const query = readViewQuery(context, held, view, body);
-    const source = await openSource(held, view, [query.parameters]);
-    const rows = await viewRows(held, source, query);
-    return answer(context, { database: held.database, release: held.release }, subject, rows);
+  return withDesignGroup(service.views, context, name, viewDesign, async (lease) => {
+    const query = readViewQuery(context, lease, view, body);
+    const source = await openSource(lease, view, [query.parameters]);
+    const rows = await viewRows(lease, source, query);
+    return answer(service, context, { database: lease.database, release: lease.release }, subject, rows);
   });
 }
 
-async function answerDocuments(context: Context, reader: Reader, subject: ListSubject): Promise<Answer> {
-  const { database, snapshot } = reader;
+async function answerDocuments(
+  service: DesignService,
+  context: Context,
+  lease: SnapshotLease,
+  subject: ListSubject,
+): Promise<Answer> {
+  const { database, snapshot } = lease;
   const given = subject.body === undefined ? [] : Object.entries(toObject(parseJson(subject.body)));
   const parameters = parseListParameters([...parseQueryValues(context.query.entries()), ...given]);
-  const listing = new DocumentListing(snapshot, rowOptions(parameters));
-  const range = toRowRange(parameters);
-  const limit = parameters.limit ?? Number.POSITIVE_INFINITY;
-  const head: Record<string, number> = { total_rows: await listing.total() };
-  let batches: AsyncIterable<readonly string[]>;
-  if (parameters.keys !== undefined) {
-    batches = keyedRows(listing, parameters.keys, parameters);
-  } else if (isEmptyRange(range)) {
-    head['offset'] = range.beginsBehindAll ? snapshot.docCount : 0;
-    batches = keyedRows(listing, [], parameters);
-  } else {
-    head['offset'] = await listing.offset(range);
-    batches = listing.rows(range, limit);
-  }
-  if (parameters.updateSeq) head['update_seq'] = snapshot.updateSeq;
+  const list = new AllDocuments(snapshot, parameters);
+  const { head, rows } = await readList(list, parameters, snapshot.updateSeq);
   const { uuid, instanceStartTime } = database;
   const inputs = [uuid, instanceStartTime, snapshot.updateSeq, snapshot.purgeSeq, context.search, subject.body ?? ''];
-  return answer(context, reader, subject, { head: JSON.stringify(head), batches, tagInputs: inputs });
+  return answer(service, context, lease, subject, { head: JSON.stringify(head), batches: rows, tagInputs: inputs });
 }
 
 /** The head of reductions is empty. */
-async function viewRows(held: HeldGroup, source: ViewSource, query: ViewQuery): Promise<ListRows> {
+async function viewRows(lease: ViewGroupLease, source: ViewSource, query: ViewQuery): Promise<ListRows> {
   const { parameters } = query;
-  const inputs = tagInputs(held, source, query);
+  const inputs = tagInputs(lease, source, query);
   const options = toReduceOptions(parameters);
   if (parameters.isReduced) {
     return { head: '{}', batches: groupTexts(source.reader.reduce(source.view, options)), tagInputs: inputs };
@@ -102,8 +98,9 @@ async function viewRows(held: HeldGroup, source: ViewSource, query: ViewQuery): 
 
 /** What the function fails with before its first chunk has gone has a status of its own; later the answer breaks off. */
 async function answer(
+  service: DesignService,
   context: Context,
-  { database, release }: Pick<Reader, 'database' | 'release'>,
+  { database, release }: Pick<SnapshotLease, 'database' | 'release'>,
   { design, functionName, body }: ListSubject,
   { head, batches, tagInputs: inputs }: ListRows,
 ): Promise<Answer> {
@@ -112,7 +109,7 @@ async function answer(
     release();
     return withHeader(notModified(tag), 'vary', 'Accept');
   }
-  const program = await context.services.programs.open(database, design);
+  const program = await service.programs.open(database, design);
   const request = await functionRequest(context, database, null, body);
   const made = await program.list(functionName, head, request, rowSource(batches));
   const end = () => {

@@ -3,11 +3,12 @@ import { DatabaseError } from '../../errors/database-error.ts';
 import { must } from '../../shared/assert.ts';
 import { booleanSetting } from '../../system/config.ts';
 import { originOf } from '../address/target.ts';
+import { readDesign } from '../documents/design-document.ts';
 import { toObject } from '../request/bodies.ts';
 import { type Answer, Context } from '../request/context.ts';
 import { ownMember } from '../request/own-member.ts';
-import { withSnapshot } from '../request/reader.ts';
-import { readDesign } from './design-document.ts';
+import { withSnapshot } from '../request/snapshot-lease.ts';
+import type { DesignService } from './design-service.ts';
 import { REQUESTED_PATH } from './function-request.ts';
 import { type Rewritten, rewrite } from './rewrite-rules.ts';
 
@@ -15,7 +16,12 @@ import { type Rewritten, rewrite } from './rewrite-rules.ts';
 const MAX_REWRITES = 100;
 
 /** `rest`: the design document's name, and the path that is rewritten. */
-export async function answerRewritten(context: Context, name: string, rest: readonly string[]): Promise<Answer> {
+export async function answerRewritten(
+  _service: DesignService,
+  context: Context,
+  name: string,
+  rest: readonly string[],
+): Promise<Answer> {
   const [designName = '', ...path] = rest;
   if (context.rewrites >= MAX_REWRITES) throw new DatabaseError('bad_request', 'Exceeded rewrite recursion limit');
   const design = await withSnapshot(context, name, (snapshot) => readDesign(snapshot, designName));

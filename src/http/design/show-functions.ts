@@ -1,16 +1,22 @@
 /** Show functions: one document, or none, in any form (completion 15). */
 import { DatabaseError } from '../../errors/database-error.ts';
+import { readDesign } from '../documents/design-document.ts';
 import type { Answer, Context } from '../request/context.ts';
-import { withSnapshot } from '../request/reader.ts';
+import { withSnapshot } from '../request/snapshot-lease.ts';
 import { matchesTag, tagOf } from '../response/etags.ts';
 import { notModified, withHeader } from '../response/responses.ts';
-import { readDesign } from './design-document.ts';
+import type { DesignService } from './design-service.ts';
 import { functionAnswer, HTML_TYPE } from './function-answer.ts';
 import { readFunctionDocument } from './function-document.ts';
 import { functionRequest } from './function-request.ts';
 
 /** `rest`: the design document's name, the function's, and the document's id, whose slashes may stand plain. */
-export async function show(context: Context, name: string, rest: readonly string[]): Promise<Answer> {
+export async function show(
+  service: DesignService,
+  context: Context,
+  name: string,
+  rest: readonly string[],
+): Promise<Answer> {
   const [designName = '', functionName, ...idSegments] = rest;
   if (functionName === undefined) throw new DatabaseError('show_error', 'Invalid path.');
   const id = idSegments.length === 0 ? undefined : idSegments.join('/');
@@ -21,7 +27,7 @@ export async function show(context: Context, name: string, rest: readonly string
     if (context.method === 'GET' && matchesTag(context.header('if-none-match'), tag)) {
       return withHeader(notModified(tag), 'vary', 'Accept');
     }
-    const program = await context.services.programs.open(database, design);
+    const program = await service.programs.open(database, design);
     const request = await functionRequest(context, database, id ?? null);
     const made = await program.show(functionName, document.text, request);
     return functionAnswer(made, { code: 200, type: HTML_TYPE, headers: { vary: 'Accept', etag: tag } });

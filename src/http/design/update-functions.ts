@@ -1,28 +1,32 @@
 /** Update functions: they make a document of a request, which is then written as any other (completion 15). */
 import type { Database, DocumentWrite } from '../../database/contract.ts';
-import { isLocalId } from '../../documents/identifiers.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
-import { must } from '../../shared/assert.ts';
-import { readDocument } from '../documents/careful-reading.ts';
-import { ownKind } from '../documents/revision-sources.ts';
-import { durabilityOf, writeLocal } from '../documents/writing.ts';
+import { revOfOwnKind } from '../documents/base-revision.ts';
+import { readDesign } from '../documents/design-document.ts';
+import { parseDocument } from '../documents/request-documents.ts';
+import { writeOne } from '../documents/single-write.ts';
 import type { Answer, Context } from '../request/context.ts';
-import { withSnapshot } from '../request/reader.ts';
-import { MethodNotAllowed } from '../response/error-table.ts';
-import { readDesign } from './design-document.ts';
+import { withSnapshot } from '../request/snapshot-lease.ts';
+import { writeOptions } from '../request/write-options.ts';
+import type { DesignService } from './design-service.ts';
 import { functionAnswer, HTML_TYPE } from './function-answer.ts';
 import { readFunctionDocument } from './function-document.ts';
 import { functionRequest } from './function-request.ts';
 
 /** `rest`: the design document's name, the function's, and the document's id, whose slashes may stand plain. */
-export async function update(context: Context, name: string, rest: readonly string[]): Promise<Answer> {
+export async function update(
+  service: DesignService,
+  context: Context,
+  name: string,
+  rest: readonly string[],
+): Promise<Answer> {
   const [designName = '', functionName, ...idSegments] = rest;
   if (functionName === undefined) throw new DatabaseError('update_error', 'Invalid path.');
   const id = idSegments.length === 0 ? undefined : idSegments.join('/');
   return withSnapshot(context, name, async (snapshot, database) => {
     const design = await readDesign(snapshot, designName);
     const document = await readFunctionDocument(database, snapshot, id);
-    const program = await context.services.programs.open(database, design);
+    const program = await service.programs.open(database, design);
     const request = await functionRequest(context, database, id ?? null);
     const { document: made, response } = await program.update(functionName, document.text, request);
     if (made === undefined) return functionAnswer(response, { code: 200, type: HTML_TYPE });
@@ -32,24 +36,13 @@ export async function update(context: Context, name: string, rest: readonly stri
   });
 }
 
-/** GET and HEAD change nothing. */
-export function refuseGet(): never {
-  throw new MethodNotAllowed('PUT,POST', 'Update functions do not allow GET');
-}
-
 async function save(
   context: Context,
   database: Database,
   text: string,
 ): Promise<{ readonly id: string; readonly rev: string }> {
-  const document = readDocument(text);
-  const { id, rev, deleted, body } = document;
+  const { id, rev, deleted, body } = parseDocument(text);
   if (id === undefined) throw new DatabaseError('bad_request', 'Document id must not be empty');
-  const write: DocumentWrite = { id, rev: rev === undefined ? undefined : ownKind(id, rev), deleted, body };
-  const options = { newEdits: true, durability: durabilityOf(context), user: context.user };
-  if (isLocalId(id)) return { id, rev: await writeLocal(database, write, options) };
-  const [outcome] = await database.write([write], options);
-  const written = must(outcome);
-  if (!written.ok) throw written.error;
-  return written;
+  const write: DocumentWrite = { id, rev: rev === undefined ? undefined : revOfOwnKind(id, rev), deleted, body };
+  return writeOne(database, write, writeOptions(context, true));
 }

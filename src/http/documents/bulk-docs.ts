@@ -2,17 +2,17 @@
 import type { Database, DocumentWrite, WriteOptions } from '../../database/contract.ts';
 import type { IncomingDocument } from '../../documents/contract.ts';
 import { isLocalId, parseDocId } from '../../documents/identifiers.ts';
-import { type IncomingBulk, scanBulkInSteps } from '../../documents/incoming/incoming-bulk.ts';
 import { type DatabaseError, isDatabaseError } from '../../errors/database-error.ts';
 import { must } from '../../shared/assert.ts';
 import { inTurns, mapInSteps } from '../../shared/turn.ts';
-import { readText, requireJsonType } from '../request/bodies.ts';
+import { requireJsonType } from '../request/bodies.ts';
 import type { Answer, Context } from '../request/context.ts';
+import { writeOptions } from '../request/write-options.ts';
 import { showError } from '../response/error-table.ts';
 import { jsonAnswer } from '../response/responses.ts';
-import { useLent } from '../routing/resources.ts';
-import { ownKind } from './revision-sources.ts';
-import { durabilityOf, replicatedWrite, writeLocal, writtenText } from './writing.ts';
+import { revOfOwnKind } from './base-revision.ts';
+import { readBulkBody } from './request-documents.ts';
+import { replicatedWrite, writeLocal, writtenText } from './single-write.ts';
 
 /** A row of the answer: what was written, or what was refused and why. */
 type Row =
@@ -21,9 +21,9 @@ type Row =
 
 export async function postBulkDocs(context: Context, database: string): Promise<Answer> {
   requireJsonType(context);
-  const { documents, newEdits, allOrNothing } = await readBulk(context, await readText(context));
+  const { documents, newEdits, allOrNothing } = await readBulkBody(context);
   const writes = await inTurns(mapInSteps(documents, (document) => toWrite(context, document, newEdits)));
-  const options = { newEdits, allOrNothing, durability: durabilityOf(context), user: context.user };
+  const options = { ...writeOptions(context, newEdits), allOrNothing };
   const rows = await context.services.registry.use(database, (open) => writeAll(open, writes, options));
   if (allOrNothing && rows.some(isRefused)) {
     // The others were aborted with them.
@@ -34,16 +34,11 @@ export async function postBulkDocs(context: Context, database: string): Promise<
   return jsonAnswer(context, 201, await listText(rows, rowText));
 }
 
-async function readBulk(context: Context, text: string): Promise<IncomingBulk> {
-  const bulk = await inTurns(scanBulkInSteps(text));
-  return bulk ?? useLent(context, ({ readBulkInSteps }) => inTurns(readBulkInSteps(text)));
-}
-
 function toWrite(context: Context, document: IncomingDocument, newEdits: boolean): DocumentWrite {
   const id = document.id ?? parseDocId(context.services.uuids.next());
   if (!newEdits) return replicatedWrite(id, document);
   const { rev, deleted, body } = document;
-  return { id, rev: rev === undefined ? undefined : ownKind(id, rev), deleted, body };
+  return { id, rev: rev === undefined ? undefined : revOfOwnKind(id, rev), deleted, body };
 }
 
 /**

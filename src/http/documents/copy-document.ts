@@ -4,14 +4,14 @@ import type { DocId, RevId } from '../../documents/contract.ts';
 import { isLocalId } from '../../documents/identifiers.ts';
 import { isLocalRev, parseRevId } from '../../documents/revisions/revisions.ts';
 import type { Answer, Context } from '../request/context.ts';
-import { withSnapshot } from '../request/reader.ts';
+import { withSnapshot } from '../request/snapshot-lease.ts';
+import { baseRevision } from './base-revision.ts';
 import { parseDestination } from './destination.ts';
-import { missing, nodeToRead } from './read-document.ts';
-import { revisionOf } from './revision-sources.ts';
-import { answerWrite } from './writing.ts';
+import { missing, nodeToRead } from './requested-revision.ts';
+import { answerWrite } from './single-write.ts';
 
 export async function copyDocument(context: Context, database: string, id: DocId): Promise<Answer> {
-  const sourceRev = revisionOf(context, id, undefined);
+  const sourceRev = baseRevision(context, id, undefined);
   const target = parseDestination(context, database);
   const body = await withSnapshot(context, database, (snapshot, open) =>
     isLocalId(id) ? readLocalSource(open, id, sourceRev) : readSource(snapshot, id, sourceRev),

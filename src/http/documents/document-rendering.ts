@@ -1,7 +1,9 @@
 /** Which members a read is to add to a document, and the document's text with them (completion 4). */
 import type { DocumentRecord, StoredNode } from '../../database/contract.ts';
-import type { RevId } from '../../documents/contract.ts';
+import type { RevId, RevisionStatus } from '../../documents/contract.ts';
+import { metaText } from '../../documents/meta-text.ts';
 import { writeDocument } from '../../documents/outgoing.ts';
+import { pathOf } from '../../documents/revisions/revision-tree.ts';
 import { toRevId } from '../../documents/revisions/revisions.ts';
 import type { Query } from '../request/query.ts';
 
@@ -13,7 +15,7 @@ export interface MetaFlags {
   readonly localSeq: boolean;
 }
 
-/** The flags of a read, or undefined where none is on. `meta` stands for three of them. What they lead to: `document-meta.ts`. */
+/** The flags of a read, or undefined where none is on. `meta` stands for three of them. */
 export function readMetaFlags(query: Query): MetaFlags | undefined {
   if (query.isEmpty) return undefined;
   const meta = query.flag('meta');
@@ -27,7 +29,7 @@ export function readMetaFlags(query: Query): MetaFlags | undefined {
   return Object.values(flags).includes(true) ? flags : undefined;
 }
 
-/** The document's JSON text at that revision. */
+/** The document's JSON text at that revision. `members` is what `metaOf` or `conflictsOf` gave. */
 export function documentText(
   record: DocumentRecord,
   node: StoredNode,
@@ -37,6 +39,40 @@ export function documentText(
   return writeDocument({ id: record.id, rev: revOf(node), deleted: node.deleted, body, members });
 }
 
+/** The members that the flags ask for, as `writeDocument` takes them; empty where the document has none of them. */
+export function metaOf(record: DocumentRecord, node: StoredNode, flags: MetaFlags): string {
+  return metaText({
+    revisions: flags.revs ? pathOf(node) : undefined,
+    revsInfo: flags.revsInfo ? statusesOf(node) : undefined,
+    conflicts: flags.conflicts ? losersOf(record, false) : undefined,
+    deletedConflicts: flags.deletedConflicts ? losersOf(record, true) : undefined,
+    localSeq: flags.localSeq ? record.seq : undefined,
+  });
+}
+
+/** `_conflicts`, as `writeDocument` takes it; empty where there are none. */
+export function conflictsOf(record: DocumentRecord): string {
+  return metaText({ conflicts: losersOf(record, false) });
+}
+
 export function revOf(node: StoredNode): RevId {
   return toRevId(node.generation, node.hash);
+}
+
+/** Leaves other than the winner. */
+function losersOf(record: DocumentRecord, deleted: boolean): RevId[] {
+  return record.leaves
+    .slice(1)
+    .filter((leaf) => leaf.deleted === deleted)
+    .map(revOf);
+}
+
+/** The revision and its ancestors, newest first. */
+function statusesOf(node: StoredNode): RevisionStatus[] {
+  const statuses: RevisionStatus[] = [];
+  for (let at: StoredNode | undefined = node; at !== undefined; at = at.parent) {
+    const kept = at.deleted ? 'deleted' : 'available';
+    statuses.push({ rev: revOf(at), status: at.body === undefined ? 'missing' : kept });
+  }
+  return statuses;
 }

@@ -6,7 +6,7 @@ import { type MaybePromise, whenReady } from '../../shared/maybe-promise.ts';
 import type { Answer, Context } from '../request/context.ts';
 import { matchesTag, revisionTag } from '../response/etags.ts';
 import { jsonAnswer, notModified, withHeader } from '../response/responses.ts';
-import { missing } from './read-document.ts';
+import { missing } from './requested-revision.ts';
 
 /** There is one revision, so any other that is asked for is missing. */
 export function getLocalDocument(context: Context, database: string, id: DocId): MaybePromise<Answer> {

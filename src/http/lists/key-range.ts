@@ -4,7 +4,7 @@
  * nothing.
  */
 import type { RowRange } from '../../database/contract.ts';
-import type { ListParameters } from './parameters.ts';
+import type { ListParameters } from './list-parameters.ts';
 
 /** No row lies between the bounds, and the walk would begin before or behind all rows. */
 export interface EmptyRange {

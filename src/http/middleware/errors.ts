@@ -1,10 +1,9 @@
 /** Turns failures into answers (interface.md 7). What we did not foresee goes to the log, and not to the client. */
 import { isDatabaseError } from '../../errors/database-error.ts';
 import { orElse } from '../../shared/maybe-promise.ts';
-import type { Answer, Context } from '../request/context.ts';
+import type { Answer, Context, Handler } from '../request/context.ts';
 import { isInternal, MethodNotAllowed, showError } from '../response/error-table.ts';
 import { jsonAnswer, withHeader } from '../response/responses.ts';
-import type { Handler } from '../routing/handler.ts';
 
 export function answerErrors(next: Handler): Handler {
   return (context) =>

@@ -1,19 +1,53 @@
-/** JSONP, where `httpd/allow_jsonp` permits it (completion 1.10). */
+/** JSON as the argument of a function call (JSONP), where `httpd/allow_jsonp` permits it (completion 1.10). */
+import { DatabaseError } from '../../errors/database-error.ts';
+import { whenReady } from '../../shared/maybe-promise.ts';
+import type { ByteStream, ResponseBody } from '../../shared/message.ts';
 import { booleanSetting } from '../../system/config.ts';
+import { isStream } from '../request/bodies.ts';
+import type { Answer, Handler } from '../request/context.ts';
 import { Query } from '../request/query.ts';
-import type { Handler } from '../routing/handler.ts';
-import { useLent } from '../routing/resources.ts';
+import { answerErrors } from './errors.ts';
 
+const CALLBACK = /^[a-zA-Z0-9._[\]]+$/;
+
+/** Errors are wrapped as well, since a script element shows nothing else. Fails where the callback could be more than a name. */
 export function wrapJsonp(next: Handler): Handler {
   return (context) => {
     if (!booleanSetting(context.services.config, 'httpd', 'allow_jsonp')) return next(context);
     const callback = callbackOf(context.request.url);
     if (callback === undefined) return next(context);
-    return useLent(context, ({ answerJsonp }) => answerJsonp(context, next, callback));
+    if (!CALLBACK.test(callback)) throw new DatabaseError('bad_request', 'invalid_callback');
+    return whenReady(answerErrors(next)(context), (answer) => wrap(answer, callback));
   };
 }
 
 function callbackOf(url: string): string | undefined {
   const question = url.indexOf('?');
   return question < 0 ? undefined : new Query(url.slice(question + 1)).get('callback');
+}
+
+function wrap(answer: Answer, callback: string): Answer {
+  const { headers, body } = answer;
+  const type = headers['content-type'] ?? '';
+  if (body === null || !(type.startsWith('application/json') || type.startsWith('text/plain'))) return answer;
+  headers['content-type'] = 'text/javascript';
+  return { ...answer, body: wrapBody(body, `/* svc */${callback}(`) };
+}
+
+function wrapBody(body: NonNullable<ResponseBody>, head: string): ResponseBody {
+  if (typeof body === 'string') return `${head}${body.trimEnd()});\n`;
+  return isStream(body) ? wrapStream(body, head) : body;
+}
+
+function wrapStream(stream: ByteStream, head: string): ByteStream {
+  const encoder = new TextEncoder();
+  const ends = [encoder.encode(head), encoder.encode(');\n')];
+  let ended = false;
+  const pull = async (): Promise<Uint8Array | undefined> => {
+    if (ends.length === 2) return ends.shift();
+    const chunk = ended ? undefined : await stream.pull();
+    ended ||= chunk === undefined;
+    return chunk ?? ends.shift();
+  };
+  return { pull, cancel: (reason) => stream.cancel(reason) };
 }

@@ -2,9 +2,8 @@
 import type { Clock } from '../../shared/clock.ts';
 import { whenReady } from '../../shared/maybe-promise.ts';
 import { VERSION } from '../../system/version.ts';
-import type { Answer } from '../request/context.ts';
+import type { Answer, Handler } from '../request/context.ts';
 import { withHeader } from '../response/responses.ts';
-import type { Handler } from '../routing/handler.ts';
 
 const SERVER = `Settee/${VERSION}`;
 

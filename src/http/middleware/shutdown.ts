@@ -1,6 +1,7 @@
 /** Refuses new requests while the service is being closed. */
+
 import { DatabaseError } from '../../errors/database-error.ts';
-import type { Handler } from '../routing/handler.ts';
+import type { Handler } from '../request/context.ts';
 
 export function refuseWhenClosing(isClosing: () => boolean, next: Handler): Handler {
   return (context) => {

@@ -4,16 +4,16 @@ import { parseDocId } from '../../documents/identifiers.ts';
 import { parseRevId } from '../../documents/revisions/revisions.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
 import { readMetaFlags, revOf } from '../documents/document-rendering.ts';
+import { readTexts, selectRevisions } from '../documents/revision-selection.ts';
+import { accepts } from '../request/accept.ts';
 import { isObject, readObject } from '../request/bodies.ts';
 import type { Answer, Context } from '../request/context.ts';
-import { accepts } from '../request/negotiation.ts';
 import { ownMember } from '../request/own-member.ts';
-import { type Reader, withReader } from '../request/reader.ts';
+import { type SnapshotLease, withSnapshotLease } from '../request/snapshot-lease.ts';
 import { showError } from '../response/error-table.ts';
 import { multipartText, multipartType, type Part } from '../response/multipart-writer.ts';
 import { MUST_REVALIDATE, textAnswer } from '../response/responses.ts';
 import { streamedBody } from '../response/streams.ts';
-import { readTexts, selectRevisions } from './revision-selection.ts';
 
 /** How many entries are read at once. */
 const BATCH = 100;
@@ -41,13 +41,13 @@ export async function postBulkGet(context: Context, database: string): Promise<A
   const asked = docs.map(readEntry);
   const accept = context.header('accept');
   const multipart = !accepts(accept, 'application/json') && accepts(accept, 'multipart/mixed');
-  return withReader(context, database, async (reader) => {
-    const batches = entryBatches(context, reader, asked);
-    if (!multipart) return textAnswer(context, 200, await streamedBody(context, listText(batches), reader.release));
+  return withSnapshotLease(context, database, async (lease) => {
+    const batches = entryBatches(context, lease, asked);
+    if (!multipart) return textAnswer(context, 200, await streamedBody(context, listText(batches), lease.release));
     const boundary = context.services.uuids.random();
     const headers = { 'content-type': multipartType(boundary), 'cache-control': MUST_REVALIDATE };
     const pieces = multipartText(boundary, partBatches(batches));
-    return { status: 200, headers, body: await streamedBody(context, pieces, reader.release) };
+    return { status: 200, headers, body: await streamedBody(context, pieces, lease.release) };
   });
 }
 
@@ -70,7 +70,7 @@ function textOf(value: unknown): string {
 
 async function* entryBatches(
   context: Context,
-  { snapshot }: Reader,
+  { snapshot }: SnapshotLease,
   asked: readonly Asked[],
 ): AsyncGenerator<EntryResults[]> {
   const flags = readMetaFlags(context.query);

@@ -5,10 +5,10 @@ import { findNode } from '../../documents/revisions/revision-tree.ts';
 import { parseRevId, toRevision } from '../../documents/revisions/revisions.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
 import { revOf } from '../documents/document-rendering.ts';
-import { toDocId } from '../lists/listings.ts';
 import { readObject, requireJsonType } from '../request/bodies.ts';
 import type { Answer, Context } from '../request/context.ts';
-import { withSnapshot } from '../request/reader.ts';
+import { toDocId } from '../request/parameter-values.ts';
+import { withSnapshot } from '../request/snapshot-lease.ts';
 import { jsonAnswer } from '../response/responses.ts';
 
 /** Which of the named revisions are unknown here. One whose body was compacted away is known. */

@@ -6,9 +6,9 @@ import { DatabaseError } from '../../errors/database-error.ts';
 import { type MaybePromise, whenReady } from '../../shared/maybe-promise.ts';
 import type { ByteStream, RequestBody } from '../../shared/message.ts';
 import { integerSetting } from '../../system/config.ts';
-import { useLent } from '../routing/resources.ts';
 import { ByteCollector, tooLarge } from './byte-collector.ts';
 import type { Context } from './context.ts';
+import { inflate } from './inflate.ts';
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -30,12 +30,11 @@ export function readText(context: Context): MaybePromise<string> {
   if (Number(context.header('content-length') ?? 0) > limit) throw tooLarge();
   if (typeof body === 'string' && !gzip) return checkText(body, limit);
   const bytes = body instanceof Uint8Array ? checkBytes(body, limit) : collect(body, limit);
-  return whenReady(gzip ? inflated(context, bytes, limit) : bytes, decode);
+  return whenReady(gzip ? inflated(bytes, limit) : bytes, decode);
 }
 
-async function inflated(context: Context, packed: MaybePromise<Uint8Array>, limit: number): Promise<Uint8Array> {
-  const bytes = new Uint8Array(await packed);
-  return useLent(context, ({ inflate }) => inflate(bytes, limit));
+async function inflated(packed: MaybePromise<Uint8Array>, limit: number): Promise<Uint8Array> {
+  return inflate(new Uint8Array(await packed), limit);
 }
 
 /** The body's JSON value. Fails as `readText`, and with `bad_request` "invalid_json". */

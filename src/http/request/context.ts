@@ -1,6 +1,4 @@
 /** What a handler gets: the request, read as far as every handler needs it, and the services behind it. */
-import type { DesignPrograms } from '../../design/design-programs.ts';
-import type { Finder } from '../../find/contract.ts';
 import type { Registry } from '../../registry/contract.ts';
 import type { Clock } from '../../shared/clock.ts';
 import type { MaybePromise } from '../../shared/maybe-promise.ts';
@@ -8,10 +6,9 @@ import type { PlainRequest, ResponseBody } from '../../shared/message.ts';
 import type { ActiveTasks } from '../../system/active-tasks.ts';
 import type { Config, Log } from '../../system/contract.ts';
 import type { Uuids } from '../../system/uuids.ts';
-import type { ViewIndexes } from '../../views/contract.ts';
-import type { User } from '../routing/access.ts';
-import type { FunctionHandlers } from '../routing/deferred-handlers.ts';
+import { jsonType } from './accept.ts';
 import { Query } from './query.ts';
+import type { User } from './user.ts';
 
 /** What all requests share. */
 export interface Services {
@@ -20,15 +17,8 @@ export interface Services {
   readonly log: Log;
   readonly clock: Clock;
   readonly uuids: Uuids;
-  /** Fails as `functionHandlers`. */
-  readonly tasks: () => MaybePromise<ActiveTasks>;
-  readonly views: Pick<ViewIndexes, 'open' | 'temporary' | 'cleanup'>;
-  /** Runs the functions of design documents. */
-  readonly programs: Pick<DesignPrograms, 'open'>;
-  /** Fails with `functions_unavailable` where they can't be loaded, with `not_implemented` where this host has none. */
-  readonly functionHandlers: () => MaybePromise<FunctionHandlers>;
-  /** Runs selector queries. Fails as `functionHandlers`. */
-  readonly finder: () => MaybePromise<Finder>;
+  /** What runs in the background, as `_active_tasks` shows it. */
+  readonly tasks: ActiveTasks;
   /** What every path begins with, without a slash at its end; empty where the service is at the root. */
   readonly basePath: string;
 }
@@ -42,6 +32,9 @@ export interface Answer {
   readonly errorCode?: string;
 }
 
+/** Answers a request, or fails. Middleware takes one and gives one. */
+export type Handler = (context: Context) => MaybePromise<Answer>;
+
 /** One request on its way. Only middleware and router change it, before the handler runs. */
 export class Context {
   readonly request: PlainRequest;
@@ -54,18 +47,23 @@ export class Context {
   user: User | undefined;
   /** The query, without the `?`. */
   search = '';
-  /** As what JSON is sent; undefined where nobody has looked at `Accept` yet. */
-  jsonType: string | undefined;
   /** How often the request was rewritten on its way. */
   rewrites = 0;
   /** Sends another request through the router, which sets it. */
-  dispatch: ((context: Context) => MaybePromise<Answer>) | undefined;
+  dispatch: Handler | undefined;
+  #jsonType: string | undefined;
   #query: Query | undefined;
 
   constructor(request: PlainRequest, services: Services) {
     this.request = request;
     this.services = services;
     this.method = request.method;
+  }
+
+  /** The content type under which this client gets JSON. */
+  get jsonType(): string {
+    this.#jsonType ??= jsonType(this.header('accept'));
+    return this.#jsonType;
   }
 
   get query(): Query {

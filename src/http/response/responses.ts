@@ -1,6 +1,5 @@
 /** The forms of an answer. JSON text ends in a newline and must be revalidated (completion 1.6). */
 import type { ResponseBody } from '../../shared/message.ts';
-import { plainJsonType, TEXT_TYPE } from '../middleware/json-type.ts';
 import type { Answer, Context } from '../request/context.ts';
 
 export const MUST_REVALIDATE = 'must-revalidate';
@@ -14,13 +13,9 @@ export function jsonAnswer(context: Context, status: number, json: string): Answ
 export function textAnswer(context: Context, status: number, body: ResponseBody): Answer {
   return {
     status,
-    headers: { 'content-type': jsonTypeFor(context), 'cache-control': MUST_REVALIDATE },
+    headers: { 'content-type': context.jsonType, 'cache-control': MUST_REVALIDATE },
     body,
   };
-}
-
-function jsonTypeFor(context: Context): string {
-  return context.jsonType ?? plainJsonType(context.header('accept')) ?? TEXT_TYPE;
 }
 
 export function okAnswer(context: Context, status: number): Answer {

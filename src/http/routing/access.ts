@@ -8,18 +8,10 @@
  */
 import { DatabaseError } from '../../errors/database-error.ts';
 import type { Context } from '../request/context.ts';
+import { ADMIN_PARTY, SERVER_ADMIN_ROLE, type User } from '../request/user.ts';
 
 /** `anyone`, a member or an admin of the database, or an admin of the server. */
 export type Right = 'anyone' | 'member' | 'databaseAdmin' | 'serverAdmin';
-
-export interface User {
-  readonly name: string | null;
-  readonly roles: readonly string[];
-}
-
-const SERVER_ADMIN_ROLE = '_admin';
-
-export const ADMIN_PARTY: User = { name: null, roles: [SERVER_ADMIN_ROLE] };
 
 export function identify(_context: Context): User {
   return ADMIN_PARTY;

@@ -1,19 +1,16 @@
 /** What a path leads to: resources with their methods, and for each method who may use it and what answers. */
-import type { DocId } from '../../documents/contract.ts';
+import { DatabaseError } from '../../errors/database-error.ts';
 import { type MaybePromise, whenReady } from '../../shared/maybe-promise.ts';
-import type { Answer, Context } from '../request/context.ts';
+import type { Context } from '../request/context.ts';
+import type { DatabaseHandler, HandlerPart } from '../request/handlers.ts';
 import { MethodNotAllowed } from '../response/error-table.ts';
 import { authorize, type Right } from './access.ts';
-import type { FunctionHandlers } from './deferred-handlers.ts';
-
-export type ServerHandler = (context: Context, rest: readonly string[]) => MaybePromise<Answer>;
-/** `rest`: the segments behind the path's last named one. */
-export type DatabaseHandler = (context: Context, database: string, rest: readonly string[]) => MaybePromise<Answer>;
-export type DocumentHandler = (context: Context, database: string, id: DocId) => MaybePromise<Answer>;
 
 export interface Action<H> {
   readonly right: Right;
   readonly handler: H;
+  /** Of a POST: it changes nothing, as `http/address/read-only-requests.ts` says of it too. */
+  readonly isReadOnly: boolean;
 }
 
 export interface Resource<H> {
@@ -33,7 +30,7 @@ export function isReserved(word: string): boolean {
 }
 
 /** The table's row for that path, with the segments that it leaves to the handler. */
-export function find<H>(
+export function findResource<H>(
   table: Table<H>,
   first: string,
   rest: readonly string[],
@@ -54,27 +51,51 @@ export function handlerOf<H>(context: Context, resource: Resource<H>): H {
   return action.handler;
 }
 
-/** Answers with what a browser loads on first use. */
-export function useLent<T>(context: Context, answer: (handlers: FunctionHandlers) => MaybePromise<T>): MaybePromise<T> {
-  return whenReady(context.services.functionHandlers(), answer);
-}
-
 export function resource<H>(allow: string, actions: Readonly<Record<string, Action<H>>>): Resource<H> {
   return { allow, actions: new Map(Object.entries(actions)) };
 }
 
-export function anyone<H>(handler: H): Action<H> {
-  return { right: 'anyone', handler };
+/** A resource all of whose methods do the same. */
+export function sameForAll<H>(allow: string, action: Action<H>): Resource<H> {
+  return { allow, actions: new Map(allow.split(',').map((method) => [method, action])) };
 }
 
-export function member<H>(handler: H): Action<H> {
-  return { right: 'member', handler };
+/** Says why a method is not allowed that others of its resource would lead one to expect. */
+export function refuse(allow: string, reason: string): () => never {
+  return () => {
+    throw new MethodNotAllowed(allow, reason);
+  };
 }
 
-export function databaseAdmin<H>(handler: H): Action<H> {
-  return { right: 'databaseAdmin', handler };
+/** What a later version answers: the methods that it will have say so, with 501, and nothing is changed. */
+export function notImplemented(allow: string, what: string, effect?: 'reads'): Resource<() => never> {
+  const refuse = (): never => {
+    throw new DatabaseError('not_implemented', `${what} not implemented yet.`);
+  };
+  return sameForAll(allow, anyone(refuse, effect));
 }
 
-export function serverAdmin<H>(handler: H): Action<H> {
-  return { right: 'serverAdmin', handler };
+export function anyone<H>(handler: H, effect?: 'reads'): Action<H> {
+  return { right: 'anyone', handler, isReadOnly: effect === 'reads' };
+}
+
+export function member<H>(handler: H, effect?: 'reads'): Action<H> {
+  return { right: 'member', handler, isReadOnly: effect === 'reads' };
+}
+
+export function databaseAdmin<H>(handler: H, effect?: 'reads'): Action<H> {
+  return { right: 'databaseAdmin', handler, isReadOnly: effect === 'reads' };
+}
+
+export function serverAdmin<H>(handler: H, effect?: 'reads'): Action<H> {
+  return { right: 'serverAdmin', handler, isReadOnly: effect === 'reads' };
+}
+
+/** A handler of a part that is loaded on first use, by its name. Fails with `functions_unavailable` where that can't be loaded. */
+export function deferred<Service, Name extends string>(
+  part: () => MaybePromise<HandlerPart<Service, Name>>,
+  name: NoInfer<Name>,
+): DatabaseHandler {
+  return (context, database, rest) =>
+    whenReady(part(), ({ service, handlers }) => handlers[name](service, context, database, rest));
 }

@@ -2,91 +2,96 @@
 import type { DocId } from '../../documents/contract.ts';
 import { parseDocId } from '../../documents/identifiers.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
-import { type MaybePromise, whenReady } from '../../shared/maybe-promise.ts';
+import type { MaybePromise } from '../../shared/maybe-promise.ts';
 import { integerSetting } from '../../system/config.ts';
 import { isBelow, parseTarget } from '../address/target.ts';
-import type { Answer, Context } from '../request/context.ts';
-import { type DocumentHandler, find, handlerOf, isReserved, type Resource, useLent } from './resources.ts';
-import { DATABASE, DOCUMENT, LOCAL_DOCUMENT, SERVER } from './routes.ts';
+import type { Answer, Context, Handler } from '../request/context.ts';
+import type { DocumentHandler } from '../request/handlers.ts';
+import { encodeDocId, ownBase } from '../response/locations.ts';
+import { findResource, handlerOf, isReserved, type Resource } from './resources.ts';
+import type { Routes } from './routes.ts';
 
-const ICON = 'favicon.ico';
 const DESIGN_WORD = '_design';
 const LOCAL_WORD = '_local';
 
-/** Answers the request, or fails with what the error table knows. */
-export function dispatch(context: Context): MaybePromise<Answer> {
-  context.dispatch = dispatch;
-  checkLength(context);
-  const { basePath } = context.services;
-  if (!isBelow(context.request.url, basePath)) throw outside(basePath);
-  const { segments, search } = parseTarget(context.request.url, basePath);
-  context.search = search;
-  const first = segments[0] ?? '';
-  const rest = segments.slice(1);
-  const server = find(SERVER, first, rest);
-  if (server !== undefined) return handlerOf(context, server.resource)(context, server.rest);
-  if (!(isReserved(first) || first === ICON) || context.services.registry.has(first)) {
-    return dispatchInDatabase(context, first, rest);
+export class Router {
+  readonly #routes: Routes;
+
+  constructor(routes: Routes) {
+    this.#routes = routes;
   }
-  const seldom = useLent(context, ({ answerOfServer }) => answerOfServer(context, first, rest));
-  return whenReady(seldom, (answer) => {
-    if (answer !== undefined) return answer;
-    if (SERVER.has(first)) throw new DatabaseError('not_found', 'missing');
-    return dispatchInDatabase(context, first, rest);
-  });
-}
 
-function dispatchInDatabase(context: Context, database: string, path: readonly string[]): MaybePromise<Answer> {
-  const first = path[0] ?? '';
-  requireDatabase(context, database, path);
-  if (isReserved(first)) return dispatchReserved(context, database, path);
-  if (path.length === 1) return answerDocument(context, DOCUMENT, database, parseDocId(first));
-  const found = find(DATABASE, first, path.slice(1));
-  if (found !== undefined) return handlerOf(context, found.resource)(context, database, found.rest);
-  // An id that can't be is told before what is missing of its attachments.
-  parseDocId(first);
-  return useLent(context, ({ answerAttachment }) => answerAttachment(context, database, path));
-}
+  /** Answers the request, or fails with what the error table knows. */
+  readonly dispatch: Handler = (context) => {
+    context.dispatch = this.dispatch;
+    checkLength(context);
+    const { basePath } = context.services;
+    if (!isBelow(context.request.url, basePath)) throw outside(basePath);
+    const { segments, search } = parseTarget(context.request.url, basePath);
+    context.search = search;
+    const first = segments[0] ?? '';
+    const rest = segments.slice(1);
+    const { server } = this.#routes;
+    const found = findResource(server, first, rest);
+    if (found !== undefined) return handlerOf(context, found.resource)(context, found.rest);
+    if (server.has(first)) throw new DatabaseError('not_found', 'missing');
+    return this.#dispatchInDatabase(context, first, rest);
+  };
 
-function dispatchReserved(context: Context, database: string, path: readonly string[]): MaybePromise<Answer> {
-  const [first = '', ...rest] = path;
-  if (first === DESIGN_WORD) return dispatchInDesign(context, database, rest);
-  if (first === LOCAL_WORD) return dispatchLocal(context, database, rest);
-  if (first.startsWith(`${DESIGN_WORD}/`)) return dispatchEncodedDesign(context, database, path);
-  if (first.startsWith(`${LOCAL_WORD}/`)) {
-    return dispatchLocal(context, database, [first.slice(LOCAL_WORD.length + 1), ...rest]);
+  #dispatchInDatabase(context: Context, database: string, path: readonly string[]): MaybePromise<Answer> {
+    const first = path[0] ?? '';
+    requireDatabase(context, database, path);
+    if (isReserved(first)) return this.#dispatchReserved(context, database, path);
+    if (path.length === 1) return answerDocument(context, this.#routes.document, database, parseDocId(first));
+    const found = findResource(this.#routes.database, first, path.slice(1));
+    if (found !== undefined) return handlerOf(context, found.resource)(context, database, found.rest);
+    // An id that no document can have is refused as such, whatever follows it.
+    parseDocId(first);
+    return this.#answerAttachment(context, database, path);
   }
-  const found = find(DATABASE, first, rest);
-  if (found !== undefined) return handlerOf(context, found.resource)(context, database, found.rest);
-  const seldom = useLent(context, ({ answerOfDatabase }) => answerOfDatabase(context, database, first, rest));
-  return whenReady(seldom, (answer) => {
-    if (answer !== undefined) return answer;
-    if (DATABASE.has(first)) throw new DatabaseError('not_found', 'missing');
-    return answerDocument(context, DOCUMENT, database, parseDocId(first));
-  });
-}
 
-/** A design document, what belongs to it, or an attachment of it. */
-function dispatchInDesign(context: Context, database: string, path: readonly string[]): MaybePromise<Answer> {
-  const [name = '', ...rest] = path;
-  const id = parseDocId(path.length === 0 ? DESIGN_WORD : `${DESIGN_WORD}/${name}`);
-  if (rest.length === 0) return answerDocument(context, DOCUMENT, database, id);
-  return useLent(context, ({ answerOfDesign }) => answerOfDesign(context, database, name, rest));
-}
-
-/** `_design%2Fx`: readers are sent to the plain slash; for all others both mean the same. */
-function dispatchEncodedDesign(context: Context, database: string, path: readonly string[]): MaybePromise<Answer> {
-  const [first = '', ...rest] = path;
-  if (context.method === 'GET') {
-    return useLent(context, ({ redirectToDesign }) => redirectToDesign(context, database, path));
+  #dispatchReserved(context: Context, database: string, path: readonly string[]): MaybePromise<Answer> {
+    const [first = '', ...rest] = path;
+    if (first === DESIGN_WORD) return this.#dispatchInDesign(context, database, rest);
+    if (first === LOCAL_WORD) return this.#dispatchLocal(context, database, rest);
+    if (first.startsWith(`${DESIGN_WORD}/`)) return this.#dispatchEncodedDesign(context, database, path);
+    if (first.startsWith(`${LOCAL_WORD}/`)) {
+      return this.#dispatchLocal(context, database, [first.slice(LOCAL_WORD.length + 1), ...rest]);
+    }
+    const found = findResource(this.#routes.database, first, rest);
+    if (found !== undefined) return handlerOf(context, found.resource)(context, database, found.rest);
+    if (this.#routes.database.has(first)) throw new DatabaseError('not_found', 'missing');
+    return answerDocument(context, this.#routes.document, database, parseDocId(first));
   }
-  return dispatchInDesign(context, database, [first.slice(DESIGN_WORD.length + 1), ...rest]);
-}
 
-/** Local documents have an id of one segment (completion 5.3). */
-function dispatchLocal(context: Context, database: string, path: readonly string[]): MaybePromise<Answer> {
-  if (path.length > 1) throw new DatabaseError('bad_request', '_local documents do not accept attachments.');
-  return answerDocument(context, LOCAL_DOCUMENT, database, parseDocId(`${LOCAL_WORD}/${path[0] ?? ''}`));
+  /** A design document, what belongs to it, or an attachment of it. */
+  #dispatchInDesign(context: Context, database: string, path: readonly string[]): MaybePromise<Answer> {
+    const [name = '', ...rest] = path;
+    const id = parseDocId(path.length === 0 ? DESIGN_WORD : `${DESIGN_WORD}/${name}`);
+    if (rest.length === 0) return answerDocument(context, this.#routes.document, database, id);
+    const [first = '', ...behind] = rest;
+    const found = findResource(this.#routes.design, first, behind);
+    if (found !== undefined) return handlerOf(context, found.resource)(context, database, [name, ...found.rest]);
+    if (isReserved(first)) throw new DatabaseError('not_found', `missing handler: ${first}`);
+    return this.#answerAttachment(context, database, rest);
+  }
+
+  /** `_design%2Fx`: a GET is redirected to the plain slash; for all other methods both mean the same. */
+  #dispatchEncodedDesign(context: Context, database: string, path: readonly string[]): MaybePromise<Answer> {
+    const [first = '', ...rest] = path;
+    if (context.method === 'GET') return redirectToDesign(context, database, path);
+    return this.#dispatchInDesign(context, database, [first.slice(DESIGN_WORD.length + 1), ...rest]);
+  }
+
+  /** Local documents have an id of one segment (completion 5.3). */
+  #dispatchLocal(context: Context, database: string, path: readonly string[]): MaybePromise<Answer> {
+    if (path.length > 1) throw new DatabaseError('bad_request', '_local documents do not accept attachments.');
+    return answerDocument(context, this.#routes.localDocument, database, parseDocId(`${LOCAL_WORD}/${path[0] ?? ''}`));
+  }
+
+  #answerAttachment(context: Context, database: string, path: readonly string[]): MaybePromise<Answer> {
+    return handlerOf(context, this.#routes.attachment)(context, database, path);
+  }
 }
 
 function answerDocument(
@@ -96,6 +101,14 @@ function answerDocument(
   id: DocId,
 ): MaybePromise<Answer> {
   return handlerOf(context, resource)(context, database, id);
+}
+
+/** Sends a GET with a design document's slash as `%2F` to the address with a plain one. */
+function redirectToDesign(context: Context, database: string, path: readonly string[]): Answer {
+  const [id = '', ...rest] = path;
+  const plain = [encodeURIComponent(database), encodeDocId(id), ...rest.map(encodeURIComponent)].join('/');
+  const query = context.search === '' ? '' : `?${context.search}`;
+  return { status: 301, headers: { location: `${ownBase(context)}/${plain}${query}` }, body: null };
 }
 
 /** A database that isn't there is missing before anything below it is (completion 1.13). */

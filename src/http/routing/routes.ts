@@ -1,72 +1,174 @@
 /**
- * Which resources there are, as data: tables from a path below the server or a database to the methods it has, and for each
- * method who may use it and what answers. An endpoint is a row. Here are those that every app needs; the others are in
- * `seldom-routes.ts`, which browsers load on first use.
+ * Which resources there are, as data: tables from a path below the server, a database or a design document to the methods it has, and
+ * for each method who may use it and what answers. An endpoint is a row; one that a part answers which is loaded on first use names
+ * that part (`deferred`).
  *
  * The `allow` lists are those of completion 1.8. HEAD needs no row: it is run as GET.
  */
-import type { DocId } from '../../documents/contract.ts';
 import type { MaybePromise } from '../../shared/maybe-promise.ts';
 import { deleteDatabase, getDatabase, putDatabase } from '../database/database.ts';
+import { postDatabaseInfos } from '../database/database-info.ts';
+import { getRevsLimit, getSecurity, putRevsLimit, putSecurity } from '../database/settings.ts';
+import { postCompact, postEnsureFullCommit } from '../database/upkeep.ts';
+import type { DesignPart } from '../design/design-handlers.ts';
 import { postBulkDocs } from '../documents/bulk-docs.ts';
+import { copyDocument } from '../documents/copy-document.ts';
 import { getLocalDocument } from '../documents/local-document.ts';
 import { getDocument } from '../documents/read-document.ts';
+import { refuseAttachment, refuseForm } from '../documents/unsupported-attachments.ts';
 import { deleteDocument, postDocument, putDocument } from '../documents/write-document.ts';
-import { getAllDocs, postAllDocs } from '../lists/all-docs.ts';
-import type { Answer, Context } from '../request/context.ts';
+import type { FindPart } from '../find/find-handlers.ts';
+import { allDocs, designDocs, localDocs } from '../lists/list-handlers.ts';
+import { postBulkGet } from '../replication/bulk-get.ts';
+import { postMissingRevs, postPurge, postRevsDiff } from '../replication/revision-diffs.ts';
+import type { DatabaseHandler, DocumentHandler, ServerHandler } from '../request/handlers.ts';
+import { getActiveTasks } from '../server/active-tasks.ts';
+import { getIcon } from '../server/icon.ts';
+import { getUuids } from '../server/uuids.ts';
 import { getAllDatabases, getUp, getWelcome } from '../server/welcome.ts';
+import type { ViewPart } from '../views/view-handlers.ts';
 import {
   anyone,
-  type DatabaseHandler,
-  type DocumentHandler,
+  databaseAdmin,
+  deferred,
   member,
+  notImplemented,
   type Resource,
+  refuse,
   resource,
-  type ServerHandler,
+  sameForAll,
   serverAdmin,
   type Table,
-  useLent,
 } from './resources.ts';
 
-export const SERVER: Table<ServerHandler> = new Map<string, Resource<ServerHandler>>([
-  ['', resource('GET,HEAD', { GET: anyone(getWelcome) })],
-  ['_all_dbs', resource('GET,HEAD', { GET: anyone(getAllDatabases) })],
-  ['_up', resource('GET,HEAD', { GET: anyone(getUp) })],
-]);
+/** The parts that are loaded on first use, as far as they answer requests. */
+export interface DeferredParts {
+  readonly views: () => MaybePromise<ViewPart>;
+  readonly design: () => MaybePromise<DesignPart>;
+  readonly find: () => MaybePromise<FindPart>;
+}
 
-export const DATABASE: Table<DatabaseHandler> = new Map<string, Resource<DatabaseHandler>>([
-  [
-    '',
-    resource('DELETE,GET,HEAD,POST', {
-      GET: member(getDatabase),
-      PUT: serverAdmin(putDatabase),
-      DELETE: serverAdmin(deleteDatabase),
-      POST: member(postDocument),
-    }),
-  ],
-  ['_all_docs', resource('GET,POST,HEAD', { GET: member(getAllDocs), POST: member(postAllDocs) })],
-  ['_bulk_docs', resource('POST', { POST: member(postBulkDocs) })],
-]);
+export interface Routes {
+  readonly server: Table<ServerHandler>;
+  readonly database: Table<DatabaseHandler>;
+  /** What stands behind `_design/{ddoc}/`. Handlers get the design document's name as the first segment. */
+  readonly design: Table<DatabaseHandler>;
+  readonly document: Resource<DocumentHandler>;
+  readonly localDocument: Resource<DocumentHandler>;
+  readonly attachment: Resource<DatabaseHandler>;
+}
 
-export const DOCUMENT = documentRead(getDocument);
+export function createRoutes(parts: DeferredParts): Routes {
+  return {
+    server: serverRoutes(),
+    database: new Map([...databaseRoutes(parts), ...documentListRoutes(), ...replicationRoutes()]),
+    design: designRoutes(parts),
+    document: documentRoutes(getDocument),
+    localDocument: documentRoutes(getLocalDocument),
+    attachment: sameForAll('DELETE,GET,HEAD,PUT', member(refuseAttachment)),
+  };
+}
 
-export const LOCAL_DOCUMENT = documentRead(getLocalDocument);
+function serverRoutes(): Table<ServerHandler> {
+  return new Map<string, Resource<ServerHandler>>([
+    ['', resource('GET,HEAD', { GET: anyone(getWelcome) })],
+    ['favicon.ico', resource('GET,HEAD', { GET: anyone(getIcon) })],
+    ['_active_tasks', resource('GET,HEAD', { GET: serverAdmin(getActiveTasks) })],
+    ['_all_dbs', resource('GET,HEAD', { GET: anyone(getAllDatabases) })],
+    ['_dbs_info', resource('POST', { POST: anyone(postDatabaseInfos, 'reads') })],
+    ['_up', resource('GET,HEAD', { GET: anyone(getUp) })],
+    ['_uuids', resource('GET', { GET: anyone(getUuids) })],
+    ['_config/*', notImplemented('GET,PUT,DELETE', 'The configuration interface is')],
+    ['_cluster_setup', notImplemented('GET,POST', 'What is asked of a cluster is')],
+    ['_db_updates', notImplemented('GET', 'The feed of database events is')],
+    ['_log', notImplemented('GET,POST', 'Reading the log is')],
+    ['_membership', notImplemented('GET', 'What is asked of a cluster is')],
+    ['_node/*', notImplemented('GET,PUT,DELETE', 'What is asked of a node is')],
+    ['_replicate', notImplemented('POST', 'Replication is')],
+    ['_restart', notImplemented('POST', 'Restarting over HTTP is')],
+    ['_scheduler/*', notImplemented('GET', 'The list of replications is')],
+    ['_session', notImplemented('GET,HEAD,POST,DELETE', 'Sessions are')],
+    ['_stats/*', notImplemented('GET', 'Statistics are')],
+    ['_utils/*', notImplemented('GET,HEAD', 'The web interface is')],
+  ]);
+}
+
+function databaseRoutes({ views, find }: DeferredParts): Table<DatabaseHandler> {
+  return new Map<string, Resource<DatabaseHandler>>([
+    [
+      '',
+      resource('DELETE,GET,HEAD,POST', {
+        GET: member(getDatabase),
+        PUT: serverAdmin(putDatabase),
+        DELETE: serverAdmin(deleteDatabase),
+        POST: member(postDocument),
+      }),
+    ],
+    ['_bulk_docs', resource('POST', { POST: member(postBulkDocs) })],
+    ['_security', resource('PUT,GET', { GET: member(getSecurity), PUT: databaseAdmin(putSecurity) })],
+    ['_revs_limit', resource('PUT,GET', { GET: member(getRevsLimit), PUT: databaseAdmin(putRevsLimit) })],
+    ['_purge', resource('POST', { POST: databaseAdmin(postPurge) })],
+    ['_ensure_full_commit', resource('POST', { POST: member(postEnsureFullCommit) })],
+    ['_compact', resource('POST', { POST: databaseAdmin(postCompact) })],
+    ['_compact/*', resource('POST', { POST: databaseAdmin(deferred(views, 'postCompactViews')) })],
+    ['_view_cleanup', resource('POST', { POST: databaseAdmin(deferred(views, 'postViewCleanup')) })],
+    ['_temp_view', resource('POST', { POST: databaseAdmin(deferred(views, 'postTemporaryView'), 'reads') })],
+    ['_find', resource('POST', { POST: member(deferred(find, 'postFind'), 'reads') })],
+    ['_explain', resource('POST', { POST: member(deferred(find, 'postExplain'), 'reads') })],
+    [
+      '_index/*',
+      resource('GET,POST,DELETE', {
+        GET: member(deferred(find, 'getIndexes')),
+        POST: databaseAdmin(deferred(find, 'postIndex')),
+        DELETE: databaseAdmin(deferred(find, 'deleteIndex')),
+      }),
+    ],
+  ]);
+}
+
+function documentListRoutes(): Table<DatabaseHandler> {
+  return new Map(
+    Object.entries({ _all_docs: allDocs, _design_docs: designDocs, _local_docs: localDocs }).flatMap(
+      ([path, list]): [string, Resource<DatabaseHandler>][] => [
+        [path, resource('GET,POST,HEAD', { GET: member(list.get), POST: member(list.post, 'reads') })],
+        [`${path}/queries`, resource('POST', { POST: member(list.postQueries, 'reads') })],
+      ],
+    ),
+  );
+}
+
+function replicationRoutes(): Table<DatabaseHandler> {
+  return new Map<string, Resource<DatabaseHandler>>([
+    ['_bulk_get', resource('POST', { POST: member(postBulkGet, 'reads') })],
+    ['_revs_diff', resource('POST', { POST: member(postRevsDiff, 'reads') })],
+    ['_missing_revs', resource('POST', { POST: member(postMissingRevs, 'reads') })],
+    ['_changes', notImplemented('GET,HEAD,POST', 'The changes feed is', 'reads')],
+  ]);
+}
+
+function designRoutes({ views, design }: DeferredParts): Table<DatabaseHandler> {
+  const anyMethod = 'GET,POST,HEAD,PUT,DELETE,COPY,OPTIONS';
+  const getView = member(deferred(views, 'getView'));
+  const list = member(deferred(design, 'list'), 'reads');
+  const update = member(deferred(design, 'update'));
+  const refuseGet = member(refuse('PUT,POST', 'Update functions do not allow GET'));
+  return new Map<string, Resource<DatabaseHandler>>([
+    ['_info', resource('GET', { GET: member(deferred(views, 'getIndexInfo')) })],
+    ['_view/*', resource('GET,POST,HEAD', { GET: getView, POST: member(deferred(views, 'postView'), 'reads') })],
+    ['_list/*', resource('GET,POST,HEAD', { GET: list, POST: list, OPTIONS: list })],
+    ['_show/*', sameForAll(anyMethod, member(deferred(design, 'show'), 'reads'))],
+    ['_update/*', resource('PUT,POST', { PUT: update, POST: update, GET: refuseGet })],
+    ['_rewrite/*', sameForAll(anyMethod, member(deferred(design, 'answerRewritten')))],
+  ]);
+}
 
 /** Documents of both kinds differ in how they are read. */
-function documentRead(read: DocumentHandler): Resource<DocumentHandler> {
+function documentRoutes(read: DocumentHandler): Resource<DocumentHandler> {
   return resource('DELETE,GET,HEAD,POST,PUT,COPY', {
     GET: member(read),
     PUT: member(putDocument),
     DELETE: member(deleteDocument),
-    COPY: member(copyLater),
-    POST: member(postFormLater),
+    COPY: member(copyDocument),
+    POST: member(refuseForm),
   });
-}
-
-function copyLater(context: Context, database: string, id: DocId): MaybePromise<Answer> {
-  return useLent(context, ({ copyDocument }) => copyDocument(context, database, id));
-}
-
-function postFormLater(context: Context): MaybePromise<Answer> {
-  return useLent(context, ({ postForm }) => postForm(context));
 }

@@ -1,8 +1,8 @@
 /** `GET /_uuids` (interface.md 4.1; completion 20). */
 import { DatabaseError } from '../../errors/database-error.ts';
 import { integerSetting } from '../../system/config.ts';
-import { parseCount } from '../lists/parameters.ts';
 import type { Answer, Context } from '../request/context.ts';
+import { parseCount } from '../request/parameter-values.ts';
 import { tagOf } from '../response/etags.ts';
 import { jsonAnswer, withHeader } from '../response/responses.ts';
 

@@ -7,12 +7,11 @@ import type { DocId, RevId } from '../../documents/contract.ts';
 import { findNode } from '../../documents/revisions/revision-tree.ts';
 import { parseRevId, toRevision } from '../../documents/revisions/revisions.ts';
 import type { ViewRow } from '../../views/contract.ts';
-import { conflictsOf } from '../documents/document-meta.ts';
-import { documentText } from '../documents/document-rendering.ts';
+import { conflictsOf, documentText } from '../documents/document-rendering.ts';
 import { byBodySize } from '../lists/body-batches.ts';
-import { toDocId } from '../lists/listings.ts';
 import { isObject } from '../request/bodies.ts';
 import { ownMember } from '../request/own-member.ts';
+import { toDocId } from '../request/parameter-values.ts';
 
 /** A row with the revision that it is shown with; without one its document is `null`. */
 export interface DocumentedRow {

@@ -5,7 +5,8 @@
 import { DatabaseError } from '../../errors/database-error.ts';
 import { isShallow } from '../../json/nesting.ts';
 import type { ReduceOptions, UpdateMode } from '../../views/contract.ts';
-import { type ListParameters, parseBoolean, parseCount, parseError, parseListParameters } from '../lists/parameters.ts';
+import { type ListParameters, parseListParameters } from '../lists/list-parameters.ts';
+import { parseBoolean, parseCount, parseError } from '../request/parameter-values.ts';
 
 export interface ViewParameters extends ListParameters {
   /** Whether the answer has reductions instead of rows. */

@@ -1,10 +1,10 @@
 /** One query of a view: its parameters, the moment of the index that it reads, and what its answer depends on. */
 
-import { parseQueryValues } from '../lists/parameters.ts';
+import { parseQueryValues } from '../lists/list-parameters.ts';
 import { isObject, parseJson, toObject } from '../request/bodies.ts';
 import type { Context } from '../request/context.ts';
 import { ownMember } from '../request/own-member.ts';
-import type { HeldGroup } from './view-group.ts';
+import type { ViewGroupLease } from './view-group-lease.ts';
 import { parseViewParameters, type ViewParameters } from './view-parameters.ts';
 import type { ViewSource } from './view-text.ts';
 
@@ -19,30 +19,30 @@ export interface ViewQuery {
 type Entries = readonly (readonly [string, unknown])[];
 
 /** `body` is the text of a POST, whose members are parameters as well, `keys` above all. */
-export function readViewQuery(context: Context, held: HeldGroup, view: string, body?: string): ViewQuery {
+export function readViewQuery(context: Context, lease: ViewGroupLease, view: string, body?: string): ViewQuery {
   const given = body === undefined ? [] : Object.entries(toObject(parseJson(body)));
-  const parameters = parseViewParameters([...queryValues(context), ...given], held.traitsOf(view));
+  const parameters = parseViewParameters([...queryValues(context), ...given], lease.traitsOf(view));
   return { view, parameters, asked: body === undefined ? [context.search] : [context.search, body] };
 }
 
 /** Of a body that says more than parameters only the keys count. */
-export function readKeysOnly(context: Context, held: HeldGroup, view: string, body: string): ViewParameters {
+export function readKeysOnly(context: Context, lease: ViewGroupLease, view: string, body: string): ViewParameters {
   const keys = ownMember(toObject(parseJson(body)), 'keys');
   const given: Entries = keys === undefined ? [] : [['keys', keys]];
-  return parseViewParameters([...queryValues(context), ...given], held.traitsOf(view));
+  return parseViewParameters([...queryValues(context), ...given], lease.traitsOf(view));
 }
 
 /** What the address says holds for each of the queries that does not say otherwise. Undefined where there are none. */
 export function readViewQueries(
   context: Context,
-  held: HeldGroup,
+  lease: ViewGroupLease,
   view: string,
   body: string,
 ): readonly ViewParameters[] | undefined {
   const queries = ownMember(toObject(parseJson(body)), 'queries');
   if (!Array.isArray(queries) || !queries.every(isObject)) return undefined;
   const shared = queryValues(context);
-  const traits = held.traitsOf(view);
+  const traits = lease.traitsOf(view);
   return queries.map((query) => parseViewParameters([...shared, ...Object.entries(query)], traits));
 }
 
@@ -51,16 +51,20 @@ function queryValues(context: Context): Entries {
 }
 
 /** One moment for all of the queries, brought up to date where one of them wants that. */
-export async function openSource(held: HeldGroup, view: string, all: readonly ViewParameters[]): Promise<ViewSource> {
+export async function openSource(
+  lease: ViewGroupLease,
+  view: string,
+  all: readonly ViewParameters[],
+): Promise<ViewSource> {
   const modes = all.map(({ update }) => update);
   const mode = modes.includes('before') ? 'before' : modes.includes('after') ? 'after' : 'never';
-  const reader = await held.read(mode);
-  return { reader, view, snapshot: all.some(({ includeDocs }) => includeDocs) ? held.snapshot() : undefined };
+  const reader = await lease.read(mode);
+  return { reader, view, snapshot: all.some(({ includeDocs }) => includeDocs) ? lease.snapshot() : undefined };
 }
 
 /** They change when the view's own rows do, and with the database where documents are shown (completion 10). */
 export function tagInputs(
-  { database, group }: HeldGroup,
+  { database, group }: ViewGroupLease,
   { reader, view, snapshot }: ViewSource,
   { parameters, asked }: ViewQuery,
 ): (string | number)[] {

@@ -1,7 +1,7 @@
 /** The text of a view's answer, as it is streamed (completion 9). Nothing of the index is parsed for it. */
 import type { Snapshot } from '../../database/contract.ts';
 import type { ReducedRow, ViewReader, ViewRow } from '../../views/contract.ts';
-import { framedRows } from '../lists/listing-text.ts';
+import { framedRows } from '../lists/list-text.ts';
 import { withDocuments } from './view-documents.ts';
 import { toReduceOptions, type ViewParameters } from './view-parameters.ts';
 

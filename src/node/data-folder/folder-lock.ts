@@ -154,8 +154,8 @@ async function ask(path: string, patient = false): Promise<Answer> {
   } finally {
     socket.destroy();
   }
-  if (latest === undefined) return 'silent';
-  return timedOut ? latest : 'gave up';
+  // One that gives up closes connections that it has not accepted yet: only a process that is stopped lets time run out.
+  return timedOut ? (latest ?? 'silent') : 'gave up';
 }
 
 function parseOwner(line: string): SocketOwner {

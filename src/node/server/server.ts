@@ -1,7 +1,7 @@
 import { createCore } from '../../core.ts';
-import { functionsAtHand } from '../../deferred/function-service.ts';
+import { deferredAtHand } from '../../deferred/deferred-code.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
-import { createQuickJsSandbox } from '../../query-server/quickjs-sandbox.ts';
+import { createQuickJsSandbox } from '../../query-server/programs/quickjs-sandbox.ts';
 import { systemClock, systemRandom } from '../../shared/clock.ts';
 import { createMemoryPageStore } from '../../storage/memory/memory-page-store.ts';
 import { unknownSettings } from '../../system/config.ts';
@@ -85,7 +85,7 @@ export async function startServer(options: ServerOptions = {}): Promise<RunningS
       // `icu` is missing where Node was built without it.
       engine: `node ${process.versions.v8}/${process.versions['icu'] ?? 'none'}`,
       md5: findMd5(),
-      functions: functionsAtHand(createQuickJsSandbox({ loadWasm: readQuickJsWasm })),
+      deferred: deferredAtHand(createQuickJsSandbox({ loadWasm: readQuickJsWasm })),
     });
     const closeMs = options.storageCloseMs ?? storageCloseMs;
     undo.add(() =>

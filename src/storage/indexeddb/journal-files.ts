@@ -1,21 +1,30 @@
 import type { Commit, JournalRecord } from '../page-store.ts';
-import type { Ownership, OwnershipRequest } from './ownership.ts';
 
 /**
- * Files beside IndexedDB, where the browser has such as take a write at once: a transaction of one record takes Chromium four times as
- * long. Journal records that come alone and need not survive a power cut go there. What is said of them here is what IndexedDB
- * promises of its own.
+ * Journal files: segments beside IndexedDB, in browsers whose files can be written synchronously. A transaction of one record takes Chromium
+ * four times as long as a write to a file. Journal records that come alone and need not survive a power cut go there. They are as safe there
+ * as IndexedDB makes a record of a relaxed transaction.
  */
 export interface JournalFiles {
-  /** Takes a file over from owners who wrote into segments of that token. */
-  recover(request: OwnershipRequest, token: string): Promise<Ownership>;
+  /**
+   * Seals all segments of that token, so that former owners can't add to them any more, and reads them. The caller has raised the file's
+   * epoch before, so that no further segment can begin. `mustBeOwner` is called before each seal is written, and fails where a later
+   * owner has taken the file over meanwhile.
+   */
+  seal(folder: string, token: string, mustBeOwner: () => Promise<void>): Promise<SealedSegments>;
   /** One owner's journal files. */
   open(parts: JournalFileParts): JournalFile;
   /** Removes all segments of a file. Does nothing where there are none. */
   destroy(folder: string): Promise<void>;
 }
 
-/** Gets hold of them. Who was refused writes without them; an opening asks again. */
+export interface SealedSegments {
+  readonly names: readonly string[];
+  /** What they hold, in no order. */
+  readonly records: readonly JournalRecord[];
+}
+
+/** Loads them. Where that fails an open file writes its records to IndexedDB, and the next file that is opened tries again. */
 export type LoadJournalFiles = () => Promise<JournalFiles>;
 
 /** What former owners wrote. A file's segments are told from those of an earlier file of its name by a token in their names. */

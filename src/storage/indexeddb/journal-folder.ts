@@ -52,28 +52,29 @@ export async function removeFolder(getDirectory: GetDirectory, name: string): Pr
 }
 
 /**
- * What a segment holds, once its owner can't write to it any more: it either sees the seal, or, where this context can't write one, is
- * gone, since it would have the segment open otherwise (then this fails with `NoModificationAllowedError`). Undefined where the segment
- * is gone. `mayI` is asked before the seal is written, and fails where it must not be.
+ * Gives the content of a segment that its former owner can't write to any more; undefined where the segment is gone. Where this context can
+ * write files synchronously, it writes the seal, which that owner finds at its next record. Elsewhere that owner must be gone: as long as
+ * it has the segment open, this fails with `NoModificationAllowedError`. `mustBeOwner` is called before the seal is written, and fails
+ * where it must not be.
  */
 export async function sealAndRead(
   folder: FileSystemDirectoryHandle,
   name: string,
-  mayI: () => Promise<void>,
+  mustBeOwner: () => Promise<void>,
 ): Promise<Uint8Array | undefined> {
   try {
     const file = await folder.getFileHandle(name);
-    return canWriteAtOnce() ? await sealed(file, mayI) : await unowned(file);
+    return canWriteAtOnce() ? await sealed(file, mustBeOwner) : await unowned(file);
   } catch (error) {
     if (isMissing(error)) return undefined;
     throw error;
   }
 }
 
-async function sealed(file: FileSystemFileHandle, mayI: () => Promise<void>): Promise<Uint8Array> {
+async function sealed(file: FileSystemFileHandle, mustBeOwner: () => Promise<void>): Promise<Uint8Array> {
   const access = await file.createSyncAccessHandle(SHARED);
   try {
-    await mayI();
+    await mustBeOwner();
     access.write(new Uint8Array([1]), { at: 0 });
     const bytes = new Uint8Array(access.getSize());
     return bytes.subarray(HEADER_BYTES, access.read(bytes, { at: 0 }));

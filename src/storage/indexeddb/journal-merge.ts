@@ -1,15 +1,23 @@
 import type { JournalRecord } from '../page-store.ts';
-import type { ReadJournal } from './ownership.ts';
 import type { JournalValue } from './schema.ts';
+
+/** What the journal comes to. */
+export interface ReadJournal {
+  readonly records: readonly JournalRecord[];
+  /** Numbers that are to become claims. */
+  readonly lost: readonly number[];
+  /** One above the last number. */
+  readonly end: number;
+}
 
 export interface JournalSources {
   /** No record below it is left. */
   readonly floor: number;
-  /** Of what IndexedDB has, ascending … */
+  /** Numbers of the journal in IndexedDB, ascending. */
   readonly numbers: readonly number[];
-  /** … and what that is: a record's text, or a claim. */
+  /** What is stored under these numbers: a record's text, or a claim. */
   readonly values: readonly JournalValue[];
-  /** What the segments have, in any order. */
+  /** The records that are in segments, in any order. */
   readonly found: readonly JournalRecord[];
 }
 
@@ -19,9 +27,10 @@ export interface MergedJournal extends ReadJournal {
 }
 
 /**
- * The journal ends where a number is missing, whatever lies behind: no record may survive without those before it. That happens after a
- * power cut alone, and what lies behind becomes claims, so that its numbers stay without a record. A number that IndexedDB has counts as what it is there: what a stale owner wrote under one that its successor
- * claimed was never acknowledged.
+ * Merges what IndexedDB and the segments have into one journal. It ends where a number is missing, whatever comes later: no record may
+ * survive without those before it. Only a power cut leaves such a gap; later numbers become claims, so that no record is ever read under
+ * them. Where both have a number, IndexedDB counts: what a stale owner wrote into a segment under a number that its successor had claimed
+ * was never acknowledged.
  */
 export function mergeJournal({ floor, numbers, values, found }: JournalSources): MergedJournal {
   const stored = new Map(numbers.map((number, index) => [number, values[index]]));

@@ -1,8 +1,10 @@
-/** Journal files in the origin's private file system (File System standard). Pages' workers load this when they need it. */
+/** Journal files in the origin's private file system (File System standard). A page's worker loads this module where the browser has it. */
+import { crc32 } from '../../shared/crc32.ts';
+import { decodeRecords } from '../journal-record.ts';
+import type { JournalRecord } from '../page-store.ts';
 import { OpfsJournalFile } from './journal-file.ts';
-import type { JournalFiles } from './journal-files.ts';
-import { type GetDirectory, removeFolder } from './journal-folder.ts';
-import { recoverJournal } from './journal-recovery.ts';
+import type { JournalFiles, SealedSegments } from './journal-files.ts';
+import { type GetDirectory, openFolder, removeFolder, sealAndRead } from './journal-folder.ts';
 
 /**
  * @param getDirectory gives the origin's private file system; by default the browser's own.
@@ -13,10 +15,26 @@ export function createOpfsJournalFiles(
   getDirectory: GetDirectory = () => navigator.storage.getDirectory(),
   recordsBefore = 8,
 ): JournalFiles {
-  const files: JournalFiles = {
-    recover: (...request) => recoverJournal(files, getDirectory, ...request),
+  return {
+    seal: (...request) => sealSegments(getDirectory, ...request),
     open: (parts) => new OpfsJournalFile(parts, getDirectory, recordsBefore),
     destroy: (folder) => removeFolder(getDirectory, folder),
   };
-  return files;
+}
+
+async function sealSegments(
+  getDirectory: GetDirectory,
+  name: string,
+  token: string,
+  mustBeOwner: () => Promise<void>,
+): Promise<SealedSegments> {
+  const folder = await openFolder(getDirectory, name, false);
+  const names: string[] = [];
+  const records: JournalRecord[] = [];
+  for await (const segment of folder?.keys() ?? []) if (segment.startsWith(token)) names.push(segment);
+  for (const segment of names) {
+    const bytes = folder && (await sealAndRead(folder, segment, mustBeOwner));
+    if (bytes !== undefined) records.push(...decodeRecords(bytes, crc32).records);
+  }
+  return { names, records };
 }

@@ -1,23 +1,13 @@
-import type { IDBPTransaction } from 'idb';
-import type { JournalRecord, Opening } from '../page-store.ts';
+import type { IDBPObjectStore } from 'idb';
+import type { JournalRecord } from '../page-store.ts';
 import { storageCorrupt, storageFailed, storageFenced } from '../storage-errors.ts';
-import type { FormerSegments, LoadJournalFiles } from './journal-files.ts';
-import type { FileDatabase, FileSchema, HeadValue, JournalValue, Written } from './schema.ts';
+import { claimFile, type FileClaim } from './file-claim.ts';
+import type { FormerSegments, JournalFiles, LoadJournalFiles } from './journal-files.ts';
+import { mergeJournal } from './journal-merge.ts';
+import type { FileDatabase, FileSchema } from './schema.ts';
 
-/**
- * A claim stays in the journal when it is truncated, since it is what a stale owner runs into. So that claims don't
- * pile up for ever, those of owners that at least this many others followed are removed.
- */
-const KEPT_CLAIMS = 1024;
-
-type OpeningTransaction = IDBPTransaction<FileSchema, ['journal', 'head'], 'readwrite'>;
-
-export interface Ownership {
-  readonly opening: Opening;
-  readonly written: Written;
-  readonly journalFloor: number;
-  /** Numbers of the claims at or above the floor, ascending. */
-  readonly claims: readonly number[];
+export interface Ownership extends FileClaim {
+  /** What former owners have written into segments, where there are any. */
   readonly former?: FormerSegments;
 }
 
@@ -27,111 +17,62 @@ export interface OwnershipRequest {
   readonly journalFiles?: LoadJournalFiles | undefined;
 }
 
-/** What the journal comes to. */
-export interface ReadJournal {
-  readonly records: readonly JournalRecord[];
-  /** Numbers that are to become claims. */
-  readonly lost: readonly number[];
-  /** One above the last number. */
-  readonly end: number;
-}
-
-/** How a journal is read that is in files as well, once these are sealed; the epoch was raised for that. */
-export interface JournalReading {
-  readonly epoch?: number;
-  /** From the numbers that IndexedDB has from the floor on, ascending, and what is there. */
-  read(numbers: readonly number[], values: readonly JournalValue[], floor: number): ReadJournal;
-}
-
-/** Raises the epoch, reads the journal, and adds the claim: the number that a stale owner would write next. */
+/** Takes the file over from whoever owned it before: from then on the commits of former owners fail. */
 export async function takeOwnership(request: OwnershipRequest): Promise<Ownership> {
-  const ownership = await own(request);
-  if (typeof ownership !== 'string') return ownership;
+  const claim = await claimFile(request.file, request.database);
+  if (typeof claim !== 'string') return claim;
   const files = await request.journalFiles?.();
   if (files === undefined) throw storageFailed(request.file, 'opening it', 'it has journal files');
-  return files.recover(request, ownership);
+  return recoverSegments(request, files, claim);
 }
 
-/** Gives the token of the journal's files, and does nothing, where there are such and no `reading`. */
-export function own(request: OwnershipRequest): Promise<Ownership | string>;
-export function own(request: OwnershipRequest, reading: JournalReading): Promise<Ownership>;
-export async function own(
-  request: OwnershipRequest,
-  reading: JournalReading = { read: readStored },
-): Promise<Ownership | string> {
-  const transaction = request.database.transaction(['journal', 'head'], 'readwrite', { durability: 'relaxed' });
-  // Watched from the start: where a request fails, so does this, and it must not go unhandled.
-  const done = transaction.done.catch((error: unknown) => error);
-  const ownership = await claim(request.file, transaction, reading).catch(async (error: unknown) => {
-    // Of requests that went down with the transaction, only it knows why.
-    throw (await done) ?? error;
+/**
+ * Takes over a file whose journal is in segments as well. The epoch is raised first: from then on former owners begin no more segments, so
+ * that every segment there will ever be is found and sealed. Only then the journal is read.
+ */
+async function recoverSegments(
+  { file, database }: OwnershipRequest,
+  files: JournalFiles,
+  token: string,
+): Promise<Ownership> {
+  const epoch = await raiseEpoch(file, database);
+  const sealed = await files.seal(database.name, token, () => mustBeEpoch(file, database, epoch));
+  let unsaved: readonly JournalRecord[] = [];
+  const claim = await claimFile(file, database, {
+    epoch,
+    read: (numbers, values, floor) => {
+      const merged = mergeJournal({ floor, numbers, values, found: sealed.records });
+      unsaved = merged.unsaved;
+      return merged;
+    },
   });
-  const failure = await done;
-  if (failure !== undefined) throw failure;
-  return ownership;
+  return { ...claim, former: { files, token, names: sealed.names, unsaved } };
 }
 
-async function claim(
+async function raiseEpoch(file: string, database: FileDatabase): Promise<number> {
+  const { done, store } = database.transaction('head', 'readwrite', { durability: 'relaxed' });
+  const [epoch] = await Promise.all([raiseIn(file, store), done]);
+  return epoch;
+}
+
+async function raiseIn(
   file: string,
-  transaction: OpeningTransaction,
-  { epoch: raised, read }: JournalReading,
-): Promise<Ownership | string> {
-  const journal = transaction.objectStore('journal');
-  const head = transaction.objectStore('head');
-  const [text, lastEpoch, storedFloor, claimMark, written, token] = await Promise.all(
-    HEAD_KEYS.map((key) => head.get(key)),
-  );
-  const floor = numberOr(storedFloor, 1);
-  if (typeof lastEpoch !== 'number') throw storageCorrupt(file, 'its epoch is missing');
-  if (raised === undefined && typeof token === 'string') return token;
-  const epoch = raised ?? lastEpoch + 1;
-  if (lastEpoch > epoch) throw storageFenced(file);
-  const fromFloor = IDBKeyRange.lowerBound(floor);
-  const [values, numbers] = await Promise.all([journal.getAll(fromFloor), journal.getAllKeys(fromFloor)]);
-  const { records, lost, end } = read(numbers, values, floor);
-  const claimed = Math.max(floor, end);
-  const writes: Promise<unknown>[] = [
-    journal.add(epoch, claimed),
+  head: IDBPObjectStore<FileSchema, ['head'], 'head', 'readwrite'>,
+): Promise<number> {
+  const last = await head.get('epoch');
+  if (typeof last !== 'number') throw storageCorrupt(file, 'its epoch is missing');
+  const epoch = last + 1;
+  await Promise.all([
     head.put(epoch, 'epoch'),
-    // All keys that begin with `owner-`.
     head.delete(IDBKeyRange.bound('owner-', 'owner.', false, true)),
     head.put({ holds: 'file' }, `owner-${epoch}`),
-  ];
-  for (const number of lost) writes.push(journal.put(epoch, number));
-  if (epoch % KEPT_CLAIMS === 0) {
-    // Below the floor there are only claims.
-    const oldEnd = Math.min(numberOr(claimMark, 1), floor);
-    writes.push(journal.delete(IDBKeyRange.upperBound(oldEnd, true)), head.put(claimed, 'claimMark'));
-  }
-  await Promise.all(writes);
-  const claims = numbers.filter((_number, index) => typeof values[index] === 'number');
-  return {
-    opening: { epoch, head: textOr(text), journal: records, nextJournal: claimed + 1 },
-    written: writtenOr(written),
-    journalFloor: floor,
-    claims: [...claims, ...lost, claimed],
-  };
+  ]);
+  return epoch;
 }
 
-const HEAD_KEYS = ['head', 'epoch', 'journalFloor', 'claimMark', 'written', 'segments'] as const;
-
-function readStored(numbers: readonly number[], values: readonly JournalValue[]): ReadJournal {
-  const records: JournalRecord[] = [];
-  for (const [index, number] of numbers.entries()) {
-    const text = values[index];
-    if (typeof text === 'string') records.push({ number, text });
-  }
-  return { records, lost: [], end: (numbers.at(-1) ?? 0) + 1 };
-}
-
-function numberOr(value: unknown, absent: number): number {
-  return typeof value === 'number' ? value : absent;
-}
-
-function textOr(value: unknown): string | undefined {
-  return typeof value === 'string' ? value : undefined;
-}
-
-function writtenOr(value: HeadValue | undefined): Written {
-  return typeof value === 'object' && 'kept' in value ? value : { pages: 0, bytes: 0, kept: 0 };
+/** A worker that was frozen since it raised the epoch must not seal segments that belong to a later owner by now. */
+async function mustBeEpoch(file: string, database: FileDatabase, epoch: number): Promise<void> {
+  const { done, store } = database.transaction('head');
+  const [current] = await Promise.all([store.get('epoch'), done]);
+  if (current !== epoch) throw storageFenced(file);
 }

@@ -1,14 +1,13 @@
 import { expose } from 'comlink';
-import { createFunctionService } from '../../../src/deferred/function-service.ts';
+import type { LoadDeferredCode } from '../../../src/deferred/contract.ts';
+import { createDeferredCode } from '../../../src/deferred/deferred-code.ts';
 import type { Answer, Context } from '../../../src/http/request/context.ts';
 import type { ByteStream } from '../../../src/shared/message.ts';
-import type { LoadBrowserFunctions } from '../../../src/worker/browser-functions.ts';
 import { servePageCalls } from '../../../src/worker/page-calls.ts';
-import { takeCookies } from '../../../src/worker/set-cookie.ts';
 import { PageDoor } from '../../../src/worker/worker-endpoint.ts';
 
 /**
- * The worker of a page with the real door, bridge and core, in which one address answers with a made-up feed: `_changes` with
+ * The worker of a page with the real door, bridge and core, in which one address answers with a made-up feed: `_index` with
  * `?pauses=<ms>,<ms>,…&bytes=<bytes>`. After each pause a line comes, `{"seq":1,"at":<milliseconds of the clock>,"text":"x…"}` with so many
  * bytes of text, then `{"last_seq":<seq>}` and the end.
  */
@@ -47,7 +46,7 @@ class Feed implements ByteStream {
   }
 }
 
-function changes({ query }: Context): Answer {
+function feed({ query }: Context): Answer {
   const pauses = query.get('pauses')?.split(',').map(Number) ?? [];
   return {
     status: 200,
@@ -56,16 +55,16 @@ function changes({ query }: Context): Answer {
   };
 }
 
-const functions: LoadBrowserFunctions = () => ({
-  takeCookies,
-  createFunctions: (parts) => {
-    const service = createFunctionService(parts, undefined);
-    const { answerOfDatabase } = service.handlers;
-    const answer: typeof answerOfDatabase = (context, database, first, rest) =>
-      first === '_changes' ? changes(context) : answerOfDatabase(context, database, first, rest);
-    return { ...service, handlers: { ...service.handlers, answerOfDatabase: answer } };
-  },
-});
+const deferred: LoadDeferredCode = () => {
+  const code = createDeferredCode(() => undefined);
+  return {
+    ...code,
+    find: (views, clock) => {
+      const { service, handlers } = code.find(views, clock);
+      return { service, handlers: { ...handlers, getIndexes: (_service, context) => feed(context) } };
+    },
+  };
+};
 
 /** `?silent`: the page is not asked to keep the service worker alive. */
 const isSilent = self.location.search === '?silent';
@@ -74,7 +73,7 @@ const door = new PageDoor({
   address: self.location.href,
   locks,
   indexedDB: self.indexedDB,
-  functions,
+  deferred,
   offerPort: (offer, port) => self.postMessage(offer, [port]),
   ...(isSilent ? {} : { giveSignOfLife: (sign: object) => self.postMessage(sign) }),
 });

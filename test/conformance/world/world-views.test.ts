@@ -6,10 +6,10 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Core, createCore } from '../../../src/core.ts';
-import { functionsAtHand } from '../../../src/deferred/function-service.ts';
+import { deferredAtHand } from '../../../src/deferred/deferred-code.ts';
 import { createFetch } from '../../../src/http/fetch-adapter.ts';
 import { readQuickJsWasm } from '../../../src/node/server/quickjs-wasm.ts';
-import { createQuickJsSandbox } from '../../../src/query-server/quickjs-sandbox.ts';
+import { createQuickJsSandbox } from '../../../src/query-server/programs/quickjs-sandbox.ts';
 import { systemClock, systemRandom } from '../../../src/shared/clock.ts';
 import { createMemoryPageStore } from '../../../src/storage/memory/memory-page-store.ts';
 import { countryDocuments } from '../clients/countries.ts';
@@ -32,9 +32,9 @@ const cities: readonly City[] = JSON.parse(readFileSync(createRequire(import.met
 let core: Core;
 
 beforeAll(async () => {
-  const functions = functionsAtHand(createQuickJsSandbox({ loadWasm: readQuickJsWasm }));
+  const deferred = deferredAtHand(createQuickJsSandbox({ loadWasm: readQuickJsWasm }));
   const storage = createMemoryPageStore();
-  core = await createCore({ storage, clock: systemClock, random: systemRandom, functions });
+  core = await createCore({ storage, clock: systemClock, random: systemRandom, deferred });
 });
 
 afterAll(() => core.close());

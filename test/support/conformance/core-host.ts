@@ -1,6 +1,6 @@
 import { createCore } from '../../../src/core.ts';
-import { functionsAtHand } from '../../../src/deferred/function-service.ts';
-import { createQuickJsSandbox, type WasmLoader } from '../../../src/query-server/quickjs-sandbox.ts';
+import { deferredAtHand } from '../../../src/deferred/deferred-code.ts';
+import { createQuickJsSandbox, type WasmLoader } from '../../../src/query-server/programs/quickjs-sandbox.ts';
 import { type Clock, systemRandom } from '../../../src/shared/clock.ts';
 import type { ByteStream, Handle, PlainResponse, RequestBody } from '../../../src/shared/message.ts';
 import type { PageStore } from '../../../src/storage/page-store.ts';
@@ -113,7 +113,7 @@ export class CoreHost implements Host {
       config: this.#settings,
       basePath: this.#basePath,
       log: this.#log,
-      functions: functionsAtHand(createQuickJsSandbox({ loadWasm: this.#loadWasm })),
+      deferred: deferredAtHand(createQuickJsSandbox({ loadWasm: this.#loadWasm })),
     });
   }
 }

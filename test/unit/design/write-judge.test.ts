@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type Core, createCore } from '../../../src/core.ts';
-import { functionsAtHand } from '../../../src/deferred/function-service.ts';
+import { deferredAtHand } from '../../../src/deferred/deferred-code.ts';
 import { DatabaseError } from '../../../src/errors/database-error.ts';
 import { createFetch } from '../../../src/http/fetch-adapter.ts';
 import type { Program, ProgramSource, Sandbox, ValidatedWrite } from '../../../src/query-server/contract.ts';
@@ -56,7 +56,7 @@ afterEach(() => core.close());
 
 function openCore(using?: Sandbox): Promise<Core> {
   const options = { storage: createMemoryPageStore(), clock: systemClock, random: systemRandom };
-  return createCore({ ...options, functions: functionsAtHand(using) });
+  return createCore({ ...options, deferred: deferredAtHand(using) });
 }
 
 async function ask(method: string, path: string, body?: unknown, on = core): Promise<[number, unknown]> {

@@ -8,7 +8,7 @@ import { createHandle } from '../../../src/http/http-service.ts';
 import { isStream } from '../../../src/http/request/bodies.ts';
 import type { Registry } from '../../../src/registry/contract.ts';
 import type { PlainRequest } from '../../../src/shared/message.ts';
-import { JSON_HEADERS, services, streamOf, textOf } from './support.ts';
+import { JSON_HEADERS, noParts, services, streamOf, textOf } from './support.ts';
 
 const ROWS = 20_000;
 const BATCH = 100;
@@ -67,7 +67,7 @@ function watchedService() {
       }
     },
   };
-  const handle = createHandle(services({}, { registry }), () => false);
+  const handle = createHandle(services({}, { registry }), noParts, () => false);
   const ask = (method: string, url: string, more: Partial<PlainRequest> = {}) =>
     handle({ method, url, headers: JSON_HEADERS, body: null, ...more });
   return { watch, ask };

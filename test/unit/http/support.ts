@@ -1,9 +1,9 @@
 /** What the tests of the HTTP layer work with: the service on memory, asked through its one door. */
 import { type Core, createCore } from '../../../src/core.ts';
-import { functionsAtHand } from '../../../src/deferred/function-service.ts';
-import { DesignPrograms } from '../../../src/design/design-programs.ts';
+import { deferredAtHand } from '../../../src/deferred/deferred-code.ts';
 import { Context, type Services } from '../../../src/http/request/context.ts';
-import { functionHandlers } from '../../../src/http/routing/deferred-handlers.ts';
+import { Router } from '../../../src/http/routing/router.ts';
+import { createRoutes, type DeferredParts } from '../../../src/http/routing/routes.ts';
 import { systemRandom } from '../../../src/shared/clock.ts';
 import type { ByteStream, PlainRequest, PlainResponse, RequestBody } from '../../../src/shared/message.ts';
 import { createMemoryPageStore } from '../../../src/storage/memory/memory-page-store.ts';
@@ -18,8 +18,8 @@ export const clock = { now: () => 1_769_860_800_000, monotonic: () => performanc
 export const JSON_HEADERS = { accept: 'application/json', 'content-type': 'application/json' };
 
 export function openCore(config: Settings = {}, basePath = ''): Promise<Core> {
-  const functions = functionsAtHand();
-  return createCore({ storage: createMemoryPageStore(), clock, random: systemRandom, config, basePath, functions });
+  const deferred = deferredAtHand();
+  return createCore({ storage: createMemoryPageStore(), clock, random: systemRandom, config, basePath, deferred });
 }
 
 export interface Asked {
@@ -87,14 +87,17 @@ export function services(settings: Settings = {}, changes: Partial<Services> = {
     log: silentLog,
     clock,
     uuids: new Uuids(config, clock, systemRandom),
-    tasks: () => new ActiveTasks(clock),
-    views: { open: unused, temporary: unused, cleanup: unused },
-    functionHandlers: () => functionHandlers,
-    finder: unused,
-    programs: new DesignPrograms({ sandbox: undefined, config, log: silentLog }),
+    tasks: new ActiveTasks(clock),
     basePath: '',
     ...changes,
   };
+}
+
+/** For what needs none of the parts that are loaded on first use. */
+export const noParts: DeferredParts = { views: unused, design: unused, find: unused };
+
+export function createTestRouter(parts: Partial<DeferredParts> = {}): Router {
+  return new Router(createRoutes({ ...noParts, ...parts }));
 }
 
 export function contextOf(

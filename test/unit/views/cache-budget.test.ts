@@ -1,7 +1,7 @@
 /** All databases and all their views share one budget for what they keep of their pages. */
 import { expect, test, vi } from 'vitest';
 import { type Core, createCore } from '../../../src/core.ts';
-import { functionsAtHand } from '../../../src/deferred/function-service.ts';
+import { deferredAtHand } from '../../../src/deferred/deferred-code.ts';
 import { CacheBudget } from '../../../src/shared/cache-budget.ts';
 import { systemClock, systemRandom } from '../../../src/shared/clock.ts';
 import { MemoryMedium } from '../../../src/storage/memory/memory-medium.ts';
@@ -44,7 +44,7 @@ test('ten databases with ten views each stay within the budget', { timeout: 60_0
       clock: systemClock,
       random: systemRandom,
       config: { svc: { page_cache_bytes: String(maxBytes) } },
-      functions: functionsAtHand(createTestSandbox()),
+      deferred: deferredAtHand(createTestSandbox()),
     });
   const first = await open();
   for (const name of databases) await fill(first, name);

@@ -1,14 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import type { PlainRequest } from '../../../src/shared/message.ts';
 import { CookieJar } from '../../../src/worker/cookie-jar.ts';
-import { takeCookies } from '../../../src/worker/set-cookie.ts';
 
 const BASE = 'https://app.example/db/';
 
 function createJar(base = BASE) {
   const clock = { time: 1_000_000, now: () => clock.time, monotonic: () => clock.time };
   const changes: string[] = [];
-  const jar = new CookieJar({ base, clock, taking: () => takeCookies, onChange: (text) => changes.push(text) });
+  const jar = new CookieJar({ base, clock, onChange: (text) => changes.push(text) });
   return { jar, clock, changes };
 }
 
@@ -48,29 +47,29 @@ describe('what a jar sends', () => {
     ['a=1; Path=/; Expires=nonsense', BASE, 'a=1'],
   ])('after "%s", to %s: %s', async (set, url, sent) => {
     const { jar } = createJar();
-    await jar.take(set, `${BASE}_session`);
+    jar.take(set, `${BASE}_session`);
     expect(jar.header(url)).toBe(sent);
   });
 
   it('takes the folder of the request where no path was given', async () => {
     const { jar } = createJar();
-    await jar.take('a=1', `${BASE}notes/x`);
+    jar.take('a=1', `${BASE}notes/x`);
     expect(jar.header(`${BASE}notes/y`)).toBe('a=1');
     expect(jar.header(`${BASE}other`)).toBeUndefined();
   });
 
   it('has longer paths first, and of equal ones the older', async () => {
     const { jar } = createJar();
-    await jar.take('a=1; Path=/db/', BASE);
-    await jar.take('b=2; Path=/db/notes', BASE);
-    await jar.take('c=3; Path=/db/', BASE);
-    await jar.take('a=9; Path=/db/', BASE);
+    jar.take('a=1; Path=/db/', BASE);
+    jar.take('b=2; Path=/db/notes', BASE);
+    jar.take('c=3; Path=/db/', BASE);
+    jar.take('a=9; Path=/db/', BASE);
     expect(jar.header(`${BASE}notes`)).toBe('b=2; a=9; c=3');
   });
 
   it('forgets what is too old', async () => {
     const { jar, clock } = createJar();
-    await jar.take('a=1; Path=/; Max-Age=60', BASE);
+    jar.take('a=1; Path=/; Max-Age=60', BASE);
     clock.time += 59_999;
     expect(jar.header(BASE)).toBe('a=1');
     clock.time += 1;
@@ -79,7 +78,7 @@ describe('what a jar sends', () => {
 
   it('takes no secure cookie where the way is not', async () => {
     const { jar } = createJar('http://app.example/db/');
-    await jar.take('a=1; Path=/; Secure', BASE);
+    jar.take('a=1; Path=/; Secure', BASE);
     expect(jar.header('http://app.example/db/')).toBeUndefined();
     const local = createJar('http://localhost:5984/').jar;
     await local.take('a=1; Path=/; Secure', 'http://localhost:5984/_session');
@@ -139,7 +138,7 @@ describe('jars of several workers', () => {
   it('tell of nothing while they are new, nor of what changes nothing', async () => {
     const { jar, changes } = createJar();
     expect(jar.text).toBe('');
-    await jar.take('a=1; Path=/; Max-Age=0', BASE);
+    jar.take('a=1; Path=/; Max-Age=0', BASE);
     expect(changes).toEqual([]);
   });
 

@@ -2,7 +2,7 @@ import 'fake-indexeddb/auto';
 import { IDBFactory } from 'fake-indexeddb';
 import { expect, test } from 'vitest';
 import { createInstance } from '../../../src/bridge/instance.ts';
-import { functionsAtHand } from '../../../src/deferred/function-service.ts';
+import { deferredAtHand } from '../../../src/deferred/deferred-code.ts';
 import { systemClock, systemRandom } from '../../../src/shared/clock.ts';
 import { createOpfsJournalFiles } from '../../../src/storage/indexeddb/opfs-journal-files.ts';
 import { silentLog } from '../../../src/system/log.ts';
@@ -22,7 +22,7 @@ test('a write of which nobody knows whether the next owner has read it is answer
     random: systemRandom,
     log: silentLog,
     indexedDB: new IDBFactory(),
-    functions: functionsAtHand(),
+    deferred: deferredAtHand(),
     isStillOwner: async () => true,
     journalFiles: async () => journalFiles,
   });

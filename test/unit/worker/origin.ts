@@ -6,12 +6,9 @@ import { createInstance } from '../../../src/bridge/instance.ts';
 import type { PortOffer } from '../../../src/bridge/wire/control.ts';
 import { PROTOCOL } from '../../../src/bridge/wire/wire.ts';
 import { responseFromWire } from '../../../src/bridge/wire/wire-codec.ts';
+import type { LoadDeferredCode } from '../../../src/deferred/contract.ts';
 import type { ByteStream, PlainHeaders, RequestBody } from '../../../src/shared/message.ts';
-import {
-  type BrowserFunctions,
-  loaded as browserFunctions,
-  type LoadBrowserFunctions,
-} from '../../../src/worker/browser-functions.ts';
+import { loaded as deferredCode } from '../../../src/worker/browser-functions.ts';
 import { StorageOwner, type StorageOwnerOptions } from '../../../src/worker/storage-owner.ts';
 import { PageDoor } from '../../../src/worker/worker-endpoint.ts';
 import { type FakeLockClient, FakeLocks } from '../../support/fake-locks.ts';
@@ -19,7 +16,7 @@ import { requestToWire } from '../bridge/request-to-wire.ts';
 
 const ORIGIN = 'https://app.example';
 
-export const functions = (): BrowserFunctions => browserFunctions;
+export const deferred: LoadDeferredCode = () => deferredCode;
 
 export interface Answer {
   readonly status: number;
@@ -37,7 +34,7 @@ export class Origin {
   readonly #open: { close(): Promise<void> }[] = [];
 
   /** A page's worker that has not been opened yet. */
-  createTab(load: LoadBrowserFunctions = functions): Tab {
+  createTab(load: LoadDeferredCode = deferred): Tab {
     const tab = new Tab(this, load);
     this.#open.push(tab);
     return tab;
@@ -52,7 +49,7 @@ export class Origin {
   createServiceWorker(options: Partial<StorageOwnerOptions> = {}): StorageOwner {
     const locks = this.locks.client();
     const { instance, indexedDB } = this;
-    const owner = new StorageOwner({ instance, kind: 'service-worker', locks, indexedDB, functions, ...options });
+    const owner = new StorageOwner({ instance, kind: 'service-worker', locks, indexedDB, deferred, ...options });
     this.#open.push(owner);
     return owner;
   }
@@ -71,7 +68,7 @@ export class Tab {
   readonly #origin: Origin;
   #isKilled = false;
 
-  constructor(origin: Origin, load: LoadBrowserFunctions) {
+  constructor(origin: Origin, load: LoadDeferredCode) {
     this.#origin = origin;
     this.client = origin.locks.client();
     const { indexedDB } = origin;
@@ -80,7 +77,7 @@ export class Tab {
       address: `${ORIGIN}/settee-worker.js`,
       locks: this.client,
       indexedDB,
-      functions: load,
+      deferred: load,
       pingMs: 20,
       offerPort,
     });

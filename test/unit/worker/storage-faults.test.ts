@@ -2,7 +2,7 @@ import 'fake-indexeddb/auto';
 import { forceCloseDatabase, IDBFactory } from 'fake-indexeddb';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { createInstance } from '../../../src/bridge/instance.ts';
-import { functionsAtHand } from '../../../src/deferred/function-service.ts';
+import { deferredAtHand } from '../../../src/deferred/deferred-code.ts';
 import { systemClock, systemRandom } from '../../../src/shared/clock.ts';
 import { silentLog } from '../../../src/system/log.ts';
 import { CoreKeeper, errorOf } from '../../../src/worker/core-supervisor.ts';
@@ -60,7 +60,7 @@ afterEach(() => {
 function openKeeper(): CoreKeeper {
   const isStillOwner = async () => true;
   const host = { clock: systemClock, random: systemRandom, log: silentLog, indexedDB: factory };
-  return new CoreKeeper({ instance, ...host, functions: functionsAtHand(), isStillOwner });
+  return new CoreKeeper({ instance, ...host, deferred: deferredAtHand(), isStillOwner });
 }
 
 async function ask(method: string, path: string, body?: unknown): Promise<Answer> {

@@ -5,7 +5,6 @@ import { createSessionNote, shareSession } from '../../../src/bridge/ownership/s
 import { createIndexedDbPageStore } from '../../../src/storage/indexeddb/indexeddb-page-store.ts';
 import { CookieJar } from '../../../src/worker/cookie-jar.ts';
 import { CoreKeeper } from '../../../src/worker/core-supervisor.ts';
-import { takeCookies } from '../../../src/worker/set-cookie.ts';
 import { Origin, toText } from './origin.ts';
 
 let origin: Origin;
@@ -200,7 +199,7 @@ describe('an owner whose files somebody else opened', () => {
 
 describe('the session', () => {
   const createJar = (base: string, onChange = () => {}) =>
-    new CookieJar({ base, clock: { now: () => 0, monotonic: () => 0 }, taking: () => takeCookies, onChange });
+    new CookieJar({ base, clock: { now: () => 0, monotonic: () => 0 }, onChange });
 
   it('outlives its owner: a note keeps it until the next one comes', async () => {
     const { instance } = origin;
@@ -208,7 +207,7 @@ describe('the session', () => {
     const kept = shareSession(instance, note);
     const first = createJar(instance.base, () => firstShare.announce());
     const firstShare = shareSession(instance, first);
-    await first.take('AuthSession=abc; Path=/; HttpOnly', `${instance.base}_session`);
+    first.take('AuthSession=abc; Path=/; HttpOnly', `${instance.base}_session`);
     await vi.waitFor(() => expect(note.text).toContain('abc'));
     firstShare.close();
 

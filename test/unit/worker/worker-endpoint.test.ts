@@ -5,7 +5,7 @@ import { PROTOCOL } from '../../../src/bridge/wire/wire.ts';
 import type { ByteStream } from '../../../src/shared/message.ts';
 import { PageDoor } from '../../../src/worker/worker-endpoint.ts';
 import { FakeLocks } from '../../support/fake-locks.ts';
-import { functions, Origin } from './origin.ts';
+import { deferred, Origin } from './origin.ts';
 
 let origin: Origin;
 
@@ -296,7 +296,7 @@ describe('a door that can not be opened', () => {
     address: 'https://app.example/settee-worker.js',
     locks: client,
     indexedDB: new IDBFactory(),
-    functions,
+    deferred,
   };
 
   it('says that there is no IndexedDB', async () => {

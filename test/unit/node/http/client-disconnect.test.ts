@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type Core, createCore } from '../../../../src/core.ts';
-import { functionsAtHand } from '../../../../src/deferred/function-service.ts';
+import { deferredAtHand } from '../../../../src/deferred/deferred-code.ts';
 import { type HttpServer, listen } from '../../../../src/node/http/http-server.ts';
 import { createListener } from '../../../../src/node/http/listener.ts';
 import { systemClock, systemRandom } from '../../../../src/shared/clock.ts';
@@ -53,8 +53,8 @@ beforeEach(async () => {
   failures.length = 0;
   beforeAnswer = async () => {};
   const storage = createMemoryPageStore();
-  const functions = functionsAtHand();
-  core = await createCore({ storage, clock: systemClock, random: systemRandom, functions });
+  const deferred = deferredAtHand();
+  core = await createCore({ storage, clock: systemClock, random: systemRandom, deferred });
   const handle: Handle = async (request) => {
     const response = await core.handle(request);
     await beforeAnswer(request);

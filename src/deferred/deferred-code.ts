@@ -1,0 +1,65 @@
+/** All that is loaded on first use. Browsers have this in a file of its own, so nothing but entries may import it. */
+import { DesignPrograms } from '../design/design-programs.ts';
+import { openValidation } from '../design/validation.ts';
+import { createFinder } from '../find/finder.ts';
+import { createQueryMappers } from '../find/indexes/query-mapper.ts';
+import { designHandlers } from '../http/design/design-handlers.ts';
+import { findHandlers } from '../http/find/find-handlers.ts';
+import { viewHandlers } from '../http/views/view-handlers.ts';
+import type { Sandbox } from '../query-server/contract.ts';
+import { BackgroundBuilds } from '../views/updating/background-builds.ts';
+import { createViewIndexes } from '../views/view-indexes.ts';
+import type {
+  DeferredCode,
+  LoadDeferredCode,
+  QueryServer,
+  QueryServerNeeds,
+  ViewNeeds,
+  ViewService,
+} from './contract.ts';
+
+/** Each core gets a sandbox of its own, and closes it. Without one functions of documents are answered with 501. */
+export function createDeferredCode(createSandbox: () => Sandbox | undefined): DeferredCode {
+  return {
+    queryServer: (needs) => createQueryServer(needs, createSandbox()),
+    views: createViews,
+    design: (service) => ({ service, handlers: designHandlers }),
+    find: (views, clock) => ({ service: createFinder({ views, clock }), handlers: findHandlers }),
+  };
+}
+
+/** For hosts that have this code at hand. The sandbox serves one core. */
+export function deferredAtHand(sandbox?: Sandbox): LoadDeferredCode {
+  const code = createDeferredCode(() => sandbox);
+  return () => code;
+}
+
+function createQueryServer({ clock, config, log }: QueryServerNeeds, sandbox: Sandbox | undefined): QueryServer {
+  const programs = new DesignPrograms({ sandbox, config, log });
+  return {
+    sandbox,
+    programs,
+    openValidators: (database, designs) => openValidation(database, designs, { programs, clock }),
+    close: () => sandbox?.close(),
+  };
+}
+
+function createViews({ databases, engine, ...needs }: ViewNeeds): ViewService {
+  const mappers = { query: createQueryMappers() };
+  const service = createViewIndexes({ ...needs, mappers, ...(engine === undefined ? {} : { engine }) });
+  const background = new BackgroundBuilds({
+    databases,
+    log: needs.log,
+    build: (database, design) => service.build(database, design),
+    forget: (name) => service.forget(name),
+  });
+  return {
+    service,
+    handlers: viewHandlers,
+    buildSoon: (database) => background.lookLater(database),
+    close: async () => {
+      await background.close();
+      await service.close();
+    },
+  };
+}

@@ -1,0 +1,48 @@
+import { type CompareKeys, createKeyOrder } from '../../collation/key-order.ts';
+import type { FindQuery } from '../queries/find-query.ts';
+import { conjunctsOf, type FieldCondition } from '../selectors/selector.ts';
+import { type ValueRange, valueRange } from '../selectors/value-range.ts';
+
+/** The conditions of a query that every found document fulfils, by field. */
+export class Conditions {
+  readonly #byField = new Map<string, FieldCondition[]>();
+  readonly #compare: CompareKeys;
+
+  constructor({ selector }: Pick<FindQuery, 'selector'>, compare: CompareKeys) {
+    this.#compare = compare;
+    for (const part of conjunctsOf(selector)) {
+      if (part.kind !== 'field') continue;
+      const known = this.#byField.get(part.path.text);
+      if (known === undefined) this.#byField.set(part.path.text, [part]);
+      else known.push(part);
+    }
+  }
+
+  of(field: string): readonly FieldCondition[] {
+    return this.#byField.get(field) ?? [];
+  }
+
+  /**
+   * The range of a field in the order of collation, which is that of indexes. Conditions on ids follow another order, so for
+   * them there is one only where they allow a single value.
+   */
+  range(field: string): ValueRange | undefined {
+    const range = valueRange(this.of(field), field === '_id' ? createKeyOrder('raw') : this.#compare);
+    return field === '_id' && range?.isSingle === false ? undefined : range;
+  }
+
+  /** Whether the field has the same value in all found documents. */
+  isConstant(field: string): boolean {
+    return this.range(field)?.isSingle === true;
+  }
+
+  /** Fields whose conditions an index could narrow down, those with a single value first. */
+  indexable(): readonly string[] {
+    const fields = [...this.#byField.keys()].filter((field) => this.range(field) !== undefined);
+    return [...fields.filter((field) => this.isConstant(field)), ...fields.filter((field) => !this.isConstant(field))];
+  }
+
+  get compare(): CompareKeys {
+    return this.#compare;
+  }
+}

@@ -1,0 +1,47 @@
+/**
+ * Bookmarks say where an answer ended, so that the next one goes on there. A bookmark is a JSON list in base64url: the plan's
+ * name, the key of the last row (null where documents were read without an index), and the id of its document.
+ */
+import { queryError } from '../find-error.ts';
+
+export interface BookmarkPosition {
+  /** The index that was read, empty for the documents themselves. */
+  readonly plan: string;
+  /** JSON value of the row's key; null for documents. */
+  readonly key: unknown;
+  readonly id: string;
+}
+
+export function writeBookmark(plan: string, keyText: string, id: string): string {
+  const bytes = new TextEncoder().encode(`[${JSON.stringify(plan)},${keyText},${JSON.stringify(id)}]`);
+  let binary = '';
+  for (const byte of bytes) binary += String.fromCharCode(byte);
+  return btoa(binary).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
+}
+
+/** Fails with 400 `invalid_bookmark`. */
+export function readBookmark(bookmark: string): BookmarkPosition {
+  const value = decode(bookmark);
+  const [plan, key, id]: readonly unknown[] = Array.isArray(value) ? value : [];
+  if (typeof plan !== 'string' || key === undefined || typeof id !== 'string') throw invalidBookmark(bookmark);
+  return { plan, key, id };
+}
+
+export function bookmarkName(bookmark: string): string {
+  return readBookmark(bookmark).plan;
+}
+
+export function invalidBookmark(bookmark: string): Error {
+  const remedy = 'Take it from the answer to the same query, or leave it out to begin anew.';
+  return queryError('invalid_bookmark', `Invalid bookmark value: ${bookmark.slice(0, 200)}. ${remedy}`);
+}
+
+function decode(bookmark: string): unknown {
+  try {
+    const binary = atob(bookmark.replaceAll('-', '+').replaceAll('_', '/'));
+    const bytes = Uint8Array.from(binary, (character) => character.charCodeAt(0));
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+  } catch {
+    return undefined;
+  }
+}

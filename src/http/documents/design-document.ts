@@ -1,0 +1,20 @@
+/** Finds the design document that an address names. */
+import type { Snapshot } from '../../database/contract.ts';
+import { parseDocId } from '../../documents/identifiers.ts';
+import { type MaybePromise, whenReady } from '../../shared/maybe-promise.ts';
+import type { DesignDocument } from '../../views/contract.ts';
+import { revOf } from './document-rendering.ts';
+import { missing, nodeToRead } from './requested-revision.ts';
+
+/** `name` is without `_design/`. Fails with `not_found` "missing", or "deleted". */
+export function readDesign(snapshot: Snapshot, name: string): MaybePromise<DesignDocument> {
+  const id = parseDocId(`_design/${name}`);
+  return whenReady(snapshot.document(id), (record) => {
+    const node = nodeToRead(record, undefined);
+    if (node === undefined) throw missing();
+    return whenReady(snapshot.body(node), (body) => {
+      if (body === undefined) throw missing();
+      return { id, rev: revOf(node), body };
+    });
+  });
+}

@@ -1,0 +1,27 @@
+/** Which revision of a document a request means (completion 4). */
+import type { DocumentRecord, StoredNode } from '../../database/contract.ts';
+import { findNode, leavesFrom, winner } from '../../documents/revisions/revision-tree.ts';
+import { parseRevId, toRevision } from '../../documents/revisions/revisions.ts';
+import { DatabaseError } from '../../errors/database-error.ts';
+
+/**
+ * The revision that was asked for, with `latest` the newest of those that descend from it, else the winner. Fails with `not_found`
+ * "deleted" where the winner is a tombstone; a tombstone that was asked for by its revision is read.
+ */
+export function nodeToRead(
+  record: DocumentRecord | undefined,
+  rev: string | undefined,
+  latest = false,
+): StoredNode | undefined {
+  const asked = rev === undefined ? undefined : toRevision(parseRevId(rev));
+  if (record === undefined) return undefined;
+  if (asked !== undefined) return latest ? winner(leavesFrom(record.leaves, asked)) : findNode(record.leaves, asked);
+  const current = winner(record.leaves);
+  if (current?.deleted === true) throw new DatabaseError('not_found', 'deleted');
+  return current;
+}
+
+/** Also for a revision whose body was compacted away. */
+export function missing(): DatabaseError {
+  return new DatabaseError('not_found', 'missing');
+}

@@ -1,0 +1,54 @@
+import type { RowRange } from '../../database/contract.ts';
+import { must } from '../../shared/assert.ts';
+import { AllDocuments } from './all-documents.ts';
+import { unknownRowText } from './row-text.ts';
+
+const DESIGN_START = '_design/';
+/** The character after the slash: the first id behind all design documents. */
+const DESIGN_END = '_design0';
+
+/** `_design_docs`: the rows of `_all_docs` whose ids begin with `_design/`. */
+export class DesignDocuments extends AllDocuments {
+  override async total(): Promise<number> {
+    return (await this.#before(DESIGN_END)) - (await this.#before(DESIGN_START));
+  }
+
+  override async offset(range: RowRange): Promise<number> {
+    const { snapshot } = this;
+    const offset = await snapshot.offset(clamp(range));
+    const others =
+      range.descending === true
+        ? snapshot.docCount - (await this.#before(DESIGN_END))
+        : await this.#before(DESIGN_START);
+    return Math.min(offset - others, await this.total());
+  }
+
+  override rows(range: RowRange, limit: number): AsyncGenerator<readonly string[], void, void> {
+    return super.rows(clamp(range), limit);
+  }
+
+  override async keyed(keys: readonly unknown[]): Promise<readonly string[]> {
+    const isDesign = (key: unknown) => typeof key === 'string' && key.startsWith(DESIGN_START);
+    const found = await super.keyed(keys.filter(isDesign));
+    let next = 0;
+    return keys.map((key) => (isDesign(key) ? must(found[next++]) : unknownRowText(key)));
+  }
+
+  #before(id: string): Promise<number> {
+    return this.snapshot.offset({ start: id });
+  }
+}
+
+/** Ids of that kind are ASCII up to the slash, so comparing by code units is enough here. */
+function clamp(range: RowRange): RowRange {
+  const { start, end } = range;
+  const opensLower = start === undefined || start < DESIGN_START;
+  const opensUpper = end === undefined || end >= DESIGN_END;
+  return {
+    ...range,
+    start: opensLower ? DESIGN_START : start,
+    startInclusive: opensLower ? true : range.startInclusive,
+    end: opensUpper ? DESIGN_END : end,
+    endInclusive: opensUpper ? false : range.endInclusive,
+  };
+}

@@ -1,0 +1,22 @@
+/**
+ * The lists of documents that a database has: all, its design documents, its local ones (completion 8, 24). They differ
+ * in where the rows come from; parameters, form and streaming are the same for all.
+ */
+import type { RowRange } from '../../database/contract.ts';
+import type { MaybePromise } from '../../shared/maybe-promise.ts';
+import type { ListParameters } from './list-parameters.ts';
+
+/** What a list's parameters say of its rows. */
+export type RowOptions = Pick<ListParameters, 'includeDocs' | 'conflicts'>;
+
+/** Rows are JSON texts. */
+export interface DocumentList {
+  /** Rows there are without any bounds. */
+  total(): MaybePromise<number>;
+  /** Rows before the first of the range, in its direction. */
+  offset(range: RowRange): MaybePromise<number>;
+  /** The first `limit` rows of the range, in batches. */
+  rows(range: RowRange, limit: number): AsyncIterable<readonly string[]>;
+  /** One row per key, in their order. */
+  keyed(keys: readonly unknown[]): Promise<readonly string[]>;
+}

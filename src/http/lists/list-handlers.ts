@@ -1,0 +1,118 @@
+/** `_all_docs`, `_design_docs` and `_local_docs`: by GET, by POST with keys, and several at once (completion 8, 9, 24). */
+import type { Database, Snapshot } from '../../database/contract.ts';
+import { DatabaseError } from '../../errors/database-error.ts';
+import { isObject, readObject, toObject } from '../request/bodies.ts';
+import type { Answer, Context } from '../request/context.ts';
+import { ownMember } from '../request/own-member.ts';
+import { type SnapshotLease, withSnapshotLease } from '../request/snapshot-lease.ts';
+import { matchesTag, tagOf } from '../response/etags.ts';
+import { notModified, textAnswer, withHeader } from '../response/responses.ts';
+import { streamedBody } from '../response/streams.ts';
+import { AllDocuments } from './all-documents.ts';
+import { DesignDocuments } from './design-documents.ts';
+import type { DocumentList, RowOptions } from './document-list.ts';
+import { type ListParameters, parseListParameters, parseListQuery, parseQueryValues } from './list-parameters.ts';
+import { listText } from './list-text.ts';
+import { LocalDocuments } from './local-documents.ts';
+
+interface ListKind {
+  open(lease: SnapshotLease, options: RowOptions): DocumentList;
+  /** Whether each change of the list raises the update sequence, so that this can stand for it in a tag. */
+  readonly raisesSequence: boolean;
+}
+
+type ListHandler = (context: Context, database: string) => Promise<Answer>;
+
+interface ListHandlers {
+  readonly get: ListHandler;
+  /** The body's members are parameters as well, `keys` above all. */
+  readonly post: ListHandler;
+  /** `…/queries`: a list for each of the body's `queries`. */
+  readonly postQueries: ListHandler;
+}
+
+export const allDocs = handlersFor({
+  open: ({ snapshot }, options) => new AllDocuments(snapshot, options),
+  raisesSequence: true,
+});
+
+export const designDocs = handlersFor({
+  open: ({ snapshot }, options) => new DesignDocuments(snapshot, options),
+  raisesSequence: true,
+});
+
+export const localDocs = handlersFor({
+  open: ({ snapshot, database }, options) => new LocalDocuments(snapshot, database, options),
+  raisesSequence: false,
+});
+
+function handlersFor(kind: ListKind): ListHandlers {
+  return {
+    get: async (context, database) => answerList(context, database, kind, parseListQuery(context.query.entries())),
+    post: async (context, database) => {
+      const given = Object.entries(await readObject(context));
+      const parameters = parseListParameters([...parseQueryValues(context.query.entries()), ...given]);
+      return answerList(context, database, kind, parameters);
+    },
+    postQueries: async (context, database) => answerQueries(context, database, kind, await readQueries(context)),
+  };
+}
+
+async function answerList(context: Context, name: string, kind: ListKind, parameters: ListParameters): Promise<Answer> {
+  return withSnapshotLease(context, name, async (lease) => {
+    // A body is no part of the address that a tag belongs to.
+    const isTagged = kind.raisesSequence && context.method === 'GET';
+    const tag = isTagged ? await snapshotTag(lease.database, lease.snapshot) : undefined;
+    if (tag !== undefined && matchesTag(context.header('if-none-match'), tag)) {
+      lease.release();
+      return notModified(tag);
+    }
+    const text = listText(kind.open(lease, parameters), parameters, lease.snapshot.updateSeq);
+    const answer = textAnswer(context, 200, await streamedBody(context, withNewline(text), lease.release));
+    return tag === undefined ? answer : withHeader(answer, 'etag', tag);
+  });
+}
+
+/** Any change of the database changes it. */
+function snapshotTag(database: Database, snapshot: Snapshot): Promise<string> {
+  const { uuid, instanceStartTime } = database;
+  return tagOf([uuid, instanceStartTime, snapshot.updateSeq, snapshot.purgeSeq]);
+}
+
+async function* withNewline(text: AsyncGenerator<string, void, void>): AsyncGenerator<string, void, void> {
+  yield* text;
+  yield '\n';
+}
+
+async function readQueries(context: Context): Promise<ListParameters[]> {
+  const queries = ownMember(await readObject(context), 'queries');
+  if (!Array.isArray(queries) || !queries.every(isObject)) {
+    throw new DatabaseError('bad_request', '`queries` must be a JSON list of objects.');
+  }
+  return queries.map((query) => parseListParameters(Object.entries(toObject(query))));
+}
+
+async function answerQueries(
+  context: Context,
+  name: string,
+  kind: ListKind,
+  queries: readonly ListParameters[],
+): Promise<Answer> {
+  return withSnapshotLease(context, name, async (lease) => {
+    const pieces = queriesText(lease, kind, queries);
+    return textAnswer(context, 200, await streamedBody(context, pieces, lease.release));
+  });
+}
+
+async function* queriesText(
+  lease: SnapshotLease,
+  kind: ListKind,
+  queries: readonly ListParameters[],
+): AsyncGenerator<string, void, void> {
+  yield '{"results":[';
+  for (const [index, parameters] of queries.entries()) {
+    yield index === 0 ? '\r\n' : ',\r\n';
+    yield* listText(kind.open(lease, parameters), parameters, lease.snapshot.updateSeq);
+  }
+  yield '\r\n]}\n';
+}

@@ -1,0 +1,129 @@
+/**
+ * The parameters of lists of rows (interface.md 4.7; completion 8, 10), from a query string or from a JSON object, with
+ * the error texts of completion 10. Parameters that we don't know are passed over. Of one that is given twice the last
+ * value counts.
+ */
+import { DatabaseError } from '../../errors/database-error.ts';
+import { parseJson } from '../request/bodies.ts';
+import { parseBoolean, parseCount, parseError, shortText } from '../request/parameter-values.ts';
+
+export interface ListParameters {
+  /** Rows for just these keys, in this order. */
+  readonly keys: readonly unknown[] | undefined;
+  readonly key: unknown;
+  /** Where the walk begins: the larger end where it descends. Undefined: open. */
+  readonly startKey: unknown;
+  readonly startKeyDocId: string | undefined;
+  readonly endKey: unknown;
+  readonly endKeyDocId: string | undefined;
+  readonly inclusiveEnd: boolean;
+  readonly descending: boolean;
+  readonly skip: number;
+  readonly limit: number | undefined;
+  readonly includeDocs: boolean;
+  readonly conflicts: boolean;
+  readonly updateSeq: boolean;
+}
+
+type Draft = { -readonly [Name in keyof ListParameters]: ListParameters[Name] };
+
+const DEFAULTS: ListParameters = {
+  keys: undefined,
+  key: undefined,
+  startKey: undefined,
+  startKeyDocId: undefined,
+  endKey: undefined,
+  endKeyDocId: undefined,
+  inclusiveEnd: true,
+  descending: false,
+  skip: 0,
+  limit: undefined,
+  includeDocs: false,
+  conflicts: false,
+  updateSeq: false,
+};
+
+type Read = (draft: Draft, value: unknown) => void;
+
+const READERS: ReadonlyMap<string, Read> = new Map<string, Read>([
+  ['keys', into('keys', toKeys)],
+  ['key', into('key', asIs)],
+  ['startkey', into('startKey', asIs)],
+  ['start_key', into('startKey', asIs)],
+  ['startkey_docid', into('startKeyDocId', shortText)],
+  ['start_key_doc_id', into('startKeyDocId', shortText)],
+  ['endkey', into('endKey', asIs)],
+  ['end_key', into('endKey', asIs)],
+  ['endkey_docid', into('endKeyDocId', shortText)],
+  ['end_key_doc_id', into('endKeyDocId', shortText)],
+  ['inclusive_end', into('inclusiveEnd', parseBoolean)],
+  ['descending', into('descending', parseBoolean)],
+  ['skip', into('skip', parseCount)],
+  ['limit', into('limit', parseCount)],
+  ['include_docs', into('includeDocs', parseBoolean)],
+  ['conflicts', into('conflicts', parseBoolean)],
+  ['update_seq', into('updateSeq', parseBoolean)],
+  // These change nothing in a list of documents, but must be what they may be.
+  ['attachments', checked(parseBoolean)],
+  ['att_encoding_info', checked(parseBoolean)],
+  ['stale', checked(checkStale)],
+  ['count', checked(refuseCount)],
+]);
+
+/** Names whose value in a query string is JSON. */
+const JSON_VALUED: ReadonlySet<string> = new Set(['keys', 'key', 'startkey', 'start_key', 'endkey', 'end_key']);
+
+/** Reads name and value as they stand in a query string. */
+export function parseListQuery(entries: Iterable<readonly [string, string]>): ListParameters {
+  return parseListParameters(parseQueryValues(entries));
+}
+
+/**
+ * Reads values that are JSON already, or texts. Fails with `query_parse_error`, and with `bad_request` where `keys` is
+ * no list.
+ */
+export function parseListParameters(entries: Iterable<readonly [string, unknown]>): ListParameters {
+  const draft: Draft = { ...DEFAULTS };
+  for (const [name, value] of entries) READERS.get(name)?.(draft, value);
+  const bounded = draft.key !== undefined || draft.startKey !== undefined || draft.endKey !== undefined;
+  if (draft.keys !== undefined && bounded) {
+    throw parseError('`keys` is incompatible with `key`, `start_key` and `end_key`');
+  }
+  return draft;
+}
+
+/** The pairs of a query string, those whose value is JSON parsed. Fails with `bad_request` "invalid_json". */
+export function parseQueryValues(entries: Iterable<readonly [string, string]>): [string, unknown][] {
+  const values: [string, unknown][] = [];
+  for (const [name, text] of entries) values.push([name, JSON_VALUED.has(name) ? parseJson(text) : text]);
+  return values;
+}
+
+function into<Name extends keyof Draft>(name: Name, convert: (value: unknown) => Draft[Name]): Read {
+  return (draft, value) => {
+    draft[name] = convert(value);
+  };
+}
+
+function checked(check: (value: unknown) => unknown): Read {
+  return (_draft, value) => {
+    check(value);
+  };
+}
+
+function asIs(value: unknown): unknown {
+  return value;
+}
+
+function toKeys(value: unknown): readonly unknown[] {
+  if (Array.isArray(value)) return value;
+  throw new DatabaseError('bad_request', '`keys` member must be a array.');
+}
+
+function checkStale(value: unknown): void {
+  if (value !== 'ok' && value !== 'update_after') throw parseError('Invalid value for `stale`.');
+}
+
+function refuseCount(): never {
+  throw parseError('QS param `count` is not `limit`');
+}

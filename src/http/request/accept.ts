@@ -1,0 +1,29 @@
+/**
+ * Which of the types that we have a client wants: ordinary matching of `Accept` with its q values (RFC 9110, 12.5.1).
+ *
+ * JSON is sent as `application/json` to those who name it, and as plain text to all others, so that a browser shows it
+ * (interface.md 1.2; completion 1.6): plain text is what we prefer, and naming a type weighs more than a wildcard.
+ */
+import Negotiator from 'negotiator';
+
+const JSON_TYPE = 'application/json';
+const TEXT_TYPE = 'text/plain; charset=utf-8';
+
+/** A client may name the charset of either; it is always UTF-8. */
+const JSON_SENT_AS = ['text/plain', 'text/plain;charset=utf-8', JSON_TYPE, 'application/json;charset=utf-8'];
+
+/** The `Content-Type` for JSON text. What nearly all clients send is answered without a parser, which takes as long as a small read. */
+export function jsonType(accept: string | undefined): string {
+  if (accept === undefined || accept === '*/*') return TEXT_TYPE;
+  if (accept === JSON_TYPE) return JSON_TYPE;
+  return preferred(accept, JSON_SENT_AS)?.startsWith(JSON_TYPE) === true ? JSON_TYPE : TEXT_TYPE;
+}
+
+/** Whether the type is acceptable at all. Without an `Accept` everything is (completion 1.7). */
+export function accepts(accept: string | undefined, type: string): boolean {
+  return accept === undefined || preferred(accept, [type]) !== undefined;
+}
+
+function preferred(accept: string, available: readonly string[]): string | undefined {
+  return new Negotiator({ headers: { accept } }).mediaType(available);
+}

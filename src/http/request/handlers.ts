@@ -1,0 +1,25 @@
+/** The forms of what answers requests. */
+import type { DocId } from '../../documents/contract.ts';
+import type { MaybePromise } from '../../shared/maybe-promise.ts';
+import type { Answer, Context } from './context.ts';
+
+/** `rest`: the segments behind the path's last named one. */
+export type ServerHandler = (context: Context, rest: readonly string[]) => MaybePromise<Answer>;
+export type DatabaseHandler = (context: Context, database: string, rest: readonly string[]) => MaybePromise<Answer>;
+export type DocumentHandler = (context: Context, database: string, id: DocId) => MaybePromise<Answer>;
+
+/** Of a part that is loaded on first use: takes the service that the part brings, then what others take. */
+export type PartHandler<Service> = (
+  service: Service,
+  context: Context,
+  database: string,
+  rest: readonly string[],
+) => MaybePromise<Answer>;
+
+export type PartHandlers<Service> = Readonly<Record<string, PartHandler<Service>>>;
+
+/** What such a part answers requests with: its handlers by their names. */
+export interface HandlerPart<Service, Name extends string> {
+  readonly service: Service;
+  readonly handlers: Readonly<Record<Name, PartHandler<Service>>>;
+}

@@ -1,0 +1,61 @@
+/** Reading from a database as of one moment. Whoever opens a snapshot here has it released in every case. */
+import type { Database, Snapshot } from '../../database/contract.ts';
+import { type MaybePromise, withEnd } from '../../shared/maybe-promise.ts';
+import type { Context } from './context.ts';
+
+/** Runs `use` on a snapshot that lasts until its promise settles. */
+export function withSnapshot<T>(
+  context: Context,
+  name: string,
+  use: (snapshot: Snapshot, database: Database) => MaybePromise<T>,
+): MaybePromise<T> {
+  return context.services.registry.use(name, (database) => {
+    const snapshot = database.snapshot();
+    return withEnd(
+      () => use(snapshot, database),
+      () => snapshot.release(),
+    );
+  });
+}
+
+/** A snapshot for an answer that is still being read when its handler has ended. */
+export interface SnapshotLease {
+  readonly database: Database;
+  readonly snapshot: Snapshot;
+  /** May be called more than once. */
+  release(): void;
+}
+
+async function openSnapshotLease(context: Context, name: string): Promise<SnapshotLease> {
+  const lease = await context.services.registry.acquire(name);
+  const { database } = lease;
+  try {
+    const snapshot = database.snapshot();
+    let released = false;
+    const release = () => {
+      if (released) return;
+      released = true;
+      snapshot.release();
+      lease.release();
+    };
+    return { database, snapshot, release };
+  } catch (error) {
+    lease.release();
+    throw error;
+  }
+}
+
+/** Makes an answer that releases the lease when it has been read. Where making it fails, the lease is released at once. */
+export async function withSnapshotLease<T>(
+  context: Context,
+  name: string,
+  use: (lease: SnapshotLease) => Promise<T>,
+): Promise<T> {
+  const lease = await openSnapshotLease(context, name);
+  try {
+    return await use(lease);
+  } catch (error) {
+    lease.release();
+    throw error;
+  }
+}

@@ -1,0 +1,118 @@
+/** Queries of views (interface.md 4.7; completion 9, 10), several at once (24), and temporary ones (11). */
+import type { Database } from '../../database/contract.ts';
+import { DatabaseError } from '../../errors/database-error.ts';
+import type { ViewIndexes } from '../../views/contract.ts';
+import { parseJson, readText, requireJsonType, toObject } from '../request/bodies.ts';
+import type { Answer, Context } from '../request/context.ts';
+import { ownMember } from '../request/own-member.ts';
+import { matchesTag, tagOf } from '../response/etags.ts';
+import { notModified, textAnswer, withHeader } from '../response/responses.ts';
+import { streamedBody } from '../response/streams.ts';
+import { type ViewGroupLease, withDesignGroup, withGroup } from './view-group-lease.ts';
+import type { ViewParameters } from './view-parameters.ts';
+import { openSource, readKeysOnly, readViewQueries, readViewQuery, tagInputs, type ViewQuery } from './view-query.ts';
+import { type ViewSource, viewText } from './view-text.ts';
+
+interface ViewPath {
+  readonly design: string;
+  readonly view: string;
+}
+
+const TEMPORARY = 'temporary';
+const QUERIES = 'queries';
+
+export function getView(
+  views: ViewIndexes,
+  context: Context,
+  database: string,
+  rest: readonly string[],
+): Promise<Answer> {
+  const { design, view } = viewPath(rest);
+  return withDesignGroup(views, context, database, design, (lease) => {
+    return answerRows(context, lease, readViewQuery(context, lease, view));
+  });
+}
+
+/** The body's members are parameters as well, `keys` above all. `…/queries` asks several at once. */
+export async function postView(
+  views: ViewIndexes,
+  context: Context,
+  database: string,
+  rest: readonly string[],
+): Promise<Answer> {
+  if (rest.length === 3 && rest[2] === QUERIES)
+    return postQueries(views, context, database, viewPath(rest.slice(0, 2)));
+  const { design, view } = viewPath(rest);
+  const body = await readText(context);
+  return withDesignGroup(views, context, database, design, (lease) => {
+    return answerRows(context, lease, readViewQuery(context, lease, view, body));
+  });
+}
+
+async function postQueries(
+  views: ViewIndexes,
+  context: Context,
+  database: string,
+  { design, view }: ViewPath,
+): Promise<Answer> {
+  const body = await readText(context);
+  return withDesignGroup(views, context, database, design, async (lease) => {
+    const queries = readViewQueries(context, lease, view, body);
+    if (queries === undefined) throw new DatabaseError('bad_request', '`queries` must be a JSON list of objects.');
+    const source = await openSource(lease, view, queries);
+    return textAnswer(context, 200, await streamedBody(context, queriesText(source, queries), lease.release));
+  });
+}
+
+/** Answers as a stored view does (completion 21.8). */
+export async function postTemporaryView(views: ViewIndexes, context: Context, database: string): Promise<Answer> {
+  requireJsonType(context);
+  const definition = await readText(context);
+  const open = (opened: Database) => views.temporary(opened, checked(definition));
+  return withGroup(context, database, open, async (lease) => {
+    const parameters = readKeysOnly(context, lease, TEMPORARY, definition);
+    const source = await openSource(lease, TEMPORARY, [parameters]);
+    return textAnswer(context, 200, await streamedBody(context, single(source, parameters), lease.release));
+  });
+}
+
+async function answerRows(context: Context, lease: ViewGroupLease, query: ViewQuery): Promise<Answer> {
+  const { view, parameters } = query;
+  const source = await openSource(lease, view, [parameters]);
+  const tag = await tagOf(tagInputs(lease, source, query));
+  if (matchesTag(context.header('if-none-match'), tag)) {
+    lease.release();
+    return notModified(tag);
+  }
+  const answer = textAnswer(context, 200, await streamedBody(context, single(source, parameters), lease.release));
+  return withHeader(answer, 'etag', tag);
+}
+
+async function* single(source: ViewSource, parameters: ViewParameters): AsyncGenerator<string, void, void> {
+  yield* viewText(source, parameters);
+  yield '\n';
+}
+
+async function* queriesText(
+  source: ViewSource,
+  queries: readonly ViewParameters[],
+): AsyncGenerator<string, void, void> {
+  yield '{"results":[';
+  for (const [index, parameters] of queries.entries()) {
+    yield index === 0 ? '\r\n' : ',\r\n';
+    yield* viewText(source, parameters);
+  }
+  yield '\r\n]}\n';
+}
+
+function checked(body: string): string {
+  if (typeof ownMember(toObject(parseJson(body)), 'map') === 'string') return body;
+  throw new DatabaseError('bad_request', 'A temporary view needs a member "map" with the source of a function.');
+}
+
+/** `rest` is the design document's name and what follows `_view`. */
+function viewPath(rest: readonly string[]): ViewPath {
+  const [design = '', view, ...others] = rest;
+  if (view === undefined || others.length > 0) throw new DatabaseError('not_found', 'missing_named_view');
+  return { design, view };
+}

@@ -1,0 +1,117 @@
+import type { IDBPTransaction } from 'idb';
+import type { JournalRecord, Opening } from '../page-store.ts';
+import { storageCorrupt, storageFenced } from '../storage-errors.ts';
+import type { ReadJournal } from './journal-merge.ts';
+import type { FileDatabase, FileSchema, HeadValue, JournalValue, Written } from './schema.ts';
+
+/**
+ * A claim stays in the journal when it is truncated, since it is what a stale owner runs into. So that claims don't
+ * pile up for ever, those of owners that at least this many others followed are removed.
+ */
+const KEPT_CLAIMS = 1024;
+
+type OpeningTransaction = IDBPTransaction<FileSchema, ['journal', 'head'], 'readwrite'>;
+
+/** What an owner knows of the file that it has claimed. */
+export interface FileClaim {
+  readonly opening: Opening;
+  readonly written: Written;
+  readonly journalFloor: number;
+  /** Numbers of the claims at or above the floor, ascending. */
+  readonly claims: readonly number[];
+}
+
+/** How a journal is read that is in segments as well, once these are sealed; the epoch was raised for that. */
+export interface JournalReading {
+  readonly epoch?: number;
+  /** From the numbers that IndexedDB has from the floor on, ascending, and what is stored under them. */
+  read(numbers: readonly number[], values: readonly JournalValue[], floor: number): ReadJournal;
+}
+
+/**
+ * Claims the file in one transaction: raises the epoch, reads the journal, and adds a claim under the number that a stale owner would
+ * write next. Where the journal is in segments as well and no `reading` is given, changes nothing and gives the segments' token.
+ */
+export function claimFile(file: string, database: FileDatabase): Promise<FileClaim | string>;
+export function claimFile(file: string, database: FileDatabase, reading: JournalReading): Promise<FileClaim>;
+export async function claimFile(
+  file: string,
+  database: FileDatabase,
+  reading: JournalReading = { read: readStored },
+): Promise<FileClaim | string> {
+  const transaction = database.transaction(['journal', 'head'], 'readwrite', { durability: 'relaxed' });
+  // Watched from the start: where a request fails, so does this, and it must not go unhandled.
+  const done = transaction.done.catch((error: unknown) => error);
+  const claim = await claimIn(file, transaction, reading).catch(async (error: unknown) => {
+    // Where requests failed because the transaction was aborted, only the transaction knows why.
+    throw (await done) ?? error;
+  });
+  const failure = await done;
+  if (failure !== undefined) throw failure;
+  return claim;
+}
+
+async function claimIn(
+  file: string,
+  transaction: OpeningTransaction,
+  { epoch: raised, read }: JournalReading,
+): Promise<FileClaim | string> {
+  const journal = transaction.objectStore('journal');
+  const head = transaction.objectStore('head');
+  const [text, lastEpoch, storedFloor, claimMark, written, token] = await Promise.all(
+    HEAD_KEYS.map((key) => head.get(key)),
+  );
+  const floor = numberOr(storedFloor, 1);
+  if (typeof lastEpoch !== 'number') throw storageCorrupt(file, 'its epoch is missing');
+  if (raised === undefined && typeof token === 'string') return token;
+  const epoch = raised ?? lastEpoch + 1;
+  if (lastEpoch > epoch) throw storageFenced(file);
+  const fromFloor = IDBKeyRange.lowerBound(floor);
+  const [values, numbers] = await Promise.all([journal.getAll(fromFloor), journal.getAllKeys(fromFloor)]);
+  const { records, lost, end } = read(numbers, values, floor);
+  const claimed = Math.max(floor, end);
+  const writes: Promise<unknown>[] = [
+    journal.add(epoch, claimed),
+    head.put(epoch, 'epoch'),
+    // All keys that begin with `owner-`.
+    head.delete(IDBKeyRange.bound('owner-', 'owner.', false, true)),
+    head.put({ holds: 'file' }, `owner-${epoch}`),
+  ];
+  for (const number of lost) writes.push(journal.put(epoch, number));
+  if (epoch % KEPT_CLAIMS === 0) {
+    // Below the floor there are only claims.
+    const oldEnd = Math.min(numberOr(claimMark, 1), floor);
+    writes.push(journal.delete(IDBKeyRange.upperBound(oldEnd, true)), head.put(claimed, 'claimMark'));
+  }
+  await Promise.all(writes);
+  const claims = numbers.filter((_number, index) => typeof values[index] === 'number');
+  return {
+    opening: { epoch, head: textOr(text), journal: records, nextJournal: claimed + 1 },
+    written: writtenOr(written),
+    journalFloor: floor,
+    claims: [...claims, ...lost, claimed],
+  };
+}
+
+const HEAD_KEYS = ['head', 'epoch', 'journalFloor', 'claimMark', 'written', 'segments'] as const;
+
+function readStored(numbers: readonly number[], values: readonly JournalValue[]): ReadJournal {
+  const records: JournalRecord[] = [];
+  for (const [index, number] of numbers.entries()) {
+    const text = values[index];
+    if (typeof text === 'string') records.push({ number, text });
+  }
+  return { records, lost: [], end: (numbers.at(-1) ?? 0) + 1 };
+}
+
+function numberOr(value: unknown, absent: number): number {
+  return typeof value === 'number' ? value : absent;
+}
+
+function textOr(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined;
+}
+
+function writtenOr(value: HeadValue | undefined): Written {
+  return typeof value === 'object' && 'kept' in value ? value : { pages: 0, bytes: 0, kept: 0 };
+}
