@@ -18,7 +18,7 @@ export interface Database {
   origin(): Promise<DatabaseOrigin>;
   /**
    * The winner of a live document where all of it can be had in this turn, with its revision as our own are: what most reads ask for. Where
-   * it is undefined a snapshot tells.
+   * it is undefined a snapshot says.
    */
   current(id: DocId): CurrentDocument | undefined;
   /** A consistent view of everything up to the last commit. Must be released. */

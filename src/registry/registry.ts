@@ -199,7 +199,7 @@ class StoredRegistry implements Registry {
   }
 
   /**
-   * The list is told first: from then on the database is gone, whatever becomes of its file. Where the list refuses
+   * The list is changed first: from then on the database is gone, whatever becomes of its file. Where the list refuses
    * nothing has happened; where nobody knows what it did, the database is not to be used until that is found out.
    */
   delete(name: string): Promise<void> {
@@ -303,7 +303,7 @@ class StoredRegistry implements Registry {
   async close(): Promise<void> {
     this.#closed = true;
     await this.#changes;
-    // Each is closed whatever becomes of those before it; the first failure is told.
+    // Each is closed whatever becomes of those before it; the first failure is thrown.
     try {
       await this.#handles.close();
     } finally {

@@ -55,7 +55,7 @@ export interface UpkeepParts {
   wake(): void;
 }
 
-/** Begins, joins and ends the work that the header of this file tells of. */
+/** Begins, joins and ends the work that the header of this file describes. */
 export class Upkeep implements BackgroundWork {
   readonly #parts: UpkeepParts;
   readonly #freeList: FreeList;
