@@ -42,29 +42,29 @@ async function openBodies() {
 describe('a single body', () => {
   test('is read at once, without its page', async () => {
     const { bodies, reads, at } = await openBodies();
-    expect(bodies.read(at(0))).toBe('{"first":0}');
+    expect(bodies.reader.read(at(0))).toBe('{"first":0}');
     expect(reads).toEqual({ pages: 0, ranges: 1 });
   });
 
   test('brings its page into memory when another one of it was read lately', async () => {
     const { bodies, reads, at } = await openBodies();
-    expect(await bodies.read(at(0))).toBe('{"first":0}');
-    expect(await bodies.read(at(1))).toBe('{"second":0}');
+    expect(await bodies.reader.read(at(0))).toBe('{"first":0}');
+    expect(await bodies.reader.read(at(1))).toBe('{"second":0}');
     expect(reads).toEqual({ pages: 1, ranges: 1 });
-    expect(bodies.read(at(0))).toBe('{"first":0}');
+    expect(bodies.reader.read(at(0))).toBe('{"first":0}');
     expect(reads).toEqual({ pages: 1, ranges: 1 });
   });
 
   test('leaves its page where it is when the last read of it was long ago', async () => {
     const { bodies, reads, at } = await openBodies();
-    for (let page = 0; page < PAGES; page++) await bodies.read(at(2 * page));
-    expect(await bodies.read(at(1))).toBe('{"second":0}');
+    for (let page = 0; page < PAGES; page++) await bodies.reader.read(at(2 * page));
+    expect(await bodies.reader.read(at(1))).toBe('{"second":0}');
     expect(reads).toEqual({ pages: 0, ranges: PAGES + 1 });
   });
 
   test('fails later, not at once, where its page is gone', async () => {
     const { bodies } = await openBodies();
-    const lost = bodies.read({ page: 77, offset: 0, length: 5 });
+    const lost = bodies.reader.read({ page: 77, offset: 0, length: 5 });
     await expect(lost).rejects.toMatchObject({ code: 'storage_corrupt' });
   });
 });
