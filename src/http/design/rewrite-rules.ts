@@ -8,7 +8,7 @@ import { isObject } from '../request/bodies.ts';
 import { ownMember } from '../request/own-member.ts';
 import { jsonValue } from './function-request.ts';
 
-export interface RewriteRequest {
+interface RewriteRequest {
   /** `HEAD` for these; a rule for GET is one for them as well. */
   readonly method: string;
   /** Below `_rewrite/`, decoded. */
@@ -16,7 +16,7 @@ export interface RewriteRequest {
   readonly query: Iterable<readonly [string, string]>;
 }
 
-export interface RewriteOptions {
+interface RewriteOptions {
   /** Whether rules may lead no further up than the database (setting `httpd/secure_rewrites`). */
   readonly isSecure: boolean;
 }

@@ -14,13 +14,13 @@ import { ownMember } from '../request/own-member.ts';
 import { toDocId } from '../request/parameter-values.ts';
 
 /** A row with the revision that it is shown with; without one its document is `null`. */
-export interface DocumentedRow {
+interface DocumentedRow {
   readonly row: ViewRow;
   readonly record: DocumentRecord | undefined;
   readonly node: StoredNode | undefined;
 }
 
-export interface RowWithDocument {
+interface RowWithDocument {
   readonly row: ViewRow;
   /** JSON text. */
   readonly doc: string;
