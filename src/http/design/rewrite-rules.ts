@@ -64,7 +64,7 @@ export function rewrite(rules: unknown, request: RewriteRequest, options: Rewrit
     const search = new URLSearchParams([...new Map([...query, ...added])]).toString();
     const filled = new Map([...bindings, ...made]);
     const path = rule.to.flatMap((segment) => fillSegment(segment, filled, rest));
-    // What a request fills in may lead up as well.
+    // What the request fills in may have `..` as well.
     if (options.isSecure && stepsUp(path) > STEPS_TO_DATABASE) throw tooFarUp();
     return { path, search };
   }

@@ -80,7 +80,7 @@ function targetOf(row: ViewRow): Target {
   try {
     return { id: id === undefined ? row.id : toDocId(id), rev: rev === undefined ? undefined : parseRevId(rev) };
   } catch {
-    // What is no revision leads to none.
+    // A value that is no revision names no document.
     return NOWHERE;
   }
 }
