@@ -3,6 +3,7 @@ import { checkTree } from '../../btree/reading/tree-check.ts';
 import type { DocId } from '../../documents/contract.ts';
 import { toRevId } from '../../documents/revisions/revisions.ts';
 import { isDatabaseError } from '../../errors/database-error.ts';
+import { isObject } from '../../json/objects.ts';
 import { PageCache } from '../../paging/page-cache.ts';
 import type { SnapshotRegister } from '../../paging/snapshot-register.ts';
 import { nextTurn } from '../../shared/turn.ts';
@@ -247,8 +248,7 @@ class Verification {
 
 function isJsonObject(text: string): boolean {
   try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null && !Array.isArray(value);
+    return isObject(JSON.parse(text));
   } catch {
     return false;
   }

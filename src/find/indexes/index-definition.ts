@@ -2,11 +2,13 @@
  * Indexes for selectors as they are stored: views of design documents whose language is `query`. The form is that of
  * other databases with this interface, so that indexes can be replicated between them (completion 23).
  */
+
 import type { DocId } from '../../documents/contract.ts';
 import { isShallow } from '../../json/nesting.ts';
+import { isObject } from '../../json/objects.ts';
 import { excerpt, queryError } from '../find-error.ts';
 import { parseSort, type SortField } from '../queries/sort.ts';
-import { type FieldPath, isObject, parseFieldPath } from '../selectors/field-path.ts';
+import { type FieldPath, parseFieldPath } from '../selectors/field-path.ts';
 import { EVERYTHING, type Selector } from '../selectors/selector.ts';
 import { selectorJson } from '../selectors/selector-json.ts';
 import { parseSelector } from '../selectors/selector-parser.ts';

@@ -2,10 +2,10 @@
  * The rewrite rules of a design document (completion 15): which rule a path below `_rewrite/` meets first, and the path
  * and query that it makes of it. Pure: nothing is asked again here.
  */
+
 import { DatabaseError } from '../../errors/database-error.ts';
 import { isShallow } from '../../json/nesting.ts';
-import { isObject } from '../request/bodies.ts';
-import { ownMember } from '../request/own-member.ts';
+import { isObject, ownMember } from '../../json/objects.ts';
 import { jsonValue } from './function-request.ts';
 
 interface RewriteRequest {

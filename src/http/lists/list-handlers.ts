@@ -1,9 +1,10 @@
 /** `_all_docs`, `_design_docs` and `_local_docs`: by GET, by POST with keys, and several at once (completion 8, 9, 24). */
+
 import type { Database, Snapshot } from '../../database/contract.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
-import { isObject, readObject, toObject } from '../request/bodies.ts';
+import { isObject, ownMember } from '../../json/objects.ts';
+import { readObject, toObject } from '../request/bodies.ts';
 import type { Answer, Context } from '../request/context.ts';
-import { ownMember } from '../request/own-member.ts';
 import { type SnapshotLease, withSnapshotLease } from '../request/snapshot-lease.ts';
 import { matchesTag, tagOf } from '../response/etags.ts';
 import { notModified, textAnswer, withHeader } from '../response/responses.ts';

@@ -2,6 +2,7 @@
  * The map functions of one program: cuts the batches' results into rows, and finds out which document and which map failed
  * when the isolate could not end a batch.
  */
+import { isObject } from '../../json/objects.ts';
 import { assert, must } from '../../shared/assert.ts';
 import type { Clock } from '../../shared/clock.ts';
 import type { MaybePromise } from '../../shared/maybe-promise.ts';
@@ -141,7 +142,6 @@ function toTexts(json: string, made: string): string[] {
   let next = 0;
   return items.map((item: unknown) => {
     if (typeof item === 'number') return String(item);
-    const isMade = typeof item === 'object' && item !== null && !Array.isArray(item);
-    return isMade ? must(lines[next++]) : JSON.stringify(item);
+    return isObject(item) ? must(lines[next++]) : JSON.stringify(item);
   });
 }

@@ -1,5 +1,6 @@
 /** A program on QuickJS. It takes its isolate from the pool for each call, and decides what a failure of the isolate means for the caller. */
 import { DatabaseError } from '../../errors/database-error.ts';
+import { isObject } from '../../json/objects.ts';
 import type { Clock } from '../../shared/clock.ts';
 import type { MaybePromise } from '../../shared/maybe-promise.ts';
 import { Pace } from '../../shared/turn.ts';
@@ -207,5 +208,5 @@ const toFlags = (text: string): boolean[] => Array.from(text, (flag) => flag ===
 
 function hasValidator(designDocument: string): boolean {
   const design: unknown = JSON.parse(designDocument);
-  return typeof design === 'object' && design !== null && 'validate_doc_update' in design;
+  return isObject(design) && 'validate_doc_update' in design;
 }

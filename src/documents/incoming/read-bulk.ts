@@ -1,36 +1,44 @@
-/** `_bulk_docs` requests of whatever form, as `careful-document.ts` reads documents. Browsers load this on first use. */
+/**
+ * `_bulk_docs` requests (completion 7): their documents are read one by one from the text. That keeps little in memory
+ * beside it, and lets others have a turn in the middle of a large request.
+ */
 import { DatabaseError } from '../../errors/database-error.ts';
 import { CLOSE_BRACKET, COMMA, OPEN_BRACE, OPEN_BRACKET } from '../../json/characters.ts';
 import { JsonCursor } from '../../json/json-cursor.ts';
 import { JsonScanner } from '../../json/json-scanner.ts';
-import { isObject } from '../../json/objects.ts';
+import { isObject, type JsonObject } from '../../json/objects.ts';
 import { assert } from '../../shared/assert.ts';
-import { atOnce, type Steps } from '../../shared/turn.ts';
+import type { Steps } from '../../shared/turn.ts';
 import type { IncomingDocument } from '../contract.ts';
 import { DocumentScanner } from './document-scanner.ts';
-import { parseDocument, parseJson, readDocumentValue } from './fallback-parser.ts';
-import { scannedDocument } from './incoming.ts';
-import { type IncomingBulk, PART_LENGTH, toBulk } from './incoming-bulk.ts';
+import { parseDocument, parseDocumentValue, parseJson } from './fallback-parser.ts';
+import { toIncomingDocument } from './reserved-members.ts';
 
-/**
- * Reads a `_bulk_docs` request: `{docs, new_edits?, all_or_nothing?}`. One malformed document fails the whole
- * (completion 7), with the errors of `readDocument`.
- */
-export function readBulk(text: string): IncomingBulk {
-  return atOnce(readBulkInSteps(text));
+export interface IncomingBulk {
+  readonly documents: readonly IncomingDocument[];
+  /** False only where the request says so with the literal `false`. */
+  readonly newEdits: boolean;
+  /** True only where the request says so with the literal `true`. */
+  readonly allOrNothing: boolean;
 }
 
-/** As `readBulk`, step by step. */
+/** Characters that are read in one go, at least. */
+const STEP_LENGTH = 65_536;
+
+/**
+ * Reads a request, `{docs, new_edits?, all_or_nothing?}`, step by step. One malformed document fails the whole
+ * (completion 7), with the errors of `readDocument`.
+ */
 export function* readBulkInSteps(text: string): Steps<IncomingBulk> {
-  // What is not as it should be is looked at as a whole, since what is wrong with it depends on the whole.
-  return (yield* readPartByPart(text)) ?? readAsWhole(text);
+  // Which error a request that is not as it should be is answered with depends on the whole of it.
+  return (yield* scanBulkInSteps(text)) ?? parseBulk(text);
 }
 
 /**
  * Undefined where the request is malformed, or has several lists. What it gives is what `JSON.parse` would read: each
- * document is looked at by itself, and so is what is around the list; documents that were read have a 0 in their place there.
+ * document is read by itself, and so is what is around the list, with a 0 in the place of the documents.
  */
-function* readPartByPart(text: string): Steps<IncomingBulk | undefined> {
+export function* scanBulkInSteps(text: string): Steps<IncomingBulk | undefined> {
   const cursor = new JsonCursor(text);
   try {
     cursor.enter();
@@ -60,11 +68,11 @@ function* readList(cursor: JsonCursor, documents: IncomingDocument[]): Steps<num
   if (text.charCodeAt(at) !== OPEN_BRACE) return position;
   let restedAt = at;
   for (;;) {
-    cursor.moveTo(at);
     const isSure = scanner.scan(at);
-    documents.push(isSure ? scannedDocument(scanner) : parseDocument(cursor));
+    if (!isSure) cursor.moveTo(at);
+    documents.push(isSure ? toIncomingDocument(scanner, scanner.body) : parseDocument(cursor));
     const end = isSure ? scanner.end : cursor.position;
-    if (end - restedAt >= PART_LENGTH) {
+    if (end - restedAt >= STEP_LENGTH) {
       restedAt = end;
       yield;
     }
@@ -89,16 +97,17 @@ function moveToDocs(cursor: JsonCursor): boolean {
   return false;
 }
 
-function readAsWhole(text: string): IncomingBulk {
+/** Reads a request of whatever form by `JSON.parse`. */
+export function parseBulk(text: string): IncomingBulk {
   const request = parseJson(text);
   if (!isObject(request)) throw new DatabaseError('bad_request', 'Request body must be a JSON object');
   const values: unknown = request['docs'];
   if (!Array.isArray(values)) throw new DatabaseError('bad_request', "Missing JSON list of 'docs'");
-  return toBulk(request, readValues(text, values));
+  return toBulk(request, parseList(text, values));
 }
 
 /** Reads the documents of a request, `values` being its `docs`: of the last member of that name, if there are several. */
-function readValues(text: string, values: readonly unknown[]): IncomingDocument[] {
+function parseList(text: string, values: readonly unknown[]): IncomingDocument[] {
   const cursor = new JsonCursor(text);
   cursor.enter();
   let start = -1;
@@ -110,6 +119,14 @@ function readValues(text: string, values: readonly unknown[]): IncomingDocument[
   cursor.moveTo(start);
   cursor.enter();
   const documents: IncomingDocument[] = [];
-  while (cursor.nextElementStart()) documents.push(readDocumentValue(cursor, values[documents.length]));
+  while (cursor.nextElementStart()) documents.push(parseDocumentValue(cursor, values[documents.length]));
   return documents;
+}
+
+function toBulk(request: JsonObject, documents: readonly IncomingDocument[]): IncomingBulk {
+  return {
+    documents,
+    newEdits: request['new_edits'] !== false,
+    allOrNothing: request['all_or_nothing'] === true,
+  };
 }
