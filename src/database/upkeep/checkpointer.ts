@@ -2,14 +2,16 @@ import type { FreeList } from '../../paging/free-list.ts';
 import { SliceSize } from '../../paging/slice-size.ts';
 import { gatherSlice, nodeWrites, type PageWrite, type Slice } from '../../paging/slices.ts';
 import type { Clock } from '../../shared/clock.ts';
-import type { DatabaseSettings } from '../settings.ts';
 import type { Capture } from '../state/database-state.ts';
 import type { Head } from '../state/head.ts';
 import type { OpenedFile } from '../state/opened-file.ts';
 import { type CheckpointBounds, CheckpointLoad } from './checkpoint-load.ts';
 import type { Repacker } from './repacker.ts';
 
-export type CheckpointSettings = CheckpointBounds & Pick<DatabaseSettings, 'sliceBytes'>;
+export interface CheckpointSettings extends CheckpointBounds {
+  /** Bytes of pages that one slice of a checkpoint writes while requests wait. */
+  readonly sliceBytes: number;
+}
 
 /** Pages dropped together with a slice, beside twice as many as it writes … */
 const DROPPED_WITH_SLICE = 256;
