@@ -6,12 +6,12 @@ const NAME_PREFIX = '_local/database/';
 const SERVER_KEY = '_local/server' as DocId;
 
 /** What the list says of one database. */
-export interface Listed {
+interface Listed {
   readonly file: string;
   readonly rev: string;
 }
 
-export interface DatabaseListOptions {
+interface DatabaseListOptions {
   /** Opens the list's file, or begins one. `onFailure` is called when the database that is opened gives itself up. */
   open(onFailure: () => void): Promise<StoredDatabase>;
   newUuid(): string;

@@ -25,7 +25,7 @@ export const REGISTRY_FILE = 'registry';
 /** Where no setting says otherwise. */
 const DEFAULT_MAX_OPEN = 100;
 
-export interface RegistryParts {
+interface RegistryParts {
   readonly store: PageStore;
   readonly clock: Clock;
   readonly random: RandomBytes;

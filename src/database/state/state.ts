@@ -22,7 +22,7 @@ export interface State {
   readonly docDelCount: number;
 }
 
-export interface TreeSettings {
+interface TreeSettings {
   readonly file: PageFile;
   readonly cache: PageCache;
   readonly leafBytes: number;

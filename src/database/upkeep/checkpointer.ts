@@ -37,7 +37,7 @@ interface Waiter {
   reject(error: unknown): void;
 }
 
-export interface CheckpointerParts {
+interface CheckpointerParts {
   readonly opened: OpenedFile;
   readonly freeList: FreeList;
   readonly repacker: Repacker;

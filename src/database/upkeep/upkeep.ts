@@ -40,7 +40,7 @@ export interface UpkeepSettings extends CheckpointSettings {
   readonly idleMs: number;
 }
 
-export interface UpkeepParts {
+interface UpkeepParts {
   readonly name: string;
   readonly opened: OpenedFile;
   readonly snapshots: SnapshotRegister;
