@@ -29,7 +29,7 @@ export function databaseFileOf(file: string): string {
   return incarnation === undefined ? file : `${readable}.${incarnation}`;
 }
 
-/** Whether a file has a name that `createFileName` made, or belongs to one: whatever else lies in a store is somebody else's. */
+/** Whether a file has a name that `createFileName` made, or belongs to such a file. All other files in a store are not ours. */
 export function isDatabaseFile(file: string): boolean {
   return /\.\w+[\da-f]{8}(\.|$)/.test(file);
 }

@@ -121,7 +121,8 @@ export class Checkpointer {
 
   /** One piece of work. While jobs wait it is small, unless the journal outgrows its bounds: then it is all there is. */
   async step(jobsWait: boolean): Promise<void> {
-    // What the last checkpoint freed is room for the next one. In a file that has room, one that is overdue does not wait for it.
+    // Pages that the last checkpoint freed are dropped first, since they are room for the next one; only in a file that is
+    // not bloated an overdue checkpoint does not wait for that.
     if (this.#running === undefined && this.#freeList.hasDroppable && (this.#load.isBloated || !this.isOverdue)) {
       await this.#dropPages();
       return;
@@ -226,7 +227,7 @@ export class Checkpointer {
     this.#running = undefined;
     this.#freeList.add(captured.version, freed);
     for (const { resolve } of waiting) resolve();
-    // Whoever came while this checkpoint ran needs no other one if nothing else did.
+    // Those who asked while this checkpoint ran need no other one if nothing was committed meanwhile.
     if (!this.isDirty) for (const { resolve } of this.#waiting.splice(0)) resolve();
   }
 
