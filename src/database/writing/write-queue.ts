@@ -17,7 +17,7 @@ const ROUNDS_PER_TURN = 16;
 /** With more pages than this, handing them to the file is work that others should not have to wait for in addition to what was before. */
 const MANY_PAGES = 64;
 
-export interface WriteQueueOptions {
+interface WriteQueueOptions {
   /** A group ends when it holds this much text. */
   readonly groupBytes: number;
   /** Bodies go to pages of their own from this many bytes in a group on. */
