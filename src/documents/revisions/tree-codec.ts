@@ -62,8 +62,8 @@ export function decodeTree<B>(text: string, decodeBody: DecodeBody<B>): readonly
 }
 
 /**
- * The first leaf's revision id, cut from the tree's text that begins at `start`; undefined where it takes `decodeTree` to tell.
- * Lists have no need of more.
+ * The first leaf's revision id, cut from the tree's text that begins at `start`; undefined where only `decodeTree` can find it.
+ * For lists, which need no more of the tree.
  */
 export function cutFirstRev(text: string, start: number): RevId | undefined {
   const from = text.startsWith(SEVERAL, start) ? start + SEVERAL.length : start;
