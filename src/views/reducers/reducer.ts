@@ -1,5 +1,6 @@
 import type { ErrorCode } from '../../errors/database-error.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
+import { isDigit, MINUS } from '../../json/characters.ts';
 
 /** Rows of a view, next to each other, as texts. */
 export interface RowList {
@@ -52,7 +53,7 @@ export function combineReductions(reducer: Reducer, reductions: readonly string[
 /** The value of a JSON number's text; undefined for any other JSON text. */
 export function numberOf(text: string): number | undefined {
   const code = text.charCodeAt(0);
-  return code === 0x2d || (code >= 0x30 && code <= 0x39) ? Number(text) : undefined;
+  return code === MINUS || isDigit(code) ? Number(text) : undefined;
 }
 
 /** JSON has no infinity: what is beyond all doubles keeps its sign as the largest of them. */
