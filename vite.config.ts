@@ -7,7 +7,7 @@
  * | `node/main.js` | the Node host: one ES module, dependencies stay in node_modules |
  * | `browser/settee.js` | what a page imports (`settee`): an ES module with all it needs |
  * | `browser/settee-worker.js` | the core in a dedicated module worker |
- * | `browser/settee-functions.js` | functions of documents, queries and what else few requests need, which that worker loads on first use |
+ * | `browser/settee-functions.js` | views, queries and functions of documents, which that worker loads on first use |
  * | `browser/settee-journal.js` | the journal in files, which that worker loads where the browser has such as take a write at once |
  * | `browser/settee-sw.js` | the service worker, a classic script |
  * | `browser/settee-sw-core.js` | the core for the service worker, a classic script that it imports by itself |
@@ -23,6 +23,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { EnvironmentOptions, Plugin } from 'vite';
 import { defineConfig } from 'vitest/config';
+import { sandboxProgram } from './src/build/sandbox-program.ts';
 
 /** The oldest engines with everything Settee needs: module workers, Web Locks, private methods, static blocks. */
 const browserTarget = ['chrome111', 'firefox114', 'safari16.4'];
@@ -78,6 +79,9 @@ const shareByName: Plugin = {
     };
   },
 };
+
+/** What runs inside of QuickJS, for all environments, and for the tests. */
+const program = sandboxProgram(path('./src/query-server/runtime/main.ts'));
 
 /** What a page's worker loads later, by the names of the modules that it imports. */
 const DEFERRED_FILES: ReadonlyMap<string, string> = new Map([
@@ -197,9 +201,9 @@ export default defineConfig(({ command, mode }) => ({
         environments: present,
         builder: {},
         resolve: { alias },
-        plugins: [quickJsFile, shareByName],
+        plugins: [program, quickJsFile, shareByName],
       }
-    : {}),
+    : { plugins: [program] }),
   test: {
     include: ['test/{unit,property,conformance,fault}/**/*.test.ts'],
     testTimeout: 30_000,

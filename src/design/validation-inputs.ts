@@ -2,8 +2,7 @@
 import type { DocumentRecord, DocumentWrite, Snapshot, StoredNode, WriteOptions } from '../database/contract.ts';
 import type { RevisionPath } from '../documents/contract.ts';
 import { isDesignId } from '../documents/identifiers.ts';
-import { metaText } from '../documents/meta-text.ts';
-import { writeDocument } from '../documents/outgoing.ts';
+import { metaText, writeDocument } from '../documents/outgoing.ts';
 import { findNode, pathOf } from '../documents/revisions/revision-tree.ts';
 import { toRevId, toRevision } from '../documents/revisions/revisions.ts';
 import { DatabaseError } from '../errors/database-error.ts';

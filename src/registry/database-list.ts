@@ -15,7 +15,7 @@ export interface DatabaseListOptions {
   /** Opens the list's file, or begins one. `onFailure` is called when the database that is opened gives itself up. */
   open(onFailure: () => void): Promise<StoredDatabase>;
   newUuid(): string;
-  /** Told when the list is lost: what was being written may be in it or not. */
+  /** Called when the list is lost: what was being written may be in it or not. */
   onLost(): void;
 }
 

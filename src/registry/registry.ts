@@ -1,6 +1,5 @@
 import type { CreateWriteGuard, Database } from '../database/contract.ts';
 import { openDatabase } from '../database/open-database.ts';
-import type { Verifier } from '../database/reading/verify.ts';
 import { type DatabaseSettings, defaultSettings } from '../database/settings.ts';
 import type { StoredDatabase } from '../database/stored-database.ts';
 import type { Md5 } from '../documents/md5.ts';
@@ -39,8 +38,6 @@ export interface RegistryParts {
   readonly createGuard?: CreateWriteGuard;
   /** Where compactions are shown; without it they are not. */
   readonly tasks?: ActiveTasks;
-  /** For `Database.verify` (`database/verify.ts`). */
-  readonly verifier?: Verifier;
   /** The host's own, where it has a quicker one than WebAssembly. */
   readonly md5?: Md5 | undefined;
 }
@@ -202,7 +199,7 @@ class StoredRegistry implements Registry {
   }
 
   /**
-   * The list is told first: from then on the database is gone, whatever becomes of its file. Where the list refuses
+   * The list is changed first: from then on the database is gone, whatever becomes of its file. Where the list refuses
    * nothing has happened; where nobody knows what it did, the database is not to be used until that is found out.
    */
   delete(name: string): Promise<void> {
@@ -306,7 +303,7 @@ class StoredRegistry implements Registry {
   async close(): Promise<void> {
     this.#closed = true;
     await this.#changes;
-    // Each is closed whatever becomes of those before it; the first failure is told.
+    // Each is closed whatever becomes of those before it; the first failure is thrown.
     try {
       await this.#handles.close();
     } finally {

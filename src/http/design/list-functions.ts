@@ -28,7 +28,7 @@ interface ListSubject {
   readonly body: string | undefined;
 }
 
-/** Rows that wait to be read, with what the function is told before them. */
+/** Rows that wait to be read, and the head that the function gets before them. */
 interface ListRows {
   /** JSON text. */
   readonly head: string;
@@ -136,7 +136,7 @@ function rowSource(batches: AsyncIterable<readonly string[]>): RowSource {
         if (step.value.length > 0) return `[${step.value.join(',')}]`;
       }
     },
-    // It waits for the step under way, which nobody else does.
+    // The iterator waits for its step under way; nobody here has to.
     close: () => void iterator.return?.().catch(() => undefined),
   };
 }

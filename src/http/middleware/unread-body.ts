@@ -1,4 +1,4 @@
-/** Tells whoever sends a request's body that nobody will read on, when the answer is made without having read it all. */
+/** Cancels a request's body when the answer was made without having read it all, so that its sender stops. */
 import type { ByteStream } from '../../shared/message.ts';
 import { isStream } from '../request/bodies.ts';
 import type { Answer, Context, Handler } from '../request/context.ts';
@@ -14,7 +14,7 @@ async function answerThenCancel(next: Handler, context: Context, body: ByteStrea
   try {
     return await next(context);
   } finally {
-    // Does nothing to a body that was read to its end; how the rest of it ends is of no interest.
+    // Cancelling does nothing to a body that was read to its end. A failure of it changes nothing for the answer.
     void body.cancel().catch(() => {});
   }
 }

@@ -71,7 +71,7 @@ export class ReadAhead {
     return read;
   }
 
-  /** To be told of pages that are in the file no more. */
+  /** To be called with pages that are not in the file any more. */
   forget(pages: Iterable<PageNumber>): void {
     for (const page of pages) {
       this.#unread?.delete(page);

@@ -42,13 +42,14 @@ export type HeadKey =
   | 'segments'
   | `owner-${number}`;
 
-export type HeadValue = string | number | Written | Hold;
+export type HeadValue = string | number | PageCounts | Hold;
 
 export interface Hold {
   readonly holds: 'file';
 }
 
-export interface Written {
+/** How many pages were ever written, with how many bytes, and how many are there. Stored under `written`. */
+export interface PageCounts {
   readonly pages: number;
   readonly bytes: number;
   /** Pages that are there. Changed in each transaction that writes or drops pages, since counting them takes long. */

@@ -1,8 +1,7 @@
 import type { DocumentRecord, Snapshot, StoredNode } from '../../database/contract.ts';
 import type { DocId, RevId } from '../../documents/contract.ts';
 import { isDesignId } from '../../documents/identifiers.ts';
-import { metaText } from '../../documents/meta-text.ts';
-import { writeDocument } from '../../documents/outgoing.ts';
+import { metaText, writeDocument } from '../../documents/outgoing.ts';
 import { toRevId } from '../../documents/revisions/revisions.ts';
 import { must } from '../../shared/assert.ts';
 import type { GroupDefinition } from '../trees/definition.ts';
