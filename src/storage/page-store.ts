@@ -109,7 +109,7 @@ export interface PageFile {
   pageNumbers(from: PageNumber): AsyncIterable<readonly PageNumber[]>;
   /** False once another owner opened the file. */
   isCurrent(): Promise<boolean>;
-  /** Bytes that the file takes on its medium: measured where the medium tells, else the sum of what it holds. */
+  /** Bytes that the file takes on its medium: measured where the medium allows it, else the sum of what it holds. */
   size(): Promise<number>;
   /** Gives unused space back to the medium; reads go on meanwhile, commits wait. Only where `supports.shrinks` is false. */
   compact?(): Promise<void>;

@@ -9,8 +9,8 @@ import { DatabaseError, isDatabaseError } from '../../errors/database-error.ts';
 import { isObject } from '../../json/objects.ts';
 import { must } from '../../shared/assert.ts';
 import type { IndexAddress, IndexWriter, JsonObject } from '../contract.ts';
-import { excerpt, queryError } from '../find-error.ts';
 import { toDesignId } from '../queries/find-query.ts';
+import { excerpt, queryError } from '../query-error.ts';
 import { type IndexMap, indexesOf, indexView, parseIndexMap, QUERY_LANGUAGE } from './index-definition.ts';
 
 interface IndexRequest {

@@ -1,5 +1,5 @@
 import { isObject } from '../../json/objects.ts';
-import { excerpt, queryError } from '../find-error.ts';
+import { excerpt, queryError } from '../query-error.ts';
 import { parseFieldPath } from '../selectors/field-path.ts';
 
 export interface SortField {

@@ -3,7 +3,7 @@
  * `$elemMatch`, `$allMatch` and `$keyMapMatch` a path may be empty, and means the element or name itself.
  */
 import { isObject } from '../../json/objects.ts';
-import { excerpt, queryError } from '../find-error.ts';
+import { excerpt, queryError } from '../query-error.ts';
 
 export interface FieldPath {
   /** As it is written, with its backslashes. */

@@ -61,7 +61,7 @@ function handlersFor(kind: ListKind): ListHandlers {
 
 async function answerList(context: Context, name: string, kind: ListKind, parameters: ListParameters): Promise<Answer> {
   return withSnapshotLease(context, name, async (lease) => {
-    // A body is no part of the address that a tag belongs to.
+    // A tag belongs to an address, and the body of a POST is no part of that.
     const isTagged = kind.raisesSequence && context.method === 'GET';
     const tag = isTagged ? await snapshotTag(lease.database, lease.snapshot) : undefined;
     if (tag !== undefined && matchesTag(context.header('if-none-match'), tag)) {

@@ -14,13 +14,13 @@ import { byBodySize } from '../lists/body-batches.ts';
 import { toDocId } from '../request/parameter-values.ts';
 
 /** A row with the revision that it is shown with; without one its document is `null`. */
-export interface DocumentedRow {
+interface DocumentedRow {
   readonly row: ViewRow;
   readonly record: DocumentRecord | undefined;
   readonly node: StoredNode | undefined;
 }
 
-export interface RowWithDocument {
+interface RowWithDocument {
   readonly row: ViewRow;
   /** JSON text. */
   readonly doc: string;
@@ -80,7 +80,7 @@ function targetOf(row: ViewRow): Target {
   try {
     return { id: id === undefined ? row.id : toDocId(id), rev: rev === undefined ? undefined : parseRevId(rev) };
   } catch {
-    // What is no revision leads to none.
+    // A value that is no revision names no document.
     return NOWHERE;
   }
 }

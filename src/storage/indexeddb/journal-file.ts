@@ -202,7 +202,7 @@ export class OpfsJournalFile implements JournalFile {
       if (this.#isOver) access.close();
       else this.#current = { name, access, bytes: HEADER_BYTES };
     } catch {
-      // Without a segment records go to IndexedDB, which tells whoever writes what is wrong.
+      // Without a segment records go to IndexedDB, where a writer learns what is wrong.
       this.#isOver = true;
     }
     this.#isMaking = false;
@@ -226,7 +226,7 @@ export class OpfsJournalFile implements JournalFile {
 
   #writeHead(what: string, durability: Commit['durability'], write: (head: IDBObjectStore) => void): Promise<void> {
     const { file, database, epoch, deadlineMs } = this.#parts;
-    const options = { file, what, deadlineMs, durability, stores: ['head'], epoch, commitsAtOnce: true };
+    const options = { file, what, deadlineMs, durability, stores: ['head'], epoch, commitsEarly: true };
     return runWrite(database, options, (transaction) => write(transaction.objectStore('head')));
   }
 

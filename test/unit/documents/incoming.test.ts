@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { readBulkInSteps } from '../../../src/documents/incoming/read-bulk.ts';
 import { readDocument } from '../../../src/documents/incoming/read-document.ts';
-import { atOnce } from '../../../src/shared/turn.ts';
+import { atOnce } from '../../support/at-once.ts';
 
 const plain = { id: undefined, rev: undefined, deleted: false, revisions: undefined, hasAttachments: false };
 const bodyOf = (text: string) => readDocument(text).body;
