@@ -41,6 +41,7 @@ export type ErrorCode =
   | 'storage_deleted'
   | 'storage_full'
   | 'storage_fenced'
+  | 'write_outcome_unknown'
   | 'storage_blocked'
   | 'storage_corrupt'
   | 'storage_newer_format'
