@@ -269,8 +269,9 @@ export class WriteQueue {
     if (this.#givenUp) return;
     this.#givenUp = true;
     const reason = error instanceof Error ? error.message : String(error);
-    const code = codeForLaterJobs(error);
-    this.#refusal ??= new DatabaseError(code, `The last commit failed: ${reason}. Try again.`, { cause: error });
+    this.#refusal ??= new DatabaseError(codeForLaterJobs(error), `The last commit failed: ${reason}. Try again.`, {
+      cause: error,
+    });
     this.#options.onFailure(error);
   }
 }

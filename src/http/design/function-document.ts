@@ -1,4 +1,4 @@
-/** Documents as functions of design documents get them: whole, with the revisions of conflicts (completion 15). */
+/** Documents as functions of design documents get them: whole, with the revisions of conflicts (docs/http.md#show-functions). */
 import type { Database, Snapshot } from '../../database/contract.ts';
 import { isLocalId, parseDocId } from '../../documents/identifiers.ts';
 import { writeDocument } from '../../documents/outgoing.ts';
