@@ -4,11 +4,11 @@
  */
 import { DatabaseError } from '../errors/database-error.ts';
 import { UNDERSCORE } from '../json/characters.ts';
+import { hasLoneSurrogate } from '../json/portable-values.ts';
 import type { DocId } from './contract.ts';
 
 const DESIGN_PREFIX = '_design/';
 const LOCAL_PREFIX = '_local/';
-const FIRST_SURROGATE = 0xd800;
 
 /**
  * Checks a document id. Whether an id's path has too many segments is for the reader of the path to say.
@@ -31,15 +31,6 @@ export function isDesignId(id: string): boolean {
 
 export function isLocalId(id: string): boolean {
   return id.startsWith(LOCAL_PREFIX);
-}
-
-/** Whether the text can't be written as UTF-8. */
-export function hasLoneSurrogate(text: string): boolean {
-  for (let at = 0; at < text.length; at++) {
-    // Only a text with surrogates at all is worth the expression, which finds those that stand alone.
-    if (text.charCodeAt(at) >= FIRST_SURROGATE) return /[\ud800-\udfff]/u.test(text);
-  }
-  return false;
 }
 
 function checkReserved(id: string): void {

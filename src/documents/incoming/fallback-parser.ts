@@ -9,6 +9,7 @@ import { JsonCursor } from '../../json/json-cursor.ts';
 import { KeptMembers } from '../../json/kept-members.ts';
 import { minify } from '../../json/minify-json.ts';
 import { isObject, type JsonObject } from '../../json/objects.ts';
+import { checkPortable, mayBeUnportable } from '../../json/portable-values.ts';
 import { assert } from '../../shared/assert.ts';
 import type { IncomingDocument } from '../contract.ts';
 import { parseDocId } from '../identifiers.ts';
@@ -35,7 +36,7 @@ const RESERVED: ReadonlyMap<string, ReservedUse> = new Map([
 ]);
 
 /**
- * Reads one document. Fails with `bad_request` (not JSON, not an object, bad id or rev) or `doc_validation` (a reserved
+ * Reads one document. Fails with `bad_request` (not JSON, not an object, bad id or rev, what is not portable) or `doc_validation` (a reserved
  * member that isn't known or has a value it can't have; `_deleted` must be `true` or `false`).
  */
 export function readDocument(text: string): IncomingDocument {
@@ -61,6 +62,7 @@ export function parseDocument(cursor: JsonCursor): IncomingDocument {
 /** The document of a text that was cut, `value` being what `JSON.parse` makes of it. */
 function toDocument(text: string, cut: CutBody, value: unknown): IncomingDocument {
   if (!isObject(value)) throw new DatabaseError('bad_request', 'Document must be a JSON object');
+  if (mayBeUnportable(cut.body)) checkPortable(value);
   const body = wholeBody(text, cut, value);
   const { _id, _rev, _deleted, _attachments, _revisions } = value;
   const id = _id === undefined ? undefined : parseDocId(_id);

@@ -30,8 +30,8 @@ export function scannedDocument(scanner: DocumentScanner): IncomingDocument {
 }
 
 /**
- * The revision that the document names: `_rev`, or the newest of `_revisions`. A local document's `0-<n>` passes where
- * the id may be a local one.
+ * The revision that the document names: the newest of `_revisions`, which decides where `_rev` differs, or `_rev`. A local
+ * document's `0-<n>` passes where the id may be a local one.
  */
 export function readRev(value: unknown, id: DocId | undefined, revisions: RevisionPath | undefined): RevId | undefined {
   const newest = revisions?.ids[0];
@@ -39,10 +39,7 @@ export function readRev(value: unknown, id: DocId | undefined, revisions: Revisi
   if (value === undefined) return told;
   const mayBeLocal = id === undefined || isLocalId(id);
   const rev = mayBeLocal && typeof value === 'string' && isLocalRev(value) ? value : parseRevId(value);
-  if (told !== undefined && told !== rev) {
-    throw new DatabaseError('bad_request', `Document _rev ${rev} and _revisions, which begin with ${told}, differ`);
-  }
-  return rev;
+  return told ?? rev;
 }
 
 /** The path, or undefined where it is empty or a local document's (generation 0), which has no history. */

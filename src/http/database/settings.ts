@@ -1,6 +1,7 @@
 /** What a database keeps beside its documents: security object and revisions limit (interface.md 2.8; completion 13). */
 import { DatabaseError } from '../../errors/database-error.ts';
 import { minify } from '../../json/minify-json.ts';
+import { checkPortable } from '../../json/portable-values.ts';
 import { isObject, type JsonObject, parseJson, readJson, readText, toObject } from '../request/bodies.ts';
 import type { Answer, Context } from '../request/context.ts';
 import { ownMember } from '../request/own-member.ts';
@@ -14,7 +15,9 @@ export async function getSecurity(context: Context, database: string): Promise<A
 /** The object is kept as it was written, members that we don't know included. */
 export async function putSecurity(context: Context, database: string): Promise<Answer> {
   const text = await readText(context);
-  checkSecurity(toObject(parseJson(text)));
+  const security = toObject(parseJson(text));
+  checkPortable(security);
+  checkSecurity(security);
   await context.services.registry.use(database, (open) => open.setSecurity(minify(text)));
   return okAnswer(context, 200);
 }

@@ -10,6 +10,7 @@ import compact from './compact.ts';
 import conflicts from './conflicts.ts';
 import contentNegotiation from './content-negotiation.ts';
 import copyDoc from './copy-doc.ts';
+import correctionsDocuments from './corrections-documents.ts';
 import correctionsFind from './corrections-find.ts';
 import databases from './databases.ts';
 import delayedCommits from './delayed-commits.ts';
@@ -89,6 +90,7 @@ export const suites: readonly Suite[] = [
   conflicts,
   contentNegotiation,
   copyDoc,
+  correctionsDocuments,
   correctionsFind,
   databases,
   delayedCommits,
