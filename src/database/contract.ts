@@ -26,7 +26,8 @@ export interface Database {
 
   /**
    * Applies documents. Resolves when every outcome is decided and what was accepted is committed; one outcome per
-   * write, in order. A failure of storage rejects, and nothing of the batch was applied.
+   * write, in order. A failure of storage rejects, and so does a replicated write without a revision (`bad_request`): nothing of the
+   * batch was applied then.
    */
   write(writes: readonly DocumentWrite[], options: WriteOptions): Promise<WriteOutcome[]>;
   /**
@@ -109,7 +110,7 @@ export interface LineageEntry {
 
 export interface DocumentWrite {
   readonly id: DocId;
-  /** The revision that this one replaces (normal mode), or the revision itself (`newEdits: false`). */
+  /** The revision that this one replaces (normal mode), or the revision itself (`newEdits: false`), which must be there then. */
   readonly rev: RevId | undefined;
   /** Ancestry, for `newEdits: false`. */
   readonly revisions?: RevisionPath | undefined;

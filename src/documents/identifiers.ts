@@ -5,10 +5,13 @@
 import { DatabaseError } from '../errors/database-error.ts';
 import { UNDERSCORE } from '../json/characters.ts';
 import { hasLoneSurrogate } from '../json/portable-values.ts';
+import { fitsUtf8 } from '../shared/utf8.ts';
 import type { DocId } from './contract.ts';
 
 const DESIGN_PREFIX = '_design/';
 const LOCAL_PREFIX = '_local/';
+/** Bytes of an id as UTF-8, at most (docs/http.md#document-ids). Ids are repeated in lists, indexes and addresses. */
+export const MAX_ID_BYTES = 8_192;
 
 /**
  * Checks a document id. Whether an id's path has too many segments is for the reader of the path to say.
@@ -19,6 +22,10 @@ export function parseDocId(value: unknown): DocId {
   if (value === '') throw new DatabaseError('bad_request', 'Document id must not be empty');
   if (value.charCodeAt(0) === UNDERSCORE) checkReserved(value);
   if (hasLoneSurrogate(value)) throw new DatabaseError('bad_request', 'Document id must be valid UTF-8');
+  if (!fitsUtf8(value, MAX_ID_BYTES)) {
+    const reason = `Document id is longer than ${MAX_ID_BYTES} bytes. Save the document under a shorter id.`;
+    throw new DatabaseError('bad_request', reason);
+  }
   return value as DocId;
 }
 

@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { RevisionNode } from '../../src/documents/contract.ts';
+import type { RevisionNode, RevisionPath } from '../../src/documents/contract.ts';
 import { mapBodies } from '../../src/documents/revisions/body-changes.ts';
 import {
+  cutPath,
   mergePath,
   mergeTrees,
   pathOf,
@@ -242,6 +243,27 @@ describe('a tree', () => {
         }
         expect(new Set([...nodesOf(stemmed)].map((node) => toRevId(node.generation, node.hash)))).toEqual(kept);
       }),
+    );
+  });
+
+  test('takes from a cut path what it would keep of the whole one', () => {
+    const scene = historyOf(plainHash).chain((history) =>
+      fc.record({
+        arrivals: arrivalsOf(history),
+        node: fc.constantFrom(...history),
+        limit: fc.integer({ min: 1, max: 6 }),
+      }),
+    );
+    fc.assert(
+      fc.property(scene, ({ arrivals, node, limit }) => {
+        const tree = stem(arrive(arrivals), limit);
+        const path = pathOf(node);
+        const take = (taken: RevisionPath) => stem(mergePath(tree, taken, node.deleted, 'N').leaves, limit);
+        const cut = cutPath(tree, path, limit);
+        expect(describeTree(take(cut))).toEqual(describeTree(take(path)));
+        if (tree.length === 0) expect(cut.ids.length).toBeLessThanOrEqual(limit);
+      }),
+      { numRuns: 1_000 },
     );
   });
 

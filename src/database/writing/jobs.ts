@@ -3,6 +3,7 @@ import type { RevisionHasher } from '../../documents/revisions/revision-hash.ts'
 import { findNode } from '../../documents/revisions/revision-tree.ts';
 import { toRevId, toRevision } from '../../documents/revisions/revisions.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
+import { must } from '../../shared/assert.ts';
 import type { MaybePromise } from '../../shared/maybe-promise.ts';
 import { inTurns, type Steps } from '../../shared/turn.ts';
 import type { DocumentWrite, Durability, StoredNode, WriteOptions, WriteOutcome } from '../contract.ts';
@@ -72,8 +73,12 @@ export class DocumentsJob extends PromisedJob<WriteOutcome[]> {
   readonly #hasher: RevisionHasher;
   #outcomes: WriteOutcome[] = [];
 
+  /** Fails with `bad_request` where a replicated revision is not named: then nothing of the request is written. */
   constructor(writes: readonly DocumentWrite[], options: WriteOptions, hasher: RevisionHasher) {
     super(options.durability);
+    if (!options.newEdits && writes.some(({ rev }) => rev === undefined)) {
+      throw new DatabaseError('bad_request', 'Document must have a _rev when new_edits is false');
+    }
     this.ids = writes.map((write) => write.id);
     this.weight = writes.reduce((sum, write) => sum + write.body.length, 0);
     this.#writes = writes;
@@ -129,14 +134,11 @@ export class DocumentsJob extends PromisedJob<WriteOutcome[]> {
   }
 
   #merge(batch: WriteBatch, write: DocumentWrite): WriteOutcome {
-    if (write.rev === undefined) {
-      const error = new DatabaseError('bad_request', 'Document must have a _rev when new_edits is false');
-      return { ok: false, id: write.id, rev: undefined, error };
-    }
-    const { generation, hash } = toRevision(write.rev);
+    const rev = must(write.rev, 'the job was made of revisions');
+    const { generation, hash } = toRevision(rev);
     const path = write.revisions ?? { start: generation, ids: [hash] };
     batch.addRevision(batch.document(write.id), path, write.deleted, batch.encode(write.body));
-    return { ok: true, id: write.id, rev: write.rev, deleted: write.deleted };
+    return { ok: true, id: write.id, rev, deleted: write.deleted };
   }
 }
 

@@ -1,6 +1,6 @@
 import { compareCodePoints } from '../../collation/code-points.ts';
 import type { DocId, RevId, RevisionPath } from '../../documents/contract.ts';
-import { mergePath, pathOf, removeLeaves, stem } from '../../documents/revisions/revision-tree.ts';
+import { cutPath, mergePath, pathOf, removeLeaves, stem } from '../../documents/revisions/revision-tree.ts';
 import { must } from '../../shared/assert.ts';
 import { Pace, type Steps } from '../../shared/turn.ts';
 import type { Page } from '../../storage/page-store.ts';
@@ -144,7 +144,7 @@ export class WriteBatch {
    */
   addRevision(
     document: WorkingDocument,
-    path: RevisionPath,
+    givenPath: RevisionPath,
     deleted: boolean,
     body: BodyText | BodyLocation,
     seq?: number,
@@ -152,6 +152,7 @@ export class WriteBatch {
     const placed = 'text' in body ? placeBody(document, body) : body;
     const location = 'location' in placed ? placed.location : placed;
     const before = document.leaves;
+    const path = cutPath(before, givenPath, this.revsLimit);
     const merged = mergePath(before, path, deleted, location);
     const isKnown = merged.outcome === 'known';
     const isFirst = document.formerSeq === undefined && !document.changed;

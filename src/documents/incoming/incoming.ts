@@ -10,7 +10,7 @@ import { JsonScanner } from '../../json/json-scanner.ts';
 import { isObject } from '../../json/objects.ts';
 import type { DocId, IncomingDocument, RevId, RevisionPath } from '../contract.ts';
 import { isLocalId, parseDocId } from '../identifiers.ts';
-import { isLocalRev, isRevisionHash, parseRevId, toRevId } from '../revisions/revisions.ts';
+import { checkHash, isLocalRev, parseRevId, toRevId } from '../revisions/revisions.ts';
 import { DocumentScanner } from './document-scanner.ts';
 
 /** The document, or undefined where it has to be read with care (`readDocument`, whose errors it shares). */
@@ -60,7 +60,7 @@ export function parseRevisions(value: unknown): RevisionPath | undefined {
 
 function parseHash(value: unknown): string {
   if (typeof value !== 'string') throw new DatabaseError('doc_validation', "RevId isn't a string");
-  if (!isRevisionHash(value)) throw new DatabaseError('bad_request', 'Invalid rev format');
+  checkHash(value);
   return value;
 }
 

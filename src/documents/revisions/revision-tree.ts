@@ -81,6 +81,21 @@ export function mergePath<B>(
 }
 
 /**
+ * The path without the ancestors that merging it, and stemming to `limit`, make no use of: what comes from outside may
+ * name any number of them. Those that lead to a revision of the tree stay, and `limit` below it.
+ */
+export function cutPath<B>(leaves: Leaves<B>, path: RevisionPath, limit: number): RevisionPath {
+  const { start, ids } = path;
+  if (ids.length <= limit) return path;
+  let length = limit;
+  for (const leaf of leaves) {
+    const joint = newestOnBranch(leaf, path, start - ids.length + 1);
+    if (joint !== undefined) length = Math.max(length, start - joint.generation + limit);
+  }
+  return length < ids.length ? { start, ids: ids.slice(0, length) } : path;
+}
+
+/**
  * All that either tree knows. Commutative, associative and idempotent, as long as no two trees name different parents
  * of one revision (then the left one's stays) or different bodies.
  */

@@ -9,10 +9,12 @@ import type { RevId, Revision } from '../contract.ts';
 
 /** Digits that a safe integer has at most. */
 const MAX_GENERATION_DIGITS = 16;
+/** Characters of a hash, at most (docs/http.md#revision-identity). Hashes of other services have 32 or 40. */
+const MAX_HASH_LENGTH = 128;
 const HYPHEN = 0x2d;
 
 /**
- * Checks a revision id: generation from 1 up to 2^53 - 1, hash non-empty, valid Unicode without control characters.
+ * Checks a revision id: generation from 1 up to 2^53 - 1, hash as `checkHash` has it.
  * Leading zeros of the generation are dropped, so that equal revisions are equal texts. The `0-<n>` of local documents
  * is none (see `isLocalRev`). Fails with `bad_request`.
  */
@@ -21,7 +23,7 @@ export function parseRevId(value: unknown): RevId {
   const hyphen = generationEnd(value);
   const generation = Number(value.slice(0, hyphen));
   if (!Number.isSafeInteger(generation) || generation < 1) throw invalidRev();
-  if (!isRevisionHash(value, hyphen + 1)) throw invalidRev();
+  checkHash(value, hyphen + 1);
   return value.charCodeAt(0) === ZERO ? toRevId(generation, value.slice(hyphen + 1)) : (value as RevId);
 }
 
@@ -30,13 +32,21 @@ export function isLocalRev(value: string): value is RevId {
   return /^0-\d+$/.test(value);
 }
 
-/** Whether `text`, from `start` on, can be a revision's hash. */
-export function isRevisionHash(text: string, start = 0): boolean {
-  if (start >= text.length) return false;
-  for (let at = start; at < text.length; at++) {
-    if (text.charCodeAt(at) < SPACE) return false;
+/**
+ * Checks that `text`, from `start` on, can be a revision's hash: 1 to 128 characters, valid Unicode without control
+ * characters. Fails with `bad_request`.
+ */
+export function checkHash(text: string, start = 0): void {
+  const length = text.length - start;
+  if (length < 1) throw invalidRev();
+  if (length > MAX_HASH_LENGTH) {
+    const reason = `Invalid rev format: the hash has ${length} characters, more than ${MAX_HASH_LENGTH}. Send the revision as the database gave it.`;
+    throw new DatabaseError('bad_request', reason);
   }
-  return !hasLoneSurrogate(text);
+  for (let at = start; at < text.length; at++) {
+    if (text.charCodeAt(at) < SPACE) throw invalidRev();
+  }
+  if (hasLoneSurrogate(text)) throw invalidRev();
 }
 
 export function toRevId(generation: number, hash: string): RevId {

@@ -2,10 +2,14 @@
 import { DatabaseError } from '../../errors/database-error.ts';
 import { minify } from '../../json/minify-json.ts';
 import { checkPortable } from '../../json/portable-values.ts';
+import { fitsUtf8 } from '../../shared/utf8.ts';
 import { isObject, type JsonObject, parseJson, readJson, readText, toObject } from '../request/bodies.ts';
 import type { Answer, Context } from '../request/context.ts';
 import { ownMember } from '../request/own-member.ts';
 import { jsonAnswer, okAnswer } from '../response/responses.ts';
+
+/** Bytes of a security object, at most (docs/http.md#security-object). It stays in memory while its database is open. */
+const MAX_SECURITY_BYTES = 1_048_576;
 
 export async function getSecurity(context: Context, database: string): Promise<Answer> {
   const security = await context.services.registry.use(database, async (open) => open.security);
@@ -15,10 +19,15 @@ export async function getSecurity(context: Context, database: string): Promise<A
 /** The object is kept as it was written, members that we don't know included. */
 export async function putSecurity(context: Context, database: string): Promise<Answer> {
   const text = await readText(context);
-  const security = toObject(parseJson(text));
-  checkPortable(security);
-  checkSecurity(security);
-  await context.services.registry.use(database, (open) => open.setSecurity(minify(text)));
+  const value = toObject(parseJson(text));
+  checkPortable(value);
+  checkSecurity(value);
+  const security = minify(text);
+  if (!fitsUtf8(security, MAX_SECURITY_BYTES)) {
+    const reason = `The security object is larger than ${MAX_SECURITY_BYTES} bytes. Keep what is not about access in a document.`;
+    throw new DatabaseError('too_large', reason);
+  }
+  await context.services.registry.use(database, (open) => open.setSecurity(security));
   return okAnswer(context, 200);
 }
 

@@ -45,6 +45,13 @@ describe('a revision id', () => {
     expect(() => parseRevId(value)).toThrow('bad_request: Invalid rev format');
   });
 
+  test('has a hash of at most 128 characters', () => {
+    expect(parseRevId(`1-${'a'.repeat(128)}`)).toHaveLength(130);
+    expect(() => parseRevId(`1-${'a'.repeat(129)}`)).toThrow(
+      'bad_request: Invalid rev format: the hash has 129 characters, more than 128. Send the revision as the database gave it.',
+    );
+  });
+
   test('of a local document counts from 0-1', () => {
     expect(isLocalRev('0-1')).toBe(true);
     expect(isLocalRev('0-0')).toBe(true);
