@@ -40,8 +40,11 @@ export interface ViewPlace {
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** To be raised where the same definition comes to other rows, so that what was stored is left. 2: members beyond ASCII. */
-const ROWS_VERSION = 2;
+/**
+ * To be raised where the same definition comes to other rows or reductions, so that what was stored is left. 2: members
+ * beyond ASCII. 3: sums of objects, statistics of lists.
+ */
+const ROWS_VERSION = 3;
 
 /** `body`: JSON text of a design document. `bad_request` where its views are not as they have to be. */
 export async function parseDefinition(body: string): Promise<GroupDefinition> {

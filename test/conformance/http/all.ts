@@ -12,6 +12,7 @@ import contentNegotiation from './content-negotiation.ts';
 import copyDoc from './copy-doc.ts';
 import correctionsDocuments from './corrections-documents.ts';
 import correctionsFind from './corrections-find.ts';
+import correctionsReduces from './corrections-reduces.ts';
 import databases from './databases.ts';
 import delayedCommits from './delayed-commits.ts';
 import designDocs from './design-docs.ts';
@@ -92,6 +93,7 @@ export const suites: readonly Suite[] = [
   copyDoc,
   correctionsDocuments,
   correctionsFind,
+  correctionsReduces,
   databases,
   delayedCommits,
   designDocs,
