@@ -113,7 +113,7 @@ function parseKey(text: string): unknown {
   return text.charCodeAt(0) === QUOTE ? stringValue(text) : JSON.parse(text);
 }
 
-/** Orders rows by key, then by document id (raw), then by emission. */
+/** Orders rows by key, then by document id (raw), then by number. */
 export function compareRows(left: RowKey, right: RowKey, compareKeys: CompareKeys): number {
   const order = compareRowKeys(left, right, compareKeys);
   if (order !== 0) return order;

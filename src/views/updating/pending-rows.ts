@@ -8,6 +8,7 @@ import { compareRowKeys, compareTails, RowKey } from '../indexes/row-key.ts';
 import type { TreeOrder } from '../indexes/tree-order.ts';
 import { encodeEmitted } from '../indexes/view-tree.ts';
 import { SortedRuns } from './sorted-runs.ts';
+import { valuesInOrder } from './value-order.ts';
 
 export interface NewRow {
   readonly key: RowKey;
@@ -76,7 +77,9 @@ export class PendingRows {
 
   /** Documents with what each map function emitted for them. */
   add(ids: readonly DocId[], results: readonly MappedRows[]): void {
-    const cursors = results.map((result) => ({ result, document: 0, row: 0 }));
+    const cursors = results.map((result) => {
+      return { result: { ...result, values: valuesInOrder(result) }, document: 0, row: 0 };
+    });
     const rows: NewRow[][] = this.#definition.trees.map(() => []);
     const documents = ids.map((id) => ({ id, emitted: this.#take(id, cursors, rows) }));
     this.#documentCount += ids.length;

@@ -13,6 +13,7 @@ import copyDoc from './copy-doc.ts';
 import correctionsDocuments from './corrections-documents.ts';
 import correctionsFind from './corrections-find.ts';
 import correctionsReduces from './corrections-reduces.ts';
+import correctionsViews from './corrections-views.ts';
 import databases from './databases.ts';
 import delayedCommits from './delayed-commits.ts';
 import designDocs from './design-docs.ts';
@@ -94,6 +95,7 @@ export const suites: readonly Suite[] = [
   correctionsDocuments,
   correctionsFind,
   correctionsReduces,
+  correctionsViews,
   databases,
   delayedCommits,
   designDocs,
