@@ -18,7 +18,7 @@ export interface Database {
   origin(): Promise<DatabaseOrigin>;
   /**
    * The winner of a live document where all of it can be had in this turn, with its revision as our own are: what most reads ask for. Where
-   * it is undefined a snapshot tells.
+   * it is undefined a snapshot says.
    */
   current(id: DocId): CurrentDocument | undefined;
   /** A consistent view of everything up to the last commit. Must be released. */
@@ -31,8 +31,8 @@ export interface Database {
    */
   write(writes: readonly DocumentWrite[], options: WriteOptions): Promise<WriteOutcome[]>;
   /**
-   * Hands documents over for a later write (`batch=ok`); they are written within about a second, or by the next flush, and judged as
-   * that user's. Where too much waits already it gives a promise, which resolves when they were taken.
+   * Accepts documents that are written later (`batch=ok`), within about a second or by the next flush, and validated as
+   * that user's. Where too much waits already it gives a promise, which resolves when they were accepted.
    */
   writeDelayed(writes: readonly DocumentWrite[], user?: DatabaseUser): MaybePromise<void>;
 
@@ -54,7 +54,7 @@ export interface Database {
   /** Starts a compaction, or joins the one that runs. Resolves at its end. Never blocks reads or writes. */
   compact(): Promise<void>;
   readonly compactRunning: boolean;
-  /** Walks everything and reports damage; reads and writes go on. `not_implemented` where it was opened without a verifier. */
+  /** Walks everything and reports damage; reads and writes go on. */
   verify(onProgress?: (done: number, total: number) => void): Promise<VerifyReport>;
   /** Calls back after each commit that changed documents. Gives the function that ends it. */
   onChange(listener: (updateSeq: number) => void): () => void;
@@ -125,7 +125,7 @@ export interface WriteOptions {
   /** No conflict check: a stale revision makes a branch. */
   readonly allOrNothing?: boolean;
   readonly durability: Durability;
-  /** Who writes, for those who judge it; a server admin by default. */
+  /** Who writes, for the validation of the write; a server admin by default. */
   readonly user?: DatabaseUser | undefined;
 }
 
@@ -134,13 +134,13 @@ export interface DatabaseUser {
   readonly roles: readonly string[];
 }
 
-/** Judges writes before they are applied: the validation functions of design documents are behind it. */
+/** Validates writes before they are applied, with the validation functions of design documents. */
 export interface WriteGuard {
-  /** Whether `judge` has to be asked. Asked at each write. */
+  /** Whether `validate` has to be called; read at each write. */
   readonly isNeeded: boolean;
   /** For each write why it is refused, or undefined. With `allOrNothing` one refusal is one of all. */
-  judge(writes: readonly DocumentWrite[], options: WriteOptions): Promise<readonly (DatabaseError | undefined)[]>;
-  /** Design documents were written or purged; called before anyone is told. */
+  validate(writes: readonly DocumentWrite[], options: WriteOptions): Promise<readonly (DatabaseError | undefined)[]>;
+  /** Design documents were written or purged; called before the writer's promise resolves. */
   designsChanged(): void;
 }
 

@@ -1,5 +1,5 @@
 /** Selectors by the letter of completion 23: no index, no plan, no normal form but for what negation means. */
-import type { Json } from '../unit/views/scene.ts';
+import type { Json } from '../support/view-fixture.ts';
 
 type Members = Readonly<Record<string, Json>>;
 

@@ -7,10 +7,11 @@ import { must } from '../../shared/assert.ts';
 import type { MaybePromise } from '../../shared/maybe-promise.ts';
 import { inTurns, type Steps } from '../../shared/turn.ts';
 import type { DocumentWrite, Durability, StoredNode, WriteOptions, WriteOutcome } from '../contract.ts';
+import { decodeLocal, encodeLocal } from '../state/local-documents.ts';
 import type { WorkingDocument, WriteBatch } from './write-batch.ts';
 
 /**
- * What the writer is asked to do. A job names what it will touch, changes the batch in its turn, and learns of its
+ * What is submitted to the write queue. A job names what it will touch, changes the batch in its turn, and learns its
  * result only after the group's commit.
  */
 export interface Job {
@@ -19,7 +20,7 @@ export interface Job {
   readonly localKeys: readonly string[];
   /** Characters of document text, to bound a group. */
   readonly weight: number;
-  /** Gets a commit of its own, since a journal record does not tell in which order its kinds of changes were made. */
+  /** Gets a commit of its own, since a journal record does not keep the order of changes of different kinds. */
   readonly isAlone: boolean;
   /** Gives a promise where it takes so long that others have turns meanwhile. */
   apply(batch: WriteBatch): MaybePromise<void>;
@@ -27,7 +28,7 @@ export interface Job {
   fail(error: unknown): void;
 }
 
-/** Characters of document text between two looks at the clock; working a document in counts as so many besides. */
+/** Characters of document text between two looks at the clock; each document counts as so many in addition. */
 const STEP_LENGTH = 65_536;
 const DOCUMENT_LENGTH = 1_000;
 
@@ -225,18 +226,7 @@ export class LocalJob extends PromisedJob<string> {
   }
 }
 
-/** The stored value of a local document: its revision count, a space, its body. */
-export function encodeLocal(count: number, body: string): string {
-  return `${count} ${body}`;
-}
-
-export function decodeLocal(value: string | undefined): { count: number; body: string } | undefined {
-  if (value === undefined) return undefined;
-  const space = value.indexOf(' ');
-  return { count: Number(value.slice(0, space)), body: value.slice(space + 1) };
-}
-
-export interface SettingOptions {
+interface SettingOptions {
   /** Called before the next group begins, so that replaying the journal finds the same border. */
   readonly onStored?: () => void;
   /** `strict` by default. */
@@ -270,7 +260,7 @@ export class SettingJob extends PromisedJob<void> {
   protected result(): void {}
 }
 
-/** Nothing but a place in the queue: settles when everything before it is committed. */
+/** Changes nothing: settles when everything that was submitted before it is committed. */
 export class BarrierJob extends PromisedJob<void> {
   apply(): void {}
 

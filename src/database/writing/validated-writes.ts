@@ -6,8 +6,8 @@ import type { DocumentWrite, WriteGuard, WriteOptions, WriteOutcome } from '../c
 type Apply = (writes: readonly DocumentWrite[], options: WriteOptions) => Promise<WriteOutcome[]>;
 
 /**
- * Has writes judged before the writer gets them, outside of its queue. What is refused does not reach the writer;
- * with `allOrNothing` nothing of the request does then.
+ * Has writes validated before they are submitted to the write queue. What is refused does not reach the queue; with
+ * `allOrNothing` nothing of the request does then.
  */
 export class ValidatedWrites {
   readonly #guard: WriteGuard;
@@ -26,7 +26,7 @@ export class ValidatedWrites {
 
   async #write(writes: readonly DocumentWrite[], options: WriteOptions, hasDesign: boolean): Promise<WriteOutcome[]> {
     try {
-      const verdicts = this.#guard.isNeeded ? await this.#guard.judge(writes, options) : [];
+      const verdicts = this.#guard.isNeeded ? await this.#guard.validate(writes, options) : [];
       const isRefused = verdicts.some((verdict) => verdict !== undefined);
       return isRefused ? await this.#writeRest(writes, verdicts, options) : await this.#apply(writes, options);
     } finally {

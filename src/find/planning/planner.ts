@@ -5,11 +5,11 @@
  * first by name.
  */
 import type { CompareKeys } from '../../collation/key-order.ts';
-import { queryError } from '../find-error.ts';
 import type { StoredIndex } from '../indexes/index-catalog.ts';
 import { hasFilter, type JsonIndex } from '../indexes/index-definition.ts';
 import { bookmarkName } from '../queries/bookmark.ts';
 import type { FindQuery, NamedIndex } from '../queries/find-query.ts';
+import { queryError } from '../query-error.ts';
 import { requiredFields } from '../selectors/selector.ts';
 import { Conditions } from './conditions.ts';
 import { type IndexPlan, type Plan, planDocuments, planIndex } from './plan.ts';
@@ -85,7 +85,7 @@ function remedy(suggestion: IndexSuggestion | undefined): string {
 /** Whether the plan uses such an index already. */
 function isUsedBy(plan: Plan, suggestion: IndexSuggestion | undefined): boolean {
   const columns = plan.kind === 'index' ? plan.stored.index.columns.map(({ field }) => field) : [];
-  return suggestion?.fields.every((field, place) => field === columns[place]) === true;
+  return suggestion?.fields.every((field, position) => field === columns[position]) === true;
 }
 
 /** The name of a plan in bookmarks, which can only be used in the same order. */

@@ -39,7 +39,7 @@ export function originOf(url: string): string | undefined {
 }
 
 /** The segments of `path`, decoded, without the empty ones. */
-export function splitPath(path: string, start = 0, end = path.length): string[] {
+function splitPath(path: string, start = 0, end = path.length): string[] {
   const segments: string[] = [];
   let at = start;
   while (at < end) {

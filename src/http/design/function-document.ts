@@ -4,7 +4,7 @@ import { isLocalId, parseDocId } from '../../documents/identifiers.ts';
 import { writeDocument } from '../../documents/outgoing.ts';
 import { conflictsOf, documentText, revOf } from '../documents/document-rendering.ts';
 
-export interface FunctionDocument {
+interface FunctionDocument {
   /** JSON text; `null` where there is no such document, or where it is deleted. */
   readonly text: string;
   readonly rev: string | undefined;

@@ -136,7 +136,7 @@ function rowSource(batches: AsyncIterable<readonly string[]>): RowSource {
         if (step.value.length > 0) return `[${step.value.join(',')}]`;
       }
     },
-    // It waits for the step under way, which nobody else does.
+    // The iterator waits for its step under way; nobody here has to.
     close: () => void iterator.return?.().catch(() => undefined),
   };
 }

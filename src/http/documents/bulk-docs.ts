@@ -26,7 +26,7 @@ export async function postBulkDocs(context: Context, database: string): Promise<
   const options = { ...writeOptions(context, newEdits), allOrNothing };
   const rows = await context.services.registry.use(database, (open) => writeAll(open, writes, options));
   if (allOrNothing && rows.some(isRefused)) {
-    // The others were aborted with them.
+    // The other documents were not written because of these.
     const refused = rows.filter(isRefused).filter((row) => row.error.code !== 'cancelled');
     return jsonAnswer(context, 417, await listText(refused, refusedText));
   }

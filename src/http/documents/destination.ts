@@ -7,7 +7,7 @@ import type { Context } from '../request/context.ts';
 import { Query } from '../request/query.ts';
 import { ownOrigin } from '../response/locations.ts';
 
-export interface Destination {
+interface Destination {
   readonly id: DocId;
   /** The target's revision that is to be overwritten. */
   readonly rev: string | undefined;

@@ -62,8 +62,9 @@ async function answerBeforeWriting(context: Context, database: string, write: Do
 }
 
 /**
- * A replicated one replaces what is there: it has no history that could tell a conflict, unless it names a revision that no local document
- * can have (completion 5.3). All or nothing looks for no conflicts (interface.md 4.4). For all others the database does.
+ * A replicated local document replaces what is there, since it has no history that could show a conflict (completion 5.3); it is refused
+ * where it names a revision that no local document can have. All or nothing refuses nothing (interface.md 4.4). All other conflicts are
+ * found by the database.
  */
 export async function writeLocal(database: Database, write: DocumentWrite, options: WriteOptions): Promise<string> {
   const { id, rev, deleted, body } = write;

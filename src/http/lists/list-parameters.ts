@@ -63,7 +63,7 @@ const READERS: ReadonlyMap<string, Read> = new Map<string, Read>([
   ['include_docs', into('includeDocs', parseBoolean)],
   ['conflicts', into('conflicts', parseBoolean)],
   ['update_seq', into('updateSeq', parseBoolean)],
-  // These change nothing in a list of documents, but must be what they may be.
+  // These change nothing in a list of documents, but their values are checked.
   ['attachments', checked(parseBoolean)],
   ['att_encoding_info', checked(parseBoolean)],
   ['stale', checked(checkStale)],

@@ -11,7 +11,7 @@ const LINE = '\r\n';
 const NEXT_LINE = `,${LINE}`;
 
 /** A list as its parameters ask for it. */
-export interface ListContent {
+interface ListContent {
   /** What stands before the rows. */
   readonly head: Readonly<Record<string, number>>;
   /** JSON texts. */

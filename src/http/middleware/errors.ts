@@ -13,7 +13,7 @@ export function answerErrors(next: Handler): Handler {
     );
 }
 
-export function errorAnswer(context: Context, failure: unknown): Answer {
+function errorAnswer(context: Context, failure: unknown): Answer {
   // Not the address as a whole: a query may hold what should not be in a log.
   if (isInternal(failure)) context.services.log.error(`A ${context.request.method} request failed`, failure);
   const { status, error, reason } = showError(failure);

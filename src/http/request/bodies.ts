@@ -3,14 +3,13 @@
  * is handed on before the whole body has arrived, so a request that stops half-way changes nothing.
  */
 import { DatabaseError } from '../../errors/database-error.ts';
+import { isObject, type JsonObject } from '../../json/objects.ts';
 import { type MaybePromise, whenReady } from '../../shared/maybe-promise.ts';
 import type { ByteStream, RequestBody } from '../../shared/message.ts';
 import { integerSetting } from '../../system/config.ts';
 import { ByteCollector, tooLarge } from './byte-collector.ts';
 import type { Context } from './context.ts';
 import { inflate } from './inflate.ts';
-
-export type JsonObject = Readonly<Record<string, unknown>>;
 
 const JSON_MEDIA_TYPE = 'application/json';
 /** A UTF-16 unit takes three bytes of UTF-8 at most. */
@@ -59,10 +58,6 @@ export function parseJson(text: string): unknown {
 export function toObject(value: unknown): JsonObject {
   if (isObject(value)) return value;
   throw new DatabaseError('bad_request', 'Request body must be a JSON object');
-}
-
-export function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** The content type check of completion 1.5: fails with `bad_content_type`. */

@@ -13,7 +13,7 @@ import { ADMIN_PARTY, SERVER_ADMIN_ROLE, type User } from '../request/user.ts';
 /** `anyone`, a member or an admin of the database, or an admin of the server. */
 export type Right = 'anyone' | 'member' | 'databaseAdmin' | 'serverAdmin';
 
-export function identify(_context: Context): User {
+function identify(_context: Context): User {
   return ADMIN_PARTY;
 }
 

@@ -19,13 +19,13 @@ const BY_NAME: ReadonlyMap<string, Reducer> = new Map([
 
 const EXTREMES = /^_(top|bottom)_([1-9]\d?|100)(?!\d)/;
 
-/** Whether a `reduce` member names a built-in one rather than being a source. */
+/** Whether a `reduce` member is the name of a built-in reduce, and not a source. */
 export function isBuiltinReduce(reduce: string): boolean {
   return reduce.trim().startsWith('_');
 }
 
 /**
- * Goes by how the name begins, since old design documents have more behind it. `bad_request` where there is none that
+ * Only how the name begins counts, because old design documents have more after it. `bad_request` where no built-in reduce
  * begins so.
  */
 export function builtinReducer(reduce: string, compareKeys: CompareKeys): Reducer {

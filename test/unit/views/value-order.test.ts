@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createKeyOrder } from '../../../src/collation/key-order.ts';
 import { valuesInOrder } from '../../../src/views/updating/value-order.ts';
-import { rowsOf, Scene, withReader } from './scene.ts';
+import { rowsOf, ViewFixture, withReader } from '../../support/view-fixture.ts';
 
 /** The values of one document that emitted these pairs. */
 const ordered = (pairs: readonly (readonly [key: string, value: string])[]) =>
@@ -67,10 +67,10 @@ describe('the values that one document emitted with one key', () => {
 });
 
 test('an index has the same rows after an update as after a build', async () => {
-  const scene = await Scene.open();
+  const fixture = await ViewFixture.open();
   const map = 'function (doc) { doc.v.forEach(function (value) { emit(1, value); }); emit(0, 5); }';
-  const open = () => scene.group({ view: { map } });
-  await scene.write({ a: { v: [3, 1, 2] }, b: { v: ['x', 1] } });
+  const open = () => fixture.group({ view: { map } });
+  await fixture.write({ a: { v: [3, 1, 2] }, b: { v: ['x', 1] } });
   await withReader(await open(), async (reader) => {
     expect((await rowsOf(reader, 'view')).map(([id, key, value]) => [id, key, value])).toEqual([
       ['a', 0, 5],
@@ -82,7 +82,7 @@ test('an index has the same rows after an update as after a build', async () => 
       ['b', 1, 'x'],
     ]);
   });
-  await scene.write({ a: { v: [2, null, 9, 1] }, b: { v: [] } });
+  await fixture.write({ a: { v: [2, null, 9, 1] }, b: { v: [] } });
   await withReader(await open(), async (reader) => {
     expect((await rowsOf(reader, 'view')).map(([id, key, value]) => [id, key, value])).toEqual([
       ['a', 0, 5],
@@ -93,5 +93,5 @@ test('an index has the same rows after an update as after a build', async () => 
       ['a', 1, null],
     ]);
   });
-  await scene.close();
+  await fixture.close();
 });
