@@ -14,7 +14,7 @@ import { parseDocumentValue, parseJson } from './fallback-parser.ts';
 import { toIncomingDocument } from './reserved-members.ts';
 
 /**
- * Reads one document. Fails with `bad_request` (not JSON, not an object, bad id or rev) or `doc_validation` (a reserved
+ * Reads one document. Fails with `bad_request` (not JSON, not an object, bad id or rev, not portable) or `doc_validation` (a reserved
  * member that isn't known or has a value it can't have; `_deleted` must be `true` or `false`).
  */
 export function readDocument(text: string): IncomingDocument {

@@ -4,8 +4,8 @@
  */
 import { DatabaseError } from '../../errors/database-error.ts';
 import { isDigit, SPACE, ZERO } from '../../json/characters.ts';
+import { hasLoneSurrogate } from '../../json/portable-values.ts';
 import type { RevId, Revision } from '../contract.ts';
-import { hasLoneSurrogate } from '../identifiers.ts';
 
 /** Digits that a safe integer has at most. */
 const MAX_GENERATION_DIGITS = 16;

@@ -10,7 +10,10 @@ import compact from './compact.ts';
 import conflicts from './conflicts.ts';
 import contentNegotiation from './content-negotiation.ts';
 import copyDoc from './copy-doc.ts';
+import correctionsDocuments from './corrections-documents.ts';
 import correctionsFind from './corrections-find.ts';
+import correctionsReduces from './corrections-reduces.ts';
+import correctionsViews from './corrections-views.ts';
 import databases from './databases.ts';
 import delayedCommits from './delayed-commits.ts';
 import designDocs from './design-docs.ts';
@@ -89,7 +92,10 @@ export const suites: readonly Suite[] = [
   conflicts,
   contentNegotiation,
   copyDoc,
+  correctionsDocuments,
   correctionsFind,
+  correctionsReduces,
+  correctionsViews,
   databases,
   delayedCommits,
   designDocs,

@@ -56,6 +56,27 @@ describe('the end of a value', () => {
     expect(end(nested(101))).toBe(NO_END);
   });
 
+  test.each([
+    '"\\ud83d\\ude00"',
+    '"\\uD83D\\uDE00\\u00e9"',
+    '"\\ud7ff\\ue000"',
+    '1e308',
+    '1e-400',
+    '-1.5e+99',
+    '9'.repeat(308),
+  ])('is told of %s, which is portable', (text) => expect(end(text)).toBe(text.length));
+
+  test.each([
+    '"\\ud800"',
+    '"\\ude00\\ud83d"',
+    '"\\ud83d\\u0041"',
+    '"\\ud83d"',
+    '"\\ud83dx"',
+    '1e309',
+    '-1e400',
+    '9'.repeat(309),
+  ])('is not told of %s, which is not portable', (text) => expect(end(text)).toBe(NO_END));
+
   test('is found for what JSON.parse accepts, and for nothing else', () => {
     const texts = fc.json({ maxDepth: 4 }).chain((json) =>
       fc
