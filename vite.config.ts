@@ -23,6 +23,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { EnvironmentOptions, Plugin } from 'vite';
 import { defineConfig } from 'vitest/config';
+import { sandboxProgram } from './src/build/sandbox-program.ts';
 
 /** The oldest engines with everything Settee needs: module workers, Web Locks, private methods, static blocks. */
 const browserTarget = ['chrome111', 'firefox114', 'safari16.4'];
@@ -78,6 +79,9 @@ const shareByName: Plugin = {
     };
   },
 };
+
+/** What runs inside of QuickJS, for all environments, and for the tests. */
+const program = sandboxProgram(path('./src/query-server/runtime/main.ts'));
 
 /** What a page's worker loads later, by the names of the modules that it imports. */
 const DEFERRED_FILES: ReadonlyMap<string, string> = new Map([
@@ -197,9 +201,9 @@ export default defineConfig(({ command, mode }) => ({
         environments: present,
         builder: {},
         resolve: { alias },
-        plugins: [quickJsFile, shareByName],
+        plugins: [program, quickJsFile, shareByName],
       }
-    : {}),
+    : { plugins: [program] }),
   test: {
     include: ['test/{unit,property,conformance,fault}/**/*.test.ts'],
     testTimeout: 30_000,

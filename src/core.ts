@@ -1,6 +1,6 @@
 /**
- * The service without a platform: storage, time, randomness, settings and log are passed in, requests go through one
- * door. Hosts (Node, a worker, tests) only carry requests to it.
+ * The service without a platform: storage, time, randomness, settings and log are passed in, and requests go
+ * through one function. Hosts (Node, a worker, tests) only carry requests to it.
  */
 
 import type { CreateWriteGuard } from './database/contract.ts';

@@ -26,12 +26,13 @@ export interface Database {
 
   /**
    * Applies documents. Resolves when every outcome is decided and what was accepted is committed; one outcome per
-   * write, in order. A failure of storage rejects, and nothing of the batch was applied.
+   * write, in order. A failure of storage rejects, and so does a replicated write without a revision (`bad_request`): nothing of the
+   * batch was applied then.
    */
   write(writes: readonly DocumentWrite[], options: WriteOptions): Promise<WriteOutcome[]>;
   /**
-   * Hands documents over for a later write (`batch=ok`); they are written within about a second, or by the next flush, and judged as
-   * that user's. Where too much waits already it gives a promise, which resolves when they were taken.
+   * Accepts documents that are written later (`batch=ok`), within about a second or by the next flush, and validated as
+   * that user's. Where too much waits already it gives a promise, which resolves when they were accepted.
    */
   writeDelayed(writes: readonly DocumentWrite[], user?: DatabaseUser): MaybePromise<void>;
 
@@ -53,7 +54,7 @@ export interface Database {
   /** Starts a compaction, or joins the one that runs. Resolves at its end. Never blocks reads or writes. */
   compact(): Promise<void>;
   readonly compactRunning: boolean;
-  /** Walks everything and reports damage; reads and writes go on. `not_implemented` where it was opened without a verifier. */
+  /** Walks everything and reports damage; reads and writes go on. */
   verify(onProgress?: (done: number, total: number) => void): Promise<VerifyReport>;
   /** Calls back after each commit that changed documents. Gives the function that ends it. */
   onChange(listener: (updateSeq: number) => void): () => void;
@@ -109,7 +110,7 @@ export interface LineageEntry {
 
 export interface DocumentWrite {
   readonly id: DocId;
-  /** The revision that this one replaces (normal mode), or the revision itself (`newEdits: false`). */
+  /** The revision that this one replaces (normal mode), or the revision itself (`newEdits: false`), which must be there then. */
   readonly rev: RevId | undefined;
   /** Ancestry, for `newEdits: false`. */
   readonly revisions?: RevisionPath | undefined;
@@ -139,7 +140,7 @@ export interface WriteGuard {
   readonly isNeeded: boolean;
   /** For each write why it is refused, or undefined. With `allOrNothing` one refusal is one of all. */
   judge(writes: readonly DocumentWrite[], options: WriteOptions): Promise<readonly (DatabaseError | undefined)[]>;
-  /** Design documents were written or purged; called before anyone is told. */
+  /** Design documents were written or purged; called before the writer's promise resolves. */
   designsChanged(): void;
 }
 

@@ -5,7 +5,6 @@ import type { PageFile, PageStoreSupport } from '../storage/page-store.ts';
 import type { ActiveTasks } from '../system/active-tasks.ts';
 import type { Log } from '../system/contract.ts';
 import type { CreateWriteGuard } from './contract.ts';
-import type { Verifier } from './reading/verify.ts';
 import type { DatabaseSettings } from './settings.ts';
 
 /** What one open database is made of, and what it shares with others. */
@@ -23,8 +22,6 @@ export interface DatabaseParts {
   readonly createGuard?: CreateWriteGuard | undefined;
   /** Where compactions are shown; without it they are not. */
   readonly tasks?: ActiveTasks | undefined;
-  /** What `Database.verify` runs. Without it verifying fails: only those who verify bring it along. */
-  readonly verifier?: Verifier | undefined;
   /** Called once when a commit failed with an unknown outcome: the handle refuses everything from then on. */
   onFailure(error: unknown): void;
 }

@@ -3,12 +3,13 @@ import type { RandomBytes } from '../shared/clock.ts';
 import { randomHex } from '../shared/random-hex.ts';
 import type { Log } from '../system/contract.ts';
 import type { DatabaseParts } from './database-parts.ts';
+import { defaultSettings } from './settings.ts';
+import type { DatabaseState } from './state/database-state.ts';
 import { DISK_FORMAT_VERSION, decodeHead, encodeHead, type Head } from './state/head.ts';
 import { decodeLineage, encodeLineage, LINEAGE_KEY } from './state/lineage.ts';
+import { type OpenedFile, openFile } from './state/opened-file.ts';
 import { StoredDatabase } from './stored-database.ts';
-import { SettingJob } from './writing/jobs.ts';
 import { readRemains, replayJournal } from './writing/recovery.ts';
-import type { DatabaseCore } from './writing/writer.ts';
 
 export interface OpenParts extends DatabaseParts {
   readonly random: RandomBytes;
@@ -25,22 +26,30 @@ export async function openDatabase(parts: OpenParts): Promise<StoredDatabase> {
   if (file.opening.head === undefined) {
     const head = newHead(parts);
     await file.commit({ durability: 'strict', head: encodeHead(head) });
-    const database = new StoredDatabase(parts, head);
+    const database = new StoredDatabase(parts, openFileOf(parts, head));
     database.endOpening([]);
     return database;
   }
   const stored = decodeHead(file.opening.head, file.name);
   const head = stored.clean ? stored : { ...stored, instanceStartTime: laterTime(parts, stored.instanceStartTime) };
-  const database = new StoredDatabase(parts, head);
-  await database.loadSettings();
+  const opened = openFileOf(parts, head);
+  const { state, settings } = opened;
+  // Replaying needs them as they were before the journal.
+  await settings.load(state.current);
   const remains = await readRemains(file, head);
-  await replayJournal(database.core, remains);
+  await replayJournal(opened, remains);
   const leaked = remains.leaked.length;
   if (leaked > 0) parts.log.info(`${parts.name}: dropping ${leaked} pages that an interrupted write left behind`);
-  await database.loadSettings();
-  if (!stored.clean) await continueLineage(database, head, parts.log);
-  database.endOpening([...remains.garbage, ...remains.leaked]);
+  await settings.load(state.current);
+  const database = new StoredDatabase(parts, opened);
+  if (!stored.clean) await continueLineage(database, opened, parts.log);
+  database.endOpening([...remains.free, ...remains.leaked]);
   return database;
+}
+
+function openFileOf({ file, settings, cache, supports }: OpenParts, head: Head): OpenedFile {
+  const budget = cache ?? settings?.cacheBytes ?? defaultSettings.cacheBytes;
+  return openFile({ file, head, cache: budget, leafBytes: supports.leafBytes });
 }
 
 function newHead({ clock, random, supports }: OpenParts): Head {
@@ -69,32 +78,27 @@ function laterTime({ clock }: OpenParts, former: string): string {
   return String(Math.max(Math.round(clock.now() * 1000), Number(former) + 1));
 }
 
-async function continueLineage(database: StoredDatabase, head: Head, log: Log): Promise<void> {
-  const { core } = database;
-  const formerEnd = core.state.updateSeq;
-  const firstSeq = Math.max(formerEnd, head.seqCeiling) + 1;
-  core.state = { ...core.state, updateSeq: firstSeq - 1 };
-  const lineage = decodeLineage(await core.state.locals.get(LINEAGE_KEY));
-  lineage.push({ epoch: core.file.opening.epoch, firstSeq, formerEnd });
+/** Goes on numbering above what may have been seen, and notes where the stretch before the loss ended. */
+async function continueLineage(database: StoredDatabase, { file, head, state }: OpenedFile, log: Log): Promise<void> {
+  const formerEnd = state.current.updateSeq;
+  const firstSeq = Math.max(formerEnd, head.current.seqCeiling) + 1;
+  state.skipTo(firstSeq - 1);
+  const lineage = decodeLineage(await state.current.locals.get(LINEAGE_KEY));
+  lineage.push({ epoch: file.opening.epoch, firstSeq, formerEnd });
   const value = encodeLineage(lineage);
   try {
-    // Nobody has to wait for the medium: the head that makes room for the next sequence number is durable, and nothing
-    // survives without what came before it.
-    await database.setSetting(new SettingJob(LINEAGE_KEY, value, { durability: 'relaxed' }));
+    await database.setLineage(value);
   } catch (error) {
-    // What a full medium holds can be read all the same. What comes to be stored next takes the note along.
+    // What a full medium holds can be read all the same. The next record that is stored takes the note along.
     if (!isDatabaseError(error, 'storage_full')) throw error;
     log.error(`${database.name}: there was no room yet to note that it was not closed in order`, error);
-    await noteInMemory(core, value);
+    await noteInMemory(state, value);
   }
 }
 
-/** Indexes that have seen what was lost must be told of it, also by this owner. */
-async function noteInMemory(core: DatabaseCore, lineage: string): Promise<void> {
-  const { tree, replaced } = await core.state.locals.update([{ key: LINEAGE_KEY, value: lineage }]);
-  core.state = { ...core.state, version: core.state.version + 1, locals: tree };
-  for (const node of replaced) core.replaced.push(node);
-  core.unnotedLineage = lineage;
-  // As if it were in the journal: a checkpoint has to store it before the file counts as closed in order.
-  core.journalRecords++;
+/** Indexes that have seen what was lost must notice it, also while this owner can't store the lineage. */
+async function noteInMemory(state: DatabaseState, lineage: string): Promise<void> {
+  const { current } = state;
+  const { tree, replaced } = await current.locals.update([{ key: LINEAGE_KEY, value: lineage }]);
+  state.publishUnnoted({ state: { ...current, version: current.version + 1, locals: tree }, replaced }, lineage);
 }

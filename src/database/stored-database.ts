@@ -1,11 +1,9 @@
 import type { DocId, RevId } from '../documents/contract.ts';
 import { DatabaseError, isDatabaseError } from '../errors/database-error.ts';
-import { PageAllocator } from '../paging/page-allocator.ts';
-import { PageCache } from '../paging/page-cache.ts';
 import { SnapshotRegister } from '../paging/snapshot-register.ts';
-import { type MaybePromise, withEnd } from '../shared/maybe-promise.ts';
+import type { MaybePromise } from '../shared/maybe-promise.ts';
 import type { PageNumber } from '../storage/page-store.ts';
-import { BodyStore } from './bodies/body-store.ts';
+import type { Log } from '../system/contract.ts';
 import type {
   CurrentDocument,
   Database,
@@ -17,255 +15,165 @@ import type {
   LocalDocument,
   PurgeOutcome,
   VerifyReport,
-  WriteGuard,
   WriteOptions,
   WriteOutcome,
 } from './contract.ts';
 import type { DatabaseParts } from './database-parts.ts';
-import { StateSnapshot } from './reading/snapshot.ts';
-import { type DatabaseSettings, defaultSettings } from './settings.ts';
-import { decodeCurrent } from './state/entry.ts';
-import { DISK_FORMAT_VERSION, type Head } from './state/head.ts';
-import { decodeLineage, LINEAGE_KEY, MAX_LINEAGE } from './state/lineage.ts';
-import { liveBytes, openState } from './state/state.ts';
-import {
-  DEFAULT_REVS_LIMIT,
-  REVS_LIMIT_KEY,
-  SECURITY_KEY,
-  settingText,
-  settingValue,
-} from './state/stored-settings.ts';
-import { Checkpointer } from './upkeep/checkpointer.ts';
-import { EmptiedPages } from './upkeep/emptied-pages.ts';
+import { DatabaseReader } from './reading/database-reader.ts';
+import type { StateSnapshot } from './reading/snapshot.ts';
+import { defaultSettings } from './settings.ts';
+import type { OpenedFile } from './state/opened-file.ts';
 import { Upkeep } from './upkeep/upkeep.ts';
-import { DelayedWrites } from './writing/delayed-writes.ts';
-import { BarrierJob, DocumentsJob, type Job, LocalJob, SettingJob } from './writing/jobs.ts';
-import { PurgeJob } from './writing/purge-job.ts';
-import { ValidatedWrites } from './writing/validated-writes.ts';
-import { type DatabaseCore, Writer } from './writing/writer.ts';
+import { DatabaseWriter } from './writing/database-writer.ts';
+import { BarrierJob } from './writing/jobs.ts';
+import { WriteQueue } from './writing/write-queue.ts';
 
-/** The open database of one file. Made by `openDatabase`, which has replayed its journal. */
+/**
+ * The open database of one file: joins its reader, its writer and its upkeep, and says when they may be used. Made by
+ * `openDatabase`, which has replayed its journal.
+ */
 export class StoredDatabase implements Database {
   readonly name: string;
-  readonly #parts: DatabaseParts;
-  readonly #core: DatabaseCore;
-  readonly #cache: PageCache;
-  readonly #snapshots: SnapshotRegister;
-  readonly #checkpointer: Checkpointer;
+  readonly #opened: OpenedFile;
+  readonly #reader: DatabaseReader;
+  readonly #queue: WriteQueue;
+  readonly #writer: DatabaseWriter;
   readonly #upkeep: Upkeep;
-  readonly #writer: Writer;
-  /** Once there was something for it. */
-  #delayed: DelayedWrites | undefined;
-  readonly #settings: DatabaseSettings;
-  readonly #guard: WriteGuard | undefined;
-  readonly #validated: ValidatedWrites | undefined;
+  readonly #log: Log;
+  readonly #onFailure: (error: unknown) => void;
   readonly #listeners = new Set<(updateSeq: number) => void>();
-  #security = '{}';
+  /** The sequence number that listeners were notified of last. */
+  #notifiedSeq: number;
   #closed: Promise<void> | undefined;
-  /** While it is being closed: what was accepted for later is judged, and written. */
-  #isJudging = false;
+  /** While it is being closed: delayed writes are validated, and written. */
+  #isValidating = false;
   /** Why nothing can be done any more, where it is not because the handle was closed. */
   #refusal: DatabaseError | undefined;
-  /** The sequence number that listeners were told last. */
-  #announcedSeq: number;
 
-  constructor(parts: DatabaseParts, head: Head) {
-    this.name = parts.name;
-    this.#parts = parts;
-    this.#announcedSeq = head.updateSeq;
-    this.#settings = { ...defaultSettings, ...parts.settings };
-    const { file, supports } = parts;
-    const allocator = new PageAllocator(file.opening.epoch, head.pageMark);
-    const cache = new PageCache(parts.cache ?? this.#settings.cacheBytes);
-    this.#cache = cache;
-    const { bodyPageBytes, maxPageBytes } = head;
-    const { leafBytes } = supports;
-    this.#core = {
-      file,
-      allocator,
-      bodies: new BodyStore({ file, cache, allocator, pageBytes: bodyPageBytes, maxPageBytes }),
-      state: openState(head, { file, cache, leafBytes, bodyPageBytes }),
-      revsLimit: DEFAULT_REVS_LIMIT,
-      replaced: [],
-      nextJournal: file.opening.nextJournal,
-      journalBytes: 0,
-      journalRecords: 0,
-      packedPages: 0,
-    };
-    const emptied = new EmptiedPages(this.#core);
-    const { clock, tasks } = parts;
-    this.#snapshots = new SnapshotRegister(clock, this.#settings.snapshotMaxAgeMs, () => this.#upkeep.noteRelease());
-    const shared = { core: this.#core, emptied, snapshots: this.#snapshots };
-    this.#checkpointer = new Checkpointer({ ...shared, allocator, head, clock }, this.#settings);
-    this.#writer = new Writer(this.#core, this.#checkpointer, {
-      groupBytes: this.#settings.groupBytes,
-      packFrom: this.#settings.packFrom,
-      onCommit: (state) => this.#committed(state.updateSeq),
+  constructor(parts: DatabaseParts, opened: OpenedFile) {
+    const { name, clock, log, hasher, supports, tasks } = parts;
+    const settings = { ...defaultSettings, ...parts.settings };
+    const { leafBytes, shrinks } = supports;
+    this.name = name;
+    this.#opened = opened;
+    this.#log = log;
+    this.#onFailure = parts.onFailure;
+    this.#notifiedSeq = opened.head.current.updateSeq;
+    const snapshots = new SnapshotRegister(clock, settings.snapshotMaxAgeMs, () => this.#upkeep.noteRelease());
+    const { file, head, state } = opened;
+    this.#reader = new DatabaseReader(name, { file, head, state, bodies: state.bodies.reader }, snapshots);
+    const shared = { name, opened, snapshots, settings, clock, log, tasks, shrinks, leafBytes };
+    this.#upkeep = new Upkeep({ ...shared, barrier: () => this.#barrier(), wake: () => this.#queue.wake() });
+    this.#queue = new WriteQueue(opened, this.#upkeep, {
+      groupBytes: settings.groupBytes,
+      packFrom: settings.packFrom,
+      onCommit: ({ updateSeq }) => this.#committed(updateSeq),
       onFailure: (error) => this.#failed(error),
     });
-    this.#upkeep = new Upkeep(
-      { ...shared, checkpointer: this.#checkpointer, writer: this.#writer, tasks },
-      { idleMs: this.#settings.idleMs, shrinks: supports.shrinks, log: parts.log, name: this.name },
-    );
-    this.#guard = parts.createGuard?.(this);
-    this.#validated =
-      this.#guard && new ValidatedWrites(this.#guard, (writes, options) => this.#apply(writes, options));
-  }
-
-  /** For `openDatabase` alone: what recovery works on. */
-  get core(): DatabaseCore {
-    return this.#core;
-  }
-
-  /** Reads the settings that the file keeps; to be called before recovery, which needs them, and again after it. */
-  async loadSettings(): Promise<void> {
-    this.#security = settingText(await this.#core.state.locals.get(SECURITY_KEY)) ?? '{}';
-    const limit = settingText(await this.#core.state.locals.get(REVS_LIMIT_KEY));
-    if (limit !== undefined) this.#core.revsLimit = Number(limit);
-  }
-
-  /** For `openDatabase` alone: recovery is done, checkpoints may begin, and `garbage` may go. */
-  endOpening(garbage: readonly PageNumber[]): void {
-    this.#checkpointer.dropLater(garbage);
-    this.#writer.endOpening();
-  }
-
-  /** Keeps a setting of the file. */
-  async setSetting(job: SettingJob): Promise<void> {
-    await this.#run(job);
-  }
-
-  get uuid(): string {
-    return this.#checkpointer.head.uuid;
-  }
-
-  get instanceStartTime(): string {
-    return this.#checkpointer.head.instanceStartTime;
-  }
-
-  get updateSeq(): number {
-    return this.#core.state.updateSeq;
-  }
-
-  async info(): Promise<DatabaseInfo> {
-    this.#mustBeOpen();
-    const { state, file } = this.#core;
-    return {
-      name: this.name,
-      uuid: this.uuid,
-      docCount: state.docCount,
-      docDelCount: state.docDelCount,
-      updateSeq: state.updateSeq,
-      committedUpdateSeq: state.updateSeq,
-      purgeSeq: state.purgeSeq,
-      compactRunning: this.compactRunning,
-      diskSize: await file.size(),
-      dataSize: liveBytes(state),
-      instanceStartTime: this.instanceStartTime,
-      diskFormatVersion: DISK_FORMAT_VERSION,
-    };
-  }
-
-  async origin(): Promise<DatabaseOrigin> {
-    this.#mustBeOpen();
-    const { file, state } = this.#core;
-    const lineage = decodeLineage(await state.locals.get(LINEAGE_KEY));
-    const { uuid } = this.#checkpointer.head;
-    const isLineageComplete = lineage.length < MAX_LINEAGE;
-    return { file: file.name, uuid, epoch: file.opening.epoch, lineage, isLineageComplete };
-  }
-
-  snapshot(): StateSnapshot {
-    this.#mustBeOpen();
-    return new StateSnapshot(this.#core, this.#snapshots);
-  }
-
-  current(id: DocId): CurrentDocument | undefined {
-    const { state, bodies } = this.#core;
-    if (this.#closed !== undefined) return undefined;
-    return decodeCurrent((body) => bodies.readAtOnce(body), state.byId.peek(id)?.value);
-  }
-
-  async write(writes: readonly DocumentWrite[], options: WriteOptions): Promise<WriteOutcome[]> {
-    return this.#validated === undefined ? this.#apply(writes, options) : this.#validated.write(writes, options);
-  }
-
-  #apply(writes: readonly DocumentWrite[], options: WriteOptions): Promise<WriteOutcome[]> {
-    return this.#run(new DocumentsJob(writes, options, this.#parts.hasher));
-  }
-
-  writeDelayed(writes: readonly DocumentWrite[], user?: DatabaseUser): MaybePromise<void> {
-    if (this.#closed !== undefined) throw this.#refusal ?? closedError(this.name);
-    this.#delayed ??= this.#createDelayed();
-    return this.#delayed.add(writes, user);
-  }
-
-  #createDelayed(): DelayedWrites {
-    return new DelayedWrites({
-      write: (waiting, of) => this.write(waiting, { newEdits: true, durability: 'relaxed', user: of }),
-      onError: (error) => this.#parts.log.error(`documents accepted with batch=ok were lost in ${this.name}`, error),
+    this.#writer = new DatabaseWriter({
+      name,
+      queue: this.#queue,
+      settings: opened.settings,
+      hasher,
+      log,
+      guard: parts.createGuard?.(this),
       mustBeOpen: () => this.#mustBeOpen(),
     });
   }
 
-  readLocal(id: DocId): MaybePromise<LocalDocument | undefined> {
-    const snapshot = this.snapshot();
-    return withEnd(
-      () => snapshot.local(id),
-      () => snapshot.release(),
-    );
+  /** For `openDatabase` alone: recovery is done. Upkeep may begin, and drop `free`, which no state refers to. */
+  endOpening(free: readonly PageNumber[]): void {
+    this.#upkeep.dropLater(free);
+    this.#queue.endOpening();
   }
 
-  async writeLocal(
-    id: DocId,
-    rev: string | undefined,
-    body: string | undefined,
-    durability: Durability,
-  ): Promise<string> {
-    return this.#run(new LocalJob(id, rev, body, durability));
+  /** For `openDatabase` alone: keeps the lineage in the file. */
+  setLineage(lineage: string): Promise<void> {
+    return this.#writer.setLineage(lineage);
   }
 
-  get security(): string {
-    return this.#security;
+  get uuid(): string {
+    return this.#reader.uuid;
   }
 
-  async setSecurity(json: string): Promise<void> {
-    const onStored = () => {
-      this.#security = json;
-    };
-    await this.#run(new SettingJob(SECURITY_KEY, settingValue(json), { onStored }));
+  get instanceStartTime(): string {
+    return this.#reader.instanceStartTime;
   }
 
-  get revsLimit(): number {
-    return this.#core.revsLimit;
-  }
-
-  async setRevsLimit(limit: number): Promise<void> {
-    const onStored = () => {
-      this.#core.revsLimit = limit;
-    };
-    await this.#run(new SettingJob(REVS_LIMIT_KEY, settingValue(String(limit)), { onStored }));
+  get updateSeq(): number {
+    return this.#reader.updateSeq;
   }
 
   get purgeSeq(): number {
-    return this.#core.state.purgeSeq;
+    return this.#reader.purgeSeq;
+  }
+
+  async info(): Promise<DatabaseInfo> {
+    this.#mustBeOpen();
+    const { compactRunning } = this;
+    return { ...(await this.#reader.info()), compactRunning };
+  }
+
+  async origin(): Promise<DatabaseOrigin> {
+    this.#mustBeOpen();
+    return this.#reader.origin();
+  }
+
+  snapshot(): StateSnapshot {
+    this.#mustBeOpen();
+    return this.#reader.snapshot();
+  }
+
+  current(id: DocId): CurrentDocument | undefined {
+    return this.#closed === undefined ? this.#reader.current(id) : undefined;
+  }
+
+  readLocal(id: DocId): MaybePromise<LocalDocument | undefined> {
+    this.#mustBeOpen();
+    return this.#reader.readLocal(id);
+  }
+
+  write(writes: readonly DocumentWrite[], options: WriteOptions): Promise<WriteOutcome[]> {
+    return this.#writer.write(writes, options);
+  }
+
+  writeDelayed(writes: readonly DocumentWrite[], user?: DatabaseUser): MaybePromise<void> {
+    if (this.#closed !== undefined) throw this.#refusal ?? closedError(this.name);
+    return this.#writer.writeDelayed(writes, user);
+  }
+
+  writeLocal(id: DocId, rev: string | undefined, body: string | undefined, durability: Durability): Promise<string> {
+    return this.#writer.writeLocal(id, rev, body, durability);
+  }
+
+  get security(): string {
+    return this.#opened.settings.security;
+  }
+
+  setSecurity(json: string): Promise<void> {
+    return this.#writer.setSecurity(json);
+  }
+
+  get revsLimit(): number {
+    return this.#opened.settings.revsLimit;
+  }
+
+  setRevsLimit(limit: number): Promise<void> {
+    return this.#writer.setRevsLimit(limit);
   }
 
   async purge(revisions: ReadonlyMap<DocId, readonly RevId[]>): Promise<PurgeOutcome> {
     if (this.compactRunning) throw new DatabaseError('purge_during_compaction', 'purge_during_compaction');
-    const outcome = await this.#run(new PurgeJob(revisions));
-    this.#guard?.designsChanged();
-    return outcome;
+    return this.#writer.purge(revisions);
   }
 
   async flush(): Promise<string> {
-    await this.#flushDelayed();
-    await this.#run(new BarrierJob('strict'));
-    return this.#checkpointer.head.instanceStartTime;
+    await this.#writer.flush();
+    return this.instanceStartTime;
   }
 
   get compactRunning(): boolean {
-    return this.#upkeep.compactRunning;
+    return this.#upkeep.isCompacting;
   }
 
   async compact(): Promise<void> {
@@ -273,20 +181,9 @@ export class StoredDatabase implements Database {
     await this.#upkeep.compact();
   }
 
-  async verify(onProgress?: (done: number, total: number) => void): Promise<VerifyReport> {
+  async verify(onProgress: (done: number, total: number) => void = () => undefined): Promise<VerifyReport> {
     this.#mustBeOpen();
-    const { verifier, supports } = this.#parts;
-    if (verifier === undefined)
-      throw new DatabaseError('not_implemented', `${this.name} was opened without what verifies it.`);
-    return verifier({
-      core: this.#core,
-      checkpointer: this.#checkpointer,
-      snapshots: this.#snapshots,
-      leafBytes: supports.leafBytes,
-      upkeep: this.#upkeep,
-      writer: this.#writer,
-      onProgress,
-    });
+    return this.#upkeep.verify(onProgress);
   }
 
   onChange(listener: (updateSeq: number) => void): () => void {
@@ -294,9 +191,34 @@ export class StoredDatabase implements Database {
     return () => this.#listeners.delete(listener);
   }
 
+  /** Resolves when everything that was submitted to the queue before is committed. */
+  #barrier(): Promise<void> {
+    const barrier = new BarrierJob('relaxed');
+    this.#queue.submit(barrier);
+    return barrier.promise;
+  }
+
+  /** Ends in order: what was accepted is written and stored, and the file is released. */
   close(): Promise<void> {
     this.#closed ??= this.#close();
     return this.#closed;
+  }
+
+  async #close(): Promise<void> {
+    // Submits the delayed writes at once, before the handle counts as closed; unless they have to be validated.
+    this.#isValidating = this.#writer.mustValidateDelayed;
+    const flushed = this.#writer.flushDelayed().finally(() => {
+      this.#isValidating = false;
+    });
+    await Promise.all([flushed, this.#upkeep.stop(closedError(this.name))]);
+    this.#upkeep.checkpoint().catch(() => undefined);
+    await this.#queue.drain(closedError(this.name));
+    try {
+      if (!this.#queue.hasFailed) await this.#upkeep.markClean();
+    } finally {
+      this.#opened.cache.close();
+      await this.#opened.file.close();
+    }
   }
 
   /**
@@ -310,68 +232,40 @@ export class StoredDatabase implements Database {
   }
 
   async #discard(reason: DatabaseError): Promise<void> {
-    this.#delayed?.discard();
-    const ended = this.#writer.abandon(reason);
-    await this.#upkeep.end(reason);
-    await ended;
-    this.#cache.close();
-  }
-
-  async #close(): Promise<void> {
-    // Runs up to the hand-over of its documents at once, before the handle counts as closed; unless they must be judged.
-    this.#isJudging = this.#guard !== undefined && this.#delayed?.hasUnwritten === true;
-    const flushed = this.#flushDelayed().finally(() => {
-      this.#isJudging = false;
-    });
-    await Promise.all([flushed, this.#upkeep.end(closedError(this.name))]);
-    this.#checkpointer.want().catch(() => undefined);
-    this.#writer.wake();
-    await this.#writer.end(closedError(this.name));
-    try {
-      if (!this.#writer.hasFailed && !this.#checkpointer.isDirty) await this.#checkpointer.finish();
-    } finally {
-      this.#cache.close();
-      await this.#core.file.close();
-    }
-  }
-
-  async #flushDelayed(): Promise<void> {
-    await this.#delayed?.flush();
-  }
-
-  async #run<T>(job: Job & { readonly promise: Promise<T> }): Promise<T> {
-    this.#mustBeOpen();
-    this.#writer.submit(job);
-    return job.promise;
+    this.#writer.discardDelayed();
+    const aborted = this.#queue.abort(reason);
+    await this.#upkeep.stop(reason);
+    await aborted;
+    this.#opened.cache.close();
   }
 
   #mustBeOpen(): void {
-    if (this.#closed !== undefined && !this.#isJudging) throw this.#refusal ?? closedError(this.name);
+    if (this.#closed !== undefined && !this.#isValidating) throw this.#refusal ?? closedError(this.name);
   }
 
   #committed(updateSeq: number): void {
     this.#upkeep.noteCommit();
-    if (updateSeq === this.#announcedSeq) return;
-    this.#announcedSeq = updateSeq;
-    for (const listener of this.#listeners) this.#tell(listener, updateSeq);
+    if (updateSeq === this.#notifiedSeq) return;
+    this.#notifiedSeq = updateSeq;
+    for (const listener of this.#listeners) this.#notify(listener, updateSeq);
   }
 
-  /** What was committed stays so, whatever becomes of those who wanted to know. */
-  #tell(listener: (updateSeq: number) => void, updateSeq: number): void {
+  /** What was committed stays so, even if a listener fails. */
+  #notify(listener: (updateSeq: number) => void, updateSeq: number): void {
     try {
       listener(updateSeq);
     } catch (error) {
-      this.#parts.log.error(`a listener to the changes of ${this.name} failed`, error);
+      this.#log.error(`a listener to the changes of ${this.name} failed`, error);
     }
   }
 
   #failed(error: unknown): void {
-    void this.#upkeep.end(error);
-    this.#checkpointer.fail(error);
+    void this.#upkeep.stop(error);
+    this.#upkeep.fail(error);
     // Nobody opens again what was deleted, perhaps while it was being opened.
     if (!isDatabaseError(error, 'storage_deleted'))
-      this.#parts.log.error(`database ${this.name} is given up and will be opened again`, error);
-    this.#parts.onFailure(error);
+      this.#log.error(`database ${this.name} is given up and will be opened again`, error);
+    this.#onFailure(error);
   }
 }
 

@@ -2,7 +2,7 @@
 import { type Core, type CoreOptions, createCore } from '../core.ts';
 import { deferredAtHand } from '../deferred/deferred-code.ts';
 import { createFetch } from '../http/fetch-adapter.ts';
-import { createQuickJsSandbox, type QuickJsSandboxOptions } from '../query-server/quickjs-sandbox.ts';
+import { createQuickJsSandbox, type QuickJsSandboxOptions } from '../query-server/programs/quickjs-sandbox.ts';
 import { systemClock, systemRandom } from '../shared/clock.ts';
 import { createMemoryPageStore } from '../storage/memory/memory-page-store.ts';
 

@@ -1,4 +1,4 @@
-import type { QuickJsSandboxOptions } from '../query-server/quickjs-sandbox.ts';
+import type { QuickJsSandboxOptions } from '../query-server/programs/quickjs-sandbox.ts';
 
 type LoadWasm = QuickJsSandboxOptions['loadWasm'];
 

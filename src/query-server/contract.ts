@@ -3,17 +3,20 @@
  * (docs/internals.md#functions-of-design-documents). Sources, documents and results cross it as text: no object of the host
  * is ever reachable from a document's function.
  *
- * A call that has its engine runs at once, in the same turn, and is over within `timeoutMs`: a caller with much to do passes
- * batches, and gives way between them. Only where an engine must be made first there is a promise. But for a list that waits for rows,
- * a program holds nothing that must be given back: its engine is made when a call needs it, and disposed when others need the place
- * and it was not used for longest, or nobody has opened the program for long; `close` does so at once.
+ * An isolate runs the functions of one design document of one database, with globals and memory of its own. A call whose program has
+ * its isolate runs in the same turn, and is over within `timeoutMs`: a caller with much to do passes batches, and gives way between
+ * them. Where an isolate must be made first, the call gives a promise.
+ *
+ * But for a list that waits for rows, a program holds nothing that must be given back. Its isolate is made when a call needs it. It is
+ * disposed when another program needs one and this one was not used for the longest time, when nobody has opened the program for
+ * long, and by `close`.
  */
 import { type DatabaseError, WordedError } from '../errors/database-error.ts';
 import type { MaybePromise } from '../shared/maybe-promise.ts';
 
 export interface ProgramSource {
   /**
-   * Who shares an engine: the database, by a name that no other database ever has. What one database's functions leave
+   * Who shares an isolate: the database, by a name that no other database ever has. What one database's functions leave
    * in their globals is never seen by those of another, though their design documents be the same.
    */
   readonly scope: string;
@@ -29,25 +32,25 @@ export interface ProgramSource {
   /** For one document, one reduction or one request (`os_process_timeout`, 5,000 by default). */
   readonly timeoutMs: number;
   /**
-   * What the functions' own data may take, as the engine counts: single large blocks and very many small ones. Default 64 MB. What all of an
-   * engine takes is bounded by its WebAssembly (`instance.ts`).
+   * What the functions' own data may take, as QuickJS counts it: single large blocks and very many small ones. Default 64 MB. All that an
+   * isolate takes is bounded by the memory of its WebAssembly (`isolates/quickjs-instance.ts`).
    */
   readonly memoryBytes?: number;
-  /** Takes what functions say by `log()`, and which documents a map skipped. At most 100 messages a call. */
+  /** Takes what functions log by `log()`, and which documents a map skipped. At most 100 messages a call. */
   log(message: string): void;
 }
 
 export interface Sandbox {
-  /** The program of (scope, signature). The first call loads the engine: `not_implemented` where that fails. */
+  /** The program of (scope, signature). The first call loads QuickJS: `not_implemented` where that fails. */
   open(source: ProgramSource): Promise<Program>;
-  /** Disposes every engine. Programs that are still called after it fail with `shutting_down`. */
+  /** Disposes every isolate. Programs that are still called after it fail with `shutting_down`. */
   close(): void;
 }
 
 /**
  * Every method fails with `compilation_error` on a source that is no function, with `os_process_error` when time
  * ("OS process timed out.") or memory ran out, with `invalid_require_path`, and, those of functions by name, with
- * `not_found` "missing <kind> function <name> on design doc <id>". What a function throws else is told at each.
+ * `not_found` "missing <kind> function <name> on design doc <id>". What else a function throws is said at each.
  */
 export interface Program {
   /** Compiles at once. Distinct sources only: a view that has the map of another shares its rows. */
@@ -74,15 +77,15 @@ export interface Program {
   /**
    * Runs a list function over `rows`, up to its first row here, then on as its output is read: a batch of rows at a
    * time, with `timeoutMs` for each. That takes a function that calls `getRow()` by its name, in itself or in what it gives
-   * to `provides` (list-source.ts). Any other gets its rows all at once, at most `LIST_BYTES` of them, and is run to its end here;
+   * to `provides` (sources/resumable-source.ts). Any other gets its rows all at once, at most `LIST_BYTES` of them, and is run to its end here;
    * `too_large` when rows or output exceed that. Fails as `show` does.
    */
   list(name: string, head: string, request: string, rows: RowSource): Promise<ListResult>;
-  /** Disposes the engine now. The program may still be called, and gets another. */
+  /** Disposes the isolate now. The program may still be called, and gets another. */
   close(): void;
 }
 
-/** Most text that the rows or the output of a list may take that can't wait for its rows. */
+/** How long the text of the rows, or of the output, of a list may be at most that can't wait for its rows. */
 export const LIST_BYTES = 64 * 1024 * 1024;
 
 export interface Mapper {
@@ -156,7 +159,7 @@ export interface UpdateResult {
 /** Batches of rows, each the JSON text of an array that is not empty; undefined at the end. */
 export interface RowSource {
   next(): MaybePromise<string | undefined>;
-  /** No more are wanted. Not called where the function fails before it takes any. */
+  /** Says that no more are wanted. Not called where the function fails before it takes any. */
   close?(): void;
 }
 
@@ -165,7 +168,7 @@ export interface ListResult {
   readonly headers: Readonly<Record<string, string>>;
   /**
    * The body, to be read once; it ends with `close`. Fails where the function does, or with `os_process_error` where its
-   * engine was lost meanwhile: another function of the design document ended it, or many other design documents needed its place.
+   * isolate was disposed meanwhile: another function of the design document failed in it, or many other design documents needed isolates.
    */
   chunks(): AsyncGenerator<string, void, void>;
   /** Must be called where `chunks` is not read to its end. May be called more than once. */

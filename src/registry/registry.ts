@@ -1,6 +1,5 @@
 import type { CreateWriteGuard, Database } from '../database/contract.ts';
 import { openDatabase } from '../database/open-database.ts';
-import type { Verifier } from '../database/reading/verify.ts';
 import { type DatabaseSettings, defaultSettings } from '../database/settings.ts';
 import type { StoredDatabase } from '../database/stored-database.ts';
 import type { Md5 } from '../documents/md5.ts';
@@ -39,8 +38,6 @@ export interface RegistryParts {
   readonly createGuard?: CreateWriteGuard;
   /** Where compactions are shown; without it they are not. */
   readonly tasks?: ActiveTasks;
-  /** For `Database.verify` (`database/verify.ts`). */
-  readonly verifier?: Verifier;
   /** The host's own, where it has a quicker one than WebAssembly. */
   readonly md5?: Md5 | undefined;
 }

@@ -1,7 +1,7 @@
 /** The code that a page's worker loads on first use: the entry of `settee-functions.js`. */
 import type { DeferredCode } from '../deferred/contract.ts';
 import { createDeferredCode } from '../deferred/deferred-code.ts';
-import { createQuickJsSandbox } from '../query-server/quickjs-sandbox.ts';
+import { createQuickJsSandbox } from '../query-server/programs/quickjs-sandbox.ts';
 import { fetchQuickJsWasm } from './quickjs-wasm.ts';
 
 export const loaded: DeferredCode = createDeferredCode(() => createQuickJsSandbox({ loadWasm: fetchQuickJsWasm }));

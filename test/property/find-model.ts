@@ -93,7 +93,11 @@ function test(operator: string, value: Json, argument: Json, order: Order): bool
 
 type Order = (left: Json, right: Json) => number;
 
-const compareIds: Order = (left, right) => (left === right ? 0 : `${left}` < `${right}` ? -1 : 1);
+/** Ids are strings, and in raw order all else is below strings. */
+const compareIds: Order = (left, right) => {
+  if (typeof right !== 'string') return 1;
+  return left === right ? 0 : `${left}` < right ? -1 : 1;
+};
 
 /** The order of view keys (completion 10). */
 export function compare(left: Json, right: Json): number {

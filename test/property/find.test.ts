@@ -52,6 +52,9 @@ const idCondition: fc.Arbitrary<Json> = fc.oneof(
     return { [operator]: operator === '$beginsWith' ? argument.slice(0, 2) : argument };
   }),
   fc.array(id, { maxLength: 4 }).map(($in) => ({ $in })),
+  fc
+    .tuple(fc.constantFrom('$eq', '$ne', '$lt', '$lte', '$gt', '$gte'), fc.constantFrom<Json>(0, null, true, [], {}))
+    .map(([operator, argument]) => ({ [operator]: argument })),
 );
 const { selector } = fc.letrec<{ selector: Json; simple: Json }>((tie) => ({
   simple: fc.oneof(

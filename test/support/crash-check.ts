@@ -1,5 +1,4 @@
 import type { Snapshot } from '../../src/database/contract.ts';
-import { verifyDatabase } from '../../src/database/reading/verify.ts';
 import { openDataFolder } from '../../src/node/data-folder/data-folder.ts';
 import { openRegistry } from '../../src/registry/registry.ts';
 import { systemClock, systemRandom } from '../../src/shared/clock.ts';
@@ -91,7 +90,6 @@ export async function verifyFolder(
     random: systemRandom,
     config: { get: () => undefined },
     log,
-    verifier: verifyDatabase,
   };
   const registry = await openRegistry(parts);
   try {

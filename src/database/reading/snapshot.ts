@@ -5,7 +5,7 @@ import { DatabaseError, isDatabaseError } from '../../errors/database-error.ts';
 import type { SnapshotRegister, SnapshotTicket } from '../../paging/snapshot-register.ts';
 import { must } from '../../shared/assert.ts';
 import { type MaybePromise, orElse, whenReady } from '../../shared/maybe-promise.ts';
-import type { BodyStore } from '../bodies/body-store.ts';
+import type { BodyReader } from '../bodies/body-reader.ts';
 import type {
   BodyLocation,
   ChangeRow,
@@ -17,18 +17,15 @@ import type {
   StoredNode,
 } from '../contract.ts';
 import { decodeChange, decodeEntry, decodeRev } from '../state/entry.ts';
+import { LOCAL_END, LOCAL_START, toLocalDocument } from '../state/local-documents.ts';
 import type { State } from '../state/state.ts';
 import { isLiveEntry } from '../state/trees.ts';
-import { decodeLocal } from '../writing/jobs.ts';
 
-/** Where local documents begin in the locals tree; keys before and after it are settings. */
-export const LOCAL_PREFIX = '_local/';
-const LOCAL_END = '_local0';
-
-/** What snapshots are taken of: `state` is the current one each time it is asked for. */
+/** What snapshots are taken of. */
 export interface SnapshotSource {
-  readonly bodies: BodyStore;
-  readonly state: State;
+  readonly bodies: BodyReader;
+  /** Has the current state, each time it is asked. */
+  readonly state: { readonly current: State };
 }
 
 /**
@@ -46,8 +43,8 @@ export class StateSnapshot implements Snapshot {
   constructor(source: SnapshotSource, register: SnapshotRegister) {
     this.#source = source;
     this.#register = register;
-    this.#state = source.state;
-    this.#ticket = register.take(source.state.version);
+    this.#state = source.state.current;
+    this.#ticket = register.take(this.#state.version);
   }
 
   get updateSeq(): number {
@@ -73,7 +70,7 @@ export class StateSnapshot implements Snapshot {
   #renew(): void {
     this.#wasRenewed = true;
     this.#ticket.release();
-    this.#state = this.#source.state;
+    this.#state = this.#source.state.current;
     this.#ticket = this.#register.take(this.#state.version);
   }
 
@@ -134,7 +131,7 @@ export class StateSnapshot implements Snapshot {
 
   async bodies(nodes: readonly StoredNode[]): Promise<(string | undefined)[]> {
     const { bodies } = this.#source;
-    const texts = nodes.map(({ body }) => (body === undefined ? undefined : bodies.readNow(body)));
+    const texts = nodes.map(({ body }) => (body === undefined ? undefined : bodies.readInMemory(body)));
     const missing = nodes.flatMap(({ body }, index) =>
       body !== undefined && texts[index] === undefined ? [{ body, index }] : [],
     );
@@ -181,21 +178,21 @@ export class StateSnapshot implements Snapshot {
 
   local(id: DocId): MaybePromise<LocalDocument | undefined> {
     const value = this.#read((state) => state.locals.get(id));
-    return whenReady(value, (text) => (text === undefined ? undefined : localDocument(id, text)));
+    return whenReady(value, (text) => (text === undefined ? undefined : toLocalDocument(id, text)));
   }
 
   async *locals(range: RowRange): AsyncGenerator<readonly LocalDocument[]> {
     const { descending = false, skip = 0 } = range;
-    const start = range.start === undefined || range.start < LOCAL_PREFIX ? LOCAL_PREFIX : range.start;
+    const start = range.start === undefined || range.start < LOCAL_START ? LOCAL_START : range.start;
     const end = range.end === undefined || range.end > LOCAL_END ? LOCAL_END : range.end;
     const bounds = { start, end, startInclusive: range.startInclusive, endInclusive: range.endInclusive };
     for await (const entries of this.#walk((state) => state.locals, bounds, { descending, skip })) {
-      yield entries.map(({ key, value }) => localDocument(key as DocId, value));
+      yield entries.map(({ key, value }) => toLocalDocument(key as DocId, value));
     }
   }
 
   async localCount(): Promise<number> {
-    return this.#read((state) => state.locals.countRange({ start: LOCAL_PREFIX, end: LOCAL_END }));
+    return this.#read((state) => state.locals.countRange({ start: LOCAL_START, end: LOCAL_END }));
   }
 
   /**
@@ -244,7 +241,7 @@ interface WalkGuard<K> {
 /**
  * Guards a list of changes from the newest down. It shows one moment: what changes meanwhile moves up, out of what is
  * left to be listed, and a later state does not have the place where it was. So such a list may go on in a later state
- * only if none of the rest has moved. Nothing ever moves in there, so counting tells.
+ * only if none of the rest has moved. Since nothing ever moves in there, it has not as long as the count is the same.
  */
 class RestOfChanges implements WalkGuard<number> {
   #count: number | undefined;
@@ -314,9 +311,4 @@ class StoredRow implements DocumentRow {
     this.#record ??= decodeEntry(this.id, this.#value);
     return this.#record;
   }
-}
-
-function localDocument(id: DocId, value: string): LocalDocument {
-  const { count, body } = must(decodeLocal(value));
-  return { id, rev: `0-${count}`, body };
 }

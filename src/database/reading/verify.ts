@@ -2,21 +2,15 @@ import { treePages } from '../../btree/reading/page-walk.ts';
 import { checkTree } from '../../btree/reading/tree-check.ts';
 import type { DocId } from '../../documents/contract.ts';
 import { toRevId } from '../../documents/revisions/revisions.ts';
-import { isDatabaseError } from '../../errors/database-error.ts';
 import { PageCache } from '../../paging/page-cache.ts';
-import type { SnapshotRegister } from '../../paging/snapshot-register.ts';
 import { nextTurn } from '../../shared/turn.ts';
 import type { PageFile, PageNumber } from '../../storage/page-store.ts';
-import { BodyStore } from '../bodies/body-store.ts';
+import { BodyReader } from '../bodies/body-reader.ts';
 import type { BodyLocation, StoredNode, VerifyReport } from '../contract.ts';
 import { decodeEntry, encodeChange } from '../state/entry.ts';
 import type { Head } from '../state/head.ts';
 import { openState, type State } from '../state/state.ts';
 import { decodeSpace } from '../state/trees.ts';
-import type { Checkpointer } from '../upkeep/checkpointer.ts';
-import type { Upkeep } from '../upkeep/upkeep.ts';
-import { BarrierJob } from '../writing/jobs.ts';
-import type { DatabaseCore, Writer } from '../writing/writer.ts';
 
 /** Findings beyond this many are counted, not listed. */
 const MAX_FINDINGS = 1_000;
@@ -30,64 +24,32 @@ const MAX_LISTINGS = 100;
 /** What may be kept of the pages that were read. */
 const CACHE_BYTES = 4 * 2 ** 20;
 
-/** What an open database lends to whoever verifies it. */
-export interface VerifySource {
-  readonly core: DatabaseCore;
-  readonly checkpointer: Checkpointer;
-  readonly snapshots: SnapshotRegister;
-  readonly leafBytes: number;
-  readonly upkeep: Pick<Upkeep, 'checkpoint'>;
-  readonly writer: Pick<Writer, 'submit'>;
-  readonly onProgress: ((done: number, total: number) => void) | undefined;
-}
-
-/** Looks at a database: `verifyDatabase`, for those who pass it in. */
-export type Verifier = (source: VerifySource) => Promise<VerifyReport>;
-
-interface VerifyParts {
-  readonly core: DatabaseCore;
-  /** Leads to a state that is stored as a whole. */
+export interface VerifyParts {
+  readonly file: PageFile;
+  /** Leads to a state that is stored as a whole, and stays so. */
   readonly head: Head;
   readonly leafBytes: number;
   /** Pages that are in the file though they are no longer part of it. */
-  garbage(): Iterable<PageNumber>;
+  freePages(): Iterable<PageNumber>;
   /** Whether nothing was written since. */
   isUnchanged(): Promise<boolean>;
   onProgress(done: number, total: number): void;
 }
 
 /**
- * Walks one state of a database as the medium has it: the trees' own order, counts and reductions; that by-id and
- * by-seq tell the same; that every body is where its entry says, listed for its document, and JSON; that the space
- * tree's figures are true; and that the file holds no page that nothing refers to.
+ * Walks the state that a head leads to, as the medium has it: the trees' own order, counts and reductions; that by-id and
+ * by-seq agree; that every body is where its entry says, listed for its document, and JSON; that the space tree's figures
+ * are true; and that the file holds no page that nothing refers to.
  */
-export async function verifyDatabase(source: VerifySource): Promise<VerifyReport> {
-  const { core, checkpointer, snapshots, upkeep, writer, leafBytes, onProgress = () => undefined } = source;
-  await upkeep.checkpoint().catch((error: unknown) => {
-    // What the medium has no room for is not there to be looked at.
-    if (!isDatabaseError(error, 'storage_full')) throw error;
-  });
-  const { head, storedVersion } = checkpointer;
-  const isUnchanged = async (): Promise<boolean> => {
-    const barrier = new BarrierJob('relaxed');
-    writer.submit(barrier);
-    await barrier.promise;
-    return core.state.version === storedVersion;
-  };
-  const ticket = snapshots.take(storedVersion, Number.POSITIVE_INFINITY);
-  try {
-    const garbage = (): Iterable<PageNumber> => checkpointer.garbagePages();
-    return await new Verification({ core, head, leafBytes, garbage, isUnchanged, onProgress }).run();
-  } finally {
-    ticket.release();
-  }
+export function verifyHead(parts: VerifyParts): Promise<VerifyReport> {
+  return new Verification(parts).run();
 }
 
 class Verification {
   readonly #parts: VerifyParts;
   readonly #file: PageFile;
   readonly #state: State;
-  readonly #bodies: BodyStore;
+  readonly #bodies: BodyReader;
   readonly #damage: string[] = [];
   readonly #used = new Map<PageNumber, { total: number; live: number }>();
   /** By page; what a page lists is looked at once in a while for bodies that are neighbours. */
@@ -97,12 +59,13 @@ class Verification {
 
   /** From the medium, and not from what the database's cache remembers of it. */
   constructor(parts: VerifyParts) {
-    const { core, head, leafBytes } = parts;
+    const { file, head, leafBytes } = parts;
     const cache = new PageCache(CACHE_BYTES);
     this.#parts = parts;
-    this.#file = core.file;
-    this.#state = openState(head, { file: core.file, cache, leafBytes, bodyPageBytes: head.bodyPageBytes });
-    this.#bodies = new BodyStore({ ...core.bodies.options, cache });
+    this.#file = file;
+    this.#state = openState(head, { file, cache, leafBytes });
+    const { bodyPageBytes, maxPageBytes } = head;
+    this.#bodies = new BodyReader({ file, cache, pageBytes: bodyPageBytes, maxPageBytes });
   }
 
   async run(): Promise<VerifyReport> {
@@ -218,7 +181,7 @@ class Verification {
     for (const page of this.#used.keys()) if (!listed.has(page)) this.#note(`body page ${page} is not accounted for`);
   }
 
-  /** Pages that nothing refers to. Not told while writes go on: a page in the making is no leak. */
+  /** Pages that nothing refers to. Not reported while writes go on: a page in the making is no leak. */
   async #checkPages(): Promise<void> {
     const known = await this.#knownPages();
     const leaked: PageNumber[] = [];
@@ -231,7 +194,7 @@ class Verification {
   }
 
   async #knownPages(): Promise<Set<PageNumber>> {
-    const known = new Set<PageNumber>(this.#parts.garbage());
+    const known = new Set<PageNumber>(this.#parts.freePages());
     const { byId, bySeq, locals, space } = this.#state;
     for (const batches of [treePages(byId), treePages(bySeq), treePages(locals), treePages(space)]) {
       for await (const pages of batches) for (const page of pages) known.add(page);

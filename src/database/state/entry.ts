@@ -1,8 +1,8 @@
 import type { DocId, RevId } from '../../documents/contract.ts';
 import { toRevId } from '../../documents/revisions/revisions.ts';
 import { cutFirstRev, decodeTree, encodeTree } from '../../documents/revisions/tree-codec.ts';
-import { DatabaseError } from '../../errors/database-error.ts';
 import { must } from '../../shared/assert.ts';
+import { decodeLocation, encodeLocation } from '../bodies/body-location.ts';
 import type { BodyLocation, ChangeRow, CurrentDocument, DocumentRecord, StoredNode } from '../contract.ts';
 import { isLiveEntry } from './trees.ts';
 
@@ -11,28 +11,6 @@ import { isLiveEntry } from './trees.ts';
  * By-id: `l` or `d` (the winner is live or deleted), the sequence number, a space, the revision tree.
  * By-seq: a JSON array of deleted (1 or 0), id, and the leaves' revisions, the winner first.
  */
-
-/** The body `{}` is stored nowhere: most tombstones have it. */
-export const EMPTY_BODY = '{}';
-export const EMPTY_LOCATION: BodyLocation = { page: 0, offset: 0, length: 2 };
-
-export function encodeLocation(location: BodyLocation): string {
-  return `${location.page.toString(36)}.${location.offset.toString(36)}.${location.length.toString(36)}`;
-}
-
-export function decodeLocation(text: string): BodyLocation {
-  const first = text.indexOf('.');
-  const second = text.indexOf('.', first + 1);
-  const location = {
-    page: Number.parseInt(text.slice(0, first), 36),
-    offset: Number.parseInt(text.slice(first + 1, second), 36),
-    length: Number.parseInt(text.slice(second + 1), 36),
-  };
-  if (first < 1 || second < 0 || Number.isNaN(location.page + location.offset + location.length)) {
-    throw new DatabaseError('storage_corrupt', `"${text}" is not the place of a document body; run a verification.`);
-  }
-  return location;
-}
 
 export function encodeEntry(seq: number, leaves: readonly StoredNode[]): string {
   return `${leaves[0]?.deleted ? 'd' : 'l'}${seq.toString(36)} ${encodeTree(leaves, encodeLocation)}`;

@@ -26,19 +26,17 @@ export interface TreeSettings {
   readonly file: PageFile;
   readonly cache: PageCache;
   readonly leafBytes: number;
-  readonly bodyPageBytes: number;
 }
 
 /** The trees as the head has them; empty ones for a new file. */
-export function openState(head: Head, settings: TreeSettings): State {
-  const { file, cache, leafBytes } = settings;
+export function openState(head: Head, { file, cache, leafBytes }: TreeSettings): State {
   const shared = { reader: createNodeReader(file), cache, sizes: { leafBytes, innerBytes: leafBytes } };
   return {
     version: 0,
     byId: Tree.open({ ...shared, spec: byIdSpec }, head.roots.byId),
     bySeq: Tree.open({ ...shared, spec: bySeqSpec }, head.roots.bySeq),
     locals: Tree.open({ ...shared, spec: localsSpec }, head.roots.locals),
-    space: Tree.open({ ...shared, spec: createSpaceSpec(settings.bodyPageBytes) }, head.roots.space),
+    space: Tree.open({ ...shared, spec: createSpaceSpec(head.bodyPageBytes) }, head.roots.space),
     updateSeq: head.updateSeq,
     purgeSeq: head.purgeSeq,
     docCount: head.docCount,
@@ -49,12 +47,6 @@ export function openState(head: Head, settings: TreeSettings): State {
 /** Bytes of what the database holds: trees, and bodies of leaf revisions. */
 export function liveBytes({ byId, bySeq, locals, space }: State): number {
   return byId.bytes + bySeq.bytes + locals.bytes + space.bytes + (space.reduction()?.live ?? 0);
-}
-
-/** Bytes of bodies that are in pages, and belong to no leaf revision any more. */
-export function bodyGarbage({ space }: State): number {
-  const { total, live } = space.reduction() ?? { total: 0, live: 0 };
-  return total - live;
 }
 
 /** Bytes of tree nodes that are in memory alone. */

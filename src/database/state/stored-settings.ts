@@ -1,3 +1,5 @@
+import type { State } from './state.ts';
+
 /** Settings that a database's file keeps, beside the local documents, under keys that no document id can have. */
 
 export const SECURITY_KEY = 'security';
@@ -11,4 +13,19 @@ export function settingValue(text: string): string {
 
 export function settingText(value: string | undefined): string | undefined {
   return value?.slice(value.indexOf(' ') + 1);
+}
+
+/** The settings of an open database that are asked for at any time. */
+export class StoredSettings {
+  /** The security object's JSON text. */
+  security = '{}';
+  /** How many revisions of a path are kept. */
+  revsLimit = DEFAULT_REVS_LIMIT;
+
+  /** Reads them as a state has them. */
+  async load({ locals }: State): Promise<void> {
+    this.security = settingText(await locals.get(SECURITY_KEY)) ?? '{}';
+    const limit = settingText(await locals.get(REVS_LIMIT_KEY));
+    if (limit !== undefined) this.revsLimit = Number(limit);
+  }
 }

@@ -5,12 +5,10 @@ import type { DocId } from '../../documents/contract.ts';
 import { mapBodies } from '../../documents/revisions/body-changes.ts';
 import type { PageNumber } from '../../storage/page-store.ts';
 import type { BodyLocation, DocumentRecord, StoredNode } from '../contract.ts';
+import type { DatabaseState } from '../state/database-state.ts';
 import { decodeEntry, encodeEntry } from '../state/entry.ts';
+import { type SpaceDelta, TreeUpdates, updateSpace } from '../state/tree-updates.ts';
 import { decodeSpace, type PageSpace } from '../state/trees.ts';
-import { applySpace, Updates } from '../writing/next-state.ts';
-import type { SpaceDelta } from '../writing/write-batch.ts';
-import type { DatabaseCore } from '../writing/writer.ts';
-import type { EmptiedPages } from './emptied-pages.ts';
 
 /** Pages whose share of live bytes (in thousandths) is below this are worth moving. */
 const WORTH_MOVING = 400;
@@ -24,16 +22,16 @@ interface Candidate extends PageSpace {
 
 /**
  * Empties body pages that hold little that is live: bodies of leaf revisions move to the page that waits for the next
- * checkpoint, bodies of older revisions are given up, the page is dropped after the checkpoint. Not journalled: after a
- * crash the old pages are still there, and so are the entries that point to them. Runs in the writer's turns only.
+ * checkpoint, bodies of older revisions are given up, and the checkpoint frees the page. Not journalled: after a crash the
+ * old pages are still there, and so are the entries that point to them. Runs in the turns of the write queue only.
  */
 export class Repacker {
-  readonly #core: DatabaseCore;
-  readonly #emptied: EmptiedPages;
+  readonly #state: DatabaseState;
+  /** Pages that can't be emptied. */
+  readonly #damaged = new Set<PageNumber>();
 
-  constructor(core: DatabaseCore, emptied: EmptiedPages) {
-    this.#core = core;
-    this.#emptied = emptied;
+  constructor(state: DatabaseState) {
+    this.#state = state;
   }
 
   /** Moves a few of the worst pages; gives how many. */
@@ -44,12 +42,12 @@ export class Repacker {
   }
 
   async #worst(): Promise<Candidate[]> {
-    const { bodies, state } = this.#core;
-    const limit = PAGES_PER_STEP + bodies.unstoredCount + this.#emptied.damaged.size;
-    const entries = await collectEntries(state.space, { wanted: (use) => use.least < WORTH_MOVING, limit });
+    const { bodies, current } = this.#state;
+    const limit = PAGES_PER_STEP + bodies.unstoredCount + this.#damaged.size;
+    const entries = await collectEntries(current.space, { wanted: (use) => use.least < WORTH_MOVING, limit });
     const candidates = entries
       .map(({ key, value }) => ({ page: key, ...decodeSpace(value) }))
-      .filter(({ page }) => !bodies.isUnstored(page) && !this.#emptied.damaged.has(page))
+      .filter(({ page }) => !bodies.isUnstored(page) && !this.#damaged.has(page))
       .slice(0, PAGES_PER_STEP);
     // A small page without garbage is worth moving only where its bodies meet others.
     const gathers = candidates.length > 1 || bodies.unstoredBytes > 0;
@@ -58,8 +56,8 @@ export class Repacker {
 
   /** Moves every page of `pages` that holds garbage. For compaction, which hands them over a few at a time. */
   async repackPages(pages: readonly PageNumber[]): Promise<void> {
-    const { bodies, state } = this.#core;
-    const values = await state.space.getMany(pages);
+    const { bodies, current } = this.#state;
+    const values = await current.space.getMany(pages);
     const candidates = pages.flatMap((page, index) => {
       const value = values[index];
       return value === undefined || bodies.isUnstored(page) ? [] : [{ page, ...decodeSpace(value) }];
@@ -68,42 +66,42 @@ export class Repacker {
   }
 
   async #repack(candidates: readonly Candidate[]): Promise<void> {
-    const core = this.#core;
+    const { bodies } = this.#state;
     const documents = await this.#documentsIn(candidates);
     const sound = this.#soundPages(candidates, documents);
     if (sound.length === 0) return;
-    const mark = core.bodies.mark();
+    const mark = bodies.mark();
     try {
       await this.#empty(sound, documents);
     } catch (error) {
       // What was moved belongs to nothing, since no entry points to it.
-      core.bodies.rollback(mark);
+      bodies.rollback(mark);
       throw error;
     }
   }
 
   async #empty(sound: readonly Candidate[], documents: readonly DocumentRecord[]): Promise<void> {
-    const core = this.#core;
+    const { bodies, current } = this.#state;
     const emptied = new Set(sound.map(({ page }) => page));
     const deltas = new Map<number, SpaceDelta>();
     const changes = await this.#moveBodies(documents, emptied, deltas);
-    const updates = new Updates();
-    const byId = await updates.apply(core.state.byId, changes);
-    const grown = await applySpace(core.state.space, deltas, updates);
+    const updates = new TreeUpdates();
+    const byId = await updates.apply(current.byId, changes);
+    const grown = await updateSpace(current.space, deltas, updates);
     const removals = [...emptied].sort((left, right) => left - right).map((key) => ({ key, value: undefined }));
     const space = await updates.apply(grown, removals);
-    core.state = { ...core.state, version: core.state.version + 1, byId, space };
-    for (const node of updates.replaced) core.replaced.push(node);
-    for (const { page, total } of sound) this.#emptied.add(core.bodies.pagesOf(page, total));
+    const state = { ...current, version: current.version + 1, byId, space };
+    const pages = sound.flatMap(({ page, total }) => bodies.reader.pagesOf(page, total));
+    this.#state.publish({ state, replaced: updates.replaced }, pages);
   }
 
   /** The documents that the pages list, in the order of their ids. */
   async #documentsIn(candidates: readonly Candidate[]): Promise<DocumentRecord[]> {
-    const { bodies, state } = this.#core;
+    const { bodies, current } = this.#state;
     const listed = new Set<DocId>();
-    for (const { page, total } of candidates) for (const id of await bodies.listing(page, total)) listed.add(id);
+    for (const { page, total } of candidates) for (const id of await bodies.reader.listing(page, total)) listed.add(id);
     const ids = [...listed].sort(compareCodePoints);
-    const values = await state.byId.getMany(ids);
+    const values = await current.byId.getMany(ids);
     return ids.flatMap((id, index) => {
       const value = values[index];
       return value === undefined ? [] : [decodeEntry(id, value)];
@@ -121,7 +119,7 @@ export class Repacker {
         if (body !== undefined) live.set(body.page, (live.get(body.page) ?? 0) + body.length);
     }
     const sound = candidates.filter((candidate) => (live.get(candidate.page) ?? 0) === candidate.live);
-    for (const candidate of candidates) if (!sound.includes(candidate)) this.#emptied.damaged.add(candidate.page);
+    for (const candidate of candidates) if (!sound.includes(candidate)) this.#damaged.add(candidate.page);
     return sound;
   }
 
@@ -151,8 +149,8 @@ export class Repacker {
     const moved = new Map<StoredNode, BodyLocation>();
     for (const leaf of leaves) {
       if (leaf.body === undefined || !emptied.has(leaf.body.page)) continue;
-      const bytes = await this.#core.bodies.readBytes(leaf.body);
-      const location = this.#core.bodies.append(id, bytes);
+      const bytes = await this.#state.bodies.reader.readBytes(leaf.body);
+      const location = this.#state.bodies.append(id, bytes);
       moved.set(leaf, location);
       const delta = deltas.get(location.page) ?? { total: 0, live: 0 };
       deltas.set(location.page, { total: delta.total + location.length, live: delta.live + location.length });

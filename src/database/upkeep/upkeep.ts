@@ -1,134 +1,214 @@
+/**
+ * Upkeep: all that is done for a database beside answering requests. A commit only appends a journal record; the rest of
+ * the work is here, and is done between the commits, in the turns of the write queue (`BackgroundWork`).
+ *
+ * What is due when:
+ * - A checkpoint (`checkpointer.ts`), when a bound of `settings.ts` is reached (`checkpoint-load.ts`), when no commit came
+ *   for `idleMs`, when the database is closed, and when a compaction or a verification needs one. At one and a half times a
+ *   bound the write queue takes nothing in before the checkpoint is done. It stores the body pages and tree nodes of one
+ *   captured state in slices, then flips the head and truncates the journal in one commit.
+ * - Repacking (`repacker.ts`), before each checkpoint that is due: some of the body pages with the smallest share of live
+ *   bytes are emptied, in proportion to what came in since the last checkpoint. Live bodies move to new pages.
+ * - A compaction (`compactor.ts`), when it is asked for, and when the database is idle and more than half of its file is
+ *   garbage: every page that is worth it is emptied, a checkpoint stores that, and the file gives free space back.
+ *
+ * Who frees what: a commit or a repacking replaces tree nodes, and a repacking empties body pages. Both are collected by
+ * `DatabaseState`, which hands them to the next checkpoint. When its head is stored their pages are free: they are added to
+ * the `FreeList`, whose lists that head names, so that a crash leaks none of them. The checkpointer drops free pages with
+ * the slices of later checkpoints, and in commits of their own when there is nothing else to do, as soon as no snapshot
+ * holds a state that can reach them. A snapshot that is released therefore wakes the queue (`noteRelease`). Pages that
+ * an interrupted owner left behind are found when the file is opened (`recovery.ts`), and join the list then.
+ */
 import { isDatabaseError } from '../../errors/database-error.ts';
+import { FreeList } from '../../paging/free-list.ts';
 import type { SnapshotRegister } from '../../paging/snapshot-register.ts';
+import type { Clock } from '../../shared/clock.ts';
 import { nextTurn } from '../../shared/turn.ts';
+import type { PageNumber } from '../../storage/page-store.ts';
 import type { ActiveTasks } from '../../system/active-tasks.ts';
 import type { Log } from '../../system/contract.ts';
-import { liveBytes } from '../state/state.ts';
-import type { DatabaseCore, Writer } from '../writing/writer.ts';
-import type { Checkpointer } from './checkpointer.ts';
-import { Compaction } from './compaction.ts';
-import type { EmptiedPages } from './emptied-pages.ts';
-
-/** Files below this size are not worth compacting by themselves. */
-const MIN_COMPACTED_BYTES = 4 * 2 ** 20;
+import type { VerifyReport } from '../contract.ts';
+import { verifyHead } from '../reading/verify.ts';
+import type { DatabaseSettings } from '../settings.ts';
+import type { OpenedFile } from '../state/opened-file.ts';
+import type { BackgroundWork } from '../writing/write-queue.ts';
+import { Checkpointer } from './checkpointer.ts';
+import { Compactor } from './compactor.ts';
+import { Repacker } from './repacker.ts';
 
 export interface UpkeepParts {
-  readonly core: DatabaseCore;
-  readonly emptied: EmptiedPages;
+  readonly name: string;
+  readonly opened: OpenedFile;
   readonly snapshots: SnapshotRegister;
+  readonly settings: DatabaseSettings;
+  readonly clock: Clock;
+  readonly log: Log;
   /** Where compactions are shown; without it they are not. */
   readonly tasks: ActiveTasks | undefined;
-  readonly checkpointer: Checkpointer;
-  readonly writer: Writer;
-}
-
-export interface UpkeepSettings {
-  readonly name: string;
-  readonly log: Log;
-  /** Milliseconds without a commit after which a database counts as idle. */
-  readonly idleMs: number;
   /** Whether the file gives space back by itself. */
   readonly shrinks: boolean;
+  /** What a tree leaf aims for. */
+  readonly leafBytes: number;
+  /** Resolves when everything that was submitted to the write queue before is committed. */
+  barrier(): Promise<void>;
+  /** Wakes the write queue. */
+  wake(): void;
 }
 
-/**
- * What is done for a database without being asked: a checkpoint when it is idle, and a compaction when more than half
- * of its file is garbage; and the compaction that is asked for.
- */
-export class Upkeep {
+/** Begins, joins and ends the work that the header of this file tells of. */
+export class Upkeep implements BackgroundWork {
   readonly #parts: UpkeepParts;
-  readonly #settings: UpkeepSettings;
-  #compaction: Promise<void> | undefined;
-  /** What does the compactions, since the first one. */
-  #run: Compaction | undefined;
+  readonly #freeList: FreeList;
+  readonly #checkpointer: Checkpointer;
+  readonly #compactor: Compactor;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #lastCommit = 0;
   #isWaking = false;
-  #ended = false;
-  #endReason: unknown;
-  /** Size of the file after its last compaction: it is not compacted again before it has grown by half. */
-  #compactedSize = 0;
+  #isStopped = false;
 
-  constructor(parts: UpkeepParts, settings: UpkeepSettings) {
+  constructor(parts: UpkeepParts) {
+    const { name, opened, snapshots, settings, clock, tasks, shrinks, barrier, wake } = parts;
+    const repacker = new Repacker(opened.state);
     this.#parts = parts;
-    this.#settings = settings;
+    this.#freeList = new FreeList(snapshots);
+    this.#checkpointer = new Checkpointer({ opened, freeList: this.#freeList, repacker, clock }, settings);
+    const checkpointer = this.#checkpointer;
+    this.#compactor = new Compactor({ name, opened, snapshots, checkpointer, repacker, tasks, shrinks, barrier, wake });
   }
 
-  get compactRunning(): boolean {
-    return this.#compaction !== undefined;
+  get hasWork(): boolean {
+    return this.#compactor.hasWork || this.#checkpointer.hasWork;
   }
 
+  get isOverdue(): boolean {
+    return this.#checkpointer.isOverdue;
+  }
+
+  step(jobsWait: boolean): Promise<void> {
+    return this.#compactor.hasWork ? this.#stepBoth(jobsWait) : this.#checkpointer.step(jobsWait);
+  }
+
+  async #stepBoth(jobsWait: boolean): Promise<void> {
+    await this.#compactor.step();
+    if (this.#checkpointer.hasWork) await this.#checkpointer.step(jobsWait);
+  }
+
+  async catchUp(): Promise<void> {
+    try {
+      while (this.#checkpointer.isOverdue) await this.#checkpointer.step(true);
+    } catch (error) {
+      this.#checkpointer.fail(error);
+      throw error;
+    }
+  }
+
+  fail(error: unknown): void {
+    this.#compactor.fail(error);
+    this.#checkpointer.fail(error);
+  }
+
+  /** Takes over pages that no state refers to; the last of them are dropped first. */
+  dropLater(pages: readonly PageNumber[]): void {
+    this.#freeList.add(0, pages);
+  }
+
+  /** To be called after each commit: the database is not idle. */
   noteCommit(): void {
     this.#lastCommit = performance.now();
-    if (!this.#ended) this.#timer ??= this.#wait(this.#settings.idleMs);
-  }
-
-  /** A reader let go: there may be garbage to drop by now. The reader's answer leaves first, since nobody waits for that. */
-  noteRelease(): void {
-    if (this.#isWaking || !this.#hasWork) return;
-    this.#isWaking = true;
-    void nextTurn().then(() => {
-      this.#isWaking = false;
-      if (this.#hasWork) this.#parts.writer.wake();
-    });
-  }
-
-  get #hasWork(): boolean {
-    return !this.#ended && this.#parts.checkpointer.hasWork;
+    if (!this.#isStopped) this.#timer ??= this.#wait(this.#parts.settings.idleMs);
   }
 
   /** One timer for many commits: in browsers setting one takes as long as a good part of a commit. */
   #wait(ms: number): ReturnType<typeof setTimeout> {
     return setTimeout(() => {
-      const left = this.#lastCommit + this.#settings.idleMs - performance.now();
+      const left = this.#lastCommit + this.#parts.settings.idleMs - performance.now();
       this.#timer = left > 1 ? this.#wait(left) : undefined;
-      if (this.#timer === undefined) void this.#rest();
+      if (this.#timer === undefined) void this.#whenIdle();
     }, ms);
   }
 
-  /** Nothing is begun any more, and a compaction ends early. Resolves when it has. */
-  async end(reason: unknown): Promise<void> {
-    this.#ended = true;
-    this.#endReason ??= reason;
-    clearTimeout(this.#timer);
-    this.#run?.end(reason);
-    await this.#compaction?.catch(() => undefined);
+  async #whenIdle(): Promise<void> {
+    try {
+      await this.checkpoint();
+      if (!this.#isStopped && (await this.#compactor.isWorthwhile())) await this.compact();
+    } catch (error) {
+      if (this.#isStopped || isDatabaseError(error, 'storage_full')) return;
+      this.#parts.log.error(`the upkeep of ${this.#parts.name} failed`, error);
+    }
+  }
+
+  /**
+   * To be called when a reader released a snapshot: there may be pages to drop by now. The reader's answer leaves first,
+   * since nobody waits for that.
+   */
+  noteRelease(): void {
+    if (this.#isWaking || !this.#mayWork) return;
+    this.#isWaking = true;
+    void nextTurn().then(() => {
+      this.#isWaking = false;
+      if (this.#mayWork) this.#parts.wake();
+    });
+  }
+
+  get #mayWork(): boolean {
+    return !this.#isStopped && this.#checkpointer.hasWork;
   }
 
   /** Stores everything that only the journal holds. */
   async checkpoint(): Promise<void> {
-    const stored = this.#parts.checkpointer.want();
-    this.#parts.writer.wake();
+    const stored = this.#checkpointer.request();
+    this.#parts.wake();
     await stored;
   }
 
-  async #rest(): Promise<void> {
-    try {
-      await this.checkpoint();
-      if (!this.#ended && (await this.#isMostlyGarbage())) await this.compact();
-    } catch (error) {
-      if (this.#ended || isDatabaseError(error, 'storage_full')) return;
-      this.#settings.log.error(`the upkeep of ${this.#settings.name} failed`, error);
-    }
-  }
-
-  async #isMostlyGarbage(): Promise<boolean> {
-    const { file, state } = this.#parts.core;
-    const size = await file.size();
-    return size > MIN_COMPACTED_BYTES && size > 2 * liveBytes(state) && size > 1.5 * this.#compactedSize;
+  get isCompacting(): boolean {
+    return this.#compactor.isRunning;
   }
 
   /** Compacts the database, or joins the compaction that runs. */
   compact(): Promise<void> {
-    this.#compaction ??= this.#compactAll().finally(() => {
-      this.#compaction = undefined;
-    });
-    return this.#compaction;
+    return this.#compactor.compact();
   }
 
-  async #compactAll(): Promise<void> {
-    if (this.#ended) throw this.#endReason;
-    this.#run ??= new Compaction(this.#parts, this.#settings, () => this.checkpoint());
-    this.#compactedSize = await this.#run.run();
+  /** Verifies what the file holds after a checkpoint; reads and writes go on. */
+  async verify(onProgress: (done: number, total: number) => void): Promise<VerifyReport> {
+    const { opened, snapshots, leafBytes, barrier } = this.#parts;
+    await this.checkpoint().catch((error: unknown) => {
+      // What the medium has no room for is not there to be looked at.
+      if (!isDatabaseError(error, 'storage_full')) throw error;
+    });
+    const { storedVersion } = this.#checkpointer;
+    const head = opened.head.current;
+    const ticket = snapshots.take(storedVersion, Number.POSITIVE_INFINITY);
+    try {
+      return await verifyHead({
+        file: opened.file,
+        head,
+        leafBytes,
+        freePages: () => [...this.#freeList.pages(), ...opened.head.current.garbage],
+        isUnchanged: async () => {
+          await barrier();
+          return opened.state.current.version === storedVersion;
+        },
+        onProgress,
+      });
+    } finally {
+      ticket.release();
+    }
+  }
+
+  /**
+   * Begins nothing by itself any more, and ends a compaction early. Resolves when that has ended. Checkpoints can still be
+   * asked for.
+   */
+  stop(reason: unknown): Promise<void> {
+    this.#isStopped = true;
+    clearTimeout(this.#timer);
+    return this.#compactor.stop(reason);
+  }
+
+  /** Marks the file as closed in order, if all is stored. Only when no job can come any more. */
+  markClean(): Promise<void> {
+    return this.#checkpointer.isDirty ? Promise.resolve() : this.#checkpointer.markClean();
   }
 }

@@ -21,7 +21,7 @@ interface Portion {
 
 export interface DelayedWritesOptions {
   write(writes: readonly DocumentWrite[], user: DatabaseUser | undefined): Promise<unknown>;
-  /** Told of writes that failed as a whole. */
+  /** Called with why writes failed as a whole. */
   onError(error: unknown): void;
   /** Throws once nothing more may be taken in. */
   mustBeOpen(): void;
@@ -34,14 +34,14 @@ export interface DelayedWritesOptions {
  */
 export class DelayedWrites {
   readonly #options: DelayedWritesOptions;
-  /** By who brought them, since they are judged as that user's. */
+  /** By the user who brought them, since they are validated as that user's. */
   #waiting = new Map<string, Portion>();
   #waitingAmount: Amount = { documents: 0, characters: 0 };
   /** What waits and what is being written. */
   readonly #held: Amount = { documents: 0, characters: 0 };
   #timer: ReturnType<typeof setTimeout> | undefined;
   #roomWaiters: (() => void)[] = [];
-  /** What was handed over and is not written yet: it may be judged before the writer gets it. */
+  /** What was handed over and is not written yet: it may be validated before the write queue gets it. */
   readonly #writing = new Set<Promise<void>>();
 
   constructor(options: DelayedWritesOptions) {
@@ -86,7 +86,7 @@ export class DelayedWrites {
     for (const { writes } of this.#takeWaiting()) this.#release(writes);
   }
 
-  /** Writes what waits; resolves when that and all that was being written is. Never rejects: nobody is left to be told but the log. */
+  /** Writes what waits. Resolves when that and all that was being written before is written. Never rejects: failures go to `onError`. */
   async flush(): Promise<void> {
     for (const portion of this.#takeWaiting()) {
       const written: Promise<void> = this.#write(portion).finally(() => this.#writing.delete(written));

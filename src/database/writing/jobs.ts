@@ -3,13 +3,15 @@ import type { RevisionHasher } from '../../documents/revisions/revision-hash.ts'
 import { findNode } from '../../documents/revisions/revision-tree.ts';
 import { toRevId, toRevision } from '../../documents/revisions/revisions.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
+import { must } from '../../shared/assert.ts';
 import type { MaybePromise } from '../../shared/maybe-promise.ts';
 import { inTurns, type Steps } from '../../shared/turn.ts';
 import type { DocumentWrite, Durability, StoredNode, WriteOptions, WriteOutcome } from '../contract.ts';
+import { decodeLocal, encodeLocal } from '../state/local-documents.ts';
 import type { WorkingDocument, WriteBatch } from './write-batch.ts';
 
 /**
- * What the writer is asked to do. A job names what it will touch, changes the batch in its turn, and learns of its
+ * What is submitted to the write queue. A job names what it will touch, changes the batch in its turn, and learns its
  * result only after the group's commit.
  */
 export interface Job {
@@ -18,7 +20,7 @@ export interface Job {
   readonly localKeys: readonly string[];
   /** Characters of document text, to bound a group. */
   readonly weight: number;
-  /** Gets a commit of its own, since a journal record does not tell in which order its kinds of changes were made. */
+  /** Gets a commit of its own, since a journal record does not keep the order of changes of different kinds. */
   readonly isAlone: boolean;
   /** Gives a promise where it takes so long that others have turns meanwhile. */
   apply(batch: WriteBatch): MaybePromise<void>;
@@ -26,7 +28,7 @@ export interface Job {
   fail(error: unknown): void;
 }
 
-/** Characters of document text between two looks at the clock; working a document in counts as so many besides. */
+/** Characters of document text between two looks at the clock; each document counts as so many in addition. */
 const STEP_LENGTH = 65_536;
 const DOCUMENT_LENGTH = 1_000;
 
@@ -72,8 +74,12 @@ export class DocumentsJob extends PromisedJob<WriteOutcome[]> {
   readonly #hasher: RevisionHasher;
   #outcomes: WriteOutcome[] = [];
 
+  /** Fails with `bad_request` where a replicated revision is not named: then nothing of the request is written. */
   constructor(writes: readonly DocumentWrite[], options: WriteOptions, hasher: RevisionHasher) {
     super(options.durability);
+    if (!options.newEdits && writes.some(({ rev }) => rev === undefined)) {
+      throw new DatabaseError('bad_request', 'Document must have a _rev when new_edits is false');
+    }
     this.ids = writes.map((write) => write.id);
     this.weight = writes.reduce((sum, write) => sum + write.body.length, 0);
     this.#writes = writes;
@@ -129,14 +135,11 @@ export class DocumentsJob extends PromisedJob<WriteOutcome[]> {
   }
 
   #merge(batch: WriteBatch, write: DocumentWrite): WriteOutcome {
-    if (write.rev === undefined) {
-      const error = new DatabaseError('bad_request', 'Document must have a _rev when new_edits is false');
-      return { ok: false, id: write.id, rev: undefined, error };
-    }
-    const { generation, hash } = toRevision(write.rev);
+    const rev = must(write.rev, 'the job was made of revisions');
+    const { generation, hash } = toRevision(rev);
     const path = write.revisions ?? { start: generation, ids: [hash] };
     batch.addRevision(batch.document(write.id), path, write.deleted, batch.encode(write.body));
-    return { ok: true, id: write.id, rev: write.rev, deleted: write.deleted };
+    return { ok: true, id: write.id, rev, deleted: write.deleted };
   }
 }
 
@@ -223,17 +226,6 @@ export class LocalJob extends PromisedJob<string> {
   }
 }
 
-/** The stored value of a local document: its revision count, a space, its body. */
-export function encodeLocal(count: number, body: string): string {
-  return `${count} ${body}`;
-}
-
-export function decodeLocal(value: string | undefined): { count: number; body: string } | undefined {
-  if (value === undefined) return undefined;
-  const space = value.indexOf(' ');
-  return { count: Number(value.slice(0, space)), body: value.slice(space + 1) };
-}
-
 export interface SettingOptions {
   /** Called before the next group begins, so that replaying the journal finds the same border. */
   readonly onStored?: () => void;
@@ -268,7 +260,7 @@ export class SettingJob extends PromisedJob<void> {
   protected result(): void {}
 }
 
-/** Nothing but a place in the queue: settles when everything before it is committed. */
+/** Changes nothing: settles when everything that was submitted before it is committed. */
 export class BarrierJob extends PromisedJob<void> {
   apply(): void {}
 

@@ -1,43 +1,25 @@
-import type { ReplacedNode, TreeChange, TreeUpdate } from '../../btree/contract.ts';
-import type { Tree } from '../../btree/tree.ts';
+import type { TreeChange } from '../../btree/contract.ts';
 import { inTurns, mapInSteps, Pace } from '../../shared/turn.ts';
 import { encodeChange, encodeEntry } from '../state/entry.ts';
 import type { State } from '../state/state.ts';
-import { decodeSpace, encodeSpace } from '../state/trees.ts';
-import type { SpaceDelta, WorkingDocument, WriteBatch } from './write-batch.ts';
-
-/** A state made of another one, and the nodes that are not part of it any more. */
-export interface NextState {
-  readonly state: State;
-  readonly replaced: readonly ReplacedNode[];
-}
-
-/** Collects updates of several trees into one result. */
-export class Updates {
-  readonly replaced: ReplacedNode[] = [];
-
-  async apply<K, R>(tree: Tree<K, R>, changes: readonly TreeChange<K>[]): Promise<Tree<K, R>> {
-    if (changes.length === 0) return tree;
-    const update: TreeUpdate<Tree<K, R>> = await tree.update(changes);
-    for (const node of update.replaced) this.replaced.push(node);
-    return update.tree;
-  }
-}
+import { type NextState, TreeUpdates, updateSpace } from '../state/tree-updates.ts';
+import type { WorkingDocument, WriteBatch } from './write-batch.ts';
 
 /**
- * The state after a group of changes whose bodies have their places. `state` itself is left as it is. With `postpones`
- * the by-id tree, whose changes are all over the place, gets its new nodes later, by `applyDelayedChanges`.
+ * The state after a batch of changes whose bodies have their locations. `state` itself is left as it is. With
+ * `delaysById` the by-id tree, whose changes are spread over all of its leaves, gets its new nodes later, by
+ * `applyDelayedChanges`.
  */
-export async function nextState(state: State, batch: WriteBatch, postpones = false): Promise<NextState> {
+export async function nextState(state: State, batch: WriteBatch, delaysById = false): Promise<NextState> {
   const pace = new Pace();
   const changed = batch.changedDocuments();
-  const updates = new Updates();
+  const updates = new TreeUpdates();
   const encoded = inTurns(mapInSteps(changed, byIdChange));
   const changes = encoded instanceof Promise ? await encoded : encoded;
   const formerValues = () => changed.map((document) => document.formerValue);
-  const postponed = postpones && changes.length > 0 ? state.byId.delayChanges(changes, formerValues()) : undefined;
+  const delayed = delaysById && changes.length > 0 ? state.byId.delayChanges(changes, formerValues()) : undefined;
   const counts = countDocuments(changed);
-  const byId = postponed ?? (await updates.apply(state.byId, changes));
+  const byId = delayed ?? (await updates.apply(state.byId, changes));
   if (pace.isDue) await pace.rest();
   const changesBySeq = bySeqChanges(changed);
   if (pace.isDue) await pace.rest();
@@ -46,7 +28,7 @@ export async function nextState(state: State, batch: WriteBatch, postpones = fal
     byId,
     bySeq: await updates.apply(state.bySeq, changesBySeq),
     locals: await updates.apply(state.locals, batch.changedLocals()),
-    space: await applySpace(state.space, batch.spaceDeltas(), updates),
+    space: await updateSpace(state.space, batch.spaceDeltas(), updates),
     updateSeq: batch.updateSeq,
     purgeSeq: batch.purgeSeq,
     docCount: state.docCount + counts.live,
@@ -56,8 +38,8 @@ export async function nextState(state: State, batch: WriteBatch, postpones = fal
 }
 
 /**
- * The same moment with all of its trees' nodes made. A version of its own: a snapshot of the former one still reads the
- * nodes that were replaced.
+ * The same moment with the delayed changes of its trees made in their nodes. It has a version of its own, since a snapshot
+ * of the former state still reads the nodes that were replaced.
  */
 export async function applyDelayedChanges(state: State): Promise<NextState> {
   const { tree: byId, replaced } = await state.byId.applyDelayedChanges();
@@ -69,8 +51,8 @@ function byIdChange({ id, seq, leaves }: WorkingDocument): TreeChange<string> {
 }
 
 /**
- * Former places go, new ones come; new sequence numbers are above all former ones. The numbers are sorted by themselves: a
- * comparison of ours for each pair is what replaying a journal would take longest for.
+ * The former sequence numbers of changed documents go, the new ones come. The numbers are sorted as an array of numbers: calling a
+ * comparison of ours for each pair would take most of the time of replaying a journal.
  */
 function bySeqChanges(changed: readonly WorkingDocument[]): TreeChange<number>[] {
   const values = new Map<number, string | undefined>();
@@ -96,21 +78,4 @@ function countDocuments(changed: readonly WorkingDocument[]): { live: number; de
     else if (winner !== undefined) live++;
   }
   return { live, deleted };
-}
-
-/** Works byte counts into the space tree. A page whose count of bytes falls to nothing stays, for the repacking to drop. */
-export async function applySpace(
-  space: State['space'],
-  deltas: ReadonlyMap<number, SpaceDelta>,
-  updates: Updates,
-): Promise<State['space']> {
-  const pages = [...deltas.keys()].sort((left, right) => left - right);
-  const values = pages.length === 0 ? [] : await space.getMany(pages);
-  const changes = pages.map((page, index) => {
-    const value = values[index];
-    const former = value === undefined ? { total: 0, live: 0 } : decodeSpace(value);
-    const delta = deltas.get(page) ?? { total: 0, live: 0 };
-    return { key: page, value: encodeSpace({ total: former.total + delta.total, live: former.live + delta.live }) };
-  });
-  return updates.apply(space, changes);
 }

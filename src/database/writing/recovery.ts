@@ -4,11 +4,11 @@ import { assert } from '../../shared/assert.ts';
 import { inTurns } from '../../shared/turn.ts';
 import type { PageFile, PageNumber } from '../../storage/page-store.ts';
 import type { Head } from '../state/head.ts';
+import type { OpenedFile } from '../state/opened-file.ts';
 import { DEFAULT_REVS_LIMIT, REVS_LIMIT_KEY, settingText } from '../state/stored-settings.ts';
 import { decodeJournalEntry, type JournalEntry } from './journal.ts';
 import { nextState } from './next-state.ts';
 import { WriteBatch } from './write-batch.ts';
-import type { DatabaseCore } from './writer.ts';
 
 /**
  * Revisions that are replayed in one update of the trees. As many as a journal seldom holds: what is replayed together
@@ -21,8 +21,8 @@ export interface Remains {
   /** What the journal holds that the trees don't. */
   readonly entries: readonly JournalEntry[];
   readonly journalBytes: number;
-  /** Pages to be dropped: those that the head lists as garbage or as not stored yet, … */
-  readonly garbage: readonly PageNumber[];
+  /** Pages to be dropped: those that the head lists as free or as not stored yet, … */
+  readonly free: readonly PageNumber[];
   /** … and those of an interrupted write: above the head's mark, and named by no journal record. */
   readonly leaked: readonly PageNumber[];
 }
@@ -36,44 +36,43 @@ export async function readRemains(file: PageFile, head: Head): Promise<Remains> 
   for await (const numbers of file.pageNumbers(head.pageMark)) {
     for (const page of numbers) if (!named.has(page)) leaked.push(page);
   }
-  return { entries, journalBytes, garbage: await readGarbage(file, head), leaked };
+  return { entries, journalBytes, free: await readFreePages(file, head), leaked };
 }
 
 /** The lists themselves stand first, which are dropped last (`FreeList`): until then they say what is still to go. */
-async function readGarbage(file: PageFile, head: Head): Promise<PageNumber[]> {
-  const garbage: PageNumber[] = [...head.garbage, ...head.unstored.map((distance) => head.pageMark - distance)];
+async function readFreePages(file: PageFile, head: Head): Promise<PageNumber[]> {
+  const free: PageNumber[] = [...head.garbage, ...head.unstored.map((distance) => head.pageMark - distance)];
   for (const list of head.garbage) {
     const text = await file.read(list, 'text');
-    if (text !== undefined) garbage.push(...decodeFreeList(text));
+    if (text !== undefined) free.push(...decodeFreeList(text));
   }
-  return garbage;
+  return free;
 }
 
 /**
- * Works the journal's records into the state, in groups. Bodies that travelled in the records go to pages of this
+ * Applies the journal's records to the state, in groups. Bodies that travelled in the records go to pages of this
  * owner, bodies that had pages of their own stay where they are.
  */
-export async function replayJournal(core: DatabaseCore, { entries, journalBytes, leaked }: Remains): Promise<void> {
+export async function replayJournal(opened: OpenedFile, { entries, journalBytes, leaked }: Remains): Promise<void> {
   // Before the first body gets a new page.
-  for (const { pages } of entries) for (const page of pages) core.allocator.skip(page);
-  for (const page of leaked) core.allocator.skip(page);
-  core.journalBytes += journalBytes;
-  core.journalRecords += entries.length;
+  for (const { pages } of entries) for (const page of pages) opened.allocator.skip(page);
+  for (const page of leaked) opened.allocator.skip(page);
+  opened.state.noteReplay(entries.length, journalBytes);
   let group: JournalEntry[] = [];
   let weight = 0;
   for (const entry of entries) {
     group.push(entry);
     weight += entry.revisions.length + 1;
     if (weight < REPLAY_GROUP) continue;
-    await replayGroup(core, group);
+    await replayGroup(opened, group);
     group = [];
     weight = 0;
   }
-  if (group.length > 0) await replayGroup(core, group);
+  if (group.length > 0) await replayGroup(opened, group);
 }
 
-async function replayGroup(core: DatabaseCore, group: readonly JournalEntry[]): Promise<void> {
-  const batch = new WriteBatch(core.state, core.revsLimit, core.bodies.arena);
+async function replayGroup({ state, settings }: OpenedFile, group: readonly JournalEntry[]): Promise<void> {
+  const batch = new WriteBatch(state.current, settings.revsLimit, state.bodies.arena);
   const ids = new Set<DocId>();
   const absent = new Set<DocId>();
   for (const { revisions, purges } of group) {
@@ -83,15 +82,14 @@ async function replayGroup(core: DatabaseCore, group: readonly JournalEntry[]): 
     for (const { id } of purges) ids.add(id);
   }
   const localKeys = group.flatMap((entry) => entry.locals.map((change) => change.key));
-  await batch.load(core.state, ids, localKeys, absent);
+  await batch.load(state.current, ids, localKeys, absent);
   for (const entry of group) replayEntry(batch, entry);
-  const { pages } = await inTurns(batch.place(core.bodies, Number.POSITIVE_INFINITY));
+  const { pages } = await inTurns(batch.place(state.bodies, Number.POSITIVE_INFINITY));
   assert(pages.length === 0, 'a body with pages of its own is in the journal');
   // Opening waits for what answers single documents; the rest is made before the first write or walk.
-  const next = await nextState(core.state, batch, true);
-  core.revsLimit = batch.revsLimit;
-  core.state = next.state;
-  for (const node of next.replaced) core.replaced.push(node);
+  const next = await nextState(state.current, batch, true);
+  settings.revsLimit = batch.revsLimit;
+  state.publish(next);
 }
 
 function replayEntry(batch: WriteBatch, entry: JournalEntry): void {

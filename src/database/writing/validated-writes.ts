@@ -6,8 +6,8 @@ import type { DocumentWrite, WriteGuard, WriteOptions, WriteOutcome } from '../c
 type Apply = (writes: readonly DocumentWrite[], options: WriteOptions) => Promise<WriteOutcome[]>;
 
 /**
- * Has writes judged before the writer gets them, outside of its queue. What is refused does not reach the writer;
- * with `allOrNothing` nothing of the request does then.
+ * Has writes validated before they are submitted to the write queue. What is refused does not reach the queue; with
+ * `allOrNothing` nothing of the request does then.
  */
 export class ValidatedWrites {
   readonly #guard: WriteGuard;

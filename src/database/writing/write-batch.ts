@@ -4,17 +4,19 @@ import { cutPath, mergePath, pathOf, removeLeaves, stem } from '../../documents/
 import { must } from '../../shared/assert.ts';
 import { Pace, type Steps } from '../../shared/turn.ts';
 import type { Page } from '../../storage/page-store.ts';
+import { EMPTY_BODY, EMPTY_LOCATION } from '../bodies/body-location.ts';
 import type { BodyStore } from '../bodies/body-store.ts';
 import type { TextArena } from '../bodies/text-arena.ts';
 import type { BodyLocation, StoredNode } from '../contract.ts';
-import { decodeEntry, EMPTY_BODY, EMPTY_LOCATION } from '../state/entry.ts';
+import { decodeEntry } from '../state/entry.ts';
 import type { State } from '../state/state.ts';
+import type { SpaceDelta } from '../state/tree-updates.ts';
 import type { JournalEntry, LocalChange, PurgeChange, RevisionChange } from './journal.ts';
 
-/** A document while a group of changes is worked into it. */
+/** A document while the changes of a group are applied to it. */
 export interface WorkingDocument {
   readonly id: DocId;
-  /** Its place among the documents of the group, in the order of ids. */
+  /** Its position among the documents of the group, in the order of ids. */
   readonly rank: number;
   /** Sequence number in by-seq; undefined for a document that was not there. */
   readonly formerSeq: number | undefined;
@@ -57,15 +59,9 @@ const OPENED_PER_STEP = 256;
 /** Bytes of bodies that are packed in one go. Each time a page is left that may not be full. */
 const PACKED_BYTES = 8 * 2 ** 20;
 
-/** What a group changes, beside the documents themselves. */
-export interface SpaceDelta {
-  total: number;
-  live: number;
-}
-
 /**
- * The working set of one group commit: documents and local keys as the state has them, changed step by step. Nothing
- * of it is visible to anyone until the writer publishes the state that is made of it.
+ * What one group commit changes: documents and local keys, loaded as the state has them and then changed step by step.
+ * Nothing of it is visible to anyone until the write queue publishes the state that is made of it.
  */
 export class WriteBatch {
   readonly #arena: TextArena;
@@ -139,7 +135,7 @@ export class WriteBatch {
 
   /**
    * Merges a revision into its document. Gives false, and changes nothing, where the revision is known already and its
-   * path tells of no ancestor that would be kept; where it does, the ancestry is the change, and the body given is
+   * path names no further ancestor that would be kept; where it does, the ancestry is the change, and the given body is
    * passed over. `seq` is given when a journal record is replayed.
    */
   addRevision(
@@ -231,7 +227,7 @@ export class WriteBatch {
    */
   *place(store: BodyStore, packFrom: number): Steps<Placed> {
     const packAll = this.bodyBytes >= packFrom;
-    const isPacked = (body: NewBody) => packAll || store.isLarge(body.bytes.length);
+    const isPacked = (body: NewBody) => packAll || store.reader.isLarge(body.bytes.length);
     const packed: NewBody[] = [];
     for (const { body } of this.#revisions) {
       if (!('bytes' in body)) continue;

@@ -32,10 +32,11 @@ const ATTEMPTS = 100;
 const MEMBERS: ReadonlySet<string> = new Set(['index', 'type', 'name', 'ddoc', 'w', 'partitioned']);
 const INDEX_MEMBERS: ReadonlySet<string> = new Set(['fields', 'partial_filter_selector']);
 
-/** Reads the body of `POST _index`. Names that are not given are hashes of the definition, so they are the same each time. */
+/** Reads the body of `POST _index`. Names that are not given are hashes of what was given, so they are the same each time. */
 export async function parseIndexRequest(body: JsonObject): Promise<IndexRequest> {
   checkMembers(body, MEMBERS);
-  const { index, type = 'json' } = body;
+  const { index } = body;
+  const type = body['type'] ?? 'json';
   if (index === undefined) throw queryError('missing_required_key', 'Missing required key: index');
   if (type === 'text') {
     throw new DatabaseError('not_implemented', 'Text indexes are not implemented. Leave out "type" for a JSON index.');
@@ -45,10 +46,12 @@ export async function parseIndexRequest(body: JsonObject): Promise<IndexRequest>
   checkMembers(index, INDEX_MEMBERS);
   if (index['fields'] === undefined) throw queryError('missing_required_key', 'Missing required key: fields');
   const map = parseIndexMap(index);
+  const columns = map.columns.map(({ field, direction }) => [field, direction]);
+  const givenName = parseName(body['name']);
   const hashName = await md5(
-    JSON.stringify([map.columns.map(({ field, direction }) => [field, direction]), map.filterJson]),
+    JSON.stringify([columns, map.filterJson, ...(givenName === undefined ? [] : [givenName])]),
   );
-  const name = parseName(body['name']) ?? hashName;
+  const name = givenName ?? hashName;
   const design = parseDocId(toDesignId(parseName(body['ddoc']) ?? hashName));
   return { design, name, map, definition: index };
 }
@@ -141,7 +144,7 @@ function checkMembers(object: JsonObject, members: ReadonlySet<string>): void {
 }
 
 function parseName(value: unknown): string | undefined {
-  if (value === undefined) return undefined;
+  if (value === undefined || value === null) return undefined;
   if (typeof value === 'string' && value !== '') return value;
   throw queryError('invalid_index_name', `Invalid index name: ${excerpt(value)}`);
 }

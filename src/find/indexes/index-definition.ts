@@ -8,6 +8,7 @@ import { excerpt, queryError } from '../find-error.ts';
 import { parseSort, type SortField } from '../queries/sort.ts';
 import { type FieldPath, isObject, parseFieldPath } from '../selectors/field-path.ts';
 import { EVERYTHING, type Selector } from '../selectors/selector.ts';
+import { selectorJson } from '../selectors/selector-json.ts';
 import { parseSelector } from '../selectors/selector-parser.ts';
 
 export const QUERY_LANGUAGE = 'query';
@@ -20,7 +21,7 @@ interface IndexColumn extends SortField {
 export interface IndexMap {
   readonly columns: readonly IndexColumn[];
   readonly filter: Selector;
-  /** The filter as it was written; an empty object where the index has all documents. */
+  /** The filter in its normal form; an empty object where the index has all documents. */
   readonly filterJson: Readonly<Record<string, unknown>>;
 }
 
@@ -40,12 +41,11 @@ export function parseIndexMap(map: unknown): IndexMap {
   const columns = parseSort(listed).map((field) => ({ ...field, path: parseFieldPath(field.field) }));
   if (columns.length === 0)
     throw queryError('invalid_index', 'An index needs at least one field. Name it in "fields".');
-  const isPartial = isObject(filter) && Object.keys(filter).length > 0;
-  return {
-    columns,
-    filter: filter === undefined ? EVERYTHING : parseSelector(filter),
-    filterJson: isPartial ? filter : {},
-  };
+  const selector = filter === undefined || filter === null ? EVERYTHING : parseSelector(filter);
+  const filterJson = selectorJson(selector);
+  // Within the bound on depth a filter may become deeper by its normal form, and has to be read from it again.
+  if (!isShallow(filterJson)) throw queryError('invalid_index', 'The index is nested too deeply.');
+  return { columns, filter: selector, filterJson };
 }
 
 /**

@@ -1,7 +1,6 @@
-import type { CompareKeys } from '../../collation/key-order.ts';
+import { type CompareKeys, createKeyOrder } from '../../collation/key-order.ts';
 import type { FindQuery } from '../queries/find-query.ts';
 import { conjunctsOf, type FieldCondition } from '../selectors/selector.ts';
-import { compareIds } from '../selectors/selector-test.ts';
 import { type ValueRange, valueRange } from '../selectors/value-range.ts';
 
 /** The conditions of a query that every found document fulfils, by field. */
@@ -28,7 +27,7 @@ export class Conditions {
    * them there is one only where they allow a single value.
    */
   range(field: string): ValueRange | undefined {
-    const range = valueRange(this.of(field), field === '_id' ? compareIds(this.#compare) : this.#compare);
+    const range = valueRange(this.of(field), field === '_id' ? createKeyOrder('raw') : this.#compare);
     return field === '_id' && range?.isSingle === false ? undefined : range;
   }
 

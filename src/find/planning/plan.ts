@@ -1,11 +1,10 @@
 /** Plans: the range of an index, or of the documents by id, that a query reads. */
 import { compareCodePoints } from '../../collation/code-points.ts';
-import type { CompareKeys } from '../../collation/key-order.ts';
+import { createKeyOrder } from '../../collation/key-order.ts';
 import type { RowRange } from '../../database/contract.ts';
 import type { ViewRange } from '../../views/contract.ts';
 import type { StoredIndex } from '../indexes/index-catalog.ts';
 import type { FieldCondition } from '../selectors/selector.ts';
-import { compareIds } from '../selectors/selector-test.ts';
 import { type Bound, type ValueRange, valueRange } from '../selectors/value-range.ts';
 import type { Conditions } from './conditions.ts';
 
@@ -64,22 +63,21 @@ export function planIndex(stored: StoredIndex, conditions: Conditions, descendin
 }
 
 export function planDocuments(conditions: Conditions, descending: boolean): DocumentsPlan {
-  const compare = compareIds(conditions.compare);
-  const range = valueRange(conditions.of('_id'), compare);
-  const start = idBound(range?.low, compare);
-  const end = idBound(range?.high, compare);
+  const range = valueRange(conditions.of('_id'), createKeyOrder('raw'));
+  const start = idBound(range?.low);
+  const end = idBound(range?.high);
   const ids = listedIds(conditions.of('_id'), descending);
   return {
     kind: 'documents',
-    isEmpty: range?.isEmpty === true || start === ABOVE_IDS || end === BELOW_IDS,
+    isEmpty: range?.isEmpty === true || (range?.high !== undefined && end === undefined),
     // A single document: no other plan reads less.
     equalities: range?.isSingle === true ? Number.POSITIVE_INFINITY : Number(ids !== undefined),
-    narrowness: (typeof start === 'string' ? 1 : 0) + (typeof end === 'string' ? 1 : 0),
+    narrowness: (start === undefined ? 0 : 1) + (end === undefined ? 0 : 1),
     descending,
     ids,
     range: {
-      start: typeof start === 'string' ? start : undefined,
-      end: typeof end === 'string' ? end : undefined,
+      start,
+      end,
       startInclusive: range?.low?.isInclusive ?? true,
       endInclusive: range?.high?.isInclusive ?? true,
       descending,
@@ -105,17 +103,9 @@ function narrowness(range: ValueRange | undefined): number {
   return low + (range.high === undefined ? 0 : 1);
 }
 
-const BELOW_IDS = Symbol('below all ids');
-const ABOVE_IDS = Symbol('above all ids');
-
-/** Ids are strings; a bound of another type is below all of them or above. */
-function idBound(
-  bound: Bound | undefined,
-  compare: CompareKeys,
-): string | typeof BELOW_IDS | typeof ABOVE_IDS | undefined {
-  if (bound === undefined) return undefined;
-  if (typeof bound.value === 'string') return bound.value;
-  return compare(bound.value, '') < 0 ? BELOW_IDS : ABOVE_IDS;
+/** Undefined for a bound that is no string: ids are strings, and in raw order all other values are below them. */
+function idBound(bound: Bound | undefined): string | undefined {
+  return typeof bound?.value === 'string' ? bound.value : undefined;
 }
 
 /** The ids that `$in` lists, each once. */

@@ -76,8 +76,8 @@ export function choosePlan(query: FindQuery, stored: readonly StoredIndex[], com
   };
 }
 
-/** A sentence about the suggested index for an error or a warning, with a space in front; empty without a suggestion. */
-export function remedy(suggestion: IndexSuggestion | undefined): string {
+/** A sentence about the suggested index for an error, with a space in front; empty without a suggestion. */
+function remedy(suggestion: IndexSuggestion | undefined): string {
   if (suggestion === undefined) return '';
   return ` POST this to _index: ${JSON.stringify({ index: { fields: suggestion.fields } })}`;
 }

@@ -1,5 +1,6 @@
-/** The warnings of an answer, in the words of this interface (completion 23) and with an index that would help. */
-import { type Choice, remedy } from './planner.ts';
+/** The warnings of an answer (docs/http.md#warnings). */
+import type { Choice } from './planner.ts';
+import type { IndexSuggestion } from './suggestion.ts';
 
 /** An answer warns if more documents than this were read for each one found. */
 const MAX_SCAN_RATIO = 10;
@@ -9,10 +10,19 @@ interface Examined {
   readonly results: number;
 }
 
-/** One warning per line; undefined without any. */
-export function warningOf(choice: Choice, examined: Examined): string | undefined {
-  const warnings = [...nameWarning(choice), ...scanWarning(choice, examined)];
-  return warnings.length === 0 ? undefined : warnings.join('\n');
+export interface Warning {
+  /** One sentence per line. */
+  readonly text: string;
+  /** An index with which there would be fewer warnings. */
+  readonly suggestion: IndexSuggestion | undefined;
+}
+
+/** Undefined where there is nothing to warn of. */
+export function warningOf(choice: Choice, examined: Examined): Warning | undefined {
+  const scan = scanWarning(choice, examined);
+  const warnings = [...nameWarning(choice), ...scan];
+  if (warnings.length === 0) return undefined;
+  return { text: warnings.join('\n'), suggestion: scan.length === 0 ? undefined : choice.suggestion };
 }
 
 function nameWarning({ unusableIndex }: Choice): string[] {
@@ -27,11 +37,11 @@ function nameWarning({ unusableIndex }: Choice): string[] {
 function scanWarning(choice: Choice, { documents, results }: Examined): string[] {
   const { plan } = choice;
   if (plan.kind === 'documents' && plan.equalities === 0 && plan.narrowness === 0) {
-    return [`No matching index found, create an index to optimize query time.${remedy(choice.suggestion)}`];
+    return ['No matching index found, create an index to optimize query time.'];
   }
   if (documents <= MAX_SCAN_RATIO * Math.max(results, 1)) return [];
-  const reason =
+  return [
     'The number of documents examined is high in proportion to the number of results returned. ' +
-    'Consider adding a more specific index to improve this.';
-  return [`${reason}${remedy(choice.suggestion)}`];
+      'Consider adding a more specific index to improve this.',
+  ];
 }

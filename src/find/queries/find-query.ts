@@ -1,7 +1,7 @@
 /** Reads the body of a request to `_find` or `_explain` (completion 23), checks it and fills in the defaults. */
 
 import { excerpt, queryError } from '../find-error.ts';
-import { type FieldPath, isObject, parseFieldPath } from '../selectors/field-path.ts';
+import { type FieldPath, parseFieldPath } from '../selectors/field-path.ts';
 import type { Selector } from '../selectors/selector.ts';
 import { parseSelector } from '../selectors/selector-parser.ts';
 import { parseSort, type SortField } from './sort.ts';
@@ -58,7 +58,10 @@ const MEMBERS: ReadonlySet<string> = new Set([
   'execution_stats',
 ]);
 
-/** `body` must not be nested too deeply for recursion. Fails with 400, and an error name for each mistake. */
+/**
+ * `body` must not be nested too deeply for recursion. Optional members that are null count as absent. Fails with 400, and
+ * an error name for each mistake.
+ */
 export function parseFindQuery(body: Readonly<Record<string, unknown>>): FindQuery {
   const unknownName = Object.keys(body).find((name) => !MEMBERS.has(name));
   if (unknownName !== undefined) {
@@ -71,12 +74,11 @@ export function parseFindQuery(body: Readonly<Record<string, unknown>>): FindQue
     selector: parseSelector(body['selector']),
     limit: parseCount('limit', body['limit'], DEFAULT_LIMIT),
     skip: parseCount('skip', body['skip'], 0),
-    // An empty object as well as an empty list means no sort.
-    sort: isObject(body['sort']) && isEmpty(body['sort']) ? [] : parseSort(body['sort'] ?? []),
+    sort: parseSort(body['sort'] ?? []),
     fields: parseFields(body['fields']),
     namedIndex: parseNamedIndex(body['use_index']),
     allowFallback: parseFlag('allow_fallback', body['allow_fallback'], true),
-    bookmark: bookmark === undefined || bookmark === NO_BOOKMARK || bookmark === '' ? undefined : parseText(bookmark),
+    bookmark: isAbsent(bookmark) || bookmark === NO_BOOKMARK || bookmark === '' ? undefined : parseText(bookmark),
     conflicts: parseFlag('conflicts', body['conflicts'], false),
     update: parseStale(stale) ? false : parseFlag('update', body['update'], true),
     stable: parseFlag('stable', body['stable'], false),
@@ -86,7 +88,7 @@ export function parseFindQuery(body: Readonly<Record<string, unknown>>): FindQue
 }
 
 function parseFields(value: unknown): readonly FieldPath[] | undefined {
-  if (value === undefined || value === null || value === 'all_fields') return undefined;
+  if (isAbsent(value) || value === 'all_fields') return undefined;
   if (!Array.isArray(value)) {
     throw queryError('invalid_fields', `Fields must be an array of strings, not: ${excerpt(value)}`);
   }
@@ -99,7 +101,7 @@ function parseFields(value: unknown): readonly FieldPath[] | undefined {
 
 /** Reads `"design"`, `"design/name"` or `["design", "name"]`, where the design document has `_design/` in front or not. */
 function parseNamedIndex(value: unknown): NamedIndex | undefined {
-  if (value === undefined) return undefined;
+  if (isAbsent(value)) return undefined;
   const given: readonly unknown[] = Array.isArray(value) ? value : [value];
   if (given.length === 0) return undefined;
   const parts = given.length === 1 ? splitName(given[0]) : given;
@@ -123,7 +125,7 @@ export function toDesignId(name: string): string {
 
 /** `stale` is the older form of `update: false`. */
 function parseStale(value: unknown): boolean {
-  if (value === undefined || value === false || value === 'false') return false;
+  if (isAbsent(value) || value === false || value === 'false') return false;
   if (value === 'ok') return true;
   throw queryError('invalid_value', `Invalid value for stale: ${excerpt(value)}. There is "ok".`);
 }
@@ -134,18 +136,18 @@ function parseText(value: unknown): string {
 }
 
 function parseFlag(name: string, value: unknown, fallback: boolean): boolean {
-  if (value === undefined) return fallback;
+  if (isAbsent(value)) return fallback;
   if (typeof value === 'boolean') return value;
   throw queryError('invalid_boolean', `Invalid boolean value: ${excerpt(value)}, given for ${name}.`);
 }
 
 function parseCount(name: string, value: unknown, fallback: number): number {
-  if (value === undefined) return fallback;
+  if (isAbsent(value)) return fallback;
   if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return value;
   const reason = `${excerpt(value)} is not an integer greater than or equal to zero, which ${name} must be.`;
   throw queryError('invalid_non_neg_integer', reason);
 }
 
-function isEmpty(object: object): boolean {
-  return Object.keys(object).length === 0;
+function isAbsent(value: unknown): value is undefined | null {
+  return value === undefined || value === null;
 }

@@ -30,7 +30,9 @@ export async function* answerText(running: RunningSearch): AsyncGenerator<string
   const warning = warningOf(choice, { documents: running.search.documentsExamined, results });
   yield `\r\n],\r\n"bookmark":${JSON.stringify(bookmark)}`;
   if (query.executionStats) yield `,\r\n"execution_stats":${JSON.stringify(statsOf(running, results))}`;
-  if (warning !== undefined) yield `,\r\n"warning":${JSON.stringify(warning)}`;
+  if (warning !== undefined) yield `,\r\n"warning":${JSON.stringify(warning.text)}`;
+  const suggestion = warning?.suggestion;
+  if (suggestion !== undefined) yield `,\r\n"suggested_index":${JSON.stringify({ index: suggestion })}`;
   yield '\r\n}\n';
 }
 

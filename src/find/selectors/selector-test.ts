@@ -1,6 +1,5 @@
 /** Makes functions that test whether a document fulfils a selector. */
-import { compareCodePoints } from '../../collation/code-points.ts';
-import type { CompareKeys } from '../../collation/key-order.ts';
+import { type CompareKeys, createKeyOrder } from '../../collation/key-order.ts';
 import { must } from '../../shared/assert.ts';
 import { isDivision, isInteger } from './condition-parser.ts';
 import { type FieldPath, fieldOf, isObject } from './field-path.ts';
@@ -12,7 +11,7 @@ export type Test = (value: unknown) => boolean;
 /** Reads the field of a value at a path; undefined where there is none. */
 type ReadField = (value: unknown, path: FieldPath) => unknown;
 
-/** `compare` is the order of view keys, and decides which values are equal. Ids are compared by code point instead. */
+/** `compare` is the order of view keys, and decides which values are equal. Ids are compared in raw order instead. */
 export function createTest(selector: Selector, compare: CompareKeys, read: ReadField = fieldOf): Test {
   if (selector.kind === 'field') return createFieldTest(selector, compare, read);
   const tests = selector.parts.map((part) => createTest(part, compare, read));
@@ -26,7 +25,7 @@ export function createTest(selector: Selector, compare: CompareKeys, read: ReadF
 function createFieldTest({ path, condition }: FieldCondition, compare: CompareKeys, read: ReadField): Test {
   const { operator, argument } = condition;
   if (operator === '$exists') return (value) => (read(value, path) !== undefined) === argument;
-  const test = createConditionTest(condition, path.text === '_id' ? compareIds(compare) : compare);
+  const test = createConditionTest(condition, path.text === '_id' ? createKeyOrder('raw') : compare);
   return (value) => {
     const field = read(value, path);
     return field !== undefined && test(field);
@@ -125,13 +124,4 @@ function toList(argument: unknown): readonly unknown[] {
 function typeOf(value: unknown): string {
   if (value === null) return 'null';
   return Array.isArray(value) ? 'array' : typeof value;
-}
-
-/** The order of ids, which the database keeps by code point. */
-export function compareIds(compare: CompareKeys): CompareKeys {
-  return (left, right) => {
-    return typeof left === 'string' && typeof right === 'string'
-      ? compareCodePoints(left, right)
-      : compare(left, right);
-  };
 }

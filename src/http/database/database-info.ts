@@ -1,4 +1,4 @@
-/** What is told of a database: of one, and of many at once (interface.md 2.2; completion 3, 24). */
+/** The information about databases: about one, and about many at once (interface.md 2.2; completion 3, 24). */
 import type { DatabaseInfo } from '../../database/contract.ts';
 import { DatabaseError, isDatabaseError } from '../../errors/database-error.ts';
 import { readObject } from '../request/bodies.ts';

@@ -1,4 +1,4 @@
-/** What functions of design documents are told of a request: the `req` object (completion 15). */
+/** A request as functions of design documents get it: the `req` object (completion 15). */
 import type { Database } from '../../database/contract.ts';
 import { parseTarget } from '../address/target.ts';
 import { shownInfo } from '../database/database-info.ts';

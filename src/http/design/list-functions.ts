@@ -28,7 +28,7 @@ interface ListSubject {
   readonly body: string | undefined;
 }
 
-/** Rows that wait to be read, with what the function is told before them. */
+/** Rows that wait to be read, and the head that the function gets before them. */
 interface ListRows {
   /** JSON text. */
   readonly head: string;

@@ -1,10 +1,10 @@
 /** Update functions: they make a document of a request, which is then written as any other (completion 15). */
 import type { Database, DocumentWrite } from '../../database/contract.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
+import { revOfOwnKind } from '../documents/base-revision.ts';
 import { readDesign } from '../documents/design-document.ts';
 import { parseDocument } from '../documents/request-documents.ts';
-import { ownKind } from '../documents/revision-sources.ts';
-import { writeOne } from '../documents/writing.ts';
+import { writeOne } from '../documents/single-write.ts';
 import type { Answer, Context } from '../request/context.ts';
 import { withSnapshot } from '../request/snapshot-lease.ts';
 import { writeOptions } from '../request/write-options.ts';
@@ -43,6 +43,6 @@ async function save(
 ): Promise<{ readonly id: string; readonly rev: string }> {
   const { id, rev, deleted, body } = parseDocument(text);
   if (id === undefined) throw new DatabaseError('bad_request', 'Document id must not be empty');
-  const write: DocumentWrite = { id, rev: rev === undefined ? undefined : ownKind(id, rev), deleted, body };
+  const write: DocumentWrite = { id, rev: rev === undefined ? undefined : revOfOwnKind(id, rev), deleted, body };
   return writeOne(database, write, writeOptions(context, true));
 }

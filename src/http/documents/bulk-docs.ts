@@ -10,9 +10,9 @@ import type { Answer, Context } from '../request/context.ts';
 import { writeOptions } from '../request/write-options.ts';
 import { showError } from '../response/error-table.ts';
 import { jsonAnswer } from '../response/responses.ts';
+import { revOfOwnKind } from './base-revision.ts';
 import { readBulkBody } from './request-documents.ts';
-import { ownKind } from './revision-sources.ts';
-import { replicatedWrite, writeLocal, writtenText } from './writing.ts';
+import { replicatedWrite, writeLocal, writtenText } from './single-write.ts';
 
 /** A row of the answer: what was written, or what was refused and why. */
 type Row =
@@ -38,7 +38,7 @@ function toWrite(context: Context, document: IncomingDocument, newEdits: boolean
   const id = document.id ?? parseDocId(context.services.uuids.next());
   if (!newEdits) return replicatedWrite(id, document);
   const { rev, deleted, body } = document;
-  return { id, rev: rev === undefined ? undefined : ownKind(id, rev), deleted, body };
+  return { id, rev: rev === undefined ? undefined : revOfOwnKind(id, rev), deleted, body };
 }
 
 /**

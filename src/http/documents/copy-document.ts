@@ -5,13 +5,13 @@ import { isLocalId } from '../../documents/identifiers.ts';
 import { isLocalRev, parseRevId } from '../../documents/revisions/revisions.ts';
 import type { Answer, Context } from '../request/context.ts';
 import { withSnapshot } from '../request/snapshot-lease.ts';
+import { baseRevision } from './base-revision.ts';
 import { parseDestination } from './destination.ts';
 import { missing, nodeToRead } from './requested-revision.ts';
-import { revisionOf } from './revision-sources.ts';
-import { answerWrite } from './writing.ts';
+import { answerWrite } from './single-write.ts';
 
 export async function copyDocument(context: Context, database: string, id: DocId): Promise<Answer> {
-  const sourceRev = revisionOf(context, id, undefined);
+  const sourceRev = baseRevision(context, id, undefined);
   const target = parseDestination(context, database);
   const body = await withSnapshot(context, database, (snapshot, open) =>
     isLocalId(id) ? readLocalSource(open, id, sourceRev) : readSource(snapshot, id, sourceRev),

@@ -5,15 +5,15 @@ import { type MaybePromise, whenReady } from '../../shared/maybe-promise.ts';
 import { requireJsonType } from '../request/bodies.ts';
 import type { Answer, Context } from '../request/context.ts';
 import { withSnapshot } from '../request/snapshot-lease.ts';
+import { baseRevision, revOfOwnKind } from './base-revision.ts';
 import { readDocumentBody } from './request-documents.ts';
 import { missing, nodeToRead } from './requested-revision.ts';
-import { ownKind, revisionOf } from './revision-sources.ts';
-import { answerWrite, isNewEdit, replicatedWrite } from './writing.ts';
+import { answerWrite, isNewEdit, replicatedWrite } from './single-write.ts';
 
 /** The id in the address counts, whatever the body's `_id` says. */
 export function putDocument(context: Context, database: string, id: DocId): MaybePromise<Answer> {
   return whenReady(readDocumentBody(context), (document) => {
-    const rev = revisionOf(context, id, document.rev);
+    const rev = baseRevision(context, id, document.rev);
     if (!isNewEdit(context)) return answerWrite(context, database, replicatedWrite(id, { ...document, rev }), false);
     const { deleted, body } = document;
     return answerWrite(context, database, { id, rev, deleted, body }, true);
@@ -27,13 +27,13 @@ export async function postDocument(context: Context, database: string): Promise<
   const id = document.id ?? parseDocId(context.services.uuids.next());
   if (!isNewEdit(context)) return answerWrite(context, database, replicatedWrite(id, document), false);
   const { deleted, body } = document;
-  const rev = document.rev === undefined ? undefined : ownKind(id, document.rev);
+  const rev = document.rev === undefined ? undefined : revOfOwnKind(id, document.rev);
   return answerWrite(context, database, { id, rev, deleted, body }, true);
 }
 
 /** 404 where there is nothing to delete comes before 409. */
 export async function deleteDocument(context: Context, database: string, id: DocId): Promise<Answer> {
-  const rev = revisionOf(context, id, undefined);
+  const rev = baseRevision(context, id, undefined);
   await withSnapshot(context, database, async (snapshot, open) => {
     if (isLocalId(id)) {
       if ((await open.readLocal(id)) === undefined) throw missing();

@@ -8,20 +8,20 @@ export function answerHead(next: Handler): Handler {
     if (context.method !== 'HEAD') return next(context);
     context.method = 'GET';
     context.isHead = true;
-    // Who sent a POST that stands for HEAD would wait for as many bytes as it is told of.
-    const tellsLength = context.request.method === 'HEAD';
-    return whenReady(next(context), (answer) => withoutBody(answer, tellsLength));
+    // A client that sent a POST to stand for HEAD would wait for a body of that length.
+    const hasLength = context.request.method === 'HEAD';
+    return whenReady(next(context), (answer) => withoutBody(answer, hasLength));
   };
 }
 
-async function withoutBody(answer: Answer, tellsLength: boolean): Promise<Answer> {
+async function withoutBody(answer: Answer, hasLength: boolean): Promise<Answer> {
   const { status, headers, body } = answer;
   if (body === null) return answer;
-  const length = tellsLength ? lengthOf(body) : undefined;
+  const length = hasLength ? lengthOf(body) : undefined;
   if (length !== undefined) headers['content-length'] = String(length);
   if (isStream(body)) await body.cancel();
   // Hosts look there for the reason (`worker/core-keeper.ts`), and send it to nobody.
-  else if (tellsLength && status === 503) return answer;
+  else if (hasLength && status === 503) return answer;
   return { ...answer, body: null };
 }
 

@@ -1,4 +1,4 @@
-/** Tells whoever sends a request's body that nobody will read on, when the answer is made without having read it all. */
+/** Cancels a request's body when the answer was made without having read it all, so that its sender stops. */
 import type { ByteStream } from '../../shared/message.ts';
 import { isStream } from '../request/bodies.ts';
 import type { Answer, Context, Handler } from '../request/context.ts';

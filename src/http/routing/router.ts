@@ -45,7 +45,7 @@ export class Router {
     if (path.length === 1) return answerDocument(context, this.#routes.document, database, parseDocId(first));
     const found = findResource(this.#routes.database, first, path.slice(1));
     if (found !== undefined) return handlerOf(context, found.resource)(context, database, found.rest);
-    // An id that can't be is told before what is missing of its attachments.
+    // An id that no document can have is refused as such, whatever follows it.
     parseDocId(first);
     return this.#answerAttachment(context, database, path);
   }
@@ -76,7 +76,7 @@ export class Router {
     return this.#answerAttachment(context, database, rest);
   }
 
-  /** `_design%2Fx`: readers are sent to the plain slash; for all others both mean the same. */
+  /** `_design%2Fx`: a GET is redirected to the plain slash; for all other methods both mean the same. */
   #dispatchEncodedDesign(context: Context, database: string, path: readonly string[]): MaybePromise<Answer> {
     const [first = '', ...rest] = path;
     if (context.method === 'GET') return redirectToDesign(context, database, path);
@@ -103,7 +103,7 @@ function answerDocument(
   return handlerOf(context, resource)(context, database, id);
 }
 
-/** A reader who wrote a design document's slash as `%2F` is sent to the plain one. */
+/** Sends a GET with a design document's slash as `%2F` to the address with a plain one. */
 function redirectToDesign(context: Context, database: string, path: readonly string[]): Answer {
   const [id = '', ...rest] = path;
   const plain = [encodeURIComponent(database), encodeDocId(id), ...rest.map(encodeURIComponent)].join('/');

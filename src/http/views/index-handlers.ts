@@ -52,7 +52,7 @@ export async function postCompactViews(
   });
 }
 
-/** What its functions fail with is told to whoever queries the view. */
+/** Failures of the design document's functions are answered to whoever queries the view. */
 function isOfDesign(failure: unknown): boolean {
   return isDatabaseError(failure) && !failure.code.startsWith('storage_');
 }

@@ -1,4 +1,3 @@
-import { verifyDatabase } from '../../database/reading/verify.ts';
 import { DatabaseError, type ErrorCode } from '../../errors/database-error.ts';
 import { openRegistry } from '../../registry/registry.ts';
 import { systemClock, systemRandom } from '../../shared/clock.ts';
@@ -33,7 +32,7 @@ export async function* verifyData(options: {
     const store = openStorage(folder.databases, (finding) => losses.push(finding));
     const config = { get: () => undefined };
     const parts = { store, clock: systemClock, random: systemRandom, config, log: silentLog };
-    const registry = await openRegistry({ ...parts, verifier: verifyDatabase });
+    const registry = await openRegistry(parts);
     try {
       for (const database of options.databases.length > 0 ? options.databases : registry.names()) {
         if (!registry.names().includes(database)) {

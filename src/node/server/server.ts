@@ -1,7 +1,7 @@
 import { createCore } from '../../core.ts';
 import { deferredAtHand } from '../../deferred/deferred-code.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
-import { createQuickJsSandbox } from '../../query-server/quickjs-sandbox.ts';
+import { createQuickJsSandbox } from '../../query-server/programs/quickjs-sandbox.ts';
 import { systemClock, systemRandom } from '../../shared/clock.ts';
 import { createMemoryPageStore } from '../../storage/memory/memory-page-store.ts';
 import { unknownSettings } from '../../system/config.ts';

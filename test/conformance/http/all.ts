@@ -10,6 +10,7 @@ import compact from './compact.ts';
 import conflicts from './conflicts.ts';
 import contentNegotiation from './content-negotiation.ts';
 import copyDoc from './copy-doc.ts';
+import correctionsFind from './corrections-find.ts';
 import databases from './databases.ts';
 import delayedCommits from './delayed-commits.ts';
 import designDocs from './design-docs.ts';
@@ -88,6 +89,7 @@ export const suites: readonly Suite[] = [
   conflicts,
   contentNegotiation,
   copyDoc,
+  correctionsFind,
   databases,
   delayedCommits,
   designDocs,

@@ -35,8 +35,9 @@ export default suite('find_basics', [
       { _id: 'b', _rev: rev, n: 1, text: 'ä' },
     ]);
     assert.isNotEmpty(stringAt(answer.json, 'bookmark'));
-    assert.equal(at(answer.json, 'warning'), `${NO_INDEX} POST this to _index: {"index":{"fields":["n"]}}`);
-    assert.hasAllKeys(answer.json, ['docs', 'bookmark', 'warning']);
+    assert.equal(at(answer.json, 'warning'), NO_INDEX);
+    assert.deepEqual(at(answer.json, 'suggested_index'), { index: { fields: ['n'] } });
+    assert.hasAllKeys(answer.json, ['docs', 'bookmark', 'warning', 'suggested_index']);
   }),
 
   test('nothing is found: the bookmark says so', async (t) => {

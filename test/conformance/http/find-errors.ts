@@ -39,6 +39,7 @@ const wrong: readonly [what: unknown, error: string, reason: RegExp][] = [
   [{ selector: {}, fields: 'a' }, 'invalid_fields', /^Fields must be an array of strings, not: "a"$/],
   [{ selector: {}, fields: [1] }, 'invalid_field', /^Invalid JSON for field spec: 1$/],
   [{ selector: {}, sort: 'a' }, 'invalid_sort_json', /^Sort must be an array of sort specs, not: "a"$/],
+  [{ selector: {}, sort: {} }, 'invalid_sort_json', /^Sort must be an array of sort specs, not: \{\}$/],
   [{ selector: {}, sort: [1] }, 'invalid_sort_field', /^Invalid sort field: 1/],
   [{ selector: {}, sort: [{ a: 'up' }] }, 'invalid_sort_dir', /^Invalid sort direction: "up"/],
   [

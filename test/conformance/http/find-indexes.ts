@@ -122,7 +122,7 @@ export default suite('find_indexes', [
     await t.put('_design/text', { language: 'query', views: { v: { map: { fields: 'all' } }, w: 1 } });
     const json = { type: 'json', partitioned: false };
     const ab = { ddoc: '_design/ab', name: 'ab', ...json, def: { fields: [{ a: 'asc' }, { b: 'asc' }] } };
-    const def = { fields: [{ c: 'desc' }], partial_filter_selector: { d: 1 } };
+    const def = { fields: [{ c: 'desc' }], partial_filter_selector: { d: { $eq: 1 } } };
     const c = { ddoc: '_design/c', name: 'c', ...json, def };
     assertJson(await t.get('/_index'), 200, { total_rows: 3, indexes: [ALL_DOCS, ab, c] });
     assertJson(await t.get('/_index?skip=1&limit=1'), 200, { total_rows: 3, indexes: [ab] });

@@ -9,7 +9,7 @@ import { type Core, createCore } from '../../../src/core.ts';
 import { deferredAtHand } from '../../../src/deferred/deferred-code.ts';
 import { createFetch } from '../../../src/http/fetch-adapter.ts';
 import { readQuickJsWasm } from '../../../src/node/server/quickjs-wasm.ts';
-import { createQuickJsSandbox } from '../../../src/query-server/quickjs-sandbox.ts';
+import { createQuickJsSandbox } from '../../../src/query-server/programs/quickjs-sandbox.ts';
 import { systemClock, systemRandom } from '../../../src/shared/clock.ts';
 import { createMemoryPageStore } from '../../../src/storage/memory/memory-page-store.ts';
 import { countryDocuments } from '../clients/countries.ts';

@@ -1,6 +1,6 @@
 import { createCore } from '../../../src/core.ts';
 import { deferredAtHand } from '../../../src/deferred/deferred-code.ts';
-import { createQuickJsSandbox, type WasmLoader } from '../../../src/query-server/quickjs-sandbox.ts';
+import { createQuickJsSandbox, type WasmLoader } from '../../../src/query-server/programs/quickjs-sandbox.ts';
 import { type Clock, systemRandom } from '../../../src/shared/clock.ts';
 import type { ByteStream, Handle, PlainResponse, RequestBody } from '../../../src/shared/message.ts';
 import type { PageStore } from '../../../src/storage/page-store.ts';

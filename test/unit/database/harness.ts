@@ -1,6 +1,5 @@
 import type { Database } from '../../../src/database/contract.ts';
 import { openDatabase } from '../../../src/database/open-database.ts';
-import { verifyDatabase } from '../../../src/database/reading/verify.ts';
 import type { DatabaseSettings } from '../../../src/database/settings.ts';
 import type { StoredDatabase } from '../../../src/database/stored-database.ts';
 import type { DocId, RevId } from '../../../src/documents/contract.ts';
@@ -198,7 +197,6 @@ export class Bench {
       log: this.log,
       hasher: await Bench.#hasher,
       tasks: this.tasks,
-      verifier: verifyDatabase,
       random: (bytes) => bytes.fill(this.#seed++),
       settings: { ...this.#options.settings, ...settings },
       onFailure: (error) => this.failures.push(error),

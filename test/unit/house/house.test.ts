@@ -126,7 +126,7 @@ describe('the map', () => {
     const packages = readTable('package table');
     const found = sources.flatMap(({ path, imports }) =>
       imports
-        .filter(({ isOurs, target }) => !isOurs && !target.startsWith('node:'))
+        .filter(({ isOurs, target }) => !isOurs && !/^(node|virtual):/.test(target))
         .filter(({ target }) => !packages.get(target)?.includes(`\`${roomOf(path, table.keys())}\``))
         .map(({ target }) => `${path} imports ${target}`),
     );
@@ -216,7 +216,7 @@ describe('every file', () => {
   });
 
   test('is named in kebab case', () => {
-    const found = sources.map(({ path }) => path).filter((path) => !/^([a-z0-9-]+\/)*[a-z0-9-]+\.ts$/.test(path));
+    const found = sources.map(({ path }) => path).filter((path) => !/^([a-z0-9-]+\/)*[a-z0-9-]+(\.d)?\.ts$/.test(path));
     expect(found).toEqual([]);
   });
 });

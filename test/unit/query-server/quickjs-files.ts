@@ -1,7 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import type { Program, ProgramSource } from '../../../src/query-server/contract.ts';
-import { createQuickJsSandbox, type QuickJsSandboxOptions } from '../../../src/query-server/quickjs-sandbox.ts';
+import {
+  createQuickJsSandbox,
+  type QuickJsSandboxOptions,
+} from '../../../src/query-server/programs/quickjs-sandbox.ts';
 
 export const quickJsPath = createRequire(import.meta.url).resolve('@jitl/quickjs-wasmfile-release-sync/wasm');
 

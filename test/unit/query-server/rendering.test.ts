@@ -298,7 +298,7 @@ describe('a list that can wait', () => {
     expect(rows.closed).toBe(1);
   });
 
-  test('ends with its engine, and the next one works', async () => {
+  test('ends with its isolate, and the next one works', async () => {
     const { program, made } = await open(ROW_BY_ROW, new CountedRows(3));
     const chunks = made.chunks();
     await chunks.next();

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { afterAll, describe, expect, test } from 'vitest';
-import { guardLoops } from '../../../src/query-server/loop-guard.ts';
+import { guardLoops } from '../../../src/query-server/isolates/loop-guard.ts';
 import { createTestSandbox, openProgram, quickJsPath } from './quickjs-files.ts';
 
 const sandbox = createTestSandbox();
@@ -202,7 +202,7 @@ test('log messages are bounded', async () => {
   expect(messages[0]).toHaveLength(1_001);
 });
 
-test('every loop of the engine but the interpreter is guarded', async () => {
+test('every loop of the isolate but the interpreter is guarded', async () => {
   const bytes = new Uint8Array(await readFile(quickJsPath));
   const guarded = guardLoops(bytes);
   expect(guarded?.tick).toMatchObject({ module: 'a', name: 'p' });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { project } from '../../../src/query-server/projection.ts';
-import { mayChangeDocuments, membersUsed } from '../../../src/query-server/source-scan.ts';
+import { project } from '../../../src/query-server/sources/projection.ts';
+import { mayChangeDocuments, membersUsed } from '../../../src/query-server/sources/source-scan.ts';
 
 describe('a map can change its document', () => {
   test.each([

@@ -1,0 +1,135 @@
+import type { DocId } from '../../documents/contract.ts';
+import { missingPageError } from '../../paging/missing-page.ts';
+import type { PageCache } from '../../paging/page-cache.ts';
+import { must } from '../../shared/assert.ts';
+import type { MaybePromise } from '../../shared/maybe-promise.ts';
+import type { PageFile } from '../../storage/page-store.ts';
+import type { BodyLocation } from '../contract.ts';
+import { EMPTY_BODY } from './body-location.ts';
+import { type BodyPage, decodeText, listingOf } from './body-page.ts';
+
+/** How many pages are remembered as read from lately: so few that in a large database hardly one is met again by chance. */
+const READ_LATELY = 256;
+
+export interface BodyReaderOptions {
+  readonly file: PageFile;
+  readonly cache: PageCache;
+  /** What a body page aims for. */
+  readonly pageBytes: number;
+  readonly maxPageBytes: number;
+}
+
+/** Reads bodies of documents: from pages that are not stored yet, from the cache, or from the file. */
+export class BodyReader {
+  readonly options: BodyReaderOptions;
+  readonly #unstored: ReadonlyMap<number, BodyPage>;
+  /** Pages that single bodies were read from without keeping the page. */
+  readonly #readLately = new Set<number>();
+
+  /** `unstored`: pages that are in memory alone, by number. Who reads what another one writes has none. */
+  constructor(options: BodyReaderOptions, unstored: ReadonlyMap<number, BodyPage> = new Map()) {
+    this.options = options;
+    this.#unstored = unstored;
+  }
+
+  /** Whether a body of this size gets pages of its own, which are written with its commit and never journalled. */
+  isLarge(bytes: number): boolean {
+    return bytes > this.options.pageBytes;
+  }
+
+  /** Into how many pages a large body is cut. */
+  chunkCount(bodyBytes: number): number {
+    return Math.ceil(bodyBytes / this.options.maxPageBytes);
+  }
+
+  /** Numbers of all pages that belong to the body page `page`: itself, or what a large body is spread over. */
+  pagesOf(page: number, totalBytes: number): number[] {
+    const count = this.isLarge(totalBytes) ? this.chunkCount(totalBytes) + 1 : 1;
+    return Array.from({ length: count }, (_unused, index) => page + index);
+  }
+
+  /** The body's text. */
+  read(location: BodyLocation): MaybePromise<string> {
+    return this.readAtOnce(location) ?? this.readWithPage(location);
+  }
+
+  /**
+   * The body's text where nothing has to be waited for. A body is read alone, without its page, unless another one of the
+   * page was read lately: then the page is worth its place in the cache as a whole, and this gives undefined.
+   */
+  readAtOnce(location: BodyLocation): string | undefined {
+    const { page, offset, length } = location;
+    const { file } = this.options;
+    const known = this.readInMemory(location);
+    if (known !== undefined || !file.readRange || this.isLarge(length) || this.#readLately.has(page)) return known;
+    if (this.#readLately.size >= READ_LATELY) this.#readLately.clear();
+    this.#readLately.add(page);
+    const bytes = file.readRange(page, offset, length);
+    return bytes && decodeText(bytes);
+  }
+
+  async #fail(page: number): Promise<never> {
+    throw await missingPageError(this.options.file, page);
+  }
+
+  /** As `read`, for one of many: the page is kept for its neighbours. */
+  async readWithPage(location: BodyLocation): Promise<string> {
+    if (this.isLarge(location.length)) return decodeText(await this.#readLarge(location));
+    return decodeText(cut(await this.#readPage(location.page), location));
+  }
+
+  async readBytes(location: BodyLocation): Promise<Uint8Array> {
+    const unstored = this.#unstored.get(location.page);
+    if (unstored !== undefined) return must(unstored.read(location));
+    if (this.isLarge(location.length)) return this.#readLarge(location);
+    return cut(await this.#readPage(location.page), location).slice();
+  }
+
+  /** The body's text where it is in memory. */
+  readInMemory(location: BodyLocation): string | undefined {
+    if (location.page === 0) return EMPTY_BODY;
+    const unstored = this.#unstored.get(location.page);
+    if (unstored !== undefined) return decodeText(must(unstored.read(location)));
+    const cached = this.options.cache.get(location.page);
+    return cached instanceof Uint8Array ? decodeText(cut(cached, location)) : undefined;
+  }
+
+  async #readLarge(location: BodyLocation): Promise<Uint8Array> {
+    const bytes = new Uint8Array(location.length);
+    let filled = 0;
+    for (let page = location.page; filled < bytes.length; page++) {
+      const chunk = await this.#loadPage(page);
+      const piece = chunk.subarray(0, bytes.length - filled);
+      bytes.set(piece, filled);
+      filled += piece.length;
+    }
+    return bytes;
+  }
+
+  /** The documents whose bodies a page holds. For a large body, `page` is the first of its pages. */
+  async listing(page: number, totalBytes: number): Promise<readonly DocId[]> {
+    const unstored = this.#unstored.get(page);
+    if (unstored !== undefined) return unstored.ids;
+    if (!this.isLarge(totalBytes)) return listingOf(await this.#readPage(page), page);
+    const listingPage = page + this.chunkCount(totalBytes);
+    return listingOf(await this.#loadPage(listingPage), listingPage);
+  }
+
+  async #readPage(page: number): Promise<Uint8Array> {
+    const cached = this.options.cache.get(page);
+    if (cached instanceof Uint8Array) return cached;
+    const value = await this.#loadPage(page);
+    this.options.cache.set(page, value, value.length, 'body');
+    return value;
+  }
+
+  async #loadPage(page: number): Promise<Uint8Array> {
+    const read = this.options.file.read(page, 'bytes');
+    const value = read instanceof Promise ? await read : read;
+    return value ?? this.#fail(page);
+  }
+}
+
+function cut(page: Uint8Array, location: BodyLocation): Uint8Array {
+  return page.subarray(location.offset, location.offset + location.length);
+}

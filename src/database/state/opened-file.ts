@@ -1,0 +1,46 @@
+import { PageAllocator } from '../../paging/page-allocator.ts';
+import { PageCache } from '../../paging/page-cache.ts';
+import type { CacheBudget } from '../../shared/cache-budget.ts';
+import type { PageFile } from '../../storage/page-store.ts';
+import { BodyStore } from '../bodies/body-store.ts';
+import { DatabaseState } from './database-state.ts';
+import type { Head } from './head.ts';
+import { openState } from './state.ts';
+import { StoredHead } from './stored-head.ts';
+import { StoredSettings } from './stored-settings.ts';
+
+/** A database's file, and what was read from it: what its reader, its writer and its upkeep share. */
+export interface OpenedFile {
+  readonly file: PageFile;
+  readonly cache: PageCache;
+  readonly allocator: PageAllocator;
+  readonly head: StoredHead;
+  readonly state: DatabaseState;
+  readonly settings: StoredSettings;
+}
+
+export interface OpenFileOptions {
+  readonly file: PageFile;
+  readonly head: Head;
+  /** Shared with other files, or the number of bytes that this one has for itself. */
+  readonly cache: CacheBudget | number;
+  /** What a tree leaf aims for. */
+  readonly leafBytes: number;
+}
+
+/** The file as its head has it. The journal is not replayed yet, and no setting is loaded. */
+export function openFile({ file, head, cache: budget, leafBytes }: OpenFileOptions): OpenedFile {
+  const allocator = new PageAllocator(file.opening.epoch, head.pageMark);
+  const cache = new PageCache(budget);
+  const { bodyPageBytes, maxPageBytes } = head;
+  const bodies = new BodyStore({ file, cache, allocator, pageBytes: bodyPageBytes, maxPageBytes });
+  const current = openState(head, { file, cache, leafBytes });
+  return {
+    file,
+    cache,
+    allocator,
+    head: new StoredHead(file, head),
+    state: new DatabaseState(current, bodies, file.opening.nextJournal),
+    settings: new StoredSettings(),
+  };
+}

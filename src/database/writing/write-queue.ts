@@ -1,0 +1,292 @@
+import { DatabaseError, isDatabaseError } from '../../errors/database-error.ts';
+import { inTurns, nextTurn, Pace, type Steps } from '../../shared/turn.ts';
+import type { Page } from '../../storage/page-store.ts';
+import type { BodyStore } from '../bodies/body-store.ts';
+import type { Durability } from '../contract.ts';
+import { LINEAGE_KEY } from '../state/lineage.ts';
+import type { OpenedFile } from '../state/opened-file.ts';
+import type { State } from '../state/state.ts';
+import type { Job } from './jobs.ts';
+import { encodeJournalEntry } from './journal.ts';
+import { applyDelayedChanges, nextState } from './next-state.ts';
+import { WriteBatch } from './write-batch.ts';
+
+/** Rounds after which the queue lets others have a turn, also on storage that never waits for anything. */
+const ROUNDS_PER_TURN = 16;
+
+/** With more pages than this, handing them to the file is work that others should not have to wait for in addition to what was before. */
+const MANY_PAGES = 64;
+
+export interface WriteQueueOptions {
+  /** A group ends when it holds this much text. */
+  readonly groupBytes: number;
+  /** Bodies go to pages of their own from this many bytes in a group on. */
+  readonly packFrom: number;
+  /** Called after each commit that changed anything. */
+  onCommit(state: State): void;
+  /** Called once, when a commit failed in a way that leaves its outcome unknown. */
+  onFailure(error: unknown): void;
+}
+
+/** Work that is done between group commits, in the queue's own turns: nothing else changes the state meanwhile. */
+export interface BackgroundWork {
+  readonly hasWork: boolean;
+  /** Whether so much of it has piled up that no job may be taken in before `catchUp`. */
+  readonly isOverdue: boolean;
+  /** Does one piece of it: a small one while jobs wait. */
+  step(jobsWait: boolean): Promise<void>;
+  /** Works until it is not overdue any more. */
+  catchUp(): Promise<void>;
+  /** Rejects those who wait for it: it has stopped. */
+  fail(error: unknown): void;
+}
+
+/**
+ * The queue of everything that changes one database. Jobs that arrive while a commit runs are joined into the next one
+ * (group commit). A failed commit changes nothing that anyone can see: the state it would have made is dropped. Where the
+ * failure leaves open what reached the file, the database is given up, and opening it again finds out.
+ */
+export class WriteQueue {
+  readonly #opened: OpenedFile;
+  readonly #background: BackgroundWork;
+  readonly #options: WriteQueueOptions;
+  #jobs: Job[] = [];
+  #running = false;
+  #isOpening = true;
+  #givenUp = false;
+  #backgroundPaused = false;
+  /** Why no job is accepted any more. */
+  #refusal: DatabaseError | undefined;
+  #idleWaiters: (() => void)[] = [];
+
+  constructor(opened: OpenedFile, background: BackgroundWork, options: WriteQueueOptions) {
+    this.#opened = opened;
+    this.#background = background;
+    this.#options = options;
+  }
+
+  submit(job: Job): void {
+    if (this.#refusal !== undefined) {
+      job.fail(this.#refusal);
+      return;
+    }
+    this.#jobs.push(job);
+    this.wake();
+  }
+
+  /**
+   * Lets background work begin, with the next thing that wakes the queue. Until then a full journal, which a crash leaves
+   * behind, holds up nothing: whoever opens a database wants an answer, and there is time for a checkpoint later.
+   */
+  endOpening(): void {
+    this.#isOpening = false;
+  }
+
+  /** Lets the queue look for work: jobs, or background work that was asked for. */
+  wake(): void {
+    // Whoever wakes the queue while it runs may have come too late to hear why the background work was paused.
+    this.#backgroundPaused = false;
+    if (this.#running) return;
+    this.#running = true;
+    void this.#run();
+  }
+
+  /** Whether it was given up: nobody knows what is in the file, or nobody cares any more. */
+  get hasFailed(): boolean {
+    return this.#givenUp;
+  }
+
+  /** Refuses jobs from now on. Resolves when all that were accepted, and the background work, are done. */
+  async drain(reason: DatabaseError): Promise<void> {
+    this.#refusal ??= reason;
+    await this.#whenIdle();
+  }
+
+  /** Refuses all jobs, those that wait already as well, and begins nothing any more. Resolves when what is under way is over. */
+  async abort(reason: DatabaseError): Promise<void> {
+    this.#refusal = reason;
+    this.#givenUp = true;
+    this.#background.fail(reason);
+    await this.#whenIdle();
+  }
+
+  async #whenIdle(): Promise<void> {
+    if (this.#running) await new Promise<void>((resolve) => this.#idleWaiters.push(resolve));
+  }
+
+  async #run(): Promise<void> {
+    // One turn's wait lets requests that arrived together share the first commit.
+    await undefined;
+    for (let round = 1; this.#jobs.length > 0 || this.#hasBackgroundWork; round++) {
+      if (this.#jobs.length > 0) await this.#commitGroup(this.#takeGroup());
+      await this.#backgroundStep();
+      if (round % ROUNDS_PER_TURN === 0) await nextTurn();
+    }
+    this.#running = false;
+    for (const resolve of this.#idleWaiters.splice(0)) resolve();
+  }
+
+  get #hasBackgroundWork(): boolean {
+    if (this.#isOpening || this.#givenUp || this.#backgroundPaused) return false;
+    return this.#background.hasWork;
+  }
+
+  async #backgroundStep(): Promise<void> {
+    if (!this.#hasBackgroundWork) return;
+    try {
+      if (this.#hasDelayedChanges) await this.#applyDelayedChanges();
+      await this.#background.step(this.#jobs.length > 0);
+    } catch (error) {
+      // A full medium is tried again when the next request wakes the queue.
+      this.#backgroundPaused = true;
+      this.#background.fail(error);
+      this.#giveUpIfUnknown(error);
+    }
+  }
+
+  #takeGroup(): Job[] {
+    let weight = 0;
+    let count = 0;
+    for (const job of this.#jobs) {
+      if (count > 0 && (job.isAlone || weight + job.weight > this.#options.groupBytes)) break;
+      weight += job.weight;
+      count++;
+      if (job.isAlone) break;
+    }
+    return this.#jobs.splice(0, count);
+  }
+
+  async #commitGroup(group: readonly Job[]): Promise<void> {
+    try {
+      if (this.#mustPrepare) await this.#prepare();
+      if (this.#givenUp) throw this.#refusal;
+      const batch = await this.#applyGroup(group);
+      if (batch === undefined) return await this.#commitEach(group);
+      if (!batch.isUnchanged) await this.#commit(batch, durabilityOf(group));
+      else if (durabilityOf(group) === 'strict') await this.#opened.file.commit({ durability: 'strict' });
+      for (const job of group) job.succeed();
+    } catch (error) {
+      for (const job of group) job.fail(error);
+    }
+  }
+
+  get #hasDelayedChanges(): boolean {
+    return this.#opened.state.current.byId.hasDelayedChanges;
+  }
+
+  get #mustPrepare(): boolean {
+    return !this.#isOpening && (this.#hasDelayedChanges || this.#background.isOverdue);
+  }
+
+  /** What has to be done before a group can be taken in. */
+  async #prepare(): Promise<void> {
+    if (this.#hasDelayedChanges) await this.#applyDelayedChanges();
+    if (this.#background.isOverdue) await this.#makeRoom();
+  }
+
+  /** Makes the nodes that opening the database left unmade. */
+  async #applyDelayedChanges(): Promise<void> {
+    const { state } = this.#opened;
+    state.publish(await applyDelayedChanges(state.current));
+  }
+
+  /** Nothing more is taken in while what is there can't be stored: the journal and the memory would grow without end. */
+  async #makeRoom(): Promise<void> {
+    if (this.#givenUp) return;
+    try {
+      await this.#background.catchUp();
+    } catch (error) {
+      this.#giveUpIfUnknown(error);
+      throw error;
+    }
+  }
+
+  /** Where one job can't be applied the others still can. */
+  async #commitEach(group: readonly Job[]): Promise<void> {
+    for (const job of group) await this.#commitGroup([job]);
+  }
+
+  /** Undefined where the jobs have to be applied one by one to find out which of them fails. */
+  async #applyGroup(group: readonly Job[]): Promise<WriteBatch | undefined> {
+    const { state, settings } = this.#opened;
+    const { current } = state;
+    const batch = new WriteBatch(current, settings.revsLimit, state.bodies.arena);
+    try {
+      const ids = group.flatMap((job) => job.ids);
+      const localKeys = group.flatMap((job) => job.localKeys);
+      await batch.load(current, ids, localKeys);
+      for (const job of group) {
+        const applied = job.apply(batch);
+        if (applied instanceof Promise) await applied;
+      }
+    } catch (error) {
+      if (group.length > 1) return undefined;
+      throw error;
+    }
+    return batch;
+  }
+
+  async #commit(batch: WriteBatch, durability: Durability): Promise<void> {
+    const { file, head, state } = this.#opened;
+    const { bodies } = state;
+    const mark = bodies.mark();
+    try {
+      if (state.unnotedLineage !== undefined) batch.setLocal(LINEAGE_KEY, state.unnotedLineage);
+      const { updateSeq } = batch;
+      if (head.mustRaiseCeiling(updateSeq)) await head.raiseCeiling(updateSeq, updateSeq - state.current.updateSeq);
+      const prepared = inTurns(prepareCommit(batch, bodies, this.#options.packFrom));
+      const { text, pages } = prepared instanceof Promise ? await prepared : prepared;
+      const journal = { number: state.nextJournal, text };
+      const pace = new Pace();
+      const commit = file.commit({ durability, journal, ...(pages.length > 0 ? { writePages: pages } : {}) });
+      // The trees are made while the commit is under way; a failure of either drops both.
+      const making = pace.isDue
+        ? pace.rest().then(() => nextState(state.current, batch))
+        : nextState(state.current, batch);
+      const [made, written] = await Promise.allSettled([making, commit]);
+      if (written.status === 'rejected') throw written.reason;
+      if (made.status === 'rejected') {
+        // The record is in the journal, so the jobs have succeeded; only opening the file again can go on from there.
+        this.#giveUp(made.reason);
+        return;
+      }
+      state.noteCommit(text.length, pages.length);
+      state.publish(made.value);
+      this.#options.onCommit(made.value.state);
+    } catch (error) {
+      bodies.rollback(mark);
+      this.#giveUpIfUnknown(error);
+      throw error;
+    }
+  }
+
+  /** A full or held up medium refuses a commit as a whole; after anything else nobody knows what reached the file. */
+  #giveUpIfUnknown(error: unknown): void {
+    if (!isDatabaseError(error, 'storage_full') && !isDatabaseError(error, 'storage_blocked')) this.#giveUp(error);
+  }
+
+  #giveUp(error: unknown): void {
+    if (this.#givenUp) return;
+    this.#givenUp = true;
+    const reason = error instanceof Error ? error.message : String(error);
+    const code = isDatabaseError(error) ? error.code : 'storage_failed';
+    this.#refusal ??= new DatabaseError(code, `The last commit failed: ${reason}. Try again.`, { cause: error });
+    this.#options.onFailure(error);
+  }
+}
+
+/** The text of the group's journal record, and the pages that go with it. */
+function* prepareCommit(
+  batch: WriteBatch,
+  bodies: BodyStore,
+  packFrom: number,
+): Steps<{ readonly text: string; readonly pages: readonly Page[] }> {
+  const { entry, pages } = yield* batch.place(bodies, packFrom);
+  const text = yield* encodeJournalEntry(entry);
+  if (pages.length > MANY_PAGES) yield;
+  return { text, pages };
+}
+
+function durabilityOf(group: readonly Job[]): Durability {
+  return group.some((job) => job.durability === 'strict') ? 'strict' : 'relaxed';
+}

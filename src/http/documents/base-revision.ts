@@ -1,0 +1,42 @@
+/** The revision that a write builds on, which a request names in its body, its query or a header (completion 5). */
+import type { RevId } from '../../documents/contract.ts';
+import { isLocalId } from '../../documents/identifiers.ts';
+import { isLocalRev, parseRevId } from '../../documents/revisions/revisions.ts';
+import { DatabaseError } from '../../errors/database-error.ts';
+import type { Context } from '../request/context.ts';
+
+/**
+ * The revision from the body, the query's `rev` or `If-Match`. Fails with `bad_request` where two of them differ, or
+ * where one can't be a revision of that document.
+ */
+export function baseRevision(context: Context, id: string, inBody: RevId | undefined): RevId | undefined {
+  const inQuery = parseGiven(id, context.query.get('rev'));
+  const inHeader = parseGiven(id, unquote(context.header('if-match')));
+  const body = inBody === undefined ? undefined : revOfOwnKind(id, inBody);
+  if (body !== undefined && inQuery !== undefined && body !== inQuery) {
+    throw new DatabaseError('bad_request', 'Document rev from request body and query string have different values');
+  }
+  const explicit = body ?? inQuery;
+  if (explicit !== undefined && inHeader !== undefined && explicit !== inHeader) {
+    throw new DatabaseError('bad_request', 'Document rev and etag have different values');
+  }
+  return explicit ?? inHeader;
+}
+
+/** A text from query or header as a revision of the document; local documents have `0-<n>` (completion 5.3). */
+function parseGiven(id: string, text: string | undefined): RevId | undefined {
+  if (text === undefined) return undefined;
+  return isLocalId(id) && isLocalRev(text) ? text : parseRevId(text);
+}
+
+/**
+ * The revision of a body, refused with `bad_request` where it is that of a local document and this one is not: a body without `_id` passes
+ * with either kind when it is read.
+ */
+export function revOfOwnKind(id: string, rev: RevId): RevId {
+  return isLocalRev(rev) && !isLocalId(id) ? parseRevId(rev) : rev;
+}
+
+function unquote(tag: string | undefined): string | undefined {
+  return tag?.replace(/^"+|"+$/g, '');
+}

@@ -1,0 +1,89 @@
+/** How a single write is carried out and answered, whichever request it comes from (interface.md 4.5; completion 5). */
+import type { Database, DocumentWrite, WriteOptions } from '../../database/contract.ts';
+import type { DocId, IncomingDocument } from '../../documents/contract.ts';
+import { isLocalId } from '../../documents/identifiers.ts';
+import { isLocalRev } from '../../documents/revisions/revisions.ts';
+import { DatabaseError } from '../../errors/database-error.ts';
+import { must } from '../../shared/assert.ts';
+import { type MaybePromise, whenReady } from '../../shared/maybe-promise.ts';
+import type { Answer, Context } from '../request/context.ts';
+import { writeOptions } from '../request/write-options.ts';
+import { revisionTag } from '../response/etags.ts';
+import { documentLocation } from '../response/locations.ts';
+import { jsonAnswer, withHeader } from '../response/responses.ts';
+import { revOfOwnKind } from './base-revision.ts';
+
+/** Only the literal `false` switches it off. */
+export function isNewEdit(context: Context): boolean {
+  return context.query.get('new_edits') !== 'false';
+}
+
+/** The write for a replicated revision. The database refuses one that is not named, but for local documents, which have no history. */
+export function replicatedWrite(id: DocId, document: IncomingDocument): DocumentWrite {
+  const { rev, deleted, body, revisions } = document;
+  return { id, rev: rev === undefined ? undefined : revOfOwnKind(id, rev), revisions, deleted, body };
+}
+
+/** Writes one document by the query's `new_edits` and `batch`, and answers. */
+export function answerWrite(
+  context: Context,
+  database: string,
+  write: DocumentWrite,
+  newEdits: boolean,
+): MaybePromise<Answer> {
+  if (!isLocalId(write.id) && newEdits && context.query.get('batch') === 'ok')
+    return answerBeforeWriting(context, database, write);
+  const options = writeOptions(context, newEdits);
+  const written = context.services.registry.use(database, (open) => writeOne(open, write, options));
+  return whenReady(written, (outcome) => writtenAnswer(context, database, outcome));
+}
+
+interface Written {
+  readonly id: DocId;
+  readonly rev: string;
+  readonly deleted: boolean;
+}
+
+/** Fails with what a document is refused for, `conflict` above all. */
+export async function writeOne(database: Database, write: DocumentWrite, options: WriteOptions): Promise<Written> {
+  const { id, deleted } = write;
+  if (isLocalId(id)) return { id, rev: await writeLocal(database, write, options), deleted };
+  const [outcome] = await database.write([write], options);
+  const written = must(outcome, 'a write has an outcome');
+  if (!written.ok) throw written.error;
+  return written;
+}
+
+/** Answers 202 at once: the client does not learn whether the write succeeds. */
+async function answerBeforeWriting(context: Context, database: string, write: DocumentWrite): Promise<Answer> {
+  await context.services.registry.use(database, (open) => open.writeDelayed([write], context.user));
+  const answer = jsonAnswer(context, 202, `{"ok":true,"id":${JSON.stringify(write.id)}}`);
+  return write.deleted ? answer : withHeader(answer, 'location', documentLocation(context, database, write.id));
+}
+
+/**
+ * A replicated one replaces what is there: it has no history that could tell a conflict, unless it names a revision that no local document
+ * can have (completion 5.3). All or nothing looks for no conflicts (interface.md 4.4). For all others the database does.
+ */
+export async function writeLocal(database: Database, write: DocumentWrite, options: WriteOptions): Promise<string> {
+  const { id, rev, deleted, body } = write;
+  const content = deleted ? undefined : body;
+  const { newEdits, allOrNothing = false, durability } = options;
+  if (newEdits && !allOrNothing) return database.writeLocal(id, rev, content, durability);
+  if (!allOrNothing && rev !== undefined && !isLocalRev(rev)) {
+    throw new DatabaseError('conflict', 'Document update conflict.');
+  }
+  const current = await database.readLocal(id);
+  return database.writeLocal(id, current?.rev, content, durability);
+}
+
+/** 201 for a live result, 200 for a deletion, which has no `Location`. */
+function writtenAnswer(context: Context, database: string, { id, rev, deleted }: Written): Answer {
+  const answer = jsonAnswer(context, deleted ? 200 : 201, writtenText(id, rev));
+  withHeader(answer, 'etag', revisionTag(rev));
+  return deleted ? answer : withHeader(answer, 'location', documentLocation(context, database, id));
+}
+
+export function writtenText(id: string, rev: string): string {
+  return `{"ok":true,"id":${JSON.stringify(id)},"rev":${JSON.stringify(rev)}}`;
+}

@@ -1,0 +1,126 @@
+/**
+ * Which programs have an isolate. Their number is bounded: the isolate that was not used for the longest time is disposed to make
+ * room, and its WebAssembly instance serves the next one. Isolates are in use within one turn only, so that any may be disposed between
+ * the turns. Those in which lists wait are retained, and are disposed only where there would be twice as many isolates else.
+ */
+import { DatabaseError, isDatabaseError } from '../../errors/database-error.ts';
+import type { Clock } from '../../shared/clock.ts';
+import { Isolate, type IsolateOptions } from './isolate.ts';
+import type { QuickJsInstance, QuickJsInstanceFactory } from './quickjs-instance.ts';
+
+/** A program, as the pool sees it. */
+export interface IsolateOwner {
+  readonly options: IsolateOptions;
+}
+
+/** An instance that grew beyond this is not used again: WebAssembly memory never shrinks. */
+const MAX_REUSED_BYTES = 48 * 1024 * 1024;
+
+export class IsolatePool {
+  readonly #factory: QuickJsInstanceFactory;
+  readonly #clock: Clock;
+  readonly #maxIsolates: number;
+  /** In the order of their last use. */
+  readonly #isolates = new Map<IsolateOwner, Isolate>();
+  /** How many lists wait in an isolate. */
+  readonly #retains = new Map<Isolate, number>();
+  #spare: QuickJsInstance | undefined;
+  #isClosed = false;
+
+  constructor(factory: QuickJsInstanceFactory, clock: Clock, maxIsolates: number) {
+    this.#factory = factory;
+    this.#clock = clock;
+    this.#maxIsolates = maxIsolates;
+  }
+
+  get size(): number {
+    return this.#isolates.size;
+  }
+
+  /** The owner's isolate if it can be had in this turn. */
+  getNow(owner: IsolateOwner): Isolate | undefined {
+    if (this.#isClosed)
+      throw new DatabaseError('shutting_down', 'The service is closing; its sandbox takes no more work.');
+    const isolate = this.#isolates.get(owner);
+    if (isolate !== undefined) {
+      this.#isolates.delete(owner);
+      this.#isolates.set(owner, isolate);
+      return isolate;
+    }
+    if (this.#spare === undefined && this.#isolates.size >= this.#maxIsolates) this.#evictOldest(this.#maxIsolates * 2);
+    return this.#spare === undefined ? undefined : this.#createOnSpare(owner);
+  }
+
+  /** As `getNow`, but disposes another program's isolate rather than wait. Undefined where there is none. */
+  getNowByEvicting(owner: IsolateOwner): Isolate | undefined {
+    const isolate = this.getNow(owner);
+    if (isolate !== undefined) return isolate;
+    this.#evictOldest(0);
+    return this.getNow(owner);
+  }
+
+  isOwnedBy(owner: IsolateOwner, isolate: Isolate): boolean {
+    return this.#isolates.get(owner) === isolate;
+  }
+
+  /** Keeps an isolate from being disposed to make room, until `release` was called as often. */
+  retain(isolate: Isolate): void {
+    this.#retains.set(isolate, (this.#retains.get(isolate) ?? 0) + 1);
+  }
+
+  release(isolate: Isolate): void {
+    const retains = (this.#retains.get(isolate) ?? 0) - 1;
+    if (retains > 0) this.#retains.set(isolate, retains);
+    else this.#retains.delete(isolate);
+  }
+
+  /**
+   * Makes the owner an isolate, and an instance for it. Fails with `functions_unavailable` where QuickJS can't be loaded, with
+   * `not_implemented` where it can't run here.
+   */
+  async create(owner: IsolateOwner): Promise<Isolate> {
+    let instance: QuickJsInstance;
+    try {
+      instance = await this.#factory.create();
+    } catch (cause) {
+      if (isDatabaseError(cause)) throw cause;
+      const reason = `This host can't run WebAssembly, which functions of design documents need: ${String(cause)}`;
+      throw new DatabaseError('not_implemented', reason, { cause });
+    }
+    this.#spare ??= instance;
+    return this.getNow(owner) ?? this.create(owner);
+  }
+
+  /** Disposes the owner's isolate, if it has one; it gets another when it needs one. */
+  dispose(owner: IsolateOwner): void {
+    const isolate = this.#isolates.get(owner);
+    this.#isolates.delete(owner);
+    if (isolate?.dispose() && isolate.instance.quickjs.getWasmMemory().buffer.byteLength <= MAX_REUSED_BYTES) {
+      this.#spare ??= isolate.instance;
+    }
+  }
+
+  close(): void {
+    for (const owner of this.#isolates.keys()) this.dispose(owner);
+    this.#spare = undefined;
+    this.#isClosed = true;
+  }
+
+  #createOnSpare(owner: IsolateOwner): Isolate | undefined {
+    const instance = this.#spare;
+    this.#spare = undefined;
+    if (instance === undefined) return undefined;
+    const isolate = new Isolate(instance, owner.options, this.#clock);
+    if (this.#isolates.size >= this.#maxIsolates) this.#evictOldest(this.#maxIsolates * 2);
+    this.#isolates.set(owner, isolate);
+    return isolate;
+  }
+
+  /** Disposes one that is retained only where there are at least so many isolates. */
+  #evictOldest(retainedFrom: number): void {
+    const isolates = [...this.#isolates];
+    const free = isolates.find(([, isolate]) => !this.#retains.has(isolate));
+    const [owner] = free ?? (isolates.length >= retainedFrom ? isolates[0] : undefined) ?? [];
+    if (owner !== undefined) this.dispose(owner);
+  }
+}

@@ -1,0 +1,244 @@
+/**
+ * An isolate: one QuickJS runtime with one context, begun with the sandboxes' program (runtime/) and one design document. Calls are
+ * synchronous, take and give text, and end by their deadline at the latest. An isolate whose call ended with an `IsolateFailure` can't
+ * be used any more: dispose it.
+ */
+/// <reference path="./virtual-modules.d.ts" />
+import { SANDBOX_PROGRAM } from 'virtual:sandbox-program';
+import type { QuickJSContext, QuickJSHandle, QuickJSRuntime } from 'quickjs-emscripten-core';
+import { DatabaseError } from '../../errors/database-error.ts';
+import { assert } from '../../shared/assert.ts';
+import type { Clock } from '../../shared/clock.ts';
+import { ThrownError } from '../contract.ts';
+import { type OperationName, SEPARATOR } from '../runtime/protocol.ts';
+import type { ResumableSource } from '../sources/resumable-source.ts';
+import { InstanceStopped, isInstanceFault, type QuickJsInstance } from './quickjs-instance.ts';
+
+/**
+ * Room for QuickJS's own stack, in bytes: some 800 calls deep. More would exceed the stack of the host, which QuickJS
+ * can't see, before it exceeds this.
+ */
+const STACK_BYTES = 160 * 1024;
+/** Beyond the functions' own memory: what QuickJS and the program need. */
+const BASE_BYTES = 4 * 1024 * 1024;
+/** Jobs (promises) that a call leaves behind are run, lest they pile up; with more than this many time counts as up. */
+const MAX_JOBS = 10_000;
+/** Native loops are stopped this much later than the deadline, since that costs the instance. */
+const GRACE_MS = 50;
+
+type FailureKind = 'time' | 'memory' | 'stack' | 'fault';
+
+/** A call that the isolate could not end: time or memory is up, or it overflowed the stack where that can't be caught. */
+export class IsolateFailure extends DatabaseError {
+  readonly kind: FailureKind;
+
+  constructor(kind: FailureKind, cause?: unknown) {
+    super('os_process_error', REASONS[kind], { cause });
+    this.kind = kind;
+  }
+}
+
+const REASONS: Readonly<Record<FailureKind, string>> = {
+  time: 'OS process timed out.',
+  memory: 'The function ran out of memory: it must do with less data at a time.',
+  stack: 'The function overflowed the stack: it, or a document, is nested too deeply.',
+  fault: 'The sandbox failed inside; it has been started again.',
+};
+
+export interface IsolateOptions {
+  readonly designId: string;
+  readonly designDocument: string;
+  readonly timeoutMs: number;
+  readonly memoryBytes: number;
+  log(message: string): void;
+}
+
+export class Isolate {
+  readonly instance: QuickJsInstance;
+  readonly options: IsolateOptions;
+  /** The instance is damaged, and can't be used for another isolate. */
+  isBroken = false;
+  readonly #clock: Clock;
+  readonly #runtime: QuickJSRuntime;
+  readonly #context: QuickJSContext;
+  readonly #perform: QuickJSHandle;
+  /** Texts that come with many calls: names of operations, and the empty text. */
+  readonly #constants = new Map<string, QuickJSHandle>();
+  /** What the program answered to `addMap` and the like, by operation and source or name. */
+  readonly #added = new Map<string, string>();
+  #pullRows: ((sent: string) => string) | undefined;
+  #deadline = Number.POSITIVE_INFINITY;
+  #isOutOfTime = false;
+
+  constructor(instance: QuickJsInstance, options: IsolateOptions, clock: Clock) {
+    this.instance = instance;
+    this.options = options;
+    this.#clock = clock;
+    this.#runtime = instance.quickjs.newRuntime();
+    this.#runtime.setMemoryLimit(options.memoryBytes + BASE_BYTES);
+    this.#runtime.setMaxStackSize(STACK_BYTES);
+    this.#runtime.setInterruptHandler(() => this.#isLate(0));
+    instance.onTick = () => {
+      if (this.#isLate(GRACE_MS)) throw new InstanceStopped('a native loop ran out of time');
+    };
+    this.#context = this.#runtime.newContext();
+    this.#perform = this.#begin();
+    this.call('begin', options.designId, options.designDocument);
+  }
+
+  /** The index of a compiled function among its kind; compiled when it is first asked for. `compilation_error`. */
+  add(kind: 'addMap' | 'addReducer', source: string): string {
+    const key = `${kind}\n${source}`;
+    const index = this.#added.get(key) ?? this.call(kind, source);
+    this.#added.set(key, index);
+    return index;
+  }
+
+  /** Whether a list function is one that can wait for its rows; compiled when it is first asked for. `compilation_error`. */
+  addList(name: string, { check, text }: ResumableSource): boolean {
+    const key = `addList\n${name}`;
+    const added = this.#added.get(key) ?? this.call('addList', name, check, text);
+    this.#added.set(key, added);
+    return added !== '';
+  }
+
+  /** Runs one operation of the program. */
+  call(operation: OperationName, first = '', second = '', third = ''): string {
+    this.#isOutOfTime = false;
+    this.#deadline = this.#clock.monotonic() + this.options.timeoutMs;
+    let answer: string;
+    try {
+      answer = this.#run(operation, [first, second, third]);
+      this.#runJobs();
+    } catch (error) {
+      throw this.#toFailure(error);
+    } finally {
+      this.#deadline = Number.POSITIVE_INFINITY;
+    }
+    // A function can catch the interruption in places (a Set's constructor does).
+    if (this.#isOutOfTime) throw new IsolateFailure('time');
+    return this.#read(answer);
+  }
+
+  /** As `call('list', …)`; `pullRows` takes what was sent so far, and gives the next rows (JSON array) or `''`. */
+  callList(name: string, head: string, request: string, pullRows: (sent: string) => string): string {
+    this.#pullRows = pullRows;
+    try {
+      return this.call('list', name, head, request);
+    } finally {
+      this.#pullRows = undefined;
+    }
+  }
+
+  /** Frees what it holds; false when the instance can't be used for another isolate. */
+  dispose(): boolean {
+    this.instance.onTick = () => {};
+    if (this.isBroken) return false;
+    try {
+      for (const handle of this.#constants.values()) handle.dispose();
+      this.#perform.dispose();
+      this.#context.dispose();
+      this.#runtime.dispose();
+      return true;
+    } catch {
+      this.isBroken = true;
+      return false;
+    }
+  }
+
+  #begin(): QuickJSHandle {
+    const context = this.#context;
+    const pull = context.newFunction('pullRows', (sent) => {
+      return context.newString(this.#pullRows?.(context.getString(sent)) ?? '');
+    });
+    const create = context.unwrapResult(
+      context.evalCode(SANDBOX_PROGRAM, 'settee.js', { type: 'global', strict: false }),
+    );
+    const perform = context.unwrapResult(context.callFunction(create, context.undefined, pull));
+    create.dispose();
+    pull.dispose();
+    return perform;
+  }
+
+  #run(operation: OperationName, texts: readonly string[]): string {
+    const context = this.#context;
+    const values = texts.map((text) => (text === '' ? this.#constant('') : context.newString(text)));
+    const result = context.callFunction(this.#perform, context.undefined, [this.#constant(operation), ...values]);
+    for (const [index, value] of values.entries()) if (texts[index] !== '') value.dispose();
+    if (result.error !== undefined) {
+      const thrown: unknown = context.dump(result.error);
+      result.error.dispose();
+      throw new Error(messageOf(thrown));
+    }
+    const answer = context.getString(result.value);
+    result.value.dispose();
+    return answer;
+  }
+
+  #runJobs(): void {
+    if (!this.#runtime.hasPendingJob()) return;
+    this.#runtime.executePendingJobs(MAX_JOBS).dispose();
+    this.#isOutOfTime ||= this.#runtime.hasPendingJob();
+  }
+
+  #constant(text: string): QuickJSHandle {
+    const known = this.#constants.get(text) ?? this.#context.newString(text);
+    this.#constants.set(text, known);
+    return known;
+  }
+
+  /** The result in an answer of the program (runtime/protocol.ts); messages go to the log. */
+  #read(answer: string): string {
+    const start = answer.indexOf(SEPARATOR);
+    if (start > 0) for (const message of toTexts(answer.slice(0, start))) this.options.log(message);
+    if (answer.charAt(start + 1) === 'R') return answer.slice(start + 2);
+    throw this.toError(answer.slice(start + 2));
+  }
+
+  /** A failure's text, `[code, word, reason]`, as an error of the service. */
+  toError(text: string): DatabaseError {
+    const [code = '', word = '', reason = ''] = toTexts(text);
+    switch (code) {
+      case 'memory':
+        return new IsolateFailure('memory');
+      case 'forbidden':
+      case 'unauthorized':
+      case 'not_found':
+      case 'not_acceptable':
+      case 'compilation_error':
+      case 'invalid_require_path':
+      case 'render_error':
+        return new DatabaseError(code, reason);
+      default:
+        return new ThrownError(word, reason);
+    }
+  }
+
+  #isLate(graceMs: number): boolean {
+    if (this.#clock.monotonic() < this.#deadline + graceMs) return false;
+    this.#isOutOfTime = true;
+    return true;
+  }
+
+  #toFailure(error: unknown): IsolateFailure {
+    const message = messageOf(error);
+    this.isBroken ||= isInstanceFault(error);
+    if (this.#isOutOfTime) return new IsolateFailure('time', error);
+    if (message.includes('out of memory')) return new IsolateFailure('memory', error);
+    return new IsolateFailure(
+      error instanceof RangeError || message.includes('stack overflow') ? 'stack' : 'fault',
+      error,
+    );
+  }
+}
+
+function messageOf(thrown: unknown): string {
+  if (typeof thrown === 'object' && thrown !== null && 'message' in thrown) return String(thrown.message);
+  return String(thrown);
+}
+
+function toTexts(json: string): string[] {
+  const list: unknown = JSON.parse(json);
+  assert(Array.isArray(list), 'the program gave a list');
+  return list.map(String);
+}

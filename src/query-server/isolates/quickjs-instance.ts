@@ -1,0 +1,145 @@
+/**
+ * WebAssembly instances of QuickJS. The module is compiled once; each isolate has an instance, and with it a memory, of
+ * its own, so that no fault in one isolate can touch what belongs to another.
+ */
+import loadEmscripten from '@jitl/quickjs-wasmfile-release-sync/emscripten-module';
+import { QuickJSFFI } from '@jitl/quickjs-wasmfile-release-sync/ffi';
+import { QuickJSWASMModule } from 'quickjs-emscripten-core';
+import { functionsUnavailable } from '../../errors/functions-unavailable.ts';
+import { guardLoops } from './loop-guard.ts';
+
+/**
+ * Gives the bytes of the package's `emscripten-module.wasm`, from where the host keeps them. Called on first use, and
+ * again only when it failed.
+ */
+export type WasmLoader = () => Promise<Uint8Array<ArrayBuffer>>;
+
+/**
+ * Pages of 64 kB that an instance begins with, and that it may have at most (128 MB). QuickJS's own limit counts blocks,
+ * not their bytes, in this build: Emscripten does not tell it how large a block is. Here an allocation fails, which
+ * QuickJS makes an error of.
+ */
+const FIRST_PAGES = 256;
+const MOST_PAGES = 2_048;
+
+/** Thrown through WebAssembly when time is over; the instance can't be used any more. */
+export class InstanceStopped extends Error {}
+
+export interface QuickJsInstance {
+  readonly quickjs: QuickJSWASMModule;
+  /** Called now and then by long native loops. What it throws stops the instance for good. */
+  onTick: () => void;
+}
+
+type Instantiate = NonNullable<NonNullable<Parameters<typeof loadEmscripten>[0]>['instantiateWasm']>;
+type WasmImports = Parameters<Instantiate>[0];
+type WasmInstance = Parameters<Parameters<Instantiate>[1]>[0];
+/** A compiled module; opaque here. */
+type WasmModule = object;
+type WasmMemory = NonNullable<NonNullable<Parameters<typeof loadEmscripten>[0]>['wasmMemory']>;
+
+/** The global of that name, as far as it is used: Node's types don't have it. */
+declare const WebAssembly: {
+  compile(bytes: Uint8Array<ArrayBuffer>): Promise<WasmModule>;
+  instantiate(module: WasmModule, imports: WasmImports): Promise<WasmInstance>;
+  readonly Memory: new (size: { readonly initial: number; readonly maximum: number }) => WasmMemory;
+  readonly RuntimeError: new () => Error;
+};
+
+/** Whether an error went through WebAssembly's frames without unwinding them, so that its instance can't be used any more. */
+export function isInstanceFault(error: unknown): boolean {
+  return error instanceof RangeError || error instanceof InstanceStopped || error instanceof WebAssembly.RuntimeError;
+}
+
+interface Compiled {
+  readonly module: WasmModule;
+  /** The imported function that guarded loops call; undefined where they could not be guarded. */
+  readonly tick: { readonly module: string; readonly name: string } | undefined;
+}
+
+type EmscriptenModule = Awaited<ReturnType<typeof loadEmscripten>>;
+
+export class QuickJsInstanceFactory {
+  readonly #load: WasmLoader;
+  #compiled: Promise<Compiled> | undefined;
+
+  constructor(load: WasmLoader) {
+    this.#load = load;
+  }
+
+  /** Fails with `functions_unavailable` where the module can't be loaded. Tries again when it is called again. */
+  async create(): Promise<QuickJsInstance> {
+    this.#compiled ??= this.#compile();
+    return instantiate(await this.#compiled);
+  }
+
+  async #compile(): Promise<Compiled> {
+    try {
+      const bytes = await this.#load().catch(notLoaded);
+      const guarded = guardLoops(bytes);
+      return { module: await WebAssembly.compile(guarded?.bytes ?? bytes), tick: guarded?.tick };
+    } catch (error) {
+      this.#compiled = undefined;
+      throw error;
+    }
+  }
+}
+
+function notLoaded(cause: unknown): never {
+  throw functionsUnavailable('QuickJS, which runs functions of documents,', cause);
+}
+
+/** What quickjs-emscripten does with a variant, but for its dynamic imports: bundlers would make files of their own of those. */
+async function instantiate(compiled: Compiled): Promise<QuickJsInstance> {
+  const ticking = { onTick: () => {} };
+  const module = await loadEmscripten({
+    wasmMemory: new WebAssembly.Memory({ initial: FIRST_PAGES, maximum: MOST_PAGES }),
+    instantiateWasm: async (imports, onSuccess) => {
+      const instance = await WebAssembly.instantiate(compiled.module, withTick(imports, compiled, ticking));
+      onSuccess(instance);
+      return instance.exports;
+    },
+  });
+  module.type = 'sync';
+  convertTextFast(module);
+  return Object.assign(ticking, { quickjs: new QuickJSWASMModule(module, new QuickJSFFI(module)) });
+}
+
+/** The imports, the one that loops call (Emscripten's `Date.now`) going through `onTick` first. */
+function withTick(imports: WasmImports, { tick }: Compiled, ticking: { onTick: () => void }): WasmImports {
+  const members = tick === undefined ? undefined : imports[tick.module];
+  if (tick === undefined || members === undefined) return imports;
+  const now = () => {
+    ticking.onTick();
+    return Date.now();
+  };
+  return { ...imports, [tick.module]: { ...members, [tick.name]: now } };
+}
+
+/** Texts longer than this don't keep their buffer. */
+const KEPT_BYTES = 1024 * 1024;
+
+/** Emscripten's own conversions go byte by byte in JavaScript: 6.6 MB cost 170 ms, and these 5. */
+function convertTextFast(module: EmscriptenModule): void {
+  const encoder = new TextEncoder();
+  const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+  let scratch = new Uint8Array(64 * 1024);
+  let written = 0;
+  // quickjs-emscripten asks for the length of a text right before it writes that text.
+  module.lengthBytesUTF8 = (text) => {
+    if (scratch.length < text.length * 3) scratch = new Uint8Array(text.length * 3);
+    written = encoder.encodeInto(text, scratch).written;
+    return written;
+  };
+  module.stringToUTF8 = (_text, pointer) => {
+    // QuickJS had no room for the text; what is at 0 belongs to QuickJS itself.
+    if (pointer === 0) throw new InstanceStopped('out of memory');
+    module.HEAPU8.set(scratch.subarray(0, written), pointer);
+    module.HEAPU8[pointer + written] = 0;
+    if (scratch.length > KEPT_BYTES) scratch = new Uint8Array(64 * 1024);
+  };
+  module.UTF8ToString = (pointer) => {
+    const bytes = module.HEAPU8;
+    return decoder.decode(bytes.subarray(pointer, bytes.indexOf(0, pointer)));
+  };
+}

@@ -1,0 +1,51 @@
+/** Makes functions of the sources that documents have. */
+import { describe, Failure } from './failures.ts';
+import { type DocumentFunction, type Members, shorten, textOf } from './values.ts';
+
+// biome-ignore lint/security/noGlobalEval: Running sources of documents is what a sandbox is for. Called by another name, it sees globals alone.
+const evaluate: (text: string) => unknown = eval;
+
+/** What documents' functions can call, by name. */
+let helpers: Members = {};
+
+/** To be called once, before anything is compiled. */
+export function setHelpers(all: Members): void {
+  helpers = all;
+}
+
+/**
+ * The value of an expression that has the helpers as variables of its own: to a frozen global `sum = 0` would do nothing, and say
+ * nothing. What it declares may have their names, if that is in a function inside.
+ */
+export function withHelpers(text: string): unknown {
+  const create = evaluate(`(function (${Object.keys(helpers)}) { return ${text}; })`) as DocumentFunction;
+  return create(...Object.values(helpers));
+}
+
+/** The function that a source is: an expression, with or without name, comments around it and semicolons behind it. */
+export function compile(kind: string, source: unknown): DocumentFunction {
+  let compiled: unknown;
+  try {
+    if (typeof source !== 'string') throw new SyntaxError('its source is not a string');
+    compiled = withHelpers(asExpression(source));
+  } catch (thrown) {
+    throw toCompilationFailure(kind, source, thrown);
+  }
+  if (typeof compiled === 'function') return compiled as DocumentFunction;
+  throw toCompilationFailure(kind, source, new SyntaxError('Expression does not eval to a function.'));
+}
+
+/** Throws where the source can't be parsed. Its helpers are not there: nothing of it must be called. */
+export function checkSyntax(source: string): void {
+  evaluate(asExpression(source));
+}
+
+export function toCompilationFailure(kind: string, source: unknown, thrown: unknown): Failure {
+  if (thrown instanceof Failure) return thrown;
+  const text = shorten(typeof source === 'string' ? source : textOf(source), 200);
+  return new Failure('compilation_error', '', `${kind}: ${describe(thrown)} (${text})`);
+}
+
+function asExpression(source: string): string {
+  return `(function () { var f =\n${source}\n; return f; })()`;
+}

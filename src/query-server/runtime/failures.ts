@@ -1,0 +1,70 @@
+/** What functions of documents throw, and how it leaves the sandbox. */
+import { hasOwn, isObject, shorten, textOf } from './values.ts';
+
+/** QuickJS throws this when memory runs out. */
+declare const InternalError: ErrorConstructor;
+
+/** An error for the host; no function of a document is meant to see it. */
+export class Failure {
+  readonly code: string;
+  readonly word: string;
+  readonly reason: string;
+
+  constructor(code: string, word: string, reason: string) {
+    this.code = code;
+    this.word = word;
+    this.reason = reason;
+  }
+}
+
+/** Words for anything that was thrown; getters and `toString` of documents' functions may throw in turn. */
+export function describe(thrown: unknown): string {
+  try {
+    if (isObject(thrown) && typeof thrown['message'] === 'string') {
+      return shorten(`${thrown['name']}: ${thrown['message']}`, 500);
+    }
+    return shorten(typeof thrown === 'string' ? thrown : textOf(thrown), 500);
+  } catch {
+    return 'an error that cannot be shown';
+  }
+}
+
+export function isOutOfMemory(thrown: unknown): boolean {
+  return thrown instanceof InternalError && thrown.message === 'out of memory';
+}
+
+/** Whether a function threw `["fatal", error, reason]`, which ends more than the call for one document. */
+export function isFatal(thrown: unknown): boolean {
+  return Array.isArray(thrown) && thrown[0] === 'fatal';
+}
+
+/** What a function threw, as it is answered: `["error", word, reason]`, `{error, reason}`, an Error, or anything else. */
+export function toFailure(thrown: unknown): Failure {
+  if (thrown instanceof Failure) return thrown;
+  try {
+    if (isOutOfMemory(thrown)) return new Failure('memory', '', '');
+    if (Array.isArray(thrown) && (thrown[0] === 'error' || thrown[0] === 'fatal')) {
+      return new Failure('function_error', `${thrown[1]}`, reasonOf(thrown[2]));
+    }
+    if (isObject(thrown)) {
+      if (hasOwn(thrown, 'forbidden')) return new Failure('forbidden', '', reasonOf(thrown['forbidden']));
+      if (hasOwn(thrown, 'unauthorized')) return new Failure('unauthorized', '', reasonOf(thrown['unauthorized']));
+      if (thrown['error'] && thrown['reason']) {
+        return new Failure('function_error', `${thrown['error']}`, reasonOf(thrown['reason']));
+      }
+      if (thrown['name']) return new Failure('function_error', `${thrown['name']}`, reasonOf(thrown['message']));
+    }
+  } catch {
+    // A getter or `toString` of the thrown value throws itself.
+  }
+  return new Failure('function_error', 'unnamed_error', describe(thrown));
+}
+
+/** `[code, word, reason]`. */
+export function toFailureText({ code, word, reason }: Failure): string {
+  return textOf([code, word, reason]);
+}
+
+function reasonOf(reason: unknown): string {
+  return typeof reason === 'string' ? reason : textOf(reason);
+}

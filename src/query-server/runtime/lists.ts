@@ -1,0 +1,121 @@
+/** Lists: functions that turn the rows of a view into an answer, at once or as the rows come. */
+import { checkSyntax, compile } from './compiling.ts';
+import { designDocument, functionNamed } from './design-document.ts';
+import { SEPARATOR } from './protocol.ts';
+import {
+  beginRendering,
+  type Rendering,
+  resumeRendering,
+  runProvided,
+  send,
+  setRows,
+  takeSent,
+  toRenderFailure,
+  toResponseText,
+  withChosenType,
+} from './rendering.ts';
+import { type DocumentFunction, type Members, parse } from './values.ts';
+
+/** A list that waits for rows. */
+interface WaitingList {
+  readonly steps: Generator<unknown, void>;
+  readonly state: Rendering;
+}
+
+/** Runs with its rows from `pullRows`. Gives the head, and what was sent after the last pull. */
+export function list(name: string, headText: string, requestText: string): string {
+  const render = functionNamed('lists', name);
+  const request = parse(requestText) as Members;
+  const state = beginRendering({ isList: true });
+  let tail: unknown;
+  try {
+    tail = render.call(designDocument, parse(headText), request);
+    if (state.provided.length > 0) tail = runProvided(state, request);
+  } catch (thrown) {
+    throw toRenderFailure(thrown);
+  }
+  sendTail(tail);
+  return `${listHead(state)}${SEPARATOR}${takeSent(state)}`;
+}
+
+/** List functions that can wait for their rows, by name. */
+const resumableLists = new Map<string, DocumentFunction>();
+const waitingLists = new Map<string, WaitingList>();
+let lastId = 0;
+
+/** Compiles a list function that can wait. Gives an empty text where its source does not compile as one (sources/resumable-source.ts). */
+export function addList(name: string, check: string, source: string): string {
+  functionNamed('lists', name);
+  try {
+    checkSyntax(check);
+    resumableLists.set(name, compile(`lists.${name}`, source));
+    return '1';
+  } catch {
+    return '';
+  }
+}
+
+/** As `list`, up to where it needs its first row: its number, its head, and `D` (done) or `W` (waits) before what it sent. */
+export function beginList(name: string, headText: string, requestText: string): string {
+  const render = resumableLists.get(name) as DocumentFunction;
+  const state = beginRendering({ isList: true, isResumable: true });
+  lastId++;
+  const id = `${lastId}`;
+  const steps = stepsOf(render, state, [parse(headText), parse(requestText) as Members]);
+  const said = stepOn(id, { steps, state });
+  return `${id}${SEPARATOR}${listHead(state)}${SEPARATOR}${said}`;
+}
+
+/** `rows`: a JSON array that is not empty, or an empty text behind the last. Gives what `beginList` has behind the head. */
+export function resumeList(id: string, rows: string): string {
+  const waiting = waitingLists.get(id) as WaitingList;
+  const state = resumeRendering(waiting.state);
+  if (rows === '') state.isAtEnd = true;
+  else setRows(state, rows);
+  return stepOn(id, waiting);
+}
+
+export function dropList(id: string): string {
+  waitingLists.delete(id);
+  return '';
+}
+
+/** Yields where a row must be waited for. */
+function* stepsOf(
+  render: DocumentFunction,
+  state: Rendering,
+  [head, request]: readonly [head: unknown, request: Members],
+): Generator<unknown, void> {
+  let tail = render.call(designDocument, head, request);
+  if (isGenerator(tail)) tail = yield* tail;
+  if (state.provided.length > 0) tail = runProvided(state, request);
+  if (isGenerator(tail)) tail = yield* tail;
+  sendTail(tail);
+}
+
+function stepOn(id: string, waiting: WaitingList): string {
+  let isDone: boolean | undefined;
+  try {
+    isDone = waiting.steps.next().done;
+  } catch (thrown) {
+    waitingLists.delete(id);
+    throw toRenderFailure(thrown);
+  }
+  if (isDone === true) waitingLists.delete(id);
+  else waitingLists.set(id, waiting);
+  return (isDone === true ? 'D' : 'W') + takeSent(waiting.state);
+}
+
+function isGenerator(value: unknown): value is Generator<unknown, unknown> {
+  return Object.prototype.toString.call(value) === '[object Generator]';
+}
+
+/** What a list function returns is sent last. */
+function sendTail(tail: unknown): void {
+  if (tail !== undefined && tail !== null) send(tail);
+}
+
+function listHead(state: Rendering): string {
+  const { code, headers } = state.head;
+  return toResponseText({ code, headers: withChosenType(state, Object.assign({}, headers)) });
+}

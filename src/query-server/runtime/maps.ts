@@ -1,0 +1,171 @@
+/**
+ * Map functions, and filters that are one. They work on batches: documents come as texts in one string, and rows go as one
+ * string, so that the border of the sandbox is crossed once.
+ */
+import { compile } from './compiling.ts';
+import { compiledOnce, designDocument } from './design-document.ts';
+import { describe, Failure, isFatal, isOutOfMemory, toFailure } from './failures.ts';
+import { log } from './log.ts';
+import { SEPARATOR } from './protocol.ts';
+import { type DocumentFunction, freezeDeep, hasOwn, isObject, parse, shorten, textOf } from './values.ts';
+
+/** The rows of one map function for a batch. */
+interface Rows {
+  /** How many each document emitted. */
+  readonly counts: number[];
+  /** What can wait for its text until the batch ends; `MADE` stands for all else. */
+  readonly keys: unknown[];
+  readonly values: unknown[];
+  /** JSON texts of the keys that are `MADE`. */
+  readonly keyTexts: string[];
+  readonly valueTexts: string[];
+}
+
+interface WithToJson {
+  readonly toJSON?: unknown;
+}
+
+interface StoredDocument {
+  readonly _id?: unknown;
+}
+
+const maps: DocumentFunction[] = [];
+
+/** Where emit() puts rows; undefined while no map runs. */
+let sink: Rows | undefined;
+
+/** Stands in a row for a text that was made at once, which comes in a list of its own. */
+const MADE = {};
+
+/** Longer arrays are made text at once. */
+const MAX_COPIED = 16;
+
+/** Compiles a map function, and gives its index. */
+export function addMap(source: string): string {
+  return `${maps.push(compile('map', source)) - 1}`;
+}
+
+/** Makes emit() fail until the next map function runs. */
+export function endMaps(): void {
+  sink = undefined;
+}
+
+/** The helper `emit`. */
+export function emit(key: unknown, value: unknown): void {
+  if (sink === undefined) throw new TypeError('emit() is for map functions');
+  const keptKey = toKept(key);
+  const keptValue = toKept(value);
+  // toJSON() may throw, or emit in turn: a row is complete before it counts.
+  const keyText = keptKey === MADE ? textOf(key) : undefined;
+  const valueText = keptValue === MADE ? textOf(value) : undefined;
+  const { keys, values, keyTexts, valueTexts } = sink;
+  if (keyText !== undefined) keyTexts[keyTexts.length] = keyText;
+  if (valueText !== undefined) valueTexts[valueTexts.length] = valueText;
+  keys[keys.length] = keptKey;
+  values[values.length] = keptValue;
+}
+
+/**
+ * What can wait as it is until the batch ends, and be made text all at once then, which costs a fraction of one by one:
+ * what no function can change until then, that is plain values, and copies of short arrays of them. `MADE` for all else.
+ */
+function toKept(value: unknown): unknown {
+  if (isPlain(value)) return value;
+  if (typeof value !== 'object' || !Array.isArray(value) || (value as WithToJson).toJSON !== undefined) return MADE;
+  const { length } = value;
+  if (length > MAX_COPIED) return MADE;
+  const copy: unknown[] = [];
+  for (let at = 0; at < length; at++) {
+    const item: unknown = value[at];
+    if (!isPlain(item)) return MADE;
+    copy[at] = item;
+  }
+  return copy;
+}
+
+function isPlain(value: unknown): boolean {
+  const kind = typeof value;
+  return kind === 'number' || kind === 'string' || kind === 'boolean' || value === null || value === undefined;
+}
+
+/**
+ * `chosen`: indexes of maps with commas between. `frozen`: `1` where documents must be frozen, so that no map changes them
+ * for the next one. `text`: documents. Gives five fields for each map.
+ */
+export function mapBatch(chosen: string, frozen: string, text: string): string {
+  const functions = chosen.split(',').map((index) => maps[Number(index)] as DocumentFunction);
+  const outputs = functions.map(createRows);
+  const texts = text.split(SEPARATOR);
+  for (let at = 0; at < texts.length; at++) {
+    const document = parseOrSkip(texts[at] as string);
+    if (frozen === '1' && document !== undefined) freezeDeep(document);
+    for (let index = 0; index < functions.length; index++) {
+      const output = outputs[index] as Rows;
+      const map = functions[index] as DocumentFunction;
+      output.counts[at] = document === undefined ? 0 : mapOne(map, document, output);
+    }
+  }
+  return outputs.map(toFields).join(SEPARATOR);
+}
+
+/** As a filter: `1` for each document for which the map of that view emits, else `0`. */
+export function filterByView(name: string, text: string): string {
+  const views = hasOwn(designDocument, 'views') ? designDocument['views'] : undefined;
+  const view = isObject(views) && hasOwn(views, name) ? views[name] : undefined;
+  if (!isObject(view)) throw new Failure('not_found', '', 'missing_named_view');
+  const map = compiledOnce(`map/${name}`, () => compile(`views.${name}.map`, view['map']));
+  const passes = (document: string) => mapOne(map, parse(document) as StoredDocument, createRows()) > 0;
+  return text
+    .split(SEPARATOR)
+    .map((document) => (passes(document) ? '1' : '0'))
+    .join('');
+}
+
+function createRows(): Rows {
+  return { counts: [], keys: [], values: [], keyTexts: [], valueTexts: [] };
+}
+
+function toFields({ counts, keys, values, keyTexts, valueTexts }: Rows): string {
+  return [counts.join(','), textOf(keys), keyTexts.join('\n'), textOf(values), valueTexts.join('\n')].join(SEPARATOR);
+}
+
+/** How many rows the document emitted. What it emitted before it failed is taken back. */
+function mapOne(map: DocumentFunction, document: StoredDocument, output: Rows): number {
+  // The map may change the document.
+  const id = document._id;
+  const { keys, values, keyTexts, valueTexts } = output;
+  const before = keys.length;
+  const keysMade = keyTexts.length;
+  const valuesMade = valueTexts.length;
+  sink = output;
+  try {
+    map(document);
+  } catch (thrown) {
+    keys.length = values.length = before;
+    keyTexts.length = keysMade;
+    valueTexts.length = valuesMade;
+    sink = undefined;
+    onMapError(thrown, id);
+  }
+  sink = undefined;
+  return keys.length - before;
+}
+
+function parseOrSkip(text: string): StoredDocument | undefined {
+  try {
+    return parse(text) as StoredDocument;
+  } catch (thrown) {
+    onMapError(thrown, shorten(text, 100));
+    return undefined;
+  }
+}
+
+/** What ends the build is thrown on; else the document is left out of this view, and the log says so. */
+function onMapError(thrown: unknown, id: unknown): void {
+  if (thrown instanceof Failure) throw thrown;
+  if (thrown === 'fatal_error') {
+    throw new Failure('function_error', 'map_runtime_error', "function raised 'fatal_error'");
+  }
+  if (isOutOfMemory(thrown) || isFatal(thrown)) throw toFailure(thrown);
+  log(`a map function raised ${describe(thrown)} with the document ${textOf(id)}`);
+}

@@ -1,0 +1,78 @@
+/** The helper `require`: CommonJS modules out of the design document (completion.md 15). */
+import { toCompilationFailure, withHelpers } from './compiling.ts';
+import { designDocument } from './design-document.ts';
+import { Failure } from './failures.ts';
+import { type DocumentFunction, hasOwn, isObject } from './values.ts';
+
+interface Module {
+  readonly id: string;
+  exports: unknown;
+}
+
+interface LoadedModule {
+  readonly module: Module;
+  isLoading: boolean;
+}
+
+/** By absolute path. */
+const modules = new Map<string, LoadedModule>();
+
+/**
+ * A `require` that resolves paths with a dot in front from that folder, a list of member names. A module runs once per
+ * sandbox; one that (through others) requires itself is refused.
+ */
+export function requireFrom(folder: readonly string[]): (path: unknown) => unknown {
+  return function require(path: unknown): unknown {
+    const names = resolvePath(path, folder);
+    const id = names.join('/');
+    const known = modules.get(id);
+    if (known?.isLoading === true) throw badPath(path, 'the module requires itself');
+    if (known !== undefined) return known.module.exports;
+    const source = sourceAt(names, path);
+    const entry: LoadedModule = { module: { id, exports: {} }, isLoading: true };
+    modules.set(id, entry);
+    try {
+      run(source, names.slice(0, -1), entry.module);
+    } catch (thrown) {
+      modules.delete(id);
+      throw thrown;
+    }
+    entry.isLoading = false;
+    return entry.module.exports;
+  };
+}
+
+/** Absolute path of a module, as its segments: from the design document, or (with a dot in front) from the folder of the caller. */
+function resolvePath(path: unknown, folder: readonly string[]): string[] {
+  const names = String(path).split('/');
+  const resolved = names[0] === '.' || names[0] === '..' ? folder.slice() : [];
+  for (const name of names) {
+    if (name === '..' && resolved.pop() === undefined) throw badPath(path, 'the path leaves the design document');
+    if (name !== '..' && name !== '.' && name !== '') resolved.push(name);
+  }
+  return resolved;
+}
+
+function sourceAt(names: readonly string[], path: unknown): string {
+  let member: unknown = designDocument;
+  for (const name of names) {
+    if (!isObject(member) || !hasOwn(member, name)) throw badPath(path, `there is no member "${name}" on its way`);
+    member = member[name];
+  }
+  if (typeof member === 'string') return member;
+  throw badPath(path, 'the member there is not a string');
+}
+
+function run(source: string, folder: readonly string[], module: Module): void {
+  let wrapped: DocumentFunction;
+  try {
+    wrapped = withHelpers(`(function (module, exports, require) {${source}\n})`) as DocumentFunction;
+  } catch (thrown) {
+    throw toCompilationFailure(`module ${module.id}`, source, thrown);
+  }
+  wrapped.call(module.exports, module, module.exports, requireFrom(folder));
+}
+
+function badPath(path: unknown, why: string): Failure {
+  return new Failure('invalid_require_path', '', `require("${path}"): ${why}`);
+}

@@ -1,0 +1,26 @@
+/**
+ * What the program inside of a sandbox and its caller outside agree on. A call names an operation and gives up to three texts. The
+ * answer is one text: the messages that functions logged (a JSON array, empty without any), a separator, then `R` with the result or `E`
+ * with a failure, the JSON array `[code, word, reason]`.
+ */
+
+/** Between the texts of a call and the fields of an answer. JSON text can't contain it: control characters are escaped there. */
+export const SEPARATOR = '\x1e';
+
+export type OperationName =
+  | 'begin'
+  | 'addMap'
+  | 'addReducer'
+  | 'map'
+  | 'reduce'
+  | 'rereduce'
+  | 'filter'
+  | 'filterByView'
+  | 'validate'
+  | 'show'
+  | 'update'
+  | 'list'
+  | 'addList'
+  | 'beginList'
+  | 'resumeList'
+  | 'dropList';

@@ -1,0 +1,147 @@
+/**
+ * Makes list functions resumable, so that they can wait for their rows. QuickJS can suspend no functions but generators; so a list
+ * function becomes a generator where its own text shows that this changes nothing else: wherever `getRow()` stands it also yields
+ * while there is no row yet. A function that is less plain is left as it is, and gets its rows all at once (`quickjs-program.ts`).
+ */
+import { openerOf, type Token, tokensOf } from './source-tokens.ts';
+
+export interface ResumableSource {
+  /** The same function, or one that gives a generator of its result. */
+  readonly text: string;
+  /**
+   * The same with `async` and `await` in the places of `*` and `yield`: it compiles only where each `yield` belongs to a
+   * function that is a generator, and so QuickJS's own parser checks what is concluded here.
+   */
+  readonly check: string;
+}
+
+const GET_ROW = 'getRow';
+/** What could call functions, or see their text, in ways that their text doesn't show. */
+const UNTOLD = /^(?:eval|Function|constructor|with|yield|await|async|class|callee|caller|import)$/;
+const OWN_OBJECTS = /^(?:this|arguments|super|target)$/;
+
+/** A function, by the places of its tokens. */
+interface Body {
+  /** `function`, or the first token of an arrow function's parameters. */
+  readonly first: number;
+  /** `=>`, or undefined. */
+  readonly arrow: number | undefined;
+  /** The brackets of its body. */
+  readonly opener: number;
+  readonly closer: number;
+}
+
+interface Edit {
+  readonly at: number;
+  /** How much is left out there. */
+  readonly length: number;
+  readonly text: string;
+  readonly check: string;
+}
+
+/** Undefined where the function might need its rows in a way that can't wait. */
+export function toResumableSource(source: string): ResumableSource | undefined {
+  const tokens = tokensOf(source);
+  if (tokens === undefined || tokens.some(({ kind, text }) => isUntold(kind, text))) return undefined;
+  const calls = tokens.flatMap(({ kind, text }, place) => (kind === 'word' && text === GET_ROW ? [place] : []));
+  const bodies = new Map<number, Body>();
+  const edits: Edit[] = [];
+  for (const call of calls) {
+    const body = isPlainCall(tokens, call) ? bodyAround(tokens, call) : undefined;
+    if (body === undefined || !mayYield(tokens, body)) return undefined;
+    bodies.set(body.opener, body);
+    const behind = (tokens[call + 1]?.start ?? 0) + 1;
+    edits.push({ at: behind, length: 0, text: `${GET_ROW}.waits()&&(yield)`, check: `${GET_ROW}.waits()&&(await 0)` });
+  }
+  for (const body of bodies.values()) edits.push(...generatorEdits(tokens, body));
+  return { text: edited(source, edits, 'text'), check: edited(source, edits, 'check') };
+}
+
+function isUntold(kind: Token['kind'], text: string): boolean {
+  return kind === 'word' ? UNTOLD.test(text) : kind === 'text' && text.includes(GET_ROW);
+}
+
+/** `getRow()`, not as a member of something, nor as the name of one. */
+function isPlainCall(tokens: readonly Token[], place: number): boolean {
+  const before = tokens[place - 1]?.text ?? '';
+  const isMember = before === '.' || before === '?.' || before === 'new' || before === 'function';
+  return (
+    !isMember && tokens[place + 1]?.text === '(' && tokens[place + 2]?.text === ')' && tokens[place + 3]?.text !== '{'
+  );
+}
+
+/** The innermost function that a token is in; undefined where it is of a kind that can't be a generator. */
+function bodyAround(tokens: readonly Token[], place: number): Body | undefined {
+  for (let opener = tokens[place]?.within ?? -1; opener >= 0; opener = tokens[opener]?.within ?? -1) {
+    if (tokens[opener]?.text !== '{') continue;
+    const before = tokens[opener - 1]?.text;
+    if (before === '=>') return arrowBody(tokens, opener);
+    if (before !== ')') continue;
+    const parameters = openerOf(tokens, opener - 1);
+    const word = tokens[parameters - 1];
+    if (word?.text === 'function') return body(tokens, parameters - 1, opener);
+    if (tokens[parameters - 2]?.text === 'function') return body(tokens, parameters - 2, opener);
+    // The method of an object, else.
+    if (!/^(?:if|for|while|switch|catch)$/.test(word?.text ?? '')) return undefined;
+  }
+  return undefined;
+}
+
+function arrowBody(tokens: readonly Token[], opener: number): Body {
+  const last = opener - 2;
+  const first = tokens[last]?.text === ')' ? openerOf(tokens, last) : last;
+  return body(tokens, first, opener, opener - 1);
+}
+
+function body(tokens: readonly Token[], first: number, opener: number, arrow?: number): Body {
+  const { within } = tokens[opener] ?? {};
+  const closer = tokens.findIndex(
+    ({ text }, place) => place > opener && text === '}' && tokens[place]?.within === within,
+  );
+  return { first, arrow, opener, closer };
+}
+
+/** The list function itself, or one that it gives to `provides`: both are called by the sandboxes' program, which takes generators (runtime/lists.ts). */
+function mayYield(tokens: readonly Token[], { first, arrow, opener, closer }: Body): boolean {
+  if (closer < 0) return false;
+  const inside = tokens.slice(opener + 1, closer);
+  if (arrow !== undefined && inside.some(({ kind, text }) => kind === 'word' && OWN_OBJECTS.test(text))) return false;
+  const name = arrow === undefined && tokens[first + 1]?.text !== '(' ? tokens[first + 1]?.text : undefined;
+  if (name !== undefined && tokens.filter(({ text }) => text === name).length > 1) return false;
+  const isWhole = first === 0 && tokens.slice(closer + 1).every(({ text }) => text === ';');
+  return isWhole || isProvided(tokens, first);
+}
+
+/** `provides("type", function`, the list function around it being the one that calls `provides`. */
+function isProvided(tokens: readonly Token[], first: number): boolean {
+  const [word, bracket, type, comma] = tokens.slice(Math.max(0, first - 4), first);
+  const isCall = word?.text === 'provides' && bracket?.text === '(' && type?.kind === 'text' && comma?.text === ',';
+  return isCall && tokens[first - 5]?.text !== '.';
+}
+
+function generatorEdits(tokens: readonly Token[], { first, arrow }: Body): Edit[] {
+  const start = tokens[first]?.start ?? 0;
+  if (arrow === undefined) {
+    const word = { at: start, length: 0, text: '', check: 'async ' };
+    return [word, { at: start + 'function'.length, length: 0, text: '*', check: '' }];
+  }
+  const isBare = tokens[first]?.text !== '(';
+  const head = {
+    at: start,
+    length: 0,
+    text: `function*${isBare ? '(' : ''}`,
+    check: `async function${isBare ? '(' : ''}`,
+  };
+  const end = isBare ? ')' : '';
+  return [head, { at: tokens[arrow]?.start ?? 0, length: 2, text: end, check: end }];
+}
+
+function edited(source: string, edits: readonly Edit[], which: 'text' | 'check'): string {
+  let result = '';
+  let from = 0;
+  for (const edit of [...edits].sort((left, right) => left.at - right.at)) {
+    result += source.slice(from, edit.at) + edit[which];
+    from = edit.at + edit.length;
+  }
+  return result + source.slice(from);
+}

@@ -1,0 +1,70 @@
+import { describe, expect, test } from 'vitest';
+import { BodyStore } from '../../../src/database/bodies/body-store.ts';
+import type { BodyLocation } from '../../../src/database/contract.ts';
+import { PageAllocator } from '../../../src/paging/page-allocator.ts';
+import { PageCache } from '../../../src/paging/page-cache.ts';
+import { createMemoryPageStore } from '../../../src/storage/memory/memory-page-store.ts';
+import type { PageFile } from '../../../src/storage/page-store.ts';
+import { id } from './harness.ts';
+
+const PAGES = 300;
+
+/** A body store on `PAGES` stored pages of two bodies each, on a file that can read parts of pages and counts reads. */
+async function openBodies() {
+  const file = await createMemoryPageStore().open('bodies', 'create');
+  const readPage = file.read.bind(file);
+  const reads = { pages: 0, ranges: 0 };
+  const watched: PageFile = Object.assign(file, {
+    read: (page: number) => {
+      reads.pages += 1;
+      return readPage(page, 'bytes');
+    },
+    readRange: (page: number, offset: number, length: number) => {
+      reads.ranges += 1;
+      const bytes = readPage(page, 'bytes');
+      return bytes instanceof Uint8Array ? bytes.slice(offset, offset + length) : undefined;
+    },
+  });
+  const allocator = new PageAllocator(1, 0);
+  const options = { allocator, pageBytes: 100, maxPageBytes: 1_000 };
+  const bodies = new BodyStore({ ...options, file: watched, cache: new PageCache(1_000_000) });
+  const locations: BodyLocation[] = [];
+  for (let page = 0; page < PAGES; page++) {
+    const texts = [`{"first":${page}}`, `{"second":${page}}`];
+    const packed = bodies.pack(texts.map((text) => ({ id: id('d'), bytes: new TextEncoder().encode(text) })));
+    locations.push(...packed.locations);
+    await watched.commit({ durability: 'relaxed', writePages: packed.pages });
+  }
+  const at = (index: number): BodyLocation => locations[index] ?? { page: -1, offset: 0, length: 0 };
+  return { bodies, reads, at };
+}
+
+describe('a single body', () => {
+  test('is read at once, without its page', async () => {
+    const { bodies, reads, at } = await openBodies();
+    expect(bodies.reader.read(at(0))).toBe('{"first":0}');
+    expect(reads).toEqual({ pages: 0, ranges: 1 });
+  });
+
+  test('brings its page into memory when another one of it was read lately', async () => {
+    const { bodies, reads, at } = await openBodies();
+    expect(await bodies.reader.read(at(0))).toBe('{"first":0}');
+    expect(await bodies.reader.read(at(1))).toBe('{"second":0}');
+    expect(reads).toEqual({ pages: 1, ranges: 1 });
+    expect(bodies.reader.read(at(0))).toBe('{"first":0}');
+    expect(reads).toEqual({ pages: 1, ranges: 1 });
+  });
+
+  test('leaves its page where it is when the last read of it was long ago', async () => {
+    const { bodies, reads, at } = await openBodies();
+    for (let page = 0; page < PAGES; page++) await bodies.reader.read(at(2 * page));
+    expect(await bodies.reader.read(at(1))).toBe('{"second":0}');
+    expect(reads).toEqual({ pages: 0, ranges: PAGES + 1 });
+  });
+
+  test('fails later, not at once, where its page is gone', async () => {
+    const { bodies } = await openBodies();
+    const lost = bodies.reader.read({ page: 77, offset: 0, length: 5 });
+    await expect(lost).rejects.toMatchObject({ code: 'storage_corrupt' });
+  });
+});

@@ -1,0 +1,104 @@
+import { describe, expect, test } from 'vitest';
+import { parseListParameters, parseListQuery, parseQueryValues } from '../../../../src/http/lists/list-parameters.ts';
+import { parseCount } from '../../../../src/http/request/parameter-values.ts';
+import { Query } from '../../../../src/http/request/query.ts';
+
+function parse(search: string, bodyKeys?: unknown) {
+  const entries = new Query(search).entries();
+  return bodyKeys === undefined
+    ? parseListQuery(entries)
+    : parseListParameters([...parseQueryValues(entries), ['keys', bodyKeys]]);
+}
+
+describe('parameters of lists', () => {
+  test('have the defaults of the interface', () => {
+    expect(parse('')).toEqual({
+      keys: undefined,
+      key: undefined,
+      startKey: undefined,
+      startKeyDocId: undefined,
+      endKey: undefined,
+      endKeyDocId: undefined,
+      inclusiveEnd: true,
+      descending: false,
+      skip: 0,
+      limit: undefined,
+      includeDocs: false,
+      conflicts: false,
+      updateSeq: false,
+    });
+  });
+
+  test('are read under both of their names, unknown ones passed over, the last value counting', () => {
+    const left = parse('startkey="a"&endkey=["b"]&startkey_docid=x&endkey_docid=y&colour=blue&limit=1&limit=2');
+    expect(left).toMatchObject({ startKey: 'a', endKey: ['b'], startKeyDocId: 'x', endKeyDocId: 'y', limit: 2 });
+    const right = parse('start_key="a"&end_key=["b"]&start_key_doc_id=x&end_key_doc_id=y&limit=2');
+    expect(right).toEqual(left);
+  });
+
+  test('booleans know no case', () => {
+    expect(parse('descending=TRUE&inclusive_end=False&include_docs=true&conflicts=true&update_seq=true')).toMatchObject(
+      {
+        descending: true,
+        inclusiveEnd: false,
+        includeDocs: true,
+        conflicts: true,
+        updateSeq: true,
+      },
+    );
+  });
+
+  test.each([
+    ['count=3', 'QS param `count` is not `limit`'],
+    ['descending=yes', 'Invalid boolean parameter: yes'],
+    ['include_docs=', 'Invalid boolean parameter: '],
+    ['attachments=1', 'Invalid boolean parameter: 1'],
+    ['limit=many', 'Invalid value for integer: many'],
+    ['limit=1.5', 'Invalid value for integer: 1.5'],
+    ['skip=', 'Invalid value for integer: '],
+    ['limit=-1', 'Invalid value for positive integer: -1'],
+    ['stale=maybe', 'Invalid value for `stale`.'],
+    ['keys=["a"]&key="a"', '`keys` is incompatible with `key`, `start_key` and `end_key`'],
+    ['keys=["a"]&startkey="a"', '`keys` is incompatible with `key`, `start_key` and `end_key`'],
+    ['keys=["a"]&end_key=null', '`keys` is incompatible with `key`, `start_key` and `end_key`'],
+  ])('%s is refused', (search, reason) => {
+    expect(() => parse(search)).toThrow(expect.objectContaining({ code: 'query_parse_error', reason }));
+  });
+
+  test.each([
+    ['key=abc', 'invalid_json'],
+    ['startkey=', 'invalid_json'],
+    ['keys="a"', '`keys` member must be a array.'],
+  ])('%s is a bad request', (search, reason) => {
+    expect(() => parse(search)).toThrow(expect.objectContaining({ code: 'bad_request', reason }));
+  });
+
+  test('the keys of a body are keys', () => {
+    expect(parse('limit=1', ['a', 7])).toMatchObject({ keys: ['a', 7], limit: 1 });
+    expect(() => parse('', 'a')).toThrow(expect.objectContaining({ code: 'bad_request' }));
+    expect(() => parse('key="a"', ['a'])).toThrow(expect.objectContaining({ code: 'query_parse_error' }));
+  });
+
+  test('a JSON object gives values of their own types, or texts', () => {
+    const entries = Object.entries({ startkey: 'a', descending: true, include_docs: 'true', limit: 3, skip: '1' });
+    expect(parseListParameters(entries)).toMatchObject({
+      startKey: 'a',
+      descending: true,
+      includeDocs: true,
+      limit: 3,
+      skip: 1,
+    });
+  });
+
+  test('values of any depth are refused without being walked through', () => {
+    const deep: unknown = JSON.parse('['.repeat(10_000) + ']'.repeat(10_000));
+    expect(() => parseListParameters([['limit', deep]])).toThrow('Invalid value for integer: […]');
+    expect(() => parseListParameters([['descending', { deep }]])).toThrow('Invalid boolean parameter: {…}');
+  });
+
+  test('a count is a whole number from 0 up', () => {
+    expect(parseCount('0')).toBe(0);
+    expect(parseCount('12')).toBe(12);
+    expect(() => parseCount('99999999999999999999')).toThrow('Invalid value for integer: 99999999999999999999');
+  });
+});

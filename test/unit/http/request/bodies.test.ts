@@ -1,0 +1,174 @@
+import { describe, expect, test } from 'vitest';
+import { parseJson, readJson, readObject, readText, requireJsonType } from '../../../../src/http/request/bodies.ts';
+import { contextOf, streamOf } from '../support.ts';
+
+const encoder = new TextEncoder();
+const bytes = (text: string) => encoder.encode(text);
+
+async function gzip(text: string): Promise<Uint8Array<ArrayBuffer>> {
+  const stream = new Blob([text]).stream().pipeThrough(new CompressionStream('gzip'));
+  return new Uint8Array(await new Response(stream).arrayBuffer());
+}
+
+const small = { svc: { max_document_size: '20' } };
+const tooLarge = { code: 'too_large', reason: 'the request entity is too large' };
+const invalid = { code: 'bad_request', reason: 'invalid_json' };
+
+describe('reading a body', () => {
+  test.each([
+    ['text', '{"a":"€"}'],
+    ['bytes', bytes('{"a":"€"}')],
+    ['a blob', new Blob(['{"a":"€"}'])],
+    ['a stream that cuts a character in two', streamOf([bytes('{"a":"€').slice(0, 8), bytes('€"}').slice(2)]).stream],
+  ])('%s', async (_kind, body) => {
+    expect(await readText(contextOf({ body }))).toBe('{"a":"€"}');
+  });
+
+  test('none is the empty text', async () => {
+    expect(await readText(contextOf({}))).toBe('');
+  });
+
+  test('a byte order mark is no part of the text', async () => {
+    expect(await readText(contextOf({ body: new Uint8Array([0xef, 0xbb, 0xbf, 0x7b, 0x7d]) }))).toBe('{}');
+  });
+
+  test('what is not UTF-8 is refused', async () => {
+    await expect(async () => readText(contextOf({ body: new Uint8Array([0x22, 0xff, 0x22]) }))).rejects.toMatchObject(
+      invalid,
+    );
+    await expect(async () => readText(contextOf({ body: new Uint8Array([0xed, 0xa0, 0x80]) }))).rejects.toMatchObject(
+      invalid,
+    );
+  });
+
+  test('lone surrogates in text are replaced, as on the way over a network', async () => {
+    expect(await readText(contextOf({ body: '"\ud800 😀 \udc00"' }))).toBe('"\ufffd 😀 \ufffd"');
+  });
+
+  test.each([
+    ['text', '"12345678901234567890"'],
+    ['text whose bytes are more than its units', '"€€€€€€€"'],
+    ['bytes', bytes('"12345678901234567890"')],
+    ['a blob', new Blob(['"12345678901234567890"'])],
+  ])('%s beyond the limit is refused', async (_kind, body) => {
+    await expect(async () => readText(contextOf({ body }, small))).rejects.toMatchObject(tooLarge);
+  });
+
+  test('a body of exactly the limit is taken', async () => {
+    expect(await readText(contextOf({ body: '"123456789012345678"' }, small))).toHaveLength(20);
+    expect(await readText(contextOf({ body: bytes('"123456789012345678"') }, small))).toHaveLength(20);
+  });
+
+  test('a stream is read no further than the limit', async () => {
+    const { stream, seen } = streamOf(Array.from({ length: 100 }, () => bytes('0123456789')));
+    await expect(async () => readText(contextOf({ body: stream }, small))).rejects.toMatchObject(tooLarge);
+    expect(seen.pulls).toBe(3);
+  });
+
+  test('a length that was announced is believed at once', async () => {
+    const { stream, seen } = streamOf([bytes('{}')], { length: 21 });
+    await expect(async () => readText(contextOf({ body: stream }, small))).rejects.toMatchObject(tooLarge);
+    expect(seen.pulls).toBe(0);
+  });
+
+  test('also where only the header announces it', async () => {
+    const { stream, seen } = streamOf([bytes('{}')]);
+    const announced = contextOf({ body: stream, headers: { 'content-length': '21' } }, small);
+    await expect(async () => readText(announced)).rejects.toMatchObject(tooLarge);
+    expect(seen.pulls).toBe(0);
+  });
+
+  test.each([
+    ['that fails', streamOf([bytes('{"a":')], { broken: true })],
+    ['that ends before its announced length', streamOf([bytes('{}')], { length: 3 })],
+  ])('a stream %s is a bad request', async (_how, { stream }) => {
+    const reason = 'The request body broke off before its end; nothing was changed.';
+    await expect(async () => readText(contextOf({ body: stream }))).rejects.toMatchObject({
+      code: 'bad_request',
+      reason,
+    });
+  });
+});
+
+describe('encodings', () => {
+  const zipped = { 'content-encoding': 'gzip' };
+
+  test('gzip is inflated, whatever form the body has', async () => {
+    const data = await gzip('{"a":"€"}');
+    for (const body of [data, new Blob([data]), streamOf([data.slice(0, 5), data.slice(5)]).stream]) {
+      expect(await readText(contextOf({ body, headers: zipped }))).toBe('{"a":"€"}');
+    }
+  });
+
+  test('identity is taken as it is', async () => {
+    expect(await readText(contextOf({ body: '{}', headers: { 'content-encoding': 'identity' } }))).toBe('{}');
+  });
+
+  test('others are refused by name', async () => {
+    await expect(async () =>
+      readText(contextOf({ body: '{}', headers: { 'content-encoding': 'br' } })),
+    ).rejects.toMatchObject({
+      code: 'bad_content_type',
+      reason: 'br is not a supported content encoding.',
+    });
+  });
+
+  test('the limit holds for what comes out', async () => {
+    const bomb = await gzip(' '.repeat(10_000_000));
+    expect(bomb.length).toBeLessThan(20_000);
+    const limit = { svc: { max_document_size: '20000' } };
+    await expect(async () => readText(contextOf({ body: bomb, headers: zipped }, limit))).rejects.toMatchObject(
+      tooLarge,
+    );
+  });
+
+  test('what is no gzip, or only a part of it, is a bad request', async () => {
+    const data = await gzip('{"a":1}');
+    const broken = [bytes('{"a":1}'), data.slice(0, 12), data.slice(0, -1), new Uint8Array()];
+    for (const body of broken) {
+      await expect(async () => readText(contextOf({ body, headers: zipped }))).rejects.toMatchObject({
+        code: 'bad_request',
+        reason: 'The request body is not valid gzip data.',
+      });
+    }
+  });
+});
+
+describe('JSON', () => {
+  test('any value may be read, however deep', async () => {
+    expect(await readJson(contextOf({ body: '7' }))).toBe(7);
+    const deep = await readJson(contextOf({ body: '['.repeat(10_000) + ']'.repeat(10_000) }));
+    expect(Array.isArray(deep)).toBe(true);
+  });
+
+  test.each(['', '{', "{'a':1}", 'undefined'])('%s is invalid', (text) => {
+    expect(() => parseJson(text)).toThrow(expect.objectContaining(invalid));
+  });
+
+  test.each(['[]', '7', 'null', '"a"', 'true'])('%s is no object', async (body) => {
+    const reason = 'Request body must be a JSON object';
+    await expect(async () => readObject(contextOf({ body }))).rejects.toMatchObject({ code: 'bad_request', reason });
+  });
+});
+
+describe('the content type check', () => {
+  test.each(['application/json', 'Application/JSON', 'application/json; charset=utf-8', ' application/json ;x=y'])(
+    '%s passes',
+    (type) => {
+      expect(() => requireJsonType(contextOf({ headers: { 'content-type': type } }))).not.toThrow();
+    },
+  );
+
+  test.each(['', 'text/plain', 'application/jsonx', 'application/json;a=1;b=2', 'multipart/related'])(
+    '"%s" does not',
+    (type) => {
+      expect(() => requireJsonType(contextOf({ headers: { 'content-type': type } }))).toThrow(
+        'bad_content_type: Content-Type must be application/json',
+      );
+    },
+  );
+
+  test('nor does none at all', () => {
+    expect(() => requireJsonType(contextOf({}))).toThrow('bad_content_type');
+  });
+});

@@ -1,0 +1,105 @@
+import { expect, test } from 'vitest';
+import { createTestSandbox, openProgram } from './quickjs-files.ts';
+
+const counting = 'function (doc) { calls = (typeof calls === "undefined" ? 0 : calls) + 1; emit(calls); }';
+
+async function countOf(program: Awaited<ReturnType<typeof openProgram>>['program']) {
+  const mapper = await program.mapper([counting]);
+  return (await mapper.map(['{}']))[0]?.keys[0];
+}
+
+test('a program keeps its isolate, and gets another when others needed the place', async () => {
+  const sandbox = createTestSandbox({ maxIsolates: 2 });
+  const first = await openProgram(sandbox);
+  const second = await openProgram(sandbox);
+  expect([await countOf(first.program), await countOf(first.program), await countOf(second.program)]).toEqual([
+    '1',
+    '2',
+    '1',
+  ]);
+  const third = await openProgram(sandbox);
+  expect(await countOf(third.program)).toBe('1');
+  // The first was not used for the longest time.
+  expect([await countOf(second.program), await countOf(first.program)]).toEqual(['2', '1']);
+  sandbox.close();
+});
+
+const waiting = { lists: { l: 'function () { var row; while (row = getRow()) send(row); }' } };
+
+/** A list that waits for its second row. */
+async function beginList({ program }: Awaited<ReturnType<typeof openProgram>>) {
+  const rows = ['["a"]', '["b"]'];
+  const chunks = (await program.list('l', '{}', '{}', { next: () => rows.shift() })).chunks();
+  expect((await chunks.next()).value).toBe('a');
+  return chunks;
+}
+
+test('an isolate in which a list waits makes no room, but for twice as many', async () => {
+  const sandbox = createTestSandbox({ maxIsolates: 2 });
+  const open = () => openProgram(sandbox, waiting);
+  const first = await beginList(await open());
+  const second = await beginList(await open());
+  // Programs that come and go beside them leave them alone.
+  for (let time = 0; time < 4; time++) expect(await countOf((await open()).program)).toBe('1');
+  expect((await first.next()).value).toBe('b');
+  expect(await first.next()).toEqual({ done: true, value: undefined });
+  const more = [await beginList(await open()), await beginList(await open()), await beginList(await open())];
+  const last = await beginList(await open());
+  await expect(second.next()).rejects.toMatchObject({ code: 'os_process_error' });
+  expect((await last.next()).value).toBe('b');
+  await Promise.all([...more, last].map((chunks) => chunks.return()));
+  sandbox.close();
+});
+
+test('the same signature in the same scope is one program', async () => {
+  const sandbox = createTestSandbox();
+  const options = { signature: 'same' };
+  expect((await openProgram(sandbox, {}, options)).program).toBe((await openProgram(sandbox, {}, options)).program);
+  expect((await openProgram(sandbox, {}, options)).program).not.toBe(
+    (await openProgram(sandbox, {}, { ...options, scope: 'other' })).program,
+  );
+  sandbox.close();
+});
+
+test('a closed sandbox takes no more work', async () => {
+  const sandbox = createTestSandbox();
+  const { program } = await openProgram(sandbox);
+  sandbox.close();
+  await expect((async () => program.mapper([counting]))()).rejects.toMatchObject({ code: 'shutting_down' });
+});
+
+test('without its WebAssembly the sandbox says so, and tries again', async () => {
+  let attempts = 0;
+  const sandbox = createTestSandbox({
+    loadWasm: async () => {
+      attempts++;
+      throw new Error('offline');
+    },
+  });
+  const refusal = { code: 'functions_unavailable', reason: expect.stringMatching(/could not be loaded: offline$/) };
+  await expect(openProgram(sandbox)).rejects.toMatchObject(refusal);
+  await expect(openProgram(sandbox)).rejects.toMatchObject(refusal);
+  expect(attempts).toBe(2);
+});
+
+test('where WebAssembly can not run that is said', async () => {
+  const sandbox = createTestSandbox({ loadWasm: async () => new Uint8Array([1, 2, 3]) });
+  await expect(openProgram(sandbox)).rejects.toMatchObject({ code: 'not_implemented' });
+});
+
+test('1,000 programs are built and dropped in bounded memory', { timeout: 120_000 }, async () => {
+  const sandbox = createTestSandbox({ maxIsolates: 4 });
+  const build = async (count: number) => {
+    for (let index = 0; index < count; index++) {
+      const { program } = await openProgram(sandbox, { index, text: 'x'.repeat(10_000) });
+      const mapper = await program.mapper([`function (doc) { emit([doc.a, ${index}], {n: 1}); }`]);
+      expect((await mapper.map([`{"a":${index}}`]))[0]?.keys).toEqual([`[${index},${index}]`]);
+      if (index % 3 === 0) program.close();
+    }
+  };
+  await build(100);
+  const before = process.memoryUsage.rss();
+  await build(1_000);
+  expect(process.memoryUsage.rss() - before).toBeLessThan(100 * 1024 * 1024);
+  sandbox.close();
+});
