@@ -21,8 +21,10 @@ export interface IndexHead {
   readonly updateSeq: number;
   readonly purgeSeq: number;
   readonly seenSeq: number;
-  /** The page with the roots. */
+  /** The page with the roots, … */
   readonly rootsPage: number;
+  /** … or the first of so many, where their text is too long for one; absent: one. */
+  readonly rootsPages?: number;
   /** Pages at or above this number are left over from an interrupted checkpoint. */
   readonly pageMark: number;
 }

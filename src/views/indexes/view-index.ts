@@ -77,7 +77,10 @@ export class ViewIndex {
     this.#isPrepared = this.orders.every(({ scripts }) => scripts.length === 0);
     this.snapshots = new SnapshotRegister(clock, settings.snapshotMaxAgeMs, () => this.#checkpoints.noteRelease());
     const { snapshots } = this;
-    this.#file = file === undefined ? undefined : new IndexFile(file, head, { snapshots, settings, cache });
+    this.#file =
+      file === undefined
+        ? undefined
+        : new IndexFile(file, head, { snapshots, settings, cache, maxPageBytes: parts.supports.maxPageBytes });
     this.#state = this.#emptyState();
     this.#checkpoints = new Checkpoints({
       file: this.#file,
