@@ -7,7 +7,7 @@
  * | `node/main.js` | the Node host: one ES module, dependencies stay in node_modules |
  * | `browser/settee.js` | what a page imports (`settee`): an ES module with all it needs |
  * | `browser/settee-worker.js` | the core in a dedicated module worker |
- * | `browser/settee-functions.js` | functions of documents, queries and what else few requests need, which that worker loads on first use |
+ * | `browser/settee-functions.js` | views, queries and functions of documents, which that worker loads on first use |
  * | `browser/settee-journal.js` | the journal in files, which that worker loads where the browser has such as take a write at once |
  * | `browser/settee-sw.js` | the service worker, a classic script |
  * | `browser/settee-sw-core.js` | the core for the service worker, a classic script that it imports by itself |

@@ -7,7 +7,7 @@ import type { CreateWriteGuard } from './database/contract.ts';
 import { defaultSettings } from './database/settings.ts';
 import type { DeferredCode, LoadDeferredCode, QueryServer, ViewNeeds, ViewService } from './deferred/contract.ts';
 import { Deferred } from './deferred/deferred.ts';
-import { WriteJudge } from './design/write-judge.ts';
+import { WriteValidation } from './design/write-validation.ts';
 import type { Md5 } from './documents/md5.ts';
 import { isDatabaseError } from './errors/database-error.ts';
 import { functionsUnavailable } from './errors/functions-unavailable.ts';
@@ -71,9 +71,9 @@ export async function createCore(options: CoreOptions): Promise<Core> {
   /** The names of databases that have design documents, or may have got one. */
   const designs = new Notifier<string>();
   const createGuard: CreateWriteGuard = (database) =>
-    new WriteJudge(
+    new WriteValidation(
       database,
-      async (...judged) => queryServer.use((server) => server.openValidators(...judged)),
+      async (...wanted) => queryServer.use((server) => server.openValidators(...wanted)),
       () => designs.notify(database.name),
     );
   const registry = await openRegistry({ ...common, random, createGuard, md5: options.md5 });
@@ -91,7 +91,7 @@ export async function createCore(options: CoreOptions): Promise<Core> {
     close: async () => {
       isClosing = true;
       await views.close();
-      // Writes that were accepted for later are judged while the databases are closed.
+      // Writes that were accepted for later are validated while the databases are closed.
       await registry.close().finally(() => Promise.all([code.close(), queryServer.close()]));
       await storage.close();
     },

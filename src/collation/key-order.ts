@@ -1,6 +1,7 @@
 /**
- * Orders of JSON values as view keys (interface.md 4.7, completion.md 10). Values are as `JSON.parse` gives them.
+ * Orders of JSON values as view keys (docs/http.md#order-of-keys). Values are as `JSON.parse` gives them.
  */
+import { isObject, type JsonObject } from '../json/objects.ts';
 import { compareCodePoints } from './code-points.ts';
 import { type CompareStrings, createStringOrder } from './string-order.ts';
 
@@ -68,10 +69,6 @@ function rankOf(value: unknown, ranks: Ranks): number {
   return Array.isArray(value) ? ranks.array : ranks.object;
 }
 
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null;
-}
-
 function compareArrays(left: readonly unknown[], right: readonly unknown[], compare: CompareKeys): number {
   const shorter = Math.min(left.length, right.length);
   for (let index = 0; index < shorter; index++) {
@@ -82,8 +79,8 @@ function compareArrays(left: readonly unknown[], right: readonly unknown[], comp
 }
 
 function compareObjects(
-  left: Readonly<Record<string, unknown>>,
-  right: Readonly<Record<string, unknown>>,
+  left: JsonObject,
+  right: JsonObject,
   compareNames: CompareStrings,
   compare: CompareKeys,
 ): number {

@@ -6,7 +6,7 @@
  * `http/routing/routes.ts` for the requests that it answers.
  */
 import type { DesignPrograms } from '../design/design-programs.ts';
-import type { OpenValidators } from '../design/write-judge.ts';
+import type { OpenValidators } from '../design/write-validation.ts';
 import type { DesignPart } from '../http/design/design-handlers.ts';
 import type { DesignService } from '../http/design/design-service.ts';
 import type { FindPart } from '../http/find/find-handlers.ts';
@@ -18,12 +18,12 @@ import type { MaybePromise } from '../shared/maybe-promise.ts';
 import type { PageStore } from '../storage/page-store.ts';
 import type { ActiveTasks } from '../system/active-tasks.ts';
 import type { Config, Log } from '../system/contract.ts';
+import type { Databases } from '../views/background-builds.ts';
 import type { ViewIndexes } from '../views/contract.ts';
-import type { Databases } from '../views/updating/background-builds.ts';
 
 /** Makes each of the parts, for one core. Making one loads nothing more, and runs nothing yet. */
 export interface DeferredCode {
-  /** Runs functions of documents. It needs no database, so that writes can be judged while databases are opened and closed. */
+  /** Runs functions of documents. It needs no database, so that writes can be validated while databases are opened and closed. */
   queryServer(needs: QueryServerNeeds): QueryServer;
   /** View indexes, their queries and their builds in the background. */
   views(needs: ViewNeeds): ViewService;

@@ -1,13 +1,13 @@
 /** All that is loaded on first use. Browsers have this in a file of its own, so nothing but entries may import it. */
 import { DesignPrograms } from '../design/design-programs.ts';
-import { openValidation } from '../design/validation.ts';
+import { openValidators } from '../design/validators.ts';
 import { createFinder } from '../find/finder.ts';
 import { createQueryMappers } from '../find/indexes/query-mapper.ts';
 import { designHandlers } from '../http/design/design-handlers.ts';
 import { findHandlers } from '../http/find/find-handlers.ts';
 import { viewHandlers } from '../http/views/view-handlers.ts';
 import type { Sandbox } from '../query-server/contract.ts';
-import { BackgroundBuilds } from '../views/updating/background-builds.ts';
+import { BackgroundBuilds } from '../views/background-builds.ts';
 import { createViewIndexes } from '../views/view-indexes.ts';
 import type {
   DeferredCode,
@@ -39,7 +39,7 @@ function createQueryServer({ clock, config, log }: QueryServerNeeds, sandbox: Sa
   return {
     sandbox,
     programs,
-    openValidators: (database, designs) => openValidation(database, designs, { programs, clock }),
+    openValidators: (database, designs) => openValidators(database, designs, { programs, clock }),
     close: () => sandbox?.close(),
   };
 }
@@ -56,7 +56,7 @@ function createViews({ databases, engine, ...needs }: ViewNeeds): ViewService {
   return {
     service,
     handlers: viewHandlers,
-    buildSoon: (database) => background.lookLater(database),
+    buildSoon: (database) => background.schedule(database),
     close: async () => {
       await background.close();
       await service.close();

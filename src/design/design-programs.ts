@@ -1,13 +1,13 @@
 /**
- * The programs of design documents' own functions: shows, lists, updates, filters and validation. Views have theirs by
- * their signature (`views/`); these are told apart by the document's id and revision.
+ * Opens the sandbox's programs for the functions of design documents: shows, lists, updates, filters and validation. A program
+ * is identified by id and revision of its document. The programs of views are opened in `views/`, by their signature.
  */
 import type { Database } from '../database/contract.ts';
 import type { DocId, RevId } from '../documents/contract.ts';
 import { DatabaseError } from '../errors/database-error.ts';
 import type { Program, Sandbox } from '../query-server/contract.ts';
+import { functionTimeoutMs } from '../system/config.ts';
 import type { Config, Log } from '../system/contract.ts';
-import { functionTimeoutMs } from '../system/function-timeout.ts';
 
 /** A design document as it is stored: `body` is its JSON text without the members that begin with `_`. */
 export interface StoredDesign {
@@ -17,8 +17,8 @@ export interface StoredDesign {
   readonly body: string;
 }
 
-export interface DesignProgramsParts {
-  /** Without one nothing can be run. */
+interface DesignProgramsParts {
+  /** Without one no function can run. */
   readonly sandbox: Sandbox | undefined;
   readonly config: Config;
   readonly log: Log;
@@ -28,7 +28,7 @@ const SCRIPT_LANGUAGE = 'javascript';
 
 export class DesignPrograms {
   readonly #parts: DesignProgramsParts;
-  /** Databases' files never change while they are open. */
+  /** The files of databases, which don't change while these are open. */
   readonly #scopes = new WeakMap<Database, string>();
 
   constructor(parts: DesignProgramsParts) {
@@ -62,10 +62,10 @@ export class DesignPrograms {
   }
 }
 
-/** Functions see the whole document as `this`. */
+/** The whole design document, which functions have as `this`. */
 function withIdentity(id: DocId, rev: RevId, body: string): string {
-  const head = `{"_id":${JSON.stringify(id)},"_rev":${JSON.stringify(rev)}`;
-  return body === '{}' ? `${head}}` : `${head},${body.slice(1)}`;
+  const identity = `{"_id":${JSON.stringify(id)},"_rev":${JSON.stringify(rev)}`;
+  return body === '{}' ? `${identity}}` : `${identity},${body.slice(1)}`;
 }
 
 function checkLanguage(id: DocId, body: string): void {

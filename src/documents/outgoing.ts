@@ -2,6 +2,8 @@
  * Documents as clients get them: the members that begin with `_` in front of the stored body, whose text is passed on
  * as it is. Nothing is parsed.
  */
+import type { DocumentMeta } from './contract.ts';
+
 interface OutgoingDocument {
   readonly id: string;
   readonly rev: string;
@@ -23,4 +25,26 @@ export function writeQuoted(id: string, rev: string, document: Omit<OutgoingDocu
   const head = `{"_id":${id},"_rev":${rev}`;
   const deleted = document.deleted ? ',"_deleted":true' : '';
   return body === '{}' ? `${head}${deleted}${members}}` : `${head}${deleted}${members},${body.slice(1)}`;
+}
+
+/**
+ * Of `_revisions`, `_revs_info`, `_local_seq`, `_conflicts`, `_deleted_conflicts` those that `meta` has (the last two only if not
+ * empty), as JSON text for `writeDocument`, each with a comma in front; empty where it has none.
+ */
+export function metaText(meta: DocumentMeta): string {
+  let text = '';
+  if (meta.revisions !== undefined) {
+    const { start, ids } = meta.revisions;
+    text += `,"_revisions":{"start":${start},"ids":${JSON.stringify(ids)}}`;
+  }
+  if (meta.revsInfo !== undefined) {
+    const infos = meta.revsInfo.map(({ rev, status }) => `{"rev":${JSON.stringify(rev)},"status":"${status}"}`);
+    text += `,"_revs_info":[${infos.join(',')}]`;
+  }
+  if (meta.localSeq !== undefined) text += `,"_local_seq":${meta.localSeq}`;
+  return text + writeRevs('_conflicts', meta.conflicts) + writeRevs('_deleted_conflicts', meta.deletedConflicts);
+}
+
+function writeRevs(name: string, revs: readonly string[] | undefined): string {
+  return revs === undefined || revs.length === 0 ? '' : `,"${name}":${JSON.stringify(revs)}`;
 }

@@ -5,7 +5,7 @@
 import type { ByteStream, Handle, PlainResponse, RequestBody } from '../shared/message.ts';
 import { isStream } from './request/bodies.ts';
 
-export type FetchFunction = (request: Request) => Promise<Response>;
+type FetchFunction = (request: Request) => Promise<Response>;
 
 export function createFetch(handle: Handle): FetchFunction {
   return async (request) => {

@@ -84,11 +84,3 @@ export function* mapInSteps<T, R>(items: readonly T[], convert: (item: T) => R):
   }
   return converted;
 }
-
-/** Does all the work in one go. */
-export function atOnce<T>(steps: Steps<T>): T {
-  for (;;) {
-    const { done, value } = steps.next();
-    if (done === true) return value;
-  }
-}

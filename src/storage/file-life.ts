@@ -2,7 +2,7 @@ import type { DatabaseError } from '../errors/database-error.ts';
 
 /**
  * The life of one open file: whether it still takes operations, why not, and when the last one under way has ended.
- * An operation that began is let go on to its end; only new ones are refused.
+ * Operations that have begun come to their end; only new ones are refused.
  */
 export class FileLife {
   #refusal: (() => DatabaseError) | undefined;
@@ -22,17 +22,17 @@ export class FileLife {
     if (this.#refusal !== undefined) throw this.#refusal();
   }
 
-  /** Ends the life. The first reason stays, but a deletion replaces a mere closing. */
-  end(refusal: () => DatabaseError): void {
+  /** Refuses operations from now on. The first reason stays, but a deletion replaces a mere closing. */
+  refuse(refusal: () => DatabaseError): void {
     if (this.#refusal === undefined || refusal().code === 'storage_deleted') this.#refusal = refusal;
   }
 
-  begin(): void {
+  beginOperation(): void {
     this.mustBeOpen();
     this.#running += 1;
   }
 
-  done(): void {
+  endOperation(): void {
     this.#running -= 1;
     if (this.#running > 0) return;
     const waiters = this.#idleWaiters;
@@ -41,7 +41,7 @@ export class FileLife {
   }
 
   /** Resolves when no operation is under way. */
-  idle(): Promise<void> {
+  whenIdle(): Promise<void> {
     if (this.#running === 0) return Promise.resolve();
     return new Promise((resolve) => this.#idleWaiters.push(resolve));
   }

@@ -1,6 +1,6 @@
 /**
  * Makes the ids that the service gives to documents and to those who ask for some, by the four algorithms of the
- * interface (completion 20). Each instance has its own state, so two of them never share a counter.
+ * interface (docs/http.md#uuids). Each instance has its own state, so two of them never share a counter.
  *
  * Guarantee: an instance gives no id twice. `utc_random` and `utc_id` ids always rise, also when the machine's clock is
  * set back; `sequential` ones rise as long as they have the same first 26 digits, which is some 8,000 ids.
@@ -14,7 +14,7 @@ import { RandomDigits } from './random-digits.ts';
 const PREFIX_BYTES = 13;
 /** From here on the counter might leave its 6 digits, and a new prefix begins. */
 const COUNTER_END = 0xfff000;
-/** Largest step of the counter. Steps are random, so that one id doesn't tell the next. */
+/** Largest step of the counter. Steps are random, so that nobody can guess the next id from one. */
 const MAX_STEP = 0xffe;
 /** Digits of a time in microseconds. */
 const TIME_DIGITS = 14;

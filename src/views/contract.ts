@@ -6,29 +6,29 @@ import type { MaybePromise } from '../shared/maybe-promise.ts';
 export type { MappedRows };
 
 /**
- * What the layers above see of view indexes. `open` gives a group (the index of all views of one design document) under
- * a lease; `read` brings it up to date and gives one moment of it; rows and reductions are read from that moment, in
- * batches, as slowly as their reader likes.
+ * View indexes, for the layers above. `open` gives a lease of a group, which is the index of all views of one design
+ * document. `read` brings the index up to date and gives a reader of one moment of it, from which rows and reductions are
+ * read in batches, at any speed.
  */
 export interface ViewIndexes {
   /**
-   * The group of a design document, opened or begun where need be. Cheap where it is open already. Builds nothing yet.
+   * The group of a design document. Its index is opened, or created, where it is not open; it is not updated.
    * `compilation_error`, `bad_request` where the definition can't be used; `not_implemented` where the language has no
-   * mapper here (no sandbox was passed to the core).
+   * mapper (for example without a sandbox).
    */
   open(database: Database, designDocument: DesignDocument): MaybePromise<ViewGroup>;
   /**
-   * A group of one view named `temporary` that is not stored and goes with its release (completion.md 11).
+   * A group with one view named `temporary`, which is in memory only until it is released (docs/http.md#temporary-views).
    * `definition` is the JSON text of `{map, reduce?, options?, language?}`.
    */
   temporary(database: Database, definition: string): Promise<ViewGroup>;
-  /** Removes the indexes of this database that none of its design documents has. Resolves when they are gone. */
+  /** Removes the indexes of this database that belong to none of its design documents. */
   cleanup(database: Database): Promise<void>;
   /** Builds the index of a design document that has views and no index yet. */
   build(database: Database, id: DocId): Promise<void>;
-  /** The database of that name was deleted: lets go of its indexes. */
+  /** Closes the indexes of a database that was deleted. */
   forget(name: string): void;
-  /** Stores what is in memory, and releases every index file. */
+  /** Stores what is in memory, and closes all indexes. */
   close(): Promise<void>;
 }
 
@@ -40,37 +40,37 @@ export interface DesignDocument {
   readonly body: string;
 }
 
-/** When an index is brought up to date: before the answer, not at all (`stale=ok`), or after it (`update_after`). */
+/** When an index is updated: before it is read, not at all (`stale=ok`), or after it was read (`update_after`). */
 export type UpdateMode = 'before' | 'never' | 'after';
 
-/** A lease of one design document's index. Must be released; nothing works afterwards. */
+/** A lease of one design document's index. It must be released, and can't be used afterwards. */
 export interface ViewGroup {
-  /** MD5 of what decides the index, in hexadecimal digits. Equal signatures share one index. */
+  /** MD5 of everything that the rows depend on, in hexadecimal digits. Groups with the same signature share one index. */
   readonly signature: string;
   readonly language: string;
   /** By name. */
   readonly views: ReadonlyMap<string, ViewDefinition>;
-  /** The design document's `options`, or an empty object: default query parameters are among them. */
+  /** The design document's `options`, which may have default query parameters; or an empty object. */
   readonly options: Readonly<Record<string, unknown>>;
   /**
-   * One moment of the index, after the update that `mode` asks for (default `before`). Those who ask during a build
-   * wait for the same one. Fails with what the build fails with: `compilation_error`, `os_process_error`, ….
+   * One moment of the index, by default after an update. Callers that need an update while one runs wait for the same one.
+   * Fails as the update does: `compilation_error`, `os_process_error`, ….
    */
   read(mode?: UpdateMode): MaybePromise<ViewReader>;
-  /** For `_info` (interface.md 2.7). */
+  /** For `_info` (docs/http.md#index-information). */
   info(): Promise<ViewGroupInfo>;
-  /** Writes the index anew without its garbage. Resolves at the end; joins one that runs. Reads go on. */
+  /** Rewrites the index, so that its file becomes smaller. Joins a compaction that runs. Reads go on meanwhile. */
   compact(): Promise<void>;
   release(): void;
 }
 
 export interface ViewDefinition {
   readonly name: string;
-  /** JSON value of the `map` member: a function's source, for language `query` an object. */
+  /** The value of the `map` member: a function's source, or an object in the language `query`. */
   readonly map: unknown;
-  /** A built-in name such as `_count`, or a function's source. */
+  /** The name of a built-in reduce such as `_count`, or a function's source. */
   readonly reduce: string | undefined;
-  /** The view's own `options`. */
+  /** The `options` of the view itself. */
   readonly options: Readonly<Record<string, unknown>>;
   readonly collation: 'unicode' | 'raw';
 }
@@ -89,35 +89,35 @@ export interface ViewGroupInfo {
   readonly dataSize: number;
 }
 
-/** One moment of an index. Must be released. */
+/** One moment of an index. It must be released. */
 export interface ViewReader {
   /** The database's sequence that the index reflects. */
   readonly updateSeq: number;
   readonly purgeSeq: number;
   /**
-   * The sequence of the last change to the view's own rows; in an index that is not made yet a number that none has afterwards.
-   * With signature and `purgeSeq`, what an ETag is made of.
+   * The sequence of the last change to the view's rows; before the index is complete a number that can't be one. With
+   * signature and `purgeSeq` it identifies the rows, for ETags.
    */
   lastChange(view: string): number;
-  /** Rows in the view; costs nothing. `not_found` "missing_named_view". */
+  /** How many rows the view has. Takes no time. `not_found` "missing_named_view". */
   totalRows(view: string): number;
-  /** Rows of one range, or of `keys` one after another. */
+  /** The rows of a range, or those of each of `keys`. */
   rows(view: string, options?: RowOptions): Promise<ViewRows>;
   /**
-   * The reduction of a range in groups. Without grouping there is one with key `null`, or none where the range is
-   * empty. `query_parse_error` where the view has no reduce; `invalid_value`, `reduce_overflow_error` as the reduce has it.
+   * The reductions of groups of rows. Without grouping there is one group with the key `null`, or none where the range is
+   * empty. `query_parse_error` where the view has no reduce; `invalid_value`, `reduce_overflow_error` where the reduce fails.
    */
   reduce(view: string, options?: ReduceOptions): AsyncIterable<readonly ReducedRow[]>;
   release(): void;
 }
 
 /**
- * A range in the order of the walk: `start` is where it begins, also descending (then the larger key). A bound that is
- * undefined is open; `null` is a key.
+ * A range in the order in which it is read: it begins at `start`, which is the larger key where it is descending. Without a
+ * bound it is open; `null` is a key.
  */
 export interface ViewRange {
   readonly start?: unknown;
-  /** Narrows rows with the key `start`; ignored without it. */
+  /** Where the range begins among the rows with the key `start`; ignored without it. */
   readonly startDocId?: string | undefined;
   readonly end?: unknown;
   readonly endDocId?: string | undefined;
@@ -127,26 +127,26 @@ export interface ViewRange {
 }
 
 export interface RowOptions extends ViewRange {
-  /** The rows of each of these keys, in their order (descending reverses it). Other bounds are ignored then. */
+  /** Reads the rows of each of these keys, in this order (`descending` reverses it), and ignores the bounds. */
   readonly keys?: readonly unknown[] | undefined;
   readonly skip?: number | undefined;
   readonly limit?: number | undefined;
 }
 
 export interface ReduceOptions extends RowOptions {
-  /** 0 (default): all is one group; n: array keys are cut to n elements; `exact`: each key is a group. */
+  /** 0 (default): all rows are one group; n: groups by the first n elements of keys; `exact`: groups by key. */
   readonly groupLevel?: number | 'exact' | undefined;
 }
 
 export interface ViewRows {
   readonly totalRows: number;
-  /** How many rows of the view come before the first of these, in the direction of the walk. */
+  /** How many rows of the view precede the first of these, in the order in which they are read. */
   readonly offset: number;
-  /** Batches are never empty. Ends by itself after `limit` rows; whoever stops early calls `return`, as `for await` does. */
+  /** Batches are never empty. A reader that stops early must call `return`, as `for await` does. */
   readonly rows: AsyncIterable<readonly ViewRow[]>;
 }
 
-/** A row, as texts: nothing is parsed. */
+/** A row, as texts that are not parsed. */
 export interface ViewRow {
   /** The document that emitted it. */
   readonly id: DocId;
@@ -166,22 +166,22 @@ export interface ReducedRow {
 }
 
 /**
- * Makes rows of documents: in the sandbox for `language: "javascript"`, natively for others (`find/` for `query`). One
- * mapper serves one build or a part of one, and is released.
+ * Makes the rows of documents: in the sandbox for the language `javascript`, without it for others (`find/` has the mapper
+ * of `query`). A mapper is opened for each update and released after it.
  */
 export interface Mapper {
-  /** How many documents a call should be given, so that it takes no more than some milliseconds. Default 100. */
+  /** The number of documents with which a call takes some milliseconds. Default 100. */
   readonly batchSize?: number;
   /**
-   * `documents` are JSON texts with `_id` and `_rev`. One result per map function, in the order of `MapperSource.maps`.
-   * A document that a map function fails on emits nothing there; what ends the whole build is thrown.
+   * `documents` are JSON texts with `_id` and `_rev`. Gives one result per map, in the order of `MapperSource.maps`. A
+   * document for which a map function fails has no rows there; an error that ends the whole update is thrown.
    */
   map(documents: readonly string[]): MaybePromise<readonly MappedRows[]>;
   release(): void;
 }
 
 export interface MapperSource {
-  /** The database's file: who may share an engine (`ProgramSource.scope`). */
+  /** The database's file (`ProgramSource.scope`): design documents of one database may share an engine. */
   readonly scope: string;
   /** The design document's id, with `_design/`. */
   readonly id: string;

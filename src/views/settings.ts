@@ -1,26 +1,29 @@
-/** Bounds of view indexes. All are about memory and pace; none changes what is stored. */
+/** Bounds of view indexes. They change memory and pace, but nothing that is stored. */
 export interface ViewSettings {
-  /** Bytes of tree nodes that all open indexes together keep for reading, where no budget is shared with them. */
+  /** Bytes of tree nodes that all open indexes together cache, where the service passes no budget. */
   readonly cacheBytes: number;
-  /** Rows that a build gathers before it works them into the trees, at most … */
+  /** The rows that an update collects before it writes them into the trees, … */
   readonly flushRows: number;
-  /** … and this much text of keys and values. */
+  /** … unless their keys and values have this many characters before. */
   readonly flushBytes: number;
-  /** Changes that one step works into a tree at most, and as many as take about a turn; between steps others have theirs. */
+  /** The most changes that are written into a tree in one step. A step also ends after about `turnMs`. */
   readonly stepRows: number;
   /** A checkpoint is made at this many bytes of tree nodes in memory, … */
   readonly dirtyBytes: number;
-  /** … in a long build after this many milliseconds, the first time after half of them (and not before four times as long as the last one took), … */
+  /**
+   * … in a long update after this many milliseconds (the first one after half of them, and none before four times as long as the
+   * last one took), …
+   */
   readonly checkpointMs: number;
-  /** … and after this many milliseconds without an update. */
+  /** … and this many milliseconds after an update. */
   readonly idleMs: number;
   /** Bytes of pages in one commit. */
   readonly sliceBytes: number;
-  /** Milliseconds of work after which others have a turn. */
+  /** Milliseconds of work after which other work gets a turn. */
   readonly turnMs: number;
-  /** Indexes that are kept open though nobody uses them. */
+  /** The most indexes that are kept open without being used. */
   readonly maxIdle: number;
-  /** Milliseconds after which a reader's hold on old pages ends. */
+  /** Milliseconds after which a reader's hold on a state is revoked. */
   readonly snapshotMaxAgeMs: number;
 }
 

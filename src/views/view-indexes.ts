@@ -11,16 +11,16 @@ import type { PageFile, PageStore } from '../storage/page-store.ts';
 import type { ActiveTasks } from '../system/active-tasks.ts';
 import type { Config, Log } from '../system/contract.ts';
 import type { DesignDocument, MapperFactory, ViewGroup, ViewIndexes } from './contract.ts';
-import { type GroupDefinition, parseDefinition, temporaryDesign } from './definition.ts';
 import { IndexCache } from './indexes/index-cache.ts';
 import { IndexLease } from './indexes/index-lease.ts';
+import { ViewFunctions } from './indexes/view-functions.ts';
 import { ViewIndex, type ViewIndexParts } from './indexes/view-index.ts';
 import { defaultViewSettings, type ViewSettings } from './settings.ts';
-import { Functions } from './updating/mappers.ts';
+import { type GroupDefinition, parseDefinition, temporaryDesign } from './trees/definition.ts';
 
-/** Definitions of design documents that are remembered. */
+/** The number of parsed design documents that are kept. */
 const MAX_DEFINITIONS = 200;
-/** What follows the database's file in an index file's name: the signature. */
+/** The end of an index file's name, after that of the database's file and a dot: the signature. */
 const INDEX_SUFFIX = /^[0-9a-f]{32}$/;
 
 export interface ViewIndexesParts {
@@ -31,16 +31,16 @@ export interface ViewIndexesParts {
   readonly tasks: ActiveTasks;
   /** Without one, views of the language `javascript` fail with `not_implemented`. */
   readonly sandbox?: Sandbox | undefined;
-  /** For other languages, by name. */
+  /** The mappers of other languages, by name. */
   readonly mappers?: Readonly<Record<string, MapperFactory>>;
   readonly settings?: Partial<ViewSettings>;
-  /** What all indexes together keep for reading, and others with them. Default: `settings.cacheBytes` for the indexes. */
+  /** Bounds the memory of all page caches together. Default: one of `settings.cacheBytes` for the indexes. */
   readonly cache?: CacheBudget;
-  /** What names the JavaScript engine and its version: another may order strings otherwise. */
+  /** Name and version of the JavaScript engine, because another one may order strings differently. */
   readonly engine?: string;
 }
 
-/** Makes the service's view indexes. Call `close` before the databases are closed. */
+/** Creates the view indexes of a service. Their `close` has to be called before the databases are closed. */
 export function createViewIndexes(parts: ViewIndexesParts): ViewIndexes {
   return new StoredViewIndexes(parts);
 }
@@ -49,7 +49,7 @@ class StoredViewIndexes implements ViewIndexes {
   readonly #parts: ViewIndexesParts;
   readonly #settings: ViewSettings;
   readonly #cache: CacheBudget;
-  readonly #functions: Functions;
+  readonly #functions: ViewFunctions;
   readonly #indexes: IndexCache;
   /** By database file, design document and revision. */
   readonly #definitions = new Map<string, GroupDefinition>();
@@ -61,21 +61,22 @@ class StoredViewIndexes implements ViewIndexes {
     this.#settings = { ...defaultViewSettings, ...parts.settings };
     this.#cache = parts.cache ?? new CacheBudget(this.#settings.cacheBytes);
     const { sandbox, mappers = {}, config, log } = parts;
-    this.#functions = new Functions({ sandbox, mappers, config, log });
+    this.#functions = new ViewFunctions({ sandbox, mappers, config, log });
     this.#indexes = new IndexCache(this.#settings.maxIdle, log);
   }
 
+  /** Returns a group without a promise where its index is open. */
   open(database: Database, designDocument: DesignDocument): MaybePromise<ViewGroup> {
     const origin = this.#origins.get(database);
-    if (origin === undefined) return this.#openSlowly(database, designDocument);
+    if (origin === undefined) return this.#openGroup(database, designDocument);
     const definition = this.#definitions.get(definitionKey(origin, designDocument));
-    if (definition === undefined) return this.#openSlowly(database, designDocument);
-    const index = this.#indexes.leaseNow(indexFile(origin, definition));
-    if (index === undefined) return this.#openSlowly(database, designDocument);
+    if (definition === undefined) return this.#openGroup(database, designDocument);
+    const index = this.#indexes.leaseOpen(indexFile(origin, definition));
+    if (index === undefined) return this.#openGroup(database, designDocument);
     return this.#group(index, database, origin, designDocument);
   }
 
-  async #openSlowly(database: Database, designDocument: DesignDocument): Promise<ViewGroup> {
+  async #openGroup(database: Database, designDocument: DesignDocument): Promise<ViewGroup> {
     const origin = await this.#originOf(database);
     const definition = await this.#definitionOf(origin, designDocument);
     this.#functions.checkLanguage(definition.language);
@@ -88,8 +89,8 @@ class StoredViewIndexes implements ViewIndexes {
   }
 
   #group(index: ViewIndex, database: Database, origin: DatabaseOrigin, { id, body }: DesignDocument): ViewGroup {
-    const source = { definition: index.definition, scope: origin.file, designId: id, body };
-    return new IndexLease(index, { database, origin, source }, () =>
+    const functions = { definition: index.definition, scope: origin.file, designId: id, body };
+    return new IndexLease(index, { database, origin, functions }, () =>
       this.#indexes.release(indexFile(origin, index.definition), index),
     );
   }
@@ -123,7 +124,7 @@ class StoredViewIndexes implements ViewIndexes {
   ): Promise<ViewIndex> {
     const { page, isNew } = await this.#openFile(file);
     try {
-      // Of a database that was deleted meanwhile, whoever removed its files may have looked for them before this one was there.
+      // Fails if the database was deleted meanwhile: its files may have been removed before this one was created.
       database.snapshot().release();
       return await ViewIndex.open(this.#indexParts(database, definition), page, origin);
     } catch (error) {
@@ -166,18 +167,18 @@ class StoredViewIndexes implements ViewIndexes {
     const definition = await parseDefinition(body);
     this.#functions.checkLanguage(definition.language);
     const index = ViewIndex.temporary(this.#indexParts(database, definition));
-    const source = { definition, scope: origin.file, designId: '_temp_view', body };
-    return new IndexLease(index, { database, origin, source }, () => undefined);
+    const functions = { definition, scope: origin.file, designId: '_temp_view', body };
+    return new IndexLease(index, { database, origin, functions }, () => undefined);
   }
 
   async cleanup(database: Database): Promise<void> {
     const origin = await this.#originOf(database);
-    // Files first: one that comes later is of a design document that was written meanwhile.
+    // The files are listed first, because a later one is of a design document that was written meanwhile.
     const files = await this.#indexFiles(origin);
     let wanted = await this.#wantedFiles(database, origin);
     for (const file of files) {
       if (wanted.has(file)) continue;
-      // Removing takes a while, in which a design document may have come back.
+      // Removing files takes a while, in which a design document may have been written again.
       wanted = await this.#wantedFiles(database, origin);
       if (!wanted.has(file)) await this.#indexes.drop(file, () => this.#parts.store.destroy(file));
     }

@@ -1,4 +1,4 @@
-/** Servers, floors and peers as processes of their own, and what the system knows of them. */
+/** Servers, and the baselines that they are compared with, as processes of their own, and what the system knows of them. */
 import { fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';

@@ -10,17 +10,17 @@ import { build as buildSettee, builtMain, install, root } from '../../src/node/p
 import { toMarkdown } from './figures.mjs';
 import { ServerProcess } from './processes.mjs';
 import { describeProfiles } from './profile.mjs';
-import * as allDocs from './scenario-all-docs.mjs';
-import * as bulk from './scenario-bulk.mjs';
-import * as fileSize from './scenario-file-size.mjs';
-import * as find from './scenario-find.mjs';
-import * as get from './scenario-get.mjs';
-import * as longestPut from './scenario-longest-put.mjs';
-import * as million from './scenario-million.mjs';
-import * as pouchdb from './scenario-pouchdb.mjs';
-import * as put from './scenario-put.mjs';
-import * as viewBuilds from './scenario-view-builds.mjs';
-import * as views from './scenario-views.mjs';
+import * as allDocs from './scenarios/all-docs.mjs';
+import * as bulk from './scenarios/bulk.mjs';
+import * as fileSize from './scenarios/file-size.mjs';
+import * as find from './scenarios/find.mjs';
+import * as get from './scenarios/get.mjs';
+import * as longestPut from './scenarios/longest-put.mjs';
+import * as million from './scenarios/million.mjs';
+import * as pouchdb from './scenarios/pouchdb.mjs';
+import * as put from './scenarios/put.mjs';
+import * as viewBuilds from './scenarios/view-builds.mjs';
+import * as views from './scenarios/views.mjs';
 
 const scenarios = [bulk, put, get, allDocs, pouchdb, longestPut, fileSize, views, viewBuilds, find, million];
 

@@ -6,11 +6,11 @@ import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { openDataFolder } from '../../src/node/data-folder/data-folder.ts';
 import { must } from '../../src/shared/assert.ts';
 import { createLmdbPageStore } from '../../src/storage/lmdb/lmdb-page-store.ts';
-import { decodeIndexHead, decodeIndexRoots } from '../../src/views/indexes/index-head.ts';
+import { decodeIndexHead, decodeIndexRoots } from '../../src/views/storing/index-head.ts';
 import { arrayAt, at, numberAt, stringAt } from '../support/conformance/json.ts';
-import { type Answer, Connection, ConnectionLost } from '../support/crash-connection.ts';
-import { SeededRandom } from '../support/crash-random.ts';
-import { buildServer, ServerProcess } from '../support/crash-server.ts';
+import { type Answer, Connection, ConnectionLost } from '../support/crash/connection.ts';
+import { buildServer, ServerProcess } from '../support/crash/server-process.ts';
+import { SeededRandom } from '../support/seeded-random.ts';
 
 /**
  * A server process is killed again and again while it builds the index of a view, and started again on the same folder.

@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { at } from '../support/conformance/json.ts';
-import { checkDocuments, readSequences, readUpdateSeq, verifyFolder } from '../support/crash-check.ts';
-import { Connection, ConnectionLost } from '../support/crash-connection.ts';
-import { isLocal, Ledger } from '../support/crash-ledger.ts';
-import { SeededRandom } from '../support/crash-random.ts';
-import { buildServer, ServerProcess } from '../support/crash-server.ts';
-import { CrashWriter } from '../support/crash-writer.ts';
+import { checkDocuments, readSequences, readUpdateSeq, verifyFolder } from '../support/crash/check.ts';
+import { Connection, ConnectionLost } from '../support/crash/connection.ts';
+import { isLocal, Ledger } from '../support/crash/ledger.ts';
+import { buildServer, ServerProcess } from '../support/crash/server-process.ts';
+import { CrashWriter } from '../support/crash/writer.ts';
+import { SeededRandom } from '../support/seeded-random.ts';
 
 /**
  * A server process is killed again and again while clients write, and started again on the same folder, which goes on

@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { readBulk } from '../../src/documents/incoming/fallback-bulk.ts';
-import { readDocument } from '../../src/documents/incoming/fallback-parser.ts';
-import { metaText } from '../../src/documents/meta-text.ts';
-import { writeDocument } from '../../src/documents/outgoing.ts';
+import { readBulkInSteps } from '../../src/documents/incoming/read-bulk.ts';
+import { readDocument } from '../../src/documents/incoming/read-document.ts';
+import { metaText, writeDocument } from '../../src/documents/outgoing.ts';
 import { parseRevId } from '../../src/documents/revisions/revisions.ts';
 import { minify } from '../../src/json/minify-json.ts';
+import { atOnce } from '../support/at-once.ts';
 
 type Member = readonly [name: string, value: unknown];
 
@@ -101,7 +101,7 @@ describe('a document that comes in', () => {
           ['docs', documents],
           ['new_edits', false],
         ]);
-        expect(readBulk(writeJson(bulk, how))).toEqual({
+        expect(atOnce(readBulkInSteps(writeJson(bulk, how)))).toEqual({
           documents: documents.map((document) => readDocument(writeJson(document, how))),
           newEdits: false,
           allOrNothing: false,

@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Core } from '../../src/core.ts';
 import { at } from '../support/conformance/json.ts';
+import type { Json } from '../support/view-fixture.ts';
 import { askJson, openCore, pick, pluck } from '../unit/http/support.ts';
-import type { Json } from '../unit/views/scene.ts';
 import { compare, fulfils } from './find-model.ts';
 
 const text = fc.constantFrom('', 'a', 'A', 'ab', 'aB', 'ä', 'a\u0308', 'b', 'เ', 'เก', 'и\u0306', 'и', '😀');

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { PageStore } from '../../src/storage/page-store.ts';
 import type { ViewGroup, ViewReader } from '../../src/views/contract.ts';
-import { groupsOf, type Json, rowsOf, Scene } from '../unit/views/scene.ts';
+import { groupsOf, type Json, rowsOf, ViewFixture } from '../support/view-fixture.ts';
 import { emittedRows, folds, type ModelQuery, type ModelRow, queryGroups, queryRows } from './views-model.ts';
 
 const keyText = fc.constantFrom('', 'a', 'A', 'ä', 'aa', 'b', 'B', 'ba', 'z', '日本', 'я', '-', '_');
@@ -63,12 +63,12 @@ interface Query extends ModelQuery {
 const settings = { flushRows: 7, stepRows: 3, dirtyBytes: 600, idleMs: 5, turnMs: 1, cacheBytes: 2_000 };
 
 class World {
-  readonly scene: Scene;
+  readonly fixture: ViewFixture;
   readonly documents = new Map<string, { k: readonly Json[]; v: Json }>();
   group: ViewGroup;
 
-  constructor(scene: Scene, group: ViewGroup) {
-    this.scene = scene;
+  constructor(fixture: ViewFixture, group: ViewGroup) {
+    this.fixture = fixture;
     this.group = group;
   }
 
@@ -80,14 +80,14 @@ class World {
       destroy: (file) => store.destroy(file),
       close: () => store.close(),
     });
-    const scene = await Scene.open({ parts: { settings }, wrap });
-    return new World(scene, await scene.group(views));
+    const fixture = await ViewFixture.open({ parts: { settings }, wrap });
+    return new World(fixture, await fixture.group(views));
   }
 
   async apply(edits: readonly { id: string; document: { k: readonly Json[]; v: number; pad: boolean } | undefined }[]) {
     for (const { id: name, document } of edits) {
       if (document === undefined && !this.documents.has(name)) continue;
-      await this.scene.write({ [name]: document === undefined ? undefined : { k: document.k, v: document.v } });
+      await this.fixture.write({ [name]: document === undefined ? undefined : { k: document.k, v: document.v } });
       if (document === undefined) this.documents.delete(name);
       else this.documents.set(name, document);
     }
@@ -122,7 +122,7 @@ describe('a view against a plain sort and fold', () => {
   });
   afterAll(async () => {
     world.group.release();
-    await world.scene.close();
+    await world.fixture.close();
   });
 
   test('gives the same answers, whatever was written and however it is asked', async () => {

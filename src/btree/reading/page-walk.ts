@@ -19,7 +19,7 @@ async function* walkPages<K, R>(source: NodeSource<K, R>, link: Link<K, R>): Asy
   if (!(node instanceof Leaf)) yield* pagesBelow(source, node);
 }
 
-/** All leaves are on one level, so that the first child tells whether the others need to be read. */
+/** All leaves are on one level, so that the first child shows whether the others need to be read. */
 async function* pagesBelow<K, R>(source: NodeSource<K, R>, { slots }: Inner<K, R>): AsyncGenerator<number[]> {
   const links = Array.from({ length: slots.length }, (_unused, index) => slots.link(index));
   const pages = links.flatMap((link) => pageNumbers(link.place));

@@ -51,7 +51,7 @@ export class BodyPage {
     return this.#bytes;
   }
 
-  /** Bytes of the page's stored form, as near as ids of plain characters tell. */
+  /** Bytes of the page's stored form; exact where ids are of plain characters. */
   get storedBytes(): number {
     return this.#bytes + this.#listingBytes + LISTING_FRAME;
   }

@@ -2,6 +2,7 @@ import { treePages } from '../../btree/reading/page-walk.ts';
 import { checkTree } from '../../btree/reading/tree-check.ts';
 import type { DocId } from '../../documents/contract.ts';
 import { toRevId } from '../../documents/revisions/revisions.ts';
+import { isObject } from '../../json/objects.ts';
 import { PageCache } from '../../paging/page-cache.ts';
 import { nextTurn } from '../../shared/turn.ts';
 import type { PageFile, PageNumber } from '../../storage/page-store.ts';
@@ -24,7 +25,7 @@ const MAX_LISTINGS = 100;
 /** What may be kept of the pages that were read. */
 const CACHE_BYTES = 4 * 2 ** 20;
 
-export interface VerifyParts {
+interface VerifyParts {
   readonly file: PageFile;
   /** Leads to a state that is stored as a whole, and stays so. */
   readonly head: Head;
@@ -211,8 +212,7 @@ class Verification {
 
 function isJsonObject(text: string): boolean {
   try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null && !Array.isArray(value);
+    return isObject(JSON.parse(text));
   } catch {
     return false;
   }

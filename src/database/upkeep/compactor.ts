@@ -13,7 +13,7 @@ const MIN_COMPACTED_BYTES = 4 * 2 ** 20;
 /** Pages that are looked at in one turn of the write queue. */
 const PAGES_PER_STEP = 8;
 
-export interface CompactorParts {
+interface CompactorParts {
   readonly name: string;
   readonly opened: OpenedFile;
   readonly snapshots: SnapshotRegister;
@@ -77,7 +77,7 @@ export class Compactor {
     return this.#compaction;
   }
 
-  /** Shown as a task (interface.md 2.11), whoever asked for it. */
+  /** Shown as a task (docs/http.md#active-tasks), whoever asked for it. */
   async #run(): Promise<void> {
     this.#mustGoOn();
     const { name, opened, tasks } = this.#parts;

@@ -65,7 +65,7 @@ export abstract class PromisedJob<T> implements Job {
   }
 }
 
-/** A write of documents, under the rules of completion.md 5, 5.2 and 7. */
+/** A write of documents, under the rules of docs/http.md#bulk-writes. */
 export class DocumentsJob extends PromisedJob<WriteOutcome[]> {
   override readonly ids: readonly DocId[];
   override readonly weight: number;
@@ -185,7 +185,7 @@ function conflict(write: DocumentWrite): WriteOutcome {
   return { ok: false, id: write.id, rev: write.rev, error };
 }
 
-/** A `_local` document's change: revisions count up from `0-1`, a deletion answers `0-0` (completion.md 5.3). */
+/** A `_local` document's change: revisions count up from `0-1`, a deletion answers `0-0` (docs/http.md#local-documents). */
 export class LocalJob extends PromisedJob<string> {
   override readonly localKeys: readonly string[];
   override readonly weight: number;
@@ -226,7 +226,7 @@ export class LocalJob extends PromisedJob<string> {
   }
 }
 
-export interface SettingOptions {
+interface SettingOptions {
   /** Called before the next group begins, so that replaying the journal finds the same border. */
   readonly onStored?: () => void;
   /** `strict` by default. */

@@ -1,5 +1,5 @@
 /**
- * A document's revision tree: pure, synchronous, immutable (completion 5.1, 5.2).
+ * A document's revision tree: pure, synchronous, immutable (docs/http.md#revision-tree).
  *
  * Every edit makes a revision that names its parent. Two replicas that edit the same revision make two children of it:
  * the history forks, and when it is replicated both branches are kept. A revision without children is a leaf; the leaf
@@ -25,8 +25,8 @@ export type Leaves<B> = readonly RevisionNode<B>[];
 
 interface MergedPath<B> {
   /**
-   * The tree with the path in it. Where the outcome is `known` these are the leaves given, unless the path told of
-   * ancestors that the tree had not known.
+   * The tree with the path in it. Where the outcome is `known` these are the leaves given, unless the path names
+   * ancestors that the tree did not have.
    */
   readonly leaves: Leaves<B>;
   /** `known`: the revision was there. `extended`: it replaced a leaf. `branched`: it is a leaf beside those there were. */
@@ -111,7 +111,7 @@ export function mergeTrees<B>(left: Leaves<B>, right: Leaves<B>): Leaves<B> {
  */
 export function stem<B>(leaves: Leaves<B>, limit: number): Leaves<B> {
   assert(limit >= 1, () => `a path keeps at least one revision, not ${limit}`);
-  // A path has at most as many revisions as its leaf's generation tells.
+  // A path has no more revisions than the generation of its leaf.
   if (leaves.every((leaf) => leaf.generation <= limit)) return leaves;
   const only = leaves[0];
   if (leaves.length === 1 && only !== undefined) {
@@ -129,7 +129,7 @@ export function stem<B>(leaves: Leaves<B>, limit: number): Leaves<B> {
 }
 
 /**
- * Takes leaves out, each with its branch up to the next fork (purge, completion 13). Revisions that are no leaves stay.
+ * Takes leaves out, each with its branch up to the next fork (purge, docs/http.md#purge). Revisions that are no leaves stay.
  * `removed` lists those that went, in the order in which they were asked for.
  */
 export function removeLeaves<B>(

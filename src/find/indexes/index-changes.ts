@@ -6,11 +6,11 @@ import { parseDocId } from '../../documents/identifiers.ts';
 import { md5 } from '../../documents/md5.ts';
 import { toRevId } from '../../documents/revisions/revisions.ts';
 import { DatabaseError, isDatabaseError } from '../../errors/database-error.ts';
+import { isObject } from '../../json/objects.ts';
 import { must } from '../../shared/assert.ts';
 import type { IndexAddress, IndexWriter, JsonObject } from '../contract.ts';
-import { excerpt, queryError } from '../find-error.ts';
 import { toDesignId } from '../queries/find-query.ts';
-import { isObject } from '../selectors/field-path.ts';
+import { excerpt, queryError } from '../query-error.ts';
 import { type IndexMap, indexesOf, indexView, parseIndexMap, QUERY_LANGUAGE } from './index-definition.ts';
 
 interface IndexRequest {

@@ -1,12 +1,14 @@
 /**
  * Indexes for selectors as they are stored: views of design documents whose language is `query`. The form is that of
- * other databases with this interface, so that indexes can be replicated between them (completion 23).
+ * other databases with this interface, so that indexes can be replicated between them (docs/http.md#indexes-of-selectors).
  */
+
 import type { DocId } from '../../documents/contract.ts';
 import { isShallow } from '../../json/nesting.ts';
-import { excerpt, queryError } from '../find-error.ts';
+import { isObject } from '../../json/objects.ts';
 import { parseSort, type SortField } from '../queries/sort.ts';
-import { type FieldPath, isObject, parseFieldPath } from '../selectors/field-path.ts';
+import { excerpt, queryError } from '../query-error.ts';
+import { type FieldPath, parseFieldPath } from '../selectors/field-path.ts';
 import { EVERYTHING, type Selector } from '../selectors/selector.ts';
 import { selectorJson } from '../selectors/selector-json.ts';
 import { parseSelector } from '../selectors/selector-parser.ts';
@@ -93,7 +95,7 @@ export function indexView(map: IndexMap, definition: unknown): Readonly<Record<s
   const fields = Object.fromEntries(map.columns.map(({ field, direction }) => [field, direction]));
   // An object can't keep every list of fields: it puts names such as "7" first, and has no name twice.
   const names = Object.keys(fields);
-  const isInOrder = map.columns.every(({ field }, place) => field === names[place]);
+  const isInOrder = map.columns.every(({ field }, position) => field === names[position]);
   const list = map.columns.map(({ field, direction }) => ({ [field]: direction }));
   return {
     map: { fields: isInOrder ? fields : list, partial_filter_selector: map.filterJson },

@@ -1,5 +1,5 @@
 /** Parses patterns to syntax trees. */
-import { badArgument } from '../find-error.ts';
+import { badArgument } from '../query-error.ts';
 import {
   anyCharacter,
   type CharacterTest,

@@ -3,7 +3,7 @@
  * character of the text it advances all instructions that are active at once, each of them once, so there is no backtracking.
  */
 import { must } from '../../shared/assert.ts';
-import { badArgument } from '../find-error.ts';
+import { badArgument } from '../query-error.ts';
 import { type CharacterTest, isWord } from './pattern-characters.ts';
 import type { Assertion, PatternNode } from './pattern-parser.ts';
 

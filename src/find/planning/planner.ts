@@ -5,17 +5,17 @@
  * first by name.
  */
 import type { CompareKeys } from '../../collation/key-order.ts';
-import { queryError } from '../find-error.ts';
 import type { StoredIndex } from '../indexes/index-catalog.ts';
 import { hasFilter, type JsonIndex } from '../indexes/index-definition.ts';
 import { bookmarkName } from '../queries/bookmark.ts';
 import type { FindQuery, NamedIndex } from '../queries/find-query.ts';
+import { queryError } from '../query-error.ts';
 import { requiredFields } from '../selectors/selector.ts';
 import { Conditions } from './conditions.ts';
 import { type IndexPlan, type Plan, planDocuments, planIndex } from './plan.ts';
 import { type IndexSuggestion, suggestIndex } from './suggestion.ts';
 
-/** Why an index was not chosen, in the words of `_explain` (completion 23). */
+/** Why an index was not chosen, in the words of `_explain` (docs/http.md#explain). */
 export type Reason =
   | 'is_partial'
   | 'field_mismatch'
@@ -85,7 +85,7 @@ function remedy(suggestion: IndexSuggestion | undefined): string {
 /** Whether the plan uses such an index already. */
 function isUsedBy(plan: Plan, suggestion: IndexSuggestion | undefined): boolean {
   const columns = plan.kind === 'index' ? plan.stored.index.columns.map(({ field }) => field) : [];
-  return suggestion?.fields.every((field, place) => field === columns[place]) === true;
+  return suggestion?.fields.every((field, position) => field === columns[position]) === true;
 }
 
 /** The name of a plan in bookmarks, which can only be used in the same order. */

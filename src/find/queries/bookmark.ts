@@ -2,7 +2,7 @@
  * Bookmarks say where an answer ended, so that the next one goes on there. A bookmark is a JSON list in base64url: the plan's
  * name, the key of the last row (null where documents were read without an index), and the id of its document.
  */
-import { queryError } from '../find-error.ts';
+import { queryError } from '../query-error.ts';
 
 export interface BookmarkPosition {
   /** The index that was read, empty for the documents themselves. */

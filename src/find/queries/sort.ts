@@ -1,5 +1,6 @@
-import { excerpt, queryError } from '../find-error.ts';
-import { isObject, parseFieldPath } from '../selectors/field-path.ts';
+import { isObject } from '../../json/objects.ts';
+import { excerpt, queryError } from '../query-error.ts';
+import { parseFieldPath } from '../selectors/field-path.ts';
 
 export interface SortField {
   /** A path, as it is written. */

@@ -1,8 +1,7 @@
 /** Reads the documents that a plan leads to, and gives those that the selector finds. */
 import type { DocumentRecord, Snapshot, StoredNode } from '../../database/contract.ts';
 import type { RevId } from '../../documents/contract.ts';
-import { metaText } from '../../documents/meta-text.ts';
-import { writeDocument } from '../../documents/outgoing.ts';
+import { metaText, writeDocument } from '../../documents/outgoing.ts';
 import { toRevId } from '../../documents/revisions/revisions.ts';
 import type { Pace } from '../../shared/turn.ts';
 import type { FindQuery } from '../queries/find-query.ts';

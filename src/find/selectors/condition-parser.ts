@@ -1,8 +1,8 @@
 /** Reads the conditions of selectors: their operators, the arguments that these take, and the opposites of operators. */
 
-import { badArgument, excerpt, queryError } from '../find-error.ts';
+import { isObject } from '../../json/objects.ts';
 import { parsePattern } from '../patterns/pattern.ts';
-import { isObject } from './field-path.ts';
+import { badArgument, excerpt, queryError } from '../query-error.ts';
 import type { Condition, Operator, Selector } from './selector.ts';
 
 type ParseSelector = (value: unknown) => Selector;

@@ -2,7 +2,8 @@
  * Paths to fields: names with dots between them, and `\.` for a dot within a name. In an array a name is an index. Within
  * `$elemMatch`, `$allMatch` and `$keyMapMatch` a path may be empty, and means the element or name itself.
  */
-import { excerpt, queryError } from '../find-error.ts';
+import { isObject } from '../../json/objects.ts';
+import { excerpt, queryError } from '../query-error.ts';
 
 export interface FieldPath {
   /** As it is written, with its backslashes. */
@@ -48,10 +49,6 @@ export function fieldOf(value: unknown, { names }: FieldPath): unknown {
 
 export function isArrayIndex(name: string): boolean {
   return ARRAY_INDEX.test(name);
-}
-
-export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function checkLength(path: FieldPath): FieldPath {

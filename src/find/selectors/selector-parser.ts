@@ -1,7 +1,8 @@
-/** Reads selectors as clients write them (completion 23) into the form of selector.ts. */
-import { excerpt, queryError } from '../find-error.ts';
+/** Reads selectors as clients write them (docs/http.md#selectors) into the form of selector.ts. */
+import { isObject } from '../../json/objects.ts';
+import { excerpt, queryError } from '../query-error.ts';
 import { parseCondition } from './condition-parser.ts';
-import { EMPTY_PATH, type FieldPath, isObject, joinPaths, parseFieldPath } from './field-path.ts';
+import { EMPTY_PATH, type FieldPath, joinPaths, parseFieldPath } from './field-path.ts';
 import { EVERYTHING, type FieldCondition, type Junction, type Selector } from './selector.ts';
 
 /** Fails with 400 `invalid_selector_json`, `invalid_operator`, `bad_arg`, `invalid_field_name`, `invalid_selector`. */

@@ -1,8 +1,10 @@
 /** Makes functions that test whether a document fulfils a selector. */
+
 import { type CompareKeys, createKeyOrder } from '../../collation/key-order.ts';
+import { isObject } from '../../json/objects.ts';
 import { must } from '../../shared/assert.ts';
 import { isDivision, isInteger } from './condition-parser.ts';
-import { type FieldPath, fieldOf, isObject } from './field-path.ts';
+import { type FieldPath, fieldOf } from './field-path.ts';
 import type { Condition, FieldCondition, Selector } from './selector.ts';
 
 /** Whether a value, as `JSON.parse` gives it, passes. */

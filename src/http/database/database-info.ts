@@ -1,9 +1,10 @@
-/** The information about databases: about one, and about many at once (interface.md 2.2; completion 3, 24). */
+/** The information about databases: about one, and about many at once (docs/http.md#database-information, docs/http.md#information-on-many-databases). */
+
 import type { DatabaseInfo } from '../../database/contract.ts';
 import { DatabaseError, isDatabaseError } from '../../errors/database-error.ts';
+import { ownMember } from '../../json/objects.ts';
 import { readObject } from '../request/bodies.ts';
 import type { Answer, Context } from '../request/context.ts';
-import { ownMember } from '../request/own-member.ts';
 import { jsonAnswer } from '../response/responses.ts';
 
 /** The information of many databases at once: `{keys: [name…]}`. */

@@ -1,10 +1,11 @@
-/** What a database keeps beside its documents: security object and revisions limit (interface.md 2.8; completion 13). */
+/** What a database keeps beside its documents: security object and revisions limit (docs/http.md#security-object). */
+
 import { DatabaseError } from '../../errors/database-error.ts';
 import { minify } from '../../json/minify-json.ts';
+import { isObject, type JsonObject, ownMember } from '../../json/objects.ts';
 import { fitsUtf8 } from '../../shared/utf8.ts';
-import { isObject, type JsonObject, parseJson, readJson, readText, toObject } from '../request/bodies.ts';
+import { parseJson, readJson, readText, toObject } from '../request/bodies.ts';
 import type { Answer, Context } from '../request/context.ts';
-import { ownMember } from '../request/own-member.ts';
 import { jsonAnswer, okAnswer } from '../response/responses.ts';
 
 /** Bytes of a security object, at most (docs/http.md#security-object). It stays in memory while its database is open. */

@@ -1,4 +1,4 @@
-/** Compaction and full commits (completion 11, 13). Of indexes: `views/index-handlers.ts`. */
+/** Compaction and full commits (docs/http.md#compaction). Of indexes: `views/index-handlers.ts`. */
 import { DatabaseError } from '../../errors/database-error.ts';
 import { continueInBackground } from '../request/background-work.ts';
 import { requireJsonType } from '../request/bodies.ts';
@@ -19,8 +19,8 @@ export async function postCompact(context: Context, database: string): Promise<A
 }
 
 /**
- * Resolves when all that was written survives a power cut. `?seq=n` must have been given out; it spares nothing, since a commit
- * that is known may be a relaxed one.
+ * Resolves when all that was written survives a power cut. `?seq=n` is checked but saves no work: a commit that gave out a sequence
+ * number need not be durable yet.
  */
 export async function postEnsureFullCommit(context: Context, database: string): Promise<Answer> {
   requireJsonType(context);

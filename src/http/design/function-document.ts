@@ -1,10 +1,10 @@
-/** Documents as functions of design documents get them: whole, with the revisions of conflicts (completion 15). */
+/** Documents as functions of design documents get them: whole, with the revisions of conflicts (docs/http.md#show-functions). */
 import type { Database, Snapshot } from '../../database/contract.ts';
 import { isLocalId, parseDocId } from '../../documents/identifiers.ts';
 import { writeDocument } from '../../documents/outgoing.ts';
 import { conflictsOf, documentText, revOf } from '../documents/document-rendering.ts';
 
-export interface FunctionDocument {
+interface FunctionDocument {
   /** JSON text; `null` where there is no such document, or where it is deleted. */
   readonly text: string;
   readonly rev: string | undefined;

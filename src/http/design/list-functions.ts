@@ -1,4 +1,4 @@
-/** List functions: the rows of a view, or of `_all_docs`, in any form (completion 15). */
+/** List functions: the rows of a view, or of `_all_docs`, in any form (docs/http.md#list-functions). */
 import { DatabaseError } from '../../errors/database-error.ts';
 import type { RowSource } from '../../query-server/contract.ts';
 import type { DesignDocument } from '../../views/contract.ts';
@@ -136,7 +136,7 @@ function rowSource(batches: AsyncIterable<readonly string[]>): RowSource {
         if (step.value.length > 0) return `[${step.value.join(',')}]`;
       }
     },
-    // It waits for the step under way, which nobody else does.
+    // The iterator waits for its step under way; nobody here has to.
     close: () => void iterator.return?.().catch(() => undefined),
   };
 }

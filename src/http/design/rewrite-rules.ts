@@ -1,14 +1,14 @@
 /**
- * The rewrite rules of a design document (completion 15): which rule a path below `_rewrite/` meets first, and the path
+ * The rewrite rules of a design document (docs/http.md#rewrite-rules): which rule a path below `_rewrite/` meets first, and the path
  * and query that it makes of it. Pure: nothing is asked again here.
  */
+
 import { DatabaseError } from '../../errors/database-error.ts';
 import { isShallow } from '../../json/nesting.ts';
-import { isObject } from '../request/bodies.ts';
-import { ownMember } from '../request/own-member.ts';
+import { isObject, ownMember } from '../../json/objects.ts';
 import { jsonValue } from './function-request.ts';
 
-export interface RewriteRequest {
+interface RewriteRequest {
   /** `HEAD` for these; a rule for GET is one for them as well. */
   readonly method: string;
   /** Below `_rewrite/`, decoded. */
@@ -16,7 +16,7 @@ export interface RewriteRequest {
   readonly query: Iterable<readonly [string, string]>;
 }
 
-export interface RewriteOptions {
+interface RewriteOptions {
   /** Whether rules may lead no further up than the database (setting `httpd/secure_rewrites`). */
   readonly isSecure: boolean;
 }
@@ -64,7 +64,7 @@ export function rewrite(rules: unknown, request: RewriteRequest, options: Rewrit
     const search = new URLSearchParams([...new Map([...query, ...added])]).toString();
     const filled = new Map([...bindings, ...made]);
     const path = rule.to.flatMap((segment) => fillSegment(segment, filled, rest));
-    // What a request fills in may lead up as well.
+    // What the request fills in may have `..` as well.
     if (options.isSecure && stepsUp(path) > STEPS_TO_DATABASE) throw tooFarUp();
     return { path, search };
   }

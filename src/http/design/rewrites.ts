@@ -1,18 +1,19 @@
 /** `_rewrite`: the request goes through the router again, under the address that the design document's rules give it. */
+
 import { DatabaseError } from '../../errors/database-error.ts';
+import { ownMember } from '../../json/objects.ts';
 import { must } from '../../shared/assert.ts';
 import { booleanSetting } from '../../system/config.ts';
 import { originOf } from '../address/target.ts';
 import { readDesign } from '../documents/design-document.ts';
 import { toObject } from '../request/bodies.ts';
 import { type Answer, Context } from '../request/context.ts';
-import { ownMember } from '../request/own-member.ts';
 import { withSnapshot } from '../request/snapshot-lease.ts';
 import type { DesignService } from './design-service.ts';
 import { REQUESTED_PATH } from './function-request.ts';
 import { type Rewritten, rewrite } from './rewrite-rules.ts';
 
-/** Beyond it the rules lead round in a circle (completion 15). */
+/** Beyond it the rules lead round in a circle (docs/http.md#rewrite-rules). */
 const MAX_REWRITES = 100;
 
 /** `rest`: the design document's name, and the path that is rewritten. */

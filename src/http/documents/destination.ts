@@ -1,4 +1,4 @@
-/** Where a COPY goes: a document's id, or its address as `Location` has it (completion 5, 21.2). */
+/** Where a COPY goes: a document's id, or its address as `Location` has it (docs/http.md#copying-a-document). */
 import type { DocId } from '../../documents/contract.ts';
 import { parseDocId } from '../../documents/identifiers.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
@@ -7,7 +7,7 @@ import type { Context } from '../request/context.ts';
 import { Query } from '../request/query.ts';
 import { ownOrigin } from '../response/locations.ts';
 
-export interface Destination {
+interface Destination {
   readonly id: DocId;
   /** The target's revision that is to be overwritten. */
   readonly rev: string | undefined;

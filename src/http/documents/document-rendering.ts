@@ -1,8 +1,7 @@
-/** Which members a read is to add to a document, and the document's text with them (completion 4). */
+/** Which members a read is to add to a document, and the document's text with them (docs/http.md#metadata-of-a-read). */
 import type { DocumentRecord, StoredNode } from '../../database/contract.ts';
 import type { RevId, RevisionStatus } from '../../documents/contract.ts';
-import { metaText } from '../../documents/meta-text.ts';
-import { writeDocument } from '../../documents/outgoing.ts';
+import { metaText, writeDocument } from '../../documents/outgoing.ts';
 import { pathOf } from '../../documents/revisions/revision-tree.ts';
 import { toRevId } from '../../documents/revisions/revisions.ts';
 import type { Query } from '../request/query.ts';

@@ -1,8 +1,7 @@
 /** Documents in the bodies of requests. All fail with `not_implemented` where attachments come with them. */
 import type { IncomingDocument } from '../../documents/contract.ts';
-import { readBulkInSteps } from '../../documents/incoming/fallback-bulk.ts';
-import { readDocument } from '../../documents/incoming/fallback-parser.ts';
-import { type IncomingBulk, scanBulkInSteps } from '../../documents/incoming/incoming-bulk.ts';
+import { type IncomingBulk, readBulkInSteps } from '../../documents/incoming/read-bulk.ts';
+import { readDocument } from '../../documents/incoming/read-document.ts';
 import { type MaybePromise, whenReady } from '../../shared/maybe-promise.ts';
 import { inTurns, type Steps } from '../../shared/turn.ts';
 import { isMultipart, readText } from '../request/bodies.ts';
@@ -28,7 +27,7 @@ export function readBulkBody(context: Context): MaybePromise<IncomingBulk> {
 }
 
 function* parseBulkInSteps(text: string): Steps<IncomingBulk> {
-  const bulk = (yield* scanBulkInSteps(text)) ?? (yield* readBulkInSteps(text));
+  const bulk = yield* readBulkInSteps(text);
   bulk.documents.forEach(refuseAttachments);
   return bulk;
 }

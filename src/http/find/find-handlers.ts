@@ -1,8 +1,10 @@
-/** What answers selector queries, and requests for the indexes of these (completion 23); loaded with what runs them. */
+/** What answers selector queries, and requests for the indexes of these (docs/http.md#selector-queries); loaded with what runs them. */
+
 import { DatabaseError } from '../../errors/database-error.ts';
 import type { FindAnswer, Finder, IndexWriter } from '../../find/contract.ts';
 import { isShallow } from '../../json/nesting.ts';
-import { type JsonObject, readObject, requireJsonType } from '../request/bodies.ts';
+import type { JsonObject } from '../../json/objects.ts';
+import { readObject, requireJsonType } from '../request/bodies.ts';
 import type { Answer, Context } from '../request/context.ts';
 import type { HandlerPart, PartHandlers } from '../request/handlers.ts';
 import { parseCount } from '../request/parameter-values.ts';

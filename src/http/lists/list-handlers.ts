@@ -1,9 +1,10 @@
-/** `_all_docs`, `_design_docs` and `_local_docs`: by GET, by POST with keys, and several at once (completion 8, 9, 24). */
+/** `_all_docs`, `_design_docs` and `_local_docs`: by GET, by POST with keys, and several at once (docs/http.md#list-of-all-documents). */
+
 import type { Database, Snapshot } from '../../database/contract.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
-import { isObject, readObject, toObject } from '../request/bodies.ts';
+import { isObject, ownMember } from '../../json/objects.ts';
+import { readObject, toObject } from '../request/bodies.ts';
 import type { Answer, Context } from '../request/context.ts';
-import { ownMember } from '../request/own-member.ts';
 import { type SnapshotLease, withSnapshotLease } from '../request/snapshot-lease.ts';
 import { matchesTag, tagOf } from '../response/etags.ts';
 import { notModified, textAnswer, withHeader } from '../response/responses.ts';
@@ -60,7 +61,7 @@ function handlersFor(kind: ListKind): ListHandlers {
 
 async function answerList(context: Context, name: string, kind: ListKind, parameters: ListParameters): Promise<Answer> {
   return withSnapshotLease(context, name, async (lease) => {
-    // A body is no part of the address that a tag belongs to.
+    // A tag belongs to an address, and the body of a POST is no part of that.
     const isTagged = kind.raisesSequence && context.method === 'GET';
     const tag = isTagged ? await snapshotTag(lease.database, lease.snapshot) : undefined;
     if (tag !== undefined && matchesTag(context.header('if-none-match'), tag)) {

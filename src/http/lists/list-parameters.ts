@@ -1,6 +1,6 @@
 /**
- * The parameters of lists of rows (interface.md 4.7; completion 8, 10), from a query string or from a JSON object, with
- * the error texts of completion 10. Parameters that we don't know are passed over. Of one that is given twice the last
+ * The parameters of lists of rows (docs/http.md#list-parameters), from a query string or from a JSON object, with
+ * the error texts of docs/http.md#parameter-errors. Parameters that we don't know are passed over. Of one that is given twice the last
  * value counts.
  */
 import { DatabaseError } from '../../errors/database-error.ts';
@@ -63,7 +63,7 @@ const READERS: ReadonlyMap<string, Read> = new Map<string, Read>([
   ['include_docs', into('includeDocs', parseBoolean)],
   ['conflicts', into('conflicts', parseBoolean)],
   ['update_seq', into('updateSeq', parseBoolean)],
-  // These change nothing in a list of documents, but must be what they may be.
+  // These change nothing in a list of documents, but their values are checked.
   ['attachments', checked(parseBoolean)],
   ['att_encoding_info', checked(parseBoolean)],
   ['stale', checked(checkStale)],

@@ -1,4 +1,4 @@
-/** The text of a list of rows, as it is streamed (completion 9). */
+/** The text of a list of rows, as it is streamed (docs/http.md#row-framing). */
 
 import { CHUNK_UNITS } from '../response/streams.ts';
 import type { DocumentList } from './document-list.ts';
@@ -11,7 +11,7 @@ const LINE = '\r\n';
 const NEXT_LINE = `,${LINE}`;
 
 /** A list as its parameters ask for it. */
-export interface ListContent {
+interface ListContent {
   /** What stands before the rows. */
   readonly head: Readonly<Record<string, number>>;
   /** JSON texts. */

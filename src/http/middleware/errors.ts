@@ -1,4 +1,4 @@
-/** Turns failures into answers (interface.md 7). What we did not foresee goes to the log, and not to the client. */
+/** Turns failures into answers (docs/http.md#errors). What we did not foresee goes to the log, and not to the client. */
 import { isDatabaseError } from '../../errors/database-error.ts';
 import { orElse } from '../../shared/maybe-promise.ts';
 import type { Answer, Context, Handler } from '../request/context.ts';
@@ -13,7 +13,7 @@ export function answerErrors(next: Handler): Handler {
     );
 }
 
-export function errorAnswer(context: Context, failure: unknown): Answer {
+function errorAnswer(context: Context, failure: unknown): Answer {
   // Not the address as a whole: a query may hold what should not be in a log.
   if (isInternal(failure)) context.services.log.error(`A ${context.request.method} request failed`, failure);
   const { status, error, reason } = showError(failure);

@@ -14,7 +14,7 @@ async function answerThenCancel(next: Handler, context: Context, body: ByteStrea
   try {
     return await next(context);
   } finally {
-    // Does nothing to a body that was read to its end; how the rest of it ends is of no interest.
+    // Cancelling does nothing to a body that was read to its end. A failure of it changes nothing for the answer.
     void body.cancel().catch(() => {});
   }
 }

@@ -1,14 +1,15 @@
-/** `POST /{db}/_bulk_get`: many revisions in one request (completion 22). Order and duplicates are kept. */
+/** `POST /{db}/_bulk_get`: many revisions in one request (docs/http.md#bulk-reads). Order and duplicates are kept. */
+
 import type { DocId, RevId } from '../../documents/contract.ts';
 import { parseDocId } from '../../documents/identifiers.ts';
 import { parseRevId } from '../../documents/revisions/revisions.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
+import { isObject, ownMember } from '../../json/objects.ts';
 import { readMetaFlags, revOf } from '../documents/document-rendering.ts';
 import { readTexts, selectRevisions } from '../documents/revision-selection.ts';
 import { accepts } from '../request/accept.ts';
-import { isObject, readObject } from '../request/bodies.ts';
+import { readObject } from '../request/bodies.ts';
 import type { Answer, Context } from '../request/context.ts';
-import { ownMember } from '../request/own-member.ts';
 import { type SnapshotLease, withSnapshotLease } from '../request/snapshot-lease.ts';
 import { showError } from '../response/error-table.ts';
 import { multipartText, multipartType, type Part } from '../response/multipart-writer.ts';

@@ -9,7 +9,7 @@ export type DatabaseHandler = (context: Context, database: string, rest: readonl
 export type DocumentHandler = (context: Context, database: string, id: DocId) => MaybePromise<Answer>;
 
 /** Of a part that is loaded on first use: takes the service that the part brings, then what others take. */
-export type PartHandler<Service> = (
+type PartHandler<Service> = (
   service: Service,
   context: Context,
   database: string,

@@ -13,7 +13,7 @@ export async function inflate(bytes: Uint8Array<ArrayBuffer>, limit: number): Pr
     if (!(cause instanceof DatabaseError)) {
       throw new DatabaseError('bad_request', 'The request body is not valid gzip data.', { cause });
     }
-    // What is left of the stream is of no interest, nor is how it ends.
+    // The rest of the stream is not needed, and a failure to cancel it changes nothing.
     await reader.cancel(cause).catch(() => {});
     throw cause;
   }

@@ -1,10 +1,11 @@
-/** Queries of views (interface.md 4.7; completion 9, 10), several at once (24), and temporary ones (11). */
+/** Queries of views, several at once, and temporary ones (docs/http.md#views). */
+
 import type { Database } from '../../database/contract.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
+import { ownMember } from '../../json/objects.ts';
 import type { ViewIndexes } from '../../views/contract.ts';
 import { parseJson, readText, requireJsonType, toObject } from '../request/bodies.ts';
 import type { Answer, Context } from '../request/context.ts';
-import { ownMember } from '../request/own-member.ts';
 import { matchesTag, tagOf } from '../response/etags.ts';
 import { notModified, textAnswer, withHeader } from '../response/responses.ts';
 import { streamedBody } from '../response/streams.ts';
@@ -64,7 +65,7 @@ async function postQueries(
   });
 }
 
-/** Answers as a stored view does (completion 21.8). */
+/** Answers as a stored view does (docs/http.md#temporary-views). */
 export async function postTemporaryView(views: ViewIndexes, context: Context, database: string): Promise<Answer> {
   requireJsonType(context);
   const definition = await readText(context);

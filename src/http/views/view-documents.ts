@@ -1,26 +1,26 @@
 /**
- * The documents that a view's rows are shown with (completion 10): the one that the row's value names by `_id` or
+ * The documents that a view's rows are shown with (docs/http.md#included-documents): the one that the row's value names by `_id` or
  * `_rev`, else the one that emitted it.
  */
+
 import type { DocumentRecord, Snapshot, StoredNode } from '../../database/contract.ts';
 import type { DocId, RevId } from '../../documents/contract.ts';
 import { findNode } from '../../documents/revisions/revision-tree.ts';
 import { parseRevId, toRevision } from '../../documents/revisions/revisions.ts';
+import { isObject, ownMember } from '../../json/objects.ts';
 import type { ViewRow } from '../../views/contract.ts';
 import { conflictsOf, documentText } from '../documents/document-rendering.ts';
 import { byBodySize } from '../lists/body-batches.ts';
-import { isObject } from '../request/bodies.ts';
-import { ownMember } from '../request/own-member.ts';
 import { toDocId } from '../request/parameter-values.ts';
 
 /** A row with the revision that it is shown with; without one its document is `null`. */
-export interface DocumentedRow {
+interface DocumentedRow {
   readonly row: ViewRow;
   readonly record: DocumentRecord | undefined;
   readonly node: StoredNode | undefined;
 }
 
-export interface RowWithDocument {
+interface RowWithDocument {
   readonly row: ViewRow;
   /** JSON text. */
   readonly doc: string;
@@ -80,7 +80,7 @@ function targetOf(row: ViewRow): Target {
   try {
     return { id: id === undefined ? row.id : toDocId(id), rev: rev === undefined ? undefined : parseRevId(rev) };
   } catch {
-    // What is no revision leads to none.
+    // A value that is no revision names no document.
     return NOWHERE;
   }
 }

@@ -1,9 +1,9 @@
 /** One query of a view: its parameters, the moment of the index that it reads, and what its answer depends on. */
 
+import { isObject, ownMember } from '../../json/objects.ts';
 import { parseQueryValues } from '../lists/list-parameters.ts';
-import { isObject, parseJson, toObject } from '../request/bodies.ts';
+import { parseJson, toObject } from '../request/bodies.ts';
 import type { Context } from '../request/context.ts';
-import { ownMember } from '../request/own-member.ts';
 import type { ViewGroupLease } from './view-group-lease.ts';
 import { parseViewParameters, type ViewParameters } from './view-parameters.ts';
 import type { ViewSource } from './view-text.ts';
@@ -62,7 +62,7 @@ export async function openSource(
   return { reader, view, snapshot: all.some(({ includeDocs }) => includeDocs) ? lease.snapshot() : undefined };
 }
 
-/** They change when the view's own rows do, and with the database where documents are shown (completion 10). */
+/** They change when the view's own rows do, and with the database where documents are shown (docs/http.md#view-etags). */
 export function tagInputs(
   { database, group }: ViewGroupLease,
   { reader, view, snapshot }: ViewSource,

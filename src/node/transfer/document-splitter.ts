@@ -147,8 +147,8 @@ export class DocumentSplitter {
       if (!this.#isComplete) this.#container.open();
     } else if (!isSpace(code)) {
       const found = JSON.stringify(String.fromCharCode(code));
-      const place = `character ${this.#offset + at + 1}`;
-      this.#fail(`${found} at ${place}, behind document ${this.#count}, where an object should begin`);
+      const position = `character ${this.#offset + at + 1}`;
+      this.#fail(`${found} at ${position}, behind document ${this.#count}, where an object should begin`);
     }
   }
 

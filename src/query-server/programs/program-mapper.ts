@@ -2,6 +2,7 @@
  * The map functions of one program: cuts the batches' results into rows, and finds out which document and which map failed
  * when the isolate could not end a batch.
  */
+import { isObject } from '../../json/objects.ts';
 import { assert, must } from '../../shared/assert.ts';
 import type { Clock } from '../../shared/clock.ts';
 import type { MaybePromise } from '../../shared/maybe-promise.ts';
@@ -74,7 +75,7 @@ export class ProgramMapper implements Mapper {
     return documents.map((document) => project(document, kept)).join(SEPARATOR);
   }
 
-  /** Half of the way to what would have taken `BATCH_MS`, so that one odd batch doesn't decide. */
+  /** Goes half of the way to the number that would have taken `BATCH_MS`, so that a single batch doesn't change the size too much. */
   #adapt(documents: number, ms: number): void {
     const fitting = (documents * BATCH_MS) / Math.max(ms, 0.01);
     const next = Math.round((this.#batchSize + Math.min(fitting, this.#batchSize * 4)) / 2);
@@ -141,7 +142,6 @@ function toTexts(json: string, made: string): string[] {
   let next = 0;
   return items.map((item: unknown) => {
     if (typeof item === 'number') return String(item);
-    const isMade = typeof item === 'object' && item !== null && !Array.isArray(item);
-    return isMade ? must(lines[next++]) : JSON.stringify(item);
+    return isObject(item) ? must(lines[next++]) : JSON.stringify(item);
   });
 }

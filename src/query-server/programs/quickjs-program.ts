@@ -1,5 +1,6 @@
 /** A program on QuickJS. It takes its isolate from the pool for each call, and decides what a failure of the isolate means for the caller. */
 import { DatabaseError } from '../../errors/database-error.ts';
+import { isObject } from '../../json/objects.ts';
 import type { Clock } from '../../shared/clock.ts';
 import type { MaybePromise } from '../../shared/maybe-promise.ts';
 import { Pace } from '../../shared/turn.ts';
@@ -74,7 +75,7 @@ export class QuickJsProgram implements Program, IsolateOwner, ListOwner {
       return await this.#validateBatch(writes);
     } catch (failure) {
       if (!(failure instanceof IsolateFailure)) throw failure;
-      // Time and memory are up for good where a single document needs too much.
+      // A single write that takes too much time or memory fails the call. One that overflows the stack is refused.
       if (writes.length === 1 && failure.kind !== 'stack') throw failure;
       if (writes.length === 1) return [failure];
     }
@@ -164,7 +165,7 @@ export class QuickJsProgram implements Program, IsolateOwner, ListOwner {
   }
 
   useSame<T>(isolate: Isolate, work: (isolate: Isolate) => T): T {
-    if (this.#pool.isOwnedBy(this, isolate)) return this.#run(isolate, work);
+    if (this.#pool.owns(this, isolate)) return this.#run(isolate, work);
     throw new DatabaseError('os_process_error', 'The sandbox of this list was lost meanwhile; repeat the request.');
   }
 
@@ -207,5 +208,5 @@ const toFlags = (text: string): boolean[] => Array.from(text, (flag) => flag ===
 
 function hasValidator(designDocument: string): boolean {
   const design: unknown = JSON.parse(designDocument);
-  return typeof design === 'object' && design !== null && 'validate_doc_update' in design;
+  return isObject(design) && 'validate_doc_update' in design;
 }

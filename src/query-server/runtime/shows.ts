@@ -50,7 +50,7 @@ export function update(name: string, documentText: string, requestText: string):
   return `${document}${SEPARATOR}${toResponseText(joinResponse(state, returned[1], undefined))}`;
 }
 
-/** Whether the path names a document that is not there. A function that has nothing to say about that is not at fault (completion.md 15). */
+/** Whether the path names a document that is not there. A function that has nothing to say about that is not at fault (docs/http.md#show-functions). */
 function isMissing(document: unknown, request: Members): boolean {
   return document === null && typeof request['id'] === 'string';
 }

@@ -12,7 +12,7 @@ import { type Deadline, withDeadline } from './deadline.ts';
 import { nameOf, toDatabaseError } from './indexeddb-errors.ts';
 import { asFileDatabase, createStores, type FileDatabase, INDEXEDDB_FORMAT } from './schema.ts';
 
-export interface ConnectionRequest {
+interface ConnectionRequest {
   readonly factory: IDBFactory;
   readonly file: string;
   /** Name of the file's IndexedDB database. */
@@ -22,7 +22,7 @@ export interface ConnectionRequest {
 }
 
 /**
- * Opens the database of a file. IndexedDB itself opens and creates alike; the version change transaction tells which
+ * Opens the database of a file. IndexedDB itself opens and creates alike; the version change transaction shows which
  * of the two it would be, and is aborted where that is not what was asked for.
  */
 export async function openConnection(request: ConnectionRequest): Promise<FileDatabase> {
@@ -63,7 +63,7 @@ export function watchConnection(file: string, database: FileDatabase, life: File
   const raw = unwrap(database);
   const lose = (refusal: () => DatabaseError): void => {
     const { isOpen } = life;
-    life.end(refusal);
+    life.refuse(refusal);
     if (isOpen) onLost?.();
   };
   raw.addEventListener('versionchange', (event) => {

@@ -2,7 +2,7 @@ import type { IDBPTransaction } from 'idb';
 import type { JournalRecord, Opening } from '../page-store.ts';
 import { storageCorrupt, storageFenced } from '../storage-errors.ts';
 import type { ReadJournal } from './journal-merge.ts';
-import type { FileDatabase, FileSchema, HeadValue, JournalValue, Written } from './schema.ts';
+import type { FileDatabase, FileSchema, HeadValue, JournalValue, PageCounts } from './schema.ts';
 
 /**
  * A claim stays in the journal when it is truncated, since it is what a stale owner runs into. So that claims don't
@@ -15,14 +15,14 @@ type OpeningTransaction = IDBPTransaction<FileSchema, ['journal', 'head'], 'read
 /** What an owner knows of the file that it has claimed. */
 export interface FileClaim {
   readonly opening: Opening;
-  readonly written: Written;
+  readonly pageCounts: PageCounts;
   readonly journalFloor: number;
   /** Numbers of the claims at or above the floor, ascending. */
   readonly claims: readonly number[];
 }
 
 /** How a journal is read that is in segments as well, once these are sealed; the epoch was raised for that. */
-export interface JournalReading {
+interface JournalReading {
   readonly epoch?: number;
   /** From the numbers that IndexedDB has from the floor on, ascending, and what is stored under them. */
   read(numbers: readonly number[], values: readonly JournalValue[], floor: number): ReadJournal;
@@ -87,7 +87,7 @@ async function claimIn(
   const claims = numbers.filter((_number, index) => typeof values[index] === 'number');
   return {
     opening: { epoch, head: textOr(text), journal: records, nextJournal: claimed + 1 },
-    written: writtenOr(written),
+    pageCounts: pageCountsOr(written),
     journalFloor: floor,
     claims: [...claims, ...lost, claimed],
   };
@@ -112,6 +112,6 @@ function textOr(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }
 
-function writtenOr(value: HeadValue | undefined): Written {
+function pageCountsOr(value: HeadValue | undefined): PageCounts {
   return typeof value === 'object' && 'kept' in value ? value : { pages: 0, bytes: 0, kept: 0 };
 }

@@ -5,21 +5,21 @@ import type { FileLife } from '../file-life.ts';
 import type { Commit, JournalRecord, Opening, PageFile, PageNumber, PageStoreSupport } from '../page-store.ts';
 import { storageClosed, storageCorrupt, storageDeleted, storageFenced } from '../storage-errors.ts';
 import { withDeadline } from './deadline.ts';
-import type { CommitsAtOnce } from './early-commit.ts';
+import type { EarlyCommits } from './early-commit.ts';
 import { toDatabaseError } from './indexeddb-errors.ts';
 import type { FormerSegments, JournalFile, JournalFiles, LoadJournalFiles } from './journal-files.ts';
 import type { Ownership } from './ownership.ts';
-import { countPages } from './page-count.ts';
+import { countAfterCommit } from './page-count.ts';
 import { PageReader } from './page-reader.ts';
 import { ReadAhead, type ReadAheadRoom } from './read-ahead.ts';
-import type { FileDatabase, FileSchema, Written } from './schema.ts';
+import type { FileDatabase, FileSchema, PageCounts } from './schema.ts';
 import { runWrite } from './write-transaction.ts';
 
 const NUMBERS_PER_BATCH = 1000;
 /** A commit may take so many times as long as what only reads: a slow medium has been seen to hold writes up for seconds. */
 const PATIENCE = 3;
 
-export interface IndexedDbPageFileParts {
+interface IndexedDbPageFileParts {
   readonly name: string;
   readonly database: FileDatabase;
   /** Ended by whoever watches the connection. */
@@ -27,7 +27,7 @@ export interface IndexedDbPageFileParts {
   readonly ownership: Ownership;
   readonly support: PageStoreSupport;
   readonly deadlineMs: number;
-  readonly commitsAtOnce: CommitsAtOnce;
+  readonly earlyCommits: EarlyCommits;
   readonly room: ReadAheadRoom;
   readonly journalFiles: LoadJournalFiles | undefined;
   readonly onClosed: (file: IndexedDbPageFile) => void;
@@ -36,7 +36,7 @@ export interface IndexedDbPageFileParts {
 /**
  * One owner's connection to a file. A journal record is added, never put, so its transaction needs only the journal: a
  * stale owner's next number is its successor's claim. All other commits are fenced in their own transaction: by the
- * unique index `holder` where they are told to commit at once, else by the epoch that they read.
+ * unique index `holder` where they are committed early, else by the epoch that they read.
  */
 export class IndexedDbPageFile implements PageFile {
   readonly name: string;
@@ -45,7 +45,7 @@ export class IndexedDbPageFile implements PageFile {
   readonly #raw: IDBDatabase;
   readonly #support: PageStoreSupport;
   readonly #deadlineMs: number;
-  readonly #commitsAtOnce: CommitsAtOnce;
+  readonly #earlyCommits: EarlyCommits;
   readonly #onClosed: (file: IndexedDbPageFile) => void;
   readonly #life: FileLife;
   readonly #pages: ReadAhead;
@@ -56,14 +56,14 @@ export class IndexedDbPageFile implements PageFile {
   #journalFile: JournalFile | undefined;
   #nextJournal: number;
   #journalFloor: number;
-  #written: Written;
+  #pageCounts: PageCounts;
   #hasUnflushed = true;
   /** Commits under way that change pages: reads wait for them. */
   #pageCommits = 0;
   #closing: Promise<void> | undefined;
 
   constructor(parts: IndexedDbPageFileParts) {
-    const { name, database, life, ownership, support, deadlineMs, commitsAtOnce, room, onClosed } = parts;
+    const { name, database, life, ownership, support, deadlineMs, earlyCommits, room, onClosed } = parts;
     this.name = name;
     this.opening = ownership.opening;
     this.#database = database;
@@ -71,19 +71,19 @@ export class IndexedDbPageFile implements PageFile {
     this.#life = life;
     this.#support = support;
     this.#deadlineMs = deadlineMs;
-    this.#commitsAtOnce = commitsAtOnce;
+    this.#earlyCommits = earlyCommits;
     this.#onClosed = onClosed;
     this.#claims = ownership.claims;
     this.#nextJournal = this.opening.nextJournal;
     this.#journalFloor = ownership.journalFloor;
-    this.#written = ownership.written;
+    this.#pageCounts = ownership.pageCounts;
     const refusal = (): DatabaseError | undefined => this.#life.refusal();
     const readDeadlineMs = (): number => (this.#pageCommits > 0 ? PATIENCE * deadlineMs : deadlineMs);
-    const options = { file: name, deadlineMs: readDeadlineMs, refusal, commitsAtOnce: commitsAtOnce !== 'none' };
+    const options = { file: name, deadlineMs: readDeadlineMs, refusal, commitsEarly: earlyCommits !== 'none' };
     this.#pages = new ReadAhead({
       reader: new PageReader(this.#raw, options),
       room,
-      extent: () => ({ pages: this.#written.kept, bytes: this.#keptBytes }),
+      extent: () => ({ pages: this.#pageCounts.kept, bytes: this.#keptBytes }),
       listNumbers: () => this.#ask('listing its pages', 'pages', (pages) => pages.getAllKeys()),
     });
     if (ownership.former === undefined) this.#loadJournalFiles = parts.journalFiles;
@@ -102,14 +102,14 @@ export class IndexedDbPageFile implements PageFile {
   }
 
   async commit(commit: Commit): Promise<void> {
-    this.#life.begin();
+    this.#life.beginOperation();
     try {
       assertCommit(commit, this.#nextJournal, this.#support.maxPageBytes);
       if (!this.#isInFile(commit)) await this.#write(commit);
       this.#hasUnflushed = commit.durability === 'relaxed';
       if (commit.journal !== undefined) this.#nextJournal += 1;
     } finally {
-      this.#life.done();
+      this.#life.endOperation();
     }
   }
 
@@ -132,7 +132,7 @@ export class IndexedDbPageFile implements PageFile {
   }
 
   /**
-   * Browsers don't tell what one database takes, so this is the number of pages that are there times the mean length of
+   * Browsers don't say what one database takes, so this is the number of pages that are there times the mean length of
    * those that ever were.
    */
   async size(): Promise<number> {
@@ -141,7 +141,7 @@ export class IndexedDbPageFile implements PageFile {
   }
 
   get #keptBytes(): number {
-    const { pages, bytes, kept } = this.#written;
+    const { pages, bytes, kept } = this.#pageCounts;
     return Math.round((kept * bytes) / Math.max(pages, 1));
   }
 
@@ -151,11 +151,11 @@ export class IndexedDbPageFile implements PageFile {
   }
 
   /** For the store that is about to remove the file. */
-  async abandon(): Promise<void> {
-    this.#life.end(() => storageDeleted(this.name));
+  async discard(): Promise<void> {
+    this.#life.refuse(() => storageDeleted(this.name));
     this.#pages.close();
     this.#journalFile?.close();
-    await this.#life.idle();
+    await this.#life.whenIdle();
     this.#raw.close();
     this.#onClosed(this);
   }
@@ -170,19 +170,19 @@ export class IndexedDbPageFile implements PageFile {
       stores,
       durability: commit.durability,
       epoch: checksEpoch(commit) ? epoch : undefined,
-      commitsAtOnce: this.#isToldAtOnce(commit),
+      commitsEarly: this.#commitsEarly(commit),
     };
     const counts = changesPages(commit);
     if (counts) this.#pageCommits += 1;
     try {
-      const before = this.#written;
-      const written = counts ? await countPages(this.#raw, { epoch, before, commit, deadline }) : before;
+      const before = this.#pageCounts;
+      const pageCounts = counts ? await countAfterCommit(this.#raw, { epoch, before, commit, deadline }) : before;
       await runWrite(this.#raw, options, (transaction) => {
-        if (counts) transaction.objectStore('head').put(written, 'written');
+        if (counts) transaction.objectStore('head').put(pageCounts, 'written');
         addRecords(transaction, saved);
         this.#issue(transaction, commit);
       });
-      this.#written = written;
+      this.#pageCounts = pageCounts;
       this.#pages.forget(commit.dropPages ?? []);
     } catch (error) {
       throw this.#life.refusal() ?? (await this.#reasonOf(toDatabaseError(error, this.name, 'a commit')));
@@ -193,8 +193,8 @@ export class IndexedDbPageFile implements PageFile {
     this.#journalFloor = Math.max(this.#journalFloor, commit.truncateJournal ?? 0);
   }
 
-  #isToldAtOnce(commit: Commit): boolean {
-    if (this.#commitsAtOnce !== 'appends') return this.#commitsAtOnce === 'all';
+  #commitsEarly(commit: Commit): boolean {
+    if (this.#earlyCommits !== 'appends') return this.#earlyCommits === 'all';
     return isAppend(commit);
   }
 
@@ -221,9 +221,9 @@ export class IndexedDbPageFile implements PageFile {
     });
   }
 
-  /** Firefox says of a transaction that was told to commit only that it was aborted, not which request failed. */
+  /** Firefox says of a transaction that was committed early only that it was aborted, not which request failed. */
   async #reasonOf(failure: DatabaseError): Promise<DatabaseError> {
-    if (this.#commitsAtOnce !== 'appends' || failure.code !== 'storage_closed') return failure;
+    if (this.#earlyCommits !== 'appends' || failure.code !== 'storage_closed') return failure;
     return (await this.isCurrent().catch(() => true)) ? failure : storageFenced(this.name);
   }
 
@@ -269,9 +269,9 @@ export class IndexedDbPageFile implements PageFile {
 
   async #release(): Promise<void> {
     const wasOpen = this.#life.isOpen;
-    this.#life.end(() => storageClosed(`File "${this.name}"`));
+    this.#life.refuse(() => storageClosed(`File "${this.name}"`));
     this.#pages.close();
-    await this.#life.idle();
+    await this.#life.whenIdle();
     this.#journalFile?.close();
     try {
       if (wasOpen && (this.#hasUnflushed || this.#journalFile !== undefined)) await this.#flush();
@@ -287,7 +287,7 @@ export class IndexedDbPageFile implements PageFile {
       const saved = this.#journalFile?.unsaved({ durability: 'strict' }) ?? [];
       const { epoch } = this.opening;
       const base = { file: this.name, what: 'its flush', deadlineMs: this.#deadlineMs, stores: ['head', 'journal'] };
-      const options = { ...base, epoch, commitsAtOnce: this.#commitsAtOnce === 'all' };
+      const options = { ...base, epoch, commitsEarly: this.#earlyCommits === 'all' };
       await runWrite(this.#raw, { ...options, durability: 'strict' }, (transaction) => {
         const head = transaction.objectStore('head');
         head.put(epoch, 'flushed');

@@ -5,7 +5,7 @@ import { OpenFiles } from '../open-files.ts';
 import type { PageFile, PageStore, PageStoreSupport } from '../page-store.ts';
 import { deleteDatabase, openConnection, watchConnection } from './connection.ts';
 import { withDeadline } from './deadline.ts';
-import { type CommitsAtOnce, commitsAtOnceOf } from './early-commit.ts';
+import { type EarlyCommits, earlyCommitsFor } from './early-commit.ts';
 import { toDatabaseError } from './indexeddb-errors.ts';
 import { IndexedDbPageFile } from './indexeddb-page-file.ts';
 import type { LoadJournalFiles } from './journal-files.ts';
@@ -21,7 +21,7 @@ export interface IndexedDbPageStoreOptions {
   /** Milliseconds until an operation that others hold up fails with `storage_blocked`; 3,000 by default. A commit, and a read that begins beside one of pages, has thrice as many, the flush of a file that is closed has not. */
   readonly deadlineMs?: number | undefined;
   /** By default what suits the browser. */
-  readonly commitsAtOnce?: CommitsAtOnce | undefined;
+  readonly earlyCommits?: EarlyCommits | undefined;
   /** Where journal records go that come alone. Without it all go to IndexedDB, and files that have any elsewhere can't be opened. */
   readonly journalFiles?: LoadJournalFiles | undefined;
   /** Called when the browser or another tab took an open file away. */
@@ -46,7 +46,7 @@ class IndexedDbPageStore implements PageStore {
   readonly #factory: IDBFactory;
   readonly #prefix: string;
   readonly #deadlineMs: number;
-  readonly #commitsAtOnce: CommitsAtOnce;
+  readonly #earlyCommits: EarlyCommits;
   readonly #options: IndexedDbPageStoreOptions;
   readonly #open = new OpenFiles<IndexedDbPageFile>();
   readonly #room = new ReadAheadRoom();
@@ -57,7 +57,7 @@ class IndexedDbPageStore implements PageStore {
     this.#factory = factory;
     this.#prefix = prefix;
     this.#deadlineMs = deadlineMs;
-    this.#commitsAtOnce = options.commitsAtOnce ?? commitsAtOnceOf(globalThis.navigator?.userAgent);
+    this.#earlyCommits = options.earlyCommits ?? earlyCommitsFor(globalThis.navigator?.userAgent);
     this.#options = options;
   }
 
@@ -93,7 +93,7 @@ class IndexedDbPageStore implements PageStore {
         ownership,
         support: this.supports,
         deadlineMs: this.#deadlineMs,
-        commitsAtOnce: this.#commitsAtOnce,
+        earlyCommits: this.#earlyCommits,
         room: this.#room,
         journalFiles: this.#options.journalFiles,
         onClosed: (closed) => this.#open.forget(closed),
@@ -104,7 +104,7 @@ class IndexedDbPageStore implements PageStore {
   async destroy(file: string): Promise<void> {
     this.#open.mustBeOpen();
     assertFileName(file);
-    await Promise.all(this.#open.named(file).map((open) => open.abandon()));
+    await Promise.all(this.#open.named(file).map((open) => open.discard()));
     const deadline = { file, what: 'removing it', deadlineMs: this.#deadlineMs };
     const databaseName = this.#prefix + file;
     const removal = this.#options.journalFiles?.().then((files) => files.destroy(databaseName));

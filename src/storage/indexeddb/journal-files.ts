@@ -27,7 +27,7 @@ export interface SealedSegments {
 /** Loads them. Where that fails an open file writes its records to IndexedDB, and the next file that is opened tries again. */
 export type LoadJournalFiles = () => Promise<JournalFiles>;
 
-/** What former owners wrote. A file's segments are told from those of an earlier file of its name by a token in their names. */
+/** What former owners wrote. A token in the segments' names keeps them apart from those of an earlier file of the same name. */
 export interface FormerSegments {
   readonly files: JournalFiles;
   readonly token: string;
@@ -47,14 +47,14 @@ export interface JournalFileParts {
 
 export interface JournalFile {
   /**
-   * Whether the record is in a file now; else it has to go to IndexedDB. Fails with `storage_fenced` where a later owner has read the file;
-   * where nobody knows whether that has read the record, the error is worded `service_unavailable`, since it is not to be sent again. Then
-   * the next number may be free in IndexedDB, so all that comes later is fenced here.
+   * Whether the record is in a file now; else it has to go to IndexedDB. Fails with `storage_fenced` where a later owner has read the file,
+   * and with `write_outcome_unknown` where nobody knows whether that owner has read the record. From then on every call fails with
+   * `storage_fenced`, since IndexedDB would not refuse the next record where its number is still free there.
    */
   append(record: JournalRecord): boolean;
   /** The records in files alone that the commit has to take into IndexedDB, as one that is strict, has a head or truncates does. Fails where `append` is fenced. */
   unsaved(commit: Commit): readonly JournalRecord[];
-  /** To be told of every commit in IndexedDB, and of the unsaved records that it took. */
+  /** To be called after every commit in IndexedDB, with the unsaved records that it took. */
   committed(commit: Commit, saved: readonly JournalRecord[]): void;
   /** Lets go of the files. */
   close(): void;

@@ -1,24 +1,25 @@
 import { type Commit, PAGES_PER_EPOCH, type PageNumber } from '../page-store.ts';
 import { type Deadline, withDeadline } from './deadline.ts';
-import type { Written } from './schema.ts';
+import type { PageCounts } from './schema.ts';
 
-export interface CountRequest {
+interface CountRequest {
   readonly epoch: number;
-  /** The count so far. */
-  readonly before: Written;
+  /** The counts so far. */
+  readonly before: PageCounts;
   readonly commit: Commit;
   readonly deadline: Deadline;
 }
 
 /**
- * What a commit makes of the count of pages, to be stored in its transaction. What is dropped may be gone already, if an
- * earlier owner did not get to saying so; pages of this epoch are dropped once, so that only older ones are looked up.
- * That may happen before the transaction: nobody but this owner changes them, or else its transaction is refused.
+ * The counts of pages after a commit, to be stored in its transaction. A page that is dropped may be gone already, if an
+ * earlier owner dropped it and did not get to storing a head that says so. Pages of this epoch are dropped only once, so
+ * that only older ones have to be looked up. That may happen before the transaction: nobody but this owner changes pages,
+ * or else its transaction is refused.
  */
-export async function countPages(
+export async function countAfterCommit(
   database: IDBDatabase,
   { epoch, before, commit, deadline }: CountRequest,
-): Promise<Written> {
+): Promise<PageCounts> {
   const { writePages = [], dropPages = [] } = commit;
   const added = writePages.reduce((sum, { value }) => sum + value.length, 0);
   const older = dropPages.filter((page) => page < epoch * PAGES_PER_EPOCH);

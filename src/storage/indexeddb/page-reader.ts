@@ -3,14 +3,14 @@ import type { PageNumber, PageValue } from '../page-store.ts';
 import { storageBlocked } from './deadline.ts';
 import { toDatabaseError } from './indexeddb-errors.ts';
 
-export interface PageReaderOptions {
+interface PageReaderOptions {
   readonly file: string;
   /** How long the reads that begin now have: they wait for what the file has under way, too. */
   readonly deadlineMs: () => number;
   /** The reason why the file takes no more operations, if it doesn't. */
   readonly refusal: () => DatabaseError | undefined;
-  /** Whether a transaction is told to commit in the turn that makes it (`engine.ts`). */
-  readonly commitsAtOnce: boolean;
+  /** Whether a transaction is committed in the turn that makes it (`early-commit.ts`). */
+  readonly commitsEarly: boolean;
 }
 
 /** A transaction and what waits for it. */
@@ -62,7 +62,7 @@ export class PageReader {
     // The transaction takes requests only for as long as this turn lasts.
     queueMicrotask(() => {
       this.#burst = undefined;
-      if (this.#options.commitsAtOnce) endEarly(transaction, 'commit');
+      if (this.#options.commitsEarly) endEarly(transaction, 'commit');
       // Set while the browser works: that takes as long as asking for a page does.
       const deadlineMs = this.#options.deadlineMs();
       burst.timer = setTimeout(() => this.#giveUp(burst, transaction, deadlineMs), deadlineMs);
@@ -95,11 +95,11 @@ export class PageReader {
   }
 }
 
-/** Commits or aborts, unless the transaction has come to its end, or been told how, by itself. */
+/** Commits or aborts, unless the transaction has ended, or is ending, by itself. */
 function endEarly(transaction: IDBTransaction, way: 'commit' | 'abort'): void {
   try {
     transaction[way]();
   } catch {
-    // Its own events tell how it ended.
+    // Its own events say how it ended.
   }
 }

@@ -29,7 +29,7 @@ export class ReadAheadRoom {
   }
 }
 
-export interface ReadAheadParts {
+interface ReadAheadParts {
   readonly reader: PageReader;
   readonly room: ReadAheadRoom;
   /** How many pages the file has, and what they take together; about. */
@@ -71,7 +71,7 @@ export class ReadAhead {
     return read;
   }
 
-  /** To be told of pages that are in the file no more. */
+  /** To be called with pages that are not in the file any more. */
   forget(pages: Iterable<PageNumber>): void {
     for (const page of pages) {
       this.#unread?.delete(page);

@@ -32,23 +32,16 @@ export interface FileSchema extends DBSchema {
   head: { key: HeadKey; value: HeadValue; indexes: { holder: string } };
 }
 
-export type HeadKey =
-  | 'head'
-  | 'epoch'
-  | 'journalFloor'
-  | 'claimMark'
-  | 'written'
-  | 'flushed'
-  | 'segments'
-  | `owner-${number}`;
+type HeadKey = 'head' | 'epoch' | 'journalFloor' | 'claimMark' | 'written' | 'flushed' | 'segments' | `owner-${number}`;
 
-export type HeadValue = string | number | Written | Hold;
+export type HeadValue = string | number | PageCounts | Hold;
 
-export interface Hold {
+interface Hold {
   readonly holds: 'file';
 }
 
-export interface Written {
+/** How many pages were ever written, with how many bytes, and how many are there. Stored under `written`. */
+export interface PageCounts {
   readonly pages: number;
   readonly bytes: number;
   /** Pages that are there. Changed in each transaction that writes or drops pages, since counting them takes long. */

@@ -8,17 +8,17 @@ export interface WriteOptions extends Deadline {
   readonly durability: 'relaxed' | 'strict';
   /** When given, the writes happen only if this is still the current epoch. */
   readonly epoch: number | undefined;
-  /** Whether the transaction is told to commit in the turn that makes it (`engine.ts`). */
-  readonly commitsAtOnce: boolean;
+  /** Whether the transaction is committed in the turn that makes it (`early-commit.ts`). */
+  readonly commitsEarly: boolean;
 }
 
 /**
  * Runs one write transaction. `write` issues every request in the turn in which it is called: nothing foreign is ever
  * awaited inside, since a transaction without requests commits by itself.
  *
- * A deadline that passes aborts the transaction, so that `storage_blocked` means that nothing happened. Where it is
- * too late for that (it was told to commit), its outcome is waited for. Such a one is not held up for long: its owner's
- * opening waited for whoever held the file before, and reads are told to commit at once where writes are.
+ * A deadline that passes aborts the transaction, so that `storage_blocked` means that nothing happened. Where it is too
+ * late for that, since it was committed early, its outcome is waited for. Such a transaction is not held up for long: the
+ * opening of the file waited for whoever held it before, and reads are committed early where writes are.
  */
 export function runWrite(
   database: IDBDatabase,
@@ -41,13 +41,13 @@ export function runWrite(
       reject(abortedFor ?? toDatabaseError(transaction.error, options.file, options.what));
     };
     try {
-      const { epoch, commitsAtOnce } = options;
-      if (epoch !== undefined && !commitsAtOnce) {
+      const { epoch, commitsEarly } = options;
+      if (epoch !== undefined && !commitsEarly) {
         checkEpoch(transaction, epoch, () => abort(storageFenced(options.file)));
       }
       write(transaction);
-      if (commitsAtOnce && epoch !== undefined) renewHold(transaction, epoch);
-      if (commitsAtOnce) transaction.commit();
+      if (commitsEarly && epoch !== undefined) renewHold(transaction, epoch);
+      if (commitsEarly) transaction.commit();
     } catch (error) {
       abort(toDatabaseError(error, options.file, options.what));
     }
@@ -57,7 +57,7 @@ export function runWrite(
 }
 
 /** Lets an owner hold the file: where another one does, the unique index `holder` refuses it, and with it the transaction. */
-export function renewHold(transaction: IDBTransaction, epoch: number): void {
+function renewHold(transaction: IDBTransaction, epoch: number): void {
   transaction.objectStore('head').put({ holds: 'file' }, `owner-${epoch}`);
 }
 
@@ -74,7 +74,7 @@ function tryAbort(transaction: IDBTransaction): boolean {
     transaction.abort();
     return true;
   } catch {
-    // It is committing, or has ended: its own events tell how.
+    // It is committing, or has ended: its own events say how.
     return false;
   }
 }

@@ -25,7 +25,7 @@ export interface FailedFile {
  * Copies the files of a store's folder into another one, each in the state of its last commit. Takes no ownership: the
  * store may be in use by another process. The file `list` is copied after all others; files that appear until then are
  * copied before it, and those that appear meanwhile behind it, so that a list of files names none that the copy lacks.
- * A file removed meanwhile is passed over, and one that can't be read is told of; the list itself has to be readable.
+ * A file removed meanwhile is passed over, and one that can't be read is reported; the list itself has to be readable.
  */
 export async function* copyFiles(
   source: string,

@@ -54,7 +54,7 @@ export async function createFolder(
 ): Promise<boolean> {
   const draft = join(parent, `${NEW}${crypto.randomUUID()}`);
   await mkdir(parent, { recursive: true });
-  // Not with the one above: where the disk is full, `recursive` tells of a missing folder instead.
+  // Not with the one above: where the disk is full, `recursive` reports a missing folder instead.
   await mkdir(draft);
   try {
     await fill(draft);

@@ -27,7 +27,7 @@ const NUMBERS_PER_BATCH = 1000;
 /** Longer records go through LMDB, which writes off this thread. */
 const MAX_APPENDED_LENGTH = 64 * 1024;
 
-export interface LmdbPageFileParts {
+interface LmdbPageFileParts {
   readonly name: string;
   readonly generation: Generation;
   readonly ownership: Ownership;
@@ -107,7 +107,7 @@ export class LmdbPageFile implements PageFile {
   }
 
   async commit(commit: Commit): Promise<void> {
-    this.#life.begin();
+    this.#life.beginOperation();
     try {
       while (this.#compacting !== undefined) await this.#compacting.catch(() => undefined);
       assertCommit(commit, this.#nextJournal, this.#support.maxPageBytes);
@@ -116,7 +116,7 @@ export class LmdbPageFile implements PageFile {
       if (appended === undefined) await this.#begin(commit);
       else await this.#append(appended, commit.durability);
     } finally {
-      this.#life.done();
+      this.#life.endOperation();
     }
   }
 
@@ -164,7 +164,7 @@ export class LmdbPageFile implements PageFile {
   }
 
   async backup(targetFolder: string): Promise<void> {
-    this.#life.begin();
+    this.#life.beginOperation();
     try {
       await mkdir(dirname(targetFolder), { recursive: true });
       await mkdir(targetFolder);
@@ -172,18 +172,18 @@ export class LmdbPageFile implements PageFile {
     } catch (error) {
       throw hasCode(error, 'EEXIST') ? storageExists(targetFolder) : await this.#named(error, 'its backup');
     } finally {
-      this.#life.done();
+      this.#life.endOperation();
     }
   }
 
   close(): Promise<void> {
-    this.#life.end(() => storageClosed(`File "${this.name}"`));
+    this.#life.refuse(() => storageClosed(`File "${this.name}"`));
     this.#closing ??= this.#release();
     return this.#closing;
   }
 
   /** For the store that is about to remove the file. */
-  abandon(): Promise<void> {
+  discard(): Promise<void> {
     this.#deleted();
     return this.close();
   }
@@ -270,7 +270,7 @@ export class LmdbPageFile implements PageFile {
   }
 
   async #compact(): Promise<void> {
-    this.#life.begin();
+    this.#life.beginOperation();
     try {
       await this.#lastCommit?.catch(() => undefined);
       this.#mustBeThere();
@@ -288,7 +288,7 @@ export class LmdbPageFile implements PageFile {
         ? storageFenced(this.name)
         : await this.#named(error, 'its compaction');
     } finally {
-      this.#life.done();
+      this.#life.endOperation();
     }
   }
 
@@ -303,7 +303,7 @@ export class LmdbPageFile implements PageFile {
   }
 
   async #release(): Promise<void> {
-    await this.#life.idle();
+    await this.#life.whenIdle();
     try {
       await this.#journal.close();
     } catch (error) {
@@ -323,7 +323,7 @@ export class LmdbPageFile implements PageFile {
   }
 
   #deleted(): DatabaseError {
-    this.#life.end(() => storageDeleted(this.name));
+    this.#life.refuse(() => storageDeleted(this.name));
     return storageDeleted(this.name);
   }
 

@@ -26,7 +26,7 @@ import { LmdbPageFile } from './lmdb-page-file.ts';
  * processes write, too: fencing keeps them from harming each other, but the caller should lock the folder so that two
  * services don't take it from each other all the time, and because the journal's fence holds within one process only.
  *
- * @param onLoss told in a sentence of records that a file which is being opened has lost. What it throws ends the
+ * @param onLoss called with a sentence about records that a file which is being opened has lost. What it throws ends the
  *   opening, which then has changed nothing.
  */
 export function createLmdbPageStore(
@@ -83,7 +83,7 @@ class LmdbPageStore implements PageStore {
     this.#open.mustBeOpen();
     assertFileName(file);
     await this.#named(file, 'removing it', async () => {
-      await Promise.all(this.#open.named(file).map((open) => open.abandon()));
+      await Promise.all(this.#open.named(file).map((open) => open.discard()));
       await removeFolder(this.#folder, file);
     });
   }

@@ -17,7 +17,7 @@ export interface OwnerRecord {
   readonly start: number;
   /** Journal records below this were removed, whatever files still hold them. */
   readonly truncated: number;
-  /** The journal as the owner found it; undefined in format 1, where LMDB alone tells. */
+  /** The journal as the owner found it; undefined in format 1, where LMDB alone has it. */
   readonly earlier: readonly JournalSpan[] | undefined;
   /** The generation that holds the file now; this one is out of use. */
   readonly movedTo?: number | undefined;

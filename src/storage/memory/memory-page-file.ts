@@ -65,12 +65,12 @@ export class MemoryPageFile implements PageFile {
   }
 
   async close(): Promise<void> {
-    this.#life.end(() => storageClosed(`File "${this.name}"`));
+    this.#life.refuse(() => storageClosed(`File "${this.name}"`));
     this.#onClosed(this);
   }
 
   #mustBeUsable(): void {
-    if (this.#file.destroyed) this.#life.end(() => storageDeleted(this.name));
+    if (this.#file.destroyed) this.#life.refuse(() => storageDeleted(this.name));
     this.#life.mustBeOpen();
   }
 

@@ -8,8 +8,8 @@ interface OpenIndex {
 }
 
 /**
- * The indexes that are open, by file: up to a bound where no more are in use. Of those that nobody uses, the one that was not used for
- * longest is closed first. Those that build or compact are in use by themselves.
+ * The open indexes, by file. At most `maxIdle` are open, unless more are in use; of those that are not in use the one that was
+ * used least recently is closed first. An index that is being updated or compacted counts as in use.
  */
 export class IndexCache {
   readonly #maxIdle: number;
@@ -17,7 +17,7 @@ export class IndexCache {
   /** In the order of their last use. */
   readonly #open = new Map<string, OpenIndex>();
   readonly #opening = new Map<string, Promise<void>>();
-  /** Being closed; their files can't be opened again before. */
+  /** Indexes that are being closed. Their files can't be opened before that has ended. */
   readonly #closing = new Map<string, Promise<void>>();
 
   constructor(maxIdle: number, log: Log) {
@@ -25,8 +25,8 @@ export class IndexCache {
     this.#log = log;
   }
 
-  /** An index that is open already. */
-  leaseNow(file: string): ViewIndex | undefined {
+  /** Undefined where the index is not open, or has to be opened again. */
+  leaseOpen(file: string): ViewIndex | undefined {
     const entry = this.#open.get(file);
     if (entry === undefined || entry.index.hasFailed) return undefined;
     entry.users++;
@@ -37,10 +37,10 @@ export class IndexCache {
     return entry.index;
   }
 
-  /** `open` is told whether what the file has is damaged. */
+  /** `isDamaged` tells `open` that the file is known to be damaged. */
   async lease(file: string, open: (isDamaged: boolean) => Promise<ViewIndex>): Promise<ViewIndex> {
     for (;;) {
-      const index = this.leaseNow(file);
+      const index = this.leaseOpen(file);
       if (index !== undefined) return index;
       await this.#opened(file, open);
     }
@@ -56,7 +56,7 @@ export class IndexCache {
 
   async #openIndex(file: string, open: (isDamaged: boolean) => Promise<ViewIndex>): Promise<void> {
     const failed = this.#open.get(file)?.index;
-    if (failed !== undefined) this.#end(file, failed.discard(openedAnew(failed)));
+    if (failed !== undefined) this.#close(file, failed.discard(reopenedError(failed)));
     await this.#closing.get(file);
     this.#open.set(file, { index: await open(failed?.isDamaged ?? false), users: 0 });
     this.#closeIdle(file);
@@ -74,21 +74,21 @@ export class IndexCache {
     for (const [file, { users, index }] of this.#open) {
       if (excess <= 0) return;
       if (users > 0 || file === added || index.isBusy) continue;
-      this.#end(file, index.close());
+      this.#close(file, index.close());
       excess--;
     }
   }
 
-  #end(file: string, work: Promise<void>): void {
-    const ended = work.catch((error: unknown) => {
+  #close(file: string, closing: Promise<void>): void {
+    const closed = closing.catch((error: unknown) => {
       if (!isDatabaseError(error, 'storage_deleted'))
         this.#log.error(`the index ${file} could not be closed in order`, error);
     });
-    this.#close(file, ended);
+    this.#remove(file, closed);
   }
 
-  /** Takes an index out of use; its file can't be opened before `work`, which never fails, has ended. */
-  #close(file: string, work: Promise<void>): void {
+  /** Removes an open index. Its file can't be opened again before `work` has ended, which must not reject. */
+  #remove(file: string, work: Promise<void>): void {
     this.#open.delete(file);
     const done: Promise<void> = work.finally(() => {
       if (this.#closing.get(file) === done) this.#closing.delete(file);
@@ -96,22 +96,22 @@ export class IndexCache {
     this.#closing.set(file, done);
   }
 
-  /** Ends an index and has `remove` remove its file. Those who still read it fail. */
+  /** Closes an index and has `remove` remove its file. Those who still read it fail. */
   async drop(file: string, remove: () => Promise<void>): Promise<void> {
     await this.#opening.get(file)?.catch(() => undefined);
-    const ended = this.#open.get(file)?.index.discard() ?? this.#closing.get(file) ?? Promise.resolve();
-    const removed = ended.then(remove);
-    this.#close(
+    const closed = this.#open.get(file)?.index.discard() ?? this.#closing.get(file) ?? Promise.resolve();
+    const removed = closed.then(remove);
+    this.#remove(
       file,
       removed.catch(() => undefined),
     );
     await removed;
   }
 
-  /** Ends the indexes of a database that was deleted. */
+  /** Closes the indexes of a database that was deleted. */
   dropDatabase(name: string): void {
     for (const file of this.#open.keys()) this.#discardOf(name, file);
-    // What is being opened at this moment belongs to a database that is gone as well.
+    // An index that is being opened can be one of the deleted database as well.
     for (const [file, opening] of this.#opening) {
       opening.then(
         () => this.#discardOf(name, file),
@@ -122,17 +122,17 @@ export class IndexCache {
 
   #discardOf(databaseName: string, file: string): void {
     const entry = this.#open.get(file);
-    if (entry?.index.databaseName === databaseName) this.#end(file, entry.index.discard());
+    if (entry?.index.databaseName === databaseName) this.#close(file, entry.index.discard());
   }
 
   async close(): Promise<void> {
     await Promise.allSettled(this.#opening.values());
-    for (const [file, { index }] of [...this.#open]) this.#end(file, index.close());
+    for (const [file, { index }] of [...this.#open]) this.#close(file, index.close());
     await Promise.all(this.#closing.values());
   }
 }
 
-function openedAnew({ databaseName }: ViewIndex): DatabaseError {
+function reopenedError({ databaseName }: ViewIndex): DatabaseError {
   const reason = `An index of ${databaseName} could not be stored or read, and is opened anew. Send the request again.`;
   return new DatabaseError('cancelled', reason);
 }

@@ -1,18 +1,18 @@
 import { assert } from '../../shared/assert.ts';
 import type { MaybePromise } from '../../shared/maybe-promise.ts';
 import type { UpdateMode, ViewDefinition, ViewGroup, ViewGroupInfo, ViewReader } from '../contract.ts';
-import type { Asker, ViewIndex } from './view-index.ts';
+import type { IndexSource, ViewIndex } from './view-index.ts';
 
-/** One design document's hold on its index, which other design documents with equal views may share. */
+/** One design document's lease of its index, which other design documents with equal views may share. */
 export class IndexLease implements ViewGroup {
   readonly #index: ViewIndex;
-  readonly #asker: Asker;
+  readonly #source: IndexSource;
   readonly #onRelease: () => void;
   #isReleased = false;
 
-  constructor(index: ViewIndex, asker: Asker, onRelease: () => void) {
+  constructor(index: ViewIndex, source: IndexSource, onRelease: () => void) {
     this.#index = index;
-    this.#asker = asker;
+    this.#source = source;
     this.#onRelease = onRelease;
   }
 
@@ -35,24 +35,24 @@ export class IndexLease implements ViewGroup {
   read(mode: UpdateMode = 'before'): MaybePromise<ViewReader> {
     assert(!this.#isReleased, 'a released view group is not read');
     const index = this.#index;
-    if (mode === 'before') return index.isCurrent(this.#asker) ? index.reader() : this.#readUpdated();
-    if (mode === 'after') this.#updateLater();
+    if (mode === 'before') return index.isCurrent(this.#source) ? index.reader() : this.#readUpdated();
+    if (mode === 'after') this.#updateInBackground();
     return index.isPrepared ? index.reader() : this.#readPrepared();
   }
 
   async #readUpdated(): Promise<ViewReader> {
-    await this.#index.update(this.#asker);
+    await this.#index.update(this.#source);
     return this.#index.reader();
   }
 
   async #readPrepared(): Promise<ViewReader> {
-    await this.#index.prepare(this.#asker);
+    await this.#index.prepare(this.#source);
     return this.#index.reader();
   }
 
-  /** What fails is told to whoever asks for the update next. */
-  #updateLater(): void {
-    this.#index.update(this.#asker).catch(() => undefined);
+  /** A failure is ignored here, because the next update fails with it again. */
+  #updateInBackground(): void {
+    this.#index.update(this.#source).catch(() => undefined);
   }
 
   async info(): Promise<ViewGroupInfo> {
@@ -60,7 +60,7 @@ export class IndexLease implements ViewGroup {
   }
 
   compact(): Promise<void> {
-    return this.#index.compact(this.#asker);
+    return this.#index.compact(this.#source);
   }
 
   release(): void {

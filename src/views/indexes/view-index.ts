@@ -1,102 +1,85 @@
-import type { ReplacedNode } from '../../btree/contract.ts';
 import type { Database, DatabaseOrigin } from '../../database/contract.ts';
 import { DatabaseError, isDatabaseError } from '../../errors/database-error.ts';
-import { SnapshotRegister, type SnapshotTicket } from '../../paging/snapshot-register.ts';
-import { must } from '../../shared/assert.ts';
+import type { SnapshotRegister } from '../../paging/snapshot-register.ts';
 import type { CacheBudget } from '../../shared/cache-budget.ts';
 import type { Clock } from '../../shared/clock.ts';
 import type { PageFile, PageStoreSupport } from '../../storage/page-store.ts';
 import type { ActiveTasks } from '../../system/active-tasks.ts';
 import type { Log } from '../../system/contract.ts';
 import type { ViewGroupInfo } from '../contract.ts';
-import type { GroupDefinition } from '../definition.ts';
 import { IndexReader } from '../reading/index-reader.ts';
 import type { ViewSettings } from '../settings.ts';
-import type { FunctionSource, Functions } from '../updating/mappers.ts';
-import { SharedUpdate } from '../updating/shared-update.ts';
+import { IndexContent } from '../storing/index-content.ts';
+import type { IndexIdentity } from '../storing/index-file.ts';
+import { decodeIndexHead, type IndexHead } from '../storing/index-head.ts';
+import type { GroupDefinition } from '../trees/definition.ts';
+import type { IndexState } from '../trees/index-state.ts';
+import { createTreeOrders, type TreeOrder } from '../trees/tree-order.ts';
 import { Updater } from '../updating/updater.ts';
-import { Checkpoints } from './checkpoints.ts';
-import { copyIndex } from './index-copy.ts';
-import { IndexFile } from './index-file.ts';
-import { decodeIndexHead, type IndexHead } from './index-head.ts';
 import { isOnLineage, isOpen } from './index-origin.ts';
-import { type IndexState, liveBytes, unstoredBytes } from './index-state.ts';
-import { type IndexTreeSettings, openIndexState, pagesOf } from './index-trees.ts';
-import { createTreeOrders, type TreeOrder } from './tree-order.ts';
+import { SharedUpdate } from './shared-update.ts';
+import type { FunctionSource, ViewFunctions } from './view-functions.ts';
 
 export interface ViewIndexParts {
   readonly definition: GroupDefinition;
   readonly databaseName: string;
-  readonly functions: Functions;
+  readonly functions: ViewFunctions;
   readonly supports: PageStoreSupport;
   readonly settings: ViewSettings;
   readonly cache: CacheBudget;
   readonly clock: Clock;
   readonly log: Log;
   readonly tasks: ActiveTasks;
+  /** The version of the collation (`collationVersion`). */
   readonly collation: string;
 }
 
-/** Who asks, with the functions that may have to run. */
-export interface Asker {
+/** What an index is made from: a handle of its database, and the design document whose functions run. */
+export interface IndexSource {
   readonly database: Database;
   readonly origin: DatabaseOrigin;
-  readonly source: FunctionSource;
+  readonly functions: FunctionSource;
 }
 
 /**
- * One index, open: all views of one signature in one database. Updates come one after another; everyone who asks
- * meanwhile waits for the same one. Reads, checkpoints and the copying of a compaction go on beside them.
+ * An open index: all views of one signature in one database. Updates run one after another, and everyone who asks for
+ * one while it runs waits for that one. Reads, checkpoints and the copying of a compaction go on beside updates.
  */
 export class ViewIndex {
   readonly definition: GroupDefinition;
   readonly databaseName: string;
   readonly orders: readonly TreeOrder[];
-  readonly snapshots: SnapshotRegister;
   readonly #parts: ViewIndexParts;
-  readonly #file: IndexFile | undefined;
-  readonly #checkpoints: Checkpoints;
-  #state: IndexState;
-  /** The handle that the index was last compared with. */
-  #knownDatabase: Database | undefined;
-  #work: Promise<unknown> = Promise.resolve();
+  readonly #content: IndexContent;
+  /** The handle whose history the index was last compared with. */
+  #comparedDatabase: Database | undefined;
+  /** The last of the updates and compactions that run one after another. */
+  #lastWork: Promise<unknown> = Promise.resolve();
   readonly #updates = new SharedUpdate();
   #compacting: Promise<void> | undefined;
-  #prepared: Promise<void> | undefined;
+  #preparing: Promise<void> | undefined;
   #isPrepared: boolean;
+  /** How many callers wait for an update. */
   #waiting = 0;
-  #hasFailed = false;
-  #refusal: DatabaseError | undefined;
+  /** Set when it is closed: what is thrown from then on. */
+  #closedError: DatabaseError | undefined;
 
   private constructor(parts: ViewIndexParts, file: PageFile | undefined, head: IndexHead | undefined) {
-    const { definition, clock, settings, cache } = parts;
+    const { definition, databaseName } = parts;
     this.#parts = parts;
     this.definition = definition;
-    this.databaseName = parts.databaseName;
+    this.databaseName = databaseName;
     this.orders = createTreeOrders(definition.trees);
     this.#isPrepared = this.orders.every(({ scripts }) => scripts.length === 0);
-    this.snapshots = new SnapshotRegister(clock, settings.snapshotMaxAgeMs, () => this.#checkpoints.noteRelease());
-    const { snapshots } = this;
-    this.#file =
-      file === undefined
-        ? undefined
-        : new IndexFile(file, head, { snapshots, settings, cache, maxPageBytes: parts.supports.maxPageBytes });
-    this.#state = this.#emptyState();
-    this.#checkpoints = new Checkpoints({
-      file: this.#file,
-      settings,
-      clock,
-      current: () => this.#state,
-      onFailure: (error) => this.#checkpointFailed(error),
-    });
+    this.#content = new IndexContent({ ...parts, orders: this.orders }, file, head);
   }
 
-  /** An index in memory alone. */
+  /** An index in memory only. */
   static temporary(parts: ViewIndexParts): ViewIndex {
     return new ViewIndex(parts, undefined, undefined);
   }
 
-  /** What the file has is kept where it is of this signature, this collation and this database's history. */
+  /** Uses the content of the file if it has this signature and collation, and reflects this database's history. */
   static async open(parts: ViewIndexParts, file: PageFile, origin: DatabaseOrigin): Promise<ViewIndex> {
     const stored = file.opening.head === undefined ? undefined : decodeIndexHead(file.opening.head);
     const isUsable =
@@ -115,143 +98,131 @@ export class ViewIndex {
   }
 
   async #load(head: IndexHead | undefined, origin: DatabaseOrigin): Promise<this> {
-    const file = must(this.#file, 'a temporary index has no file to load');
-    this.#checkpoints.identity = this.#identity(origin);
-    if (head !== undefined) {
-      this.#state = openIndexState(this.#treeSettings, head, await file.readRoots(head));
-      this.#checkpoints.noteOpened(this.#state);
-    }
-    await file.takeOverLeftovers();
+    this.#content.identity = this.#identity(origin);
+    await this.#content.load(head);
     return this;
   }
 
-  #identity({ uuid, epoch }: DatabaseOrigin): Pick<IndexHead, 'signature' | 'collation' | 'uuid' | 'epoch'> {
+  #identity({ uuid, epoch }: DatabaseOrigin): IndexIdentity {
     return { signature: this.definition.signature, collation: this.#parts.collation, uuid, epoch };
   }
 
-  #emptyState(): IndexState {
-    return openIndexState(this.#treeSettings, undefined, undefined);
-  }
-
-  get #treeSettings(): IndexTreeSettings {
-    const { leafBytes } = this.#parts.supports;
-    return { file: this.#file, orders: this.orders, leafBytes };
-  }
-
   get state(): IndexState {
-    return this.#state;
+    return this.#content.state;
   }
 
-  /** Whether a reader of the present state shows all that the database has. */
-  isCurrent({ database }: Asker): boolean {
+  get snapshots(): SnapshotRegister {
+    return this.#content.snapshots;
+  }
+
+  /** Whether the present state reflects everything that is in the database. */
+  isCurrent({ database }: IndexSource): boolean {
+    const { updateSeq, purgeSeq } = this.state;
     return (
       this.#isPrepared &&
-      this.#knownDatabase === database &&
-      this.#state.updateSeq >= database.updateSeq &&
-      this.#state.purgeSeq === database.purgeSeq
+      this.#comparedDatabase === database &&
+      updateSeq >= database.updateSeq &&
+      purgeSeq === database.purgeSeq
     );
   }
 
-  /** Whether it has to be opened again: its file was taken over, or can't be written or read. */
+  /** Whether it has to be opened again: its file belongs to another owner, or can't be written or read. */
   get hasFailed(): boolean {
-    return this.#hasFailed || this.isDamaged;
+    return this.#content.hasFailed;
   }
 
   get isDamaged(): boolean {
-    return this.#file?.isDamaged ?? false;
+    return this.#content.isDamaged;
   }
 
   noteReadFailure(error: unknown): void {
-    this.#file?.noteFailure(error);
+    this.#content.noteReadFailure(error);
   }
 
-  #noteFailure(error: unknown): void {
-    this.noteReadFailure(error);
-    if (isDatabaseError(error) && error.code.startsWith('storage_')) this.#hasFailed = true;
-  }
-
-  /** Whether something goes on that must not be cut short for want of a reader. */
+  /** Whether an update or a compaction runs, which must go on although nobody reads. */
   get isBusy(): boolean {
     return this.#updates.isRunning || this.#compacting !== undefined;
   }
 
-  /** Whether readers can be made: reduce functions are compiled. */
+  /** Whether `reader` may be called. */
   get isPrepared(): boolean {
     return this.#isPrepared;
   }
 
   reader(): IndexReader {
-    this.#mustBeOpen();
+    this.#assertOpen();
     return new IndexReader(this);
   }
 
-  /** Compiles what reading needs. */
-  prepare(asker: Asker): Promise<void> {
-    this.#prepared ??= this.#prepare(asker).catch((error: unknown) => {
-      this.#prepared = undefined;
+  /** Compiles the reduce functions, which readers need. */
+  prepare(source: IndexSource): Promise<void> {
+    this.#preparing ??= this.#prepare(source).catch((error: unknown) => {
+      this.#preparing = undefined;
       throw error;
     });
-    return this.#prepared;
+    return this.#preparing;
   }
 
-  async #prepare({ source }: Asker): Promise<void> {
+  async #prepare(source: IndexSource): Promise<void> {
     const { functions } = this.#parts;
     const scripts = this.orders.flatMap((order) => order.scripts);
     if (scripts.length > 0) {
-      const program = await functions.openProgram(source);
+      const program = await functions.openProgram(source.functions);
       for (const script of scripts) script.reducer.use(await program.reducer(script.source, functions.reduceLimit));
     }
     this.#isPrepared = true;
   }
 
-  /** Resolves when the index has all that the database has now. */
-  async update(asker: Asker): Promise<void> {
+  /** Resolves when the index reflects everything that is in the database now. */
+  async update(source: IndexSource): Promise<void> {
     this.#waiting++;
     try {
-      await this.prepare(asker);
-      const { updateSeq, purgeSeq } = asker.database;
+      await this.prepare(source);
+      const { updateSeq, purgeSeq } = source.database;
       do {
-        this.#mustBeOpen();
-        await this.#updates.join(asker.database, () => this.#inOrder(() => this.#update(asker)));
-      } while (this.#state.updateSeq < updateSeq || this.#state.purgeSeq < purgeSeq);
+        this.#assertOpen();
+        await this.#updates.join(source.database, () => this.#inOrder(() => this.#update(source)));
+      } while (this.state.updateSeq < updateSeq || this.state.purgeSeq < purgeSeq);
     } finally {
       this.#waiting--;
     }
   }
 
-  async #update(asker: Asker): Promise<void> {
-    this.#mustBeOpen();
-    const { database, source } = asker;
-    this.#checkpoints.noteBegin();
-    const task = this.#parts.tasks.start('indexer', this.databaseName, source.designId);
-    task.update(0, database.updateSeq - this.#state.updateSeq);
+  async #update(source: IndexSource): Promise<void> {
+    this.#assertOpen();
+    const { database } = source;
+    this.#content.beginUpdate();
+    const task = this.#parts.tasks.start('indexer', this.databaseName, source.functions.designId);
+    task.update(0, database.updateSeq - this.state.updateSeq);
     try {
-      await this.#compareWith(asker);
-      await this.#runUpdater(asker, (done, total) => task.update(done, total));
+      await this.#compareHistory(source);
+      await this.#runUpdater(source, (done, total) => task.update(done, total));
     } catch (error) {
-      if (isOpen(database)) this.#noteFailure(error);
+      // A handle that was closed meanwhile fails as well, which says nothing about the index.
+      if (isOpen(database)) this.#content.noteFailure(error);
       throw error;
     } finally {
       task.end();
-      this.#checkpoints.noteUpdate();
+      this.#content.endUpdate();
     }
   }
 
-  async #runUpdater({ database, source }: Asker, onProgress: (done: number, total: number) => void): Promise<void> {
-    const mapper = await this.#parts.functions.openMapper(source);
+  async #runUpdater(source: IndexSource, onProgress: (done: number, total: number) => void): Promise<void> {
+    const content = this.#content;
+    const mapper = await this.#parts.functions.openMapper(source.functions);
     try {
       const updater = new Updater({
-        database,
+        database: source.database,
         definition: this.definition,
         orders: this.orders,
         mapper,
         settings: this.#parts.settings,
-        state: this.#state,
-        publish: (state, replaced) => this.#publish(state, replaced),
-        isCheckpointDue: () => this.#checkpoints.isDueByTime,
+        state: content.state,
+        publish: (state, replaced) => content.publish(state, replaced),
+        isCheckpointDue: () => content.isCheckpointDue,
         onProgress,
-        check: () => this.#mustBeOpen(),
-        hold: () => this.#hold(),
+        check: () => this.#assertOpen(),
+        retain: () => content.retain(),
       });
       await updater.run();
     } finally {
@@ -259,49 +230,37 @@ export class ViewIndex {
     }
   }
 
-  /** A handle that was opened anew may have lost what the index has seen. */
-  async #compareWith({ database, origin }: Asker): Promise<void> {
-    if (this.#knownDatabase === database || !isOpen(database)) return;
-    const { uuid, epoch } = this.#checkpoints.identity ?? origin;
-    if (!isOnLineage({ uuid, epoch, seenSeq: this.#state.seenSeq }, origin)) await this.#beginAnew();
-    this.#checkpoints.identity = this.#identity(origin);
-    this.#knownDatabase = database;
-  }
-
-  async #beginAnew(): Promise<void> {
-    this.#parts.log.info(`an index of ${this.databaseName} is of a lost state of it and is built anew`);
-    await this.#checkpoints.betweenStores(async () => {
-      const former = this.#state;
-      const gone = await pagesOf(former);
-      this.#state = { ...this.#emptyState(), version: former.version + 1 };
-      this.#checkpoints.noteReplaced(gone);
-    });
-  }
-
-  async #publish(state: IndexState, replaced: readonly ReplacedNode[]): Promise<void> {
-    this.#state = state;
-    this.#checkpoints.noteReplaced(replaced);
-    await this.#checkpoints.keepUp();
+  /** Empties the index if the database has lost changes that it reflects, which only a newly opened handle can have. */
+  async #compareHistory({ database, origin }: IndexSource): Promise<void> {
+    if (this.#comparedDatabase === database || !isOpen(database)) return;
+    const { uuid, epoch } = this.#content.identity ?? origin;
+    if (!isOnLineage({ uuid, epoch, seenSeq: this.state.seenSeq }, origin)) {
+      this.#parts.log.info(`an index of ${this.databaseName} is of a lost state of it and is built anew`);
+      await this.#content.clear();
+    }
+    this.#content.identity = this.#identity(origin);
+    this.#comparedDatabase = database;
   }
 
   /** Joins a compaction that runs. */
-  compact(asker: Asker): Promise<void> {
-    this.#compacting ??= this.#compact(asker).finally(() => {
+  compact(source: IndexSource): Promise<void> {
+    this.#compacting ??= this.#compact(source).finally(() => {
       this.#compacting = undefined;
     });
     return this.#compacting;
   }
 
-  async #compact(asker: Asker): Promise<void> {
-    const file = this.#file;
-    if (file === undefined) return;
-    await this.prepare(asker);
-    const task = this.#parts.tasks.start('view_compaction', this.databaseName, asker.source.designId);
+  async #compact(source: IndexSource): Promise<void> {
+    if (!this.#content.hasFile) return;
+    await this.prepare(source);
+    const task = this.#parts.tasks.start('view_compaction', this.databaseName, source.functions.designId);
+    const check = (): void => this.#assertOpen();
     try {
-      await this.#checkpoints.run();
-      const wasCopied = await this.#copy(file, false);
-      if (!wasCopied) await this.#inOrder(() => this.#copy(file, true));
-      await file.file.compact?.();
+      await this.#content.store();
+      // First beside updates; if one came between, the copy is made again while none can run.
+      const isDone = await this.#content.rewrite({ check, mayReplace: () => !this.#updates.isRunning });
+      if (!isDone) await this.#inOrder(() => this.#content.rewrite({ check, mayReplace: () => true }));
+      await this.#content.compactFile();
     } catch (error) {
       this.noteReadFailure(error);
       throw error;
@@ -310,89 +269,51 @@ export class ViewIndex {
     }
   }
 
-  /** Keeps the pages of the present state, for those who walk it while others go on. */
-  #hold(): SnapshotTicket {
-    return this.snapshots.take(this.#state.version, Number.POSITIVE_INFINITY);
-  }
-
-  /** Copies the index as it is. Where updates may go on beside it: false if one came between. */
-  async #copy(file: IndexFile, isAlone: boolean): Promise<boolean> {
-    const former = this.#state;
-    const { settings } = this.#parts;
-    const empty = this.#emptyState();
-    const hold = this.#hold();
-    let isKept = false;
-    try {
-      const copy = await copyIndex(former, empty, { file, settings, check: () => this.#mustBeOpen() });
-      await this.#checkpoints.betweenStores(async () => {
-        const gone = await pagesOf(former);
-        if (this.#state !== former || (this.#updates.isRunning && !isAlone)) return;
-        this.#state = copy.state;
-        // In one checkpoint with what takes its place: nobody would know of the former pages if the process ended between two.
-        this.#checkpoints.noteReplaced([...copy.replaced, ...gone]);
-        isKept = true;
-        file.endCopy(true, copy.state.version);
-      });
-    } finally {
-      if (!isKept) file.endCopy(false, this.#state.version);
-      hold.release();
-    }
-    if (isKept) await this.#checkpoints.run();
-    return isKept;
-  }
-
   async info(): Promise<Omit<ViewGroupInfo, 'signature' | 'language'>> {
-    const { updateSeq, purgeSeq } = this.#state;
+    const { updateSeq, purgeSeq } = this.state;
     return {
       updateSeq,
       purgeSeq,
       updaterRunning: this.#updates.isRunning,
       compactRunning: this.#compacting !== undefined,
       waitingClients: this.#waiting,
-      waitingCommit: unstoredBytes(this.#state) > 0,
-      diskSize: (await this.#file?.file.size()) ?? 0,
-      dataSize: liveBytes(this.#state),
+      ...(await this.#content.info()),
     };
   }
 
-  /** Stores what is in memory, and gives the file back. An update that runs ends early. */
+  /** Stores what is in memory, and closes the file. An update that runs ends early. */
   async close(): Promise<void> {
-    this.#refusal = new DatabaseError(
-      'shutting_down',
-      `The index of ${this.databaseName} was closed. Send the request again.`,
-    );
-    await this.#work;
-    await this.#compacting?.catch(() => undefined);
-    try {
-      await this.#checkpoints.end();
-    } finally {
-      await this.#file?.close();
-    }
+    const reason = `The index of ${this.databaseName} was closed. Send the request again.`;
+    await this.#endWork(new DatabaseError('shutting_down', reason));
+    await this.#content.close();
   }
 
-  /** Ends without storing anything more, for a file that is being removed; or opened again, of which `reason` tells. */
-  async discard(reason?: DatabaseError): Promise<void> {
+  /**
+   * Closes the file without storing anything more, because it is removed or opened again. Those who still use the index get
+   * `error`, by default that it was deleted.
+   */
+  async discard(error?: DatabaseError): Promise<void> {
     const deleted = `The database ${this.databaseName}, or its index, was deleted.`;
-    this.#refusal = reason ?? new DatabaseError('storage_deleted', deleted);
-    await this.#checkpoints.abandon();
-    await this.#work;
+    this.#closedError = error ?? new DatabaseError('storage_deleted', deleted);
+    await this.#content.abandon();
+    await this.#endWork(this.#closedError);
+    await this.#content.closeFile();
+  }
+
+  /** Has updates and compactions end early, and waits for their end. */
+  async #endWork(error: DatabaseError): Promise<void> {
+    this.#closedError = error;
+    await this.#lastWork;
     await this.#compacting?.catch(() => undefined);
-    await this.#file?.close().catch(() => undefined);
   }
 
   #inOrder<T>(work: () => Promise<T>): Promise<T> {
-    const result = this.#work.then(work);
-    this.#work = result.catch(() => undefined);
+    const result = this.#lastWork.then(work);
+    this.#lastWork = result.catch(() => undefined);
     return result;
   }
 
-  #mustBeOpen(): void {
-    if (this.#refusal !== undefined) throw this.#refusal;
-  }
-
-  #checkpointFailed(error: unknown): void {
-    this.#noteFailure(error);
-    if (isDatabaseError(error, 'storage_deleted')) return;
-    this.#parts.log.error(`an index of ${this.databaseName} could not be stored; it is tried again`, error);
+  #assertOpen(): void {
+    if (this.#closedError !== undefined) throw this.#closedError;
   }
 }

@@ -1,9 +1,9 @@
 import type { CompareKeys } from '../../collation/key-order.ts';
-import type { RowKey } from '../indexes/row-key.ts';
+import type { RowKey } from '../trees/row-key.ts';
 
 /**
- * Which keys make one group of a reduced query (interface.md 4.7, completion.md 10): all (level 0), those whose first n
- * elements are equal (other keys than arrays count as a whole), or those that are equal.
+ * Decides which keys are in one group of a reduced query (docs/http.md#reduced-views): all (level 0), those whose
+ * first n elements are equal (keys that are no arrays count as a whole), or those that are equal.
  */
 export class GroupCut {
   readonly #level: number | 'exact';
@@ -14,7 +14,7 @@ export class GroupCut {
     this.#compareKeys = compareKeys;
   }
 
-  /** Whether everything is one group. */
+  /** Whether all rows are one group. */
   get isWhole(): boolean {
     return this.#level === 0;
   }
@@ -23,7 +23,7 @@ export class GroupCut {
     return this.#compareKeys(this.#cut(left), this.#cut(right)) === 0;
   }
 
-  /** JSON text of the group's key, by one of its rows. */
+  /** JSON text of the key of the group that a row is in. */
   textOf(row: RowKey): string {
     const { value } = row;
     const cut = this.#cut(value);

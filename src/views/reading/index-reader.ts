@@ -5,33 +5,34 @@ import type { SnapshotRegister, SnapshotTicket } from '../../paging/snapshot-reg
 import { must } from '../../shared/assert.ts';
 import { Pace } from '../../shared/turn.ts';
 import type { ReducedRow, ReduceOptions, RowOptions, ViewReader, ViewRow, ViewRows } from '../contract.ts';
-import type { GroupDefinition, ViewPlace } from '../definition.ts';
-import type { IndexState } from '../indexes/index-state.ts';
-import type { RowKey } from '../indexes/row-key.ts';
-import type { TreeOrder } from '../indexes/tree-order.ts';
-import type { RowTree } from '../indexes/view-tree.ts';
 import { failureOf, isFailed, type Reducer } from '../reducers/reducer.ts';
 import { defaultViewSettings } from '../settings.ts';
+import type { GroupDefinition, ViewTreeRef } from '../trees/definition.ts';
+import type { IndexState } from '../trees/index-state.ts';
+import type { RowKey } from '../trees/row-key.ts';
+import type { RowTree } from '../trees/row-tree.ts';
+import type { TreeOrder } from '../trees/tree-order.ts';
 import { GroupCut } from './group-cut.ts';
 import { toRows } from './row-batches.ts';
-import { keyRange, type RowRange, rangeBehind, toRowRange } from './view-range.ts';
+import { keyRange, type RowRange, rangeAfter, toRowRange } from './view-range.ts';
 
-/** What readers are taken of: `state` is the current one each time it is asked for. */
-export interface ReadSource {
+/** The index that is read. */
+interface ReadSource {
+  /** The present state at the time of the call. */
   readonly state: IndexState;
   readonly definition: GroupDefinition;
   readonly orders: readonly TreeOrder[];
   readonly snapshots: SnapshotRegister;
-  /** Told of what a reader fails with that still holds its state. */
+  /** Called with errors of readers that still hold their state. */
   noteReadFailure(error: unknown): void;
 }
 
-/** Groups that are given at once. */
+/** Groups in one batch. */
 const GROUP_BATCH = 100;
 
 /**
- * A reader of one state. When it is taken back for its age it goes on with the current state: lists resume behind the
- * last row they gave.
+ * Reads one state of an index. If its hold on the state is revoked because it took too long, it goes on with the present state:
+ * lists of rows continue after their last row.
  */
 export class IndexReader implements ViewReader {
   readonly #source: ReadSource;
@@ -54,41 +55,42 @@ export class IndexReader implements ViewReader {
   }
 
   lastChange(view: string): number {
-    const { rows, lastChange } = must(this.#state.trees[this.#place(view).tree]);
-    // A first pass is all of one sequence number, however far it has come; it only adds rows.
+    const { rows, lastChange } = must(this.#state.trees[this.#treeRef(view).tree]);
+    // During the first pass the sequence stays the same. It only adds rows, so their number identifies a state.
     return this.#state.firstPass === undefined ? lastChange : -rows.count;
   }
 
   totalRows(view: string): number {
-    return this.#tree(this.#place(view), this.#state).count;
+    return this.#tree(this.#treeRef(view), this.#state).count;
   }
 
   async rows(view: string, options: RowOptions = {}): Promise<ViewRows> {
-    const place = this.#place(view);
+    const ref = this.#treeRef(view);
     const ranges = rangesOf(options);
-    const totalRows = this.#tree(place, this.#state).count;
+    const totalRows = this.#tree(ref, this.#state).count;
     const [first] = ranges;
-    const before = first === undefined ? 0 : await this.#read((state) => this.#countBefore(place, state, first));
+    const before = first === undefined ? 0 : await this.#read((state) => this.#countBefore(ref, state, first));
     const { skip = 0, limit = Number.POSITIVE_INFINITY } = options;
     const offset = Math.min(before + skip, totalRows);
-    return { totalRows, offset, rows: this.#walkAll(place, ranges, skip, limit) };
+    return { totalRows, offset, rows: this.#walkAll(ref, ranges, skip, limit) };
   }
 
   async *reduce(view: string, options: ReduceOptions = {}): AsyncGenerator<readonly ReducedRow[]> {
-    const place = this.#place(view);
-    const { reduce } = place;
+    const ref = this.#treeRef(view);
+    const { reduce } = ref;
     if (reduce === undefined) {
       throw new DatabaseError('query_parse_error', 'Reduce is invalid for map-only views.');
     }
     const { skip = 0, limit = Number.POSITIVE_INFINITY, keys } = options;
-    // Of a list of keys each is a group of its own.
-    const cut = new GroupCut(keys === undefined ? (options.groupLevel ?? 0) : 'exact', this.#order(place).compareKeys);
-    const reducer = must(this.#order(place).reducers[reduce]);
-    const [passed, ranges] = keys === undefined ? [skip, rangesOf(options)] : [0, rangesOf(options)];
-    let [toSkip, left] = [skip - passed, limit];
-    for (const range of ranges) {
+    // Each key of a list is a group of its own.
+    const cut = new GroupCut(keys === undefined ? (options.groupLevel ?? 0) : 'exact', this.#order(ref).compareKeys);
+    const reducer = must(this.#order(ref).reducers[reduce]);
+    // The groups of a single range are skipped by the tree.
+    const skipInTree = keys === undefined ? skip : 0;
+    let [toSkip, left] = [skip - skipInTree, limit];
+    for (const range of rangesOf(options)) {
       if (left <= 0) return;
-      for await (const groups of this.#groups(place, range, cut, passed)) {
+      for await (const groups of this.#groups(ref, range, cut, skipInTree)) {
         const rows = groups.slice(toSkip, toSkip + left).map(({ keyText, reductions }) => {
           return { keyText, valueText: resultOf(reducer, must(reductions[reduce])) };
         });
@@ -105,28 +107,28 @@ export class IndexReader implements ViewReader {
     this.#ticket.release();
   }
 
-  #place(view: string): ViewPlace {
-    const place = this.#source.definition.places.get(view);
-    if (place === undefined) throw new DatabaseError('not_found', 'missing_named_view');
-    return place;
+  #treeRef(view: string): ViewTreeRef {
+    const ref = this.#source.definition.treeRefs.get(view);
+    if (ref === undefined) throw new DatabaseError('not_found', 'missing_named_view');
+    return ref;
   }
 
-  #order(place: ViewPlace): TreeOrder {
-    return must(this.#source.orders[place.tree]);
+  #order(ref: ViewTreeRef): TreeOrder {
+    return must(this.#source.orders[ref.tree]);
   }
 
-  #tree(place: ViewPlace, state: IndexState): RowTree {
-    return must(state.trees[place.tree]).rows;
+  #tree(ref: ViewTreeRef, state: IndexState): RowTree {
+    return must(state.trees[ref.tree]).rows;
   }
 
-  async #countBefore(place: ViewPlace, state: IndexState, { start, end, descending }: RowRange): Promise<number> {
-    const tree = this.#tree(place, state);
+  async #countBefore(ref: ViewTreeRef, state: IndexState, { start, end, descending }: RowRange): Promise<number> {
+    const tree = this.#tree(ref, state);
     if (descending) return end === undefined ? 0 : tree.count - (await tree.rank(end));
     return start === undefined ? 0 : tree.rank(start);
   }
 
   async *#walkAll(
-    place: ViewPlace,
+    ref: ViewTreeRef,
     ranges: readonly RowRange[],
     skip: number,
     limit: number,
@@ -135,13 +137,13 @@ export class IndexReader implements ViewReader {
     for (const range of ranges) {
       if (left <= 0) return;
       if (toSkip > 0 && ranges.length > 1) {
-        const count = await this.#read((state) => this.#tree(place, state).countRange(range));
+        const count = await this.#read((state) => this.#tree(ref, state).countRange(range));
         if (count <= toSkip) {
           toSkip -= count;
           continue;
         }
       }
-      for await (const entries of this.#walk(place, range, toSkip)) {
+      for await (const entries of this.#walk(ref, range, toSkip)) {
         const rows = toRows(entries, left);
         left -= rows.length;
         yield rows;
@@ -151,16 +153,16 @@ export class IndexReader implements ViewReader {
     }
   }
 
-  async *#walk(place: ViewPlace, range: RowRange, skip: number): AsyncGenerator<TreeEntry<RowKey>[]> {
+  async *#walk(ref: ViewTreeRef, range: RowRange, skip: number): AsyncGenerator<TreeEntry<RowKey>[]> {
     let [rest, toSkip] = [range, skip];
     for (;;) {
       const state = this.#current();
       try {
-        const walk = this.#tree(place, state).entries(rest, { descending: range.descending, skip: toSkip });
+        const walk = this.#tree(ref, state).entries(rest, { descending: range.descending, skip: toSkip });
         for await (const entries of walk) {
           if (this.#isLost(state)) break;
           yield entries;
-          rest = rangeBehind(range, must(entries.at(-1)).key);
+          rest = rangeAfter(range, must(entries.at(-1)).key);
           toSkip = 0;
         }
       } catch (error) {
@@ -170,15 +172,15 @@ export class IndexReader implements ViewReader {
     }
   }
 
-  async *#groups(place: ViewPlace, range: RowRange, cut: GroupCut, skip: number): AsyncGenerator<readonly Group[]> {
+  async *#groups(ref: ViewTreeRef, range: RowRange, cut: GroupCut, skip: number): AsyncGenerator<readonly Group[]> {
     if (cut.isWhole) {
-      const reductions = await this.#read((state) => this.#tree(place, state).reduceRange(range));
+      const reductions = await this.#read((state) => this.#tree(ref, state).reduceRange(range));
       if (reductions !== undefined && skip === 0) yield [{ keyText: 'null', reductions }];
       return;
     }
     const state = this.#current();
     try {
-      yield* this.#walkGroups(this.#tree(place, state), range, cut, skip);
+      yield* this.#walkGroups(this.#tree(ref, state), range, cut, skip);
     } catch (error) {
       if (!this.#isLost(state)) throw this.#noted(error);
       const reason = 'The groups were read so slowly that the index has changed meanwhile. Send the request again.';
@@ -200,7 +202,7 @@ export class IndexReader implements ViewReader {
     yield found;
   }
 
-  /** Runs a read, once more on the current state if this one was taken back while it ran. */
+  /** Runs a read, and again on the present state if the hold on the state was revoked while it ran. */
   async #read<T>(read: (state: IndexState) => Promise<T>): Promise<T> {
     const state = this.#current();
     try {
@@ -211,7 +213,7 @@ export class IndexReader implements ViewReader {
     }
   }
 
-  /** Whoever let go of the state may miss pages of it, and the index be whole. */
+  /** After the release of the state its pages may be missing without any damage. */
   #noted(error: unknown): unknown {
     if (!this.#isReleased) this.#source.noteReadFailure(error);
     return error;
@@ -221,7 +223,7 @@ export class IndexReader implements ViewReader {
     return this.#ticket.revoked || this.#state !== state;
   }
 
-  /** The state to read now. */
+  /** The state to read now, which is the present one if the hold on the former one was revoked. */
   #current(): IndexState {
     if (this.#ticket.revoked) {
       this.#ticket.release();

@@ -1,9 +1,9 @@
 import type { TreeEntry } from '../../btree/contract.ts';
 import type { DocId } from '../../documents/contract.ts';
 import type { ViewRow } from '../contract.ts';
-import type { RowKey } from '../indexes/row-key.ts';
+import type { RowKey } from '../trees/row-key.ts';
 
-/** A row of a view's tree as readers see it. */
+/** An entry of a row tree as a row of the view. */
 class StoredRow implements ViewRow {
   readonly valueText: string;
   readonly #key: RowKey;

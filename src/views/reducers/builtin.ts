@@ -18,12 +18,12 @@ const BY_NAME: ReadonlyMap<string, Reducer> = new Map([
 
 const EXTREMES = /^_(top|bottom)_([1-9]\d?|100)$/;
 
-/** Whether a `reduce` member names a built-in one rather than being a source. */
+/** Whether a `reduce` member is the name of a built-in reduce, and not a source. */
 export function isBuiltinReduce(reduce: string): boolean {
   return reduce.trim().startsWith('_');
 }
 
-/** `bad_request` where there is none of that name. */
+/** `bad_request` where there is no built-in reduce of that name. */
 export function builtinReducer(reduce: string, compareKeys: CompareKeys): Reducer {
   const name = reduce.trim();
   const known = BY_NAME.get(name);

@@ -1,28 +1,28 @@
 import { must } from '../../shared/assert.ts';
 import type { Reducer } from './reducer.ts';
 
-/** 2,048 registers: the estimate is off by about 2.3 per cent (1.04 / √2048). */
+/** With 2,048 registers the standard error of the estimate is about 2.3 per cent (1.04 / √2048). */
 const PRECISION = 11;
 const REGISTERS = 2 ** PRECISION;
-/** Bits of a hash that are left to count leading zeros in. */
+/** Bits of the hash in which leading zeros are counted. */
 const RANK_BITS = 32;
 const DIGITS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
 /** The bias correction for 2,048 registers. */
 const ALPHA = 0.7213 / (1 + 1.079 / REGISTERS);
-/** Written before a list of single registers and before all registers. */
+/** The first character: of a list of single registers, and of all registers. */
 const SPARSE = 's';
 const DENSE = 'd';
-/** Three digits a register: a list is shorter than all registers below this many. */
+/** A list has three digits for each register, so up to this many it is shorter than all registers. */
 const MAX_SPARSE = Math.floor(REGISTERS / 3) - 1;
 
 /**
- * `_approx_count_distinct`: about how many different keys there are, by HyperLogLog (Flajolet and others, 2007). A
- * reduction is the registers as text; few of them are listed one by one.
+ * `_approx_count_distinct`: estimates how many different keys there are, by HyperLogLog (Flajolet and others, 2007). A
+ * reduction is the text of the registers; if only a few are filled, these are listed.
  */
 export const distinctReducer: Reducer = {
   reduce(rows) {
     const registers = new Uint8Array(REGISTERS);
-    for (let index = 0; index < rows.length; index++) note(registers, rows.keyText(index));
+    for (let index = 0; index < rows.length; index++) addKey(registers, rows.keyText(index));
     return encodeRegisters(registers);
   },
   rereduce(reductions) {
@@ -37,13 +37,13 @@ export const distinctReducer: Reducer = {
   },
 };
 
-function note(registers: Uint8Array, key: string): void {
-  const place = hash(key, 0x9e3779b9) >>> (32 - PRECISION);
+function addKey(registers: Uint8Array, key: string): void {
+  const register = hash(key, 0x9e3779b9) >>> (32 - PRECISION);
   const rank = Math.min(Math.clz32(hash(key, 0x85ebca6b)) + 1, RANK_BITS + 1);
-  if (rank > must(registers[place])) registers[place] = rank;
+  if (rank > must(registers[register])) registers[register] = rank;
 }
 
-/** 32 bits of a text under a seed: the body of MurmurHash3 by code unit, and its end. */
+/** A hash of 32 bits: MurmurHash3 over the code units of the text. */
 function hash(text: string, seed: number): number {
   let state = seed;
   for (let index = 0; index < text.length; index++) {
@@ -62,9 +62,9 @@ function hash(text: string, seed: number): number {
 function encodeRegisters(registers: Uint8Array): string {
   const filled = registers.reduce((count, rank) => count + (rank > 0 ? 1 : 0), 0);
   let text = filled <= MAX_SPARSE ? SPARSE : DENSE;
-  for (const [place, rank] of registers.entries()) {
+  for (const [register, rank] of registers.entries()) {
     if (filled > MAX_SPARSE) text += digit(rank);
-    else if (rank > 0) text += digit(place >>> 6) + digit(place & 63) + digit(rank);
+    else if (rank > 0) text += digit(register >>> 6) + digit(register & 63) + digit(rank);
   }
   return text;
 }
@@ -72,9 +72,9 @@ function encodeRegisters(registers: Uint8Array): string {
 function merge(registers: Uint8Array, text: string): void {
   const isSparse = text.startsWith(SPARSE);
   for (let at = 1; at < text.length; at += isSparse ? 3 : 1) {
-    const place = isSparse ? rankAt(text, at) * 64 + rankAt(text, at + 1) : at - 1;
-    const rank = rankAt(text, isSparse ? at + 2 : at);
-    if (rank > must(registers[place])) registers[place] = rank;
+    const register = isSparse ? digitAt(text, at) * 64 + digitAt(text, at + 1) : at - 1;
+    const rank = digitAt(text, isSparse ? at + 2 : at);
+    if (rank > must(registers[register])) registers[register] = rank;
   }
 }
 
@@ -82,7 +82,7 @@ function digit(value: number): string {
   return must(DIGITS[value]);
 }
 
-function rankAt(text: string, at: number): number {
+function digitAt(text: string, at: number): number {
   return DIGITS.indexOf(text.charAt(at));
 }
 
@@ -94,7 +94,7 @@ function estimate(registers: Uint8Array): number {
     if (rank === 0) empty++;
   }
   const raw = (ALPHA * REGISTERS * REGISTERS) / sum;
-  // Few keys are counted by how many registers they left empty.
+  // A small number is estimated from the number of empty registers (linear counting).
   const isFew = raw <= 2.5 * REGISTERS && empty > 0;
   return Math.round(isFew ? REGISTERS * Math.log(REGISTERS / empty) : raw);
 }

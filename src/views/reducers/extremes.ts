@@ -2,7 +2,7 @@ import type { CompareKeys } from '../../collation/key-order.ts';
 import { must } from '../../shared/assert.ts';
 import type { Reducer, RowList } from './reducer.ts';
 
-/** `_first`: the value of the row with the least key. */
+/** `_first`: the value of the row with the smallest key. */
 export const firstReducer: Reducer = {
   reduce: (rows) => rows.valueText(0),
   rereduce: (values) => must(values[0]),
@@ -14,7 +14,7 @@ export const lastReducer: Reducer = {
   rereduce: (values) => must(values.at(-1)),
 };
 
-/** `_top_N` (`descending`) and `_bottom_N`: the N greatest, or least, values in the view's order, as a list. */
+/** `_top_N` (`descending`) and `_bottom_N`: a list of the N greatest, or smallest, values in the view's order. */
 export function createExtremesReducer(count: number, descending: boolean, compareKeys: CompareKeys): Reducer {
   const compare: CompareKeys = descending ? (left, right) => compareKeys(right, left) : compareKeys;
   const select = (values: unknown[]): string => JSON.stringify(values.sort(compare).slice(0, count));

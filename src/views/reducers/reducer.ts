@@ -1,7 +1,8 @@
 import type { ErrorCode } from '../../errors/database-error.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
+import { isDigit, MINUS } from '../../json/characters.ts';
 
-/** Rows of a view, next to each other, as texts. */
+/** Consecutive rows of a view, as JSON texts. */
 export interface RowList {
   readonly length: number;
   /** JSON text. */
@@ -13,18 +14,18 @@ export interface RowList {
 }
 
 /**
- * One reduce of a view. Reductions are texts, since that is how they are stored and how they cross into the sandbox:
- * without control characters, not beginning with `!`. Synchronous and pure.
+ * One reduce of a view. Reductions are texts, because they are stored and passed to the sandbox as texts. They have no control
+ * characters and do not begin with `!`. Reducers are synchronous and pure.
  *
- * What can't be reduced becomes a failure, which is stored like any reduction and comes out where a query's range has
- * it: one value of a wrong type spoils neither the index nor queries that don't meet it.
+ * Rows that can't be reduced give a failure, which is stored like any reduction. A query fails with it if its range has such
+ * rows, so one value of a wrong type makes neither the index fail nor other queries.
  */
 export interface Reducer {
-  /** Never called with no rows. */
+  /** There is at least one row. */
   reduce(rows: RowList): string;
-  /** Never called with none, nor with failures. */
+  /** There is at least one reduction, and none of them is a failure. */
   rereduce(reductions: readonly string[]): string;
-  /** The JSON text that a query answers with. Default: the reduction itself. */
+  /** The JSON text in the answer to a query. Default: the reduction itself. */
   result?(reduction: string): string;
 }
 
@@ -38,24 +39,24 @@ export function isFailed(reduction: string): boolean {
   return reduction.startsWith(FAILURE_MARK);
 }
 
-/** The error that a failed reduction stands for. */
+/** The error of a failed reduction. */
 export function failureOf(reduction: string): DatabaseError {
   const [code, reason] = JSON.parse(reduction.slice(FAILURE_MARK.length)) as [ErrorCode, string];
   return new DatabaseError(code, reason);
 }
 
-/** Several reductions of one reducer as one: the first failure among them, if there is any. */
+/** Combines reductions of one reducer. If some of them are failures, the first failure is the result. */
 export function combineReductions(reducer: Reducer, reductions: readonly string[]): string {
   return reductions.find(isFailed) ?? reducer.rereduce(reductions);
 }
 
-/** The value of a JSON number's text; undefined for any other JSON text. */
+/** The number that a JSON text stands for; undefined where it is no number. */
 export function numberOf(text: string): number | undefined {
   const code = text.charCodeAt(0);
-  return code === 0x2d || (code >= 0x30 && code <= 0x39) ? Number(text) : undefined;
+  return code === MINUS || isDigit(code) ? Number(text) : undefined;
 }
 
-/** JSON has no infinity: what is beyond all doubles keeps its sign as the largest of them. */
+/** Replaces infinity, which JSON can't write, by the largest double of the same sign. */
 export function toFinite(value: number): number {
   return Number.isFinite(value) ? value : Math.sign(value) * Number.MAX_VALUE;
 }

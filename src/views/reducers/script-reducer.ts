@@ -4,8 +4,8 @@ import { must } from '../../shared/assert.ts';
 import { failedReduction, type Reducer, type RowList } from './reducer.ts';
 
 /**
- * A reduce function from a design document, run by the sandbox. Its results are stored per node, so a query calls it
- * for what its range's edges cut only. It must have been compiled before the tree that it belongs to is read.
+ * A reduce function of a design document, which runs in the sandbox. Its results are stored in the nodes of the tree, so a
+ * query calls it only for nodes that its range has a part of. It must be compiled before its tree is read.
  */
 export class ScriptReducer implements Reducer {
   readonly #needsKeys: boolean;
@@ -29,7 +29,7 @@ export class ScriptReducer implements Reducer {
     return this.#run((reducer) => reducer.rereduce([`[${reductions.join(',')}]`]));
   }
 
-  /** A result that grows is the function's fault, and is told to whoever asks for it; all else ends the work. */
+  /** A result that grows too fast becomes a failure, because the function is at fault; other errors are thrown. */
   #run(call: (reducer: SandboxReducer) => readonly string[]): string {
     try {
       return must(call(must(this.#compiled, 'a reduce function is compiled before it is needed'))[0]);
@@ -55,18 +55,18 @@ function valuesText(rows: RowList): string {
   return `${text}]`;
 }
 
-/** A function with plain parameters, the first of which has a name; then the rest of its source. */
+/** Matches a function with plain parameters. Captures the name of the first one, and the rest of the source. */
 const FUNCTION = /^\s*\(?\s*function\s*[\w$]*\s*\(\s*([A-Za-z_$][\w$]*)\s*(?:,\s*[\w$]+\s*)*\)([\s\S]*)$/;
 
 /**
- * Whether a reduce function can look at its first argument. Most don't, and making the list of keys and ids costs more than
- * the function itself.
+ * Whether a reduce function may use its first argument, by its source. Most don't, and making the list of keys and ids costs
+ * more than the function itself.
  */
 export function mayReadKeys(source: string): boolean {
-  // A stranger's text can make a pattern take very long.
+  // The pattern may take very long on a long text.
   if (source.length > 10_000) return true;
   const [, name, body] = FUNCTION.exec(source) ?? [];
   if (name === undefined || body === undefined) return true;
-  // An escape may spell any name.
+  // A Unicode escape can write any name.
   return /\\u|\beval\b|\bFunction\b|\barguments\b|\bconstructor\b/.test(body) || body.includes(name);
 }

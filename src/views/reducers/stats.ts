@@ -10,7 +10,7 @@ interface Stats {
   readonly sumsqr: number;
 }
 
-/** `_stats`: sum, count, least, greatest and sum of squares of numbers. */
+/** `_stats`: sum, count, minimum, maximum and sum of squares of numbers. */
 export const statsReducer: Reducer = {
   reduce(rows) {
     let [sum, min, max, sumsqr] = [0, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, 0];
@@ -38,7 +38,7 @@ export const statsReducer: Reducer = {
   },
 };
 
-/** Trusts the text: it is what `reduce` wrote. */
+/** Does not check the text, which `reduce` wrote. */
 function decodeStats(text: string): Stats {
   return JSON.parse(text) as Stats;
 }

@@ -2,7 +2,7 @@ import { failedReduction, numberOf, type Reducer, type RowList, toFinite } from 
 
 const REASON = 'builtin _sum function requires map values to be numbers or lists of numbers';
 
-/** `_sum` of numbers, or of lists of numbers element by element; a shorter list counts as zeros from its end on. */
+/** `_sum` of numbers, or of lists of numbers element by element; a shorter list is filled up with zeros. */
 export const sumReducer: Reducer = {
   reduce(rows) {
     const total = sumNumbers(rows);

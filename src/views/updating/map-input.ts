@@ -1,39 +1,38 @@
 import type { DocumentRecord, Snapshot, StoredNode } from '../../database/contract.ts';
 import type { DocId, RevId } from '../../documents/contract.ts';
 import { isDesignId } from '../../documents/identifiers.ts';
-import { metaText } from '../../documents/meta-text.ts';
-import { writeDocument } from '../../documents/outgoing.ts';
+import { metaText, writeDocument } from '../../documents/outgoing.ts';
 import { toRevId } from '../../documents/revisions/revisions.ts';
 import { must } from '../../shared/assert.ts';
-import type { GroupDefinition } from '../definition.ts';
+import type { GroupDefinition } from '../trees/definition.ts';
 
-/** A batch of documents, sorted by what is to be done with them. */
+/** A batch of documents for the map functions. */
 export interface MapInput {
-  /** Those that map functions see, and their texts. */
+  /** The documents that are mapped. */
   readonly ids: readonly DocId[];
   readonly texts: readonly string[];
-  /** Those that emit nothing: deleted ones, and design documents unless a view wants them. */
+  /** Documents that have no rows: deleted ones, and design documents unless the definition includes them. */
   readonly empty: readonly DocId[];
 }
 
-/** Reads changed documents as they are in the snapshot. */
+/** Reads documents of these ids as they are in the snapshot. */
 export async function readChanged(
   snapshot: Snapshot,
   ids: readonly DocId[],
   definition: GroupDefinition,
 ): Promise<MapInput> {
-  const wanted = ids.filter((id) => isWanted(id, definition));
-  const empty = wanted.length === ids.length ? [] : ids.filter((id) => !isWanted(id, definition));
-  const found = await snapshot.documents(wanted);
+  const mapped = ids.filter((id) => isMapped(id, definition));
+  const empty = mapped.length === ids.length ? [] : ids.filter((id) => !isMapped(id, definition));
+  const found = await snapshot.documents(mapped);
   const live: DocumentRecord[] = [];
   for (const [index, record] of found.entries()) {
     if (record?.leaves[0]?.deleted === false) live.push(record);
-    else empty.push(must(wanted[index]));
+    else empty.push(must(mapped[index]));
   }
   return { ...(await readBodies(snapshot, live, definition)), empty };
 }
 
-/** Reads live documents whose records are at hand. */
+/** Reads the bodies of live documents. */
 export async function readBodies(
   snapshot: Snapshot,
   records: readonly DocumentRecord[],
@@ -46,12 +45,12 @@ export async function readBodies(
   };
 }
 
-/** Whether map functions see the document, if it is live. */
-export function isWanted(id: DocId, { includeDesign }: GroupDefinition): boolean {
+/** Whether a document with this id is mapped, if it is not deleted. */
+export function isMapped(id: DocId, { includeDesign }: GroupDefinition): boolean {
   return includeDesign || !isDesignId(id);
 }
 
-/** The document as map functions get it (completion.md 10). */
+/** The text of a document for map functions (docs/http.md#map-functions). */
 function documentText({ id, leaves, seq }: DocumentRecord, body: string, localSeq: boolean): string {
   const winner = must(leaves[0]);
   const rev = toRevId(winner.generation, winner.hash);
@@ -64,7 +63,7 @@ function documentText({ id, leaves, seq }: DocumentRecord, body: string, localSe
   return writeDocument({ id, rev, deleted: false, body, members });
 }
 
-/** The revisions of losing leaves. */
+/** The revisions of the leaves that are not the winner. */
 function revsOf(leaves: readonly StoredNode[], deleted: boolean): RevId[] {
   return leaves
     .slice(1)

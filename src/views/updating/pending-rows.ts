@@ -3,10 +3,10 @@ import type { DocId } from '../../documents/contract.ts';
 import type { MappedRows } from '../../query-server/contract.ts';
 import { must } from '../../shared/assert.ts';
 import type { Pace } from '../../shared/turn.ts';
-import type { GroupDefinition } from '../definition.ts';
-import { compareRowKeys, compareTails, RowKey } from '../indexes/row-key.ts';
-import type { TreeOrder } from '../indexes/tree-order.ts';
-import { encodeEmitted } from '../indexes/view-tree.ts';
+import type { GroupDefinition } from '../trees/definition.ts';
+import { encodeEmitted } from '../trees/document-tree.ts';
+import { compareRowKeys, compareTails, RowKey } from '../trees/row-key.ts';
+import type { TreeOrder } from '../trees/tree-order.ts';
 import { SortedRuns } from './sorted-runs.ts';
 
 export interface NewRow {
@@ -14,20 +14,20 @@ export interface NewRow {
   readonly value: string;
 }
 
-/** What a document emits now: a by-document value, undefined where nothing. */
+/** The value of a document in the tree by-document; undefined where it emits nothing. */
 export interface DocumentRows {
   readonly id: DocId;
   readonly emitted: string | undefined;
 }
 
-/** Where one map's result is read: the next document, and the next of its rows. */
+/** A position in the result of one map: the next document and the next row. */
 interface MapCursor {
   readonly result: MappedRows;
   document: number;
   row: number;
 }
 
-/** Rows that a build has made but not worked into the trees yet. No document may be added twice. */
+/** Rows that an update has made and not written into the trees yet. No document may be added twice. */
 export class PendingRows {
   readonly #definition: GroupDefinition;
   readonly #documents = new SortedRuns<DocumentRows>((left, right) => compareCodePoints(left.id, right.id));
@@ -44,12 +44,12 @@ export class PendingRows {
     this.#rows = orders.map((order) => new SortedRuns((left, right) => this.#compare(left, right, order)));
   }
 
-  /** Documents will come in the order of their ids, so that rows with equal keys need not be compared further. */
+  /** Documents will be added in the order of their ids, so rows with equal keys need not be compared by id. */
   expectAscending(isAscending: boolean): void {
     this.#isAscending = isAscending;
   }
 
-  /** Sorting and merging keep equal ones in the order in which they came. */
+  /** Rows that compare as equal stay in the order in which they were added. */
   #compare(left: NewRow, right: NewRow, { compareKeys }: TreeOrder): number {
     const order = compareRowKeys(left.key, right.key, compareKeys);
     return order !== 0 || this.#isAscending ? order : compareTails(left.key, right.key);
@@ -63,32 +63,32 @@ export class PendingRows {
     return this.#rowCount + this.#documentCount;
   }
 
-  /** Characters of keys and values, about. */
+  /** About as many characters as keys and values have. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** Documents that emit nothing. */
+  /** Adds documents that emit nothing. */
   addEmpty(ids: readonly DocId[]): void {
     this.#documentCount += ids.length;
     this.#documents.add(ids.map((id) => ({ id, emitted: undefined })));
   }
 
-  /** Documents with what each map function emitted for them. */
+  /** Adds documents, with the rows that each map has emitted for them. */
   add(ids: readonly DocId[], results: readonly MappedRows[]): void {
     const cursors = results.map((result) => ({ result, document: 0, row: 0 }));
     const rows: NewRow[][] = this.#definition.trees.map(() => []);
-    const documents = ids.map((id) => ({ id, emitted: this.#take(id, cursors, rows) }));
+    const documents = ids.map((id) => ({ id, emitted: this.#readDocument(id, cursors, rows) }));
     this.#documentCount += ids.length;
     this.#documents.add(documents);
     for (const [tree, runs] of this.#rows.entries()) runs.add(must(rows[tree]));
   }
 
-  /** Moves a document's rows into `rows`, by tree. Gives its by-document value. */
-  #take(id: DocId, cursors: readonly MapCursor[], rows: readonly NewRow[][]): string | undefined {
+  /** Appends a document's rows to `rows`, by tree. Returns its value in by-document. */
+  #readDocument(id: DocId, cursors: readonly MapCursor[], rows: readonly NewRow[][]): string | undefined {
     const idText = JSON.stringify(id);
     const keys = this.#definition.trees.map(({ map }, tree) =>
-      this.#takeRows(id, idText, must(cursors[map]), tree, must(rows[tree])),
+      this.#readRows(id, idText, must(cursors[map]), tree, must(rows[tree])),
     );
     for (const cursor of cursors) {
       cursor.row += cursor.result.counts[cursor.document] ?? 0;
@@ -97,7 +97,8 @@ export class PendingRows {
     return encodeEmitted(keys);
   }
 
-  #takeRows(id: DocId, idText: string, cursor: MapCursor, tree: number, rows: NewRow[]): string[] {
+  /** Appends the rows that a document has in one tree to `rows`. Returns their keys. */
+  #readRows(id: DocId, idText: string, cursor: MapCursor, tree: number, rows: NewRow[]): string[] {
     const { result, document, row } = cursor;
     const { sortTexts } = must(this.#orders[tree]);
     const count = result.counts[document] ?? 0;
@@ -113,12 +114,12 @@ export class PendingRows {
     return keys;
   }
 
-  /** Does a step of the sorting that is due. False where there is none. */
+  /** Does one step of sorting. False where nothing was left to do. */
   sortSome(): boolean {
     return this.#documents.mergeSome() || this.#rows.some((runs) => runs.mergeSome());
   }
 
-  /** Everything in order, and leaves nothing. */
+  /** Removes everything, and returns it in order. */
   async take(pace: Pace): Promise<{ documents: DocumentRows[]; rows: NewRow[][] }> {
     const documents = await this.#documents.take(pace);
     const rows: NewRow[][] = [];

@@ -1,17 +1,17 @@
 import type { Snapshot } from '../../database/contract.ts';
 import type { DocId } from '../../documents/contract.ts';
-import type { DocumentTree } from '../indexes/view-tree.ts';
+import type { DocumentTree } from '../trees/document-tree.ts';
 
 /**
- * Documents that have rows in an index but are not live in the database, in batches. After a purge that is how those are
- * found that vanished with all their revisions: no list of changes names them. Takes time in proportion to the
- * documents, but maps none; so an index can be told of any number of purges at once and need not be built anew.
+ * Documents that have rows in an index but do not exist in the database, in batches. This finds documents that were purged with
+ * all their revisions, which the database's changes do not name any more. It takes time in proportion to the documents
+ * of the index but maps none, so an index need not be built anew after purges.
  */
 export async function* purgedDocuments(byDocument: DocumentTree, snapshot: Snapshot): AsyncGenerator<DocId[]> {
   for await (const entries of byDocument.entries()) {
     const ids = entries.map(({ key }) => key as DocId);
     const records = await snapshot.documents(ids);
-    const gone = ids.filter((_id, index) => records[index]?.leaves[0]?.deleted !== false);
-    if (gone.length > 0) yield gone;
+    const purged = ids.filter((_id, index) => records[index]?.leaves[0]?.deleted !== false);
+    if (purged.length > 0) yield purged;
   }
 }

@@ -1,11 +1,11 @@
 import type { TreeChange } from '../../btree/contract.ts';
 import type { DocId } from '../../documents/contract.ts';
 import { must } from '../../shared/assert.ts';
-import { RowKey } from '../indexes/row-key.ts';
+import { RowKey } from '../trees/row-key.ts';
 import type { NewRow } from './pending-rows.ts';
 
-/** What a document had emitted before: JSON texts of keys, by tree. */
-export interface FormerRows {
+/** The keys that a document has emitted before, as JSON texts, by tree. */
+export interface FormerKeys {
   readonly id: DocId;
   readonly keys: readonly (readonly string[])[];
 }
@@ -15,43 +15,43 @@ type RowChange = TreeChange<RowKey>;
 type CompareRowKeys = (left: RowKey, right: RowKey) => number;
 
 /**
- * The changes that make a tree's rows what the documents emit now, in order, to be made one list after the other. A row
- * that is as before changes nothing in the tree. There are two lists only where a key gave way to one that counts as
- * equal but is written otherwise.
+ * The changes to one tree that replace the former rows of documents by new ones. They are lists in the order of the tree, to be
+ * applied one after the other. There is a second list only where a new key compares as equal to a former one but has another
+ * text, because one list can't have changes for both.
  */
 export function changesOf(
-  former: readonly FormerRows[],
+  former: readonly FormerKeys[],
   tree: number,
   rows: readonly NewRow[],
   compare: CompareRowKeys,
 ): (readonly RowChange[])[] {
-  const gone = goneKeys(former, tree, compare);
-  if (gone.length === 0) return [rows];
+  const removed = formerKeys(former, tree, compare);
+  if (removed.length === 0) return [rows];
   const changes: RowChange[] = [];
   const rewritten: RowChange[] = [];
   let at = 0;
   for (const row of rows) {
-    let order = at < gone.length ? compare(must(gone[at]), row.key) : 1;
-    for (; order < 0; order = at < gone.length ? compare(must(gone[at]), row.key) : 1) {
-      changes.push({ key: must(gone[at]), value: undefined });
+    let order = at < removed.length ? compare(must(removed[at]), row.key) : 1;
+    for (; order < 0; order = at < removed.length ? compare(must(removed[at]), row.key) : 1) {
+      changes.push({ key: must(removed[at]), value: undefined });
       at++;
     }
     if (order === 0) {
-      const key = must(gone[at]);
+      const key = must(removed[at]);
       if (key.text !== row.key.text) rewritten.push({ key, value: undefined });
       at++;
     }
     changes.push(row);
   }
-  for (; at < gone.length; at++) changes.push({ key: must(gone[at]), value: undefined });
+  for (; at < removed.length; at++) changes.push({ key: must(removed[at]), value: undefined });
   return rewritten.length === 0 ? [changes] : [rewritten, changes];
 }
 
-function goneKeys(former: readonly FormerRows[], tree: number, compare: CompareRowKeys): RowKey[] {
-  const gone: RowKey[] = [];
+function formerKeys(former: readonly FormerKeys[], tree: number, compare: CompareRowKeys): RowKey[] {
+  const rowKeys: RowKey[] = [];
   for (const { id, keys } of former) {
     const idText = JSON.stringify(id);
-    for (const [number, keyText] of (keys[tree] ?? []).entries()) gone.push(RowKey.of(keyText, id, idText, number));
+    for (const [number, keyText] of (keys[tree] ?? []).entries()) rowKeys.push(RowKey.of(keyText, id, idText, number));
   }
-  return gone.sort(compare);
+  return rowKeys.sort(compare);
 }

@@ -1,44 +1,44 @@
 import { must } from '../../shared/assert.ts';
 import type { Pace } from '../../shared/turn.ts';
 
-/** Items that are sorted at once: a millisecond's work or so. */
+/** The number of items that are sorted at once, which takes about a millisecond. */
 const RUN_LENGTH = 1_024;
 
 /**
- * Sorts what comes in batches, so that no single step takes long: runs of a thousand or so are sorted as they come
- * together, and runs of about the same length are merged, two at a time, when whoever adds asks for it.
+ * A merge sort for items that are added in batches, in steps of which none takes long: runs of about a thousand items are
+ * sorted when they are complete, and runs of about the same length are merged by `mergeSome`, two at a time.
  */
 export class SortedRuns<T> {
   readonly #compare: (left: T, right: T) => number;
-  /** Longer ones first; each at least twice as long as the next but the last. */
+  /** Sorted runs, the longer ones first. */
   #runs: T[][] = [];
-  /** What came since the last run was made. */
-  #loose: T[] = [];
+  /** Items that are in no run yet. */
+  #unsorted: T[] = [];
 
   constructor(compare: (left: T, right: T) => number) {
     this.#compare = compare;
   }
 
   add(items: readonly T[]): void {
-    for (const item of items) this.#loose.push(item);
-    if (this.#loose.length >= RUN_LENGTH) this.#makeRun();
+    for (const item of items) this.#unsorted.push(item);
+    if (this.#unsorted.length >= RUN_LENGTH) this.#makeRun();
   }
 
   #makeRun(): void {
-    this.#runs.push(this.#loose.sort(this.#compare));
-    this.#loose = [];
+    this.#runs.push(this.#unsorted.sort(this.#compare));
+    this.#unsorted = [];
   }
 
-  /** Does a step of the merging that is due. False where there is none. Ask until then, with turns for others in between. */
+  /** Merges two runs of about the same length, if there are such. To be called until it returns false, with pauses between. */
   mergeSome(): boolean {
     const isDue = this.#hasEqualRuns();
     if (isDue) this.#mergeLast();
     return isDue;
   }
 
-  /** All items in order; none are left. */
+  /** Removes all items, and returns them in order. */
   async take(pace: Pace): Promise<T[]> {
-    if (this.#loose.length > 0) this.#makeRun();
+    if (this.#unsorted.length > 0) this.#makeRun();
     while (this.#runs.length > 1) {
       this.#mergeLast();
       if (pace.isDue) await pace.rest();
@@ -60,14 +60,14 @@ export class SortedRuns<T> {
   }
 }
 
-/** Of equal items those of `left` come first. */
-export function mergeSorted<T>(left: T[], right: T[], compare: (left: T, right: T) => number): T[] {
+/** Equal items of `left` come first. */
+function mergeSorted<T>(left: T[], right: T[], compare: (left: T, right: T) => number): T[] {
   const lastLeft = left.at(-1);
   const firstRight = right[0];
   if (lastLeft === undefined || firstRight === undefined) return lastLeft === undefined ? right : left;
-  // Keys that only grow, such as times, need one comparison.
+  // One comparison is enough for keys that only grow, such as times.
   if (compare(lastLeft, firstRight) <= 0) return left.concat(right);
-  // What is left of `right` in the end stands in its place already.
+  // The rest of `right` is in its place already when `left` is merged.
   const merged = left.concat(right);
   let [leftAt, rightAt, at] = [0, 0, 0];
   let [leftItem, rightItem]: [T | undefined, T | undefined] = [left[0], right[0]];

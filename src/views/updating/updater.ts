@@ -6,21 +6,21 @@ import type { DocId } from '../../documents/contract.ts';
 import { must } from '../../shared/assert.ts';
 import { Pace } from '../../shared/turn.ts';
 import type { Mapper } from '../contract.ts';
-import type { GroupDefinition } from '../definition.ts';
-import type { FirstPass, IndexState, ViewTree } from '../indexes/index-state.ts';
-import type { TreeOrder } from '../indexes/tree-order.ts';
-import { decodeEmitted } from '../indexes/view-tree.ts';
 import type { ViewSettings } from '../settings.ts';
-import { isWanted, type MapInput, readBodies, readChanged } from './map-input.ts';
+import type { GroupDefinition } from '../trees/definition.ts';
+import { decodeEmitted } from '../trees/document-tree.ts';
+import type { FirstPass, IndexState, ViewTree } from '../trees/index-state.ts';
+import type { TreeOrder } from '../trees/tree-order.ts';
+import { isMapped, type MapInput, readBodies, readChanged } from './map-input.ts';
 import { type DocumentRows, PendingRows } from './pending-rows.ts';
 import { purgedDocuments } from './purged-documents.ts';
-import { changesOf } from './row-changes.ts';
+import { changesOf, type FormerKeys } from './row-changes.ts';
 
 const DEFAULT_BATCH = 100;
-/** Of the rows that a step may have, the least: a step of rows that lie far apart takes so much longer. */
+/** The least part of `stepRows` in one step: rows that are far apart in the tree take so much longer. */
 const LEAST_STEP = 1 / 10;
 
-/** How far the index has come with a portion. */
+/** How far the index has come when the pending rows are written. */
 type Reached = Partial<Pick<IndexState, 'updateSeq' | 'purgeSeq' | 'firstPass'>>;
 
 interface Progress {
@@ -28,39 +28,40 @@ interface Progress {
   readonly total: number;
 }
 
-export interface UpdateParts {
+interface UpdateParts {
   readonly database: Database;
   readonly definition: GroupDefinition;
   readonly orders: readonly TreeOrder[];
   readonly mapper: Mapper;
   readonly settings: ViewSettings;
-  /** The index as it is; the update begins there. */
+  /** The state of the index when the update begins. */
   readonly state: IndexState;
-  /** Takes over a later moment of the index, with the nodes that are no longer part of it; may store it. */
+  /** Makes a later state the present one of the index. `replaced`: nodes that it does not have any more. */
   publish(state: IndexState, replaced: readonly ReplacedNode[]): Promise<void>;
-  /** Whether to publish now, though little has come together. */
+  /** Whether a state should be published now, however few rows are pending. */
   isCheckpointDue(): boolean;
-  /** So many documents, or sequence numbers, of all there are were done. */
+  /** Called with how many documents, or sequence numbers, are done and how many there are. */
   onProgress(done: number, total: number): void;
   /** Throws where the work is to end. */
   check(): void;
-  /** Keeps the pages of what was published last, also while later moments are stored. */
-  hold(): { release(): void };
+  /** Keeps the pages of the last published state, also while later ones are stored. */
+  retain(): { release(): void };
 }
 
 /**
- * Brings an index up to date. A new one is made in a first pass over all documents in the order of their ids, which is that of
- * their bodies and of by-document as well; from then on the database's changes are followed from the index's own sequence. Rows
- * are worked into the trees in sorted portions, so memory is bounded by a portion, however many documents there are.
- * Whatever was published is complete up to its place, so an update that ends early goes on from there.
+ * Brings an index up to date. A new index is built in a first pass over all documents in the order of their ids, which is also
+ * that of their bodies and of by-document. Afterwards the database's changes are read from the sequence on that the index
+ * has reached. Pending rows are sorted and written into the trees when there are enough of them, so memory does not grow
+ * with the number of documents. Each published state is complete up to what it has reached, so an update that ended early
+ * is continued by the next one.
  */
 export class Updater {
   readonly #parts: UpdateParts;
   readonly #pending: PendingRows;
   readonly #pace: Pace;
   #state: IndexState;
-  /** Whether no document of this walk can have rows in the index. */
-  #isFresh = false;
+  /** Whether this is the first pass, in which no document has rows in the index yet. */
+  #isFirstPass = false;
 
   constructor(parts: UpdateParts) {
     this.#parts = parts;
@@ -73,32 +74,32 @@ export class Updater {
     const snapshot = this.#parts.database.snapshot();
     try {
       const { firstPass, updateSeq, byDocument } = this.#state;
-      if (firstPass !== undefined) await this.#passOver(snapshot, firstPass);
-      else if (updateSeq === 0 && byDocument.isEmpty) await this.#beginPass(snapshot);
+      if (firstPass !== undefined) await this.#mapAll(snapshot, firstPass);
+      else if (updateSeq === 0 && byDocument.isEmpty) await this.#beginFirstPass(snapshot);
       if (snapshot.purgeSeq !== this.#state.purgeSeq) await this.#removePurged(snapshot);
-      await this.#follow(snapshot);
+      await this.#readChanges(snapshot);
       await this.#reduce();
     } finally {
       snapshot.release();
     }
   }
 
-  async #beginPass(snapshot: Snapshot): Promise<void> {
+  async #beginFirstPass(snapshot: Snapshot): Promise<void> {
     const { updateSeq, purgeSeq } = snapshot;
     this.#state = { ...this.#state, purgeSeq };
-    await this.#passOver(snapshot, { seq: updateSeq, after: '' });
+    await this.#mapAll(snapshot, { seq: updateSeq, after: '' });
   }
 
-  /** What changes meanwhile is in the list of changes that is followed afterwards. */
-  async #passOver(snapshot: Snapshot, { seq, after }: FirstPass): Promise<void> {
+  /** The first pass. Documents that change meanwhile are mapped again when the changes are read. */
+  async #mapAll(snapshot: Snapshot, { seq, after }: FirstPass): Promise<void> {
     const rest = { start: after, startInclusive: false };
     let done = await snapshot.offset(rest);
     let records: DocumentRecord[] = [];
-    this.#isFresh = true;
+    this.#isFirstPass = true;
     this.#pending.expectAscending(true);
     for await (const rows of snapshot.rows(rest)) {
       for (const row of rows) {
-        if (isWanted(row.id, this.#parts.definition)) records.push(row.record());
+        if (isMapped(row.id, this.#parts.definition)) records.push(row.record());
         if (records.length < this.#batchSize) continue;
         await this.#mapRecords(snapshot, records);
         done += records.length;
@@ -109,34 +110,35 @@ export class Updater {
     }
     await this.#mapRecords(snapshot, records);
     await this.#flush(snapshot, { updateSeq: seq, firstPass: undefined });
-    this.#isFresh = false;
+    this.#isFirstPass = false;
     this.#pending.expectAscending(false);
   }
 
-  /** Documents that vanished are in no list of changes; those that are there but not in the database are they. */
+  /** Removes the rows of purged documents, which the database's changes do not name. */
   async #removePurged(snapshot: Snapshot): Promise<void> {
     const { purgeSeq } = snapshot;
-    const hold = this.#parts.hold();
+    const retained = this.#parts.retain();
     try {
       for await (const ids of purgedDocuments(this.#state.byDocument, snapshot)) {
         this.#pending.addEmpty(ids);
-        if (this.#isPortionFull) await this.#flush(snapshot, {});
+        if (this.#isFlushDue) await this.#flush(snapshot, {});
       }
     } finally {
-      hold.release();
+      retained.release();
     }
     await this.#flush(snapshot, { purgeSeq });
   }
 
-  async #follow(snapshot: Snapshot): Promise<void> {
+  /** Maps the documents that have changed since the sequence that the index has reached. */
+  async #readChanges(snapshot: Snapshot): Promise<void> {
     const since = this.#state.updateSeq;
-    let walkedSeq = snapshot.updateSeq;
+    let snapshotSeq = snapshot.updateSeq;
     let seq = since;
     let ids: DocId[] = [];
     for await (const rows of snapshot.changes({ since })) {
-      if (snapshot.updateSeq !== walkedSeq) {
-        // The walk goes on in a later state, where documents that were met already come up again.
-        walkedSeq = snapshot.updateSeq;
+      if (snapshot.updateSeq !== snapshotSeq) {
+        // The snapshot was too old and has gone on to a later state, in which documents that were read may come again.
+        snapshotSeq = snapshot.updateSeq;
         await this.#mapChanged(snapshot, ids);
         await this.#flush(snapshot, { updateSeq: seq });
         ids = [];
@@ -151,13 +153,13 @@ export class Updater {
         await this.#afterBatch(snapshot, { updateSeq: seq }, progress);
       }
     }
-    // The walk ended in this state; what is read from now on may go on to a later one.
+    // Taken before the next read, in which the snapshot may go on to a later state.
     const { updateSeq } = snapshot;
     await this.#mapChanged(snapshot, ids);
     if (updateSeq > since || !this.#pending.isEmpty) await this.#flush(snapshot, { updateSeq });
   }
 
-  /** The first query would have to do it, in one go. */
+  /** Computes the missing reductions in steps; otherwise the first query would compute them all at once. */
   async #reduce(): Promise<void> {
     for (const { rows } of this.#state.trees) {
       const steps = await missingReductions(rows);
@@ -173,11 +175,11 @@ export class Updater {
     this.#parts.check();
     this.#parts.onProgress(done, total);
     while (this.#pending.sortSome()) if (this.#pace.isDue) await this.#pace.rest();
-    if (this.#isPortionFull || this.#parts.isCheckpointDue()) await this.#flush(snapshot, reached);
+    if (this.#isFlushDue || this.#parts.isCheckpointDue()) await this.#flush(snapshot, reached);
     if (this.#pace.isDue) await this.#pace.rest();
   }
 
-  get #isPortionFull(): boolean {
+  get #isFlushDue(): boolean {
     const { flushRows, flushBytes } = this.#parts.settings;
     return this.#pending.rowCount >= flushRows || this.#pending.bytes >= flushBytes;
   }
@@ -199,13 +201,13 @@ export class Updater {
     if (empty.length > 0) this.#pending.addEmpty(empty);
   }
 
-  /** Works what is pending into the trees, and publishes the index as it is there. */
+  /** Writes the pending rows into the trees, and publishes the new state. */
   async #flush(snapshot: Snapshot, reached: Reached): Promise<void> {
     const seenSeq = Math.max(this.#state.seenSeq, snapshot.updateSeq);
     const seq = reached.updateSeq ?? reached.firstPass?.seq ?? this.#state.updateSeq;
     const { documents, rows } = await this.#pending.take(this.#pace);
     const replaced: ReplacedNode[] = [];
-    const former = this.#isFresh ? [] : await this.#formerKeys(documents);
+    const former = this.#isFirstPass ? [] : await this.#formerKeys(documents);
     const trees: ViewTree[] = [];
     for (const [index, tree] of this.#state.trees.entries()) {
       const { compareRows } = must(this.#parts.orders[index]);
@@ -222,31 +224,32 @@ export class Updater {
     await this.#parts.publish(this.#state, replaced);
   }
 
-  /** What the documents emitted so far. */
-  async #formerKeys(documents: readonly DocumentRows[]): Promise<{ id: DocId; keys: string[][] }[]> {
+  /** The keys that the documents have in the index. */
+  async #formerKeys(documents: readonly DocumentRows[]): Promise<FormerKeys[]> {
     const values = await this.#state.byDocument.getMany(documents.map(({ id }) => id));
     return values.flatMap((value, index) =>
       value === undefined ? [] : [{ id: must(documents[index]).id, keys: decodeEmitted(value) }],
     );
   }
 
+  /** Updates a tree in steps, whose sizes follow from how long the last one took. */
   async #update<K, R>(
     tree: Tree<K, R>,
     changes: readonly TreeChange<K>[],
     replaced: ReplacedNode[],
   ): Promise<Tree<K, R>> {
     const { stepRows, turnMs } = this.#parts.settings;
-    const least = Math.ceil(stepRows * LEAST_STEP);
+    const leastRows = Math.ceil(stepRows * LEAST_STEP);
     let next = tree;
-    let rows = least;
+    let rows = leastRows;
     for (let from = 0; from < changes.length; ) {
       const startedAt = performance.now();
       const update = await next.update(changes.slice(from, from + rows));
       next = update.tree;
       for (const node of update.replaced) replaced.push(node);
       from += rows;
-      const fitting = (rows * turnMs) / Math.max(performance.now() - startedAt, 0.01);
-      rows = Math.round(Math.max(least, Math.min(fitting, rows * 2, stepRows)));
+      const rowsOfOneTurn = (rows * turnMs) / Math.max(performance.now() - startedAt, 0.01);
+      rows = Math.round(Math.max(leastRows, Math.min(rowsOfOneTurn, rows * 2, stepRows)));
       if (this.#pace.isDue) await this.#pace.rest();
     }
     return next;

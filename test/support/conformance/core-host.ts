@@ -13,7 +13,7 @@ export interface Storage {
   remove(): Promise<void>;
 }
 
-export interface CoreHostOptions {
+interface CoreHostOptions {
   readonly name: string;
   readonly newStorage: () => Promise<Storage>;
   /** Where the sandbox for functions of documents is found in this environment. */

@@ -32,7 +32,7 @@ export class FetchHost implements Host {
   }
 }
 
-export interface FetchHostOptions {
+interface FetchHostOptions {
   readonly name: string;
   readonly baseUrl: string;
   readonly fetch: (request: Request) => Promise<Response>;

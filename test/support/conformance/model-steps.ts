@@ -11,9 +11,9 @@ import type { Toolkit } from './toolkit.ts';
  */
 
 /** Which revision a write names: none, the leaf of that number, or one that is no leaf. */
-export type RevChoice = 'none' | 'stale' | 'unknown' | number;
+type RevChoice = 'none' | 'stale' | 'unknown' | number;
 
-export interface Write {
+interface Write {
   readonly id: string;
   readonly rev: RevChoice;
   readonly deleted: boolean;
@@ -21,7 +21,7 @@ export interface Write {
 }
 
 /** A replicated branch: from the chosen revision on (or from nothing), with these new hashes, oldest first. */
-export interface Branch {
+interface Branch {
   readonly id: string;
   /** Which of the known revisions it grows from; undefined makes a root of its own. */
   readonly from: number | undefined;

@@ -3,7 +3,7 @@
  * everything computed by looking at all of it. It is slow and obvious, so that the service can be compared with it.
  */
 
-export interface ModelRevision {
+interface ModelRevision {
   readonly rev: string;
   readonly generation: number;
   readonly hash: string;

@@ -15,7 +15,7 @@ export interface Suite {
 }
 
 /** What a case asks of its host beyond plain requests and answers. */
-export interface CaseOptions {
+interface CaseOptions {
   readonly needs?: readonly Capability[];
 }
 

@@ -1,9 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { readBulk, readBulkInSteps } from '../../../src/documents/incoming/fallback-bulk.ts';
-import { readDocument } from '../../../src/documents/incoming/fallback-parser.ts';
+import { readBulkInSteps } from '../../../src/documents/incoming/read-bulk.ts';
+import { readDocument } from '../../../src/documents/incoming/read-document.ts';
+import { atOnce } from '../../support/at-once.ts';
 
 const plain = { id: undefined, rev: undefined, deleted: false, revisions: undefined, hasAttachments: false };
 const bodyOf = (text: string) => readDocument(text).body;
+const readBulk = (text: string) => atOnce(readBulkInSteps(text));
 
 describe('a document that comes in', () => {
   test('is its body where it has no reserved members', () => {

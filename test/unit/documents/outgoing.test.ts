@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { metaText } from '../../../src/documents/meta-text.ts';
-import { writeDocument } from '../../../src/documents/outgoing.ts';
+import { metaText, writeDocument } from '../../../src/documents/outgoing.ts';
 import { parseRevId } from '../../../src/documents/revisions/revisions.ts';
 
 const plain = { id: 'a', rev: '1-x', deleted: false, body: '{"n":1.0,"b":[]}' };

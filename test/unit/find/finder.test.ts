@@ -6,7 +6,7 @@ import { createFinder } from '../../../src/find/finder.ts';
 import { createQueryMappers } from '../../../src/find/indexes/query-mapper.ts';
 import { systemClock } from '../../../src/shared/clock.ts';
 import type { ViewIndexes } from '../../../src/views/contract.ts';
-import { Scene } from '../views/scene.ts';
+import { ViewFixture } from '../../support/view-fixture.ts';
 
 const writer = { durability: 'relaxed', user: undefined } as const;
 
@@ -60,20 +60,20 @@ async function textOf({ pieces, release }: FindAnswer): Promise<string> {
 }
 
 describe('a finder', () => {
-  let scene: Scene;
+  let fixture: ViewFixture;
   let held: Held;
   let database: Database;
   let finder: Finder;
 
   beforeEach(async () => {
-    scene = await Scene.open({ parts: { mappers: { query: createQueryMappers() } } });
+    fixture = await ViewFixture.open({ parts: { mappers: { query: createQueryMappers() } } });
     held = { count: 0, failing: false };
-    database = counting<Database>(scene.database, ['snapshot'], held);
-    finder = createFinder({ views: counting<ViewIndexes>(scene.views, ['open'], held), clock: systemClock });
-    await scene.write(Object.fromEntries(Array.from({ length: 300 }, (_, n) => [`d${n}`, { n, text: `${n}` }])));
+    database = counting<Database>(fixture.database, ['snapshot'], held);
+    finder = createFinder({ views: counting<ViewIndexes>(fixture.views, ['open'], held), clock: systemClock });
+    await fixture.write(Object.fromEntries(Array.from({ length: 300 }, (_, n) => [`d${n}`, { n, text: `${n}` }])));
     await finder.createIndex(database, { index: { fields: ['n'] } }, writer);
   });
-  afterEach(() => scene.close());
+  afterEach(() => fixture.close());
 
   test('keeps the order of columns, whatever their names', async () => {
     await finder.createIndex(database, { index: { fields: ['n', '7'] }, ddoc: 'order', name: 'order' }, writer);
@@ -89,7 +89,7 @@ describe('a finder', () => {
     { selector: { _id: { $in: ['d1', 'd2'] } } },
   ];
 
-  test('lets go of everything behind the end', async () => {
+  test('releases everything after the end', async () => {
     for (const body of queries) {
       const answer = await find(body);
       expect(held.count).toBeGreaterThan(0);
@@ -98,7 +98,7 @@ describe('a finder', () => {
     }
   });
 
-  test('lets go of everything when nobody reads on', async () => {
+  test('releases everything when the reader stops', async () => {
     for (const body of queries) {
       const answer = await find(body);
       await answer.pieces.next();
@@ -110,7 +110,7 @@ describe('a finder', () => {
     }
   });
 
-  test('lets go of everything when a read fails, or the query can not be', async () => {
+  test('releases everything when a read fails, or the query is invalid', async () => {
     held.failing = true;
     await expect(textOf(await find({ selector: { text: '1' } }))).rejects.toThrow('no disk');
     expect(held.count).toBe(0);
@@ -121,7 +121,7 @@ describe('a finder', () => {
 
   test('reads a design document once for each of its revisions', async () => {
     const bodies: unknown[] = [];
-    const watched = new Proxy(scene.database, {
+    const watched = new Proxy(fixture.database, {
       get(object, name) {
         const member: unknown = Reflect.get(object, name, object);
         if (typeof member !== 'function') return member;
@@ -144,7 +144,7 @@ describe('a finder', () => {
 
   test('others have their turns while all documents are read', async () => {
     const long = 'a'.repeat(20_000);
-    await scene.write(Object.fromEntries(Array.from({ length: 60 }, (_, n) => [`long${n}`, { long }])));
+    await fixture.write(Object.fromEntries(Array.from({ length: 60 }, (_, n) => [`long${n}`, { long }])));
     let turns = 0;
     let isDone = false;
     const count = () => {
@@ -158,13 +158,13 @@ describe('a finder', () => {
     expect(turns).toBeGreaterThan(2);
   });
 
-  test('goes on where an index is damaged by a definition that can not be', async () => {
+  test('goes on where an invalid index definition is stored', async () => {
     const views = {
       v: { map: { fields: {} } },
       w: { map: { fields: { 'a..b': 'asc' } } },
       x: { map: 'function () {}' },
     };
-    await scene.write({ '_design/odd': { language: 'query', views } });
+    await fixture.write({ '_design/odd': { language: 'query', views } });
     expect(await finder.indexes(database)).toHaveLength(2);
     expect(JSON.parse(await textOf(await find({ selector: { n: { $lt: 2 } } }))).docs).toHaveLength(2);
   });

@@ -48,20 +48,6 @@ function mayImport(table: Map<string, string>, from: string, to: string): boolea
 const seesNode = (path: string) => /^(node|storage\/lmdb|vite)\//.test(path);
 const seesPage = (path: string) => path.startsWith('client/');
 
-/**
- * Files that import each other in a ring, types included, sorted by name. The rings that are known are going to be cut, and none may be
- * added.
- */
-const openRings: readonly (readonly string[])[] = [
-  ['database/upkeep/compaction.ts', 'database/upkeep/upkeep.ts'],
-  [
-    'database/upkeep/checkpointer.ts',
-    'database/upkeep/emptied-pages.ts',
-    'database/upkeep/repacker.ts',
-    'database/writing/writer.ts',
-  ],
-];
-
 /** Every set of files that can reach each other by imports of any kind, types included: Tarjan's algorithm. */
 function findRings(files: readonly SourceFile[]): string[][] {
   const targets = new Map(files.map(({ path, imports }) => [path, imports.map(({ target }) => target)]));
@@ -154,7 +140,7 @@ describe('what a worker loads on first use', () => {
     expect(reached).toContain('deferred/deferred.ts');
     const later = /^((http\/)?(views|design|find)|query-server)\/|^deferred\/deferred-code\.ts$/;
     // Judging writes begins with the question whether there is anybody to be asked.
-    expect([...reached].filter((path) => later.test(path))).toEqual(['design/write-judge.ts']);
+    expect([...reached].filter((path) => later.test(path))).toEqual(['design/write-validation.ts']);
   });
 });
 
@@ -173,9 +159,8 @@ describe('every file', () => {
     expect(findCycles(sources)).toEqual([]);
   });
 
-  test('is in no ring of imports, types included, but for those that are still to be cut', () => {
-    const isKnown = (ring: readonly string[]) => openRings.some((open) => ring.every((path) => open.includes(path)));
-    expect(findRings(sources).filter((ring) => !isKnown(ring))).toEqual([]);
+  test('is in no ring of imports, types included', () => {
+    expect(findRings(sources)).toEqual([]);
   });
 
   test('shares its folder with at most 19 others', () => {

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { atOnce, inTurns, nextTurn, Pace, type Steps } from '../../../src/shared/turn.ts';
+import { inTurns, nextTurn, Pace, type Steps } from '../../../src/shared/turn.ts';
+import { atOnce } from '../../support/at-once.ts';
 
 afterEach(() => {
   vi.unstubAllGlobals();

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { IDBFactory } from 'fake-indexeddb';
 import { open } from 'lmdb';
 import { must } from '../../../src/shared/assert.ts';
-import type { CommitsAtOnce } from '../../../src/storage/indexeddb/early-commit.ts';
+import type { EarlyCommits } from '../../../src/storage/indexeddb/early-commit.ts';
 import { createIndexedDbPageStore } from '../../../src/storage/indexeddb/indexeddb-page-store.ts';
 import type { LoadJournalFiles } from '../../../src/storage/indexeddb/journal-files.ts';
 import { createOpfsJournalFiles } from '../../../src/storage/indexeddb/opfs-journal-files.ts';
@@ -60,7 +60,7 @@ function lmdbFactory(): StorageFactory {
 }
 
 interface IndexedDbOptions {
-  readonly commitsAtOnce?: CommitsAtOnce;
+  readonly earlyCommits?: EarlyCommits;
   readonly journalFiles?: LoadJournalFiles;
 }
 
@@ -80,9 +80,9 @@ async function createIndexedDbContext(options: IndexedDbOptions = {}): Promise<S
   };
 }
 
-/** IndexedDB as it is spoken to in the engines that can't be told to commit every transaction at once. */
-export function indexedDbThatCommitsAtOnce(commitsAtOnce: CommitsAtOnce): StorageFactory {
-  return { create: () => createIndexedDbContext({ commitsAtOnce }), dispose: async () => undefined };
+/** IndexedDB as it is used in browsers where not every transaction can be committed early. */
+export function indexedDbWithEarlyCommits(earlyCommits: EarlyCommits): StorageFactory {
+  return { create: () => createIndexedDbContext({ earlyCommits }), dispose: async () => undefined };
 }
 
 Object.assign(globalThis, { FileSystemSyncAccessHandle: FakeSyncAccessHandle });

@@ -1,7 +1,7 @@
 import { describe, test } from 'vitest';
 import { pageStoreSuite } from '../../conformance/storage/suite.ts';
 import { createFaultStore } from '../../support/fault-store.ts';
-import { backendNamed, indexedDbThatCommitsAtOnce, wrapped } from './backends.ts';
+import { backendNamed, indexedDbWithEarlyCommits, wrapped } from './backends.ts';
 
 const { factory } = backendNamed('indexeddb');
 
@@ -9,8 +9,8 @@ describe('directly', () => {
   for (const { name, run } of pageStoreSuite('indexeddb', factory)) test(name, run);
 });
 
-describe.each(['appends', 'none'] as const)('where "%s" is told to commit at once', (commitsAtOnce) => {
-  for (const { name, run } of pageStoreSuite('indexeddb', indexedDbThatCommitsAtOnce(commitsAtOnce))) test(name, run);
+describe.each(['appends', 'none'] as const)('with early commits: %s', (earlyCommits) => {
+  for (const { name, run } of pageStoreSuite('indexeddb', indexedDbWithEarlyCommits(earlyCommits))) test(name, run);
 });
 
 describe('behind the fault wrapper', () => {

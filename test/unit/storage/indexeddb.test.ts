@@ -2,7 +2,7 @@ import './backends.ts';
 import { forceCloseDatabase, IDBFactory } from 'fake-indexeddb';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { must } from '../../../src/shared/assert.ts';
-import { type CommitsAtOnce, commitsAtOnceOf } from '../../../src/storage/indexeddb/early-commit.ts';
+import { type EarlyCommits, earlyCommitsFor } from '../../../src/storage/indexeddb/early-commit.ts';
 import { createIndexedDbPageStore } from '../../../src/storage/indexeddb/indexeddb-page-store.ts';
 import type { Commit, PageFile, PageStore } from '../../../src/storage/page-store.ts';
 import { allPages, rejects, relaxed, storedContent } from '../../conformance/storage/expectations.ts';
@@ -20,8 +20,8 @@ afterEach(async () => {
   for (const store of stores) await store.close().catch(() => undefined);
 });
 
-function createStore(deadlineMs?: number, commitsAtOnce?: CommitsAtOnce): PageStore {
-  const store = createIndexedDbPageStore({ prefix: 'settee:', indexedDB: factory, deadlineMs, commitsAtOnce });
+function createStore(deadlineMs?: number, earlyCommits?: EarlyCommits): PageStore {
+  const store = createIndexedDbPageStore({ prefix: 'settee:', indexedDB: factory, deadlineMs, earlyCommits });
   stores.push(store);
   return store;
 }
@@ -289,16 +289,16 @@ describe('deadlines', () => {
   const append: Commit = relaxed({ journal: { number: 2, text: 'two' } });
   const checkpoint: Commit = relaxed({ head: 'second', writePages: [{ number: 3, value: 'three' }], dropPages: [2] });
   test.each([
-    { commitsAtOnce: 'all', what: 'an append', commit: append, expected: 1 },
-    { commitsAtOnce: 'all', what: 'a checkpoint', commit: checkpoint, expected: 1 },
-    { commitsAtOnce: 'appends', what: 'an append', commit: append, expected: 1 },
-    { commitsAtOnce: 'appends', what: 'a checkpoint', commit: checkpoint, expected: 0 },
-    { commitsAtOnce: 'none', what: 'an append', commit: append, expected: 0 },
-    { commitsAtOnce: 'none', what: 'a checkpoint', commit: checkpoint, expected: 0 },
+    { earlyCommits: 'all', what: 'an append', commit: append, expected: 1 },
+    { earlyCommits: 'all', what: 'a checkpoint', commit: checkpoint, expected: 1 },
+    { earlyCommits: 'appends', what: 'an append', commit: append, expected: 1 },
+    { earlyCommits: 'appends', what: 'a checkpoint', commit: checkpoint, expected: 0 },
+    { earlyCommits: 'none', what: 'an append', commit: append, expected: 0 },
+    { earlyCommits: 'none', what: 'a checkpoint', commit: checkpoint, expected: 0 },
   ] as const)(
-    '$what needs $expected word to commit in its own turn where "$commitsAtOnce" is told: one that freezes then holds nobody up',
-    async ({ commitsAtOnce, commit, expected }) => {
-      const file = await prepared(createStore(3000, commitsAtOnce));
+    'with early commits "$earlyCommits", $what commits in its own turn $expected times: an owner that freezes then holds nobody up',
+    async ({ earlyCommits, commit, expected }) => {
+      const file = await prepared(createStore(3000, earlyCommits));
       const transactions = spyOnTransactions();
       const commits = vi.spyOn(IDBTransaction.prototype, 'commit');
       const done = file.commit(commit);
@@ -349,7 +349,7 @@ describe('deadlines', () => {
     ],
     ['Node', undefined, 'all'],
   ])('what %s may be told to commit at once', (_name, userAgent, expected) => {
-    expect(commitsAtOnceOf(userAgent)).toBe(expected);
+    expect(earlyCommitsFor(userAgent)).toBe(expected);
   });
 
   test.each([

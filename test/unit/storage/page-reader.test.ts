@@ -1,7 +1,7 @@
 import './backends.ts';
 import { IDBFactory } from 'fake-indexeddb';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import type { CommitsAtOnce } from '../../../src/storage/indexeddb/early-commit.ts';
+import type { EarlyCommits } from '../../../src/storage/indexeddb/early-commit.ts';
 import { createIndexedDbPageStore } from '../../../src/storage/indexeddb/indexeddb-page-store.ts';
 import type { PageFile, PageStore } from '../../../src/storage/page-store.ts';
 import { rejects, relaxed } from '../../conformance/storage/expectations.ts';
@@ -19,8 +19,8 @@ afterEach(async () => {
   await store.close();
 });
 
-function createStore(commitsAtOnce?: CommitsAtOnce): PageStore {
-  return createIndexedDbPageStore({ prefix: 'settee:', indexedDB: new IDBFactory(), commitsAtOnce });
+function createStore(earlyCommits?: EarlyCommits): PageStore {
+  return createIndexedDbPageStore({ prefix: 'settee:', indexedDB: new IDBFactory(), earlyCommits });
 }
 
 async function prepared(): Promise<PageFile> {
@@ -43,9 +43,9 @@ function breakPage(broken: number, onRead: () => void = () => undefined): void {
   });
 }
 
-describe.each(['all', 'none'] as const)('a page that can not be read, where %s is told to commit at once', (engine) => {
+describe.each(['all', 'none'] as const)('a page that can not be read, with early commits: %s', (earlyCommits) => {
   beforeEach(() => {
-    store = createStore(engine);
+    store = createStore(earlyCommits);
   });
 
   test('fails by itself: those that are asked for in the same go are read', async () => {

@@ -1,4 +1,4 @@
-/** All databases and all their views share one budget for what they keep of their pages. */
+/** All databases and all their views share one budget for their page caches. */
 import { expect, test, vi } from 'vitest';
 import { type Core, createCore } from '../../../src/core.ts';
 import { deferredAtHand } from '../../../src/deferred/deferred-code.ts';
@@ -6,9 +6,9 @@ import { CacheBudget } from '../../../src/shared/cache-budget.ts';
 import { systemClock, systemRandom } from '../../../src/shared/clock.ts';
 import { MemoryMedium } from '../../../src/storage/memory/memory-medium.ts';
 import { createMemoryPageStore } from '../../../src/storage/memory/memory-page-store.ts';
+import { rowsOf, ViewFixture, withReader } from '../../support/view-fixture.ts';
 import { ask, askJson } from '../http/support.ts';
 import { createTestSandbox } from '../query-server/quickjs-files.ts';
-import { rowsOf, Scene, withReader } from './scene.ts';
 
 const databases = Array.from({ length: 10 }, (_, n) => `db${n}`);
 const views = Object.fromEntries(
@@ -16,17 +16,17 @@ const views = Object.fromEntries(
 );
 const DOCUMENTS = 200;
 
-test('an index gives its room back when it is closed', async () => {
+test('an index releases its part of the budget when it is closed', async () => {
   const cache = new CacheBudget(1_000_000);
-  const scene = await Scene.open({ parts: { cache } });
-  await scene.write(Object.fromEntries(Array.from({ length: 500 }, (_, n) => [`d${n}`, { n }])));
+  const fixture = await ViewFixture.open({ parts: { cache } });
+  await fixture.write(Object.fromEntries(Array.from({ length: 500 }, (_, n) => [`d${n}`, { n }])));
   const views = { v: { map: 'function (doc) { emit(doc.n, "x".repeat(100)); }' } };
-  const group = await scene.group(views);
+  const group = await fixture.group(views);
   await withReader(group, async () => undefined);
   group.release();
-  const { medium } = scene;
-  await scene.close();
-  const again = await Scene.open({ medium, parts: { cache } });
+  const { medium } = fixture;
+  await fixture.close();
+  const again = await ViewFixture.open({ medium, parts: { cache } });
   const stored = await again.group(views);
   expect(await withReader(stored, (reader) => rowsOf(reader, 'v'))).toHaveLength(500);
   expect(cache.bytes).toBeGreaterThan(50_000);

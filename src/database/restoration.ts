@@ -1,0 +1,13 @@
+import type { PageFile } from '../storage/page-store.ts';
+import { decodeHead, encodeHead } from './state/head.ts';
+
+/**
+ * Marks a file that was copied from a backup, so that its next opening treats it as one that lost its last moments: it
+ * goes on numbering above what its original may have given out, and extends its lineage. Indexes and peers that have
+ * seen the original then notice that it went back in time.
+ */
+export async function markRestored(file: PageFile): Promise<void> {
+  if (file.opening.head === undefined) return;
+  const head = decodeHead(file.opening.head, file.name);
+  await file.commit({ durability: 'strict', head: encodeHead({ ...head, clean: false }) });
+}

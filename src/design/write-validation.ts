@@ -1,0 +1,103 @@
+/**
+ * Validates writes with `validate_doc_update` (docs/http.md#validation-functions): the function of every design document is called for every
+ * write of an ordinary document, before the writer gets it. The functions are searched once, and again when a design
+ * document has changed. Where there are none, a write costs nothing more.
+ */
+import type { Database, DocumentWrite, WriteGuard, WriteOptions } from '../database/contract.ts';
+import { DESIGN_RANGE, isDesignId } from '../documents/identifiers.ts';
+import type { DatabaseError } from '../errors/database-error.ts';
+import { must } from '../shared/assert.ts';
+import type { StoredDesign } from './design-programs.ts';
+
+/** The validation functions that a database has at one moment. */
+export interface Validators {
+  /** For each write why it is refused, or undefined. */
+  validate(writes: readonly DocumentWrite[], options: WriteOptions): Promise<readonly Refusal[]>;
+}
+
+/** Opens the validation functions of these design documents, in their order. */
+export type OpenValidators = (database: Database, designs: readonly StoredDesign[]) => Promise<Validators>;
+
+type Refusal = DatabaseError | undefined;
+
+/** Validates the writes of one open database. */
+export class WriteValidation implements WriteGuard {
+  readonly #database: Database;
+  readonly #open: OpenValidators;
+  readonly #onDesigns: () => void;
+  /** Undefined before the functions were searched; null where there are none. */
+  #validators: Validators | null | undefined;
+  #loading: Promise<Validators | null> | undefined;
+
+  /** `onDesigns` is called where there are design documents, and where one may have been written. */
+  constructor(database: Database, open: OpenValidators, onDesigns: () => void) {
+    this.#database = database;
+    this.#open = open;
+    this.#onDesigns = onDesigns;
+  }
+
+  get isNeeded(): boolean {
+    return this.#validators !== null;
+  }
+
+  designsChanged(): void {
+    this.#validators = undefined;
+    this.#loading = undefined;
+    this.#onDesigns();
+  }
+
+  async validate(writes: readonly DocumentWrite[], options: WriteOptions): Promise<readonly Refusal[]> {
+    if (writes.every(({ id }) => isDesignId(id))) return noRefusals(writes);
+    const validators = this.#validators === undefined ? await this.#load() : this.#validators;
+    return validators === null ? noRefusals(writes) : validators.validate(writes, options);
+  }
+
+  #load(): Promise<Validators | null> {
+    if (this.#loading !== undefined) return this.#loading;
+    const loading: Promise<Validators | null> = this.#findValidators().then(
+      (validators) => {
+        // After a change of a design document meanwhile, the next write searches again.
+        if (this.#loading === loading) this.#validators = validators;
+        return validators;
+      },
+      (error: unknown) => {
+        if (this.#loading === loading) this.#loading = undefined;
+        throw error;
+      },
+    );
+    this.#loading = loading;
+    return loading;
+  }
+
+  async #findValidators(): Promise<Validators | null> {
+    const designs = await readDesigns(this.#database);
+    if (designs.length > 0) this.#onDesigns();
+    const validating = designs.filter(hasValidator);
+    return validating.length === 0 ? null : this.#open(this.#database, validating);
+  }
+}
+
+function noRefusals(writes: readonly DocumentWrite[]): readonly Refusal[] {
+  return writes.map(() => undefined);
+}
+
+async function readDesigns(database: Database): Promise<StoredDesign[]> {
+  const snapshot = database.snapshot();
+  try {
+    const designs: StoredDesign[] = [];
+    for await (const rows of snapshot.rows(DESIGN_RANGE)) {
+      const bodies = await snapshot.bodies(rows.map((row) => must(row.record().leaves[0])));
+      for (const [index, { id, rev }] of rows.entries()) designs.push({ id, rev, body: bodies[index] ?? '{}' });
+    }
+    return designs;
+  } finally {
+    snapshot.release();
+  }
+}
+
+function hasValidator({ body }: StoredDesign): boolean {
+  // Parsing is avoided where the name does not occur. Any of its letters may be escaped.
+  if (!/"validate_doc_update"|\\u/.test(body)) return false;
+  const members: { readonly validate_doc_update?: unknown } = Object(JSON.parse(body));
+  return members.validate_doc_update !== undefined && members.validate_doc_update !== null;
+}

@@ -1,0 +1,132 @@
+/**
+ * `_bulk_docs` requests (docs/http.md#bulk-writes): their documents are read one by one from the text. That keeps little in memory
+ * beside it, and lets others have a turn in the middle of a large request.
+ */
+import { DatabaseError } from '../../errors/database-error.ts';
+import { CLOSE_BRACKET, COMMA, OPEN_BRACE, OPEN_BRACKET } from '../../json/characters.ts';
+import { JsonCursor } from '../../json/json-cursor.ts';
+import { JsonScanner } from '../../json/json-scanner.ts';
+import { isObject, type JsonObject } from '../../json/objects.ts';
+import { assert } from '../../shared/assert.ts';
+import type { Steps } from '../../shared/turn.ts';
+import type { IncomingDocument } from '../contract.ts';
+import { DocumentScanner } from './document-scanner.ts';
+import { parseDocument, parseDocumentValue, parseJson } from './fallback-parser.ts';
+import { toIncomingDocument } from './reserved-members.ts';
+
+export interface IncomingBulk {
+  readonly documents: readonly IncomingDocument[];
+  /** False only where the request says so with the literal `false`. */
+  readonly newEdits: boolean;
+  /** True only where the request says so with the literal `true`. */
+  readonly allOrNothing: boolean;
+}
+
+/** Characters that are read in one go, at least. */
+const STEP_LENGTH = 65_536;
+
+/**
+ * Reads a request, `{docs, new_edits?, all_or_nothing?}`, step by step. One malformed document fails the whole
+ * (docs/http.md#bulk-writes), with the errors of `readDocument`.
+ */
+export function* readBulkInSteps(text: string): Steps<IncomingBulk> {
+  // Which error a request that is not as it should be is answered with depends on the whole of it.
+  return (yield* scanBulkInSteps(text)) ?? parseBulk(text);
+}
+
+/**
+ * Undefined where the request is malformed, or has several lists. What it gives is what `JSON.parse` would read: each
+ * document is read by itself, and so is what is around the list, with a 0 in the place of the documents.
+ */
+export function* scanBulkInSteps(text: string): Steps<IncomingBulk | undefined> {
+  const cursor = new JsonCursor(text);
+  try {
+    cursor.enter();
+    if (!moveToDocs(cursor)) return undefined;
+    cursor.enter();
+    const start = cursor.position;
+    mustBe(text, start - 1, OPEN_BRACKET);
+    const documents: IncomingDocument[] = [];
+    const end = yield* readList(cursor, documents);
+    cursor.moveTo(end);
+    cursor.enter();
+    mustBe(text, cursor.position - 1, CLOSE_BRACKET);
+    const rest = documents.length === 0 ? text : `${text.slice(0, start)}0${text.slice(end)}`;
+    const request: unknown = JSON.parse(rest);
+    return !isObject(request) || moveToDocs(cursor) ? undefined : toBulk(request, documents);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Reads a list of documents from its first one on. Gives where the last one ends. */
+function* readList(cursor: JsonCursor, documents: IncomingDocument[]): Steps<number> {
+  const { text, position } = cursor;
+  const json = new JsonScanner(text);
+  const scanner = new DocumentScanner(json);
+  let at = json.skipSpace(position);
+  if (text.charCodeAt(at) !== OPEN_BRACE) return position;
+  let restedAt = at;
+  for (;;) {
+    const isSure = scanner.scan(at);
+    if (!isSure) cursor.moveTo(at);
+    documents.push(isSure ? toIncomingDocument(scanner, scanner.body) : parseDocument(cursor));
+    const end = isSure ? scanner.end : cursor.position;
+    if (end - restedAt >= STEP_LENGTH) {
+      restedAt = end;
+      yield;
+    }
+    at = json.skipSpace(end);
+    if (text.charCodeAt(at) !== COMMA) return end;
+    at = json.skipSpace(at + 1);
+    mustBe(text, at, OPEN_BRACE);
+  }
+}
+
+/** Another character is none of what can be there. */
+function mustBe(text: string, at: number, code: number): void {
+  if (text.charCodeAt(at) !== code) throw new SyntaxError(`An unexpected character at ${at}`);
+}
+
+/** Moves to the value of the object's next member `docs`; false where there is none. */
+function moveToDocs(cursor: JsonCursor): boolean {
+  while (cursor.nextName()) {
+    if (cursor.name === 'docs') return true;
+    cursor.skipValue();
+  }
+  return false;
+}
+
+/** Reads a request of whatever form by `JSON.parse`. */
+export function parseBulk(text: string): IncomingBulk {
+  const request = parseJson(text);
+  if (!isObject(request)) throw new DatabaseError('bad_request', 'Request body must be a JSON object');
+  const values: unknown = request['docs'];
+  if (!Array.isArray(values)) throw new DatabaseError('bad_request', "Missing JSON list of 'docs'");
+  return toBulk(request, parseList(text, values));
+}
+
+/** Reads the documents of a request, `values` being its `docs`: of the last member of that name, if there are several. */
+function parseList(text: string, values: readonly unknown[]): IncomingDocument[] {
+  const cursor = new JsonCursor(text);
+  cursor.enter();
+  let start = -1;
+  while (moveToDocs(cursor)) {
+    start = cursor.position;
+    cursor.skipValue();
+  }
+  assert(start >= 0, 'a member of the value is in the text');
+  cursor.moveTo(start);
+  cursor.enter();
+  const documents: IncomingDocument[] = [];
+  while (cursor.nextElementStart()) documents.push(parseDocumentValue(cursor, values[documents.length]));
+  return documents;
+}
+
+function toBulk(request: JsonObject, documents: readonly IncomingDocument[]): IncomingBulk {
+  return {
+    documents,
+    newEdits: request['new_edits'] !== false,
+    allOrNothing: request['all_or_nothing'] === true,
+  };
+}

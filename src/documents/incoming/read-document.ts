@@ -1,0 +1,30 @@
+/**
+ * Documents as clients send them: checked, and their text cut into the members that begin with `_`, which the service
+ * reads, and the body, which it keeps as it was written (docs/http.md#document-members). Numbers keep all their digits, and escapes their
+ * spelling.
+ *
+ * Most documents are read by the document scanner, in one walk over their text. Those of which it is not sure are read by the
+ * fallback parser.
+ */
+import { JsonCursor } from '../../json/json-cursor.ts';
+import { JsonScanner } from '../../json/json-scanner.ts';
+import type { IncomingDocument } from '../contract.ts';
+import { DocumentScanner } from './document-scanner.ts';
+import { parseDocumentValue, parseJson } from './fallback-parser.ts';
+import { toIncomingDocument } from './reserved-members.ts';
+
+/**
+ * Reads one document. Fails with `bad_request` (not JSON, not an object, bad id or rev) or `doc_validation` (a reserved
+ * member that isn't known or has a value it can't have; `_deleted` must be `true` or `false`).
+ */
+export function readDocument(text: string): IncomingDocument {
+  return scanDocument(text) ?? parseDocumentValue(new JsonCursor(text), parseJson(text));
+}
+
+/** The document, or undefined where the scanner is not sure of it. Errors are those of `readDocument`. */
+export function scanDocument(text: string): IncomingDocument | undefined {
+  const json = new JsonScanner(text);
+  const scanner = new DocumentScanner(json);
+  const isSure = scanner.scan(json.skipSpace(0)) && json.skipSpace(scanner.end) === text.length;
+  return isSure ? toIncomingDocument(scanner, scanner.body) : undefined;
+}

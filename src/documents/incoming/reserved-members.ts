@@ -1,0 +1,112 @@
+/**
+ * The members of a document that begin with `_` (docs/http.md#document-members): which of them there are, and what their values have to be.
+ * The service reads them; what else begins with `_` is refused.
+ */
+import { DatabaseError } from '../../errors/database-error.ts';
+import { isObject } from '../../json/objects.ts';
+import type { DocId, IncomingDocument, RevId, RevisionPath } from '../contract.ts';
+import { isLocalId, parseDocId } from '../identifiers.ts';
+import { checkHash, isLocalRev, parseRevId, toRevId } from '../revisions/revisions.ts';
+
+/** What becomes of a reserved member: its value is read, it is left out, or it stays in the body. */
+type ReservedUse = 'read' | 'dropped' | 'kept';
+
+const RESERVED: ReadonlyMap<string, ReservedUse> = new Map([
+  ['_id', 'read'],
+  ['_rev', 'read'],
+  ['_deleted', 'read'],
+  ['_attachments', 'read'],
+  ['_revisions', 'read'],
+  ['_revs_info', 'dropped'],
+  ['_conflicts', 'dropped'],
+  ['_deleted_conflicts', 'dropped'],
+  ['_local_seq', 'dropped'],
+  ['_replication_state', 'kept'],
+  ['_replication_state_time', 'kept'],
+  ['_replication_state_reason', 'kept'],
+  ['_replication_id', 'kept'],
+  ['_replication_stats', 'kept'],
+]);
+
+/** The values of the members that are read; undefined where there is no such member. */
+export interface ReservedValues {
+  readonly id: unknown;
+  readonly rev: unknown;
+  readonly deleted: unknown;
+  readonly revisions: unknown;
+  readonly attachments: unknown;
+}
+
+/** Whether a member of this name, which begins with `_`, stays in the body. Fails with `doc_validation` where it is not known. */
+export function staysInBody(name: string): boolean {
+  const use = RESERVED.get(name);
+  if (use === undefined) throw badMember(name);
+  return use === 'kept';
+}
+
+/** The document with that body. Errors are those of `readDocument`. */
+export function toIncomingDocument(values: ReservedValues, body: string): IncomingDocument {
+  const { id, rev, deleted, revisions, attachments } = values;
+  const checkedId = id === undefined ? undefined : parseDocId(id);
+  const path = revisions === undefined ? undefined : parseRevisions(revisions);
+  return {
+    id: checkedId,
+    rev: parseRev(rev, checkedId, path),
+    deleted: deleted === undefined ? false : parseDeleted(deleted),
+    revisions: path,
+    hasAttachments: attachments === undefined ? false : parseAttachments(attachments),
+    body,
+  };
+}
+
+/**
+ * The revision that the document names: `_rev`, or the newest of `_revisions`. A local document's `0-<n>` passes where
+ * the id may be a local one.
+ */
+function parseRev(value: unknown, id: DocId | undefined, revisions: RevisionPath | undefined): RevId | undefined {
+  const newest = revisions?.ids[0];
+  const pathRev = revisions === undefined || newest === undefined ? undefined : toRevId(revisions.start, newest);
+  if (value === undefined) return pathRev;
+  const mayBeLocal = id === undefined || isLocalId(id);
+  const rev = mayBeLocal && typeof value === 'string' && isLocalRev(value) ? value : parseRevId(value);
+  if (pathRev !== undefined && pathRev !== rev) {
+    throw new DatabaseError('bad_request', `Document _rev ${rev} and _revisions, which begin with ${pathRev}, differ`);
+  }
+  return rev;
+}
+
+/** The path, or undefined where it is empty or a local document's (generation 0), which has no history. */
+function parseRevisions(value: unknown): RevisionPath | undefined {
+  if (!isObject(value)) throw badMember('_revisions');
+  const { start, ids } = value;
+  if (typeof start !== 'number' || !Number.isSafeInteger(start)) {
+    throw new DatabaseError('doc_validation', "_revisions.start isn't an integer.");
+  }
+  if (!Array.isArray(ids)) throw new DatabaseError('doc_validation', "_revisions.ids isn't a array.");
+  const hashes = ids.map(parseHash);
+  if (start === 0 || hashes.length === 0) return undefined;
+  if (start < hashes.length) {
+    throw new DatabaseError('doc_validation', `_revisions.start is ${start}, but _revisions.ids has ${hashes.length}`);
+  }
+  return { start, ids: hashes };
+}
+
+function parseHash(value: unknown): string {
+  if (typeof value !== 'string') throw new DatabaseError('doc_validation', "RevId isn't a string");
+  checkHash(value);
+  return value;
+}
+
+function parseDeleted(value: unknown): boolean {
+  if (typeof value !== 'boolean') throw badMember('_deleted');
+  return value;
+}
+
+function parseAttachments(value: unknown): boolean {
+  if (!isObject(value)) throw badMember('_attachments');
+  return Object.keys(value).length > 0;
+}
+
+function badMember(name: string): DatabaseError {
+  return new DatabaseError('doc_validation', `Bad special document member: ${name}`);
+}

@@ -1,0 +1,135 @@
+import type { CollationName } from '../../collation/key-order.ts';
+import { md5 } from '../../documents/md5.ts';
+import { DatabaseError } from '../../errors/database-error.ts';
+import type { ViewDefinition } from '../contract.ts';
+
+/**
+ * The views of a design document, parsed. Views with the same map and collation share one tree, which has the reductions
+ * of all of them.
+ */
+export interface GroupDefinition {
+  readonly signature: string;
+  readonly language: string;
+  readonly options: Readonly<Record<string, unknown>>;
+  /** Whether documents have `_local_seq` for the map functions. */
+  readonly localSeq: boolean;
+  /** Whether design documents are mapped as well. */
+  readonly includeDesign: boolean;
+  readonly views: ReadonlyMap<string, ViewDefinition>;
+  /** Distinct `map` members. */
+  readonly maps: readonly unknown[];
+  readonly trees: readonly TreeDefinition[];
+  /** By the names of the views. */
+  readonly treeRefs: ReadonlyMap<string, ViewTreeRef>;
+  /** JSON text of `{"views":{"lib":…}}`, from which `require` loads modules in map and reduce functions. */
+  readonly libraryText: string;
+}
+
+export interface TreeDefinition {
+  /** The index in `maps` of the map that emits its rows. */
+  readonly map: number;
+  readonly collation: CollationName;
+  /** Distinct reduces: built-in names and sources. */
+  readonly reduces: readonly string[];
+}
+
+/** The tree that has a view's rows, and the view's reduction in it: indexes in `trees` and in the tree's `reduces`. */
+export interface ViewTreeRef {
+  readonly tree: number;
+  readonly reduce: number | undefined;
+}
+
+type Members = Readonly<Record<string, unknown>>;
+
+/**
+ * Part of the signature. To be increased when the same definition gives other rows than before, so that stored indexes are
+ * not used any more. 2: members beyond ASCII.
+ */
+const ROWS_VERSION = 2;
+
+/** `body`: JSON text of a design document. `bad_request` where one of its views is invalid. */
+export async function parseDefinition(body: string): Promise<GroupDefinition> {
+  const document = membersOf(JSON.parse(body));
+  const options = membersOf(document['options']);
+  const language = typeof document['language'] === 'string' ? document['language'] : 'javascript';
+  const members = membersOf(document['views']);
+  const library = members['lib'];
+  const views = new Map<string, ViewDefinition>();
+  for (const [name, view] of Object.entries(members)) {
+    if (name !== 'lib') views.set(name, parseView(name, membersOf(view), options));
+  }
+  const signed = [ROWS_VERSION, [...views.values()].map(signedParts), language, options, library ?? null];
+  return {
+    signature: await md5(JSON.stringify(signed)),
+    language,
+    options,
+    localSeq: options['local_seq'] === true,
+    includeDesign: options['include_design'] === true,
+    views,
+    libraryText: JSON.stringify(library === undefined ? {} : { views: { lib: library } }),
+    ...assignTrees(views),
+  };
+}
+
+/** The design document of a temporary view, which is named `temporary` in it. */
+export function temporaryDesign(definition: string): string {
+  const { map, reduce, options, language } = membersOf(JSON.parse(definition));
+  return JSON.stringify({ language, options, views: { temporary: { map, reduce } } });
+}
+
+function membersOf(value: unknown): Members {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : {};
+}
+
+function parseView(name: string, view: Members, designOptions: Members): ViewDefinition {
+  const { map, reduce } = view;
+  if (map === undefined || map === null) {
+    throw new DatabaseError('bad_request', `View ${name} has no map function. Give it a member "map".`);
+  }
+  if (reduce !== undefined && reduce !== null && typeof reduce !== 'string') {
+    throw new DatabaseError(
+      'bad_request',
+      `The reduce of view ${name} is no string. Give a source or a built-in name.`,
+    );
+  }
+  const options = membersOf(view['options']);
+  // The options of a view have precedence over those of the design document (docs/http.md#design-options).
+  const collation = (options['collation'] ?? designOptions['collation']) === 'raw' ? 'raw' : 'unicode';
+  const source = typeof reduce === 'string' && reduce.trim() !== '' ? reduce : undefined;
+  return { name, map, reduce: source, options, collation };
+}
+
+function signedParts({ name, map, reduce, options }: ViewDefinition): unknown[] {
+  return [name, map, reduce ?? null, options];
+}
+
+function assignTrees(views: ReadonlyMap<string, ViewDefinition>): Pick<GroupDefinition, 'maps' | 'trees' | 'treeRefs'> {
+  const mapIndexes = new Map<string, number>();
+  const maps: unknown[] = [];
+  const treeIndexes = new Map<string, number>();
+  const trees: { map: number; collation: CollationName; reduces: string[] }[] = [];
+  const treeRefs = new Map<string, ViewTreeRef>();
+  for (const { name, map: mapMember, reduce, collation } of views.values()) {
+    const mapText = JSON.stringify(mapMember);
+    const map = indexOf(mapIndexes, mapText, () => maps.push(mapMember));
+    const tree = indexOf(treeIndexes, `${collation} ${mapText}`, () => trees.push({ map, collation, reduces: [] }));
+    treeRefs.set(name, { tree, reduce: reduce === undefined ? undefined : addReduce(trees[tree], reduce) });
+  }
+  return { maps, trees, treeRefs };
+}
+
+/** The index of `key`. A new key gets the next index, and `add` is called. */
+function indexOf(indexes: Map<string, number>, key: string, add: () => void): number {
+  const known = indexes.get(key);
+  if (known !== undefined) return known;
+  const index = indexes.size;
+  indexes.set(key, index);
+  add();
+  return index;
+}
+
+function addReduce(tree: { readonly reduces: string[] } | undefined, reduce: string): number {
+  const reduces = tree?.reduces ?? [];
+  const known = reduces.indexOf(reduce);
+  return known >= 0 ? known : reduces.push(reduce) - 1;
+}

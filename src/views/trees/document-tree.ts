@@ -1,0 +1,35 @@
+import type { TreeSpec } from '../../btree/contract.ts';
+import type { Tree } from '../../btree/tree.ts';
+import { compareCodePoints } from '../../collation/code-points.ts';
+import { stringValue } from '../../json/strings.ts';
+
+/**
+ * The tree `by-document` of an index, as a specification for `btree/`: by document id the keys that the document emitted,
+ * from which its rows are found when it has changed.
+ */
+export type DocumentTree = Tree<string, number>;
+
+/** Between the keys of one tree. */
+const UNIT_SEPARATOR = '\u001f';
+/** Between the keys of several trees. */
+const RECORD_SEPARATOR = '\u001e';
+
+/** Keys are stored as JSON texts, because these contain neither tabs nor line breaks. The reduction counts documents. */
+export const documentSpec: TreeSpec<string, number> = {
+  compare: compareCodePoints,
+  encodeKey: (id) => JSON.stringify(id),
+  decodeKey: (text) => stringValue(text),
+  reduce: (entries) => entries.length,
+  rereduce: (counts) => counts.reduce((sum, count) => sum + count, 0),
+  adjust: (count, former, added) => count + added.length - former.length,
+};
+
+/** `keys`: for each tree the JSON texts of the keys that a document emitted. Undefined where it emitted none. */
+export function encodeEmitted(keys: readonly (readonly string[])[]): string | undefined {
+  if (keys.every((texts) => texts.length === 0)) return undefined;
+  return keys.map((texts) => texts.join(UNIT_SEPARATOR)).join(RECORD_SEPARATOR);
+}
+
+export function decodeEmitted(value: string): string[][] {
+  return value.split(RECORD_SEPARATOR).map((texts) => (texts === '' ? [] : texts.split(UNIT_SEPARATOR)));
+}
