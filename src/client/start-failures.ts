@@ -9,6 +9,7 @@ export async function startScript<T>(what: string, url: URL, start: () => Promis
   const onViolation = ({ effectiveDirective }: SecurityPolicyViolationEvent) => {
     directive = effectiveDirective;
   };
+  // The controller's signal ends the listening.
   addEventListener('securitypolicyviolation', onViolation, listening);
   try {
     return await start();
@@ -17,8 +18,7 @@ export async function startScript<T>(what: string, url: URL, start: () => Promis
     const found = await fetch(url).then(({ status, headers }) => `${status} ${headers.get('content-type')}`, String);
     const reason = directive ? `the CSP forbids it by ${directive}` : (cause ?? 'no reason given');
     throw new Error(
-      `The ${what} ${url} did not start: ${reason}; its address answers ${found}. Serve settee/dist/browser as JavaScript on this page's origin, under a CSP with worker-src 'self' and without require-trusted-types-for and sandbox`,
-      { cause },
+      `The ${what} ${url} did not start: ${reason}; its address answers ${found}. Serve settee/dist/browser as JavaScript from this page's origin, under a CSP with worker-src 'self', without require-trusted-types-for and sandbox`,
     );
   } finally {
     listening.abort();
