@@ -127,7 +127,7 @@ export class WorkerSupervisor {
   /** Gives undefined when the page was left meanwhile. Rejects with the worker's own words, or with why its script doesn't run. */
   #start(): Promise<RunningWorker | undefined> {
     return startScript('worker', this.#url, async () => {
-      const worker = new Worker(this.#url, { type: 'module' });
+      const worker = new Worker(this.#url, { type: 'module', name: 'settee' });
       this.#worker = worker;
       worker.onmessage = (event: MessageEvent<FromWorker>) => {
         const { data } = event;
