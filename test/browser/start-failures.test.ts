@@ -53,7 +53,9 @@ describe.each(chosenEngines())('a start that fails in %s', (engine) => {
       'content-security-policy': directive.replace(' /', ' http://127.0.0.1:*/'),
     });
     const failure = await failureOn(site, options);
-    expect(failure).toMatch(new RegExp(`The ${what} .* did not start: the page's Content-Security-Policy forbids it by worker-src`));
+    expect(failure).toMatch(
+      new RegExp(`The ${what} .* did not start: the page's Content-Security-Policy forbids it by worker-src`),
+    );
     expect(failure).toContain("worker-src 'self'");
   });
 
