@@ -3,9 +3,12 @@
  * is handed on before the whole body has arrived, so a request that stops half-way changes nothing.
  */
 import { DatabaseError } from '../../errors/database-error.ts';
+import { isShallowText, isShallowTextInSteps, MAX_DEPTH } from '../../json/nesting.ts';
 import { isObject, type JsonObject } from '../../json/objects.ts';
+import { parseInSteps } from '../../json/parse-in-steps.ts';
 import { type MaybePromise, whenReady } from '../../shared/maybe-promise.ts';
 import type { ByteStream, RequestBody } from '../../shared/message.ts';
+import { inTurns, type Steps } from '../../shared/turn.ts';
 import { integerSetting } from '../../system/config.ts';
 import { ByteCollector, tooLarge } from './byte-collector.ts';
 import type { Context } from './context.ts';
@@ -36,9 +39,9 @@ async function inflated(packed: MaybePromise<Uint8Array>, limit: number): Promis
   return inflate(new Uint8Array(await packed), limit);
 }
 
-/** The body's JSON value. Fails as `readText`, and with `bad_request` "invalid_json". */
+/** The body's JSON value. Fails as `readText` and `parseJson`. */
 export function readJson(context: Context): MaybePromise<unknown> {
-  return whenReady(readText(context), parseJson);
+  return whenReady(readText(context), parseBody);
 }
 
 /** As `readJson`, for bodies that must be an object. */
@@ -46,12 +49,37 @@ export function readObject(context: Context): MaybePromise<JsonObject> {
   return whenReady(readJson(context), toObject);
 }
 
+/** Fails with `bad_request`: "invalid_json", or where it is nested too deeply, before anything is built from it. */
 export function parseJson(text: string): unknown {
+  if (!isShallowText(text)) throw tooDeep();
   try {
     return JSON.parse(text);
   } catch (cause) {
-    throw new DatabaseError('bad_request', 'invalid_json', { cause });
+    throw invalidJson(cause);
   }
+}
+
+/** As `parseJson`; others have a turn in the middle of a long text. */
+export function parseBody(text: string): MaybePromise<unknown> {
+  return inTurns(parseBodyInSteps(text));
+}
+
+function* parseBodyInSteps(text: string): Steps<unknown> {
+  if (!(yield* isShallowTextInSteps(text))) throw tooDeep();
+  try {
+    return yield* parseInSteps(text);
+  } catch (cause) {
+    throw invalidJson(cause);
+  }
+}
+
+function tooDeep(): DatabaseError {
+  const reason = `The JSON has arrays and objects in more than ${MAX_DEPTH} levels; store what is nested deeper as text.`;
+  return new DatabaseError('bad_request', reason);
+}
+
+function invalidJson(cause: unknown): DatabaseError {
+  return new DatabaseError('bad_request', 'invalid_json', { cause });
 }
 
 /** Fails with `bad_request`. */
