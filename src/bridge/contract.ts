@@ -14,24 +14,24 @@ export interface Instance {
 /** Reaches whoever owns the storage at the moment, and outlives owners. */
 export interface OwnerLink {
   /**
-   * Sends a request to the owner. Where none is there, waits for one. When the owner is lost before it answered, a read (GET, HEAD,
-   * and the POSTs that only read) is sent again to the next one; a write whose outcome nobody knows is answered 503
-   * `service_unavailable` with a reason that says so. Never hangs: an owner that is silent is pinged, then suspected.
+   * Sends a request to the owner, and waits for one where there is none. When the owner is lost before it answered, a request that only
+   * reads is sent again to the next owner; a write whose outcome nobody knows is answered 503 `service_unavailable` with a reason that
+   * says so. Never hangs: an owner that is silent is pinged, then reported to those who can take the storage over.
    */
   handle(request: PlainRequest): Promise<PlainResponse>;
-  /** Speaks over this port from now on with the owner that offers it. Closes a port that is for another link, or from one that is the owner no more. */
+  /** Uses this port from now on to reach the owner that offers it. Closes a port that is for another link, or from an owner that is none any more. */
   usePort(offer: PortOffer, port: MessagePort): void;
   close(): void;
 }
 
 /**
- * What the worker of a page offers to that page: one function in the shape of the one door, whose calls and answers travel as `PageCalls` and
- * `PageAnswers`, and through Comlink a few controls.
+ * What the worker of a page offers to that page: `handle`, whose calls and answers travel as `PageCalls` and `PageAnswers`, and through
+ * Comlink a few controls.
  */
-export interface WorkerDoor {
+export interface PageWorker {
   /**
-   * Begins to serve. Resolves when a core answers: this worker's own, or another tab's. Rejects with an Error whose message is
-   * for the developer: no IndexedDB, no Web Locks.
+   * Begins to serve. Resolves when a core answers: this worker's own, or another tab's. Rejects with an Error whose message tells the
+   * developer why that can't be and what to do, for example where there is no IndexedDB or no Web Locks.
    */
   open(options: WorkerOptions): Promise<void>;
   /** Streams travel as transferred ports. `call` is the page's number of the request, where `abort` may come for it. */
@@ -59,13 +59,13 @@ export interface WorkerStatus {
   readonly protocol: number;
 }
 
-/** Who sends requests through a link. */
+/** What a link is to know of whoever sends requests through it. */
 export interface LinkOptions {
   readonly instance: Instance;
   readonly carrier: Carrier;
   /**
-   * Called when nobody owns the storage and no tab's worker waits to own it. A service worker then becomes the owner itself, and gives the way to its own
-   * core; a tab's worker does nothing, since it already waits for the lock.
+   * Called when nobody owns the storage and no tab's worker waits to own it. A service worker then becomes the owner itself, with a core
+   * of its own; a tab's worker passes nothing here, since it already waits for the lock.
    */
   readonly whenNobody?: (() => Promise<void>) | undefined;
 }

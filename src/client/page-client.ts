@@ -3,10 +3,10 @@ import { PROTOCOL, type WireResponse, type WireStream } from '../bridge/wire/wir
 import { isWireStream } from '../bridge/wire/wire-codec.ts';
 import { type IncomingBody, receiveBody } from './body-ports.ts';
 import type { Settee, SetteeStatus, StartOptions } from './contract.ts';
-import { DirectResponse } from './direct-response.ts';
+import { DirectResponse, type TextSource } from './direct-response.ts';
 import { nextOf, type Outgoing, toAddress, toOutgoing } from './outgoing-request.ts';
-import { ServiceWorkerSeat } from './service-worker-supervisor.ts';
-import { WorkerSeat } from './worker-supervisor.ts';
+import { ServiceWorkerSupervisor } from './service-worker-supervisor.ts';
+import { WorkerSupervisor } from './worker-supervisor.ts';
 
 /** Where the site's root is, if the Vite plugin says so. */
 declare const __SETTEE_ROOT__: string | undefined;
@@ -19,8 +19,8 @@ export class PageClient extends EventTarget implements Settee {
   /** Resolves when a core answers and, where there can be one, a service worker controls the page. */
   readonly opened: Promise<this>;
   readonly #origin: string;
-  readonly #worker: WorkerSeat;
-  readonly #serviceWorker: ServiceWorkerSeat | undefined;
+  readonly #worker: WorkerSupervisor;
+  readonly #serviceWorker: ServiceWorkerSupervisor | undefined;
   readonly #onClose: () => void;
   /** Bodies that come from the worker and are not read to their end. */
   readonly #bodies = new Set<IncomingBody>();
@@ -33,10 +33,10 @@ export class PageClient extends EventTarget implements Settee {
     this.#origin = new URL(base).origin;
     this.#onClose = onClose;
     const workerOptions = { base, protocol: PROTOCOL, settings, logLevel };
-    this.#worker = new WorkerSeat(addressOf(worker, 'settee-worker.js'), workerOptions, () => this.#loseBodies());
-    if (serviceWorker !== false && navigator.serviceWorker) {
+    this.#worker = new WorkerSupervisor(addressOf(worker, 'settee-worker.js'), workerOptions, () => this.#loseBodies());
+    if (serviceWorker !== false && 'serviceWorker' in navigator) {
       const url = addressOf(serviceWorker, `settee-sw.js?base=${encodeURIComponent(base)}`);
-      this.#serviceWorker = new ServiceWorkerSeat(url, base, () => this.#tellOfUpdate());
+      this.#serviceWorker = new ServiceWorkerSupervisor(url, base, () => this.#announceUpdate());
     }
     this.opened = this.#open(persist);
   }
@@ -44,9 +44,9 @@ export class PageClient extends EventTarget implements Settee {
   async #open(persist: boolean | undefined): Promise<this> {
     try {
       const controlled = this.#serviceWorker?.open();
-      // What is wrong for both, as a base that can't be one, the worker alone can tell the reason of.
+      // Where both fail, as for a base that can't be one, the worker's error is the one that says why.
       controlled?.catch(() => {});
-      await this.#worker.occupy();
+      await this.#worker.whenRunning();
       await controlled;
     } catch (error) {
       await this.close();
@@ -55,9 +55,6 @@ export class PageClient extends EventTarget implements Settee {
     if (persist) await this.persist();
     return this;
   }
-
-  readonly fetch = (input: Request | URL | string, init?: RequestInit): Promise<Response> =>
-    this.#exchange(input, init);
 
   async status(): Promise<SetteeStatus> {
     const { storage } = navigator;
@@ -86,16 +83,17 @@ export class PageClient extends EventTarget implements Settee {
     await this.#worker.close();
   }
 
-  /** Those who wait for `opened` have had a turn by then, and listen. */
-  #tellOfUpdate(): void {
-    const tell = () => this.dispatchEvent(new Event('update'));
+  /** Whoever waits for `opened` has a turn first, to add a listener. */
+  #announceUpdate(): void {
+    const announce = () => this.dispatchEvent(new Event('update'));
     void this.opened.then(
-      () => setTimeout(tell),
+      () => setTimeout(announce),
       () => {},
     );
   }
 
-  async #exchange(input: Request | URL | string, init?: RequestInit): Promise<Response> {
+  /** As a property it can be taken off the client: `const { fetch } = settee`. */
+  readonly fetch = async (input: Request | URL | string, init?: RequestInit): Promise<Response> => {
     const address = toAddress(input, this.#origin);
     if (!address.startsWith(this.base)) return fetch(input, init);
     const outgoing = toOutgoing(address, input, init);
@@ -107,20 +105,19 @@ export class PageClient extends EventTarget implements Settee {
       if (!next.url.startsWith(this.base)) return fetch(next.url, { method: next.method });
       request = next;
     }
-    throw new TypeError(`${address} leads on without end`);
-  }
+    throw new TypeError(`${address} redirects without end`);
+  };
 
   /** HEAD, like the statuses that never have one (Fetch, 2.2.3), gets no body. */
   #respond({ method, url, signal }: Outgoing, { status, headers, body }: WireResponse, redirected: boolean): Response {
-    // Pairs are what the browser takes in the least time.
-    const init = { status, headers: Object.entries(headers) };
-    if (method === 'HEAD' || body === null || [204, 205, 304].includes(status)) {
-      return new DirectResponse(url, init, null, undefined, redirected);
-    }
-    if (typeof body === 'string') return new DirectResponse(url, init, body, body, redirected);
-    if (!isWireStream(body)) return new DirectResponse(url, init, new Uint8Array(body), undefined, redirected);
+    const response = (shown: BodyInit | null, source?: TextSource) =>
+      // Pairs are what the browser takes in the least time.
+      new DirectResponse(url, { status, headers: Object.entries(headers) }, shown, source, redirected);
+    if (method === 'HEAD' || body === null || [204, 205, 304].includes(status)) return response(null);
+    if (typeof body === 'string') return response(body, body);
+    if (!isWireStream(body)) return response(new Uint8Array(body));
     const incoming = this.#receive(body, signal);
-    return new DirectResponse(url, init, incoming.readable, incoming, redirected);
+    return response(incoming.readable, incoming);
   }
 
   #receive({ stream, length }: WireStream, signal: AbortSignal | null | undefined): IncomingBody {
@@ -136,7 +133,7 @@ export class PageClient extends EventTarget implements Settee {
   }
 
   #loseBodies(): void {
-    for (const body of this.#bodies) body.fail(new TypeError('The page was left; the rest of the body is lost'));
+    for (const body of this.#bodies) body.fail(new TypeError('The page was left while the body was under way'));
   }
 }
 

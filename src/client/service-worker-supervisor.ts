@@ -2,27 +2,24 @@
 import { messageSW, Workbox } from 'workbox-window';
 import type { ControlAnswer, ControlMessage } from '../bridge/wire/control.ts';
 import { PROTOCOL } from '../bridge/wire/wire.ts';
-import { soon } from './sign-of-life.ts';
-import { explainScript } from './start-failures.ts';
+import { withinDeadline } from './deadline.ts';
+import { startScript } from './start-failures.ts';
 
-const container = () => navigator.serviceWorker;
-
-export class ServiceWorkerSeat {
+export class ServiceWorkerSupervisor {
   readonly #url: URL;
   readonly #base: string;
-  readonly #workbox: Workbox;
+  readonly #onUpdate: () => void;
   #registration: ServiceWorkerRegistration | undefined;
 
-  /** `onUpdate` is told of each new version that waits. */
+  /** `onUpdate` is called for each new version that waits. */
   constructor(url: URL, base: string, onUpdate: () => void) {
     this.#url = url;
     this.#base = base;
-    this.#workbox = new Workbox(url.href);
-    this.#workbox.addEventListener('waiting', onUpdate);
+    this.#onUpdate = onUpdate;
   }
 
   get isInControl(): boolean {
-    return Boolean(this.#registration && container().controller);
+    return Boolean(this.#registration && navigator.serviceWorker.controller);
   }
 
   get isUpdateWaiting(): boolean {
@@ -31,14 +28,7 @@ export class ServiceWorkerSeat {
 
   /** Resolves when the service worker controls this page and answers below the base. */
   async open(): Promise<void> {
-    const { href } = this.#url;
-    const registering = this.#workbox.register({ immediate: true });
-    const isKnown = container().controller?.scriptURL === href;
-    // Registering stands in line behind an update that the browser makes of its own accord, for seconds.
-    const first = Promise.race([registering, isKnown ? container().ready : registering]);
-    const registration = await first.catch(async (error) => {
-      throw await explainScript('service worker', this.#url, error);
-    });
+    const registration = await startScript('service worker', this.#url, () => this.#register());
     if (!registration) return;
     this.#registration = registration;
     const { active, waiting, installing, scope } = registration;
@@ -47,12 +37,12 @@ export class ServiceWorkerSeat {
     if (!worker || !(await this.#activate(worker))) {
       throw this.#fault('was not installed; settee-sw-core.js must lie beside it');
     }
-    const answer = await this.#tell(worker, 'SETTEE_CLAIM');
+    const answer = await this.#send(worker, 'SETTEE_CLAIM');
     if (!answer) throw this.#fault(`does not answer below ${this.#base}; give both the same base`);
     if (answer.protocol !== PROTOCOL && !(await this.update())) throw this.#fault('is of another version; reload');
-    const isInControl = () => container().controller?.scriptURL === worker.scriptURL;
-    await soon(until(isInControl, container(), 'controllerchange'));
-    if (!isInControl()) throw this.#fault(`leaves this page to ${container().controller?.scriptURL}`);
+    const isInControl = () => navigator.serviceWorker.controller?.scriptURL === worker.scriptURL;
+    await withinDeadline(until(isInControl, navigator.serviceWorker, 'controllerchange'));
+    if (!isInControl()) throw this.#fault(`leaves this page to ${navigator.serviceWorker.controller?.scriptURL}`);
     // A policy may forbid another origin. And a page that another base's service worker controlled when it was loaded keeps
     // that one's static routes in Chromium.
     const found = await fetch(`${this.#base}_settee/alive`).then(({ status }) => status, String);
@@ -69,6 +59,16 @@ export class ServiceWorkerSeat {
     return Boolean(worker && (await this.#activate(worker)));
   }
 
+  async #register(): Promise<ServiceWorkerRegistration | undefined> {
+    const { href } = this.#url;
+    const workbox = new Workbox(href);
+    workbox.addEventListener('waiting', this.#onUpdate);
+    const registering = workbox.register({ immediate: true });
+    // Registering waits for an update that the browser makes of its own accord, which takes seconds.
+    const isKnown = navigator.serviceWorker.controller?.scriptURL === href;
+    return Promise.race([registering, isKnown ? navigator.serviceWorker.ready : registering]);
+  }
+
   /** Lets the worker take over from the one before it, if there is one. False when it can't, or not yet. */
   async #activate(worker: ServiceWorker): Promise<boolean> {
     const active = this.#registration?.active;
@@ -77,18 +77,18 @@ export class ServiceWorkerSeat {
       await reach(worker, 'installed');
       // It could not be installed: what is open through the old one goes on.
       if (worker.state === 'redundant') return false;
-      await this.#tell(active, 'SETTEE_DRAIN');
+      await this.#send(active, 'SETTEE_DRAIN');
       worker.postMessage({ type: 'SKIP_WAITING' });
       // A page that reads no further in a body of the old one holds it up in Chromium, even though that body has failed.
-      await soon(reach(worker, 'activated'));
+      await withinDeadline(reach(worker, 'activated'));
     }
     return worker.state === 'activated';
   }
 
   /** Undefined when no answer comes: from a service worker that knows nothing of this base. */
-  #tell(worker: ServiceWorker, type: ControlMessage['type']): Promise<ControlAnswer | undefined> {
+  #send(worker: ServiceWorker, type: ControlMessage['type']): Promise<ControlAnswer | undefined> {
     const message: ControlMessage = { type, base: this.#base };
-    return soon(messageSW(worker, message));
+    return withinDeadline(messageSW(worker, message));
   }
 
   #fault(what: string): Error {
@@ -96,7 +96,7 @@ export class ServiceWorkerSeat {
   }
 }
 
-/** Resolves when the worker is in this state, or in one in which it stays. */
+/** Resolves when the worker is in this state, or in one that it does not leave for it. */
 function reach(worker: ServiceWorker, wanted: ServiceWorkerState): Promise<void> {
   return until(() => [wanted, 'activated', 'redundant'].includes(worker.state), worker, 'statechange');
 }

@@ -1,12 +1,26 @@
 /**
- * Why a script did not start, as far as can be found out, and what to do about it. `cause` is what the browser said, which often is
- * nothing.
+ * Runs what starts the script of a worker or a service worker. Where the browser can't start it, it says little or nothing of the reason. So
+ * it is found out which directive of a policy forbids the script, and what its address answers; the Error says so, and what to do about it.
+ * A plain Error comes from the script itself, and is passed on.
  */
-export async function explainScript(what: string, url: URL, cause: unknown): Promise<Error> {
-  const found = await fetch(url).then(({ status, headers }) => `${status} ${headers.get('content-type')}`, String);
-  const remedy = `Serve it from this page's origin as JavaScript (a copy is in settee/dist/browser) and allow 'self' in the CSP's worker-src`;
-  return new Error(
-    `The ${what} ${url} did not start: ${cause ?? 'no reason given'}; its address answers ${found}. ${remedy}`,
-    { cause },
-  );
+export async function startScript<T>(what: string, url: URL, start: () => Promise<T>): Promise<T> {
+  const listening = new AbortController();
+  let directive: string | undefined;
+  const onViolation = ({ effectiveDirective }: SecurityPolicyViolationEvent) => {
+    directive = effectiveDirective;
+  };
+  addEventListener('securitypolicyviolation', onViolation, listening);
+  try {
+    return await start();
+  } catch (cause) {
+    if (Object(cause).constructor === Error) throw cause;
+    const found = await fetch(url).then(({ status, headers }) => `${status} ${headers.get('content-type')}`, String);
+    const reason = directive ? `the CSP forbids it by ${directive}` : (cause ?? 'no reason given');
+    throw new Error(
+      `The ${what} ${url} did not start: ${reason}; its address answers ${found}. Serve settee/dist/browser as JavaScript on this page's origin, under a CSP with worker-src 'self' and without require-trusted-types-for and sandbox`,
+      { cause },
+    );
+  } finally {
+    listening.abort();
+  }
 }

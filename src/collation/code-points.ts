@@ -3,11 +3,11 @@
  * units and so puts U+10000 and above before U+E000.
  */
 
-/** From this length on, shared prefixes are passed over in chunks that the engine compares natively. */
+/** From this length on, shared prefixes are passed over in chunks, which JavaScript engines compare natively. */
 const LONG_LENGTH = 128;
 const CHUNK_LENGTH = 64;
 
-/** Random strings differ within this many units; where they do, a loop is the fastest way to tell. */
+/** Random strings differ within this many units; a loop over those is the fastest way to compare them. */
 const EARLY_LENGTH = 4;
 
 /** Units whose order differs from that of the code points that they stand for. */
@@ -26,7 +26,7 @@ export function compareCodePoints(left: string, right: string): number {
   }
   if (left === right) return 0;
   if (left.length > LONG_LENGTH || right.length > LONG_LENGTH) return compareUnits(left, right);
-  // The engine's own comparison is several times as fast as a loop, and right unless both have high units.
+  // The comparison of the JavaScript engine is several times as fast as a loop, and right unless both have high units.
   if (HIGH_UNIT.test(left) && HIGH_UNIT.test(right)) return compareUnits(left, right);
   return left < right ? -1 : 1;
 }

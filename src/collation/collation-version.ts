@@ -46,7 +46,7 @@ const PROBES: readonly string[] = [
 ];
 
 /**
- * Tells one collation from another: the order in which this engine puts the probes, and what the engine says of itself.
+ * Identifies a collation: the order in which this JavaScript engine puts the probes, and the name that the engine has.
  * An index that was made under another version may be in another order, and is built anew.
  */
 export function collationVersion(engine: string): string {

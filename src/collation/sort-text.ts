@@ -19,7 +19,7 @@ const ARRAY = 7;
 
 /**
  * Gives short texts of one length for keys: where two of them differ, their order by code unit is the `unicode` order of
- * the keys; where they are equal the keys have to be compared. For sorting many rows: the engine compares such texts in a fraction of the
+ * the keys; where they are equal the keys have to be compared. For sorting many rows: such texts are compared in a fraction of the
  * time that keys take. Undefined for keys that begin with an object, or with characters about which only the collator
  * knows.
  */

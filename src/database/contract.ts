@@ -125,7 +125,7 @@ export interface WriteOptions {
   /** No conflict check: a stale revision makes a branch. */
   readonly allOrNothing?: boolean;
   readonly durability: Durability;
-  /** Who writes, for those who judge it; a server admin by default. */
+  /** Who writes, for the validation of the write; a server admin by default. */
   readonly user?: DatabaseUser | undefined;
 }
 
@@ -134,12 +134,12 @@ export interface DatabaseUser {
   readonly roles: readonly string[];
 }
 
-/** Judges writes before they are applied: the validation functions of design documents are behind it. */
+/** Validates writes before they are applied, with the validation functions of design documents. */
 export interface WriteGuard {
-  /** Whether `judge` has to be asked. Asked at each write. */
+  /** Whether `validate` has to be called; read at each write. */
   readonly isNeeded: boolean;
   /** For each write why it is refused, or undefined. With `allOrNothing` one refusal is one of all. */
-  judge(writes: readonly DocumentWrite[], options: WriteOptions): Promise<readonly (DatabaseError | undefined)[]>;
+  validate(writes: readonly DocumentWrite[], options: WriteOptions): Promise<readonly (DatabaseError | undefined)[]>;
   /** Design documents were written or purged; called before the writer's promise resolves. */
   designsChanged(): void;
 }

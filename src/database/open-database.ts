@@ -11,7 +11,7 @@ import { type OpenedFile, openFile } from './state/opened-file.ts';
 import { StoredDatabase } from './stored-database.ts';
 import { readRemains, replayJournal } from './writing/recovery.ts';
 
-export interface OpenParts extends DatabaseParts {
+interface OpenParts extends DatabaseParts {
   readonly random: RandomBytes;
 }
 

@@ -1,21 +1,13 @@
+import type { UpkeepSettings } from './upkeep/upkeep.ts';
+
 /** Bounds of one open database. All are about memory and pace; none changes what is stored. */
-export interface DatabaseSettings {
+export interface DatabaseSettings extends UpkeepSettings {
   /** Bytes of tree nodes and body pages that are kept for reading, where databases don't share a budget. */
   readonly cacheBytes: number;
-  /** A checkpoint begins at this much journal text … */
-  readonly journalBytes: number;
-  /** … or this many journal records … */
-  readonly journalRecords: number;
-  /** … or this many bytes of tree nodes that are not stored. At one and a half times any of these, writes wait for it. */
-  readonly dirtyBytes: number;
-  /** Bytes of pages that one slice of a checkpoint writes while requests wait. */
-  readonly sliceBytes: number;
   /** A commit takes in requests up to this much document text. */
   readonly groupBytes: number;
   /** Bodies get pages of their own from this many bytes in one commit on; below that they travel in the journal. */
   readonly packFrom: number;
-  /** Milliseconds without a commit after which a checkpoint is made. */
-  readonly idleMs: number;
   /** Milliseconds after which a reader's hold on old pages ends. */
   readonly snapshotMaxAgeMs: number;
 }

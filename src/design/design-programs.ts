@@ -6,8 +6,8 @@ import type { Database } from '../database/contract.ts';
 import type { DocId, RevId } from '../documents/contract.ts';
 import { DatabaseError } from '../errors/database-error.ts';
 import type { Program, Sandbox } from '../query-server/contract.ts';
+import { functionTimeoutMs } from '../system/config.ts';
 import type { Config, Log } from '../system/contract.ts';
-import { functionTimeoutMs } from '../system/function-timeout.ts';
 
 /** A design document as it is stored: `body` is its JSON text without the members that begin with `_`. */
 export interface StoredDesign {

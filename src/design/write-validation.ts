@@ -46,7 +46,7 @@ export class WriteValidation implements WriteGuard {
     this.#onDesigns();
   }
 
-  async judge(writes: readonly DocumentWrite[], options: WriteOptions): Promise<readonly Refusal[]> {
+  async validate(writes: readonly DocumentWrite[], options: WriteOptions): Promise<readonly Refusal[]> {
     if (writes.every(({ id }) => isDesignId(id))) return noRefusals(writes);
     const validators = this.#validators === undefined ? await this.#load() : this.#validators;
     return validators === null ? noRefusals(writes) : validators.validate(writes, options);

@@ -11,7 +11,7 @@ const DESIGN_PREFIX = '_design/';
 const LOCAL_PREFIX = '_local/';
 const FIRST_SURROGATE = 0xd800;
 /** Bytes of an id as UTF-8, at most (docs/http.md#document-ids). Ids are repeated in lists, indexes and addresses. */
-export const MAX_ID_BYTES = 8_192;
+const MAX_ID_BYTES = 8_192;
 
 /**
  * Checks a document id. Whether an id's path has too many segments is for the reader of the path to say.

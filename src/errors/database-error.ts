@@ -1,6 +1,6 @@
 /**
- * Every failure that Settee knows by name. A code says what happened; which HTTP status it becomes is decided in one
- * table in `http/`. Codes are stable: clients and tests may rely on them.
+ * The failures that Settee has names for. A code says what happened; `http/response/error-table.ts` alone decides which HTTP status
+ * it becomes. Codes are stable: clients and tests may rely on them.
  */
 export type ErrorCode =
   // a request that can't be carried out as it stands
@@ -41,6 +41,7 @@ export type ErrorCode =
   | 'storage_deleted'
   | 'storage_full'
   | 'storage_fenced'
+  | 'write_outcome_unknown'
   | 'storage_blocked'
   | 'storage_corrupt'
   | 'storage_newer_format'
@@ -69,7 +70,7 @@ export class DatabaseError extends Error {
   }
 }
 
-/** An error that is shown with a word of its own, not with that of its code: `{"error": word, "reason": reason}`. */
+/** An error that is answered with a word of its own in the place of its code: `{"error": word, "reason": reason}`. */
 export class WordedError extends DatabaseError {
   readonly word: string;
 

@@ -2,8 +2,8 @@ import { assert } from '../shared/assert.ts';
 import { PAGES_PER_EPOCH } from '../storage/page-store.ts';
 
 /**
- * Page numbers of one owner, above all that the file has: from epoch · 2^29 on, so that owners don't give out the same
- * even if they don't know of each other, or from where an owner that gave out more than that came to.
+ * Page numbers of one owner, above all that the file has. They begin at epoch · 2^29, so that two owners never give out the
+ * same, even if they don't know of each other; or higher, where an earlier owner has given out more than 2^29.
  */
 export class PageAllocator {
   #next: number;
@@ -19,7 +19,7 @@ export class PageAllocator {
     return this.#next;
   }
 
-  /** Never gives out `page`, which the journal has brought. */
+  /** Never gives out `page`, or one below: the journal names it. */
   skip(page: number): void {
     this.#next = Math.max(this.#next, page + 1);
   }

@@ -3,7 +3,7 @@ import { type BudgetedEntry, CacheBudget } from '../shared/cache-budget.ts';
 /** Entries of a lower number are given up first. */
 const RANKS = { body: 0, leaf: 1, inner: 2 } as const;
 
-export type CacheRank = keyof typeof RANKS;
+type CacheRank = keyof typeof RANKS;
 
 class CacheEntry implements BudgetedEntry {
   readonly page: number;

@@ -1,4 +1,4 @@
-/** What one slice should take, in milliseconds: a request that comes in its course waits for the rest of it. */
+/** Milliseconds that writing one slice should take: a request that comes meanwhile waits until the slice is written. */
 const AIM_MS = 20;
 /** Part of the most that a first slice writes, and that every slice may write however slow the medium is. */
 const FIRST = 1 / 4;

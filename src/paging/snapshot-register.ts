@@ -1,6 +1,6 @@
 import type { Clock } from '../shared/clock.ts';
 
-/** A reader's hold on one state. `revoked` once it was taken back because it grew too old. */
+/** Keeps the pages of one state for a reader. `revoked` once it was taken back because it grew too old. */
 export interface SnapshotTicket {
   readonly version: number;
   readonly revoked: boolean;
@@ -27,8 +27,8 @@ class Ticket implements SnapshotTicket {
 }
 
 /**
- * Which states readers hold on to, so that pages they may still need are not dropped. A hold ends by itself after
- * `maxAgeMs`: a slow reader can't keep garbage for ever.
+ * Which states readers hold, so that pages which they may still need are not dropped. A ticket is revoked after `maxAgeMs`,
+ * since a slow reader must not keep free pages from being dropped for ever.
  */
 export class SnapshotRegister {
   readonly #held = new Set<Ticket>();

@@ -20,7 +20,7 @@ export interface ProgramSource {
    * in their globals is never seen by those of another, though their design documents be the same.
    */
   readonly scope: string;
-  /** What tells design documents apart: a view signature, or the document's id and revision. */
+  /** Identifies the design document: a view signature, or the document's id and revision. */
   readonly signature: string;
   /** For the texts of errors: `_design/name`. */
   readonly designId: string;
@@ -69,7 +69,7 @@ export interface Program {
   /** A view as filter: a document passes when the map of `views.<name>` emits for it; one that throws does not pass. */
   filterByView(name: string, documents: readonly string[]): MaybePromise<readonly boolean[]>;
   /**
-   * `document` and `request` are JSON texts (`null` for none); the request's `id` tells whether the path named a
+   * `document` and `request` are JSON texts (`null` for none); the request has an `id` where the path named a
    * document. Fails with `render_error`, `not_found` "document not found", `not_acceptable`, or `ThrownError`.
    */
   show(name: string, document: string, request: string): MaybePromise<FunctionResponse>;

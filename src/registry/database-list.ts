@@ -6,12 +6,12 @@ const NAME_PREFIX = '_local/database/';
 const SERVER_KEY = '_local/server' as DocId;
 
 /** What the list says of one database. */
-export interface Listed {
+interface Listed {
   readonly file: string;
   readonly rev: string;
 }
 
-export interface DatabaseListOptions {
+interface DatabaseListOptions {
   /** Opens the list's file, or begins one. `onFailure` is called when the database that is opened gives itself up. */
   open(onFailure: () => void): Promise<StoredDatabase>;
   newUuid(): string;
@@ -27,7 +27,7 @@ export interface DatabaseListOptions {
 export class DatabaseList {
   readonly #options: DatabaseListOptions;
   #database: StoredDatabase | undefined;
-  /** What gave itself up, to be closed before its file is opened again. */
+  /** The list's database after it gave itself up. It is closed before its file is opened again. */
   #lost: StoredDatabase | undefined;
   #entries = new Map<string, Listed>();
   #serverUuid = '';
@@ -99,7 +99,7 @@ export class DatabaseList {
       await opened.close().catch(() => undefined);
       throw error;
     }
-    // What failed meanwhile, in its own upkeep, stays lost.
+    // A database that failed meanwhile, in its upkeep, stays lost.
     if (hasFailed) this.#lost = opened;
     else this.#database = opened;
   }

@@ -6,7 +6,7 @@ const NAME = /^[a-z][a-z0-9_$()+/-]*$/;
 const SYSTEM_NAMES: ReadonlySet<string> = new Set(['_users', '_replicator']);
 
 /** Characters that a name may have at most; the interface sets no limit, file systems and URLs do. */
-export const MAX_NAME_LENGTH = 238;
+const MAX_NAME_LENGTH = 238;
 
 /** Refuses what is not a database name (interface.md 2.2) with `illegal_database_name`. */
 export function checkDatabaseName(name: string): void {
@@ -29,7 +29,7 @@ export function databaseFileOf(file: string): string {
   return incarnation === undefined ? file : `${readable}.${incarnation}`;
 }
 
-/** Whether a file has a name that `createFileName` made, or belongs to one: whatever else lies in a store is somebody else's. */
+/** Whether a file has a name that `createFileName` made, or belongs to such a file. All other files in a store are not ours. */
 export function isDatabaseFile(file: string): boolean {
   return /\.\w+[\da-f]{8}(\.|$)/.test(file);
 }

@@ -9,8 +9,8 @@ interface Handle {
 }
 
 /**
- * Open databases, at most `maxOpen` of them where no more are in use: of those that nobody uses, the one that was not used for longest
- * is closed when another is opened.
+ * Open databases, at most `maxOpen` of them unless more are in use at the same time. When another one is opened, the
+ * unused one whose last use is the longest ago is closed.
  */
 export class HandleCache {
   readonly #maxOpen: number;
@@ -79,13 +79,13 @@ export class HandleCache {
     return opening;
   }
 
-  /** `isWanted` is false once the database was dropped, or all were closed, while it was being opened. */
+  /** `isWanted` is false once the database was discarded, or all were closed, while it was being opened. */
   async #openHandle(name: string, isWanted: () => boolean): Promise<void> {
     await this.#closing.get(name);
     // One that was just created is listed a moment before its handle is here; a second opening would fence it.
     if (this.#handles.has(name)) return;
     const opened = await this.#open(name).catch((error: unknown) => {
-      // A file that is not there is no damage where the database was dropped meanwhile.
+      // A file that is not there is no damage where the database was discarded meanwhile.
       if (isWanted()) throw error;
     });
     if (opened !== undefined && isWanted()) {
@@ -103,7 +103,7 @@ export class HandleCache {
     this.#closeIdle(handle);
   }
 
-  /** Whoever waits for `added` has not got hold of it yet. */
+  /** Closes unused databases where there are too many; not `added`, which is about to be used. */
   #closeIdle(added: Handle): void {
     let excess = this.#handles.size - this.#maxOpen;
     for (const [name, handle] of this.#handles) {
@@ -128,8 +128,8 @@ export class HandleCache {
   }
 
   /**
-   * For a database that gave itself up, or is not to be used for now: the next use opens the file again. Those who still hold the old one don't hold
-   * that up; nothing that they do with it succeeds.
+   * Closes a database that gave itself up, or that must not be used for now. The next use opens the file again, and does
+   * not wait for those who still use this one: nothing that they do with it succeeds.
    */
   forget(name: string, database: Database): void {
     const handle = this.#handles.get(name);
@@ -137,7 +137,7 @@ export class HandleCache {
   }
 
   /** Ends a database that is being deleted, without waiting for those who still read it. */
-  async drop(name: string): Promise<void> {
+  async discard(name: string): Promise<void> {
     this.#opening.delete(name);
     const handle = this.#handles.get(name);
     this.#handles.delete(name);

@@ -7,7 +7,7 @@ import type { Log } from '../system/contract.ts';
 import { DatabaseList } from './database-list.ts';
 import { REGISTRY_FILE } from './registry.ts';
 
-export interface ListParts {
+interface ListParts {
   readonly store: PageStore;
   readonly clock: Clock;
   readonly random: RandomBytes;

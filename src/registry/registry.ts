@@ -25,7 +25,7 @@ export const REGISTRY_FILE = 'registry';
 /** Where no setting says otherwise. */
 const DEFAULT_MAX_OPEN = 100;
 
-export interface RegistryParts {
+interface RegistryParts {
   readonly store: PageStore;
   readonly clock: Clock;
   readonly random: RandomBytes;
@@ -34,7 +34,7 @@ export interface RegistryParts {
   readonly settings?: Partial<DatabaseSettings>;
   /** What all databases together keep for reading; without one they share a budget of `settings.cacheBytes`. */
   readonly cache?: CacheBudget;
-  /** Judges what is written into the databases; without one all is taken. */
+  /** Validates what is written into the databases; without one all is taken. */
   readonly createGuard?: CreateWriteGuard;
   /** Where compactions are shown; without it they are not. */
   readonly tasks?: ActiveTasks;
@@ -42,7 +42,7 @@ export interface RegistryParts {
   readonly md5?: Md5 | undefined;
 }
 
-/** Opens the list of databases, or begins one, and sets about removals that an earlier run left undone. */
+/** Opens the list of databases, or begins one, and begins the removals that an earlier run left undone. */
 export async function openRegistry(parts: RegistryParts): Promise<Registry> {
   const registry = new StoredRegistry(parts, await createRevisionHasher(parts.md5));
   await registry.open();
@@ -55,11 +55,11 @@ class StoredRegistry implements Registry {
   readonly #handles: HandleCache;
   readonly #listeners = new Set<(event: DatabaseEvent) => void>();
   #openedList: DatabaseList | undefined;
-  /** Databases of which nobody knows whether their deletion is in the list, until it is read again. */
-  readonly #doubtful = new Set<string>();
+  /** Databases whose deletion may be in the list or not. Reading the list again finds out. */
+  readonly #uncertain = new Set<string>();
   /** Creations and deletions happen one after another. */
   #changes: Promise<unknown> = Promise.resolve();
-  /** Files on their way out. They may take long: a frozen tab can hold one. */
+  /** Removals of files that are under way. They may take long, since a frozen tab can hold a file. */
   readonly #removals = new Set<Promise<void>>();
   /** Files that could not be removed, to be tried again. */
   readonly #leftovers = new Set<string>();
@@ -77,7 +77,7 @@ class StoredRegistry implements Registry {
     this.#openedList = await DatabaseList.open({
       open: (onFailure) => this.#openListFile(onFailure),
       newUuid: () => randomHex(this.#parts.random, 16),
-      onLost: () => this.#recoverSoon(),
+      onLost: () => this.#recoverInBackground(),
     });
     await this.#removeUnlisted();
   }
@@ -99,12 +99,12 @@ class StoredRegistry implements Registry {
     for (const file of await this.#parts.store.list()) {
       if (known.has(databaseFileOf(file)) || !isDatabaseFile(file)) continue;
       this.#parts.log.info(`removing ${file}, a leftover`);
-      this.#removeSoon(file, this.#parts.store.destroy(file));
+      this.#removeInBackground(file, this.#parts.store.destroy(file));
     }
   }
 
-  /** Nobody waits for it; what fails is tried again at the next change of the list, and at the next start. */
-  #removeSoon(file: string, work: Promise<void>): void {
+  /** Nobody waits for the removal. One that fails is tried again at the next change of the list, and at the next start. */
+  #removeInBackground(file: string, work: Promise<void>): void {
     const removal: Promise<void> = work
       .catch((error: unknown) => {
         this.#leftovers.add(file);
@@ -124,7 +124,7 @@ class StoredRegistry implements Registry {
   #removeLeftovers(): void {
     const files = [...this.#leftovers];
     this.#leftovers.clear();
-    for (const file of files) this.#removeSoon(file, this.#removeDatabase(file));
+    for (const file of files) this.#removeInBackground(file, this.#removeDatabase(file));
   }
 
   get serverUuid(): string {
@@ -158,7 +158,7 @@ class StoredRegistry implements Registry {
     } catch (error) {
       if (!this.#list.isLost) {
         await database.discard();
-        this.#removeSoon(fileName, this.#removeDatabase(fileName));
+        this.#removeInBackground(fileName, this.#removeDatabase(fileName));
       } else {
         // Nobody knows whether the list has the name; reading it again finds out.
         await database.close().catch(() => undefined);
@@ -173,7 +173,7 @@ class StoredRegistry implements Registry {
       return await this.#openFile(name, await this.#parts.store.open(fileName, 'create'));
     } catch (error) {
       // The list does not name it, and the next attempt makes another one.
-      this.#removeSoon(fileName, this.#removeDatabase(fileName));
+      this.#removeInBackground(fileName, this.#removeDatabase(fileName));
       throw error;
     }
   }
@@ -200,7 +200,7 @@ class StoredRegistry implements Registry {
 
   /**
    * The list is changed first: from then on the database is gone, whatever becomes of its file. Where the list refuses
-   * nothing has happened; where nobody knows what it did, the database is not to be used until that is found out.
+   * nothing has happened; where the outcome is unknown, the database is not used until the list was read again.
    */
   delete(name: string): Promise<void> {
     return this.#inOrder(async () => {
@@ -209,7 +209,7 @@ class StoredRegistry implements Registry {
       try {
         await this.#list.remove(name);
       } catch (error) {
-        if (this.#list.isLost) this.#doubt(name);
+        if (this.#list.isLost) this.#closeUncertain(name);
         throw error;
       }
       await this.#forget(name, listed.file);
@@ -219,15 +219,15 @@ class StoredRegistry implements Registry {
   /** Ends what is left of a database that the list does not have any more. Never fails. */
   async #forget(name: string, file: string): Promise<void> {
     await this.#handles
-      .drop(name)
+      .discard(name)
       .catch((error: unknown) => this.#parts.log.error(`${name} was deleted but not closed in order`, error));
-    this.#removeSoon(file, this.#removeDatabase(file));
+    this.#removeInBackground(file, this.#removeDatabase(file));
     this.#emit({ type: 'deleted', name });
   }
 
-  /** What would be written now might be gone with the database later. */
-  #doubt(name: string): void {
-    this.#doubtful.add(name);
+  /** Keeps a database from being used until its deletion is found to have happened or not: what is written now could be lost with it. */
+  #closeUncertain(name: string): void {
+    this.#uncertain.add(name);
     const lease = this.#handles.leaseNow(name);
     if (lease === undefined) return;
     this.#handles.forget(name, lease.database);
@@ -249,7 +249,7 @@ class StoredRegistry implements Registry {
 
   async acquire(name: string): Promise<Lease> {
     if (this.#closed) throw shutDown();
-    if (this.#doubtful.has(name)) await this.#inOrder(() => Promise.resolve());
+    if (this.#uncertain.has(name)) await this.#inOrder(() => Promise.resolve());
     if (!this.has(name)) throw new DatabaseError('not_found', 'no_db_file');
     return this.#handles.lease(name);
   }
@@ -269,7 +269,7 @@ class StoredRegistry implements Registry {
     for (const listener of this.#listeners) listener(event);
   }
 
-  /** Begins with reading the list where it is lost, so that `change` knows what there is. */
+  /** Runs changes of the list one after another. Where the list is lost it is read first. */
   #inOrder<T>(change: () => Promise<T>): Promise<T> {
     if (this.#closed) return Promise.reject(shutDown());
     const result = this.#changes.then(async () => {
@@ -281,18 +281,18 @@ class StoredRegistry implements Registry {
     return result;
   }
 
-  #recoverSoon(): void {
+  #recoverInBackground(): void {
     if (this.#closed) return;
     this.#inOrder(() => Promise.resolve()).catch((error: unknown) =>
       this.#parts.log.error('the list of databases could not be opened; it is tried again', error),
     );
   }
 
-  /** Reads the list again, and takes note of what turned out to have happened. */
+  /** Reads the list again, and does what follows from the changes that turn out to have happened. */
   async #recover(): Promise<void> {
     const before = await this.#list.recover();
     const { entries } = this.#list;
-    this.#doubtful.clear();
+    this.#uncertain.clear();
     for (const [name, { file }] of before) if (entries.get(name)?.file !== file) await this.#forget(name, file);
     for (const [name, { file }] of entries) {
       if (before.get(name)?.file !== file) this.#emit({ type: 'created', name });

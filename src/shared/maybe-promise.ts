@@ -1,6 +1,6 @@
 /**
- * A value that is there at once where the host can give it so (a cache, LMDB), else a promise of it. What gives one may
- * throw at once or reject; whoever awaits it in an async function, or uses the functions below, need not tell apart.
+ * A value where it is at hand (in a cache, or from storage that reads synchronously), else a promise of it. A function that gives one may
+ * throw or give a promise that rejects; with `await` in an async function, and with the functions below, both are the same.
  */
 export type MaybePromise<T> = T | Promise<T>;
 

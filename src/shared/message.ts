@@ -9,7 +9,7 @@ export type PlainHeaders = Readonly<Record<string, string>>;
 /**
  * A pull-based stream of bytes: nothing is produced that was not asked for.
  * `pull` gives the next chunk, or undefined at the end; it is never called again before its promise settled.
- * `cancel` tells the producer that nobody will read on; calling it after the end does nothing.
+ * `cancel` says that nobody will read on; calling it after the end does nothing.
  */
 export interface ByteStream {
   /** Bytes in all, where known before. */

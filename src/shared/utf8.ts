@@ -20,7 +20,7 @@ export function utf8Length(text: string): number {
   return bytes;
 }
 
-/** Whether a well-formed text has at most so many bytes. Looks at the text only where its length does not tell. */
+/** Whether a well-formed text has at most so many bytes. Looks at the text only where its length leaves it open. */
 export function fitsUtf8(text: string, bytes: number): boolean {
   if (text.length > bytes) return false;
   return text.length * MAX_UNIT_BYTES <= bytes || utf8Length(text) <= bytes;

@@ -15,7 +15,7 @@ const MAX_UNIT_BYTES = 3;
 const FIRST_CAPACITY = 16 * 1024;
 
 /** CRC-32 as zlib has it. */
-export type Crc32 = (bytes: Uint8Array) => number;
+type Crc32 = (bytes: Uint8Array) => number;
 
 /** Encodes records one after another into a buffer of its own. */
 export class RecordEncoder {
@@ -41,7 +41,7 @@ export class RecordEncoder {
   }
 }
 
-export interface DecodedRecords {
+interface DecodedRecords {
   readonly records: JournalRecord[];
   /** Where the first record begins that is not whole or not sound. */
   readonly end: number;

@@ -19,7 +19,7 @@ import type { MaybePromise } from '../shared/maybe-promise.ts';
  *    on, every commit through an earlier `PageFile` of the same file fails with `storage_fenced` and changes nothing.
  * 5. Errors are `DatabaseError`s with the codes `storage_closed`, `storage_deleted` (the file vanished underneath),
  *    `storage_full`, `storage_fenced`, `storage_blocked`, `storage_newer_format`, `storage_missing`, `storage_exists`,
- *    `storage_corrupt`, `storage_failed`.
+ *    `storage_corrupt`, `storage_failed`, `write_outcome_unknown` (a later owner took the file over in the middle of the commit).
  */
 export interface PageStore {
   readonly supports: PageStoreSupport;

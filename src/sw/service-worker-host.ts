@@ -6,7 +6,7 @@ import type { Instance, OwnerLink } from '../bridge/contract.ts';
 import { createInstance, isBelow } from '../bridge/instance.ts';
 import { createLink } from '../bridge/link/link.ts';
 import { serviceUnavailable } from '../bridge/link/unavailable.ts';
-import { createSessionNote, type SessionShare, shareSession } from '../bridge/ownership/shared-session.ts';
+import { createSessionRelay, type SharedSession, shareSession } from '../bridge/ownership/shared-session.ts';
 import type { ControlAnswer, ControlMessage } from '../bridge/wire/control.ts';
 import { PROTOCOL } from '../bridge/wire/wire.ts';
 import { asPortOffer } from '../bridge/wire/wire-decoding.ts';
@@ -33,7 +33,7 @@ export class ServiceWorkerHost implements SetteeServiceWorker {
   readonly #alive: string;
   readonly #bodies: OpenBodies;
   /** The session's cookies outlive the last page here. */
-  readonly #session: SessionShare;
+  readonly #session: SharedSession;
   #link: OwnerLink | undefined;
   #owner: ServiceWorkerOwner | undefined;
 
@@ -46,7 +46,7 @@ export class ServiceWorkerHost implements SetteeServiceWorker {
     this.base = this.#instance.base;
     this.#alive = `${this.base}_settee/alive`;
     scope.addEventListener('message', (event) => this.#hear(event));
-    this.#session = shareSession(this.#instance, createSessionNote());
+    this.#session = shareSession(this.#instance, createSessionRelay());
   }
 
   handles(request: Request): boolean {

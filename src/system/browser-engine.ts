@@ -1,6 +1,6 @@
-/** Names the engine that runs this code, so that what depends on its version can tell another from it. */
+/** Names the JavaScript engine of the browser. What depends on its version, such as the order of strings, is checked when the name changes. */
 
-/** What tells the engines apart in `navigator.userAgent`; iOS has WebKit whatever the browser is called. */
+/** Where `navigator.userAgent` names each engine and its version. On iOS every browser is WebKit. */
 const ENGINES: readonly (readonly [name: string, version: RegExp])[] = [
   ['WebKit iOS', /\b(?:iPhone )?OS (\d+_\d+)\b/],
   ['Gecko', /\bFirefox\/(\d+)/],
@@ -10,7 +10,7 @@ const ENGINES: readonly (readonly [name: string, version: RegExp])[] = [
 
 /**
  * Engine and major version, such as `Blink 131`; of WebKit the minor version too, since it comes with the system. The
- * whole text where it tells none of the known ones.
+ * whole text where it names none of the known engines.
  */
 export function browserEngine(userAgent: string): string {
   for (const [name, version] of ENGINES) {

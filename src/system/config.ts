@@ -84,12 +84,19 @@ export function choiceSetting<T extends string>(
   );
 }
 
+const DEFAULT_FUNCTION_TIMEOUT_MS = 5_000;
+
+/** How long a function of a design document may run, in milliseconds. Unset, and 0, mean the default. */
+export function functionTimeoutMs(config: Config): number {
+  return integerSetting(config, 'svc', 'os_process_timeout') || DEFAULT_FUNCTION_TIMEOUT_MS;
+}
+
 /** True only for the text `true`. */
 export function booleanSetting(config: Config, section: string, key: string): boolean {
   return config.get(section, key) === 'true';
 }
 
-/** What can't be read should be told at start, not to the client of some later request. */
+/** A value that can't be read is reported at start, rather than to the client of a later request. */
 function checkSettings(config: Config): void {
   integerSetting(config, 'svc', 'max_document_size');
   integerSetting(config, 'svc', 'max_dbs_open');

@@ -1,15 +1,15 @@
 /**
- * Gives random hexadecimal digits out of a store that is filled many bytes at a time: asking the platform costs about a
+ * Gives random hexadecimal digits out of a buffer that is filled many bytes at a time: asking the platform costs about a
  * microsecond, whatever the number of bytes.
  */
 import type { RandomBytes } from '../shared/clock.ts';
 
-const STORE_BYTES = 1024;
+const BUFFER_BYTES = 1024;
 
 export class RandomDigits {
   readonly #random: RandomBytes;
-  readonly #store = new Uint8Array(STORE_BYTES);
-  #used = STORE_BYTES;
+  readonly #buffer = new Uint8Array(BUFFER_BYTES);
+  #used = BUFFER_BYTES;
 
   constructor(random: RandomBytes) {
     this.#random = random;
@@ -17,11 +17,11 @@ export class RandomDigits {
 
   /** 0 to 255. */
   byte(): number {
-    if (this.#used === STORE_BYTES) {
-      this.#random(this.#store);
+    if (this.#used === BUFFER_BYTES) {
+      this.#random(this.#buffer);
       this.#used = 0;
     }
-    return this.#store[this.#used++] ?? 0;
+    return this.#buffer[this.#used++] ?? 0;
   }
 
   /** Two lower-case digits per byte. */

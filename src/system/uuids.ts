@@ -14,7 +14,7 @@ import { RandomDigits } from './random-digits.ts';
 const PREFIX_BYTES = 13;
 /** From here on the counter might leave its 6 digits, and a new prefix begins. */
 const COUNTER_END = 0xfff000;
-/** Largest step of the counter. Steps are random, so that one id doesn't tell the next. */
+/** Largest step of the counter. Steps are random, so that nobody can guess the next id from one. */
 const MAX_STEP = 0xffe;
 /** Digits of a time in microseconds. */
 const TIME_DIGITS = 14;

@@ -1,3 +1,14 @@
+/**
+ * Keeps a core open on IndexedDB for as long as its worker owns the storage.
+ *
+ *     closed ── open() or a request ──► opening ──► open ── the browser takes the storage away ──► lost
+ *                                          ▲                                                        │
+ *                                          └───────────────────── next request ─────────────────────┘
+ *     any of these ── close(): stores what only the journal holds; drop(): writes nothing more ──► ended
+ *
+ * A request that failed because the storage was lost is sent once more, to the core that is opened anew. A storage that came back empty is
+ * a new one to its clients: it has another server uuid, and its databases another `instance_start_time`.
+ */
 import type { Instance } from '../bridge/contract.ts';
 import { serviceUnavailable } from '../bridge/link/unavailable.ts';
 import { isStream } from '../bridge/wire/wire-codec.ts';
@@ -7,6 +18,7 @@ import { DatabaseError, isDatabaseError } from '../errors/database-error.ts';
 import type { Clock, RandomBytes } from '../shared/clock.ts';
 import { type MaybePromise, whenReady } from '../shared/maybe-promise.ts';
 import type { PlainRequest, PlainResponse } from '../shared/message.ts';
+import { pause } from '../shared/pause.ts';
 import { createIndexedDbPageStore } from '../storage/indexeddb/indexeddb-page-store.ts';
 import type { LoadJournalFiles } from '../storage/indexeddb/journal-files.ts';
 import type { PageStore } from '../storage/page-store.ts';
@@ -15,7 +27,7 @@ import { browserEngine } from '../system/browser-engine.ts';
 import type { Settings } from '../system/config.ts';
 import type { Log } from '../system/contract.ts';
 
-export interface CoreKeeperOptions {
+export interface CoreSupervisorOptions {
   readonly instance: Instance;
   readonly clock: Clock;
   readonly random: RandomBytes;
@@ -34,7 +46,7 @@ export interface CoreKeeperOptions {
 interface Opened {
   readonly core: Core;
   readonly store: PageStore;
-  /** The browser took the storage away: its connection was closed, or its data cleared. */
+  /** Whether the browser took the storage away: it closed the connection, or cleared the data. */
   isLost: boolean;
 }
 
@@ -42,20 +54,15 @@ interface Opened {
 const PATIENCE_MS = 15_000;
 const RETRY_MS = 250;
 
-/**
- * Keeps a core open on IndexedDB for as long as its worker owns the storage. When the browser takes the storage away, the next request opens
- * it anew, and what met the loss is sent once more. A storage that came back empty is a new one to its clients: it has another
- * server uuid, and its databases another `instance_start_time`.
- */
-export class CoreKeeper {
-  readonly #options: CoreKeeperOptions;
+export class CoreSupervisor {
+  readonly #options: CoreSupervisorOptions;
   #opened: Opened | undefined;
   #opening: Promise<Opened> | undefined;
   #isEnded = false;
-  /** The lock was granted just now: nobody else can have the storage yet. */
-  #isFresh = true;
+  /** Until the storage was opened once: the lock was granted just now, so that nobody else can have the storage. */
+  #isFirstOpening = true;
 
-  constructor(options: CoreKeeperOptions) {
+  constructor(options: CoreSupervisorOptions) {
     this.#options = options;
   }
 
@@ -66,18 +73,12 @@ export class CoreKeeper {
 
   /** Never rejects. Waits while the core can't be opened, for some seconds; then answers 503 with the reason. */
   handle(request: PlainRequest): MaybePromise<PlainResponse> {
-    return whenReady(this.#opened ?? this.#whenOpen(), (opened) => {
+    return whenReady(this.#opened ?? this.#whenOpen(request.method), (opened) => {
       if ('status' in opened) return opened;
       return whenReady(opened.core.handle(request), (response) =>
         response.status < 400 ? response : this.#repeatIfLost(opened, request, response),
       );
     });
-  }
-
-  async #repeatIfLost(opened: Opened, request: PlainRequest, response: PlainResponse): Promise<PlainResponse> {
-    if (!(await this.#shouldRepeat(opened, request, response))) return response;
-    const again = await this.#whenOpen();
-    return 'status' in again ? again : again.core.handle(request);
   }
 
   get isOpen(): boolean {
@@ -104,7 +105,8 @@ export class CoreKeeper {
     return opened;
   }
 
-  async #whenOpen(): Promise<Opened | PlainResponse> {
+  /** Gives the answer to the request where the core can't be opened. */
+  async #whenOpen(method: string): Promise<Opened | PlainResponse> {
     const { clock } = this.#options;
     const deadline = clock.monotonic() + PATIENCE_MS;
     for (;;) {
@@ -112,13 +114,13 @@ export class CoreKeeper {
         const opened = this.#opened ?? (await this.#openOnce());
         if (!this.#isEnded) return opened;
       } catch (error) {
-        if (this.#isEnded || clock.monotonic() > deadline) return unavailable(error);
-        await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+        if (this.#isEnded || clock.monotonic() > deadline) return unavailable(error, method);
+        await pause(RETRY_MS);
       }
     }
   }
 
-  /** All who wait for it share one attempt. */
+  /** All requests that wait for the core share one attempt. */
   #openOnce(): Promise<Opened> {
     this.#opening ??= this.#open().finally(() => {
       this.#opening = undefined;
@@ -138,7 +140,7 @@ export class CoreKeeper {
     const store = createIndexedDbPageStore({ ...this.#options, prefix: `${instance.name}|`, onLost });
     try {
       const basePath = new URL(instance.base).pathname.slice(0, -1);
-      const storage = guarded(store, async () => this.#isFresh || this.#options.isStillOwner());
+      const storage = openedByOwnerOnly(store, async () => this.#isFirstOpening || this.#options.isStillOwner());
       const engine = browserEngine(userAgent());
       const core = await createCore({ ...this.#options, storage, basePath, engine, config: settings });
       opened = { core, store, isLost };
@@ -146,22 +148,28 @@ export class CoreKeeper {
       await store.close().catch(() => undefined);
       throw error;
     } finally {
-      this.#isFresh = false;
+      this.#isFirstOpening = false;
     }
     if (!isLost && !this.#isEnded) this.#opened = opened;
     return opened;
   }
 
+  async #repeatIfLost(opened: Opened, request: PlainRequest, response: PlainResponse): Promise<PlainResponse> {
+    if (!(await this.#shouldRepeat(opened, request, response))) return response;
+    const again = await this.#whenOpen(request.method);
+    return 'status' in again ? again : again.core.handle(request);
+  }
+
   async #shouldRepeat(opened: Opened, { body }: PlainRequest, response: PlainResponse): Promise<boolean> {
-    const code = errorOf(response);
-    if (code === 'storage_closed') this.#lose(opened, 'a request found the storage closed');
-    else if (code === 'storage_fenced' && (await this.#options.isStillOwner())) {
+    const { errorCode } = response;
+    if (errorCode === 'storage_closed') this.#lose(opened, 'a request found the storage closed');
+    else if (errorCode === 'storage_fenced' && (await this.#options.isStillOwner())) {
       this.#lose(opened, 'somebody else opened the storage meanwhile');
     }
     return opened.isLost && !isStream(body) && !this.#isEnded;
   }
 
-  /** The next request opens the storage anew. */
+  /** Gives the storage up, so that the next request opens it anew. */
   #lose(opened: Opened, why: string): void {
     if (opened.isLost || this.#isEnded) return;
     opened.isLost = true;
@@ -171,17 +179,17 @@ export class CoreKeeper {
   }
 }
 
-/** Empty where there is none: tests run outside a browser. */
+/** Empty outside of browsers, where tests run. */
 function userAgent(): string {
   const navigator: { readonly userAgent: string } | undefined = Reflect.get(globalThis, 'navigator');
   return navigator?.userAgent ?? '';
 }
 
 /**
- * Opening a file takes it from whoever has it. A worker that lost the storage in its sleep, and learns of that by a commit that is refused,
- * must not take it back in turn.
+ * Opening a file takes it from whoever has it. A worker that lost the storage while it was frozen, and learns of that by a commit that is
+ * refused, must not take it back. So it opens and removes files only where it still is the owner.
  */
-function guarded(store: PageStore, isStillOwner: () => Promise<boolean>): PageStore {
+function openedByOwnerOnly(store: PageStore, isStillOwner: () => Promise<boolean>): PageStore {
   const mustOwn = async (file: string): Promise<void> => {
     if (!(await isStillOwner())) throw storageFenced(file);
   };
@@ -200,22 +208,16 @@ function guarded(store: PageStore, isStillOwner: () => Promise<boolean>): PageSt
   };
 }
 
-/** With its storage closed first a core has nothing left to write to; it only ends what runs by itself. */
+/** Closes the storage first, so that the core can't write to it any more and only ends what runs by itself. */
 async function abandon({ core, store }: Opened): Promise<void> {
   core.beginShutdown();
   await store.close().catch(() => undefined);
   await core.close().catch(() => undefined);
 }
 
-/** The `error` member of an answer for which the storage or its host is to blame, not the request; undefined for all others. */
-export function errorOf({ status, body }: PlainResponse): string | undefined {
-  if (status !== 503 || typeof body !== 'string') return undefined;
-  return /^\{"error":"(storage_[a-z]+|shutting_down|functions_unavailable)"/.exec(body)?.[1];
-}
-
-/** What stands in for an answer while the storage can't be opened; also to HEAD, so that `errorOf` finds its reason. */
-function unavailable(failure: unknown): PlainResponse {
+/** The answer to a request while the storage can't be opened. */
+function unavailable(failure: unknown, method: string): PlainResponse {
   return isDatabaseError(failure)
-    ? serviceUnavailable(failure.reason, undefined, failure.code)
-    : serviceUnavailable(`The storage can't be opened: ${String(failure)}; try again`);
+    ? { ...serviceUnavailable(failure.reason, method, failure.code), errorCode: failure.code }
+    : serviceUnavailable(`The storage can't be opened: ${String(failure)}; try again`, method);
 }

@@ -1,16 +1,16 @@
 /** Such a file has what it is loaded for under this name. */
-export interface LaterFile<T> {
+export interface DeferredFile<T> {
   readonly loaded: T;
 }
 
 /**
- * Loads a file that lies beside the worker's script. Some engines remember for as long as the worker lives that an address could not be
+ * Loads a file that lies beside the worker's script. Some browsers remember for as long as the worker lives that an address could not be
  * imported, so that each further attempt has an address of its own.
  *
  * @param name of the file.
  * @param load imports it, for the first time.
  */
-export function createFileLoader<T>(name: string, load: () => Promise<LaterFile<T>>): () => Promise<T> {
+export function createFileLoader<T>(name: string, load: () => Promise<DeferredFile<T>>): () => Promise<T> {
   let failures = 0;
   return async () => {
     try {
@@ -24,6 +24,6 @@ export function createFileLoader<T>(name: string, load: () => Promise<LaterFile<
   };
 }
 
-function importAgain<T>(name: string, attempt: number): Promise<LaterFile<T>> {
+function importAgain<T>(name: string, attempt: number): Promise<DeferredFile<T>> {
   return import(/* @vite-ignore */ new URL(`${name}?attempt=${attempt}`, self.location.href).href);
 }

@@ -1,30 +1,40 @@
-/** The entry of a page's worker: offers the door to the page, and does nothing until the page opens it. */
+/** The entry of a page's worker: offers the endpoint to the page, and does nothing until the page opens it. */
 import { expose } from 'comlink';
-import { createWakefulness } from './busy-poll.ts';
+import { createBusyPoll } from './busy-poll.ts';
 import { createFileLoader } from './deferred-file.ts';
 import { servePageCalls } from './page-calls.ts';
-import { PageDoor } from './worker-endpoint.ts';
+import { WorkerEndpoint } from './worker-endpoint.ts';
 
 /**
- * Between a service worker and this one a port saves Chromium a fifth of a millisecond for each request. To Firefox and WebKit it costs
- * from a fifth to half a millisecond more than a channel. Nor does it help these that a worker stays awake.
+ * Three things are done in Chromium only. Between a service worker and this one a port takes a fifth of a millisecond less than a channel for
+ * each request; in Firefox and WebKit it takes from a fifth to half a millisecond more. Busy polling does not help those. And they have no
+ * files that several workers can write synchronously.
  */
 const isChromium = 'userAgentData' in navigator;
 
 const journalFiles = isChromium
   ? createFileLoader('settee-journal.js', () => import('./browser-journal-files.ts'))
   : undefined;
-// Who takes a file over needs them, perhaps when the network, or this version of them, is gone, or the service worker with its process frozen.
+// Loaded right away: a worker that takes a file over needs them, and by then the network or this version of them may be gone.
 journalFiles?.().catch(() => undefined);
 
-const door = new PageDoor({
+const endpoint = new WorkerEndpoint({
   address: self.location.href,
   locks: navigator.locks,
-  indexedDB: self.indexedDB,
+  indexedDB: indexedDbOfBrowser(),
   deferred: createFileLoader('settee-functions.js', () => import('./browser-functions.ts')),
   journalFiles,
   offerPort: isChromium ? (offer, port) => self.postMessage(offer, [port]) : undefined,
-  giveSignOfLife: (sign) => self.postMessage(sign),
+  sendKeepAlive: (message) => self.postMessage(message),
 });
-servePageCalls(self, door, isChromium ? createWakefulness() : undefined);
-expose(door);
+servePageCalls(self, endpoint, isChromium ? createBusyPoll() : undefined);
+expose(endpoint);
+
+/** Undefined where there is none; where the data of the site are blocked, some browsers throw already when it is looked up. */
+function indexedDbOfBrowser(): IDBFactory | undefined {
+  try {
+    return self.indexedDB;
+  } catch {
+    return undefined;
+  }
+}

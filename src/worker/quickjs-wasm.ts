@@ -12,8 +12,8 @@ export async function fetchQuickJsWasm(): Promise<Uint8Array<ArrayBuffer>> {
   return new Uint8Array(await response.arrayBuffer());
 }
 
-/** Once more where there was no answer: a connection that was kept open may end in the moment in which it is used again. */
+/** Tries twice where there is no answer: a connection that the browser kept open may end in the moment in which it is used again. */
 function load(url: URL): Promise<Response> {
-  const ask = () => fetch(url, { credentials: 'same-origin' });
-  return ask().catch(ask);
+  const attempt = () => fetch(url, { credentials: 'same-origin' });
+  return attempt().catch(attempt);
 }

@@ -1,16 +1,26 @@
+/**
+ * Everything that it takes for a worker to own the storage of an instance: takes part in the election, and while this worker is the owner
+ * keeps the core open and answers its own host and, over channels, everybody else. For a tab's worker and a service worker alike.
+ *
+ *     not the owner ── lock granted ──► opening: listens, requests wait for the core ── core open ──► ready: answers
+ *     opening, ready ── asked, closing ──► leaving: refuses new requests, finishes what is under way, stores the journal ──► not the owner
+ *     opening, ready ── lock stolen ──► breaks off what is under way, writes nothing more ──► not the owner
+ *
+ * What decides when is in `bridge/ownership`; this file does it.
+ */
 import type { Instance } from '../bridge/contract.ts';
 import { ownerLock } from '../bridge/instance.ts';
 import { OpenWork } from '../bridge/link/open-work.ts';
 import { type OwnerChannel, serveOwner } from '../bridge/link/owner-channel.ts';
-import { isRepeatable } from '../bridge/link/repeatable.ts';
-import type { OwnerTerm } from '../bridge/ownership/leadership.ts';
-import { createOwnership, type LeaveReason, type Ownership } from '../bridge/ownership/ownership.ts';
-import { type SessionShare, shareSession } from '../bridge/ownership/shared-session.ts';
+import type { Leadership, LeaveReason } from '../bridge/ownership/leadership.ts';
+import { createOwnership, type Ownership } from '../bridge/ownership/ownership.ts';
+import { type SharedSession, shareSession } from '../bridge/ownership/shared-session.ts';
 import type { PortOffer } from '../bridge/wire/control.ts';
 import type { Carrier } from '../bridge/wire/wire.ts';
 import { isStream } from '../bridge/wire/wire-codec.ts';
 import type { LoadDeferredCode } from '../deferred/contract.ts';
 import { isDatabaseError } from '../errors/database-error.ts';
+import { isReadOnlyRequest } from '../http/address/read-only-requests.ts';
 import { type Clock, systemClock, systemRandom } from '../shared/clock.ts';
 import { type MaybePromise, whenReady } from '../shared/maybe-promise.ts';
 import type { Handle, PlainRequest, PlainResponse, RequestBody } from '../shared/message.ts';
@@ -19,7 +29,7 @@ import type { Settings } from '../system/config.ts';
 import type { Log } from '../system/contract.ts';
 import { silentLog } from '../system/log.ts';
 import { CookieJar } from './cookie-jar.ts';
-import { CoreKeeper, errorOf } from './core-supervisor.ts';
+import { CoreSupervisor } from './core-supervisor.ts';
 
 export interface StorageOwnerOptions {
   readonly instance: Instance;
@@ -29,7 +39,7 @@ export interface StorageOwnerOptions {
   readonly settings?: Settings | undefined;
   /** Default: none. */
   readonly log?: Log | undefined;
-  /** Lets an event reach the service worker; called every 10 s while something is open through it. */
+  /** Sends an event to the service worker; called every 10 s while something is open through it. */
   readonly keepAlive?: (() => void) | undefined;
   /** See `OwnerChannelOptions`. */
   readonly offerPort?: ((offer: PortOffer, port: MessagePort) => void) | undefined;
@@ -46,43 +56,40 @@ export interface StorageOwnerOptions {
   readonly idleMs?: number | undefined;
 }
 
-/** What there is while this worker owns the storage. */
-interface Tenure {
+/** What runs while this worker owns the storage. */
+interface OwnerService {
   readonly ownerId: string;
-  readonly keeper: CoreKeeper;
+  readonly core: CoreSupervisor;
   readonly channel: OwnerChannel;
   readonly work: OpenWork;
+  /** The core with the session's cookies around it. */
   readonly handle: Handle;
 }
 
 /** How long what is under way may go on when the storage is given up in order. */
 export const DRAIN_MS = 3_000;
 
-/** Attempts to open the storage after which a failure counts as lasting; being blocked never does. */
+/** Attempts to open the storage after which a failure counts as lasting. Being blocked by another tab never does. */
 const LASTING_AFTER = 3;
 
-/** Bytes of a request's body from which on its handling may leave no time for pings. */
+/** Bytes of a request's body from which on carrying it out may leave no time for pings. */
 const LARGE_BODY = 2 ** 20;
 /** A second for each megabyte: twenty times what it takes, for slow machines that do much else. */
 const BUSY_MS_PER_BYTE = 0.001;
 
-/**
- * All that it takes to own the storage of an instance: takes part in who owns it, and while it is this worker keeps the core open, answers
- * its own host and, on its channel, everybody else. For a tab's worker and a service worker alike.
- */
 export class StorageOwner {
   readonly #options: StorageOwnerOptions;
   readonly #log: Log;
   readonly #jar: CookieJar;
-  readonly #session: SessionShare;
+  readonly #session: SharedSession;
   readonly #ownership: Ownership;
   readonly #opened: Promise<void>;
-  #noteOpened: () => void = () => {};
-  #noteTrouble: (error: unknown) => void = () => {};
-  #failures = 0;
-  /** The term that was ended because somebody else may have what could not be loaded here. */
-  #passedOn: OwnerTerm | undefined;
-  #tenure: Tenure | undefined;
+  #resolveOpened: () => void = () => {};
+  #rejectOpened: (error: unknown) => void = () => {};
+  #failedOpenings = 0;
+  /** The leadership that was ended since another worker may have the file that could not be loaded here. */
+  #endedForFile: Leadership | undefined;
+  #service: OwnerService | undefined;
   #idleTimer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(options: StorageOwnerOptions) {
@@ -90,15 +97,11 @@ export class StorageOwner {
     this.#options = options;
     this.#log = log;
     this.#opened = new Promise((resolve, reject) => {
-      this.#noteOpened = resolve;
-      this.#noteTrouble = reject;
+      this.#resolveOpened = resolve;
+      this.#rejectOpened = reject;
     });
     this.#opened.catch(() => {});
-    this.#jar = new CookieJar({
-      clock,
-      base: instance.base,
-      onChange: () => this.#session.announce(),
-    });
+    this.#jar = new CookieJar({ clock, base: instance.base, onChange: () => this.#session.announce() });
     this.#session = shareSession(instance, this.#jar);
     this.#ownership = createOwnership({
       instance,
@@ -108,11 +111,11 @@ export class StorageOwner {
       protocol,
       pingMs,
       listen: (ownerId) => {
-        this.#tenure = this.#begin(ownerId);
+        this.#service = this.#startService(ownerId);
       },
-      become: () => this.#become(),
+      become: () => this.#openCore(),
       leave: (why) => this.#leave(why),
-      onTrouble: (error) => this.#countTrouble(error),
+      onTrouble: (error) => this.#onOpeningFailed(error),
     });
   }
 
@@ -122,7 +125,7 @@ export class StorageOwner {
   }
 
   get isOwner(): boolean {
-    return this.#ownership.term?.isReady === true;
+    return this.#ownership.leadership?.isReady === true;
   }
 
   /** For a service worker: becomes the owner where nobody is or wants to be. See `Ownership`. */
@@ -131,33 +134,16 @@ export class StorageOwner {
   }
 
   /**
-   * Answers the request where this worker owns the storage. Undefined where it doesn't: then nothing was done, and the request's body is
-   * untouched, so that it can go to whoever does.
+   * Answers the request where this worker owns the storage. Gives undefined where it doesn't: then the request was not begun and its body is
+   * untouched, so that it can be sent to the owner.
    */
   handle(request: PlainRequest): MaybePromise<PlainResponse | undefined> {
-    const tenure = this.#tenure;
-    const term = this.#ownership.term;
-    if (tenure === undefined || term === undefined || term.ownerId !== tenure.ownerId) return undefined;
-    return whenReady(term.check(), (isOurs) => (isOurs ? this.#answer(tenure, term, request) : undefined));
-  }
-
-  #answer(tenure: Tenure, term: OwnerTerm, request: PlainRequest): MaybePromise<PlainResponse | undefined> {
-    if (this.#idleTimer !== undefined) clearTimeout(this.#idleTimer);
-    const size = sizeOf(request.body);
-    if (size > LARGE_BODY) this.#ownership.announceWork(2000 + size * BUSY_MS_PER_BYTE);
-    return whenReady(tenure.work.run(tenure.handle, request), (response) =>
-      // A stream can't be sent a second time.
-      response.status !== 503 || isStream(request.body) ? response : this.#unlessForNext(term, request, response),
+    const service = this.#service;
+    const { leadership } = this.#ownership;
+    if (service === undefined || leadership === undefined || leadership.ownerId !== service.ownerId) return undefined;
+    return whenReady(leadership.check(), (isOurs) =>
+      isOurs ? this.#carryOut(service, leadership, request) : undefined,
     );
-  }
-
-  async #unlessForNext(
-    term: OwnerTerm,
-    request: PlainRequest,
-    response: PlainResponse,
-  ): Promise<PlainResponse | undefined> {
-    const isRead = isRepeatable(request, this.#options.instance);
-    return (await isForNext(term, isRead, response)) || (await this.#passOn(term, response)) ? undefined : response;
   }
 
   /** Finishes what is under way, stores it, and gives the storage up. */
@@ -166,82 +152,116 @@ export class StorageOwner {
     this.#session.close();
   }
 
+  // ——— answering ———
+
+  #carryOut(
+    service: OwnerService,
+    leadership: Leadership,
+    request: PlainRequest,
+  ): MaybePromise<PlainResponse | undefined> {
+    if (this.#idleTimer !== undefined) clearTimeout(this.#idleTimer);
+    const size = sizeOf(request.body);
+    if (size > LARGE_BODY) this.#ownership.announceWork(2000 + size * BUSY_MS_PER_BYTE);
+    return whenReady(service.work.run(service.handle, request), (response) =>
+      // A body that is a stream can't be sent a second time.
+      response.status !== 503 || isStream(request.body)
+        ? response
+        : this.#unlessForNextOwner(leadership, request, response),
+    );
+  }
+
+  async #unlessForNextOwner(
+    leadership: Leadership,
+    request: PlainRequest,
+    response: PlainResponse,
+  ): Promise<PlainResponse | undefined> {
+    const isReadOnly = isReadOnlyRequest(request, this.#options.instance.base);
+    if (await isLeftUndone(leadership, isReadOnly, response)) return undefined;
+    return (await this.#giveWayForFile(leadership, response)) ? undefined : response;
+  }
+
   /**
-   * After an update of the app an old worker can't load what it has not loaded yet, but a tab that came later can. So the storage is given
-   * up, where somebody waits for it; once, since all may be old.
+   * After an update of the app an old worker can't load the files that it has not loaded yet, but a tab that came later can. So the storage
+   * is given up where somebody waits for it; once, since all may be old. Returns whether it is.
    */
-  async #passOn(term: OwnerTerm, response: PlainResponse): Promise<boolean> {
-    if (errorOf(response) !== 'functions_unavailable') return false;
-    if (this.#passedOn !== undefined) return this.#passedOn === term;
+  async #giveWayForFile(leadership: Leadership, { errorCode }: PlainResponse): Promise<boolean> {
+    if (errorCode !== 'functions_unavailable') return false;
+    if (this.#endedForFile !== undefined) return this.#endedForFile === leadership;
     const { locks, instance } = this.#options;
     const { pending = [] } = await locks.query();
     if (!pending.some(({ name }) => name === ownerLock(instance))) return false;
-    this.#passedOn = term;
+    this.#endedForFile = leadership;
     this.#ownership.giveWay();
     return true;
   }
 
-  async #become(): Promise<void> {
-    await this.#tenure?.keeper.open();
-    this.#failures = 0;
-    this.#noteOpened();
-    this.#rest();
-  }
+  // ——— becoming the owner and ceasing to be it ———
 
-  /** Whoever asks before the core is open waits for it, and sees that somebody is there. */
-  #begin(ownerId: string): Tenure {
+  /** From here on requests wait for the core, so that whoever sends one before it is open sees that somebody is there. */
+  #startService(ownerId: string): OwnerService {
     const options = this.#options;
-    const isStillOwner = async (): Promise<boolean> => (await this.#ownership.term?.holds()) === true;
+    const isStillOwner = async (): Promise<boolean> => (await this.#ownership.leadership?.holdsLock()) === true;
     const { clock = systemClock } = options;
     const given = { ...options, clock, random: systemRandom, log: this.#log };
-    const keeper = new CoreKeeper({ ...given, isStillOwner });
-    const handle = this.#jar.around((request) => keeper.handle(request));
-    const work = new OpenWork(() => this.#rest());
+    const core = new CoreSupervisor({ ...given, isStillOwner });
+    const handle = this.#jar.around((request) => core.handle(request));
+    const work = new OpenWork(() => this.#startIdleTimer());
     const answer = (request: PlainRequest) => this.handle(request);
     const channel = serveOwner({ ...options, ownerId, handle: answer });
-    return { ownerId, keeper, channel, work, handle };
+    return { ownerId, core, channel, work, handle };
+  }
+
+  async #openCore(): Promise<void> {
+    await this.#service?.core.open();
+    this.#failedOpenings = 0;
+    this.#resolveOpened();
+    this.#startIdleTimer();
+  }
+
+  #onOpeningFailed(error: unknown): void {
+    this.#log.error('the storage could not be opened; it is tried again', error);
+    this.#failedOpenings += 1;
+    if (this.#failedOpenings >= LASTING_AFTER && !isDatabaseError(error, 'storage_blocked')) this.#rejectOpened(error);
   }
 
   async #leave(why: LeaveReason): Promise<void> {
-    const tenure = this.#tenure;
-    this.#tenure = undefined;
+    const service = this.#service;
+    this.#service = undefined;
     clearTimeout(this.#idleTimer);
-    if (tenure === undefined) return;
+    if (service === undefined) return;
     this.#log.info(`this worker lets go of the storage (${why})`);
-    const { channel, work, keeper } = tenure;
+    const { channel, work, core } = service;
     channel.refuse();
-    // Where the storage isn't open yet, all that is under way waits for it, and goes to whoever asked.
-    const isToEnd = why === 'closing' || (why === 'asked' && keeper.isOpen);
-    if (isToEnd && (await work.idle(DRAIN_MS))) await channel.answered();
+    // Where the core isn't open yet and another worker asked for the storage, what waits for the core goes to that worker instead.
+    const finishes = why === 'closing' || (why === 'asked' && core.isOpen);
+    if (finishes && (await work.idle(DRAIN_MS))) await channel.answered();
     channel.leave();
-    await (why === 'stolen' ? keeper.drop() : keeper.close()).finally(() => channel.close());
-  }
-
-  #countTrouble(error: unknown): void {
-    this.#log.error('the storage could not be opened; it is tried again', error);
-    this.#failures += 1;
-    if (this.#failures >= LASTING_AFTER && !isDatabaseError(error, 'storage_blocked')) this.#noteTrouble(error);
+    await (why === 'stolen' ? core.drop() : core.close()).finally(() => channel.close());
   }
 
   /** A service worker keeps the storage no longer than it has work. */
-  #rest(): void {
+  #startIdleTimer(): void {
     if (this.#options.kind === 'tab') return;
     clearTimeout(this.#idleTimer);
     this.#idleTimer = setTimeout(() => {
-      if (this.#tenure?.work.count === 0) this.#ownership.giveWay();
+      if (this.#service?.work.count === 0) this.#ownership.giveWay();
     }, this.#options.idleMs ?? 2000);
   }
 }
 
 /**
- * Whether a failed answer is none, because this worker is no longer the owner: what a closing core refuses was not begun, a fenced
- * commit wrote nothing, and a read that found the storage closed can be had from the next owner.
+ * Whether a request failed because this worker is no longer the owner, and nothing of it was carried out, so that the next owner can carry
+ * it out. A core that shuts down refuses a request before it begins, a commit that was fenced wrote nothing, and a request that only reads
+ * can be repeated.
  */
-async function isForNext(term: OwnerTerm, isRead: boolean, response: PlainResponse): Promise<boolean> {
-  const error = errorOf(response);
-  if (error === 'shutting_down') return true;
-  const isUndone = error === 'storage_fenced' || (error === 'storage_closed' && isRead);
-  return isUndone && !(await term.verify());
+async function isLeftUndone(
+  leadership: Leadership,
+  isReadOnly: boolean,
+  { errorCode }: PlainResponse,
+): Promise<boolean> {
+  if (errorCode === 'shutting_down') return true;
+  const isUndone = errorCode === 'storage_fenced' || (errorCode === 'storage_closed' && isReadOnly);
+  return isUndone && !(await leadership.verify());
 }
 
 function sizeOf(body: RequestBody): number {

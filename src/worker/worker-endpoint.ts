@@ -1,38 +1,50 @@
+/**
+ * The worker's end of a page's connection to it. Requests that the page sends are carried out by this worker's own core where it owns the
+ * storage, and otherwise passed on to the owner.
+ *
+ *     created ── open() ──► opening ── a core answers, this worker's or another tab's ──► open ── close() ──► closed
+ *                              └── none does ──► closed, and open() rejects with the reason
+ *
+ * Requests that come before `open` or after `close` are answered with 503. While it is open the worker also takes part in the election of the
+ * owner (`storage-owner.ts`), so that it becomes the owner when that one goes.
+ */
 import { PortCarrier } from '../bridge/bodies/port-carrier.ts';
-import type { OwnerLink, WorkerDoor, WorkerOptions, WorkerStatus } from '../bridge/contract.ts';
+import type { OwnerLink, PageWorker, WorkerOptions, WorkerStatus } from '../bridge/contract.ts';
 import { createInstance, ownerOf } from '../bridge/instance.ts';
 import { createLink } from '../bridge/link/link.ts';
 import { OpenWork } from '../bridge/link/open-work.ts';
 import { serviceUnavailable } from '../bridge/link/unavailable.ts';
-import type { PortOffer, SignOfLife } from '../bridge/wire/control.ts';
+import type { KeepAlive, PortOffer } from '../bridge/wire/control.ts';
 import { PROTOCOL, type WireRequest, type WireResponse } from '../bridge/wire/wire.ts';
 import { requestFromWire, responseToWire } from '../bridge/wire/wire-codec.ts';
 import type { LoadDeferredCode } from '../deferred/contract.ts';
 import type { Clock } from '../shared/clock.ts';
 import { type MaybePromise, whenReady, withEnd } from '../shared/maybe-promise.ts';
 import type { PlainRequest, PlainResponse } from '../shared/message.ts';
+import { pause } from '../shared/pause.ts';
 import type { LoadJournalFiles } from '../storage/indexeddb/journal-files.ts';
 import { VERSION } from '../system/version.ts';
 import { createConsoleLog } from './console-log.ts';
+import { explainOpeningFailure } from './opening-failures.ts';
 import { DRAIN_MS, StorageOwner } from './storage-owner.ts';
 
 /** What a worker has from its browser; tests give their own. */
 export interface WorkerHost {
-  /** Of its script. */
+  /** Address of the worker's script. */
   readonly address: string;
   readonly locks: LockManager | undefined;
   readonly indexedDB: IDBFactory | undefined;
   readonly deferred: LoadDeferredCode;
   readonly journalFiles?: LoadJournalFiles | undefined;
-  /** Gives the page what it passes on to the service worker. See `OwnerChannelOptions`. */
+  /** Sends the page a port that it forwards to the service worker. See `OwnerChannelOptions`. */
   readonly offerPort?: ((offer: PortOffer, port: MessagePort) => void) | undefined;
-  /** Gives the page what keeps the service worker alive. */
-  readonly giveSignOfLife?: (sign: SignOfLife) => void;
+  /** Sends the page a message that it forwards to the service worker, to keep that alive. */
+  readonly sendKeepAlive?: (message: KeepAlive) => void;
   readonly clock?: Clock;
   readonly pingMs?: number;
 }
 
-/** What is there once the door is open. */
+/** What an open endpoint works with. */
 interface Service {
   readonly owner: StorageOwner;
   readonly link: OwnerLink;
@@ -45,15 +57,11 @@ const RETRY_MS = 250;
 
 const CLOSED = 'The service was closed in this page; start it again';
 
-/**
- * What the worker of a page offers to it. Answers from this worker's own core where it owns the storage, and else passes the request on to
- * whoever does.
- */
-export class PageDoor implements WorkerDoor {
+export class WorkerEndpoint implements PageWorker {
   readonly #host: WorkerHost;
   readonly #calls = new Map<number, AbortController>();
-  /** What another tab has. */
-  readonly #asked = new OpenWork();
+  /** Requests that were passed on to another tab. */
+  readonly #passedOn = new OpenWork();
   #service: Service | undefined;
 
   constructor(host: WorkerHost) {
@@ -63,13 +71,12 @@ export class PageDoor implements WorkerDoor {
   async open(options: WorkerOptions): Promise<void> {
     if (options.protocol !== PROTOCOL) throw new Error(otherVersion(options.protocol));
     if (this.#service !== undefined) throw new Error('This worker serves a base; start another');
-    const service = createService(this.#host, options);
-    this.#service = service;
     try {
-      await firstAnswer(service, createInstance(options.base, this.#host.address).base);
+      this.#service = createService(this.#host, options);
+      await firstAnswer(this.#service, createInstance(options.base, this.#host.address).base);
     } catch (error) {
       await this.close();
-      throw error;
+      throw explainOpeningFailure(error);
     }
   }
 
@@ -99,15 +106,15 @@ export class PageDoor implements WorkerDoor {
     const service = this.#service;
     this.#service = undefined;
     await service?.owner.close();
-    await this.#asked.idle(DRAIN_MS);
+    await this.#passedOn.idle(DRAIN_MS);
     service?.link.close();
   }
 
   #answer(request: PlainRequest): MaybePromise<PlainResponse> {
     const service = this.#service;
     if (service === undefined) return serviceUnavailable(CLOSED, request.method);
-    const askOther = (asked: PlainRequest) => service.link.handle(asked);
-    return whenReady(service.owner.handle(request), (response) => response ?? this.#asked.run(askOther, request));
+    const passOn = (passed: PlainRequest) => service.link.handle(passed);
+    return whenReady(service.owner.handle(request), (response) => response ?? this.#passedOn.run(passOn, request));
   }
 
   #signalOf(call: number): AbortSignal {
@@ -118,19 +125,21 @@ export class PageDoor implements WorkerDoor {
 }
 
 function createService(host: WorkerHost, options: WorkerOptions): Service {
-  const { address, locks, indexedDB, giveSignOfLife } = host;
+  const { address, locks, indexedDB, sendKeepAlive } = host;
   if (indexedDB === undefined) {
-    throw new Error('This browser offers no IndexedDB here; is this a private window?');
+    throw new Error('This browser offers no IndexedDB here; allow the site to store data, and leave private browsing');
   }
   if (locks === undefined) {
-    throw new Error('This browser offers no Web Locks here; serve the page over https, or from localhost');
+    throw new Error(
+      'This browser offers no Web Locks here, which secure pages alone have; serve the page over https, or from localhost',
+    );
   }
   const instance = createInstance(options.base, address);
   const { settings, logLevel } = options;
   const log = createConsoleLog(logLevel);
   const keepAlive = (): void => {
-    pokeServiceWorker(instance.base);
-    giveSignOfLife?.({ type: 'SETTEE_ALIVE', base: instance.base });
+    fetchFromServiceWorker(instance.base);
+    sendKeepAlive?.({ type: 'SETTEE_ALIVE', base: instance.base });
   };
   const owner = new StorageOwner({ ...host, instance, kind: 'tab', locks, settings, log, keepAlive });
   const link = createLink({ instance, carrier: 'tab', locks });
@@ -138,31 +147,32 @@ function createService(host: WorkerHost, options: WorkerOptions): Service {
 }
 
 /**
- * The service worker answers this address itself; that it is asked is what keeps it alive. Which it is not by a worker that began before it
- * took control: Firefox leaves some of those out.
+ * Fetches an address that the service worker answers itself, since an event keeps it alive. In Firefox that fails to reach it now and then
+ * from a worker that began before the service worker took control, so that the page forwards a message as well.
  */
-function pokeServiceWorker(base: string): void {
+function fetchFromServiceWorker(base: string): void {
   fetch(`${base}_settee/alive`, { mode: 'no-cors', cache: 'no-store' }).catch(() => {});
 }
 
+/** Resolves when a core answers, this worker's own or another tab's. */
 async function firstAnswer({ owner, link }: Service, base: string): Promise<void> {
   const found = new AbortController();
   try {
-    await Promise.race([owner.opened, answerOfOther(link, base, found.signal)]);
+    await Promise.race([owner.opened, answerOfOtherTab(link, base, found.signal)]);
   } finally {
     found.abort();
   }
 }
 
 /** Asks whoever owns the storage until it answers. Rejects with its last reason. */
-async function answerOfOther(link: OwnerLink, url: string, signal: AbortSignal): Promise<void> {
+async function answerOfOtherTab(link: OwnerLink, url: string, signal: AbortSignal): Promise<void> {
   const deadline = Date.now() + OPEN_MS;
   for (;;) {
     const { status, body } = await link.handle({ method: 'GET', url, headers: {}, body: null, signal });
     if (status !== 503) return;
     if (Date.now() > deadline)
       throw new Error(`No tab answers for ${url}: ${typeof body === 'string' ? body : status}`);
-    await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+    await pause(RETRY_MS);
   }
 }
 

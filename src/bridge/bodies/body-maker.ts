@@ -1,13 +1,12 @@
 /**
- * The maker's side of a body that crosses a thread: pulls from the stream what the reader gave credit for, and nothing beyond.
- * Whatever happens, the stream is read to its end or cancelled: by the reader, by its host, or because the reader was silent
- * for the length of the lease.
+ * The maker's side of a body that crosses a thread: pulls from the stream as many chunks as the reader has granted, and no more.
+ * Whatever happens, the stream is read to its end or cancelled: by the reader, by its host, or because the reader was silent for 30 s.
  */
 import type { ByteStream } from '../../shared/message.ts';
 import type { BodyStep } from '../wire/wire.ts';
 import type { StepPipe } from './steps.ts';
 
-/** Between two signs of life that are asked for. */
+/** How often the reader is asked for a sign of life. */
 const ASK_MS = 10_000;
 /** A reader that left this many of them unanswered has lost its lease: after 30 s. */
 const ASKS_PER_LEASE = 3;

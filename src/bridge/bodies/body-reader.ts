@@ -10,13 +10,13 @@ const encoder = new TextEncoder();
 
 /** Chunks that are granted, on their way, or waiting to be read. */
 const WINDOW = 4;
-/** Grants go out when no more than this is left of them, so that not every chunk costs a message. */
+/** More chunks are granted when no more than this many are left, so that not every chunk costs a message. */
 const LOW = WINDOW / 2;
 /** The maker gives a sign of life every third of this. */
 const SILENCE_MS = 30_000;
 
 export interface ReaderOptions {
-  /** Fails the body when its maker is silent for 30 s: for makers that vanish without a sign, which those behind channels do. */
+  /** Fails the body when its maker is silent for 30 s: for makers behind channels, which vanish without a sign. */
   readonly isWatched?: boolean;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Steps of bodies over channels: every stream has a name, and its steps travel as messages between this participant and one
- * peer. One `ChannelPipes` is what a participant has of them.
+ * Bodies over channels: every stream has a name, and its steps travel as messages between this participant and one peer. A
+ * `ChannelPipes` holds all that one participant has.
  */
 import type { ByteStream } from '../../shared/message.ts';
 import type { BodyStep } from '../wire/wire.ts';
@@ -39,12 +39,12 @@ export class ChannelPipes {
     return this.#pipes.get(peer)?.size ?? 0;
   }
 
-  /** The peer is gone: what it made fails, what it read is cancelled. */
+  /** The peer is gone: the bodies that it made fail, those that it read are cancelled. */
   endPeer(peer: string, reason: string): void {
     for (const pipe of [...(this.#pipes.get(peer)?.values() ?? [])]) pipe.end(reason);
   }
 
-  /** This participant leaves: as if every peer was gone, and they are told. */
+  /** This participant leaves: all bodies end as if every peer was gone, and the peers get a message of that. */
   endAll(reason: string): void {
     for (const pipes of [...this.#pipes.values()]) {
       for (const pipe of [...pipes.values()]) {

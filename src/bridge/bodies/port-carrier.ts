@@ -3,22 +3,17 @@ import type { ByteStream } from '../../shared/message.ts';
 import type { StreamCarrier } from '../wire/wire-codec.ts';
 import { serveBody } from './body-maker.ts';
 import { openBody } from './body-reader.ts';
-import { type PortPipeOptions, portPipe } from './port-pipe.ts';
+import { portPipe } from './port-pipe.ts';
 
 /** One per message. */
 export class PortCarrier implements StreamCarrier {
   /** To be transferred with the message. */
   readonly transfer: MessagePort[] = [];
-  readonly #options: PortPipeOptions;
-
-  constructor(options: PortPipeOptions = {}) {
-    this.#options = options;
-  }
 
   offer(stream: ByteStream): MessagePort {
     const { port1, port2 } = new MessageChannel();
     this.transfer.push(port2);
-    serveBody(stream, portPipe(port1, this.#options));
+    serveBody(stream, portPipe(port1));
     return port2;
   }
 

@@ -3,8 +3,8 @@ import type { ByteStream, PlainRequest, PlainResponse } from '../../shared/messa
 import { isStream } from '../wire/wire-codec.ts';
 
 /**
- * Counts what is under way: requests until they are answered, and bodies of answers until they are read to their end or cancelled. For
- * whoever has to wait for the end of it all.
+ * Counts what is under way: requests until they are answered, and bodies of answers until they are read to their end or cancelled. For those
+ * who have to wait until nothing is under way any more.
  */
 export class OpenWork {
   #count = 0;
@@ -41,7 +41,7 @@ export class OpenWork {
     );
   }
 
-  /** Resolves to true when nothing is under way, and those who took the last of it know; to false when `withinMs` passed before. */
+  /** Resolves to true when nothing is under way, and the last answer has reached whoever waits for it; to false when `withinMs` passed before. */
   idle(withinMs: number): Promise<boolean> {
     if (this.#count === 0) return Promise.resolve(true);
     return new Promise((resolve) => {
@@ -61,7 +61,7 @@ export class OpenWork {
   }
 }
 
-/** Calls `onOver` once: at the end, at a failure, or when nobody reads on. */
+/** Calls `onOver` once: at the end, at a failure, or when it is cancelled. */
 class CountedStream implements ByteStream {
   readonly length?: number;
   readonly pullText?: () => Promise<string | undefined>;

@@ -1,7 +1,6 @@
 /**
- * The owner's end of the channels: takes requests of other tabs' workers and of the service worker, and answers them. Streams of both sides
- * travel as steps on the channels of owner and asker. A service worker is offered a port to go on with; over it the
- * same messages travel.
+ * The owner's end of the links: takes requests of other tabs' workers and of the service worker, and answers them. Bodies that are streams
+ * travel as steps on the channels of both sides. A service worker is offered a port, over which the same messages travel.
  */
 import type { MaybePromise } from '../../shared/maybe-promise.ts';
 import type { PlainRequest, PlainResponse } from '../../shared/message.ts';
@@ -19,36 +18,39 @@ import { serviceUnavailable } from './unavailable.ts';
 export interface OwnerChannelOptions {
   readonly instance: Instance;
   readonly ownerId: string;
-  /** Undefined for a request that was not begun and never will be: its sender turns to the next owner. */
+  /** Gives undefined for a request that was not begun and never will be: its sender turns to the next owner. */
   readonly handle: (request: PlainRequest) => MaybePromise<PlainResponse | undefined>;
   /**
    * Called every 10 s while a request or a body of a service worker is open. Browsers end an idle service worker, and cut the
    * bodies that go through it, unless an event reaches it.
    */
   readonly keepAlive?: (() => void) | undefined;
-  /** Passes a port on to the service worker that asks. Without it, and wherever the port gets lost, all goes over the channels. */
+  /** Sends a port to the service worker that sends requests. Without it, and wherever the port gets lost, everything goes over the channels. */
   readonly offerPort?: ((offer: PortOffer, port: MessagePort) => void) | undefined;
-  /** `PROTOCOL` but in tests. */
+  /** `PROTOCOL`, other than in tests. */
   readonly protocol?: number | undefined;
 }
 
 export interface OwnerChannel {
-  /** From now on requests are refused, so that their senders wait for the next owner; those under way go on. */
+  /** Refuses new requests from now on, so that their senders wait for the next owner. Those under way go on. */
   refuse(): void;
   /** Resolves when every request that was taken has its answer sent. */
   answered(): Promise<void>;
-  /** Breaks off what is still under way, and answers nothing any more. Goes on refusing. */
+  /** Breaks off what is still under way, and answers nothing any more. Goes on refusing new requests. */
   leave(): void;
-  /** To be called when the storage was let go: before that a request that nobody hears would count as begun. Refuses for a moment longer. */
+  /**
+   * Goes on refusing for a second, then stops listening. To be called when the storage was let go: where nobody listens, a request counts
+   * as begun until the locks tell that the owner is gone.
+   */
   close(): void;
 }
 
 const KEEP_ALIVE_MS = 10_000;
 
-/** Nobody tells that a service worker was stopped, and its port with it; each one that is started anew gets another. */
-const KEPT_PORTS = 8;
+/** Nothing tells the owner that a service worker was stopped, and its port with it, and each one that is started gets a port. */
+const MOST_PORTS = 8;
 
-/** Until all have noticed that the owner is gone, some may still turn to it. */
+/** How long others may go on sending requests to an owner that is gone, until they have noticed. */
 const LINGER_MS = 1000;
 
 export function serveOwner(options: OwnerChannelOptions): OwnerChannel {
@@ -109,7 +111,7 @@ class ServedChannel implements OwnerChannel {
 
   #take(message: ToOwner | undefined): void {
     if (message === undefined) return;
-    // A ping asks for life alone, so it is answered whatever the sender speaks.
+    // A ping asks only for a sign of life, so it is answered whatever the sender's protocol is.
     if (message.kind === 'ping') this.#pong(message);
     else if (message.kind === 'request') this.#takeRequest(message);
     else if (message.protocol !== this.#protocol) return;
@@ -118,8 +120,8 @@ class ServedChannel implements OwnerChannel {
   }
 
   /**
-   * A request that was answered is unknown as well; its answer is ahead of this. An owner that broke off what it had says nothing: it must
-   * not say of a write that it never came.
+   * Names those of the sender's requests that are not here. Of one that was answered that is true as well, but then the answer arrives
+   * first. An owner that has broken off what it had sends nothing: it must not say of a write that it never came.
    */
   #pong({ from, pending = [] }: PingMessage): void {
     const unknown = pending.filter((id) => !this.#calls.has(callKey({ from, id })));
@@ -136,11 +138,11 @@ class ServedChannel implements OwnerChannel {
   async #answer(message: RequestMessage): Promise<void> {
     const { from, id } = message;
     const key = callKey(message);
-    // A service worker is not told that a request was given up (no browser does that), and making one takes a while.
+    // No browser tells a service worker that a request was aborted, and making a controller takes time.
     const call = message.carrier === 'service-worker' ? undefined : new AbortController();
     this.#calls.set(key, call);
     try {
-      // Mostly there at once; then the answer goes out in this turn.
+      // Mostly the answer is there at once, and is sent in this turn.
       const handled = this.#handle(message, call?.signal);
       const response = handled instanceof Promise ? await handled : handled;
       if (response === undefined) this.#post(from, { kind: 'refused', id, why: 'leaving' });
@@ -179,7 +181,7 @@ class ServedChannel implements OwnerChannel {
     port1.onmessage = ({ data }: MessageEvent<unknown>) => this.#take(asToOwner(data));
     this.#peers.addPort(name, port1);
     const ports = this.#peers.portPeers;
-    const idle = ports.length > KEPT_PORTS ? ports.find((one) => one !== name && this.#isIdle(one)) : undefined;
+    const idle = ports.length > MOST_PORTS ? ports.find((one) => one !== name && this.#isIdle(one)) : undefined;
     if (idle !== undefined) this.#closePort(idle);
     offerPort({ type: 'SETTEE_PORT', base: instance.base, owner, peer }, port2);
   }
@@ -196,11 +198,12 @@ class ServedChannel implements OwnerChannel {
 
   #beginKeepAlive(): void {
     const { keepAlive } = this.#options;
-    if (keepAlive !== undefined) this.#keepAlive ??= setInterval(() => this.#keepAwake(keepAlive), KEEP_ALIVE_MS);
+    if (keepAlive !== undefined)
+      this.#keepAlive ??= setInterval(() => this.#onKeepAliveTimer(keepAlive), KEEP_ALIVE_MS);
   }
 
-  /** The timer ends at its own time: setting one takes longer than most of a request does. */
-  #keepAwake(keepAlive: () => void): void {
+  /** The timer is not cleared with each request's end: setting one takes longer than most of a request does. */
+  #onKeepAliveTimer(keepAlive: () => void): void {
     if (this.#ofServiceWorkers.count > 0) keepAlive();
     else this.#endKeepAlive();
   }
@@ -221,7 +224,7 @@ function callKey({ from, id }: { readonly from: string; readonly id: number | ''
   return `${from} ${id}`;
 }
 
-/** For what can't happen but when a body is not what it was announced to be. */
+/** For failures that can only happen where a body is not what it was announced to be. */
 function brokenAnswer(error: unknown, method: string): WireResponse {
   return serviceUnavailable(`The answer could not be sent: ${error}`, method);
 }

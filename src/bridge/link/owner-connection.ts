@@ -1,14 +1,16 @@
-/** What a link has with one owner on one way, a channel or a port: the requests that it has, and whether it lives. */
-
+/**
+ * One way to one owner, its channel or a port that it offered: the requests that were sent on it and are not settled, and whether the owner
+ * gives signs of life on it.
+ */
 import { type Payload, PROTOCOL, type ToOwner } from '../wire/wire.ts';
 import type { PendingRequest } from './pending-request.ts';
 
 /** Ticks of silence after which the first ping goes out, with one more at each tick: a second. */
 const FIRST_PING = 2;
-/** Three pings without an answer. Whoever takes the storage over looks for itself first. */
-const SUSPECT_AT = FIRST_PING + 3;
+/** Three pings without an answer. Whoever takes the storage over pings the owner itself before. */
+const SILENT_AT = FIRST_PING + 3;
 /** An owner that has a successor isn't waited for as long: one ping. */
-const GONE_AT = FIRST_PING + 1;
+const SILENT_AT_WHEN_REPLACED = FIRST_PING + 1;
 
 export interface ConnectionOptions {
   readonly owner: string;
@@ -16,28 +18,28 @@ export interface ConnectionOptions {
   readonly way: BroadcastChannel | MessagePort;
   /** What the link is called on it. */
   readonly from: string;
-  /** The owner's id, or another name where it isn't its channel. */
+  /** The owner's id for its channel, another name for a port. */
   readonly key: string;
 }
 
 export class OwnerConnection {
   readonly id: string;
   readonly key: string;
-  /** Sent and not answered. */
+  /** Sent and not settled, by their numbers. */
   readonly requests = new Map<number, PendingRequest>();
-  /** Another owner has taken its place, or will: it is asked nothing new. */
+  /** Another owner has taken over from it, or will: it is sent nothing new, and may still answer what it has. */
   isReplaced = false;
-  /** It will answer nothing any more, but for what is on its way already. */
+  /** It answers nothing any more, except with what is on its way already. */
   isLost = false;
-  /** How often the owner was heard elsewhere while it said nothing here. */
-  doubts = 0;
+  /** For a port: how often in a row the owner was heard on its channel while the port stayed silent. */
+  answersElsewhere = 0;
   /** Whether anything was heard since `probe`. */
   hasSpoken = false;
   readonly #way: BroadcastChannel | MessagePort;
   readonly #from: string;
   readonly #ended = new AbortController();
   /** Ticks since something was heard. */
-  #quiet = 0;
+  #quietTicks = 0;
 
   constructor({ owner, way, from, key }: ConnectionOptions) {
     this.id = owner;
@@ -51,10 +53,10 @@ export class OwnerConnection {
   }
 
   get isSilent(): boolean {
-    return this.#quiet >= (this.isReplaced ? GONE_AT : SUSPECT_AT);
+    return this.#quietTicks >= (this.isReplaced ? SILENT_AT_WHEN_REPLACED : SILENT_AT);
   }
 
-  /** Calls `onGone` when the owner's alive lock is free. */
+  /** Calls `onGone` when the lock of the owner's life is free. */
   watch(locks: LockManager, aliveLock: string, onGone: () => void): void {
     const { signal } = this.#ended;
     const ignoreAbort = (): void => {};
@@ -66,21 +68,23 @@ export class OwnerConnection {
     if (!this.#ended.signal.aborted) this.#way.postMessage({ protocol: PROTOCOL, from: this.#from, ...message });
   }
 
+  /** To be called for each message of the owner, and when something is expected of an owner of which nothing was expected before. */
   heard(): void {
-    this.#quiet = 0;
-    this.doubts = 0;
+    this.#quietTicks = 0;
+    this.answersElsewhere = 0;
     this.hasSpoken = true;
   }
 
+  /** Asks for a sign of life, besides those that `tick` asks for. */
   probe(): void {
     this.hasSpoken = false;
     this.post({ kind: 'ping' });
   }
 
-  /** Called every half second while anything is expected of the owner. */
+  /** To be called every half second while anything is expected of the owner. */
   tick(): void {
-    this.#quiet++;
-    if (this.#quiet >= FIRST_PING) this.post({ kind: 'ping', pending: [...this.requests.keys()] });
+    this.#quietTicks++;
+    if (this.#quietTicks >= FIRST_PING) this.post({ kind: 'ping', pending: [...this.requests.keys()] });
   }
 
   end(): void {

@@ -1,13 +1,10 @@
 import type { Instance } from '../contract.ts';
 import { channelName } from '../instance.ts';
 
-/** Channels that are kept; nobody tells when a peer is gone. */
-const KEPT = 64;
+/** How many channels are kept open. Nothing tells the owner that a peer is gone, so the least recently used one is closed. */
+const MOST_CHANNELS = 64;
 
-/**
- * The ways to those who ask: a port where there is one, else a channel, opened when it is first needed. The channel that was not used for
- * longest goes first.
- */
+/** The ways to those who send requests: a port where there is one, else a channel, opened when it is first needed. */
 export class PeerChannels {
   readonly #instance: Instance;
   readonly #channels = new Map<string, BroadcastChannel>();
@@ -35,7 +32,7 @@ export class PeerChannels {
     this.#ports.set(peer, port);
   }
 
-  /** Nothing that comes in over it is heard any more, not even what is there already. */
+  /** Messages that came over it and were not delivered yet are dropped. */
   closePort(peer: string): void {
     const port = this.#ports.get(peer);
     this.#ports.delete(peer);
@@ -57,7 +54,7 @@ export class PeerChannels {
     this.#lastPeer = peer;
     this.#channels.delete(peer);
     this.#channels.set(peer, channel);
-    if (this.#channels.size > KEPT) this.#closeOldest();
+    if (this.#channels.size > MOST_CHANNELS) this.#closeOldest();
     return channel;
   }
 

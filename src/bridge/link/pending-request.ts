@@ -1,35 +1,36 @@
-/** A request between its asker and its answer, and all that must be known to send it again when an owner is lost. */
+/** A request that is not settled yet, with all that is needed to send it again when an owner is lost. `link.ts` describes its states. */
 import type { ByteStream, PlainRequest, PlainResponse, RequestBody } from '../../shared/message.ts';
 import type { WireRequest } from '../wire/wire.ts';
 import { isStream, type StreamCarrier, wireRequest } from '../wire/wire-codec.ts';
 import { serviceUnavailable } from './unavailable.ts';
 
-/** Above it, bodies go as Blobs, which messages carry by reference instead of as one copy for every listener. */
+/** Larger bodies travel as Blobs, which messages carry by reference instead of as one copy for every listener. */
 const BLOB_SIZE = 1_048_576;
-/** A request that takes its owners down with it isn't given to a fourth. */
+/** A request that was under way when three owners were lost may be what ended them; it isn't sent to a fourth. */
 const MOST_SENDS = 3;
 
 export interface PendingOptions {
   readonly request: PlainRequest;
   /** What `withoutSmallStream` made of the request's body. */
   readonly body: RequestBody;
-  readonly isRead: boolean;
+  /** Whether it may be carried out twice without anybody seeing a difference. */
+  readonly isReadOnly: boolean;
   resolve(response: PlainResponse): void;
   reject(reason: unknown): void;
-  /** The request's signal was fired before an answer came. */
+  /** The request's signal was aborted before an answer came. */
   onAbort(pending: PendingRequest): void;
 }
 
 export class PendingRequest {
-  /** Another one at each sending, so that what an owner says of an earlier one means nothing any more. */
+  /** A new number each time it is sent, so that messages about an earlier attempt are ignored. */
   id = 0;
   readonly request: PlainRequest;
-  /** How many ticks of the link it has waited for an owner. */
+  /** How many ticks of the link it has waited for an owner, in all. */
   ticks = 0;
   readonly #options: PendingOptions;
   readonly #upload: Upload | undefined;
   readonly #onAbort: (() => void) | undefined;
-  /** What is sent where no upload goes with it. */
+  /** What is sent where the body is no stream. */
   readonly #wire: WireRequest;
   #sends = 0;
 
@@ -53,7 +54,7 @@ export class PendingRequest {
 
   /** Whether it may be sent to another owner after one was lost that had it. */
   get canRepeat(): boolean {
-    return this.#options.isRead && this.isWhole && this.#sends < MOST_SENDS;
+    return this.#options.isReadOnly && this.isWhole && this.#sends < MOST_SENDS;
   }
 
   /** Whether its body is all there still. */
@@ -61,13 +62,13 @@ export class PendingRequest {
     return this.#upload?.isTouched !== true;
   }
 
-  /** Takes the body back from an owner that did not begin to read it. */
+  /** Takes the body back from an owner that has not begun to read it, so that it can be sent to another one. */
   withdraw(): void {
     this.#upload?.withdraw();
   }
 
-  get isRead(): boolean {
-    return this.#options.isRead;
+  get isReadOnly(): boolean {
+    return this.#options.isReadOnly;
   }
 
   resolve(response: PlainResponse): void {
@@ -92,11 +93,11 @@ export class PendingRequest {
   }
 }
 
-/** A body that is a stream: may be offered to several owners, one after the other, until one has begun to read it. */
+/** A request's body that is a stream. It can be offered to several owners, one after another, until one has begun to read it. */
 class Upload {
   isTouched = false;
   readonly #source: ByteStream;
-  /** Counts the offers; earlier ones have no say any more. */
+  /** Counts the offers; only the latest may read or cancel the source. */
   #round = 0;
 
   constructor(source: ByteStream) {

@@ -1,7 +1,7 @@
-/** The one answer for requests that reached nobody, or whose fate nobody knows. */
+/** The answer for requests that reached no core, or of which nobody knows whether they were carried out. */
 import type { PlainResponse } from '../../shared/message.ts';
 
-/** `reason` says what failed, and what to do about it; `error` is a code of which more is known. */
+/** `reason` says what failed, and what to do about it; `error` is the word of a failure that is known more exactly. */
 export function serviceUnavailable(
   reason: string,
   method = 'GET',

@@ -1,20 +1,22 @@
-/** What a page says to the service worker itself, beside requests. Each is answered on the port that comes along. */
+/** Messages to the service worker itself, beside requests. */
 
 /**
- * `SKIP_WAITING`, as Workbox calls it: take over from the version before. Not answered.
- * `SETTEE_CLAIM`: take control of this page; answered by a service worker that answers below the base, and by no other.
- * `SETTEE_DRAIN`: end what is open, so that a new version can take over; answered when nothing is left.
+ * From a page to the service worker:
+ * - `SKIP_WAITING`, as Workbox calls it: take over from the version before. Not answered.
+ * - `SETTEE_CLAIM`: take control of this page. Answered, on the port that comes along, by a service worker that serves this base.
+ * - `SETTEE_DRAIN`: end the bodies that are open, so that a new version can take over. Answered, on the port that comes along, when none is
+ *   left.
  */
 export interface ControlMessage {
   readonly type: 'SKIP_WAITING' | 'SETTEE_CLAIM' | 'SETTEE_DRAIN';
-  /** Of the page that says so, absolute. */
+  /** Base of the page that sends this, absolute. */
   readonly base?: string;
 }
 
 /**
- * From the worker that owns the storage to its page, and from there as it is to the service worker that controls the page: a port to the owner comes
- * along, which is faster than its channel. A worker can't reach the service worker itself in Chromium. Not answered; what does not
- * arrive is not missed.
+ * Comes with a port to the owner, which is faster than the owner's channel. The worker that owns the storage sends it to its page, which
+ * forwards it unchanged to the service worker that controls the page, since in Chromium a worker can't reach the service worker itself. Not
+ * answered; where it gets lost, requests go on over the channel.
  */
 export interface PortOffer {
   readonly type: 'SETTEE_PORT';
@@ -26,10 +28,10 @@ export interface PortOffer {
 }
 
 /**
- * From the worker that owns the storage to its page, and from there as it is to the service worker that controls the page: that it comes is what
- * keeps the service worker alive. Not answered.
+ * Keeps the service worker alive by its arrival. The worker that owns the storage sends it to its page, which forwards it unchanged to the
+ * service worker that controls the page. Not answered.
  */
-export interface SignOfLife {
+export interface KeepAlive {
   readonly type: 'SETTEE_ALIVE';
   readonly base: string;
 }

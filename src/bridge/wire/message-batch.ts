@@ -1,8 +1,8 @@
-/** So that the other side can begin with the first of many while this one makes the rest. */
-const MOST = 16;
+/** A batch of this size leaves at once, so that the receiver can begin with the first of many parts while the rest are made. */
+const MOST_PARTS = 16;
 
-/** Joins what is to be sent in one turn, so that it leaves as one message, in the order in which it was put in. */
-export class Outbox<T> {
+/** Collects what is to be sent in one turn of the event loop and sends it as one message, in the order in which it was added. */
+export class MessageBatch<T> {
   readonly #send: (parts: readonly T[], ports: MessagePort[]) => void;
   #parts: T[] = [];
   #ports: MessagePort[] = [];
@@ -12,10 +12,10 @@ export class Outbox<T> {
   }
 
   /** `port` is transferred with the message. */
-  put(part: T, port?: MessagePort): void {
+  add(part: T, port?: MessagePort): void {
     if (port) this.#ports.push(port);
     const count = this.#parts.push(part);
-    if (count === MOST) this.#flush();
+    if (count === MOST_PARTS) this.#flush();
     else if (count === 1) queueMicrotask(() => this.#flush());
   }
 

@@ -3,7 +3,7 @@ import type { TreeChange, TreeSpec } from '../contract.ts';
 import type { EntrySums } from '../nodes/slots.ts';
 
 /** What is known of a tree before it is changed. */
-export interface TreeSums<R> extends EntrySums {
+interface TreeSums<R> extends EntrySums {
   readonly reduction: R | undefined;
 }
 

@@ -7,7 +7,7 @@ import type { EntrySums, Separator } from '../nodes/slots.ts';
 import { type CutOptions, cut } from './cut.ts';
 
 /** Lines for leaves, in chunks of one or more whole lines, and what they sum up to. */
-export interface LineSums extends EntrySums {
+interface LineSums extends EntrySums {
   readonly chunks: readonly string[];
 }
 

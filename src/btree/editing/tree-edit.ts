@@ -16,7 +16,7 @@ const SPARSE = 1 / 4;
 /** A leaf that was split shares with a neighbour where both are filled to no more than this share afterwards. */
 const SHARED_FILL = 0.9;
 
-export interface TreeEditOptions<K, R> {
+interface TreeEditOptions<K, R> {
   readonly source: NodeSource<K, R>;
   readonly sizes: TreeSizes;
   /** Sorted, each key once. */

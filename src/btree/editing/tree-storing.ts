@@ -7,7 +7,7 @@ import type { NodeSource } from '../nodes/node-source.ts';
 import { reductionTextOf } from '../nodes/reduction.ts';
 
 /** What storing a tree's nodes needs. */
-export interface StoringContext<K, R> {
+interface StoringContext<K, R> {
   readonly source: NodeSource<K, R>;
   allocate(): number;
 }

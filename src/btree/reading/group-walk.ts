@@ -8,7 +8,7 @@ import { Cursor, type Pass } from './cursor.ts';
 import { type EntryRange, Span } from './span.ts';
 
 /** Entries next to each other that count as the same, reduced. */
-export interface TreeGroup<K, R> {
+interface TreeGroup<K, R> {
   /** The key of the group that the walk met first. */
   readonly key: K;
   readonly reduction: R;

@@ -7,7 +7,7 @@ import { BodyPage, encodeListing, listingBytes } from './body-page.ts';
 import { BodyReader, type BodyReaderOptions } from './body-reader.ts';
 import { TextArena } from './text-arena.ts';
 
-export interface BodyStoreOptions extends BodyReaderOptions {
+interface BodyStoreOptions extends BodyReaderOptions {
   readonly allocator: PageAllocator;
 }
 
@@ -125,13 +125,13 @@ export class BodyStore {
   }
 }
 
-export interface BodyMark {
+interface BodyMark {
   readonly open: BodyPage | undefined;
   readonly count: number;
   readonly pages: ReadonlySet<number>;
 }
 
-export interface PackedBodies {
+interface PackedBodies {
   readonly locations: readonly BodyLocation[];
   readonly pages: readonly Page[];
 }

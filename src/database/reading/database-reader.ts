@@ -11,7 +11,7 @@ import { liveBytes, type State } from '../state/state.ts';
 import { StateSnapshot } from './snapshot.ts';
 
 /** What a reader reads. Who changes it, and where, is nothing to the reader. */
-export interface ReaderSource {
+interface ReaderSource {
   readonly file: PageFile;
   readonly bodies: BodyReader;
   /** Has the current state, each time it is asked. */

@@ -22,7 +22,7 @@ import type { State } from '../state/state.ts';
 import { isLiveEntry } from '../state/trees.ts';
 
 /** What snapshots are taken of. */
-export interface SnapshotSource {
+interface SnapshotSource {
   readonly bodies: BodyReader;
   /** Has the current state, each time it is asked. */
   readonly state: { readonly current: State };

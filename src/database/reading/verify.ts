@@ -25,7 +25,7 @@ const MAX_LISTINGS = 100;
 /** What may be kept of the pages that were read. */
 const CACHE_BYTES = 4 * 2 ** 20;
 
-export interface VerifyParts {
+interface VerifyParts {
   readonly file: PageFile;
   /** Leads to a state that is stored as a whole, and stays so. */
   readonly head: Head;

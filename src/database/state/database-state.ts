@@ -102,7 +102,7 @@ export class DatabaseState {
     this.#journalBytes += bytes;
   }
 
-  /** The next change gets the sequence number above this one. */
+  /** The next change gets the sequence number above this one. Only while the database is being opened. */
   skipTo(updateSeq: number): void {
     this.#current = { ...this.#current, updateSeq };
   }

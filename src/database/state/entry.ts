@@ -26,8 +26,8 @@ export function decodeEntry(id: DocId, value: string): DocumentRecord {
 }
 
 /**
- * Of a live document whose winner has a body and a hash of our own, that revision and what `read` gives for the place of its body; undefined
- * where `read` has nothing, and for all other documents.
+ * The winner's revision and body, for a live document whose winner has a body and a hash of our own. `read` gives the body
+ * at a location; where it gives undefined, and for all other documents, so does this.
  */
 export function decodeCurrent(
   read: (body: BodyLocation) => string | undefined,

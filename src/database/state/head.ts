@@ -3,7 +3,7 @@ import { DatabaseError } from '../../errors/database-error.ts';
 
 /**
  * The head of a database file: where the trees begin, and the counters that go with them. Only a checkpoint writes it
- * (and the writer, when the sequence ceiling has to rise). Text, about 500 bytes.
+ * (and the write queue, when the sequence ceiling has to rise). Text, about 500 bytes.
  *
  * Format history (`format`): 1 – the first.
  */
@@ -36,7 +36,7 @@ export interface Head {
   /** Bytes that body pages aim for, and that a page may have: how stored bodies are found depends on them. */
   readonly bodyPageBytes: number;
   readonly maxPageBytes: number;
-  /** Text pages that list the pages which this head made garbage. */
+  /** Pages with lists of the pages that are free with this head (`FreeList`). */
   readonly garbage: readonly number[];
   /** The file was closed in order; nothing can have been lost since. */
   readonly clean: boolean;

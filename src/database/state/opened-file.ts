@@ -19,7 +19,7 @@ export interface OpenedFile {
   readonly settings: StoredSettings;
 }
 
-export interface OpenFileOptions {
+interface OpenFileOptions {
   readonly file: PageFile;
   readonly head: Head;
   /** Shared with other files, or the number of bytes that this one has for itself. */

@@ -6,8 +6,8 @@ import type { Head } from './head.ts';
 import { byIdSpec, bySeqSpec, createSpaceSpec, type DocumentCounts, localsSpec, type SpaceUse } from './trees.ts';
 
 /**
- * One moment of a database. Immutable: the writer makes the next one and publishes it after its commit; snapshots hold
- * on to the one they began with.
+ * One moment of a database. Immutable: the write queue makes the next one and publishes it after its commit; snapshots
+ * hold the one they began with.
  */
 export interface State {
   /** Counts publications; later states have higher numbers. */
@@ -22,7 +22,7 @@ export interface State {
   readonly docDelCount: number;
 }
 
-export interface TreeSettings {
+interface TreeSettings {
   readonly file: PageFile;
   readonly cache: PageCache;
   readonly leafBytes: number;

@@ -38,12 +38,12 @@ function escapeCharacter(character: string): string {
 }
 
 /** Text as a key without control characters; most ids are their own key. */
-export function encodeTextKey(key: string): string {
+function encodeTextKey(key: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what has to be found
   return /[\u0000-\u001f\\]/.test(key) ? key.replace(/[\u0000-\u001f\\]/g, escapeCharacter) : key;
 }
 
-export function decodeTextKey(text: string): string {
+function decodeTextKey(text: string): string {
   if (!text.includes('\\')) return text;
   return text.replace(/\\(\\|[0-9a-f]{2})/g, (_match, escaped: string) =>
     escaped === '\\' ? '\\' : String.fromCharCode(Number.parseInt(escaped, 16)),

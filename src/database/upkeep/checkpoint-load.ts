@@ -1,9 +1,15 @@
 import type { PageFile } from '../../storage/page-store.ts';
-import type { DatabaseSettings } from '../settings.ts';
 import type { DatabaseState } from '../state/database-state.ts';
 import { liveBytes, unstoredBytes } from '../state/state.ts';
 
-export type CheckpointBounds = Pick<DatabaseSettings, 'journalBytes' | 'journalRecords' | 'dirtyBytes'>;
+export interface CheckpointBounds {
+  /** A checkpoint begins at this much journal text … */
+  readonly journalBytes: number;
+  /** … or this many journal records … */
+  readonly journalRecords: number;
+  /** … or this many bytes of tree nodes that are not stored. At one and a half times any of these, writes wait for it. */
+  readonly dirtyBytes: number;
+}
 
 /** Bytes of journal after which the nodes in memory are measured again, at least … */
 const MEASURED_EVERY = 32 * 1024;

@@ -2,14 +2,16 @@ import type { FreeList } from '../../paging/free-list.ts';
 import { SliceSize } from '../../paging/slice-size.ts';
 import { gatherSlice, nodeWrites, type PageWrite, type Slice } from '../../paging/slices.ts';
 import type { Clock } from '../../shared/clock.ts';
-import type { DatabaseSettings } from '../settings.ts';
 import type { Capture } from '../state/database-state.ts';
 import type { Head } from '../state/head.ts';
 import type { OpenedFile } from '../state/opened-file.ts';
 import { type CheckpointBounds, CheckpointLoad } from './checkpoint-load.ts';
 import type { Repacker } from './repacker.ts';
 
-export type CheckpointSettings = CheckpointBounds & Pick<DatabaseSettings, 'sliceBytes'>;
+export interface CheckpointSettings extends CheckpointBounds {
+  /** Bytes of pages that one slice of a checkpoint writes while requests wait. */
+  readonly sliceBytes: number;
+}
 
 /** Pages dropped together with a slice, beside twice as many as it writes … */
 const DROPPED_WITH_SLICE = 256;
@@ -35,7 +37,7 @@ interface Waiter {
   reject(error: unknown): void;
 }
 
-export interface CheckpointerParts {
+interface CheckpointerParts {
   readonly opened: OpenedFile;
   readonly freeList: FreeList;
   readonly repacker: Repacker;
@@ -119,7 +121,8 @@ export class Checkpointer {
 
   /** One piece of work. While jobs wait it is small, unless the journal outgrows its bounds: then it is all there is. */
   async step(jobsWait: boolean): Promise<void> {
-    // What the last checkpoint freed is room for the next one. In a file that has room, one that is overdue does not wait for it.
+    // Pages that the last checkpoint freed are dropped first, since they are room for the next one; only in a file that is
+    // not bloated an overdue checkpoint does not wait for that.
     if (this.#running === undefined && this.#freeList.hasDroppable && (this.#load.isBloated || !this.isOverdue)) {
       await this.#dropPages();
       return;
@@ -224,7 +227,7 @@ export class Checkpointer {
     this.#running = undefined;
     this.#freeList.add(captured.version, freed);
     for (const { resolve } of waiting) resolve();
-    // Whoever came while this checkpoint ran needs no other one if nothing else did.
+    // Those who asked while this checkpoint ran need no other one if nothing was committed meanwhile.
     if (!this.isDirty) for (const { resolve } of this.#waiting.splice(0)) resolve();
   }
 

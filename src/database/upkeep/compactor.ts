@@ -13,7 +13,7 @@ const MIN_COMPACTED_BYTES = 4 * 2 ** 20;
 /** Pages that are looked at in one turn of the write queue. */
 const PAGES_PER_STEP = 8;
 
-export interface CompactorParts {
+interface CompactorParts {
   readonly name: string;
   readonly opened: OpenedFile;
   readonly snapshots: SnapshotRegister;

@@ -29,18 +29,22 @@ import type { ActiveTasks } from '../../system/active-tasks.ts';
 import type { Log } from '../../system/contract.ts';
 import type { VerifyReport } from '../contract.ts';
 import { verifyHead } from '../reading/verify.ts';
-import type { DatabaseSettings } from '../settings.ts';
 import type { OpenedFile } from '../state/opened-file.ts';
 import type { BackgroundWork } from '../writing/write-queue.ts';
-import { Checkpointer } from './checkpointer.ts';
+import { Checkpointer, type CheckpointSettings } from './checkpointer.ts';
 import { Compactor } from './compactor.ts';
 import { Repacker } from './repacker.ts';
 
-export interface UpkeepParts {
+export interface UpkeepSettings extends CheckpointSettings {
+  /** Milliseconds without a commit after which a checkpoint is made. */
+  readonly idleMs: number;
+}
+
+interface UpkeepParts {
   readonly name: string;
   readonly opened: OpenedFile;
   readonly snapshots: SnapshotRegister;
-  readonly settings: DatabaseSettings;
+  readonly settings: UpkeepSettings;
   readonly clock: Clock;
   readonly log: Log;
   /** Where compactions are shown; without it they are not. */

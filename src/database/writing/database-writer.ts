@@ -19,7 +19,7 @@ import { PurgeJob } from './purge-job.ts';
 import { ValidatedWrites } from './validated-writes.ts';
 import type { WriteQueue } from './write-queue.ts';
 
-export interface DatabaseWriterParts {
+interface DatabaseWriterParts {
   readonly name: string;
   readonly queue: WriteQueue;
   readonly settings: StoredSettings;

@@ -19,7 +19,7 @@ interface Portion {
   readonly writes: DocumentWrite[];
 }
 
-export interface DelayedWritesOptions {
+interface DelayedWritesOptions {
   write(writes: readonly DocumentWrite[], user: DatabaseUser | undefined): Promise<unknown>;
   /** Called with why writes failed as a whole. */
   onError(error: unknown): void;

@@ -226,7 +226,7 @@ export class LocalJob extends PromisedJob<string> {
   }
 }
 
-export interface SettingOptions {
+interface SettingOptions {
   /** Called before the next group begins, so that replaying the journal finds the same border. */
   readonly onStored?: () => void;
   /** `strict` by default. */

@@ -17,7 +17,7 @@ import { WriteBatch } from './write-batch.ts';
 const REPLAY_GROUP = 50_000;
 
 /** What the last owner left behind, beside the trees that its head leads to. */
-export interface Remains {
+interface Remains {
   /** What the journal holds that the trees don't. */
   readonly entries: readonly JournalEntry[];
   readonly journalBytes: number;

@@ -26,7 +26,7 @@ export class ValidatedWrites {
 
   async #write(writes: readonly DocumentWrite[], options: WriteOptions, hasDesign: boolean): Promise<WriteOutcome[]> {
     try {
-      const verdicts = this.#guard.isNeeded ? await this.#guard.judge(writes, options) : [];
+      const verdicts = this.#guard.isNeeded ? await this.#guard.validate(writes, options) : [];
       const isRefused = verdicts.some((verdict) => verdict !== undefined);
       return isRefused ? await this.#writeRest(writes, verdicts, options) : await this.#apply(writes, options);
     } finally {

@@ -31,7 +31,7 @@ export interface WorkingDocument {
 }
 
 /** A document's body in both forms in which it is needed. */
-export interface BodyText {
+interface BodyText {
   readonly text: string;
   readonly bytes: Uint8Array;
 }

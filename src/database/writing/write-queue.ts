@@ -1,4 +1,4 @@
-import { DatabaseError, isDatabaseError } from '../../errors/database-error.ts';
+import { DatabaseError, type ErrorCode, isDatabaseError } from '../../errors/database-error.ts';
 import { inTurns, nextTurn, Pace, type Steps } from '../../shared/turn.ts';
 import type { Page } from '../../storage/page-store.ts';
 import type { BodyStore } from '../bodies/body-store.ts';
@@ -17,7 +17,7 @@ const ROUNDS_PER_TURN = 16;
 /** With more pages than this, handing them to the file is work that others should not have to wait for in addition to what was before. */
 const MANY_PAGES = 64;
 
-export interface WriteQueueOptions {
+interface WriteQueueOptions {
   /** A group ends when it holds this much text. */
   readonly groupBytes: number;
   /** Bodies go to pages of their own from this many bytes in a group on. */
@@ -269,8 +269,9 @@ export class WriteQueue {
     if (this.#givenUp) return;
     this.#givenUp = true;
     const reason = error instanceof Error ? error.message : String(error);
-    const code = isDatabaseError(error) ? error.code : 'storage_failed';
-    this.#refusal ??= new DatabaseError(code, `The last commit failed: ${reason}. Try again.`, { cause: error });
+    this.#refusal ??= new DatabaseError(codeForLaterJobs(error), `The last commit failed: ${reason}. Try again.`, {
+      cause: error,
+    });
     this.#options.onFailure(error);
   }
 }
@@ -285,6 +286,12 @@ function* prepareCommit(
   const text = yield* encodeJournalEntry(entry);
   if (pages.length > MANY_PAGES) yield;
   return { text, pages };
+}
+
+/** Jobs that come behind a commit that failed are not begun. Of them everybody knows the outcome, also where nobody knows that of the commit. */
+function codeForLaterJobs(error: unknown): ErrorCode {
+  if (!isDatabaseError(error)) return 'storage_failed';
+  return error.code === 'write_outcome_unknown' ? 'storage_fenced' : error.code;
 }
 
 function durabilityOf(group: readonly Job[]): Durability {

@@ -20,7 +20,7 @@ import { KeptMembers } from '../../json/kept-members.ts';
 import { minify } from '../../json/minify-json.ts';
 import type { ReservedValues } from './reserved-members.ts';
 
-/** Keeps a number within what JavaScript engines store most cheaply. */
+/** Keeps a hash within the integers that JavaScript engines store most cheaply. */
 const SMALL = 0x3fff_ffff;
 
 /** So many names are compared one by one, which takes less time than a set. */
@@ -41,9 +41,9 @@ export class DocumentScanner implements ReservedValues {
   readonly #json: JsonScanner;
   readonly #text: string;
   readonly #kept: KeptMembers;
-  /** Hashes of the names so far. Two names with one hash may be one name. */
+  /** Hashes of the names so far. Two names that have the same hash are taken for the same name. */
   readonly #names: number[] = [];
-  /** All of them, where they are more than a few. */
+  /** The hashes, once there are more than a few. */
   #manyNames: Set<number> | undefined;
 
   constructor(json: JsonScanner) {
@@ -52,7 +52,7 @@ export class DocumentScanner implements ReservedValues {
     this.#kept = new KeptMembers(json.text);
   }
 
-  /** Whether a document begins at `start` (its brace) of which everything is sure; it is described by the fields then. */
+  /** Reads the document whose brace is at `start`. Gives false where it is not sure of it; else the fields describe the document. */
   scan(start: number): boolean {
     this.id = undefined;
     this.rev = undefined;
@@ -99,7 +99,7 @@ export class DocumentScanner implements ReservedValues {
     return end;
   }
 
-  /** Behind a plain name that the document has not had yet. */
+  /** Position behind the name whose quote is at `start`; `NO_END` where the document has had that name before. */
   #nameEnd(start: number): number {
     const text = this.#text;
     let at = start + 1;
@@ -134,7 +134,7 @@ export class DocumentScanner implements ReservedValues {
     return true;
   }
 
-  /** The member whose name goes on at `name`, behind its underscore. */
+  /** Reads a reserved member, `name` being the position behind the underscore of its name. False where it is not sure of it. */
   #takeReserved(name: number, valueStart: number, end: number): boolean {
     const text = this.#text;
     const first = text.charCodeAt(valueStart);
@@ -153,7 +153,7 @@ export class DocumentScanner implements ReservedValues {
     return true;
   }
 
-  /** A slice would keep the whole text in memory, and the width of its characters. */
+  /** The value of the string at [start, end), with no part of the text: a slice would keep all of the text in memory. */
   #string(start: number, end: number): string {
     return String(JSON.parse(this.#text.slice(start, end)));
   }

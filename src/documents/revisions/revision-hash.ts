@@ -13,6 +13,7 @@
  * attachment's line begins with `[`, and the body, which comes last, begins with `{`. This never changes: replicas of
  * different versions must agree.
  */
+import { LINE_FEED, ZERO } from '../../json/characters.ts';
 import type { RevId } from '../contract.ts';
 import { loadMd5, type Md5 } from '../md5.ts';
 
@@ -46,8 +47,6 @@ export async function createRevisionHasher(md5?: Md5): Promise<RevisionHasher> {
 const SCRATCH_BYTES = 16 * 1024;
 /** Room for the head of a document without attachments: its two newlines, its flag, and a parent in plain characters. */
 const HEAD_BYTES = 1024;
-const ZERO = 0x30;
-const NEWLINE = 0x0a;
 const FIRST_WIDE = 0x80;
 const encoder = new TextEncoder();
 
@@ -76,14 +75,14 @@ class ScratchHasher implements RevisionHasher {
     if (hasAttachments || parent.length > HEAD_BYTES) return 0;
     const scratch = this.#scratch;
     scratch[0] = deleted ? ZERO + 1 : ZERO;
-    scratch[1] = NEWLINE;
+    scratch[1] = LINE_FEED;
     let end = 2;
     for (let at = 0; at < parent.length; at++) {
       const code = parent.charCodeAt(at);
       if (code >= FIRST_WIDE) return 0;
       scratch[end++] = code;
     }
-    scratch[end] = NEWLINE;
+    scratch[end] = LINE_FEED;
     return end + 1;
   }
 }

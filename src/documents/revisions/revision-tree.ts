@@ -25,8 +25,8 @@ export type Leaves<B> = readonly RevisionNode<B>[];
 
 interface MergedPath<B> {
   /**
-   * The tree with the path in it. Where the outcome is `known` these are the leaves given, unless the path told of
-   * ancestors that the tree had not known.
+   * The tree with the path in it. Where the outcome is `known` these are the leaves given, unless the path names
+   * ancestors that the tree did not have.
    */
   readonly leaves: Leaves<B>;
   /** `known`: the revision was there. `extended`: it replaced a leaf. `branched`: it is a leaf beside those there were. */
@@ -111,7 +111,7 @@ export function mergeTrees<B>(left: Leaves<B>, right: Leaves<B>): Leaves<B> {
  */
 export function stem<B>(leaves: Leaves<B>, limit: number): Leaves<B> {
   assert(limit >= 1, () => `a path keeps at least one revision, not ${limit}`);
-  // A path has at most as many revisions as its leaf's generation tells.
+  // A path has no more revisions than the generation of its leaf.
   if (leaves.every((leaf) => leaf.generation <= limit)) return leaves;
   const only = leaves[0];
   if (leaves.length === 1 && only !== undefined) {

@@ -11,6 +11,7 @@
  *     5-<hash>=3f.0.14a,<hash><hash>              one leaf with a body, two known ancestors without
  *     <3-<hash>=a,<hash><hash>;3-!<hash>^0.2      a deleted leaf beside it, both children of the same revision
  */
+import { isDigit, ZERO } from '../../json/characters.ts';
 import { must } from '../../shared/assert.ts';
 import type { RevId, RevisionNode } from '../contract.ts';
 import {
@@ -62,8 +63,8 @@ export function decodeTree<B>(text: string, decodeBody: DecodeBody<B>): readonly
 }
 
 /**
- * The first leaf's revision id, cut from the tree's text that begins at `start`; undefined where it takes `decodeTree` to tell.
- * Lists have no need of more.
+ * The first leaf's revision id, cut from the tree's text that begins at `start`; undefined where only `decodeTree` can find it.
+ * For lists, which need no more of the tree.
  */
 export function cutFirstRev(text: string, start: number): RevId | undefined {
   const from = text.startsWith(SEVERAL, start) ? start + SEVERAL.length : start;
@@ -133,9 +134,9 @@ function readNumber<B>(reader: AncestryReader<B>): number {
   const { text } = reader;
   let value = 0;
   for (;;) {
-    const digit = text.charCodeAt(reader.position) - 0x30;
-    if (!(digit >= 0 && digit <= 9)) return value;
-    value = value * 10 + digit;
+    const code = text.charCodeAt(reader.position);
+    if (!isDigit(code)) return value;
+    value = value * 10 + code - ZERO;
     reader.position++;
   }
 }

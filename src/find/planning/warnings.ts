@@ -10,7 +10,7 @@ interface Examined {
   readonly results: number;
 }
 
-export interface Warning {
+interface Warning {
   /** One sentence per line. */
   readonly text: string;
   /** An index with which there would be fewer warnings. */

@@ -5,7 +5,7 @@
  */
 import type { PlainRequest } from '../../shared/message.ts';
 
-const READING_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
+const READING_METHODS: readonly string[] = ['GET', 'HEAD', 'OPTIONS'];
 
 /** POSTs that only read, by the paths that their rows have in `http/routing/routes.ts`. */
 export const READ_ONLY_POSTS: Readonly<Record<'server' | 'database' | 'design', readonly string[]>> = {
@@ -36,16 +36,11 @@ export function isReadOnlyRequest(
   { method, url, headers }: Pick<PlainRequest, 'method' | 'url' | 'headers'>,
   base: string,
 ): boolean {
-  if (READING_METHODS.has(method)) return true;
+  if (READING_METHODS.includes(method)) return true;
   if (method !== 'POST' || headers['x-http-method-override'] !== undefined || !url.startsWith(base)) return false;
   const [path = ''] = url.slice(base.length).split(/[?#]/, 1);
-  return isReadOnlyPost(path.split('/').filter((segment) => segment !== ''));
-}
-
-function isReadOnlyPost(segments: readonly string[]): boolean {
-  const [first = '', second, , ...belowDesign] = segments;
-  if (segments.length === 1) return READ_ONLY_POSTS.server.includes(first);
-  if (second !== '_design') return READ_ONLY_POSTS.database.includes(segments.slice(1).join('/'));
-  const [resource] = belowDesign;
-  return resource !== undefined && READ_ONLY_POSTS.design.includes(`${resource}/*`);
+  const [first = '', ...below] = path.split('/').filter(Boolean);
+  const { server, database, design } = READ_ONLY_POSTS;
+  if (below.length === 0) return server.includes(first);
+  return below[0] === '_design' ? design.includes(`${below[2]}/*`) : database.includes(below.join('/'));
 }

@@ -1,4 +1,4 @@
-/** HEAD is run as GET, its body dropped but for that of a 503, its length kept where it is known (completion 1.2). */
+/** HEAD is run as GET; its body is dropped, and its length kept where it is known (completion 1.2). */
 import { whenReady } from '../../shared/maybe-promise.ts';
 import { isStream } from '../request/bodies.ts';
 import type { Answer, Handler } from '../request/context.ts';
@@ -15,13 +15,11 @@ export function answerHead(next: Handler): Handler {
 }
 
 async function withoutBody(answer: Answer, hasLength: boolean): Promise<Answer> {
-  const { status, headers, body } = answer;
+  const { headers, body } = answer;
   if (body === null) return answer;
   const length = hasLength ? lengthOf(body) : undefined;
   if (length !== undefined) headers['content-length'] = String(length);
   if (isStream(body)) await body.cancel();
-  // Hosts look there for the reason (`worker/core-keeper.ts`), and send it to nobody.
-  else if (hasLength && status === 503) return answer;
   return { ...answer, body: null };
 }
 

@@ -44,6 +44,7 @@ export const STATUSES: Readonly<Record<ErrorCode, number>> = {
   // RFC 4918, 11.5.
   storage_full: 507,
   storage_fenced: 503,
+  write_outcome_unknown: 503,
   storage_blocked: 503,
   storage_corrupt: 500,
   storage_newer_format: 500,
@@ -63,6 +64,7 @@ const WORDS: Readonly<Partial<Record<ErrorCode, string>>> = {
   function_error: 'unknown_error',
   rewrite_rules_error: 'rewrite_error',
   storage_deleted: 'not_found',
+  write_outcome_unknown: 'service_unavailable',
   storage_full: 'insufficient_storage',
 };
 

@@ -1,6 +1,6 @@
 import { access, mkdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { markRestored } from '../../database/state/restoration.ts';
+import { markRestored } from '../../database/restoration.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
 import { databaseFileOf, isDatabaseFile } from '../../registry/database-name.ts';
 import { readListedFiles } from '../../registry/listed-files.ts';

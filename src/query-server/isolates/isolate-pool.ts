@@ -33,10 +33,6 @@ export class IsolatePool {
     this.#maxIsolates = maxIsolates;
   }
 
-  get size(): number {
-    return this.#isolates.size;
-  }
-
   /** The owner's isolate if it can be had in this turn. */
   getNow(owner: IsolateOwner): Isolate | undefined {
     if (this.#isClosed)
@@ -59,7 +55,8 @@ export class IsolatePool {
     return this.getNow(owner);
   }
 
-  isOwnedBy(owner: IsolateOwner, isolate: Isolate): boolean {
+  /** Whether the owner still has this isolate. */
+  owns(owner: IsolateOwner, isolate: Isolate): boolean {
     return this.#isolates.get(owner) === isolate;
   }
 

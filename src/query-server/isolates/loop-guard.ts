@@ -13,7 +13,7 @@
  */
 import { WasmReader } from './wasm-reader.ts';
 
-export interface GuardedModule {
+interface GuardedModule {
   readonly bytes: Uint8Array<ArrayBuffer>;
   /** The import that guarded loops call. */
   readonly tick: { readonly module: string; readonly name: string };

@@ -1,6 +1,6 @@
 /** Reads the binary format of WebAssembly (core specification 2.0, chapter 5) as far as passing over code needs it. */
 
-export type ImportKind = { readonly kind: 'function'; readonly type: number } | { readonly kind: 'global' | 'other' };
+type ImportKind = { readonly kind: 'function'; readonly type: number } | { readonly kind: 'global' | 'other' };
 
 const decoder = new TextDecoder();
 

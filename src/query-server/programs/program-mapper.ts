@@ -75,7 +75,7 @@ export class ProgramMapper implements Mapper {
     return documents.map((document) => project(document, kept)).join(SEPARATOR);
   }
 
-  /** Half of the way to what would have taken `BATCH_MS`, so that one odd batch doesn't decide. */
+  /** Goes half of the way to the number that would have taken `BATCH_MS`, so that a single batch doesn't change the size too much. */
   #adapt(documents: number, ms: number): void {
     const fitting = (documents * BATCH_MS) / Math.max(ms, 0.01);
     const next = Math.round((this.#batchSize + Math.min(fitting, this.#batchSize * 4)) / 2);

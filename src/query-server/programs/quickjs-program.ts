@@ -75,7 +75,7 @@ export class QuickJsProgram implements Program, IsolateOwner, ListOwner {
       return await this.#validateBatch(writes);
     } catch (failure) {
       if (!(failure instanceof IsolateFailure)) throw failure;
-      // Time and memory are up for good where a single document needs too much.
+      // A single write that takes too much time or memory fails the call. One that overflows the stack is refused.
       if (writes.length === 1 && failure.kind !== 'stack') throw failure;
       if (writes.length === 1) return [failure];
     }
@@ -165,7 +165,7 @@ export class QuickJsProgram implements Program, IsolateOwner, ListOwner {
   }
 
   useSame<T>(isolate: Isolate, work: (isolate: Isolate) => T): T {
-    if (this.#pool.isOwnedBy(this, isolate)) return this.#run(isolate, work);
+    if (this.#pool.owns(this, isolate)) return this.#run(isolate, work);
     throw new DatabaseError('os_process_error', 'The sandbox of this list was lost meanwhile; repeat the request.');
   }
 

@@ -1,6 +1,6 @@
-/** What can be told of a function's source without running it. Every answer errs on the safe side. */
+/** What a function's source shows without running it. Where the source leaves a doubt, the answer is the safe one. */
 
-/** Of longer sources nothing is told: patterns can't be stopped, and on strangers' texts take more than linear time. */
+/** Longer sources are not looked at: a regular expression can't be stopped, and may take more than linear time on a stranger's text. */
 const MAX_LENGTH = 10_000;
 
 /**
@@ -39,8 +39,8 @@ const MEMBER =
   /^\s*(?:\?\.|\.(?!\.))\s*([A-Za-z_$][\w$]*)(?![\w$]|[^\0-\x7f])|^\s*\[\s*(?:'([\w $-]+)'|"([\w $-]+)")\s*\]|^\s*&&/;
 
 /**
- * The members of its document that a map function can see, or undefined where that can't be told: then it gets all.
- * Told by the text alone: wherever the parameter's name stands, in comments and strings too, a member must follow.
+ * The members of its document that a map function can see, or undefined where the source does not show that: then it gets all.
+ * Only the text is looked at: wherever the parameter's name stands, in comments and strings too, a member must follow.
  */
 export function membersUsed(source: string): ReadonlySet<string> | undefined {
   if (source.length > MAX_LENGTH) return undefined;
@@ -55,7 +55,7 @@ export function membersUsed(source: string): ReadonlySet<string> | undefined {
     if (found === null) return undefined;
     const member = found[1] ?? found[2] ?? found[3];
     if (member === undefined) continue;
-    // Inherited ones may tell of other members.
+    // Inherited members, such as `toString`, may show other members.
     if (member in {}) return undefined;
     members.add(member);
   }

@@ -1,6 +1,6 @@
 /**
- * The tokens of a function's source, with the brackets that enclose each. Gives up (undefined) where the text alone does
- * not tell what is meant: whoever asks must be able to do without.
+ * The tokens of a function's source, with the brackets that enclose each. Gives undefined where the text is
+ * ambiguous or malformed, so that callers must be able to do without.
  */
 
 export interface Token {

@@ -12,7 +12,7 @@ import { type Deadline, withDeadline } from './deadline.ts';
 import { nameOf, toDatabaseError } from './indexeddb-errors.ts';
 import { asFileDatabase, createStores, type FileDatabase, INDEXEDDB_FORMAT } from './schema.ts';
 
-export interface ConnectionRequest {
+interface ConnectionRequest {
   readonly factory: IDBFactory;
   readonly file: string;
   /** Name of the file's IndexedDB database. */

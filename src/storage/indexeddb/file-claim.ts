@@ -22,7 +22,7 @@ export interface FileClaim {
 }
 
 /** How a journal is read that is in segments as well, once these are sealed; the epoch was raised for that. */
-export interface JournalReading {
+interface JournalReading {
   readonly epoch?: number;
   /** From the numbers that IndexedDB has from the floor on, ascending, and what is stored under them. */
   read(numbers: readonly number[], values: readonly JournalValue[], floor: number): ReadJournal;

@@ -19,7 +19,7 @@ const NUMBERS_PER_BATCH = 1000;
 /** A commit may take so many times as long as what only reads: a slow medium has been seen to hold writes up for seconds. */
 const PATIENCE = 3;
 
-export interface IndexedDbPageFileParts {
+interface IndexedDbPageFileParts {
   readonly name: string;
   readonly database: FileDatabase;
   /** Ended by whoever watches the connection. */

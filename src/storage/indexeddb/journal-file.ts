@@ -1,4 +1,4 @@
-import { WordedError } from '../../errors/database-error.ts';
+import { DatabaseError } from '../../errors/database-error.ts';
 import { assert, must } from '../../shared/assert.ts';
 import { crc32 } from '../../shared/crc32.ts';
 import { RecordEncoder } from '../journal-record.ts';
@@ -123,18 +123,17 @@ export class OpfsJournalFile implements JournalFile {
     return true;
   }
 
-  /** Behind a record that was written: from a seal on nobody knows whether a later owner has read it. */
+  /** Called when a record was written. Where the segment is sealed by then, nobody knows whether the later owner has read the record. */
   #mustBeUnread(access: FileSystemSyncAccessHandle): void {
     try {
       if (!this.#findsSeal(access)) return;
     } catch {
-      // As good as sealed.
+      // A header that can't be read counts as sealed.
     }
     this.#isSealed = true;
-    // By its word nobody takes it for a write that was refused as a whole, and sends it again.
-    throw new WordedError(
-      'storage_fenced',
-      'service_unavailable',
+    // Not `storage_fenced`: that means that nothing was written, so the request would be sent again.
+    throw new DatabaseError(
+      'write_outcome_unknown',
       `File "${this.#parts.file}" was opened by another owner in the middle of this write, which may have been carried out or not; read before you write again`,
     );
   }

@@ -47,9 +47,9 @@ export interface JournalFileParts {
 
 export interface JournalFile {
   /**
-   * Whether the record is in a file now; else it has to go to IndexedDB. Fails with `storage_fenced` where a later owner has read the file;
-   * where nobody knows whether that has read the record, the error is worded `service_unavailable`, since it is not to be sent again. Then
-   * the next number may be free in IndexedDB, so all that comes later is fenced here.
+   * Whether the record is in a file now; else it has to go to IndexedDB. Fails with `storage_fenced` where a later owner has read the file,
+   * and with `write_outcome_unknown` where nobody knows whether that owner has read the record. From then on every call fails with
+   * `storage_fenced`, since IndexedDB would not refuse the next record where its number is still free there.
    */
   append(record: JournalRecord): boolean;
   /** The records in files alone that the commit has to take into IndexedDB, as one that is strict, has a head or truncates does. Fails where `append` is fenced. */

@@ -10,7 +10,7 @@ export interface ReadJournal {
   readonly end: number;
 }
 
-export interface JournalSources {
+interface JournalSources {
   /** No record below it is left. */
   readonly floor: number;
   /** Numbers of the journal in IndexedDB, ascending. */
@@ -21,7 +21,7 @@ export interface JournalSources {
   readonly found: readonly JournalRecord[];
 }
 
-export interface MergedJournal extends ReadJournal {
+interface MergedJournal extends ReadJournal {
   /** Those of the records that IndexedDB does not have. */
   readonly unsaved: readonly JournalRecord[];
 }

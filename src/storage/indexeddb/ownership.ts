@@ -11,7 +11,7 @@ export interface Ownership extends FileClaim {
   readonly former?: FormerSegments;
 }
 
-export interface OwnershipRequest {
+interface OwnershipRequest {
   readonly file: string;
   readonly database: FileDatabase;
   readonly journalFiles?: LoadJournalFiles | undefined;

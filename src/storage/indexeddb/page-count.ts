@@ -2,7 +2,7 @@ import { type Commit, PAGES_PER_EPOCH, type PageNumber } from '../page-store.ts'
 import { type Deadline, withDeadline } from './deadline.ts';
 import type { PageCounts } from './schema.ts';
 
-export interface CountRequest {
+interface CountRequest {
   readonly epoch: number;
   /** The counts so far. */
   readonly before: PageCounts;

@@ -3,7 +3,7 @@ import type { PageNumber, PageValue } from '../page-store.ts';
 import { storageBlocked } from './deadline.ts';
 import { toDatabaseError } from './indexeddb-errors.ts';
 
-export interface PageReaderOptions {
+interface PageReaderOptions {
   readonly file: string;
   /** How long the reads that begin now have: they wait for what the file has under way, too. */
   readonly deadlineMs: () => number;

@@ -29,7 +29,7 @@ export class ReadAheadRoom {
   }
 }
 
-export interface ReadAheadParts {
+interface ReadAheadParts {
   readonly reader: PageReader;
   readonly room: ReadAheadRoom;
   /** How many pages the file has, and what they take together; about. */

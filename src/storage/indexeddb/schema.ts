@@ -32,19 +32,11 @@ export interface FileSchema extends DBSchema {
   head: { key: HeadKey; value: HeadValue; indexes: { holder: string } };
 }
 
-export type HeadKey =
-  | 'head'
-  | 'epoch'
-  | 'journalFloor'
-  | 'claimMark'
-  | 'written'
-  | 'flushed'
-  | 'segments'
-  | `owner-${number}`;
+type HeadKey = 'head' | 'epoch' | 'journalFloor' | 'claimMark' | 'written' | 'flushed' | 'segments' | `owner-${number}`;
 
 export type HeadValue = string | number | PageCounts | Hold;
 
-export interface Hold {
+interface Hold {
   readonly holds: 'file';
 }
 

@@ -57,7 +57,7 @@ export function runWrite(
 }
 
 /** Lets an owner hold the file: where another one does, the unique index `holder` refuses it, and with it the transaction. */
-export function renewHold(transaction: IDBTransaction, epoch: number): void {
+function renewHold(transaction: IDBTransaction, epoch: number): void {
   transaction.objectStore('head').put({ holds: 'file' }, `owner-${epoch}`);
 }
 

@@ -27,7 +27,7 @@ const NUMBERS_PER_BATCH = 1000;
 /** Longer records go through LMDB, which writes off this thread. */
 const MAX_APPENDED_LENGTH = 64 * 1024;
 
-export interface LmdbPageFileParts {
+interface LmdbPageFileParts {
   readonly name: string;
   readonly generation: Generation;
   readonly ownership: Ownership;

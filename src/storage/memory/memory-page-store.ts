@@ -5,7 +5,7 @@ import { storageExists, storageMissing, storageNewerFormat } from '../storage-er
 import { createMemoryFile, MEMORY_FORMAT, type MemoryFile, MemoryMedium } from './memory-medium.ts';
 import { MemoryPageFile } from './memory-page-file.ts';
 
-export interface MemoryPageStoreOptions {
+interface MemoryPageStoreOptions {
   /** What the store works on; a new and empty one by default. */
   readonly medium?: MemoryMedium | undefined;
 }

@@ -1,7 +1,7 @@
 import { DatabaseError } from '../../errors/database-error.ts';
 import type { Program, ReduceLimit, Sandbox } from '../../query-server/contract.ts';
+import { functionTimeoutMs } from '../../system/config.ts';
 import type { Config, Log } from '../../system/contract.ts';
-import { functionTimeoutMs } from '../../system/function-timeout.ts';
 import type { Mapper, MapperFactory, MapperSource } from '../contract.ts';
 import type { GroupDefinition } from '../trees/definition.ts';
 

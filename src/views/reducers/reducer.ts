@@ -1,5 +1,6 @@
 import type { ErrorCode } from '../../errors/database-error.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
+import { isDigit, MINUS } from '../../json/characters.ts';
 
 /** Consecutive rows of a view, as JSON texts. */
 export interface RowList {
@@ -52,7 +53,7 @@ export function combineReductions(reducer: Reducer, reductions: readonly string[
 /** The number that a JSON text stands for; undefined where it is no number. */
 export function numberOf(text: string): number | undefined {
   const code = text.charCodeAt(0);
-  return code === 0x2d || (code >= 0x30 && code <= 0x39) ? Number(text) : undefined;
+  return code === MINUS || isDigit(code) ? Number(text) : undefined;
 }
 
 /** Replaces infinity, which JSON can't write, by the largest double of the same sign. */

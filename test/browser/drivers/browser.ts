@@ -45,4 +45,6 @@ export interface Tab {
 export interface LaunchOptions {
   /** Firefox preferences beyond the driver's own. */
   readonly preferences?: Readonly<Record<string, string | number | boolean>>;
+  /** Sites can't store anything, as where a user blocks all cookies. */
+  readonly blocksSiteData?: boolean;
 }

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type BrowserContext, type CDPSession, chromium, type Page } from 'playwright-core';
@@ -18,8 +18,9 @@ const flags = [
   '--disable-sync',
 ];
 
-export async function startChromium(_options: LaunchOptions = {}): Promise<Browser> {
+export async function startChromium({ blocksSiteData = false }: LaunchOptions = {}): Promise<Browser> {
   const folder = mkdtempSync(join(tmpdir(), 'settee-chromium-'));
+  if (blocksSiteData) writePreferences(folder, { profile: { default_content_setting_values: { cookies: 2 } } });
   const context = await chromium.launchPersistentContext(folder, {
     executablePath: findChromium(),
     headless: true,
@@ -27,6 +28,11 @@ export async function startChromium(_options: LaunchOptions = {}): Promise<Brows
     ignoreDefaultArgs: ['--disable-back-forward-cache'],
   });
   return new Chromium(context, folder);
+}
+
+function writePreferences(folder: string, preferences: object): void {
+  mkdirSync(join(folder, 'Default'));
+  writeFileSync(join(folder, 'Default', 'Preferences'), JSON.stringify(preferences));
 }
 
 /** By Playwright, over the devtools protocol. */

@@ -4,7 +4,8 @@ import type { Abilities, Browser, LaunchOptions, Tab } from './browser.ts';
 import { findFirefox } from './find-browser.ts';
 import { burnProcessor, busiestProcess, seesProcesses } from './processes.ts';
 
-export async function startFirefox({ preferences = {} }: LaunchOptions = {}): Promise<Browser> {
+export async function startFirefox({ preferences = {}, blocksSiteData }: LaunchOptions = {}): Promise<Browser> {
+  const blocking = blocksSiteData ? { 'network.cookie.cookieBehavior': 2 } : {};
   const driver = await launch({
     browser: 'firefox',
     executablePath: findFirefox(),
@@ -13,7 +14,7 @@ export async function startFirefox({ preferences = {} }: LaunchOptions = {}): Pr
     protocolTimeout: 600_000,
     // Nobody looks at them, and Firefox would send one for each request and answer.
     networkEnabled: false,
-    extraPrefsFirefox: { 'browser.sessionhistory.max_total_viewers': 0, ...preferences },
+    extraPrefsFirefox: { 'browser.sessionhistory.max_total_viewers': 0, ...blocking, ...preferences },
   });
   return new Firefox(driver);
 }

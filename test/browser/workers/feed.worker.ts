@@ -4,10 +4,10 @@ import { createDeferredCode } from '../../../src/deferred/deferred-code.ts';
 import type { Answer, Context } from '../../../src/http/request/context.ts';
 import type { ByteStream } from '../../../src/shared/message.ts';
 import { servePageCalls } from '../../../src/worker/page-calls.ts';
-import { PageDoor } from '../../../src/worker/worker-endpoint.ts';
+import { WorkerEndpoint } from '../../../src/worker/worker-endpoint.ts';
 
 /**
- * The worker of a page with the real door, bridge and core, in which one address answers with a made-up feed: `_index` with
+ * The worker of a page with the real endpoint, bridge and core, in which one address answers with a made-up feed: `_index` with
  * `?pauses=<ms>,<ms>,…&bytes=<bytes>`. After each pause a line comes, `{"seq":1,"at":<milliseconds of the clock>,"text":"x…"}` with so many
  * bytes of text, then `{"last_seq":<seq>}` and the end.
  */
@@ -69,13 +69,13 @@ const deferred: LoadDeferredCode = () => {
 /** `?silent`: the page is not asked to keep the service worker alive. */
 const isSilent = self.location.search === '?silent';
 const { locks } = navigator;
-const door = new PageDoor({
+const endpoint = new WorkerEndpoint({
   address: self.location.href,
   locks,
   indexedDB: self.indexedDB,
   deferred,
   offerPort: (offer, port) => self.postMessage(offer, [port]),
-  ...(isSilent ? {} : { giveSignOfLife: (sign: object) => self.postMessage(sign) }),
+  ...(isSilent ? {} : { sendKeepAlive: (sign: object) => self.postMessage(sign) }),
 });
-expose(door);
-servePageCalls(self, door);
+expose(endpoint);
+servePageCalls(self, endpoint);

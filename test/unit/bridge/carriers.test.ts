@@ -2,7 +2,6 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ChannelPipes } from '../../../src/bridge/bodies/channel-pipe.ts';
 import { PortCarrier } from '../../../src/bridge/bodies/port-carrier.ts';
-import { portPipe } from '../../../src/bridge/bodies/port-pipe.ts';
 import type { BodyStep, WireRequest, WireResponse } from '../../../src/bridge/wire/wire.ts';
 import {
   requestFromWire,
@@ -22,8 +21,8 @@ interface Way {
   close(): void;
 }
 
-function ports(isGivingAway = false): Way {
-  const from = new PortCarrier({ isGivingAway });
+function ports(): Way {
+  const from = new PortCarrier();
   const { port1, port2 } = new MessageChannel();
   return {
     from,
@@ -65,7 +64,6 @@ const response = (body: PlainResponse['body']): PlainResponse => ({ status: 200,
 
 describe.each([
   ['ports', () => ports()],
-  ['ports that give chunks away', () => ports(true)],
   ['channels', channels],
 ])('over %s', (_name, open) => {
   async function carried(sent: PlainRequest): Promise<[PlainRequest, WireRequest, Way]> {
@@ -167,37 +165,6 @@ describe.each([
     const [answer, , way] = await answered(response(sourceOf([bytes(1)], { length: 100_000 })));
     await expect(readAll(streamOf(answer.body))).rejects.toThrow('1 bytes came where 100000 were announced');
     way.close();
-  });
-});
-
-describe('a port', () => {
-  async function sent(chunk: Uint8Array, isGivingAway: boolean): Promise<Uint8Array> {
-    const { port1, port2 } = new MessageChannel();
-    const arrived = new Promise<Uint8Array>((resolve) => {
-      portPipe(port2).listen((step) => resolve(step.step === 'chunk' ? step.bytes : bytes()));
-    });
-    portPipe(port1, { isGivingAway }).send({ step: 'chunk', bytes: chunk });
-    const received = await arrived;
-    port1.close();
-    return received;
-  }
-
-  test('gives away a chunk that is all of its buffer, where that is allowed', async () => {
-    const chunk = bytes(1, 2, 3);
-    expect(await sent(chunk, true)).toEqual(bytes(1, 2, 3));
-    expect(chunk.byteLength).toBe(0);
-  });
-
-  test('copies a part of a buffer', async () => {
-    const buffer = bytes(0, 1, 2, 3);
-    expect(await sent(buffer.subarray(1), true)).toEqual(bytes(1, 2, 3));
-    expect(buffer).toEqual(bytes(0, 1, 2, 3));
-  });
-
-  test('copies what is not to be given away: a page may send the same chunk again', async () => {
-    const chunk = bytes(1, 2, 3);
-    expect(await sent(chunk, false)).toEqual(bytes(1, 2, 3));
-    expect(chunk).toEqual(bytes(1, 2, 3));
   });
 });
 

@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Instance } from '../../../src/bridge/contract.ts';
 import { createInstance } from '../../../src/bridge/instance.ts';
-import { createOwnership, type LeaveReason, type Ownership } from '../../../src/bridge/ownership/ownership.ts';
+import type { LeaveReason } from '../../../src/bridge/ownership/leadership.ts';
+import { createOwnership, type Ownership } from '../../../src/bridge/ownership/ownership.ts';
 import { PROTOCOL, type ToAll } from '../../../src/bridge/wire/wire.ts';
 import { type FakeLockClient, FakeLocks } from '../../support/fake-locks.ts';
 
@@ -69,7 +70,7 @@ class Candidate {
   }
 
   get isOwner(): boolean {
-    return this.ownership.term?.isReady === true;
+    return this.ownership.leadership?.isReady === true;
   }
 
   kill(): void {
@@ -175,7 +176,7 @@ describe('a tab', () => {
 });
 
 describe('theft', () => {
-  it('ends the term without delay; the robbed one queues again under a new id', async () => {
+  it('ends the leadership without delay; the robbed one queues again under a new id', async () => {
     const tab = new Candidate();
     await becomesOwner(tab);
     const { ownerId } = tab;
@@ -267,22 +268,22 @@ describe('a gap in the clock', () => {
   it('means nothing while the lock is held', async () => {
     const tab = new Candidate();
     await becomesOwner(tab);
-    const { term } = tab.ownership;
-    expect(term?.check()).toBe(true);
+    const { leadership } = tab.ownership;
+    expect(leadership?.check()).toBe(true);
     tab.now += 5000;
-    expect(await term?.check()).toBe(true);
-    expect(term?.check()).toBe(true);
+    expect(await leadership?.check()).toBe(true);
+    expect(leadership?.check()).toBe(true);
     expect(tab.isOwner).toBe(true);
   });
 
   it('brings to light that the storage belongs to another', async () => {
     const tab = new Candidate();
     await becomesOwner(tab);
-    const { term } = tab.ownership;
+    const { leadership } = tab.ownership;
     tab.kill();
-    expect(term?.check()).toBe(true);
+    expect(leadership?.check()).toBe(true);
     tab.now += 5000;
-    expect(await term?.check()).toBe(false);
+    expect(await leadership?.check()).toBe(false);
     expect(tab.events.at(-1)).toBe('stolen');
   });
 

@@ -3,14 +3,14 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { WorkerOptions } from '../../../src/bridge/contract.ts';
 import type { WireRequest, WireResponse } from '../../../src/bridge/wire/wire.ts';
 import type { Outgoing } from '../../../src/client/outgoing-request.ts';
-import { WorkerSeat } from '../../../src/client/worker-supervisor.ts';
+import { WorkerSupervisor } from '../../../src/client/worker-supervisor.ts';
 import { servePageCalls } from '../../../src/worker/page-calls.ts';
 
 const base = 'https://app.example/db/';
 const script = new URL('https://app.example/settee-worker.js');
 
 /** The worker's side, as a test wants it. */
-interface FakeDoor {
+interface FakeEndpoint {
   open(options: WorkerOptions): Promise<void>;
   handle(request: WireRequest, call?: number): Promise<WireResponse>;
   abort(call: number): void;
@@ -18,10 +18,10 @@ interface FakeDoor {
   close(): Promise<void>;
 }
 
-let nextDoor: () => Partial<FakeDoor>;
+let nextEndpoint: () => Partial<FakeEndpoint>;
 let workers: FakeWorker[] = [];
 let page: EventTarget;
-const seats: Pick<WorkerSeat, 'close'>[] = [];
+const supervisors: Pick<WorkerSupervisor, 'close'>[] = [];
 
 /** A worker as a page sees it: messages, an error event, and an end without notice. */
 class FakeWorker extends EventTarget {
@@ -35,14 +35,14 @@ class FakeWorker extends EventTarget {
     const { port1, port2 } = new MessageChannel();
     this.#near = port1;
     this.#far = port2;
-    const door: FakeDoor = {
+    const endpoint: FakeEndpoint = {
       open: async () => {},
       handle: never,
       abort: () => {},
       status: never,
       close: async () => {},
     };
-    const offered = { ...door, ...nextDoor() };
+    const offered = { ...endpoint, ...nextEndpoint() };
     expose(offered, port2);
     servePageCalls(port2, offered);
     port1.onmessage = ({ data }) => this.dispatchEvent(new MessageEvent('message', { data }));
@@ -76,29 +76,29 @@ function outgoing(init: Partial<Outgoing> = {}): Outgoing {
   return { method: 'GET', url: `${base}n/a`, headers: {}, body: null, signal: null, redirect: 'follow', ...init };
 }
 
-function seatWith(onLoss = () => {}): WorkerSeat {
-  const seat = new WorkerSeat(script, { base, protocol: 1 }, onLoss);
-  seats.push(seat);
-  return seat;
+function createSupervisor(onLoss = () => {}): WorkerSupervisor {
+  const supervisor = new WorkerSupervisor(script, { base, protocol: 1 }, onLoss);
+  supervisors.push(supervisor);
+  return supervisor;
 }
 
 beforeEach(() => {
   workers = [];
   page = new EventTarget();
-  nextDoor = () => ({ handle: echo });
+  nextEndpoint = () => ({ handle: echo });
   vi.stubGlobal('Worker', FakeWorker);
   vi.stubGlobal('addEventListener', page.addEventListener.bind(page));
 });
 
 afterEach(async () => {
-  for (const seat of seats.splice(0)) await seat.close();
+  for (const supervisor of supervisors.splice(0)) await supervisor.close();
   vi.unstubAllGlobals();
 });
 
 /** What a worker gives its page for the service worker. */
 function offerPort(worker: FakeWorker | undefined): { readonly offer: object; readonly port: MessagePort } {
   const { port1, port2 } = new MessageChannel();
-  seats.push({ close: async () => port2.close() });
+  supervisors.push({ close: async () => port2.close() });
   const offer = { type: 'SETTEE_PORT', base, owner: 'o', peer: 'p' };
   worker?.dispatchEvent(new MessageEvent('message', { data: offer, ports: [port1] }));
   return { offer, port: port1 };
@@ -106,8 +106,8 @@ function offerPort(worker: FakeWorker | undefined): { readonly offer: object; re
 
 describe('a worker', () => {
   test('reaches through the page the service worker that controls it, if one does', async () => {
-    const seat = seatWith();
-    await seat.occupy();
+    const supervisor = createSupervisor();
+    await supervisor.whenRunning();
     const postMessage = vi.fn();
     vi.stubGlobal('navigator', { serviceWorker: { controller: { postMessage } } });
     const { offer, port } = offerPort(workers[0]);
@@ -116,7 +116,7 @@ describe('a worker', () => {
       vi.stubGlobal('navigator', navigator);
       expect(() => offerPort(workers[0])).not.toThrow();
     }
-    await seat.handle(outgoing());
+    await supervisor.handle(outgoing());
     expect(postMessage).toHaveBeenCalledTimes(1);
     vi.stubGlobal('navigator', { serviceWorker: { controller: { postMessage } } });
     const sign = { type: 'SETTEE_ALIVE', base };
@@ -126,27 +126,27 @@ describe('a worker', () => {
 
   test('is opened once, for all who call', async () => {
     const open = vi.fn(async () => {});
-    nextDoor = () => ({ open, handle: echo });
-    const seat = seatWith();
-    const answers = await Promise.all([seat.handle(outgoing()), seat.handle(outgoing({ method: 'HEAD' }))]);
+    nextEndpoint = () => ({ open, handle: echo });
+    const supervisor = createSupervisor();
+    const answers = await Promise.all([supervisor.handle(outgoing()), supervisor.handle(outgoing({ method: 'HEAD' }))]);
     expect(answers.map(({ body }) => body)).toEqual([`GET ${base}n/a`, `HEAD ${base}n/a`]);
     expect(open.mock.calls).toEqual([[{ base, protocol: 1 }]]);
     expect(workers).toHaveLength(1);
   });
 
   test('that says why it can’t open is quoted, ends, and is replaced at the next call', async () => {
-    nextDoor = () => ({ open: () => Promise.reject(new Error('There is no IndexedDB')) });
-    const seat = seatWith();
-    await expect(seat.occupy()).rejects.toThrow('There is no IndexedDB');
+    nextEndpoint = () => ({ open: () => Promise.reject(new Error('There is no IndexedDB')) });
+    const supervisor = createSupervisor();
+    await expect(supervisor.whenRunning()).rejects.toThrow('There is no IndexedDB');
     expect(workers[0]?.isTerminated).toBe(true);
-    const { status, body } = await seat.handle(outgoing({ method: 'PUT' }));
+    const { status, body } = await supervisor.handle(outgoing({ method: 'PUT' }));
     expect(status).toBe(503);
     expect(JSON.parse(String(body))).toEqual({
       error: 'service_unavailable',
       reason: expect.stringContaining('There is no IndexedDB'),
     });
-    nextDoor = () => ({ handle: echo });
-    expect((await seat.handle(outgoing())).status).toBe(200);
+    nextEndpoint = () => ({ handle: echo });
+    expect((await supervisor.handle(outgoing())).status).toBe(200);
     expect(workers).toHaveLength(3);
   });
 
@@ -154,9 +154,9 @@ describe('a worker', () => {
     ['is not there', new Response(null, { status: 404 }), '404'],
     ['is a page', new Response('<!doctype html>', { headers: { 'content-type': 'text/html' } }), 'text/html'],
   ] as const)('whose script %s is explained', async ([, found, reason]) => {
-    nextDoor = () => ({ open: never });
+    nextEndpoint = () => ({ open: never });
     vi.stubGlobal('fetch', async () => found);
-    const opening = seatWith().occupy();
+    const opening = createSupervisor().whenRunning();
     await vi.waitFor(() => expect(workers[0]?.onerror).toBeTypeOf('function'));
     workers[0]?.onerror?.({});
     await expect(opening).rejects.toThrow(reason);
@@ -175,9 +175,9 @@ describe('a worker', () => {
     const script200 = () => new Response('', { headers: { 'content-type': 'text/javascript' } });
 
     test('though its script is there, is given up, with the script’s name', async () => {
-      nextDoor = () => ({ open: never });
+      nextEndpoint = () => ({ open: never });
       vi.stubGlobal('fetch', async () => script200());
-      const opening = seatWith().occupy();
+      const opening = createSupervisor().whenRunning();
       const failure = opening.catch((error: unknown) => String(error));
       await vi.advanceTimersByTimeAsync(20_000);
       expect(await failure).toContain(`The worker ${script.href} did not start: nothing in it answers`);
@@ -194,10 +194,10 @@ describe('a worker', () => {
       const begun = new Promise<void>((resolve) => {
         begin = resolve;
       });
-      nextDoor = () => ({ open: () => begun, status: () => begun.then(() => ({})), handle: echo });
+      nextEndpoint = () => ({ open: () => begun, status: () => begun.then(() => ({})), handle: echo });
       vi.stubGlobal('fetch', () => arriving);
-      const seat = seatWith();
-      const answer = seat.handle(outgoing());
+      const supervisor = createSupervisor();
+      const answer = supervisor.handle(outgoing());
       await vi.advanceTimersByTimeAsync(600_000);
       arrive(script200());
       await vi.advanceTimersByTimeAsync(9000);
@@ -212,9 +212,9 @@ describe('a worker', () => {
       const begun = new Promise<void>((resolve) => {
         begin = resolve;
       });
-      nextDoor = () => ({ open: () => begun, handle: echo });
+      nextEndpoint = () => ({ open: () => begun, handle: echo });
       vi.stubGlobal('fetch', () => Promise.reject(new TypeError('Failed to fetch')));
-      const answer = seatWith().handle(outgoing());
+      const answer = createSupervisor().handle(outgoing());
       await vi.advanceTimersByTimeAsync(60_000);
       begin();
       expect((await answer).status).toBe(200);
@@ -226,9 +226,9 @@ describe('a worker', () => {
         open = resolve;
       });
       const status = vi.fn(async () => ({}));
-      nextDoor = () => ({ open: () => opened, status, handle: echo });
+      nextEndpoint = () => ({ open: () => opened, status, handle: echo });
       vi.stubGlobal('fetch', async () => script200());
-      const answer = seatWith().handle(outgoing());
+      const answer = createSupervisor().handle(outgoing());
       await vi.waitFor(() => expect(status).toHaveBeenCalledTimes(1));
       await vi.advanceTimersByTimeAsync(60_000);
       open();
@@ -241,14 +241,24 @@ describe('a worker', () => {
     vi.stubGlobal('Worker', function refuse() {
       throw new DOMException('violates the policy', 'SecurityError');
     });
-    await expect(seatWith().occupy()).rejects.toThrow(/violates the policy.*CSP's worker-src/);
+    await expect(createSupervisor().whenRunning()).rejects.toThrow(/violates the policy.*worker-src 'self'/);
+  });
+
+  test('that a policy forbids is explained by its directive', async () => {
+    nextEndpoint = () => ({ open: never });
+    vi.stubGlobal('fetch', async () => new Response(null));
+    const opening = createSupervisor().whenRunning();
+    await vi.waitFor(() => expect(workers[0]?.onerror).toBeTypeOf('function'));
+    page.dispatchEvent(Object.assign(new Event('securitypolicyviolation'), { effectiveDirective: 'child-src' }));
+    workers[0]?.onerror?.({});
+    await expect(opening).rejects.toThrow('the CSP forbids it by child-src');
   });
 });
 
 describe('a call', () => {
   test('that the worker can’t carry out is a TypeError', async () => {
-    nextDoor = () => ({ handle: () => Promise.reject(new Error('the stream broke')) });
-    const failure = await seatWith()
+    nextEndpoint = () => ({ handle: () => Promise.reject(new Error('the stream broke')) });
+    const failure = await createSupervisor()
       .handle(outgoing())
       .catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(TypeError);
@@ -258,9 +268,9 @@ describe('a call', () => {
   test('that is aborted is so here at once, and in the worker', async () => {
     const abort = vi.fn();
     const handle = vi.fn((_request: WireRequest, _call?: number) => never());
-    nextDoor = () => ({ handle, abort });
+    nextEndpoint = () => ({ handle, abort });
     const controller = new AbortController();
-    const answer = seatWith().handle(outgoing({ signal: controller.signal }));
+    const answer = createSupervisor().handle(outgoing({ signal: controller.signal }));
     await vi.waitFor(() => expect(handle).toHaveBeenCalled());
     const reason = new Error('enough');
     controller.abort(reason);
@@ -270,17 +280,17 @@ describe('a call', () => {
   });
 
   test('that was aborted before does not wait for a worker', async () => {
-    nextDoor = () => ({ open: never });
-    await expect(seatWith().handle(outgoing({ signal: AbortSignal.abort('no') }))).rejects.toBe('no');
+    nextEndpoint = () => ({ open: never });
+    await expect(createSupervisor().handle(outgoing({ signal: AbortSignal.abort('no') }))).rejects.toBe('no');
     expect(workers).toEqual([]);
   });
 
   test('that was aborted before is never sent', async () => {
     const handle = vi.fn(echo);
-    nextDoor = () => ({ handle });
-    const seat = seatWith();
-    await expect(seat.handle(outgoing({ signal: AbortSignal.abort('no') }))).rejects.toBe('no');
-    await seat.handle(outgoing());
+    nextEndpoint = () => ({ handle });
+    const supervisor = createSupervisor();
+    await expect(supervisor.handle(outgoing({ signal: AbortSignal.abort('no') }))).rejects.toBe('no');
+    await supervisor.handle(outgoing());
     expect(handle).toHaveBeenCalledTimes(1);
   });
 });
@@ -288,7 +298,7 @@ describe('a call', () => {
 describe('closing', () => {
   test('comes after the requests of the same turn', async () => {
     const steps: string[] = [];
-    nextDoor = () => ({
+    nextEndpoint = () => ({
       handle: (request) => {
         steps.push(request.method);
         return echo(request);
@@ -297,10 +307,10 @@ describe('closing', () => {
         steps.push('close');
       },
     });
-    const seat = seatWith();
-    await seat.occupy();
-    const answer = seat.handle(outgoing({ method: 'PUT' }));
-    await seat.close();
+    const supervisor = createSupervisor();
+    await supervisor.whenRunning();
+    const answer = supervisor.handle(outgoing({ method: 'PUT' }));
+    await supervisor.close();
     expect(steps).toEqual(['PUT', 'close']);
     expect((await answer).status).toBe(200);
   });
@@ -311,30 +321,30 @@ describe('closing', () => {
       finish = resolve;
     });
     let calls = 0;
-    // As the door does: only the first call has something to wait for.
-    nextDoor = () => ({ handle: echo, close: () => (++calls === 1 ? closed : Promise.resolve()) });
+    // As the endpoint does: only the first call has something to wait for.
+    nextEndpoint = () => ({ handle: echo, close: () => (++calls === 1 ? closed : Promise.resolve()) });
     return { finish: () => finish() };
   }
 
   test('ends the worker at once when the page is left meanwhile: frozen with it, it would keep the storage', async () => {
     holdClose();
-    const seat = seatWith();
-    await seat.occupy();
-    const closing = seat.close();
+    const supervisor = createSupervisor();
+    await supervisor.whenRunning();
+    const closing = supervisor.close();
     page.dispatchEvent(new Event('pagehide'));
     expect(workers.map(({ isTerminated }) => isTerminated)).toEqual([true]);
     await closing;
     page.dispatchEvent(new Event('pageshow'));
-    await expect(seat.handle(outgoing())).rejects.toThrow(TypeError);
+    await expect(supervisor.handle(outgoing())).rejects.toThrow(TypeError);
     expect(workers).toHaveLength(1);
   });
 
   test('twice does not cut short what the first call waits for', async () => {
     const { finish } = holdClose();
-    const seat = seatWith();
-    await seat.occupy();
+    const supervisor = createSupervisor();
+    await supervisor.whenRunning();
     let isClosed = false;
-    const both = Promise.all([seat.close(), seat.close()]).then(() => {
+    const both = Promise.all([supervisor.close(), supervisor.close()]).then(() => {
       isClosed = true;
     });
     await new Promise((resolve) => setTimeout(resolve, 30));
@@ -349,25 +359,25 @@ describe('closing', () => {
 describe('leaving the page', () => {
   test('ends the worker at once, and coming back starts another', async () => {
     const onLoss = vi.fn();
-    const seat = seatWith(onLoss);
-    await seat.occupy();
+    const supervisor = createSupervisor(onLoss);
+    await supervisor.whenRunning();
     page.dispatchEvent(new Event('pagehide'));
     expect(workers.map(({ isTerminated }) => isTerminated)).toEqual([true]);
     expect(onLoss).toHaveBeenCalledTimes(1);
     page.dispatchEvent(new Event('pageshow'));
     await vi.waitFor(() => expect(workers).toHaveLength(2));
-    expect((await seat.handle(outgoing())).status).toBe(200);
+    expect((await supervisor.handle(outgoing())).status).toBe(200);
   });
 
   test('sends reads that were under way again, and says of writes that nobody knows', async () => {
     const handle = vi.fn(never);
-    nextDoor = () => ({ handle });
-    const seat = seatWith();
-    const read = seat.handle(outgoing());
-    const query = seat.handle(outgoing({ method: 'POST', url: `${base}n/_all_docs`, body: '{"keys":[]}' }));
-    const write = seat.handle(outgoing({ method: 'PUT', body: '{}' }));
+    nextEndpoint = () => ({ handle });
+    const supervisor = createSupervisor();
+    const read = supervisor.handle(outgoing());
+    const query = supervisor.handle(outgoing({ method: 'POST', url: `${base}n/_all_docs`, body: '{"keys":[]}' }));
+    const write = supervisor.handle(outgoing({ method: 'PUT', body: '{}' }));
     await vi.waitFor(() => expect(handle).toHaveBeenCalledTimes(3));
-    nextDoor = () => ({ handle: echo });
+    nextEndpoint = () => ({ handle: echo });
     page.dispatchEvent(new Event('pagehide'));
     const { status, body } = await write;
     expect(status).toBe(503);
@@ -381,13 +391,13 @@ describe('leaving the page', () => {
   });
 
   test('while the worker is being opened only delays who waits for it, with one worker more', async () => {
-    nextDoor = () => ({ open: never });
-    const seat = seatWith();
-    const opening = seat.occupy();
+    nextEndpoint = () => ({ open: never });
+    const supervisor = createSupervisor();
+    const opening = supervisor.whenRunning();
     await vi.waitFor(() => expect(workers).toHaveLength(1));
     page.dispatchEvent(new Event('pagehide'));
-    const later = seat.handle(outgoing());
-    nextDoor = () => ({ handle: echo });
+    const later = supervisor.handle(outgoing());
+    nextEndpoint = () => ({ handle: echo });
     page.dispatchEvent(new Event('pageshow'));
     await opening;
     expect((await later).status).toBe(200);
@@ -395,10 +405,10 @@ describe('leaving the page', () => {
   });
 
   test('lets no worker start before the page is back', async () => {
-    const seat = seatWith();
-    await seat.occupy();
+    const supervisor = createSupervisor();
+    await supervisor.whenRunning();
     page.dispatchEvent(new Event('pagehide'));
-    const answer = seat.handle(outgoing());
+    const answer = supervisor.handle(outgoing());
     await new Promise((resolve) => setImmediate(resolve));
     expect(workers).toHaveLength(1);
     page.dispatchEvent(new Event('pageshow'));
@@ -409,18 +419,18 @@ describe('leaving the page', () => {
 describe('closing', () => {
   test('lets the worker finish, ends it, and refuses what comes later', async () => {
     const steps: string[] = [];
-    nextDoor = () => ({
+    nextEndpoint = () => ({
       handle: echo,
       close: async () => {
         steps.push(`closed while ${workers[0]?.isTerminated ? 'gone' : 'there'}`);
       },
     });
-    const seat = seatWith();
-    await seat.occupy();
-    await seat.close();
+    const supervisor = createSupervisor();
+    await supervisor.whenRunning();
+    await supervisor.close();
     expect(steps).toEqual(['closed while there']);
     expect(workers[0]?.isTerminated).toBe(true);
-    await expect(seat.handle(outgoing())).rejects.toThrow(TypeError);
+    await expect(supervisor.handle(outgoing())).rejects.toThrow(TypeError);
     page.dispatchEvent(new Event('pagehide'));
     page.dispatchEvent(new Event('pageshow'));
     await new Promise((resolve) => setImmediate(resolve));

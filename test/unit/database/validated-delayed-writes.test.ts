@@ -7,12 +7,12 @@ import { Bench, FILE, Gate, leavesOf, settle, toWrite } from './harness.ts';
 
 type Asked = readonly [user: DatabaseUser | undefined, ids: readonly string[]];
 
-/** A database whose writes are judged, which takes until the gate is opened. */
+/** A database whose writes are validated, which takes until the gate is opened. */
 async function openJudged(bench: Bench, gate: Gate, asked: Asked[] = []): Promise<StoredDatabase> {
   const store = bench.store();
   const guard: WriteGuard = {
     isNeeded: true,
-    judge: async (writes, { user }) => {
+    validate: async (writes, { user }) => {
       asked.push([user, writes.map(({ id }) => id)]);
       await gate.opened;
       return writes.map(() => undefined);
@@ -36,7 +36,7 @@ async function openJudged(bench: Bench, gate: Gate, asked: Asked[] = []): Promis
 /** As many as are written without waiting for more. */
 const MANY = Array.from({ length: 1_000 }, (_unused, index) => toWrite(`d${index}`));
 
-describe('delayed writes that are being judged', () => {
+describe('delayed writes that are being validated', () => {
   test('are written when a flush ends', async () => {
     const gate = new Gate();
     const db = await openJudged(new Bench(), gate);
@@ -66,7 +66,7 @@ describe('delayed writes that are being judged', () => {
     await again.close();
   });
 
-  test('are judged as those of who brought them', async () => {
+  test('are validated as writes of the user who sent them', async () => {
     const gate = new Gate();
     gate.open();
     const asked: Asked[] = [];

@@ -17,8 +17,8 @@ function scene(isNeeded = true) {
   const seen: string[] = [];
   const guard: WriteGuard = {
     isNeeded,
-    judge: async (writes) => {
-      seen.push(`judge ${writes.map(({ id }) => id).join()}`);
+    validate: async (writes) => {
+      seen.push(`validate ${writes.map(({ id }) => id).join()}`);
       return writes.map(({ id }) => (id.includes('bad') ? FORBIDDEN : undefined));
     },
     designsChanged: () => seen.push('changed'),
@@ -45,13 +45,13 @@ describe('writes behind a guard', () => {
   test('reach the writer without those that are refused', async () => {
     const { seen, write } = scene();
     expect(await write('a bad b worse-bad c')).toEqual(['a', 'bad: forbidden', 'b', 'worse-bad: forbidden', 'c']);
-    expect(seen).toEqual(['judge a,bad,b,worse-bad,c', 'apply a,b,c']);
+    expect(seen).toEqual(['validate a,bad,b,worse-bad,c', 'apply a,b,c']);
   });
 
   test('do not reach it at all where all are refused', async () => {
     const { seen, write } = scene();
     expect(await write('bad')).toEqual(['bad: forbidden']);
-    expect(seen).toEqual(['judge bad']);
+    expect(seen).toEqual(['validate bad']);
   });
 
   test('fail together with allOrNothing', async () => {
@@ -61,7 +61,7 @@ describe('writes behind a guard', () => {
       'bad: forbidden',
       'b: cancelled',
     ]);
-    expect(seen).toEqual(['judge a,bad,b']);
+    expect(seen).toEqual(['validate a,bad,b']);
   });
 
   test.each([true, false])(

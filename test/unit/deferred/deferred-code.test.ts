@@ -75,7 +75,7 @@ test('what replicators ask for loads nothing', async () => {
   expect(load).not.toHaveBeenCalled();
 });
 
-test('a write is judged where a design document has a validator', async () => {
+test('a write is validated where a design document has a validation function', async () => {
   const load = vi.fn(async () => code);
   const opened = await open(load);
   await ask(opened, 'PUT /db/_design/d', { body: RULES });

@@ -8,7 +8,7 @@ import { systemClock, systemRandom } from '../../../src/shared/clock.ts';
 import { nextTurn } from '../../../src/shared/turn.ts';
 import { createMemoryPageStore } from '../../../src/storage/memory/memory-page-store.ts';
 
-/** Stands for the sandbox: notes what it is asked, and refuses documents that contain `bad`. */
+/** A sandbox that records its calls, and refuses documents that contain `bad`. */
 class FakeSandbox implements Sandbox {
   readonly opened: ProgramSource[] = [];
   readonly asked: ValidatedWrite[][] = [];
@@ -70,15 +70,15 @@ async function ask(method: string, path: string, body?: unknown, on = core): Pro
 
 const RULES = { validate_doc_update: 'function () {}' };
 
-describe('who is asked about a write', () => {
-  test('nobody, where no design document wants to be', async () => {
+describe('which functions validate a write', () => {
+  test('none, where no design document has one', async () => {
     await ask('PUT', '/db/_design/views', { views: {} });
     await ask('PUT', '/db/_design/none', { validate_doc_update: null });
     expect((await ask('PUT', '/db/bad', {}))[0]).toBe(201);
     expect(sandbox.opened).toEqual([]);
   });
 
-  test('each design document with a validation function, by its whole text', async () => {
+  test('that of each design document, which is passed as a whole', async () => {
     await ask('PUT', '/db/_design/rules', { ...RULES, lib: { a: 'b' } });
     await ask('PUT', '/db/_design/views', { views: {} });
     await ask('PUT', '/db/a', { n: 1 });
@@ -88,7 +88,7 @@ describe('who is asked about a write', () => {
     expect(JSON.parse(designDocument)).toMatchObject({ _id: '_design/rules', ...RULES, lib: { a: 'b' } });
   });
 
-  test('the same program again, until its design document changes', async () => {
+  test('those of the same program, until its design document changes', async () => {
     const [, written] = await ask('PUT', '/db/_design/rules', RULES);
     for (const id of ['a', 'b', 'c']) await ask('PUT', `/db/${id}`, {});
     expect([sandbox.opened.length, sandbox.asked.length]).toEqual([1, 3]);
@@ -99,7 +99,7 @@ describe('who is asked about a write', () => {
     expect(new Set(sandbox.opened.map(({ signature }) => signature)).size).toBe(2);
   });
 
-  test('nobody any more when the last of them was purged', async () => {
+  test('none any more when the last of them was purged', async () => {
     const [, written] = await ask('PUT', '/db/_design/rules', RULES);
     const { rev }: { rev?: string } = Object(written);
     expect((await ask('PUT', '/db/bad', {}))[0]).toBe(403);
@@ -107,7 +107,7 @@ describe('who is asked about a write', () => {
     expect((await ask('PUT', '/db/bad', {}))[0]).toBe(201);
   });
 
-  test('databases apart, by their files', async () => {
+  test('those of its own database, by its file', async () => {
     await ask('PUT', '/other');
     for (const db of ['db', 'other']) {
       await ask('PUT', `/${db}/_design/rules`, RULES);
@@ -119,8 +119,8 @@ describe('who is asked about a write', () => {
   });
 });
 
-describe('a write that is being judged', () => {
-  test('holds up no other, and is refused as a conflict if its place was taken meanwhile', async () => {
+describe('a write that is being validated', () => {
+  test('delays no other, and is refused as a conflict if another one replaced the same revision meanwhile', async () => {
     const [, first] = await ask('PUT', '/db/a', { n: 1 });
     const { rev }: { rev?: string } = Object(first);
     await ask('PUT', '/db/_design/rules', RULES);
@@ -137,7 +137,7 @@ describe('a write that is being judged', () => {
     expect((await slow)[0]).toBe(409);
   });
 
-  test('is shown what it replaces', async () => {
+  test('is validated with the document that it replaces', async () => {
     const [, first] = await ask('PUT', '/db/a', { n: 1 });
     const { rev }: { rev?: string } = Object(first);
     await ask('PUT', '/db/_design/rules', RULES);
@@ -148,7 +148,7 @@ describe('a write that is being judged', () => {
     expect(JSON.parse(oldDocument)).toEqual({ _id: 'a', _rev: rev, _revisions: revisions, n: 1 });
   });
 
-  test('over a tombstone begins anew', async () => {
+  test('over a deleted document replaces none', async () => {
     const [, first] = await ask('PUT', '/db/a', { n: 1 });
     const { rev }: { rev?: string } = Object(first);
     await ask('DELETE', `/db/a?rev=${rev}`);
@@ -172,7 +172,7 @@ describe('a write that is being judged', () => {
 });
 
 describe('where functions can not be run', () => {
-  test('a host without a sandbox refuses what it can not judge, and nothing else', async () => {
+  test('a host without a sandbox refuses the writes that should be validated, and no others', async () => {
     const bare = await openCore();
     await ask('PUT', '/db', undefined, bare);
     await ask('PUT', '/db/before', {}, bare);
@@ -191,7 +191,7 @@ describe('where functions can not be run', () => {
     expect([status, Object(answer).error]).toEqual([501, 'not_implemented']);
   });
 
-  test('what is not judged is written beside what is', async () => {
+  test('writes that are not validated are written beside those that are', async () => {
     const [, written] = await ask('PUT', '/db/_design/rules', { ...RULES, language: 'erlang' });
     const { rev }: { rev?: string } = Object(written);
     const docs = [{ _id: 'a' }, { _id: '_design/rules', _rev: rev, views: {} }];

@@ -10,7 +10,7 @@ function textsOf(paths: readonly string[], document = text): (string | undefined
 }
 
 describe('fields of a text', () => {
-  test('are what stands there, as it was written', () => {
+  test('are their texts as they were written', () => {
     expect(textsOf(['a', 'b.c', 'b.c.0', 'b.c.1.d', 'b.e', 'a\\.b', 'n', '_id'])).toEqual([
       '1.50',
       '[10,{"d":"\\u00e4"},[]]',

@@ -89,7 +89,7 @@ describe('a finder', () => {
     { selector: { _id: { $in: ['d1', 'd2'] } } },
   ];
 
-  test('lets go of everything behind the end', async () => {
+  test('releases everything after the end', async () => {
     for (const body of queries) {
       const answer = await find(body);
       expect(held.count).toBeGreaterThan(0);
@@ -98,7 +98,7 @@ describe('a finder', () => {
     }
   });
 
-  test('lets go of everything when nobody reads on', async () => {
+  test('releases everything when the reader stops', async () => {
     for (const body of queries) {
       const answer = await find(body);
       await answer.pieces.next();
@@ -110,7 +110,7 @@ describe('a finder', () => {
     }
   });
 
-  test('lets go of everything when a read fails, or the query can not be', async () => {
+  test('releases everything when a read fails, or the query is invalid', async () => {
     held.failing = true;
     await expect(textOf(await find({ selector: { text: '1' } }))).rejects.toThrow('no disk');
     expect(held.count).toBe(0);
@@ -158,7 +158,7 @@ describe('a finder', () => {
     expect(turns).toBeGreaterThan(2);
   });
 
-  test('goes on where an index is damaged by a definition that can not be', async () => {
+  test('goes on where an invalid index definition is stored', async () => {
     const views = {
       v: { map: { fields: {} } },
       w: { map: { fields: { 'a..b': 'asc' } } },

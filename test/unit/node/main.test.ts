@@ -5,11 +5,11 @@ import { main } from '../../../src/node/main.ts';
 import { runCommand } from './run-command.ts';
 
 describe('the command line', () => {
-  test('tells its version', async () => {
+  test('prints its version', async () => {
     expect(await runCommand(['--version'])).toEqual({ code: 0, stdout: `${packageJson.version}\n`, stderr: '' });
   });
 
-  test('explains itself on stdout', async () => {
+  test('prints its help on stdout', async () => {
     const { code, stdout, stderr } = await runCommand(['--help']);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     for (const command of ['serve', 'import URL FILE', 'export URL', 'verify', 'backup TARGET', 'restore SOURCE']) {
@@ -42,13 +42,13 @@ describe('the command line', () => {
     expect(stderr).toMatch(/^Settee does not listen on 0\.0\.0\.0: it has no admins/);
   });
 
-  test('is a failure that is told, where its output is not taken', async () => {
+  test('reports a failure where its output can not be written', async () => {
     const stderr = new PassThrough();
     expect(await main(['--version'], hostWith({ stdout: fullDisk(), stderr }))).toBe(1);
     expect(String(stderr.read())).toBe('ENOSPC: no space left on device, write\n');
   });
 
-  test('goes on where nobody takes what it says on stderr', async () => {
+  test('goes on where stderr can not be written', async () => {
     const stdout = new PassThrough();
     expect(await main(['imprt'], hostWith({ stdout, stderr: fullDisk() }))).toBe(2);
     expect(await main(['--version'], hostWith({ stdout, stderr: fullDisk() }))).toBe(0);

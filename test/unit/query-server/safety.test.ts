@@ -135,6 +135,13 @@ describe('nothing of the host is there', () => {
   });
 });
 
+test('of the program functions see the helpers alone, by their names', async () => {
+  const { rows } = await runMap(`
+    emit([emit, sum, log, require, provides, registerType, start, send, getRow].map(function (f) { return f.name; }).join(), 1);
+    emit(['createProgram', 'perform', 'program', 'exports', 'Failure'].filter(function (n) { return n in globalThis; }), 2);`);
+  expect(rows[0]?.keys).toEqual(['"emit,sum,log,require,provides,registerType,start,send,getRow"', '[]']);
+});
+
 describe('what the language brings can be changed by no function', () => {
   test.each([
     ['Array.prototype.push = function () { return "fooled"; }', '[].push(1)', '1'],
@@ -202,7 +209,7 @@ test('log messages are bounded', async () => {
   expect(messages[0]).toHaveLength(1_001);
 });
 
-test('every loop of the isolate but the interpreter is guarded', async () => {
+test('every loop of QuickJS but the interpreter is guarded', async () => {
   const bytes = new Uint8Array(await readFile(quickJsPath));
   const guarded = guardLoops(bytes);
   expect(guarded?.tick).toMatchObject({ module: 'a', name: 'p' });

@@ -2,7 +2,7 @@ import './backends.ts';
 import { IDBFactory } from 'fake-indexeddb';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { WordedError } from '../../../src/errors/database-error.ts';
+import { isDatabaseError } from '../../../src/errors/database-error.ts';
 import { must } from '../../../src/shared/assert.ts';
 import { crc32 } from '../../../src/shared/crc32.ts';
 import { createIndexedDbPageStore } from '../../../src/storage/indexeddb/indexeddb-page-store.ts';
@@ -320,8 +320,7 @@ describe('owners', () => {
       fileAt(must(files.paths[0])).content[0] = 1;
     };
     await expect(writing.append('in doubt')).rejects.toMatchObject({
-      code: 'storage_fenced',
-      word: 'service_unavailable',
+      code: 'write_outcome_unknown',
       reason: expect.stringContaining('may have been carried out or not'),
     });
     await rejects('storage_fenced', () => writing.append('later'));
@@ -464,7 +463,7 @@ describe('failures of the file system', () => {
         await new Promise((resolve) => setTimeout(resolve, 5));
       }
     } catch (error) {
-      if (!(error instanceof WordedError)) throw error;
+      if (!isDatabaseError(error, 'write_outcome_unknown')) throw error;
       const kept = writing.file.opening.nextJournal + 3;
       const from = writing.next > kept + 1 ? kept - writing.file.opening.nextJournal : 0;
       return { texts: writing.texts.slice(from), inDoubt: `record ${writing.next}` };

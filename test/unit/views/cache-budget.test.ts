@@ -1,4 +1,4 @@
-/** All databases and all their views share one budget for what they keep of their pages. */
+/** All databases and all their views share one budget for their page caches. */
 import { expect, test, vi } from 'vitest';
 import { type Core, createCore } from '../../../src/core.ts';
 import { deferredAtHand } from '../../../src/deferred/deferred-code.ts';
@@ -16,7 +16,7 @@ const views = Object.fromEntries(
 );
 const DOCUMENTS = 200;
 
-test('an index gives its room back when it is closed', async () => {
+test('an index releases its part of the budget when it is closed', async () => {
   const cache = new CacheBudget(1_000_000);
   const fixture = await ViewFixture.open({ parts: { cache } });
   await fixture.write(Object.fromEntries(Array.from({ length: 500 }, (_, n) => [`d${n}`, { n }])));

@@ -4,7 +4,7 @@ import type { PageStore } from '../../../src/storage/page-store.ts';
 import { design, rowsOf, ViewFixture, withReader } from '../../support/view-fixture.ts';
 import { yearMappers, yearsDesign } from './year-mapper.ts';
 
-/** Databases, design documents and index files that go while somebody is about to use them. */
+/** Databases, design documents and index files that are removed while they are about to be used. */
 const parts = { mappers: yearMappers, settings: { idleMs: 1 } };
 
 /** A store whose calls have something happen before them. */
@@ -54,7 +54,7 @@ async function readView(fixture: ViewFixture, name: string): Promise<unknown> {
 
 const indexFiles = (fixture: ViewFixture) => [...fixture.medium.files.keys()].filter((name) => name !== 'db.1');
 
-test('an index is not begun for a database that was deleted', async () => {
+test('no index is created for a deleted database', async () => {
   const { fixture, hooks } = await openFixture();
   // Its files are looked for, and removed, before that of the index is there.
   hooks.beforeCreate = () => fixture.database.discard();
@@ -74,7 +74,7 @@ test('a clean-up leaves the index of a design document that is written meanwhile
   await fixture.close();
 });
 
-test('a clean-up leaves the index of a design document that comes back while others are removed', async () => {
+test('a clean-up leaves the index of a design document that is written again while others are removed', async () => {
   const { fixture, hooks } = await openFixture();
   for (const name of ['one', 'two']) {
     await useView(fixture, name);
@@ -91,7 +91,7 @@ test('a clean-up leaves the index of a design document that comes back while oth
   await fixture.close();
 });
 
-test('an index that is opened while a clean-up removes it is begun anew', async () => {
+test('an index that is opened while a clean-up removes it is built again', async () => {
   const { fixture, hooks } = await openFixture();
   await useView(fixture, 'v');
   await fixture.write({ '_design/v': undefined });
@@ -107,7 +107,7 @@ test('an index that is opened while a clean-up removes it is begun anew', async 
   expect(must(fixture.medium.files.get(must(indexFiles(fixture)[0]))).head).toBeDefined();
 });
 
-test('an index whose file is gone is closed without a word', async () => {
+test('an index whose file was removed is closed without an entry in the log', async () => {
   const { fixture } = await openFixture();
   const group = await fixture.views.open(fixture.database, design({ v: { map: 'v' } }, { language: 'years' }));
   await group.read();

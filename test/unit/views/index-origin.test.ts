@@ -24,7 +24,7 @@ test('an index of another database is not', () => {
   expect(isOnLineage({ uuid: 'v', epoch: 6, seenSeq: 1 }, origin)).toBe(false);
 });
 
-test('nor is one from before the oldest loss, where earlier ones may be forgotten', () => {
+test('nor is one from before the oldest recorded loss, where there may have been earlier ones', () => {
   const forgetful = { ...origin, isLineageComplete: false };
   expect(isOnLineage({ uuid: 'u', epoch: 2, seenSeq: 1 }, forgetful)).toBe(false);
   expect(isOnLineage({ uuid: 'u', epoch: 3, seenSeq: 1 }, forgetful)).toBe(true);

@@ -5,7 +5,7 @@ import { type Json, rowsOf, ViewFixture, withReader } from '../../support/view-f
 import { aroundIndexCommits, indexOf, leakedPages } from './leaked-pages.ts';
 import { yearMappers, yearsDesign } from './year-mapper.ts';
 
-/** An end of the process at any moment leaves no page in an index file that its next owner does not know of. */
+/** Wherever the process ends, no page stays in an index file that the next owner neither uses nor frees. */
 const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
 const partsWith = (dirtyBytes: number) => ({
   mappers: yearMappers,

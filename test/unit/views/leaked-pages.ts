@@ -5,7 +5,7 @@ import type { MemoryFile, MemoryMedium } from '../../../src/storage/memory/memor
 import type { Commit, PageStore } from '../../../src/storage/page-store.ts';
 import { decodeIndexHead, decodeIndexRoots } from '../../../src/views/storing/index-head.ts';
 
-/** Pages of an index file that its head neither leads to nor lists as garbage: nobody would ever drop them. */
+/** Pages of an index file that its head neither refers to nor lists as free: nobody would ever drop them. */
 export function leakedPages(file: MemoryFile): number[] {
   if (file.head === undefined) return [];
   const { rootsPage } = must(decodeIndexHead(file.head));

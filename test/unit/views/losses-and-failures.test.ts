@@ -161,7 +161,7 @@ test('a compaction that fails leaves none of its pages', async () => {
   await world.close();
 });
 
-test('what was purged during an update whose snapshot was taken back is not shown to those who ask afterwards', async () => {
+test('a document purged during an update whose snapshot was revoked has no rows for later queries', async () => {
   const world = new World();
   const { database } = await world.open();
   await world.write(0, 100);
@@ -188,7 +188,7 @@ test('what was purged during an update whose snapshot was taken back is not show
   await world.close();
 });
 
-test('an index does not keep what its database lost, though there was no room to note the loss', async () => {
+test('an index does not keep changes that its database lost, though the disk was too full to record the loss', async () => {
   const world = new World();
   await world.open();
   await world.write(0, 10);
@@ -214,7 +214,7 @@ test('an index does not keep what its database lost, though there was no room to
   }
 });
 
-test('who waits for an index that another opens again is not told that it was deleted', async () => {
+test('a caller that waits for an index which another one opens again does not get that it was deleted', async () => {
   const world = new World();
   world.dirtyBytes = 2 ** 20;
   await world.open();

@@ -174,7 +174,7 @@ describe('a design document that was written', () => {
   });
 });
 
-/** Resolves when an index was built that nobody asked for. */
+/** Resolves when an index was built in the background. */
 async function waitForGroup(fixture: ViewFixture) {
   for (;;) {
     if ((await fixture.store.list()).length > 1) break;
@@ -188,8 +188,8 @@ async function waitForGroup(fixture: ViewFixture) {
   }
 }
 
-describe('what an index tells of itself', () => {
-  test('is what _info shows', async () => {
+describe('the info of an index', () => {
+  test('has what _info shows', async () => {
     const fixture = await ViewFixture.open();
     await fixture.write({ a: { year: 1, pad: 'p' } });
     const group = await fixture.group({ byYear });

@@ -4,11 +4,11 @@ import { must } from '../../../src/shared/assert.ts';
 import type { PageStore } from '../../../src/storage/page-store.ts';
 import { type Json, ViewFixture, withReader } from '../../support/view-fixture.ts';
 
-/** Pages that somebody still walks stay, whoever stores what comes later; and whoever let them go does no harm. */
+/** Pages that are still being read are not dropped while later states are stored; missing pages of released states do no harm. */
 const byYear = { map: 'function (doc) { emit(doc.year, doc.pad); }', reduce: '_count' };
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** Small leaves, and nothing in memory: a page that was dropped is missed at once. */
+/** Small leaves and no cache, so that a read of a dropped page fails at once. */
 const settings = { dirtyBytes: 1, idleMs: 1, cacheBytes: 1 };
 
 function smallLeaves(store: PageStore, commitMs = 0, destroyed: string[] = []): PageStore {
@@ -45,7 +45,7 @@ function idOf(index: number): DocId {
   return `d${String(index).padStart(5, '0')}` as DocId;
 }
 
-test('a reader that was taken back for its age does not make a sound index count as damaged', async () => {
+test('a reader whose hold was revoked for its age does not make an intact index count as damaged', async () => {
   const destroyed: string[] = [];
   const wrap = (store: PageStore) => smallLeaves(store, 0, destroyed);
   const fixture = await ViewFixture.open({ wrap, parts: { settings: { ...settings, snapshotMaxAgeMs: 20 } } });
@@ -94,7 +94,7 @@ test('a compaction goes on beside updates that are stored meanwhile', async () =
   await fixture.close();
 });
 
-test('a purge of more documents than a portion holds is worked in', async () => {
+test('a purge of more documents than are written at once removes all their rows', async () => {
   const fixture = await ViewFixture.open({ wrap: smallLeaves, parts: { settings: { ...settings, flushRows: 50 } } });
   const group = await fixture.group({ byYear });
   await fixture.write(documents(600));

@@ -11,7 +11,7 @@ import { Gate } from '../database/harness.ts';
 import { indexOf, leakedPages } from './leaked-pages.ts';
 import { yearMappers, yearsDesign } from './year-mapper.ts';
 
-/** An index outlives the handles of its database: those that nobody uses are closed, and opened again when need be. */
+/** An index may be open for longer than a handle of its database: handles that are not used are closed, and opened again on demand. */
 class Mapped {
   documents = 0;
   before: () => Promise<void> | void = () => undefined;
@@ -48,7 +48,7 @@ function documents(count: number): Record<string, Json> {
   return Object.fromEntries(Array.from({ length: count }, (_unused, index) => [`d${index}`, { year: index }]));
 }
 
-test('who joins an update through a handle that was closed gets what there is through its own', async () => {
+test('a caller that joins an update through a closed handle gets the result of an update through its own', async () => {
   const mapped = new Mapped();
   const { fixture, views } = await openViews(mapped);
   await fixture.write(documents(100));
@@ -73,7 +73,7 @@ test('who joins an update through a handle that was closed gets what there is th
   await again.close();
 });
 
-test('a handle that was closed does not have an index built anew that a later one has seen', async () => {
+test('a closed handle does not have an index built anew that reflects a later one', async () => {
   const mapped = new Mapped();
   const { fixture, views } = await openViews(mapped);
   await fixture.write(documents(100));
@@ -90,7 +90,7 @@ test('a handle that was closed does not have an index built anew that a later on
   await again.close();
 });
 
-test('an index that misses pages when it has to be begun anew is opened anew for the next query', async () => {
+test('an index whose pages are missing when it has to be built anew is opened again for the next query', async () => {
   const settings = { dirtyBytes: 1, idleMs: 1, cacheBytes: 1 };
   const fixture = await ViewFixture.open({ parts: { mappers: yearMappers, settings } });
   await fixture.write(documents(10));

@@ -20,7 +20,7 @@ describe('built-in reduces', () => {
     expect(await reduced('_sum', { a: [1, 2], b: [10, 20, 30] })).toEqual([[null, [11, 22, 30]]]);
   });
 
-  test('_sum of something else is an error, only where a query meets it', async () => {
+  test('_sum of something else is an error, only where the range of a query has it', async () => {
     const values = { a: 1, b: 'x', c: 3 };
     const error = {
       code: 'invalid_value',
@@ -67,7 +67,7 @@ describe('built-in reduces', () => {
     await fixture.close();
   });
 
-  test('one that there is not is refused', async () => {
+  test('an unknown one is refused', async () => {
     await expect(reduced('_median', { a: 1 })).rejects.toMatchObject({
       code: 'bad_request',
       reason: expect.stringContaining('"_median" is no built-in reduce'),
@@ -112,7 +112,7 @@ describe('reduce functions', () => {
     await expect(reduced('function (keys', { a: 1 })).rejects.toMatchObject({ code: 'compilation_error' });
   });
 
-  test('get no keys made for them that they can not read', () => {
+  test('get no keys where they can not read them', () => {
     for (const source of [
       'function (keys, values) { return sum(values); }',
       'function(k, v, r) { return r ? v.length : sum(v); }',
@@ -213,7 +213,7 @@ describe('map functions', () => {
     expect(await rows(views, {}, { a: { n: 21 } })).toEqual([['a', 42, 1]]);
   });
 
-  test('emit keys that count as equal but are written otherwise: the row follows', async () => {
+  test('emit a key that compares as equal but is written differently: the row has the new one', async () => {
     const fixture = await ViewFixture.open();
     await fixture.write({ a: { k: '\u00e9' } });
     const group = await fixture.group({ view: { map: 'function (doc) { emit(doc.k, 1); }' } });
@@ -226,7 +226,7 @@ describe('map functions', () => {
     await fixture.close();
   });
 
-  test('in a language that nothing here runs are refused', async () => {
+  test('in a language without a mapper are refused', async () => {
     await expect(rows({ view: { map: 'x' } }, { language: 'erlang' }, {})).rejects.toMatchObject({
       code: 'not_implemented',
       reason: expect.stringContaining('"erlang"'),

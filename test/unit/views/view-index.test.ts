@@ -74,7 +74,7 @@ describe('a build', () => {
     await fixture.close();
   });
 
-  test('that is cut off goes on where it was, twenty times', async () => {
+  test('that is interrupted continues where it was, twenty times', async () => {
     const mapper = new CountingMapper();
     // Each portion of ten documents is stored before the next.
     const fixture = await openCounting(mapper, undefined, { flushRows: 20, dirtyBytes: 1 });
@@ -99,7 +99,7 @@ describe('a build', () => {
     }
   });
 
-  test('shows itself among the running tasks from the beginning', async () => {
+  test('is among the running tasks from the beginning', async () => {
     const mapper = new CountingMapper();
     const fixture = await openCounting(mapper);
     await fixture.write(documents(100));
@@ -126,7 +126,7 @@ describe('a build', () => {
     await fixture.close();
   });
 
-  test('that fails tells everyone who waits, and begins anew for the next', async () => {
+  test('that fails rejects for all who wait, and begins anew for the next query', async () => {
     const mapper = new CountingMapper();
     const fixture = await openCounting(mapper);
     await fixture.write(documents(30));
@@ -183,7 +183,7 @@ describe('the last change of a view', () => {
     await fixture.close();
   });
 
-  test('tells what a stale answer shows of an index that is being made from all else', async () => {
+  test('identifies a stale answer of an index that is being built', async () => {
     const mapper = new CountingMapper();
     const fixture = await openCounting(mapper, undefined, { flushRows: 20 });
     await fixture.write(documents(40));
@@ -204,7 +204,7 @@ describe('the last change of a view', () => {
 });
 
 describe('an index that does not fit its database any more', () => {
-  test('is built anew where the database lost what the index has seen', async () => {
+  test('is built anew where the database lost changes that the index reflects', async () => {
     const mapper = new CountingMapper();
     const fixture = await openCounting(mapper);
     await fixture.write({ a: { year: 1 }, b: { year: 2 } });
@@ -282,7 +282,7 @@ async function withBuilt(mapper: CountingMapper, engine: string, medium?: Memory
 }
 
 describe('a purge', () => {
-  test('takes the rows of what vanished, and maps nothing else', async () => {
+  test('removes the rows of purged documents, and maps no others', async () => {
     const mapper = new CountingMapper();
     const fixture = await openCounting(mapper);
     await fixture.write(documents(20));

@@ -10,7 +10,7 @@ import type { LoadDeferredCode } from '../../../src/deferred/contract.ts';
 import type { ByteStream, PlainHeaders, RequestBody } from '../../../src/shared/message.ts';
 import { loaded as deferredCode } from '../../../src/worker/browser-functions.ts';
 import { StorageOwner, type StorageOwnerOptions } from '../../../src/worker/storage-owner.ts';
-import { PageDoor } from '../../../src/worker/worker-endpoint.ts';
+import { WorkerEndpoint } from '../../../src/worker/worker-endpoint.ts';
 import { type FakeLockClient, FakeLocks } from '../../support/fake-locks.ts';
 import { requestToWire } from '../bridge/request-to-wire.ts';
 
@@ -62,7 +62,7 @@ export class Origin {
 /** A page's worker as its page sees it, without the thread between them. */
 export class Tab {
   readonly client: FakeLockClient;
-  readonly door: PageDoor;
+  readonly endpoint: WorkerEndpoint;
   /** What the page passes on to the service worker. */
   readonly offers: { readonly offer: PortOffer; readonly port: MessagePort }[] = [];
   readonly #origin: Origin;
@@ -73,7 +73,7 @@ export class Tab {
     this.client = origin.locks.client();
     const { indexedDB } = origin;
     const offerPort = (offer: PortOffer, port: MessagePort) => this.offers.push({ offer, port });
-    this.door = new PageDoor({
+    this.endpoint = new WorkerEndpoint({
       address: `${ORIGIN}/settee-worker.js`,
       locks: this.client,
       indexedDB,
@@ -84,7 +84,7 @@ export class Tab {
   }
 
   open(options: Partial<WorkerOptions> = {}): Promise<void> {
-    return this.door.open({ base: this.#origin.instance.base, protocol: PROTOCOL, ...options });
+    return this.endpoint.open({ base: this.#origin.instance.base, protocol: PROTOCOL, ...options });
   }
 
   /** `path` is below the base. */
@@ -96,7 +96,7 @@ export class Tab {
   async send(method: string, path: string, headers: PlainHeaders, body: RequestBody, call?: number): Promise<Answer> {
     const url = this.#origin.instance.base + path;
     const wire = await requestToWire({ method, url, headers, body }, new PortCarrier());
-    const response = responseFromWire(await this.door.handle(wire, call), new PortCarrier());
+    const response = responseFromWire(await this.endpoint.handle(wire, call), new PortCarrier());
     const text = await toText(response.body);
     return {
       status: response.status,
@@ -107,7 +107,7 @@ export class Tab {
   }
 
   async role(): Promise<string> {
-    return (await this.door.status()).role;
+    return (await this.endpoint.status()).role;
   }
 
   /**
@@ -121,7 +121,7 @@ export class Tab {
 
   async close(): Promise<void> {
     for (const { port } of this.offers) port.close();
-    if (!this.#isKilled) await this.door.close();
+    if (!this.#isKilled) await this.endpoint.close();
   }
 }
 

@@ -1,7 +1,7 @@
 import { afterEach, expect, test, vi } from 'vitest';
 import type { PageAnswers, PageCall, WireRequest, WireResponse } from '../../../src/bridge/wire/wire.ts';
 import { isWireStream } from '../../../src/bridge/wire/wire-codec.ts';
-import { createWakefulness } from '../../../src/worker/busy-poll.ts';
+import { createBusyPoll } from '../../../src/worker/busy-poll.ts';
 import { servePageCalls } from '../../../src/worker/page-calls.ts';
 
 const request: WireRequest = { method: 'GET', url: 'https://app.example/db/a', headers: {}, body: null };
@@ -12,7 +12,7 @@ afterEach(() => {
   for (const port of ports.splice(0)) port.close();
 });
 
-function pageOf(door: {
+function pageOf(endpoint: {
   handle(request: WireRequest, call?: number): Promise<WireResponse>;
   abort?(call: number): void;
 }) {
@@ -20,7 +20,7 @@ function pageOf(door: {
   ports.push(port1, port2);
   const messages: PageAnswers[] = [];
   port1.onmessage = ({ data }) => messages.push(data);
-  servePageCalls(port2, { abort: () => {}, ...door });
+  servePageCalls(port2, { abort: () => {}, ...endpoint });
   port2.start();
   return { messages, say: (...calls: readonly PageCall[]) => port1.postMessage({ calls }), port1 };
 }
@@ -114,10 +114,10 @@ test('the worker hears of requests before they are handled, and of answers when 
     happened.push('handled');
     return found;
   };
-  const wakefulness = createWakefulness();
-  vi.spyOn(wakefulness, 'asked').mockImplementation(note('asked'));
-  vi.spyOn(wakefulness, 'answered').mockImplementation(note('answered'));
-  servePageCalls(page, { abort: () => {}, handle }, wakefulness);
+  const busyPoll = createBusyPoll();
+  vi.spyOn(busyPoll, 'onRequest').mockImplementation(note('asked'));
+  vi.spyOn(busyPoll, 'onAnswer').mockImplementation(note('answered'));
+  servePageCalls(page, { abort: () => {}, handle }, busyPoll);
   port2.start();
   port1.postMessage({ calls: [asked(1)] });
   await vi.waitFor(() => expect(happened).toEqual(['asked', 'handled', 'sent', 'answered']));

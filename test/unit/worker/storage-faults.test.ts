@@ -5,7 +5,7 @@ import { createInstance } from '../../../src/bridge/instance.ts';
 import { deferredAtHand } from '../../../src/deferred/deferred-code.ts';
 import { systemClock, systemRandom } from '../../../src/shared/clock.ts';
 import { silentLog } from '../../../src/system/log.ts';
-import { CoreKeeper, errorOf } from '../../../src/worker/core-supervisor.ts';
+import { CoreSupervisor } from '../../../src/worker/core-supervisor.ts';
 import { toText } from './origin.ts';
 
 /**
@@ -36,7 +36,7 @@ interface Fault {
 }
 
 let factory: IDBFactory;
-let keeper: CoreKeeper;
+let supervisor: CoreSupervisor;
 let fault: Fault | undefined;
 let transactions: number;
 let marks: number;
@@ -57,29 +57,29 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-function openKeeper(): CoreKeeper {
+function openSupervisor(): CoreSupervisor {
   const isStillOwner = async () => true;
   const host = { clock: systemClock, random: systemRandom, log: silentLog, indexedDB: factory };
-  return new CoreKeeper({ instance, ...host, deferred: deferredAtHand(), isStillOwner });
+  return new CoreSupervisor({ instance, ...host, deferred: deferredAtHand(), isStillOwner });
 }
 
 async function ask(method: string, path: string, body?: unknown): Promise<Answer> {
   const text = body === undefined ? null : JSON.stringify(body);
   const headers = { 'content-type': 'application/json' };
-  const response = await keeper.handle({ method, url: instance.base + path, headers, body: text });
+  const response = await supervisor.handle({ method, url: instance.base + path, headers, body: text });
   return { status: response.status, json: JSON.parse(await toText(response.body)) };
 }
 
 async function prepare(): Promise<void> {
   factory = new IDBFactory();
   fault = undefined;
-  keeper = openKeeper();
+  supervisor = openSupervisor();
   await ask('PUT', 'notes');
   const docs = Array.from({ length: OLD }, (_, n) => ({ _id: `old-${n}`, text: 'x'.repeat(100) }));
   await ask('POST', 'notes/_bulk_docs', { docs });
-  await keeper.close();
-  keeper = openKeeper();
-  await keeper.open();
+  await supervisor.close();
+  supervisor = openSupervisor();
+  await supervisor.open();
 }
 
 async function write(method: string, path: string, bodyOf: (mark: number) => unknown, documents = 1): Promise<Write> {
@@ -133,10 +133,10 @@ async function workWith(strike: Fault['strike'], mode: IDBTransactionMode, at: n
   fault = undefined;
   const when = `a fault at transaction ${at} (${mode})`;
   await check(writes, when);
-  await keeper.close();
-  keeper = openKeeper();
+  await supervisor.close();
+  supervisor = openSupervisor();
   await check(writes, `${when}, after a restart`);
-  await keeper.close();
+  await supervisor.close();
   return made;
 }
 
@@ -165,16 +165,16 @@ test.each(['GET', 'HEAD'])(
   'a %s that meets the loss is sent once more, one that comes too late says why',
   async (method) => {
     await prepare();
-    const read = (path: string) => keeper.handle({ method, url: instance.base + path, headers: {}, body: null });
+    const read = (path: string) => supervisor.handle({ method, url: instance.base + path, headers: {}, body: null });
     await ask('GET', 'notes');
     vi.mocked(IDBDatabase.prototype.transaction).mockImplementationOnce(() => {
       throw new DOMException('The connection is closing', 'InvalidStateError');
     });
     expect((await read('notes/old-1')).status).toBe(200);
-    const closed = keeper.close();
-    expect(errorOf(await read('notes/old-1'))).toBe('shutting_down');
+    const closed = supervisor.close();
+    expect((await read('notes/old-1')).errorCode).toBe('shutting_down');
     await closed;
-    expect(errorOf(await read('notes/old-1'))).toBe('shutting_down');
+    expect((await read('notes/old-1')).errorCode).toBe('shutting_down');
   },
 );
 
@@ -214,5 +214,5 @@ test('a write whose record is stored happens once, though what its trees need ca
   const done = await write('POST', 'notes', (mark) => ({ mark }));
   expect(done.status).toBe(201);
   await check([done], 'after the loss');
-  await keeper.close();
+  await supervisor.close();
 });

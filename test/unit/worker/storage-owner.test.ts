@@ -1,10 +1,10 @@
 import 'fake-indexeddb/auto';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createLink } from '../../../src/bridge/link/link.ts';
-import { createSessionNote, shareSession } from '../../../src/bridge/ownership/shared-session.ts';
+import { createSessionRelay, shareSession } from '../../../src/bridge/ownership/shared-session.ts';
 import { createIndexedDbPageStore } from '../../../src/storage/indexeddb/indexeddb-page-store.ts';
 import { CookieJar } from '../../../src/worker/cookie-jar.ts';
-import { CoreKeeper } from '../../../src/worker/core-supervisor.ts';
+import { CoreSupervisor } from '../../../src/worker/core-supervisor.ts';
 import { Origin, toText } from './origin.ts';
 
 let origin: Origin;
@@ -111,7 +111,7 @@ describe('a service worker that gives way to a tab', () => {
     await origin.close();
     const owner = origin.createServiceWorker();
     const link = linkTo(owner);
-    const begun = vi.spyOn(CoreKeeper.prototype, 'open');
+    const begun = vi.spyOn(CoreSupervisor.prototype, 'open');
     const writes = Array.from({ length: 10 }, (_, n) => link.handle(request('PUT', `notes/doc-${n}`, '{}')));
     await vi.waitFor(() => expect(begun).toHaveBeenCalledTimes(1), { interval: 0 });
     const tab = await origin.openTab();
@@ -163,8 +163,10 @@ describe('an owner that lets go of the storage', () => {
     const held = new Promise<void>((resolve) => {
       goOn = resolve;
     });
-    const { close } = CoreKeeper.prototype;
-    const closing = vi.spyOn(CoreKeeper.prototype, 'close').mockImplementation(async function (this: CoreKeeper) {
+    const { close } = CoreSupervisor.prototype;
+    const closing = vi.spyOn(CoreSupervisor.prototype, 'close').mockImplementation(async function (
+      this: CoreSupervisor,
+    ) {
       await held;
       await close.call(this);
     });
@@ -201,14 +203,14 @@ describe('the session', () => {
   const createJar = (base: string, onChange = () => {}) =>
     new CookieJar({ base, clock: { now: () => 0, monotonic: () => 0 }, onChange });
 
-  it('outlives its owner: a note keeps it until the next one comes', async () => {
+  it('outlives its owner: a service worker relays it to the next one', async () => {
     const { instance } = origin;
-    const note = createSessionNote();
-    const kept = shareSession(instance, note);
+    const relay = createSessionRelay();
+    const kept = shareSession(instance, relay);
     const first = createJar(instance.base, () => firstShare.announce());
     const firstShare = shareSession(instance, first);
     first.take('AuthSession=abc; Path=/; HttpOnly', `${instance.base}_session`);
-    await vi.waitFor(() => expect(note.text).toContain('abc'));
+    await vi.waitFor(() => expect(relay.text).toContain('abc'));
     firstShare.close();
 
     const second = createJar(instance.base);

@@ -3,7 +3,7 @@ import { forceCloseDatabase, IDBFactory } from 'fake-indexeddb';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { PROTOCOL } from '../../../src/bridge/wire/wire.ts';
 import type { ByteStream } from '../../../src/shared/message.ts';
-import { PageDoor } from '../../../src/worker/worker-endpoint.ts';
+import { WorkerEndpoint } from '../../../src/worker/worker-endpoint.ts';
 import { FakeLocks } from '../../support/fake-locks.ts';
 import { deferred, Origin } from './origin.ts';
 
@@ -30,7 +30,7 @@ describe('a tab by itself', () => {
     expect(await tab.ask('PUT', 'notes')).toMatchObject({ status: 201, json: { ok: true } });
     expect(await tab.ask('PUT', 'notes/a', { n: 1 })).toMatchObject({ status: 201, json: { ok: true, id: 'a' } });
     expect(await tab.ask('GET', 'notes/a')).toMatchObject({ status: 200, json: { _id: 'a', n: 1 } });
-    expect(await tab.door.status()).toMatchObject({ role: 'owner', engine: 'indexeddb', protocol: PROTOCOL });
+    expect(await tab.endpoint.status()).toMatchObject({ role: 'owner', engine: 'indexeddb', protocol: PROTOCOL });
   });
 
   it('names addresses below the base in Location', async () => {
@@ -91,7 +91,7 @@ describe('a tab by itself', () => {
       await new Promise((resolve) => setImmediate(resolve));
       return origin.locks.snapshot();
     });
-    const handle = vi.spyOn(tab.door, 'handle');
+    const handle = vi.spyOn(tab.endpoint, 'handle');
     const answer = tab.send(method, path, { 'content-type': 'application/json' }, body);
     await vi.waitFor(() => expect(handle).toHaveBeenCalledTimes(1), { interval: 0 });
     await tab.close();
@@ -124,7 +124,7 @@ describe('two tabs', () => {
     const answers = Array.from({ length: 10 }, (_, index) => second.ask('PUT', `notes/${index}`, { n: index }));
     // They have left by then, and none is answered.
     await new Promise((resolve) => setImmediate(resolve));
-    await second.door.close();
+    await second.endpoint.close();
     expect((await Promise.all(answers)).map(({ status }) => status)).toEqual(Array(10).fill(201));
     expect(await first.ask('GET', 'notes')).toMatchObject({ json: { doc_count: 10 } });
   });
@@ -289,7 +289,7 @@ describe('a tab that can not load what runs functions', () => {
   });
 });
 
-describe('a door that can not be opened', () => {
+describe('a endpoint that can not be opened', () => {
   const options = { base: '/db/', protocol: PROTOCOL };
   const client = new FakeLocks().client();
   const host = {
@@ -300,13 +300,13 @@ describe('a door that can not be opened', () => {
   };
 
   it('says that there is no IndexedDB', async () => {
-    const door = new PageDoor({ ...host, indexedDB: undefined });
-    await expect(door.open(options)).rejects.toThrow(/no IndexedDB/);
+    const endpoint = new WorkerEndpoint({ ...host, indexedDB: undefined });
+    await expect(endpoint.open(options)).rejects.toThrow(/no IndexedDB/);
   });
 
   it('says that there are no Web Locks', async () => {
-    const door = new PageDoor({ ...host, locks: undefined });
-    await expect(door.open(options)).rejects.toThrow(/Web Locks.*https/);
+    const endpoint = new WorkerEndpoint({ ...host, locks: undefined });
+    await expect(endpoint.open(options)).rejects.toThrow(/Web Locks.*https/);
   });
 
   it('says why IndexedDB refuses, and leaves the storage to others', async () => {
@@ -314,8 +314,8 @@ describe('a door that can not be opened', () => {
     const indexedDB = new IDBFactory();
     vi.spyOn(indexedDB, 'databases').mockRejectedValue(new DOMException('Not in this window', 'UnknownError'));
     vi.spyOn(console, 'info').mockImplementation(() => {});
-    const door = new PageDoor({ ...host, locks: locks.client(), indexedDB });
-    await expect(door.open(options)).rejects.toThrow(/Not in this window/);
+    const endpoint = new WorkerEndpoint({ ...host, locks: locks.client(), indexedDB });
+    await expect(endpoint.open(options)).rejects.toThrow(/Not in this window/);
     expect(locks.snapshot()).toEqual({ held: [], pending: [] });
   });
 
@@ -332,12 +332,12 @@ describe('a door that can not be opened', () => {
   });
 
   it('says that page and worker are of different versions', async () => {
-    const door = new PageDoor(host);
-    await expect(door.open({ ...options, protocol: PROTOCOL + 1 })).rejects.toThrow(/reload/);
+    const endpoint = new WorkerEndpoint(host);
+    await expect(endpoint.open({ ...options, protocol: PROTOCOL + 1 })).rejects.toThrow(/reload/);
   });
 
   it('refuses a base that is none', async () => {
-    await expect(new PageDoor(host).open({ ...options, base: '/db/?x' })).rejects.toThrow(/base/);
+    await expect(new WorkerEndpoint(host).open({ ...options, base: '/db/?x' })).rejects.toThrow(/base/);
   });
 });
 
@@ -347,8 +347,8 @@ describe('abort', () => {
     const second = await origin.openTab();
     await first.ask('PUT', 'notes');
     const url = `${origin.instance.base}notes/_all_docs`;
-    const answer = second.door.handle({ method: 'GET', url, headers: {}, body: null }, 7);
-    second.door.abort(7);
+    const answer = second.endpoint.handle({ method: 'GET', url, headers: {}, body: null }, 7);
+    second.endpoint.abort(7);
     await expect(answer).rejects.toMatchObject({ name: 'AbortError' });
     expect(await second.ask('GET', 'notes')).toMatchObject({ status: 200 });
   });
@@ -361,7 +361,7 @@ describe('abort', () => {
     const pull = async () => {
       const part = parts.shift();
       if (parts.length === 0) {
-        tab.door.abort(7);
+        tab.endpoint.abort(7);
         await new Promise((resolve) => setTimeout(resolve, 50));
       }
       return part === undefined ? undefined : new TextEncoder().encode(part);

@@ -20,6 +20,7 @@ test.each<[ErrorCode, number, string]>([
   ['bad_content_type', 415, 'bad_content_type'],
   ['not_implemented', 501, 'not_implemented'],
   ['storage_fenced', 503, 'storage_fenced'],
+  ['write_outcome_unknown', 503, 'service_unavailable'],
   ['storage_full', 507, 'insufficient_storage'],
   ['storage_deleted', 404, 'not_found'],
   ['shutting_down', 503, 'shutting_down'],

@@ -74,7 +74,7 @@ describe('backup and restore', () => {
   });
 });
 
-describe('databases whose list is gone', () => {
+describe('databases whose list is missing', () => {
   test('are left alone by every command', async () => {
     const folder = join(temporary, 'unlisted');
     await runCommand(['backup', folder, '--data', dataFolder]);
@@ -129,7 +129,7 @@ async function copyOf(folder: string): Promise<{ readonly databases: string; rea
 }
 
 describe('a backup of a folder with damage', () => {
-  test('has what is sound and names the rest, and so does its restoration', async () => {
+  test('has the intact databases and names the others, and so does its restoration', async () => {
     const source = join(temporary, 'cut-off');
     const target = join(temporary, 'cut-off-backup');
     const restored = join(temporary, 'cut-off-restored');
@@ -190,7 +190,7 @@ describe('a backup of a folder with damage', () => {
     expect(backup.stderr).toContain('one: Its file is gone from the data folder. Look for it in an earlier backup, ');
   });
 
-  test('tells of writes that a damaged journal has lost, and so does its restoration', async () => {
+  test('reports writes that a damaged journal has lost, and so does its restoration', async () => {
     const source = join(temporary, 'lost');
     for (const id of ['x', 'y', 'z']) await fetch(`${server.url}one/_local/${id}`, { method: 'PUT', body: '{}' });
     const { one } = await copyOf(source);
@@ -255,7 +255,7 @@ describe('verify', () => {
     );
   });
 
-  test('tells of writes that were lost because the journal is damaged', async () => {
+  test('reports writes that were lost because the journal is damaged', async () => {
     const copy = join(temporary, 'lost-writes');
     for (const id of ['b', 'c', 'd']) await fetch(`${server.url}two/${id}`, { method: 'PUT', body: '{}' });
     await runCommand(['backup', copy, '--data', dataFolder]);

@@ -2,7 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { AnswerBatch } from '../../../../src/node/http/answer-batch.ts';
 
-test('what is ready in the same turn leaves at its end, in order', async () => {
+test('answers that are ready in the same turn are sent at its end, in order', async () => {
   const batch = new AnswerBatch();
   const steps: string[] = [];
   const leave = async (name: string) => {
@@ -18,7 +18,7 @@ test('what is ready in the same turn leaves at its end, in order', async () => {
   expect(steps).toEqual(['all are there', 'first', 'second']);
 });
 
-test('who comes later waits for the end of a later turn', async () => {
+test('a later answer waits for the end of a later turn', async () => {
   const batch = new AnswerBatch();
   await batch.turnEnd();
   let left = false;

@@ -51,7 +51,7 @@ describe('listen', () => {
   });
 });
 
-describe('a connection on which nothing moves', () => {
+describe('a connection without traffic', () => {
   /** Asks by hand, and gives the socket. */
   function ask(server: { readonly url: string }): Socket {
     const socket = createConnection(Number(new URL(server.url).port), '127.0.0.1');
@@ -78,7 +78,7 @@ describe('a connection on which nothing moves', () => {
     await server.close();
   });
 
-  test('stays while it is the answer that takes long', async () => {
+  test('stays while the server works on the answer', async () => {
     const slow = async () => {
       await pause(300);
       return { status: 200, headers: {}, body: 'at last' };

@@ -35,8 +35,8 @@ beforeEach(async () => {
 
 afterEach(() => rm(folder, { recursive: true }));
 
-describe('a storage that does not come to an end', () => {
-  test('is given up after a while, and logged; the folder stays locked', async () => {
+describe('a storage whose close does not end', () => {
+  test('is abandoned after a while, and logged; the folder stays locked', async () => {
     storage.onClose = never;
     const logged: string[] = [];
     const onLog = (entry: string) => void logged.push(entry);

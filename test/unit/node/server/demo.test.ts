@@ -68,7 +68,7 @@ describe('the demo', () => {
     expect((await fetch(url, { method: 'POST', body: '{}' })).status).toBe(405);
   });
 
-  test('tells requests for the database where they belong', async () => {
+  test('answers requests for the database with where to send them', async () => {
     const { url } = await start();
     const missed = await fetch(`${url}db/countries`);
     expect(missed.status).toBe(421);
@@ -114,7 +114,7 @@ describe('the demo', () => {
 });
 
 describe('npm start', () => {
-  test('tells where the demo is, after where the server is, and ends both', async () => {
+  test('prints the address of the demo after that of the server, and ends both', async () => {
     const settee = new SetteeProcess(['--port', '0', '--memory']);
     running.push({ close: () => settee.stop('SIGKILL') });
     await settee.startUpLine();
@@ -126,7 +126,7 @@ describe('npm start', () => {
     await expect(fetch(url)).rejects.toThrow();
   });
 
-  test('serves none when told so', async () => {
+  test('serves none with --no-demo', async () => {
     const settee = new SetteeProcess(['--port', '0', '--memory', '--no-demo']);
     running.push({ close: () => settee.stop('SIGKILL') });
     await settee.startUpLine();

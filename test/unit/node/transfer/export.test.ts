@@ -128,7 +128,7 @@ test('behind a symbolic link the file is replaced, and the link stays', async ()
 });
 
 describe('a failure', () => {
-  test('in the middle of the answer is told in a sentence', async () => {
+  test('in the middle of the answer is reported in a sentence', async () => {
     let pulls = 0;
     const pull = async () => {
       if (pulls++ > 0) throw new Error('gone');

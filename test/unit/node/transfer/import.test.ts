@@ -240,7 +240,7 @@ describe('what stops it', () => {
     });
   });
 
-  test('a failure in the middle; what was written before is told', async () => {
+  test('a failure in the middle; how much was written before is reported', async () => {
     answerBulk = (body) => (requests.length > 2 ? failure(500, 'unknown_error', 'broken') : acceptAll(body));
     const lines = Array.from({ length: 50 }, (_, index) => `{"_id":"${index}"}\n`).join('');
     const { code, stdout, stderr } = await runCommand(['import', url, '-', '--batch-size', '5'], lines);
@@ -292,13 +292,13 @@ describe('what stops it', () => {
     expect(requests.length).toBe(0);
   });
 
-  test('a place for refusals that is none, before anything is written', async () => {
+  test('a file for refusals that can not be opened, before anything is written', async () => {
     const result = await runCommand(['import', url, '-', '--refused', '/nowhere/x.json'], '{"_id":"a"}');
     expect(result).toMatchObject({ code: 1, stderr: expect.stringMatching(/^\/nowhere\/x\.json can't be written: /) });
     expect(requests.length).toBe(0);
   });
 
-  test('the input as the place for refusals, which keeps what is in it', async () => {
+  test('the input as the file for refusals, which is not emptied', async () => {
     const file = join(folder, 'both.jsonl');
     await writeFile(file, '{"_id":"a"}');
     const result = await runCommand(['import', url, file, '--refused', `${folder}/./both.jsonl`]);

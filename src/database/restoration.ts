@@ -1,5 +1,5 @@
-import type { PageFile } from '../../storage/page-store.ts';
-import { decodeHead, encodeHead } from './head.ts';
+import type { PageFile } from '../storage/page-store.ts';
+import { decodeHead, encodeHead } from './state/head.ts';
 
 /**
  * Marks a file that was copied from a backup, so that its next opening treats it as one that lost its last moments: it

@@ -6,7 +6,7 @@ import { deferredAtHand } from '../../../src/deferred/deferred-code.ts';
 import { systemClock, systemRandom } from '../../../src/shared/clock.ts';
 import { createOpfsJournalFiles } from '../../../src/storage/indexeddb/opfs-journal-files.ts';
 import { silentLog } from '../../../src/system/log.ts';
-import { CoreKeeper } from '../../../src/worker/core-supervisor.ts';
+import { CoreSupervisor } from '../../../src/worker/core-supervisor.ts';
 import { FakeFileSystem, FakeSyncAccessHandle } from '../storage/fake-file-system.ts';
 import { toText } from './origin.ts';
 
@@ -16,7 +16,7 @@ test('a write of which nobody knows whether the next owner has read it is answer
   const files = new FakeFileSystem();
   const journalFiles = createOpfsJournalFiles(files.getDirectory);
   const instance = createInstance('/db/', 'https://app.example');
-  const keeper = new CoreKeeper({
+  const supervisor = new CoreSupervisor({
     instance,
     clock: systemClock,
     random: systemRandom,
@@ -29,7 +29,7 @@ test('a write of which nobody knows whether the next owner has read it is answer
   const ask = async (method: string, path: string, json?: unknown) => {
     const headers = { 'content-type': 'application/json' };
     const body = json === undefined ? null : JSON.stringify(json);
-    const answer = await keeper.handle({ method, url: instance.base + path, headers, body });
+    const answer = await supervisor.handle({ method, url: instance.base + path, headers, body });
     return { status: answer.status, json: JSON.parse(await toText(answer.body)) };
   };
   const liveSegment = () =>
@@ -57,5 +57,5 @@ test('a write of which nobody knows whether the next owner has read it is answer
   const { json: list } = await ask('GET', 'notes/_all_docs?include_docs=true');
   const having = (name: string) => list.rows.filter(({ doc }: { doc: Record<string, unknown> }) => doc[name] === true);
   expect([having('marked').length, having('behind').length]).toEqual([1, 1]);
-  await keeper.close();
+  await supervisor.close();
 });

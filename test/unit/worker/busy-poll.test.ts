@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { createWakefulness } from '../../../src/worker/busy-poll.ts';
+import { createBusyPoll } from '../../../src/worker/busy-poll.ts';
 
 /** A channel whose messages arrive when the test says so. */
 class ManualChannel {
@@ -38,30 +38,30 @@ function turns(): number {
 }
 
 test('behind an answer that stands alone the worker sleeps', () => {
-  const wakefulness = createWakefulness();
-  wakefulness.answered();
+  const busyPoll = createBusyPoll();
+  busyPoll.onAnswer();
   expect(turns()).toBe(0);
   now += 5;
-  wakefulness.answered();
+  busyPoll.onAnswer();
   expect(turns()).toBe(0);
 });
 
 test('behind one that soon follows another it stays awake for 0.3 ms', () => {
-  const wakefulness = createWakefulness();
-  wakefulness.answered();
+  const busyPoll = createBusyPoll();
+  busyPoll.onAnswer();
   now += 1;
-  wakefulness.answered();
+  busyPoll.onAnswer();
   const began = now;
   expect(turns()).toBeGreaterThan(4);
   expect(now - began).toBeLessThan(0.4);
 });
 
 test('it turns once at a time, and no more once there is a request', () => {
-  const wakefulness = createWakefulness();
-  for (let answer = 0; answer < 3; answer++) wakefulness.answered();
+  const busyPoll = createBusyPoll();
+  for (let answer = 0; answer < 3; answer++) busyPoll.onAnswer();
   expect(ManualChannel.latest.sent).toBe(1);
-  wakefulness.asked();
+  busyPoll.onRequest();
   expect(turns()).toBe(1);
-  wakefulness.answered();
+  busyPoll.onAnswer();
   expect(turns()).toBeGreaterThan(4);
 });

@@ -1,0 +1,189 @@
+/**
+ * The owners that a link knows, by its connections to them, and which connection gets new requests. An owner has one connection over its
+ * channel, and one over a port where it offered one: each is a connection of its own, so that what began on one ends on it.
+ *
+ * A connection is in one of these states:
+ *
+ * | state | what it means | ends when |
+ * |---|---|---|
+ * | current | gets new requests | another owner is announced, the owner refuses a request, or it is lost |
+ * | other | gets no new requests, may still answer: it was replaced, or its owner's other connection is current | nothing is open on it, or it is lost |
+ * | lost | its owner's lock is free, or it was replaced and is silent, or it is a port that broke | 100 ms later, when nothing can come any more |
+ */
+import type { Instance } from '../contract.ts';
+import { aliveLock, channelName, onPort } from '../instance.ts';
+import { type ConnectionOptions, OwnerConnection } from './owner-connection.ts';
+
+/**
+ * How often in a row the owner is heard on its channel, tick after tick, before a port that stays silent is given up. An owner that was
+ * merely busy answers on both within one tick.
+ */
+const MOST_ANSWERS_ELSEWHERE = 3;
+
+/** Locks and messages travel by different ways: messages of an owner may arrive after its locks were released. */
+const LAST_MESSAGES_MS = 100;
+
+export interface KnownOwnersOptions {
+  readonly instance: Instance;
+  readonly locks: LockManager;
+  /** Name of the link's own channel. */
+  readonly linkId: string;
+  /** How many bodies are open on the connection with that key. */
+  openBodies(key: string): number;
+  /** The connection is lost. What can be repeated is to be sent to another owner. */
+  onLost(owner: OwnerConnection): void;
+  /** The connection is closed. What it still has is to be given up. */
+  onClosed(owner: OwnerConnection): void;
+  /** The owner answers no pings. */
+  onSilent(ownerId: string): void;
+}
+
+export class KnownOwners {
+  readonly #options: KnownOwnersOptions;
+  readonly #connections = new Map<string, OwnerConnection>();
+  #current: OwnerConnection | undefined;
+  /** The owner that said last that it is leaving: its locks are held for a while yet. */
+  #leaving: string | undefined;
+
+  constructor(options: KnownOwnersOptions) {
+    this.#options = options;
+  }
+
+  /** The connection that gets new requests; undefined while no owner is known. */
+  get current(): OwnerConnection | undefined {
+    return this.#current;
+  }
+
+  get(key: string): OwnerConnection | undefined {
+    return this.#connections.get(key);
+  }
+
+  all(): Iterable<OwnerConnection> {
+    return this.#connections.values();
+  }
+
+  /** Whether an answer or a part of a body is expected of the owner. */
+  isBusy(owner: OwnerConnection): boolean {
+    return owner.requests.size > 0 || this.#options.openBodies(owner.key) > 0;
+  }
+
+  get isAnyBusy(): boolean {
+    for (const owner of this.#connections.values()) if (this.isBusy(owner)) return true;
+    return false;
+  }
+
+  /** An owner has announced itself. It is the current one from now on, unless it is that already or is known to be lost. */
+  announced(id: string): void {
+    if (this.#current?.id === id || this.#connections.get(id)?.isLost) return;
+    this.#current = this.#channelOf(id);
+    this.#current.isReplaced = false;
+    for (const former of this.#connections.values()) {
+      if (former.id !== id && !former.isReplaced) this.#replace(former);
+    }
+  }
+
+  /** As `announced`, for an owner that was found by its locks. */
+  found(id: string): void {
+    if (id !== this.#leaving) this.announced(id);
+  }
+
+  /** The owner refused a request since it is giving the storage up. */
+  refused(owner: OwnerConnection): void {
+    this.#leaving = owner.id;
+    owner.isReplaced = true;
+    if (this.#current?.id === owner.id) this.#current = undefined;
+  }
+
+  /** Whether a port of that owner is of use: it is the current one, and has none yet. */
+  wantsPort(owner: string): boolean {
+    return this.#current?.id === owner && !this.#current.isPort;
+  }
+
+  usePort(owner: string, way: MessagePort): void {
+    this.#current = this.#open({ owner, key: onPort(owner), way, from: onPort(this.#options.linkId) });
+  }
+
+  /** The owner has closed the port, and is to be reached on its channel. The connection over the port is still to be closed. */
+  leavePort(port: OwnerConnection): void {
+    if (this.#current === port) this.#current = this.#channelOf(port.id);
+  }
+
+  close(owner: OwnerConnection): void {
+    if (this.#connections.get(owner.key) !== owner) return;
+    this.#connections.delete(owner.key);
+    owner.end();
+    this.#options.onClosed(owner);
+  }
+
+  /** To be called every half second while anything is expected of any owner. */
+  tick(): void {
+    for (const owner of this.#connections.values()) {
+      if (this.isBusy(owner)) this.#check(owner);
+      else this.#closeIfIdle(owner);
+    }
+  }
+
+  end(): void {
+    for (const owner of this.#connections.values()) owner.end();
+    this.#connections.clear();
+    this.#current = undefined;
+  }
+
+  #channelOf(id: string): OwnerConnection {
+    const known = this.#connections.get(id);
+    if (known !== undefined) return known;
+    const { instance, linkId } = this.#options;
+    return this.#open({ owner: id, key: id, way: new BroadcastChannel(channelName(instance, id)), from: linkId });
+  }
+
+  #open(options: ConnectionOptions): OwnerConnection {
+    const { locks, instance } = this.#options;
+    const owner = new OwnerConnection(options);
+    this.#connections.set(owner.key, owner);
+    owner.watch(locks, aliveLock(instance, owner.id), () => this.#loseAll(owner.id));
+    return owner;
+  }
+
+  /** An owner that leaves in order may still be answering; one that was silent answers no more. */
+  #replace(former: OwnerConnection): void {
+    const wasSilent = former.isSilent;
+    former.isReplaced = true;
+    if (wasSilent) this.#lose(former);
+    else this.#closeIfIdle(former);
+  }
+
+  #check(owner: OwnerConnection): void {
+    owner.tick();
+    if (!owner.isSilent) return;
+    if (owner.isReplaced) this.#lose(owner);
+    else this.#options.onSilent(owner.id);
+    if (owner.isPort) this.#compareWithChannel(owner);
+  }
+
+  /** Either the owner is silent or its port is broken: it is the port where the owner goes on answering on its channel. */
+  #compareWithChannel(port: OwnerConnection): void {
+    if (port.isLost) return;
+    const channel = this.#channelOf(port.id);
+    if (this.#current === port) this.#current = channel;
+    if (channel.hasSpoken && ++port.answersElsewhere === MOST_ANSWERS_ELSEWHERE) this.#lose(port);
+    else channel.probe();
+  }
+
+  #loseAll(id: string): void {
+    if (this.#current?.id === id) this.#current = undefined;
+    for (const owner of this.#connections.values()) if (owner.id === id) this.#lose(owner);
+  }
+
+  #lose(owner: OwnerConnection): void {
+    if (owner.isLost) return;
+    owner.isLost = true;
+    if (this.#current === owner) this.#current = undefined;
+    this.#options.onLost(owner);
+    if (this.isBusy(owner)) setTimeout(() => this.close(owner), LAST_MESSAGES_MS);
+    else this.close(owner);
+  }
+
+  #closeIfIdle(owner: OwnerConnection): void {
+    if (owner !== this.#current && !this.isBusy(owner)) this.close(owner);
+  }
+}

@@ -1,0 +1,90 @@
+import { describe, expect, test } from 'vitest';
+import { call, type StartChoice } from './controls.ts';
+import { chosenEngines } from './drivers/start.ts';
+import { type Site, useScene } from './scene.ts';
+
+const base = '/db/';
+
+/** What stands in a page's way, and what `start` says of it. */
+describe.each(chosenEngines())('a start that fails in %s', (engine) => {
+  const scene = useScene(engine);
+
+  /** The site answers requests to `path` with these headers besides its own. */
+  async function siteWith(path: string, headers: Readonly<Record<string, string>>): Promise<Site> {
+    const site = await scene.openSite();
+    site.server.intercept(({ url = '' }, response) => {
+      // For pages in a sandbox, to which their own site is another one.
+      response.setHeader('access-control-allow-origin', '*');
+      if (url.startsWith(path)) for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
+      return false;
+    });
+    return site;
+  }
+
+  async function failureOn(site: Site, options: Partial<StartChoice> = {}): Promise<string> {
+    const tab = await site.open('control');
+    return call(tab, 'start', { base, serviceWorker: false, ...options }).then(() => 'it started', String);
+  }
+
+  test.each([
+    ['worker', { worker: '/missing.js' }],
+    ['service worker', { serviceWorker: '/missing.js' }],
+  ])('names the address of the %s where nothing is, and what to do', async (what, options) => {
+    const site = await scene.openSite();
+    const failure = await failureOn(site, options);
+    expect(failure).toContain(`The ${what} ${site.server.origin}/missing.js did not start`);
+    expect(failure).toContain('its address answers 404 text/plain. Serve settee/dist/browser as JavaScript');
+  });
+
+  test.each([
+    ['worker', { worker: '/page/control' }],
+    ['service worker', { serviceWorker: '/page/control' }],
+  ])('tells that a page is where the %s should be', async (what, options) => {
+    const failure = await failureOn(await scene.openSite(), options);
+    expect(failure).toMatch(new RegExp(`The ${what} .*/page/control did not start: .*answers 200 text/html`));
+  });
+
+  test.each([
+    ['worker', {}],
+    ['service worker', { serviceWorker: '/settee-sw.js?base=/db/' }],
+  ])('names the directive that forbids the script of the %s', async (what, options) => {
+    const directive = what === 'worker' ? "worker-src 'none'" : 'worker-src /settee-worker.js';
+    const site = await siteWith('/page/', {
+      'content-security-policy': directive.replace(' /', ' http://127.0.0.1:*/'),
+    });
+    const failure = await failureOn(site, options);
+    expect(failure).toMatch(new RegExp(`The ${what} .* did not start: the CSP forbids it by worker-src`));
+    expect(failure).toContain("worker-src 'self'");
+  });
+
+  test.runIf(engine === 'chromium')('names the directive that no script of ours can meet', async () => {
+    const site = await siteWith('/page/', { 'content-security-policy': "require-trusted-types-for 'script'" });
+    expect(await failureOn(site)).toContain('the CSP forbids it by require-trusted-types-for');
+  });
+
+  test('tells that a page in a sandbox has no place for data', async () => {
+    const site = await siteWith('/page/', { 'content-security-policy': 'sandbox allow-scripts' });
+    expect(await failureOn(site, { serviceWorker: '/settee-sw.js?base=/db/' })).toMatch(/did not start: .*sandbox/);
+  });
+
+  test('names the directive that WebAssembly needs', async () => {
+    const site = await siteWith('/settee-worker.js', { 'content-security-policy': "script-src 'self'" });
+    expect(await failureOn(site)).toContain("add 'wasm-unsafe-eval' to its script-src");
+  });
+});
+
+describe.each(chosenEngines().filter((engine) => engine !== 'webkit'))(
+  'where site data are blocked in %s',
+  (engine) => {
+    const scene = useScene(engine, { blocksSiteData: true });
+
+    test('a start says so, and what to do', async () => {
+      const site = await scene.openSite();
+      // The page of the other tests needs a channel, which it can't have here.
+      const tab = await site.open('empty');
+      const start = "import('/settee.js').then(({ start }) => start({ base: '/db/' }))";
+      const failure = await tab.evaluate(start).then(() => 'it started', String);
+      expect(failure).toContain('allow the site to store data');
+    });
+  },
+);
