@@ -1,9 +1,10 @@
 /** What a replicator asks about revisions, and purging, which has the same form of request (completion 13). */
 import type { DocumentRecord } from '../../database/contract.ts';
 import type { DocId, RevId } from '../../documents/contract.ts';
-import { findNode } from '../../documents/revisions/revision-tree.ts';
+import { findNode, revisionsOf } from '../../documents/revisions/revision-tree.ts';
 import { parseRevId, toRevision } from '../../documents/revisions/revisions.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
+import { inTurns, mapInSteps, Pace } from '../../shared/turn.ts';
 import { revOf } from '../documents/document-rendering.ts';
 import { readObject, requireJsonType } from '../request/bodies.ts';
 import type { Answer, Context } from '../request/context.ts';
@@ -11,9 +12,14 @@ import { toDocId } from '../request/parameter-values.ts';
 import { withSnapshot } from '../request/snapshot-lease.ts';
 import { jsonAnswer } from '../response/responses.ts';
 
+/** How many documents are looked up at once. */
+const BATCH = 200;
+/** From so many comparisons on, the revisions that are known are put into a set. */
+const MANY = 1_000;
+
 /** Which of the named revisions are unknown here. One whose body was compacted away is known. */
 export async function postRevsDiff(context: Context, database: string): Promise<Answer> {
-  const members = (await missingRevisions(context, database)).map(({ id, revs, record }) => {
+  const members = await missingRevisions(context, database, ({ id, revs, record }) => {
     const ancestors = record === undefined ? [] : possibleAncestors(record, revs);
     const more = ancestors.length === 0 ? '' : `,"possible_ancestors":${JSON.stringify(ancestors)}`;
     return `${JSON.stringify(id)}:{"missing":${JSON.stringify(revs)}${more}}`;
@@ -22,8 +28,11 @@ export async function postRevsDiff(context: Context, database: string): Promise<
 }
 
 export async function postMissingRevs(context: Context, database: string): Promise<Answer> {
-  const missing = await missingRevisions(context, database);
-  const members = missing.map(({ id, revs }) => `${JSON.stringify(id)}:${JSON.stringify(revs)}`);
+  const members = await missingRevisions(
+    context,
+    database,
+    ({ id, revs }) => `${JSON.stringify(id)}:${JSON.stringify(revs)}`,
+  );
   return jsonAnswer(context, 200, `{"missing_revs":{${members.join(',')}}}`);
 }
 
@@ -33,7 +42,8 @@ export async function postPurge(context: Context, database: string): Promise<Ans
   const revisions = new Map<DocId, readonly RevId[]>();
   for (const { docId, revs } of await readRevisionLists(context)) if (docId !== undefined) revisions.set(docId, revs);
   const outcome = await context.services.registry.use(database, (open) => open.purge(revisions));
-  const members = [...outcome.purged].map(([id, revs]) => `${JSON.stringify(id)}:${JSON.stringify(revs)}`);
+  const textOf = ([id, revs]: readonly [DocId, readonly RevId[]]) => `${JSON.stringify(id)}:${JSON.stringify(revs)}`;
+  const members = await inTurns(mapInSteps([...outcome.purged], textOf));
   return jsonAnswer(context, 200, `{"purge_seq":${outcome.purgeSeq},"purged":{${members.join(',')}}}`);
 }
 
@@ -48,16 +58,38 @@ interface MissingRevisions extends RevisionList {
   readonly record: DocumentRecord | undefined;
 }
 
-async function missingRevisions(context: Context, database: string): Promise<MissingRevisions[]> {
+/** What `textOf` makes of each document that has missing revisions. */
+async function missingRevisions(
+  context: Context,
+  database: string,
+  textOf: (missing: MissingRevisions) => string,
+): Promise<string[]> {
   const lists = await readRevisionLists(context);
-  const ids = lists.flatMap(({ docId }) => (docId === undefined ? [] : [docId]));
-  const records = await withSnapshot(context, database, (snapshot) => snapshot.documents(ids));
-  let next = 0;
-  return lists.flatMap((list) => {
-    const record = list.docId === undefined ? undefined : records[next++];
-    const revs = list.revs.filter((rev) => findNode(record?.leaves ?? [], toRevision(rev)) === undefined);
-    return revs.length === 0 ? [] : [{ ...list, revs, record }];
+  return withSnapshot(context, database, async (snapshot) => {
+    const pace = new Pace();
+    const texts: string[] = [];
+    for (let start = 0; start < lists.length; start += BATCH) {
+      const batch = lists.slice(start, start + BATCH);
+      const records = await snapshot.documents(batch.flatMap(({ docId }) => (docId === undefined ? [] : [docId])));
+      let next = 0;
+      for (const list of batch) {
+        const record = list.docId === undefined ? undefined : records[next++];
+        const revs = unknownRevisions(record, list.revs);
+        if (pace.isDue) await pace.rest();
+        if (revs.length > 0) texts.push(textOf({ ...list, revs, record }));
+      }
+    }
+    return texts;
   });
+}
+
+/** Which of them are in none of the document's histories. */
+function unknownRevisions(record: DocumentRecord | undefined, revs: readonly RevId[]): readonly RevId[] {
+  if (record === undefined) return revs;
+  const { leaves } = record;
+  if (revs.length * leaves.length < MANY) return revs.filter((rev) => findNode(leaves, toRevision(rev)) === undefined);
+  const known = revisionsOf(leaves);
+  return revs.filter((rev) => !known.has(rev));
 }
 
 /** Leaves below the highest missing generation: the missing revisions may descend from them. */
@@ -69,10 +101,13 @@ function possibleAncestors(record: DocumentRecord, missing: readonly RevId[]): R
 
 /** The body `{id: [rev…]…}`. Fails with `bad_request`. */
 async function readRevisionLists(context: Context): Promise<RevisionList[]> {
-  return Object.entries(await readObject(context)).map(([id, revs]) => {
-    if (!Array.isArray(revs)) {
-      throw new DatabaseError('bad_request', `The revisions of "${id}" must be a JSON list of strings.`);
-    }
-    return { id, docId: toDocId(id), revs: revs.map(parseRevId) };
-  });
+  const members = Object.entries(await readObject(context));
+  return inTurns(
+    mapInSteps(members, ([id, revs]) => {
+      if (!Array.isArray(revs)) {
+        throw new DatabaseError('bad_request', `The revisions of "${id}" must be a JSON list of strings.`);
+      }
+      return { id, docId: toDocId(id), revs: revs.map(parseRevId) };
+    }),
+  );
 }

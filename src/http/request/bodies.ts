@@ -3,7 +3,7 @@
  * is handed on before the whole body has arrived, so a request that stops half-way changes nothing.
  */
 import { DatabaseError } from '../../errors/database-error.ts';
-import { isShallowText, isShallowTextInSteps, MAX_DEPTH } from '../../json/nesting.ts';
+import { assertShallowInSteps, assertShallowText } from '../../json/nesting.ts';
 import { isObject, type JsonObject } from '../../json/objects.ts';
 import { parseInSteps } from '../../json/parse-in-steps.ts';
 import { type MaybePromise, whenReady } from '../../shared/maybe-promise.ts';
@@ -51,7 +51,7 @@ export function readObject(context: Context): MaybePromise<JsonObject> {
 
 /** Fails with `bad_request`: "invalid_json", or where it is nested too deeply, before anything is built from it. */
 export function parseJson(text: string): unknown {
-  if (!isShallowText(text)) throw tooDeep();
+  assertShallowText(text);
   try {
     return JSON.parse(text);
   } catch (cause) {
@@ -65,17 +65,12 @@ export function parseBody(text: string): MaybePromise<unknown> {
 }
 
 function* parseBodyInSteps(text: string): Steps<unknown> {
-  if (!(yield* isShallowTextInSteps(text))) throw tooDeep();
+  yield* assertShallowInSteps(text);
   try {
     return yield* parseInSteps(text);
   } catch (cause) {
     throw invalidJson(cause);
   }
-}
-
-function tooDeep(): DatabaseError {
-  const reason = `The JSON has arrays and objects in more than ${MAX_DEPTH} levels; store what is nested deeper as text.`;
-  return new DatabaseError('bad_request', reason);
 }
 
 function invalidJson(cause: unknown): DatabaseError {
