@@ -15,6 +15,7 @@ import {
   OPEN_BRACKET,
   QUOTE,
 } from './characters.ts';
+import { isObject } from './objects.ts';
 import { stringEnd } from './strings.ts';
 
 /** Characters that are parsed in one step, about. */
@@ -33,6 +34,26 @@ export function* parseInSteps(text: string): Steps<unknown> {
   if (parser.skipSpace(parser.end) < text.length) throw unexpected(text, parser.end);
   return value;
 }
+
+/**
+ * The members of the object that the text is, in the order of their first mention, each with its last value; undefined where the text is
+ * another value. Throws `SyntaxError` as `parseInSteps`. Objects with a million members take engines long to build and to list.
+ */
+export function* parseMembersInSteps(text: string): Steps<ReadonlyMap<string, unknown> | undefined> {
+  if (text.length <= STEP_LENGTH) {
+    const value: unknown = JSON.parse(text);
+    return isObject(value) ? new Map(Object.entries(value)) : undefined;
+  }
+  const parser = new LongTextParser(text);
+  const start = parser.skipSpace(0);
+  const members = new Map<string, unknown>();
+  if (text.charCodeAt(start) !== OPEN_BRACE) yield* parser.value(start);
+  else yield* parser.members(start, (name, value) => members.set(name, value));
+  if (parser.skipSpace(parser.end) < text.length) throw unexpected(text, parser.end);
+  return text.charCodeAt(start) === OPEN_BRACE ? members : undefined;
+}
+
+type TakeMember = (name: string, value: unknown) => void;
 
 class LongTextParser {
   /** Behind the value that was parsed last. */
@@ -78,34 +99,40 @@ class LongTextParser {
   }
 
   *#object(start: number): Steps<Record<string, unknown>> {
-    const members: Record<string, unknown> = {};
+    const object: Record<string, unknown> = {};
+    yield* this.members(start, (name, value) => setMember(object, name, value));
+    return object;
+  }
+
+  /** Those of the object that begins at `start`. */
+  *members(start: number, take: TakeMember): Steps<void> {
     let at = this.skipSpace(start + 1);
-    if (this.#isAt(at, CLOSE_BRACE)) return members;
+    if (this.#isAt(at, CLOSE_BRACE)) return;
     for (;;) {
       const end = this.#runEnd(at);
       if (end === at) throw unexpected(this.#text, at);
       if (end === FAR) {
-        yield* this.#longMember(at, members);
+        yield* this.#longMember(at, take);
       } else {
         const some: Record<string, unknown> = JSON.parse(`{${this.#text.slice(at, end)}}`);
-        for (const name of Object.keys(some)) setMember(members, name, some[name]);
+        for (const name of Object.keys(some)) take(name, some[name]);
         this.end = end;
       }
       yield;
       at = this.skipSpace(this.end);
-      if (this.#isAt(at, CLOSE_BRACE)) return members;
+      if (this.#isAt(at, CLOSE_BRACE)) return;
       at = this.#behindComma(at);
     }
   }
 
-  *#longMember(start: number, members: Record<string, unknown>): Steps<void> {
+  *#longMember(start: number, take: TakeMember): Steps<void> {
     const text = this.#text;
     if (text.charCodeAt(start) !== QUOTE) throw unexpected(text, start);
     const nameEnd = stringEnd(text, start);
     const name = String(JSON.parse(text.slice(start, nameEnd)));
     const colon = this.skipSpace(nameEnd);
     if (text.charCodeAt(colon) !== COLON) throw unexpected(text, colon);
-    setMember(members, name, yield* this.value(this.skipSpace(colon + 1)));
+    take(name, yield* this.value(this.skipSpace(colon + 1)));
   }
 
   *#scalar(start: number): Steps<unknown> {

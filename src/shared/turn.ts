@@ -126,8 +126,8 @@ async function goOn<T>(steps: Steps<T>, pace: Pace): Promise<T> {
 /** Items converted between two looks at the clock. */
 const ITEMS_PER_STEP = 256;
 
-/** `items.map(convert)`, some at a time. */
-export function* mapInSteps<T, R>(items: readonly T[], convert: (item: T) => R): Steps<R[]> {
+/** What `convert` makes of each item, some at a time. */
+export function* mapInSteps<T, R>(items: Iterable<T>, convert: (item: T) => R): Steps<R[]> {
   const converted: R[] = [];
   for (const item of items) {
     converted.push(convert(item));

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { isShallow, isShallowText } from '../../../src/json/nesting.ts';
-import { parseInSteps } from '../../../src/json/parse-in-steps.ts';
+import { parseInSteps, parseMembersInSteps } from '../../../src/json/parse-in-steps.ts';
 import { atOnce } from '../../../src/shared/turn.ts';
 
 const parse = (text: string): unknown => atOnce(parseInSteps(text));
@@ -60,6 +60,33 @@ describe('a long text, parsed in steps, gives what JSON.parse gives', () => {
     for (const _ of parseInSteps(JSON.stringify(items))) steps += 1;
     expect(steps).toBeGreaterThan(3);
   });
+});
+
+test.each([
+  [
+    '{"b":1,"a":[2],"b":3}',
+    [
+      ['b', 3],
+      ['a', [2]],
+    ],
+  ],
+  [
+    `{"b":1, "a" : "${long}","__proto__":4,"b":3}`,
+    [
+      ['b', 3],
+      ['a', long],
+      ['__proto__', 4],
+    ],
+  ],
+  ['[1]', undefined],
+  [JSON.stringify(items), undefined],
+])('the members of an object', (text, expected) => {
+  const members = atOnce(parseMembersInSteps(text));
+  expect(members && [...members]).toEqual(expected);
+});
+
+test('what follows an object is no JSON', () => {
+  expect(() => atOnce(parseMembersInSteps(`{"a":"${long}"}}`))).toThrow(SyntaxError);
 });
 
 describe('the depth of a text', () => {
