@@ -24,26 +24,77 @@ export function nextTurn(): Promise<void> {
   });
 }
 
-/** How long the thread is held in one go: others wait about two frames then, and a turn costs a hundredth of it. */
-const HOLD_MS = 30;
+/** How long the thread is held in one go by work that can wait. A turn costs a thousandth of it. */
+const HOLD_MS = 10;
+/** Work that has just begun goes on for so long in a turn that others have used up, so that what is small need not wait for them. */
+const LEAST_MS = 1;
+
+/**
+ * What all long work on this thread shares: since when the present turn holds the thread, and who waits for a turn of its own. One
+ * waiter goes on in each turn, in the order in which they came, with input and output in between: so ten of them hold up others no
+ * longer than one does. It knows the thread alone, which nobody can pass in, and keeps nothing of the work.
+ */
+class ThreadTurns {
+  #heldSince: number | undefined;
+  #waiting: (() => void)[] = [];
+  #isEndDue = false;
+
+  /** When this turn began, as far as long work was asked about it. */
+  heldSince(now: number): number {
+    if (this.#heldSince === undefined || this.#heldSince > now) this.#heldSince = now;
+    this.#watchEnd();
+    return this.#heldSince;
+  }
+
+  /** Resolves in a turn that no other waiter has. */
+  ownTurn(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#waiting.push(resolve);
+      this.#watchEnd();
+    });
+  }
+
+  #watchEnd(): void {
+    if (this.#isEndDue) return;
+    this.#isEndDue = true;
+    void nextTurn().then(() => {
+      this.#isEndDue = false;
+      this.#beginTurn();
+    });
+  }
+
+  #beginTurn(): void {
+    this.#heldSince = undefined;
+    const next = this.#waiting.shift();
+    if (next === undefined) return;
+    this.heldSince(performance.now());
+    next();
+  }
+}
+
+const thread = new ThreadTurns();
 
 /** Tells when the thread has been held for long enough. Where work has many small pieces, ask after some of them only. */
 export class Pace {
   readonly #holdMs: number;
   #since = performance.now();
 
+  /** `holdMs`: for work that leaves the thread to others sooner than it has to. */
   constructor(holdMs = HOLD_MS) {
     this.#holdMs = holdMs;
+    thread.heldSince(this.#since);
   }
 
+  /** Whether this work has held the thread for long enough, or has come to a turn that other long work has used up. */
   get isDue(): boolean {
-    return performance.now() - this.#since >= this.#holdMs;
+    const now = performance.now();
+    return now - thread.heldSince(now) >= this.#holdMs && now - this.#since >= LEAST_MS;
   }
 
   /** Lets others have a turn if it is due. Callers on a hot path ask `isDue` before. */
   async rest(): Promise<void> {
     if (!this.isDue) return;
-    await nextTurn();
+    await thread.ownTurn();
     this.#since = performance.now();
   }
 }
@@ -75,12 +126,20 @@ async function goOn<T>(steps: Steps<T>, pace: Pace): Promise<T> {
 /** Items converted between two looks at the clock. */
 const ITEMS_PER_STEP = 256;
 
-/** `items.map(convert)`, some at a time. */
-export function* mapInSteps<T, R>(items: readonly T[], convert: (item: T) => R): Steps<R[]> {
+/** What `convert` makes of each item, some at a time. */
+export function* mapInSteps<T, R>(items: Iterable<T>, convert: (item: T) => R): Steps<R[]> {
   const converted: R[] = [];
   for (const item of items) {
     converted.push(convert(item));
     if (converted.length % ITEMS_PER_STEP === 0) yield;
   }
   return converted;
+}
+
+/** Does all the work in one go. */
+export function atOnce<T>(steps: Steps<T>): T {
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done === true) return value;
+  }
 }

@@ -5,7 +5,7 @@ import { readDocument } from '../../src/documents/incoming/read-document.ts';
 import { metaText, writeDocument } from '../../src/documents/outgoing.ts';
 import { parseRevId } from '../../src/documents/revisions/revisions.ts';
 import { minify } from '../../src/json/minify-json.ts';
-import { atOnce } from '../support/at-once.ts';
+import { atOnce } from '../../src/shared/turn.ts';
 
 type Member = readonly [name: string, value: unknown];
 

@@ -9,7 +9,7 @@ import {
 } from '../../src/documents/incoming/read-bulk.ts';
 import { scanDocument } from '../../src/documents/incoming/read-document.ts';
 import { JsonCursor } from '../../src/json/json-cursor.ts';
-import { atOnce } from '../support/at-once.ts';
+import { atOnce } from '../../src/shared/turn.ts';
 
 const scanBulk = (text: string): IncomingBulk | undefined => atOnce(scanBulkInSteps(text));
 

@@ -157,9 +157,13 @@ export class TreeEdit<K, R> {
     for (const [at, { index, from, to }] of shares.entries()) {
       const node = must(nodes[at]);
       const visit = { link: must(links[at]), from, to, isLast: isLast && index === inner.length - 1 };
-      if (node instanceof Leaf) outcomes.push(this.#editLeaf(visit, node));
-      else pending.push(this.#editInner(visit, node));
-      if (this.#pace.isDue) await this.#pace.rest();
+      if (node instanceof Leaf) {
+        outcomes.push(this.#editLeaf(visit, node));
+        if (this.#pace.isDue) await this.#pace.rest();
+        continue;
+      }
+      // These rest by themselves. To wait for a turn here would leave a failure of the first ones to nobody.
+      pending.push(this.#editInner(visit, node));
     }
     return pending.length > 0 ? Promise.all(pending) : outcomes;
   }

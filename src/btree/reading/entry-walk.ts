@@ -1,3 +1,4 @@
+import { Pace } from '../../shared/turn.ts';
 import type { KeyRange, TreeEntry, TreeSpec, WalkOptions } from '../contract.ts';
 import type { Link } from '../nodes/inner.ts';
 import type { Leaf } from '../nodes/leaf.ts';
@@ -5,7 +6,7 @@ import type { NodeSource } from '../nodes/node-source.ts';
 import { Cursor } from './cursor.ts';
 import { type EntryRange, Span } from './span.ts';
 
-/** The entries of a range in batches of at most one leaf, never empty ones. */
+/** The entries of a range in batches of at most one leaf, never empty ones. Others have a turn between leaves. */
 export async function* walkEntries<K, R>(
   source: NodeSource<K, R>,
   root: Link<K, R>,
@@ -15,6 +16,7 @@ export async function* walkEntries<K, R>(
   const { spec } = source;
   const span = new Span(spec, range, descending);
   const cursor = new Cursor(source, descending);
+  const pace = new Pace();
   let toSkip = skip;
   const passSkipped = (link: Link<K, R>): boolean => {
     if (link.count > toSkip) return false;
@@ -28,6 +30,7 @@ export async function* walkEntries<K, R>(
     if (available > toSkip) yield toEntries(spec, leaf, found, { skip: toSkip, descending });
     toSkip = Math.max(0, toSkip - available);
     if (span.endsBefore(cursor.far)) return;
+    if (pace.isDue) await pace.rest();
     const next = await cursor.advance(toSkip > 0 ? passSkipped : undefined);
     if (next === undefined) return;
     leaf = next;

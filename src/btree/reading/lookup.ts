@@ -1,5 +1,6 @@
 import { must } from '../../shared/assert.ts';
 import type { MaybePromise } from '../../shared/maybe-promise.ts';
+import { Pace } from '../../shared/turn.ts';
 import type { TreeSpec } from '../contract.ts';
 import type { Link, TreeNode } from '../nodes/inner.ts';
 import { type KeyShare, shareOut } from '../nodes/key-shares.ts';
@@ -55,7 +56,7 @@ interface NodeShare<K, R> extends KeyShare {
   readonly link: Link<K, R>;
 }
 
-/** The values of ascending keys, level by level, so that each node is visited once and a level's reads run together. */
+/** The values of ascending keys, level by level, so that each node is visited once and a level's reads run together. Others have a turn between nodes. */
 export async function readValues<K, R>(
   source: NodeSource<K, R>,
   root: Link<K, R>,
@@ -63,12 +64,14 @@ export async function readValues<K, R>(
 ): Promise<(string | undefined)[]> {
   const { spec } = source;
   const values = keys.map((): string | undefined => undefined);
+  const pace = new Pace();
   let level: NodeShare<K, R>[] = [{ link: root, from: 0, to: keys.length }];
   while (level.length > 0) {
     const resolved = source.resolveAll(level.map((share) => share.link));
     const nodes = resolved instanceof Promise ? await resolved : resolved;
     const below: NodeShare<K, R>[] = [];
     for (const [at, share] of level.entries()) {
+      if (pace.isDue) await pace.rest();
       const node = must(nodes[at]);
       if (node instanceof Leaf) {
         findAll(spec, node, keys, share, values);

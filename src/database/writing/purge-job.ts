@@ -1,5 +1,7 @@
 import type { DocId, RevId } from '../../documents/contract.ts';
 import { parseRevId } from '../../documents/revisions/revisions.ts';
+import type { MaybePromise } from '../../shared/maybe-promise.ts';
+import { inTurns, type Steps } from '../../shared/turn.ts';
 import type { PurgeOutcome } from '../contract.ts';
 import { PromisedJob } from './jobs.ts';
 import type { WriteBatch } from './write-batch.ts';
@@ -18,13 +20,18 @@ export class PurgeJob extends PromisedJob<PurgeOutcome> {
     this.#revisions = revisions;
   }
 
-  apply(batch: WriteBatch): void {
+  apply(batch: WriteBatch): MaybePromise<void> {
+    return inTurns(this.#applyInSteps(batch));
+  }
+
+  *#applyInSteps(batch: WriteBatch): Steps<void> {
     const updateSeqBefore = batch.updateSeq;
     const purgeSeqBefore = batch.purgeSeq;
     batch.purgeSeq = purgeSeqBefore + 1;
     for (const [id, revs] of this.#revisions) {
       const removed = batch.purge(batch.document(id), revs.map(parseRevId));
       if (removed.length > 0) this.#purged.set(id, removed);
+      yield;
     }
     if (this.#purged.size > 0) batch.endPurge(updateSeqBefore);
     else batch.purgeSeq = purgeSeqBefore;

@@ -2,7 +2,8 @@ import { compareCodePoints } from '../../collation/code-points.ts';
 import type { DocId, RevId, RevisionPath } from '../../documents/contract.ts';
 import { cutPath, mergePath, pathOf, removeLeaves, stem } from '../../documents/revisions/revision-tree.ts';
 import { must } from '../../shared/assert.ts';
-import { Pace, type Steps } from '../../shared/turn.ts';
+import { sortInSteps } from '../../shared/sort-in-steps.ts';
+import { inTurns, Pace, type Steps } from '../../shared/turn.ts';
 import type { Page } from '../../storage/page-store.ts';
 import { EMPTY_BODY, EMPTY_LOCATION } from '../bodies/body-location.ts';
 import type { BodyStore } from '../bodies/body-store.ts';
@@ -96,7 +97,7 @@ export class WriteBatch {
     absent: ReadonlySet<DocId> = new Set(),
   ): Promise<void> {
     const pace = new Pace();
-    const sortedIds = [...new Set(ids)].sort(compareCodePoints);
+    const sortedIds = await inTurns(sortInSteps([...new Set(ids)], compareCodePoints));
     if (pace.isDue) await pace.rest();
     const wanted = absent.size === 0 ? sortedIds : sortedIds.filter((id) => !absent.has(id));
     const values = wanted.length === 0 ? [] : await state.byId.getMany(wanted);

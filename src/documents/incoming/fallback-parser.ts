@@ -8,6 +8,7 @@ import { BACKSLASH, OPEN_BRACE, UNDERSCORE } from '../../json/characters.ts';
 import { JsonCursor } from '../../json/json-cursor.ts';
 import { KeptMembers } from '../../json/kept-members.ts';
 import { minify } from '../../json/minify-json.ts';
+import { assertShallowText, isShallowContainer, tooDeeplyNested } from '../../json/nesting.ts';
 import { isObject, type JsonObject } from '../../json/objects.ts';
 import { checkPortable, mayBeUnportable } from '../../json/portable-values.ts';
 import { assert } from '../../shared/assert.ts';
@@ -17,6 +18,7 @@ import { staysInBody, toIncomingDocument } from './reserved-members.ts';
 /** Reads the document that begins at the cursor, and leaves the cursor behind it. Errors are those of `readDocument`. */
 export function parseDocument(cursor: JsonCursor): IncomingDocument {
   const { text } = cursor;
+  if (!isShallowContainer(text, cursor.position)) throw tooDeeplyNested();
   const cut = cutBody(cursor);
   return toDocument(text, cut, parseJson(text.slice(cut.start, cursor.position)));
 }
@@ -27,13 +29,18 @@ export function parseDocumentValue(cursor: JsonCursor, value: unknown): Incoming
   return toDocument(cursor.text, cutBody(cursor), value);
 }
 
-/** Fails with `bad_request`. */
+/** Fails with `bad_request`; where the text is nested too deeply, before anything is built from it. */
 export function parseJson(text: string): unknown {
+  assertShallowText(text);
   try {
     return JSON.parse(text);
   } catch (cause) {
-    throw new DatabaseError('bad_request', 'invalid_json', { cause });
+    throw invalidJson(cause);
   }
+}
+
+export function invalidJson(cause: unknown): DatabaseError {
+  return new DatabaseError('bad_request', 'invalid_json', { cause });
 }
 
 function toDocument(text: string, cut: CutBody, value: unknown): IncomingDocument {

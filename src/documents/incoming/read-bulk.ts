@@ -6,12 +6,14 @@ import { DatabaseError } from '../../errors/database-error.ts';
 import { CLOSE_BRACKET, COMMA, OPEN_BRACE, OPEN_BRACKET } from '../../json/characters.ts';
 import { JsonCursor } from '../../json/json-cursor.ts';
 import { JsonScanner } from '../../json/json-scanner.ts';
+import { assertShallowInSteps } from '../../json/nesting.ts';
 import { isObject, type JsonObject } from '../../json/objects.ts';
+import { parseInSteps } from '../../json/parse-in-steps.ts';
 import { assert } from '../../shared/assert.ts';
 import type { Steps } from '../../shared/turn.ts';
 import type { IncomingDocument } from '../contract.ts';
 import { DocumentScanner } from './document-scanner.ts';
-import { parseDocument, parseDocumentValue, parseJson } from './fallback-parser.ts';
+import { invalidJson, parseDocument, parseDocumentValue, parseJson } from './fallback-parser.ts';
 import { toIncomingDocument } from './reserved-members.ts';
 
 export interface IncomingBulk {
@@ -31,7 +33,7 @@ const STEP_LENGTH = 65_536;
  */
 export function* readBulkInSteps(text: string): Steps<IncomingBulk> {
   // Which error a request that is not as it should be is answered with depends on the whole of it.
-  return (yield* scanBulkInSteps(text)) ?? parseBulk(text);
+  return (yield* scanBulkInSteps(text)) ?? parseBulk(text, yield* parseJsonInSteps(text));
 }
 
 /**
@@ -97,9 +99,17 @@ function moveToDocs(cursor: JsonCursor): boolean {
   return false;
 }
 
-/** Reads a request of whatever form by `JSON.parse`. */
-export function parseBulk(text: string): IncomingBulk {
-  const request = parseJson(text);
+function* parseJsonInSteps(text: string): Steps<unknown> {
+  yield* assertShallowInSteps(text);
+  try {
+    return yield* parseInSteps(text);
+  } catch (cause) {
+    throw invalidJson(cause);
+  }
+}
+
+/** Reads a request of whatever form, `request` being its value. */
+export function parseBulk(text: string, request: unknown = parseJson(text)): IncomingBulk {
   if (!isObject(request)) throw new DatabaseError('bad_request', 'Request body must be a JSON object');
   const values: unknown = request['docs'];
   if (!Array.isArray(values)) throw new DatabaseError('bad_request', "Missing JSON list of 'docs'");

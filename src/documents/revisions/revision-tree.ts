@@ -49,6 +49,17 @@ export function findNode<B>(leaves: Leaves<B>, revision: Revision): RevisionNode
   return undefined;
 }
 
+/** All revisions that are known, for whoever looks many of them up. */
+export function revisionsOf<B>(leaves: Leaves<B>): ReadonlySet<RevId> {
+  const seen = new Set<RevisionNode<B>>();
+  for (const leaf of leaves) {
+    for (let node: RevisionNode<B> | undefined = leaf; node !== undefined && !seen.has(node); node = node.parent) {
+      seen.add(node);
+    }
+  }
+  return new Set([...seen].map(revOf));
+}
+
 /** The leaves that are that revision or descend from it, in winning order. */
 export function leavesFrom<B>(leaves: Leaves<B>, revision: Revision): Leaves<B> {
   return leaves.filter((leaf) => findOnPath(leaf, revision) !== undefined);

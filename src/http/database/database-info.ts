@@ -3,6 +3,7 @@
 import type { DatabaseInfo } from '../../database/contract.ts';
 import { DatabaseError, isDatabaseError } from '../../errors/database-error.ts';
 import { ownMember } from '../../json/objects.ts';
+import { Pace } from '../../shared/turn.ts';
 import { readObject } from '../request/bodies.ts';
 import type { Answer, Context } from '../request/context.ts';
 import { jsonAnswer } from '../response/responses.ts';
@@ -11,9 +12,13 @@ import { jsonAnswer } from '../response/responses.ts';
 export async function postDatabaseInfos(context: Context): Promise<Answer> {
   const keys = ownMember(await readObject(context), 'keys');
   if (!Array.isArray(keys)) throw new DatabaseError('bad_request', '`keys` member must exist.');
-  const infos: unknown[] = [];
-  for (const key of keys) infos.push(await infoOf(context, toName(key)));
-  return jsonAnswer(context, 200, JSON.stringify(infos));
+  const pace = new Pace();
+  const infos: string[] = [];
+  for (const key of keys) {
+    infos.push(JSON.stringify(await infoOf(context, toName(key))));
+    if (pace.isDue) await pace.rest();
+  }
+  return jsonAnswer(context, 200, `[${infos.join(',')}]`);
 }
 
 function toName(key: unknown): string {

@@ -6,7 +6,7 @@ import { readDesign } from '../documents/design-document.ts';
 import { AllDocuments } from '../lists/all-documents.ts';
 import { parseListParameters, parseQueryValues } from '../lists/list-parameters.ts';
 import { readList } from '../lists/list-text.ts';
-import { parseJson, readText, toObject } from '../request/bodies.ts';
+import { parseBody, readText, toObject } from '../request/bodies.ts';
 import type { Answer, Context } from '../request/context.ts';
 import { type SnapshotLease, withSnapshot, withSnapshotLease } from '../request/snapshot-lease.ts';
 import { matchesTag, tagOf } from '../response/etags.ts';
@@ -59,7 +59,7 @@ export async function list(
   }
   const [viewDesign, view] = second === undefined ? [designName, first] : [first, second];
   return withDesignGroup(service.views, context, name, viewDesign, async (lease) => {
-    const query = readViewQuery(context, lease, view, body);
+    const query = await readViewQuery(context, lease, view, body);
     const source = await openSource(lease, view, [query.parameters]);
     const rows = await viewRows(lease, source, query);
     return answer(service, context, { database: lease.database, release: lease.release }, subject, rows);
@@ -73,7 +73,7 @@ async function answerDocuments(
   subject: ListSubject,
 ): Promise<Answer> {
   const { database, snapshot } = lease;
-  const given = subject.body === undefined ? [] : Object.entries(toObject(parseJson(subject.body)));
+  const given = subject.body === undefined ? [] : Object.entries(toObject(await parseBody(subject.body)));
   const parameters = parseListParameters([...parseQueryValues(context.query.entries()), ...given]);
   const list = new AllDocuments(snapshot, parameters);
   const { head, rows } = await readList(list, parameters, snapshot.updateSeq);

@@ -3,6 +3,7 @@
 import type { Database, Snapshot } from '../../database/contract.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
 import { isObject, ownMember } from '../../json/objects.ts';
+import { inTurns, mapInSteps } from '../../shared/turn.ts';
 import { readObject, toObject } from '../request/bodies.ts';
 import type { Answer, Context } from '../request/context.ts';
 import { type SnapshotLease, withSnapshotLease } from '../request/snapshot-lease.ts';
@@ -90,7 +91,7 @@ async function readQueries(context: Context): Promise<ListParameters[]> {
   if (!Array.isArray(queries) || !queries.every(isObject)) {
     throw new DatabaseError('bad_request', '`queries` must be a JSON list of objects.');
   }
-  return queries.map((query) => parseListParameters(Object.entries(toObject(query))));
+  return inTurns(mapInSteps(queries, (query) => parseListParameters(Object.entries(toObject(query)))));
 }
 
 async function answerQueries(

@@ -5,6 +5,7 @@ import { parseDocId } from '../../documents/identifiers.ts';
 import { parseRevId } from '../../documents/revisions/revisions.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
 import { isObject, ownMember } from '../../json/objects.ts';
+import { inTurns, mapInSteps } from '../../shared/turn.ts';
 import { readMetaFlags, revOf } from '../documents/document-rendering.ts';
 import { readTexts, selectRevisions } from '../documents/revision-selection.ts';
 import { accepts } from '../request/accept.ts';
@@ -39,7 +40,7 @@ interface EntryResults {
 export async function postBulkGet(context: Context, database: string): Promise<Answer> {
   const docs = ownMember(await readObject(context), 'docs');
   if (!Array.isArray(docs)) throw new DatabaseError('bad_request', "Missing JSON list of 'docs'.");
-  const asked = docs.map(readEntry);
+  const asked = await inTurns(mapInSteps(docs, readEntry));
   const accept = context.header('accept');
   const multipart = !accepts(accept, 'application/json') && accepts(accept, 'multipart/mixed');
   return withSnapshotLease(context, database, async (lease) => {

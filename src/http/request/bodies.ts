@@ -3,9 +3,12 @@
  * is handed on before the whole body has arrived, so a request that stops half-way changes nothing.
  */
 import { DatabaseError } from '../../errors/database-error.ts';
+import { assertShallowInSteps, assertShallowText } from '../../json/nesting.ts';
 import { isObject, type JsonObject } from '../../json/objects.ts';
+import { parseInSteps, parseMembersInSteps } from '../../json/parse-in-steps.ts';
 import { type MaybePromise, whenReady } from '../../shared/maybe-promise.ts';
 import type { ByteStream, RequestBody } from '../../shared/message.ts';
+import { inTurns, Pace, type Steps } from '../../shared/turn.ts';
 import { integerSetting } from '../../system/config.ts';
 import { ByteCollector, tooLarge } from './byte-collector.ts';
 import type { Context } from './context.ts';
@@ -15,6 +18,8 @@ const JSON_MEDIA_TYPE = 'application/json';
 /** A UTF-16 unit takes three bytes of UTF-8 at most. */
 const MAX_BYTES_PER_UNIT = 3;
 
+/** Bytes that are decoded in one step. */
+const DECODED_BYTES = 1_048_576;
 /** Decoding as a whole keeps no state, so one decoder serves all. */
 const UTF8 = new TextDecoder('utf-8', { fatal: true });
 
@@ -28,17 +33,17 @@ export function readText(context: Context): MaybePromise<string> {
   const gzip = isGzip(context.header('content-encoding'));
   if (Number(context.header('content-length') ?? 0) > limit) throw tooLarge();
   if (typeof body === 'string' && !gzip) return checkText(body, limit);
-  const bytes = body instanceof Uint8Array ? checkBytes(body, limit) : collect(body, limit);
-  return whenReady(gzip ? inflated(bytes, limit) : bytes, decode);
+  const chunks = body instanceof Uint8Array ? [checkBytes(body, limit)] : collect(body, limit);
+  return whenReady(gzip ? inflated(chunks, limit) : chunks, (all) => inTurns(decodeInSteps(all)));
 }
 
-async function inflated(packed: MaybePromise<Uint8Array>, limit: number): Promise<Uint8Array> {
-  return inflate(new Uint8Array(await packed), limit);
+async function inflated(packed: MaybePromise<readonly Uint8Array[]>, limit: number): Promise<readonly Uint8Array[]> {
+  return inflate(await packed, limit);
 }
 
-/** The body's JSON value. Fails as `readText`, and with `bad_request` "invalid_json". */
+/** The body's JSON value. Fails as `readText` and `parseJson`. */
 export function readJson(context: Context): MaybePromise<unknown> {
-  return whenReady(readText(context), parseJson);
+  return whenReady(readText(context), parseBody);
 }
 
 /** As `readJson`, for bodies that must be an object. */
@@ -46,17 +51,48 @@ export function readObject(context: Context): MaybePromise<JsonObject> {
   return whenReady(readJson(context), toObject);
 }
 
+/** Fails with `bad_request`: "invalid_json", or where it is nested too deeply, before anything is built from it. */
 export function parseJson(text: string): unknown {
+  assertShallowText(text);
   try {
     return JSON.parse(text);
   } catch (cause) {
-    throw new DatabaseError('bad_request', 'invalid_json', { cause });
+    throw invalidJson(cause);
   }
+}
+
+/** As `parseJson`; others have a turn in the middle of a long text. */
+export function parseBody(text: string): MaybePromise<unknown> {
+  return inTurns(parsedInSteps(text, parseInSteps));
+}
+
+/** As `readObject`, for objects with many members: in the order of their first mention, each with its last value. */
+export function readMembers(context: Context): MaybePromise<ReadonlyMap<string, unknown>> {
+  return whenReady(readText(context), async (text) => {
+    const members = await inTurns(parsedInSteps(text, parseMembersInSteps));
+    return members ?? notAnObject();
+  });
+}
+
+function* parsedInSteps<T>(text: string, parse: (text: string) => Steps<T>): Steps<T> {
+  yield* assertShallowInSteps(text);
+  try {
+    return yield* parse(text);
+  } catch (cause) {
+    throw invalidJson(cause);
+  }
+}
+
+function invalidJson(cause: unknown): DatabaseError {
+  return new DatabaseError('bad_request', 'invalid_json', { cause });
 }
 
 /** Fails with `bad_request`. */
 export function toObject(value: unknown): JsonObject {
-  if (isObject(value)) return value;
+  return isObject(value) ? value : notAnObject();
+}
+
+function notAnObject(): never {
   throw new DatabaseError('bad_request', 'Request body must be a JSON object');
 }
 
@@ -93,29 +129,43 @@ function checkBytes(bytes: Uint8Array, limit: number): Uint8Array {
   return bytes;
 }
 
-function decode(bytes: Uint8Array): string {
+function* decodeInSteps(chunks: readonly Uint8Array[]): Steps<string> {
+  const [first] = chunks;
   try {
-    return UTF8.decode(bytes);
+    if (chunks.length === 1 && first !== undefined && first.length <= DECODED_BYTES) return UTF8.decode(first);
+    const decoder = new TextDecoder('utf-8', { fatal: true });
+    let text = '';
+    for (const chunk of chunks) {
+      for (let from = 0; from < chunk.length; from += DECODED_BYTES) {
+        text += decoder.decode(chunk.subarray(from, from + DECODED_BYTES), { stream: true });
+        yield;
+      }
+    }
+    return text + decoder.decode();
   } catch (cause) {
-    throw new DatabaseError('bad_request', 'invalid_json', { cause });
+    throw invalidJson(cause);
   }
 }
 
-async function collect(body: RequestBody, limit: number): Promise<Uint8Array> {
-  if (body === null) return new Uint8Array();
-  if (typeof body === 'string') return new TextEncoder().encode(body);
+async function collect(body: RequestBody, limit: number): Promise<readonly Uint8Array[]> {
+  if (body === null) return [];
+  if (typeof body === 'string') return [new TextEncoder().encode(body)];
   if (isStream(body)) return collectStream(body, limit);
-  if (body instanceof Uint8Array) return body;
+  if (body instanceof Uint8Array) return [body];
   if (body.size > limit) throw tooLarge();
-  return new Uint8Array(await body.arrayBuffer().catch(brokenOff));
+  return [new Uint8Array(await body.arrayBuffer().catch(brokenOff))];
 }
 
-async function collectStream(stream: ByteStream, limit: number): Promise<Uint8Array> {
+async function collectStream(stream: ByteStream, limit: number): Promise<readonly Uint8Array[]> {
   if (stream.length !== undefined && stream.length > limit) throw tooLarge();
   const collector = new ByteCollector(limit);
-  for (let chunk = await nextChunk(stream); chunk !== undefined; chunk = await nextChunk(stream)) collector.add(chunk);
+  const pace = new Pace();
+  for (let chunk = await nextChunk(stream); chunk !== undefined; chunk = await nextChunk(stream)) {
+    collector.add(chunk);
+    if (pace.isDue) await pace.rest();
+  }
   if (stream.length !== undefined && collector.length < stream.length) return brokenOff();
-  return collector.whole();
+  return collector.chunks;
 }
 
 function nextChunk(stream: ByteStream): Promise<Uint8Array | undefined> {

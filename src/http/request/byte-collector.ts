@@ -22,6 +22,11 @@ export class ByteCollector {
     this.#chunks.push(chunk);
   }
 
+  /** What was added, in its order. */
+  get chunks(): readonly Uint8Array[] {
+    return this.#chunks;
+  }
+
   whole(): Uint8Array<ArrayBuffer> {
     const whole = new Uint8Array(this.#length);
     let offset = 0;

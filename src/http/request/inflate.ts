@@ -1,14 +1,21 @@
 /** Inflates gzip with the platform's own streams, holding a limit on what comes out: 64 KB can hold 64 MB. */
 import { DatabaseError } from '../../errors/database-error.ts';
+import { Pace } from '../../shared/turn.ts';
 import { ByteCollector } from './byte-collector.ts';
 
 /** Fails with `too_large` beyond `limit` bytes, and with `bad_request` where the bytes are no complete gzip. */
-export async function inflate(bytes: Uint8Array<ArrayBuffer>, limit: number): Promise<Uint8Array> {
-  const inflated = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('gzip'));
+export async function inflate(packed: readonly Uint8Array[], limit: number): Promise<readonly Uint8Array[]> {
+  const inflated = new Blob([...packed] as Uint8Array<ArrayBuffer>[])
+    .stream()
+    .pipeThrough(new DecompressionStream('gzip'));
   const reader = inflated.getReader();
   const collector = new ByteCollector(limit);
+  const pace = new Pace();
   try {
-    for (let step = await reader.read(); !step.done; step = await reader.read()) collector.add(step.value);
+    for (let step = await reader.read(); !step.done; step = await reader.read()) {
+      collector.add(step.value);
+      if (pace.isDue) await pace.rest();
+    }
   } catch (cause) {
     if (!(cause instanceof DatabaseError)) {
       throw new DatabaseError('bad_request', 'The request body is not valid gzip data.', { cause });
@@ -17,5 +24,5 @@ export async function inflate(bytes: Uint8Array<ArrayBuffer>, limit: number): Pr
     await reader.cancel(cause).catch(() => {});
     throw cause;
   }
-  return collector.whole();
+  return collector.chunks;
 }

@@ -4,6 +4,7 @@
  */
 import type { MaybePromise } from '../../shared/maybe-promise.ts';
 import type { ByteStream, ResponseBody } from '../../shared/message.ts';
+import { Pace } from '../../shared/turn.ts';
 import type { Log } from '../../system/contract.ts';
 import type { Context } from '../request/context.ts';
 import { isInternal } from './error-table.ts';
@@ -46,6 +47,8 @@ class TextStream implements ByteStream {
   readonly #source: TextSource;
   readonly #log: Log;
   readonly #encoder = new TextEncoder();
+  /** A reader that always takes what is there would hold the thread to the end: promises alone let nobody else have a turn. */
+  readonly #pace = new Pace();
 
   constructor(source: TextSource, log: Log) {
     this.#source = source;
@@ -89,6 +92,7 @@ class TextStream implements ByteStream {
     let text = '';
     try {
       while (text.length < CHUNK_UNITS && !this.ended) {
+        if (this.#pace.isDue) await this.#pace.rest();
         const step = await this.#source.pieces.next();
         if (step.done === true) this.#end();
         else text += step.value;

@@ -4,7 +4,7 @@ import type { Database } from '../../database/contract.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
 import { ownMember } from '../../json/objects.ts';
 import type { ViewIndexes } from '../../views/contract.ts';
-import { parseJson, readText, requireJsonType, toObject } from '../request/bodies.ts';
+import { parseBody, readText, requireJsonType, toObject } from '../request/bodies.ts';
 import type { Answer, Context } from '../request/context.ts';
 import { matchesTag, tagOf } from '../response/etags.ts';
 import { notModified, textAnswer, withHeader } from '../response/responses.ts';
@@ -29,8 +29,8 @@ export function getView(
   rest: readonly string[],
 ): Promise<Answer> {
   const { design, view } = viewPath(rest);
-  return withDesignGroup(views, context, database, design, (lease) => {
-    return answerRows(context, lease, readViewQuery(context, lease, view));
+  return withDesignGroup(views, context, database, design, async (lease) => {
+    return answerRows(context, lease, await readViewQuery(context, lease, view));
   });
 }
 
@@ -45,8 +45,8 @@ export async function postView(
     return postQueries(views, context, database, viewPath(rest.slice(0, 2)));
   const { design, view } = viewPath(rest);
   const body = await readText(context);
-  return withDesignGroup(views, context, database, design, (lease) => {
-    return answerRows(context, lease, readViewQuery(context, lease, view, body));
+  return withDesignGroup(views, context, database, design, async (lease) => {
+    return answerRows(context, lease, await readViewQuery(context, lease, view, body));
   });
 }
 
@@ -58,7 +58,7 @@ async function postQueries(
 ): Promise<Answer> {
   const body = await readText(context);
   return withDesignGroup(views, context, database, design, async (lease) => {
-    const queries = readViewQueries(context, lease, view, body);
+    const queries = await readViewQueries(context, lease, view, body);
     if (queries === undefined) throw new DatabaseError('bad_request', '`queries` must be a JSON list of objects.');
     const source = await openSource(lease, view, queries);
     return textAnswer(context, 200, await streamedBody(context, queriesText(source, queries), lease.release));
@@ -69,9 +69,10 @@ async function postQueries(
 export async function postTemporaryView(views: ViewIndexes, context: Context, database: string): Promise<Answer> {
   requireJsonType(context);
   const definition = await readText(context);
-  const open = (opened: Database) => views.temporary(opened, checked(definition));
+  await checkDefinition(definition);
+  const open = (opened: Database) => views.temporary(opened, definition);
   return withGroup(context, database, open, async (lease) => {
-    const parameters = readKeysOnly(context, lease, TEMPORARY, definition);
+    const parameters = await readKeysOnly(context, lease, TEMPORARY, definition);
     const source = await openSource(lease, TEMPORARY, [parameters]);
     return textAnswer(context, 200, await streamedBody(context, single(source, parameters), lease.release));
   });
@@ -106,8 +107,8 @@ async function* queriesText(
   yield '\r\n]}\n';
 }
 
-function checked(body: string): string {
-  if (typeof ownMember(toObject(parseJson(body)), 'map') === 'string') return body;
+async function checkDefinition(body: string): Promise<void> {
+  if (typeof ownMember(toObject(await parseBody(body)), 'map') === 'string') return;
   throw new DatabaseError('bad_request', 'A temporary view needs a member "map" with the source of a function.');
 }
 

@@ -1,8 +1,9 @@
 /** One query of a view: its parameters, the moment of the index that it reads, and what its answer depends on. */
 
-import { isObject, ownMember } from '../../json/objects.ts';
+import { isObject, type JsonObject, ownMember } from '../../json/objects.ts';
+import { inTurns, mapInSteps } from '../../shared/turn.ts';
 import { parseQueryValues } from '../lists/list-parameters.ts';
-import { parseJson, toObject } from '../request/bodies.ts';
+import { parseBody, toObject } from '../request/bodies.ts';
 import type { Context } from '../request/context.ts';
 import type { ViewGroupLease } from './view-group-lease.ts';
 import { parseViewParameters, type ViewParameters } from './view-parameters.ts';
@@ -19,31 +20,42 @@ export interface ViewQuery {
 type Entries = readonly (readonly [string, unknown])[];
 
 /** `body` is the text of a POST, whose members are parameters as well, `keys` above all. */
-export function readViewQuery(context: Context, lease: ViewGroupLease, view: string, body?: string): ViewQuery {
-  const given = body === undefined ? [] : Object.entries(toObject(parseJson(body)));
+export async function readViewQuery(
+  context: Context,
+  lease: ViewGroupLease,
+  view: string,
+  body?: string,
+): Promise<ViewQuery> {
+  const given = body === undefined ? [] : Object.entries(toObject(await parseBody(body)));
   const parameters = parseViewParameters([...queryValues(context), ...given], lease.traitsOf(view));
   return { view, parameters, asked: body === undefined ? [context.search] : [context.search, body] };
 }
 
 /** Of a body that says more than parameters only the keys count. */
-export function readKeysOnly(context: Context, lease: ViewGroupLease, view: string, body: string): ViewParameters {
-  const keys = ownMember(toObject(parseJson(body)), 'keys');
+export async function readKeysOnly(
+  context: Context,
+  lease: ViewGroupLease,
+  view: string,
+  body: string,
+): Promise<ViewParameters> {
+  const keys = ownMember(toObject(await parseBody(body)), 'keys');
   const given: Entries = keys === undefined ? [] : [['keys', keys]];
   return parseViewParameters([...queryValues(context), ...given], lease.traitsOf(view));
 }
 
 /** What the address says holds for each of the queries that does not say otherwise. Undefined where there are none. */
-export function readViewQueries(
+export async function readViewQueries(
   context: Context,
   lease: ViewGroupLease,
   view: string,
   body: string,
-): readonly ViewParameters[] | undefined {
-  const queries = ownMember(toObject(parseJson(body)), 'queries');
+): Promise<readonly ViewParameters[] | undefined> {
+  const queries = ownMember(toObject(await parseBody(body)), 'queries');
   if (!Array.isArray(queries) || !queries.every(isObject)) return undefined;
   const shared = queryValues(context);
   const traits = lease.traitsOf(view);
-  return queries.map((query) => parseViewParameters([...shared, ...Object.entries(query)], traits));
+  const parse = (query: JsonObject) => parseViewParameters([...shared, ...Object.entries(query)], traits);
+  return inTurns(mapInSteps(queries, parse));
 }
 
 function queryValues(context: Context): Entries {

@@ -66,13 +66,12 @@ export class IndexReader implements ViewReader {
 
   async rows(view: string, options: RowOptions = {}): Promise<ViewRows> {
     const ref = this.#treeRef(view);
-    const ranges = rangesOf(options);
     const totalRows = this.#tree(ref, this.#state).count;
-    const [first] = ranges;
+    const [first] = rangesOf(options);
     const before = first === undefined ? 0 : await this.#read((state) => this.#countBefore(ref, state, first));
     const { skip = 0, limit = Number.POSITIVE_INFINITY } = options;
     const offset = Math.min(before + skip, totalRows);
-    return { totalRows, offset, rows: this.#walkAll(ref, ranges, skip, limit) };
+    return { totalRows, offset, rows: this.#walkAll(ref, options, skip, limit) };
   }
 
   async *reduce(view: string, options: ReduceOptions = {}): AsyncGenerator<readonly ReducedRow[]> {
@@ -88,8 +87,10 @@ export class IndexReader implements ViewReader {
     // The groups of a single range are skipped by the tree.
     const skipInTree = keys === undefined ? skip : 0;
     let [toSkip, left] = [skip - skipInTree, limit];
+    const pace = new Pace();
     for (const range of rangesOf(options)) {
       if (left <= 0) return;
+      if (pace.isDue) await pace.rest();
       for await (const groups of this.#groups(ref, range, cut, skipInTree)) {
         const rows = groups.slice(toSkip, toSkip + left).map(({ keyText, reductions }) => {
           return { keyText, valueText: resultOf(reducer, must(reductions[reduce])) };
@@ -129,14 +130,17 @@ export class IndexReader implements ViewReader {
 
   async *#walkAll(
     ref: ViewTreeRef,
-    ranges: readonly RowRange[],
+    options: RowOptions,
     skip: number,
     limit: number,
   ): AsyncGenerator<readonly ViewRow[]> {
+    const pace = new Pace();
+    const isSingle = (options.keys?.length ?? 1) === 1;
     let [toSkip, left] = [skip, limit];
-    for (const range of ranges) {
+    for (const range of rangesOf(options)) {
       if (left <= 0) return;
-      if (toSkip > 0 && ranges.length > 1) {
+      if (pace.isDue) await pace.rest();
+      if (toSkip > 0 && !isSingle) {
         const count = await this.#read((state) => this.#tree(ref, state).countRange(range));
         if (count <= toSkip) {
           toSkip -= count;
@@ -239,11 +243,11 @@ interface Group {
   readonly reductions: readonly string[];
 }
 
-function rangesOf(options: RowOptions): readonly RowRange[] {
+/** One by one, since there may be a million keys. */
+function* rangesOf(options: RowOptions): Generator<RowRange> {
   const { keys, descending = false } = options;
-  if (keys === undefined) return [toRowRange(options)];
-  const ranges = keys.map((key) => keyRange(key, descending));
-  return descending ? ranges.reverse() : ranges;
+  if (keys === undefined) yield toRowRange(options);
+  else for (const key of descending ? keys.toReversed() : keys) yield keyRange(key, descending);
 }
 
 function resultOf(reducer: Reducer, reduction: string): string {

@@ -1,10 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { readBulkInSteps } from '../../../src/documents/incoming/read-bulk.ts';
 import { readDocument } from '../../../src/documents/incoming/read-document.ts';
-import { atOnce } from '../../support/at-once.ts';
+import { atOnce } from '../../../src/shared/turn.ts';
 
 const plain = { id: undefined, rev: undefined, deleted: false, revisions: undefined, hasAttachments: false };
 const bodyOf = (text: string) => readDocument(text).body;
+const TOO_DEEP = 'The JSON has arrays and objects in more than 1000 levels; send what is nested deeper as a string.';
 const readBulk = (text: string) => atOnce(readBulkInSteps(text));
 
 describe('a document that comes in', () => {
@@ -96,10 +97,21 @@ describe('a document that comes in', () => {
     expect(readDocument('{"_deleted":true,"_deleted":false}')).toEqual({ ...plain, body: '{}' });
   });
 
-  test('may be very deep', () => {
-    const deep = '['.repeat(100_000) + ']'.repeat(100_000);
+  test('may be deep', () => {
+    const deep = '['.repeat(999) + ']'.repeat(999);
     expect(bodyOf(`{"_id":"a","deep":${deep}}`)).toBe(`{"deep":${deep}}`);
   });
+
+  test.each(['[', '{"a":'])(
+    'is refused where it is nested more than 1000 levels deep, whatever follows (%s)',
+    (opening) => {
+      const text = `{"deep":${opening.repeat(1_000)}`;
+      expect(() => readDocument(text)).toThrow(expect.objectContaining({ code: 'bad_request', reason: TOO_DEEP }));
+      expect(() => atOnce(readBulkInSteps(`{"docs":[{"_id":"a"},${text}`))).toThrow(
+        expect.objectContaining({ code: 'bad_request', reason: TOO_DEEP }),
+      );
+    },
+  );
 
   test.each([
     ['absent', '{}', false],

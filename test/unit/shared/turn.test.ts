@@ -1,6 +1,5 @@
-import { afterEach, describe, expect, test, vi } from 'vitest';
-import { inTurns, nextTurn, Pace, type Steps } from '../../../src/shared/turn.ts';
-import { atOnce } from '../../support/at-once.ts';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { atOnce, inTurns, nextTurn, Pace, type Steps } from '../../../src/shared/turn.ts';
 
 afterEach(() => {
   vi.unstubAllGlobals();
@@ -48,6 +47,12 @@ describe('the next turn', () => {
 });
 
 describe('a pace', () => {
+  // Each test begins in a turn of its own, which nobody has held yet.
+  beforeEach(async () => {
+    await nextTurn();
+    await nextTurn();
+  });
+
   test('is due once the thread was held for long enough, and then anew', async () => {
     stopClock();
     const pace = new Pace(10);
@@ -60,20 +65,85 @@ describe('a pace', () => {
     now = 20;
     expect(pace.isDue).toBe(true);
   });
+
+  test('counts what other work has held the thread for in the same turn', async () => {
+    stopClock();
+    new Pace();
+    now = 9;
+    const second = new Pace();
+    expect(second.isDue).toBe(false);
+    now = 10;
+    expect(second.isDue).toBe(true);
+    // What has just begun is small, as far as anyone knows.
+    const third = new Pace();
+    expect(third.isDue).toBe(false);
+    now = 11;
+    expect(third.isDue).toBe(true);
+  });
+
+  test('begins anew in each turn', async () => {
+    stopClock();
+    const pace = new Pace();
+    now = 9;
+    await nextTurn();
+    await nextTurn();
+    now = 18;
+    expect(pace.isDue).toBe(false);
+    now = 28;
+    expect(pace.isDue).toBe(true);
+  });
+
+  test('gives each of many a turn of its own, in their order', async () => {
+    stopClock();
+    const order: string[] = [];
+    let turn = 0;
+    let isOver = false;
+    const count = () => {
+      turn += 1;
+      if (!isOver) setImmediate(count);
+    };
+    const read = async (name: string) => {
+      const pace = new Pace();
+      const turns: number[] = [];
+      for (let round = 0; round < 3; round += 1) {
+        now += 10;
+        await pace.rest();
+        order.push(name);
+        turns.push(turn);
+      }
+      return turns;
+    };
+    setImmediate(count);
+    const readers = await Promise.all([read('a'), read('b'), read('c')]);
+    isOver = true;
+    expect(order.join('')).toBe('abcabcabc');
+    expect(new Set(readers.flat()).size).toBe(9);
+  });
 });
 
 describe('work in turns', () => {
   test('that is short is done at once', () => {
     stopClock();
     expect(inTurns(work(1000))).toBe('done');
-    expect(inTurns(work(29, 1))).toBe('done');
+    expect(inTurns(work(9, 1))).toBe('done');
   });
 
-  test('that is long lets others have a turn every 30 ms', async () => {
+  test('that is long lets others have a turn every 10 ms', async () => {
+    await nextTurn();
+    await nextTurn();
     stopClock();
-    const turns = vi.spyOn(globalThis, 'setImmediate');
-    expect(await inTurns(work(100, 10))).toBe('done');
-    expect(turns).toHaveBeenCalledTimes(33);
+    const turns: number[] = [];
+    let isOver = false;
+    const note = () => {
+      if (turns.at(-1) !== now) turns.push(now);
+      if (!isOver) setImmediate(note);
+    };
+    const done = inTurns(work(50, 1));
+    note();
+    expect(await done).toBe('done');
+    isOver = true;
+    // The first step is done before the clock is looked at.
+    expect(turns).toEqual([11, 21, 31, 41]);
   });
 
   test('fails at once, or later', async () => {

@@ -236,7 +236,7 @@ describe('local documents', () => {
 
 describe('what comes from nobody’s client', () => {
   test('depth costs nothing', async () => {
-    const deep = '['.repeat(10_000) + ']'.repeat(10_000);
+    const deep = '['.repeat(998) + ']'.repeat(998);
     await put('deep', `{"deep":${deep}}`);
     expect(await ask(core, 'GET /db/deep')).toMatchObject({ body: expect.stringContaining(`"deep":${deep}}`) });
     expect((await ask(core, 'PUT /db/_security', { body: `{"deep":${deep}}` })).status).toBe(200);
@@ -249,6 +249,32 @@ describe('what comes from nobody’s client', () => {
       ['PUT /db/_revs_limit', deep],
     ] as const) {
       expect((await ask(core, what, { body })).status, what).toBeLessThan(500);
+    }
+  });
+
+  test('what is nested more than 1000 levels deep is refused', async () => {
+    const deep = '['.repeat(1_001);
+    const reason = 'The JSON has arrays and objects in more than 1000 levels; send what is nested deeper as a string.';
+    for (const what of [
+      'PUT /db/deep',
+      'PUT /db/_local/deep',
+      'PUT /db/_security',
+      'POST /db',
+      'POST /db/_all_docs',
+      'POST /db/_all_docs/queries',
+      'POST /db/_bulk_docs',
+      'POST /db/_bulk_get',
+      'POST /db/_find',
+      'POST /db/_missing_revs',
+      'POST /db/_purge',
+      'POST /db/_revs_diff',
+    ]) {
+      const headers = { 'content-type': 'application/json' };
+      const answer = await ask(core, what, { body: `{"docs":[{"a":${deep}`, headers });
+      expect([answer.status, answer.body], what).toEqual([
+        400,
+        `${JSON.stringify({ error: 'bad_request', reason })}\n`,
+      ]);
     }
   });
 

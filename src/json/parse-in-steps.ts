@@ -1,0 +1,233 @@
+/**
+ * `JSON.parse` in steps, so that others have a turn in the middle of a large text. Items that lie next to each other in a container are
+ * parsed together, and only what is too long for one step is taken apart: what is JSON and what is not is for `JSON.parse` to say.
+ */
+import type { Steps } from '../shared/turn.ts';
+import {
+  BACKSLASH,
+  CLOSE_BRACE,
+  CLOSE_BRACKET,
+  COLON,
+  COMMA,
+  isSpace,
+  LOWER_U,
+  OPEN_BRACE,
+  OPEN_BRACKET,
+  QUOTE,
+} from './characters.ts';
+import { isObject } from './objects.ts';
+import { stringEnd } from './strings.ts';
+
+/** Characters that are parsed in one step, about. */
+const STEP_LENGTH = 65_536;
+/** In the place of an end: it is further away than one step. */
+const FAR = -1;
+/** Characters of an escape: `\u` with its four digits, and all others. */
+const UNICODE_ESCAPE = 6;
+const SHORT_ESCAPE = 2;
+
+/** The text's value. Throws `SyntaxError` where `JSON.parse` does. */
+export function* parseInSteps(text: string): Steps<unknown> {
+  if (text.length <= STEP_LENGTH) return JSON.parse(text);
+  const parser = new LongTextParser(text);
+  const value = yield* parser.value(parser.skipSpace(0));
+  if (parser.skipSpace(parser.end) < text.length) throw unexpected(text, parser.end);
+  return value;
+}
+
+/**
+ * The members of the object that the text is, in the order of their first mention, each with its last value; undefined where the text is
+ * another value. Throws `SyntaxError` as `parseInSteps`. Objects with a million members take engines long to build and to list.
+ */
+export function* parseMembersInSteps(text: string): Steps<ReadonlyMap<string, unknown> | undefined> {
+  if (text.length <= STEP_LENGTH) {
+    const value: unknown = JSON.parse(text);
+    return isObject(value) ? new Map(Object.entries(value)) : undefined;
+  }
+  const parser = new LongTextParser(text);
+  const start = parser.skipSpace(0);
+  const members = new Map<string, unknown>();
+  if (text.charCodeAt(start) !== OPEN_BRACE) yield* parser.value(start);
+  else yield* parser.members(start, (name, value) => members.set(name, value));
+  if (parser.skipSpace(parser.end) < text.length) throw unexpected(text, parser.end);
+  return text.charCodeAt(start) === OPEN_BRACE ? members : undefined;
+}
+
+type TakeMember = (name: string, value: unknown) => void;
+
+class LongTextParser {
+  /** Behind the value that was parsed last. */
+  end = 0;
+  readonly #text: string;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  *value(start: number): Steps<unknown> {
+    const code = this.#text.charCodeAt(start);
+    if (code === OPEN_BRACKET) return yield* this.#array(start);
+    if (code === OPEN_BRACE) return yield* this.#object(start);
+    return yield* this.#scalar(start);
+  }
+
+  skipSpace(from: number): number {
+    let at = from;
+    while (isSpace(this.#text.charCodeAt(at))) at++;
+    return at;
+  }
+
+  *#array(start: number): Steps<unknown[]> {
+    const values: unknown[] = [];
+    let at = this.skipSpace(start + 1);
+    if (this.#isAt(at, CLOSE_BRACKET)) return values;
+    for (;;) {
+      const end = this.#runEnd(at);
+      if (end === at) throw unexpected(this.#text, at);
+      if (end === FAR) {
+        values.push(yield* this.value(at));
+      } else {
+        const some: unknown[] = JSON.parse(`[${this.#text.slice(at, end)}]`);
+        for (const value of some) values.push(value);
+        this.end = end;
+      }
+      yield;
+      at = this.skipSpace(this.end);
+      if (this.#isAt(at, CLOSE_BRACKET)) return values;
+      at = this.#behindComma(at);
+    }
+  }
+
+  *#object(start: number): Steps<Record<string, unknown>> {
+    const object: Record<string, unknown> = {};
+    yield* this.members(start, (name, value) => setMember(object, name, value));
+    return object;
+  }
+
+  /** Those of the object that begins at `start`. */
+  *members(start: number, take: TakeMember): Steps<void> {
+    let at = this.skipSpace(start + 1);
+    if (this.#isAt(at, CLOSE_BRACE)) return;
+    for (;;) {
+      const end = this.#runEnd(at);
+      if (end === at) throw unexpected(this.#text, at);
+      if (end === FAR) {
+        yield* this.#longMember(at, take);
+      } else {
+        const some: Record<string, unknown> = JSON.parse(`{${this.#text.slice(at, end)}}`);
+        for (const name of Object.keys(some)) take(name, some[name]);
+        this.end = end;
+      }
+      yield;
+      at = this.skipSpace(this.end);
+      if (this.#isAt(at, CLOSE_BRACE)) return;
+      at = this.#behindComma(at);
+    }
+  }
+
+  *#longMember(start: number, take: TakeMember): Steps<void> {
+    const text = this.#text;
+    if (text.charCodeAt(start) !== QUOTE) throw unexpected(text, start);
+    const nameEnd = stringEnd(text, start);
+    const name = String(JSON.parse(text.slice(start, nameEnd)));
+    const colon = this.skipSpace(nameEnd);
+    if (text.charCodeAt(colon) !== COLON) throw unexpected(text, colon);
+    take(name, yield* this.value(this.skipSpace(colon + 1)));
+  }
+
+  *#scalar(start: number): Steps<unknown> {
+    const text = this.#text;
+    if (text.charCodeAt(start) === QUOTE) return yield* this.#string(start);
+    let end = start;
+    for (let code = text.charCodeAt(end); !endsScalar(code); code = text.charCodeAt(end)) end++;
+    this.end = end;
+    return JSON.parse(text.slice(start, end));
+  }
+
+  *#string(start: number): Steps<string> {
+    const text = this.#text;
+    const close = stringEnd(text, start) - 1;
+    this.end = close + 1;
+    let value = '';
+    let at = start + 1;
+    while (at < close) {
+      const end = Math.min(close, behindEscapes(text, at, at + STEP_LENGTH));
+      value += String(JSON.parse(`"${text.slice(at, end)}"`));
+      at = end;
+      yield;
+    }
+    return value;
+  }
+
+  /** Behind the last of the items from `start` on that end within a step; `FAR` where not even the first one does. */
+  #runEnd(start: number): number {
+    const text = this.#text;
+    const limit = Math.min(text.length, start + STEP_LENGTH);
+    let depth = 0;
+    let last = FAR;
+    let at = start;
+    while (at < limit) {
+      const code = text.charCodeAt(at);
+      if (code === QUOTE) {
+        const end = stringEndWithin(text, at, limit);
+        if (end === FAR) return last;
+        at = end;
+        continue;
+      }
+      if (code === OPEN_BRACE || code === OPEN_BRACKET) depth++;
+      else if (code === CLOSE_BRACE || code === CLOSE_BRACKET) {
+        if (depth === 0) return at;
+        depth--;
+      } else if (code === COMMA && depth === 0) last = at;
+      at++;
+    }
+    return last;
+  }
+
+  /** Passes the character if it is there. */
+  #isAt(at: number, code: number): boolean {
+    if (this.#text.charCodeAt(at) !== code) return false;
+    this.end = at + 1;
+    return true;
+  }
+
+  #behindComma(at: number): number {
+    if (this.#text.charCodeAt(at) !== COMMA) throw unexpected(this.#text, at);
+    return this.skipSpace(at + 1);
+  }
+}
+
+/** As an assignment, which would set the prototype for one name. */
+function setMember(members: Record<string, unknown>, name: string, value: unknown): void {
+  if (name !== '__proto__') members[name] = value;
+  else Object.defineProperty(members, name, { value, enumerable: true, configurable: true, writable: true });
+}
+
+/** Behind the string whose opening quote is at `start`; `FAR` where it does not end before `limit`. */
+function stringEndWithin(text: string, start: number, limit: number): number {
+  for (let at = start + 1; at < limit; at++) {
+    const code = text.charCodeAt(at);
+    if (code === BACKSLASH) at++;
+    else if (code === QUOTE) return at + 1;
+  }
+  return FAR;
+}
+
+/** The first place from `to` on that is not inside of an escape, `from` being no such place. */
+function behindEscapes(text: string, from: number, to: number): number {
+  let at = from;
+  while (at < to) {
+    if (text.charCodeAt(at) !== BACKSLASH) at++;
+    else at += text.charCodeAt(at + 1) === LOWER_U ? UNICODE_ESCAPE : SHORT_ESCAPE;
+  }
+  return at;
+}
+
+/** Whether no number and no literal goes on with this; NaN is behind the text's end. */
+function endsScalar(code: number): boolean {
+  return Number.isNaN(code) || isSpace(code) || code === COMMA || code === CLOSE_BRACE || code === CLOSE_BRACKET;
+}
+
+function unexpected(text: string, at: number): SyntaxError {
+  return new SyntaxError(at < text.length ? `An unexpected character at ${at}` : 'The text ends too early');
+}

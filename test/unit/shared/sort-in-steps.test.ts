@@ -1,0 +1,23 @@
+import { expect, test } from 'vitest';
+import { sortInSteps } from '../../../src/shared/sort-in-steps.ts';
+import { atOnce } from '../../../src/shared/turn.ts';
+
+const compare = (left: { n: number }, right: { n: number }) => left.n - right.n;
+
+test.each([0, 1, 2, 4_095, 4_096, 4_097, 20_000])('%d items come out as from a sort in one go', (count) => {
+  let seed = 7;
+  const items = Array.from({ length: count }, (_, place) => {
+    seed = (seed * 48_271) % 2_147_483_647;
+    return { n: seed % 1_000, place };
+  });
+  expect(atOnce(sortInSteps(items, compare))).toEqual(items.toSorted(compare));
+  const sorted = items.toSorted(compare);
+  expect(atOnce(sortInSteps(sorted, compare))).toEqual(sorted);
+});
+
+test('others may have a turn in between', () => {
+  const items = Array.from({ length: 100_000 }, (_, n) => ({ n: -n }));
+  let steps = 0;
+  for (const _ of sortInSteps(items, compare)) steps += 1;
+  expect(steps).toBeGreaterThan(50);
+});
