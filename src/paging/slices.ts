@@ -2,8 +2,9 @@
  * What a checkpoint writes comes from generators, page by page, and goes to the file in slices: many pages in one
  * commit, since each commit costs time of its own, but not so many that requests have to wait for long.
  */
-import type { AllocateNode, NodeWrite, TreeRoot } from '../btree/contract.ts';
+import type { AllocateNode, NodeWrite, TreeRoot, TreeSizes } from '../btree/contract.ts';
 import type { Page } from '../storage/page-store.ts';
+import { PAGE_OVERHEAD } from './checksums.ts';
 import type { PageAllocator } from './page-allocator.ts';
 import { cutText, pageCount } from './page-texts.ts';
 
@@ -48,6 +49,12 @@ export function gatherSlice<T>(
     for (const write of gathered) write.stored();
   };
   return { pages, bytes, result, stored };
+}
+
+/** What nodes aim for in a backend whose pages aim for `leafBytes`: a page has a checksum, too. */
+export function treeSizes(leafBytes: number): TreeSizes {
+  const aim = leafBytes - PAGE_OVERHEAD;
+  return { leafBytes: aim, innerBytes: aim };
 }
 
 /** A tree, as far as it is to be stored. */

@@ -1,5 +1,6 @@
 import type { DocId } from '../../documents/contract.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
+import { BYTES_OVERHEAD } from '../../paging/checksums.ts';
 import type { BodyLocation } from '../contract.ts';
 
 /**
@@ -9,8 +10,8 @@ import type { BodyLocation } from '../contract.ts';
  */
 
 const LENGTH_DIGITS = 8;
-/** The listing's brackets, and its length. */
-const LISTING_FRAME = 2 + LENGTH_DIGITS;
+/** The listing's brackets and its length, and the page's checksum. */
+const LISTING_FRAME = 2 + LENGTH_DIGITS + BYTES_OVERHEAD;
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
@@ -76,8 +77,8 @@ export class BodyPage {
   }
 
   /** `isListed`: whether the listing names the document. */
-  append(id: DocId, body: Uint8Array, isListed: boolean): BodyLocation {
-    const location = { page: this.number, offset: this.#bytes, length: body.length };
+  append(id: DocId, body: Uint8Array, checksum: number, isListed: boolean): BodyLocation {
+    const location = { page: this.number, offset: this.#bytes, length: body.length, checksum };
     this.#pieces.push(body);
     this.#ids.push(isListed ? id : undefined);
     if (isListed) {

@@ -1,7 +1,8 @@
 import type { DocId } from '../../documents/contract.ts';
-import { missingPageError } from '../../paging/missing-page.ts';
 import type { PageCache } from '../../paging/page-cache.ts';
+import { damagedBodyError, missingPageError } from '../../paging/page-errors.ts';
 import { must } from '../../shared/assert.ts';
+import type { Crc32 } from '../../shared/crc32.ts';
 import type { MaybePromise } from '../../shared/maybe-promise.ts';
 import type { PageFile } from '../../storage/page-store.ts';
 import type { BodyLocation } from '../contract.ts';
@@ -14,6 +15,7 @@ const READ_LATELY = 256;
 export interface BodyReaderOptions {
   readonly file: PageFile;
   readonly cache: PageCache;
+  readonly crc32: Crc32;
   /** What a body page aims for. */
   readonly pageBytes: number;
   readonly maxPageBytes: number;
@@ -74,7 +76,15 @@ export class BodyReader {
     if (this.#readLately.size >= READ_LATELY) this.#readLately.clear();
     this.#readLately.add(page);
     const bytes = file.readRange(page, offset, length);
-    return bytes && decodeText(bytes);
+    return bytes && decodeText(this.#checked(location, bytes));
+  }
+
+  /** The checksum of the page says nothing of a body that is read without it. */
+  #checked({ page, length, checksum }: BodyLocation, bytes: Uint8Array): Uint8Array {
+    const { file, crc32 } = this.options;
+    const isSound = bytes.length === length && (checksum === undefined || crc32(bytes) === checksum);
+    if (!isSound) throw damagedBodyError(file.name, page);
+    return bytes;
   }
 
   async #fail(page: number): Promise<never> {

@@ -39,7 +39,7 @@ export class BodyStore {
       this.#open = new BodyPage(this.#options.allocator.allocate());
       this.#unstored.set(this.#open.number, this.#open);
     }
-    return this.#open.append(id, body, this.reader.isListed(id));
+    return this.#appendTo(this.#open, id, body);
   }
 
   /**
@@ -50,6 +50,10 @@ export class BodyStore {
     const { pageBytes, maxPageBytes } = this.#options;
     const isWaste = page.storedBytes + listingBytes(id) + bytes > pageBytes;
     return isWaste || page.mostStoredBytes + mostListingBytes(id) + bytes > maxPageBytes;
+  }
+
+  #appendTo(page: BodyPage, id: DocId, body: Uint8Array): BodyLocation {
+    return page.append(id, body, this.#options.crc32(body), this.reader.isListed(id));
   }
 
   /** Packs bodies into pages of their own, in the given order. The pages must be part of the same commit. */
@@ -70,7 +74,7 @@ export class BodyStore {
       }
       if (page !== undefined && this.#isFull(page, id, bytes.length)) close();
       page ??= new BodyPage(this.#options.allocator.allocate());
-      locations.push(page.append(id, bytes, this.reader.isListed(id)));
+      locations.push(this.#appendTo(page, id, bytes));
     }
     close();
     return { locations, pages };
@@ -86,7 +90,8 @@ export class BodyStore {
       value: bytes.slice(index * maxPageBytes, (index + 1) * maxPageBytes),
     }));
     pages.push({ number: first + chunks, value: encodeListing([id].filter((listed) => this.reader.isListed(listed))) });
-    return { location: { page: first, offset: 0, length: bytes.length }, pages };
+    const location = { page: first, offset: 0, length: bytes.length, checksum: this.#options.crc32(bytes) };
+    return { location, pages };
   }
 
   /** The pages that wait for a checkpoint. From now on new bodies go to another page. */

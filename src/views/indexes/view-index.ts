@@ -81,7 +81,9 @@ export class ViewIndex {
 
   /** Uses the content of the file if it has this signature and collation, and reflects this database's history. */
   static async open(parts: ViewIndexParts, file: PageFile, origin: DatabaseOrigin): Promise<ViewIndex> {
-    const stored = file.opening.head === undefined ? undefined : decodeIndexHead(file.opening.head);
+    const { head } = file.opening;
+    const stored = head === undefined ? undefined : decodeIndexHead(head, parts.supports.crc32);
+    if (head !== undefined && stored === undefined) parts.log.info(`${file.name} can't be read and is built anew`);
     const isUsable =
       stored?.signature === parts.definition.signature &&
       stored.collation === parts.collation &&

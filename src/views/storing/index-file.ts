@@ -1,6 +1,8 @@
 import { type NodeReader, pageNumbers, type ReplacedNode, type TreeRoot } from '../../btree/contract.ts';
 import type { Tree } from '../../btree/tree.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
+import { CheckedFile } from '../../paging/checked-file.ts';
+import { PAGE_OVERHEAD } from '../../paging/checksums.ts';
 import { decodeFreeList, FreeList } from '../../paging/free-list.ts';
 import { createNodeReader } from '../../paging/node-reader.ts';
 import { PageAllocator } from '../../paging/page-allocator.ts';
@@ -9,11 +11,18 @@ import { cutText } from '../../paging/page-texts.ts';
 import { gatherSlice, nodeWrites } from '../../paging/slices.ts';
 import type { SnapshotRegister } from '../../paging/snapshot-register.ts';
 import type { CacheBudget } from '../../shared/cache-budget.ts';
+import type { Crc32 } from '../../shared/crc32.ts';
 import type { Pace } from '../../shared/turn.ts';
 import type { Page, PageFile, PageNumber, PageStoreSupport } from '../../storage/page-store.ts';
 import type { ViewSettings } from '../settings.ts';
 import type { IndexState } from '../trees/index-state.ts';
-import { decodeIndexRoots, INDEX_FORMAT_VERSION, type IndexHead, type IndexRoots } from './index-head.ts';
+import {
+  decodeIndexRoots,
+  encodeIndexHead,
+  INDEX_FORMAT_VERSION,
+  type IndexHead,
+  type IndexRoots,
+} from './index-head.ts';
 
 /** Pages that are dropped in one commit. */
 const DROP_SLICE = 256;
@@ -39,6 +48,7 @@ export class IndexFile {
   readonly reader: NodeReader;
   readonly cache: PageCache;
   readonly #settings: ViewSettings;
+  readonly #crc32: Crc32;
   readonly #maxPageLength: number;
   readonly #allocator: PageAllocator;
   readonly #freeList: FreeList;
@@ -47,19 +57,23 @@ export class IndexFile {
   /** Pages of a copy that is not complete yet. */
   #copied: PageNumber[] = [];
   readonly #pageMark: number;
-  /** The errors of reads whose page is missing. */
-  readonly #missingPageErrors = new WeakSet<DatabaseError>();
+  readonly #checkedFrom: PageNumber;
+  /** The errors of reads whose page is missing or damaged. */
+  readonly #damageErrors = new WeakSet<DatabaseError>();
   #isDamaged = false;
 
   constructor(file: PageFile, head: IndexHead | undefined, parts: IndexFileParts) {
     const { snapshots, settings, cache, supports } = parts;
-    this.file = file;
-    this.#maxPageLength = supports.maxPageBytes;
+    const { crc32 } = supports;
+    this.#crc32 = crc32;
+    this.#maxPageLength = supports.maxPageBytes - PAGE_OVERHEAD;
     this.#settings = settings;
     this.cache = new PageCache(cache);
-    this.reader = createNodeReader(file, (error) => this.#missingPageErrors.add(error));
     this.#pageMark = head?.pageMark ?? 0;
     this.#allocator = new PageAllocator(file.opening.epoch, this.#pageMark);
+    this.#checkedFrom = Math.min(head?.checkedFrom ?? 0, this.#allocator.next);
+    this.file = new CheckedFile(file, { crc32, checkedFrom: this.#checkedFrom });
+    this.reader = createNodeReader(this.file, (error) => this.#damageErrors.add(error));
     this.#freeList = new FreeList(snapshots);
   }
 
@@ -115,12 +129,13 @@ export class IndexFile {
       seenSeq,
       rootsPage,
       ...(pieces.length > 1 ? { rootsPages: pieces.length } : {}),
+      checkedFrom: this.#checkedFrom,
       pageMark,
     };
     const rootsWrites = pieces.map((value, index) => ({ number: rootsPage + index, value }));
     await this.file.commit({
       durability: 'relaxed',
-      head: JSON.stringify(head),
+      head: encodeIndexHead(head, this.#crc32),
       writePages: [...lists, ...rootsWrites],
     });
     this.#headPages = [...rootsWrites.map(({ number }) => number), ...garbage];
@@ -172,7 +187,7 @@ export class IndexFile {
    * released may be missing.
    */
   noteFailure(error: unknown): void {
-    if (error instanceof DatabaseError && this.#missingPageErrors.has(error)) this.#isDamaged = true;
+    if (error instanceof DatabaseError && this.#damageErrors.has(error)) this.#isDamaged = true;
   }
 
   /** Whether a page is missing that should be there. */
