@@ -82,8 +82,7 @@ export class IndexReader implements ViewReader {
       throw new DatabaseError('query_parse_error', 'Reduce is invalid for map-only views.');
     }
     const { skip = 0, limit = Number.POSITIVE_INFINITY, keys } = options;
-    // Each key of a list is a group of its own.
-    const cut = new GroupCut(keys === undefined ? (options.groupLevel ?? 0) : 'exact', this.#order(ref).compareKeys);
+    const cut = new GroupCut(options.groupLevel ?? 0, this.#order(ref).compareKeys);
     const reducer = must(this.#order(ref).reducers[reduce]);
     // The groups of a single range are skipped by the tree.
     const skipInTree = keys === undefined ? skip : 0;
@@ -240,10 +239,10 @@ interface Group {
 }
 
 function rangesOf(options: RowOptions): readonly RowRange[] {
-  const { keys, descending = false } = options;
+  const { keys, descending } = options;
   if (keys === undefined) return [toRowRange(options)];
-  const ranges = keys.map((key) => keyRange(key, descending));
-  return descending ? ranges.reverse() : ranges;
+  const ranges = keys.map((key) => keyRange(key, options));
+  return descending === true ? ranges.reverse() : ranges;
 }
 
 function resultOf(reducer: Reducer, reduction: string): string {
