@@ -1,6 +1,6 @@
 /**
  * Document ids: any non-empty Unicode text. Those that begin with an underscore are reserved: `_design/…` for design
- * documents and `_local/…` for documents that are not replicated (interface.md 2.3, 2.5, 2.9).
+ * documents and `_local/…` for documents that are not replicated (docs/http.md#document-ids).
  */
 import { DatabaseError } from '../errors/database-error.ts';
 import { UNDERSCORE } from '../json/characters.ts';

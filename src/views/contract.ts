@@ -18,7 +18,7 @@ export interface ViewIndexes {
    */
   open(database: Database, designDocument: DesignDocument): MaybePromise<ViewGroup>;
   /**
-   * A group with one view named `temporary`, which is in memory only until it is released (completion.md 11).
+   * A group with one view named `temporary`, which is in memory only until it is released (docs/http.md#temporary-views).
    * `definition` is the JSON text of `{map, reduce?, options?, language?}`.
    */
   temporary(database: Database, definition: string): Promise<ViewGroup>;
@@ -57,7 +57,7 @@ export interface ViewGroup {
    * Fails as the update does: `compilation_error`, `os_process_error`, ….
    */
   read(mode?: UpdateMode): MaybePromise<ViewReader>;
-  /** For `_info` (interface.md 2.7). */
+  /** For `_info` (docs/http.md#index-information). */
   info(): Promise<ViewGroupInfo>;
   /** Rewrites the index, so that its file becomes smaller. Joins a compaction that runs. Reads go on meanwhile. */
   compact(): Promise<void>;

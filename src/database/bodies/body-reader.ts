@@ -6,7 +6,7 @@ import type { MaybePromise } from '../../shared/maybe-promise.ts';
 import type { PageFile } from '../../storage/page-store.ts';
 import type { BodyLocation } from '../contract.ts';
 import { EMPTY_BODY } from './body-location.ts';
-import { type BodyPage, decodeText, listingOf } from './body-page.ts';
+import { type BodyPage, decodeText, listingOf, mostLoneListingBytes } from './body-page.ts';
 
 /** How many pages are remembered as read from lately: so few that in a large database hardly one is met again by chance. */
 const READ_LATELY = 256;
@@ -35,6 +35,15 @@ export class BodyReader {
   /** Whether a body of this size gets pages of its own, which are written with its commit and never journalled. */
   isLarge(bytes: number): boolean {
     return bytes > this.options.pageBytes;
+  }
+
+  /**
+   * Whether pages list the documents of this id. Ids that are longer than any that is taken today would make a listing
+   * that no page holds. A page with the body of such a document is not repacked.
+   */
+  isListed(id: DocId): boolean {
+    const { pageBytes, maxPageBytes } = this.options;
+    return pageBytes + mostLoneListingBytes(id) <= maxPageBytes;
   }
 
   /** Into how many pages a large body is cut. */

@@ -151,7 +151,8 @@ class Verification {
     const name = `revision ${toRevId(node.generation, node.hash)} of ${id}`;
     if (!isJsonObject(text)) this.#note(`${name} is not JSON`);
     const listing = this.#listings.get(location.page) ?? (await this.#readListing(location));
-    if (!listing.has(id)) this.#note(`${name} is not listed in its body page ${location.page}`);
+    if (this.#bodies.isListed(id) && !listing.has(id))
+      this.#note(`${name} is not listed in its body page ${location.page}`);
   }
 
   async #readListing({ page, length }: BodyLocation): Promise<ReadonlySet<DocId>> {

@@ -1,5 +1,5 @@
 /**
- * Revision ids: `<generation>-<hash>` (interface.md 2.3). A generation counts the edits of a branch from 1; the hash is
+ * Revision ids: `<generation>-<hash>` (docs/http.md#revision-identity). A generation counts the edits of a branch from 1; the hash is
  * opaque text, since other services make theirs in other ways.
  */
 import { DatabaseError } from '../../errors/database-error.ts';
@@ -27,7 +27,7 @@ export function parseRevId(value: unknown): RevId {
   return value.charCodeAt(0) === ZERO ? toRevId(generation, value.slice(hyphen + 1)) : (value as RevId);
 }
 
-/** Whether this is a local document's revision, `0-<n>` (completion 5.3). */
+/** Whether this is a local document's revision, `0-<n>` (docs/http.md#local-documents). */
 export function isLocalRev(value: string): value is RevId {
   return /^0-\d+$/.test(value);
 }

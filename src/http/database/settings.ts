@@ -1,4 +1,4 @@
-/** What a database keeps beside its documents: security object and revisions limit (interface.md 2.8; completion 13). */
+/** What a database keeps beside its documents: security object and revisions limit (docs/http.md#security-object). */
 
 import { DatabaseError } from '../../errors/database-error.ts';
 import { minify } from '../../json/minify-json.ts';

@@ -33,7 +33,7 @@ export class ByteCollector {
   }
 }
 
-/** completion 1.4 */
+/** docs/http.md#request-bodies */
 export function tooLarge(): DatabaseError {
   return new DatabaseError('too_large', 'the request entity is too large');
 }

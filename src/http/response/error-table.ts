@@ -1,5 +1,5 @@
 /**
- * The only place that knows which HTTP status and which `error` word a failure becomes (completion 2). A code without a
+ * The only place that knows which HTTP status and which `error` word a failure becomes (docs/http.md#error-table). A code without a
  * row does not compile.
  */
 import { DatabaseError, type ErrorCode, RefusalError, WordedError } from '../../errors/database-error.ts';
@@ -58,7 +58,7 @@ export const STATUSES: Readonly<Record<ErrorCode, number>> = {
 };
 
 const WORDS: Readonly<Partial<Record<ErrorCode, string>>> = {
-  // completion 13: the word is `error`, and the reason says which.
+  // docs/http.md#purge: the word is `error`, and the reason says which.
   purge_during_compaction: 'error',
   // The word is the function's own: `ThrownError` of query-server has it.
   function_error: 'unknown_error',
@@ -68,7 +68,7 @@ const WORDS: Readonly<Partial<Record<ErrorCode, string>>> = {
   storage_full: 'insufficient_storage',
 };
 
-/** A failure as the interface shows it (interface.md 7). */
+/** A failure as the interface shows it (docs/http.md#errors). */
 export interface ShownError {
   readonly status: number;
   readonly error: string;
@@ -113,7 +113,7 @@ export function isInternal(failure: unknown): boolean {
   return STATUSES[failure.code] === 500 && !OF_DOCUMENTS.has(failure.code);
 }
 
-/** 405 with the methods that the resource has, for the `Allow` header (completion 1.8). */
+/** 405 with the methods that the resource has, for the `Allow` header (docs/http.md#allowed-methods). */
 export class MethodNotAllowed extends DatabaseError {
   readonly allow: string;
 

@@ -65,13 +65,13 @@ export class ViewIndex {
   #closedError: DatabaseError | undefined;
 
   private constructor(parts: ViewIndexParts, file: PageFile | undefined, head: IndexHead | undefined) {
-    const { definition, databaseName, supports } = parts;
+    const { definition, databaseName } = parts;
     this.#parts = parts;
     this.definition = definition;
     this.databaseName = databaseName;
     this.orders = createTreeOrders(definition.trees);
     this.#isPrepared = this.orders.every(({ scripts }) => scripts.length === 0);
-    this.#content = new IndexContent({ ...parts, orders: this.orders, leafBytes: supports.leafBytes }, file, head);
+    this.#content = new IndexContent({ ...parts, orders: this.orders }, file, head);
   }
 
   /** An index in memory only. */

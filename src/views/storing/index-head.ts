@@ -21,8 +21,10 @@ export interface IndexHead {
   readonly updateSeq: number;
   readonly purgeSeq: number;
   readonly seenSeq: number;
-  /** The page with the roots (`IndexRoots`). */
+  /** The page with the roots (`IndexRoots`), … */
   readonly rootsPage: number;
+  /** … or the first of so many, where their text is too long for one. Absent: one. */
+  readonly rootsPages?: number;
   /** Pages at or above this number were written by an interrupted checkpoint. */
   readonly pageMark: number;
 }

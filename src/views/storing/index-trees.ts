@@ -49,7 +49,7 @@ const noReader: NodeReader = {
 export async function pagesOf({ byDocument, trees }: IndexState): Promise<ReplacedNode[]> {
   const nodes: ReplacedNode[] = [];
   for (const batches of [treePages(byDocument), ...trees.map(({ rows }) => treePages(rows))]) {
-    for await (const pages of batches) for (const page of pages) nodes.push({ page });
+    for await (const pages of batches) for (const page of pages) nodes.push({ page, pages: 1 });
   }
   return nodes;
 }
