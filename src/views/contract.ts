@@ -127,14 +127,20 @@ export interface ViewRange {
 }
 
 export interface RowOptions extends ViewRange {
-  /** Reads the rows of each of these keys, in this order (`descending` reverses it), and ignores the bounds. */
+  /**
+   * Reads the rows of each of these keys, in this order (`descending` reverses it), and ignores the bounds, all but the
+   * document ids.
+   */
   readonly keys?: readonly unknown[] | undefined;
   readonly skip?: number | undefined;
   readonly limit?: number | undefined;
 }
 
 export interface ReduceOptions extends RowOptions {
-  /** 0 (default): all rows are one group; n: groups by the first n elements of keys; `exact`: groups by key. */
+  /**
+   * 0 (default): all rows are one group; n: groups by the first n elements of keys; `exact`: groups by key. The rows of each of
+   * `keys` are grouped by themselves.
+   */
   readonly groupLevel?: number | 'exact' | undefined;
 }
 

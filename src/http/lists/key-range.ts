@@ -12,18 +12,15 @@ export interface EmptyRange {
 }
 
 export function toRowRange(parameters: ListParameters): RowRange | EmptyRange {
-  const { key, descending, skip, inclusiveEnd } = parameters;
-  // Null is a key, too.
-  const isOne = key !== undefined;
+  const { descending, skip, inclusiveEnd, isOneKey } = parameters;
   const { startKey = parameters.startKeyDocId, endKey = parameters.endKeyDocId } = parameters;
-  const start = boundOf(isOne ? key : startKey);
-  const end = boundOf(isOne ? key : endKey);
+  const start = boundOf(startKey);
+  const end = boundOf(endKey);
   const [lower, upper]: readonly [Bound, Bound] = descending ? [end, start] : [start, end];
   if (lower === ABOVE || upper === BELOW) {
     return { beginsBehindAll: descending ? start === BELOW : start === ABOVE };
   }
-  // A single key includes itself, whatever is said of the end.
-  const endInclusive = inclusiveEnd || isOne;
+  const endInclusive = inclusiveEnd || isOneKey;
   return {
     start: textOf(lower),
     end: textOf(upper),

@@ -109,7 +109,7 @@ function missingResult(id: string, rev: string): Result {
   return errorResult(id, rev, 'not_found', 'missing');
 }
 
-function errorResult(id: string, rev: string, error: string, reason: string): Result {
+function errorResult(id: string, rev: string, error: string, reason: unknown): Result {
   return { ok: false, text: JSON.stringify({ id, rev, error, reason }) };
 }
 

@@ -2,7 +2,7 @@
  * The only place that knows which HTTP status and which `error` word a failure becomes (docs/http.md#error-table). A code without a
  * row does not compile.
  */
-import { DatabaseError, type ErrorCode, WordedError } from '../../errors/database-error.ts';
+import { DatabaseError, type ErrorCode, RefusalError, WordedError } from '../../errors/database-error.ts';
 
 /** Statuses by code. The word is the code itself, but for those of `WORDS`. */
 export const STATUSES: Readonly<Record<ErrorCode, number>> = {
@@ -72,7 +72,8 @@ const WORDS: Readonly<Partial<Record<ErrorCode, string>>> = {
 export interface ShownError {
   readonly status: number;
   readonly error: string;
-  readonly reason: string;
+  /** JSON value: text, but for what functions of documents refuse. */
+  readonly reason: unknown;
 }
 
 /** Nothing of an error that isn't ours is shown: it may hold paths, or parts of documents. */
@@ -85,8 +86,13 @@ export function showError(failure: unknown): ShownError {
   return {
     status: STATUSES[code],
     error: failure instanceof WordedError ? failure.word : (WORDS[code] ?? code),
-    reason: code === 'purge_during_compaction' ? code : failure.reason,
+    reason: reasonOf(failure),
   };
+}
+
+function reasonOf(failure: DatabaseError): unknown {
+  if (failure instanceof RefusalError) return failure.value;
+  return failure.code === 'purge_during_compaction' ? failure.code : failure.reason;
 }
 
 /** What goes wrong in a function of a document is its author's matter, whatever status it has. */

@@ -12,6 +12,7 @@ import contentNegotiation from './content-negotiation.ts';
 import copyDoc from './copy-doc.ts';
 import correctionsDocuments from './corrections-documents.ts';
 import correctionsFind from './corrections-find.ts';
+import correctionsFunctions from './corrections-functions.ts';
 import correctionsReduces from './corrections-reduces.ts';
 import correctionsViews from './corrections-views.ts';
 import databases from './databases.ts';
@@ -94,6 +95,7 @@ export const suites: readonly Suite[] = [
   copyDoc,
   correctionsDocuments,
   correctionsFind,
+  correctionsFunctions,
   correctionsReduces,
   correctionsViews,
   databases,
