@@ -5,6 +5,7 @@
  * | file | what it is |
  * |---|---|
  * | `node/main.js` | the Node host: one ES module, dependencies stay in node_modules |
+ * | `node/sandbox-worker.js` | the threads in which the Node host runs functions of documents |
  * | `browser/settee.js` | what a page imports (`settee`): an ES module with all it needs |
  * | `browser/settee-worker.js` | the core in a dedicated module worker |
  * | `browser/settee-functions.js` | views, queries and functions of documents, which that worker loads on first use |
@@ -165,23 +166,26 @@ function libraryFile(
   };
 }
 
-const node: EnvironmentOptions = {
-  consumer: 'server',
-  build: {
-    emptyOutDir: false,
-    copyPublicDir: false,
-    target: 'node20',
-    sourcemap: true,
-    minify: false,
-    rolldownOptions: {
-      input: path('./src/node/main.ts'),
-      output: { entryFileNames: 'node/main.js', format: 'es', codeSplitting: false },
+function nodeFile(name: string, input: string): EnvironmentOptions {
+  return {
+    consumer: 'server',
+    build: {
+      emptyOutDir: false,
+      copyPublicDir: false,
+      target: 'node20',
+      sourcemap: true,
+      minify: false,
+      rolldownOptions: {
+        input: path(input),
+        output: { entryFileNames: `node/${name}.js`, format: 'es', codeSplitting: false },
+      },
     },
-  },
-};
+  };
+}
 
 const environments: Readonly<Record<string, EnvironmentOptions>> = {
-  node,
+  node: nodeFile('main', './src/node/main.ts'),
+  nodeSandbox: nodeFile('sandbox-worker', './src/node/server/sandbox-worker.ts'),
   client: browserFile('settee', './src/client/index.ts', 'es'),
   worker: workerFiles(),
   serviceWorker: browserFile('settee-sw', './sw/settee-sw.ts', 'iife'),
@@ -206,7 +210,7 @@ export default defineConfig(({ command, mode }) => ({
       }
     : { plugins: [program] }),
   test: {
-    include: ['test/{unit,property,conformance,fault}/**/*.test.ts'],
+    include: ['test/{unit,property,conformance,fault,hostile}/**/*.test.ts'],
     testTimeout: 30_000,
     hookTimeout: 60_000,
     pool: 'forks',

@@ -83,11 +83,13 @@ export class WordedError extends DatabaseError {
 
 /** A function refused something, and `value` is the JSON value that it gave as the reason. */
 export class RefusalError extends DatabaseError {
+  readonly refusal: 'forbidden' | 'unauthorized';
   readonly value: unknown;
 
   constructor(code: 'forbidden' | 'unauthorized', value: unknown) {
     super(code, typeof value === 'string' ? value : JSON.stringify(value));
     this.name = 'RefusalError';
+    this.refusal = code;
     this.value = value;
   }
 }

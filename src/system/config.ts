@@ -19,6 +19,7 @@ export type Settings = Readonly<Record<string, Readonly<Record<string, string>>>
  * - `httpd/allow_jsonp`: whether `?callback=` is honoured.
  * - `httpd/secure_rewrites`: whether rewrite rules may lead no further up than their database.
  * - `query_server_config/reduce_limit`: `true` refuses results of reduces that do not shrink, `log` only logs them, `false` takes them.
+ * - `query_server_config/workers`: threads in which functions of documents run; unset means as many as there are processors.
  * - `uuids/algorithm`: `sequential`, `random`, `utc_random` or `utc_id`.
  * - `uuids/max_count`: ids that one `_uuids` request may ask for.
  * - `uuids/utc_id_suffix`: what ids made by `utc_id` end in.
@@ -48,7 +49,7 @@ export function createConfig(settings: Settings = {}): Config {
 
 /** Those of the given settings that nothing here reads: most likely they are misspelt. As `section/key`. */
 export function unknownSettings(settings: Settings): string[] {
-  const known = new Set(['httpd/max_uri_length', ...namesOf(DEFAULT_SETTINGS)]);
+  const known = new Set(['httpd/max_uri_length', 'query_server_config/workers', ...namesOf(DEFAULT_SETTINGS)]);
   return namesOf(settings).filter((name) => !known.has(name));
 }
 
@@ -103,6 +104,7 @@ function checkSettings(config: Config): void {
   integerSetting(config, 'svc', 'page_cache_bytes');
   integerSetting(config, 'svc', 'os_process_timeout');
   integerSetting(config, 'httpd', 'max_uri_length');
+  integerSetting(config, 'query_server_config', 'workers');
   integerSetting(config, 'uuids', 'max_count');
   choiceSetting(config, 'uuids', 'algorithm', UUID_ALGORITHMS);
 }

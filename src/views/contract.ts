@@ -178,6 +178,8 @@ export interface ReducedRow {
 export interface Mapper {
   /** The number of documents with which a call takes some milliseconds. Default 100. */
   readonly batchSize?: number;
+  /** How many calls of `map` may be under way at a time with a gain. Default 1. */
+  readonly concurrency?: number;
   /**
    * `documents` are JSON texts with `_id` and `_rev`. Gives one result per map, in the order of `MapperSource.maps`. A
    * document for which a map function fails has no rows there; an error that ends the whole update is thrown.

@@ -13,6 +13,7 @@ import { createListener } from '../http/listener.ts';
 import { within } from './deadline.ts';
 import { findMd5 } from './md5.ts';
 import { readQuickJsWasm } from './quickjs-wasm.ts';
+import { createSandboxWorkers } from './sandbox-workers.ts';
 
 /**
  * How long the storage may take to close, in milliseconds. All it has to write by then is some megabytes for each open
@@ -77,6 +78,7 @@ export async function startServer(options: ServerOptions = {}): Promise<RunningS
     for (const name of unknownSettings(options.config ?? {})) {
       log.error(`Setting ${name} is none that Settee reads, and changes nothing; see docs/node.md#settings.`);
     }
+    const workers = createSandboxWorkers(options.config ?? {}, log);
     const core = await createCore({
       storage: folder
         ? openStorage(folder.databases, (finding) => log.error(finding))
@@ -88,7 +90,7 @@ export async function startServer(options: ServerOptions = {}): Promise<RunningS
       // `icu` is missing where Node was built without it.
       engine: `node ${process.versions.v8}/${process.versions['icu'] ?? 'none'}`,
       md5: findMd5(),
-      deferred: deferredAtHand(createQuickJsSandbox({ loadWasm: readQuickJsWasm })),
+      deferred: deferredAtHand(createQuickJsSandbox({ loadWasm: readQuickJsWasm, workers })),
     });
     const closeMs = options.storageCloseMs ?? storageCloseMs;
     undo.add(() =>

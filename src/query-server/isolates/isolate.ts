@@ -6,13 +6,10 @@
 /// <reference path="./virtual-modules.d.ts" />
 import { SANDBOX_PROGRAM } from 'virtual:sandbox-program';
 import type { QuickJSContext, QuickJSHandle, QuickJSRuntime } from 'quickjs-emscripten-core';
-import { DatabaseError, RefusalError } from '../../errors/database-error.ts';
-import { isShallow } from '../../json/nesting.ts';
-import { assert } from '../../shared/assert.ts';
 import type { Clock } from '../../shared/clock.ts';
-import { ThrownError } from '../contract.ts';
 import { type OperationName, SEPARATOR } from '../runtime/protocol.ts';
 import type { ResumableSource } from '../sources/resumable-source.ts';
+import { IsolateFailure, toCallError, toList } from './call-failures.ts';
 import { InstanceStopped, isInstanceFault, type QuickJsInstance } from './quickjs-instance.ts';
 
 /**
@@ -24,27 +21,8 @@ const STACK_BYTES = 160 * 1024;
 const BASE_BYTES = 4 * 1024 * 1024;
 /** Jobs (promises) that a call leaves behind are run, lest they pile up; with more than this many time counts as up. */
 const MAX_JOBS = 10_000;
-/** Native loops are stopped this much later than the deadline, since that costs the instance. */
+/** Native loops are stopped later than the deadline by as long as a call may take, at most this, since that costs the instance. */
 const GRACE_MS = 50;
-
-type FailureKind = 'time' | 'memory' | 'stack' | 'fault';
-
-/** A call that the isolate could not end: time or memory is up, or it overflowed the stack where that can't be caught. */
-export class IsolateFailure extends DatabaseError {
-  readonly kind: FailureKind;
-
-  constructor(kind: FailureKind, cause?: unknown) {
-    super('os_process_error', REASONS[kind], { cause });
-    this.kind = kind;
-  }
-}
-
-const REASONS: Readonly<Record<FailureKind, string>> = {
-  time: 'OS process timed out.',
-  memory: 'The function ran out of memory: it must do with less data at a time.',
-  stack: 'The function overflowed the stack: it, or a document, is nested too deeply.',
-  fault: 'The sandbox failed inside; it has been started again.',
-};
 
 export interface IsolateOptions {
   readonly designId: string;
@@ -59,6 +37,8 @@ export class Isolate {
   readonly options: IsolateOptions;
   /** The instance is damaged, and can't be used for another isolate. */
   isBroken = false;
+  /** How long each call from now on may take. */
+  timeoutMs: number;
   readonly #clock: Clock;
   readonly #runtime: QuickJSRuntime;
   readonly #context: QuickJSContext;
@@ -74,13 +54,14 @@ export class Isolate {
   constructor(instance: QuickJsInstance, options: IsolateOptions, clock: Clock) {
     this.instance = instance;
     this.options = options;
+    this.timeoutMs = options.timeoutMs;
     this.#clock = clock;
     this.#runtime = instance.quickjs.newRuntime();
     this.#runtime.setMemoryLimit(options.memoryBytes + BASE_BYTES);
     this.#runtime.setMaxStackSize(STACK_BYTES);
     this.#runtime.setInterruptHandler(() => this.#isLate(0));
     instance.onTick = () => {
-      if (this.#isLate(GRACE_MS)) throw new InstanceStopped('a native loop ran out of time');
+      if (this.#isLate(Math.min(GRACE_MS, this.timeoutMs))) throw new InstanceStopped('a native loop ran out of time');
     };
     this.#context = this.#runtime.newContext();
     this.#perform = this.#begin();
@@ -106,7 +87,7 @@ export class Isolate {
   /** Runs one operation of the program. */
   call(operation: OperationName, first = '', second = '', third = ''): string {
     this.#isOutOfTime = false;
-    this.#deadline = this.#clock.monotonic() + this.options.timeoutMs;
+    this.#deadline = this.#clock.monotonic() + this.timeoutMs;
     let answer: string;
     try {
       answer = this.#run(operation, [first, second, third]);
@@ -193,28 +174,7 @@ export class Isolate {
     const start = answer.indexOf(SEPARATOR);
     if (start > 0) for (const message of toList(answer.slice(0, start))) this.options.log(String(message));
     if (answer.charAt(start + 1) === 'R') return answer.slice(start + 2);
-    throw this.toError(answer.slice(start + 2));
-  }
-
-  /** A failure's text, `[code, word, reason]`, as an error of the service. */
-  toError(text: string): DatabaseError {
-    const [code, word, value] = toList(text);
-    const reason = String(value);
-    switch (code) {
-      case 'memory':
-        return new IsolateFailure('memory');
-      case 'forbidden':
-      case 'unauthorized':
-        return new RefusalError(code, isShallow(value) ? value : 'The reason is nested too deeply to be shown.');
-      case 'not_found':
-      case 'not_acceptable':
-      case 'compilation_error':
-      case 'invalid_require_path':
-      case 'render_error':
-        return new DatabaseError(code, reason);
-      default:
-        return new ThrownError(String(word), reason);
-    }
+    throw toCallError(answer.slice(start + 2));
   }
 
   #isLate(graceMs: number): boolean {
@@ -238,10 +198,4 @@ export class Isolate {
 function messageOf(thrown: unknown): string {
   if (typeof thrown === 'object' && thrown !== null && 'message' in thrown) return String(thrown.message);
   return String(thrown);
-}
-
-function toList(json: string): readonly unknown[] {
-  const list: unknown = JSON.parse(json);
-  assert(Array.isArray(list), 'the program gave a list');
-  return list;
 }

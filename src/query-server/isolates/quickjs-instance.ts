@@ -51,7 +51,8 @@ export function isInstanceFault(error: unknown): boolean {
   return error instanceof RangeError || error instanceof InstanceStopped || error instanceof WebAssembly.RuntimeError;
 }
 
-interface Compiled {
+/** A compiled module. It can be posted to other threads. */
+export interface CompiledWasm {
   readonly module: WasmModule;
   /** The imported function that guarded loops call; undefined where they could not be guarded. */
   readonly tick: { readonly module: string; readonly name: string } | undefined;
@@ -60,22 +61,28 @@ interface Compiled {
 type EmscriptenModule = Awaited<ReturnType<typeof loadEmscripten>>;
 
 export class QuickJsInstanceFactory {
-  readonly #load: WasmLoader;
-  #compiled: Promise<Compiled> | undefined;
+  readonly #source: WasmLoader | CompiledWasm;
+  #compiled: Promise<CompiledWasm> | undefined;
 
-  constructor(load: WasmLoader) {
-    this.#load = load;
+  constructor(source: WasmLoader | CompiledWasm) {
+    this.#source = source;
   }
 
   /** Fails with `functions_unavailable` where the module can't be loaded. Tries again when it is called again. */
   async create(): Promise<QuickJsInstance> {
-    this.#compiled ??= this.#compile();
-    return instantiate(await this.#compiled);
+    return instantiate(await this.compiled());
   }
 
-  async #compile(): Promise<Compiled> {
+  /** Fails as `create`. */
+  compiled(): Promise<CompiledWasm> {
+    this.#compiled ??= this.#compile();
+    return this.#compiled;
+  }
+
+  async #compile(): Promise<CompiledWasm> {
+    if (typeof this.#source !== 'function') return this.#source;
     try {
-      const bytes = await this.#load().catch(notLoaded);
+      const bytes = await this.#source().catch(notLoaded);
       const guarded = guardLoops(bytes);
       return { module: await WebAssembly.compile(guarded?.bytes ?? bytes), tick: guarded?.tick };
     } catch (error) {
@@ -90,7 +97,7 @@ function notLoaded(cause: unknown): never {
 }
 
 /** What quickjs-emscripten does with a variant, but for its dynamic imports: bundlers would make files of their own of those. */
-async function instantiate(compiled: Compiled): Promise<QuickJsInstance> {
+async function instantiate(compiled: CompiledWasm): Promise<QuickJsInstance> {
   const ticking = { onTick: () => {} };
   const module = await loadEmscripten({
     wasmMemory: new WebAssembly.Memory({ initial: FIRST_PAGES, maximum: MOST_PAGES }),
@@ -106,7 +113,7 @@ async function instantiate(compiled: Compiled): Promise<QuickJsInstance> {
 }
 
 /** The imports, the one that loops call (Emscripten's `Date.now`) going through `onTick` first. */
-function withTick(imports: WasmImports, { tick }: Compiled, ticking: { onTick: () => void }): WasmImports {
+function withTick(imports: WasmImports, { tick }: CompiledWasm, ticking: { onTick: () => void }): WasmImports {
   const members = tick === undefined ? undefined : imports[tick.module];
   if (tick === undefined || members === undefined) return imports;
   const now = () => {

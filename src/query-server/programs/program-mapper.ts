@@ -4,24 +4,32 @@
  */
 import { isObject } from '../../json/objects.ts';
 import { assert, must } from '../../shared/assert.ts';
-import type { Clock } from '../../shared/clock.ts';
-import type { MaybePromise } from '../../shared/maybe-promise.ts';
+import { type MaybePromise, orElse, whenReady } from '../../shared/maybe-promise.ts';
 import { Pace } from '../../shared/turn.ts';
 import type { MappedRows, Mapper } from '../contract.ts';
-import { type Isolate, IsolateFailure } from '../isolates/isolate.ts';
+import type { CallAnswer, FunctionCall } from '../execution/function-call.ts';
+import { IsolateFailure } from '../isolates/call-failures.ts';
 import { SEPARATOR } from '../runtime/protocol.ts';
 import { membersToKeep, project } from '../sources/projection.ts';
 import { mayChangeDocuments } from '../sources/source-scan.ts';
 
 /** How long a batch is meant to take. */
 const BATCH_MS = 8;
+/** The same, where it runs in a worker: longer, so that what the way there costs is little beside it. */
+const WORKER_BATCH_MS = 25;
+/** So many documents are mapped in this thread, if that does not take too long. */
+const SMALL_BATCH = 20;
 const MAX_BATCH = 1_000;
 const FIRST_BATCH = 100;
 
 /** What a mapper needs of its program. */
-interface IsolateUser {
-  /** Runs `work` with the program's isolate, in the same turn where there is one. */
-  use<T>(work: (isolate: Isolate) => T): MaybePromise<T>;
+interface CallRunner {
+  /** How many calls may run at a time. */
+  readonly concurrency: number;
+  /** In the same turn where that is possible. */
+  run(call: FunctionCall): MaybePromise<CallAnswer>;
+  /** In another thread, where there are such. */
+  runInWorker(call: FunctionCall): MaybePromise<CallAnswer>;
   log(message: string): void;
 }
 
@@ -32,41 +40,45 @@ interface Collected {
 }
 
 export class ProgramMapper implements Mapper {
-  readonly #user: IsolateUser;
+  readonly #runner: CallRunner;
   readonly #maps: readonly string[];
-  readonly #clock: Clock;
   readonly #frozen: '0' | '1';
   readonly #kept: ReadonlySet<string> | undefined;
+  readonly #batchMs: number;
   #batchSize = FIRST_BATCH;
 
-  constructor(user: IsolateUser, maps: readonly string[], clock: Clock) {
-    this.#user = user;
+  constructor(runner: CallRunner, maps: readonly string[]) {
+    this.#runner = runner;
     this.#maps = maps;
-    this.#clock = clock;
     this.#frozen = maps.some(mayChangeDocuments) ? '1' : '0';
     this.#kept = membersToKeep(maps);
+    this.#batchMs = runner.concurrency > 1 ? WORKER_BATCH_MS : BATCH_MS;
   }
 
   get batchSize(): number {
     return this.#batchSize;
   }
 
-  map(documents: readonly string[]): MaybePromise<readonly MappedRows[]> {
-    if (documents.length === 0) return this.#maps.map(() => ({ counts: [], keys: [], values: [] }));
-    try {
-      const rows = this.#user.use((isolate) => this.#mapBatch(isolate, this.#maps, documents));
-      return rows instanceof Promise ? rows.catch((failure: unknown) => this.#mapSingly(documents, failure)) : rows;
-    } catch (failure) {
-      return this.#mapSingly(documents, failure);
-    }
+  get concurrency(): number {
+    return this.#runner.concurrency;
   }
 
-  #mapBatch(isolate: Isolate, maps: readonly string[], documents: readonly string[]): MappedRows[] {
-    const startedAt = this.#clock.monotonic();
-    const indexes = maps.map((source) => isolate.add('addMap', source));
-    const text = isolate.call('map', indexes.join(','), this.#frozen, this.#toText(documents));
-    this.#adapt(documents.length, this.#clock.monotonic() - startedAt);
-    return toRows(text, maps.length);
+  map(documents: readonly string[]): MaybePromise<readonly MappedRows[]> {
+    if (documents.length === 0) return this.#maps.map(() => ({ counts: [], keys: [], values: [] }));
+    return orElse(
+      () => this.#mapBatch(this.#maps, documents),
+      (failure) => this.#mapSingly(documents, failure),
+    );
+  }
+
+  #mapBatch(maps: readonly string[], documents: readonly string[]): MaybePromise<MappedRows[]> {
+    const functions = { kind: 'addMap', sources: maps } as const;
+    const call: FunctionCall = { functions, operation: 'map', texts: [this.#frozen, this.#toText(documents)] };
+    const isSmall = documents.length <= SMALL_BATCH;
+    return whenReady(isSmall ? this.#runner.run(call) : this.#runner.runInWorker(call), ({ text, ms }) => {
+      this.#adapt(documents.length, ms);
+      return toRows(text, maps.length);
+    });
   }
 
   #toText(documents: readonly string[]): string {
@@ -75,9 +87,9 @@ export class ProgramMapper implements Mapper {
     return documents.map((document) => project(document, kept)).join(SEPARATOR);
   }
 
-  /** Goes half of the way to the number that would have taken `BATCH_MS`, so that a single batch doesn't change the size too much. */
+  /** Goes half of the way to the number that would have taken `#batchMs`, so that a single batch doesn't change the size too much. */
   #adapt(documents: number, ms: number): void {
-    const fitting = (documents * BATCH_MS) / Math.max(ms, 0.01);
+    const fitting = (documents * this.#batchMs) / Math.max(ms, 0.01);
     const next = Math.round((this.#batchSize + Math.min(fitting, this.#batchSize * 4)) / 2);
     this.#batchSize = Math.max(1, Math.min(MAX_BATCH, next));
   }
@@ -102,10 +114,10 @@ export class ProgramMapper implements Mapper {
 
   async #mapOne(source: string, document: string): Promise<MappedRows> {
     try {
-      return must((await this.#user.use((isolate) => this.#mapBatch(isolate, [source], [document])))[0]);
+      return must((await this.#mapBatch([source], [document]))[0]);
     } catch (failure) {
       if (!(failure instanceof IsolateFailure) || failure.kind !== 'stack') throw failure;
-      this.#user.log(`a map function overflowed the stack with the document ${document.slice(0, 100)}`);
+      this.#runner.log(`a map function overflowed the stack with the document ${document.slice(0, 100)}`);
       return { counts: [0], keys: [], values: [] };
     }
   }

@@ -2,26 +2,26 @@
 import { DatabaseError } from '../../errors/database-error.ts';
 import { assert } from '../../shared/assert.ts';
 import type { ReduceGroup, ReduceLimit, Reducer } from '../contract.ts';
-import type { Isolate } from '../isolates/isolate.ts';
+import type { FunctionCall } from '../execution/function-call.ts';
 import { SEPARATOR } from '../runtime/protocol.ts';
 
 /** Results up to this length need not shrink. */
 const FREE_LENGTH = 200;
 
 /** What a reducer needs of its program. */
-interface IsolateUser {
-  /** Runs `work` with the program's isolate in this turn, or fails. */
-  useNow<T>(work: (isolate: Isolate) => T): T;
+interface CallRunner {
+  /** Carries the call out in this turn, or fails. */
+  runNow(call: FunctionCall): string;
   log(message: string): void;
 }
 
 export class ProgramReducer implements Reducer {
-  readonly #user: IsolateUser;
+  readonly #runner: CallRunner;
   readonly #source: string;
   readonly #limit: ReduceLimit;
 
-  constructor(user: IsolateUser, source: string, limit: ReduceLimit) {
-    this.#user = user;
+  constructor(runner: CallRunner, source: string, limit: ReduceLimit) {
+    this.#runner = runner;
     this.#source = source;
     this.#limit = limit;
   }
@@ -45,9 +45,8 @@ export class ProgramReducer implements Reducer {
 
   #run(operation: 'reduce' | 'rereduce', texts: readonly string[], lengths: readonly number[]): readonly string[] {
     if (lengths.length === 0) return [];
-    const text = this.#user.useNow((isolate) => {
-      return isolate.call(operation, isolate.add('addReducer', this.#source), texts.join(SEPARATOR));
-    });
+    const functions = { kind: 'addReducer', sources: [this.#source] } as const;
+    const text = this.#runner.runNow({ functions, operation, texts: [texts.join(SEPARATOR)] });
     const results = text.split('\n');
     assert(results.length === lengths.length, 'one result for each group');
     if (this.#limit !== 'false') for (const [at, result] of results.entries()) this.#check(result, lengths[at] ?? 0);
@@ -59,6 +58,6 @@ export class ProgramReducer implements Reducer {
     const shown = `Current output: '${result.slice(0, 100)}'... (first 100 of ${result.length} bytes)`;
     const reason = `Reduce output must shrink more rapidly: ${shown}`;
     if (this.#limit === 'true') throw new DatabaseError('reduce_overflow_error', reason);
-    this.#user.log(`reduce_overflow_error: ${reason}`);
+    this.#runner.log(`reduce_overflow_error: ${reason}`);
   }
 }

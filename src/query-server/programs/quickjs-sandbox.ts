@@ -1,21 +1,28 @@
 /** The sandbox on QuickJS, compiled to WebAssembly: the same in browsers and Node, and without `unsafe-eval`. */
 import { type Clock, systemClock } from '../../shared/clock.ts';
 import type { Program, ProgramSource, Sandbox } from '../contract.ts';
+import { LocalExecutor } from '../execution/local-executor.ts';
+import { ProgramExecutor } from '../execution/program-executor.ts';
+import { type SandboxWorkers, WorkerPool } from '../execution/worker-pool.ts';
 import { IsolatePool } from '../isolates/isolate-pool.ts';
 import { QuickJsInstanceFactory, type WasmLoader } from '../isolates/quickjs-instance.ts';
 import { QuickJsProgram } from './quickjs-program.ts';
 
+export type { SandboxPort, SandboxWorkers } from '../execution/worker-pool.ts';
 export type { WasmLoader } from '../isolates/quickjs-instance.ts';
 
 export interface QuickJsSandboxOptions {
   readonly loadWasm: WasmLoader;
-  /** How many isolates there may be at a time, each of some 3 MB and what its functions hold; default 16. */
+  /** How many isolates there may be at a time in each thread, each of some 3 MB and what its functions hold; default 16. */
   readonly maxIsolates?: number;
   readonly clock?: Clock;
+  /** Threads for what takes long. Without them all is run in this one. */
+  readonly workers?: SandboxWorkers | undefined;
 }
 
 /** Programs that are kept so that `open` finds them again; those beyond are made anew, which costs little. */
 const MAX_PROGRAMS = 256;
+const MAX_ISOLATES = 16;
 
 /** Loads nothing yet. */
 export function createQuickJsSandbox(options: QuickJsSandboxOptions): Sandbox {
@@ -24,18 +31,23 @@ export function createQuickJsSandbox(options: QuickJsSandboxOptions): Sandbox {
 
 class QuickJsSandbox implements Sandbox {
   readonly #pool: IsolatePool;
+  readonly #local: LocalExecutor;
+  readonly #workers: WorkerPool | undefined;
   readonly #clock: Clock;
   /** In the order in which they were last opened. */
   readonly #programs = new Map<string, QuickJsProgram>();
 
-  constructor({ loadWasm, maxIsolates = 16, clock = systemClock }: QuickJsSandboxOptions) {
+  constructor({ loadWasm, maxIsolates = MAX_ISOLATES, clock = systemClock, workers }: QuickJsSandboxOptions) {
+    const factory = new QuickJsInstanceFactory(loadWasm);
     this.#clock = clock;
-    this.#pool = new IsolatePool(new QuickJsInstanceFactory(loadWasm), clock, maxIsolates);
+    this.#pool = new IsolatePool(factory, clock, maxIsolates);
+    this.#local = new LocalExecutor(this.#pool, clock);
+    this.#workers = workers && new WorkerPool({ workers, maxIsolates, compiled: () => factory.compiled() });
   }
 
   async open(source: ProgramSource): Promise<Program> {
     const key = JSON.stringify([source.scope, source.signature, source.timeoutMs, source.memoryBytes]);
-    const program = this.#programs.get(key) ?? new QuickJsProgram(source, this.#pool, this.#clock);
+    const program = this.#programs.get(key) ?? this.#create(source);
     this.#programs.delete(key);
     this.#programs.set(key, program);
     if (this.#programs.size > MAX_PROGRAMS) this.#forgetOldest();
@@ -46,6 +58,12 @@ class QuickJsSandbox implements Sandbox {
   close(): void {
     this.#programs.clear();
     this.#pool.close();
+    this.#workers?.close();
+  }
+
+  #create(source: ProgramSource): QuickJsProgram {
+    const clock = this.#clock;
+    return new QuickJsProgram(source, (owner) => new ProgramExecutor(owner, this.#local, this.#workers, clock));
   }
 
   #forgetOldest(): void {

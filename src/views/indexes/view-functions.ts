@@ -64,6 +64,9 @@ export class ViewFunctions {
       get batchSize() {
         return mapper.batchSize;
       },
+      get concurrency() {
+        return mapper.concurrency;
+      },
       map: (documents) => mapper.map(documents),
       release: () => undefined,
     };

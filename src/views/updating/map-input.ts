@@ -6,11 +6,15 @@ import { toRevId } from '../../documents/revisions/revisions.ts';
 import { must } from '../../shared/assert.ts';
 import type { GroupDefinition } from '../trees/definition.ts';
 
-/** A batch of documents for the map functions. */
+/** Documents for the map functions, and their texts. */
 export interface MapInput {
-  /** The documents that are mapped. */
   readonly ids: readonly DocId[];
   readonly texts: readonly string[];
+}
+
+/** Documents that have changed. */
+export interface ChangedDocuments {
+  readonly live: readonly DocumentRecord[];
   /** Documents that have no rows: deleted ones, and design documents unless the definition includes them. */
   readonly empty: readonly DocId[];
 }
@@ -20,7 +24,7 @@ export async function readChanged(
   snapshot: Snapshot,
   ids: readonly DocId[],
   definition: GroupDefinition,
-): Promise<MapInput> {
+): Promise<ChangedDocuments> {
   const mapped = ids.filter((id) => isMapped(id, definition));
   const empty = mapped.length === ids.length ? [] : ids.filter((id) => !isMapped(id, definition));
   const found = await snapshot.documents(mapped);
@@ -29,7 +33,30 @@ export async function readChanged(
     if (record?.leaves[0]?.deleted === false) live.push(record);
     else empty.push(must(mapped[index]));
   }
-  return { ...(await readBodies(snapshot, live, definition)), empty };
+  return { live, empty };
+}
+
+/** The size of what is mapped of a document. */
+export function bodyBytes({ leaves }: DocumentRecord): number {
+  return leaves[0]?.body?.length ?? 0;
+}
+
+/** Cuts a list into parts whose bodies have about so many bytes, or of a single document where that alone has more. */
+export function cutByBytes(records: readonly DocumentRecord[], mostBytes: number): (readonly DocumentRecord[])[] {
+  const parts: DocumentRecord[][] = [];
+  let part: DocumentRecord[] = [];
+  let bytes = 0;
+  for (const record of records) {
+    if (part.length > 0 && bytes + bodyBytes(record) > mostBytes) {
+      parts.push(part);
+      part = [];
+      bytes = 0;
+    }
+    part.push(record);
+    bytes += bodyBytes(record);
+  }
+  if (part.length > 0) parts.push(part);
+  return parts;
 }
 
 /** Reads the bodies of live documents. */
@@ -37,7 +64,7 @@ export async function readBodies(
   snapshot: Snapshot,
   records: readonly DocumentRecord[],
   { localSeq }: GroupDefinition,
-): Promise<Pick<MapInput, 'ids' | 'texts'>> {
+): Promise<MapInput> {
   const bodies = await snapshot.bodies(records.map(({ leaves }) => must(leaves[0])));
   return {
     ids: records.map(({ id }) => id),

@@ -5,18 +5,20 @@ import type { Database, DocumentRecord, Snapshot } from '../../database/contract
 import type { DocId } from '../../documents/contract.ts';
 import { must } from '../../shared/assert.ts';
 import { Pace } from '../../shared/turn.ts';
-import type { Mapper } from '../contract.ts';
+import type { MappedRows, Mapper } from '../contract.ts';
 import type { ViewSettings } from '../settings.ts';
 import type { GroupDefinition } from '../trees/definition.ts';
 import { decodeEmitted } from '../trees/document-tree.ts';
 import type { FirstPass, IndexState, ViewTree } from '../trees/index-state.ts';
 import type { TreeOrder } from '../trees/tree-order.ts';
-import { isMapped, type MapInput, readBodies, readChanged } from './map-input.ts';
+import { bodyBytes, cutByBytes, isMapped, type MapInput, readBodies, readChanged } from './map-input.ts';
 import { type DocumentRows, PendingRows } from './pending-rows.ts';
 import { purgedDocuments } from './purged-documents.ts';
 import { changesOf, type FormerKeys } from './row-changes.ts';
 
 const DEFAULT_BATCH = 100;
+/** Documents that are mapped at once have about so many bytes, but for a single one that is larger. */
+const BATCH_BYTES = 1024 * 1024;
 /** The least part of `stepRows` in one step: rows that are far apart in the tree take so much longer. */
 const LEAST_STEP = 1 / 10;
 
@@ -59,6 +61,8 @@ export class Updater {
   readonly #parts: UpdateParts;
   readonly #pending: PendingRows;
   readonly #pace: Pace;
+  /** Batches that are being mapped, in their order. What they give is not pending yet. */
+  readonly #underWay: { readonly ids: readonly DocId[]; readonly results: Promise<readonly MappedRows[]> }[] = [];
   #state: IndexState;
   /** Whether this is the first pass, in which no document has rows in the index yet. */
   #isFirstPass = false;
@@ -95,15 +99,20 @@ export class Updater {
     const rest = { start: after, startInclusive: false };
     let done = await snapshot.offset(rest);
     let records: DocumentRecord[] = [];
+    let bytes = 0;
     this.#isFirstPass = true;
     this.#pending.expectAscending(true);
     for await (const rows of snapshot.rows(rest)) {
       for (const row of rows) {
-        if (isMapped(row.id, this.#parts.definition)) records.push(row.record());
-        if (records.length < this.#batchSize) continue;
+        if (!isMapped(row.id, this.#parts.definition)) continue;
+        const record = row.record();
+        records.push(record);
+        bytes += bodyBytes(record);
+        if (records.length < this.#batchSize && bytes < BATCH_BYTES) continue;
         await this.#mapRecords(snapshot, records);
         done += records.length;
         records = [];
+        bytes = 0;
         const progress = { done, total: Math.max(done, snapshot.docCount) };
         await this.#afterBatch(snapshot, { firstPass: { seq, after: row.id } }, progress);
       }
@@ -156,7 +165,8 @@ export class Updater {
     // Taken before the next read, in which the snapshot may go on to a later state.
     const { updateSeq } = snapshot;
     await this.#mapChanged(snapshot, ids);
-    if (updateSeq > since || !this.#pending.isEmpty) await this.#flush(snapshot, { updateSeq });
+    if (updateSeq > since || !this.#pending.isEmpty || this.#underWay.length > 0)
+      await this.#flush(snapshot, { updateSeq });
   }
 
   /** Computes the missing reductions in steps; otherwise the first query would compute them all at once. */
@@ -185,24 +195,43 @@ export class Updater {
   }
 
   async #mapChanged(snapshot: Snapshot, ids: readonly DocId[]): Promise<void> {
-    if (ids.length > 0) await this.#map(await readChanged(snapshot, ids, this.#parts.definition));
+    if (ids.length === 0) return;
+    const { live, empty } = await readChanged(snapshot, ids, this.#parts.definition);
+    this.#pending.addEmpty(empty);
+    for (const records of cutByBytes(live, BATCH_BYTES)) await this.#mapRecords(snapshot, records);
   }
 
   async #mapRecords(snapshot: Snapshot, records: readonly DocumentRecord[]): Promise<void> {
     if (records.length === 0) return;
-    await this.#map({ ...(await readBodies(snapshot, records, this.#parts.definition)), empty: [] });
+    await this.#map(await readBodies(snapshot, records, this.#parts.definition));
   }
 
-  async #map({ ids, texts, empty }: MapInput): Promise<void> {
-    if (ids.length > 0) {
-      const results = this.#parts.mapper.map(texts);
-      this.#pending.add(ids, results instanceof Promise ? await results : results);
+  /** Begins to map, and waits where enough is under way. Results are taken in the order in which the documents came. */
+  async #map({ ids, texts }: MapInput): Promise<void> {
+    const results = this.#parts.mapper.map(texts);
+    if (!(results instanceof Promise) && this.#underWay.length === 0) {
+      this.#pending.add(ids, results);
+      return;
     }
-    if (empty.length > 0) this.#pending.addEmpty(empty);
+    const later = Promise.resolve(results);
+    // Whoever takes the results finds the failure.
+    later.catch(() => undefined);
+    this.#underWay.push({ ids, results: later });
+    await this.#takeResults((this.#parts.mapper.concurrency ?? 1) - 1);
+  }
+
+  /** Waits for the first of the batches that are being mapped, until there are only so many. */
+  async #takeResults(most: number): Promise<void> {
+    while (this.#underWay.length > most) {
+      const { ids, results } = must(this.#underWay.shift());
+      this.#pending.add(ids, await results);
+      if (this.#pace.isDue) await this.#pace.rest();
+    }
   }
 
   /** Writes the pending rows into the trees, and publishes the new state. */
   async #flush(snapshot: Snapshot, reached: Reached): Promise<void> {
+    await this.#takeResults(0);
     const seenSeq = Math.max(this.#state.seenSeq, snapshot.updateSeq);
     const seq = reached.updateSeq ?? reached.firstPass?.seq ?? this.#state.updateSeq;
     const { documents, rows } = await this.#pending.take(this.#pace);

@@ -23,8 +23,8 @@ test('every setting is told with its default', () => {
   const defaults = Object.entries(DEFAULT_SETTINGS).flatMap(([section, keys]) =>
     Object.entries(keys).map(([key, value]) => [`${section}/${key}`, value] as const),
   );
-  // The one setting without a default.
-  expect(told).toEqual(new Map([...defaults, ['httpd/max_uri_length', '']]));
+  // The settings without a default.
+  expect(told).toEqual(new Map([...defaults, ['httpd/max_uri_length', ''], ['query_server_config/workers', '']]));
 });
 
 describe('the command line', () => {

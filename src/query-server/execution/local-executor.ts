@@ -1,0 +1,122 @@
+/** Carries calls out in this thread, with isolates from a pool. */
+import { DatabaseError } from '../../errors/database-error.ts';
+import type { Clock } from '../../shared/clock.ts';
+import { type MaybePromise, whenReady } from '../../shared/maybe-promise.ts';
+import { LIST_BYTES } from '../contract.ts';
+import { IsolateFailure } from '../isolates/call-failures.ts';
+import type { Isolate } from '../isolates/isolate.ts';
+import type { IsolateOwner, IsolatePool } from '../isolates/isolate-pool.ts';
+import { type OperationName, SEPARATOR } from '../runtime/protocol.ts';
+import type { BegunList, CallAnswer, Executor, FunctionCall, ListBeginning } from './function-call.ts';
+import { listLost, listTooLarge } from './list-failures.ts';
+
+export class LocalExecutor implements Executor {
+  readonly #pool: IsolatePool;
+  readonly #clock: Clock;
+  readonly #onStep: () => void;
+
+  /** `onStep` is called when one of several steps of a call is done. */
+  constructor(pool: IsolatePool, clock: Clock, onStep: () => void = () => undefined) {
+    this.#pool = pool;
+    this.#clock = clock;
+    this.#onStep = onStep;
+  }
+
+  /** In the same turn where the owner has its isolate. Each step may take the owner's time; with `sliceMs`, all together that. */
+  run(owner: IsolateOwner, call: FunctionCall, sliceMs?: number): MaybePromise<CallAnswer> {
+    return this.#use(owner, (isolate) => this.#perform(isolate, call, sliceMs));
+  }
+
+  /** As `run`, in this turn; fails where the owner can't have its isolate in it. */
+  runNow(owner: IsolateOwner, call: FunctionCall): CallAnswer {
+    const isolate = this.#pool.getNowByEvicting(owner);
+    if (isolate !== undefined) {
+      return this.#guard(owner, isolate, () => this.#perform(isolate, call));
+    }
+    throw new DatabaseError('os_process_error', 'The sandbox is being started again; repeat the request.');
+  }
+
+  beginList(owner: IsolateOwner, { name, source, head, request }: ListBeginning): MaybePromise<BegunList | undefined> {
+    return this.#use(owner, (isolate) => {
+      if (!isolate.addList(name, source)) return undefined;
+      this.#onStep();
+      const answer = isolate.call('beginList', name, head, request);
+      // The list has to retain the isolate in this turn: later it may be gone.
+      this.#pool.retain(isolate);
+      return {
+        answer,
+        call: (operation, texts) => this.#useSame(owner, isolate, operation, texts),
+        release: () => this.#pool.release(isolate),
+      };
+    });
+  }
+
+  dispose(owner: IsolateOwner): void {
+    this.#pool.dispose(owner);
+  }
+
+  #perform(isolate: Isolate, { functions, operation, texts, rows }: FunctionCall, sliceMs?: number): CallAnswer {
+    const startedAt = this.#clock.monotonic();
+    const beginStep = (): void => {
+      if (sliceMs === undefined) return;
+      isolate.timeoutMs = sliceMs - (this.#clock.monotonic() - startedAt);
+      if (isolate.timeoutMs <= 0) throw new IsolateFailure('time');
+    };
+    const numbers: string[] = [];
+    for (const source of functions?.sources ?? []) {
+      beginStep();
+      numbers.push(isolate.add(functions?.kind ?? 'addMap', source));
+      this.#onStep();
+    }
+    beginStep();
+    const passed = functions === undefined ? texts : [numbers.join(','), ...texts];
+    const text = operation === 'compile' ? '' : callWithRows(isolate, operation, passed, rows);
+    return { text, ms: this.#clock.monotonic() - startedAt };
+  }
+
+  #use<T>(owner: IsolateOwner, work: (isolate: Isolate) => T): MaybePromise<T> {
+    return whenReady(this.#pool.getNow(owner) ?? this.#pool.create(owner), (isolate) =>
+      this.#guard(owner, isolate, () => work(isolate)),
+    );
+  }
+
+  #useSame(owner: IsolateOwner, isolate: Isolate, operation: OperationName, texts: readonly string[]): string {
+    if (!this.#pool.owns(owner, isolate)) throw listLost();
+    return this.#guard(owner, isolate, () => isolate.call(operation, ...texts));
+  }
+
+  #guard<T>(owner: IsolateOwner, isolate: Isolate, work: () => T): T {
+    isolate.timeoutMs = owner.options.timeoutMs;
+    try {
+      return work();
+    } catch (failure) {
+      if (failure instanceof IsolateFailure) this.#pool.dispose(owner);
+      throw failure;
+    }
+  }
+}
+
+function callWithRows(
+  isolate: Isolate,
+  operation: OperationName,
+  texts: readonly string[],
+  rows: readonly string[] | undefined,
+): string {
+  if (rows === undefined) return isolate.call(operation, ...texts);
+  const chunks: string[] = [];
+  let length = 0;
+  let next = 0;
+  let isTooLong = false;
+  const [name = '', head = '', request = ''] = texts;
+  const text = isolate.callList(name, head, request, (sent) => {
+    length += sent.length;
+    isTooLong ||= length > LIST_BYTES;
+    if (isTooLong) return '';
+    chunks.push(sent);
+    return rows[next++] ?? '';
+  });
+  // Not thrown in the callback, since the function could catch that.
+  if (isTooLong) throw listTooLarge();
+  const at = text.indexOf(SEPARATOR) + 1;
+  return `${text.slice(0, at)}${chunks.join('')}${text.slice(at)}`;
+}

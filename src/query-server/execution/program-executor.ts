@@ -1,0 +1,105 @@
+/**
+ * Decides where the calls of one program run. Without workers that is this thread, and they may take all the time that the program has.
+ * With workers a small call begins in this thread, for `SLICE_MS` at most, which spares most of them the way to a worker and back. What
+ * takes longer is run again in a worker, from its beginning: functions are pure. A program whose calls took longer than that does not
+ * begin here for some time.
+ */
+import type { Clock } from '../../shared/clock.ts';
+import { type MaybePromise, orElse } from '../../shared/maybe-promise.ts';
+import { IsolateFailure } from '../isolates/call-failures.ts';
+import type { IsolateOwner } from '../isolates/isolate-pool.ts';
+import { type BegunList, type CallAnswer, type FunctionCall, type ListBeginning, lengthOf } from './function-call.ts';
+import type { LocalExecutor } from './local-executor.ts';
+import { type WorkerPool, WorkersUnavailable } from './worker-pool.ts';
+
+/** How long a call may hold this thread, where there are workers. */
+const SLICE_MS = 20;
+/** What is longer takes too much of a slice to be passed to an isolate. */
+const MAX_SLICE_LENGTH = 128 * 1024;
+/** After the first call that took longer the program's calls begin in a worker for so long, after each further one twice as long. */
+const FIRST_AVOIDED_MS = 2_000;
+const MOST_AVOIDED_MS = 600_000;
+/** The part of its time that a program has in this thread where no worker can be started. */
+const SHARE_WITHOUT_WORKERS = 1 / 10;
+
+export class ProgramExecutor {
+  readonly #owner: IsolateOwner;
+  readonly #local: LocalExecutor;
+  readonly #workers: WorkerPool | undefined;
+  readonly #clock: Clock;
+  readonly #isSmall: boolean;
+  #avoidedMs = FIRST_AVOIDED_MS;
+  #avoidedUntil = 0;
+
+  constructor(owner: IsolateOwner, local: LocalExecutor, workers: WorkerPool | undefined, clock: Clock) {
+    this.#owner = owner;
+    this.#local = local;
+    this.#workers = workers;
+    this.#clock = clock;
+    this.#isSmall = owner.options.designDocument.length <= MAX_SLICE_LENGTH;
+  }
+
+  /** How many calls may be under way at a time with a gain. */
+  get concurrency(): number {
+    return this.#workers?.concurrency ?? 1;
+  }
+
+  run(call: FunctionCall): MaybePromise<CallAnswer> {
+    if (this.#usableWorkers === undefined) return this.#runHere(call);
+    if (!this.#mayBeginHere(call)) return this.runInWorker(call);
+    return orElse(
+      () => this.#local.run(this.#owner, call, Math.min(SLICE_MS, this.#owner.options.timeoutMs)),
+      (failure) => {
+        // A stack that overflows here does so there.
+        if (!(failure instanceof IsolateFailure) || failure.kind === 'stack') throw failure;
+        this.#avoidedUntil = this.#clock.monotonic() + this.#avoidedMs;
+        this.#avoidedMs = Math.min(this.#avoidedMs * 2, MOST_AVOIDED_MS);
+        return this.runInWorker(call);
+      },
+    );
+  }
+
+  /** Without workers as `run`. */
+  runInWorker(call: FunctionCall): MaybePromise<CallAnswer> {
+    const workers = this.#usableWorkers;
+    if (workers === undefined) return this.#runHere(call);
+    return workers.run(this.#owner, call).catch((failure: unknown) => {
+      if (failure instanceof WorkersUnavailable) return this.#runHere(call);
+      throw failure;
+    });
+  }
+
+  /** In a worker from the beginning on: a list that has taken rows can't be run again. */
+  async beginList(list: ListBeginning): Promise<BegunList | undefined> {
+    try {
+      return await (this.#usableWorkers ?? this.#local).beginList(this.#owner, list);
+    } catch (failure) {
+      if (failure instanceof WorkersUnavailable) return this.#local.beginList(this.#owner, list);
+      throw failure;
+    }
+  }
+
+  /** Undefined where there are none, or none can be started. */
+  get #usableWorkers(): WorkerPool | undefined {
+    return this.#workers?.isUnavailable === true ? undefined : this.#workers;
+  }
+
+  /** With all the time that the program has; a part of it where there should be workers, and none can be started. */
+  #runHere(call: FunctionCall): MaybePromise<CallAnswer> {
+    if (this.#workers === undefined) return this.#local.run(this.#owner, call);
+    return this.#local.run(this.#owner, call, this.#owner.options.timeoutMs * SHARE_WITHOUT_WORKERS);
+  }
+
+  runNow(call: FunctionCall): string {
+    return this.#local.runNow(this.#owner, call).text;
+  }
+
+  close(): void {
+    this.#local.dispose(this.#owner);
+    this.#workers?.forget(this.#owner);
+  }
+
+  #mayBeginHere(call: FunctionCall): boolean {
+    return this.#isSmall && this.#clock.monotonic() >= this.#avoidedUntil && lengthOf(call) <= MAX_SLICE_LENGTH;
+  }
+}

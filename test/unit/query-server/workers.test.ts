@@ -1,0 +1,163 @@
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import type { Sandbox } from '../../../src/query-server/contract.ts';
+import { must } from '../../../src/shared/assert.ts';
+import { InProcessWorkers } from './in-process-workers.ts';
+import { createTestSandbox, openProgram } from './quickjs-files.ts';
+
+let sandbox: Sandbox | undefined;
+
+afterEach(() => {
+  sandbox?.close();
+  vi.useRealTimers();
+});
+
+function start(count = 2): { readonly sandbox: Sandbox; readonly workers: InProcessWorkers } {
+  const workers = new InProcessWorkers(count);
+  sandbox = createTestSandbox({ workers });
+  return { sandbox, workers };
+}
+
+const documents = (count: number): string[] => Array.from({ length: count }, (_, n) => `{"_id":"d${n}","n":${n}}`);
+const emitting = 'function (doc) { emit(doc.n, null); }';
+const slow = 'function (doc) { var until = Date.now() + 40; while (Date.now() < until); emit(doc.n); }';
+
+describe('a small call', () => {
+  test('is run in this thread', async () => {
+    const { sandbox, workers } = start();
+    const { program } = await openProgram(sandbox, { shows: { s: 'function () { return "here"; }' } });
+    expect((await program.show('s', 'null', '{}')).body).toBe('here');
+    expect(workers.started).toHaveLength(0);
+  });
+
+  test('that takes longer than its slice is run again in a worker', async () => {
+    const { sandbox, workers } = start();
+    const show =
+      'function () { var until = Date.now() + 60; while (Date.now() < until); log("done"); return "there"; }';
+    const { program, messages } = await openProgram(sandbox, { shows: { s: show } });
+    expect((await program.show('s', 'null', '{}')).body).toBe('there');
+    expect(messages).toEqual(['done']);
+    expect(must(workers.started[0]).received).toEqual(['start', 'open', 'call']);
+    // It does not begin here now.
+    expect((await program.show('s', 'null', '{}')).body).toBe('there');
+    expect(must(workers.started[0]).received).toEqual(['start', 'open', 'call', 'call']);
+  });
+
+  test('fails by the time that the program has', async () => {
+    const { sandbox } = start();
+    const { program } = await openProgram(
+      sandbox,
+      { shows: { s: 'function () { while (true); }' } },
+      { timeoutMs: 60 },
+    );
+    await expect(async () => program.show('s', 'null', '{}')).rejects.toMatchObject({
+      reason: 'OS process timed out.',
+    });
+  });
+
+  test('fails as it does in this thread', async () => {
+    const { sandbox } = start();
+    const wait = 'var until = Date.now() + 60; while (Date.now() < until);';
+    const shows = {
+      own: `function () { ${wait} throw ["error", "mine", "so"]; }`,
+      render: `function () { ${wait} throw 1; }`,
+    };
+    const { program } = await openProgram(sandbox, { shows });
+    await expect(async () => program.show('own', 'null', '{}')).rejects.toMatchObject({ word: 'mine', reason: 'so' });
+    await expect(async () => program.show('render', 'null', '{}')).rejects.toMatchObject({ code: 'render_error' });
+    await expect(async () => program.show('none', 'null', '{}')).rejects.toMatchObject({ code: 'not_found' });
+  });
+});
+
+describe('maps', () => {
+  test('of many documents run in several workers at a time', async () => {
+    const { sandbox, workers } = start();
+    const { program } = await openProgram(sandbox);
+    const mapper = await program.mapper([emitting]);
+    expect(mapper.concurrency).toBe(4);
+    const batches = await Promise.all([documents(30), documents(40), documents(50)].map((batch) => mapper.map(batch)));
+    expect(batches.map(([rows]) => rows?.keys.length)).toEqual([30, 40, 50]);
+    expect(workers.started.length).toBeGreaterThan(0);
+  });
+
+  test('that are stuck inside the engine lose their worker, and others are given to another one', async () => {
+    const { sandbox, workers } = start(1);
+    const { program } = await openProgram(sandbox, {}, { timeoutMs: 50 });
+    const mapper = await program.mapper([emitting]);
+    await mapper.map(documents(30));
+    must(workers.started[0]).isStuck = true;
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const results = [mapper.map(documents(30)), mapper.map(documents(31))];
+    await vi.waitFor(() => expect(must(workers.started[0]).received.filter((type) => type === 'call')).toHaveLength(3));
+    vi.advanceTimersByTime(10_000);
+    vi.useRealTimers();
+    const [first, second] = await Promise.all(results);
+    // The batch in which it was stuck is mapped again, document by document.
+    expect(first?.[0]?.keys).toHaveLength(30);
+    expect(second?.[0]?.keys).toHaveLength(31);
+    expect(workers.started).toHaveLength(2);
+    expect(must(workers.started[0]).isEnded).toBe(true);
+  });
+
+  test('that use up all memory lose their worker', async () => {
+    const { sandbox, workers } = start(1);
+    const { program } = await openProgram(sandbox, {}, { timeoutMs: 20_000 });
+    const hungry = 'function () { var a = []; for (;;) a.push(new Array(1000000).join("x") + a.length); }';
+    const mapper = await program.mapper([hungry]);
+    await expect(async () => mapper.map(documents(1))).rejects.toMatchObject({ code: 'os_process_error' });
+    const other = await openProgram(sandbox);
+    expect((await (await other.program.mapper([slow])).map(documents(2)))[0]?.keys).toEqual(['0', '1']);
+    expect(workers.started.length).toBeGreaterThan(1);
+    expect(must(workers.started[0]).isEnded).toBe(true);
+  });
+});
+
+describe('a list', () => {
+  const list = { lists: { l: 'function () { var row; while (row = getRow()) send(row); }' } };
+
+  test('waits in its worker for its rows', async () => {
+    const { sandbox, workers } = start(1);
+    const { program } = await openProgram(sandbox, list);
+    const rows = ['["a","b"]', '["c"]'];
+    const chunks: string[] = [];
+    for await (const chunk of (await program.list('l', '{}', '{}', { next: () => rows.shift() })).chunks())
+      chunks.push(chunk);
+    expect(chunks.join('')).toBe('abc');
+    await vi.waitFor(() => expect(must(workers.started[0]).received.at(-1)).toBe('releaseList'));
+  });
+
+  test('fails where its worker is lost', async () => {
+    const { sandbox, workers } = start(1);
+    const { program } = await openProgram(sandbox, list);
+    const rows = ['["a"]', '["b"]', '["c"]'];
+    const chunks = (await program.list('l', '{}', '{}', { next: () => rows.shift() })).chunks();
+    expect((await chunks.next()).value).toBe('a');
+    must(workers.started[0]).crash();
+    await expect(chunks.next()).rejects.toMatchObject({ code: 'os_process_error' });
+  });
+});
+
+test('where no worker can be started all is run in this thread, in a tenth of the time', async () => {
+  const { sandbox, workers } = start();
+  workers.failure = new Error('refused by a policy');
+  const { program } = await openProgram(
+    sandbox,
+    { shows: { s: 'function () { while (true); }' } },
+    { timeoutMs: 1_000 },
+  );
+  expect((await (await program.mapper([emitting])).map(documents(50)))[0]?.keys).toHaveLength(50);
+  const begun = performance.now();
+  await expect(async () => program.show('s', 'null', '{}')).rejects.toMatchObject({ code: 'os_process_error' });
+  expect(performance.now() - begun).toBeLessThan(700);
+  expect(workers.unavailable).toEqual([workers.failure]);
+});
+
+test('what waits when the sandbox is closed fails', async () => {
+  const { sandbox, workers } = start(1);
+  const { program } = await openProgram(sandbox);
+  const mapper = await program.mapper([emitting]);
+  await mapper.map(documents(30));
+  must(workers.started[0]).isStuck = true;
+  const waiting = mapper.map(documents(30));
+  sandbox.close();
+  await expect(waiting).rejects.toMatchObject({ code: 'shutting_down' });
+});
