@@ -11,7 +11,7 @@
  * | `browser/settee-journal.js` | the journal in files, which that worker loads where the browser has such as take a write at once |
  * | `browser/settee-sw.js` | the service worker, a classic script |
  * | `browser/settee-sw-core.js` | the core for the service worker, a classic script that it imports by itself |
- * | `browser/settee-quickjs.wasm` | the engine for functions of design documents, loaded by those two on first use |
+ * | `browser/settee-quickjs.wasm` | QuickJS, which runs functions of design documents, loaded by those two on first use |
  * | `library/sw.js`, `library/vite.js`, `library/msw.js` | `settee/sw`, `settee/vite`, `settee/msw` |
  * | `types/` | declarations, by `tsc -p src/client/tsconfig.types.json` |
  *
@@ -25,7 +25,7 @@ import type { EnvironmentOptions, Plugin } from 'vite';
 import { defineConfig } from 'vitest/config';
 import { sandboxProgram } from './src/build/sandbox-program.ts';
 
-/** The oldest engines with everything Settee needs: module workers, Web Locks, private methods, static blocks. */
+/** The oldest browsers with everything Settee needs: module workers, Web Locks, private methods, static blocks. */
 const browserTarget = ['chrome111', 'firefox114', 'safari16.4'];
 
 function path(relative: string): string {
@@ -36,9 +36,9 @@ function path(relative: string): string {
 const alias = { 'workbox-window': path('./node_modules/workbox-window/build/workbox-window.prod.mjs') };
 
 /**
- * The conditions under which packages are resolved for browsers. Of the builds of QuickJS's loader the one for `workerd` is the one that is
- * given its WebAssembly and never looks for it: in the build for browsers an address beside the script stands, for which the bundler would
- * emit the WebAssembly a second time. No other package here knows that condition.
+ * The conditions under which packages are resolved for browsers. QuickJS's loader is taken in its build for `workerd`, which is given the
+ * WebAssembly and has no address of it: for the address in its build for browsers the bundler would emit the WebAssembly a second time. No
+ * other package here has that condition.
  */
 const browserConditions = ['workerd', 'module', 'browser', 'production'];
 
@@ -53,8 +53,9 @@ const quickJsFile: Plugin = {
 };
 
 /**
- * What is loaded on first use takes what it shares with the worker from a global, under a name that only files of one build know. By
- * an import it would get a second worker, where the first one's address has a query, and after an update functions of another version.
+ * The files that the worker loads on first use take what they share with it from a global variable, whose name only files of one build have.
+ * By the import that the bundler writes they would load the worker's script a second time where its address has a query, and after an update of
+ * the app one of another version.
  */
 const shareByName: Plugin = {
   name: 'share-by-name',
@@ -67,14 +68,14 @@ const shareByName: Plugin = {
       throw new Error(`${fileName} shares nothing with the worker: see vite.config.ts`);
     }
     const pairs = (list ?? '').split(',').map((names) => names.trim().split(' as '));
-    // Each file has names of its own on its side, and the worker's exports on the other. In the order of these things are passed.
+    // The exports of the worker, in the order of their names, become one array; each file has its own names for its elements.
     const own = new Map(pairs.map((names) => [names.at(isEntry ? -1 : 0), names.at(isEntry ? 0 : -1)]));
     const names = `[${[...entry.exports].sort().map((name) => own.get(name) ?? '')}]`;
     const hash = createHash('sha256').update(entry.exports.join());
     for (const id of [...this.getModuleIds()].sort()) hash.update(this.getModuleInfo(id)?.code ?? '');
-    const place = `self["settee ${hash.digest('hex').slice(0, 16)}"]`;
+    const shared = `self["settee ${hash.digest('hex').slice(0, 16)}"]`;
     return {
-      code: code.replace(statement, isEntry ? `${place} = ${names};` : `const ${names} = ${place};`),
+      code: code.replace(statement, isEntry ? `${shared} = ${names};` : `const ${names} = ${shared};`),
       map: null,
     };
   },

@@ -3,7 +3,7 @@ import type { PlainRequest, PlainResponse } from '../shared/message.ts';
 import type { PortOffer } from './wire/control.ts';
 import type { Carrier, WireRequest, WireResponse } from './wire/wire.ts';
 
-/** One service: those who name the same instance share one storage, one owner and one session. */
+/** One service: all workers of the same instance share one storage, one owner and one session. */
 export interface Instance {
   /** Absolute address below which requests are answered, with a slash at its end, such as `https://app.example/db/`. */
   readonly base: string;
@@ -11,7 +11,7 @@ export interface Instance {
   readonly name: string;
 }
 
-/** Reaches whoever owns the storage at the moment, and outlives owners. */
+/** Reaches the present owner of the storage, and outlives owners. */
 export interface OwnerLink {
   /**
    * Sends a request to the owner, and waits for one where there is none. When the owner is lost before it answered, a request that only

@@ -1,13 +1,13 @@
 /**
- * Names everything that those who serve one base share: locks, channels, and what IndexedDB names begin with. Two that name the
- * same base, however they write it, get the same names.
+ * Names everything that all workers of one base share: locks, channels, and the prefix of names in IndexedDB. The names are the same however
+ * the base is written.
  */
 import type { Instance } from './contract.ts';
 
 /**
  * `base` is absolute, or relative to `script`, the caller's own address. The slash at its end is optional.
  * Throws an Error for what can't be a base: another protocol than http and https, a user, a query, a fragment, and what the script lies
- * below, since the database would answer in the place of the site.
+ * below, since the database would answer instead of the site.
  */
 export function createInstance(base: string, script: string): Instance {
   const url = parseBase(base, script);
@@ -55,8 +55,8 @@ export function channelName(instance: Instance, id?: string): string {
 }
 
 /**
- * What a participant is called where it speaks over a port instead of its channel. Under a name of its own everything keeps to the way on
- * which it began: an answer to that of its request, the chunks of a body to one, and signs of life to what they are of.
+ * The name of a participant where it uses a port instead of its channel. Since that is a name of its own, everything stays on the way on which
+ * it began: the answer on that of its request, the chunks of a body on one, and each way has signs of life of its own.
  */
 export function onPort(id: string): string {
   return `${id}|port`;
@@ -84,7 +84,7 @@ export function isOwnershipWanted(snapshot: LockManagerSnapshot, instance: Insta
   return [...(snapshot.held ?? []), ...(snapshot.pending ?? [])].some((lock) => lock.name === name);
 }
 
-/** Whether a request to this address (absolute, as a Request shows it) is ours to answer. */
+/** Whether the database answers requests to this address, which is absolute, as a Request shows it. */
 export function isBelow(instance: Instance, url: string): boolean {
   return url.startsWith(instance.base);
 }

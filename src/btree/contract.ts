@@ -59,21 +59,30 @@ export interface WalkOptions {
   readonly skip?: number | undefined;
 }
 
+/** Where a node is stored: in one page, or in several with consecutive numbers where its text is too long for one. */
+export interface NodePages {
+  /** The first. */
+  readonly page: number;
+  readonly pages: number;
+}
+
 /** Where a stored tree begins; kept in the file's head. */
 export interface TreeRoot {
   readonly page: number;
+  /** How many pages the root is stored in; absent: one. */
+  readonly pages?: number;
   readonly count: number;
   readonly bytes: number;
   /** The encoded reduction of the whole tree; absent in an empty tree. */
   readonly reduction?: string;
 }
 
-/** Gives a node's text from the file. Must fail when the page is not there. */
+/** Gives a node's text from the file. Must fail when one of its pages is not there. */
 export interface NodeReader {
-  readNode(page: number): MaybePromise<string>;
+  readNode(page: number, pages: number): MaybePromise<string>;
 }
 
-/** Keeps nodes for reading, by page. May give any of them up at any time, and may hold other things under other pages. */
+/** Keeps nodes for reading, by their first page. May give any of them up at any time, and may hold other things under other pages. */
 export interface NodeCache {
   get(page: number): unknown;
   /** Inner nodes are worth more than leaves. */
@@ -101,11 +110,19 @@ export interface TreeUpdate<T> {
 /** A node that left the tree; `page` is undefined as long as it was never stored. */
 export interface ReplacedNode {
   readonly page: number | undefined;
+  readonly pages: number;
 }
 
+/** The numbers of all pages that a node is stored in; none where it is not stored. */
+export function pageNumbers({ page, pages }: ReplacedNode): number[] {
+  return page === undefined ? [] : Array.from({ length: pages }, (_unused, index) => page + index);
+}
+
+/** Gives out the pages that a node with this text is to be stored in. */
+export type AllocateNode = (text: string) => NodePages;
+
 /** One node that a checkpoint has to store. `stored` is called after the commit that wrote it. */
-export interface NodeWrite {
-  readonly page: number;
+export interface NodeWrite extends NodePages {
   readonly text: string;
   stored(): void;
 }

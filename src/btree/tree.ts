@@ -2,6 +2,7 @@ import { assert, must } from '../shared/assert.ts';
 import type { MaybePromise } from '../shared/maybe-promise.ts';
 import { Pace } from '../shared/turn.ts';
 import type {
+  AllocateNode,
   KeyRange,
   NodeCache,
   NodeReader,
@@ -75,14 +76,10 @@ export class Tree<K, R> implements WholeTree<K, R> {
   /** Reads nothing yet. Without a root, or with one that has no entries, it gives an empty tree. */
   static open<K, R>(options: TreeOptions<K, R>, root: TreeRoot | null): Tree<K, R> {
     if (root === null || root.count === 0) return Tree.empty(options);
-    const { page, count, bytes, reduction } = root;
+    const { page, pages = 1, count, bytes, reduction } = root;
     const { spec, reader, cache, sizes } = options;
-    const link = NodeLink.toPage<TreeNode<K, R>, R>(
-      page,
-      count,
-      bytes,
-      must(reduction, 'a tree with entries needs its reduction'),
-    );
+    const reductionText = must(reduction, 'a tree with entries needs its reduction');
+    const link = NodeLink.toStored<TreeNode<K, R>, R>({ page, pages }, { count, bytes }, reductionText);
     return new Tree(new NodeSource(spec, reader, cache), sizes, link);
   }
 
@@ -256,17 +253,23 @@ export class Tree<K, R> implements WholeTree<K, R> {
   }
 
   /**
-   * The nodes that are not stored yet, children before parents, each under a page number from `allocate`; then, as the
+   * The nodes that are not stored yet, children before parents, each in pages from `allocate`; then, as the
    * generator's return value, the tree's root (undefined: it is empty). Takes as many turns as its consumer likes;
    * `stored` of a node is called once its page can be read. From then on all trees that share the node know its page.
    * There may be no delayed changes.
    */
-  *unstored(allocate: () => number): Generator<NodeWrite, TreeRoot | undefined> {
+  *unstored(allocate: AllocateNode): Generator<NodeWrite, TreeRoot | undefined> {
     assert(this.#delayed === undefined, 'delayed changes are applied before the tree is stored');
     if (this.#root === undefined) return undefined;
-    const page = yield* storeNodes({ source: this.#source, allocate }, this.#root);
+    const { page, pages } = yield* storeNodes({ source: this.#source, allocate }, this.#root);
     const { count, bytes } = this.#root;
-    return { page, count, bytes, reduction: reductionTextOf(this.#source.spec, this.#root) };
+    return {
+      page,
+      ...(pages > 1 ? { pages } : {}),
+      count,
+      bytes,
+      reduction: reductionTextOf(this.#source.spec, this.#root),
+    };
   }
 
   /** Text length of the nodes that are not stored yet; those of delayed changes are not counted. */

@@ -1,18 +1,18 @@
 /**
- * Bodies between a page and its own worker, each over a port of its own, in the steps of `bridge/wire.ts`. A page needs less than the
- * bridge's own ends, which outlive each other: its worker ends with it, so there are no leases; and the web's streams keep reads
- * and chunks in order by themselves.
+ * Bodies between a page and its own worker, each over a port of its own, in the steps of `bridge/wire/wire.ts`. A page needs less than
+ * `bridge/bodies` has: the worker ends with the page, so that no side has to notice the loss of the other, and the web's streams keep reads and
+ * chunks in order by themselves.
  */
 import type { BodyStep } from '../bridge/wire/wire.ts';
 
 export interface IncomingBody {
   readonly readable: ReadableStream<Uint8Array>;
   /**
-   * Gives the body as text, piece by piece as it comes, in the place of `readable`, which is locked then. Resolves at its end. Throws a
+   * Reads the body as text, piece by piece as it comes, instead of through `readable`, which is locked then. Resolves at its end. Throws a
    * TypeError where it is locked already.
    */
   readText(take: (piece: string) => void): Promise<void>;
-  /** Ends it with an error for whoever reads it, and for its maker; after its end does nothing. */
+  /** Breaks it off: its reader gets the error, and its maker stops. Does nothing after its end. */
   fail(error: unknown): void;
 }
 
@@ -24,12 +24,12 @@ interface Sink {
 }
 
 /**
- * Chunks that may be on their way to whoever wants all of them anyway, so that the maker goes on while they are looked at. Half of them are
- * asked for at a time: a message takes as long as looking at one.
+ * How many chunks are granted at a time to a reader that wants all of them, so that the maker goes on while they are parsed. Half of them are
+ * granted by one message, since a message takes as long as parsing a chunk.
  */
 const WINDOW = 16;
 
-/** Asks for nothing before it is read. A body that breaks off fails. `onEnd` is called when it is over, however it ends. */
+/** Grants no chunks before it is read. A body that breaks off fails. `onEnd` is called when it is over, however it ends. */
 export function receiveBody(
   port: MessagePort,
   length: number | undefined,
@@ -84,7 +84,7 @@ export function receiveBody(
         give(text);
       };
       return new Promise((resolve, error) => {
-        // One that failed before has no sink, and its reader says why.
+        // A body that failed before has no sink any more; its reader has the error.
         void reader.closed.catch(error);
         sink &&= {
           enqueue: (chunk) => takeText(decoder.decode(chunk, { stream: true })),

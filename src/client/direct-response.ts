@@ -1,19 +1,19 @@
 import { JsonPieces } from './json-pieces.ts';
 
-/** Text, or what gives it piece by piece when it is asked for. */
+/** A body as text, or what reads it piece by piece. */
 export type TextSource = string | { readText(take: (piece: string) => void): Promise<void> };
 
 /**
- * A `Response` that knows its address, as those that come from a network do. Its text does not go the browser's own way, over bytes, which
- * takes longer than all that was before it.
+ * A `Response` that has an address, as one from a network has. Its text is not encoded as bytes and decoded again, as the browser would do it,
+ * since that takes longer than everything before.
  */
 export class DirectResponse extends Response {
   readonly #url: string;
   readonly #redirected: boolean;
-  /** As long as the body may be read here; null once it was, and undefined where the browser has it. */
+  /** Set as long as the body can be read here; null once it was read, and undefined where it is left to the browser. */
   #source: TextSource | null | undefined;
 
-  /** `source` is another way to the same body. Statuses that never have one (Fetch, 2.2.3) get none. */
+  /** `source` reads the same body as text. Statuses that never have a body (Fetch, 2.2.3) get none. */
   constructor(
     url: string,
     init: ResponseInit,
@@ -80,14 +80,14 @@ export class DirectResponse extends Response {
     return new DirectResponse(this.#url, copy, copy.body, undefined, this.#redirected);
   }
 
-  /** What the body can be read from here, once; undefined where the browser has it. */
+  /** The body's source, for whoever reads the body now; undefined where it is left to the browser. */
   #take(): TextSource | undefined {
     const source = this.#leave();
     if (source !== undefined) this.#source = null;
     return source;
   }
 
-  /** Leaves the body to the browser, and gives what it can be read from here. */
+  /** Leaves the body to the browser from now on, and gives the source that it had here. */
   #leave(): TextSource | undefined {
     const source = this.#source;
     if (source === null) throw new TypeError('The body was read already');

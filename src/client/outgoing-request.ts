@@ -1,6 +1,6 @@
 /**
- * Turns the arguments of `fetch` into a plain request. Text and Blobs never become a `Request`, which would cost more than the rest of
- * the way; what only the web's own classes can tell (forms, odd methods) is asked of them.
+ * Turns the arguments of `fetch` into a plain request. Text and Blobs never become a `Request`, which would cost more than everything else
+ * that a page does for a request. Forms and unusual methods are left to the web's own classes.
  */
 import type { WireResponse } from '../bridge/wire/wire.ts';
 import type { MaybePromise } from '../shared/maybe-promise.ts';
@@ -19,12 +19,12 @@ const PLAIN_METHOD = /^(GET|HEAD|POST|PUT|DELETE|OPTIONS|COPY)$/;
 const BODILESS_METHOD = /^(GET|HEAD)$/;
 
 /**
- * Paths and queries that the parser of URLs leaves as they are. What it joins, takes out or writes in another way in any engine (dots,
- * backslashes, white space, fragments, quotes and the like) is left to it.
+ * Matches paths and queries that the parser of URLs would leave as they are, so that it need not be called: it takes ten times as long. All
+ * that the parser of any browser joins, removes or rewrites (dots, backslashes, white space, fragments, quotes and the like) is left to it.
  */
 const PLAIN_PATH = /^\/(?![./])(?:[\w!$&()*+,.:;=?@~-]|%(?!2e)|\/(?!\.))*$/i;
 
-/** The absolute address of what is asked for, without a fragment. `origin` is that of the base. */
+/** The absolute address of the request, without a fragment. `origin` is that of the base. */
 export function toAddress(input: Request | URL | string, origin: string): string {
   const { baseURI } = document;
   if (typeof input === 'string') {
@@ -38,18 +38,18 @@ export function toAddress(input: Request | URL | string, origin: string): string
 }
 
 /**
- * `url` is what `input` names, absolute. Fails with a TypeError for what `fetch` rejects with one. Takes what the caller may change later
+ * `url` is what `input` names, absolute. Fails with a TypeError where `fetch` would reject with one. Copies what the caller may change later
  * before it returns.
  */
 export function toOutgoing(url: string, input: Request | URL | string, init: RequestInit = {}): MaybePromise<Outgoing> {
   if (input instanceof Request) return fromRequest(url, new Request(input, init), init.body);
   const { headers, body = null, signal, redirect = 'follow', credentials } = init;
   let { method = 'GET' } = init;
-  // Spelled in another way, not a method at all, or without a right to a body: `Request` knows, and throws.
+  // `Request` normalises the method, and throws where it is none or must have no body.
   if (!PLAIN_METHOD.test(method) || (body !== null && BODILESS_METHOD.test(method))) {
     ({ method } = new Request(url, { method, body: body && '' }));
   }
-  // A message carries no objects that only look like a string.
+  // The method may be an object that has a `toString`, which a message can't carry.
   const outgoing = {
     method: `${method}`,
     url,
@@ -64,13 +64,13 @@ export function toOutgoing(url: string, input: Request | URL | string, init: Req
   return encode(outgoing, new Response(body));
 }
 
-/** What `fetch` makes of forms and parameters, and what it calls them (Fetch, 5.2). */
+/** Encodes forms and parameters, and names their type, as `fetch` does (Fetch, 5.2). */
 async function encode(outgoing: Outgoing, encoded: Response): Promise<Outgoing> {
   const type = encoded.headers.get('content-type') ?? '';
   return { ...outgoing, headers: { 'content-type': type, ...outgoing.headers }, body: await encoded.blob() };
 }
 
-/** A stream is taken from `init` itself, and without one the body as a Blob: Firefox has no streams in requests. */
+/** A stream is taken from `init` itself. Firefox has no streams in requests, so that the body of a request is taken as a Blob there. */
 async function fromRequest(url: string, request: Request, given: unknown): Promise<Outgoing> {
   const { method, headers, signal, redirect, credentials } = request;
   let body: BodyInit | null | undefined = given instanceof ReadableStream ? given : request.body;
@@ -78,14 +78,14 @@ async function fromRequest(url: string, request: Request, given: unknown): Promi
   return toOutgoing(url, url, { method, headers, signal, redirect, credentials, body: body ?? null });
 }
 
-/** The caller may change its bytes while ours wait; and cloning a view would clone all that it is a view of. */
+/** Copied since the caller may change its bytes before ours are sent, and since cloning a view would clone the whole buffer. */
 function copyOf(body: ArrayBuffer | ArrayBufferView): Uint8Array {
   return (
     ArrayBuffer.isView(body) ? new Uint8Array(body.buffer, body.byteOffset, body.byteLength) : new Uint8Array(body)
   ).slice();
 }
 
-/** What `fetch` adds where the caller says nothing: any type is welcome (Fetch, 4.1), and what a body is (5.2). */
+/** With what `fetch` adds where the caller gives nothing: that any type is accepted (Fetch, 4.1), and the type of a body (5.2). */
 function toHeaders(given: HeadersInit | undefined, body: unknown, credentials: string | undefined): PlainHeaders {
   const headers: Record<string, string> = { accept: '*/*' };
   if (typeof body === 'string') headers['content-type'] = 'text/plain;charset=UTF-8';
@@ -95,7 +95,7 @@ function toHeaders(given: HeadersInit | undefined, body: unknown, credentials: s
   return headers;
 }
 
-/** The request that an answer leads on to (Fetch, 4.4); undefined when it is the last. */
+/** The request that an answer redirects to (Fetch, 4.4); undefined where it does not redirect. */
 export function nextOf(request: Outgoing, { status, headers }: WireResponse): Outgoing | undefined {
   const { location } = headers;
   const { method, body, redirect } = request;

@@ -133,7 +133,7 @@ export class PageClient extends EventTarget implements Settee {
   }
 
   #loseBodies(): void {
-    for (const body of this.#bodies) body.fail(new TypeError('The page was left while the body was under way'));
+    for (const body of this.#bodies) body.fail(new TypeError('The page was left during this request'));
   }
 }
 

@@ -92,7 +92,7 @@ export class ServiceWorkerSupervisor {
   }
 
   #fault(what: string): Error {
-    return new Error(`The service worker ${this.#url.href} ${what}`);
+    return new Error(`The service worker ${this.#url} ${what}`);
   }
 }
 

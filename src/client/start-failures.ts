@@ -9,15 +9,20 @@ export async function startScript<T>(what: string, url: URL, start: () => Promis
   const onViolation = ({ effectiveDirective }: SecurityPolicyViolationEvent) => {
     directive = effectiveDirective;
   };
+  // The controller's signal ends the listening.
   addEventListener('securitypolicyviolation', onViolation, listening);
   try {
     return await start();
   } catch (cause) {
     if (Object(cause).constructor === Error) throw cause;
     const found = await fetch(url).then(({ status, headers }) => `${status} ${headers.get('content-type')}`, String);
-    const reason = directive ? `the CSP forbids it by ${directive}` : (cause ?? 'no reason given');
+    const reason = directive
+      ? `the page's Content-Security-Policy forbids it by ${directive}`
+      : (cause ?? 'no reason given');
     throw new Error(
-      `The ${what} ${url} did not start: ${reason}; its address answers ${found}. Serve settee/dist/browser as JavaScript on this page's origin, under a CSP with worker-src 'self' and without require-trusted-types-for and sandbox`,
+      `The ${what} ${url.href} did not start: ${reason}; its address answers ${found}. ` +
+        "Serve the files of settee/dist/browser as JavaScript from this page's origin, under a Content-Security-Policy with " +
+        "worker-src 'self', without require-trusted-types-for, and without a sandbox.",
       { cause },
     );
   } finally {

@@ -33,7 +33,7 @@ type FromWorker = Partial<PageAnswers & (PortOffer | KeepAlive)>;
 
 const CLOSED = 'This Settee was closed; start it again';
 const UNKNOWN_OUTCOME =
-  'The page was left while this was under way: it may have been carried out or not; read before you write again';
+  'The page was left during this request: it may have been carried out or not; read before you write again';
 
 export class WorkerSupervisor {
   readonly #url: URL;
@@ -56,9 +56,9 @@ export class WorkerSupervisor {
     this.#url = url;
     this.#options = options;
     this.#onLoss = onLoss;
-    const { signal } = this.#listening;
-    addEventListener('pagehide', () => this.#leave(), { signal });
-    addEventListener('pageshow', () => this.#return(), { signal });
+    // The controller's signal ends the listening.
+    addEventListener('pagehide', () => this.#leave(), this.#listening);
+    addEventListener('pageshow', () => this.#return(), this.#listening);
   }
 
   /** Resolves when a worker answers. Rejects with an Error that says why none can; the next call tries again. */
@@ -127,7 +127,7 @@ export class WorkerSupervisor {
   /** Gives undefined when the page was left meanwhile. Rejects with the worker's own words, or with why its script doesn't run. */
   #start(): Promise<RunningWorker | undefined> {
     return startScript('worker', this.#url, async () => {
-      const worker = new Worker(this.#url, { type: 'module' });
+      const worker = new Worker(this.#url, { type: 'module', name: 'settee' });
       this.#worker = worker;
       worker.onmessage = (event: MessageEvent<FromWorker>) => {
         const { data } = event;

@@ -168,6 +168,8 @@ export interface BodyLocation {
   readonly page: number;
   readonly offset: number;
   readonly length: number;
+  /** CRC-32 of the body's bytes; bodies that were stored before there were checksums have none. */
+  readonly checksum?: number | undefined;
 }
 
 export type StoredNode = RevisionNode<BodyLocation>;

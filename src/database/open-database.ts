@@ -1,4 +1,5 @@
 import { isDatabaseError } from '../errors/database-error.ts';
+import { PAGE_OVERHEAD } from '../paging/checksums.ts';
 import type { RandomBytes } from '../shared/clock.ts';
 import { randomHex } from '../shared/random-hex.ts';
 import type { Log } from '../system/contract.ts';
@@ -22,21 +23,22 @@ interface OpenParts extends DatabaseParts {
  * answers.
  */
 export async function openDatabase(parts: OpenParts): Promise<StoredDatabase> {
-  const { file } = parts;
+  const { file, supports } = parts;
+  const { crc32 } = supports;
   if (file.opening.head === undefined) {
     const head = newHead(parts);
-    await file.commit({ durability: 'strict', head: encodeHead(head) });
+    await file.commit({ durability: 'strict', head: encodeHead(head, crc32) });
     const database = new StoredDatabase(parts, openFileOf(parts, head));
     database.endOpening([]);
     return database;
   }
-  const stored = decodeHead(file.opening.head, file.name);
+  const stored = decodeHead(file.opening.head, file.name, crc32);
   const head = stored.clean ? stored : { ...stored, instanceStartTime: laterTime(parts, stored.instanceStartTime) };
   const opened = openFileOf(parts, head);
   const { state, settings } = opened;
   // Replaying needs them as they were before the journal.
   await settings.load(state.current);
-  const remains = await readRemains(file, head);
+  const remains = await readRemains(opened, crc32);
   await replayJournal(opened, remains);
   const leaked = remains.leaked.length;
   if (leaked > 0) parts.log.info(`${parts.name}: dropping ${leaked} pages that an interrupted write left behind`);
@@ -49,7 +51,7 @@ export async function openDatabase(parts: OpenParts): Promise<StoredDatabase> {
 
 function openFileOf({ file, settings, cache, supports }: OpenParts, head: Head): OpenedFile {
   const budget = cache ?? settings?.cacheBytes ?? defaultSettings.cacheBytes;
-  return openFile({ file, head, cache: budget, leafBytes: supports.leafBytes });
+  return openFile({ file, head, cache: budget, supports });
 }
 
 function newHead({ clock, random, supports }: OpenParts): Head {
@@ -62,11 +64,12 @@ function newHead({ clock, random, supports }: OpenParts): Head {
     docCount: 0,
     docDelCount: 0,
     roots: { byId: null, bySeq: null, locals: null, space: null },
+    checkedFrom: 0,
     journalFrom: 0,
     pageMark: 0,
     unstored: [],
     bodyPageBytes: supports.bodyPageBytes,
-    maxPageBytes: supports.maxPageBytes,
+    maxPageBytes: supports.maxPageBytes - PAGE_OVERHEAD,
     garbage: [],
     clean: true,
     instanceStartTime: String(clock.now() * 1000),

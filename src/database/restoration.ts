@@ -1,3 +1,4 @@
+import type { Crc32 } from '../shared/crc32.ts';
 import type { PageFile } from '../storage/page-store.ts';
 import { decodeHead, encodeHead } from './state/head.ts';
 
@@ -6,8 +7,8 @@ import { decodeHead, encodeHead } from './state/head.ts';
  * goes on numbering above what its original may have given out, and extends its lineage. Indexes and peers that have
  * seen the original then notice that it went back in time.
  */
-export async function markRestored(file: PageFile): Promise<void> {
+export async function markRestored(file: PageFile, crc32: Crc32): Promise<void> {
   if (file.opening.head === undefined) return;
-  const head = decodeHead(file.opening.head, file.name);
-  await file.commit({ durability: 'strict', head: encodeHead({ ...head, clean: false }) });
+  const head = decodeHead(file.opening.head, file.name, crc32);
+  await file.commit({ durability: 'strict', head: encodeHead({ ...head, clean: false }, crc32) });
 }

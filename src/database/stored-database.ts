@@ -53,7 +53,6 @@ export class StoredDatabase implements Database {
   constructor(parts: DatabaseParts, opened: OpenedFile) {
     const { name, clock, log, hasher, supports, tasks } = parts;
     const settings = { ...defaultSettings, ...parts.settings };
-    const { leafBytes, shrinks } = supports;
     this.name = name;
     this.#opened = opened;
     this.#log = log;
@@ -62,7 +61,7 @@ export class StoredDatabase implements Database {
     const snapshots = new SnapshotRegister(clock, settings.snapshotMaxAgeMs, () => this.#upkeep.noteRelease());
     const { file, head, state } = opened;
     this.#reader = new DatabaseReader(name, { file, head, state, bodies: state.bodies.reader }, snapshots);
-    const shared = { name, opened, snapshots, settings, clock, log, tasks, shrinks, leafBytes };
+    const shared = { name, opened, snapshots, settings, clock, log, tasks, supports };
     this.#upkeep = new Upkeep({ ...shared, barrier: () => this.#barrier(), wake: () => this.#queue.wake() });
     this.#queue = new WriteQueue(opened, this.#upkeep, {
       groupBytes: settings.groupBytes,

@@ -1,4 +1,4 @@
-/** Runs the validation functions of design documents (completion 14). */
+/** Runs the validation functions of design documents (docs/http.md#validation-functions). */
 import type { Database, DocumentWrite, WriteOptions } from '../database/contract.ts';
 import { type DatabaseError, isDatabaseError } from '../errors/database-error.ts';
 import type { Program, ValidatedWrite } from '../query-server/contract.ts';

@@ -1,15 +1,15 @@
 /**
  * Document ids: any non-empty Unicode text. Those that begin with an underscore are reserved: `_design/…` for design
- * documents and `_local/…` for documents that are not replicated (interface.md 2.3, 2.5, 2.9).
+ * documents and `_local/…` for documents that are not replicated (docs/http.md#document-ids).
  */
 import { DatabaseError } from '../errors/database-error.ts';
 import { UNDERSCORE } from '../json/characters.ts';
+import { hasLoneSurrogate } from '../json/portable-values.ts';
 import { fitsUtf8 } from '../shared/utf8.ts';
 import type { DocId } from './contract.ts';
 
 const DESIGN_PREFIX = '_design/';
 const LOCAL_PREFIX = '_local/';
-const FIRST_SURROGATE = 0xd800;
 /** Bytes of an id as UTF-8, at most (docs/http.md#document-ids). Ids are repeated in lists, indexes and addresses. */
 const MAX_ID_BYTES = 8_192;
 
@@ -38,15 +38,6 @@ export function isDesignId(id: string): boolean {
 
 export function isLocalId(id: string): boolean {
   return id.startsWith(LOCAL_PREFIX);
-}
-
-/** Whether the text can't be written as UTF-8. */
-export function hasLoneSurrogate(text: string): boolean {
-  for (let at = 0; at < text.length; at++) {
-    // Only a text with surrogates at all is worth the expression, which finds those that stand alone.
-    if (text.charCodeAt(at) >= FIRST_SURROGATE) return /[\ud800-\udfff]/u.test(text);
-  }
-  return false;
 }
 
 function checkReserved(id: string): void {

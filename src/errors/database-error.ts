@@ -82,6 +82,17 @@ export class WordedError extends DatabaseError {
   }
 }
 
+/** A function refused something, and `value` is the JSON value that it gave as the reason. */
+export class RefusalError extends DatabaseError {
+  readonly value: unknown;
+
+  constructor(code: 'forbidden' | 'unauthorized', value: unknown) {
+    super(code, typeof value === 'string' ? value : JSON.stringify(value));
+    this.name = 'RefusalError';
+    this.value = value;
+  }
+}
+
 /** Whether `error` is a DatabaseError, and of the given code if one is given. */
 export function isDatabaseError(error: unknown, code?: ErrorCode): error is DatabaseError {
   return error instanceof DatabaseError && (code === undefined || error.code === code);

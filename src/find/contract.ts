@@ -1,6 +1,6 @@
 import type { Database, DatabaseUser, Durability } from '../database/contract.ts';
 
-/** Selector queries and their indexes (completion 23), for the HTTP layer. Bodies are JSON objects. */
+/** Selector queries and their indexes (docs/http.md#selector-queries), for the HTTP layer. Bodies are JSON objects. */
 export interface Finder {
   /**
    * Runs a query. Fails with 400 where the query is invalid, and as reading and building an index do. The answer must be

@@ -1,7 +1,8 @@
 /**
  * Finds the ends of values in a text of which it is not known whether it is JSON, without building the values. It is as
  * strict as `JSON.parse` (RFC 8259): a value whose end it finds is one that `JSON.parse` accepts. It gives up on values that
- * are nested too deeply, since it works by recursion; so the caller needs `JSON.parse` to tell those from malformed ones.
+ * are nested too deeply, since it works by recursion, and on those that are not portable (portable-values.ts); so the caller
+ * needs `JSON.parse` to tell these from malformed ones.
  */
 import {
   BACKSLASH,
@@ -10,11 +11,14 @@ import {
   CLOSE_BRACKET,
   COLON,
   COMMA,
+  EIGHT,
   isDigit,
   isHexDigit,
   LINE_FEED,
   LOWER_B,
+  LOWER_C,
   LOWER_CASE,
+  LOWER_D,
   LOWER_E,
   LOWER_F,
   LOWER_N,
@@ -33,7 +37,7 @@ import {
   ZERO,
 } from './characters.ts';
 
-/** In the place of an end: what was looked for is malformed, or nested too deeply. */
+/** In the place of an end: what was looked for is malformed, nested too deeply, or not portable. */
 export const NO_END = -1;
 
 /** Containers around a value, at most. */
@@ -41,6 +45,9 @@ const MAX_DEPTH = 100;
 /** What may follow a backslash, but for the four hexadecimal digits with their `u`. */
 const ESCAPED: readonly number[] = [QUOTE, BACKSLASH, SLASH, LOWER_B, LOWER_F, LOWER_N, LOWER_R, LOWER_T];
 const HEX_DIGITS = 4;
+/** A number of so many digits, with an exponent of so many characters, such as `e99`, is a double whatever they are. */
+const SURE_DIGITS = 200;
+const SURE_EXPONENT = 3;
 
 export class JsonScanner {
   readonly text: string;
@@ -133,9 +140,25 @@ export class JsonScanner {
     const { text } = this;
     const code = text.charCodeAt(start);
     if (code !== LOWER_U) return ESCAPED.includes(code) ? start + 1 : NO_END;
-    const end = start + 1 + HEX_DIGITS;
-    for (let at = start + 1; at < end; at++) if (!isHexDigit(text.charCodeAt(at))) return NO_END;
+    const end = this.#hexDigitsEnd(start + 1);
+    const half = end === NO_END ? 'none' : this.#surrogateHalf(start + 1);
+    if (half === 'none') return end;
+    const isPair = half === 'first' && text.startsWith('\\u', end) && this.#surrogateHalf(end + 2) === 'second';
+    return isPair ? this.#hexDigitsEnd(end + 2) : NO_END;
+  }
+
+  #hexDigitsEnd(start: number): number {
+    const end = start + HEX_DIGITS;
+    for (let at = start; at < end; at++) if (!isHexDigit(this.text.charCodeAt(at))) return NO_END;
     return end;
+  }
+
+  /** Which half of a surrogate pair the four hexadecimal digits at `start` stand for: D800 to DBFF, or DC00 to DFFF. */
+  #surrogateHalf(start: number): 'first' | 'second' | 'none' {
+    if ((this.text.charCodeAt(start) | LOWER_CASE) !== LOWER_D) return 'none';
+    const digit = this.text.charCodeAt(start + 1) | LOWER_CASE;
+    if (digit < EIGHT) return 'none';
+    return digit < LOWER_C ? 'first' : 'second';
   }
 
   #numberEnd(start: number): number {
@@ -149,9 +172,14 @@ export class JsonScanner {
       if (fraction === at + 1) return NO_END;
       at = fraction;
     }
-    if ((text.charCodeAt(at) | LOWER_CASE) !== LOWER_E) return at;
-    const sign = text.charCodeAt(at + 1);
-    const digits = sign === PLUS || sign === MINUS ? at + 2 : at + 1;
+    const end = (text.charCodeAt(at) | LOWER_CASE) === LOWER_E ? this.#exponentEnd(at + 1) : at;
+    const isSure = end - at <= SURE_EXPONENT && whole - start <= SURE_DIGITS;
+    return isSure || Number.isFinite(Number(text.slice(start, end))) ? end : NO_END;
+  }
+
+  #exponentEnd(start: number): number {
+    const sign = this.text.charCodeAt(start);
+    const digits = sign === PLUS || sign === MINUS ? start + 1 : start;
     const end = this.#digitsEnd(digits);
     return end === digits ? NO_END : end;
   }

@@ -3,8 +3,10 @@ import type { Page, PageFile, PageNumber } from '../storage/page-store.ts';
 import type { PageAllocator } from './page-allocator.ts';
 import type { SnapshotRegister } from './snapshot-register.ts';
 
-/** Page numbers in one page of a stored list. Lists of any length can be read. */
+/** Page numbers in one page of a stored list, at most. Lists of any length can be read. */
 const LIST_LENGTH = 20_000;
+/** What a page number and a comma take at most. */
+const NUMBER_LENGTH = 17;
 
 interface FreedPages {
   /** The first state that does not refer to them. */
@@ -43,13 +45,14 @@ export class FreeList {
 
   /**
    * Lists of all free pages and of `further` ones, as pages that have to be written together with the head that names
-   * them. They become part of the file with that head, and free with the next.
+   * them. They become part of the file with that head, and free with the next. `maxLength`: that of a page.
    */
-  toLists(further: readonly PageNumber[], allocator: PageAllocator): Page[] {
+  toLists(further: readonly PageNumber[], allocator: PageAllocator, maxLength: number): Page[] {
     const all = [...this.pages(), ...further];
     const lists: Page[] = [];
-    for (let from = 0; from < all.length; from += LIST_LENGTH) {
-      lists.push({ number: allocator.allocate(), value: JSON.stringify(all.slice(from, from + LIST_LENGTH)) });
+    const length = Math.min(LIST_LENGTH, Math.floor((maxLength - 1) / NUMBER_LENGTH));
+    for (let from = 0; from < all.length; from += length) {
+      lists.push({ number: allocator.allocate(), value: JSON.stringify(all.slice(from, from + length)) });
     }
     return lists;
   }

@@ -2,8 +2,11 @@
  * What a checkpoint writes comes from generators, page by page, and goes to the file in slices: many pages in one
  * commit, since each commit costs time of its own, but not so many that requests have to wait for long.
  */
-import type { NodeWrite, TreeRoot } from '../btree/contract.ts';
+import type { AllocateNode, NodeWrite, TreeRoot, TreeSizes } from '../btree/contract.ts';
 import type { Page } from '../storage/page-store.ts';
+import { PAGE_OVERHEAD } from './checksums.ts';
+import type { PageAllocator } from './page-allocator.ts';
+import { cutText, pageCount } from './page-texts.ts';
 
 /** A page that has to be written. */
 export interface PageWrite {
@@ -48,12 +51,38 @@ export function gatherSlice<T>(
   return { pages, bytes, result, stored };
 }
 
-/** The pages of a tree's nodes; returns the root as heads have it, null for an empty tree. */
-export function* nodeWrites(nodes: Generator<NodeWrite, TreeRoot | undefined>): Generator<PageWrite, TreeRoot | null> {
+/** What nodes aim for in a backend whose pages aim for `leafBytes`: a page has a checksum, too. */
+export function treeSizes(leafBytes: number): TreeSizes {
+  const aim = leafBytes - PAGE_OVERHEAD;
+  return { leafBytes: aim, innerBytes: aim };
+}
+
+/** A tree, as far as it is to be stored. */
+interface UnstoredTree {
+  unstored(allocate: AllocateNode): Generator<NodeWrite, TreeRoot | undefined>;
+}
+
+/**
+ * The pages of a tree's nodes that are not stored yet, of at most `maxLength` units each; returns the root as heads have
+ * it, null for an empty tree.
+ */
+export function* nodeWrites(
+  tree: UnstoredTree,
+  allocator: PageAllocator,
+  maxLength: number,
+): Generator<PageWrite, TreeRoot | null> {
+  const nodes = tree.unstored(({ length }) => {
+    const pages = pageCount(length, maxLength);
+    return { page: allocator.allocate(pages), pages };
+  });
   for (;;) {
     const next = nodes.next();
     if (next.done) return next.value ?? null;
     const { page, text } = next.value;
-    yield { page: { number: page, value: text }, stored: () => next.value.stored() };
+    const pieces = cutText(text, maxLength);
+    for (const [index, value] of pieces.entries()) {
+      const isLast = index === pieces.length - 1;
+      yield { page: { number: page + index, value }, stored: () => (isLast ? next.value.stored() : undefined) };
+    }
   }
 }

@@ -1,3 +1,4 @@
+import type { Crc32 } from '../shared/crc32.ts';
 import type { JournalRecord } from './page-store.ts';
 
 /**
@@ -13,9 +14,6 @@ const TEXT_AT = 16;
 /** UTF-8 takes at most so many bytes for one unit of a JavaScript string. */
 const MAX_UNIT_BYTES = 3;
 const FIRST_CAPACITY = 16 * 1024;
-
-/** CRC-32 as zlib has it. */
-type Crc32 = (bytes: Uint8Array) => number;
 
 /** Encodes records one after another into a buffer of its own. */
 export class RecordEncoder {

@@ -1,3 +1,4 @@
+import type { Crc32 } from '../shared/crc32.ts';
 import type { MaybePromise } from '../shared/maybe-promise.ts';
 
 /**
@@ -44,11 +45,16 @@ export interface PageStoreSupport {
   readonly bodyPageBytes: number;
   /** Bytes a single page may have at most. */
   readonly maxPageBytes: number;
+  /** What checksums of the content are computed with: the host's own function, where it has one. */
+  readonly crc32: Crc32;
   /** Whether the file gives space back by itself when pages are dropped; else `PageFile.compact` does. */
   readonly shrinks: boolean;
   /** Whether what was committed survives the end of the process. */
   readonly persistent: boolean;
 }
+
+/** What pages of all backends may have at most: a mebibyte, and room for a checksum (`paging/checksums.ts`). */
+export const MAX_PAGE_BYTES = 2 ** 20 + 8;
 
 /** A page number: epoch · `PAGES_PER_EPOCH` + n, so two owners never allocate the same. */
 export type PageNumber = number;

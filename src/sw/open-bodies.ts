@@ -1,38 +1,39 @@
 /**
- * The bodies that flow through a service worker. Each keeps the service worker alive until it is over, and is over when its source
- * ends, fails, or its reader cancels; a source that fails is an error to the reader, never an end. Firefox ends a service worker 60 s after
- * the last event, whatever is open, and gives the reader a clean end; there what is open fails before.
+ * The bodies that flow through a service worker. Each keeps the service worker alive until it is over: until its source ends or fails, or its
+ * reader cancels. The reader of a source that fails gets an error, never an end. Firefox ends a service worker 60 s after the last event,
+ * whatever is open, and gives readers a clean end; there bodies are made to fail before.
  */
 import { isStream } from '../bridge/wire/wire-codec.ts';
 import type { ByteStream, PlainResponse } from '../shared/message.ts';
+import { pause } from '../shared/pause.ts';
 
 /** Statuses that never have a body (Fetch, 2.2.3); a Response refuses one. */
 const BODILESS: readonly number[] = [204, 205, 304];
 
-/** How long bodies stay open in Firefox without any event, and how often that is looked at. */
+/** How long bodies stay open in Firefox without any event, and how often that is checked. */
 const SILENCE_MS = 50_000;
-const LOOK_MS = 5000;
+const CHECK_MS = 5000;
 
-/** A service worker that ends right after it has failed a body ends that body well, in Firefox: the failure has to get through before. */
-const LAST_WORDS_MS = 300;
+/** How long a failure takes to reach the reader: in Firefox a service worker that ends before gives that reader a clean end. */
+const FAILURE_MS = 300;
 
 export class OpenBodies {
   readonly #open = new Set<BodySource>();
-  /** Undefined where the engine itself lets a body fail when its service worker ends. */
+  /** Undefined in browsers that let a body fail when its service worker ends. */
   #lastEvent: number | undefined;
-  #looking: ReturnType<typeof setInterval> | undefined;
+  #checking: ReturnType<typeof setInterval> | undefined;
   #draining: Promise<void> | undefined;
 
   constructor(endsSilently: boolean) {
     if (endsSilently) this.#lastEvent = performance.now();
   }
 
-  /** Something came that keeps the service worker alive. */
+  /** To be called for each event that keeps the service worker alive. */
   noteEvent(): void {
     if (this.#lastEvent !== undefined) this.#lastEvent = performance.now();
   }
 
-  /** The body as a Response takes it. HEAD gets none: some engines would show it. */
+  /** The body as a Response takes it. HEAD gets none, since some browsers would show it. */
   open(event: FetchEvent, { status, body }: PlainResponse): BodyInit | null {
     const isEmpty = event.request.method === 'HEAD' || BODILESS.includes(status);
     if (!isStream(body)) return isEmpty || body === null ? null : toBodyInit(body);
@@ -43,11 +44,11 @@ export class OpenBodies {
     const source = new BodySource(body);
     this.#open.add(source);
     event.waitUntil(source.done.then(() => this.#forget(source)));
-    if (this.#lastEvent !== undefined) this.#looking ??= setInterval(() => this.#look(), LOOK_MS);
+    if (this.#lastEvent !== undefined) this.#checking ??= setInterval(() => this.#check(), CHECK_MS);
     return new ReadableStream(source, { highWaterMark: 0 });
   }
 
-  /** Resolves when nothing is open any more; what is after the given time fails. All who ask meanwhile are told at the same time. */
+  /** Resolves when no body is open any more; those that are open after the given time fail. Calls that overlap share one deadline. */
   drain(ms: number): Promise<void> {
     this.#draining ??= this.#drain(ms).finally(() => {
       this.#draining = undefined;
@@ -63,10 +64,10 @@ export class OpenBodies {
     }, ms);
     await Promise.all([...this.#open].map(({ done }) => done));
     clearTimeout(timer);
-    if (hasFailed) await new Promise((resolve) => setTimeout(resolve, LAST_WORDS_MS));
+    if (hasFailed) await pause(FAILURE_MS);
   }
 
-  #look(): void {
+  #check(): void {
     const since = performance.now() - (this.#lastEvent ?? Number.POSITIVE_INFINITY);
     if (since > SILENCE_MS) this.#failAll('The browser is about to end the service worker; ask again');
   }
@@ -78,8 +79,8 @@ export class OpenBodies {
   #forget(source: BodySource): void {
     this.#open.delete(source);
     if (this.#open.size > 0) return;
-    clearInterval(this.#looking);
-    this.#looking = undefined;
+    clearInterval(this.#checking);
+    this.#checking = undefined;
   }
 }
 
@@ -121,7 +122,7 @@ class BodySource implements UnderlyingDefaultSource<Uint8Array> {
     void this.#stream.cancel(error.message).catch(() => {});
   }
 
-  /** The controller, if the body was not over yet. */
+  /** Ends the body; gives its controller, if it was not over yet. */
   #finish(): ReadableStreamDefaultController<Uint8Array> | undefined {
     const controller = this.#controller;
     this.#controller = undefined;
@@ -130,7 +131,7 @@ class BodySource implements UnderlyingDefaultSource<Uint8Array> {
   }
 }
 
-/** What came from another thread is memory of this one alone; the copy, of a small body, tells the compiler so. */
+/** The copy, of a small body, shows the compiler that the memory isn't shared between threads. */
 function toBodyInit(body: string | Uint8Array): BodyInit {
   return typeof body === 'string' ? body : new Uint8Array(body);
 }

@@ -1,6 +1,6 @@
 /**
- * The service worker's part: decides which requests are for the database and carries them to whoever owns the storage; when no page
- * is open, it owns the storage itself while it works.
+ * The service worker's part: decides which requests are for the database and sends them to the owner of the storage. When no page is open, it
+ * owns the storage itself for as long as it has requests.
  */
 import type { Instance, OwnerLink } from '../bridge/contract.ts';
 import { createInstance, isBelow } from '../bridge/instance.ts';
@@ -19,10 +19,10 @@ import { OpenBodies } from './open-bodies.ts';
 /** How long open bodies may go on once a new version wants to take over. */
 const DRAIN_MS = 3000;
 
-/** Those of all bases below which a service worker answers: it gives way with all of them. */
+/** The open bodies of a service worker, which all its bases share: a new version waits for all of them. */
 const bodiesOf = new WeakMap<object, OpenBodies>();
 
-/** `self` of a service worker, with what the script of the core leaves in it. */
+/** `self` of a service worker, with the global that the script of the core sets. */
 export type HostScope = ServiceWorkerGlobalScope & { readonly setteeCore?: CoreScript };
 
 export class ServiceWorkerHost implements SetteeServiceWorker {
@@ -32,7 +32,7 @@ export class ServiceWorkerHost implements SetteeServiceWorker {
   readonly #instance: Instance;
   readonly #alive: string;
   readonly #bodies: OpenBodies;
-  /** The session's cookies outlive the last page here. */
+  /** Keeps the session's cookies when the last page is gone. */
   readonly #session: SharedSession;
   #link: OwnerLink | undefined;
   #owner: ServiceWorkerOwner | undefined;
@@ -61,7 +61,7 @@ export class ServiceWorkerHost implements SetteeServiceWorker {
     return true;
   }
 
-  /** What a listener throws is only reported: an installation fails by what it waits for. */
+  /** The core is loaded inside of the promise: an exception of the listener itself would not make the installation fail. */
   install(event: ExtendableEvent): void {
     event.waitUntil(
       new Promise<void>((resolve) => {

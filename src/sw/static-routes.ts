@@ -14,14 +14,14 @@ interface Routing {
   addRoutes(routes: readonly Route[]): Promise<void>;
 }
 
-/** Everything that is below no base goes to the network from now on. Without static routing does nothing. */
+/** Sends every request that is below no base to the network from now on. Does nothing where there is no static routing. */
 export function leaveOthers(event: ExtendableEvent, bases: readonly string[]): void {
   if (!hasRouting(event)) return;
   const ours = bases.map(
     (base): Route => ({ condition: { urlPattern: new URLPattern(patternBelow(base)) }, source: 'fetch-event' }),
   );
   const routing = event.addRoutes([...ours, { condition: { urlPattern: new URLPattern({}) }, source: 'network' }]);
-  // Without routes all works as well, only slower.
+  // Without routes everything works as well, only slower.
   event.waitUntil(routing.catch(() => {}));
 }
 

@@ -1,6 +1,6 @@
 /**
  * Owns the settings: what the operator gave, over the defaults below. Names are those of the configuration interface
- * (interface.md 4.2, 8; completion 21.18). Values are strings, as there, and are parsed by whoever reads them, through
+ * (docs/http.md#settings). Values are strings, as there, and are parsed by whoever reads them, through
  * `integerSetting` and `booleanSetting`.
  */
 import { DatabaseError } from '../errors/database-error.ts';

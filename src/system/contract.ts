@@ -1,6 +1,6 @@
 /**
  * What the whole service shares: settings, log, running tasks. Setting names are those of the configuration interface
- * (interface.md 4.2 and 8); values are strings there, parsed where they are read.
+ * (docs/http.md#settings); values are strings there, parsed where they are read.
  */
 export interface Config {
   get(section: string, key: string): string | undefined;

@@ -18,7 +18,7 @@ export interface ViewIndexes {
    */
   open(database: Database, designDocument: DesignDocument): MaybePromise<ViewGroup>;
   /**
-   * A group with one view named `temporary`, which is in memory only until it is released (completion.md 11).
+   * A group with one view named `temporary`, which is in memory only until it is released (docs/http.md#temporary-views).
    * `definition` is the JSON text of `{map, reduce?, options?, language?}`.
    */
   temporary(database: Database, definition: string): Promise<ViewGroup>;
@@ -57,7 +57,7 @@ export interface ViewGroup {
    * Fails as the update does: `compilation_error`, `os_process_error`, ….
    */
   read(mode?: UpdateMode): MaybePromise<ViewReader>;
-  /** For `_info` (interface.md 2.7). */
+  /** For `_info` (docs/http.md#index-information). */
   info(): Promise<ViewGroupInfo>;
   /** Rewrites the index, so that its file becomes smaller. Joins a compaction that runs. Reads go on meanwhile. */
   compact(): Promise<void>;
@@ -127,14 +127,20 @@ export interface ViewRange {
 }
 
 export interface RowOptions extends ViewRange {
-  /** Reads the rows of each of these keys, in this order (`descending` reverses it), and ignores the bounds. */
+  /**
+   * Reads the rows of each of these keys, in this order (`descending` reverses it), and ignores the bounds, all but the
+   * document ids.
+   */
   readonly keys?: readonly unknown[] | undefined;
   readonly skip?: number | undefined;
   readonly limit?: number | undefined;
 }
 
 export interface ReduceOptions extends RowOptions {
-  /** 0 (default): all rows are one group; n: groups by the first n elements of keys; `exact`: groups by key. */
+  /**
+   * 0 (default): all rows are one group; n: groups by the first n elements of keys; `exact`: groups by key. The rows of each of
+   * `keys` are grouped by themselves.
+   */
   readonly groupLevel?: number | 'exact' | undefined;
 }
 

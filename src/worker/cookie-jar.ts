@@ -5,7 +5,7 @@ import { type CookieSite, takeCookies } from './set-cookie.ts';
 import { isLive, matchesPath, pathOf, type StoredCookie } from './stored-cookie.ts';
 
 /** Asks, with the value `omit`, for a request without cookies, as `credentials: 'omit'` does with `fetch`. */
-export const CREDENTIALS_HEADER = 'settee-credentials';
+const CREDENTIALS_HEADER = 'settee-credentials';
 
 export interface CookieJarOptions {
   readonly clock: Clock;

@@ -88,7 +88,7 @@ class Medium {
   }
 
   store(tree: Tree<string, Range>): { root: TreeRoot; nodes: number } {
-    const nodes = tree.unstored(() => this.#next++);
+    const nodes = tree.unstored(() => ({ page: this.#next++, pages: 1 }));
     let count = 0;
     for (let next = nodes.next(); ; next = nodes.next()) {
       if (next.done) {

@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { type BrowserSession, openBrowserSession } from './browser-session.ts';
 import { call, type Way } from './controls.ts';
 import type { Tab } from './drivers/browser.ts';
 import { chosenEngines } from './drivers/start.ts';
-import { openScene, type Scene } from './scene.ts';
 
 /** Many requests at once, and large bodies, both ways. */
 const base = '/db/';
@@ -13,17 +13,17 @@ const ways: readonly Way[] = ['settee', 'fetch'];
 const settings = { svc: { max_document_size: `${200 * megabyte}` } };
 
 describe.each(chosenEngines())('bodies in %s', (engine) => {
-  let scene: Scene;
+  let session: BrowserSession;
   let tab: Tab;
 
   beforeAll(async () => {
-    scene = await openScene(engine);
-    tab = await (await scene.openSite()).open('control');
+    session = await openBrowserSession(engine);
+    tab = await (await session.openSite()).open('control');
     await call(tab, 'start', { base, settings });
   });
-  afterAll(() => scene?.close());
+  afterAll(() => session?.close());
   afterEach(({ task }) => {
-    if (task.result?.state === 'fail') console.info(scene?.browser.messages.slice(-30).join('\n'));
+    if (task.result?.state === 'fail') console.info(session?.browser.messages.slice(-30).join('\n'));
   });
 
   describe.each(ways)('by %s', (way) => {

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
+import { type Site, useBrowserSession } from './browser-session.ts';
 import { type Credentials, call, type Way } from './controls.ts';
 import type { Tab } from './drivers/browser.ts';
 import { chosenEngines } from './drivers/start.ts';
-import { type Site, useScene } from './scene.ts';
 
 /** The session's cookies, which no page and no service worker sees: a design document's functions set one, and show which they get. */
 const base = '/db/';
@@ -19,13 +19,13 @@ const shows = {
 };
 
 describe.each(chosenEngines())('cookies in %s', (engine) => {
-  const scene = useScene(engine);
+  const session = useBrowserSession(engine);
   let site: Site;
   let first: Tab;
   let second: Tab;
 
   async function openTabs(): Promise<void> {
-    site = await scene.openSite();
+    site = await session.openSite();
     [first, second] = [await site.open('control'), await site.open('control')];
     for (const tab of [first, second]) await call(tab, 'start', { base });
     expect((await call(first, 'request', 'settee', 'PUT', database)).status).toBe(201);

@@ -3,9 +3,9 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { HttpServer } from '../../src/node/http/http-server.ts';
 import { demoPolicy, startDemo } from '../../src/node/server/demo.ts';
 import { must } from '../../src/shared/assert.ts';
+import { pause } from './browser-session.ts';
 import type { Browser, Tab } from './drivers/browser.ts';
 import { chosenEngines, startBrowser } from './drivers/start.ts';
-import { pause } from './scene.ts';
 
 /** The built demo, used as somebody uses it: by its buttons and its editor, in two tabs. */
 const folder = join(import.meta.dirname, '../../dist/demo');

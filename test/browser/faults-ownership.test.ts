@@ -1,10 +1,10 @@
 import { availableParallelism, loadavg } from 'node:os';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { type BrowserSession, openBrowserSession, pause, type Site } from './browser-session.ts';
 import { call, type Way, type WorkReport } from './controls.ts';
 import type { Tab } from './drivers/browser.ts';
 import { freezeProcess } from './drivers/processes.ts';
 import { chosenEngines } from './drivers/start.ts';
-import { openScene, pause, type Scene, type Site } from './scene.ts';
 
 /** The owner of the storage goes, in the middle of writes of its own and of another tab. */
 const base = '/db/';
@@ -34,21 +34,21 @@ interface Pair {
 }
 
 describe.each(chosenEngines())('the owner is lost in %s', (engine) => {
-  let scene: Scene;
+  let session: BrowserSession;
   let site: Site | undefined;
 
   beforeAll(async () => {
-    scene = await openScene(engine);
+    session = await openBrowserSession(engine);
   });
-  afterAll(() => scene?.close());
+  afterAll(() => session?.close());
   afterEach(({ task }) => {
-    if (task.result?.state === 'fail') console.info(scene.browser.messages.slice(-30).join('\n'));
+    if (task.result?.state === 'fail') console.info(session.browser.messages.slice(-30).join('\n'));
   });
 
   /** Two tabs: the first owns the storage. */
   async function openPair(): Promise<Pair> {
     await site?.close();
-    site = await scene.openSite();
+    site = await session.openSite();
     const owner = await openControl(site);
     const other = await openControl(site);
     expect(await call(owner, 'role')).toBe('owner');
@@ -136,7 +136,7 @@ describe.each(chosenEngines())('the owner is lost in %s', (engine) => {
         await pair.owner.back();
         const shows = await call(pair.owner, 'shows');
         // A page with a fetch under way is not always kept.
-        if (scene.browser.can.backForwardCache === true && way === 'settee') expect(shows).toEqual([false, true]);
+        if (session.browser.can.backForwardCache === true && way === 'settee') expect(shows).toEqual([false, true]);
         if (shows.length === 1) await call(pair.owner, 'start', { base });
         expect(await call(pair.owner, 'request', way, 'GET', database)).toMatchObject({ status: 200 });
         expect(await call(pair.owner, 'role')).toBe('follower');
@@ -203,7 +203,7 @@ describe.each(chosenEngines())('the owner is lost in %s', (engine) => {
     need: 'kill' | 'freeze',
     skip: (reason: string) => void,
   ): Promise<number> {
-    const ability = scene.browser.can[need];
+    const ability = session.browser.can[need];
     if (ability !== true) skip(ability);
     const id = await owner.process();
     if (id === (await other.process())) skip('both tabs run in one process');

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
+import { pause, type Site, useBrowserSession } from './browser-session.ts';
 import { call } from './controls.ts';
 import type { Tab } from './drivers/browser.ts';
 import { chosenEngines } from './drivers/start.ts';
-import { pause, type Site, useScene } from './scene.ts';
 
 /** What happens to requests while the service worker stops, changes, or is passed by. */
 const base = '/db/';
@@ -12,12 +12,12 @@ const database = '/db/notes';
 const largeBody = { documents: 100, bytes: 1_000_000 };
 
 describe.each(chosenEngines())('the service worker in %s', (engine) => {
-  const scene = useScene(engine);
+  const session = useBrowserSession(engine);
   let site: Site;
   let tab: Tab;
 
   async function openControl(): Promise<void> {
-    site = await scene.openSite();
+    site = await session.openSite();
     tab = await site.open('control');
     await call(tab, 'start', { base, settings: { svc: { max_document_size: '200000000' } } });
     expect((await call(tab, 'request', 'fetch', 'PUT', database)).status).toBe(201);
@@ -29,11 +29,11 @@ describe.each(chosenEngines())('the service worker in %s', (engine) => {
   }
 
   test('answers on when the browser stopped it between requests', async ({ skip }) => {
-    const { stopServiceWorkers } = scene.browser.can;
+    const { stopServiceWorkers } = session.browser.can;
     if (stopServiceWorkers !== true) skip(stopServiceWorkers);
     await openControl();
     for (let round = 0; round < 3; round += 1) {
-      await scene.browser.stopServiceWorkers(site.server.origin);
+      await session.browser.stopServiceWorkers(site.server.origin);
       expect(await call(tab, 'request', 'fetch', 'PUT', `${database}/doc-${round}`, {})).toMatchObject({ status: 201 });
       expect(await call(tab, 'request', 'fetch', 'GET', `${database}/doc-${round}`)).toMatchObject({ status: 200 });
     }
@@ -42,27 +42,27 @@ describe.each(chosenEngines())('the service worker in %s', (engine) => {
   test('stopped in the middle of a body: the reader gets an error or the whole', { timeout: 120_000 }, async ({
     skip,
   }) => {
-    const { stopServiceWorkers } = scene.browser.can;
+    const { stopServiceWorkers } = session.browser.can;
     if (stopServiceWorkers !== true) skip(stopServiceWorkers);
     await openControl();
     await writeLarge();
     await call(tab, 'holdBody', 'fetch', `${database}/_all_docs?include_docs=true`);
-    await scene.browser.stopServiceWorkers(site.server.origin);
+    await session.browser.stopServiceWorkers(site.server.origin);
     assertNotCut(await call(tab, 'drainHeldBody'));
     // What it leaves behind harms nobody.
     expect(await call(tab, 'request', 'fetch', 'GET', database)).toMatchObject({ status: 200 });
   });
 
   test('stopped in the middle of a feed, with nothing on its way: the reader gets an error', async ({ skip }) => {
-    const { stopServiceWorkers } = scene.browser.can;
+    const { stopServiceWorkers } = session.browser.can;
     if (stopServiceWorkers !== true) skip(stopServiceWorkers);
     await openFeed();
-    await scene.browser.stopServiceWorkers(site.server.origin);
+    await session.browser.stopServiceWorkers(site.server.origin);
     await expectBroken();
   });
 
   test('its process is killed: at most an error, then it answers again', { timeout: 120_000 }, async ({ skip }) => {
-    if (scene.browser.can.kill !== true) skip(scene.browser.can.kill);
+    if (session.browser.can.kill !== true) skip(session.browser.can.kill);
     await openControl();
     const other = await site.open('control');
     await call(other, 'start', { base });
@@ -97,7 +97,7 @@ describe.each(chosenEngines())('the service worker in %s', (engine) => {
   });
 
   test('without the script of its core it is not installed, and start says so', async () => {
-    site = await scene.openSite();
+    site = await session.openSite();
     site.server.intercept((request, response) => {
       if (request.url?.startsWith('/settee-sw-core.js') !== true) return false;
       response.writeHead(404).end();
@@ -108,7 +108,7 @@ describe.each(chosenEngines())('the service worker in %s', (engine) => {
   });
 
   test('fails sooner than the page’s worker, and start says what that one knows of the reason', async () => {
-    site = await scene.openSite();
+    site = await session.openSite();
     site.server.intercept((request, response) => {
       if (request.url !== '/settee-worker.js') return false;
       setTimeout(() => response.writeHead(307, { location: '/settee-worker.js?late' }).end(), 500);
@@ -176,7 +176,7 @@ describe.each(chosenEngines())('the service worker in %s', (engine) => {
   });
 
   test('controls the page again after a hard reload', async ({ skip }) => {
-    const { hardReload } = scene.browser.can;
+    const { hardReload } = session.browser.can;
     if (hardReload !== true) skip(hardReload);
     await openControl();
     await tab.reload('hard');
@@ -212,7 +212,7 @@ describe.each(chosenEngines())('the service worker in %s', (engine) => {
   });
 
   test('answers with settings of its own when no worker of a page is left', async () => {
-    site = await scene.openSite();
+    site = await session.openSite();
     tab = await site.open('control');
     const settings = { svc: { max_document_size: '100' } };
     const query = new URLSearchParams({ base, settings: JSON.stringify(settings) });
@@ -225,7 +225,7 @@ describe.each(chosenEngines())('the service worker in %s', (engine) => {
   });
 
   test('answers below several bases, for tabs that start one each, and keeps them apart', async () => {
-    site = await scene.openSite();
+    site = await session.openSite();
     const bases = [base, '/data/'];
     const serviceWorker = `/settee-sw.js?${new URLSearchParams(bases.map((one): [string, string] => ['base', one]))}`;
     const tabs: Tab[] = [];
@@ -248,7 +248,7 @@ describe.each(chosenEngines())('the service worker in %s', (engine) => {
     await call(tab, 'request', 'fetch', 'PUT', `${database}/kept`, { text: 'kept' });
     await tab.close();
     const seenBefore = site.server.seen.length;
-    const document = await scene.browser.open(`${site.server.origin}${database}/kept`);
+    const document = await session.browser.open(`${site.server.origin}${database}/kept`);
     const shown = await document.evaluate('document.body.innerText');
     await document.close();
     expect(shown).toContain('"text":"kept"');
@@ -266,8 +266,8 @@ describe.each(chosenEngines())('the service worker in %s', (engine) => {
       return;
     }
     expect((await watchOwnersChannel()).rounds).toBeLessThan(20);
-    if (scene.browser.can.stopServiceWorkers !== true) return;
-    await scene.browser.stopServiceWorkers(site.server.origin);
+    if (session.browser.can.stopServiceWorkers !== true) return;
+    await session.browser.stopServiceWorkers(site.server.origin);
     const { rounds, seen } = await watchOwnersChannel();
     expect(rounds).toBeLessThan(20);
     expect(seen).toBeGreaterThan(0);
@@ -309,7 +309,7 @@ describe.each(chosenEngines())('the service worker in %s', (engine) => {
 
   /** A feed that no database makes yet: of a worker that makes it up. It has sent a line, and sends the next one after this test. */
   async function openFeed(): Promise<void> {
-    site = await scene.openSite();
+    site = await session.openSite();
     tab = await site.open('control');
     await call(tab, 'start', { base, worker: '/workers/feed.js' });
     await call(tab, 'request', 'fetch', 'PUT', database);

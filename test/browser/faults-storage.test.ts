@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
+import { collectOutcome, type Site, useBrowserSession } from './browser-session.ts';
 import { call, type Way } from './controls.ts';
 import type { Engine, LaunchOptions, Tab } from './drivers/browser.ts';
 import { chosenEngines } from './drivers/start.ts';
-import { collectOutcome, type Site, useScene } from './scene.ts';
 
 /** The storage fails underneath a service that runs. */
 const base = '/db/';
@@ -18,14 +18,14 @@ const launch: Readonly<Record<Engine, LaunchOptions>> = {
 };
 
 describe.each(chosenEngines())('the storage in %s', (engine) => {
-  const scene = useScene(engine, launch[engine]);
+  const session = useBrowserSession(engine, launch[engine]);
   let site: Site;
   let tab: Tab;
 
   async function openControl(bound?: number): Promise<void> {
-    site = await scene.openSite();
+    site = await session.openSite();
     // Before the first access: Chromium looks at the bound no more than every 30 s.
-    if (bound !== undefined) await scene.browser.limitStorage(site.server.origin, bound);
+    if (bound !== undefined) await session.browser.limitStorage(site.server.origin, bound);
     tab = await site.open('control');
     await call(tab, 'start', { base });
     expect((await call(tab, 'request', 'settee', 'PUT', database)).status).toBe(201);
@@ -49,8 +49,8 @@ describe.each(chosenEngines())('the storage in %s', (engine) => {
   });
 
   test('full: 507, nothing half-written, and it reads on', { timeout: 120_000 }, async ({ skip }) => {
-    if (engine === 'webkit') skip(String(scene.browser.can.limitStorage));
-    await openControl(scene.browser.can.limitStorage === true ? quotaBytes : undefined);
+    if (engine === 'webkit') skip(String(session.browser.can.limitStorage));
+    await openControl(session.browser.can.limitStorage === true ? quotaBytes : undefined);
     expect(await call(tab, 'request', 'settee', 'PUT', `${database}/small`, { n: 1 })).toMatchObject({ status: 201 });
     const { written, refusal } = await call(tab, 'fill', 'settee', database, 5_000_000);
     expect(refusal).toMatchObject({ status: 507, json: { error: 'insufficient_storage' } });
@@ -65,8 +65,8 @@ describe.each(chosenEngines())('the storage in %s', (engine) => {
   });
 
   test('full, as far as a wrapper around it says: 507, nothing half-written, and it reads on', async () => {
-    site = await scene.openSite();
-    const outcome = await collectOutcome(await site.open('worker-suite', { worker: 'full-storage' }), scene.browser);
+    site = await session.openSite();
+    const outcome = await collectOutcome(await site.open('worker-suite', { worker: 'full-storage' }), session.browser);
     expect(outcome.failed).toEqual([]);
     expect(outcome.passed).toEqual(['full: 507, nothing half-written, and it reads on']);
   });

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { suites } from '../conformance/http/all.ts';
+import { type BrowserSession, collectOutcome, openBrowserSession } from './browser-session.ts';
 import { chosenEngines } from './drivers/start.ts';
 import { caseName, type SuiteOutcome } from './outcome.ts';
-import { collectOutcome, openScene, type Scene } from './scene.ts';
 
 /** One of the ways to the core that a browser has: the page that runs the suite through it. */
 export interface ConformanceWay {
@@ -14,16 +14,16 @@ export interface ConformanceWay {
 /** The whole HTTP suite on one way. Each way has a file of its own, so that two can run at a time. */
 export function describeHttpSuite({ way, page, parameters }: ConformanceWay): void {
   describe.each(chosenEngines())(`HTTP suite in %s: ${way}`, (engine) => {
-    let scene: Scene;
+    let session: BrowserSession;
     let outcome: SuiteOutcome;
 
     beforeAll(async () => {
-      scene = await openScene(engine);
-      const tab = await (await scene.openSite()).open(page, parameters);
-      outcome = await collectOutcome(tab, scene.browser);
+      session = await openBrowserSession(engine);
+      const tab = await (await session.openSite()).open(page, parameters);
+      outcome = await collectOutcome(tab, session.browser);
     }, 600_000);
     afterAll(async () => {
-      await scene?.close();
+      await session?.close();
       if (outcome === undefined) return;
       const skipped = outcome.skipped.map(({ name, reason }) => `\n  ${name} (${reason})`);
       console.info(`${engine}, ${way}: ${skipped.length} skipped${skipped.join('')}`);

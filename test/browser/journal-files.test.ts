@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
+import { type Site, useBrowserSession } from './browser-session.ts';
 import { call } from './controls.ts';
 import type { Tab } from './drivers/browser.ts';
 import { chosenEngines } from './drivers/start.ts';
-import { type Site, useScene } from './scene.ts';
 
 /** Records that come alone go to files beside IndexedDB, in browsers where several may have such a file open: that is Chromium. */
 const base = '/db/';
@@ -24,7 +24,7 @@ const segmentBytes = `(async () => {
 })().catch(({ name }) => name)`;
 
 describe.each(chosenEngines())('journal files in %s', (engine) => {
-  const scene = useScene(engine);
+  const session = useBrowserSession(engine);
   const hasFiles = engine === 'chromium';
   let site: Site;
   let tab: Tab;
@@ -35,7 +35,7 @@ describe.each(chosenEngines())('journal files in %s', (engine) => {
   }
 
   async function begin(answer?: { readonly status: number; readonly text: string }): Promise<void> {
-    site = await scene.openSite();
+    site = await session.openSite();
     site.server.intercept((request, response) => {
       if (answer === undefined || request.url?.startsWith(FILE) !== true) return false;
       response.writeHead(answer.status, { 'content-type': 'text/javascript' }).end(answer.text);
@@ -73,7 +73,7 @@ describe.each(chosenEngines())('journal files in %s', (engine) => {
   test.runIf(hasFiles)('are read by the service worker where no page is there, and by the next page then', async () => {
     const written = await beginSegment();
     await tab.close();
-    const shown = await scene.browser.open(`${site.server.origin}${database}/_all_docs?limit=1`);
+    const shown = await session.browser.open(`${site.server.origin}${database}/_all_docs?limit=1`);
     expect(await shown.evaluate('document.body.innerText')).toContain(`"total_rows":${written}`);
     await shown.close();
     await openControl();

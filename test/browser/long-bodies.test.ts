@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { type BrowserSession, openBrowserSession, pause } from './browser-session.ts';
 import { call, type FeedRead, type StartChoice, type Way } from './controls.ts';
 import type { Tab } from './drivers/browser.ts';
 import { chosenEngines } from './drivers/start.ts';
-import { openScene, pause, type Scene } from './scene.ts';
 
 /**
  * Bodies that take longer than browsers let an idle service worker live, which is 30 s. They mostly wait, so they wait at
@@ -29,19 +29,19 @@ interface MadeUpFeed {
 
 describe.concurrent.each(chosenEngines())('long bodies in %s', (engine) => {
   const isLong = engine === 'firefox';
-  let scene: Scene;
+  let session: BrowserSession;
 
   beforeAll(async () => {
-    scene = await openScene(engine);
+    session = await openBrowserSession(engine);
   });
-  afterAll(() => scene?.close());
+  afterAll(() => session?.close());
   afterEach(({ task }) => {
-    if (task.result?.state === 'fail') console.info(scene?.browser.messages.slice(-30).join('\n'));
+    if (task.result?.state === 'fail') console.info(session?.browser.messages.slice(-30).join('\n'));
   });
 
   /** In a page of an origin of its own. Its worker answers with feeds that no database makes yet; the rest is the real thing. */
   async function follow(way: Way, feed: MadeUpFeed, options: Partial<StartChoice> = {}): Promise<FeedRead> {
-    const site = await scene.openSite();
+    const site = await session.openSite();
     site.server.intercept((request) => {
       request.url = request.url?.replace('/page/settee-sw', '/settee-sw');
       return false;
@@ -93,7 +93,7 @@ describe.concurrent.each(chosenEngines())('long bodies in %s', (engine) => {
 
   test('a download of two minutes arrives whole', { timeout }, async ({ skip }) => {
     if (!isLong) skip(onlyFirefox);
-    const tab = await (await scene.openSite()).open('control');
+    const tab = await (await session.openSite()).open('control');
     await call(tab, 'start', { base, settings: { svc: { max_document_size: `${200 * megabyte}` } } });
     await call(tab, 'request', 'fetch', 'PUT', '/db/slow');
     expect(await call(tab, 'sendLarge', 'settee', '/db/slow', 100, megabyte)).toBe(201);

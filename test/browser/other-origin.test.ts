@@ -1,19 +1,19 @@
 import { describe, expect, test } from 'vitest';
+import { type Site, useBrowserSession } from './browser-session.ts';
 import { call, type Way } from './controls.ts';
 import type { Tab } from './drivers/browser.ts';
 import { chosenEngines } from './drivers/start.ts';
-import { type Site, useScene } from './scene.ts';
 
 /** A base on another origin: the app's addresses are those of a server, and nothing needs to listen there. */
 const ways: readonly Way[] = ['settee', 'fetch'];
 
 describe.each(chosenEngines())('a base on another origin in %s', (engine) => {
-  const scene = useScene(engine);
+  const session = useBrowserSession(engine);
   let site: Site;
   let tab: Tab;
 
   async function openControl(base: string): Promise<void> {
-    site = await scene.openSite();
+    site = await session.openSite();
     tab = await site.open('control');
     await call(tab, 'start', { base });
   }
@@ -44,7 +44,7 @@ describe.each(chosenEngines())('a base on another origin in %s', (engine) => {
   });
 
   test('answers instead of a server that listens there, and leaves it what is not below the base', async () => {
-    const { server } = await scene.openSite();
+    const { server } = await session.openSite();
     const base = `${server.origin}/db/`;
     await openControl(base);
     for (const way of ways) await use(base, way);

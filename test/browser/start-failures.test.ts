@@ -1,17 +1,17 @@
 import { describe, expect, test } from 'vitest';
+import { type Site, useBrowserSession } from './browser-session.ts';
 import { call, type StartChoice } from './controls.ts';
 import { chosenEngines } from './drivers/start.ts';
-import { type Site, useScene } from './scene.ts';
 
 const base = '/db/';
 
 /** What stands in a page's way, and what `start` says of it. */
 describe.each(chosenEngines())('a start that fails in %s', (engine) => {
-  const scene = useScene(engine);
+  const session = useBrowserSession(engine);
 
   /** The site answers requests to `path` with these headers besides its own. */
   async function siteWith(path: string, headers: Readonly<Record<string, string>>): Promise<Site> {
-    const site = await scene.openSite();
+    const site = await session.openSite();
     site.server.intercept(({ url = '' }, response) => {
       // For pages in a sandbox, to which their own site is another one.
       response.setHeader('access-control-allow-origin', '*');
@@ -30,7 +30,7 @@ describe.each(chosenEngines())('a start that fails in %s', (engine) => {
     ['worker', { worker: '/missing.js' }],
     ['service worker', { serviceWorker: '/missing.js' }],
   ])('names the address of the %s where nothing is, and what to do', async (what, options) => {
-    const site = await scene.openSite();
+    const site = await session.openSite();
     const failure = await failureOn(site, options);
     expect(failure).toContain(`The ${what} ${site.server.origin}/missing.js did not start`);
     expect(failure).toContain('its address answers 404 text/plain. Serve settee/dist/browser as JavaScript');
@@ -40,7 +40,7 @@ describe.each(chosenEngines())('a start that fails in %s', (engine) => {
     ['worker', { worker: '/page/control' }],
     ['service worker', { serviceWorker: '/page/control' }],
   ])('tells that a page is where the %s should be', async (what, options) => {
-    const failure = await failureOn(await scene.openSite(), options);
+    const failure = await failureOn(await session.openSite(), options);
     expect(failure).toMatch(new RegExp(`The ${what} .*/page/control did not start: .*answers 200 text/html`));
   });
 
@@ -53,7 +53,9 @@ describe.each(chosenEngines())('a start that fails in %s', (engine) => {
       'content-security-policy': directive.replace(' /', ' http://127.0.0.1:*/'),
     });
     const failure = await failureOn(site, options);
-    expect(failure).toMatch(new RegExp(`The ${what} .* did not start: the CSP forbids it by worker-src`));
+    expect(failure).toMatch(
+      new RegExp(`The ${what} .* did not start: the page's Content-Security-Policy forbids it by worker-src`),
+    );
     expect(failure).toContain("worker-src 'self'");
   });
 
@@ -76,10 +78,10 @@ describe.each(chosenEngines())('a start that fails in %s', (engine) => {
 describe.each(chosenEngines().filter((engine) => engine !== 'webkit'))(
   'where site data are blocked in %s',
   (engine) => {
-    const scene = useScene(engine, { blocksSiteData: true });
+    const session = useBrowserSession(engine, { blocksSiteData: true });
 
     test('a start says so, and what to do', async () => {
-      const site = await scene.openSite();
+      const site = await session.openSite();
       // The page of the other tests needs a channel, which it can't have here.
       const tab = await site.open('empty');
       const start = "import('/settee.js').then(({ start }) => start({ base: '/db/' }))";

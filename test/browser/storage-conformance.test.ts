@@ -1,19 +1,19 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { storageCases } from '../conformance/storage/suite.ts';
+import { type BrowserSession, collectOutcome, openBrowserSession } from './browser-session.ts';
 import { chosenEngines } from './drivers/start.ts';
 import type { SuiteOutcome } from './outcome.ts';
-import { collectOutcome, openScene, type Scene } from './scene.ts';
 
 describe.each(chosenEngines())('storage suite on IndexedDB of %s', (engine) => {
-  let scene: Scene;
+  let session: BrowserSession;
   let outcome: SuiteOutcome;
 
   beforeAll(async () => {
-    scene = await openScene(engine);
-    const tab = await (await scene.openSite()).open('worker-suite', { worker: 'storage-suite' });
-    outcome = await collectOutcome(tab, scene.browser);
+    session = await openBrowserSession(engine);
+    const tab = await (await session.openSite()).open('worker-suite', { worker: 'storage-suite' });
+    outcome = await collectOutcome(tab, session.browser);
   }, 180_000);
-  afterAll(() => scene?.close());
+  afterAll(() => session?.close());
 
   /** Chromium alone has files that several can have open at once. */
   describe.each(engine === 'chromium' ? ['indexeddb', 'with journal files'] : ['indexeddb'])('%s', (kind) => {

@@ -1,20 +1,20 @@
 import { describe, expect, test } from 'vitest';
 import { must } from '../../src/shared/assert.ts';
+import { type Site, useBrowserSession } from './browser-session.ts';
 import { call, type Way } from './controls.ts';
 import type { Tab } from './drivers/browser.ts';
 import { chosenEngines } from './drivers/start.ts';
-import { type Site, useScene } from './scene.ts';
 
 /** Several tabs of one origin work on one database. */
 const base = '/db/';
 const database = '/db/notes';
 
 describe.each(chosenEngines())('tabs of %s', (engine) => {
-  const scene = useScene(engine);
+  const session = useBrowserSession(engine);
   let site: Site;
 
   async function openTabs(count: number): Promise<Tab[]> {
-    site = await scene.openSite();
+    site = await session.openSite();
     const tabs: Tab[] = [];
     for (let number = 0; number < count; number += 1) {
       const tab = await site.open('control');

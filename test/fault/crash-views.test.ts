@@ -2,8 +2,10 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { crc32 } from 'node:zlib';
 import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { openDataFolder } from '../../src/node/data-folder/data-folder.ts';
+import { checkText } from '../../src/paging/checksums.ts';
 import { must } from '../../src/shared/assert.ts';
 import { createLmdbPageStore } from '../../src/storage/lmdb/lmdb-page-store.ts';
 import { decodeIndexHead, decodeIndexRoots } from '../../src/views/storing/index-head.ts';
@@ -166,8 +168,8 @@ async function storedDocuments(dataFolder: string, signature: string): Promise<n
     const file = await store.open(name, 'open');
     const { head } = file.opening;
     if (head === undefined) return 0;
-    const { rootsPage } = must(decodeIndexHead(head));
-    const { firstPass } = decodeIndexRoots(must(await file.read(rootsPage, 'text')));
+    const { rootsPage } = must(decodeIndexHead(head, crc32));
+    const { firstPass } = decodeIndexRoots(must(checkText(crc32, rootsPage, must(await file.read(rootsPage, 'text')))));
     return firstPass === undefined ? DOCUMENTS : Number(firstPass.after.slice(1)) - 100_000 + 1;
   } finally {
     await store.close();

@@ -1,6 +1,15 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { KeyRange, NodeReader, TreeChange, TreeEntry, TreeRoot, TreeSpec } from '../../src/btree/contract.ts';
+import {
+  type KeyRange,
+  type NodePages,
+  type NodeReader,
+  pageNumbers,
+  type TreeChange,
+  type TreeEntry,
+  type TreeRoot,
+  type TreeSpec,
+} from '../../src/btree/contract.ts';
 import { treeGroups } from '../../src/btree/reading/group-walk.ts';
 import { treePages } from '../../src/btree/reading/page-walk.ts';
 import { checkTree } from '../../src/btree/reading/tree-check.ts';
@@ -8,6 +17,7 @@ import { collectEntries } from '../../src/btree/reading/tree-collect.ts';
 import { Tree, type TreeOptions } from '../../src/btree/tree.ts';
 import { compareCodePoints } from '../../src/collation/code-points.ts';
 import { PageCache } from '../../src/paging/page-cache.ts';
+import { cutText, pageCount } from '../../src/paging/page-texts.ts';
 
 /**
  * The tree against a sorted array. Nodes are a few entries large, so that a hundred entries make a deep tree; reductions
@@ -68,6 +78,9 @@ const numberSpec = summarySpec<number>({
 
 type Model<K> = readonly TreeEntry<K>[];
 
+/** So little that many nodes take more than one page. */
+const PAGE_LENGTH = 70;
+
 class World<K> {
   readonly spec: TreeSpec<K, Summary>;
   readonly pages = new Map<number, string>();
@@ -85,13 +98,18 @@ class World<K> {
 
   get #options() {
     const reader: NodeReader = {
-      readNode: (page) => {
-        const text = this.pages.get(page);
-        if (text === undefined) throw new Error(`page ${page} is missing`);
+      readNode: (page, pages) => {
+        const text = Array.from({ length: pages }, (_unused, index) => this.#readPage(page + index)).join('');
         return page % 2 === 0 ? text : Promise.resolve(text);
       },
     };
     return { spec: this.spec, reader, cache: this.#cache, sizes: this.#sizes };
+  }
+
+  #readPage(page: number): string {
+    const text = this.pages.get(page);
+    if (text === undefined) throw new Error(`page ${page} is missing`);
+    return text;
   }
 
   empty(): Tree<K, Summary> {
@@ -104,9 +122,16 @@ class World<K> {
     return root === undefined ? this.empty() : Tree.open(this.#options, root);
   }
 
+  #allocate(text: string): NodePages {
+    const page = this.#nextPage;
+    const pages = pageCount(text.length, PAGE_LENGTH);
+    this.#nextPage += pages;
+    return { page, pages };
+  }
+
   /** Stores a part of what there is to store in each turn. */
   async checkpoint(tree: Tree<K, Summary>, betweenTurns = () => Promise.resolve()): Promise<TreeRoot | undefined> {
-    const nodes = tree.unstored(() => this.#nextPage++);
+    const nodes = tree.unstored((text) => this.#allocate(text));
     for (;;) {
       const slice = [];
       let next = nodes.next();
@@ -114,7 +139,9 @@ class World<K> {
         slice.push(next.value);
         if (slice.length < 3) next = nodes.next();
       }
-      for (const node of slice) this.pages.set(node.page, node.text);
+      for (const { page, text } of slice) {
+        for (const [index, piece] of cutText(text, PAGE_LENGTH).entries()) this.pages.set(page + index, piece);
+      }
       for (const node of slice) node.stored();
       if (next.done) return next.value;
       await betweenTurns();
@@ -314,7 +341,7 @@ async function play<K>(script: Script<K>, spec: TreeSpec<K, Summary>, groupOf: (
     await expectReplaced(
       former.tree,
       tree,
-      replaced.map((node) => node.page),
+      replaced.flatMap((node) => (node.page === undefined ? [undefined] : pageNumbers(node))),
     );
   };
   for (const step of steps) {
@@ -332,10 +359,10 @@ async function play<K>(script: Script<K>, spec: TreeSpec<K, Summary>, groupOf: (
       });
       expect(stored.tree.unstoredBytes()).toBe(0);
       // What is stored already is stored no second time, and has the same root.
-      expect(stored.tree.unstored(() => Number.NaN).next()).toEqual({ done: true, value: root });
+      expect(stored.tree.unstored(() => ({ page: Number.NaN, pages: 1 })).next()).toEqual({ done: true, value: root });
       await expectSame(world.reopen(root), stored.model, spec);
     } else if (step.kind === 'abandonedCheckpoint') {
-      const nodes = now.tree.unstored(() => Number.NaN);
+      const nodes = now.tree.unstored(() => ({ page: Number.NaN, pages: 1 }));
       for (let node = 0; node < step.nodes; node += 1) nodes.next();
     } else now = { ...now, tree: world.reopen(await world.checkpoint(now.tree)) };
   }
@@ -447,7 +474,7 @@ test('reductions that are adjusted are those of the entries', async () => {
           else values.set(key, value);
         }
         if (step.isStored) {
-          for (const node of tree.unstored(() => nextPage++)) {
+          for (const node of tree.unstored(() => ({ page: nextPage++, pages: 1 }))) {
             pages.set(node.page, node.text);
             node.stored();
           }
@@ -470,7 +497,7 @@ const lengthChanges = fc
 
 /** Stores a tree as a whole, and opens it anew. */
 function reopened(tree: Tree<number, number>, options: TreeOptions<number, number>, pages: Map<number, string>) {
-  const nodes = tree.unstored(() => pages.size + 1);
+  const nodes = tree.unstored(() => ({ page: pages.size + 1, pages: 1 }));
   for (let next = nodes.next(); ; next = nodes.next()) {
     if (next.done) return next.value === undefined ? Tree.empty(options) : Tree.open(options, next.value);
     pages.set(next.value.page, next.value.text);

@@ -1,6 +1,6 @@
 /**
  * What a view should answer, worked out the plain way: all rows, sorted and folded. Shares no code with the service; keys
- * are compared as completion.md 10 says, strings by the engine's own collator.
+ * are compared as docs/http.md#order-of-keys says, strings by the engine's own collator.
  */
 import type { Json } from '../support/view-fixture.ts';
 
@@ -90,6 +90,17 @@ function boundedRows(all: readonly ModelRow[], query: ModelQuery): { rows: Model
   return { rows: walked.slice(before).filter((row) => !isBehind(row)), before };
 }
 
+/** The bounds of one of the query's keys. */
+function keyBounds({ startDocId, endDocId, descending = false }: ModelQuery, key: Json): ModelQuery {
+  return {
+    start: key,
+    end: key,
+    descending,
+    ...(startDocId === undefined ? {} : { startDocId }),
+    ...(endDocId === undefined ? {} : { endDocId }),
+  };
+}
+
 export function queryRows(all: readonly ModelRow[], query: ModelQuery): { rows: ModelRow[]; offset: number } {
   const { skip = 0, limit = Number.POSITIVE_INFINITY, keys, descending = false } = query;
   if (keys === undefined) {
@@ -97,7 +108,7 @@ export function queryRows(all: readonly ModelRow[], query: ModelQuery): { rows: 
     return { rows: rows.slice(skip, skip + limit), offset: Math.min(all.length, before + skip) };
   }
   const wanted = descending ? [...keys].reverse() : keys;
-  const parts = wanted.map((key) => boundedRows(all, { start: key, end: key, descending }));
+  const parts = wanted.map((key) => boundedRows(all, keyBounds(query, key)));
   const rows = parts.flatMap((part) => part.rows);
   return { rows: rows.slice(skip, skip + limit), offset: Math.min(all.length, (parts[0]?.before ?? 0) + skip) };
 }
@@ -131,17 +142,14 @@ export function queryGroups(
 ): [Json, Json][] {
   const { skip = 0, limit = Number.POSITIVE_INFINITY, groupLevel = 0, keys, descending = false } = query;
   const cut = (key: Json): Json => {
-    if (groupLevel === 0 && keys === undefined) return null;
-    const isExact = groupLevel === 'exact' || keys !== undefined;
-    return !isExact && Array.isArray(key) ? key.slice(0, Number(groupLevel)) : key;
+    if (groupLevel === 0) return null;
+    return groupLevel !== 'exact' && Array.isArray(key) ? key.slice(0, groupLevel) : key;
   };
   const groups: { key: Json; rows: ModelRow[] }[] = [];
   const parts =
     keys === undefined
       ? [boundedRows(all, query).rows]
-      : (descending ? [...keys].reverse() : keys).map(
-          (key) => boundedRows(all, { start: key, end: key, descending }).rows,
-        );
+      : (descending ? [...keys].reverse() : keys).map((key) => boundedRows(all, keyBounds(query, key)).rows);
   for (const rows of parts) {
     let open: { key: Json; rows: ModelRow[] } | undefined;
     for (const row of rows) {

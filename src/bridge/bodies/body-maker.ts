@@ -1,6 +1,6 @@
 /**
  * The maker's side of a body that crosses a thread: pulls from the stream as many chunks as the reader has granted, and no more.
- * Whatever happens, the stream is read to its end or cancelled: by the reader, by its host, or because the reader was silent for 30 s.
+ * Whatever happens, the stream is read to its end or cancelled: when the reader cancels, when its pipe ends, or when the reader was silent for 30 s.
  */
 import type { ByteStream } from '../../shared/message.ts';
 import type { BodyStep } from '../wire/wire.ts';
@@ -11,20 +11,12 @@ const ASK_MS = 10_000;
 /** A reader that left this many of them unanswered has lost its lease: after 30 s. */
 const ASKS_PER_LEASE = 3;
 
-export interface ServedBody {
-  /** Resolves when the body is over, however it ended, and the stream has let go of what it held. Never rejects. */
-  readonly done: Promise<void>;
-  /** Breaks the body off: the reader fails with the reason, the stream is cancelled. Does nothing after the end. */
-  cancel(reason: string): void;
-}
-
 /** Takes over the stream. */
-export function serveBody(stream: ByteStream, pipe: StepPipe): ServedBody {
-  return new BodyMaker(stream, pipe);
+export function serveBody(stream: ByteStream, pipe: StepPipe): void {
+  new BodyMaker(stream, pipe).listen();
 }
 
-class BodyMaker implements ServedBody {
-  readonly done: Promise<void>;
+class BodyMaker {
   readonly #stream: ByteStream;
   readonly #pipe: StepPipe;
   readonly #timer: ReturnType<typeof setInterval>;
@@ -32,22 +24,15 @@ class BodyMaker implements ServedBody {
   #unanswered = 0;
   #isMaking = false;
   #isOver = false;
-  #settle: () => void = () => {};
 
   constructor(stream: ByteStream, pipe: StepPipe) {
     this.#stream = stream;
     this.#pipe = pipe;
-    this.done = new Promise((resolve) => {
-      this.#settle = resolve;
-    });
     this.#timer = setInterval(() => this.#ask(), ASK_MS);
-    pipe.listen((step) => this.#take(step));
   }
 
-  cancel(reason: string): void {
-    if (this.#isOver) return;
-    this.#pipe.send({ step: 'fail', reason });
-    this.#giveUp(reason);
+  listen(): void {
+    this.#pipe.listen((step) => this.#take(step));
   }
 
   #take(step: BodyStep): void {
@@ -81,7 +66,6 @@ class BodyMaker implements ServedBody {
     if (chunk === undefined) {
       this.#pipe.send({ step: 'end' });
       this.#end();
-      this.#settle();
     } else if (chunk.length > 0) {
       this.#credit--;
       this.#pipe.send(typeof chunk === 'string' ? { step: 'text', text: chunk } : { step: 'chunk', bytes: chunk });
@@ -89,19 +73,24 @@ class BodyMaker implements ServedBody {
   }
 
   #fail(error: unknown): void {
-    if (this.#isOver) return;
-    this.cancel(error instanceof Error ? error.message : String(error));
+    if (!this.#isOver) this.#breakOff(error instanceof Error ? error.message : String(error));
   }
 
   #ask(): void {
     this.#unanswered++;
     if (this.#unanswered < ASKS_PER_LEASE) this.#pipe.send({ step: 'ask' });
-    else this.cancel(`The body was given up: its reader was silent for ${(ASKS_PER_LEASE * ASK_MS) / 1000} s`);
+    else this.#breakOff(`The body was given up: its reader was silent for ${(ASKS_PER_LEASE * ASK_MS) / 1000} s`);
+  }
+
+  /** The reader fails with the reason. */
+  #breakOff(reason: string): void {
+    this.#pipe.send({ step: 'fail', reason });
+    this.#giveUp(reason);
   }
 
   #giveUp(reason: string): void {
     this.#end();
-    this.#stream.cancel(reason).then(this.#settle, this.#settle);
+    this.#stream.cancel(reason).catch(() => undefined);
   }
 
   #end(): void {

@@ -2,7 +2,7 @@
  * The way of a request from whoever doesn't own the storage to whoever does, in whichever tab that is, and over the loss of owners.
  * Guarantees that every request settles: with the owner's answer, with 503 and a reason, or by its signal.
  *
- * A request is in one of these states. Which one it is in is told by where it is kept:
+ * A request is in one of these states; where it is kept shows which one:
  *
  * | state | kept in | what ends it |
  * |---|---|---|

@@ -1,6 +1,6 @@
 /**
- * From what a port or a channel gave to a typed message; undefined where it is none of ours. The forms within a message are what the
- * protocol's number says, so these look no further than to tell messages apart: whoever takes them compares the number.
+ * From what came over a port or a channel to a typed message; undefined where it is none of ours. These functions look no further than to
+ * distinguish messages: what is in a message follows from the protocol's number, which its receiver compares.
  */
 import type { PortOffer } from './control.ts';
 import type { BodyStep, FromOwner, PageCalls, ToAll, ToOwner } from './wire.ts';

@@ -1,5 +1,5 @@
 import { must } from '../../shared/assert.ts';
-import type { NodeWrite } from '../contract.ts';
+import type { AllocateNode, NodePages, NodeWrite } from '../contract.ts';
 import type { Link } from '../nodes/inner.ts';
 import { INNER_HEADER, type Inner } from '../nodes/inner.ts';
 import { Leaf } from '../nodes/leaf.ts';
@@ -9,27 +9,27 @@ import { reductionTextOf } from '../nodes/reduction.ts';
 /** What storing a tree's nodes needs. */
 interface StoringContext<K, R> {
   readonly source: NodeSource<K, R>;
-  allocate(): number;
+  readonly allocate: AllocateNode;
 }
 
-/** The nodes below `link` (and its own) that are not stored yet, children before parents. Returns the page of `link`. */
-export function* storeNodes<K, R>(context: StoringContext<K, R>, link: Link<K, R>): Generator<NodeWrite, number> {
-  const { page: storedPage, node } = link;
-  if (storedPage !== undefined || node === undefined) return must(storedPage);
+/** The nodes below `link` (and its own) that are not stored yet, children before parents. Returns the pages of `link`. */
+export function* storeNodes<K, R>(context: StoringContext<K, R>, link: Link<K, R>): Generator<NodeWrite, NodePages> {
+  const { place, node } = link;
+  if (place.page !== undefined || node === undefined) return { page: must(place.page), pages: place.pages };
   const text = node instanceof Leaf ? node.text : yield* storeInner(context, node);
   // Worked out while the nodes that it is made of are still there.
   reductionTextOf(context.source.spec, link);
-  const page = context.allocate();
-  yield { page, text, stored: () => context.source.settle(link, page, text) };
-  return page;
+  const pages = context.allocate(text);
+  yield { ...pages, text, stored: () => context.source.settle(link, pages, text) };
+  return pages;
 }
 
 /** Stores what is below; gives the node's own text. */
 function* storeInner<K, R>(context: StoringContext<K, R>, { slots }: Inner<K, R>): Generator<NodeWrite, string> {
   const lines = [INNER_HEADER];
   for (let index = 0; index < slots.length; index += 1) {
-    const page = slots.isWritten(index) ? undefined : yield* storeNodes(context, slots.link(index));
-    lines.push(slots.line(index, page));
+    const pages = slots.isWritten(index) ? undefined : yield* storeNodes(context, slots.link(index));
+    lines.push(slots.line(index, pages));
   }
   return lines.join('\n');
 }

@@ -14,7 +14,7 @@ export const INNER_HEADER = 'i1';
 
 /**
  * An inner node: slots in ascending order, each leading to a node of the level below. As text: after the header, lines
- * `separator TAB page TAB count TAB bytes TAB reduction`, the first with an empty separator. Immutable; a stored one is
+ * `separator TAB pages TAB count TAB bytes TAB reduction`, the first with an empty separator. Immutable; a stored one is
  * cut into slots when they are first asked for.
  */
 export class Inner<K, R> {

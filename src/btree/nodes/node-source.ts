@@ -1,6 +1,6 @@
 import { must } from '../../shared/assert.ts';
 import type { MaybePromise } from '../../shared/maybe-promise.ts';
-import type { NodeCache, NodeReader, TreeSpec } from '../contract.ts';
+import type { NodeCache, NodePages, NodeReader, TreeSpec } from '../contract.ts';
 import { corruptNode } from './corrupt-node.ts';
 import type { Link, TreeNode } from './inner.ts';
 import { INNER_HEADER, Inner } from './inner.ts';
@@ -41,7 +41,7 @@ export class NodeSource<K, R> {
   }
 
   resolve(link: Link<K, R>): MaybePromise<TreeNode<K, R>> {
-    return this.peek(link) ?? this.#read(must(link.page));
+    return this.peek(link) ?? this.#read({ page: must(link.page), pages: link.place.pages });
   }
 
   /** The nodes of many links, in order. Those that are not in memory are read at the same time. */
@@ -66,8 +66,8 @@ export class NodeSource<K, R> {
     }
   }
 
-  #read(page: number): MaybePromise<TreeNode<K, R>> {
-    const text = this.#reader.readNode(page);
+  #read({ page, pages }: NodePages): MaybePromise<TreeNode<K, R>> {
+    const text = this.#reader.readNode(page, pages);
     return typeof text === 'string' ? this.#parse(page, text) : text.then((late) => this.#parse(page, late));
   }
 
@@ -83,12 +83,13 @@ export class NodeSource<K, R> {
   }
 
   /**
-   * Lets go of a node that was just stored: from now on it is known by its page. An inner node is made anew from the
+   * Lets go of a node that was just stored: from now on it is known by its pages. An inner node is made anew from the
    * stored text, since its slots hold on to the texts of all the nodes that they came from.
    */
-  settle(link: Link<K, R>, page: number, text: string): void {
+  settle(link: Link<K, R>, { page, pages }: NodePages, text: string): void {
     const node = link.node instanceof Leaf ? link.node : parseNode<K, R>(text);
     link.place.page = page;
+    link.place.pages = pages;
     link.node = undefined;
     this.#keep(page, node, text.length);
   }

@@ -1,7 +1,7 @@
 import { assert, must } from '../../shared/assert.ts';
-import type { TreeSpec } from '../contract.ts';
+import type { NodePages, TreeSpec } from '../contract.ts';
 import { corruptNode } from './corrupt-node.ts';
-import { NodeLink } from './link.ts';
+import { encodePages, NodeLink } from './link.ts';
 
 /** What a slot's page number, count, bytes and tabs take, about; exact only once they are written. */
 const RECORD_LENGTH = 32;
@@ -172,14 +172,14 @@ export class SlotList<K, R, N> {
   }
 
   /**
-   * The slot's line as it is stored. `page` is where its node is, or will be by then; it matters only where the slot is
+   * The slot's line as it is stored. `pages` is where its node is, or will be by then; it matters only where the slot is
    * not from a stored node.
    */
-  line(index: number, page: number | undefined): string {
+  line(index: number, pages: NodePages | undefined): string {
     const line = must(this.#lines[index]);
     if (this.isWritten(index)) return index === 0 ? line.slice(keyLength(line)) : line;
     const { count, bytes, reductionText } = this.link(index);
-    return `${index === 0 ? '' : line}\t${must(page)}\t${count}\t${bytes}\t${must(reductionText)}`;
+    return `${index === 0 ? '' : line}\t${encodePages(must(pages))}\t${count}\t${bytes}\t${must(reductionText)}`;
   }
 }
 

@@ -1,4 +1,5 @@
 import { must } from '../../shared/assert.ts';
+import { pageNumbers } from '../contract.ts';
 import type { Inner, Link } from '../nodes/inner.ts';
 import { Leaf } from '../nodes/leaf.ts';
 import type { NodeSource } from '../nodes/node-source.ts';
@@ -12,7 +13,8 @@ export async function* treePages<K, R>(tree: WholeTree<K, R>): AsyncGenerator<nu
 
 /** Page numbers of the stored nodes below `link`, and of its own; in batches of about one inner node. */
 async function* walkPages<K, R>(source: NodeSource<K, R>, link: Link<K, R>): AsyncGenerator<number[]> {
-  if (link.page !== undefined) yield [link.page];
+  const pages = pageNumbers(link.place);
+  if (pages.length > 0) yield pages;
   const node = await source.resolve(link);
   if (!(node instanceof Leaf)) yield* pagesBelow(source, node);
 }
@@ -20,7 +22,7 @@ async function* walkPages<K, R>(source: NodeSource<K, R>, link: Link<K, R>): Asy
 /** All leaves are on one level, so that the first child shows whether the others need to be read. */
 async function* pagesBelow<K, R>(source: NodeSource<K, R>, { slots }: Inner<K, R>): AsyncGenerator<number[]> {
   const links = Array.from({ length: slots.length }, (_unused, index) => slots.link(index));
-  const pages = links.map((link) => link.page).filter((page) => page !== undefined);
+  const pages = links.flatMap((link) => pageNumbers(link.place));
   if (pages.length > 0) yield pages;
   if ((await source.resolve(must(links[0]))) instanceof Leaf) return;
   for (const link of links) {

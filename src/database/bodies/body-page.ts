@@ -1,5 +1,6 @@
 import type { DocId } from '../../documents/contract.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
+import { BYTES_OVERHEAD } from '../../paging/checksums.ts';
 import type { BodyLocation } from '../contract.ts';
 
 /**
@@ -9,8 +10,8 @@ import type { BodyLocation } from '../contract.ts';
  */
 
 const LENGTH_DIGITS = 8;
-/** The listing's brackets, and its length. */
-const LISTING_FRAME = 2 + LENGTH_DIGITS;
+/** The listing's brackets and its length, and the page's checksum. */
+const LISTING_FRAME = 2 + LENGTH_DIGITS + BYTES_OVERHEAD;
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
@@ -18,19 +19,29 @@ export function decodeText(bytes: Uint8Array): string {
   return decoder.decode(bytes);
 }
 
-/** What a document adds to the listing: its id, quotes and a comma. */
+/** Bytes that a UTF-16 unit of an id takes at most in a listing: as `\u001f`. */
+const MAX_UNIT_BYTES = 6;
+
+/** What a document adds to the listing: its id, quotes and a comma; with ids of plain characters. */
 export function listingBytes(id: DocId): number {
   return id.length + 3;
+}
+
+/** As `listingBytes`, whatever characters the id has. */
+export function mostListingBytes(id: DocId): number {
+  return MAX_UNIT_BYTES * id.length + 3;
 }
 
 /** A page that bodies are being added to. Its bodies can be read from the first moment. */
 export class BodyPage {
   readonly number: number;
   readonly #pieces: Uint8Array[] = [];
-  readonly #ids: DocId[] = [];
+  /** Undefined for a body that the listing leaves out. */
+  readonly #ids: (DocId | undefined)[] = [];
   readonly #offsets: number[] = [];
   #bytes = 0;
   #listingBytes = 0;
+  #mostListingBytes = 0;
 
   constructor(number: number) {
     this.number = number;
@@ -46,6 +57,11 @@ export class BodyPage {
     return this.#bytes + this.#listingBytes + LISTING_FRAME;
   }
 
+  /** Bytes of the page's stored form, at most. */
+  get mostStoredBytes(): number {
+    return this.#bytes + this.#mostListingBytes + LISTING_FRAME;
+  }
+
   get count(): number {
     return this.#pieces.length;
   }
@@ -55,15 +71,20 @@ export class BodyPage {
     this.#pieces.length = count;
     this.#ids.length = count;
     this.#offsets.length = count;
-    this.#listingBytes = this.#ids.reduce((sum, id) => sum + listingBytes(id), 0);
+    this.#listingBytes = this.ids.reduce((sum, id) => sum + listingBytes(id), 0);
+    this.#mostListingBytes = this.ids.reduce((sum, id) => sum + mostListingBytes(id), 0);
     this.#bytes = this.#pieces.reduce((sum, piece) => sum + piece.length, 0);
   }
 
-  append(id: DocId, body: Uint8Array): BodyLocation {
-    const location = { page: this.number, offset: this.#bytes, length: body.length };
+  /** `isListed`: whether the listing names the document. */
+  append(id: DocId, body: Uint8Array, checksum: number, isListed: boolean): BodyLocation {
+    const location = { page: this.number, offset: this.#bytes, length: body.length, checksum };
     this.#pieces.push(body);
-    this.#ids.push(id);
-    this.#listingBytes += listingBytes(id);
+    this.#ids.push(isListed ? id : undefined);
+    if (isListed) {
+      this.#listingBytes += listingBytes(id);
+      this.#mostListingBytes += mostListingBytes(id);
+    }
     this.#offsets.push(location.offset);
     this.#bytes += body.length;
     return location;
@@ -81,14 +102,14 @@ export class BodyPage {
     return this.#pieces[low];
   }
 
-  /** The documents of the page's bodies. */
+  /** The documents that the page lists. */
   get ids(): readonly DocId[] {
-    return this.#ids;
+    return this.#ids.filter((id) => id !== undefined);
   }
 
   /** The page's stored form. */
   encode(): Uint8Array<ArrayBuffer> {
-    const listing = encodeListing(this.#ids);
+    const listing = encodeListing(this.ids);
     const page = new Uint8Array(this.#bytes + listing.length);
     let offset = 0;
     for (const piece of this.#pieces) {
@@ -98,6 +119,11 @@ export class BodyPage {
     page.set(listing, offset);
     return page;
   }
+}
+
+/** Bytes of the stored form of a listing of one document, at most. */
+export function mostLoneListingBytes(id: DocId): number {
+  return mostListingBytes(id) + LISTING_FRAME;
 }
 
 /** The end of a body page: its listing and the listing's length. */

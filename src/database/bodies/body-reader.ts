@@ -1,12 +1,13 @@
 import type { DocId } from '../../documents/contract.ts';
-import { missingPageError } from '../../paging/missing-page.ts';
 import type { PageCache } from '../../paging/page-cache.ts';
+import { damagedBodyError, missingPageError } from '../../paging/page-errors.ts';
 import { must } from '../../shared/assert.ts';
+import type { Crc32 } from '../../shared/crc32.ts';
 import type { MaybePromise } from '../../shared/maybe-promise.ts';
 import type { PageFile } from '../../storage/page-store.ts';
 import type { BodyLocation } from '../contract.ts';
 import { EMPTY_BODY } from './body-location.ts';
-import { type BodyPage, decodeText, listingOf } from './body-page.ts';
+import { type BodyPage, decodeText, listingOf, mostLoneListingBytes } from './body-page.ts';
 
 /** How many pages are remembered as read from lately: so few that in a large database hardly one is met again by chance. */
 const READ_LATELY = 256;
@@ -14,6 +15,7 @@ const READ_LATELY = 256;
 export interface BodyReaderOptions {
   readonly file: PageFile;
   readonly cache: PageCache;
+  readonly crc32: Crc32;
   /** What a body page aims for. */
   readonly pageBytes: number;
   readonly maxPageBytes: number;
@@ -35,6 +37,15 @@ export class BodyReader {
   /** Whether a body of this size gets pages of its own, which are written with its commit and never journalled. */
   isLarge(bytes: number): boolean {
     return bytes > this.options.pageBytes;
+  }
+
+  /**
+   * Whether pages list the documents of this id. Ids that are longer than any that is taken today would make a listing
+   * that no page holds. A page with the body of such a document is not repacked.
+   */
+  isListed(id: DocId): boolean {
+    const { pageBytes, maxPageBytes } = this.options;
+    return pageBytes + mostLoneListingBytes(id) <= maxPageBytes;
   }
 
   /** Into how many pages a large body is cut. */
@@ -65,7 +76,15 @@ export class BodyReader {
     if (this.#readLately.size >= READ_LATELY) this.#readLately.clear();
     this.#readLately.add(page);
     const bytes = file.readRange(page, offset, length);
-    return bytes && decodeText(bytes);
+    return bytes && decodeText(this.#checked(location, bytes));
+  }
+
+  /** The checksum of the page says nothing of a body that is read without it. */
+  #checked({ page, length, checksum }: BodyLocation, bytes: Uint8Array): Uint8Array {
+    const { file, crc32 } = this.options;
+    const isSound = bytes.length === length && (checksum === undefined || crc32(bytes) === checksum);
+    if (!isSound) throw damagedBodyError(file.name, page);
+    return bytes;
   }
 
   async #fail(page: number): Promise<never> {

@@ -3,7 +3,7 @@ import type { PageAllocator } from '../../paging/page-allocator.ts';
 import { assert } from '../../shared/assert.ts';
 import type { Page } from '../../storage/page-store.ts';
 import type { BodyLocation } from '../contract.ts';
-import { BodyPage, encodeListing, listingBytes } from './body-page.ts';
+import { BodyPage, encodeListing, listingBytes, mostListingBytes } from './body-page.ts';
 import { BodyReader, type BodyReaderOptions } from './body-reader.ts';
 import { TextArena } from './text-arena.ts';
 
@@ -39,12 +39,21 @@ export class BodyStore {
       this.#open = new BodyPage(this.#options.allocator.allocate());
       this.#unstored.set(this.#open.number, this.#open);
     }
-    return this.#open.append(id, body);
+    return this.#appendTo(this.#open, id, body);
   }
 
-  /** Whether a further body would make the page's stored form longer than what the backend stores without waste. */
+  /**
+   * Whether a further body would make the page's stored form longer than what the backend stores without waste, or might
+   * make it longer than a page can be.
+   */
   #isFull(page: BodyPage, id: DocId, bytes: number): boolean {
-    return page.storedBytes + listingBytes(id) + bytes > this.#options.pageBytes;
+    const { pageBytes, maxPageBytes } = this.#options;
+    const isWaste = page.storedBytes + listingBytes(id) + bytes > pageBytes;
+    return isWaste || page.mostStoredBytes + mostListingBytes(id) + bytes > maxPageBytes;
+  }
+
+  #appendTo(page: BodyPage, id: DocId, body: Uint8Array): BodyLocation {
+    return page.append(id, body, this.#options.crc32(body), this.reader.isListed(id));
   }
 
   /** Packs bodies into pages of their own, in the given order. The pages must be part of the same commit. */
@@ -65,7 +74,7 @@ export class BodyStore {
       }
       if (page !== undefined && this.#isFull(page, id, bytes.length)) close();
       page ??= new BodyPage(this.#options.allocator.allocate());
-      locations.push(page.append(id, bytes));
+      locations.push(this.#appendTo(page, id, bytes));
     }
     close();
     return { locations, pages };
@@ -80,8 +89,9 @@ export class BodyStore {
       number: first + index,
       value: bytes.slice(index * maxPageBytes, (index + 1) * maxPageBytes),
     }));
-    pages.push({ number: first + chunks, value: encodeListing([id]) });
-    return { location: { page: first, offset: 0, length: bytes.length }, pages };
+    pages.push({ number: first + chunks, value: encodeListing([id].filter((listed) => this.reader.isListed(listed))) });
+    const location = { page: first, offset: 0, length: bytes.length, checksum: this.#options.crc32(bytes) };
+    return { location, pages };
   }
 
   /** The pages that wait for a checkpoint. From now on new bodies go to another page. */

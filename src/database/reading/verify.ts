@@ -1,14 +1,19 @@
 import { treePages } from '../../btree/reading/page-walk.ts';
+import { readableEntries } from '../../btree/reading/readable-entries.ts';
 import { checkTree } from '../../btree/reading/tree-check.ts';
+import type { Tree } from '../../btree/tree.ts';
 import type { DocId } from '../../documents/contract.ts';
 import { toRevId } from '../../documents/revisions/revisions.ts';
+import { isDatabaseError } from '../../errors/database-error.ts';
 import { isObject } from '../../json/objects.ts';
 import { PageCache } from '../../paging/page-cache.ts';
+import type { MaybePromise } from '../../shared/maybe-promise.ts';
 import { nextTurn } from '../../shared/turn.ts';
-import type { PageFile, PageNumber } from '../../storage/page-store.ts';
+import type { PageFile, PageNumber, PageStoreSupport } from '../../storage/page-store.ts';
+import { decodeText } from '../bodies/body-page.ts';
 import { BodyReader } from '../bodies/body-reader.ts';
 import type { BodyLocation, StoredNode, VerifyReport } from '../contract.ts';
-import { decodeEntry, encodeChange } from '../state/entry.ts';
+import { decodeChange, decodeEntry, encodeChange } from '../state/entry.ts';
 import type { Head } from '../state/head.ts';
 import { openState, type State } from '../state/state.ts';
 import { decodeSpace } from '../state/trees.ts';
@@ -25,11 +30,14 @@ const MAX_LISTINGS = 100;
 /** What may be kept of the pages that were read. */
 const CACHE_BYTES = 4 * 2 ** 20;
 
+/** In the place of a value whose node can't be read. */
+const UNREADABLE = Symbol('unreadable');
+
 interface VerifyParts {
   readonly file: PageFile;
   /** Leads to a state that is stored as a whole, and stays so. */
   readonly head: Head;
-  readonly leafBytes: number;
+  readonly supports: PageStoreSupport;
   /** Pages that are in the file though they are no longer part of it. */
   freePages(): Iterable<PageNumber>;
   /** Whether nothing was written since. */
@@ -55,35 +63,40 @@ class Verification {
   readonly #used = new Map<PageNumber, { total: number; live: number }>();
   /** By page; what a page lists is looked at once in a while for bodies that are neighbours. */
   readonly #listings = new Map<PageNumber, ReadonlySet<DocId>>();
+  #lacksDocuments = false;
   #documents = 0;
   #pages = 0;
 
   /** From the medium, and not from what the database's cache remembers of it. */
   constructor(parts: VerifyParts) {
-    const { file, head, leafBytes } = parts;
+    const { file, head, supports } = parts;
+    const { leafBytes, crc32 } = supports;
     const cache = new PageCache(CACHE_BYTES);
     this.#parts = parts;
     this.#file = file;
     this.#state = openState(head, { file, cache, leafBytes });
     const { bodyPageBytes, maxPageBytes } = head;
-    this.#bodies = new BodyReader({ file, cache, pageBytes: bodyPageBytes, maxPageBytes });
+    this.#bodies = new BodyReader({ file, cache, crc32, pageBytes: bodyPageBytes, maxPageBytes });
   }
 
   async run(): Promise<VerifyReport> {
     const { byId, bySeq, locals, space } = this.#state;
-    await this.#checkTree('byId', checkTree(byId));
-    await this.#checkTree('bySeq', checkTree(bySeq));
-    await this.#checkTree('locals', checkTree(locals));
-    await this.#checkTree('space', checkTree(space));
+    await this.#checkTree('byId', byId);
+    await this.#checkTree('bySeq', bySeq);
+    await this.#checkTree('locals', locals);
+    await this.#checkTree('space', space);
     await this.#attempt('documents', () => this.#checkDocuments());
     await this.#attempt('changes', () => this.#checkChanges());
-    await this.#attempt('space', () => this.#checkSpace());
-    await this.#attempt('pages', () => this.#checkPages());
+    // Where documents are missing, what belongs to them would be taken for lost.
+    if (!this.#lacksDocuments) {
+      await this.#attempt('space', () => this.#checkSpace());
+      await this.#attempt('pages', () => this.#checkPages());
+    }
     return { documents: this.#documents, pages: this.#pages, damage: this.#damage };
   }
 
-  async #checkTree(name: string, findings: AsyncIterable<string>): Promise<void> {
-    for await (const finding of findings) this.#note(`${name}: ${finding}`);
+  async #checkTree<K, R>(name: string, tree: Tree<K, R>): Promise<void> {
+    for await (const finding of checkTree(tree)) this.#note(`${name}: ${finding}`);
   }
 
   #note(finding: string): void {
@@ -95,26 +108,32 @@ class Verification {
     try {
       await check();
     } catch (error) {
-      this.#note(`${what}: ${error instanceof Error ? error.message : String(error)}`);
+      this.#note(`${what}: ${messageOf(error)}`);
     }
   }
 
   async #checkDocuments(): Promise<void> {
     let [live, deleted] = [0, 0];
-    for await (const entries of this.#state.byId.entries({})) {
+    const { byId } = this.#state;
+    // The failures themselves were noted when the tree was checked.
+    const onFailure = () => {
+      this.#lacksDocuments = true;
+    };
+    for await (const entries of readableEntries(byId, onFailure)) {
       for (const { key, value } of entries) {
-        const { seq, leaves } = decodeEntry(key as DocId, value);
-        const winner = leaves[0];
-        if (winner === undefined) this.#note(`document ${key} has no revision`);
-        if (winner?.deleted) deleted++;
-        else live++;
-        await this.#attempt(`document ${key}`, () => this.#checkChange(key as DocId, seq, leaves));
-        await this.#attempt(`document ${key}`, () => this.#checkBodies(key as DocId, leaves));
+        const id = key as DocId;
+        await this.#attempt(`document ${id}`, async () => {
+          const { seq, leaves } = decodeEntry(id, value);
+          if (leaves[0]?.deleted) deleted++;
+          else live++;
+          await this.#checkDocument(id, seq, leaves);
+        });
       }
       this.#documents += entries.length;
-      this.#parts.onProgress(this.#documents, this.#state.byId.count);
+      this.#parts.onProgress(this.#documents, byId.count);
       if (this.#documents % BATCH < entries.length) await nextTurn();
     }
+    if (this.#lacksDocuments) return this.#noteLostDocuments();
     const { docCount, docDelCount } = this.#state;
     if (live !== docCount || deleted !== docDelCount) {
       this.#note(
@@ -123,8 +142,37 @@ class Verification {
     }
   }
 
+  /** The documents whose entries can't be read: what the order of changes knows of them. */
+  async #noteLostDocuments(): Promise<void> {
+    for await (const entries of readableEntries(this.#state.bySeq, () => undefined)) {
+      for (const { key: seq, value } of entries) {
+        const { id, revs } = decodeChange(seq, value);
+        const found = await this.#readable(() => this.#state.byId.get(id));
+        if (found !== UNREADABLE) continue;
+        this.#note(`document ${id} is lost, with the revisions ${revs.join(', ')}`);
+      }
+    }
+  }
+
+  /** A value of a tree, or `UNREADABLE` where a node on the way to it is damaged: that was noted when the tree was checked. */
+  async #readable(read: () => MaybePromise<string | undefined>): Promise<string | undefined | typeof UNREADABLE> {
+    try {
+      return await read();
+    } catch (error) {
+      if (isDatabaseError(error, 'storage_corrupt')) return UNREADABLE;
+      throw error;
+    }
+  }
+
+  async #checkDocument(id: DocId, seq: number, leaves: readonly StoredNode[]): Promise<void> {
+    if (leaves.length === 0) this.#note(`document ${id} has no revision`);
+    await this.#checkChange(id, seq, leaves);
+    await this.#checkBodies(id, leaves);
+  }
+
   async #checkChange(id: DocId, seq: number, leaves: readonly StoredNode[]): Promise<void> {
-    const change = await this.#state.bySeq.get(seq);
+    const change = await this.#readable(() => this.#state.bySeq.get(seq));
+    if (change === UNREADABLE) return;
     if (change === undefined) this.#note(`document ${id} is not in the order of changes at ${seq}`);
     else if (change !== encodeChange(id, leaves)) {
       this.#note(`document ${id} is not what the order of changes has at ${seq}: ${change}`);
@@ -147,11 +195,21 @@ class Verification {
     use.total = Math.max(use.total, location.offset + location.length);
     if (isLeaf) use.live += location.length;
     this.#used.set(location.page, use);
-    const text = await this.#bodies.read(location);
     const name = `revision ${toRevId(node.generation, node.hash)} of ${id}`;
-    if (!isJsonObject(text)) this.#note(`${name} is not JSON`);
-    const listing = this.#listings.get(location.page) ?? (await this.#readListing(location));
-    if (!listing.has(id)) this.#note(`${name} is not listed in its body page ${location.page}`);
+    try {
+      const bytes = await this.#bodies.readBytes(location);
+      if (!this.#hasChecksum(bytes, location)) this.#note(`${name} is lost: its checksum is wrong`);
+      if (!isJsonObject(decodeText(bytes))) this.#note(`${name} is not JSON`);
+      const listing = this.#listings.get(location.page) ?? (await this.#readListing(location));
+      const isMissing = this.#bodies.isListed(id) && !listing.has(id);
+      if (isMissing) this.#note(`${name} is not listed in its body page ${location.page}`);
+    } catch (error) {
+      this.#note(`${name} is lost: ${messageOf(error)}`);
+    }
+  }
+
+  #hasChecksum(bytes: Uint8Array, { checksum }: BodyLocation): boolean {
+    return checksum === undefined || this.#parts.supports.crc32(bytes) === checksum;
   }
 
   async #readListing({ page, length }: BodyLocation): Promise<ReadonlySet<DocId>> {
@@ -207,6 +265,10 @@ class Verification {
     }
     return known;
   }
+}
+
+function messageOf(error: unknown): string {
+  return isDatabaseError(error) ? error.reason : String(error);
 }
 
 function isJsonObject(text: string): boolean {

@@ -1,13 +1,19 @@
 import type { TreeRoot } from '../../btree/contract.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
+import { addToHead, checkHead } from '../../paging/checksums.ts';
+import type { Crc32 } from '../../shared/crc32.ts';
 
 /**
  * The head of a database file: where the trees begin, and the counters that go with them. Only a checkpoint writes it
  * (and the write queue, when the sequence ceiling has to rise). Text, about 500 bytes.
  *
- * Format history (`format`): 1 – the first.
+ * Format history (`format`):
+ * 1 – the first.
+ * 2 – checksums of pages, of bodies, of journal records and of the head; tree nodes that take several pages.
  */
-export const DISK_FORMAT_VERSION = 1;
+export const DISK_FORMAT_VERSION = 2;
+/** The format without checksums. */
+const UNCHECKED_FORMAT = 1;
 
 export interface Head {
   readonly format: number;
@@ -24,6 +30,8 @@ export interface Head {
     readonly locals: TreeRoot | null;
     readonly space: TreeRoot | null;
   };
+  /** Pages below this number have no checksum; those of the format without checksums, where it is infinite. */
+  readonly checkedFrom: number;
   /** Journal records below this number are contained in the trees. */
   readonly journalFrom: number;
   /** Pages at or above this number belong to the file only if a journal record names them. */
@@ -44,23 +52,30 @@ export interface Head {
   readonly instanceStartTime: string;
 }
 
-export function encodeHead(head: Head): string {
-  return JSON.stringify(head);
+export function encodeHead(head: Head, crc32: Crc32): string {
+  const { checkedFrom, ...others } = head;
+  return addToHead(crc32, JSON.stringify(checkedFrom === Number.POSITIVE_INFINITY ? others : head));
 }
 
 /** Reads a head; `storage_newer_format` and `storage_corrupt` are its errors. */
-export function decodeHead(text: string, file: string): Head {
-  const head = parseHead(text);
-  if (head === undefined) {
-    throw new DatabaseError('storage_corrupt', `The head of ${file} can't be read. Restore the file from a backup.`);
-  }
+export function decodeHead(stored: string, file: string, crc32: Crc32): Head {
+  const checked = checkHead(crc32, stored);
+  if (checked === 'wrong') throw corruptHead(file);
+  const head = parseHead(checked === 'none' ? stored : checked.text);
+  if (head === undefined) throw corruptHead(file);
   if (head.format > DISK_FORMAT_VERSION) {
     throw new DatabaseError(
       'storage_newer_format',
       `${file} has format ${head.format}; this release reads up to ${DISK_FORMAT_VERSION}. Use a newer release.`,
     );
   }
+  if (head.format === UNCHECKED_FORMAT) return { ...head, checkedFrom: Number.POSITIVE_INFINITY };
+  if (checked === 'none') throw corruptHead(file);
   return head;
+}
+
+function corruptHead(file: string): DatabaseError {
+  return new DatabaseError('storage_corrupt', `The head of ${file} is damaged. Restore the file from a backup.`);
 }
 
 function parseHead(text: string): Head | undefined {

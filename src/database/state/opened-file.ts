@@ -1,10 +1,11 @@
+import { CheckedFile } from '../../paging/checked-file.ts';
 import { PageAllocator } from '../../paging/page-allocator.ts';
 import { PageCache } from '../../paging/page-cache.ts';
 import type { CacheBudget } from '../../shared/cache-budget.ts';
-import type { PageFile } from '../../storage/page-store.ts';
+import type { PageFile, PageStoreSupport } from '../../storage/page-store.ts';
 import { BodyStore } from '../bodies/body-store.ts';
 import { DatabaseState } from './database-state.ts';
-import type { Head } from './head.ts';
+import { DISK_FORMAT_VERSION, type Head } from './head.ts';
 import { openState } from './state.ts';
 import { StoredHead } from './stored-head.ts';
 import { StoredSettings } from './stored-settings.ts';
@@ -24,23 +25,26 @@ interface OpenFileOptions {
   readonly head: Head;
   /** Shared with other files, or the number of bytes that this one has for itself. */
   readonly cache: CacheBudget | number;
-  /** What a tree leaf aims for. */
-  readonly leafBytes: number;
+  readonly supports: Pick<PageStoreSupport, 'leafBytes' | 'crc32'>;
 }
 
 /** The file as its head has it. The journal is not replayed yet, and no setting is loaded. */
-export function openFile({ file, head, cache: budget, leafBytes }: OpenFileOptions): OpenedFile {
-  const allocator = new PageAllocator(file.opening.epoch, head.pageMark);
+export function openFile({ file: unchecked, head, cache: budget, supports }: OpenFileOptions): OpenedFile {
+  const { leafBytes, crc32 } = supports;
+  const { opening } = unchecked;
+  const allocator = new PageAllocator(opening.epoch, head.pageMark);
+  const upgraded = { ...head, format: DISK_FORMAT_VERSION, checkedFrom: Math.min(head.checkedFrom, allocator.next) };
+  const file = new CheckedFile(unchecked, { crc32, checkedFrom: upgraded.checkedFrom });
   const cache = new PageCache(budget);
   const { bodyPageBytes, maxPageBytes } = head;
-  const bodies = new BodyStore({ file, cache, allocator, pageBytes: bodyPageBytes, maxPageBytes });
+  const bodies = new BodyStore({ file, cache, allocator, crc32, pageBytes: bodyPageBytes, maxPageBytes });
   const current = openState(head, { file, cache, leafBytes });
   return {
     file,
     cache,
     allocator,
-    head: new StoredHead(file, head),
-    state: new DatabaseState(current, bodies, file.opening.nextJournal),
+    head: new StoredHead(file, upgraded, { crc32, isUpgraded: head.format === DISK_FORMAT_VERSION }),
+    state: new DatabaseState(current, bodies, opening.nextJournal),
     settings: new StoredSettings(),
   };
 }

@@ -1,6 +1,7 @@
 import { Tree } from '../../btree/tree.ts';
 import { createNodeReader } from '../../paging/node-reader.ts';
 import type { PageCache } from '../../paging/page-cache.ts';
+import { treeSizes } from '../../paging/slices.ts';
 import type { PageFile } from '../../storage/page-store.ts';
 import type { Head } from './head.ts';
 import { byIdSpec, bySeqSpec, createSpaceSpec, type DocumentCounts, localsSpec, type SpaceUse } from './trees.ts';
@@ -30,7 +31,7 @@ interface TreeSettings {
 
 /** The trees as the head has them; empty ones for a new file. */
 export function openState(head: Head, { file, cache, leafBytes }: TreeSettings): State {
-  const shared = { reader: createNodeReader(file), cache, sizes: { leafBytes, innerBytes: leafBytes } };
+  const shared = { reader: createNodeReader(file), cache, sizes: treeSizes(leafBytes) };
   return {
     version: 0,
     byId: Tree.open({ ...shared, spec: byIdSpec }, head.roots.byId),

@@ -1,3 +1,4 @@
+import type { Crc32 } from '../../shared/crc32.ts';
 import type { Commit, PageFile } from '../../storage/page-store.ts';
 import { encodeHead, type Head } from './head.ts';
 
@@ -6,15 +7,26 @@ const CEILING_STEP = 10_000;
 /** … and for how many commits like the one that needs it: large ones should not wait for the medium time and again. */
 const CEILING_COMMITS = 50;
 
+interface StoredHeadOptions {
+  readonly crc32: Crc32;
+  /** Whether the head in the file is of this release's format. */
+  readonly isUpgraded: boolean;
+}
+
 /** The head of an open file. After the file's first head, all others are written here. */
 export class StoredHead {
   readonly #file: PageFile;
+  readonly #crc32: Crc32;
   #current: Head;
+  /** Whether the head in the file is of this release's format. */
+  #isUpgraded: boolean;
 
-  /** `current`: as the file has it. */
-  constructor(file: PageFile, current: Head) {
+  /** `current`: as the file has it, in this release's format. */
+  constructor(file: PageFile, current: Head, { crc32, isUpgraded }: StoredHeadOptions) {
     this.#file = file;
+    this.#crc32 = crc32;
     this.#current = current;
+    this.#isUpgraded = isUpgraded;
   }
 
   /** The last head that was written. */
@@ -24,13 +36,17 @@ export class StoredHead {
 
   /** Writes a head in one commit with what belongs to it. */
   async write(head: Head, commit: Omit<Commit, 'head'>): Promise<void> {
-    await this.#file.commit({ ...commit, head: encodeHead(head) });
+    await this.#file.commit({ ...commit, head: encodeHead(head, this.#crc32) });
     this.#current = head;
+    this.#isUpgraded = true;
   }
 
-  /** Whether a head has to be written before this sequence number may be given out. */
+  /**
+   * Whether a head has to be written before this sequence number may be given out; also before the first journal record
+   * of this release, which releases that don't know the format must not read.
+   */
   mustRaiseCeiling(updateSeq: number): boolean {
-    return updateSeq > this.#current.seqCeiling || this.#current.clean;
+    return updateSeq > this.#current.seqCeiling || this.#current.clean || !this.#isUpgraded;
   }
 
   /**

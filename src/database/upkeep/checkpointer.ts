@@ -1,3 +1,4 @@
+import { pageNumbers } from '../../btree/contract.ts';
 import type { FreeList } from '../../paging/free-list.ts';
 import { SliceSize } from '../../paging/slice-size.ts';
 import { gatherSlice, nodeWrites, type PageWrite, type Slice } from '../../paging/slices.ts';
@@ -171,15 +172,16 @@ export class Checkpointer {
 
   /** Body pages, then the trees' nodes; children come before their parents. */
   *#pageWrites({ state, bodyPages }: Capture): Generator<PageWrite, Roots> {
-    const allocate = () => this.#opened.allocator.allocate();
+    const { allocator, head } = this.#opened;
+    const { maxPageBytes } = head.current;
     const { bodies } = this.#opened.state;
     for (const page of bodyPages) {
       yield { page: { number: page.number, value: page.encode() }, stored: () => bodies.stored([page]) };
     }
-    const byId = yield* nodeWrites(state.byId.unstored(allocate));
-    const bySeq = yield* nodeWrites(state.bySeq.unstored(allocate));
-    const locals = yield* nodeWrites(state.locals.unstored(allocate));
-    const space = yield* nodeWrites(state.space.unstored(allocate));
+    const byId = yield* nodeWrites(state.byId, allocator, maxPageBytes);
+    const bySeq = yield* nodeWrites(state.bySeq, allocator, maxPageBytes);
+    const locals = yield* nodeWrites(state.locals, allocator, maxPageBytes);
+    const space = yield* nodeWrites(state.space, allocator, maxPageBytes);
     return { byId, bySeq, locals, space };
   }
 
@@ -207,8 +209,8 @@ export class Checkpointer {
     const { state: captured, journalFrom } = capture;
     const { head, allocator, state } = this.#opened;
     const freed = [...capture.emptied, ...head.current.garbage];
-    for (const { page } of capture.replaced) if (page !== undefined) freed.push(page);
-    const lists = this.#freeList.toLists(freed, allocator);
+    for (const node of capture.replaced) for (const page of pageNumbers(node)) freed.push(page);
+    const lists = this.#freeList.toLists(freed, allocator, head.current.maxPageBytes);
     const next: Head = {
       ...head.current,
       updateSeq: captured.updateSeq,

@@ -77,7 +77,7 @@ export class Compactor {
     return this.#compaction;
   }
 
-  /** Shown as a task (interface.md 2.11), whoever asked for it. */
+  /** Shown as a task (docs/http.md#active-tasks), whoever asked for it. */
   async #run(): Promise<void> {
     this.#mustGoOn();
     const { name, opened, tasks } = this.#parts;

@@ -24,7 +24,7 @@ import { FreeList } from '../../paging/free-list.ts';
 import type { SnapshotRegister } from '../../paging/snapshot-register.ts';
 import type { Clock } from '../../shared/clock.ts';
 import { nextTurn } from '../../shared/turn.ts';
-import type { PageNumber } from '../../storage/page-store.ts';
+import type { PageNumber, PageStoreSupport } from '../../storage/page-store.ts';
 import type { ActiveTasks } from '../../system/active-tasks.ts';
 import type { Log } from '../../system/contract.ts';
 import type { VerifyReport } from '../contract.ts';
@@ -49,10 +49,7 @@ interface UpkeepParts {
   readonly log: Log;
   /** Where compactions are shown; without it they are not. */
   readonly tasks: ActiveTasks | undefined;
-  /** Whether the file gives space back by itself. */
-  readonly shrinks: boolean;
-  /** What a tree leaf aims for. */
-  readonly leafBytes: number;
+  readonly supports: PageStoreSupport;
   /** Resolves when everything that was submitted to the write queue before is committed. */
   barrier(): Promise<void>;
   /** Wakes the write queue. */
@@ -71,12 +68,13 @@ export class Upkeep implements BackgroundWork {
   #isStopped = false;
 
   constructor(parts: UpkeepParts) {
-    const { name, opened, snapshots, settings, clock, tasks, shrinks, barrier, wake } = parts;
+    const { name, opened, snapshots, settings, clock, tasks, supports, barrier, wake } = parts;
     const repacker = new Repacker(opened.state);
     this.#parts = parts;
     this.#freeList = new FreeList(snapshots);
     this.#checkpointer = new Checkpointer({ opened, freeList: this.#freeList, repacker, clock }, settings);
     const checkpointer = this.#checkpointer;
+    const { shrinks } = supports;
     this.#compactor = new Compactor({ name, opened, snapshots, checkpointer, repacker, tasks, shrinks, barrier, wake });
   }
 
@@ -176,7 +174,7 @@ export class Upkeep implements BackgroundWork {
 
   /** Verifies what the file holds after a checkpoint; reads and writes go on. */
   async verify(onProgress: (done: number, total: number) => void): Promise<VerifyReport> {
-    const { opened, snapshots, leafBytes, barrier } = this.#parts;
+    const { opened, snapshots, supports, barrier } = this.#parts;
     await this.checkpoint().catch((error: unknown) => {
       // What the medium has no room for is not there to be looked at.
       if (!isDatabaseError(error, 'storage_full')) throw error;
@@ -188,7 +186,7 @@ export class Upkeep implements BackgroundWork {
       return await verifyHead({
         file: opened.file,
         head,
-        leafBytes,
+        supports,
         freePages: () => [...this.#freeList.pages(), ...opened.head.current.garbage],
         isUnchanged: async () => {
           await barrier();

@@ -1,14 +1,14 @@
-import type { DocId, RevId, RevisionPath } from '../../documents/contract.ts';
+import type { DocId, RevisionPath } from '../../documents/contract.ts';
 import type { RevisionHasher } from '../../documents/revisions/revision-hash.ts';
-import { findNode } from '../../documents/revisions/revision-tree.ts';
 import { toRevId, toRevision } from '../../documents/revisions/revisions.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
 import { must } from '../../shared/assert.ts';
 import type { MaybePromise } from '../../shared/maybe-promise.ts';
 import { inTurns, type Steps } from '../../shared/turn.ts';
-import type { DocumentWrite, Durability, StoredNode, WriteOptions, WriteOutcome } from '../contract.ts';
+import type { DocumentWrite, Durability, WriteOptions, WriteOutcome } from '../contract.ts';
 import { decodeLocal, encodeLocal } from '../state/local-documents.ts';
-import type { WorkingDocument, WriteBatch } from './write-batch.ts';
+import { branchingParent, conflict, editedLeaf } from './edit-conflicts.ts';
+import type { WriteBatch } from './write-batch.ts';
 
 /**
  * What is submitted to the write queue. A job names what it will touch, changes the batch in its turn, and learns its
@@ -65,7 +65,7 @@ export abstract class PromisedJob<T> implements Job {
   }
 }
 
-/** A write of documents, under the rules of completion.md 5, 5.2 and 7. */
+/** A write of documents, under the rules of docs/http.md#bulk-writes. */
 export class DocumentsJob extends PromisedJob<WriteOutcome[]> {
   override readonly ids: readonly DocId[];
   override readonly weight: number;
@@ -143,49 +143,7 @@ export class DocumentsJob extends PromisedJob<WriteOutcome[]> {
   }
 }
 
-/** What a new revision follows; `rev` undefined at the root. */
-interface Parent {
-  readonly rev: RevId | undefined;
-  readonly generation: number;
-  readonly hash: string;
-}
-
-const ROOT: Parent = { rev: undefined, generation: 0, hash: '' };
-
-function asParent(node: StoredNode): Parent {
-  return { rev: toRevId(node.generation, node.hash), generation: node.generation, hash: node.hash };
-}
-
-/**
- * The leaf that an edit replaces: any leaf may be extended, also a losing or deleted one; without a revision only a
- * document that is not there or whose winner is deleted (whose branch then goes on). Undefined = conflict.
- */
-function editedLeaf(document: WorkingDocument, rev: RevId | undefined): Parent | undefined {
-  const winner = document.leaves[0];
-  if (rev === undefined) {
-    if (winner === undefined) return ROOT;
-    return winner.deleted ? asParent(winner) : undefined;
-  }
-  const { generation, hash } = toRevision(rev);
-  const leaf = document.leaves.find((node) => node.generation === generation && node.hash === hash);
-  return leaf === undefined ? undefined : { rev, generation, hash };
-}
-
-/** all_or_nothing: a stale revision makes a branch beside the others. */
-function branchingParent(document: WorkingDocument, rev: RevId | undefined): Parent {
-  const winner = document.leaves[0];
-  if (rev === undefined) return winner?.deleted ? asParent(winner) : ROOT;
-  const { generation, hash } = toRevision(rev);
-  const node = findNode(document.leaves, { generation, hash });
-  return node === undefined ? { rev, generation, hash } : asParent(node);
-}
-
-function conflict(write: DocumentWrite): WriteOutcome {
-  const error = new DatabaseError('conflict', 'Document update conflict.');
-  return { ok: false, id: write.id, rev: write.rev, error };
-}
-
-/** A `_local` document's change: revisions count up from `0-1`, a deletion answers `0-0` (completion.md 5.3). */
+/** A `_local` document's change: revisions count up from `0-1`, a deletion answers `0-0` (docs/http.md#local-documents). */
 export class LocalJob extends PromisedJob<string> {
   override readonly localKeys: readonly string[];
   override readonly weight: number;

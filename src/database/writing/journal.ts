@@ -51,8 +51,8 @@ const INLINE = -1;
 const DELETED = 1;
 const FIRST = 2;
 
-/** Id, sequence number, generation, hashes, flags, and the body's page, offset and length. */
-type RevisionTuple = [DocId, number, number, readonly string[], number, number, number, number];
+/** Id, sequence number, generation, hashes, flags, and the body's page, offset, length and checksum. */
+type RevisionTuple = [DocId, number, number, readonly string[], number, number, number, number, number?];
 
 interface StoredEntry {
   u: number;
@@ -89,8 +89,12 @@ export function* encodeJournalEntry(entry: JournalEntry): Steps<string> {
 /** A `RevisionTuple` as JSON. Written by hand, since it is most of what a large commit has to write. */
 function encodeRevision({ id, seq, start, ids, deleted, isFirst, body }: RevisionChange): string {
   const flags = (deleted ? DELETED : 0) + (isFirst ? FIRST : 0);
-  const place = typeof body === 'string' ? `${INLINE},0,0` : `${body.page},${body.offset},${body.length}`;
+  const place = typeof body === 'string' ? `${INLINE},0,0` : encodePlace(body);
   return `[${JSON.stringify(id)},${seq},${start},${encodeHashes(ids)},${flags},${place}]`;
+}
+
+function encodePlace({ page, offset, length, checksum }: BodyLocation): string {
+  return checksum === undefined ? `${page},${offset},${length}` : `${page},${offset},${length},${checksum}`;
 }
 
 function encodeHashes(hashes: readonly string[]): string {
@@ -104,14 +108,14 @@ export function decodeJournalEntry(record: JournalRecord): JournalEntry {
   const stored = parseLine(line, record.number);
   let inline = 0;
   return {
-    revisions: (stored.r ?? []).map(([id, seq, start, ids, flags, page, offset, length]) => ({
+    revisions: (stored.r ?? []).map(([id, seq, start, ids, flags, page, offset, length, checksum]) => ({
       id,
       seq,
       start,
       ids,
       deleted: (flags & DELETED) !== 0,
       isFirst: (flags & FIRST) !== 0,
-      body: page === INLINE ? (bodies[inline++] ?? '') : { page, offset, length },
+      body: page === INLINE ? (bodies[inline++] ?? '') : { page, offset, length, checksum },
     })),
     locals: (stored.l ?? []).map(([key, value]) => ({ key, value: value ?? undefined })),
     purges: (stored.x ?? []).map(([id, seq, purgeSeq, revs]) => ({ id, seq, purgeSeq, revs })),

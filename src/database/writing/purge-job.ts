@@ -6,7 +6,7 @@ import type { PurgeOutcome } from '../contract.ts';
 import { PromisedJob } from './jobs.ts';
 import type { WriteBatch } from './write-batch.ts';
 
-/** Removes leaf revisions for good (completion 13). */
+/** Removes leaf revisions for good (docs/http.md#purge). */
 export class PurgeJob extends PromisedJob<PurgeOutcome> {
   override readonly ids: readonly DocId[];
   override readonly isAlone = true;

@@ -1,8 +1,11 @@
 import type { DocId } from '../../documents/contract.ts';
+import { checkRecord } from '../../paging/checksums.ts';
 import { decodeFreeList } from '../../paging/free-list.ts';
+import { damagedRecordError } from '../../paging/page-errors.ts';
 import { assert } from '../../shared/assert.ts';
+import type { Crc32 } from '../../shared/crc32.ts';
 import { inTurns } from '../../shared/turn.ts';
-import type { PageFile, PageNumber } from '../../storage/page-store.ts';
+import type { JournalRecord, PageFile, PageNumber } from '../../storage/page-store.ts';
 import type { Head } from '../state/head.ts';
 import type { OpenedFile } from '../state/opened-file.ts';
 import { DEFAULT_REVS_LIMIT, REVS_LIMIT_KEY, settingText } from '../state/stored-settings.ts';
@@ -27,8 +30,9 @@ interface Remains {
   readonly leaked: readonly PageNumber[];
 }
 
-export async function readRemains(file: PageFile, head: Head): Promise<Remains> {
-  const records = file.opening.journal.filter((record) => record.number >= head.journalFrom);
+export async function readRemains({ file, head: { current: head } }: OpenedFile, crc32: Crc32): Promise<Remains> {
+  const stored = file.opening.journal.filter((record) => record.number >= head.journalFrom);
+  const records = stored.map((record) => checkedRecord(file.name, record, crc32));
   const entries = records.map(decodeJournalEntry);
   const journalBytes = records.reduce((sum, { text }) => sum + text.length, 0);
   const named = new Set(entries.flatMap((entry) => entry.pages));
@@ -37,6 +41,12 @@ export async function readRemains(file: PageFile, head: Head): Promise<Remains> 
     for (const page of numbers) if (!named.has(page)) leaked.push(page);
   }
   return { entries, journalBytes, free: await readFreePages(file, head), leaked };
+}
+
+function checkedRecord(file: string, { number, text: stored }: JournalRecord, crc32: Crc32): JournalRecord {
+  const text = checkRecord(crc32, number, stored);
+  if (text === undefined) throw damagedRecordError(file, number);
+  return { number, text };
 }
 
 /** The lists themselves stand first, which are dropped last (`FreeList`): until then they say what is still to go. */

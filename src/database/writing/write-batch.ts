@@ -41,7 +41,7 @@ interface BodyText {
 interface NewBody extends BodyText {
   readonly id: DocId;
   readonly rank: number;
-  readonly location: { page: number; offset: number; length: number };
+  readonly location: { page: number; offset: number; length: number; checksum: number | undefined };
 }
 
 interface NewRevision {
@@ -271,10 +271,11 @@ export class WriteBatch {
   }
 }
 
-function moveTo(location: NewBody['location'], { page, offset, length }: BodyLocation): void {
+function moveTo(location: NewBody['location'], { page, offset, length, checksum }: BodyLocation): void {
   location.page = page;
   location.offset = offset;
   location.length = length;
+  location.checksum = checksum;
 }
 
 /** Gives bodies their places, in the given order, and the pages that they are in. */
@@ -325,5 +326,5 @@ function openDocument(id: DocId, rank: number, value: string | undefined): Worki
 
 function placeBody({ id, rank }: WorkingDocument, { text, bytes }: BodyText): NewBody | BodyLocation {
   if (text === EMPTY_BODY) return EMPTY_LOCATION;
-  return { id, rank, bytes, text, location: { page: -1, offset: 0, length: bytes.length } };
+  return { id, rank, bytes, text, location: { page: -1, offset: 0, length: bytes.length, checksum: undefined } };
 }

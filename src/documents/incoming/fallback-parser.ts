@@ -10,6 +10,7 @@ import { KeptMembers } from '../../json/kept-members.ts';
 import { minify } from '../../json/minify-json.ts';
 import { assertShallowText, isShallowContainer, tooDeeplyNested } from '../../json/nesting.ts';
 import { isObject, type JsonObject } from '../../json/objects.ts';
+import { checkPortable, mayBeUnportable } from '../../json/portable-values.ts';
 import { assert } from '../../shared/assert.ts';
 import type { IncomingDocument } from '../contract.ts';
 import { staysInBody, toIncomingDocument } from './reserved-members.ts';
@@ -44,6 +45,7 @@ export function invalidJson(cause: unknown): DatabaseError {
 
 function toDocument(text: string, cut: CutBody, value: unknown): IncomingDocument {
   mustBeDocument(value);
+  if (mayBeUnportable(cut.body)) checkPortable(value);
   const body = wholeBody(text, cut, value);
   const { _id: id, _rev: rev, _deleted: deleted, _revisions: revisions, _attachments: attachments } = value;
   return toIncomingDocument({ id, rev, deleted, revisions, attachments }, body);

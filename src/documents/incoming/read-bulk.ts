@@ -1,5 +1,5 @@
 /**
- * `_bulk_docs` requests (completion 7): their documents are read one by one from the text. That keeps little in memory
+ * `_bulk_docs` requests (docs/http.md#bulk-writes): their documents are read one by one from the text. That keeps little in memory
  * beside it, and lets others have a turn in the middle of a large request.
  */
 import { DatabaseError } from '../../errors/database-error.ts';
@@ -29,7 +29,7 @@ const STEP_LENGTH = 65_536;
 
 /**
  * Reads a request, `{docs, new_edits?, all_or_nothing?}`, step by step. One malformed document fails the whole
- * (completion 7), with the errors of `readDocument`.
+ * (docs/http.md#bulk-writes), with the errors of `readDocument`.
  */
 export function* readBulkInSteps(text: string): Steps<IncomingBulk> {
   // Which error a request that is not as it should be is answered with depends on the whole of it.

@@ -1,6 +1,6 @@
 /**
  * Documents as clients send them: checked, and their text cut into the members that begin with `_`, which the service
- * reads, and the body, which it keeps as it was written (completion 5, 5.2). Numbers keep all their digits, and escapes their
+ * reads, and the body, which it keeps as it was written (docs/http.md#document-members). Numbers keep all their digits, and escapes their
  * spelling.
  *
  * Most documents are read by the document scanner, in one walk over their text. Those of which it is not sure are read by the
@@ -14,7 +14,7 @@ import { parseDocumentValue, parseJson } from './fallback-parser.ts';
 import { toIncomingDocument } from './reserved-members.ts';
 
 /**
- * Reads one document. Fails with `bad_request` (not JSON, not an object, bad id or rev) or `doc_validation` (a reserved
+ * Reads one document. Fails with `bad_request` (not JSON, not an object, bad id or rev, not portable) or `doc_validation` (a reserved
  * member that isn't known or has a value it can't have; `_deleted` must be `true` or `false`).
  */
 export function readDocument(text: string): IncomingDocument {

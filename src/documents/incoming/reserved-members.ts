@@ -1,5 +1,5 @@
 /**
- * The members of a document that begin with `_` (completion 5, 5.2): which of them there are, and what their values have to be.
+ * The members of a document that begin with `_` (docs/http.md#document-members): which of them there are, and what their values have to be.
  * The service reads them; what else begins with `_` is refused.
  */
 import { DatabaseError } from '../../errors/database-error.ts';
@@ -60,8 +60,8 @@ export function toIncomingDocument(values: ReservedValues, body: string): Incomi
 }
 
 /**
- * The revision that the document names: `_rev`, or the newest of `_revisions`. A local document's `0-<n>` passes where
- * the id may be a local one.
+ * The revision that the document names: the newest of `_revisions`, which decides where `_rev` differs, or `_rev`. A local
+ * document's `0-<n>` passes where the id may be a local one.
  */
 function parseRev(value: unknown, id: DocId | undefined, revisions: RevisionPath | undefined): RevId | undefined {
   const newest = revisions?.ids[0];
@@ -69,10 +69,7 @@ function parseRev(value: unknown, id: DocId | undefined, revisions: RevisionPath
   if (value === undefined) return pathRev;
   const mayBeLocal = id === undefined || isLocalId(id);
   const rev = mayBeLocal && typeof value === 'string' && isLocalRev(value) ? value : parseRevId(value);
-  if (pathRev !== undefined && pathRev !== rev) {
-    throw new DatabaseError('bad_request', `Document _rev ${rev} and _revisions, which begin with ${pathRev}, differ`);
-  }
-  return rev;
+  return pathRev ?? rev;
 }
 
 /** The path, or undefined where it is empty or a local document's (generation 0), which has no history. */

@@ -1,11 +1,11 @@
 /**
- * Revision ids: `<generation>-<hash>` (interface.md 2.3). A generation counts the edits of a branch from 1; the hash is
+ * Revision ids: `<generation>-<hash>` (docs/http.md#revision-identity). A generation counts the edits of a branch from 1; the hash is
  * opaque text, since other services make theirs in other ways.
  */
 import { DatabaseError } from '../../errors/database-error.ts';
 import { isDigit, SPACE, ZERO } from '../../json/characters.ts';
+import { hasLoneSurrogate } from '../../json/portable-values.ts';
 import type { RevId, Revision } from '../contract.ts';
-import { hasLoneSurrogate } from '../identifiers.ts';
 
 /** Digits that a safe integer has at most. */
 const MAX_GENERATION_DIGITS = 16;
@@ -27,7 +27,7 @@ export function parseRevId(value: unknown): RevId {
   return value.charCodeAt(0) === ZERO ? toRevId(generation, value.slice(hyphen + 1)) : (value as RevId);
 }
 
-/** Whether this is a local document's revision, `0-<n>` (completion 5.3). */
+/** Whether this is a local document's revision, `0-<n>` (docs/http.md#local-documents). */
 export function isLocalRev(value: string): value is RevId {
   return /^0-\d+$/.test(value);
 }

@@ -136,7 +136,7 @@ function readNumber<B>(reader: AncestryReader<B>): number {
   for (;;) {
     const code = text.charCodeAt(reader.position);
     if (!isDigit(code)) return value;
-    value = value * 10 + code - ZERO;
+    value = value * 10 + (code - ZERO);
     reader.position++;
   }
 }

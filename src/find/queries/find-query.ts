@@ -1,4 +1,4 @@
-/** Reads the body of a request to `_find` or `_explain` (completion 23), checks it and fills in the defaults. */
+/** Reads the body of a request to `_find` or `_explain` (docs/http.md#find), checks it and fills in the defaults. */
 
 import { excerpt, queryError } from '../query-error.ts';
 import { type FieldPath, parseFieldPath } from '../selectors/field-path.ts';

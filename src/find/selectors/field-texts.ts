@@ -41,7 +41,7 @@ export class FieldTexts {
   }
 }
 
-/** Writes objects with some fields of documents (`fields` of a query, completion 23). */
+/** Writes objects with some fields of documents (`fields` of a query, docs/http.md#find). */
 export class Projection {
   readonly #texts: FieldTexts;
   readonly #shape: Shape = { field: undefined, members: new Map() };

@@ -5,7 +5,9 @@
  */
 import type { PlainRequest } from '../../shared/message.ts';
 
-const READING_METHODS: readonly string[] = ['GET', 'HEAD', 'OPTIONS'];
+const READING_METHODS: readonly string[] = ['GET', 'HEAD'];
+/** Methods that read or write as the path has it. */
+const OPEN_METHODS: readonly string[] = ['POST', 'OPTIONS'];
 
 /** POSTs that only read, by the paths that their rows have in `http/routing/routes.ts`. */
 export const READ_ONLY_POSTS: Readonly<Record<'server' | 'database' | 'design', readonly string[]>> = {
@@ -37,7 +39,8 @@ export function isReadOnlyRequest(
   base: string,
 ): boolean {
   if (READING_METHODS.includes(method)) return true;
-  if (method !== 'POST' || headers['x-http-method-override'] !== undefined || !url.startsWith(base)) return false;
+  if (!OPEN_METHODS.includes(method) || headers['x-http-method-override'] !== undefined || !url.startsWith(base))
+    return false;
   const [path = ''] = url.slice(base.length).split(/[?#]/, 1);
   const [first = '', ...below] = path.split('/').filter(Boolean);
   const { server, database, design } = READ_ONLY_POSTS;

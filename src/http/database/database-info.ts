@@ -1,4 +1,4 @@
-/** The information about databases: about one, and about many at once (interface.md 2.2; completion 3, 24). */
+/** The information about databases: about one, and about many at once (docs/http.md#database-information, docs/http.md#information-on-many-databases). */
 
 import type { DatabaseInfo } from '../../database/contract.ts';
 import { DatabaseError, isDatabaseError } from '../../errors/database-error.ts';

@@ -1,4 +1,4 @@
-/** The database as a whole (interface.md 2.2, 4.4; completion 3). */
+/** The database as a whole (docs/http.md#databases). */
 import { DatabaseError } from '../../errors/database-error.ts';
 import type { Answer, Context } from '../request/context.ts';
 import { databaseLocation } from '../response/locations.ts';

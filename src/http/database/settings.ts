@@ -1,8 +1,9 @@
-/** What a database keeps beside its documents: security object and revisions limit (interface.md 2.8; completion 13). */
+/** What a database keeps beside its documents: security object and revisions limit (docs/http.md#security-object). */
 
 import { DatabaseError } from '../../errors/database-error.ts';
 import { minify } from '../../json/minify-json.ts';
 import { isObject, type JsonObject, ownMember } from '../../json/objects.ts';
+import { checkPortable } from '../../json/portable-values.ts';
 import { fitsUtf8 } from '../../shared/utf8.ts';
 import { parseJson, readJson, readText, toObject } from '../request/bodies.ts';
 import type { Answer, Context } from '../request/context.ts';
@@ -19,7 +20,9 @@ export async function getSecurity(context: Context, database: string): Promise<A
 /** The object is kept as it was written, members that we don't know included. */
 export async function putSecurity(context: Context, database: string): Promise<Answer> {
   const text = await readText(context);
-  checkSecurity(toObject(parseJson(text)));
+  const value = toObject(parseJson(text));
+  checkPortable(value);
+  checkSecurity(value);
   const security = minify(text);
   if (!fitsUtf8(security, MAX_SECURITY_BYTES)) {
     const reason = `The security object is larger than ${MAX_SECURITY_BYTES} bytes. Keep what is not about access in a document.`;

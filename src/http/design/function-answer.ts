@@ -15,7 +15,7 @@ interface Made {
 interface Defaults {
   readonly code: number;
   readonly type: string;
-  /** Other headers, which the function may replace. */
+  /** Other headers, which the function may replace, all but `etag`: a tag of its own would not change as the answer does. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
@@ -40,6 +40,9 @@ export function functionAnswer({ code, headers, body }: Made, defaults: Defaults
     headers: { 'content-type': defaults.type, 'cache-control': MUST_REVALIDATE, ...defaults.headers },
     body: hasNoBody(status) ? null : body,
   };
-  for (const [name, value] of given) if (!OURS.has(name)) withHeader(answer, name, value);
+  const hasTag = defaults.headers?.['etag'] !== undefined;
+  for (const [name, value] of given) {
+    if (!OURS.has(name) && !(hasTag && name === 'etag')) withHeader(answer, name, value);
+  }
   return answer;
 }

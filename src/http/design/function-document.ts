@@ -1,14 +1,17 @@
-/** Documents as functions of design documents get them: whole, with the revisions of conflicts (completion 15). */
+/** Documents as functions of design documents get them: whole, with their ancestry and conflicts (docs/http.md#show-functions). */
 import type { Database, Snapshot } from '../../database/contract.ts';
 import { isLocalId, parseDocId } from '../../documents/identifiers.ts';
 import { writeDocument } from '../../documents/outgoing.ts';
-import { conflictsOf, documentText, revOf } from '../documents/document-rendering.ts';
+import { documentText, type MetaFlags, metaOf, revOf } from '../documents/document-rendering.ts';
 
 interface FunctionDocument {
   /** JSON text; `null` where there is no such document, or where it is deleted. */
   readonly text: string;
   readonly rev: string | undefined;
 }
+
+/** The members that tell of other revisions. */
+const SHOWN: MetaFlags = { revs: true, revsInfo: false, conflicts: true, deletedConflicts: false, localSeq: false };
 
 const NONE: FunctionDocument = { text: 'null', rev: undefined };
 
@@ -29,5 +32,5 @@ export async function readFunctionDocument(
   const node = record?.leaves[0];
   const body = node === undefined || node.deleted ? undefined : await snapshot.body(node);
   if (record === undefined || node === undefined || body === undefined) return NONE;
-  return { text: documentText(record, node, body, conflictsOf(record)), rev: revOf(node) };
+  return { text: documentText(record, node, body, metaOf(record, node, SHOWN)), rev: revOf(node) };
 }

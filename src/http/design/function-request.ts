@@ -1,4 +1,4 @@
-/** A request as functions of design documents get it: the `req` object (completion 15). */
+/** A request as functions of design documents get it: the `req` object (docs/http.md#the-request-object). */
 import type { Database } from '../../database/contract.ts';
 import { parseTarget } from '../address/target.ts';
 import { shownInfo } from '../database/database-info.ts';
@@ -6,7 +6,7 @@ import { readText } from '../request/bodies.ts';
 import type { Context } from '../request/context.ts';
 import { ADMIN_PARTY } from '../request/user.ts';
 
-/** The header in which a rewritten request keeps the address that the client asked for (completion 21.18). */
+/** The header in which a rewritten request keeps the address that the client asked for (docs/http.md#rewrite-rules). */
 export const REQUESTED_PATH = 'x-svc-requested-path';
 
 const FORM_TYPE = 'application/x-www-form-urlencoded';

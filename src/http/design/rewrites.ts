@@ -13,7 +13,7 @@ import type { DesignService } from './design-service.ts';
 import { REQUESTED_PATH } from './function-request.ts';
 import { type Rewritten, rewrite } from './rewrite-rules.ts';
 
-/** Beyond it the rules lead round in a circle (completion 15). */
+/** Beyond it the rules lead round in a circle (docs/http.md#rewrite-rules). */
 const MAX_REWRITES = 100;
 
 /** `rest`: the design document's name, and the path that is rewritten. */

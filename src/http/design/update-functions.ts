@@ -1,4 +1,4 @@
-/** Update functions: they make a document of a request, which is then written as any other (completion 15). */
+/** Update functions: they make a document of a request, which is then written as any other (docs/http.md#update-functions). */
 import type { Database, DocumentWrite } from '../../database/contract.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
 import { revOfOwnKind } from '../documents/base-revision.ts';

@@ -1,4 +1,4 @@
-/** The revision that a write builds on, which a request names in its body, its query or a header (completion 5). */
+/** The revision that a write builds on, which a request names in its body, its query or a header (docs/http.md#revision-sources). */
 import type { RevId } from '../../documents/contract.ts';
 import { isLocalId } from '../../documents/identifiers.ts';
 import { isLocalRev, parseRevId } from '../../documents/revisions/revisions.ts';
@@ -23,7 +23,7 @@ export function baseRevision(context: Context, id: string, inBody: RevId | undef
   return explicit ?? inHeader;
 }
 
-/** A text from query or header as a revision of the document; local documents have `0-<n>` (completion 5.3). */
+/** A text from query or header as a revision of the document; local documents have `0-<n>` (docs/http.md#local-documents). */
 function parseGiven(id: string, text: string | undefined): RevId | undefined {
   if (text === undefined) return undefined;
   return isLocalId(id) && isLocalRev(text) ? text : parseRevId(text);

@@ -1,4 +1,4 @@
-/** `POST /{db}/_bulk_docs` (interface.md 4.4; completion 7). One malformed document fails the whole, nothing is written. */
+/** `POST /{db}/_bulk_docs` (docs/http.md#bulk-writes). One malformed document fails the whole, nothing is written. */
 import type { Database, DocumentWrite, WriteOptions } from '../../database/contract.ts';
 import type { IncomingDocument } from '../../documents/contract.ts';
 import { isLocalId, parseDocId } from '../../documents/identifiers.ts';
@@ -42,7 +42,7 @@ function toWrite(context: Context, document: IncomingDocument, newEdits: boolean
 }
 
 /**
- * Local documents aren't part of the transaction: they are written by themselves, in either mode (completion 5.3). Where it is
+ * Local documents aren't part of the transaction: they are written by themselves, in either mode (docs/http.md#local-documents). Where it is
  * all or nothing they come when the others are written, and replace what is there, so that nothing can refuse them then.
  */
 async function writeAll(

@@ -1,4 +1,4 @@
-/** `COPY /{db}/{docid}`, for ordinary and local documents in any combination (interface.md 4.5, 4.8; completion 5). */
+/** `COPY /{db}/{docid}`, for ordinary and local documents in any combination (docs/http.md#copying-a-document). */
 import type { Database, Snapshot } from '../../database/contract.ts';
 import type { DocId, RevId } from '../../documents/contract.ts';
 import { isLocalId } from '../../documents/identifiers.ts';
@@ -20,7 +20,7 @@ export async function copyDocument(context: Context, database: string, id: DocId
   return answerWrite(context, database, { id: target.id, rev, deleted: false, body }, true);
 }
 
-/** Also of a tombstone, whose copy is live (interface.md 3). */
+/** Also of a tombstone, whose copy is live (docs/http.md#copying-a-document). */
 async function readSource(snapshot: Snapshot, id: DocId, rev: RevId | undefined): Promise<string> {
   const node = nodeToRead(await snapshot.document(id), rev);
   const body = node === undefined ? undefined : await snapshot.body(node);

@@ -1,4 +1,4 @@
-/** `GET /{db}/_local/{id}` (interface.md 4.8; completion 5.3). Writing and copying: see the handlers of documents. */
+/** `GET /{db}/_local/{id}` (docs/http.md#local-documents). Writing and copying: see the handlers of documents. */
 import type { LocalDocument } from '../../database/contract.ts';
 import type { DocId } from '../../documents/contract.ts';
 import { writeDocument } from '../../documents/outgoing.ts';

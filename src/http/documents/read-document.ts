@@ -1,4 +1,4 @@
-/** `GET /{db}/{docid}` for one revision (interface.md 4.5; completion 4). */
+/** `GET /{db}/{docid}` for one revision (docs/http.md#reading-a-document). */
 import type { CurrentDocument, DocumentRecord, Snapshot, StoredNode } from '../../database/contract.ts';
 import type { DocId } from '../../documents/contract.ts';
 import { writeQuoted } from '../../documents/outgoing.ts';

@@ -1,4 +1,4 @@
-/** How a single write is carried out and answered, whichever request it comes from (interface.md 4.5; completion 5). */
+/** How a single write is carried out and answered, whichever request it comes from (docs/http.md#writing-a-document). */
 import type { Database, DocumentWrite, WriteOptions } from '../../database/contract.ts';
 import type { DocId, IncomingDocument } from '../../documents/contract.ts';
 import { isLocalId } from '../../documents/identifiers.ts';
@@ -62,8 +62,8 @@ async function answerBeforeWriting(context: Context, database: string, write: Do
 }
 
 /**
- * A replicated local document replaces what is there, since it has no history that could show a conflict (completion 5.3); it is refused
- * where it names a revision that no local document can have. All or nothing refuses nothing (interface.md 4.4). All other conflicts are
+ * A replicated local document replaces what is there, since it has no history that could show a conflict (docs/http.md#local-documents); it is refused
+ * where it names a revision that no local document can have. All or nothing refuses nothing (docs/http.md#all-or-nothing). All other conflicts are
  * found by the database.
  */
 export async function writeLocal(database: Database, write: DocumentWrite, options: WriteOptions): Promise<string> {

@@ -1,8 +1,9 @@
-/** What answers selector queries, and requests for the indexes of these (completion 23); loaded with what runs them. */
+/** What answers selector queries, and requests for the indexes of these (docs/http.md#selector-queries); loaded with what runs them. */
 
 import { DatabaseError } from '../../errors/database-error.ts';
 import type { FindAnswer, Finder, IndexWriter } from '../../find/contract.ts';
 import type { JsonObject } from '../../json/objects.ts';
+import { checkPortable } from '../../json/portable-values.ts';
 import { readObject, requireJsonType } from '../request/bodies.ts';
 import type { Answer, Context } from '../request/context.ts';
 import type { HandlerPart, PartHandlers } from '../request/handlers.ts';
@@ -57,6 +58,8 @@ async function getIndexes(
 async function postIndex(finder: Finder, context: Context, database: string, rest: readonly string[]): Promise<Answer> {
   const change = changeOf(rest);
   const body = await readQuery(context);
+  // What is stored as a design document has to be one that could be written as such.
+  checkPortable(body);
   const writer = writerOf(context);
   const text = await context.services.registry.use(database, (open) => finder[change](open, body, writer));
   return jsonAnswer(context, 200, text);

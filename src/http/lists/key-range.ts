@@ -1,6 +1,6 @@
 /**
  * The range of ids that a list's keys mean. Ids are strings; among keys of all types strings sort above null, booleans
- * and numbers, and below lists and objects (interface.md 4.7), so a bound of another type is either open or leaves
+ * and numbers, and below lists and objects (docs/http.md#list-of-all-documents), so a bound of another type is either open or leaves
  * nothing.
  */
 import type { RowRange } from '../../database/contract.ts';
@@ -12,18 +12,15 @@ export interface EmptyRange {
 }
 
 export function toRowRange(parameters: ListParameters): RowRange | EmptyRange {
-  const { key, descending, skip, inclusiveEnd } = parameters;
-  // Null is a key, too.
-  const isOne = key !== undefined;
+  const { descending, skip, inclusiveEnd, isOneKey } = parameters;
   const { startKey = parameters.startKeyDocId, endKey = parameters.endKeyDocId } = parameters;
-  const start = boundOf(isOne ? key : startKey);
-  const end = boundOf(isOne ? key : endKey);
+  const start = boundOf(startKey);
+  const end = boundOf(endKey);
   const [lower, upper]: readonly [Bound, Bound] = descending ? [end, start] : [start, end];
   if (lower === ABOVE || upper === BELOW) {
     return { beginsBehindAll: descending ? start === BELOW : start === ABOVE };
   }
-  // A single key includes itself, whatever is said of the end.
-  const endInclusive = inclusiveEnd || isOne;
+  const endInclusive = inclusiveEnd || isOneKey;
   return {
     start: textOf(lower),
     end: textOf(upper),

@@ -1,4 +1,4 @@
-/** `_all_docs`, `_design_docs` and `_local_docs`: by GET, by POST with keys, and several at once (completion 8, 9, 24). */
+/** `_all_docs`, `_design_docs` and `_local_docs`: by GET, by POST with keys, and several at once (docs/http.md#list-of-all-documents). */
 
 import type { Database, Snapshot } from '../../database/contract.ts';
 import { DatabaseError } from '../../errors/database-error.ts';

@@ -1,6 +1,6 @@
 /**
- * The parameters of lists of rows (interface.md 4.7; completion 8, 10), from a query string or from a JSON object, with
- * the error texts of completion 10. Parameters that we don't know are passed over. Of one that is given twice the last
+ * The parameters of lists of rows (docs/http.md#list-parameters), from a query string or from a JSON object, with
+ * the error texts of docs/http.md#parameter-errors. Parameters that we don't know are passed over. Of one that is given twice the last
  * value counts.
  */
 import { DatabaseError } from '../../errors/database-error.ts';
@@ -10,12 +10,13 @@ import { parseBoolean, parseCount, parseError, shortText } from '../request/para
 export interface ListParameters {
   /** Rows for just these keys, in this order. */
   readonly keys: readonly unknown[] | undefined;
-  readonly key: unknown;
   /** Where the walk begins: the larger end where it descends. Undefined: open. */
   readonly startKey: unknown;
   readonly startKeyDocId: string | undefined;
   readonly endKey: unknown;
   readonly endKeyDocId: string | undefined;
+  /** Whether both ends are the one key of `key`, which is included whatever `inclusiveEnd` says. */
+  readonly isOneKey: boolean;
   readonly inclusiveEnd: boolean;
   readonly descending: boolean;
   readonly skip: number;
@@ -29,11 +30,11 @@ type Draft = { -readonly [Name in keyof ListParameters]: ListParameters[Name] };
 
 const DEFAULTS: ListParameters = {
   keys: undefined,
-  key: undefined,
   startKey: undefined,
   startKeyDocId: undefined,
   endKey: undefined,
   endKeyDocId: undefined,
+  isOneKey: false,
   inclusiveEnd: true,
   descending: false,
   skip: 0,
@@ -47,13 +48,13 @@ type Read = (draft: Draft, value: unknown) => void;
 
 const READERS: ReadonlyMap<string, Read> = new Map<string, Read>([
   ['keys', into('keys', toKeys)],
-  ['key', into('key', asIs)],
-  ['startkey', into('startKey', asIs)],
-  ['start_key', into('startKey', asIs)],
+  ['key', setBoth],
+  ['startkey', setStart],
+  ['start_key', setStart],
   ['startkey_docid', into('startKeyDocId', shortText)],
   ['start_key_doc_id', into('startKeyDocId', shortText)],
-  ['endkey', into('endKey', asIs)],
-  ['end_key', into('endKey', asIs)],
+  ['endkey', setEnd],
+  ['end_key', setEnd],
   ['endkey_docid', into('endKeyDocId', shortText)],
   ['end_key_doc_id', into('endKeyDocId', shortText)],
   ['inclusive_end', into('inclusiveEnd', parseBoolean)],
@@ -79,14 +80,14 @@ export function parseListQuery(entries: Iterable<readonly [string, string]>): Li
 }
 
 /**
- * Reads values that are JSON already, or texts. Fails with `query_parse_error`, and with `bad_request` where `keys` is
+ * Reads values that are JSON already, or texts. `key` stands for both bounds, so of several bounds the last ones count. Fails with `query_parse_error`, and with `bad_request` where `keys` is
  * no list.
  */
 export function parseListParameters(entries: Iterable<readonly [string, unknown]>): ListParameters {
   const draft: Draft = { ...DEFAULTS };
   for (const [name, value] of entries) READERS.get(name)?.(draft, value);
-  const bounded = draft.key !== undefined || draft.startKey !== undefined || draft.endKey !== undefined;
-  if (draft.keys !== undefined && bounded) {
+  const isBounded = draft.startKey !== undefined || draft.endKey !== undefined;
+  if (isBounded && draft.keys !== undefined && draft.keys.length > 0) {
     throw parseError('`keys` is incompatible with `key`, `start_key` and `end_key`');
   }
   return draft;
@@ -111,8 +112,20 @@ function checked(check: (value: unknown) => unknown): Read {
   };
 }
 
-function asIs(value: unknown): unknown {
-  return value;
+function setStart(draft: Draft, value: unknown): void {
+  draft.startKey = value;
+  draft.isOneKey = false;
+}
+
+function setEnd(draft: Draft, value: unknown): void {
+  draft.endKey = value;
+  draft.isOneKey = false;
+}
+
+function setBoth(draft: Draft, value: unknown): void {
+  draft.startKey = value;
+  draft.endKey = value;
+  draft.isOneKey = true;
 }
 
 function toKeys(value: unknown): readonly unknown[] {

@@ -1,4 +1,4 @@
-/** The text of a list of rows, as it is streamed (completion 9). */
+/** The text of a list of rows, as it is streamed (docs/http.md#row-framing). */
 
 import { CHUNK_UNITS } from '../response/streams.ts';
 import type { DocumentList } from './document-list.ts';

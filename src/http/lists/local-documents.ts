@@ -5,7 +5,7 @@ import { toDocId } from '../request/parameter-values.ts';
 import type { DocumentList, RowOptions } from './document-list.ts';
 import { rowText, unknownRowText } from './row-text.ts';
 
-/** `_local_docs`: the documents that are never replicated (completion 5.3, 24). */
+/** `_local_docs`: the documents that are never replicated (docs/http.md#other-lists). */
 export class LocalDocuments implements DocumentList {
   readonly #snapshot: Snapshot;
   readonly #database: Database;

@@ -1,4 +1,4 @@
-/** `Server` and `Date` on every answer (interface.md 1.3). */
+/** `Server` and `Date` on every answer (docs/http.md#common-headers). */
 import type { Clock } from '../../shared/clock.ts';
 import { whenReady } from '../../shared/maybe-promise.ts';
 import { VERSION } from '../../system/version.ts';

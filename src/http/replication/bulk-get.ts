@@ -1,4 +1,4 @@
-/** `POST /{db}/_bulk_get`: many revisions in one request (completion 22). Order and duplicates are kept. */
+/** `POST /{db}/_bulk_get`: many revisions in one request (docs/http.md#bulk-reads). Order and duplicates are kept. */
 
 import type { DocId, RevId } from '../../documents/contract.ts';
 import { parseDocId } from '../../documents/identifiers.ts';
@@ -109,7 +109,7 @@ function missingResult(id: string, rev: string): Result {
   return errorResult(id, rev, 'not_found', 'missing');
 }
 
-function errorResult(id: string, rev: string, error: string, reason: string): Result {
+function errorResult(id: string, rev: string, error: string, reason: unknown): Result {
   return { ok: false, text: JSON.stringify({ id, rev, error, reason }) };
 }
 

@@ -44,7 +44,7 @@ export type Handler = (context: Context) => MaybePromise<Answer>;
 export class Context {
   readonly request: PlainRequest;
   readonly services: Services;
-  /** GET for a HEAD request, and what `X-HTTP-Method-Override` says (completion 1.2, 1.3). */
+  /** GET for a HEAD request, and what `X-HTTP-Method-Override` says (docs/http.md#method-override). */
   method: string;
   /** The answer's body will be dropped: don't produce one that costs much. */
   isHead = false;
@@ -113,7 +113,7 @@ export class Context {
 
   /**
    * A header of the service's own, by what follows `X-Svc-`: accepted under the neutral name and under the family's
-   * original one, which foreign replicators send (completion 21.16).
+   * original one, which foreign replicators send (docs/http.md#own-headers).
    */
   ownHeader(rest: string): string | undefined {
     return this.header(`x-svc-${rest}`) ?? this.header(`x-couch-${rest}`) ?? this.header(`x-couchdb-${rest}`);

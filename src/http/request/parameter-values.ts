@@ -1,4 +1,4 @@
-/** Values of parameters, from a query string or from JSON, with the error texts of completion 10. */
+/** Values of parameters, from a query string or from JSON, with the error texts of docs/http.md#parameter-errors. */
 import type { DocId } from '../../documents/contract.ts';
 import { parseDocId } from '../../documents/identifiers.ts';
 import { DatabaseError } from '../../errors/database-error.ts';

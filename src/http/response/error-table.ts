@@ -1,8 +1,8 @@
 /**
- * The only place that knows which HTTP status and which `error` word a failure becomes (completion 2). A code without a
+ * The only place that knows which HTTP status and which `error` word a failure becomes (docs/http.md#error-table). A code without a
  * row does not compile.
  */
-import { DatabaseError, type ErrorCode, WordedError } from '../../errors/database-error.ts';
+import { DatabaseError, type ErrorCode, RefusalError, WordedError } from '../../errors/database-error.ts';
 
 /** Statuses by code. The word is the code itself, but for those of `WORDS`. */
 export const STATUSES: Readonly<Record<ErrorCode, number>> = {
@@ -59,7 +59,7 @@ export const STATUSES: Readonly<Record<ErrorCode, number>> = {
 };
 
 const WORDS: Readonly<Partial<Record<ErrorCode, string>>> = {
-  // completion 13: the word is `error`, and the reason says which.
+  // docs/http.md#purge: the word is `error`, and the reason says which.
   purge_during_compaction: 'error',
   // The word is the function's own: `ThrownError` of query-server has it.
   function_error: 'unknown_error',
@@ -70,11 +70,12 @@ const WORDS: Readonly<Partial<Record<ErrorCode, string>>> = {
   too_busy: 'service_unavailable',
 };
 
-/** A failure as the interface shows it (interface.md 7). */
+/** A failure as the interface shows it (docs/http.md#errors). */
 export interface ShownError {
   readonly status: number;
   readonly error: string;
-  readonly reason: string;
+  /** JSON value: text, but for what functions of documents refuse. */
+  readonly reason: unknown;
 }
 
 /** Nothing of an error that isn't ours is shown: it may hold paths, or parts of documents. */
@@ -87,8 +88,13 @@ export function showError(failure: unknown): ShownError {
   return {
     status: STATUSES[code],
     error: failure instanceof WordedError ? failure.word : (WORDS[code] ?? code),
-    reason: code === 'purge_during_compaction' ? code : failure.reason,
+    reason: reasonOf(failure),
   };
+}
+
+function reasonOf(failure: DatabaseError): unknown {
+  if (failure instanceof RefusalError) return failure.value;
+  return failure.code === 'purge_during_compaction' ? failure.code : failure.reason;
 }
 
 /** What goes wrong in a function of a document is its author's matter, whatever status it has. */
@@ -109,7 +115,7 @@ export function isInternal(failure: unknown): boolean {
   return STATUSES[failure.code] === 500 && !OF_DOCUMENTS.has(failure.code);
 }
 
-/** 405 with the methods that the resource has, for the `Allow` header (completion 1.8). */
+/** 405 with the methods that the resource has, for the `Allow` header (docs/http.md#allowed-methods). */
 export class MethodNotAllowed extends DatabaseError {
   readonly allow: string;
 

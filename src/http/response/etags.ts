@@ -1,4 +1,4 @@
-/** Entity tags and conditional reads (completion 1.9). */
+/** Entity tags and conditional reads (docs/http.md#etags). */
 import { md5 } from '../../documents/md5.ts';
 
 const UNSENDABLE = /[^ -~]/;

@@ -1,4 +1,4 @@
-/** Absolute addresses of what the service holds, as the client sees the service, for `Location` (interface.md 1.4; completion 1.12). */
+/** Absolute addresses of what the service holds, as the client sees the service, for `Location` (docs/http.md#locations). */
 
 import { originOf } from '../address/target.ts';
 import type { Context } from '../request/context.ts';

@@ -1,4 +1,4 @@
-/** Writes `multipart/mixed` as the replicators of this family read it (completion 4.1). */
+/** Writes `multipart/mixed` as the replicators of this family read it (docs/http.md#multipart-answers). */
 
 export interface Part {
   /** The part's content type. */

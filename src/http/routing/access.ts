@@ -1,5 +1,5 @@
 /**
- * The one place that decides who may do what (interface.md 2.8, 5; completion 1.13, 17.1). Each route names the right
+ * The one place that decides who may do what (docs/http.md#access-rights). Each route names the right
  * that it needs, and the router asks here before it calls the handler.
  *
  * There is no authentication yet, so everyone is the server's admin, as in any service of this family that has no admin

@@ -60,6 +60,11 @@ export function sameForAll<H>(allow: string, action: Action<H>): Resource<H> {
   return { allow, actions: new Map(allow.split(',').map((method) => [method, action])) };
 }
 
+/** The resource with one more method, which `Allow` does not name. */
+export function withMethod<H>({ allow, actions }: Resource<H>, method: string, action: Action<H>): Resource<H> {
+  return { allow, actions: new Map([...actions, [method, action]]) };
+}
+
 /** Says why a method is not allowed that others of its resource would lead one to expect. */
 export function refuse(allow: string, reason: string): () => never {
   return () => {

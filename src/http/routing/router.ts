@@ -1,4 +1,4 @@
-/** Finds the resource that a path names and the handler of the method (completion 1.1, 1.8), and asks who may use it. */
+/** Finds the resource that a path names and the handler of the method (docs/http.md#request-path), and asks who may use it. */
 import type { DocId } from '../../documents/contract.ts';
 import { parseDocId } from '../../documents/identifiers.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
@@ -83,7 +83,7 @@ export class Router {
     return this.#dispatchInDesign(context, database, [first.slice(DESIGN_WORD.length + 1), ...rest]);
   }
 
-  /** Local documents have an id of one segment (completion 5.3). */
+  /** Local documents have an id of one segment (docs/http.md#local-documents). */
   #dispatchLocal(context: Context, database: string, path: readonly string[]): MaybePromise<Answer> {
     if (path.length > 1) throw new DatabaseError('bad_request', '_local documents do not accept attachments.');
     return answerDocument(context, this.#routes.localDocument, database, parseDocId(`${LOCAL_WORD}/${path[0] ?? ''}`));
@@ -111,7 +111,7 @@ function redirectToDesign(context: Context, database: string, path: readonly str
   return { status: 301, headers: { location: `${ownBase(context)}/${plain}${query}` }, body: null };
 }
 
-/** A database that isn't there is missing before anything below it is (completion 1.13). */
+/** A database that isn't there is missing before anything below it is (docs/http.md#request-path). */
 function requireDatabase(context: Context, database: string, path: readonly string[]): void {
   const maySayItself = path.length === 0 && (context.method === 'PUT' || context.method === 'DELETE');
   if (maySayItself || context.services.registry.has(database)) return;
@@ -122,7 +122,7 @@ function outside(basePath: string): DatabaseError {
   return new DatabaseError('not_found', `This service answers below ${basePath}/ only; begin the path with that.`);
 }
 
-/** completion 1.4 */
+/** docs/http.md#request-path */
 function checkLength(context: Context): void {
   const limit = integerSetting(context.services.config, 'httpd', 'max_uri_length');
   if (limit === undefined || context.request.url.length <= limit) return;

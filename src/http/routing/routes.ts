@@ -3,7 +3,7 @@
  * for each method who may use it and what answers. An endpoint is a row; one that a part answers which is loaded on first use names
  * that part (`deferred`).
  *
- * The `allow` lists are those of completion 1.8. HEAD needs no row: it is run as GET.
+ * The `allow` lists are those of docs/http.md#allowed-methods. HEAD needs no row: it is run as GET.
  */
 import type { MaybePromise } from '../../shared/maybe-promise.ts';
 import { deleteDatabase, getDatabase, putDatabase } from '../database/database.ts';
@@ -39,6 +39,7 @@ import {
   sameForAll,
   serverAdmin,
   type Table,
+  withMethod,
 } from './resources.ts';
 
 /** The parts that are loaded on first use, as far as they answer requests. */
@@ -151,13 +152,14 @@ function designRoutes({ views, design }: DeferredParts): Table<DatabaseHandler> 
   const getView = member(deferred(views, 'getView'));
   const list = member(deferred(design, 'list'), 'reads');
   const update = member(deferred(design, 'update'));
-  const refuseGet = member(refuse('PUT,POST', 'Update functions do not allow GET'));
+  const updateMethods = 'POST,PUT,DELETE,COPY,OPTIONS,PATCH';
+  const refuseGet = member(refuse(updateMethods, 'Update functions do not allow GET'));
   return new Map<string, Resource<DatabaseHandler>>([
     ['_info', resource('GET', { GET: member(deferred(views, 'getIndexInfo')) })],
     ['_view/*', resource('GET,POST,HEAD', { GET: getView, POST: member(deferred(views, 'postView'), 'reads') })],
     ['_list/*', resource('GET,POST,HEAD', { GET: list, POST: list, OPTIONS: list })],
     ['_show/*', sameForAll(anyMethod, member(deferred(design, 'show'), 'reads'))],
-    ['_update/*', resource('PUT,POST', { PUT: update, POST: update, GET: refuseGet })],
+    ['_update/*', withMethod(sameForAll(updateMethods, update), 'GET', refuseGet)],
     ['_rewrite/*', sameForAll(anyMethod, member(deferred(design, 'answerRewritten')))],
   ]);
 }

@@ -1,4 +1,4 @@
-/** What the server says about itself (interface.md 2.1, 4.1; completion 3, 20). */
+/** What the server says about itself (docs/http.md#server). */
 import { VERSION } from '../../system/version.ts';
 import type { Answer, Context } from '../request/context.ts';
 import { jsonAnswer } from '../response/responses.ts';

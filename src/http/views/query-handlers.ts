@@ -1,4 +1,4 @@
-/** Queries of views (interface.md 4.7; completion 9, 10), several at once (24), and temporary ones (11). */
+/** Queries of views, several at once, and temporary ones (docs/http.md#views). */
 
 import type { Database } from '../../database/contract.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
@@ -65,7 +65,7 @@ async function postQueries(
   });
 }
 
-/** Answers as a stored view does (completion 21.8). */
+/** Answers as a stored view does (docs/http.md#temporary-views). */
 export async function postTemporaryView(views: ViewIndexes, context: Context, database: string): Promise<Answer> {
   requireJsonType(context);
   const definition = await readText(context);

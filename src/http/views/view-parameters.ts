@@ -1,5 +1,5 @@
 /**
- * The parameters of a view's query (interface.md 4.7; completion 10): those of every list, and what only views have.
+ * The parameters of a view's query (docs/http.md#view-parameters): those of every list, and what only views have.
  * The design document may name defaults in its `options`; what the request says wins.
  */
 import { DatabaseError } from '../../errors/database-error.ts';
@@ -58,7 +58,7 @@ export function parseViewParameters(entries: Entries, { hasReduce, defaults }: V
   const all = [...suitableDefaults(defaults, entries, isReduced), ...entries];
   const list = parseListParameters(all);
   const { groupLevel, update } = readOwn(all);
-  for (const key of [list.keys, list.key, list.startKey, list.endKey]) {
+  for (const key of [list.keys, list.startKey, list.endKey]) {
     if (!isShallow(key)) throw new DatabaseError('bad_request', 'A key is nested too deeply.');
   }
   const parameters: ViewParameters = { ...list, isReduced, groupLevel: groupLevel ?? 0, update };
@@ -69,15 +69,14 @@ export function parseViewParameters(entries: Entries, { hasReduce, defaults }: V
 
 /** What a view's index is asked for. */
 export function toReduceOptions(parameters: ViewParameters): ReduceOptions {
-  const { key, keys, startKey, startKeyDocId, endKey, endKeyDocId } = parameters;
-  const { inclusiveEnd, descending, skip, limit, groupLevel } = parameters;
+  const { keys, startKey, startKeyDocId, endKey, endKeyDocId, isOneKey, inclusiveEnd } = parameters;
+  const { descending, skip, limit, groupLevel } = parameters;
   return {
-    start: key === undefined ? startKey : key,
+    start: startKey,
     startDocId: startKeyDocId,
-    end: key === undefined ? endKey : key,
+    end: endKey,
     endDocId: endKeyDocId,
-    // A single key includes itself, whatever is said of the end.
-    inclusiveEnd: inclusiveEnd || key !== undefined,
+    inclusiveEnd: inclusiveEnd || isOneKey,
     descending,
     keys,
     skip,
@@ -105,7 +104,7 @@ function suitableDefaults(defaults: ViewTraits['defaults'], entries: Entries, is
 function checkReduced({ includeDocs, conflicts, keys, groupLevel }: ViewParameters): void {
   if (includeDocs) throw parseError('`include_docs` is invalid for reduce');
   if (conflicts) throw parseError('`conflicts` is invalid for reduce views.');
-  if (keys !== undefined && groupLevel !== 'exact') {
+  if (keys !== undefined && keys.length > 1 && groupLevel !== 'exact') {
     throw parseError('Multi-key fetchs for reduce views must use `group=true`');
   }
 }

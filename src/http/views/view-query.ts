@@ -74,7 +74,7 @@ export async function openSource(
   return { reader, view, snapshot: all.some(({ includeDocs }) => includeDocs) ? lease.snapshot() : undefined };
 }
 
-/** They change when the view's own rows do, and with the database where documents are shown (completion 10). */
+/** They change when the view's own rows do, and with the database where documents are shown (docs/http.md#view-etags). */
 export function tagInputs(
   { database, group }: ViewGroupLease,
   { reader, view, snapshot }: ViewSource,

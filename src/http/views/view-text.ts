@@ -1,4 +1,4 @@
-/** The text of a view's answer, as it is streamed (completion 9). Nothing of the index is parsed for it. */
+/** The text of a view's answer, as it is streamed (docs/http.md#row-framing). Nothing of the index is parsed for it. */
 import type { Snapshot } from '../../database/contract.ts';
 import type { ReducedRow, ViewReader, ViewRow } from '../../views/contract.ts';
 import { framedRows } from '../lists/list-text.ts';

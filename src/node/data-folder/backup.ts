@@ -187,7 +187,7 @@ async function markAllRestored(store: PageStore, findings: Findings): Promise<vo
   for (const name of await store.list()) {
     try {
       const file = await store.open(name, 'open');
-      await markRestored(file).finally(() => file.close());
+      await markRestored(file, store.supports.crc32).finally(() => file.close());
     } catch (error) {
       if (!(error instanceof DatabaseError) || error.code === 'storage_full') throw error;
       findings.set(name, notCopied(error));

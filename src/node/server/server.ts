@@ -1,3 +1,4 @@
+import { crc32 } from 'node:zlib';
 import { createCore } from '../../core.ts';
 import { deferredAtHand } from '../../deferred/deferred-code.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
@@ -77,7 +78,9 @@ export async function startServer(options: ServerOptions = {}): Promise<RunningS
       log.error(`Setting ${name} is none that Settee reads, and changes nothing; see docs/node.md#settings.`);
     }
     const core = await createCore({
-      storage: folder ? openStorage(folder.databases, (finding) => log.error(finding)) : createMemoryPageStore(),
+      storage: folder
+        ? openStorage(folder.databases, (finding) => log.error(finding))
+        : createMemoryPageStore({ crc32 }),
       clock: systemClock,
       random: systemRandom,
       config: options.config ?? {},

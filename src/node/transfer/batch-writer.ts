@@ -73,7 +73,7 @@ export class BatchWriter {
     }
   }
 
-  /** An invalid document has the whole request refused, and nothing written (completion 7). */
+  /** An invalid document has the whole request refused, and nothing written (docs/http.md#bulk-writes). */
   async #writeHalves(documents: readonly string[], error: RefusalError): Promise<void> {
     if (!this.#hasReportedSplit) this.#options.onSplit(error.message.replace(/\.?$/, '.'));
     this.#hasReportedSplit = true;

@@ -6,7 +6,8 @@
 /// <reference path="./virtual-modules.d.ts" />
 import { SANDBOX_PROGRAM } from 'virtual:sandbox-program';
 import type { QuickJSContext, QuickJSHandle, QuickJSRuntime } from 'quickjs-emscripten-core';
-import { DatabaseError } from '../../errors/database-error.ts';
+import { DatabaseError, RefusalError } from '../../errors/database-error.ts';
+import { isShallow } from '../../json/nesting.ts';
 import { assert } from '../../shared/assert.ts';
 import type { Clock } from '../../shared/clock.ts';
 import { ThrownError } from '../contract.ts';
@@ -190,19 +191,21 @@ export class Isolate {
   /** The result in an answer of the program (runtime/protocol.ts); messages go to the log. */
   #read(answer: string): string {
     const start = answer.indexOf(SEPARATOR);
-    if (start > 0) for (const message of toTexts(answer.slice(0, start))) this.options.log(message);
+    if (start > 0) for (const message of toList(answer.slice(0, start))) this.options.log(String(message));
     if (answer.charAt(start + 1) === 'R') return answer.slice(start + 2);
     throw this.toError(answer.slice(start + 2));
   }
 
   /** A failure's text, `[code, word, reason]`, as an error of the service. */
   toError(text: string): DatabaseError {
-    const [code = '', word = '', reason = ''] = toTexts(text);
+    const [code, word, value] = toList(text);
+    const reason = String(value);
     switch (code) {
       case 'memory':
         return new IsolateFailure('memory');
       case 'forbidden':
       case 'unauthorized':
+        return new RefusalError(code, isShallow(value) ? value : 'The reason is nested too deeply to be shown.');
       case 'not_found':
       case 'not_acceptable':
       case 'compilation_error':
@@ -210,7 +213,7 @@ export class Isolate {
       case 'render_error':
         return new DatabaseError(code, reason);
       default:
-        return new ThrownError(word, reason);
+        return new ThrownError(String(word), reason);
     }
   }
 
@@ -237,8 +240,8 @@ function messageOf(thrown: unknown): string {
   return String(thrown);
 }
 
-function toTexts(json: string): string[] {
+function toList(json: string): readonly unknown[] {
   const list: unknown = JSON.parse(json);
   assert(Array.isArray(list), 'the program gave a list');
-  return list.map(String);
+  return list;
 }

@@ -1,7 +1,7 @@
 /** What design documents say of single documents: filters, and whether a write may be made. */
 import { compile } from './compiling.ts';
 import { compiledOnce, designDocument, functionNamed } from './design-document.ts';
-import { toFailure, toFailureText } from './failures.ts';
+import { toFailureText, toValidationFailure } from './failures.ts';
 import { SEPARATOR } from './protocol.ts';
 import { parse } from './values.ts';
 
@@ -30,7 +30,7 @@ export function validateBatch(text: string): string {
     try {
       validate.call(designDocument, parseAt(at), parseAt(at + 1), parseAt(at + 2), parseAt(at + 3));
     } catch (thrown) {
-      const failure = toFailure(thrown);
+      const failure = toValidationFailure(thrown);
       if (failure.code === 'memory') throw failure;
       outcome = toFailureText(failure);
     }

@@ -1,5 +1,5 @@
 /** What functions of documents throw, and how it leaves the sandbox. */
-import { hasOwn, isObject, shorten, textOf } from './values.ts';
+import { hasOwn, isObject, type Members, parse, shorten, textOf } from './values.ts';
 
 /** QuickJS throws this when memory runs out. */
 declare const InternalError: ErrorConstructor;
@@ -8,9 +8,10 @@ declare const InternalError: ErrorConstructor;
 export class Failure {
   readonly code: string;
   readonly word: string;
-  readonly reason: string;
+  /** Of refusals any JSON value, else text. */
+  readonly reason: unknown;
 
-  constructor(code: string, word: string, reason: string) {
+  constructor(code: string, word: string, reason: unknown) {
     this.code = code;
     this.word = word;
     this.reason = reason;
@@ -20,6 +21,7 @@ export class Failure {
 /** Words for anything that was thrown; getters and `toString` of documents' functions may throw in turn. */
 export function describe(thrown: unknown): string {
   try {
+    if (thrown instanceof Failure) return `${thrown.code}: ${thrown.reason}`;
     if (isObject(thrown) && typeof thrown['message'] === 'string') {
       return shorten(`${thrown['name']}: ${thrown['message']}`, 500);
     }
@@ -47,8 +49,8 @@ export function toFailure(thrown: unknown): Failure {
       return new Failure('function_error', `${thrown[1]}`, reasonOf(thrown[2]));
     }
     if (isObject(thrown)) {
-      if (hasOwn(thrown, 'forbidden')) return new Failure('forbidden', '', reasonOf(thrown['forbidden']));
-      if (hasOwn(thrown, 'unauthorized')) return new Failure('unauthorized', '', reasonOf(thrown['unauthorized']));
+      const refusal = toRefusal(thrown);
+      if (refusal !== undefined) return refusal;
       if (thrown['error'] && thrown['reason']) {
         return new Failure('function_error', `${thrown['error']}`, reasonOf(thrown['reason']));
       }
@@ -58,6 +60,22 @@ export function toFailure(thrown: unknown): Failure {
     // A getter or `toString` of the thrown value throws itself.
   }
   return new Failure('function_error', 'unnamed_error', describe(thrown));
+}
+
+/** As `toFailure`, for validations: what is neither a refusal nor names its error itself is an unknown error. */
+export function toValidationFailure(thrown: unknown): Failure {
+  const failure = toFailure(thrown);
+  const isNamed = thrown instanceof Failure || Array.isArray(thrown) || failure.code !== 'function_error';
+  return isNamed ? failure : new Failure('function_error', 'unknown_error', describe(thrown));
+}
+
+/** What `{forbidden: reason}` and `{unauthorized: reason}` say. */
+function toRefusal(thrown: Members): Failure | undefined {
+  for (const code of ['forbidden', 'unauthorized']) {
+    // What has no JSON text, such as a function, is null.
+    if (hasOwn(thrown, code)) return new Failure(code, '', parse(textOf(thrown[code])));
+  }
+  return undefined;
 }
 
 /** `[code, word, reason]`. */

@@ -160,9 +160,8 @@ function parseOrSkip(text: string): StoredDocument | undefined {
   }
 }
 
-/** What ends the build is thrown on; else the document is left out of this view, and the log says so. */
+/** What ends the build is thrown on; else, also where `require` failed, the document is left out of this view, and the log says so. */
 function onMapError(thrown: unknown, id: unknown): void {
-  if (thrown instanceof Failure) throw thrown;
   if (thrown === 'fatal_error') {
     throw new Failure('function_error', 'map_runtime_error', "function raised 'fatal_error'");
   }

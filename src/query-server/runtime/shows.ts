@@ -25,12 +25,13 @@ export function show(name: string, documentText: string, requestText: string): s
     provided = runProvided(state, request);
   } catch (thrown) {
     const failure = toRenderFailure(thrown);
-    throw isMissing(document, request) && failure.code === 'render_error' ? documentNotFound() : failure;
+    if (failure.code !== 'render_error' || !isMissing(document, request)) throw failure;
+    throw new Failure('not_found', '', 'document not found');
   }
-  const hasSaid = isResponse(returned) || isResponse(provided) || state.chunks.length > 0;
-  if (hasSaid) return toResponseText(joinResponse(state, returned, provided));
-  if (isMissing(document, request)) throw documentNotFound();
-  throw new Failure('render_error', '', 'undefined response from show function');
+  if (!mayRespond(returned) || !mayRespond(provided)) {
+    throw new Failure('render_error', '', 'undefined response from show function');
+  }
+  return toResponseText(joinResponse(state, returned, provided));
 }
 
 /** As `show`, with the text of the document to save in front, or nothing, and a separator. */
@@ -46,17 +47,24 @@ export function update(name: string, documentText: string, requestText: string):
   if (!Array.isArray(returned) || !isResponse(returned[1])) {
     throw new Failure('render_error', '', 'undefined response from update function');
   }
-  const document = isObject(returned[0]) ? stringify(returned[0]) : '';
+  const document = isObject(returned[0]) ? stringify(withoutRevisions(returned[0])) : '';
   return `${document}${SEPARATOR}${toResponseText(joinResponse(state, returned[1], undefined))}`;
 }
 
-/** Whether the path names a document that is not there. A function that has nothing to say about that is not at fault (completion.md 15). */
+/** An edit is of one revision, which `_rev` names; a function may have made the document of another one with all its members. */
+function withoutRevisions(document: Members): Members {
+  const { _revisions, ...rest } = document;
+  return _revisions === undefined ? document : rest;
+}
+
+/** Whether the path names a document that is not there. A function that fails on that is not at fault (docs/http.md#show-functions). */
 function isMissing(document: unknown, request: Members): boolean {
   return document === null && typeof request['id'] === 'string';
 }
 
-function documentNotFound(): Failure {
-  return new Failure('not_found', '', 'document not found');
+/** Nothing is an answer without a body. */
+function mayRespond(value: unknown): boolean {
+  return value === undefined || value === null || isResponse(value);
 }
 
 function isResponse(value: unknown): boolean {

@@ -1,8 +1,9 @@
 import { assert } from '../../shared/assert.ts';
+import { crc32 } from '../../shared/crc32.ts';
 import { FileLife } from '../file-life.ts';
 import { assertFileName, isFileName } from '../file-name.ts';
 import { OpenFiles } from '../open-files.ts';
-import type { PageFile, PageStore, PageStoreSupport } from '../page-store.ts';
+import { MAX_PAGE_BYTES, type PageFile, type PageStore, type PageStoreSupport } from '../page-store.ts';
 import { deleteDatabase, openConnection, watchConnection } from './connection.ts';
 import { withDeadline } from './deadline.ts';
 import { type EarlyCommits, earlyCommitsFor } from './early-commit.ts';
@@ -39,7 +40,8 @@ class IndexedDbPageStore implements PageStore {
     leafBytes: 16_000,
     // What is stored as 64 KiB or less: beyond, Chromium keeps a value as a Blob, and reading it takes twice as long.
     bodyPageBytes: 65_400,
-    maxPageBytes: 2 ** 20,
+    maxPageBytes: MAX_PAGE_BYTES,
+    crc32,
     shrinks: true,
     persistent: true,
   };

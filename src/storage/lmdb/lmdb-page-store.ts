@@ -1,8 +1,9 @@
 import { join } from 'node:path';
+import { crc32 } from 'node:zlib';
 import { must } from '../../shared/assert.ts';
 import { assertFileName } from '../file-name.ts';
 import { OpenFiles } from '../open-files.ts';
-import type { PageFile, PageStore, PageStoreSupport } from '../page-store.ts';
+import { MAX_PAGE_BYTES, type PageFile, type PageStore, type PageStoreSupport } from '../page-store.ts';
 import { storageCorrupt, storageExists, storageMissing } from '../storage-errors.ts';
 import { createEnvironment, openEnvironment, takeOwnership } from './environment.ts';
 import {
@@ -44,7 +45,8 @@ class LmdbPageStore implements PageStore {
     // a page costs little by itself here, and an edit among random ids writes a whole leaf.
     leafBytes: 4064,
     bodyPageBytes: 32_736,
-    maxPageBytes: 2 ** 20,
+    maxPageBytes: MAX_PAGE_BYTES,
+    crc32,
     shrinks: false,
     persistent: true,
   };

@@ -1,6 +1,7 @@
+import { type Crc32, crc32 } from '../../shared/crc32.ts';
 import { assertFileName } from '../file-name.ts';
 import { OpenFiles } from '../open-files.ts';
-import type { PageFile, PageStore, PageStoreSupport } from '../page-store.ts';
+import { MAX_PAGE_BYTES, type PageFile, type PageStore, type PageStoreSupport } from '../page-store.ts';
 import { storageExists, storageMissing, storageNewerFormat } from '../storage-errors.ts';
 import { createMemoryFile, MEMORY_FORMAT, type MemoryFile, MemoryMedium } from './memory-medium.ts';
 import { MemoryPageFile } from './memory-page-file.ts';
@@ -8,27 +9,31 @@ import { MemoryPageFile } from './memory-page-file.ts';
 interface MemoryPageStoreOptions {
   /** What the store works on; a new and empty one by default. */
   readonly medium?: MemoryMedium | undefined;
+  /** The host's own, where it has a quicker one. */
+  readonly crc32?: Crc32 | undefined;
 }
 
 /** A store that lives as long as its medium is referenced: for tests, and for services that need nothing kept. */
 export function createMemoryPageStore(options: MemoryPageStoreOptions = {}): PageStore {
-  return new MemoryPageStore(options.medium ?? new MemoryMedium());
+  return new MemoryPageStore(options.medium ?? new MemoryMedium(), options.crc32 ?? crc32);
 }
 
 class MemoryPageStore implements PageStore {
-  readonly supports: PageStoreSupport = {
-    backend: 'memory',
-    leafBytes: 8160,
-    bodyPageBytes: 32_736,
-    maxPageBytes: 2 ** 20,
-    shrinks: true,
-    persistent: false,
-  };
+  readonly supports: PageStoreSupport;
   readonly #medium: MemoryMedium;
   readonly #open = new OpenFiles<MemoryPageFile>();
 
-  constructor(medium: MemoryMedium) {
+  constructor(medium: MemoryMedium, crc32: Crc32) {
     this.#medium = medium;
+    this.supports = {
+      backend: 'memory',
+      leafBytes: 8160,
+      bodyPageBytes: 32_736,
+      maxPageBytes: MAX_PAGE_BYTES,
+      crc32,
+      shrinks: true,
+      persistent: false,
+    };
   }
 
   async list(): Promise<string[]> {

@@ -65,13 +65,13 @@ export class ViewIndex {
   #closedError: DatabaseError | undefined;
 
   private constructor(parts: ViewIndexParts, file: PageFile | undefined, head: IndexHead | undefined) {
-    const { definition, databaseName, supports } = parts;
+    const { definition, databaseName } = parts;
     this.#parts = parts;
     this.definition = definition;
     this.databaseName = databaseName;
     this.orders = createTreeOrders(definition.trees);
     this.#isPrepared = this.orders.every(({ scripts }) => scripts.length === 0);
-    this.#content = new IndexContent({ ...parts, orders: this.orders, leafBytes: supports.leafBytes }, file, head);
+    this.#content = new IndexContent({ ...parts, orders: this.orders }, file, head);
   }
 
   /** An index in memory only. */
@@ -81,7 +81,9 @@ export class ViewIndex {
 
   /** Uses the content of the file if it has this signature and collation, and reflects this database's history. */
   static async open(parts: ViewIndexParts, file: PageFile, origin: DatabaseOrigin): Promise<ViewIndex> {
-    const stored = file.opening.head === undefined ? undefined : decodeIndexHead(file.opening.head);
+    const { head } = file.opening;
+    const stored = head === undefined ? undefined : decodeIndexHead(head, parts.supports.crc32);
+    if (head !== undefined && stored === undefined) parts.log.info(`${file.name} can't be read and is built anew`);
     const isUsable =
       stored?.signature === parts.definition.signature &&
       stored.collation === parts.collation &&

@@ -81,8 +81,7 @@ export class IndexReader implements ViewReader {
       throw new DatabaseError('query_parse_error', 'Reduce is invalid for map-only views.');
     }
     const { skip = 0, limit = Number.POSITIVE_INFINITY, keys } = options;
-    // Each key of a list is a group of its own.
-    const cut = new GroupCut(keys === undefined ? (options.groupLevel ?? 0) : 'exact', this.#order(ref).compareKeys);
+    const cut = new GroupCut(options.groupLevel ?? 0, this.#order(ref).compareKeys);
     const reducer = must(this.#order(ref).reducers[reduce]);
     // The groups of a single range are skipped by the tree.
     const skipInTree = keys === undefined ? skip : 0;
@@ -247,7 +246,7 @@ interface Group {
 function* rangesOf(options: RowOptions): Generator<RowRange> {
   const { keys, descending = false } = options;
   if (keys === undefined) yield toRowRange(options);
-  else for (const key of descending ? keys.toReversed() : keys) yield keyRange(key, descending);
+  else for (const key of descending ? keys.toReversed() : keys) yield keyRange(key, options);
 }
 
 function resultOf(reducer: Reducer, reduction: string): string {

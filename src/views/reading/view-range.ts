@@ -7,7 +7,7 @@ export interface RowRange extends KeyRange<RowKey> {
 }
 
 /**
- * The range of a row tree for the bounds of a query (interface.md 4.7). A bound is never at a row, but before or after all rows
+ * The range of a row tree for the bounds of a query (docs/http.md#view-parameters). A bound is never at a row, but before or after all rows
  * with its key, or with its key and document id.
  */
 export function toRowRange(range: ViewRange): RowRange {
@@ -17,9 +17,9 @@ export function toRowRange(range: ViewRange): RowRange {
   return descending ? { start: last, end: first, descending } : { start: first, end: last, descending };
 }
 
-/** All rows of one key. */
-export function keyRange(key: unknown, descending: boolean): RowRange {
-  return { start: RowKey.bound(key, undefined, false), end: RowKey.bound(key, undefined, true), descending };
+/** The rows of one key whose ids are within the range's. */
+export function keyRange(key: unknown, { startDocId, endDocId, descending }: ViewRange): RowRange {
+  return toRowRange({ start: key, startDocId, end: key, endDocId, descending });
 }
 
 /** The rest of a range after a row of it, in the direction in which it is read. */

@@ -7,27 +7,30 @@ import type { Reducer } from './reducer.ts';
 import { statsReducer } from './stats.ts';
 import { sumReducer } from './sum.ts';
 
+/** By how their names begin. None of these begins with another one. */
 const BY_NAME: ReadonlyMap<string, Reducer> = new Map([
-  ['_sum', sumReducer],
-  ['_count', countReducer],
-  ['_stats', statsReducer],
   ['_approx_count_distinct', distinctReducer],
+  ['_count', countReducer],
+  ['_sum', sumReducer],
+  ['_stats', statsReducer],
   ['_first', firstReducer],
   ['_last', lastReducer],
 ]);
 
-const EXTREMES = /^_(top|bottom)_([1-9]\d?|100)$/;
+const EXTREMES = /^_(top|bottom)_([1-9]\d?|100)(?!\d)/;
 
 /** Whether a `reduce` member is the name of a built-in reduce, and not a source. */
 export function isBuiltinReduce(reduce: string): boolean {
   return reduce.trim().startsWith('_');
 }
 
-/** `bad_request` where there is no built-in reduce of that name. */
+/**
+ * Only how the name begins counts, because old design documents have more after it. `bad_request` where no built-in reduce
+ * begins so.
+ */
 export function builtinReducer(reduce: string, compareKeys: CompareKeys): Reducer {
   const name = reduce.trim();
-  const known = BY_NAME.get(name);
-  if (known !== undefined) return known;
+  for (const [beginning, reducer] of BY_NAME) if (name.startsWith(beginning)) return reducer;
   const [, side, count] = EXTREMES.exec(name) ?? [];
   if (side !== undefined) return createExtremesReducer(Number(count), side === 'top', compareKeys);
   throw new DatabaseError(

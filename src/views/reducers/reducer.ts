@@ -30,9 +30,18 @@ export interface Reducer {
 }
 
 const FAILURE_MARK = '!';
+/** Characters of a built-in reduction, at most. Every page of an index has the reductions of those below it. */
+const MAX_LENGTH = 65_536;
 
 export function failedReduction(code: ErrorCode, reason: string): string {
   return FAILURE_MARK + JSON.stringify([code, reason]);
+}
+
+/** A built-in reduction whose length depends on what was emitted, or a failure where it is too long to be kept. */
+export function checkedReduction(name: string, reduction: string): string {
+  if (reduction.length <= MAX_LENGTH) return reduction;
+  const reason = `The result of ${name} has ${reduction.length} characters, more than ${MAX_LENGTH}. Emit shorter values.`;
+  return failedReduction('reduce_overflow_error', reason);
 }
 
 export function isFailed(reduction: string): boolean {

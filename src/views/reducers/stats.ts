@@ -1,7 +1,11 @@
-import { failedReduction, numberOf, type Reducer, toFinite } from './reducer.ts';
+import { isShallow } from '../../json/nesting.ts';
+import { isObject } from '../../json/objects.ts';
+import { checkedReduction, failedReduction, numberOf, type Reducer, type RowList, toFinite } from './reducer.ts';
 
-const REASON = 'builtin _stats function requires map values to be numbers';
+const REASON =
+  'builtin _stats function requires map values to be numbers, statistics, or lists of these, all of one length';
 
+/** The members of statistics, in the order in which they are written. */
 interface Stats {
   readonly sum: number;
   readonly count: number;
@@ -10,35 +14,103 @@ interface Stats {
   readonly sumsqr: number;
 }
 
-/** `_stats`: sum, count, minimum, maximum and sum of squares of numbers. */
+/** Statistics, or a list of them, one for each place of the lists that were emitted. */
+type StatsList = Stats | readonly StatsList[];
+
+/**
+ * `_stats`: sum, count, least, greatest and sum of squares of numbers. Values may be such statistics already, and lists, of
+ * which each place has statistics of its own.
+ */
 export const statsReducer: Reducer = {
   reduce(rows) {
-    let [sum, min, max, sumsqr] = [0, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, 0];
-    for (let index = 0; index < rows.length; index++) {
-      const value = numberOf(rows.valueText(index));
-      if (value === undefined) return failedReduction('invalid_value', REASON);
-      sum += value;
-      sumsqr += value * value;
-      if (value < min) min = value;
-      if (value > max) max = value;
-    }
-    return JSON.stringify({ sum: toFinite(sum), count: rows.length, min, max, sumsqr: toFinite(sumsqr) });
+    const stats = numberStats(rows);
+    if (stats !== undefined) return writeStats(stats);
+    return combineTexts(Array.from({ length: rows.length }, (_unused, index) => rows.valueText(index)));
   },
-  rereduce(reductions) {
-    const all = reductions.map(decodeStats);
-    let { sum, count, min, max, sumsqr } = { ...all[0] } as Stats;
-    for (const stats of all.slice(1)) {
-      sum += stats.sum;
-      count += stats.count;
-      sumsqr += stats.sumsqr;
-      min = Math.min(min, stats.min);
-      max = Math.max(max, stats.max);
-    }
-    return JSON.stringify({ sum: toFinite(sum), count, min, max, sumsqr: toFinite(sumsqr) });
-  },
+  rereduce: combineTexts,
 };
 
-/** Does not check the text, which `reduce` wrote. */
-function decodeStats(text: string): Stats {
-  return JSON.parse(text) as Stats;
+/** Undefined where a value is no number. */
+function numberStats(rows: RowList): Stats | undefined {
+  let [sum, min, max, sumsqr] = [0, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, 0];
+  for (let index = 0; index < rows.length; index++) {
+    const value = numberOf(rows.valueText(index));
+    if (value === undefined) return undefined;
+    sum += value;
+    sumsqr += value * value;
+    if (value < min) min = value;
+    if (value > max) max = value;
+  }
+  return { sum, count: rows.length, min, max, sumsqr };
+}
+
+function combineTexts(texts: readonly string[]): string {
+  let total: StatsList | undefined;
+  for (const text of texts) {
+    const stats = parseStats(text);
+    total = total === undefined || stats === undefined ? stats : combine(total, stats);
+    if (total === undefined) return failedReduction('invalid_value', REASON);
+  }
+  return checkedReduction('_stats', writeStats(total ?? []));
+}
+
+function parseStats(text: string): StatsList | undefined {
+  const value: unknown = JSON.parse(text);
+  return isShallow(value) ? toStats(value) : undefined;
+}
+
+function toStats(value: unknown): StatsList | undefined {
+  if (typeof value === 'number') return { sum: value, count: 1, min: value, max: value, sumsqr: value * value };
+  if (!Array.isArray(value)) return toReadyStats(value);
+  const list: StatsList[] = [];
+  for (const item of value as readonly unknown[]) {
+    const stats = toStats(item);
+    if (stats === undefined) return undefined;
+    list.push(stats);
+  }
+  return list;
+}
+
+/** Statistics that were emitted, or that an earlier reduction wrote. */
+function toReadyStats(value: unknown): Stats | undefined {
+  if (!isObject(value)) return undefined;
+  const { sum, count, min, max, sumsqr } = value;
+  const areNumbers = [sum, count, min, max, sumsqr].every((member) => typeof member === 'number');
+  if (!areNumbers) return undefined;
+  return { sum: Number(sum), count: Number(count), min: Number(min), max: Number(max), sumsqr: Number(sumsqr) };
+}
+
+/** Undefined where one is a list and the other is not, or where their lengths differ. */
+function combine(left: StatsList, right: StatsList): StatsList | undefined {
+  if (isList(left)) return isList(right) ? combineLists(left, right) : undefined;
+  if (isList(right)) return undefined;
+  return {
+    sum: left.sum + right.sum,
+    count: left.count + right.count,
+    min: Math.min(left.min, right.min),
+    max: Math.max(left.max, right.max),
+    sumsqr: left.sumsqr + right.sumsqr,
+  };
+}
+
+function combineLists(left: readonly StatsList[], right: readonly StatsList[]): StatsList[] | undefined {
+  if (left.length !== right.length) return undefined;
+  const combined: StatsList[] = [];
+  for (const [index, one] of left.entries()) {
+    const other = right[index];
+    const stats = other === undefined ? undefined : combine(one, other);
+    if (stats === undefined) return undefined;
+    combined.push(stats);
+  }
+  return combined;
+}
+
+function isList(stats: StatsList): stats is readonly StatsList[] {
+  return Array.isArray(stats);
+}
+
+function writeStats(stats: StatsList): string {
+  if (isList(stats)) return `[${stats.map(writeStats).join(',')}]`;
+  const { sum, count, min, max, sumsqr } = stats;
+  return JSON.stringify({ sum: toFinite(sum), count, min, max, sumsqr: toFinite(sumsqr) });
 }

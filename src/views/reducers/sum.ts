@@ -1,12 +1,20 @@
-import { failedReduction, numberOf, type Reducer, type RowList, toFinite } from './reducer.ts';
+import { isShallow } from '../../json/nesting.ts';
+import { isObject } from '../../json/objects.ts';
+import { checkedReduction, failedReduction, numberOf, type Reducer, type RowList, toFinite } from './reducer.ts';
 
 const REASON = 'builtin _sum function requires map values to be numbers or lists of numbers';
 
-/** `_sum` of numbers, or of lists of numbers element by element; a shorter list is filled up with zeros. */
+/** A sum in the making, which additions change: of numbers, of lists of numbers, or of objects whose members are sums. */
+type Sum = number | number[] | Map<string, Sum>;
+
+/**
+ * `_sum` of numbers, of lists element by element, and of objects member by member. A number counts as a list of one; what
+ * only one list, or one object, has is kept.
+ */
 export const sumReducer: Reducer = {
   reduce(rows) {
     const total = sumNumbers(rows);
-    return total === undefined ? sumTexts(valueTexts(rows)) : numberText(total);
+    return total === undefined ? sumTexts(valueTexts(rows)) : writeSum(total);
   },
   rereduce: (sums) => sumTexts(sums),
 };
@@ -27,34 +35,64 @@ function valueTexts(rows: RowList): string[] {
 }
 
 function sumTexts(texts: readonly string[]): string {
-  let total: number | readonly number[] | undefined;
+  let total: Sum | undefined;
   for (const text of texts) {
-    const value = numberOf(text) ?? parseNumbers(text);
-    const sum = value === undefined ? undefined : add(total, value);
-    if (sum === undefined) return failedReduction('invalid_value', REASON);
-    total = sum;
+    const value = numberOf(text) ?? parseSum(text);
+    total = total === undefined || value === undefined ? value : add(total, value);
+    if (total === undefined) return failedReduction('invalid_value', REASON);
   }
-  return typeof total === 'number' ? numberText(total) : JSON.stringify(total?.map(toFinite));
+  return total === undefined ? '0' : checkedReduction('_sum', writeSum(total));
 }
 
-function parseNumbers(text: string): number[] | undefined {
-  if (!text.startsWith('[')) return undefined;
-  const values: unknown = JSON.parse(text);
-  return Array.isArray(values) && values.every((value) => typeof value === 'number') ? values : undefined;
+/** Undefined for what can't be added. */
+function parseSum(text: string): Sum | undefined {
+  const value: unknown = JSON.parse(text);
+  return isShallow(value) ? toSum(value) : undefined;
 }
 
-/** Undefined where one is a number and the other a list. */
-function add(
-  left: number | readonly number[] | undefined,
-  right: number | readonly number[],
-): number | readonly number[] | undefined {
-  if (left === undefined) return right;
-  if (typeof left === 'number') return typeof right === 'number' ? left + right : undefined;
-  if (typeof right === 'number') return undefined;
-  const length = Math.max(left.length, right.length);
-  return Array.from({ length }, (_unused, index) => (left[index] ?? 0) + (right[index] ?? 0));
+function toSum(value: unknown): Sum | undefined {
+  if (typeof value === 'number') return value;
+  if (Array.isArray(value)) return value.every((item) => typeof item === 'number') ? value : undefined;
+  if (!isObject(value)) return undefined;
+  const sums = new Map<string, Sum>();
+  for (const [name, member] of Object.entries(value)) {
+    const sum = toSum(member);
+    if (sum === undefined) return undefined;
+    sums.set(name, sum);
+  }
+  return sums;
 }
 
-function numberText(value: number): string {
-  return JSON.stringify(toFinite(value));
+/** The sum, of which `left` or `right` may have become a part. Undefined where one is an object and the other is not. */
+function add(left: Sum, right: Sum): Sum | undefined {
+  if (typeof left === 'number' && typeof right === 'number') return left + right;
+  if (left instanceof Map) return right instanceof Map ? addMembers(left, right) : undefined;
+  if (right instanceof Map) return undefined;
+  return addElements(toList(left), toList(right));
+}
+
+function addMembers(left: Map<string, Sum>, right: ReadonlyMap<string, Sum>): Sum | undefined {
+  for (const [name, value] of right) {
+    const former = left.get(name);
+    const sum = former === undefined ? value : add(former, value);
+    if (sum === undefined) return undefined;
+    left.set(name, sum);
+  }
+  return left;
+}
+
+function addElements(left: number[], right: number[]): number[] {
+  const [longer, shorter] = left.length >= right.length ? [left, right] : [right, left];
+  for (const [index, value] of shorter.entries()) longer[index] = (longer[index] ?? 0) + value;
+  return longer;
+}
+
+function toList(sum: number | number[]): number[] {
+  return typeof sum === 'number' ? [sum] : sum;
+}
+
+function writeSum(sum: Sum): string {
+  if (typeof sum === 'number') return JSON.stringify(toFinite(sum));
+  if (Array.isArray(sum)) return JSON.stringify(sum.map(toFinite));
+  return `{${Array.from(sum, ([name, member]) => `${JSON.stringify(name)}:${writeSum(member)}`).join(',')}}`;
 }

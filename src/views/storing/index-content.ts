@@ -3,7 +3,7 @@ import { isDatabaseError } from '../../errors/database-error.ts';
 import { SnapshotRegister, type SnapshotTicket } from '../../paging/snapshot-register.ts';
 import type { CacheBudget } from '../../shared/cache-budget.ts';
 import type { Clock } from '../../shared/clock.ts';
-import type { PageFile } from '../../storage/page-store.ts';
+import type { PageFile, PageStoreSupport } from '../../storage/page-store.ts';
 import type { Log } from '../../system/contract.ts';
 import type { ViewSettings } from '../settings.ts';
 import { type IndexState, liveBytes, unstoredBytes } from '../trees/index-state.ts';
@@ -18,7 +18,7 @@ interface IndexContentParts {
   /** For the log. */
   readonly databaseName: string;
   readonly orders: readonly TreeOrder[];
-  readonly leafBytes: number;
+  readonly supports: PageStoreSupport;
   readonly settings: ViewSettings;
   readonly cache: CacheBudget;
   readonly clock: Clock;
@@ -54,13 +54,13 @@ export class IndexContent {
 
   /** Without a file the index is in memory only. Without a head the pages in the file are not used. */
   constructor(parts: IndexContentParts, file: PageFile | undefined, head: IndexHead | undefined) {
-    const { settings, cache, clock } = parts;
+    const { settings, cache, clock, supports } = parts;
     this.#parts = parts;
     this.snapshots = new SnapshotRegister(clock, settings.snapshotMaxAgeMs, () =>
       this.#checkpointer.onReaderReleased(),
     );
     const { snapshots } = this;
-    this.#file = file === undefined ? undefined : new IndexFile(file, head, { snapshots, settings, cache });
+    this.#file = file === undefined ? undefined : new IndexFile(file, head, { snapshots, settings, cache, supports });
     this.#state = this.#openState(undefined, undefined);
     this.#checkpointer = new Checkpointer({
       file: this.#file,
@@ -83,8 +83,8 @@ export class IndexContent {
   }
 
   #openState(head: IndexHead | undefined, roots: IndexRoots | undefined): IndexState {
-    const { orders, leafBytes } = this.#parts;
-    return openIndexState({ file: this.#file, orders, leafBytes }, head, roots);
+    const { orders, supports } = this.#parts;
+    return openIndexState({ file: this.#file, orders, leafBytes: supports.leafBytes }, head, roots);
   }
 
   get state(): IndexState {

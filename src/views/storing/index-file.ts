@@ -1,18 +1,28 @@
-import type { NodeReader, ReplacedNode, TreeRoot } from '../../btree/contract.ts';
+import { type NodeReader, pageNumbers, type ReplacedNode, type TreeRoot } from '../../btree/contract.ts';
 import type { Tree } from '../../btree/tree.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
+import { CheckedFile } from '../../paging/checked-file.ts';
+import { PAGE_OVERHEAD } from '../../paging/checksums.ts';
 import { decodeFreeList, FreeList } from '../../paging/free-list.ts';
 import { createNodeReader } from '../../paging/node-reader.ts';
 import { PageAllocator } from '../../paging/page-allocator.ts';
 import { PageCache } from '../../paging/page-cache.ts';
+import { cutText } from '../../paging/page-texts.ts';
 import { gatherSlice, nodeWrites } from '../../paging/slices.ts';
 import type { SnapshotRegister } from '../../paging/snapshot-register.ts';
 import type { CacheBudget } from '../../shared/cache-budget.ts';
+import type { Crc32 } from '../../shared/crc32.ts';
 import type { Pace } from '../../shared/turn.ts';
-import type { Page, PageFile, PageNumber } from '../../storage/page-store.ts';
+import type { Page, PageFile, PageNumber, PageStoreSupport } from '../../storage/page-store.ts';
 import type { ViewSettings } from '../settings.ts';
 import type { IndexState } from '../trees/index-state.ts';
-import { decodeIndexRoots, INDEX_FORMAT_VERSION, type IndexHead, type IndexRoots } from './index-head.ts';
+import {
+  decodeIndexRoots,
+  encodeIndexHead,
+  INDEX_FORMAT_VERSION,
+  type IndexHead,
+  type IndexRoots,
+} from './index-head.ts';
 
 /** Pages that are dropped in one commit. */
 const DROP_SLICE = 256;
@@ -22,6 +32,7 @@ interface IndexFileParts {
   readonly settings: ViewSettings;
   /** Bounds the memory of all page caches together. */
   readonly cache: CacheBudget;
+  readonly supports: PageStoreSupport;
 }
 
 /** The part of the head that says which index the file has. */
@@ -37,6 +48,8 @@ export class IndexFile {
   readonly reader: NodeReader;
   readonly cache: PageCache;
   readonly #settings: ViewSettings;
+  readonly #crc32: Crc32;
+  readonly #maxPageLength: number;
   readonly #allocator: PageAllocator;
   readonly #freeList: FreeList;
   /** Pages that the head refers to: the roots, and the lists of free pages. */
@@ -44,26 +57,33 @@ export class IndexFile {
   /** Pages of a copy that is not complete yet. */
   #copied: PageNumber[] = [];
   readonly #pageMark: number;
-  /** The errors of reads whose page is missing. */
-  readonly #missingPageErrors = new WeakSet<DatabaseError>();
+  readonly #checkedFrom: PageNumber;
+  /** The errors of reads whose page is missing or damaged. */
+  readonly #damageErrors = new WeakSet<DatabaseError>();
   #isDamaged = false;
 
-  constructor(file: PageFile, head: IndexHead | undefined, { snapshots, settings, cache }: IndexFileParts) {
-    this.file = file;
+  constructor(file: PageFile, head: IndexHead | undefined, parts: IndexFileParts) {
+    const { snapshots, settings, cache, supports } = parts;
+    const { crc32 } = supports;
+    this.#crc32 = crc32;
+    this.#maxPageLength = supports.maxPageBytes - PAGE_OVERHEAD;
     this.#settings = settings;
     this.cache = new PageCache(cache);
-    this.reader = createNodeReader(file, (error) => this.#missingPageErrors.add(error));
     this.#pageMark = head?.pageMark ?? 0;
     this.#allocator = new PageAllocator(file.opening.epoch, this.#pageMark);
+    this.#checkedFrom = Math.min(head?.checkedFrom ?? 0, this.#allocator.next);
+    this.file = new CheckedFile(file, { crc32, checkedFrom: this.#checkedFrom });
+    this.reader = createNodeReader(this.file, (error) => this.#damageErrors.add(error));
     this.#freeList = new FreeList(snapshots);
   }
 
   /** Reads the roots of the trees, and the lists of free pages. */
   async readRoots(head: IndexHead): Promise<IndexRoots> {
-    const roots = decodeIndexRoots(await this.reader.readNode(head.rootsPage));
-    this.#headPages = [head.rootsPage, ...roots.garbage];
+    const rootsPages = { page: head.rootsPage, pages: head.rootsPages ?? 1 };
+    const roots = decodeIndexRoots(await this.reader.readNode(rootsPages.page, rootsPages.pages));
+    this.#headPages = [...pageNumbers(rootsPages), ...roots.garbage];
     for (const page of roots.garbage) {
-      this.#freeList.add(0, decodeFreeList(await this.reader.readNode(page)));
+      this.#freeList.add(0, decodeFreeList(await this.reader.readNode(page, 1)));
     }
     return roots;
   }
@@ -85,7 +105,7 @@ export class IndexFile {
     for (const { rows, lastChange } of state.trees) {
       trees.push({ root: await this.storeTree(rows, pace), lastChange });
     }
-    const freed = replaced.flatMap(({ page }) => (page === undefined ? [] : [page]));
+    const freed = replaced.flatMap(pageNumbers);
     await this.#replaceHead(state, identity, { byDocument, trees, firstPass: state.firstPass }, freed);
   }
 
@@ -96,9 +116,10 @@ export class IndexFile {
     freed: readonly PageNumber[],
   ): Promise<void> {
     const unused = [...freed, ...this.#headPages];
-    const lists = this.#freeList.toLists([...unused, ...this.#copied], this.#allocator);
+    const lists = this.#freeList.toLists([...unused, ...this.#copied], this.#allocator, this.#maxPageLength);
     const garbage = lists.map((page) => page.number);
-    const rootsPage = this.#allocator.allocate();
+    const pieces = cutText(JSON.stringify({ ...roots, garbage } satisfies IndexRoots), this.#maxPageLength);
+    const rootsPage = this.#allocator.allocate(pieces.length);
     const pageMark = this.#allocator.next;
     const head: IndexHead = {
       format: INDEX_FORMAT_VERSION,
@@ -107,15 +128,17 @@ export class IndexFile {
       purgeSeq,
       seenSeq,
       rootsPage,
+      ...(pieces.length > 1 ? { rootsPages: pieces.length } : {}),
+      checkedFrom: this.#checkedFrom,
       pageMark,
     };
-    const text = JSON.stringify({ ...roots, garbage } satisfies IndexRoots);
+    const rootsWrites = pieces.map((value, index) => ({ number: rootsPage + index, value }));
     await this.file.commit({
       durability: 'relaxed',
-      head: JSON.stringify(head),
-      writePages: [...lists, { number: rootsPage, value: text }],
+      head: encodeIndexHead(head, this.#crc32),
+      writePages: [...lists, ...rootsWrites],
     });
-    this.#headPages = [rootsPage, ...garbage];
+    this.#headPages = [...rootsWrites.map(({ number }) => number), ...garbage];
     this.#freeList.add(version, unused);
   }
 
@@ -149,7 +172,7 @@ export class IndexFile {
     pace: Pace,
     write: (pages: readonly Page[]) => Promise<void>,
   ): Promise<TreeRoot | null> {
-    const nodes = nodeWrites(tree.unstored(() => this.#allocator.allocate()));
+    const nodes = nodeWrites(tree, this.#allocator, this.#maxPageLength);
     for (;;) {
       const slice = gatherSlice(nodes, this.#settings.sliceBytes, () => pace.isDue);
       if (slice.pages.length > 0) await write(slice.pages);
@@ -164,7 +187,7 @@ export class IndexFile {
    * released may be missing.
    */
   noteFailure(error: unknown): void {
-    if (error instanceof DatabaseError && this.#missingPageErrors.has(error)) this.#isDamaged = true;
+    if (error instanceof DatabaseError && this.#damageErrors.has(error)) this.#isDamaged = true;
   }
 
   /** Whether a page is missing that should be there. */

@@ -1,4 +1,6 @@
 import type { TreeRoot } from '../../btree/contract.ts';
+import { addToHead, checkHead } from '../../paging/checksums.ts';
+import type { Crc32 } from '../../shared/crc32.ts';
 import type { FirstPass } from '../trees/index-state.ts';
 
 /**
@@ -6,9 +8,13 @@ import type { FirstPass } from '../trees/index-state.ts';
  * trees, which may be many. A checkpoint writes both in one commit. An index has no journal, because what is lost after a
  * checkpoint can be made again from the database.
  *
- * Format history (`format`): 1 – the first.
+ * Format history (`format`):
+ * 1 – the first.
+ * 2 – checksums of pages and of the head; tree nodes that take several pages.
  */
-export const INDEX_FORMAT_VERSION = 1;
+export const INDEX_FORMAT_VERSION = 2;
+/** The format without checksums. */
+const UNCHECKED_FORMAT = 1;
 
 export interface IndexHead {
   readonly format: number;
@@ -21,8 +27,12 @@ export interface IndexHead {
   readonly updateSeq: number;
   readonly purgeSeq: number;
   readonly seenSeq: number;
-  /** The page with the roots (`IndexRoots`). */
+  /** The page with the roots (`IndexRoots`), … */
   readonly rootsPage: number;
+  /** … or the first of so many, where their text is too long for one. Absent: one. */
+  readonly rootsPages?: number;
+  /** Pages below this number have no checksum; those of the format without checksums, where it is infinite. */
+  readonly checkedFrom: number;
   /** Pages at or above this number were written by an interrupted checkpoint. */
   readonly pageMark: number;
 }
@@ -35,11 +45,18 @@ export interface IndexRoots {
   readonly garbage: readonly number[];
 }
 
-/** Undefined where it is not a head of this format: the index is then built anew. */
-export function decodeIndexHead(text: string): IndexHead | undefined {
+export function encodeIndexHead(head: IndexHead, crc32: Crc32): string {
+  return addToHead(crc32, JSON.stringify(head));
+}
+
+/** Undefined where it is damaged, or not a head that this release reads: the index is then built anew. */
+export function decodeIndexHead(stored: string, crc32: Crc32): IndexHead | undefined {
+  const checked = checkHead(crc32, stored);
+  if (checked === 'wrong') return undefined;
   try {
-    const head = JSON.parse(text) as IndexHead;
-    return head.format === INDEX_FORMAT_VERSION ? head : undefined;
+    const head = JSON.parse(checked === 'none' ? stored : checked.text) as IndexHead;
+    if (head.format === UNCHECKED_FORMAT) return { ...head, checkedFrom: Number.POSITIVE_INFINITY };
+    return head.format === INDEX_FORMAT_VERSION && checked !== 'none' ? head : undefined;
   } catch {
     return undefined;
   }

@@ -3,6 +3,7 @@ import { treePages } from '../../btree/reading/page-walk.ts';
 import { Tree } from '../../btree/tree.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
 import { PageCache } from '../../paging/page-cache.ts';
+import { treeSizes } from '../../paging/slices.ts';
 import { documentSpec } from '../trees/document-tree.ts';
 import type { IndexState } from '../trees/index-state.ts';
 import { createRowSpec } from '../trees/row-tree.ts';
@@ -23,8 +24,11 @@ export function openIndexState(
   head: IndexHead | undefined,
   roots: IndexRoots | undefined,
 ): IndexState {
-  const sizes = { leafBytes, innerBytes: leafBytes };
-  const options = { reader: file?.reader ?? noReader, cache: file?.cache ?? new PageCache(0), sizes };
+  const options = {
+    reader: file?.reader ?? noReader,
+    cache: file?.cache ?? new PageCache(0),
+    sizes: treeSizes(leafBytes),
+  };
   return {
     version: 0,
     byDocument: Tree.open({ ...options, spec: documentSpec }, roots?.byDocument ?? null),
@@ -49,7 +53,7 @@ const noReader: NodeReader = {
 export async function pagesOf({ byDocument, trees }: IndexState): Promise<ReplacedNode[]> {
   const nodes: ReplacedNode[] = [];
   for (const batches of [treePages(byDocument), ...trees.map(({ rows }) => treePages(rows))]) {
-    for await (const pages of batches) for (const page of pages) nodes.push({ page });
+    for await (const pages of batches) for (const page of pages) nodes.push({ page, pages: 1 });
   }
   return nodes;
 }

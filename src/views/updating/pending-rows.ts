@@ -8,6 +8,7 @@ import { encodeEmitted } from '../trees/document-tree.ts';
 import { compareRowKeys, compareTails, RowKey } from '../trees/row-key.ts';
 import type { TreeOrder } from '../trees/tree-order.ts';
 import { SortedRuns } from './sorted-runs.ts';
+import { valuesInOrder } from './value-order.ts';
 
 export interface NewRow {
   readonly key: RowKey;
@@ -76,7 +77,9 @@ export class PendingRows {
 
   /** Adds documents, with the rows that each map has emitted for them. */
   add(ids: readonly DocId[], results: readonly MappedRows[]): void {
-    const cursors = results.map((result) => ({ result, document: 0, row: 0 }));
+    const cursors = results.map((result) => {
+      return { result: { ...result, values: valuesInOrder(result) }, document: 0, row: 0 };
+    });
     const rows: NewRow[][] = this.#definition.trees.map(() => []);
     const documents = ids.map((id) => ({ id, emitted: this.#readDocument(id, cursors, rows) }));
     this.#documentCount += ids.length;

@@ -10,7 +10,11 @@ import compact from './compact.ts';
 import conflicts from './conflicts.ts';
 import contentNegotiation from './content-negotiation.ts';
 import copyDoc from './copy-doc.ts';
+import correctionsDocuments from './corrections-documents.ts';
 import correctionsFind from './corrections-find.ts';
+import correctionsFunctions from './corrections-functions.ts';
+import correctionsReduces from './corrections-reduces.ts';
+import correctionsViews from './corrections-views.ts';
 import databases from './databases.ts';
 import delayedCommits from './delayed-commits.ts';
 import designDocs from './design-docs.ts';
@@ -89,7 +93,11 @@ export const suites: readonly Suite[] = [
   conflicts,
   contentNegotiation,
   copyDoc,
+  correctionsDocuments,
   correctionsFind,
+  correctionsFunctions,
+  correctionsReduces,
+  correctionsViews,
   databases,
   delayedCommits,
   designDocs,

@@ -8,7 +8,7 @@ function conflictRow(id: string): object {
   return { id, error: 'conflict', reason: 'Document update conflict.' };
 }
 
-/** `_bulk_docs` (interface.md 4.4; completion 7, 5.2). */
+/** `_bulk_docs` (docs/http.md#bulk-writes). */
 export default suite('bulk_docs', [
   test('creates, updates and deletes, with one row per document in order', async (t) => {
     const rows = await t.bulk([{ _id: 'b', n: 1 }, { _id: 'a', n: 2 }, { n: 3 }]);

@@ -11,7 +11,7 @@ function illegal(name: string): string {
   );
 }
 
-/** Creating, naming, listing and deleting databases (interface.md 2.2, 3, 7; completion 3). */
+/** Creating, naming, listing and deleting databases (docs/http.md#databases). */
 export default suite('databases', [
   test('PUT creates, and says where', async (t) => {
     const name = `${t.db}_new`;

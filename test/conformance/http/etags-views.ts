@@ -16,7 +16,7 @@ async function fill(t: Toolkit): Promise<string> {
   return rev;
 }
 
-/** Tags of views change when their own rows do (completion 10, 25.15). */
+/** Tags of views change when their own rows do (docs/http.md#view-etags). */
 export default suite('etags_views', [
   test('who has the answer already gets 304', async (t) => {
     await fill(t);

@@ -3,7 +3,7 @@ import { assertError, assertWritten } from '../../support/conformance/answer.ts'
 import { gzip } from '../../support/conformance/gzip.ts';
 import { suite, test } from '../../support/conformance/suite.ts';
 
-/** Compressed request bodies (completion 1.4). */
+/** Compressed request bodies (docs/http.md#request-bodies). */
 export default suite('gzip', [
   test('a gzipped body is inflated', async (t) => {
     const body = await gzip('{"text":"Größe 😀"}');

@@ -1,7 +1,7 @@
 import { assert } from 'chai';
 import { suite, test } from '../../support/conformance/suite.ts';
 
-/** HEAD is GET without its body (completion 1.2). */
+/** HEAD is GET without its body (docs/http.md#head). */
 export default suite('head', [
   test('has status and headers of GET, on every resource', async (t) => {
     await t.put('doc', { n: 1 });

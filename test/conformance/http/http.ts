@@ -2,7 +2,7 @@ import { assert } from 'chai';
 import { assertError } from '../../support/conformance/answer.ts';
 import { suite, test } from '../../support/conformance/suite.ts';
 
-/** What every answer carries, and how a path is read (interface.md 1; completion 1.1, 1.6, 1.12). */
+/** What every answer carries, and how a path is read (docs/http.md#requests). */
 export default suite('http', [
   test('Server names the product, Date is a date of HTTP', async (t) => {
     const answer = await t.get('');

@@ -54,7 +54,7 @@ function get(t: Toolkit, path: string) {
   return t.get(`/_design/test/_rewrite/${path}`);
 }
 
-/** Rewriting (completion 15, 21.18). */
+/** Rewriting (docs/http.md#rewrite-rules). */
 export default suite('rewrite', [
   test('leads to functions, documents, views and the database', async (t) => {
     await fill(t);

@@ -3,7 +3,7 @@ import { assertAllowed, assertJson } from '../../support/conformance/answer.ts';
 import { arrayAt, stringAt } from '../../support/conformance/json.ts';
 import { suite, test } from '../../support/conformance/suite.ts';
 
-/** What the service answers above any database (interface.md 2.1, 4.1; completion 24). */
+/** What the service answers above any database (docs/http.md#server). */
 export default suite('server_endpoints', [
   test('the root welcomes and tells who answers', async (t) => {
     const { status, json } = await t.request('GET', '/');

@@ -32,7 +32,7 @@ function update(t: Toolkit, method: string, what: string, options: RequestOption
   return t.at(method, `/_design/test/_update/${what}`, options);
 }
 
-/** Update functions (completion 15, 21.18). */
+/** Update functions (docs/http.md#update-functions). */
 export default suite('update_functions', [
   test('change a document, and name its new revision', async (t) => {
     await fill(t);
@@ -112,7 +112,7 @@ export default suite('update_functions', [
     assertError(await t.at('POST', '/_design/test/_update'), 404, 'update_error', 'Invalid path.');
     const get = await update(t, 'GET', 'count/doc');
     assertError(get, 405, 'method_not_allowed', 'Update functions do not allow GET');
-    assert.equal(get.header('allow'), 'PUT,POST');
+    assert.equal(get.header('allow'), 'POST,PUT,DELETE,COPY,OPTIONS,PATCH');
     for (const name of ['empty', 'throws']) {
       const answer = await update(t, 'PUT', `${name}/doc`);
       assert.deepEqual([answer.status, at(answer.json, 'error')], [500, 'render_error'], name);

@@ -29,14 +29,14 @@ const refused: readonly [string, string][] = [
   ['reduced?reduce=false&group=true', 'Invalid use of grouping on a map view.'],
   ['reduced?include_docs=true', '`include_docs` is invalid for reduce'],
   ['reduced?conflicts=true', '`conflicts` is invalid for reduce views.'],
-  ['plain?keys=[]&key=1', '`keys` is incompatible with `key`, `start_key` and `end_key`'],
-  ['plain?keys=[]&startkey=1', '`keys` is incompatible with `key`, `start_key` and `end_key`'],
-  ['plain?keys=[]&end_key=1', '`keys` is incompatible with `key`, `start_key` and `end_key`'],
-  ['reduced?keys=[1]', 'Multi-key fetchs for reduce views must use `group=true`'],
-  ['reduced?keys=[1]&group_level=1', 'Multi-key fetchs for reduce views must use `group=true`'],
+  ['plain?keys=[1]&key=1', '`keys` is incompatible with `key`, `start_key` and `end_key`'],
+  ['plain?keys=[1]&startkey=1', '`keys` is incompatible with `key`, `start_key` and `end_key`'],
+  ['plain?keys=[1]&end_key=1', '`keys` is incompatible with `key`, `start_key` and `end_key`'],
+  ['reduced?keys=[1,2]', 'Multi-key fetchs for reduce views must use `group=true`'],
+  ['reduced?keys=[1,2]&group_level=1', 'Multi-key fetchs for reduce views must use `group=true`'],
 ];
 
-/** What a query can't ask, and what a view's functions can do wrong (completion 10). */
+/** What a query can't ask, and what a view's functions can do wrong (docs/http.md#parameter-errors). */
 export default suite('view_errors', [
   test('parameters that can not be are refused, with the parameter named', async (t) => {
     await putBoth(t);

@@ -19,7 +19,7 @@ export interface Host {
   close(): Promise<void>;
 }
 
-/** Settings by section and key (interface.md 4.2); values are strings there. */
+/** Settings by section and key (docs/http.md#settings); values are strings there. */
 export type Settings = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
 /**

@@ -9,7 +9,7 @@ import type { ByteStream, PlainRequest, PlainResponse } from '../../../src/share
 import { FakeLocks } from '../../support/fake-locks.ts';
 
 const OWNER = 'owner-id';
-const ASKER = 'asker-id';
+const SENDER = 'sender-id';
 
 let instance: Instance;
 let toOwner: BroadcastChannel;
@@ -20,7 +20,7 @@ let channel: OwnerChannel | undefined;
 beforeEach(() => {
   instance = createInstance(`/${crypto.randomUUID()}/`, 'https://app.example');
   toOwner = new BroadcastChannel(`${instance.name}|${OWNER}`);
-  inbox = new BroadcastChannel(`${instance.name}|${ASKER}`);
+  inbox = new BroadcastChannel(`${instance.name}|${SENDER}`);
   heard = [];
   inbox.onmessage = ({ data }) => heard.push(data);
 });
@@ -41,7 +41,7 @@ function serve(handle: (request: PlainRequest) => Promise<PlainResponse | undefi
 }
 
 function send(message: Partial<ToOwner>): void {
-  toOwner.postMessage({ protocol: PROTOCOL, from: ASKER, ...message });
+  toOwner.postMessage({ protocol: PROTOCOL, from: SENDER, ...message });
 }
 
 function ask(id: number, request: Partial<WireRequest> = {}, carrier: 'tab' | 'service-worker' = 'tab'): void {
@@ -202,7 +202,7 @@ describe('a link whose request came before the owner listened', () => {
 });
 
 describe('streams', () => {
-  /** The asker's side of bodies. */
+  /** The sender's side of bodies. */
   function pipes(): ChannelPipes {
     const made = new ChannelPipes((_peer, stream, step) => send({ kind: 'body', stream, step }));
     inbox.onmessage = ({ data }: MessageEvent<FromOwner>) => {

@@ -83,16 +83,16 @@ class Candidate {
 function answerPings(ownerId: string): BroadcastChannel {
   const channel = new BroadcastChannel(`${instance.name}|${ownerId}`);
   channel.onmessage = ({ data }) => {
-    const asker = new BroadcastChannel(`${instance.name}|${data.from}`);
-    asker.postMessage({ protocol: PROTOCOL, from: ownerId, kind: 'pong' });
-    asker.close();
+    const sender = new BroadcastChannel(`${instance.name}|${data.from}`);
+    sender.postMessage({ protocol: PROTOCOL, from: ownerId, kind: 'pong' });
+    sender.close();
   };
   return channel;
 }
 
 const becomesOwner = (candidate: Candidate) => vi.waitFor(() => expect(candidate.isOwner).toBe(true));
 const pings = () => new Promise((resolve) => setTimeout(resolve, 150));
-const suspect = (owner: string) => all.postMessage({ protocol: PROTOCOL, from: 'asker', kind: 'suspect', owner });
+const suspect = (owner: string) => all.postMessage({ protocol: PROTOCOL, from: 'sender', kind: 'suspect', owner });
 
 describe('a tab', () => {
   it('becomes the owner, listens before it can be found, and says so', async () => {

@@ -1,6 +1,7 @@
-import type { TreeRoot, TreeSizes, TreeSpec } from '../../../src/btree/contract.ts';
+import type { NodePages, TreeRoot, TreeSizes, TreeSpec } from '../../../src/btree/contract.ts';
 import type { Tree, TreeOptions } from '../../../src/btree/tree.ts';
 import { PageCache } from '../../../src/paging/page-cache.ts';
+import { cutText, pageCount } from '../../../src/paging/page-texts.ts';
 
 /** Sum and greatest of values that are numbers. */
 export interface Totals {
@@ -29,30 +30,47 @@ export class PageShelf {
   /** Page numbers in the order in which they were read. */
   reads: number[] = [];
   isAsync = false;
+  /** What a page may have at most. */
+  pageLength = 1e9;
   #nextPage = 100;
 
   options<K, R>(spec: TreeSpec<K, R>, sizes: TreeSizes, cacheBytes = 1e9): TreeOptions<K, R> {
-    return { spec, sizes, cache: new PageCache(cacheBytes), reader: { readNode: (page) => this.#read(page) } };
+    return {
+      spec,
+      sizes,
+      cache: new PageCache(cacheBytes),
+      reader: { readNode: (page, pages) => this.#readNode(page, pages) },
+    };
   }
 
-  #read(page: number): string | Promise<string> {
-    this.reads.push(page);
-    const text = this.pages.get(page);
-    if (text === undefined) throw new Error(`page ${page} is missing`);
+  #readNode(page: number, pages: number): string | Promise<string> {
+    const numbers = Array.from({ length: pages }, (_unused, index) => page + index);
+    this.reads.push(...numbers);
+    const missing = numbers.find((number) => !this.pages.has(number));
+    if (missing !== undefined) throw new Error(`page ${missing} is missing`);
+    const text = numbers.map((number) => this.pages.get(number)).join('');
     return this.isAsync ? Promise.resolve(text) : text;
   }
 
   /** A whole checkpoint in one turn. */
   store<K, R>(tree: Tree<K, R>): TreeRoot {
-    const nodes = tree.unstored(() => this.#nextPage++);
+    const nodes = tree.unstored((text) => this.#allocate(text));
     for (let next = nodes.next(); ; next = nodes.next()) {
       if (next.done) {
         if (next.value === undefined) throw new Error('an empty tree has no root');
         return next.value;
       }
-      this.pages.set(next.value.page, next.value.text);
+      const { page, text } = next.value;
+      for (const [index, piece] of cutText(text, this.pageLength).entries()) this.pages.set(page + index, piece);
       next.value.stored();
     }
+  }
+
+  #allocate(text: string): NodePages {
+    const page = this.#nextPage;
+    const pages = pageCount(text.length, this.pageLength);
+    this.#nextPage += pages;
+    return { page, pages };
   }
 
   /** How many pages `work` reads. */

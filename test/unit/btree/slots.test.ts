@@ -33,8 +33,8 @@ describe('slots', () => {
     added.push(slot(40));
     added.push(slot(50));
     for (const index of [0, 1]) added.link(index).reductionText = 'x';
-    expect(added.line(0, 70)).toBe('\t70\t1\t4\tx');
-    expect(added.line(1, 71)).toBe('50\t71\t1\t4\tx');
+    expect(added.line(0, { page: 70, pages: 1 })).toBe('\t70\t1\t4\tx');
+    expect(added.line(1, { page: 71, pages: 3 })).toBe('50\t71+3\t1\t4\tx');
   });
 
   test('of a right neighbour come behind the separator that stood between, whatever its first one was', () => {

@@ -83,7 +83,7 @@ describe('an empty tree', () => {
     expect(await collectEntries(tree, { wanted: () => true, limit: 9 })).toEqual([]);
     expect(await list(treePages(tree))).toEqual([]);
     expect(await list(checkTree(tree))).toEqual([]);
-    expect(tree.unstored(() => 1).next()).toEqual({ done: true, value: undefined });
+    expect(tree.unstored(() => ({ page: 1, pages: 1 })).next()).toEqual({ done: true, value: undefined });
     expect(shelf.reads).toEqual([]);
   });
 
@@ -178,9 +178,9 @@ describe('an update', () => {
     let waiting: (() => void)[] = [];
     const options = shelf.options(totalsSpec, small);
     const reader = {
-      async readNode(page: number) {
+      async readNode(page: number, pages: number) {
         await new Promise<void>((resolve) => waiting.push(resolve));
-        return options.reader.readNode(page);
+        return options.reader.readNode(page, pages);
       },
     };
     const update = Tree.open({ ...options, reader }, shelf.store(tree)).update(sets(numbers(900, 1900)));
@@ -223,8 +223,8 @@ describe('an update', () => {
     const options = shelf.options(totalsSpec, small);
     const isLeaf = (page: number) => shelf.pages.get(page)?.startsWith('l1') === true;
     const reader = {
-      readNode(page: number): string | Promise<string> {
-        if (!isLeaf(page)) return options.reader.readNode(page);
+      readNode(page: number, pages: number): string | Promise<string> {
+        if (!isLeaf(page)) return options.reader.readNode(page, pages);
         if (page % 2 === 0) return Promise.reject(new Error('later'));
         throw new Error('at once');
       },
@@ -388,7 +388,7 @@ describe('a checkpoint', () => {
     const shelf = new PageShelf();
     const { tree } = await Tree.empty(shelf.options(totalsSpec, small)).update(sets(numbers(1000, 1100)));
     const before = tree.unstoredBytes();
-    const nodes = tree.unstored(() => 7);
+    const nodes = tree.unstored(() => ({ page: 7, pages: 1 }));
     nodes.next();
     nodes.next();
     nodes.return(undefined);
@@ -416,7 +416,7 @@ describe('a checkpoint', () => {
   test('is known to trees that were made meanwhile', async () => {
     const shelf = new PageShelf();
     const { tree } = await Tree.empty(shelf.options(totalsSpec, small)).update(sets(numbers(1000, 1300)));
-    const nodes = tree.unstored(() => 1000 + shelf.pages.size);
+    const nodes = tree.unstored(() => ({ page: 1000 + shelf.pages.size, pages: 1 }));
     const first = nodes.next().value;
     if (first === undefined || !('stored' in first)) throw never();
     shelf.pages.set(first.page, first.text);

@@ -3,6 +3,7 @@ import { BodyStore } from '../../../src/database/bodies/body-store.ts';
 import type { BodyLocation } from '../../../src/database/contract.ts';
 import { PageAllocator } from '../../../src/paging/page-allocator.ts';
 import { PageCache } from '../../../src/paging/page-cache.ts';
+import { crc32 } from '../../../src/shared/crc32.ts';
 import { createMemoryPageStore } from '../../../src/storage/memory/memory-page-store.ts';
 import type { PageFile } from '../../../src/storage/page-store.ts';
 import { id } from './harness.ts';
@@ -26,7 +27,7 @@ async function openBodies() {
     },
   });
   const allocator = new PageAllocator(1, 0);
-  const options = { allocator, pageBytes: 100, maxPageBytes: 1_000 };
+  const options = { allocator, crc32, pageBytes: 100, maxPageBytes: 1_000 };
   const bodies = new BodyStore({ ...options, file: watched, cache: new PageCache(1_000_000) });
   const locations: BodyLocation[] = [];
   for (let page = 0; page < PAGES; page++) {

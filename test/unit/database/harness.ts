@@ -6,6 +6,7 @@ import type { DocId, RevId } from '../../../src/documents/contract.ts';
 import { parseDocId } from '../../../src/documents/identifiers.ts';
 import { createRevisionHasher, type RevisionHasher } from '../../../src/documents/revisions/revision-hash.ts';
 import { parseRevId, toRevId } from '../../../src/documents/revisions/revisions.ts';
+import { assert } from '../../../src/shared/assert.ts';
 import type { Clock } from '../../../src/shared/clock.ts';
 import type { MaybePromise } from '../../../src/shared/maybe-promise.ts';
 import { MemoryMedium } from '../../../src/storage/memory/memory-medium.ts';
@@ -68,7 +69,7 @@ export class HookedStore implements PageStore {
 
   async open(file: string, mode: 'create' | 'open'): Promise<PageFile> {
     await this.#hooks.beforeOpen?.(file, mode);
-    return new HookedFile(await this.#inner.open(file, mode), this.#hooks);
+    return new HookedFile(await this.#inner.open(file, mode), this.#hooks, this.supports.maxPageBytes);
   }
 
   async destroy(file: string): Promise<void> {
@@ -84,10 +85,12 @@ export class HookedStore implements PageStore {
 class HookedFile implements PageFile {
   readonly #inner: PageFile;
   readonly #hooks: StorageHooks;
+  readonly #maxPageBytes: number;
 
-  constructor(inner: PageFile, hooks: StorageHooks) {
+  constructor(inner: PageFile, hooks: StorageHooks, maxPageBytes: number) {
     this.#inner = inner;
     this.#hooks = hooks;
+    this.#maxPageBytes = maxPageBytes;
   }
 
   get name(): string {
@@ -110,6 +113,9 @@ class HookedFile implements PageFile {
   }
 
   async commit(commit: Commit): Promise<void> {
+    for (const { number, value } of commit.writePages ?? []) {
+      assert(value.length <= this.#maxPageBytes, () => `page ${number} has ${value.length} bytes`);
+    }
     await this.#hooks.beforeCommit?.(commit, this.name);
     await this.#inner.commit(commit);
     await this.#hooks.afterCommit?.(commit, this.name);

@@ -4,7 +4,7 @@ import { Bench, id, leavesOf, merge, put, seeAll, TINY, TINY_PAGES } from './har
 
 const LOCAL = id('_local/x');
 
-describe('local documents (completion 5.3)', () => {
+describe('local documents (docs/http.md#local-documents)', () => {
   test('count their revisions up, need the current one, and leave no trace when deleted', async () => {
     const db = await new Bench().open();
     expect(await db.readLocal(LOCAL)).toBeUndefined();
@@ -107,7 +107,7 @@ describe('settings', () => {
   });
 });
 
-describe('the revisions limit (completion 5.1)', () => {
+describe('the revisions limit (docs/http.md#stemming)', () => {
   async function ancestry(db: Awaited<ReturnType<Bench['open']>>, name: string): Promise<number[]> {
     const snapshot = db.snapshot();
     const generations: number[] = [];

@@ -318,7 +318,8 @@ describe('opening after a close in order', () => {
 
 describe('a file that cannot be opened', () => {
   test.each([
-    ['of a newer format', '{"format":2}', 'storage_newer_format'],
+    ['of a newer format', '{"format":3}', 'storage_newer_format'],
+    ['of this format without a checksum', '{"format":2}', 'storage_corrupt'],
     ['whose head is no JSON', '{"format":', 'storage_corrupt'],
     ['whose head is no head', '[]', 'storage_corrupt'],
   ])('%s', async (_what, head, code) => {

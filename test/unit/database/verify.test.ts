@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import type { StoredDatabase } from '../../../src/database/stored-database.ts';
 import { DatabaseError } from '../../../src/errors/database-error.ts';
+import { addToBytes, addToHead, addToText, checkBytes, checkText } from '../../../src/paging/checksums.ts';
+import { crc32 } from '../../../src/shared/crc32.ts';
 import type { MemoryFile } from '../../../src/storage/memory/memory-medium.ts';
 import { Bench, FILE, Gate, id, merge, put, seeAll, TINY, TINY_PAGES, toWrite } from './harness.ts';
 
@@ -27,17 +29,27 @@ async function build(): Promise<{ bench: Bench; db: StoredDatabase }> {
 
 type Page = readonly [number: number, text: string];
 
+/*
+ * What is falsified here has right checksums all the same: it stands for mistakes of our own. Damage of the medium is the matter of
+ * damaged-pages.test.ts.
+ */
+
 function textPages(file: MemoryFile, part: string): Page[] {
-  return [...file.pages].flatMap(([number, value]): Page[] =>
-    typeof value === 'string' && value.includes(part) ? [[number, value]] : [],
-  );
+  return [...file.pages].flatMap(([number, value]): Page[] => {
+    const text = typeof value === 'string' ? checkText(crc32, number, value) : undefined;
+    return text?.includes(part) ? [[number, text]] : [];
+  });
+}
+
+function setText(file: MemoryFile, number: number, text: string): void {
+  file.pages.set(number, addToText(crc32, number, text));
 }
 
 /** Body pages as text, one byte a character. */
 function bodyPages(file: MemoryFile, part: string): Page[] {
   return [...file.pages].flatMap(([number, value]): Page[] => {
     if (typeof value === 'string') return [];
-    const text = Buffer.from(value).toString('latin1');
+    const text = Buffer.from(checkBytes(crc32, number, value) ?? []).toString('latin1');
     return text.includes(part) ? [[number, text]] : [];
   });
 }
@@ -50,16 +62,17 @@ function first(pages: readonly Page[]): Page {
 
 function replaceBody(file: MemoryFile, from: string, to: string): void {
   const [number, text] = first(bodyPages(file, from));
-  file.pages.set(number, Buffer.from(text.replace(from, to), 'latin1'));
+  file.pages.set(number, addToBytes(crc32, number, Buffer.from(text.replace(from, to), 'latin1')));
 }
 
 function replaceText(file: MemoryFile, page: Page, from: string | RegExp, to: string): void {
   expect(page[1].replace(from, to)).not.toBe(page[1]);
-  file.pages.set(page[0], page[1].replace(from, to));
+  setText(file, page[0], page[1].replace(from, to));
 }
 
 function changeHead(file: MemoryFile, changed: Readonly<Record<string, unknown>>): void {
-  file.head = JSON.stringify({ ...JSON.parse(file.head ?? '{}'), ...changed });
+  const { crc: _, ...head } = JSON.parse(file.head ?? '{}');
+  file.head = addToHead(crc32, JSON.stringify({ ...head, ...changed }));
 }
 
 const DAMAGE: Readonly<
@@ -84,13 +97,13 @@ const DAMAGE: Readonly<
   'two leaves are swapped': {
     harm: (file) => {
       const [[one, text], [other, otherText]] = [first(textPages(file, '\nd33\t')), first(textPages(file, '\nd50\t'))];
-      file.pages.set(one, otherText);
-      file.pages.set(other, text);
+      setText(file, one, otherText);
+      setText(file, other, text);
     },
     found: /separator/,
   },
   'a node is none': {
-    harm: (file) => file.pages.set(first(textPages(file, '\nd33\t'))[0], 'nonsense'),
+    harm: (file) => setText(file, first(textPages(file, '\nd33\t'))[0], 'nonsense'),
     found: /format/,
   },
   'an entry is garbled': {

@@ -154,7 +154,7 @@ describe('sequence numbers and counts', () => {
     const db = await bench.open();
     const empty = await db.info();
     expect(empty).toMatchObject({ name: 'db', docCount: 0, docDelCount: 0, updateSeq: 0, purgeSeq: 0, dataSize: 0 });
-    expect(empty).toMatchObject({ uuid: '01'.repeat(16), instanceStartTime: '1700000000000000', diskFormatVersion: 1 });
+    expect(empty).toMatchObject({ uuid: '01'.repeat(16), instanceStartTime: '1700000000000000', diskFormatVersion: 2 });
     await put(db, 'a', { body: `{"text":"${'x'.repeat(1_000)}"}` });
     const full = await db.info();
     expect(full).toMatchObject({ docCount: 1, updateSeq: 1, committedUpdateSeq: 1, compactRunning: false });

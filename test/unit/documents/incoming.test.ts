@@ -57,12 +57,15 @@ describe('a document that comes in', () => {
     expect(bodyOf('{ }')).toBe('{}');
   });
 
-  test.each(['9007199254740993', '1e400', '-0', '1.0', '1E-5', '0.1000'])('keeps the digits of %s', (number) => {
-    expect(bodyOf(`{"_id":"a","n":${number}}`)).toBe(`{"n":${number}}`);
-  });
+  test.each(['9007199254740993', '12345678901234567890123', '1e308', '1e-400', '-0', '1.0', '1E-5', '0.1000'])(
+    'keeps the digits of %s',
+    (number) => {
+      expect(bodyOf(`{"_id":"a","n":${number}}`)).toBe(`{"n":${number}}`);
+    },
+  );
 
   test('keeps the spelling of strings', () => {
-    const body = String.raw`{"lone":"\ud800","\u0061":"\u00e9é\/","q":"\\\""}`;
+    const body = String.raw`{"pair":"\ud83d\uDE00","\u0061":"\u00e9é\/","q":"\\\""}`;
     expect(bodyOf(`{"_id":"a",${body.slice(1)}`)).toBe(body);
   });
 
@@ -126,10 +129,11 @@ describe('the revision of a document that comes in', () => {
       revisions: { start: 3, ids: ['c', 'b'] },
     });
   });
-  test('must not differ between the two', () => {
-    expect(() => document({ _rev: '2-a', _revisions: { start: 3, ids: ['c', 'b'] } })).toThrow(
-      'bad_request: Document _rev 2-a',
-    );
+  test('is the newest of _revisions where _rev differs', () => {
+    const _revisions = { start: 3, ids: ['c', 'b'] };
+    expect(document({ _rev: '2-a', _revisions }).rev).toBe('3-c');
+    expect(document({ _revisions, _rev: '2-a' }).rev).toBe('3-c');
+    expect(() => document({ _rev: 'a', _revisions })).toThrow('bad_request: Invalid rev format');
   });
   test('may be local where the id may be', () => {
     expect(document({ _id: '_local/a', _rev: '0-3' }).rev).toBe('0-3');
@@ -183,6 +187,26 @@ describe('a document is refused', () => {
     ['{"_revisions":{"start":1,"ids":["b","a"]}}', 'doc_validation: _revisions.start is 1, but _revisions.ids has 2'],
     ['{"_revisions":{"start":-1,"ids":["a"]}}', 'doc_validation: _revisions.start is -1, but _revisions.ids has 1'],
   ])('%s', (text, reason) => expect(() => readDocument(text)).toThrow(reason));
+
+  test.each(['"\\ud800"', '"\\uDFFF a"', '["\\ud83d\\ud83d"]', '{"\\udc00\\ud800":1}', '"\\ud83d"'])(
+    'for half a character: %s',
+    (value) => {
+      for (const text of [`{"a":[{"b":${value}}]}`, `{"a":${'['.repeat(200)}${value}${']'.repeat(200)}}`]) {
+        expect(() => readDocument(text)).toThrow('bad_request: A string has a lone surrogate');
+        expect(() => readBulk(`{"docs":[{"x":1},${text}]}`)).toThrow('bad_request: A string has a lone surrogate');
+      }
+    },
+  );
+
+  test.each(['1e400', '-1E+309', '1e0400', '9'.repeat(310), `${'9'.repeat(250)}e99`])(
+    'for a number that no double holds: %s',
+    (value) => {
+      for (const text of [`{"a":{"b":[${value}]}}`, `{"_local_seq":1,"a":${value}}`]) {
+        expect(() => readDocument(text)).toThrow('bad_request: A number is larger than any double');
+        expect(() => readBulk(`{"docs":[${text},{}]}`)).toThrow('bad_request: A number is larger than any double');
+      }
+    },
+  );
 });
 
 describe('a bulk request', () => {

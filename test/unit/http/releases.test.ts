@@ -143,7 +143,7 @@ function fakeDatabase(watch: Watch): Database {
       diskSize: 1,
       dataSize: 1,
       instanceStartTime: '1',
-      diskFormatVersion: 1,
+      diskFormatVersion: 2,
     }),
     current: () => undefined,
     snapshot: () => fakeSnapshot(watch),

@@ -63,7 +63,7 @@ describe('a free list', () => {
     const { list } = await open();
     list.add(1, [10, 11]);
     const further = Array.from({ length: 20_000 }, (_unused, index) => 100 + index);
-    const lists = list.toLists(further, new PageAllocator(1, 900_000_000));
+    const lists = list.toLists(further, new PageAllocator(1, 900_000_000), 2 ** 20);
     expect(lists.map(({ number }) => number)).toEqual([900_000_000, 900_000_001]);
     const read = lists.map(({ value }) => decodeFreeList(String(value)));
     expect(read.map(({ length }) => length)).toEqual([20_000, 2]);

@@ -105,13 +105,22 @@ describe('validate_doc_update', () => {
   test.each([
     ['throw {forbidden: "no"}', { code: 'forbidden', reason: 'no' }],
     ['throw({unauthorized: "log in"})', { code: 'unauthorized', reason: 'log in' }],
-    ['throw {forbidden: {a: 1}}', { code: 'forbidden', reason: '{"a":1}' }],
-    ['throw "just a text"', { code: 'function_error', word: 'unnamed_error', reason: 'just a text' }],
+    ['throw {forbidden: {a: 1}}', { code: 'forbidden', reason: '{"a":1}', value: { a: 1 } }],
+    ['throw {forbidden: null}', { code: 'forbidden', reason: 'null', value: null }],
+    ['throw {unauthorized: [1, "x"]}', { code: 'unauthorized', value: [1, 'x'] }],
+    ['throw {forbidden: function () {}}', { code: 'forbidden', value: null }],
+    ['throw "just a text"', { code: 'function_error', word: 'unknown_error', reason: 'just a text' }],
+    ['throw {foo: "bar"}', { code: 'function_error', word: 'unknown_error', reason: '{"foo":"bar"}' }],
+    ['throw null', { code: 'function_error', word: 'unknown_error', reason: 'null' }],
+    ['throw new Error("oops")', { code: 'function_error', word: 'unknown_error', reason: 'Error: oops' }],
     ['throw ["error", "mine", "because"]', { code: 'function_error', word: 'mine', reason: 'because' }],
-    ['throw {error: "mine", reason: "because"}', { code: 'function_error', word: 'mine', reason: 'because' }],
+    [
+      'throw {error: "mine", reason: "because"}',
+      { code: 'function_error', word: 'unknown_error', reason: '{"error":"mine","reason":"because"}' },
+    ],
     [
       'newDoc.missing.x',
-      { code: 'function_error', word: 'TypeError', reason: "cannot read property 'x' of undefined" },
+      { code: 'function_error', word: 'unknown_error', reason: "TypeError: cannot read property 'x' of undefined" },
     ],
   ])('that does %s', async (body, expected) => {
     const [refused] = await outcomes(`function (newDoc) { ${body} }`);

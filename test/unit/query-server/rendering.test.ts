@@ -36,6 +36,9 @@ describe('a show', () => {
       'start({headers: {"X-B": "b"}}); send("one "); send(2); return " three"',
       { code: undefined, headers: { 'X-B': 'b' }, body: 'one 2 three' },
     ],
+    ['return undefined', { code: undefined, headers: {}, body: '' }],
+    ['return null', { code: undefined, headers: {}, body: '' }],
+    ['provides("html", function () {}); return null', expect.objectContaining({ body: '' })],
     ['return doc.title + req.query.x', { code: undefined, headers: {}, body: 'T5' }],
   ])('that does %s', async (body, expected) => {
     const asked = request(undefined, { query: { x: 5 } });
@@ -43,7 +46,7 @@ describe('a show', () => {
   });
 
   test.each([
-    ['return undefined', { code: 'render_error', reason: 'undefined response from show function' }],
+    ['return 5', { code: 'render_error', reason: 'undefined response from show function' }],
     ['throw new Error("no")', { code: 'render_error', reason: 'function raised error: Error: no' }],
     [
       'throw ["error", "teapot", "short and stout"]',
@@ -58,16 +61,19 @@ describe('a show', () => {
     await expect(show(`function () { ${body} }`)).rejects.toMatchObject(expected);
   });
 
-  test.each(['return undefined', 'throw new Error("no")', 'return doc.x.y'])(
-    'of a document that is not there: %s',
-    async (body) => {
-      const asked = request(undefined, { id: 'missing' });
-      await expect(show(`function (doc) { ${body} }`, { asked })).rejects.toMatchObject({
-        code: 'not_found',
-        reason: 'document not found',
-      });
-    },
-  );
+  test.each(['throw new Error("no")', 'return doc.x.y'])('of a document that is not there: %s', async (body) => {
+    const asked = request(undefined, { id: 'missing' });
+    await expect(show(`function (doc) { ${body} }`, { asked })).rejects.toMatchObject({
+      code: 'not_found',
+      reason: 'document not found',
+    });
+  });
+
+  test('of a document that is not there, with nothing to say, is empty', async () => {
+    expect(await show('function (doc) {}', { asked: request(undefined, { id: 'missing' }) })).toMatchObject({
+      body: '',
+    });
+  });
 
   test('keeps nothing for the next request', async () => {
     const { program } = await openProgram(sandbox, {

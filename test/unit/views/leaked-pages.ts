@@ -1,6 +1,8 @@
 import { INNER_HEADER } from '../../../src/btree/nodes/inner.ts';
 import { NodeLink } from '../../../src/btree/nodes/link.ts';
+import { checkText } from '../../../src/paging/checksums.ts';
 import { must } from '../../../src/shared/assert.ts';
+import { crc32 } from '../../../src/shared/crc32.ts';
 import type { MemoryFile, MemoryMedium } from '../../../src/storage/memory/memory-medium.ts';
 import type { Commit, PageStore } from '../../../src/storage/page-store.ts';
 import { decodeIndexHead, decodeIndexRoots } from '../../../src/views/storing/index-head.ts';
@@ -8,7 +10,7 @@ import { decodeIndexHead, decodeIndexRoots } from '../../../src/views/storing/in
 /** Pages of an index file that its head neither refers to nor lists as free: nobody would ever drop them. */
 export function leakedPages(file: MemoryFile): number[] {
   if (file.head === undefined) return [];
-  const { rootsPage } = must(decodeIndexHead(file.head));
+  const { rootsPage } = must(decodeIndexHead(file.head, crc32));
   const { garbage, byDocument, trees } = decodeIndexRoots(textOf(file, rootsPage));
   const known = new Set<number>([rootsPage, ...garbage]);
   for (const list of garbage) for (const page of JSON.parse(textOf(file, list)) as number[]) known.add(page);
@@ -24,7 +26,7 @@ export function leakedPages(file: MemoryFile): number[] {
 function textOf(file: MemoryFile, page: number): string {
   const text = file.pages.get(page);
   if (typeof text !== 'string') throw new Error(`page ${page} is not there, or none of text`);
-  return text;
+  return must(checkText(crc32, page, text));
 }
 
 /** The one index of a medium. */

@@ -14,10 +14,50 @@ async function reduced(reduce: string, values: Readonly<Record<string, Json>>, o
   }
 }
 
+function nested(depth: number): Json {
+  let value: Json = 1;
+  for (let level = 0; level < depth; level++) value = [value];
+  return value;
+}
+
 describe('built-in reduces', () => {
   test('_sum adds numbers, and lists element by element', async () => {
     expect(await reduced('_sum', { a: 1, b: 2.5, c: -4 })).toEqual([[null, -0.5]]);
     expect(await reduced('_sum', { a: [1, 2], b: [10, 20, 30] })).toEqual([[null, [11, 22, 30]]]);
+  });
+
+  test('_sum takes a number for a list of one, and adds objects member by member', async () => {
+    expect(await reduced('_sum', { a: 1, b: [1, 2], c: 3 })).toEqual([[null, [5, 2]]]);
+    const objects = { a: { x: 1, y: { z: [1] } }, b: { w: 5, y: { z: [1, 2], v: 1 } }, c: { x: 1, y: { z: 1 } } };
+    expect(await reduced('_sum', objects)).toEqual([[null, { x: 2, y: { z: [3, 2], v: 1 }, w: 5 }]]);
+    expect(await reduced('_sum', { a: { 2: 1 }, b: { 10: 1, constructor: 1 } })).toEqual([
+      [null, { 2: 1, 10: 1, constructor: 1 }],
+    ]);
+  });
+
+  test('_sum of many nodes is that of all rows', async () => {
+    const values = Array.from(
+      { length: 3_000 },
+      (_unused, n) => [`d${n}`, { [`k${n % 7}`]: n, list: [1, n] }] as const,
+    );
+    const [[, sum] = []] = await reduced('_sum', Object.fromEntries(values));
+    const expected: Record<string, unknown> = { list: [3_000, 4_498_500] };
+    for (const [, value] of values) {
+      const [name = '', n] = Object.entries(value)[0] ?? [];
+      expected[name] = Number(expected[name] ?? 0) + Number(n);
+    }
+    expect(sum).toEqual(expected);
+  });
+
+  test('a result that grows without end is an error, and leaves the index whole', async () => {
+    const long = Object.fromEntries(Array.from({ length: 8_000 }, (_unused, n) => [`member ${n}`, n]));
+    const values = { a: long, b: { x: 1 } };
+    for (const reduce of ['_sum', '_first', '_top_2']) {
+      await expect(reduced(reduce, values), reduce).rejects.toMatchObject({ code: 'reduce_overflow_error' });
+    }
+    expect(await reduced('_sum', values, { start: 'b' })).toEqual([[null, { x: 1 }]]);
+    const list = Array.from({ length: 2_000 }, (_unused, n) => n);
+    await expect(reduced('_stats', { a: list })).rejects.toMatchObject({ code: 'reduce_overflow_error' });
   });
 
   test('_sum of something else is an error, only where the range of a query has it', async () => {
@@ -27,7 +67,11 @@ describe('built-in reduces', () => {
       reason: 'builtin _sum function requires map values to be numbers or lists of numbers',
     };
     await expect(reduced('_sum', values)).rejects.toMatchObject(error);
-    await expect(reduced('_sum', { a: [1], b: 2 })).rejects.toMatchObject(error);
+    await expect(reduced('_sum', { a: {}, b: 2 })).rejects.toMatchObject(error);
+    await expect(reduced('_sum', { a: { x: [1] }, b: { x: { y: 1 } } })).rejects.toMatchObject(error);
+    await expect(reduced('_sum', { a: [1, 'x'] })).rejects.toMatchObject(error);
+    await expect(reduced('_sum', { a: { x: [1, null] } })).rejects.toMatchObject(error);
+    await expect(reduced('_sum', { a: nested(1_500) })).rejects.toMatchObject(error);
     expect(await reduced('_sum', values, { start: 'c' })).toEqual([[null, 3]]);
   });
 
@@ -36,7 +80,43 @@ describe('built-in reduces', () => {
     expect(await reduced('_stats', { a: 1, b: 2, c: 6 })).toEqual([
       [null, { sum: 9, count: 3, min: 1, max: 6, sumsqr: 41 }],
     ]);
-    await expect(reduced('_stats', { a: 'x' })).rejects.toMatchObject({ code: 'invalid_value' });
+  });
+
+  test('_stats of lists, of statistics, and of lists of these', async () => {
+    const one = { sum: 3, count: 2, min: 1, max: 2, sumsqr: 5 };
+    const both = { sum: 7, count: 3, min: 1, max: 4, sumsqr: 21 };
+    expect(await reduced('_stats', { a: one, b: 4 })).toEqual([[null, both]]);
+    expect(await reduced('_stats', { a: { ...one, more: true } })).toEqual([[null, one]]);
+    expect(await reduced('_stats', { a: [1, one, [2]], b: [2, 4, [3]] })).toEqual([
+      [null, [one, both, [{ sum: 5, count: 2, min: 2, max: 3, sumsqr: 13 }]]],
+    ]);
+  });
+
+  test('_stats of something else is an error', async () => {
+    const wrong: Readonly<Record<string, Json>>[] = [
+      { a: 'x' },
+      { a: null },
+      { a: [1, 'x'] },
+      { a: [1], b: [1, 2] },
+      { a: [1], b: 1 },
+      { a: { sum: 1, count: 1, min: 1, max: 1 } },
+      { a: { sum: 1, count: 1, min: 1, max: 1, sumsqr: '1' } },
+      { a: nested(1_500) },
+    ];
+    for (const values of wrong) {
+      await expect(reduced('_stats', values)).rejects.toMatchObject({ code: 'invalid_value' });
+    }
+  });
+
+  test('names are known by how they begin', async () => {
+    const values = { a: 1, b: 2 };
+    expect(await reduced('_sum\n', values)).toEqual([[null, 3]]);
+    expect(await reduced('_sum  // all of them', values)).toEqual([[null, 3]]);
+    expect(await reduced('_count_of_rows', values)).toEqual([[null, 2]]);
+    expect(await reduced('_statsx', { a: 1 })).toEqual([[null, { sum: 1, count: 1, min: 1, max: 1, sumsqr: 1 }]]);
+    expect(await reduced('_approx_count_distinct;', values)).toEqual([[null, 2]]);
+    expect(await reduced('_top_1 of them', values)).toEqual([[null, [2]]]);
+    await expect(reduced('_top_1000', values)).rejects.toMatchObject({ code: 'bad_request' });
   });
 
   test('an empty range has no row', async () => {

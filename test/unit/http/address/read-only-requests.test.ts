@@ -14,7 +14,8 @@ function isReadOnly(what: string, headers = {}): boolean {
 test.each([
   'GET /notes/a',
   'HEAD /notes',
-  'OPTIONS /notes',
+  'OPTIONS /notes/_design/d/_list/f/by-name',
+  'OPTIONS /notes/_design/d/_show/f/a',
   'POST /notes/_all_docs',
   'POST /notes/_all_docs/queries',
   'POST //notes//_all_docs/',
@@ -50,6 +51,8 @@ test.each([
   'POST /notes/_compact',
   'POST /notes/_ensure_full_commit',
   'POST /notes/_design/d/_update/f',
+  'OPTIONS /notes/_design/d/_update/f',
+  'OPTIONS /notes/_design/d/_rewrite/x',
   'POST /notes/_design/d/_rewrite/x',
   'POST /notes/_design/_view',
   'POST /_replicate',

@@ -14,11 +14,11 @@ describe('parameters of lists', () => {
   test('have the defaults of the interface', () => {
     expect(parse('')).toEqual({
       keys: undefined,
-      key: undefined,
       startKey: undefined,
       startKeyDocId: undefined,
       endKey: undefined,
       endKeyDocId: undefined,
+      isOneKey: false,
       inclusiveEnd: true,
       descending: false,
       skip: 0,
@@ -77,6 +77,18 @@ describe('parameters of lists', () => {
     expect(parse('limit=1', ['a', 7])).toMatchObject({ keys: ['a', 7], limit: 1 });
     expect(() => parse('', 'a')).toThrow(expect.objectContaining({ code: 'bad_request' }));
     expect(() => parse('key="a"', ['a'])).toThrow(expect.objectContaining({ code: 'query_parse_error' }));
+  });
+
+  test('of key, startkey and endkey the last ones count', () => {
+    expect(parse('key="b"')).toMatchObject({ startKey: 'b', endKey: 'b', isOneKey: true });
+    expect(parse('startkey="a"&endkey="c"&key=null')).toMatchObject({ startKey: null, endKey: null, isOneKey: true });
+    expect(parse('key="b"&startkey="a"')).toMatchObject({ startKey: 'a', endKey: 'b', isOneKey: false });
+    expect(parse('startkey="a"&key="b"&end_key="c"')).toMatchObject({ startKey: 'b', endKey: 'c', isOneKey: false });
+  });
+
+  test('no keys at all may stand beside bounds', () => {
+    expect(parse('keys=[]&startkey="a"&endkey="b"')).toMatchObject({ keys: [] });
+    expect(parse('key="a"', [])).toMatchObject({ keys: [] });
   });
 
   test('a JSON object gives values of their own types, or texts', () => {

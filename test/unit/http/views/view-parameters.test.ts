@@ -52,7 +52,7 @@ describe('parameters of views', () => {
     ['group=true&reduce=false', REDUCED, 'Invalid use of grouping on a map view.'],
     ['include_docs=true', REDUCED, '`include_docs` is invalid for reduce'],
     ['conflicts=true', REDUCED, '`conflicts` is invalid for reduce views.'],
-    ['keys=[1]', REDUCED, 'Multi-key fetchs for reduce views must use `group=true`'],
+    ['keys=[1,2]', REDUCED, 'Multi-key fetchs for reduce views must use `group=true`'],
   ])('%s is refused', (search, traits, reason) => {
     expect(() => parse(search, traits)).toThrow(expect.objectContaining({ code: 'query_parse_error', reason }));
   });
@@ -80,8 +80,8 @@ describe('parameters of views', () => {
 
   test('bounds of the request replace all bounds of the defaults', () => {
     const traits = { hasReduce: false, defaults: { key: 1, descending: true } };
-    expect(parse('', traits)).toMatchObject({ key: 1, descending: true });
-    expect(parse('keys=[2]', traits)).toMatchObject({ key: undefined, keys: [2], descending: true });
+    expect(parse('', traits)).toMatchObject({ startKey: 1, endKey: 1, descending: true });
+    expect(parse('keys=[2]', traits)).toMatchObject({ startKey: undefined, keys: [2], descending: true });
   });
 });
 
@@ -89,6 +89,11 @@ describe('what an index is asked for', () => {
   test('a key is both ends, and is in', () => {
     const options = toReduceOptions(parse('key=null&startkey_docid=a&endkey_docid=b&inclusive_end=false'));
     expect(options).toMatchObject({ start: null, end: null, startDocId: 'a', endDocId: 'b', inclusiveEnd: true });
+  });
+
+  test('one key of a reduced view needs no group', () => {
+    expect(toReduceOptions(parse('keys=[1]', REDUCED))).toMatchObject({ keys: [1], groupLevel: 0 });
+    expect(toReduceOptions(parse('keys=[]', REDUCED))).toMatchObject({ keys: [], groupLevel: 0 });
   });
 
   test('bounds that are not given are open', () => {

@@ -170,12 +170,12 @@ describe('a backup of a folder with damage', () => {
     const { one } = await copyOf(source);
     const path = join(one, 'data-1.mdb');
     const bytes = await readFile(path);
-    await writeFile(path, bytes.fill('x', bytes.lastIndexOf('{"format":1,"uuid"'), bytes.lastIndexOf('"uuid"')));
+    await writeFile(path, bytes.fill('x', bytes.lastIndexOf('{"format":2,"uuid"'), bytes.lastIndexOf('"uuid"')));
     const restore = await runCommand(['restore', source, '--data', join(temporary, 'bad-head-restored')]);
     expect(restore).toMatchObject({
       code: 1,
       stderr: expect.stringMatching(
-        /^one: It is not in the copy\. The head of one\.\w+ can't be read\. Restore the file from a backup\.\n1 of the databases is not whole, /,
+        /^one: It is not in the copy\. The head of one\.\w+ is damaged\. Restore the file from a backup\.\n1 of the databases is not whole, /,
       ),
     });
     const verify = await runCommand(['verify', '--data', join(temporary, 'bad-head-restored')]);

@@ -9,7 +9,7 @@ import { startTestServer, type TestServer } from './server.ts';
 const builtFiles = join(import.meta.dirname, '../../dist/browser');
 
 /** A browser, in which tests get origins of their own: each has empty storage and no service worker. */
-export interface Scene {
+export interface BrowserSession {
   readonly browser: Browser;
   openSite(): Promise<Site>;
   closeSites(): Promise<void>;
@@ -23,7 +23,7 @@ export interface Site {
   close(): Promise<void>;
 }
 
-export async function openScene(engine: Engine, options?: LaunchOptions): Promise<Scene> {
+export async function openBrowserSession(engine: Engine, options?: LaunchOptions): Promise<BrowserSession> {
   const browser = await startBrowser(engine, options);
   const sites: Site[] = [];
   const closeSites = async () => {
@@ -45,16 +45,19 @@ export async function openScene(engine: Engine, options?: LaunchOptions): Promis
 }
 
 /** One browser for the tests of a `describe`, whose sites end with each test. Where one fails, tells what the browser said last. */
-export function useScene(engine: Engine, options?: LaunchOptions): Pick<Scene, 'browser' | 'openSite'> {
-  let scene: Scene | undefined;
-  const present = () => must(scene, 'scene of a test that runs');
+export function useBrowserSession(
+  engine: Engine,
+  options?: LaunchOptions,
+): Pick<BrowserSession, 'browser' | 'openSite'> {
+  let session: BrowserSession | undefined;
+  const present = () => must(session, 'session of a test that runs');
   beforeAll(async () => {
-    scene = await openScene(engine, options);
+    session = await openBrowserSession(engine, options);
   });
-  afterAll(() => scene?.close());
+  afterAll(() => session?.close());
   afterEach(async ({ task }) => {
-    if (task.result?.state === 'fail') console.info(scene?.browser.messages.slice(-30).join('\n'));
-    await scene?.closeSites();
+    if (task.result?.state === 'fail') console.info(session?.browser.messages.slice(-30).join('\n'));
+    await session?.closeSites();
   });
   return {
     get browser() {

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { type BrowserSession, openBrowserSession, type Site } from './browser-session.ts';
 import { call } from './controls.ts';
 import type { Tab } from './drivers/browser.ts';
 import { chosenEngines } from './drivers/start.ts';
-import { openScene, type Scene, type Site } from './scene.ts';
 
 /** What the worker of a page loads on first use: when it does, and what happens where it can't. */
 const FILE = '/settee-functions.js';
@@ -13,23 +13,23 @@ const otherBuild = readFileSync(join(import.meta.dirname, '../../dist/browser', 
   'settee of-another-day',
 );
 
-describe.each(chosenEngines())('the file with the functions in %s', (engine) => {
-  let scene: Scene;
+describe.each(chosenEngines())('the file that is loaded on first use in %s', (engine) => {
+  let session: BrowserSession;
   let site: Site;
   let tab: Tab;
   /** What the server answers for it; undefined for the file itself. */
   let instead: { readonly file?: string; readonly status: number; readonly text: string } | undefined;
 
   beforeAll(async () => {
-    scene = await openScene(engine);
+    session = await openBrowserSession(engine);
   });
-  afterAll(() => scene?.close());
+  afterAll(() => session?.close());
   afterEach(({ task }) => {
-    if (task.result?.state === 'fail') console.info(scene?.browser.messages.slice(-30).join('\n'));
+    if (task.result?.state === 'fail') console.info(session?.browser.messages.slice(-30).join('\n'));
   });
   beforeEach(async () => {
     instead = undefined;
-    site = await scene.openSite();
+    site = await session.openSite();
     site.server.intercept((request, response) => {
       if (instead === undefined || request.url?.startsWith(instead.file ?? FILE) !== true) return false;
       response.writeHead(instead.status, { 'content-type': 'text/javascript' }).end(instead.text);

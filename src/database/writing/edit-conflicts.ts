@@ -1,0 +1,49 @@
+/** Decides what an edit follows, and so whether it conflicts with what is there (docs/http.md#update-conflicts). */
+import type { RevId } from '../../documents/contract.ts';
+import { findNode } from '../../documents/revisions/revision-tree.ts';
+import { toRevId, toRevision } from '../../documents/revisions/revisions.ts';
+import { DatabaseError } from '../../errors/database-error.ts';
+import type { DocumentWrite, StoredNode, WriteOutcome } from '../contract.ts';
+import type { WorkingDocument } from './write-batch.ts';
+
+/** What a new revision follows; `rev` undefined at the root. */
+interface Parent {
+  readonly rev: RevId | undefined;
+  readonly generation: number;
+  readonly hash: string;
+}
+
+const ROOT: Parent = { rev: undefined, generation: 0, hash: '' };
+
+function asParent(node: StoredNode): Parent {
+  return { rev: toRevId(node.generation, node.hash), generation: node.generation, hash: node.hash };
+}
+
+/**
+ * The leaf that an edit replaces: any leaf may be extended, also a losing or deleted one; without a revision only a
+ * document that is not there or whose winner is deleted (whose branch then goes on). Undefined = conflict.
+ */
+export function editedLeaf(document: WorkingDocument, rev: RevId | undefined): Parent | undefined {
+  const winner = document.leaves[0];
+  if (rev === undefined) {
+    if (winner === undefined) return ROOT;
+    return winner.deleted ? asParent(winner) : undefined;
+  }
+  const { generation, hash } = toRevision(rev);
+  const leaf = document.leaves.find((node) => node.generation === generation && node.hash === hash);
+  return leaf === undefined ? undefined : { rev, generation, hash };
+}
+
+/** all_or_nothing: a stale revision makes a branch beside the others. */
+export function branchingParent(document: WorkingDocument, rev: RevId | undefined): Parent {
+  const winner = document.leaves[0];
+  if (rev === undefined) return winner?.deleted ? asParent(winner) : ROOT;
+  const { generation, hash } = toRevision(rev);
+  const node = findNode(document.leaves, { generation, hash });
+  return node === undefined ? { rev, generation, hash } : asParent(node);
+}
+
+export function conflict(write: DocumentWrite): WriteOutcome {
+  const error = new DatabaseError('conflict', 'Document update conflict.');
+  return { ok: false, id: write.id, rev: write.rev, error };
+}

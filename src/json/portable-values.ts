@@ -1,0 +1,46 @@
+/**
+ * Which JSON values every reader of JSON can take: text may have escapes of half a character, which can't be written as UTF-8,
+ * and numbers that no double holds, both of which most readers refuse (docs/http.md#document-text).
+ */
+import { DatabaseError } from '../errors/database-error.ts';
+
+const FIRST_SURROGATE = 0xd800;
+
+/** An escaped surrogate, an exponent of three digits, or many digits in a row: without these a text is portable. */
+const SUSPECT = /\\u[dD][89a-fA-F]|[eE]\+?\d{3}|(?:^|\D)\d{200}/;
+
+/** Whether a JSON text may have something that is not portable, which `checkPortable` decides on its value. */
+export function mayBeUnportable(text: string): boolean {
+  return SUSPECT.test(text);
+}
+
+/** Fails with `bad_request` where something within the value is not portable. Iterative: depth costs nothing. */
+export function checkPortable(root: unknown): void {
+  const left: unknown[] = [root];
+  while (left.length > 0) {
+    const value = left.pop();
+    const reason = unportableReason(value);
+    if (reason !== undefined) throw new DatabaseError('bad_request', reason);
+    if (typeof value !== 'object' || value === null) continue;
+    for (const [name, member] of Object.entries(value)) left.push(name, member);
+  }
+}
+
+/** Whether the text can't be written as UTF-8. */
+export function hasLoneSurrogate(text: string): boolean {
+  for (let at = 0; at < text.length; at++) {
+    // Only a text with surrogates at all is worth the expression, which finds those that stand alone.
+    if (text.charCodeAt(at) >= FIRST_SURROGATE) return /\p{Surrogate}/u.test(text);
+  }
+  return false;
+}
+
+function unportableReason(value: unknown): string | undefined {
+  if (typeof value === 'number' && !Number.isFinite(value)) {
+    return 'A number is larger than any double, such as 1e400. Send a smaller one, or a string.';
+  }
+  if (typeof value === 'string' && hasLoneSurrogate(value)) {
+    return 'A string has a lone surrogate, such as "\\ud800", which is no character. Send whole characters.';
+  }
+  return undefined;
+}

@@ -1,0 +1,92 @@
+import type { DatabaseError } from '../errors/database-error.ts';
+import type { Crc32 } from '../shared/crc32.ts';
+import type { MaybePromise } from '../shared/maybe-promise.ts';
+import type { Commit, Opening, Page, PageFile, PageNumber, PageValue } from '../storage/page-store.ts';
+import { addToBytes, addToRecord, addToText, checkBytes, checkText } from './checksums.ts';
+import { damagedPageError } from './page-errors.ts';
+
+interface CheckedFileOptions {
+  readonly crc32: Crc32;
+  /** Pages with a number below this were written by a release that knew no checksums. */
+  readonly checkedFrom: PageNumber;
+}
+
+/**
+ * A file whose pages and journal records have checksums. A page is checked each time it comes from the medium: `read`
+ * fails with `storage_corrupt` where the checksum is wrong. Three things are left to others, who know more of them: a part
+ * of a page (`readRange`), the records that were found at the opening (`checkRecord`), and the head (`checkHead`).
+ */
+export class CheckedFile implements PageFile {
+  readonly readRange?: NonNullable<PageFile['readRange']>;
+  readonly compact?: NonNullable<PageFile['compact']>;
+  readonly #file: PageFile;
+  readonly #crc32: Crc32;
+  readonly #checkedFrom: PageNumber;
+
+  constructor(file: PageFile, { crc32, checkedFrom }: CheckedFileOptions) {
+    this.#file = file;
+    this.#crc32 = crc32;
+    this.#checkedFrom = checkedFrom;
+    if (file.readRange !== undefined) this.readRange = file.readRange.bind(file);
+    if (file.compact !== undefined) this.compact = file.compact.bind(file);
+  }
+
+  get name(): string {
+    return this.#file.name;
+  }
+
+  get opening(): Opening {
+    return this.#file.opening;
+  }
+
+  read(page: PageNumber, kind: 'text'): MaybePromise<string | undefined>;
+  read(page: PageNumber, kind: 'bytes'): MaybePromise<Uint8Array | undefined>;
+  read(page: PageNumber, kind: 'text' | 'bytes'): MaybePromise<PageValue | undefined> {
+    const value = kind === 'text' ? this.#file.read(page, 'text') : this.#file.read(page, 'bytes');
+    if (page < this.#checkedFrom) return value;
+    return value instanceof Promise ? value.then((late) => this.#check(page, late)) : this.#check(page, value);
+  }
+
+  #check(page: PageNumber, stored: PageValue | undefined): PageValue | undefined {
+    if (stored === undefined) return undefined;
+    const value =
+      typeof stored === 'string' ? checkText(this.#crc32, page, stored) : checkBytes(this.#crc32, page, stored);
+    if (value === undefined) throw this.#damaged(page);
+    return value;
+  }
+
+  #damaged(page: PageNumber): DatabaseError {
+    return damagedPageError(this.name, page);
+  }
+
+  commit(commit: Commit): Promise<void> {
+    const { journal, writePages, ...others } = commit;
+    return this.#file.commit({
+      ...others,
+      ...(journal && { journal: { ...journal, text: addToRecord(this.#crc32, journal.number, journal.text) } }),
+      ...(writePages && { writePages: writePages.map((page) => this.#withChecksum(page)) }),
+    });
+  }
+
+  #withChecksum({ number, value }: Page): Page {
+    const stored =
+      typeof value === 'string' ? addToText(this.#crc32, number, value) : addToBytes(this.#crc32, number, value);
+    return { number, value: stored };
+  }
+
+  pageNumbers(from: PageNumber): AsyncIterable<readonly PageNumber[]> {
+    return this.#file.pageNumbers(from);
+  }
+
+  isCurrent(): Promise<boolean> {
+    return this.#file.isCurrent();
+  }
+
+  size(): Promise<number> {
+    return this.#file.size();
+  }
+
+  close(): Promise<void> {
+    return this.#file.close();
+  }
+}

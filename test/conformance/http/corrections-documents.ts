@@ -1,0 +1,96 @@
+import { assert } from 'chai';
+import { assertJson } from '../../support/conformance/answer.ts';
+import { at, stringAt } from '../../support/conformance/json.ts';
+import { suite, test } from '../../support/conformance/suite.ts';
+import type { Toolkit } from '../../support/conformance/toolkit.ts';
+
+const headers = { 'content-type': 'application/json' };
+
+/** What no reader of JSON in the family takes. */
+const unportable = [
+  '"\\ud800"',
+  '"a\\udfff"',
+  '"\\ude00\\ud83d"',
+  '"\\ud83d\\u0041"',
+  '["x",{"y":"\\ud83d"}]',
+  '{"\\udc00":1}',
+  '1e400',
+  '-1E+400',
+  '[1,{"n":1e309}]',
+  '9'.repeat(310),
+];
+
+/** All requests that bring a document with this value. */
+const writes = (value: string): readonly [method: string, path: string, body: string][] => [
+  ['PUT', '/doc', `{"v":${value}}`],
+  ['PUT', '/doc?new_edits=false', `{"_rev":"1-a","v":${value}}`],
+  ['PUT', '/doc?batch=ok', `{"v":${value}}`],
+  ['PUT', '/_local/doc', `{"v":${value}}`],
+  ['PUT', '/_design/doc', `{"v":${value}}`],
+  ['POST', '', `{"_id":"doc","v":${value}}`],
+  ['POST', '/_bulk_docs', `{"docs":[{"_id":"one"},{"_id":"doc","v":${value}}]}`],
+  ['POST', '/_bulk_docs', `{"docs":[{"_id":"doc","_rev":"1-a","v":${value}}],"new_edits":false}`],
+];
+
+async function assertRefused(t: Toolkit, method: string, path: string, body: string): Promise<void> {
+  const answer = await t.at(method, path, { body, headers });
+  assert.deepEqual([answer.status, at(answer.json, 'error')], [400, 'bad_request'], `${method} ${path} ${body}`);
+  assert.isNotEmpty(stringAt(answer.json, 'reason'));
+}
+
+/** Where real clients and servers of the family expect documents to be so, and not otherwise. */
+export default suite('corrections_documents', [
+  ...unportable.map((value) =>
+    test(`${value.slice(0, 40)} is refused wherever documents come in`, async (t) => {
+      for (const [method, path, body] of writes(value)) await assertRefused(t, method, path, body);
+      await assertRefused(t, 'PUT', '/_security', `{"mine":${value}}`);
+      const index = `{"index":{"fields":["a"],"partial_filter_selector":{"b":${value}}}}`;
+      await assertRefused(t, 'POST', '/_index', index);
+      assert.deepInclude(await t.info(), { doc_count: 0, update_seq: 0 });
+      assert.equal((await t.get('/_local/doc')).status, 404);
+    }),
+  ),
+
+  test('an update function that makes such a document is refused', async (t) => {
+    const half = 'function (doc, req) { return [{ _id: "doc", v: "\\ud800" }, "made"]; }';
+    await t.put('_design/test', { updates: { half } });
+    const answer = await t.at('POST', '/_design/test/_update/half');
+    assert.deepEqual([answer.status, at(answer.json, 'error')], [400, 'bad_request'], answer.text);
+    assert.equal((await t.get('/doc')).status, 404);
+  }),
+
+  test('whole characters, however they are spelt, and numbers that doubles hold are kept as they were written', async (t) => {
+    const body = '{"a":"\\ud83d\\ude00","b":"\\uD83D\\uDE00 😀","\\ud83d\\ude00":1,"c":[1e308,-1e308,1e-400,0.1e1]}';
+    const rev = stringAt((await t.at('PUT', '/doc', { body })).json, 'rev');
+    assert.equal((await t.get('/doc')).text, `{"_id":"doc","_rev":"${rev}",${body.slice(1)}\n`);
+  }),
+
+  test('long integers keep their digits', async (t) => {
+    const body = '{"n":12345678901234567890123456789,"m":-9007199254740993}';
+    const rev = stringAt((await t.at('PUT', '/doc', { body })).json, 'rev');
+    assert.equal((await t.get('/doc')).text, `{"_id":"doc","_rev":"${rev}",${body.slice(1)}\n`);
+  }),
+
+  test('with new_edits=false _revisions decides, whatever _rev says', async (t) => {
+    const _revisions = { start: 3, ids: ['c', 'b', 'a'] };
+    const put = await t.at('PUT', '/put?new_edits=false', { json: { _rev: '2-x', _revisions, n: 1 } });
+    assertJson(put, 201, { ok: true, id: 'put', rev: '3-c' });
+    const post = await t.at('POST', '?new_edits=false', { json: { _id: 'post', _revisions, _rev: '7-y' } });
+    assertJson(post, 201, { ok: true, id: 'post', rev: '3-c' });
+    const docs = [
+      { _id: 'bulk', _rev: '1-a', _revisions, n: 1 },
+      { _id: 'put', _rev: '1-z', _revisions: { start: 4, ids: ['d', 'c'] }, n: 2 },
+    ];
+    assertJson(await t.at('POST', '/_bulk_docs', { json: { docs, new_edits: false } }), 201, []);
+    for (const [id, rev] of [
+      ['post', '3-c'],
+      ['bulk', '3-c'],
+      ['put', '4-d'],
+    ]) {
+      const read = await t.get(`/${id}?conflicts=true`);
+      assert.equal(at(read.json, '_rev'), rev);
+      assert.notProperty(read.json, '_conflicts');
+    }
+    assert.deepEqual(at((await t.get('/bulk?revs=true')).json, '_revisions'), _revisions);
+  }),
+]);

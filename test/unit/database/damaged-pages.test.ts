@@ -1,0 +1,105 @@
+import { describe, expect, test } from 'vitest';
+import { StoredDatabase } from '../../../src/database/stored-database.ts';
+import { must } from '../../../src/shared/assert.ts';
+import type { MemoryFile } from '../../../src/storage/memory/memory-medium.ts';
+import type { PageValue } from '../../../src/storage/page-store.ts';
+import { Bench, FILE, id, merge, put, type SeenDatabase, seeAll, TINY, TINY_PAGES } from './harness.ts';
+
+/** One character or byte is changed somewhere in a file: whatever is read is right, or the error says what is damaged. */
+
+function fileOf(bench: Bench): MemoryFile {
+  return must(bench.medium.files.get(FILE));
+}
+
+/** A database with trees of several levels, small and large bodies, closed in order. */
+async function build(): Promise<{ bench: Bench; seen: SeenDatabase }> {
+  const bench = new Bench({ settings: TINY, supports: TINY_PAGES });
+  const db = await bench.open();
+  for (let index = 10; index < 40; index++)
+    await put(db, `d${index}`, { body: `{"n":${index},"t":"${'x'.repeat(30)}"}` });
+  await merge(db, 'd10', { rev: '1-conflict', body: '{"n":"conflict"}' });
+  await put(db, 'large', { body: `{"t":"${'x'.repeat(2_500)}"}` });
+  await db.writeLocal(id('_local/x'), undefined, `{"t":"${'y'.repeat(1_500)}"}`, 'relaxed');
+  const seen = await seeAll(db);
+  await db.close();
+  return { bench, seen };
+}
+
+function flipped(value: PageValue, at: number): PageValue {
+  if (typeof value === 'string') {
+    return value.slice(0, at) + String.fromCharCode(value.charCodeAt(at) ^ 1) + value.slice(at + 1);
+  }
+  return value.with(at, must(value[at]) ^ 1);
+}
+
+/** All that can be seen, or the code of the error. */
+async function look(database: StoredDatabase): Promise<SeenDatabase | string> {
+  try {
+    return await seeAll(database);
+  } catch (error) {
+    return (error as { code?: string }).code ?? String(error);
+  }
+}
+
+describe('one character of a file', () => {
+  test('in any page is found by whoever reads it, and by a verification', async () => {
+    const { bench, seen } = await build();
+    let harmed = 0;
+    for (const [number, value] of fileOf(bench).pages) {
+      const crashed = bench.crashed();
+      fileOf(crashed).pages.set(number, flipped(value, (number * 7) % value.length));
+      const database = await crashed.open().catch((error: unknown) => error);
+      if (!(database instanceof StoredDatabase)) {
+        expect(database).toMatchObject({ code: 'storage_corrupt' });
+        continue;
+      }
+      const found = await look(database);
+      const { damage } = await database.verify();
+      if (found !== 'storage_corrupt') expect(found).toEqual(seen);
+      else {
+        harmed++;
+        expect(damage.join('\n')).toMatch(/damaged/);
+      }
+      await database.discard();
+    }
+    expect(harmed).toBeGreaterThan(20);
+  });
+
+  test('in the head keeps the file from being opened', async () => {
+    const { bench } = await build();
+    const head = must(fileOf(bench).head);
+    for (let at = 0; at < head.length; at += 3) {
+      const crashed = bench.crashed();
+      fileOf(crashed).head = String(flipped(head, at));
+      await expect(crashed.open()).rejects.toMatchObject({ code: 'storage_corrupt' });
+    }
+  });
+
+  test('in a journal record keeps the file from being opened', async () => {
+    const bench = new Bench();
+    const db = await bench.open();
+    await put(db, 'a', { body: '{"n":1}' });
+    await put(db, 'b', { body: '{"n":2}' });
+    const [first] = fileOf(bench).journal.values();
+    const { number, text } = must(first);
+    for (let at = 0; at < text.length; at += 3) {
+      const crashed = bench.crashed();
+      fileOf(crashed).journal.set(number, { number, text: String(flipped(text, at)) });
+      await expect(crashed.open()).rejects.toMatchObject({
+        code: 'storage_corrupt',
+        reason: expect.stringContaining(`Record ${number} of the journal of file is damaged`),
+      });
+    }
+  });
+
+  test('pages and records that took each other’s places are found', async () => {
+    const { bench } = await build();
+    const texts = [...fileOf(bench).pages].filter(([, value]) => typeof value === 'string');
+    const [[one, value] = [], [other, otherValue] = []] = texts;
+    const crashed = bench.crashed();
+    fileOf(crashed).pages.set(must(one), must(otherValue));
+    fileOf(crashed).pages.set(must(other), must(value));
+    const database = await crashed.open();
+    expect((await database.verify()).damage.join('\n')).toMatch(/checksum/);
+  });
+});

@@ -1,0 +1,59 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { JsonScanner, NO_END } from '../../../src/json/json-scanner.ts';
+import { checkPortable, mayBeUnportable } from '../../../src/json/portable-values.ts';
+
+const isPortable = (text: string): boolean => {
+  try {
+    checkPortable(JSON.parse(text));
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+test('half a character and a number beyond all doubles are not portable, wherever they stand', () => {
+  for (const value of ['"\\ud800"', '"a\\udfff"', '1e400', '-1e309']) {
+    for (const text of [value, `[1,${value}]`, `{"a":{"b":[${value}]}}`]) {
+      expect(isPortable(text), text).toBe(false);
+      expect(mayBeUnportable(text), text).toBe(true);
+    }
+  }
+  expect(isPortable('{"\\ud800":1}')).toBe(false);
+  expect(isPortable('{"a":["\\ud83d\\ude00",1e308,9007199254740993,1e-400]}')).toBe(true);
+});
+
+test('depth costs nothing', () => {
+  const deep = `${'['.repeat(100_000)}1e400${']'.repeat(100_000)}`;
+  expect(isPortable(deep)).toBe(false);
+});
+
+test('digits cost time in proportion to their number', () => {
+  const digits = `[${Array.from({ length: 20_000 }, () => '1'.repeat(199)).join(',')}]`;
+  const startedAt = performance.now();
+  expect(mayBeUnportable(digits)).toBe(false);
+  expect(performance.now() - startedAt).toBeLessThan(500);
+});
+
+test('a scanner, the test of the text and the test of the value agree', () => {
+  const unit = fc.constantFrom('\\ud83d', '\\ude00', '\\uD800', '\\uDfff', '\\u00e9', 'd', '\\\\', '\\"', 'ud800');
+  const text = fc.array(unit, { maxLength: 5 }).map((units) => `"${units.join('')}"`);
+  const digits = fc.integer({ min: 1, max: 320 }).map((count) => '7'.repeat(count));
+  const number = fc
+    .tuple(
+      fc.constantFrom('', '-'),
+      digits,
+      fc.constantFrom('', '.0', `.${'1'.repeat(300)}`),
+      fc.integer({ min: -400, max: 400 }),
+    )
+    .map(([sign, whole, fraction, exponent]) => `${sign}${whole}${fraction}${exponent === 0 ? '' : `e${exponent}`}`);
+  fc.assert(
+    fc.property(fc.array(fc.oneof(text, number), { minLength: 1, maxLength: 3 }), (values) => {
+      const json = `{"a":[${values.join(',')}]}`;
+      const isSure = new JsonScanner(json).valueEnd(0, 0) !== NO_END;
+      expect(isSure).toBe(isPortable(json));
+      if (!mayBeUnportable(json)) expect(isSure).toBe(true);
+    }),
+    { numRuns: 2_000 },
+  );
+});
