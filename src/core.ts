@@ -14,6 +14,7 @@ import { functionsUnavailable } from './errors/functions-unavailable.ts';
 import { createHandle } from './http/http-service.ts';
 import type { Registry } from './registry/contract.ts';
 import { openRegistry } from './registry/registry.ts';
+import { ByteBudget } from './shared/byte-budget.ts';
 import { CacheBudget } from './shared/cache-budget.ts';
 import type { Clock, RandomBytes } from './shared/clock.ts';
 import { type MaybePromise, orElse } from './shared/maybe-promise.ts';
@@ -25,6 +26,10 @@ import { createConfig, integerSetting, type Settings } from './system/config.ts'
 import type { Log } from './system/contract.ts';
 import { silentLog } from './system/log.ts';
 import { Uuids } from './system/uuids.ts';
+
+const defaultBytesInFlight = 268_435_456;
+/** So long a request waits at most while others have all the bytes that may be in flight. */
+const longestWaitMs = 30_000;
 
 export interface CoreOptions {
   readonly storage: PageStore;
@@ -80,7 +85,20 @@ export async function createCore(options: CoreOptions): Promise<Core> {
   const { views, design, find } = deferParts(code, queryServer, { ...common, databases: registry, engine });
   designs.listen((database) => buildSoon(views, database, log));
   let isClosing = false;
-  const services = { registry, config, log, clock, uuids: new Uuids(config, clock, random), basePath, tasks };
+  const bytesInFlight = new ByteBudget(
+    integerSetting(config, 'httpd', 'max_bytes_in_flight') ?? defaultBytesInFlight,
+    longestWaitMs,
+  );
+  const services = {
+    bytesInFlight,
+    registry,
+    config,
+    log,
+    clock,
+    uuids: new Uuids(config, clock, random),
+    basePath,
+    tasks,
+  };
   const parts = { views: () => views.get(), design: () => design.get(), find: () => find.get() };
   return {
     handle: createHandle(services, parts, () => isClosing),

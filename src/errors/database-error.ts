@@ -51,6 +51,7 @@ export type ErrorCode =
   | 'storage_failed'
   // the service
   | 'shutting_down'
+  | 'too_busy'
   | 'cancelled'
   | 'unknown_error';
 

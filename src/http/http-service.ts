@@ -2,6 +2,7 @@
 import type { Handle } from '../shared/message.ts';
 import { answerErrors } from './middleware/errors.ts';
 import { answerHead } from './middleware/head.ts';
+import { releaseBytes } from './middleware/held-bytes.ts';
 import { wrapJsonp } from './middleware/jsonp.ts';
 import { overrideMethod } from './middleware/method-override.ts';
 import { addServerHeaders } from './middleware/server-headers.ts';
@@ -15,7 +16,7 @@ import { createRoutes, type DeferredParts } from './routing/routes.ts';
 export function createHandle(services: Services, parts: DeferredParts, isClosing: () => boolean): Handle {
   const router = new Router(createRoutes(parts));
   const routed = refuseWhenClosing(isClosing, wrapJsonp(router.dispatch));
-  const answering = answerHead(answerErrors(cancelUnreadBody(routed)));
+  const answering = answerHead(releaseBytes(answerErrors(cancelUnreadBody(routed))));
   const handler = addServerHeaders(services.clock, overrideMethod(answering));
   return (request) => handler(new Context(request, services));
 }

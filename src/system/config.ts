@@ -16,6 +16,7 @@ export type Settings = Readonly<Record<string, Readonly<Record<string, string>>>
  * - `svc/page_cache_bytes`: bytes of tree nodes and body pages that all open databases and their views together keep for reading.
  * - `svc/os_process_timeout`: milliseconds that a function of a design document has for one document, reduction or request.
  * - `httpd/max_uri_length`: characters of a request's address; unset means no limit of our own.
+ * - `httpd/max_bytes_in_flight`: bytes of memory for requests and answers under way; who comes then waits, at last in vain.
  * - `httpd/allow_jsonp`: whether `?callback=` is honoured.
  * - `httpd/secure_rewrites`: whether rewrite rules may lead no further up than their database.
  * - `query_server_config/reduce_limit`: `true` refuses results of reduces that do not shrink, `log` only logs them, `false` takes them.
@@ -26,7 +27,7 @@ export type Settings = Readonly<Record<string, Readonly<Record<string, string>>>
  */
 export const DEFAULT_SETTINGS: Settings = {
   svc: { max_document_size: '67108864', max_dbs_open: '100', page_cache_bytes: '33554432', os_process_timeout: '5000' },
-  httpd: { allow_jsonp: 'false', secure_rewrites: 'true' },
+  httpd: { max_bytes_in_flight: '268435456', allow_jsonp: 'false', secure_rewrites: 'true' },
   query_server_config: { reduce_limit: 'true' },
   uuids: { algorithm: 'sequential', max_count: '1000', utc_id_suffix: '' },
 };
@@ -103,6 +104,7 @@ function checkSettings(config: Config): void {
   integerSetting(config, 'svc', 'max_dbs_open');
   integerSetting(config, 'svc', 'page_cache_bytes');
   integerSetting(config, 'svc', 'os_process_timeout');
+  integerSetting(config, 'httpd', 'max_bytes_in_flight');
   integerSetting(config, 'httpd', 'max_uri_length');
   integerSetting(config, 'query_server_config', 'workers');
   integerSetting(config, 'uuids', 'max_count');

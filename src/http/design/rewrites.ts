@@ -35,6 +35,7 @@ export async function answerRewritten(
   next.isHead = context.isHead;
   next.user = context.user;
   next.rewrites = context.rewrites + 1;
+  next.holdFor(context);
   return must(context.dispatch, 'the router names itself to each request')(next);
 }
 

@@ -2,7 +2,6 @@
 
 import { DatabaseError } from '../../errors/database-error.ts';
 import type { FindAnswer, Finder, IndexWriter } from '../../find/contract.ts';
-import { isShallow } from '../../json/nesting.ts';
 import type { JsonObject } from '../../json/objects.ts';
 import { checkPortable } from '../../json/portable-values.ts';
 import { readObject, requireJsonType } from '../request/bodies.ts';
@@ -98,9 +97,7 @@ function changeOf(rest: readonly string[]): keyof Pick<Finder, 'createIndex' | '
 
 async function readQuery(context: Context): Promise<JsonObject> {
   requireJsonType(context);
-  const body = await readObject(context);
-  if (!isShallow(body)) throw new DatabaseError('bad_request', 'The request is nested too deeply.');
-  return body;
+  return readObject(context);
 }
 
 function writerOf(context: Context): IndexWriter {

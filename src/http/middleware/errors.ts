@@ -5,6 +5,9 @@ import type { Answer, Context, Handler } from '../request/context.ts';
 import { isInternal, MethodNotAllowed, showError } from '../response/error-table.ts';
 import { jsonAnswer, withHeader } from '../response/responses.ts';
 
+/** Seconds after which a request that found the service too busy may come again. */
+const RETRY_AFTER_S = '5';
+
 export function answerErrors(next: Handler): Handler {
   return (context) =>
     orElse(
@@ -19,5 +22,6 @@ function errorAnswer(context: Context, failure: unknown): Answer {
   const { status, error, reason } = showError(failure);
   const errorCode = isDatabaseError(failure) ? failure.code : 'unknown_error';
   const answer: Answer = { ...jsonAnswer(context, status, JSON.stringify({ error, reason })), errorCode };
+  if (errorCode === 'too_busy') return withHeader(answer, 'retry-after', RETRY_AFTER_S);
   return failure instanceof MethodNotAllowed ? withHeader(answer, 'allow', failure.allow) : answer;
 }

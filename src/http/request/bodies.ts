@@ -18,6 +18,13 @@ const JSON_MEDIA_TYPE = 'application/json';
 /** A UTF-16 unit takes three bytes of UTF-8 at most. */
 const MAX_BYTES_PER_UNIT = 3;
 
+/**
+ * Memory that a body takes for each of its bytes while it is read and worked off: the bytes, their text, what is made of that, and what
+ * is written.
+ */
+const MEMORY_PER_BYTE = 4;
+/** Smaller bodies are not counted. */
+const COUNTED_BYTES = 65_536;
 /** Bytes that are decoded in one step. */
 const DECODED_BYTES = 1_048_576;
 /** Decoding as a whole keeps no state, so one decoder serves all. */
@@ -33,12 +40,27 @@ export function readText(context: Context): MaybePromise<string> {
   const gzip = isGzip(context.header('content-encoding'));
   if (Number(context.header('content-length') ?? 0) > limit) throw tooLarge();
   if (typeof body === 'string' && !gzip) return checkText(body, limit);
-  const chunks = body instanceof Uint8Array ? [checkBytes(body, limit)] : collect(body, limit);
-  return whenReady(gzip ? inflated(chunks, limit) : chunks, (all) => inTurns(decodeInSteps(all)));
+  if (body instanceof Uint8Array && !gzip && body.length <= COUNTED_BYTES) {
+    return inTurns(decodeInSteps([checkBytes(body, limit)]));
+  }
+  return readLong(context, limit, gzip);
 }
 
-async function inflated(packed: MaybePromise<readonly Uint8Array[]>, limit: number): Promise<readonly Uint8Array[]> {
-  return inflate(await packed, limit);
+async function readLong(context: Context, limit: number, gzip: boolean): Promise<string> {
+  const { body } = context.request;
+  const length = declaredLength(body) ?? 0;
+  if (length > limit) throw tooLarge();
+  // All at once where it is known, so that few requests wait with half a body.
+  const counted = gzip ? length : length * MEMORY_PER_BYTE;
+  if (counted > COUNTED_BYTES) await context.holdBytes(counted);
+  const grow = (bytes: number) => context.holdBytes(bytes * MEMORY_PER_BYTE);
+  const chunks = await collect(body, new ByteCollector(limit, gzip || length > 0 ? undefined : grow));
+  return inTurns(decodeInSteps(gzip ? await inflate(chunks, new ByteCollector(limit, grow)) : chunks));
+}
+
+function declaredLength(body: RequestBody): number | undefined {
+  if (body === null || typeof body === 'string') return undefined;
+  return body instanceof Blob ? body.size : body.length;
 }
 
 /** The body's JSON value. Fails as `readText` and `parseJson`. */
@@ -147,21 +169,18 @@ function* decodeInSteps(chunks: readonly Uint8Array[]): Steps<string> {
   }
 }
 
-async function collect(body: RequestBody, limit: number): Promise<readonly Uint8Array[]> {
+async function collect(body: RequestBody, collector: ByteCollector): Promise<readonly Uint8Array[]> {
+  if (isStream(body)) return collectStream(body, collector);
   if (body === null) return [];
   if (typeof body === 'string') return [new TextEncoder().encode(body)];
-  if (isStream(body)) return collectStream(body, limit);
   if (body instanceof Uint8Array) return [body];
-  if (body.size > limit) throw tooLarge();
   return [new Uint8Array(await body.arrayBuffer().catch(brokenOff))];
 }
 
-async function collectStream(stream: ByteStream, limit: number): Promise<readonly Uint8Array[]> {
-  if (stream.length !== undefined && stream.length > limit) throw tooLarge();
-  const collector = new ByteCollector(limit);
+async function collectStream(stream: ByteStream, collector: ByteCollector): Promise<readonly Uint8Array[]> {
   const pace = new Pace();
   for (let chunk = await nextChunk(stream); chunk !== undefined; chunk = await nextChunk(stream)) {
-    collector.add(chunk);
+    await collector.add(chunk);
     if (pace.isDue) await pace.rest();
   }
   if (stream.length !== undefined && collector.length < stream.length) return brokenOff();

@@ -1,40 +1,41 @@
-/** Puts chunks together, up to a limit that protects the memory. */
+/** Keeps chunks in their order, up to a limit that protects the memory. */
 import { DatabaseError } from '../../errors/database-error.ts';
+
+/** Chunks are counted together until they have so many bytes. */
+const GROWTH_BYTES = 1_048_576;
 
 export class ByteCollector {
   readonly #limit: number;
+  readonly #grow: ((bytes: number) => Promise<void>) | undefined;
   readonly #chunks: Uint8Array[] = [];
   #length = 0;
+  #uncounted = 0;
 
-  /** `limit` in bytes. */
-  constructor(limit: number) {
+  /** `limit` in bytes. `grow` counts bytes in portions, and resolves when more may be added. */
+  constructor(limit: number, grow?: (bytes: number) => Promise<void>) {
     this.#limit = limit;
+    this.#grow = grow;
   }
 
   get length(): number {
     return this.#length;
   }
 
-  /** Keeps the chunk, which must not change afterwards. Fails with `too_large`. */
-  add(chunk: Uint8Array): void {
+  /** Keeps the chunk, which must not change afterwards. Fails with `too_large`, and as `grow`. */
+  async add(chunk: Uint8Array): Promise<void> {
     this.#length += chunk.length;
     if (this.#length > this.#limit) throw tooLarge();
     this.#chunks.push(chunk);
+    this.#uncounted += chunk.length;
+    if (this.#grow === undefined || this.#uncounted < GROWTH_BYTES) return;
+    const bytes = this.#uncounted;
+    this.#uncounted = 0;
+    await this.#grow(bytes);
   }
 
   /** What was added, in its order. */
   get chunks(): readonly Uint8Array[] {
     return this.#chunks;
-  }
-
-  whole(): Uint8Array<ArrayBuffer> {
-    const whole = new Uint8Array(this.#length);
-    let offset = 0;
-    for (const chunk of this.#chunks) {
-      whole.set(chunk, offset);
-      offset += chunk.length;
-    }
-    return whole;
   }
 }
 

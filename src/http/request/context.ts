@@ -1,5 +1,8 @@
 /** What a handler gets: the request, read as far as every handler needs it, and the services behind it. */
+
+import { DatabaseError } from '../../errors/database-error.ts';
 import type { Registry } from '../../registry/contract.ts';
+import type { ByteBudget, ByteLease } from '../../shared/byte-budget.ts';
 import type { Clock } from '../../shared/clock.ts';
 import type { MaybePromise } from '../../shared/maybe-promise.ts';
 import type { PlainRequest, ResponseBody } from '../../shared/message.ts';
@@ -19,6 +22,8 @@ export interface Services {
   readonly uuids: Uuids;
   /** What runs in the background, as `_active_tasks` shows it. */
   readonly tasks: ActiveTasks;
+  /** Bounds the memory of requests and answers that are on their way. */
+  readonly bytesInFlight: ByteBudget;
   /** What every path begins with, without a slash at its end; empty where the service is at the root. */
   readonly basePath: string;
 }
@@ -51,6 +56,7 @@ export class Context {
   rewrites = 0;
   /** Sends another request through the router, which sets it. */
   dispatch: Handler | undefined;
+  #lease: ByteLease | undefined;
   #jsonType: string | undefined;
   #query: Query | undefined;
 
@@ -58,6 +64,35 @@ export class Context {
     this.request = request;
     this.services = services;
     this.method = request.method;
+  }
+
+  /**
+   * Counts what the request takes of the memory, after waiting for it where the service has much under way. Fails with `too_busy` where
+   * that takes too long.
+   */
+  async holdBytes(bytes: number): Promise<void> {
+    this.#lease ??= this.services.bytesInFlight.open();
+    if (await this.#lease.take(bytes)) return;
+    const reason =
+      'The service has as many bytes of requests and answers under way as httpd/max_bytes_in_flight permits; nothing was changed. Send the request again later, or in smaller parts.';
+    throw new DatabaseError('too_busy', reason);
+  }
+
+  /** Counts a streamed answer. What the request's body holds stays counted, since keys are needed to the end. */
+  countStream(bytes: number): void {
+    this.#lease ??= this.services.bytesInFlight.open();
+    this.#lease.add(bytes);
+    this.#lease.settle();
+  }
+
+  releaseBytes(): void {
+    this.#lease?.release();
+  }
+
+  /** Counts all that this request holds as held by another one, which it stands for. */
+  holdFor(other: Context): void {
+    other.#lease ??= this.services.bytesInFlight.open();
+    this.#lease = other.#lease;
   }
 
   /** The content type under which this client gets JSON. */

@@ -1,19 +1,18 @@
 /** Inflates gzip with the platform's own streams, holding a limit on what comes out: 64 KB can hold 64 MB. */
 import { DatabaseError } from '../../errors/database-error.ts';
 import { Pace } from '../../shared/turn.ts';
-import { ByteCollector } from './byte-collector.ts';
+import type { ByteCollector } from './byte-collector.ts';
 
-/** Fails with `too_large` beyond `limit` bytes, and with `bad_request` where the bytes are no complete gzip. */
-export async function inflate(packed: readonly Uint8Array[], limit: number): Promise<readonly Uint8Array[]> {
+/** Fails as the collector does, and with `bad_request` where the bytes are no complete gzip. */
+export async function inflate(packed: readonly Uint8Array[], collector: ByteCollector): Promise<readonly Uint8Array[]> {
   const inflated = new Blob([...packed] as Uint8Array<ArrayBuffer>[])
     .stream()
     .pipeThrough(new DecompressionStream('gzip'));
   const reader = inflated.getReader();
-  const collector = new ByteCollector(limit);
   const pace = new Pace();
   try {
     for (let step = await reader.read(); !step.done; step = await reader.read()) {
-      collector.add(step.value);
+      await collector.add(step.value);
       if (pace.isDue) await pace.rest();
     }
   } catch (cause) {

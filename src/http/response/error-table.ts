@@ -53,6 +53,7 @@ export const STATUSES: Readonly<Record<ErrorCode, number>> = {
   storage_missing: 500,
   storage_failed: 500,
   shutting_down: 503,
+  too_busy: 503,
   cancelled: 503,
   unknown_error: 500,
 };
@@ -66,6 +67,7 @@ const WORDS: Readonly<Partial<Record<ErrorCode, string>>> = {
   storage_deleted: 'not_found',
   write_outcome_unknown: 'service_unavailable',
   storage_full: 'insufficient_storage',
+  too_busy: 'service_unavailable',
 };
 
 /** A failure as the interface shows it (docs/http.md#errors). */

@@ -237,7 +237,7 @@ export default suite('find_basics', [
       await t.at('POST', '/_find', { body: deep, headers }),
       400,
       'bad_request',
-      'The request is nested too deeply.',
+      'The JSON has arrays and objects in more than 1000 levels; send what is nested deeper as a string.',
     );
   }),
 ]);

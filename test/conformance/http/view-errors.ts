@@ -55,7 +55,12 @@ export default suite('view_errors', [
     assertError(posted, 400, 'bad_request', '`keys` member must be a array.');
     const deep = `{"startkey":${'['.repeat(5000)}${']'.repeat(5000)}}`;
     const nested = await t.at('POST', '/_design/test/_view/plain', { body: deep });
-    assertError(nested, 400, 'bad_request', 'A key is nested too deeply.');
+    assertError(
+      nested,
+      400,
+      'bad_request',
+      'The JSON has arrays and objects in more than 1000 levels; send what is nested deeper as a string.',
+    );
     const list = await t.at('POST', '/_design/test/_view/plain', { json: [1] });
     assertError(list, 400, 'bad_request', 'Request body must be a JSON object');
   }),

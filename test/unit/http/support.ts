@@ -1,9 +1,11 @@
 /** What the tests of the HTTP layer work with: the service on memory, asked through its one door. */
+
 import { type Core, createCore } from '../../../src/core.ts';
 import { deferredAtHand } from '../../../src/deferred/deferred-code.ts';
 import { Context, type Services } from '../../../src/http/request/context.ts';
 import { Router } from '../../../src/http/routing/router.ts';
 import { createRoutes, type DeferredParts } from '../../../src/http/routing/routes.ts';
+import { ByteBudget } from '../../../src/shared/byte-budget.ts';
 import { systemRandom } from '../../../src/shared/clock.ts';
 import type { ByteStream, PlainRequest, PlainResponse, RequestBody } from '../../../src/shared/message.ts';
 import { createMemoryPageStore } from '../../../src/storage/memory/memory-page-store.ts';
@@ -89,6 +91,7 @@ export function services(settings: Settings = {}, changes: Partial<Services> = {
     uuids: new Uuids(config, clock, systemRandom),
     tasks: new ActiveTasks(clock),
     basePath: '',
+    bytesInFlight: new ByteBudget(268_435_456, 1_000),
     ...changes,
   };
 }

@@ -24,6 +24,7 @@ test.each<[ErrorCode, number, string]>([
   ['storage_full', 507, 'insufficient_storage'],
   ['storage_deleted', 404, 'not_found'],
   ['shutting_down', 503, 'shutting_down'],
+  ['too_busy', 503, 'service_unavailable'],
 ])('%s becomes %i %s', (code, status, error) => {
   expect(showError(new DatabaseError(code, 'why'))).toEqual({ status, error, reason: 'why' });
 });

@@ -1,0 +1,56 @@
+/** Gives back what a request holds of the bytes in flight: with its answer, or, where that is a stream, when it was read or given up. */
+import { whenReady } from '../../shared/maybe-promise.ts';
+import type { ByteStream } from '../../shared/message.ts';
+import { isStream } from '../request/bodies.ts';
+import type { Context, Handler } from '../request/context.ts';
+
+/** What a stream holds for a reader that is slow, about: the rows that are being made, their text, and its bytes. */
+const STREAM_BYTES = 262_144;
+
+/** `next` answers failures, too. */
+export function releaseBytes(next: Handler): Handler {
+  return (context) =>
+    whenReady(next(context), (answer) => {
+      if (isStream(answer.body)) return { ...answer, body: new CountedStream(answer.body, context) };
+      context.releaseBytes();
+      return answer;
+    });
+}
+
+class CountedStream implements ByteStream {
+  readonly length?: number;
+  readonly pullText?: () => Promise<string | undefined>;
+  readonly #stream: ByteStream;
+  readonly #context: Context;
+
+  constructor(stream: ByteStream, context: Context) {
+    this.#stream = stream;
+    this.#context = context;
+    if (stream.length !== undefined) this.length = stream.length;
+    if (stream.pullText !== undefined) this.pullText = () => this.#next(stream.pullText?.());
+    context.countStream(STREAM_BYTES);
+  }
+
+  pull(): Promise<Uint8Array | undefined> {
+    return this.#next(this.#stream.pull());
+  }
+
+  async cancel(reason?: unknown): Promise<void> {
+    try {
+      await this.#stream.cancel(reason);
+    } finally {
+      this.#context.releaseBytes();
+    }
+  }
+
+  async #next<T>(step: Promise<T | undefined> | undefined): Promise<T | undefined> {
+    try {
+      const chunk = await step;
+      if (chunk === undefined) this.#context.releaseBytes();
+      return chunk;
+    } catch (failure) {
+      this.#context.releaseBytes();
+      throw failure;
+    }
+  }
+}
