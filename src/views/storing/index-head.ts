@@ -1,14 +1,14 @@
 import type { TreeRoot } from '../../btree/contract.ts';
-import type { FirstPass } from '../trees/index-state.ts';
+import type { FirstPass, ViewTree } from '../trees/index-state.ts';
 
 /**
  * The head of an index file, a few hundred bytes, says which index the file has and refers to a page with the roots of its
  * trees, which may be many. A checkpoint writes both in one commit. An index has no journal, because what is lost after a
  * checkpoint can be made again from the database.
  *
- * Format history (`format`): 1 – the first.
+ * Format history (`format`): 1 – the first. 2 – `lastChange` of a tree tells of purges.
  */
-export const INDEX_FORMAT_VERSION = 1;
+export const INDEX_FORMAT_VERSION = 2;
 
 export interface IndexHead {
   readonly format: number;
@@ -32,7 +32,7 @@ export interface IndexHead {
 export interface IndexRoots {
   readonly byDocument: TreeRoot | null;
   readonly firstPass?: FirstPass | undefined;
-  readonly trees: readonly { readonly root: TreeRoot | null; readonly lastChange: number }[];
+  readonly trees: readonly { readonly root: TreeRoot | null; readonly lastChange: ViewTree['lastChange'] }[];
   /** The pages with the lists of free pages. */
   readonly garbage: readonly number[];
 }

@@ -5,11 +5,12 @@ import type { Database, DocumentRecord, Snapshot } from '../../database/contract
 import type { DocId } from '../../documents/contract.ts';
 import { must } from '../../shared/assert.ts';
 import { Pace } from '../../shared/turn.ts';
-import type { Mapper } from '../contract.ts';
+import type { Mapper, RowsChange } from '../contract.ts';
 import type { ViewSettings } from '../settings.ts';
 import type { GroupDefinition } from '../trees/definition.ts';
 import { decodeEmitted } from '../trees/document-tree.ts';
 import type { FirstPass, IndexState, ViewTree } from '../trees/index-state.ts';
+import type { RowTree } from '../trees/row-tree.ts';
 import type { TreeOrder } from '../trees/tree-order.ts';
 import { isMapped, type MapInput, readBodies, readChanged } from './map-input.ts';
 import { type DocumentRows, PendingRows } from './pending-rows.ts';
@@ -121,12 +122,12 @@ export class Updater {
     try {
       for await (const ids of purgedDocuments(this.#state.byDocument, snapshot)) {
         this.#pending.addEmpty(ids);
-        if (this.#isFlushDue) await this.#flush(snapshot, {});
+        if (this.#isFlushDue) await this.#flush(snapshot, {}, true);
       }
     } finally {
       retained.release();
     }
-    await this.#flush(snapshot, { purgeSeq });
+    await this.#flush(snapshot, { purgeSeq }, true);
   }
 
   /** Maps the documents that have changed since the sequence that the index has reached. */
@@ -201,8 +202,11 @@ export class Updater {
     if (empty.length > 0) this.#pending.addEmpty(empty);
   }
 
-  /** Writes the pending rows into the trees, and publishes the new state. */
-  async #flush(snapshot: Snapshot, reached: Reached): Promise<void> {
+  /**
+   * Writes the pending rows into the trees, and publishes the new state. `isPurge`: rows are taken away because of a purge, the
+   * last of them where `reached` says so.
+   */
+  async #flush(snapshot: Snapshot, reached: Reached, isPurge = false): Promise<void> {
     const seenSeq = Math.max(this.#state.seenSeq, snapshot.updateSeq);
     const seq = reached.updateSeq ?? reached.firstPass?.seq ?? this.#state.updateSeq;
     const { documents, rows } = await this.#pending.take(this.#pace);
@@ -215,7 +219,8 @@ export class Updater {
       for (const changes of changesOf(former, index, must(rows[index]), compareRows)) {
         next = await this.#update(next, changes, replaced);
       }
-      trees.push({ rows: next, lastChange: next === tree.rows ? tree.lastChange : seq });
+      const lastChange = isPurge ? afterPurge(tree, next, reached.purgeSeq) : afterChange(tree, next, seq);
+      trees.push({ rows: next, lastChange });
     }
     const emitted = documents.map(({ id, emitted: value }) => ({ key: id, value }));
     const byDocument = await this.#update<string, number>(this.#state.byDocument, emitted, replaced);
@@ -254,4 +259,15 @@ export class Updater {
     }
     return next;
   }
+}
+
+function afterChange({ rows, lastChange }: ViewTree, next: RowTree, seq: number): RowsChange {
+  return next === rows ? lastChange : { ...lastChange, seq };
+}
+
+/** `purgeSeq` is undefined before the last of the purged rows are taken away. They get fewer, so their number identifies a state. */
+function afterPurge({ rows, lastChange }: ViewTree, next: RowTree, purgeSeq: number | undefined): RowsChange {
+  const isUnfinished = lastChange.purgeSeq < 0;
+  if (next === rows && (purgeSeq === undefined || !isUnfinished)) return lastChange;
+  return { ...lastChange, purgeSeq: purgeSeq ?? -1 - next.count };
 }
