@@ -89,16 +89,20 @@ export interface ViewGroupInfo {
   readonly dataSize: number;
 }
 
+/** When the rows of a view changed last. */
+export interface RowsChange {
+  /** The sequence of the last change by documents; before the index is complete a number that can't be one. */
+  readonly seq: number;
+  /** The `purgeSeq` of the last purge that took rows away; before all of them are gone a number that can't be one. */
+  readonly purgeSeq: number;
+}
+
 /** One moment of an index. It must be released. */
 export interface ViewReader {
   /** The database's sequence that the index reflects. */
   readonly updateSeq: number;
-  readonly purgeSeq: number;
-  /**
-   * The sequence of the last change to the view's rows; before the index is complete a number that can't be one. With
-   * signature and `purgeSeq` it identifies the rows, for ETags.
-   */
-  lastChange(view: string): number;
+  /** What identifies the view's rows, together with the signature, for ETags. */
+  lastChange(view: string): RowsChange;
   /** How many rows the view has. Takes no time. `not_found` "missing_named_view". */
   totalRows(view: string): number;
   /** The rows of a range, or those of each of `keys`. */

@@ -80,13 +80,14 @@ export function tagInputs(
   { reader, view, snapshot }: ViewSource,
   { parameters, asked }: ViewQuery,
 ): (string | number)[] {
+  const lastChange = reader.lastChange(view);
   return [
     database.uuid,
     database.instanceStartTime,
     group.signature,
     view,
-    reader.lastChange(view),
-    reader.purgeSeq,
+    lastChange.seq,
+    lastChange.purgeSeq,
     parameters.updateSeq ? reader.updateSeq : -1,
     snapshot?.updateSeq ?? -1,
     ...asked,

@@ -4,7 +4,7 @@ import { DatabaseError } from '../../errors/database-error.ts';
 import type { SnapshotRegister, SnapshotTicket } from '../../paging/snapshot-register.ts';
 import { must } from '../../shared/assert.ts';
 import { Pace } from '../../shared/turn.ts';
-import type { ReducedRow, ReduceOptions, RowOptions, ViewReader, ViewRow, ViewRows } from '../contract.ts';
+import type { ReducedRow, ReduceOptions, RowOptions, RowsChange, ViewReader, ViewRow, ViewRows } from '../contract.ts';
 import { failureOf, isFailed, type Reducer } from '../reducers/reducer.ts';
 import { defaultViewSettings } from '../settings.ts';
 import type { GroupDefinition, ViewTreeRef } from '../trees/definition.ts';
@@ -50,14 +50,10 @@ export class IndexReader implements ViewReader {
     return this.#state.updateSeq;
   }
 
-  get purgeSeq(): number {
-    return this.#state.purgeSeq;
-  }
-
-  lastChange(view: string): number {
+  lastChange(view: string): RowsChange {
     const { rows, lastChange } = must(this.#state.trees[this.#treeRef(view).tree]);
     // During the first pass the sequence stays the same. It only adds rows, so their number identifies a state.
-    return this.#state.firstPass === undefined ? lastChange : -rows.count;
+    return this.#state.firstPass === undefined ? lastChange : { ...lastChange, seq: -rows.count };
   }
 
   totalRows(view: string): number {

@@ -1,20 +1,18 @@
 import type { TreeRoot } from '../../btree/contract.ts';
 import { addToHead, checkHead } from '../../paging/checksums.ts';
 import type { Crc32 } from '../../shared/crc32.ts';
-import type { FirstPass } from '../trees/index-state.ts';
+import type { FirstPass, ViewTree } from '../trees/index-state.ts';
 
 /**
  * The head of an index file, a few hundred bytes, says which index the file has and refers to a page with the roots of its
  * trees, which may be many. A checkpoint writes both in one commit. An index has no journal, because what is lost after a
  * checkpoint can be made again from the database.
  *
- * Format history (`format`):
+ * Format history (`format`), of which only the last is read; indexes of others are made anew:
  * 1 – the first.
- * 2 – checksums of pages and of the head; tree nodes that take several pages.
+ * 2 – checksums of pages and of the head; tree nodes that take several pages; `lastChange` of a tree tells of purges.
  */
 export const INDEX_FORMAT_VERSION = 2;
-/** The format without checksums. */
-const UNCHECKED_FORMAT = 1;
 
 export interface IndexHead {
   readonly format: number;
@@ -31,7 +29,7 @@ export interface IndexHead {
   readonly rootsPage: number;
   /** … or the first of so many, where their text is too long for one. Absent: one. */
   readonly rootsPages?: number;
-  /** Pages below this number have no checksum; those of the format without checksums, where it is infinite. */
+  /** Pages below this number have no checksum. */
   readonly checkedFrom: number;
   /** Pages at or above this number were written by an interrupted checkpoint. */
   readonly pageMark: number;
@@ -40,7 +38,7 @@ export interface IndexHead {
 export interface IndexRoots {
   readonly byDocument: TreeRoot | null;
   readonly firstPass?: FirstPass | undefined;
-  readonly trees: readonly { readonly root: TreeRoot | null; readonly lastChange: number }[];
+  readonly trees: readonly { readonly root: TreeRoot | null; readonly lastChange: ViewTree['lastChange'] }[];
   /** The pages with the lists of free pages. */
   readonly garbage: readonly number[];
 }
@@ -52,11 +50,10 @@ export function encodeIndexHead(head: IndexHead, crc32: Crc32): string {
 /** Undefined where it is damaged, or not a head that this release reads: the index is then built anew. */
 export function decodeIndexHead(stored: string, crc32: Crc32): IndexHead | undefined {
   const checked = checkHead(crc32, stored);
-  if (checked === 'wrong') return undefined;
+  if (checked === 'wrong' || checked === 'none') return undefined;
   try {
-    const head = JSON.parse(checked === 'none' ? stored : checked.text) as IndexHead;
-    if (head.format === UNCHECKED_FORMAT) return { ...head, checkedFrom: Number.POSITIVE_INFINITY };
-    return head.format === INDEX_FORMAT_VERSION && checked !== 'none' ? head : undefined;
+    const head = JSON.parse(checked.text) as IndexHead;
+    return head.format === INDEX_FORMAT_VERSION ? head : undefined;
   } catch {
     return undefined;
   }

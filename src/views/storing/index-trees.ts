@@ -34,7 +34,7 @@ export function openIndexState(
     byDocument: Tree.open({ ...options, spec: documentSpec }, roots?.byDocument ?? null),
     trees: orders.map(({ compareKeys, reducers }, index) => ({
       rows: Tree.open({ ...options, spec: createRowSpec(compareKeys, reducers) }, roots?.trees[index]?.root ?? null),
-      lastChange: roots?.trees[index]?.lastChange ?? 0,
+      lastChange: roots?.trees[index]?.lastChange ?? { seq: 0, purgeSeq: 0 },
     })),
     updateSeq: head?.updateSeq ?? 0,
     purgeSeq: head?.purgeSeq ?? 0,

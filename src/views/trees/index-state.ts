@@ -1,3 +1,4 @@
+import type { RowsChange } from '../contract.ts';
 import type { DocumentTree } from './document-tree.ts';
 import type { RowTree } from './row-tree.ts';
 
@@ -25,8 +26,7 @@ export interface FirstPass {
 
 export interface ViewTree {
   readonly rows: RowTree;
-  /** The sequence number of the last change to its rows. */
-  readonly lastChange: number;
+  readonly lastChange: RowsChange;
 }
 
 /** Bytes of everything in the index. */

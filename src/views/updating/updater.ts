@@ -5,11 +5,12 @@ import type { Database, DocumentRecord, Snapshot } from '../../database/contract
 import type { DocId } from '../../documents/contract.ts';
 import { must } from '../../shared/assert.ts';
 import { Pace } from '../../shared/turn.ts';
-import type { MappedRows, Mapper } from '../contract.ts';
+import type { MappedRows, Mapper, RowsChange } from '../contract.ts';
 import type { ViewSettings } from '../settings.ts';
 import type { GroupDefinition } from '../trees/definition.ts';
 import { decodeEmitted } from '../trees/document-tree.ts';
 import type { FirstPass, IndexState, ViewTree } from '../trees/index-state.ts';
+import type { RowTree } from '../trees/row-tree.ts';
 import type { TreeOrder } from '../trees/tree-order.ts';
 import { bodyBytes, cutByBytes, isMapped, type MapInput, readBodies, readChanged } from './map-input.ts';
 import { type DocumentRows, PendingRows } from './pending-rows.ts';
@@ -130,12 +131,12 @@ export class Updater {
     try {
       for await (const ids of purgedDocuments(this.#state.byDocument, snapshot)) {
         this.#pending.addEmpty(ids);
-        if (this.#isFlushDue) await this.#flush(snapshot, {});
+        if (this.#isFlushDue) await this.#flush(snapshot, {}, true);
       }
     } finally {
       retained.release();
     }
-    await this.#flush(snapshot, { purgeSeq });
+    await this.#flush(snapshot, { purgeSeq }, true);
   }
 
   /** Maps the documents that have changed since the sequence that the index has reached. */
@@ -229,8 +230,11 @@ export class Updater {
     }
   }
 
-  /** Writes the pending rows into the trees, and publishes the new state. */
-  async #flush(snapshot: Snapshot, reached: Reached): Promise<void> {
+  /**
+   * Writes the pending rows into the trees, and publishes the new state. `isPurge`: rows are taken away because of a purge, the
+   * last of them where `reached` says so.
+   */
+  async #flush(snapshot: Snapshot, reached: Reached, isPurge = false): Promise<void> {
     await this.#takeResults(0);
     const seenSeq = Math.max(this.#state.seenSeq, snapshot.updateSeq);
     const seq = reached.updateSeq ?? reached.firstPass?.seq ?? this.#state.updateSeq;
@@ -244,7 +248,8 @@ export class Updater {
       for (const changes of changesOf(former, index, must(rows[index]), compareRows)) {
         next = await this.#update(next, changes, replaced);
       }
-      trees.push({ rows: next, lastChange: next === tree.rows ? tree.lastChange : seq });
+      const lastChange = isPurge ? afterPurge(tree, next, reached.purgeSeq) : afterChange(tree, next, seq);
+      trees.push({ rows: next, lastChange });
     }
     const emitted = documents.map(({ id, emitted: value }) => ({ key: id, value }));
     const byDocument = await this.#update<string, number>(this.#state.byDocument, emitted, replaced);
@@ -283,4 +288,15 @@ export class Updater {
     }
     return next;
   }
+}
+
+function afterChange({ rows, lastChange }: ViewTree, next: RowTree, seq: number): RowsChange {
+  return next === rows ? lastChange : { ...lastChange, seq };
+}
+
+/** `purgeSeq` is undefined before the last of the purged rows are taken away. They get fewer, so their number identifies a state. */
+function afterPurge({ rows, lastChange }: ViewTree, next: RowTree, purgeSeq: number | undefined): RowsChange {
+  const isUnfinished = lastChange.purgeSeq < 0;
+  if (next === rows && (purgeSeq === undefined || !isUnfinished)) return lastChange;
+  return { ...lastChange, purgeSeq: purgeSeq ?? -1 - next.count };
 }

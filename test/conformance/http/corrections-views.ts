@@ -100,4 +100,37 @@ export default suite('corrections_views', [
     assert.deepEqual(pluck(await t.get('/_all_docs?key="a2"&startkey="a1"'), 'id'), ['a1', 'a2']);
     assert.deepEqual(pluck(await t.get('/_all_docs?startkey="a1"&key="a2"'), 'id'), ['a2']);
   }),
+
+  test('a purge leaves the tags of views in which the document has no rows', async (t) => {
+    await putViews(t, {
+      even: { map: 'function (doc) { if (doc.n % 2 === 0) emit(doc.n, 1); }', reduce: '_sum' },
+      odd: 'function (doc) { if (doc.n % 2 === 1) emit(doc.n, 1); }',
+    });
+    const revs = new Map<string, string>();
+    for (const n of [1, 2, 3, 4]) revs.set(`d${n}`, await t.put(`d${n}`, { n }));
+    revs.set('none', await t.put('none', {}));
+    const tags = async () => {
+      const asked = ['even', 'even?reduce=false', 'odd'].map((what) => query(t, what));
+      return (await Promise.all(asked)).map((answer) => answer.header('etag'));
+    };
+    const purge = async (id: string) => {
+      const answer = await t.at('POST', '/_purge', { json: { [id]: [revs.get(id)] } });
+      assert.equal(answer.status, 200, answer.text);
+    };
+    const [even, rows, odd] = await tags();
+    await purge('none');
+    assert.deepEqual(await tags(), [even, rows, odd]);
+    const again = await t.get('/_design/test/_view/even', { 'if-none-match': `${even}` });
+    assert.equal(again.status, 304);
+    await purge('d3');
+    const [evenNow, rowsNow, oddNow] = await tags();
+    assert.deepEqual([evenNow, rowsNow], [even, rows]);
+    assert.notEqual(oddNow, odd);
+    await purge('d2');
+    const [evenLast, rowsLast, oddLast] = await tags();
+    assert.equal(oddLast, oddNow);
+    assert.notEqual(evenLast, even);
+    assert.notEqual(rowsLast, rows);
+    assert.deepEqual(pluck(await query(t, 'even?reduce=false'), 'id'), ['d4']);
+  }),
 ]);

@@ -41,8 +41,7 @@ function fakeReader(watch: Watch): ViewReader {
   watch.readers++;
   return {
     updateSeq: 1,
-    purgeSeq: 0,
-    lastChange: () => 1,
+    lastChange: () => ({ seq: 1, purgeSeq: 0 }),
     totalRows: () => ROWS,
     rows: async () => ({ totalRows: ROWS, offset: 0, rows: fakeRows(watch) }),
     reduce: async function* () {
