@@ -98,7 +98,8 @@ export interface Mapper {
   readonly concurrency: number;
   /**
    * `documents` are JSON texts of objects, `_id` and `_rev` in them. A map that throws skips that document for that map
-   * (logged); `throw ["fatal", error, reason]` fails the call with `ThrownError`. One result per map function.
+   * (logged); `throw ["fatal", error, reason]` fails the call with `ThrownError`. One result per map function. A single document on
+   * which a map runs out of memory, or whose rows are too large, is left out (logged); where time runs out the call fails.
    */
   map(documents: readonly string[]): MaybePromise<readonly MappedRows[]>;
 }
@@ -111,6 +112,8 @@ export interface MappedRows {
   readonly keys: readonly string[];
   /** Their values. */
   readonly values: readonly string[];
+  /** The positions of documents that the map could not end, or whose rows are too large; they have no rows. */
+  readonly leftOut?: readonly number[];
 }
 
 /** `log` lets a result pass that does not shrink, and only logs it (setting `query_server_config/reduce_limit`). */

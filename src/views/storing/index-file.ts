@@ -92,7 +92,12 @@ export class IndexFile {
       trees.push({ root: await this.storeTree(rows, pace), lastChange });
     }
     const freed = replaced.flatMap(pageNumbers);
-    await this.#replaceHead(state, identity, { byDocument, trees, firstPass: state.firstPass }, freed);
+    await this.#replaceHead(
+      state,
+      identity,
+      { byDocument, trees, firstPass: state.firstPass, leftOut: state.leftOut || undefined },
+      freed,
+    );
   }
 
   async #replaceHead(
