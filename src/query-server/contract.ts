@@ -120,8 +120,8 @@ export interface MappedRows {
 export type ReduceLimit = 'true' | 'false' | 'log';
 
 /**
- * Synchronous, since trees reduce within one turn. Each call reduces any number of groups, and gives JSON text for each: `null` where the function threw or gave
- * nothing. Fails with `reduce_overflow_error` where a result is over 200 bytes and more than half of its input.
+ * Synchronous, since trees reduce within one turn; throws `Pending` where a call takes long, and gives its answer when it is called again.
+ * Each call reduces any number of groups, and gives JSON text for each: `null` where the function threw or gave nothing. Fails with `reduce_overflow_error` where a result is over 200 bytes and more than half of its input.
  */
 export interface Reducer {
   reduce(groups: readonly ReduceGroup[]): readonly string[];

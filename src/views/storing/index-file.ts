@@ -13,6 +13,7 @@ import type { Pace } from '../../shared/turn.ts';
 import type { Page, PageFile, PageNumber, PageStoreSupport } from '../../storage/page-store.ts';
 import type { ViewSettings } from '../settings.ts';
 import type { IndexState } from '../trees/index-state.ts';
+import { makeReductions } from '../trees/reductions.ts';
 import { decodeIndexRoots, INDEX_FORMAT_VERSION, type IndexHead, type IndexRoots } from './index-head.ts';
 
 /** Pages that are dropped in one commit. */
@@ -162,6 +163,7 @@ export class IndexFile {
     pace: Pace,
     write: (pages: readonly Page[]) => Promise<void>,
   ): Promise<TreeRoot | null> {
+    await makeReductions(tree, pace);
     const nodes = nodeWrites(tree, this.#allocator, this.#maxPageLength);
     for (;;) {
       const slice = gatherSlice(nodes, this.#settings.sliceBytes, () => pace.isDue);

@@ -1,5 +1,4 @@
 import type { ReplacedNode, TreeChange } from '../../btree/contract.ts';
-import { missingReductions } from '../../btree/reading/missing-reductions.ts';
 import type { Tree } from '../../btree/tree.ts';
 import type { Database, DocumentRecord, Snapshot } from '../../database/contract.ts';
 import type { DocId } from '../../documents/contract.ts';
@@ -10,6 +9,7 @@ import type { ViewSettings } from '../settings.ts';
 import type { GroupDefinition } from '../trees/definition.ts';
 import { decodeEmitted, isLeftOut } from '../trees/document-tree.ts';
 import type { FirstPass, IndexState, ViewTree } from '../trees/index-state.ts';
+import { makeReductions } from '../trees/reductions.ts';
 import type { TreeOrder } from '../trees/tree-order.ts';
 import { bodyBytes, cutByBytes, isMapped, type MapInput, readBodies, readChanged } from './map-input.ts';
 import { type DocumentRows, PendingRows } from './pending-rows.ts';
@@ -171,10 +171,7 @@ export class Updater {
 
   /** Computes the missing reductions in steps; otherwise the first query would compute them all at once. */
   async #reduce(): Promise<void> {
-    for (const { rows } of this.#state.trees) {
-      const steps = await missingReductions(rows);
-      while (steps.next().done !== true) if (this.#pace.isDue) await this.#pace.rest();
-    }
+    for (const { rows } of this.#state.trees) await makeReductions(rows, this.#pace);
   }
 
   get #batchSize(): number {
