@@ -98,7 +98,8 @@ export interface Mapper {
   readonly concurrency: number;
   /**
    * `documents` are JSON texts of objects, `_id` and `_rev` in them. A map that throws skips that document for that map
-   * (logged); `throw ["fatal", error, reason]` fails the call with `ThrownError`. One result per map function.
+   * (logged); `throw ["fatal", error, reason]` fails the call with `ThrownError`. One result per map function. A single document on
+   * which a map runs out of memory, or whose rows are too large, is left out (logged); where time runs out the call fails.
    */
   map(documents: readonly string[]): MaybePromise<readonly MappedRows[]>;
 }
@@ -111,14 +112,16 @@ export interface MappedRows {
   readonly keys: readonly string[];
   /** Their values. */
   readonly values: readonly string[];
+  /** The positions of documents that the map could not end, or whose rows are too large; they have no rows. */
+  readonly leftOut?: readonly number[];
 }
 
 /** `log` lets a result pass that does not shrink, and only logs it (setting `query_server_config/reduce_limit`). */
 export type ReduceLimit = 'true' | 'false' | 'log';
 
 /**
- * Synchronous, since trees reduce within one turn. Each call reduces any number of groups, and gives JSON text for each: `null` where the function threw or gave
- * nothing. Fails with `reduce_overflow_error` where a result is over 200 bytes and more than half of its input.
+ * Synchronous, since trees reduce within one turn; throws `Pending` where a call takes long, and gives its answer when it is called again.
+ * Each call reduces any number of groups, and gives JSON text for each: `null` where the function threw or gave nothing. Fails with `reduce_overflow_error` where a result is over 200 bytes and more than half of its input.
  */
 export interface Reducer {
   reduce(groups: readonly ReduceGroup[]): readonly string[];

@@ -84,6 +84,8 @@ export interface ViewGroupInfo {
   readonly compactRunning: boolean;
   readonly waitingClients: number;
   readonly waitingCommit: boolean;
+  /** How many documents could not be mapped for all views. */
+  readonly documentsLeftOut: number;
   /** Bytes. */
   readonly diskSize: number;
   readonly dataSize: number;

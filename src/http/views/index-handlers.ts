@@ -33,6 +33,7 @@ function shownInfo(info: ViewGroupInfo): Readonly<Record<string, string | number
     waiting_clients: info.waitingClients,
     update_seq: info.updateSeq,
     purge_seq: info.purgeSeq,
+    ...(info.documentsLeftOut > 0 ? { documents_left_out: info.documentsLeftOut } : {}),
   };
 }
 

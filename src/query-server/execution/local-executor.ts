@@ -10,6 +10,13 @@ import { type OperationName, SEPARATOR } from '../runtime/protocol.ts';
 import type { BegunList, CallAnswer, Executor, FunctionCall, ListBeginning } from './function-call.ts';
 import { listLost, listTooLarge } from './list-failures.ts';
 
+/** There is no isolate for a call that can't wait for one. */
+export class IsolateMissing extends DatabaseError {
+  constructor() {
+    super('os_process_error', 'The sandbox is being started again; repeat the request.');
+  }
+}
+
 export class LocalExecutor implements Executor {
   readonly #pool: IsolatePool;
   readonly #clock: Clock;
@@ -28,12 +35,12 @@ export class LocalExecutor implements Executor {
   }
 
   /** As `run`, in this turn; fails where the owner can't have its isolate in it. */
-  runNow(owner: IsolateOwner, call: FunctionCall): CallAnswer {
+  runNow(owner: IsolateOwner, call: FunctionCall, sliceMs?: number): CallAnswer {
     const isolate = this.#pool.getNowByEvicting(owner);
     if (isolate !== undefined) {
-      return this.#guard(owner, isolate, () => this.#perform(isolate, call));
+      return this.#guard(owner, isolate, () => this.#perform(isolate, call, sliceMs));
     }
-    throw new DatabaseError('os_process_error', 'The sandbox is being started again; repeat the request.');
+    throw new IsolateMissing();
   }
 
   beginList(owner: IsolateOwner, { name, source, head, request }: ListBeginning): MaybePromise<BegunList | undefined> {

@@ -9,7 +9,7 @@ import { type MaybePromise, orElse } from '../../shared/maybe-promise.ts';
 import { IsolateFailure } from '../isolates/call-failures.ts';
 import type { IsolateOwner } from '../isolates/isolate-pool.ts';
 import { type BegunList, type CallAnswer, type FunctionCall, type ListBeginning, lengthOf } from './function-call.ts';
-import type { LocalExecutor } from './local-executor.ts';
+import { IsolateMissing, type LocalExecutor } from './local-executor.ts';
 import { type WorkerPool, WorkersUnavailable } from './worker-pool.ts';
 
 /** How long a call may hold this thread, where there are workers. */
@@ -46,10 +46,21 @@ export class ProgramExecutor {
 
   run(call: FunctionCall): MaybePromise<CallAnswer> {
     if (this.#usableWorkers === undefined) return this.#runHere(call);
+    return this.#beginHere(call, (sliceMs) => this.#local.run(this.#owner, call, sliceMs));
+  }
+
+  /** As `run`, but in this turn unless it is left to a worker. */
+  runNow(call: FunctionCall): MaybePromise<CallAnswer> {
+    if (this.#usableWorkers === undefined) return this.#local.runNow(this.#owner, call, this.#timeWithoutWorkers);
+    return this.#beginHere(call, (sliceMs) => this.#local.runNow(this.#owner, call, sliceMs));
+  }
+
+  #beginHere(call: FunctionCall, begin: (sliceMs: number) => MaybePromise<CallAnswer>): MaybePromise<CallAnswer> {
     if (!this.#mayBeginHere(call)) return this.runInWorker(call);
     return orElse(
-      () => this.#local.run(this.#owner, call, Math.min(SLICE_MS, this.#owner.options.timeoutMs)),
+      () => begin(Math.min(SLICE_MS, this.#owner.options.timeoutMs)),
       (failure) => {
+        if (failure instanceof IsolateMissing) return this.runInWorker(call);
         // A stack that overflows here does so there.
         if (!(failure instanceof IsolateFailure) || failure.kind === 'stack') throw failure;
         this.#avoidedUntil = this.#clock.monotonic() + this.#avoidedMs;
@@ -84,14 +95,13 @@ export class ProgramExecutor {
     return this.#workers?.isUnavailable === true ? undefined : this.#workers;
   }
 
-  /** With all the time that the program has; a part of it where there should be workers, and none can be started. */
   #runHere(call: FunctionCall): MaybePromise<CallAnswer> {
-    if (this.#workers === undefined) return this.#local.run(this.#owner, call);
-    return this.#local.run(this.#owner, call, this.#owner.options.timeoutMs * SHARE_WITHOUT_WORKERS);
+    return this.#local.run(this.#owner, call, this.#timeWithoutWorkers);
   }
 
-  runNow(call: FunctionCall): string {
-    return this.#local.runNow(this.#owner, call).text;
+  /** Undefined, which is all the time of the program; a part of it where there should be workers, and none can be started. */
+  get #timeWithoutWorkers(): number | undefined {
+    return this.#workers === undefined ? undefined : this.#owner.options.timeoutMs * SHARE_WITHOUT_WORKERS;
   }
 
   close(): void {

@@ -21,6 +21,11 @@ const WORKER_BATCH_MS = 25;
 const SMALL_BATCH = 20;
 const MAX_BATCH = 1_000;
 const FIRST_BATCH = 100;
+/** Rows, and characters of their keys and values, that one document may have in one view; it is left out if it has more. */
+const MOST_ROWS = 100_000;
+const MOST_CHARACTERS = 16 * 1024 * 1024;
+/** Where so many documents one after the other can't be mapped, it is the map that is at fault. Each costs an isolate. */
+const MOST_LEFT_OUT_IN_ROW = 100;
 
 /** What a mapper needs of its program. */
 interface CallRunner {
@@ -37,6 +42,7 @@ interface Collected {
   readonly counts: number[];
   readonly keys: string[];
   readonly values: string[];
+  readonly leftOut: number[];
 }
 
 export class ProgramMapper implements Mapper {
@@ -46,6 +52,7 @@ export class ProgramMapper implements Mapper {
   readonly #kept: ReadonlySet<string> | undefined;
   readonly #batchMs: number;
   #batchSize = FIRST_BATCH;
+  #leftOutInRow = 0;
 
   constructor(runner: CallRunner, maps: readonly string[]) {
     this.#runner = runner;
@@ -77,7 +84,7 @@ export class ProgramMapper implements Mapper {
     const isSmall = documents.length <= SMALL_BATCH;
     return whenReady(isSmall ? this.#runner.run(call) : this.#runner.runInWorker(call), ({ text, ms }) => {
       this.#adapt(documents.length, ms);
-      return toRows(text, maps.length);
+      return toRows(text, maps.length).map((rows) => withoutLarge(rows, (at) => this.#logLarge(documents[at])));
     });
   }
 
@@ -94,15 +101,20 @@ export class ProgramMapper implements Mapper {
     this.#batchSize = Math.max(1, Math.min(MAX_BATCH, next));
   }
 
+  #logLarge(document = ''): void {
+    this.#runner.log(`a map function emitted too much for the document ${shown(document)}, which is left out`);
+  }
+
   /**
-   * Maps each document by itself: a batch that ran out of time may have had too many documents, and one that overflowed the
-   * stack did so by a single document, which is left out. Where a single document takes too much time or memory, the call fails.
+   * Maps each document by itself: a batch that ran out of time or memory may have had too many documents. A single one that overflows
+   * the stack or takes too much memory is left out. Where one takes too much time, the call fails.
    */
   async #mapSingly(documents: readonly string[], failure: unknown): Promise<readonly MappedRows[]> {
     if (!(failure instanceof IsolateFailure)) throw failure;
-    if (documents.length === 1 && failure.kind !== 'stack') throw failure;
+    if (documents.length === 1 && failure.kind === 'time') throw failure;
+    this.#batchSize = Math.max(1, Math.ceil(this.#batchSize / 4));
     const pace = new Pace();
-    const collected: Collected[] = this.#maps.map(() => ({ counts: [], keys: [], values: [] }));
+    const collected: Collected[] = this.#maps.map(() => ({ counts: [], keys: [], values: [], leftOut: [] }));
     for (const document of documents) {
       for (const [index, source] of this.#maps.entries()) {
         append(must(collected[index]), await this.#mapOne(source, document));
@@ -114,19 +126,58 @@ export class ProgramMapper implements Mapper {
 
   async #mapOne(source: string, document: string): Promise<MappedRows> {
     try {
-      return must((await this.#mapBatch([source], [document]))[0]);
+      const rows = must((await this.#mapBatch([source], [document]))[0]);
+      this.#leftOutInRow = 0;
+      return rows;
     } catch (failure) {
-      if (!(failure instanceof IsolateFailure) || failure.kind !== 'stack') throw failure;
-      this.#runner.log(`a map function overflowed the stack with the document ${document.slice(0, 100)}`);
-      return { counts: [0], keys: [], values: [] };
+      if (!(failure instanceof IsolateFailure) || failure.kind === 'time') throw failure;
+      this.#leftOutInRow++;
+      if (this.#leftOutInRow > MOST_LEFT_OUT_IN_ROW) throw failure;
+      const did = failure.kind === 'stack' ? 'overflowed the stack' : 'ran out of memory';
+      this.#runner.log(`a map function ${did} with the document ${shown(document)}, which is left out`);
+      return { counts: [0], keys: [], values: [], leftOut: [0] };
     }
   }
 }
 
-function append(target: Collected, { counts, keys, values }: MappedRows): void {
-  target.counts.push(...counts);
+const shown = (document: string): string => document.slice(0, 100);
+
+function append(target: Collected, { counts, keys, values, leftOut = [] }: MappedRows): void {
+  for (const at of leftOut) target.leftOut.push(target.counts.length + at);
+  for (const count of counts) target.counts.push(count);
   for (const key of keys) target.keys.push(key);
   for (const value of values) target.values.push(value);
+}
+
+/** Leaves out documents whose rows are too many or too long. */
+function withoutLarge(rows: MappedRows, onLarge: (at: number) => void): MappedRows {
+  const { counts, keys, values } = rows;
+  if (counts.every((count) => count <= MOST_ROWS) && isShort(rows, 0, keys.length)) return rows;
+  const kept: Collected = { counts: [], keys: [], values: [], leftOut: [] };
+  let from = 0;
+  for (const [at, count] of counts.entries()) {
+    const to = from + count;
+    if (count <= MOST_ROWS && isShort(rows, from, to)) {
+      kept.counts.push(count);
+      for (let row = from; row < to; row++) {
+        kept.keys.push(must(keys[row]));
+        kept.values.push(must(values[row]));
+      }
+    } else {
+      kept.counts.push(0);
+      kept.leftOut.push(at);
+      onLarge(at);
+    }
+    from = to;
+  }
+  return kept;
+}
+
+/** Whether the rows have no more characters than one document's may have. */
+function isShort({ keys, values }: MappedRows, from: number, to: number): boolean {
+  let length = 0;
+  for (let row = from; row < to; row++) length += (keys[row]?.length ?? 0) + (values[row]?.length ?? 0);
+  return length <= MOST_CHARACTERS;
 }
 
 /** Fields for each map in an answer to `map`. */

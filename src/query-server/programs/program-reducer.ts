@@ -1,17 +1,22 @@
 /** A reduce function of one program: many groups at once, and the rule that results must shrink (docs/http.md#reduce-functions). */
 import { DatabaseError } from '../../errors/database-error.ts';
 import { assert } from '../../shared/assert.ts';
+import type { MaybePromise } from '../../shared/maybe-promise.ts';
+import { Pending } from '../../shared/pending.ts';
 import type { ReduceGroup, ReduceLimit, Reducer } from '../contract.ts';
-import type { FunctionCall } from '../execution/function-call.ts';
+import type { CallAnswer, FunctionCall } from '../execution/function-call.ts';
 import { SEPARATOR } from '../runtime/protocol.ts';
 
 /** Results up to this length need not shrink. */
 const FREE_LENGTH = 200;
 
+/** Texts and failures of calls that could not be answered in their turn, until they are asked for again. */
+const MAX_RESULTS = 16;
+
 /** What a reducer needs of its program. */
 interface CallRunner {
-  /** Carries the call out in this turn, or fails. */
-  runNow(call: FunctionCall): string;
+  /** In this turn, where that does not take long. */
+  runNow(call: FunctionCall): MaybePromise<CallAnswer>;
   log(message: string): void;
 }
 
@@ -19,6 +24,8 @@ export class ProgramReducer implements Reducer {
   readonly #runner: CallRunner;
   readonly #source: string;
   readonly #limit: ReduceLimit;
+  /** By operation and input; the oldest are dropped. */
+  readonly #results = new Map<string, { readonly text: string } | { readonly failure: unknown }>();
 
   constructor(runner: CallRunner, source: string, limit: ReduceLimit) {
     this.#runner = runner;
@@ -45,12 +52,38 @@ export class ProgramReducer implements Reducer {
 
   #run(operation: 'reduce' | 'rereduce', texts: readonly string[], lengths: readonly number[]): readonly string[] {
     if (lengths.length === 0) return [];
-    const functions = { kind: 'addReducer', sources: [this.#source] } as const;
-    const text = this.#runner.runNow({ functions, operation, texts: [texts.join(SEPARATOR)] });
+    const text = this.#textOf(operation, texts.join(SEPARATOR));
     const results = text.split('\n');
     assert(results.length === lengths.length, 'one result for each group');
     if (this.#limit !== 'false') for (const [at, result] of results.entries()) this.#check(result, lengths[at] ?? 0);
     return results;
+  }
+
+  #textOf(operation: 'reduce' | 'rereduce', input: string): string {
+    const key = `${operation}${input}`;
+    const known = this.#results.get(key);
+    if (known !== undefined && 'text' in known) return known.text;
+    if (known !== undefined) {
+      this.#results.delete(key);
+      throw known.failure;
+    }
+    const functions = { kind: 'addReducer', sources: [this.#source] } as const;
+    const answer = this.#runner.runNow({ functions, operation, texts: [input] });
+    if (!(answer instanceof Promise)) return answer.text;
+    throw new Pending(
+      answer.then(
+        ({ text }) => this.#keep(key, { text }),
+        (failure: unknown) => this.#keep(key, { failure }),
+      ),
+    );
+  }
+
+  #keep(key: string, result: { readonly text: string } | { readonly failure: unknown }): void {
+    this.#results.set(key, result);
+    for (const oldest of this.#results.keys()) {
+      if (this.#results.size <= MAX_RESULTS) break;
+      this.#results.delete(oldest);
+    }
   }
 
   #check(result: string, inputLength: number): void {

@@ -149,7 +149,8 @@ export class QuickJsProgram implements Program, IsolateOwner {
     return this.#executor.runInWorker(call);
   }
 
-  runNow(call: FunctionCall): string {
+  /** In this turn, where that does not take long. */
+  runNow(call: FunctionCall): MaybePromise<CallAnswer> {
     return this.#executor.runNow(call);
   }
 

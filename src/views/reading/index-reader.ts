@@ -3,6 +3,7 @@ import { treeGroups } from '../../btree/reading/group-walk.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
 import type { SnapshotRegister, SnapshotTicket } from '../../paging/snapshot-register.ts';
 import { must } from '../../shared/assert.ts';
+import { Pending } from '../../shared/pending.ts';
 import { Pace } from '../../shared/turn.ts';
 import type { ReducedRow, ReduceOptions, RowOptions, RowsChange, ViewReader, ViewRow, ViewRows } from '../contract.ts';
 import { failureOf, isFailed, type Reducer } from '../reducers/reducer.ts';
@@ -14,7 +15,7 @@ import type { RowTree } from '../trees/row-tree.ts';
 import type { TreeOrder } from '../trees/tree-order.ts';
 import { GroupCut } from './group-cut.ts';
 import { toRows } from './row-batches.ts';
-import { keyRange, type RowRange, rangeAfter, toRowRange } from './view-range.ts';
+import { keyRange, type RowRange, rangeAfter, rangeFrom, toRowRange } from './view-range.ts';
 
 /** The index that is read. */
 interface ReadSource {
@@ -190,13 +191,25 @@ export class IndexReader implements ViewReader {
   async *#walkGroups(tree: RowTree, range: RowRange, cut: GroupCut, skip: number): AsyncGenerator<readonly Group[]> {
     const pace = new Pace(defaultViewSettings.turnMs);
     const sameGroup = (left: RowKey, right: RowKey) => cut.isSame(left.value, right.value);
+    const { descending } = range;
     let found: Group[] = [];
-    for await (const { key, reduction } of treeGroups(tree, range, sameGroup, { descending: range.descending, skip })) {
-      found.push({ keyText: cut.textOf(key), reductions: reduction });
-      if (found.length < GROUP_BATCH && !pace.isDue) continue;
-      yield found;
-      found = [];
-      if (pace.isDue) await pace.rest();
+    let [rest, toSkip] = [range, skip];
+    for (;;) {
+      try {
+        for await (const { key, reduction } of treeGroups(tree, rest, sameGroup, { descending, skip: toSkip })) {
+          found.push({ keyText: cut.textOf(key), reductions: reduction });
+          [rest, toSkip] = [rangeFrom(range, key), 1];
+          if (found.length < GROUP_BATCH && !pace.isDue) continue;
+          yield found;
+          found = [];
+          if (pace.isDue) await pace.rest();
+        }
+        break;
+      } catch (error) {
+        // The walk goes on behind the last group that it came to.
+        if (!(error instanceof Pending)) throw error;
+        await error.ready;
+      }
     }
     yield found;
   }
@@ -207,7 +220,8 @@ export class IndexReader implements ViewReader {
     try {
       return await read(state);
     } catch (error) {
-      if (!this.#isLost(state)) throw this.#noted(error);
+      if (error instanceof Pending) await error.ready;
+      else if (!this.#isLost(state)) throw this.#noted(error);
       return this.#read(read);
     }
   }

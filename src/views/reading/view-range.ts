@@ -28,3 +28,8 @@ export function rangeAfter(range: RowRange, row: RowKey): RowRange {
     ? { ...range, end: row, endInclusive: false }
     : { ...range, start: row, startInclusive: false };
 }
+
+/** What is left of a range from this row on. */
+export function rangeFrom(range: RowRange, row: RowKey): RowRange {
+  return range.descending ? { ...range, end: row, endInclusive: true } : { ...range, start: row, startInclusive: true };
+}

@@ -15,7 +15,8 @@ export interface RowList {
 
 /**
  * One reduce of a view. Reductions are texts, because they are stored and passed to the sandbox as texts. They have no control
- * characters and do not begin with `!`. Reducers are synchronous and pure.
+ * characters and do not begin with `!`. Reducers are synchronous and pure;
+ * they throw `Pending` where a function takes long.
  *
  * Rows that can't be reduced give a failure, which is stored like any reduction. A query fails with it if its range has such
  * rows, so one value of a wrong type makes neither the index fail nor other queries.

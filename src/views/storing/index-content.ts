@@ -34,6 +34,7 @@ interface RewriteOptions {
 
 interface ContentInfo {
   /** Whether something is in memory only. */
+  readonly documentsLeftOut: number;
   readonly waitingCommit: boolean;
   /** Bytes. */
   readonly diskSize: number;
@@ -212,6 +213,7 @@ export class IndexContent {
 
   async info(): Promise<ContentInfo> {
     return {
+      documentsLeftOut: this.#state.leftOut,
       waitingCommit: unstoredBytes(this.#state) > 0,
       diskSize: (await this.#file?.file.size()) ?? 0,
       dataSize: liveBytes(this.#state),

@@ -16,6 +16,7 @@ import type { Pace } from '../../shared/turn.ts';
 import type { Page, PageFile, PageNumber, PageStoreSupport } from '../../storage/page-store.ts';
 import type { ViewSettings } from '../settings.ts';
 import type { IndexState } from '../trees/index-state.ts';
+import { makeReductions } from '../trees/reductions.ts';
 import {
   decodeIndexRoots,
   encodeIndexHead,
@@ -106,7 +107,12 @@ export class IndexFile {
       trees.push({ root: await this.storeTree(rows, pace), lastChange });
     }
     const freed = replaced.flatMap(pageNumbers);
-    await this.#replaceHead(state, identity, { byDocument, trees, firstPass: state.firstPass }, freed);
+    await this.#replaceHead(
+      state,
+      identity,
+      { byDocument, trees, firstPass: state.firstPass, leftOut: state.leftOut || undefined },
+      freed,
+    );
   }
 
   async #replaceHead(
@@ -172,6 +178,7 @@ export class IndexFile {
     pace: Pace,
     write: (pages: readonly Page[]) => Promise<void>,
   ): Promise<TreeRoot | null> {
+    await makeReductions(tree, pace);
     const nodes = nodeWrites(tree, this.#allocator, this.#maxPageLength);
     for (;;) {
       const slice = gatherSlice(nodes, this.#settings.sliceBytes, () => pace.isDue);

@@ -38,6 +38,8 @@ export interface IndexHead {
 export interface IndexRoots {
   readonly byDocument: TreeRoot | null;
   readonly firstPass?: FirstPass | undefined;
+  /** `IndexState.leftOut`, where it is not 0. */
+  readonly leftOut?: number | undefined;
   readonly trees: readonly { readonly root: TreeRoot | null; readonly lastChange: ViewTree['lastChange'] }[];
   /** The pages with the lists of free pages. */
   readonly garbage: readonly number[];

@@ -39,6 +39,7 @@ export function openIndexState(
     updateSeq: head?.updateSeq ?? 0,
     purgeSeq: head?.purgeSeq ?? 0,
     seenSeq: head?.seenSeq ?? 0,
+    leftOut: roots?.leftOut ?? 0,
     firstPass: roots?.firstPass,
   };
 }

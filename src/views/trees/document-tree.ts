@@ -24,12 +24,28 @@ export const documentSpec: TreeSpec<string, number> = {
   adjust: (count, former, added) => count + added.length - former.length,
 };
 
-/** `keys`: for each tree the JSON texts of the keys that a document emitted. Undefined where it emitted none. */
-export function encodeEmitted(keys: readonly (readonly string[])[]): string | undefined {
+/** Before the keys of a document that is left out of a view. No JSON text begins with it. */
+const LEFT_OUT_MARK = '!';
+
+/**
+ * `keys`: for each tree the JSON texts of the keys that a document emitted. Undefined where it emitted none, and is left out of no view.
+ */
+export function encodeEmitted(keys: readonly (readonly string[])[], isLeftOut: boolean): string | undefined {
+  if (isLeftOut) return LEFT_OUT_MARK + joined(keys);
   if (keys.every((texts) => texts.length === 0)) return undefined;
+  return joined(keys);
+}
+
+function joined(keys: readonly (readonly string[])[]): string {
   return keys.map((texts) => texts.join(UNIT_SEPARATOR)).join(RECORD_SEPARATOR);
 }
 
+/** Whether the document could not be mapped for all views. */
+export function isLeftOut(value: string | undefined): boolean {
+  return value?.startsWith(LEFT_OUT_MARK) === true;
+}
+
 export function decodeEmitted(value: string): string[][] {
-  return value.split(RECORD_SEPARATOR).map((texts) => (texts === '' ? [] : texts.split(UNIT_SEPARATOR)));
+  const keys = isLeftOut(value) ? value.slice(LEFT_OUT_MARK.length) : value;
+  return keys.split(RECORD_SEPARATOR).map((texts) => (texts === '' ? [] : texts.split(UNIT_SEPARATOR)));
 }

@@ -13,6 +13,8 @@ export interface IndexState {
   readonly purgeSeq: number;
   /** The latest sequence of any row in the index. Later than `updateSeq` while the index is being built. */
   readonly seenSeq: number;
+  /** How many documents could not be mapped for all views. */
+  readonly leftOut: number;
   /** How far the first pass over all documents has come; undefined once it has ended. */
   readonly firstPass: FirstPass | undefined;
 }

@@ -81,14 +81,20 @@ export class PendingRows {
       return { result: { ...result, values: valuesInOrder(result) }, document: 0, row: 0 };
     });
     const rows: NewRow[][] = this.#definition.trees.map(() => []);
-    const documents = ids.map((id) => ({ id, emitted: this.#readDocument(id, cursors, rows) }));
+    const leftOut = new Set(results.flatMap((result) => result.leftOut ?? []));
+    const documents = ids.map((id, at) => ({ id, emitted: this.#readDocument(id, cursors, rows, leftOut.has(at)) }));
     this.#documentCount += ids.length;
     this.#documents.add(documents);
     for (const [tree, runs] of this.#rows.entries()) runs.add(must(rows[tree]));
   }
 
   /** Appends a document's rows to `rows`, by tree. Returns its value in by-document. */
-  #readDocument(id: DocId, cursors: readonly MapCursor[], rows: readonly NewRow[][]): string | undefined {
+  #readDocument(
+    id: DocId,
+    cursors: readonly MapCursor[],
+    rows: readonly NewRow[][],
+    isLeftOut: boolean,
+  ): string | undefined {
     const idText = JSON.stringify(id);
     const keys = this.#definition.trees.map(({ map }, tree) =>
       this.#readRows(id, idText, must(cursors[map]), tree, must(rows[tree])),
@@ -97,7 +103,7 @@ export class PendingRows {
       cursor.row += cursor.result.counts[cursor.document] ?? 0;
       cursor.document++;
     }
-    return encodeEmitted(keys);
+    return encodeEmitted(keys, isLeftOut);
   }
 
   /** Appends the rows that a document has in one tree to `rows`. Returns their keys. */

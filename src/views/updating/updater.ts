@@ -1,5 +1,4 @@
 import type { ReplacedNode, TreeChange } from '../../btree/contract.ts';
-import { missingReductions } from '../../btree/reading/missing-reductions.ts';
 import type { Tree } from '../../btree/tree.ts';
 import type { Database, DocumentRecord, Snapshot } from '../../database/contract.ts';
 import type { DocId } from '../../documents/contract.ts';
@@ -8,8 +7,9 @@ import { Pace } from '../../shared/turn.ts';
 import type { MappedRows, Mapper, RowsChange } from '../contract.ts';
 import type { ViewSettings } from '../settings.ts';
 import type { GroupDefinition } from '../trees/definition.ts';
-import { decodeEmitted } from '../trees/document-tree.ts';
+import { decodeEmitted, isLeftOut } from '../trees/document-tree.ts';
 import type { FirstPass, IndexState, ViewTree } from '../trees/index-state.ts';
+import { makeReductions } from '../trees/reductions.ts';
 import type { RowTree } from '../trees/row-tree.ts';
 import type { TreeOrder } from '../trees/tree-order.ts';
 import { bodyBytes, cutByBytes, isMapped, type MapInput, readBodies, readChanged } from './map-input.ts';
@@ -172,10 +172,7 @@ export class Updater {
 
   /** Computes the missing reductions in steps; otherwise the first query would compute them all at once. */
   async #reduce(): Promise<void> {
-    for (const { rows } of this.#state.trees) {
-      const steps = await missingReductions(rows);
-      while (steps.next().done !== true) if (this.#pace.isDue) await this.#pace.rest();
-    }
+    for (const { rows } of this.#state.trees) await makeReductions(rows, this.#pace);
   }
 
   get #batchSize(): number {
@@ -240,7 +237,12 @@ export class Updater {
     const seq = reached.updateSeq ?? reached.firstPass?.seq ?? this.#state.updateSeq;
     const { documents, rows } = await this.#pending.take(this.#pace);
     const replaced: ReplacedNode[] = [];
-    const former = this.#isFirstPass ? [] : await this.#formerKeys(documents);
+    const formerValues = this.#isFirstPass ? [] : await this.#state.byDocument.getMany(documents.map(({ id }) => id));
+    const former = toFormerKeys(documents, formerValues);
+    const leftOut =
+      this.#state.leftOut +
+      documents.filter(({ emitted }) => isLeftOut(emitted)).length -
+      formerValues.filter(isLeftOut).length;
     const trees: ViewTree[] = [];
     for (const [index, tree] of this.#state.trees.entries()) {
       const { compareRows } = must(this.#parts.orders[index]);
@@ -254,16 +256,8 @@ export class Updater {
     const emitted = documents.map(({ id, emitted: value }) => ({ key: id, value }));
     const byDocument = await this.#update<string, number>(this.#state.byDocument, emitted, replaced);
     const version = this.#state.version + 1;
-    this.#state = { ...this.#state, ...reached, version, byDocument, trees, seenSeq };
+    this.#state = { ...this.#state, ...reached, version, byDocument, trees, seenSeq, leftOut };
     await this.#parts.publish(this.#state, replaced);
-  }
-
-  /** The keys that the documents have in the index. */
-  async #formerKeys(documents: readonly DocumentRows[]): Promise<FormerKeys[]> {
-    const values = await this.#state.byDocument.getMany(documents.map(({ id }) => id));
-    return values.flatMap((value, index) =>
-      value === undefined ? [] : [{ id: must(documents[index]).id, keys: decodeEmitted(value) }],
-    );
   }
 
   /** Updates a tree in steps, whose sizes follow from how long the last one took. */
@@ -299,4 +293,11 @@ function afterPurge({ rows, lastChange }: ViewTree, next: RowTree, purgeSeq: num
   const isUnfinished = lastChange.purgeSeq < 0;
   if (next === rows && (purgeSeq === undefined || !isUnfinished)) return lastChange;
   return { ...lastChange, purgeSeq: purgeSeq ?? -1 - next.count };
+}
+
+/** The keys that the documents have in the index, by their values in by-document. */
+function toFormerKeys(documents: readonly DocumentRows[], values: readonly (string | undefined)[]): FormerKeys[] {
+  return values.flatMap((value, index) =>
+    value === undefined ? [] : [{ id: must(documents[index]).id, keys: decodeEmitted(value) }],
+  );
 }

@@ -83,9 +83,9 @@ describe('memory is up for a function that', () => {
     ['keeps large buffers', 'var a = []; while (true) a.push(new ArrayBuffer(1e6));'],
     ['keeps long texts', 'var a = []; while (true) a.push("x".repeat(1e6) + a.length);'],
   ])('%s', async (_, body) => {
-    await expect(runMap(body, 20_000, 8 * 1024 * 1024)).rejects.toMatchObject({
-      code: 'os_process_error',
-      reason: expect.stringContaining('out of memory'),
+    expect(await runMap(body, 20_000, 8 * 1024 * 1024)).toEqual({
+      rows: [{ counts: [0], keys: [], values: [], leftOut: [0] }],
+      messages: [expect.stringContaining('ran out of memory')],
     });
     await expectOthersGoOn();
   });

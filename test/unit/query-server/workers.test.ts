@@ -103,7 +103,7 @@ describe('maps', () => {
     const { program } = await openProgram(sandbox, {}, { timeoutMs: 20_000 });
     const hungry = 'function () { var a = []; for (;;) a.push(new Array(1000000).join("x") + a.length); }';
     const mapper = await program.mapper([hungry]);
-    await expect(async () => mapper.map(documents(1))).rejects.toMatchObject({ code: 'os_process_error' });
+    expect(await mapper.map(documents(1))).toEqual([{ counts: [0], keys: [], values: [], leftOut: [0] }]);
     const other = await openProgram(sandbox);
     expect((await (await other.program.mapper([slow])).map(documents(2)))[0]?.keys).toEqual(['0', '1']);
     expect(workers.started.length).toBeGreaterThan(1);

@@ -1,0 +1,110 @@
+import { readFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { assert } from 'vitest';
+import { SetteeProcess } from '../../unit/node/settee-process.ts';
+import { HttpClient } from './http-client.ts';
+
+export interface StartOptions {
+  /** As for `--set`: `section/key=value`. */
+  readonly settings?: readonly string[];
+  /** Further arguments of `settee serve`. */
+  readonly argv?: readonly string[];
+  /** An existing data folder, which stays when the server is removed. */
+  readonly folder?: string;
+}
+
+export interface CommandOutcome {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs the command line to its end. `input` is its standard input. */
+export async function settee(argv: readonly string[], input?: string | Uint8Array): Promise<CommandOutcome> {
+  const command = new SetteeProcess(argv);
+  command.child.stdin?.end(input);
+  const { code } = await command.exited;
+  return { code, stdout: command.stdout, stderr: command.stderr };
+}
+
+/** The server as a process of its own on a data folder of its own, which outlives its restarts. */
+export class AttackedServer {
+  readonly folder: string;
+  readonly #options: StartOptions;
+  #process: SetteeProcess;
+  #client: HttpClient;
+  /** What earlier processes wrote on stderr. */
+  #earlierLog = '';
+
+  private constructor(folder: string, options: StartOptions, process: SetteeProcess, client: HttpClient) {
+    this.folder = folder;
+    this.#options = options;
+    this.#process = process;
+    this.#client = client;
+  }
+
+  static async start(options: StartOptions = {}): Promise<AttackedServer> {
+    const folder = options.folder ?? (await mkdtemp(join(tmpdir(), 'settee-hostile-')));
+    const { process, client } = await launch(folder, options);
+    return new AttackedServer(folder, options, process, client);
+  }
+
+  get client(): HttpClient {
+    return this.#client;
+  }
+
+  get url(): URL {
+    return this.#client.url;
+  }
+
+  get log(): string {
+    return this.#earlierLog + this.#process.stderr;
+  }
+
+  /** Ends in order, which must succeed. */
+  async stop(): Promise<void> {
+    this.#client.close();
+    await this.#process.stop();
+    const { code } = await this.#process.exited;
+    assert.equal(code, 0, `the server's exit code; its log: ${this.log.slice(-2_000)}`);
+  }
+
+  async kill(): Promise<void> {
+    this.#client.close();
+    await this.#process.stop('SIGKILL');
+  }
+
+  /** After `stop` or `kill`. */
+  async startAgain(): Promise<void> {
+    this.#earlierLog += this.#process.stderr;
+    const { process, client } = await launch(this.folder, this.#options);
+    this.#process = process;
+    this.#client = client;
+  }
+
+  /** `settee verify` on the folder; the server must not run. */
+  verify(): Promise<CommandOutcome> {
+    return settee(['verify', '--data', this.folder]);
+  }
+
+  /** Bytes of anonymous memory that the process has now; Linux alone tells them. */
+  anonymousMemory(): number {
+    const status = readFileSync(`/proc/${this.#process.child.pid}/status`, 'utf8');
+    const [, kilobytes] = /^RssAnon:\s+(\d+) kB$/m.exec(status) ?? [];
+    return Number(kilobytes) * 1024;
+  }
+
+  /** Ends the process whatever it does, and removes the folder where it made it. */
+  async remove(): Promise<void> {
+    await this.kill();
+    if (this.#options.folder === undefined) await rm(this.folder, { recursive: true, force: true });
+  }
+}
+
+async function launch(folder: string, { settings = [], argv = [] }: StartOptions) {
+  const set = settings.flatMap((setting) => ['--set', setting]);
+  const process = new SetteeProcess(['serve', '--no-demo', '--port', '0', '--data', folder, ...set, ...argv]);
+  return { process, client: new HttpClient(new URL(await process.url())) };
+}

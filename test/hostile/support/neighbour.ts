@@ -1,0 +1,135 @@
+import { once } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Worker } from 'node:worker_threads';
+import { assert } from 'vitest';
+import type { AttackedServer } from './attacked-server.ts';
+
+/** Milliseconds. */
+export interface Latencies {
+  readonly median: number;
+  readonly longest: number;
+  readonly count: number;
+  /** For how long at most the measuring thread itself was kept from running. */
+  readonly ownLag: number;
+}
+
+export interface LatencyLimits {
+  readonly longest: number;
+  /** Of the median, beyond that of a quiet server. */
+  readonly medianBeyondQuiet?: number;
+}
+
+const QUIET_MS = 300;
+/** Measured for at least so long. */
+const SHORTEST_MS = 300;
+/** A thread that does nothing but wait is late by this much only where other processes want the processors. */
+const BUSY_LAG_MS = 15;
+
+/** Someone who reads a small document of a database of its own, all the time, and measures how long it takes. */
+export class Neighbour {
+  readonly #worker: Worker;
+  /** Rejects when the worker fails. */
+  readonly #failure: Promise<never>;
+
+  private constructor(worker: Worker) {
+    this.#worker = worker;
+    this.#failure = once(worker, 'error').then(([error]) => Promise.reject(error));
+    this.#failure.catch(() => undefined);
+  }
+
+  static async moveIn(server: AttackedServer): Promise<Neighbour> {
+    await server.client.must(201, 'PUT', '/neighbour');
+    await server.client.must(201, 'PUT', '/neighbour/doc', { json: { text: 'a small document' } });
+    return Neighbour.returnTo(server);
+  }
+
+  /** To a server where its database is already. */
+  static async returnTo(server: AttackedServer): Promise<Neighbour> {
+    const workerData = { url: new URL('/neighbour/doc', server.url).href };
+    return new Neighbour(new Worker(new URL('neighbour-worker.mjs', import.meta.url), { workerData }));
+  }
+
+  /** What it measures while something else is under way, and what came of that. */
+  async during<T>(work: () => Promise<T>): Promise<{ readonly result: T; readonly latencies: Latencies }> {
+    await this.#ask('begin');
+    const result = await work();
+    const { latencies, ownLag } = await this.#ask('end');
+    const sorted = latencies.toSorted((one, other) => one - other);
+    const median = sorted[Math.floor(sorted.length / 2)] ?? 0;
+    return { result, latencies: { median, longest: sorted.at(-1) ?? 0, count: sorted.length, ownLag } };
+  }
+
+  async quiet(): Promise<Latencies> {
+    return (await this.during(() => delay(QUIET_MS))).latencies;
+  }
+
+  async moveOut(): Promise<void> {
+    await this.#worker.terminate();
+  }
+
+  async #ask(message: 'begin' | 'end'): Promise<{ readonly latencies: readonly number[]; readonly ownLag: number }> {
+    const answer = once(this.#worker, 'message');
+    this.#worker.postMessage(message);
+    const [value] = await Promise.race([answer, this.#failure]);
+    return value;
+  }
+}
+
+/** What is done beside the neighbour's reading. */
+export interface Disturbance<P, T> {
+  /** Done before, and not measured. */
+  readonly prepare: () => Promise<P>;
+  readonly disturb: (prepared: P) => Promise<T>;
+}
+
+/**
+ * While something disturbs the server, the neighbour is served within the limits. What other processes do on the same machine delays a
+ * server as well, and no limit can tell that apart. So where the machine was seen to be busy (the measuring thread itself was kept from
+ * running, or the server was late with nothing to do), all is done and measured once more, and that counts.
+ */
+export async function assertUndisturbed<P, T>(
+  neighbour: Neighbour,
+  limits: LatencyLimits,
+  disturbance: Disturbance<P, T>,
+): Promise<{ readonly prepared: P; readonly result: T }> {
+  const first = await measure(neighbour, limits, disturbance);
+  if (first.excess.length === 0) return first;
+  const wasBusy = first.latencies.ownLag > BUSY_LAG_MS || first.quiet.longest > limits.longest / 2;
+  if (!wasBusy) return assert.fail(describe(first));
+  const second = await measure(neighbour, limits, disturbance);
+  if (second.excess.length > 0) assert.fail(`${describe(second)}; before, on a busy machine, ${describe(first)}`);
+  return second;
+}
+
+async function measure<P, T>(neighbour: Neighbour, limits: LatencyLimits, { prepare, disturb }: Disturbance<P, T>) {
+  const prepared = await prepare();
+  const quiet = await neighbour.quiet();
+  // A median of a few answers says nothing.
+  const work = () => Promise.all([disturb(prepared), delay(SHORTEST_MS)]);
+  const {
+    result: [result],
+    latencies,
+  } = await neighbour.during(work);
+  const { medianBeyondQuiet = Number.POSITIVE_INFINITY } = limits;
+  const excess = [
+    ...(latencies.longest > limits.longest ? [`the longest took more than ${limits.longest} ms`] : []),
+    ...(latencies.median > quiet.median + medianBeyondQuiet
+      ? [`the median is more than ${medianBeyondQuiet} ms beyond the quiet one`]
+      : []),
+  ];
+  return { prepared, result, quiet, latencies, excess };
+}
+
+interface Measured {
+  readonly quiet: Latencies;
+  readonly latencies: Latencies;
+  readonly excess: readonly string[];
+}
+
+function describe({ quiet, latencies, excess }: Measured): string {
+  return `${excess.join(', ')}: ${show(latencies)} (quiet: ${show(quiet)})`;
+}
+
+function show({ median, longest, count, ownLag }: Latencies): string {
+  return `median ${median.toFixed(1)} ms, longest ${longest.toFixed(1)} ms of ${count}, own lag ${ownLag.toFixed(1)} ms`;
+}
