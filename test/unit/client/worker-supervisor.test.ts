@@ -251,7 +251,7 @@ describe('a worker', () => {
     await vi.waitFor(() => expect(workers[0]?.onerror).toBeTypeOf('function'));
     page.dispatchEvent(Object.assign(new Event('securitypolicyviolation'), { effectiveDirective: 'child-src' }));
     workers[0]?.onerror?.({});
-    await expect(opening).rejects.toThrow('the CSP forbids it by child-src');
+    await expect(opening).rejects.toThrow("the page's Content-Security-Policy forbids it by child-src");
   });
 });
 

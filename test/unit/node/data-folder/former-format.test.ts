@@ -170,16 +170,9 @@ describe('pages of format 1', () => {
 
   const verify = (core: Core) => core.registry.use('db', (database) => database.verify());
 
-  test('are read and verified, and their index is not built anew', async () => {
+  test('are read and verified, and their index is built anew, since its rows may be in another order', async () => {
     const { core, ask } = await open(await loadMedium());
-    // What the index had when it was stored.
-    const stored = {
-      rows: [
-        { key: 'other', value: 30_000 },
-        { key: 'third', value: 14_850 },
-      ],
-    };
-    expect(await sums(ask, 'db', '&stale=ok')).toEqual(stored);
+    expect(await sums(ask, 'db', '&stale=ok')).toEqual({ rows: [] });
     await expectDocuments(ask, 'db');
     await expectJournalled(ask, 'db');
     expect(await sums(ask, 'db')).toEqual({ rows: SUMS });
