@@ -33,7 +33,9 @@ describe.each(chosenEngines())('a start that fails in %s', (engine) => {
     const site = await session.openSite();
     const failure = await failureOn(site, options);
     expect(failure).toContain(`The ${what} ${site.server.origin}/missing.js did not start`);
-    expect(failure).toContain('its address answers 404 text/plain. Serve settee/dist/browser as JavaScript');
+    expect(failure).toContain(
+      'its address answers 404 text/plain. Serve the files of settee/dist/browser as JavaScript',
+    );
   });
 
   test.each([
@@ -61,7 +63,9 @@ describe.each(chosenEngines())('a start that fails in %s', (engine) => {
 
   test.runIf(engine === 'chromium')('names the directive that no script of ours can meet', async () => {
     const site = await siteWith('/page/', { 'content-security-policy': "require-trusted-types-for 'script'" });
-    expect(await failureOn(site)).toContain('the CSP forbids it by require-trusted-types-for');
+    expect(await failureOn(site)).toContain(
+      "the page's Content-Security-Policy forbids it by require-trusted-types-for",
+    );
   });
 
   test('tells that a page in a sandbox has no place for data', async () => {
