@@ -188,7 +188,8 @@ function toRows(text: string, maps: number): MappedRows[] {
   const fields = text.split(SEPARATOR);
   assert(fields.length === maps * FIELDS, 'five fields for each map');
   return Array.from({ length: maps }, (_, index) => {
-    const [counts = '', keys = '', keyTexts = '', values = '', valueTexts = ''] = fields.slice(index * FIELDS);
+    const own = fields.slice(index * FIELDS, (index + 1) * FIELDS);
+    const [counts = '', keys = '', keyTexts = '', values = '', valueTexts = ''] = own;
     return {
       counts: counts.split(',').map(Number),
       keys: toTexts(keys, keyTexts),
