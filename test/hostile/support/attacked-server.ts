@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -59,6 +58,12 @@ export class AttackedServer {
     return this.#client.url;
   }
 
+  /** False when the process has ended, by itself or not. */
+  get isRunning(): boolean {
+    const { exitCode, signalCode } = this.#process.child;
+    return exitCode === null && signalCode === null;
+  }
+
   get log(): string {
     return this.#earlierLog + this.#process.stderr;
   }
@@ -89,11 +94,8 @@ export class AttackedServer {
     return settee(['verify', '--data', this.folder]);
   }
 
-  /** Bytes of anonymous memory that the process has now; Linux alone tells them. */
-  anonymousMemory(): number {
-    const status = readFileSync(`/proc/${this.#process.child.pid}/status`, 'utf8');
-    const [, kilobytes] = /^RssAnon:\s+(\d+) kB$/m.exec(status) ?? [];
-    return Number(kilobytes) * 1024;
+  get pid(): number {
+    return this.#process.child.pid ?? assert.fail('the process has no number');
   }
 
   /** Ends the process whatever it does, and removes the folder where it made it. */

@@ -1,0 +1,389 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { afterAll, afterEach, assert, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { AttackedServer } from './support/attacked-server.ts';
+import type { DrainedAnswer, HttpClient, Question } from './support/http-client.ts';
+import { assertUndisturbed, Neighbour } from './support/neighbour.ts';
+
+/**
+ * Whoever asks for much, or brings much, holds up nobody else: a neighbour is answered within 50 ms meanwhile. Each case takes the
+ * server a second or more.
+ */
+const limits = { longest: 50 };
+const timeout = 120_000;
+const DOCUMENTS = 50_000;
+const CONFLICTS = 2_000;
+
+let folder: string;
+let server: AttackedServer;
+let neighbour: Neighbour;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'settee-hostile-'));
+  server = await AttackedServer.start({ folder });
+  await fill(server.client);
+  await (await Neighbour.moveIn(server)).moveOut();
+  await server.stop();
+}, 240_000);
+
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+// A server for each case: what one leaves under way must not be measured in the next.
+beforeEach(async () => {
+  server = await AttackedServer.start({ folder });
+  await server.client.must(200, 'GET', '/many/_design/d/_view/by_n?limit=1');
+  await server.client.must(200, 'GET', '/conflicts/contested');
+  neighbour = await Neighbour.returnTo(server);
+});
+
+afterEach(async () => {
+  await neighbour.moveOut();
+  await server.remove();
+});
+
+async function fill(client: HttpClient): Promise<void> {
+  await client.must(201, 'PUT', '/many');
+  for (let from = 0; from < DOCUMENTS; from += 10_000) {
+    const docs = Array.from({ length: 10_000 }, (_, index) => documentOf(from + index));
+    await client.must(201, 'POST', '/many/_bulk_docs', { json: { docs } });
+  }
+  const views = {
+    by_n: { map: 'function (doc) { emit(doc.n, doc.group); }', reduce: '_sum' },
+    counted: { map: 'function (doc) { emit(doc.n, 1); }', reduce: 'function (keys, values) { return sum(values); }' },
+  };
+  const lists = { all: 'function () { var row; while ((row = getRow())) send(row.id + "\\n"); }' };
+  await client.must(201, 'PUT', '/many/_design/d', { json: { views, lists } });
+  await client.must(200, 'GET', '/many/_design/d/_view/by_n?limit=1');
+  const index = { index: { fields: ['n'] }, name: 'by-n', ddoc: 'by-n' };
+  await client.must(200, 'POST', '/many/_index', { json: index });
+  await client.must(200, 'POST', '/many/_find', { json: { selector: { n: 1 } } });
+  await client.must(201, 'PUT', '/conflicts');
+  await client.must(201, 'POST', '/conflicts/_bulk_docs', { json: { new_edits: false, docs: conflicting(0) } });
+  await client.must(201, 'PUT', '/brought');
+}
+
+function documentOf(n: number) {
+  return { _id: idOf(n), n, group: n % 10, text: 'a text as long as those of many documents are '.repeat(5) };
+}
+
+function idOf(n: number): string {
+  return `doc-${String(n).padStart(7, '0')}`;
+}
+
+/** Revisions of one document, each with no ancestors. */
+function conflicting(from: number) {
+  return Array.from({ length: CONFLICTS }, (_, index) => ({
+    _id: 'contested',
+    _rev: `1-${String(from + index).padStart(32, '0')}`,
+    n: from + index,
+  }));
+}
+
+const numbers = Array.from({ length: 200_000 }, (_, n) => n);
+
+/** A request, and what the tail of its answer must look like. */
+type Attack = readonly [
+  what: string,
+  status: number,
+  tail: RegExp,
+  method: string,
+  path: string,
+  question?: () => Question,
+];
+
+async function attack([, status, tail, method, path, question = () => ({})]: Attack, readers = 1): Promise<void> {
+  const { result } = await assertUndisturbed(neighbour, limits, {
+    // Made before, so that the answers are what is measured.
+    prepare: async (): Promise<Question> => {
+      const { json, body = json === undefined ? undefined : Buffer.from(JSON.stringify(json)), headers } = question();
+      return { ...(body === undefined ? {} : { body }), headers: { 'content-type': 'application/json', ...headers } };
+    },
+    disturb: (prepared) =>
+      Promise.all(Array.from({ length: readers }, () => server.client.drain(method, path, prepared))),
+  });
+  for (const answer of result) assertAnswer(answer, status, tail);
+}
+
+function assertAnswer(answer: DrainedAnswer, status: number, tail: RegExp): void {
+  expect(answer.status, answer.tail).toBe(status);
+  assert.match(answer.tail, tail);
+}
+
+const rows = /\}\r\n\]\}\n$/;
+
+describe('who asks for many', () => {
+  const attacks: readonly Attack[] = [
+    ['documents', 200, rows, 'GET', '/many/_all_docs'],
+    ['documents with their bodies', 200, rows, 'GET', '/many/_all_docs?include_docs=true'],
+    [
+      'documents with their conflicts, backwards',
+      200,
+      rows,
+      'GET',
+      '/many/_all_docs?include_docs=true&conflicts=true&descending=true',
+    ],
+    ['documents, after skipping most', 200, rows, 'GET', `/many/_all_docs?skip=${DOCUMENTS - 10}`],
+    ['rows of a view', 200, rows, 'GET', '/many/_design/d/_view/by_n?reduce=false'],
+    ['rows of a view with documents', 200, rows, 'GET', '/many/_design/d/_view/by_n?reduce=false&include_docs=true'],
+    ['groups of a built-in reduce', 200, rows, 'GET', '/many/_design/d/_view/by_n?group=true'],
+    ['groups of a reduce function', 200, rows, 'GET', '/many/_design/d/_view/counted?group=true'],
+    ['rows of a list', 200, /doc-\d+\n$/, 'GET', '/many/_design/d/_list/all/by_n?reduce=false'],
+    [
+      'answers to a query',
+      200,
+      /"bookmark":/,
+      'POST',
+      '/many/_find',
+      () => ({ json: { selector: { n: { $gte: 0 } }, limit: DOCUMENTS } }),
+    ],
+  ];
+
+  test.for(attacks)('%s', { timeout }, (each) => attack(each, 3));
+});
+
+describe('who asks for much', () => {
+  const attacks: readonly Attack[] = [
+    [
+      'documents that no index knows',
+      200,
+      /"docs":\[\s*\]|bookmark/,
+      'POST',
+      '/many/_find',
+      () => ({ json: { selector: { none: 1 } } }),
+    ],
+    [
+      'documents by a pattern that goes back for ever',
+      200,
+      /bookmark/,
+      'POST',
+      '/many/_find',
+      () => ({
+        json: { selector: { _id: { $lt: idOf(5_000) }, text: { $regex: '^(a|[a-z ]|[a-z ][a-z ])*!$' } }, limit: 5 },
+      }),
+    ],
+    [
+      'documents by one of many values',
+      200,
+      /bookmark/,
+      'POST',
+      '/many/_find',
+      () => ({ json: { selector: { group: { $in: numbers.slice(0, 1_000).map((n) => n + 10) } }, limit: 5 } }),
+    ],
+    [
+      'documents by many conditions',
+      200,
+      /bookmark/,
+      'POST',
+      '/many/_find',
+      () => ({ json: { selector: { $or: numbers.slice(0, 300).map((n) => ({ group: -1 - n })) }, limit: 5 } }),
+    ],
+    [
+      'an order that no index has',
+      400,
+      /no_usable_index/,
+      'POST',
+      '/many/_find',
+      () => ({ json: { selector: {}, sort: numbers.map((n) => `f${n}`) } }),
+    ],
+    ['all revisions of a document', 200, /\]\n$/, 'GET', '/conflicts/contested?open_revs=all&revs=true'],
+    ['the conflicts of a document', 200, /\}\n$/, 'GET', '/conflicts/contested?conflicts=true&revs_info=true'],
+  ];
+
+  test.for(attacks)('%s', { timeout }, (each) => attack(each));
+});
+
+describe('who names many', () => {
+  const ids = () => numbers.map(idOf);
+  const revisions = () => Object.fromEntries(ids().map((id) => [id, [`1-${'a'.repeat(32)}`]]));
+  const attacks: readonly Attack[] = [
+    ['ids', 200, /\]\}\n$/, 'POST', '/many/_all_docs', () => ({ json: { keys: ids() } })],
+    [
+      'ids of documents that are asked for',
+      200,
+      /\]\}\n$/,
+      'POST',
+      '/many/_all_docs?include_docs=true',
+      () => ({ json: { keys: ids() } }),
+    ],
+    [
+      'keys of a view',
+      200,
+      /\]\}\n$/,
+      'POST',
+      '/many/_design/d/_view/by_n?reduce=false',
+      () => ({ json: { keys: numbers } }),
+    ],
+    [
+      'keys of a reduce',
+      200,
+      /\]\}\n$/,
+      'POST',
+      '/many/_design/d/_view/by_n?group=true',
+      () => ({ json: { keys: numbers } }),
+    ],
+    ['revisions that may be missing', 200, /\}\n$/, 'POST', '/many/_revs_diff', () => ({ json: revisions() })],
+    [
+      'revisions that may be missing, in the old way',
+      200,
+      /\}\n$/,
+      'POST',
+      '/many/_missing_revs',
+      () => ({ json: revisions() }),
+    ],
+    [
+      'revisions of one document',
+      200,
+      /\}\n$/,
+      'POST',
+      '/conflicts/_revs_diff',
+      () => ({ json: { contested: numbers.slice(0, 5_000).map((n) => `1-${String(n).padStart(32, '0')}`) } }),
+    ],
+    [
+      'revisions to read',
+      200,
+      /\]\}\n$/,
+      'POST',
+      '/many/_bulk_get',
+      () => ({ json: { docs: ids().map((id) => ({ id })) } }),
+    ],
+    ['revisions to purge', 200, /\}\n$/, 'POST', '/many/_purge', () => ({ json: revisions() })],
+    [
+      'queries',
+      200,
+      /\]\}\n$/,
+      'POST',
+      '/many/_all_docs/queries',
+      () => ({ json: { queries: numbers.slice(0, 20_000).map((n) => ({ keys: [idOf(n)] })) } }),
+    ],
+    [
+      'queries of a view',
+      200,
+      /\]\}\n$/,
+      'POST',
+      '/many/_design/d/_view/by_n/queries',
+      () => ({ json: { queries: numbers.slice(0, 20_000).map((n) => ({ key: n, reduce: false })) } }),
+    ],
+    ['databases', 200, /\]\n$/, 'POST', '/_dbs_info', () => ({ json: { keys: numbers.map((n) => `db${n}`) } })],
+  ];
+
+  test.for(attacks)('%s', { timeout }, (each) => attack(each));
+});
+
+describe('who brings much', () => {
+  const written = /"rev":"[^"]+"\}\]?\n$/;
+  const long = 50_000_000;
+  const attacks: readonly Attack[] = [
+    [
+      'in documents',
+      201,
+      written,
+      'POST',
+      '/brought/_bulk_docs',
+      () => ({ json: { docs: numbers.slice(0, 50_000).map((n) => ({ n, text: `text ${n}` })) } }),
+    ],
+    [
+      'in documents with all or nothing',
+      201,
+      written,
+      'POST',
+      '/brought/_bulk_docs',
+      () => ({ json: { all_or_nothing: true, docs: numbers.slice(0, 50_000).map((n) => ({ n })) } }),
+    ],
+    [
+      'in revisions of one document',
+      201,
+      /^\[\]\n$/,
+      'POST',
+      '/conflicts/_bulk_docs',
+      () => ({ json: { new_edits: false, docs: conflicting(CONFLICTS) } }),
+    ],
+    ['in a text', 201, written, 'POST', '/brought', () => ({ json: { text: 'x'.repeat(long) } })],
+    [
+      'in a text with escapes',
+      201,
+      written,
+      'POST',
+      '/brought',
+      () => ({ json: { text: '\u0001"\\'.repeat(long / 10) } }),
+    ],
+    ['in numbers', 201, written, 'POST', '/brought', () => ({ json: { list: new Array(long / 4).fill(1.5) } })],
+    [
+      'in members',
+      201,
+      written,
+      'POST',
+      '/brought',
+      () => ({ json: Object.fromEntries(numbers.map((n) => [`member${n}`, n])) }),
+    ],
+    [
+      'in a local document',
+      201,
+      written,
+      'PUT',
+      '/brought/_local/large',
+      () => ({ json: { list: new Array(long / 4).fill(1.5) } }),
+    ],
+    ['in nested arrays', 400, /bad_request/, 'PUT', '/brought/deep', () => ({ body: Buffer.alloc(long, '[') })],
+    ['in nested objects', 400, /bad_request/, 'PUT', '/brought/deep', () => ({ body: Buffer.alloc(long, '{"a":') })],
+    [
+      'in nested keys',
+      400,
+      /bad_request/,
+      'POST',
+      '/brought/_all_docs',
+      () => ({ body: Buffer.concat([Buffer.from('{"keys":'), Buffer.alloc(long, '[')]) }),
+    ],
+    [
+      'in a nested selector',
+      400,
+      /bad_request/,
+      'POST',
+      '/brought/_find',
+      () => ({ body: Buffer.concat([Buffer.from('{"selector":'), Buffer.alloc(long, '{"$not":')]) }),
+    ],
+    [
+      'in a nested security object',
+      400,
+      /bad_request/,
+      'PUT',
+      '/brought/_security',
+      () => ({ body: Buffer.alloc(long, '{"a":') }),
+    ],
+    [
+      'in nested documents',
+      400,
+      /bad_request/,
+      'POST',
+      '/brought/_bulk_docs',
+      () => ({
+        body: Buffer.concat([Buffer.from('{"docs":[{"a":'), Buffer.alloc(long, '[')]),
+      }),
+    ],
+    [
+      'compressed',
+      201,
+      written,
+      'POST',
+      '/brought',
+      () => ({
+        body: gzipSync(JSON.stringify({ text: 'x'.repeat(long) })),
+        headers: { 'content-encoding': 'gzip' },
+      }),
+    ],
+    [
+      'compressed, and too much',
+      413,
+      /too_large/,
+      'POST',
+      '/brought',
+      () => ({
+        body: gzipSync(Buffer.alloc(20 * long, 'x')),
+        headers: { 'content-encoding': 'gzip' },
+      }),
+    ],
+  ];
+
+  test.for(attacks)('%s', { timeout }, (each) => attack(each));
+});

@@ -1,0 +1,117 @@
+import { spawnSync } from 'node:child_process';
+import { closeSync, mkdirSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, assert, expect, test } from 'vitest';
+import { AttackedServer, settee } from './support/attacked-server.ts';
+
+/** A disk with no room: a start on it says so and ends with 1. Only root can make such a disk, of memory. */
+const SIZE = 8 * 1024 * 1024;
+
+const mounted: string[] = [];
+const reason = reasonToSkip();
+
+afterEach(() => {
+  for (const folder of mounted.splice(0)) removeDisk(folder);
+});
+
+function makeDisk(): string | undefined {
+  const folder = mkdtempSync(join(tmpdir(), 'settee-disk-'));
+  if (spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${SIZE}`, 'tmpfs', folder]).status === 0) return folder;
+  rmSync(folder, { recursive: true });
+  return undefined;
+}
+
+function removeDisk(folder: string): void {
+  spawnSync('umount', [folder]);
+  rmSync(folder, { recursive: true, force: true });
+}
+
+function reasonToSkip(): string | undefined {
+  const disk = process.platform === 'linux' ? makeDisk() : undefined;
+  if (disk === undefined) return 'no small disk can be mounted here';
+  removeDisk(disk);
+  return undefined;
+}
+
+function diskFor(): string {
+  const folder = makeDisk();
+  if (folder === undefined) return assert.fail('the disk could be mounted before');
+  mounted.push(folder);
+  return folder;
+}
+
+/** Takes all room but so many bytes. */
+function fill(disk: string, left: number): void {
+  const file = openSync(join(disk, 'filler'), 'w');
+  const page = new Uint8Array(4096);
+  try {
+    for (;;) writeSync(file, page);
+  } catch {
+    // No room is left.
+  }
+  closeSync(file);
+  if (left > 0) spawnSync('truncate', ['-s', `-${left}`, join(disk, 'filler')]);
+}
+
+async function expectRefusal(folder: string): Promise<void> {
+  const outcome = await settee(['serve', '--no-demo', '--port', '0', '--data', folder]);
+  expect({ code: outcome.code, stdout: outcome.stdout }, outcome.stderr).toEqual({ code: 1, stdout: '' });
+  assert.match(outcome.stderr, /space|full|room/i);
+  assert.notMatch(outcome.stderr, /^ {4}at |corrupted|core dumped/m);
+}
+
+test.skipIf(reason !== undefined)(
+  `a start on a full disk is refused with the reason${reason ? `: ${reason}` : ''}`,
+  async () => {
+    const disk = diskFor();
+    const folder = join(disk, 'data');
+    mkdirSync(folder);
+    fill(disk, 0);
+    await expectRefusal(folder);
+  },
+);
+
+test.skipIf(reason !== undefined).for([4_096, 16_384, 40_960])(
+  'a start with %i bytes left is refused, or works',
+  async (left) => {
+    const disk = diskFor();
+    const folder = join(disk, 'data');
+    mkdirSync(folder);
+    fill(disk, left);
+    const outcome = await AttackedServer.start({ folder }).catch((error: Error) => error);
+    if (outcome instanceof Error) return expectRefusal(folder);
+    await outcome.client.must(200, 'GET', '/_all_dbs');
+    await outcome.remove();
+  },
+);
+
+test.skipIf(reason !== undefined)(
+  'a start with databases on a disk that is full now keeps them, and says what is wrong',
+  async () => {
+    const disk = diskFor();
+    const folder = join(disk, 'data');
+    let server = await AttackedServer.start({ folder });
+    await server.client.must(201, 'PUT', '/db');
+    await server.client.must(201, 'PUT', '/db/doc', { json: { n: 1 } });
+    await server.kill();
+    fill(disk, 0);
+    const outcome = await AttackedServer.start({ folder }).catch((error: Error) => error);
+    if (outcome instanceof Error) {
+      assert.match(outcome.message, /space|full|room/i);
+      assert.notMatch(outcome.message, /^ {4}at |corrupted/m);
+    } else {
+      server = outcome;
+      const read = await server.client.must([200, 500, 503, 507], 'GET', '/db/doc');
+      if (read.status === 200) expect(read.json).toMatchObject({ n: 1 });
+      const written = await server.client.ask('PUT', '/db/other', { json: {} });
+      assert.isAtLeast(written.status, 500, written.summary);
+      await server.kill();
+    }
+    rmSync(join(disk, 'filler'));
+    server = await AttackedServer.start({ folder });
+    expect((await server.client.must(200, 'GET', '/db/doc')).json).toMatchObject({ n: 1 });
+    await server.client.must(201, 'PUT', '/db/again', { json: {} });
+    await server.kill();
+  },
+);

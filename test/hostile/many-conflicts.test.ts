@@ -1,0 +1,63 @@
+import { afterEach, assert, beforeEach, expect, test } from 'vitest';
+import { arrayAt, numberAt } from '../support/conformance/json.ts';
+import { AttackedServer } from './support/attacked-server.ts';
+import { noProcessFiles, processorSeconds } from './support/process-use.ts';
+
+/** Anyone may replicate conflicts in: they must not cost more and more, the more there are. */
+const timeout = 90_000;
+
+let server: AttackedServer;
+
+beforeEach(async () => {
+  server = await AttackedServer.start();
+  await server.client.must(201, 'PUT', '/db');
+});
+
+afterEach(() => server.remove());
+
+function conflictsOf(_id: string, from: number, to: number) {
+  return Array.from({ length: to - from }, (_, n) => ({
+    _id,
+    _rev: `1-${String(from + n).padStart(32, '0')}`,
+    n: from + n,
+  }));
+}
+
+async function replicate(docs: readonly object[]): Promise<void> {
+  const answer = await server.client.must(201, 'POST', '/db/_bulk_docs', { json: { new_edits: false, docs } });
+  expect(answer.json).toEqual([]);
+}
+
+test('60,000 conflicts of one document are written, read and survive a restart', { timeout }, async () => {
+  await replicate(conflictsOf('doc', 0, 60_000));
+  await server.stop();
+  await server.startAgain();
+  const read = await server.client.must(200, 'GET', '/db/doc?conflicts=true');
+  expect(arrayAt(read.json, '_conflicts')).toHaveLength(59_999);
+  expect(numberAt(read.json, 'n')).toBe(59_999);
+  await server.client.must(201, 'PUT', '/db/doc', { json: { _rev: `1-${'59999'.padStart(32, '0')}` } });
+});
+
+test.skipIf(noProcessFiles !== undefined)(
+  'eight times as many cost about eight times as much',
+  { timeout },
+  async () => {
+    const costOf = async (id: string, count: number) => {
+      const docs = conflictsOf(id, 0, count);
+      const before = processorSeconds(server.pid);
+      await replicate(docs);
+      return processorSeconds(server.pid) - before;
+    };
+    await costOf('warm-up', 4_000);
+    const few = await costOf('few', 4_000);
+    const many = await costOf('many', 32_000);
+    // 8 × log(32,000) / log(4,000) is 10; a fifth of a second is for what is measured badly of the few.
+    assert.isAtMost(many, 20 * Math.max(few, 0.2), `${many.toFixed(2)} s for 32,000, ${few.toFixed(2)} s for 4,000`);
+  },
+);
+
+test('conflicts that come little by little are written', { timeout }, async () => {
+  for (let from = 0; from < 20_000; from += 500) await replicate(conflictsOf('doc', from, from + 500));
+  const read = await server.client.must(200, 'GET', '/db/doc?conflicts=true');
+  expect(arrayAt(read.json, '_conflicts')).toHaveLength(19_999);
+});

@@ -1,0 +1,44 @@
+import { readFileSync } from 'node:fs';
+
+/** Why what a process uses can't be told here, or undefined where it can. */
+export const noProcessFiles = process.platform === 'linux' ? undefined : 'only Linux tells what a process uses';
+
+const POLL_MS = 10;
+/** Of the clock in which Linux counts processor time; the same on every architecture that Node runs on. */
+const TICKS_PER_SECOND = 100;
+
+/** Bytes of memory that are of no file, which is what a process takes from others. */
+export function anonymousMemory(pid: number): number {
+  const [, kilobytes] = /^RssAnon:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
+  return Number(kilobytes) * 1024;
+}
+
+/** Seconds that a process has run on a processor: unlike those of a clock they hardly depend on what else the machine does. */
+export function processorSeconds(pid: number): number {
+  const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
+  // Behind the name, which stands in parentheses: state, ten more fields, then the ticks of user and system.
+  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
+  return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
+}
+
+/** What is the most that a process holds while something is under way, and what came of that. */
+export async function highestMemory<T>(
+  pid: number,
+  work: () => Promise<T>,
+): Promise<{ readonly result: T; readonly before: number; readonly highest: number }> {
+  const before = anonymousMemory(pid);
+  let highest = before;
+  const poll = setInterval(() => {
+    highest = Math.max(highest, anonymousMemory(pid));
+  }, POLL_MS);
+  try {
+    const result = await work();
+    return { result, before, highest: Math.max(highest, anonymousMemory(pid)) };
+  } finally {
+    clearInterval(poll);
+  }
+}
+
+export function megabytes(bytes: number): string {
+  return `${Math.round(bytes / 1e6)} MB`;
+}
