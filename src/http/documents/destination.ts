@@ -30,7 +30,7 @@ export function parseDestination(context: Context, database: string): Destinatio
 function destinationOfUrl(context: Context, url: string, database: string): Destination {
   const { basePath } = context.services;
   if (originOf(url)?.toLowerCase() !== ownOrigin(context).toLowerCase() || !isBelow(url, basePath)) {
-    throw new DatabaseError('bad_request', 'Destination URL must be relative or point to this server.');
+    throw new DatabaseError('bad_request', 'Destination URL must be relative.');
   }
   const { segments, search } = parseTarget(url, basePath);
   const [targetDatabase, ...id] = segments;

@@ -36,19 +36,20 @@ function answerOneRevision(context: Context, snapshot: Snapshot, id: DocId): May
 function answerRecord(context: Context, snapshot: Snapshot, record: DocumentRecord | undefined): MaybePromise<Answer> {
   const node = nodeToRead(record, context.query.get('rev'), context.query.flag('latest'));
   if (record === undefined || node?.body === undefined) throw missing();
-  const flags = readMetaFlags(context.query);
-  return answerNode(context, snapshot, record, node, flags === undefined ? '' : metaOf(record, node, flags));
+  return answerNode(context, snapshot, record, node);
 }
 
-/** Where it has no members beside its own, the revision stands for what it is. */
+/** The revision identifies the answer where that has no members beside the document's own but its ancestry. */
 function answerNode(
   context: Context,
   snapshot: Snapshot,
   record: DocumentRecord,
   node: StoredNode,
-  members: string,
 ): MaybePromise<Answer> {
-  const tag = members === '' ? revisionTag(revOf(node)) : undefined;
+  const flags = readMetaFlags(context.query);
+  const members = flags === undefined ? '' : metaOf(record, node, flags);
+  const isOwn = flags === undefined || metaOf(record, node, { ...flags, revs: false }) === '';
+  const tag = isOwn ? revisionTag(revOf(node)) : undefined;
   if (tag !== undefined && matchesTag(context.header('if-none-match'), tag)) return notModified(tag);
   return whenReady(snapshot.body(node), (body) => {
     if (body === undefined) throw missing();

@@ -14,12 +14,13 @@ import type { Answer, Context } from '../request/context.ts';
 import { type SnapshotLease, withSnapshotLease } from '../request/snapshot-lease.ts';
 import { showError } from '../response/error-table.ts';
 import { multipartText, multipartType, type Part } from '../response/multipart-writer.ts';
-import { MUST_REVALIDATE, textAnswer } from '../response/responses.ts';
+import { MUST_REVALIDATE, textAnswer, withHeader } from '../response/responses.ts';
 import { streamedBody } from '../response/streams.ts';
 
 /** How many entries are read at once. */
 const BATCH = 100;
 const UNKNOWN = 'undefined';
+const JSON_TYPE = 'application/json';
 
 /** What one entry asks for, or why it can't be answered. */
 type Asked =
@@ -45,7 +46,11 @@ export async function postBulkGet(context: Context, database: string): Promise<A
   const multipart = !accepts(accept, 'application/json') && accepts(accept, 'multipart/mixed');
   return withSnapshotLease(context, database, async (lease) => {
     const batches = entryBatches(context, lease, asked);
-    if (!multipart) return textAnswer(context, 200, await streamedBody(context, listText(batches), lease.release));
+    if (!multipart) {
+      const list = textAnswer(context, 200, await streamedBody(context, listText(batches), lease.release));
+      // Replicators ask for JSON and multipart in one, and read the type of the answer.
+      return withHeader(list, 'content-type', JSON_TYPE);
+    }
     const boundary = context.services.uuids.random();
     const headers = { 'content-type': multipartType(boundary), 'cache-control': MUST_REVALIDATE };
     const pieces = multipartText(boundary, partBatches(batches));

@@ -7,7 +7,7 @@
  */
 import type { MaybePromise } from '../../shared/maybe-promise.ts';
 import { deleteDatabase, getDatabase, putDatabase } from '../database/database.ts';
-import { postDatabaseInfos } from '../database/database-info.ts';
+import { getDatabaseInfos, postDatabaseInfos } from '../database/database-infos.ts';
 import { getRevsLimit, getSecurity, putRevsLimit, putSecurity } from '../database/settings.ts';
 import { postCompact, postEnsureFullCommit } from '../database/upkeep.ts';
 import type { DesignPart } from '../design/design-handlers.ts';
@@ -76,7 +76,10 @@ function serverRoutes(): Table<ServerHandler> {
     ['favicon.ico', resource('GET,HEAD', { GET: anyone(getIcon) })],
     ['_active_tasks', resource('GET,HEAD', { GET: serverAdmin(getActiveTasks) })],
     ['_all_dbs', resource('GET,HEAD', { GET: anyone(getAllDatabases) })],
-    ['_dbs_info', resource('POST', { POST: anyone(postDatabaseInfos, 'reads') })],
+    [
+      '_dbs_info',
+      resource('GET,HEAD,POST', { GET: anyone(getDatabaseInfos), POST: anyone(postDatabaseInfos, 'reads') }),
+    ],
     ['_up', resource('GET,HEAD', { GET: anyone(getUp) })],
     ['_uuids', resource('GET', { GET: anyone(getUuids) })],
     ['_config/*', notImplemented('GET,PUT,DELETE', 'The configuration interface is')],
@@ -156,6 +159,7 @@ function designRoutes({ views, design }: DeferredParts): Table<DatabaseHandler> 
   const refuseGet = member(refuse(updateMethods, 'Update functions do not allow GET'));
   return new Map<string, Resource<DatabaseHandler>>([
     ['_info', resource('GET', { GET: member(deferred(views, 'getIndexInfo')) })],
+    ['_compact', resource('POST', { POST: databaseAdmin(deferred(views, 'postCompactViews')) })],
     ['_view/*', resource('GET,POST,HEAD', { GET: getView, POST: member(deferred(views, 'postView'), 'reads') })],
     ['_list/*', resource('GET,POST,HEAD', { GET: list, POST: list, OPTIONS: list })],
     ['_show/*', sameForAll(anyMethod, member(deferred(design, 'show'), 'reads'))],

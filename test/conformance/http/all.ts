@@ -13,6 +13,7 @@ import copyDoc from './copy-doc.ts';
 import correctionsDocuments from './corrections-documents.ts';
 import correctionsFind from './corrections-find.ts';
 import correctionsFunctions from './corrections-functions.ts';
+import correctionsLists from './corrections-lists.ts';
 import correctionsReduces from './corrections-reduces.ts';
 import correctionsViews from './corrections-views.ts';
 import databases from './databases.ts';
@@ -96,6 +97,7 @@ export const suites: readonly Suite[] = [
   correctionsDocuments,
   correctionsFind,
   correctionsFunctions,
+  correctionsLists,
   correctionsReduces,
   correctionsViews,
   databases,

@@ -1,5 +1,6 @@
 import { assert } from 'chai';
-import { assertJson } from '../../support/conformance/answer.ts';
+import { assertError, assertJson } from '../../support/conformance/answer.ts';
+import { fakeRev } from '../../support/conformance/fake-revisions.ts';
 import { at, stringAt } from '../../support/conformance/json.ts';
 import { suite, test } from '../../support/conformance/suite.ts';
 import type { Toolkit } from '../../support/conformance/toolkit.ts';
@@ -92,5 +93,67 @@ export default suite('corrections_documents', [
       assert.notProperty(read.json, '_conflicts');
     }
     assert.deepEqual(at((await t.get('/bulk?revs=true')).json, '_revisions'), _revisions);
+  }),
+
+  test('latest=true gives the newest leaf that descends from the revision', async (t) => {
+    const first = await t.put('doc', { n: 1 });
+    const second = await t.put('doc', { _rev: first, n: 2 });
+    const third = await t.put('doc', { _rev: second, n: 3 });
+    for (const rev of [first, second, third]) {
+      assert.deepInclude((await t.get(`/doc?rev=${rev}&latest=true`)).json, { _rev: third, n: 3 });
+    }
+    assert.deepInclude((await t.get(`/doc?rev=${second}`)).json, { _rev: second, n: 2 });
+    const branch = fakeRev(4, 'f');
+    const path = { start: 4, ids: [branch.slice(2), third.slice(2), second.slice(2), first.slice(2)] };
+    const other = { start: 3, ids: ['0'.repeat(32), second.slice(2), first.slice(2)] };
+    await t.replicate([
+      { _id: 'doc', _rev: branch, _revisions: path, n: 4 },
+      { _id: 'doc', _rev: `3-${'0'.repeat(32)}`, _revisions: other, n: 'other' },
+    ]);
+    assert.deepInclude((await t.get(`/doc?rev=${second}&latest=true`)).json, { _rev: branch, n: 4 }, 'the winning one');
+    const leaf = await t.get(`/doc?rev=3-${'0'.repeat(32)}&latest=true`);
+    assert.deepInclude(leaf.json, { n: 'other' });
+  }),
+
+  test('a document has its tag with revs=true, and gets 304 with it', async (t) => {
+    const first = await t.put('doc', { n: 1 });
+    const second = await t.put('doc', { _rev: first, n: 2 });
+    for (const [query, rev] of [
+      ['revs=true', second],
+      [`revs=true&rev=${first}`, first],
+      ['revs=true&conflicts=true', second],
+    ]) {
+      const read = await t.get(`/doc?${query}`);
+      assert.deepEqual([read.status, read.header('etag')], [200, `"${rev}"`], query);
+      assert.property(read.json, '_revisions');
+      const again = await t.get(`/doc?${query}`, { 'if-none-match': `"${rev}"` });
+      assert.deepEqual([again.status, again.header('etag'), again.text], [304, `"${rev}"`, ''], query);
+    }
+    assert.equal((await t.get('/doc?revs=true', { 'if-none-match': `"${first}"` })).status, 200);
+  }),
+
+  test('a document has no tag with what tells of other things than itself', async (t) => {
+    const rev = await t.put('doc', { n: 1 });
+    await t.replicate([
+      { _id: 'doc', _rev: fakeRev(1, '0'), n: 2 },
+      { _id: 'doc', _rev: fakeRev(1, '1'), _deleted: true },
+    ]);
+    for (const flag of ['revs_info', 'conflicts', 'deleted_conflicts', 'meta', 'local_seq']) {
+      for (const query of [`${flag}=true`, `${flag}=true&revs=true`]) {
+        const { json } = await t.get(`/doc?${query}`);
+        const answer = await t.get(`/doc?${query}`, { 'if-none-match': `"${rev}", "${stringAt(json, '_rev')}"` });
+        assert.equal(answer.status, 200, query);
+        assert.notProperty(answer.headers, 'etag', query);
+      }
+    }
+  }),
+
+  test('COPY to a foreign address has the reason of the family', async (t) => {
+    await t.put('original', { n: 1 });
+    for (const destination of ['http://elsewhere.example/db/target', 'https://elsewhere.example:5984/x', 'ftp://x/y']) {
+      const answer = await t.at('COPY', '/original', { headers: { destination } });
+      assertError(answer, 400, 'bad_request', 'Destination URL must be relative.');
+    }
+    assert.equal((await t.at('COPY', '/original', { headers: { destination: 'target' } })).status, 201);
   }),
 ]);

@@ -1,5 +1,5 @@
 import { assert } from 'chai';
-import { assertError, assertJson } from '../../support/conformance/answer.ts';
+import { assertAllowed, assertError, assertJson } from '../../support/conformance/answer.ts';
 import { suite, test } from '../../support/conformance/suite.ts';
 import type { Toolkit } from '../../support/conformance/toolkit.ts';
 import { json, pluck, putViews, query, rowsOf } from '../../support/conformance/view-steps.ts';
@@ -132,5 +132,23 @@ export default suite('corrections_views', [
     assert.notEqual(evenLast, even);
     assert.notEqual(rowsLast, rows);
     assert.deepEqual(pluck(await query(t, 'even?reduce=false'), 'id'), ['d4']);
+  }),
+
+  test('the index of a design document is compacted below it as well', async (t) => {
+    await putViews(t, { v: 'function (doc) { emit(doc._id, null); }' });
+    await t.put('a', {});
+    await query(t, 'v');
+    const headers = { 'content-type': 'application/json' };
+    assertJson(await t.at('POST', '/_design/test/_compact', { headers }), 202, { ok: true });
+    assertJson(await t.at('POST', '/_compact/test', { headers }), 202, { ok: true });
+    assertError(await t.at('POST', '/_design/none/_compact', { headers }), 404, 'not_found', 'missing');
+    assertError(
+      await t.at('POST', '/_design/test/_compact'),
+      415,
+      'bad_content_type',
+      'Content-Type must be application/json',
+    );
+    assertAllowed(await t.get('/_design/test/_compact'), 'POST');
+    assert.deepEqual(pluck(await query(t, 'v'), 'id'), ['a']);
   }),
 ]);

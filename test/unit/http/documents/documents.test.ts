@@ -86,7 +86,8 @@ describe('reading', () => {
       body: null,
       headers: { etag: '"3-d"' },
     });
-    expect((await ask(core, 'GET /db/doc?revs=true', { headers })).status).toBe(200);
+    expect((await ask(core, 'GET /db/doc?revs=true', { headers })).status).toBe(304);
+    expect((await ask(core, 'GET /db/doc?local_seq=true', { headers })).status).toBe(200);
   });
 });
 

@@ -1,0 +1,61 @@
+/** The information of many databases at once (docs/http.md#information-on-many-databases). */
+import { DatabaseError, isDatabaseError } from '../../errors/database-error.ts';
+import { ownMember } from '../../json/objects.ts';
+import { Pace } from '../../shared/turn.ts';
+import { isEmptyRange, toRowRange } from '../lists/key-range.ts';
+import { type ListParameters, parseListQuery } from '../lists/list-parameters.ts';
+import { readObject } from '../request/bodies.ts';
+import type { Answer, Context } from '../request/context.ts';
+import { jsonAnswer } from '../response/responses.ts';
+import { shownInfo } from './database-info.ts';
+
+/** All databases, or those in the range of names that the query asks for. */
+export async function getDatabaseInfos(context: Context): Promise<Answer> {
+  const parameters = parseListQuery(context.query.entries());
+  return answerInfos(context, parameters.keys ?? namesOf(context.services.registry.names(), parameters));
+}
+
+/** Those that the body names: `{keys: [name…]}`. */
+export async function postDatabaseInfos(context: Context): Promise<Answer> {
+  const keys = ownMember(await readObject(context), 'keys');
+  if (!Array.isArray(keys)) throw new DatabaseError('bad_request', '`keys` member must exist.');
+  return answerInfos(context, keys);
+}
+
+/** `names` ascend. They are ASCII, so the order of JavaScript is that of their bytes. */
+function namesOf(names: readonly string[], parameters: ListParameters): readonly string[] {
+  const range = toRowRange(parameters);
+  if (isEmptyRange(range)) return [];
+  const { start, end, startInclusive, endInclusive } = range;
+  const found = names.filter((name) => {
+    const isBehindStart = start === undefined || name > start || (startInclusive !== false && name === start);
+    return isBehindStart && (end === undefined || name < end || (endInclusive !== false && name === end));
+  });
+  const { descending, skip, limit } = parameters;
+  return (descending ? found.toReversed() : found).slice(skip, limit === undefined ? undefined : skip + limit);
+}
+
+async function answerInfos(context: Context, keys: readonly unknown[]): Promise<Answer> {
+  const pace = new Pace();
+  const infos: string[] = [];
+  for (const key of keys) {
+    infos.push(JSON.stringify(await infoOf(context, toName(key))));
+    if (pace.isDue) await pace.rest();
+  }
+  return jsonAnswer(context, 200, `[${infos.join(',')}]`);
+}
+
+function toName(key: unknown): string {
+  if (typeof key === 'string') return key;
+  throw new DatabaseError('bad_request', '`keys` must be a JSON list of database names.');
+}
+
+async function infoOf(context: Context, key: string): Promise<unknown> {
+  try {
+    const info = await context.services.registry.use(key, (open) => open.info());
+    return { key, info: shownInfo(info) };
+  } catch (error) {
+    if (isDatabaseError(error, 'not_found')) return { key, error: 'not_found' };
+    throw error;
+  }
+}
