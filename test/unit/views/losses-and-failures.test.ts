@@ -25,6 +25,10 @@ class World {
   /** Files whose next commits fail, by how many go through before. */
   failing: 'none' | 'database' | 'index' = 'none';
   commitsLeft = 0;
+  /** Called for each commit that fails. */
+  onFailure: () => void = () => undefined;
+  /** How long an index rests before it is stored. */
+  idleMs = 3;
   /** What maps wait for. */
   gate: Promise<void> | undefined;
   onMap: () => void = () => undefined;
@@ -56,7 +60,7 @@ class World {
       log: silentLog,
       tasks: new ActiveTasks(systemClock),
       mappers: { ids: this.#mapper() },
-      settings: { idleMs: 3, dirtyBytes: this.dirtyBytes },
+      settings: { idleMs: this.idleMs, dirtyBytes: this.dirtyBytes },
     });
     this.#parts = { database, views };
     return this.#parts;
@@ -71,8 +75,10 @@ class World {
         const file = await store.open(name, mode);
         const commit = file.commit.bind(file);
         file.commit = async (parts) => {
-          if (this.failing === (name === 'db.1' ? 'database' : 'index') && this.commitsLeft-- <= 0)
+          if (this.failing === (name === 'db.1' ? 'database' : 'index') && this.commitsLeft-- <= 0) {
+            this.onFailure();
             throw new DatabaseError('storage_full', 'The test disk is full now');
+          }
           await commit(parts);
         };
         return file;
@@ -217,18 +223,24 @@ test('an index does not keep changes that its database lost, though the disk was
 test('a caller that waits for an index which another one opens again does not get that it was deleted', async () => {
   const world = new World();
   world.dirtyBytes = 2 ** 20;
+  // Long enough for the index to be stored only when its next update has begun.
+  world.idleMs = 150;
   await world.open();
   await world.write(0, 100);
   await world.ids();
   await world.write(100, 200);
   world.failing = 'index';
+  const hasFailed = new Promise<void>((resolve) => {
+    world.onFailure = resolve;
+  });
   let go: () => void = () => undefined;
   world.gate = new Promise((resolve) => {
     go = resolve;
   });
   const first = world.ids();
   first.catch(() => undefined);
-  await pause(30);
+  await hasFailed;
+  await pause(5);
   const second = world.ids();
   await pause(10);
   world.failing = 'none';
