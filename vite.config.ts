@@ -210,7 +210,7 @@ export default defineConfig(({ command, mode }) => ({
       }
     : { plugins: [program] }),
   test: {
-    include: ['test/{unit,property,conformance,fault,hostile}/**/*.test.ts'],
+    include: ['test/{unit,property,conformance,fault}/**/*.test.ts'],
     testTimeout: 30_000,
     hookTimeout: 60_000,
     pool: 'forks',
