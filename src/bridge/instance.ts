@@ -4,6 +4,8 @@
  */
 import type { Instance } from './contract.ts';
 
+const PORT_SUFFIX = '|port';
+
 /**
  * `base` is absolute, or relative to `script`, the caller's own address. The slash at its end is optional.
  * Throws an Error for what can't be a base: another protocol than http and https, a user, a query, a fragment, and what the script lies
@@ -59,7 +61,12 @@ export function channelName(instance: Instance, id?: string): string {
  * it began: the answer on that of its request, the chunks of a body on one, and each way has signs of life of its own.
  */
 export function onPort(id: string): string {
-  return `${id}|port`;
+  return `${id}${PORT_SUFFIX}`;
+}
+
+/** The participant of that name, whether it is the name for its channel or for its port. */
+export function linkOf(name: string): string {
+  return name.endsWith(PORT_SUFFIX) ? name.slice(0, -PORT_SUFFIX.length) : name;
 }
 
 /**

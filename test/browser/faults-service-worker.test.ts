@@ -39,6 +39,24 @@ describe.each(chosenEngines())('the service worker in %s', (engine) => {
     }
   });
 
+  test('stopped in the middle of writes: none is carried out twice', { timeout: 120_000 }, async ({ skip }) => {
+    const { stopServiceWorkers } = session.browser.can;
+    if (stopServiceWorkers !== true) skip(stopServiceWorkers);
+    await openControl();
+    await tab.evaluate(`void (globalThis.writes = ${writeUntilStopped.toString()}('${database}'))`);
+    for (let stops = 0; stops < 20; stops += 1) {
+      const before = Number(await tab.evaluate('globalThis.written'));
+      await expect.poll(async () => Number(await tab.evaluate('globalThis.written'))).toBeGreaterThan(before + 10);
+      await session.browser.stopServiceWorkers(site.server.origin);
+    }
+    await tab.evaluate('globalThis.isStopped = true');
+    const { put, posted } = (await tab.evaluate('globalThis.writes')) as Awaited<ReturnType<typeof writeUntilStopped>>;
+    expect(Object.keys(put)).toEqual(['201']);
+    expect(Object.keys(posted)).toEqual(['201']);
+    const { json } = await call(tab, 'request', 'fetch', 'GET', database);
+    expect(json).toMatchObject({ doc_count: (put['201'] ?? 0) + (posted['201'] ?? 0) });
+  });
+
   test('stopped in the middle of a body: the reader gets an error or the whole', { timeout: 120_000 }, async ({
     skip,
   }) => {
@@ -343,3 +361,29 @@ describe.each(chosenEngines())('the service worker in %s', (engine) => {
     });
   }
 });
+
+/** Runs in the page: writes to new ids, and leaves ids to the server, until `isStopped` is set. Gives how many had which status or error. */
+async function writeUntilStopped(database: string): Promise<Record<'put' | 'posted', Record<string, number>>> {
+  const tallies: Record<'put' | 'posted', Record<string, number>> = { put: {}, posted: {} };
+  const page = globalThis as { isStopped?: boolean; written?: number };
+  page.written = 0;
+  const write = async (kind: 'put' | 'posted', method: string, path: string, body: string): Promise<void> => {
+    const headers = { 'content-type': 'application/json' };
+    const status = await fetch(path, { method, headers, body }).then(
+      (response) => String(response.status),
+      (error) => String(error),
+    );
+    tallies[kind][status] = (tallies[kind][status] ?? 0) + 1;
+    page.written = (page.written ?? 0) + 1;
+  };
+  let next = 0;
+  const writer = async (): Promise<void> => {
+    while (page.isStopped !== true) {
+      const number = next++;
+      await write('put', 'PUT', `${database}/put-${number}`, '{}');
+      await write('posted', 'POST', database, JSON.stringify({ number }));
+    }
+  };
+  await Promise.all(Array.from({ length: 10 }, writer));
+  return tallies;
+}

@@ -174,7 +174,8 @@ class Link implements OwnerLink {
     owner.requests.set(pending.id, pending);
     try {
       const request = pending.toWire(this.#pipes.carrierFor(owner.key));
-      owner.post({ kind: 'request', id: pending.id, request, carrier: this.#options.carrier });
+      const { carrier } = this.#options;
+      owner.post({ kind: 'request', id: pending.id, request, carrier, ...owner.takeReceived() });
     } catch (error) {
       owner.requests.delete(pending.id);
       pending.reject(error);
@@ -235,7 +236,10 @@ class Link implements OwnerLink {
     const pending = owner.requests.get(id);
     owner.requests.delete(id);
     const carrier = this.#pipes.carrierFor(owner.key);
-    if (pending !== undefined) pending.resolve(responseFromWire(response, carrier));
+    if (pending !== undefined) {
+      pending.resolve(responseFromWire(response, carrier));
+      if (!pending.isReadOnly && this.#options.carrier === 'service-worker') owner.noteReceived(id);
+    }
     // The request was aborted meanwhile, so nobody will read the body.
     else if (isWireStream(response.body)) void carrier.open(response.body.stream).cancel('the request was aborted');
   }
@@ -296,6 +300,7 @@ class Link implements OwnerLink {
 
   #tick(): void {
     this.#owners.tick();
+    for (const owner of this.#owners.all()) owner.confirm();
     for (const pending of this.#waiting) this.#countTick(pending);
     if (this.#waiting.size > 0) void this.#search.run();
     else if (!this.#owners.isAnyBusy) {

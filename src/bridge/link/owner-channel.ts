@@ -2,17 +2,20 @@
  * The owner's end of the links: takes requests of other tabs' workers and of the service worker, and answers them. Bodies that are streams
  * travel as steps on the channels of both sides. A service worker is offered a port, over which the same messages travel.
  */
+import { isReadOnlyRequest } from '../../http/address/read-only-requests.ts';
+import { type Clock, systemClock } from '../../shared/clock.ts';
 import type { MaybePromise } from '../../shared/maybe-promise.ts';
 import type { PlainRequest, PlainResponse } from '../../shared/message.ts';
 import { ChannelPipes } from '../bodies/channel-pipe.ts';
 import type { Instance } from '../contract.ts';
-import { channelName, onPort } from '../instance.ts';
+import { channelName, linkOf, onPort } from '../instance.ts';
 import type { PortOffer } from '../wire/control.ts';
 import { type FromOwner, type Payload, PROTOCOL, type ToOwner, type WireResponse } from '../wire/wire.ts';
 import { isStream, requestFromWire, responseToWire } from '../wire/wire-codec.ts';
 import { asToOwner } from '../wire/wire-decoding.ts';
 import { OpenWork } from './open-work.ts';
 import { PeerChannels } from './peer-channels.ts';
+import { RepeatedWrites } from './repeated-writes.ts';
 import { serviceUnavailable } from './unavailable.ts';
 
 export interface OwnerChannelOptions {
@@ -27,6 +30,7 @@ export interface OwnerChannelOptions {
   readonly keepAlive?: (() => void) | undefined;
   /** Sends a port to the service worker that sends requests. Without it, and wherever the port gets lost, everything goes over the channels. */
   readonly offerPort?: ((offer: PortOffer, port: MessagePort) => void) | undefined;
+  readonly clock?: Clock | undefined;
   /** `PROTOCOL`, other than in tests. */
   readonly protocol?: number | undefined;
 }
@@ -70,15 +74,17 @@ class ServedChannel implements OwnerChannel {
   /** Requests under way, by sender and number. */
   readonly #calls = new Map<string, AbortController | undefined>();
   readonly #ofServiceWorkers = new OpenWork();
+  readonly #writes: RepeatedWrites;
   #keepAlive: ReturnType<typeof setInterval> | undefined;
   #answeredWaiters: (() => void)[] = [];
   #isRefusing = false;
   #hasLeft = false;
 
   constructor(options: OwnerChannelOptions) {
-    const { instance, ownerId, protocol = PROTOCOL } = options;
+    const { instance, ownerId, clock = systemClock, protocol = PROTOCOL } = options;
     this.#options = options;
     this.#protocol = protocol;
+    this.#writes = new RepeatedWrites(clock);
     this.#peers = new PeerChannels(instance);
     this.#pipes = new ChannelPipes((peer, stream, step) => this.#post(peer, { kind: 'body', stream, step }));
     this.#own = new BroadcastChannel(channelName(instance, ownerId));
@@ -116,6 +122,7 @@ class ServedChannel implements OwnerChannel {
     else if (message.kind === 'request') this.#takeRequest(message);
     else if (message.protocol !== this.#protocol) return;
     else if (message.kind === 'abort') this.#calls.get(callKey(message))?.abort();
+    else if (message.kind === 'received') this.#writes.confirm(linkOf(message.from), message.received);
     else this.#pipes.deliver(message.from, message.stream, message.step);
   }
 
@@ -161,7 +168,11 @@ class ServedChannel implements OwnerChannel {
     if (message.carrier !== 'service-worker') return handle(request);
     this.#offerPort(message.from);
     this.#beginKeepAlive();
-    return this.#ofServiceWorkers.run(handle, request);
+    const run = () => this.#ofServiceWorkers.run(handle, request);
+    const link = linkOf(message.from);
+    if (message.received !== undefined) this.#writes.confirm(link, message.received);
+    if (isReadOnlyRequest(request, this.#options.instance.base)) return run();
+    return this.#writes.once({ link, id: message.id, request: message.request }, run);
   }
 
   async #send({ from, id }: RequestMessage, response: PlainResponse, signal: AbortSignal | undefined): Promise<void> {

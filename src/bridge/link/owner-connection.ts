@@ -40,6 +40,8 @@ export class OwnerConnection {
   readonly #ended = new AbortController();
   /** Ticks since something was heard. */
   #quietTicks = 0;
+  /** Requests whose answers have arrived, which the owner is still to be told. */
+  #received: number[] = [];
 
   constructor({ owner, way, from, key }: ConnectionOptions) {
     this.id = owner;
@@ -66,6 +68,22 @@ export class OwnerConnection {
   /** Throws where a part of the message can't be cloned. */
   post(message: Payload<ToOwner>): void {
     if (!this.#ended.signal.aborted) this.#way.postMessage({ protocol: PROTOCOL, from: this.#from, ...message });
+  }
+
+  /** The owner is to be told that this request's answer has arrived: with the next request, or the next `confirm`. */
+  noteReceived(id: number): void {
+    this.#received.push(id);
+  }
+
+  /** Gives what is to be told with a request. */
+  takeReceived(): { readonly received?: readonly number[] } {
+    return this.#received.length === 0 ? {} : { received: this.#received.splice(0) };
+  }
+
+  /** Tells the owner where no request has done so. */
+  confirm(): void {
+    const { received } = this.takeReceived();
+    if (received !== undefined) this.post({ kind: 'received', received });
   }
 
   /** To be called for each message of the owner, and when something is expected of an owner of which nothing was expected before. */

@@ -6,7 +6,7 @@
 import type { PlainHeaders } from '../../shared/message.ts';
 
 /** Raised whenever a message changes its meaning or form. Sides of different numbers refuse each other, and say why. */
-export const PROTOCOL = 3;
+export const PROTOCOL = 4;
 
 /**
  * A body that is too large to be part of the message. Between a page and its worker a port is transferred; over a BroadcastChannel, which
@@ -92,7 +92,16 @@ export type Payload<M> = M extends unknown ? Omit<M, 'protocol' | 'from'> : neve
 
 /** To the owner, on the channel that carries the owner's id. `from` names the sender's own channel. */
 export type ToOwner = { readonly protocol: number; readonly from: string } & (
-  | { readonly kind: 'request'; readonly id: number; readonly request: WireRequest; readonly carrier: Carrier }
+  | {
+      readonly kind: 'request';
+      readonly id: number;
+      readonly request: WireRequest;
+      readonly carrier: Carrier;
+      /** As in `received`. */
+      readonly received?: readonly number[];
+    }
+  /** The answers to these requests have arrived. Service workers say so of writes (`link/repeated-writes.ts`). */
+  | { readonly kind: 'received'; readonly received: readonly number[] }
   | { readonly kind: 'abort'; readonly id: number }
   /** `pending`: requests whose answers the sender waits for. Answered by `pong`. */
   | { readonly kind: 'ping'; readonly pending?: readonly number[] }
