@@ -11,6 +11,14 @@ export function connectionLost(file: string): DatabaseError {
   return new DatabaseError('storage_closed', `The connection to file "${file}" was lost; open it again to go on`);
 }
 
+/** The host took the connection away in the middle of a commit. */
+export function commitInDoubt(file: string): DatabaseError {
+  return new DatabaseError(
+    'write_outcome_unknown',
+    `The connection to file "${file}" was lost in the middle of this write, which may have been carried out or not; read before you write again`,
+  );
+}
+
 export function storageDeleted(file: string): DatabaseError {
   return new DatabaseError('storage_deleted', `File "${file}" was removed while it was open; create it anew`);
 }

@@ -6,8 +6,9 @@
  *                                          └───────────────────── next request ─────────────────────┘
  *     any of these ── close(): stores what only the journal holds; drop(): writes nothing more ──► ended
  *
- * A request that failed because the storage was lost is sent once more, to the core that is opened anew. A storage that came back empty is
- * a new one to its clients: it has another server uuid, and its databases another `instance_start_time`.
+ * A request that failed because the storage was lost is sent once more, to the core that is opened anew, unless it writes and nobody knows
+ * whether it has written. A storage that came back empty is a new one to its clients: it has another server uuid, and its databases another
+ * `instance_start_time`.
  */
 import type { Instance } from '../bridge/contract.ts';
 import { serviceUnavailable } from '../bridge/link/unavailable.ts';
@@ -15,6 +16,7 @@ import { isStream } from '../bridge/wire/wire-codec.ts';
 import { type Core, createCore } from '../core.ts';
 import type { LoadDeferredCode } from '../deferred/contract.ts';
 import { DatabaseError, isDatabaseError } from '../errors/database-error.ts';
+import { isReadOnlyRequest } from '../http/address/read-only-requests.ts';
 import type { Clock, RandomBytes } from '../shared/clock.ts';
 import { type MaybePromise, whenReady } from '../shared/maybe-promise.ts';
 import type { PlainRequest, PlainResponse } from '../shared/message.ts';
@@ -160,13 +162,14 @@ export class CoreSupervisor {
     return 'status' in again ? again : again.core.handle(request);
   }
 
-  async #shouldRepeat(opened: Opened, { body }: PlainRequest, response: PlainResponse): Promise<boolean> {
-    const { errorCode } = response;
+  async #shouldRepeat(opened: Opened, request: PlainRequest, { errorCode }: PlainResponse): Promise<boolean> {
     if (errorCode === 'storage_closed') this.#lose(opened, 'a request found the storage closed');
     else if (errorCode === 'storage_fenced' && (await this.#options.isStillOwner())) {
       this.#lose(opened, 'somebody else opened the storage meanwhile');
     }
-    return opened.isLost && !isStream(body) && !this.#isEnded;
+    if (!opened.isLost || this.#isEnded || isStream(request.body)) return false;
+    const wroteNothing = errorCode === 'storage_closed' || errorCode === 'storage_fenced';
+    return wroteNothing || isReadOnlyRequest(request, this.#options.instance.base);
   }
 
   /** Gives the storage up, so that the next request opens it anew. */

@@ -3,7 +3,7 @@ import { type DatabaseError, isDatabaseError } from '../../errors/database-error
 import { assertCommit } from '../commit-check.ts';
 import type { FileLife } from '../file-life.ts';
 import type { Commit, JournalRecord, Opening, PageFile, PageNumber, PageStoreSupport } from '../page-store.ts';
-import { storageClosed, storageCorrupt, storageDeleted, storageFenced } from '../storage-errors.ts';
+import { connectionLost, storageClosed, storageCorrupt, storageDeleted, storageFenced } from '../storage-errors.ts';
 import { withDeadline } from './deadline.ts';
 import type { EarlyCommits } from './early-commit.ts';
 import { toDatabaseError } from './indexeddb-errors.ts';
@@ -18,6 +18,8 @@ import { runWrite } from './write-transaction.ts';
 const NUMBERS_PER_BATCH = 1000;
 /** A commit may take so many times as long as what only reads: a slow medium has been seen to hold writes up for seconds. */
 const PATIENCE = 3;
+/** Failures of the last flush that leave nothing to answer for: the file is another owner's, or the browser has taken it away. */
+const ENDS_FLUSH = ['storage_fenced', 'storage_closed', 'write_outcome_unknown'] as const;
 
 interface IndexedDbPageFileParts {
   readonly name: string;
@@ -221,10 +223,15 @@ export class IndexedDbPageFile implements PageFile {
     });
   }
 
-  /** Firefox says of a transaction that was committed early only that it was aborted, not which request failed. */
+  /**
+   * Firefox says of a transaction that was committed early only that it was aborted, not which request failed. Where the connection is still
+   * there it was not that: then nothing was written.
+   */
   async #reasonOf(failure: DatabaseError): Promise<DatabaseError> {
-    if (this.#earlyCommits !== 'appends' || failure.code !== 'storage_closed') return failure;
-    return (await this.isCurrent().catch(() => true)) ? failure : storageFenced(this.name);
+    if (this.#earlyCommits !== 'appends' || failure.code !== 'write_outcome_unknown') return failure;
+    const isCurrent = await this.isCurrent().catch(() => undefined);
+    if (isCurrent === undefined) return failure;
+    return isCurrent ? connectionLost(this.name) : storageFenced(this.name);
   }
 
   #issue(transaction: IDBTransaction, commit: Commit): void {
@@ -296,7 +303,7 @@ export class IndexedDbPageFile implements PageFile {
       });
     } catch (error) {
       const failure = toDatabaseError(error, this.name, 'its flush');
-      if (isDatabaseError(failure, 'storage_fenced') || isDatabaseError(failure, 'storage_closed')) return;
+      if (ENDS_FLUSH.some((code) => isDatabaseError(failure, code))) return;
       throw failure;
     }
     await this.#journalFile?.remove();

@@ -1,7 +1,7 @@
 import type { DatabaseError } from '../../errors/database-error.ts';
-import { storageFenced } from '../storage-errors.ts';
+import { commitInDoubt, storageFenced } from '../storage-errors.ts';
 import { type Deadline, storageBlocked } from './deadline.ts';
-import { toDatabaseError } from './indexeddb-errors.ts';
+import { nameOf, toDatabaseError } from './indexeddb-errors.ts';
 
 export interface WriteOptions extends Deadline {
   readonly stores: readonly string[];
@@ -19,6 +19,8 @@ export interface WriteOptions extends Deadline {
  * A deadline that passes aborts the transaction, so that `storage_blocked` means that nothing happened. Where it is too
  * late for that, since it was committed early, its outcome is waited for. Such a transaction is not held up for long: the
  * opening of the file waited for whoever held it before, and reads are committed early where writes are.
+ *
+ * Fails with `write_outcome_unknown` where the connection went down in the middle: the transaction may have been committed before.
  */
 export function runWrite(
   database: IDBDatabase,
@@ -38,7 +40,7 @@ export function runWrite(
     };
     transaction.onabort = () => {
       clearTimeout(timer);
-      reject(abortedFor ?? toDatabaseError(transaction.error, options.file, options.what));
+      reject(abortedFor ?? abortedByBrowser(transaction.error, options));
     };
     try {
       const { epoch, commitsEarly } = options;
@@ -59,6 +61,11 @@ export function runWrite(
 /** Lets an owner hold the file: where another one does, the unique index `holder` refuses it, and with it the transaction. */
 function renewHold(transaction: IDBTransaction, epoch: number): void {
   transaction.objectStore('head').put({ holds: 'file' }, `owner-${epoch}`);
+}
+
+/** A transaction that went down with its connection has no error, or one that says no more than that it was aborted. */
+function abortedByBrowser(error: DOMException | null, { file, what }: WriteOptions): DatabaseError {
+  return error === null || nameOf(error) === 'AbortError' ? commitInDoubt(file) : toDatabaseError(error, file, what);
 }
 
 /** Asked for before the writes and answered before they are done: a mismatch takes all of them back. */

@@ -412,11 +412,11 @@ describe('a lost connection', () => {
     expect(reopened.opening.head).toBe('first');
   });
 
-  test('takes a commit under way with it, which is reported as storage_closed', async () => {
+  test('takes a commit under way with it, of which nobody knows whether it was carried out', async () => {
     const transactions = spyOnTransactions();
     const store = createStore();
     const file = await prepared(store);
-    const refused = rejects('storage_closed', () => file.commit(relaxed({ head: 'second' })));
+    const refused = rejects('write_outcome_unknown', () => file.commit(relaxed({ head: 'second' })));
     abortAs(must(transactions.at(-1)), 'AbortError');
     await refused;
     expect((await store.open('file', 'open')).opening.head).toBe('first');

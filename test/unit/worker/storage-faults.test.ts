@@ -216,3 +216,26 @@ test('a write whose record is stored happens once, though what its trees need ca
   await check([done], 'after the loss');
   await supervisor.close();
 });
+
+test('a write that was stored when the connection was lost, before anybody was told, is not sent once more', async () => {
+  await prepare();
+  await ask('PUT', 'notes/first', {});
+  transactions = 0;
+  fault = { mode: 'readwrite', at: 1, strike: completeUntold };
+  const { status, json } = await ask('PUT', 'notes/new', { n: 1 });
+  fault = undefined;
+  expect([status, json.error]).toEqual([503, 'service_unavailable']);
+  expect(json.reason).toContain('may have been carried out or not; read before you write again');
+  expect(await ask('GET', 'notes/new')).toMatchObject({ status: 200, json: { n: 1 } });
+  expect((await ask('PUT', 'notes/other', {})).status).toBe(201);
+  await supervisor.close();
+});
+
+/** The transaction is carried out, and all that is heard of it is that it went down with its connection. */
+function completeUntold(transaction: IDBTransaction): void {
+  transaction.addEventListener('complete', () => {
+    transaction.onabort?.(new Event('abort'));
+    Reflect.apply(forceCloseDatabase, undefined, [transaction.db]);
+  });
+  Object.defineProperty(transaction, 'oncomplete', { set: () => undefined });
+}
