@@ -1,4 +1,4 @@
-import type { DatabaseError } from '../errors/database-error.ts';
+import { type DatabaseError, isDatabaseError } from '../errors/database-error.ts';
 import type { Crc32 } from '../shared/crc32.ts';
 import type { MaybePromise } from '../shared/maybe-promise.ts';
 import type { Commit, Opening, Page, PageFile, PageNumber, PageValue } from '../storage/page-store.ts';
@@ -9,6 +9,8 @@ interface CheckedFileOptions {
   readonly crc32: Crc32;
   /** Pages with a number below this were written by a release that knew no checksums. */
   readonly checkedFrom: PageNumber;
+  /** Gets the error of a commit that found the file damaged. */
+  readonly onDamage?: ((error: DatabaseError) => void) | undefined;
 }
 
 /**
@@ -22,9 +24,11 @@ export class CheckedFile implements PageFile {
   readonly #file: PageFile;
   readonly #crc32: Crc32;
   readonly #checkedFrom: PageNumber;
+  readonly #onDamage: ((error: DatabaseError) => void) | undefined;
 
-  constructor(file: PageFile, { crc32, checkedFrom }: CheckedFileOptions) {
+  constructor(file: PageFile, { crc32, checkedFrom, onDamage }: CheckedFileOptions) {
     this.#file = file;
+    this.#onDamage = onDamage;
     this.#crc32 = crc32;
     this.#checkedFrom = checkedFrom;
     if (file.readRange !== undefined) this.readRange = file.readRange.bind(file);
@@ -61,10 +65,16 @@ export class CheckedFile implements PageFile {
 
   commit(commit: Commit): Promise<void> {
     const { journal, writePages, ...others } = commit;
-    return this.#file.commit({
+    const committed = this.#file.commit({
       ...others,
       ...(journal && { journal: { ...journal, text: addToRecord(this.#crc32, journal.number, journal.text) } }),
       ...(writePages && { writePages: writePages.map((page) => this.#withChecksum(page)) }),
+    });
+    const onDamage = this.#onDamage;
+    if (onDamage === undefined) return committed;
+    return committed.catch((error: unknown) => {
+      if (isDatabaseError(error, 'storage_corrupt')) onDamage(error);
+      throw error;
     });
   }
 

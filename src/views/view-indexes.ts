@@ -2,7 +2,7 @@ import { collationVersion } from '../collation/collation-version.ts';
 import type { Database, DatabaseOrigin } from '../database/contract.ts';
 import type { DocId } from '../documents/contract.ts';
 import { DESIGN_RANGE } from '../documents/identifiers.ts';
-import { isDatabaseError } from '../errors/database-error.ts';
+import { type DatabaseError, isDatabaseError } from '../errors/database-error.ts';
 import type { Sandbox } from '../query-server/contract.ts';
 import { CacheBudget } from '../shared/cache-budget.ts';
 import type { Clock } from '../shared/clock.ts';
@@ -13,6 +13,7 @@ import type { Config, Log } from '../system/contract.ts';
 import type { DesignDocument, MapperFactory, ViewGroup, ViewIndexes } from './contract.ts';
 import { IndexCache } from './indexes/index-cache.ts';
 import { IndexLease } from './indexes/index-lease.ts';
+import { isOpen } from './indexes/index-origin.ts';
 import { ViewFunctions } from './indexes/view-functions.ts';
 import { ViewIndex, type ViewIndexParts } from './indexes/view-index.ts';
 import { defaultViewSettings, type ViewSettings } from './settings.ts';
@@ -80,18 +81,39 @@ class StoredViewIndexes implements ViewIndexes {
     const origin = await this.#originOf(database);
     const definition = await this.#definitionOf(origin, designDocument);
     this.#functions.checkLanguage(definition.language);
-    const file = indexFile(origin, definition);
-    const index = await this.#indexes.lease(file, async (isDamaged) => {
-      if (isDamaged) await this.#parts.store.destroy(file);
-      return this.#openIndex(file, database, origin, definition);
-    });
+    const index = await this.#lease(database, origin, definition);
     return this.#group(index, database, origin, designDocument);
+  }
+
+  #lease(database: Database, origin: DatabaseOrigin, definition: GroupDefinition): Promise<ViewIndex> {
+    const file = indexFile(origin, definition);
+    return this.#indexes.lease(file, async (damage) => {
+      if (damage !== undefined) await this.#removeDamaged(file, database, damage);
+      try {
+        return await this.#openIndex(file, database, origin, definition);
+      } catch (error) {
+        if (!isDatabaseError(error, 'storage_corrupt') || !isOpen(database)) throw error;
+        await this.#removeDamaged(file, database, error);
+        return this.#openIndex(file, database, origin, definition);
+      }
+    });
+  }
+
+  /** All that an index has can be made again from the documents. */
+  async #removeDamaged(file: string, { name }: Database, damage: DatabaseError): Promise<void> {
+    this.#parts.log.error(`an index of ${name} is damaged: ${file}. It is removed and built anew`, damage);
+    await this.#parts.store.destroy(file);
   }
 
   #group(index: ViewIndex, database: Database, origin: DatabaseOrigin, { id, body }: DesignDocument): ViewGroup {
     const functions = { definition: index.definition, scope: origin.file, designId: id, body };
-    return new IndexLease(index, { database, origin, functions }, () =>
-      this.#indexes.release(indexFile(origin, index.definition), index),
+    return new IndexLease(
+      index,
+      { database, origin, functions },
+      {
+        again: () => this.#lease(database, origin, index.definition),
+        release: (leased) => this.#indexes.release(indexFile(origin, index.definition), leased),
+      },
     );
   }
 
@@ -168,7 +190,7 @@ class StoredViewIndexes implements ViewIndexes {
     this.#functions.checkLanguage(definition.language);
     const index = ViewIndex.temporary(this.#indexParts(database, definition));
     const functions = { definition, scope: origin.file, designId: '_temp_view', body };
-    return new IndexLease(index, { database, origin, functions }, () => undefined);
+    return new IndexLease(index, { database, origin, functions }, undefined);
   }
 
   async cleanup(database: Database): Promise<void> {

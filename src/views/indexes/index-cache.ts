@@ -7,6 +7,8 @@ interface OpenIndex {
   users: number;
 }
 
+type OpenIndexFile = (damage: DatabaseError | undefined) => Promise<ViewIndex>;
+
 /**
  * The open indexes, by file. At most `maxIdle` are open, unless more are in use; of those that are not in use the one that was
  * used least recently is closed first. An index that is being updated or compacted counts as in use.
@@ -37,8 +39,8 @@ export class IndexCache {
     return entry.index;
   }
 
-  /** `isDamaged` tells `open` that the file is known to be damaged. */
-  async lease(file: string, open: (isDamaged: boolean) => Promise<ViewIndex>): Promise<ViewIndex> {
+  /** `damage` tells `open` why the file is known to be damaged. */
+  async lease(file: string, open: OpenIndexFile): Promise<ViewIndex> {
     for (;;) {
       const index = this.leaseOpen(file);
       if (index !== undefined) return index;
@@ -46,7 +48,7 @@ export class IndexCache {
     }
   }
 
-  #opened(file: string, open: (isDamaged: boolean) => Promise<ViewIndex>): Promise<void> {
+  #opened(file: string, open: OpenIndexFile): Promise<void> {
     const existing = this.#opening.get(file);
     if (existing !== undefined) return existing;
     const opening = this.#openIndex(file, open).finally(() => this.#opening.delete(file));
@@ -54,11 +56,11 @@ export class IndexCache {
     return opening;
   }
 
-  async #openIndex(file: string, open: (isDamaged: boolean) => Promise<ViewIndex>): Promise<void> {
+  async #openIndex(file: string, open: OpenIndexFile): Promise<void> {
     const failed = this.#open.get(file)?.index;
     if (failed !== undefined) this.#close(file, failed.discard(reopenedError(failed)));
     await this.#closing.get(file);
-    this.#open.set(file, { index: await open(failed?.isDamaged ?? false), users: 0 });
+    this.#open.set(file, { index: await open(failed?.damage), users: 0 });
     this.#closeIdle(file);
   }
 

@@ -3,17 +3,29 @@ import type { MaybePromise } from '../../shared/maybe-promise.ts';
 import type { UpdateMode, ViewDefinition, ViewGroup, ViewGroupInfo, ViewReader } from '../contract.ts';
 import type { IndexSource, ViewIndex } from './view-index.ts';
 
-/** One design document's lease of its index, which other design documents with equal views may share. */
+/** Where a lease has its index from. */
+export interface LeaseOrigin {
+  /** Leases the index that is opened in the place of one that has failed. */
+  again(): Promise<ViewIndex>;
+  release(index: ViewIndex): void;
+}
+
+/**
+ * One design document's lease of its index, which other design documents with equal views may share. Where the index turns
+ * out to be damaged, the lease goes on with the one that is built in its place.
+ */
 export class IndexLease implements ViewGroup {
-  readonly #index: ViewIndex;
   readonly #source: IndexSource;
-  readonly #onRelease: () => void;
+  /** Undefined for an index that nobody else has, and that is in memory only. */
+  readonly #origin: LeaseOrigin | undefined;
+  #index: ViewIndex;
+  #replacing: Promise<ViewIndex> | undefined;
   #isReleased = false;
 
-  constructor(index: ViewIndex, source: IndexSource, onRelease: () => void) {
+  constructor(index: ViewIndex, source: IndexSource, origin: LeaseOrigin | undefined) {
     this.#index = index;
     this.#source = source;
-    this.#onRelease = onRelease;
+    this.#origin = origin;
   }
 
   get signature(): string {
@@ -35,19 +47,56 @@ export class IndexLease implements ViewGroup {
   read(mode: UpdateMode = 'before'): MaybePromise<ViewReader> {
     assert(!this.#isReleased, 'a released view group is not read');
     const index = this.#index;
-    if (mode === 'before') return index.isCurrent(this.#source) ? index.reader() : this.#readUpdated();
+    if (mode === 'before') return index.isCurrent(this.#source) ? this.#reader(index) : this.#readUpdated();
     if (mode === 'after') this.#updateInBackground();
-    return index.isPrepared ? index.reader() : this.#readPrepared();
+    return index.isPrepared ? this.#reader(index) : this.#readPrepared();
+  }
+
+  #reader(index: ViewIndex): ViewReader {
+    return index.reader(() => this.#replace(index));
   }
 
   async #readUpdated(): Promise<ViewReader> {
-    await this.#index.update(this.#source);
-    return this.#index.reader();
+    return this.#reader(await this.#updated());
+  }
+
+  /** The index, up to date; the one that takes its place where it turns out to be damaged. */
+  async #updated(): Promise<ViewIndex> {
+    const index = this.#index;
+    try {
+      await index.update(this.#source);
+      return index;
+    } catch (error) {
+      if (!index.isDamaged || this.#origin === undefined) throw error;
+      return this.#replace(index);
+    }
+  }
+
+  /** What takes the place of a damaged index, up to date. */
+  async #replace(damaged: ViewIndex): Promise<ViewIndex> {
+    assert(this.#origin !== undefined, 'an index in memory has no pages that could be damaged');
+    if (this.#index === damaged) {
+      this.#replacing ??= this.#leaseAgain(this.#origin).finally(() => {
+        this.#replacing = undefined;
+      });
+      await this.#replacing;
+    }
+    const index = this.#index;
+    await index.update(this.#source);
+    return index;
+  }
+
+  async #leaseAgain(origin: LeaseOrigin): Promise<ViewIndex> {
+    const index = await origin.again();
+    if (this.#isReleased) origin.release(index);
+    else this.#index = index;
+    return index;
   }
 
   async #readPrepared(): Promise<ViewReader> {
-    await this.#index.prepare(this.#source);
-    return this.#index.reader();
+    const index = this.#index;
+    await index.prepare(this.#source);
+    return this.#reader(index);
   }
 
   /** A failure is ignored here, because the next update fails with it again. */
@@ -66,6 +115,6 @@ export class IndexLease implements ViewGroup {
   release(): void {
     if (this.#isReleased) return;
     this.#isReleased = true;
-    this.#onRelease();
+    this.#origin?.release(this.#index);
   }
 }

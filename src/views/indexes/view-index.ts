@@ -1,5 +1,5 @@
 import type { Database, DatabaseOrigin } from '../../database/contract.ts';
-import { DatabaseError, isDatabaseError } from '../../errors/database-error.ts';
+import { DatabaseError } from '../../errors/database-error.ts';
 import type { SnapshotRegister } from '../../paging/snapshot-register.ts';
 import type { CacheBudget } from '../../shared/cache-budget.ts';
 import type { Clock } from '../../shared/clock.ts';
@@ -7,7 +7,7 @@ import type { PageFile, PageStoreSupport } from '../../storage/page-store.ts';
 import type { ActiveTasks } from '../../system/active-tasks.ts';
 import type { Log } from '../../system/contract.ts';
 import type { ViewGroupInfo } from '../contract.ts';
-import { IndexReader } from '../reading/index-reader.ts';
+import { IndexReader, type ReplaceIndex } from '../reading/index-reader.ts';
 import type { ViewSettings } from '../settings.ts';
 import { IndexContent } from '../storing/index-content.ts';
 import type { IndexIdentity } from '../storing/index-file.ts';
@@ -79,7 +79,10 @@ export class ViewIndex {
     return new ViewIndex(parts, undefined, undefined);
   }
 
-  /** Uses the content of the file if it has this signature and collation, and reflects this database's history. */
+  /**
+   * Uses the content of the file if it has this signature and collation, and reflects this database's history. Fails with
+   * `storage_corrupt` where the file is damaged.
+   */
   static async open(parts: ViewIndexParts, file: PageFile, origin: DatabaseOrigin): Promise<ViewIndex> {
     const { head } = file.opening;
     const stored = head === undefined ? undefined : decodeIndexHead(head, parts.supports.crc32);
@@ -88,15 +91,8 @@ export class ViewIndex {
       stored?.signature === parts.definition.signature &&
       stored.collation === parts.collation &&
       isOnLineage(stored, origin);
-    if (isUsable) {
-      try {
-        return await new ViewIndex(parts, file, stored).#load(stored, origin);
-      } catch (error) {
-        if (!isDatabaseError(error, 'storage_corrupt')) throw error;
-        parts.log.error(`${file.name} is damaged and is built anew`, error);
-      }
-    }
-    return new ViewIndex(parts, file, undefined).#load(undefined, origin);
+    const used = isUsable ? stored : undefined;
+    return new ViewIndex(parts, file, used).#load(used, origin);
   }
 
   async #load(head: IndexHead | undefined, origin: DatabaseOrigin): Promise<this> {
@@ -134,7 +130,12 @@ export class ViewIndex {
   }
 
   get isDamaged(): boolean {
-    return this.#content.isDamaged;
+    return this.#content.damage !== undefined;
+  }
+
+  /** The first error that showed that the file is damaged. */
+  get damage(): DatabaseError | undefined {
+    return this.#content.damage;
   }
 
   noteReadFailure(error: unknown): void {
@@ -151,9 +152,9 @@ export class ViewIndex {
     return this.#isPrepared;
   }
 
-  reader(): IndexReader {
+  reader(replace: ReplaceIndex): IndexReader {
     this.#assertOpen();
-    return new IndexReader(this);
+    return new IndexReader(this, replace);
   }
 
   /** Compiles the reduce functions, which readers need. */

@@ -24,24 +24,35 @@ interface ReadSource {
   readonly definition: GroupDefinition;
   readonly orders: readonly TreeOrder[];
   readonly snapshots: SnapshotRegister;
+  /** Whether its file is damaged, as far as reads have noticed. */
+  readonly isDamaged: boolean;
   /** Called with errors of readers that still hold their state. */
   noteReadFailure(error: unknown): void;
 }
 
+/** Gives the index that takes the place of a damaged one: of the same definition, built anew. */
+export type ReplaceIndex = () => Promise<ReadSource>;
+
 /** Groups in one batch. */
 const GROUP_BATCH = 100;
+/** How often a reader goes on with an index that was built anew: a medium that damages each of them is not worth more. */
+const MOST_REPLACEMENTS = 2;
 
 /**
  * Reads one state of an index. If its hold on the state is revoked because it took too long, it goes on with the present state:
- * lists of rows continue after their last row.
+ * lists of rows continue after their last row. So they do where the index turns out to be damaged, with the one that is built
+ * in its place.
  */
 export class IndexReader implements ViewReader {
-  readonly #source: ReadSource;
+  readonly #replace: ReplaceIndex;
+  #source: ReadSource;
   #state: IndexState;
   #ticket: SnapshotTicket;
+  #replacements = 0;
   #isReleased = false;
 
-  constructor(source: ReadSource) {
+  constructor(source: ReadSource, replace: ReplaceIndex) {
+    this.#replace = replace;
     this.#source = source;
     this.#state = source.state;
     this.#ticket = source.snapshots.take(source.state.version);
@@ -63,9 +74,9 @@ export class IndexReader implements ViewReader {
 
   async rows(view: string, options: RowOptions = {}): Promise<ViewRows> {
     const ref = this.#treeRef(view);
-    const totalRows = this.#tree(ref, this.#state).count;
     const [first] = rangesOf(options);
     const before = first === undefined ? 0 : await this.#read((state) => this.#countBefore(ref, state, first));
+    const totalRows = this.#tree(ref, this.#state).count;
     const { skip = 0, limit = Number.POSITIVE_INFINITY } = options;
     const offset = Math.min(before + skip, totalRows);
     return { totalRows, offset, rows: this.#walkAll(ref, options, skip, limit) };
@@ -166,7 +177,7 @@ export class IndexReader implements ViewReader {
           toSkip = 0;
         }
       } catch (error) {
-        if (!this.#isLost(state)) throw this.#noted(error);
+        if (!this.#isLost(state)) await this.#goOnAfter(error);
       }
       if (!this.#isLost(state)) return;
     }
@@ -178,24 +189,15 @@ export class IndexReader implements ViewReader {
       if (reductions !== undefined && skip === 0) yield [{ keyText: 'null', reductions }];
       return;
     }
-    const state = this.#current();
-    try {
-      yield* this.#walkGroups(this.#tree(ref, state), range, cut, skip);
-    } catch (error) {
-      if (!this.#isLost(state)) throw this.#noted(error);
-      const reason = 'The groups were read so slowly that the index has changed meanwhile. Send the request again.';
-      throw new DatabaseError('cancelled', reason, { cause: error });
-    }
-  }
-
-  async *#walkGroups(tree: RowTree, range: RowRange, cut: GroupCut, skip: number): AsyncGenerator<readonly Group[]> {
     const pace = new Pace(defaultViewSettings.turnMs);
     const sameGroup = (left: RowKey, right: RowKey) => cut.isSame(left.value, right.value);
     const { descending } = range;
     let found: Group[] = [];
     let [rest, toSkip] = [range, skip];
+    let state = this.#current();
     for (;;) {
       try {
+        const tree = this.#tree(ref, state);
         for await (const { key, reduction } of treeGroups(tree, rest, sameGroup, { descending, skip: toSkip })) {
           found.push({ keyText: cut.textOf(key), reductions: reduction });
           [rest, toSkip] = [rangeFrom(range, key), 1];
@@ -207,8 +209,8 @@ export class IndexReader implements ViewReader {
         break;
       } catch (error) {
         // The walk goes on behind the last group that it came to.
-        if (!(error instanceof Pending)) throw error;
-        await error.ready;
+        if (error instanceof Pending) await error.ready;
+        else state = await this.#sameContentAfter(error, state, rest !== range);
       }
     }
     yield found;
@@ -221,15 +223,35 @@ export class IndexReader implements ViewReader {
       return await read(state);
     } catch (error) {
       if (error instanceof Pending) await error.ready;
-      else if (!this.#isLost(state)) throw this.#noted(error);
+      else if (!this.#isLost(state)) await this.#goOnAfter(error);
       return this.#read(read);
     }
   }
 
-  /** After the release of the state its pages may be missing without any damage. */
-  #noted(error: unknown): unknown {
-    if (!this.#isReleased) this.#source.noteReadFailure(error);
-    return error;
+  /**
+   * Takes the index that is built in the place of this one if the error came of damage; throws it else. After the release
+   * of the state its pages may be missing without any damage.
+   */
+  async #goOnAfter(error: unknown): Promise<void> {
+    if (this.#isReleased) throw error;
+    this.#source.noteReadFailure(error);
+    if (!this.#source.isDamaged || this.#replacements === MOST_REPLACEMENTS) throw error;
+    this.#replacements++;
+    const source = await this.#replace();
+    if (this.#isReleased) throw error;
+    this.#ticket.release();
+    this.#source = source;
+    this.#take();
+  }
+
+  /** As `#goOnAfter`. Where groups were read before, only those of the same content may follow. */
+  async #sameContentAfter(error: unknown, state: IndexState, hasBegun: boolean): Promise<IndexState> {
+    if (this.#isLost(state)) throw changedMeanwhile(error);
+    await this.#goOnAfter(error);
+    const next = this.#current();
+    const isSame = next.updateSeq === state.updateSeq && next.purgeSeq === state.purgeSeq;
+    if (hasBegun && !isSame) throw changedMeanwhile(error);
+    return next;
   }
 
   #isLost(state: IndexState): boolean {
@@ -240,10 +262,14 @@ export class IndexReader implements ViewReader {
   #current(): IndexState {
     if (this.#ticket.revoked) {
       this.#ticket.release();
-      this.#state = this.#source.state;
-      this.#ticket = this.#source.snapshots.take(this.#state.version);
+      this.#take();
     }
     return this.#state;
+  }
+
+  #take(): void {
+    this.#state = this.#source.state;
+    this.#ticket = this.#source.snapshots.take(this.#state.version);
   }
 }
 
@@ -257,6 +283,11 @@ function* rangesOf(options: RowOptions): Generator<RowRange> {
   const { keys, descending = false } = options;
   if (keys === undefined) yield toRowRange(options);
   else for (const key of descending ? keys.toReversed() : keys) yield keyRange(key, options);
+}
+
+function changedMeanwhile(cause: unknown): DatabaseError {
+  const reason = 'The index has changed while its groups were being read. Send the request again.';
+  return new DatabaseError('cancelled', reason, { cause });
 }
 
 function resultOf(reducer: Reducer, reduction: string): string {

@@ -1,5 +1,5 @@
 import type { ReplacedNode } from '../../btree/contract.ts';
-import { isDatabaseError } from '../../errors/database-error.ts';
+import { type DatabaseError, isDatabaseError } from '../../errors/database-error.ts';
 import { SnapshotRegister, type SnapshotTicket } from '../../paging/snapshot-register.ts';
 import type { CacheBudget } from '../../shared/cache-budget.ts';
 import type { Clock } from '../../shared/clock.ts';
@@ -185,12 +185,12 @@ export class IndexContent {
 
   /** Whether the index has to be opened again: its file belongs to another owner, or can't be written or read. */
   get hasFailed(): boolean {
-    return this.#hasFailed || this.isDamaged;
+    return this.#hasFailed || this.damage !== undefined;
   }
 
-  /** Whether a page is missing that should be there. */
-  get isDamaged(): boolean {
-    return this.#file?.isDamaged ?? false;
+  /** The first error that showed that the file is damaged. */
+  get damage(): DatabaseError | undefined {
+    return this.#file?.damage;
   }
 
   /** Notices damage in the error of a read, whose reader must still hold its state. */

@@ -59,9 +59,9 @@ export class IndexFile {
   #copied: PageNumber[] = [];
   readonly #pageMark: number;
   readonly #checkedFrom: PageNumber;
-  /** The errors of reads whose page is missing or damaged. */
+  /** The errors of reads whose page is missing or damaged, and of commits that found damage. */
   readonly #damageErrors = new WeakSet<DatabaseError>();
-  #isDamaged = false;
+  #damage: DatabaseError | undefined;
 
   constructor(file: PageFile, head: IndexHead | undefined, parts: IndexFileParts) {
     const { snapshots, settings, cache, supports } = parts;
@@ -73,8 +73,9 @@ export class IndexFile {
     this.#pageMark = head?.pageMark ?? 0;
     this.#allocator = new PageAllocator(file.opening.epoch, this.#pageMark);
     this.#checkedFrom = Math.min(head?.checkedFrom ?? 0, this.#allocator.next);
-    this.file = new CheckedFile(file, { crc32, checkedFrom: this.#checkedFrom });
-    this.reader = createNodeReader(this.file, (error) => this.#damageErrors.add(error));
+    const onDamage = (error: DatabaseError) => this.#damageErrors.add(error);
+    this.file = new CheckedFile(file, { crc32, checkedFrom: this.#checkedFrom, onDamage });
+    this.reader = createNodeReader(this.file, onDamage);
     this.#freeList = new FreeList(snapshots);
   }
 
@@ -194,12 +195,12 @@ export class IndexFile {
    * released may be missing.
    */
   noteFailure(error: unknown): void {
-    if (error instanceof DatabaseError && this.#damageErrors.has(error)) this.#isDamaged = true;
+    if (error instanceof DatabaseError && this.#damageErrors.has(error)) this.#damage ??= error;
   }
 
-  /** Whether a page is missing that should be there. */
-  get isDamaged(): boolean {
-    return this.#isDamaged;
+  /** The first error that showed that the file is damaged. */
+  get damage(): DatabaseError | undefined {
+    return this.#damage;
   }
 
   get hasDroppable(): boolean {

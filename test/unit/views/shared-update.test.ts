@@ -90,7 +90,7 @@ test('a closed handle does not have an index built anew that reflects a later on
   await again.close();
 });
 
-test('an index whose pages are missing when it has to be built anew is opened again for the next query', async () => {
+test('an index whose pages are missing when it has to be built anew is built in a new file', async () => {
   const settings = { dirtyBytes: 1, idleMs: 1, cacheBytes: 1 };
   const fixture = await ViewFixture.open({ parts: { mappers: yearMappers, settings } });
   await fixture.write(documents(10));
@@ -104,7 +104,6 @@ test('an index whose pages are missing when it has to be built anew is opened ag
   const later = await ViewFixture.open({ medium: early });
   const total = async () =>
     withReader(await fixture.views.open(later.database, yearsDesign), async (reader) => reader.totalRows('v'));
-  await expect(total()).rejects.toMatchObject({ code: 'storage_corrupt' });
   expect(await total()).toBe(10);
   await fixture.views.close();
   expect(leakedPages(indexOf(fixture.medium))).toEqual([]);
