@@ -4,16 +4,22 @@ import type { RandomBytes } from '../shared/clock.ts';
 import { randomHex } from '../shared/random-hex.ts';
 import type { Log } from '../system/contract.ts';
 import type { DatabaseParts } from './database-parts.ts';
+import { describeLoss } from './lost-records.ts';
 import { defaultSettings } from './settings.ts';
 import type { DatabaseState } from './state/database-state.ts';
 import { DISK_FORMAT_VERSION, decodeHead, encodeHead, type Head } from './state/head.ts';
 import { decodeLineage, encodeLineage, LINEAGE_KEY } from './state/lineage.ts';
 import { type OpenedFile, openFile } from './state/opened-file.ts';
 import { StoredDatabase } from './stored-database.ts';
-import { readRemains, replayJournal } from './writing/recovery.ts';
+import { type OnDamagedRecord, readRemains, replayJournal } from './writing/recovery.ts';
 
 interface OpenParts extends DatabaseParts {
   readonly random: RandomBytes;
+  /**
+   * Where it is given, a journal record whose checksum is wrong is dropped with those behind it, instead of ending the opening with
+   * `storage_corrupt`; it gets the file, and what is dropped.
+   */
+  readonly onRepair?: ((file: string, repair: string) => void) | undefined;
 }
 
 /**
@@ -38,7 +44,7 @@ export async function openDatabase(parts: OpenParts): Promise<StoredDatabase> {
   const { state, settings } = opened;
   // Replaying needs them as they were before the journal.
   await settings.load(state.current);
-  const remains = await readRemains(opened, crc32);
+  const remains = await readRemains(opened, crc32, parts.onRepair && cutOff(file.name, parts.onRepair));
   await replayJournal(opened, remains);
   const leaked = remains.leaked.length;
   if (leaked > 0) parts.log.info(`${parts.name}: dropping ${leaked} pages that an interrupted write left behind`);
@@ -47,6 +53,11 @@ export async function openDatabase(parts: OpenParts): Promise<StoredDatabase> {
   if (!stored.clean) await continueLineage(database, opened, parts.log);
   database.endOpening([...remains.free, ...remains.leaked]);
   return database;
+}
+
+/** Cuts a journal off where it is damaged. */
+function cutOff(file: string, onRepair: (file: string, repair: string) => void): OnDamagedRecord {
+  return (number, behind) => onRepair(file, describeLoss(number, `in ${file}`, behind));
 }
 
 function openFileOf({ file, settings, cache, supports }: OpenParts, head: Head): OpenedFile {

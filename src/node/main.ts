@@ -85,11 +85,13 @@ async function run(command: Command, host: CommandHost): Promise<number> {
 
 type Verify = Extract<Command, { name: 'verify' }>;
 
-/** True when no damage was found. */
-async function verify({ dataFolder, databases }: Verify, { stdout, stderr }: CommandHost): Promise<boolean> {
+/** True when no damage is left. */
+async function verify({ dataFolder, databases, repair }: Verify, { stdout, stderr }: CommandHost): Promise<boolean> {
   const onProgress = progressTo(stderr);
   let damaged = 0;
-  for await (const { database, documents, pages, damage } of verifyData({ dataFolder, databases, onProgress })) {
+  const found = verifyData({ dataFolder, databases, repair, onProgress });
+  for await (const { database, documents, pages, repairs, damage } of found) {
+    for (const done of repairs) stdout.write(`${database}: ${done}\n`);
     const verdict = damage.length === 0 ? 'no damage' : `${damage.length} findings`;
     stdout.write(`${database}: ${documents} documents, ${pages} pages, ${verdict}\n`);
     for (const finding of damage) stdout.write(`  ${finding}\n`);

@@ -1,4 +1,4 @@
-import type { Database } from '../database/contract.ts';
+import type { Database, VerifyReport } from '../database/contract.ts';
 import type { MaybePromise } from '../shared/maybe-promise.ts';
 
 /**
@@ -25,6 +25,8 @@ export interface Registry {
   peek(name: string): Database | undefined;
   /** As `use` for work that outlives one function, such as a streamed answer. */
   acquire(name: string): Promise<Lease>;
+  /** Walks the list of databases itself, and reports damage. */
+  verifyList(): Promise<VerifyReport>;
   onEvent(listener: (event: DatabaseEvent) => void): () => void;
   close(): Promise<void>;
 }

@@ -1,6 +1,8 @@
+import type { VerifyReport } from '../database/contract.ts';
 import type { StoredDatabase } from '../database/stored-database.ts';
 import type { DocId } from '../documents/contract.ts';
 import { DatabaseError } from '../errors/database-error.ts';
+import { must } from '../shared/assert.ts';
 
 const NAME_PREFIX = '_local/database/';
 const SERVER_KEY = '_local/server' as DocId;
@@ -71,6 +73,10 @@ export class DatabaseList {
   async remove(name: string): Promise<void> {
     await this.#write(listId(name), this.#entries.get(name)?.rev, undefined);
     this.#entries.delete(name);
+  }
+
+  async verify(): Promise<VerifyReport> {
+    return must(this.#database, 'a list that was just opened is there').verify();
   }
 
   async close(): Promise<void> {

@@ -1,4 +1,4 @@
-import type { CreateWriteGuard, Database } from '../database/contract.ts';
+import type { CreateWriteGuard, Database, VerifyReport } from '../database/contract.ts';
 import { openDatabase } from '../database/open-database.ts';
 import { type DatabaseSettings, defaultSettings } from '../database/settings.ts';
 import type { StoredDatabase } from '../database/stored-database.ts';
@@ -40,6 +40,8 @@ interface RegistryParts {
   readonly tasks?: ActiveTasks;
   /** The host's own, where it has a quicker one than WebAssembly. */
   readonly md5?: Md5 | undefined;
+  /** Where it is given, damaged journals are cut off instead of refused; it gets the file, and what is dropped. */
+  readonly onRepair?: ((file: string, repair: string) => void) | undefined;
 }
 
 /** Opens the list of databases, or begins one, and begins the removals that an earlier run left undone. */
@@ -258,6 +260,10 @@ class StoredRegistry implements Registry {
     const listed = this.#list.entries.get(name);
     if (listed === undefined) throw new DatabaseError('not_found', 'no_db_file');
     return this.#openFile(name, await this.#parts.store.open(listed.file, 'open'));
+  }
+
+  verifyList(): Promise<VerifyReport> {
+    return this.#list.verify();
   }
 
   onEvent(listener: (event: DatabaseEvent) => void): () => void {

@@ -60,11 +60,41 @@ export function decodeRecords(bytes: Uint8Array, crc32: Crc32): DecodedRecords {
   return { records, end: start };
 }
 
-/** Whether a sound record lies behind `start`, where one is not. A write that was cut short has nothing behind it: this is damage. */
-export function hasRecordsBehind(bytes: Uint8Array, start: number, crc32: Crc32): boolean {
+/** The sound records behind `start`, where one is not. A write that was cut short has none behind it: they mean damage. */
+export function recordsBehind(bytes: Uint8Array, start: number, crc32: Crc32): JournalRecord[] {
   const view = viewOf(bytes);
+  const found: JournalRecord[] = [];
   for (let at = start + 1; at < bytes.length; at += 1) {
-    if (endOfRecord(bytes, view, at, crc32) !== undefined) return true;
+    if (endOfRecord(bytes, view, at, crc32) === undefined) continue;
+    const { records, end } = decodeRecords(bytes.subarray(at), crc32);
+    found.push(...records);
+    at += end;
+  }
+  return found;
+}
+
+/** What a medium writes as a whole, at multiples of this. */
+const SECTOR_BYTES = 512;
+
+/**
+ * Whether the last record, which begins at `start` and is not sound, was there as a whole. What a crash cuts short ends
+ * early, or a sector of it was never written and is all zeros; else it is damaged.
+ */
+export function isLastDamaged(bytes: Uint8Array, start: number, crc32: Crc32): boolean {
+  const rest = bytes.subarray(start);
+  if (rest.length < TEXT_AT || hasEmptySector(bytes, start)) return false;
+  if (TEXT_AT + viewOf(rest).getUint32(LENGTH_AT, true) <= rest.length) return true;
+  // Cut short, or nothing but its length is damaged.
+  const whole = rest.slice();
+  viewOf(whole).setUint32(LENGTH_AT, rest.length - TEXT_AT, true);
+  return endOfRecord(whole, viewOf(whole), 0, crc32) === whole.length;
+}
+
+function hasEmptySector(bytes: Uint8Array, start: number): boolean {
+  for (let from = start; from < bytes.length; ) {
+    const end = Math.min(bytes.length, (Math.floor(from / SECTOR_BYTES) + 1) * SECTOR_BYTES);
+    if (bytes.subarray(from, end).every((byte) => byte === 0)) return true;
+    from = end;
   }
   return false;
 }

@@ -59,6 +59,14 @@ export function storageCorrupt(file: string, finding: string, cause?: unknown): 
   });
 }
 
+/** A damaged journal stops the opening: who went on without its records would lose acknowledged writes in silence. */
+export function journalDamaged(file: string, record: number, place: string): DatabaseError {
+  return new DatabaseError(
+    'storage_corrupt',
+    `File "${file}" is damaged: record ${record} of its journal (${place}) can't be read, and the writes from there on may be lost. Nothing was changed. Stop the server and run "settee verify --repair", which says what it drops; or restore a backup.`,
+  );
+}
+
 export function storageFailed(file: string, what: string, cause: unknown): DatabaseError {
   const detail = cause instanceof Error ? cause.message : String(cause);
   return new DatabaseError('storage_failed', `File "${file}": ${what} failed (${detail}); try again`, { cause });

@@ -1,7 +1,6 @@
 import { collationVersion } from '../collation/collation-version.ts';
 import type { Database, DatabaseOrigin } from '../database/contract.ts';
 import type { DocId } from '../documents/contract.ts';
-import { DESIGN_RANGE } from '../documents/identifiers.ts';
 import { type DatabaseError, isDatabaseError } from '../errors/database-error.ts';
 import type { Sandbox } from '../query-server/contract.ts';
 import { CacheBudget } from '../shared/cache-budget.ts';
@@ -11,6 +10,7 @@ import type { PageFile, PageStore } from '../storage/page-store.ts';
 import type { ActiveTasks } from '../system/active-tasks.ts';
 import type { Config, Log } from '../system/contract.ts';
 import type { DesignDocument, MapperFactory, ViewGroup, ViewIndexes } from './contract.ts';
+import { designDocumentsOf, indexFile, indexFilesOf } from './index-files.ts';
 import { IndexCache } from './indexes/index-cache.ts';
 import { IndexLease } from './indexes/index-lease.ts';
 import { isOpen } from './indexes/index-origin.ts';
@@ -21,8 +21,6 @@ import { type GroupDefinition, parseDefinition, temporaryDesign } from './trees/
 
 /** The number of parsed design documents that are kept. */
 const MAX_DEFINITIONS = 200;
-/** The end of an index file's name, after that of the database's file and a dot: the signature. */
-const INDEX_SUFFIX = /^[0-9a-f]{32}$/;
 
 export interface ViewIndexesParts {
   readonly store: PageStore;
@@ -196,7 +194,7 @@ class StoredViewIndexes implements ViewIndexes {
   async cleanup(database: Database): Promise<void> {
     const origin = await this.#originOf(database);
     // The files are listed first, because a later one is of a design document that was written meanwhile.
-    const files = await this.#indexFiles(origin);
+    const files = await indexFilesOf(this.#parts.store, origin);
     let wanted = await this.#wantedFiles(database, origin);
     for (const file of files) {
       if (wanted.has(file)) continue;
@@ -208,41 +206,23 @@ class StoredViewIndexes implements ViewIndexes {
 
   async #wantedFiles(database: Database, origin: DatabaseOrigin): Promise<Set<string>> {
     const wanted = new Set<string>();
-    for (const design of await this.#designDocuments(database)) {
+    for (const design of await designDocumentsOf(database)) {
       const definition = await this.#definitionOf(origin, design).catch(() => undefined);
       if (definition !== undefined) wanted.add(indexFile(origin, definition));
     }
     return wanted;
   }
 
-  async #indexFiles({ file }: DatabaseOrigin): Promise<string[]> {
-    const files = await this.#parts.store.list();
-    return files.filter((name) => name.startsWith(`${file}.`) && INDEX_SUFFIX.test(name.slice(file.length + 1)));
-  }
-
-  async #designDocuments(database: Database): Promise<DesignDocument[]> {
-    const snapshot = database.snapshot();
-    try {
-      const designs: DesignDocument[] = [];
-      for await (const rows of snapshot.rows(DESIGN_RANGE)) {
-        for (const row of rows) {
-          const [winner] = row.record().leaves;
-          const body = winner && (await snapshot.body(winner));
-          designs.push({ id: row.id, rev: row.rev, body: body ?? '{}' });
-        }
-      }
-      return designs;
-    } finally {
-      snapshot.release();
-    }
-  }
-
   async build(database: Database, id: DocId): Promise<void> {
     const origin = await this.#originOf(database);
-    const design = (await this.#designDocuments(database)).find((document) => document.id === id);
+    const design = (await designDocumentsOf(database)).find((document) => document.id === id);
     if (design === undefined) return;
     const definition = await this.#definitionOf(origin, design);
-    if (definition.views.size === 0 || (await this.#indexFiles(origin)).includes(indexFile(origin, definition))) return;
+    if (
+      definition.views.size === 0 ||
+      (await indexFilesOf(this.#parts.store, origin)).includes(indexFile(origin, definition))
+    )
+      return;
     const group = await this.open(database, design);
     try {
       (await group.read('before')).release();
@@ -262,8 +242,4 @@ class StoredViewIndexes implements ViewIndexes {
 
 function definitionKey({ file }: DatabaseOrigin, { id, rev }: DesignDocument): string {
   return `${file} ${rev} ${id}`;
-}
-
-function indexFile({ file }: DatabaseOrigin, { signature }: GroupDefinition): string {
-  return `${file}.${signature}`;
 }

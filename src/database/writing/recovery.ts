@@ -30,9 +30,19 @@ interface Remains {
   readonly leaked: readonly PageNumber[];
 }
 
-export async function readRemains({ file, head: { current: head } }: OpenedFile, crc32: Crc32): Promise<Remains> {
+/** Decides whether to go on without a damaged record and those behind it; throws where not. */
+export type OnDamagedRecord = (number: number, behind: readonly JournalRecord[]) => void;
+
+/** `onDamage`: by default the opening fails with `storage_corrupt`. */
+export async function readRemains(
+  { file, head: { current: head } }: OpenedFile,
+  crc32: Crc32,
+  onDamage: OnDamagedRecord = (number) => {
+    throw damagedRecordError(file.name, number);
+  },
+): Promise<Remains> {
   const stored = file.opening.journal.filter((record) => record.number >= head.journalFrom);
-  const records = stored.map((record) => checkedRecord(file.name, record, crc32));
+  const records = checkedRecords(stored, crc32, onDamage);
   const entries = records.map(decodeJournalEntry);
   const journalBytes = records.reduce((sum, { text }) => sum + text.length, 0);
   const named = new Set(entries.flatMap((entry) => entry.pages));
@@ -43,10 +53,22 @@ export async function readRemains({ file, head: { current: head } }: OpenedFile,
   return { entries, journalBytes, free: await readFreePages(file, head), leaked };
 }
 
-function checkedRecord(file: string, { number, text: stored }: JournalRecord, crc32: Crc32): JournalRecord {
-  const text = checkRecord(crc32, number, stored);
-  if (text === undefined) throw damagedRecordError(file, number);
-  return { number, text };
+/** The records without their checksums, up to the first whose checksum is wrong. */
+function checkedRecords(
+  stored: readonly JournalRecord[],
+  crc32: Crc32,
+  onDamage: OnDamagedRecord,
+): readonly JournalRecord[] {
+  const records: JournalRecord[] = [];
+  for (const [index, { number, text: storedText }] of stored.entries()) {
+    const text = checkRecord(crc32, number, storedText);
+    if (text === undefined) {
+      onDamage(number, stored.slice(index + 1));
+      break;
+    }
+    records.push({ number, text });
+  }
+  return records;
 }
 
 /** The lists themselves stand first, which are dropped last (`FreeList`): until then they say what is still to go. */

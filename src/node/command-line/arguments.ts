@@ -15,7 +15,12 @@ export type Command =
   | { readonly name: 'serve'; readonly options: ServeOptions }
   | ({ readonly name: 'import' } & ImportOptions)
   | ({ readonly name: 'export' } & ExportOptions)
-  | { readonly name: 'verify'; readonly dataFolder: string; readonly databases: readonly string[] }
+  | {
+      readonly name: 'verify';
+      readonly dataFolder: string;
+      readonly databases: readonly string[];
+      readonly repair: boolean;
+    }
   | { readonly name: 'backup'; readonly dataFolder: string; readonly target: string }
   | { readonly name: 'restore'; readonly source: string; readonly dataFolder: string };
 
@@ -55,8 +60,9 @@ const parsers: Readonly<Record<CommandName, (argv: readonly string[], environmen
   import: parseImport,
   export: parseExport,
   verify: (argv, environment) => {
-    const { values, positionals } = parseFlags('verify', argv, { ...dataOption });
-    return { name: 'verify', dataFolder: dataFolder(values.data, environment), databases: positionals };
+    const { values, positionals } = parseFlags('verify', argv, { ...dataOption, repair: { type: 'boolean' } });
+    const { data, repair = false } = values;
+    return { name: 'verify', dataFolder: dataFolder(data, environment), databases: positionals, repair };
   },
   backup: (argv, environment) => {
     const { values, positionals } = parseFlags('backup', argv, { ...dataOption });

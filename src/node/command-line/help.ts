@@ -68,12 +68,15 @@ Exit code: 0 when all is written, 1 on failure (FILE is then left as it was), 2 
 `,
   verify: `Usage: settee verify [DB…] [options]
 
-Reads everything in a data folder that no server uses, and reports damage. No document changes; the files are opened
-as a server does, which has to be able to write to them.
+Reads everything in a data folder that no server uses: the list of databases, their journals, trees and documents, and
+their indexes. Names what is damaged. No document changes; the files are opened as a server does, which has to be able
+to write to them.
 
+      --repair                drop what is damaged where the rest can be used without it, and say what goes: a record
+                              of a journal with all behind it, a damaged index (it is built again)
   -d, --data FOLDER           (SETTEE_DATA, else ./data)
 
-Exit code: 0 when all is well, 1 when something is damaged or can't be read, 2 for a wrong call.
+Exit code: 0 when all is well, or is after --repair; 1 when something is damaged or can't be read; 2 for a wrong call.
 `,
   backup: `Usage: settee backup TARGET [options]
 

@@ -119,7 +119,8 @@ async function* copyDatabases(
     if (copy.hasLostWrites && file === REGISTRY_FILE) throw damagedList(databases);
     yield { database: file === REGISTRY_FILE ? 'list of databases' : file, bytes: copy.bytes };
   }
-  const store = createLmdbPageStore(draft);
+  // A copy ends where the journal is damaged: that is one of the findings.
+  const store = createLmdbPageStore(draft, undefined, () => undefined);
   const present = new Set(await listFiles(databases));
   let listed: ReadonlyMap<string, string>;
   try {

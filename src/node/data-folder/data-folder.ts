@@ -1,10 +1,11 @@
 import { mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import { describeLoss } from '../../database/lost-records.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
 import { isDatabaseFile } from '../../registry/database-name.ts';
 import { REGISTRY_FILE } from '../../registry/registry.ts';
 import { listFiles } from '../../storage/lmdb/folder.ts';
-import { createLmdbPageStore } from '../../storage/lmdb/lmdb-page-store.ts';
+import { createLmdbPageStore, refuseDamage } from '../../storage/lmdb/lmdb-page-store.ts';
 import { type FolderLock, lockFolder } from './folder-lock.ts';
 
 /** The folder in a data folder that belongs to the page store. */
@@ -64,21 +65,23 @@ export async function mustHoldDatabases(dataFolder: string): Promise<void> {
 }
 
 /**
- * The page store of a `databases/` folder. It refuses to open a list of databases that has lost entries, because the
- * databases of those entries would be removed.
+ * The page store of a `databases/` folder. It refuses to open a file whose journal is damaged.
  *
- * @param onLoss called with a sentence for each database that has lost writes.
+ * @param onRepair where it is given, a damaged journal is cut off instead; it gets the file, and a sentence that says what is dropped.
  */
-export function openStorage(databases: string, onLoss: (finding: string) => void) {
-  return createLmdbPageStore(databases, undefined, (file, finding) => {
-    if (file !== REGISTRY_FILE) return onLoss(finding);
-    throw damagedList(databases);
+export function openStorage(databases: string, onRepair?: (file: string, repair: string) => void) {
+  return createLmdbPageStore(databases, undefined, (file, damage) => {
+    if (onRepair === undefined) {
+      if (file === REGISTRY_FILE) throw damagedList(databases);
+      refuseDamage(file, damage);
+    }
+    onRepair(file, describeLoss(damage.number, damage.place, damage.behind));
   });
 }
 
 export function damagedList(databases: string): DatabaseError {
   return new DatabaseError(
     'storage_corrupt',
-    `The list of databases, ${join(databases, REGISTRY_FILE)}, is damaged and has lost entries. No database was changed. Restore the data folder from a backup.`,
+    `The list of databases, ${join(databases, REGISTRY_FILE)}, is damaged and has lost entries. No database was changed. Stop the server and run "settee verify --repair", which reads what is left of it and sets databases aside that it does not name; or restore the data folder from a backup.`,
   );
 }

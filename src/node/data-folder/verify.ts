@@ -1,54 +1,105 @@
+import type { Database } from '../../database/contract.ts';
 import { DatabaseError, type ErrorCode } from '../../errors/database-error.ts';
-import { openRegistry } from '../../registry/registry.ts';
+import type { Registry } from '../../registry/contract.ts';
+import { databaseFileOf } from '../../registry/database-name.ts';
+import { openRegistry, REGISTRY_FILE } from '../../registry/registry.ts';
 import { systemClock, systemRandom } from '../../shared/clock.ts';
+import type { PageStore } from '../../storage/page-store.ts';
 import { silentLog } from '../../system/log.ts';
+import { verifyIndexes } from '../../views/verify-indexes.ts';
 import type { OnProgress } from '../terminal/progress.ts';
 import { mustHoldDatabases, openDataFolder, openStorage } from './data-folder.ts';
 
-/** What `verify` found in one database. */
+/** What `verify` found in one database, or in the list of databases. */
 interface DatabaseFindings {
   readonly database: string;
   readonly documents: number;
   readonly pages: number;
-  /** One sentence per finding; empty when all is well. */
+  /** One sentence for each thing that was repaired, which says what is lost. */
+  readonly repairs: readonly string[];
+  /** One sentence for each finding that is left; empty when all is well. */
   readonly damage: readonly string[];
 }
 
-/**
- * Reads databases of a data folder that no server is using, and reports damage. Changes no document; as at every opening,
- * what an interrupted run left unfinished is completed.
- *
- * @param databases which ones; all of them where none is named. `not_found` for a name that is not there.
- */
-export async function* verifyData(options: {
+interface VerifyOptions {
   readonly dataFolder: string;
+  /** Which ones; all of them where none is named. `not_found` for a name that is not there. */
   readonly databases: readonly string[];
+  /** Whether to drop what is damaged where the rest can be used without it. */
+  readonly repair: boolean;
   readonly onProgress: OnProgress;
-}): AsyncGenerator<DatabaseFindings> {
+}
+
+const LIST = 'list of databases';
+
+/**
+ * Reads databases of a data folder that no server is using, with their indexes, and reports damage. Without `repair` it
+ * changes no document; as at every opening, what an interrupted run left unfinished is completed.
+ */
+export async function* verifyData(options: VerifyOptions): AsyncGenerator<DatabaseFindings> {
   await mustHoldDatabases(options.dataFolder);
   const folder = await openDataFolder(options.dataFolder);
   try {
-    const losses: string[] = [];
-    const store = openStorage(folder.databases, (finding) => losses.push(finding));
-    const config = { get: () => undefined };
-    const parts = { store, clock: systemClock, random: systemRandom, config, log: silentLog };
-    const registry = await openRegistry(parts);
+    const repairs = new Map<string, string[]>();
+    const noteRepair = (file: string, repair: string) => {
+      const database = databaseFileOf(file);
+      repairs.set(database, [...(repairs.get(database) ?? []), repair]);
+    };
+    const store = openStorage(folder.databases, options.repair ? noteRepair : undefined);
+    const registry = await openRegistry({
+      store,
+      clock: systemClock,
+      random: systemRandom,
+      config: { get: () => undefined },
+      log: silentLog,
+      onRepair: options.repair ? noteRepair : undefined,
+    });
     try {
-      for (const database of options.databases.length > 0 ? options.databases : registry.names()) {
-        if (!registry.names().includes(database)) {
-          throw new DatabaseError('not_found', `There is no database "${database}" in ${options.dataFolder}.`);
-        }
-        const verified = Promise.resolve(registry.use(database, (opened) => opened.verify(options.onProgress)));
-        // A database that can't be read must not keep the others from being verified.
-        const report = await verified.catch(unreadable);
-        yield { database, ...report, damage: [...losses.splice(0), ...report.damage] };
-      }
+      yield* verifyAll({ registry, store, options, repairsOf: (file) => repairs.get(file) ?? [] });
     } finally {
       await registry.close();
     }
   } finally {
     await folder.release();
   }
+}
+
+interface Verification {
+  readonly registry: Registry;
+  readonly store: PageStore;
+  readonly options: VerifyOptions;
+  /** What was repaired of a database when its file was opened. */
+  repairsOf(file: string): readonly string[];
+}
+
+async function* verifyAll(verification: Verification): AsyncGenerator<DatabaseFindings> {
+  const { registry, options, repairsOf } = verification;
+  const list = await registry.verifyList();
+  const listRepairs = repairsOf(REGISTRY_FILE);
+  if (list.damage.length + listRepairs.length > 0) yield { database: LIST, ...list, repairs: listRepairs };
+  for (const database of options.databases.length > 0 ? options.databases : registry.names()) {
+    if (!registry.names().includes(database)) {
+      throw new DatabaseError('not_found', `There is no database "${database}" in ${options.dataFolder}.`);
+    }
+    const verified = Promise.resolve(registry.use(database, (opened) => verifyOne(verification, opened)));
+    // A database that can't be read must not keep the others from being verified.
+    const report = await verified.catch(unreadable);
+    yield { database, ...report };
+  }
+}
+
+async function verifyOne(
+  { store, options: { repair, onProgress }, repairsOf }: Verification,
+  database: Database,
+): Promise<Omit<DatabaseFindings, 'database'>> {
+  const report = await database.verify(onProgress);
+  const { file } = await database.origin();
+  const indexes = await verifyIndexes(store, database, { repair });
+  return {
+    ...report,
+    repairs: [...repairsOf(file), ...indexes.repairs],
+    damage: [...report.damage, ...indexes.damage],
+  };
 }
 
 /** Failures of a single file. */
@@ -62,6 +113,6 @@ const fileFailures: readonly ErrorCode[] = [
 /** The findings for a database that can't be read at all. Throws errors that are not about its file. */
 function unreadable(error: unknown): Omit<DatabaseFindings, 'database'> {
   if (!(error instanceof DatabaseError && fileFailures.includes(error.code))) throw error;
-  const isMissing = error.code === 'storage_missing';
-  return { documents: 0, pages: 0, damage: [isMissing ? 'Its file is gone; restore it from a backup.' : error.reason] };
+  const finding = error.code === 'storage_missing' ? 'Its file is gone; restore it from a backup.' : error.reason;
+  return { documents: 0, pages: 0, repairs: [], damage: [finding] };
 }

@@ -80,9 +80,7 @@ export async function startServer(options: ServerOptions = {}): Promise<RunningS
     }
     const workers = createSandboxWorkers(options.config ?? {}, log);
     const core = await createCore({
-      storage: folder
-        ? openStorage(folder.databases, (finding) => log.error(finding))
-        : createMemoryPageStore({ crc32 }),
+      storage: folder ? openStorage(folder.databases) : createMemoryPageStore({ crc32 }),
       clock: systemClock,
       random: systemRandom,
       config: options.config ?? {},

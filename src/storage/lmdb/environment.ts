@@ -6,7 +6,7 @@ import type { JournalRecord, Opening, PageNumber } from '../page-store.ts';
 import { storageCorrupt } from '../storage-errors.ts';
 import { checkDataFile } from './data-file.ts';
 import { hasCode } from './folder.ts';
-import { type RecoveredJournal, recoverJournal, spansOf } from './journal-recovery.ts';
+import { type JournalDamage, type RecoveredJournal, recoverJournal, spansOf } from './journal-recovery.ts';
 import { findSegments } from './journal-segment.ts';
 import { decodeOwner, encodeOwner, LMDB_FORMAT, type OwnerRecord } from './owner-record.ts';
 
@@ -83,13 +83,13 @@ export async function breakIn(path: string): Promise<void> {
  * loop as it reads the segments of the journal, so that no owner in this process can append to one meanwhile. Gives the
  * generation to go to where the file has moved on.
  *
- * @param onLoss called where the journal is damaged and has lost records; if it throws, nothing is changed.
+ * @param onDamage called where the journal is damaged; if it throws, nothing is changed, else what can't be read is dropped.
  */
 export function takeOwnership(
   file: string,
   environment: Environment,
   folder: string,
-  onLoss: () => void,
+  onDamage: (damage: JournalDamage) => void,
 ): Ownership | { readonly movedTo: number } {
   const { root, state, journal } = environment;
   return root.transactionSync(() => {
@@ -97,7 +97,7 @@ export function takeOwnership(
     if (record.movedTo !== undefined) return { movedTo: record.movedTo };
     const { start, truncated } = record;
     const { inEnvironment, recovered } = readJournal(environment, folder, record, epoch);
-    if (recovered.hasDamage) onLoss();
+    if (recovered.damage !== undefined) onDamage(recovered.damage);
     const end = (recovered.records.at(-1)?.number ?? 0) + 1;
     // Behind a gap; were they left, they would come back once the gap is below what is truncated.
     for (const { number } of inEnvironment) if (number >= end) void journal.remove(number);
@@ -112,7 +112,7 @@ export function takeOwnership(
 /** Whether the journal of a file that nobody writes to is damaged, and has lost records. Changes nothing. */
 export function hasLostRecords(file: string, environment: Environment, folder: string): boolean {
   const { record, epoch } = readOwner(file, environment.state);
-  return readJournal(environment, folder, record, epoch).recovered.hasDamage;
+  return readJournal(environment, folder, record, epoch).recovered.damage !== undefined;
 }
 
 function readJournal(

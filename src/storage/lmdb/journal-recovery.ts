@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
+import { basename } from 'node:path';
 import { crc32 } from 'node:zlib';
-import { decodeRecords, hasRecordsBehind } from '../journal-record.ts';
+import { decodeRecords, isLastDamaged, recordsBehind } from '../journal-record.ts';
 import type { JournalRecord } from '../page-store.ts';
 import type { Segment } from './journal-segment.ts';
 
@@ -19,12 +20,21 @@ export interface KeptSegment {
   readonly bytes: number;
 }
 
+/** A record that can't be read though the journal shows that it was written. */
+export interface JournalDamage {
+  readonly number: number;
+  /** Where it should be: a segment, and the byte in it. */
+  readonly place: string;
+  /** Sound records behind it. They can't be applied without it. */
+  readonly behind: readonly JournalRecord[];
+}
+
 export interface RecoveredJournal {
   /** Records below this were removed. */
   readonly truncated: number;
   readonly records: readonly JournalRecord[];
-  /** Whether sound records lie behind one that is damaged; they are lost. */
-  readonly hasDamage: boolean;
+  /** Why the journal ends where it does, unless a crash explains that. */
+  readonly damage: JournalDamage | undefined;
   /** Numbers of the records that lie in LMDB's own journal, ascending. */
   readonly inEnvironment: readonly number[];
   /** Where the records lie, without empty spans. */
@@ -53,7 +63,7 @@ export function recoverJournal({ segments, inEnvironment, spans, truncated }: So
   const records: JournalRecord[] = [];
   const found: JournalSpan[] = [];
   const kept: KeptSegment[] = [];
-  let hasDamage = false;
+  let damage: JournalDamage | undefined;
   for (const span of spans) {
     const from = Math.max(span.from, truncated);
     if (from >= span.end) continue;
@@ -61,12 +71,14 @@ export function recoverJournal({ segments, inEnvironment, spans, truncated }: So
     const run = runFrom(from, span.end, textsByNumber([inEnvironment, read.records]));
     records.push(...run);
     const end = from + run.length;
-    hasDamage ||= read.hasDamage;
     if (run.length > 0) found.push({ epoch: span.epoch, from, end });
     for (const segment of read.segments) {
       if (run.length > 0 && segment.first < end) kept.push({ ...segment, end: Math.min(segment.end, end) });
     }
-    if (end < span.end) break;
+    if (end < span.end) {
+      damage = damageAt(end, read);
+      break;
+    }
   }
   const last = records.at(-1)?.number ?? 0;
   const keptPaths = new Set(kept.map(({ path }) => path));
@@ -74,7 +86,7 @@ export function recoverJournal({ segments, inEnvironment, spans, truncated }: So
   return {
     truncated,
     records,
-    hasDamage,
+    damage,
     inEnvironment: inEnvironment.map(({ number }) => number).filter((number) => number >= truncated && number <= last),
     spans: found,
     kept,
@@ -93,24 +105,44 @@ export function spansOf(records: readonly JournalRecord[]): JournalSpan[] {
   return spans;
 }
 
-function readSegments(
-  segments: readonly Segment[],
-  span: JournalSpan,
-): { readonly records: JournalRecord[]; readonly segments: KeptSegment[]; readonly hasDamage: boolean } {
+interface ReadSegments {
+  /** Up to the first in each segment that is not sound. */
+  readonly records: readonly JournalRecord[];
+  readonly segments: readonly KeptSegment[];
+  /** Where segments hold what is no sound record, and was not cut short by a crash. */
+  readonly damaged: readonly { readonly place: string; readonly behind: readonly JournalRecord[] }[];
+}
+
+/** The journal ends at `number`, which was not removed: is there more than what a crash leaves? */
+function damageAt(number: number, { records, damaged }: ReadSegments): JournalDamage | undefined {
+  const isBehind = (record: JournalRecord) => record.number > number;
+  const [first] = damaged;
+  if (first !== undefined) {
+    return { number, place: first.place, behind: [...first.behind, ...records].filter(isBehind) };
+  }
+  // A segment has no record before those that LMDB took earlier are durable.
+  const behind = records.filter(isBehind);
+  return behind.length === 0 ? undefined : { number, place: 'the data file, which lacks it', behind };
+}
+
+function readSegments(segments: readonly Segment[], span: JournalSpan): ReadSegments {
   const ofEpoch = segments.filter(({ epoch, first }) => epoch === span.epoch && first < span.end);
   const records: JournalRecord[] = [];
   const kept: KeptSegment[] = [];
-  let hasDamage = false;
+  const damaged: ReadSegments['damaged'][number][] = [];
   for (const [index, { path, first }] of ofEpoch.entries()) {
     const end = ofEpoch[index + 1]?.first ?? span.end;
     if (end <= span.from) continue;
     const bytes = readFileSync(path);
     const decoded = decodeRecords(bytes, crc32);
-    records.push(...decoded.records);
-    hasDamage ||= hasRecordsBehind(bytes, decoded.end, crc32);
+    records.push(...decoded.records.filter(({ number }) => number < span.end));
+    const behind = recordsBehind(bytes, decoded.end, crc32);
+    if (behind.length > 0 || isLastDamaged(bytes, decoded.end, crc32)) {
+      damaged.push({ place: `byte ${decoded.end} of ${basename(path)}`, behind });
+    }
     kept.push({ path, first, end, bytes: bytes.length });
   }
-  return { records, segments: kept, hasDamage };
+  return { records, segments: kept, damaged };
 }
 
 function textsByNumber(sources: readonly (readonly JournalRecord[])[]): Map<number, string> {

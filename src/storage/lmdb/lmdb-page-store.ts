@@ -4,7 +4,7 @@ import { must } from '../../shared/assert.ts';
 import { assertFileName } from '../file-name.ts';
 import { OpenFiles } from '../open-files.ts';
 import { MAX_PAGE_BYTES, type PageFile, type PageStore, type PageStoreSupport } from '../page-store.ts';
-import { storageCorrupt, storageExists, storageMissing } from '../storage-errors.ts';
+import { journalDamaged, storageCorrupt, storageExists, storageMissing } from '../storage-errors.ts';
 import { createEnvironment, openEnvironment, takeOwnership } from './environment.ts';
 import {
   createFolder,
@@ -17,25 +17,28 @@ import {
   sweep,
 } from './folder.ts';
 import { type JournalFunctions, systemFunctions } from './journal-functions.ts';
-import type { RecoveredJournal } from './journal-recovery.ts';
+import type { JournalDamage, RecoveredJournal } from './journal-recovery.ts';
 import { syncSegments } from './journal-segment.ts';
 import { toDatabaseError } from './lmdb-errors.ts';
 import { LmdbPageFile } from './lmdb-page-file.ts';
+
+/** Decides what becomes of a file whose journal is damaged. */
+export type OnJournalDamage = (file: string, damage: JournalDamage) => void;
 
 /**
  * Files in LMDB environments, one each, in folders below `folder` (made where it is not there). LMDB lets other
  * processes write, too: fencing keeps them from harming each other, but the caller should lock the folder so that two
  * services don't take it from each other all the time, and because the journal's fence holds within one process only.
  *
- * @param onLoss called with a sentence about records that a file which is being opened has lost. What it throws ends the
- *   opening, which then has changed nothing.
+ * @param onDamage called where the journal of a file that is being opened is damaged. What it throws ends the opening, which
+ *   then has changed nothing; where it returns, the damaged record is dropped with those behind it. Default: throws `storage_corrupt`.
  */
 export function createLmdbPageStore(
   folder: string,
   functions: JournalFunctions = systemFunctions,
-  onLoss: (file: string, finding: string) => void = () => undefined,
+  onDamage: OnJournalDamage = refuseDamage,
 ): PageStore {
-  return new LmdbPageStore(folder, functions, onLoss);
+  return new LmdbPageStore(folder, functions, onDamage);
 }
 
 class LmdbPageStore implements PageStore {
@@ -52,14 +55,14 @@ class LmdbPageStore implements PageStore {
   };
   readonly #folder: string;
   readonly #functions: JournalFunctions;
-  readonly #onLoss: (file: string, finding: string) => void;
+  readonly #onDamage: OnJournalDamage;
   readonly #open = new OpenFiles<LmdbPageFile>();
   #swept: Promise<void> | undefined;
 
-  constructor(folder: string, functions: JournalFunctions, onLoss: (file: string, finding: string) => void) {
+  constructor(folder: string, functions: JournalFunctions, onDamage: OnJournalDamage) {
     this.#folder = folder;
     this.#functions = functions;
-    this.#onLoss = onLoss;
+    this.#onDamage = onDamage;
   }
 
   async list(): Promise<string[]> {
@@ -118,7 +121,7 @@ class LmdbPageStore implements PageStore {
     const environment = await openEnvironment(file, dataPath(folder, number));
     let movedTo: number;
     try {
-      const ownership = takeOwnership(file, environment, folder, () => this.#onLoss(file, lossOf(file)));
+      const ownership = takeOwnership(file, environment, folder, (damage) => this.#onDamage(file, damage));
       if (!('movedTo' in ownership)) {
         await this.#takeOver(folder, number, ownership.journal);
         const generation = { folder, number, environment };
@@ -158,6 +161,7 @@ class LmdbPageStore implements PageStore {
   }
 }
 
-function lossOf(file: string): string {
-  return `The journal of file "${file}" is damaged. The last writes, those behind the damage, are lost; bring them back from a backup or another replica.`;
+/** What becomes of a damaged journal where nobody repairs it. */
+export function refuseDamage(file: string, { number, place }: JournalDamage): never {
+  throw journalDamaged(file, number, place);
 }

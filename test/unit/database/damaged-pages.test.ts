@@ -92,6 +92,30 @@ describe('one character of a file', () => {
     }
   });
 
+  test('in a journal record: whoever accepts the loss has the records before it, for ever', async () => {
+    const bench = new Bench();
+    const db = await bench.open();
+    for (const name of ['a', 'b', 'c', 'd']) await put(db, name, { body: '{"n":1}' });
+    const numbers = [...fileOf(bench).journal.keys()];
+    const number = must(numbers[1]);
+    const text = must(fileOf(bench).journal.get(number)).text;
+    const crashed = bench.crashed();
+    fileOf(crashed).journal.set(number, { number, text: String(flipped(text, text.length - 5)) });
+    crashed.repairs = [];
+    const repaired = await crashed.open();
+    const behind = [`record ${number + 1} with c`, `record ${number + 2} with d`].join('; ');
+    expect(crashed.repairs).toEqual([
+      `dropped from its journal: record ${number} (in file), which is damaged, and 2 behind it, which need it: ${behind}.`,
+    ]);
+    expect(Object.keys((await seeAll(repaired)).documents)).toEqual(['a']);
+    expect((await repaired.verify()).damage).toEqual([]);
+    await put(repaired, 'b', { body: '{"n":2}' });
+    await repaired.close();
+    crashed.repairs = undefined;
+    const again = await crashed.open();
+    expect(Object.keys((await seeAll(again)).documents)).toEqual(['a', 'b']);
+  });
+
   test('pages and records that took each other’s places are found', async () => {
     const { bench } = await build();
     const texts = [...fileOf(bench).pages].filter(([, value]) => typeof value === 'string');

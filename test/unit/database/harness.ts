@@ -175,6 +175,8 @@ export class Bench {
   readonly tasks = new ActiveTasks(this.clock);
   readonly failures: unknown[] = [];
   readonly logged: string[] = [];
+  /** Set: damaged journals are cut off when the file is opened, and what goes is noted here. */
+  repairs: string[] | undefined;
   readonly hooks: StorageHooks;
   readonly #options: BenchOptions;
   static #hasher: Promise<RevisionHasher> | undefined;
@@ -206,6 +208,7 @@ export class Bench {
       random: (bytes) => bytes.fill(this.#seed++),
       settings: { ...this.#options.settings, ...settings },
       onFailure: (error) => this.failures.push(error),
+      onRepair: this.repairs && ((_file, repair) => this.repairs?.push(repair)),
     });
   }
 

@@ -82,6 +82,7 @@ export function services(settings: Settings = {}, changes: Partial<Services> = {
       delete: unused,
       use: unused,
       acquire: unused,
+      verifyList: unused,
       onEvent: () => () => {},
       close: unused,
     },

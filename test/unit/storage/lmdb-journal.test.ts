@@ -146,24 +146,70 @@ describe('what a dead process leaves behind', () => {
     }
   });
 
-  test('a damaged record ends the journal, which is told where there are others behind it', async () => {
+  test('a record that is damaged at any byte stops the opening; who accepts that has those before it', async () => {
     await appendAll(await created(), [2, 3, 4]);
-    for (const [at, found, told] of [
-      [25, ['2:r2'], 1],
-      [45, ['2:r2', '3:r3'], 0],
-    ] as const) {
-      const { inside: copy } = await leftBehind();
+    for (let at = 0; at < 54; at += 1) {
+      const { store, inside: copy } = await leftBehind(`damaged-${at}`);
       const bytes = readFileSync(join(copy, 'journal-1-2.log'));
+      expect(bytes).toHaveLength(54);
       bytes[at] = must(bytes[at]) ^ 1;
       writeFileSync(join(copy, 'journal-1-2.log'), bytes);
-      const losses: string[] = [];
-      const store = createLmdbPageStore(join(folder, 'then'), systemFunctions, (_file, finding) =>
-        losses.push(finding),
-      );
-      stores.push(store);
-      expect(await journalIn(store)).toEqual(found);
-      expect(losses).toEqual(Array(told).fill(expect.stringContaining('The journal of file "file" is damaged.')));
+      const number = 2 + Math.floor(at / 18);
+      const place = `byte ${18 * (number - 2)} of journal-1-2.log`;
+      for (let attempt = 1; attempt <= 2; attempt += 1) {
+        await expect(store.open('file', 'open'), `byte ${at}`).rejects.toMatchObject({
+          code: 'storage_corrupt',
+          reason: expect.stringContaining(`record ${number} of its journal (${place})`),
+        });
+      }
+      const accepted: unknown[] = [];
+      const accepting = createLmdbPageStore(join(folder, `damaged-${at}`), systemFunctions, (_file, damage) => {
+        accepted.push([damage.number, damage.place, damage.behind.map((behind) => behind.number)]);
+      });
+      stores.push(accepting);
+      expect(await journalIn(accepting)).toEqual(['2:r2', '3:r3', '4:r4'].slice(0, number - 2));
+      expect(accepted).toEqual([[number, place, [3, 4].filter((behind) => behind > number)]]);
+      // From then on it is as if the record had never been written.
+      const again = createStore({ path: join(folder, `damaged-${at}`) });
+      const later = await again.open('file', 'open');
+      await later.commit(append(later.opening.nextJournal, 'new'));
+      await later.close();
+      expect((await journalIn(again)).at(-1)).toMatch(/:new$/);
     }
+  });
+
+  test('a last record of which a sector was never written is what a power cut leaves, and no damage', async () => {
+    const file = await created();
+    await file.commit(append(2, 'a'));
+    await file.commit(append(3, 'b'.repeat(3_000)));
+    for (const [from, to] of [
+      [17, 512],
+      [1_024, 1_536],
+      [2_560, 3_033],
+      [17, 3_033],
+    ] as const) {
+      const { store, inside: copy } = await leftBehind(`zeros-${from}-${to}`);
+      const path = join(copy, 'journal-1-2.log');
+      const bytes = readFileSync(path);
+      expect(bytes).toHaveLength(3_033);
+      writeFileSync(path, bytes.fill(0, from, to));
+      expect(await journalIn(store)).toEqual(['2:a']);
+    }
+  });
+
+  test('a record that the data file lacks stops the opening where later ones are in a segment', async () => {
+    const file = await created();
+    await file.commit(append(2));
+    await file.commit(appendWithPage(3));
+    await file.commit(append(4));
+    const { store, inside: copy } = await leftBehind();
+    const root = open<string, string>({ path: join(copy, 'data-1.mdb'), noSubdir: true, maxDbs: 4 });
+    await root.openDB<string, number>({ name: 'journal', encoding: 'string' }).remove(3);
+    await root.close();
+    await expect(store.open('file', 'open')).rejects.toMatchObject({
+      code: 'storage_corrupt',
+      reason: expect.stringContaining('record 3 of its journal (the data file, which lacks it)'),
+    });
   });
 
   test('records in LMDB and in segments come in one order', async () => {

@@ -140,8 +140,18 @@ describe('the other commands', () => {
   });
 
   test('verify, backup, restore', () => {
-    expect(parse('verify a b --data /d')).toEqual({ name: 'verify', dataFolder: '/d', databases: ['a', 'b'] });
-    expect(parse('verify', { SETTEE_DATA: '/e' })).toEqual({ name: 'verify', dataFolder: '/e', databases: [] });
+    expect(parse('verify a b --data /d')).toEqual({
+      name: 'verify',
+      dataFolder: '/d',
+      databases: ['a', 'b'],
+      repair: false,
+    });
+    expect(parse('verify --repair', { SETTEE_DATA: '/e' })).toEqual({
+      name: 'verify',
+      dataFolder: '/e',
+      databases: [],
+      repair: true,
+    });
     expect(parse('backup /t')).toEqual({ name: 'backup', dataFolder: './data', target: '/t' });
     expect(parse('restore /s --data /d')).toEqual({ name: 'restore', source: '/s', dataFolder: '/d' });
     expect(() => parse('backup')).toThrow('Say where the backup goes');

@@ -255,7 +255,42 @@ describe('verify', () => {
     );
   });
 
-  test('reports writes that were lost because the journal is damaged', async () => {
+  test('reads indexes, names one that is damaged, and removes it when asked to', async () => {
+    const copy = join(temporary, 'damaged-index');
+    await runCommand(['backup', copy, '--data', dataFolder]);
+    const first = await startServer({ port: 0, dataFolder: copy, logLevel: 'none' });
+    const design = { views: { v: { map: 'function (doc) { emit(doc._id, "row of " + doc._id); }' } } };
+    await fetch(`${first.url}one/_design/d`, { method: 'PUT', body: JSON.stringify(design) });
+    const right = await (await fetch(`${first.url}one/_design/d/_view/v`)).text();
+    await first.close();
+    expect(await runCommand(['verify', 'one', '--data', copy])).toMatchObject({ code: 0 });
+    const databases = join(copy, 'databases');
+    const index = (await readdir(databases)).find((name) => /^one\.\w+\.\w{32}$/.test(name)) ?? '';
+    const path = join(databases, index, 'data-1.mdb');
+    const bytes = await readFile(path);
+    const place = bytes.lastIndexOf('row of 77');
+    expect(place).toBeGreaterThan(0);
+    await writeFile(path, bytes.fill('R', place, place + 1));
+    const found = await runCommand(['verify', 'one', '--data', copy]);
+    expect(found).toMatchObject({
+      code: 1,
+      stdout: expect.stringMatching(
+        /^one: 501 documents, \d+ pages, 1 findings\n {2}An index is damaged, .*Page \d+ of one\.\w+\.\w{32} is damaged: /,
+      ),
+    });
+    const repaired = await runCommand(['verify', 'one', '--repair', '--data', copy]);
+    expect(repaired).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(
+        /^one: dropped a damaged index, .*Page \d+ of one\.\w+\.\w{32} is damaged: .*\none: 501 documents, \d+ pages, no damage\n$/,
+      ),
+    });
+    const opened = await startServer({ port: 0, dataFolder: copy, logLevel: 'none' });
+    expect(await (await fetch(`${opened.url}one/_design/d/_view/v`)).text()).toBe(right);
+    await opened.close();
+  });
+
+  test('names a damaged record of a journal, and drops it when asked to, saying what goes with it', async () => {
     const copy = join(temporary, 'lost-writes');
     for (const id of ['b', 'c', 'd']) await fetch(`${server.url}two/${id}`, { method: 'PUT', body: '{}' });
     await runCommand(['backup', copy, '--data', dataFolder]);
@@ -264,10 +299,29 @@ describe('verify', () => {
     const journal = join(two, (await readdir(two)).find((name) => name.endsWith('.log')) ?? '');
     const bytes = await readFile(journal);
     await writeFile(journal, bytes.fill('x', 20, 24));
-    const { code, stdout } = await runCommand(['verify', 'two', '--data', copy]);
-    expect(code).toBe(1);
-    expect(stdout).toMatch(
-      /^two: .*, 1 findings\n {2}The journal of file "two\..*" is damaged\. The last writes, .* are lost; /,
-    );
+    for (let attempt = 1; attempt <= 2; attempt++) {
+      const { code, stdout } = await runCommand(['verify', 'two', '--data', copy]);
+      expect(code).toBe(1);
+      expect(stdout).toMatch(
+        /^two: 0 documents, 0 pages, 1 findings\n {2}File "two\..*" is damaged: record \d+ of its journal \(byte 0 of journal-\d+-\d+\.log\) can't be read, .* run "settee verify --repair"/,
+      );
+    }
+    const opened = await startServer({ port: 0, dataFolder: copy, logLevel: 'none' });
+    const refused = await fetch(`${opened.url}two/b`);
+    expect([refused.status, await refused.json()]).toEqual([
+      500,
+      { error: 'storage_corrupt', reason: expect.stringContaining('settee verify --repair') },
+    ]);
+    expect((await fetch(`${opened.url}one`)).status).toBe(200);
+    await opened.close();
+    const repaired = await runCommand(['verify', 'two', '--repair', '--data', copy]);
+    expect(repaired).toMatchObject({
+      code: 0,
+      stderr: '',
+      stdout: expect.stringMatching(
+        /^two: dropped from its journal: record (\d+) \(byte 0 of journal-.*\.log\), which is damaged, and 2 behind it, which need it: record \d+ with c; record \d+ with d\.\ntwo: 1 documents, \d+ pages, no damage\n$/,
+      ),
+    });
+    expect(await runCommand(['verify', 'two', '--data', copy])).toMatchObject({ code: 0, stderr: '' });
   });
 });
