@@ -1,5 +1,6 @@
 /** Puts the middleware around the router: the whole HTTP interface as one function. */
 import type { Handle } from '../shared/message.ts';
+import { refuseCrossSite } from './middleware/cross-site.ts';
 import { answerErrors } from './middleware/errors.ts';
 import { answerHead } from './middleware/head.ts';
 import { releaseBytes } from './middleware/held-bytes.ts';
@@ -16,7 +17,7 @@ import { createRoutes, type DeferredParts } from './routing/routes.ts';
 export function createHandle(services: Services, parts: DeferredParts, isClosing: () => boolean): Handle {
   const router = new Router(createRoutes(parts));
   const routed = refuseWhenClosing(isClosing, wrapJsonp(router.dispatch));
-  const answering = answerHead(releaseBytes(answerErrors(cancelUnreadBody(routed))));
+  const answering = answerHead(releaseBytes(answerErrors(cancelUnreadBody(refuseCrossSite(routed)))));
   const handler = addServerHeaders(services.clock, overrideMethod(answering));
   return (request) => handler(new Context(request, services));
 }

@@ -29,6 +29,8 @@ export interface PlainRequest {
   readonly url: string;
   readonly headers: PlainHeaders;
   readonly body: RequestBody;
+  /** The IP address of who sent the request, where it came over a network. */
+  readonly peer?: string | undefined;
   readonly signal?: AbortSignal;
 }
 

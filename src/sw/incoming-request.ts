@@ -5,6 +5,9 @@ import type { PlainRequest } from '../shared/message.ts';
 /** Bodies beyond this travel as a Blob: the browser hands it over without a copy, and may keep it on disk. */
 const INLINE_BYTES = 1_048_576;
 
+/** What browsers add for the network, some before and some behind the service worker: nothing here has been on its way over one. */
+const NETWORK_HEADERS = ['origin', 'sec-fetch-dest', 'sec-fetch-mode', 'sec-fetch-site', 'sec-fetch-user'];
+
 /**
  * In the same turn where there is no body. Rejects where the body can't be read. The request's signal is left out: no browser fires it in
  * a service worker.
@@ -12,9 +15,20 @@ const INLINE_BYTES = 1_048_576;
 export function toPlainRequest(request: Request): MaybePromise<PlainRequest> {
   const { method, url, credentials } = request;
   const headers = Object.fromEntries(request.headers);
+  for (const name of NETWORK_HEADERS) delete headers[name];
+  if (isForeignForm(request)) headers['sec-fetch-site'] = 'cross-site';
   if (credentials === 'omit') headers['settee-credentials'] = credentials;
   const body = method === 'GET' || method === 'HEAD' ? null : bodyOf(request);
   return whenReady(body, (sent) => ({ method, url: withoutFragment(url), headers, body: sent }));
+}
+
+/**
+ * Whether a page of another origin may have sent a form: no other request of such a page gets here, but for links that are followed. The
+ * browser says nothing of the origin here, so the referrer has to. A page can keep it back; what has none is taken for foreign.
+ */
+function isForeignForm({ mode, method, referrer, url }: Request): boolean {
+  if (mode !== 'navigate' || method === 'GET' || method === 'HEAD') return false;
+  return !referrer.startsWith(`${new URL(url).origin}/`);
 }
 
 function withoutFragment(url: string): string {

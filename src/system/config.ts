@@ -17,6 +17,7 @@ export type Settings = Readonly<Record<string, Readonly<Record<string, string>>>
  * - `svc/os_process_timeout`: milliseconds that a function of a design document has for one document, reduction or request.
  * - `httpd/max_uri_length`: characters of a request's address; unset means no limit of our own.
  * - `httpd/max_bytes_in_flight`: bytes of memory for requests and answers under way; who comes then waits, at last in vain.
+ * - `httpd/trusted_proxies`: IP addresses of proxies whose `X-Forwarded-…` headers are believed; unset means none.
  * - `httpd/allow_jsonp`: whether `?callback=` is honoured.
  * - `httpd/secure_rewrites`: whether rewrite rules may lead no further up than their database.
  * - `query_server_config/reduce_limit`: `true` refuses results of reduces that do not shrink, `log` only logs them, `false` takes them.
@@ -31,6 +32,8 @@ export const DEFAULT_SETTINGS: Settings = {
   query_server_config: { reduce_limit: 'true' },
   uuids: { algorithm: 'sequential', max_count: '1000', utc_id_suffix: '' },
 };
+
+const UNSET_BY_DEFAULT = ['httpd/max_uri_length', 'httpd/trusted_proxies', 'query_server_config/workers'];
 
 export const UUID_ALGORITHMS = ['sequential', 'random', 'utc_random', 'utc_id'] as const;
 
@@ -50,7 +53,7 @@ export function createConfig(settings: Settings = {}): Config {
 
 /** Those of the given settings that nothing here reads: most likely they are misspelt. As `section/key`. */
 export function unknownSettings(settings: Settings): string[] {
-  const known = new Set(['httpd/max_uri_length', 'query_server_config/workers', ...namesOf(DEFAULT_SETTINGS)]);
+  const known = new Set([...UNSET_BY_DEFAULT, ...namesOf(DEFAULT_SETTINGS)]);
   return namesOf(settings).filter((name) => !known.has(name));
 }
 
@@ -86,6 +89,18 @@ export function choiceSetting<T extends string>(
   );
 }
 
+/** IP addresses, separated by commas; none where the setting is unset. Fails with `bad_request` on what can't be one. */
+export function addressListSetting(config: Config, section: string, key: string): readonly string[] {
+  const addresses = (config.get(section, key) ?? '').split(',').map((address) => address.trim());
+  return addresses.filter((address) => address !== '' && assertAddress(address, `${section}/${key}`));
+}
+
+function assertAddress(text: string, name: string): boolean {
+  if (/^(?:\d{1,3}(?:\.\d{1,3}){3}|(?=.*:.*:)[\da-f:.]{2,45})$/i.test(text)) return true;
+  const reason = `Setting ${name} names "${text}"; it must be a list of IP addresses with commas between them, such as 127.0.0.1,::1.`;
+  throw new DatabaseError('bad_request', reason);
+}
+
 const DEFAULT_FUNCTION_TIMEOUT_MS = 5_000;
 
 /** How long a function of a design document may run, in milliseconds. Unset, and 0, mean the default. */
@@ -106,6 +121,7 @@ function checkSettings(config: Config): void {
   integerSetting(config, 'svc', 'os_process_timeout');
   integerSetting(config, 'httpd', 'max_bytes_in_flight');
   integerSetting(config, 'httpd', 'max_uri_length');
+  addressListSetting(config, 'httpd', 'trusted_proxies');
   integerSetting(config, 'query_server_config', 'workers');
   integerSetting(config, 'uuids', 'max_count');
   choiceSetting(config, 'uuids', 'algorithm', UUID_ALGORITHMS);

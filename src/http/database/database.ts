@@ -1,8 +1,8 @@
 /** The database as a whole (docs/http.md#databases). */
 import { DatabaseError } from '../../errors/database-error.ts';
 import type { Answer, Context } from '../request/context.ts';
-import { databaseLocation } from '../response/locations.ts';
-import { jsonAnswer, okAnswer, withHeader } from '../response/responses.ts';
+import { databaseLocation, withLocation } from '../response/locations.ts';
+import { jsonAnswer, okAnswer } from '../response/responses.ts';
 import { shownInfo } from './database-info.ts';
 
 export async function getDatabase(context: Context, database: string): Promise<Answer> {
@@ -12,7 +12,7 @@ export async function getDatabase(context: Context, database: string): Promise<A
 
 export async function putDatabase(context: Context, database: string): Promise<Answer> {
   await context.services.registry.create(database);
-  return withHeader(okAnswer(context, 201), 'location', databaseLocation(context, database));
+  return withLocation(okAnswer(context, 201), databaseLocation(context, database));
 }
 
 export async function deleteDatabase(context: Context, database: string): Promise<Answer> {

@@ -1,6 +1,7 @@
 /** Answers that functions of design documents made. */
 import type { ResponseBody } from '../../shared/message.ts';
 import type { Answer } from '../request/context.ts';
+import { withLocation } from '../response/locations.ts';
 import { MUST_REVALIDATE, withHeader } from '../response/responses.ts';
 
 /** A media type without a charset is said to be UTF-8 where it is text. */
@@ -42,7 +43,9 @@ export function functionAnswer({ code, headers, body }: Made, defaults: Defaults
   };
   const hasTag = defaults.headers?.['etag'] !== undefined;
   for (const [name, value] of given) {
-    if (!OURS.has(name) && !(hasTag && name === 'etag')) withHeader(answer, name, value);
+    if (OURS.has(name) || (hasTag && name === 'etag')) continue;
+    if (name === 'location') withLocation(answer, value);
+    else withHeader(answer, name, value);
   }
   return answer;
 }

@@ -8,6 +8,7 @@ import { writeOne } from '../documents/single-write.ts';
 import type { Answer, Context } from '../request/context.ts';
 import { withSnapshot } from '../request/snapshot-lease.ts';
 import { writeOptions } from '../request/write-options.ts';
+import { fitsHeader } from '../response/locations.ts';
 import type { DesignService } from './design-service.ts';
 import { functionAnswer, HTML_TYPE } from './function-answer.ts';
 import { readFunctionDocument } from './function-document.ts';
@@ -31,7 +32,8 @@ export async function update(
     const { document: made, response } = await program.update(functionName, document.text, request);
     if (made === undefined) return functionAnswer(response, { code: 200, type: HTML_TYPE });
     const saved = await save(context, database, made);
-    const headers = { 'x-svc-id': encodeURIComponent(saved.id), 'x-svc-update-newrev': saved.rev };
+    const encodedId = encodeURIComponent(saved.id);
+    const headers = { ...(fitsHeader(encodedId) && { 'x-svc-id': encodedId }), 'x-svc-update-newrev': saved.rev };
     return functionAnswer(response, { code: 201, type: HTML_TYPE, headers });
   });
 }

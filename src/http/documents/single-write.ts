@@ -9,7 +9,7 @@ import { type MaybePromise, whenReady } from '../../shared/maybe-promise.ts';
 import type { Answer, Context } from '../request/context.ts';
 import { writeOptions } from '../request/write-options.ts';
 import { revisionTag } from '../response/etags.ts';
-import { documentLocation } from '../response/locations.ts';
+import { documentLocation, withLocation } from '../response/locations.ts';
 import { jsonAnswer, withHeader } from '../response/responses.ts';
 import { revOfOwnKind } from './base-revision.ts';
 
@@ -58,7 +58,7 @@ export async function writeOne(database: Database, write: DocumentWrite, options
 async function answerBeforeWriting(context: Context, database: string, write: DocumentWrite): Promise<Answer> {
   await context.services.registry.use(database, (open) => open.writeDelayed([write], context.user));
   const answer = jsonAnswer(context, 202, `{"ok":true,"id":${JSON.stringify(write.id)}}`);
-  return write.deleted ? answer : withHeader(answer, 'location', documentLocation(context, database, write.id));
+  return write.deleted ? answer : withLocation(answer, documentLocation(context, database, write.id));
 }
 
 /**
@@ -82,7 +82,7 @@ export async function writeLocal(database: Database, write: DocumentWrite, optio
 function writtenAnswer(context: Context, database: string, { id, rev, deleted }: Written): Answer {
   const answer = jsonAnswer(context, deleted ? 200 : 201, writtenText(id, rev));
   withHeader(answer, 'etag', revisionTag(rev));
-  return deleted ? answer : withHeader(answer, 'location', documentLocation(context, database, id));
+  return deleted ? answer : withLocation(answer, documentLocation(context, database, id));
 }
 
 export function writtenText(id: string, rev: string): string {

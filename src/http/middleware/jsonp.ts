@@ -4,7 +4,7 @@ import { whenReady } from '../../shared/maybe-promise.ts';
 import type { ByteStream, ResponseBody } from '../../shared/message.ts';
 import { booleanSetting } from '../../system/config.ts';
 import { isStream } from '../request/bodies.ts';
-import type { Answer, Handler } from '../request/context.ts';
+import type { Answer, Context, Handler } from '../request/context.ts';
 import { Query } from '../request/query.ts';
 import { answerErrors } from './errors.ts';
 
@@ -13,15 +13,20 @@ const CALLBACK = /^[a-zA-Z0-9._[\]]+$/;
 /** Errors are wrapped as well, since a script element shows nothing else. Fails where the callback could be more than a name. */
 export function wrapJsonp(next: Handler): Handler {
   return (context) => {
-    if (!booleanSetting(context.services.config, 'httpd', 'allow_jsonp')) return next(context);
-    const callback = callbackOf(context.request.url);
+    const callback = callbackOf(context);
     if (callback === undefined) return next(context);
     if (!CALLBACK.test(callback)) throw new DatabaseError('bad_request', 'invalid_callback');
     return whenReady(answerErrors(next)(context), (answer) => wrap(answer, callback));
   };
 }
 
-function callbackOf(url: string): string | undefined {
+/** Whether the answer will be a script, which pages of other sites may load. */
+export function isJsonp(context: Context): boolean {
+  return callbackOf(context) !== undefined;
+}
+
+function callbackOf({ request: { url }, services: { config } }: Context): string | undefined {
+  if (!booleanSetting(config, 'httpd', 'allow_jsonp')) return undefined;
   const question = url.indexOf('?');
   return question < 0 ? undefined : new Query(url.slice(question + 1)).get('callback');
 }

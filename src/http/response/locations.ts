@@ -1,7 +1,15 @@
 /** Absolute addresses of what the service holds, as the client sees the service, for `Location` (docs/http.md#locations). */
 
 import { originOf } from '../address/target.ts';
-import type { Context } from '../request/context.ts';
+import type { Answer, Context } from '../request/context.ts';
+import { forwardedHost, forwardedScheme } from './forwarding.ts';
+import { withHeader } from './responses.ts';
+
+/** Characters of an address in a header. Many clients take no more than 16 kB of headers altogether. */
+const MAX_ADDRESS_LENGTH = 8_192;
+
+/** A host name or an address, and perhaps a port (RFC 3986, 3.2.2), without what would be a path or a user. */
+const AUTHORITY = /^(?:[\w.~-]{1,255}|\[[\da-f:.]{2,45}\])(?::\d{1,5})?$/i;
 
 /**
  * What the client has before our paths, such as `https://example.org/db`: origin and base path. Without an origin it is
@@ -11,14 +19,20 @@ export function ownBase(context: Context): string {
   return `${ownOrigin(context)}${context.services.basePath}`;
 }
 
-/**
- * The origin by which the client knows the service: what a reverse proxy says, else the request's own address where it
- * is absolute (RFC 9112, 3.2.2: `Host` does not count then), else `Host`. Empty where nobody says.
- */
+/** The origin by which the client knows the service. Empty where nobody says. */
 export function ownOrigin(context: Context): string {
+  const host = ownHost(context);
+  return host === undefined ? '' : `${ownScheme(context)}://${host}`;
+}
+
+/**
+ * Host and port by which the client knows the service: what a trusted proxy says, else the request's own address where it
+ * is absolute (RFC 9112, 3.2.2: `Host` does not count then), else `Host`. What can't be a host counts as not said.
+ */
+export function ownHost(context: Context): string | undefined {
   const requested = originOf(context.request.url);
-  const host = firstOf(context.header('x-forwarded-host')) ?? authorityOf(requested) ?? context.header('host');
-  return host === undefined ? '' : `${ownScheme(context, requested)}://${host}`;
+  const own = requested === undefined ? context.header('host') : authorityOf(requested);
+  return [forwardedHost(context), own].find((host) => host !== undefined && AUTHORITY.test(host));
 }
 
 export function databaseLocation(context: Context, database: string): string {
@@ -36,18 +50,35 @@ export function encodeDocId(id: string): string {
   return encodeURIComponent(id);
 }
 
-function ownScheme(context: Context, requested: string | undefined): string {
-  if (context.header('x-forwarded-ssl') === 'on') return 'https';
-  const forwarded = firstOf(context.header('x-forwarded-proto'));
+/** Adds `Location`, unless it would be too long. What is not ASCII in it is percent-encoded. */
+export function withLocation(answer: Answer, address: string): Answer {
+  const encoded = toAscii(address);
+  return fitsHeader(encoded) ? withHeader(answer, 'location', encoded) : answer;
+}
+
+/** Whether an address may stand in a header. */
+export function fitsHeader(address: string): boolean {
+  return address.length <= MAX_ADDRESS_LENGTH;
+}
+
+/** The address with all that is not ASCII percent-encoded. */
+export function toAscii(address: string): string {
+  return address.replace(/[^!-~]+/g, percentEncode);
+}
+
+function percentEncode(text: string): string {
+  return [...new TextEncoder().encode(text)]
+    .map((byte) => `%${byte.toString(16).padStart(2, '0').toUpperCase()}`)
+    .join('');
+}
+
+function ownScheme(context: Context): string {
+  const forwarded = forwardedScheme(context);
   if (forwarded !== undefined) return forwarded;
+  const requested = originOf(context.request.url);
   return requested === undefined ? 'http' : requested.slice(0, requested.indexOf(':'));
 }
 
-function authorityOf(origin: string | undefined): string | undefined {
-  return origin?.slice(origin.indexOf('://') + 3);
-}
-
-/** Several proxies make a list; the first entry is what the client asked. An empty one is none. */
-function firstOf(header: string | undefined): string | undefined {
-  return header?.split(',', 1)[0]?.trim() || undefined;
+function authorityOf(origin: string): string {
+  return origin.slice(origin.indexOf('://') + 3);
 }

@@ -7,7 +7,7 @@ import { integerSetting } from '../../system/config.ts';
 import { isBelow, parseTarget } from '../address/target.ts';
 import type { Answer, Context, Handler } from '../request/context.ts';
 import type { DocumentHandler } from '../request/handlers.ts';
-import { encodeDocId, ownBase } from '../response/locations.ts';
+import { encodeDocId, fitsHeader, ownBase, toAscii, withLocation } from '../response/locations.ts';
 import { findResource, handlerOf, isReserved, type Resource } from './resources.ts';
 import type { Routes } from './routes.ts';
 
@@ -76,10 +76,13 @@ export class Router {
     return this.#answerAttachment(context, database, rest);
   }
 
-  /** `_design%2Fx`: a GET is redirected to the plain slash; for all other methods both mean the same. */
+  /** `_design%2Fx`: a GET is redirected to the plain slash, unless the address is too long; for all other methods both mean the same. */
   #dispatchEncodedDesign(context: Context, database: string, path: readonly string[]): MaybePromise<Answer> {
     const [first = '', ...rest] = path;
-    if (context.method === 'GET') return redirectToDesign(context, database, path);
+    if (context.method === 'GET') {
+      const location = plainDesignLocation(context, database, path);
+      if (fitsHeader(location)) return withLocation({ status: 301, headers: {}, body: null }, location);
+    }
     return this.#dispatchInDesign(context, database, [first.slice(DESIGN_WORD.length + 1), ...rest]);
   }
 
@@ -103,12 +106,12 @@ function answerDocument(
   return handlerOf(context, resource)(context, database, id);
 }
 
-/** Sends a GET with a design document's slash as `%2F` to the address with a plain one. */
-function redirectToDesign(context: Context, database: string, path: readonly string[]): Answer {
+/** The address of something of a design document with a plain slash. */
+function plainDesignLocation(context: Context, database: string, path: readonly string[]): string {
   const [id = '', ...rest] = path;
   const plain = [encodeURIComponent(database), encodeDocId(id), ...rest.map(encodeURIComponent)].join('/');
   const query = context.search === '' ? '' : `?${context.search}`;
-  return { status: 301, headers: { location: `${ownBase(context)}/${plain}${query}` }, body: null };
+  return toAscii(`${ownBase(context)}/${plain}${query}`);
 }
 
 /** A database that isn't there is missing before anything below it is (docs/http.md#request-path). */

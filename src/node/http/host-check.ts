@@ -3,7 +3,10 @@ import { DatabaseError } from '../../errors/database-error.ts';
 import { VERSION } from '../../system/version.ts';
 
 /** Names and addresses that no DNS server can make point to another machine (RFC 6761, 6.3), without a dot at the end. */
-const LOOPBACK = /^(?:localhost|.+\.localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
+const LOOPBACK = /^(?:localhost|[\w.~-]+\.localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
+
+/** What a request has in the place of a path where it names the host there (RFC 9112, 3.2.2). `Host` does not count then. */
+const ABSOLUTE = /^[a-z][a-z\d+.-]*:\/\/([^/?#]*)/i;
 
 /** A host name or an address as a `Host` header has it, without a port. */
 const HOST_NAME = /^(?:[^\s/:?#@[\]]+|\[[\da-f:.]+\])$/i;
@@ -24,11 +27,13 @@ export class HostCheck {
     this.#allowed = new Set(allowed.map(normalise));
   }
 
-  /**
-   * @param header the `Host` header; undefined, as HTTP/1.0 permits, and empty are accepted: a browser always sends a
-   *   name.
-   */
-  accepts(header: string | undefined): boolean {
+  accepts(incoming: Pick<IncomingMessage, 'headers' | 'url'>): boolean {
+    const requested = ABSOLUTE.exec(incoming.url ?? '')?.[1];
+    return this.#acceptsHost(incoming.headers.host) && (requested === undefined || this.#acceptsHost(requested));
+  }
+
+  /** Undefined, as HTTP/1.0 permits, and empty are accepted: a browser always sends a name. */
+  #acceptsHost(header: string | undefined): boolean {
     if (header === this.#lastAccepted || header === undefined || header === '') return true;
     const name = normalise(withoutPort(header));
     if (!LOOPBACK.test(name) && !this.#allowed.has(name)) return false;
@@ -38,7 +43,7 @@ export class HostCheck {
 
   /** Answers 403 and says how to have the name accepted. */
   refuse(incoming: IncomingMessage, outgoing: ServerResponse): void {
-    const name = withoutPort(incoming.headers.host ?? '');
+    const name = withoutPort(ABSOLUTE.exec(incoming.url ?? '')?.[1] ?? incoming.headers.host ?? '').slice(0, 255);
     const reason = `This server does not answer under the host name "${name}", so that no web page can reach it by pointing a name of its own here. Use localhost or 127.0.0.1; or, if the name is yours, start the server with --allow-host ${name}.`;
     const body = `${JSON.stringify({ error: 'forbidden', reason })}\n`;
     const headers = { 'content-type': 'application/json', 'cache-control': 'no-store', server: `Settee/${VERSION}` };

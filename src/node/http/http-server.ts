@@ -58,7 +58,7 @@ export async function listen(
     const { socket } = incoming;
     unused.delete(socket);
     const answer = () => {
-      if (hostCheck.accepts(incoming.headers.host)) void listener(incoming, outgoing);
+      if (hostCheck.accepts(incoming)) void listener(incoming, outgoing);
       else hostCheck.refuse(incoming, outgoing);
     };
     const previous = lastAnswers.get(socket);

@@ -11,6 +11,9 @@ import { toResponse } from './response.ts';
 
 export type NodeListener = (incoming: IncomingMessage, outgoing: ServerResponse) => Promise<void>;
 
+/** How an IPv4 address looks on a socket that takes IPv6 as well. */
+const MAPPED_IPV4 = /^::ffff:/;
+
 type Bindings = Parameters<Parameters<typeof getRequestListener>[0]>[1];
 
 /**
@@ -46,6 +49,7 @@ class NodeRequest implements PlainRequest {
   readonly url: string;
   readonly headers: PlainHeaders;
   readonly body: PlainRequest['body'];
+  readonly peer: string | undefined;
   readonly #request: Request;
 
   constructor(request: Request, incoming: IncomingMessage, body: PlainRequest['body']) {
@@ -53,6 +57,7 @@ class NodeRequest implements PlainRequest {
     this.url = incoming.url ?? '/';
     this.headers = toPlainHeaders(incoming.headers);
     this.body = body;
+    this.peer = incoming.socket.remoteAddress?.replace(MAPPED_IPV4, '');
     this.#request = request;
   }
 

@@ -16,6 +16,7 @@ import correctionsFunctions from './corrections-functions.ts';
 import correctionsLists from './corrections-lists.ts';
 import correctionsReduces from './corrections-reduces.ts';
 import correctionsViews from './corrections-views.ts';
+import crossSite from './cross-site.ts';
 import databases from './databases.ts';
 import delayedCommits from './delayed-commits.ts';
 import designDocs from './design-docs.ts';
@@ -40,6 +41,7 @@ import jsonp from './jsonp.ts';
 import largeDocs from './large-docs.ts';
 import listViews from './list-views.ts';
 import localDocs from './local-docs.ts';
+import locations from './locations.ts';
 import lotsOfDocs from './lots-of-docs.ts';
 import manyDatabases from './many-databases.ts';
 import methodOverride from './method-override.ts';
@@ -100,6 +102,7 @@ export const suites: readonly Suite[] = [
   correctionsLists,
   correctionsReduces,
   correctionsViews,
+  crossSite,
   databases,
   delayedCommits,
   designDocs,
@@ -124,6 +127,7 @@ export const suites: readonly Suite[] = [
   largeDocs,
   listViews,
   localDocs,
+  locations,
   lotsOfDocs,
   manyDatabases,
   methodOverride,

@@ -24,7 +24,14 @@ test('every setting is told with its default', () => {
     Object.entries(keys).map(([key, value]) => [`${section}/${key}`, value] as const),
   );
   // The settings without a default.
-  expect(told).toEqual(new Map([...defaults, ['httpd/max_uri_length', ''], ['query_server_config/workers', '']]));
+  expect(told).toEqual(
+    new Map([
+      ...defaults,
+      ['httpd/max_uri_length', ''],
+      ['httpd/trusted_proxies', ''],
+      ['query_server_config/workers', ''],
+    ]),
+  );
 });
 
 describe('the command line', () => {

@@ -26,6 +26,35 @@ describe('a request of a page', () => {
     expect(headers).toEqual({ 'settee-credentials': 'omit' });
   });
 
+  test('says nothing that belongs to a network', async () => {
+    const headers = {
+      origin: 'https://app.example',
+      'sec-fetch-site': 'cross-site',
+      'sec-fetch-mode': 'cors',
+      accept: '*/*',
+    };
+    // No browser lets a page set these; some show them here all the same.
+    const request = { method: 'GET', url, headers: new Headers(headers), body: null } as unknown as Request;
+    expect((await toPlainRequest(request)).headers).toEqual({ accept: '*/*' });
+  });
+
+  test.for([
+    ['POST', 'navigate', 'https://evil.example/', 'cross-site'],
+    ['POST', 'navigate', 'https://app.example.evil.example/', 'cross-site'],
+    ['POST', 'navigate', 'http://app.example/', 'cross-site'],
+    ['POST', 'navigate', '', 'cross-site'],
+    ['POST', 'navigate', 'about:client', 'cross-site'],
+    ['POST', 'navigate', 'https://app.example/form?a=b', undefined],
+    ['GET', 'navigate', 'https://evil.example/', undefined],
+    ['POST', 'cors', 'https://evil.example/', undefined],
+  ] as const)(
+    '%s in mode %s with the referrer "%s" is a form of another site: %s',
+    async ([method, mode, referrer, site]) => {
+      const request = { method, mode, referrer, url, headers: new Headers(), body: null } as unknown as Request;
+      expect((await toPlainRequest(request)).headers['sec-fetch-site']).toBe(site);
+    },
+  );
+
   test.for([Request, Streamless])('of %o with a small body has its bytes', async (Kind) => {
     const { body } = await toPlainRequest(new Kind(url, { method: 'PUT', body: 'abc' }));
     expect(body).toEqual(new Uint8Array([97, 98, 99]));

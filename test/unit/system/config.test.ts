@@ -1,5 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { booleanSetting, createConfig, integerSetting, unknownSettings } from '../../../src/system/config.ts';
+import {
+  addressListSetting,
+  booleanSetting,
+  createConfig,
+  integerSetting,
+  unknownSettings,
+} from '../../../src/system/config.ts';
 
 describe('config', () => {
   test('has the defaults of the interface', () => {
@@ -52,6 +58,23 @@ describe('config', () => {
   test('an empty number is unset', () => {
     expect(integerSetting(createConfig({ httpd: { max_uri_length: '' } }), 'httpd', 'max_uri_length')).toBeUndefined();
   });
+
+  test('a list of addresses has them without white space, and is empty where it is unset', () => {
+    const of = (trusted_proxies: string) =>
+      addressListSetting(createConfig({ httpd: { trusted_proxies } }), 'httpd', 'trusted_proxies');
+    expect(of('127.0.0.1, ::1 ,10.0.0.1,')).toEqual(['127.0.0.1', '::1', '10.0.0.1']);
+    expect(of('')).toEqual([]);
+    expect(addressListSetting(createConfig(), 'httpd', 'trusted_proxies')).toEqual([]);
+  });
+
+  test.each(['localhost', '127.0.0.1 ::1', '127.0.0', '127.0.0.1:80', '[::1]', '10.0.0.0/8', 'abc'])(
+    '%s is no address, which is told at start',
+    (text) => {
+      expect(() => createConfig({ httpd: { trusted_proxies: text } })).toThrow(
+        `Setting httpd/trusted_proxies names "${text}"; it must be a list of IP addresses with commas between them, such as 127.0.0.1,::1.`,
+      );
+    },
+  );
 
   test('only the text true is true', () => {
     const config = createConfig({ a: { yes: 'true', loud: 'TRUE', one: '1' } });

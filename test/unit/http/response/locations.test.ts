@@ -11,23 +11,54 @@ describe('our own address', () => {
     // RFC 9112, 3.2.2: the address counts, Host doesn't.
     ['https://app.example/db', { host: 'other.example' }, 'https://app.example'],
     ['https://app.example:8443', {}, 'https://app.example:8443'],
-    ['http://inner/db', { 'x-forwarded-host': 'outer.example', 'x-forwarded-proto': 'https' }, 'https://outer.example'],
-    ['/db', { host: 'inner', 'x-forwarded-host': 'outer.example' }, 'http://outer.example'],
-    ['/db', { host: 'inner', 'x-forwarded-host': 'outer.example, inner' }, 'http://outer.example'],
-    ['/db', { host: 'h', 'x-forwarded-proto': 'https' }, 'https://h'],
-    ['/db', { host: 'h', 'x-forwarded-proto': '', 'x-forwarded-host': ' ' }, 'http://h'],
-    ['/db', { host: 'h', 'x-forwarded-proto': 'https, http' }, 'https://h'],
-    ['/db', { host: 'h', 'x-forwarded-ssl': 'on' }, 'https://h'],
-    ['/db', { host: 'h', 'x-forwarded-ssl': 'off' }, 'http://h'],
+    ['/db', { host: '[::1]:5984' }, 'http://[::1]:5984'],
+    ['/db', { host: '"><script>.localhost' }, ''],
+    ['/db', { host: 'a@b' }, ''],
+    ['/db', { host: 'x'.repeat(300) }, ''],
+    ['http://a@b/db', { host: 'h' }, ''],
   ])('%s with %o', (url, headers, expected) => {
     expect(ownBase(contextOf({ url, headers }))).toBe(expected);
+  });
+
+  const forwarded: readonly (readonly [string, Readonly<Record<string, string>>, string])[] = [
+    ['http://inner/db', { 'x-forwarded-host': 'outer.example', 'x-forwarded-proto': 'https' }, 'https://outer.example'],
+    ['/db', { host: 'inner', 'x-forwarded-host': 'outer.example' }, 'http://outer.example'],
+    ['/db', { host: 'inner', 'x-forwarded-host': 'outer.example:8080, inner' }, 'http://outer.example:8080'],
+    ['/db', { host: 'h', 'x-forwarded-proto': 'https' }, 'https://h'],
+    ['/db', { host: 'h', 'x-forwarded-proto': '', 'x-forwarded-host': ' ' }, 'http://h'],
+    ['/db', { host: 'h', 'x-forwarded-proto': 'HTTPS, http' }, 'https://h'],
+    ['/db', { host: 'h', 'x-forwarded-proto': 'javascript' }, 'http://h'],
+    ['/db', { host: 'h', 'x-forwarded-ssl': 'on' }, 'https://h'],
+    ['/db', { host: 'h', 'x-forwarded-ssl': 'off' }, 'http://h'],
+    ...['outer.example/path', 'a@outer.example', '"><script>', '[::1', 'x'.repeat(9_000)].map(
+      (host) => ['/db', { host: 'h', 'x-forwarded-host': host }, 'http://h'] as const,
+    ),
+  ];
+  const proxies = { httpd: { trusted_proxies: '10.0.0.1, ::1' } };
+
+  test.each(forwarded)('%s with %o from a trusted proxy', (url, headers, expected) => {
+    expect(ownBase(contextOf({ url, headers, peer: '::1' }, proxies))).toBe(expected);
+  });
+
+  test.each([
+    ['another address', proxies, '127.0.0.1'],
+    ['an address that is a part of one', proxies, '10.0.0.10'],
+    ['nowhere', proxies, undefined],
+    ['an address where no proxy is trusted', {}, '::1'],
+  ])('what comes from %s is not believed of what it forwards', (_, settings, peer) => {
+    const headers = {
+      host: 'h',
+      'x-forwarded-host': 'outer.example',
+      'x-forwarded-proto': 'https',
+      'x-forwarded-ssl': 'on',
+    };
+    expect(ownBase(contextOf({ url: '/db', headers, peer }, settings))).toBe('http://h');
   });
 
   test.each([
     ['https://app.example/data/db', {}, 'https://app.example/data'],
     ['/data/db', { host: 'h' }, 'http://h/data'],
     ['/data/db', {}, '/data'],
-    ['/data/db', { 'x-forwarded-host': 'outer.example' }, 'http://outer.example/data'],
   ])('below a path: %s with %o', (url, headers, expected) => {
     expect(ownBase(contextOf({ url, headers }, {}, '/data'))).toBe(expected);
   });

@@ -124,10 +124,26 @@ describe('the Host header', () => {
     ['evillocalhost', 403],
     ['x.db.example.org', 403],
     ['.localhost', 403],
+    ['"><script>.localhost', 403],
     ['192.168.0.1', 403],
   ])('"%s": %i', async (host, status) => {
     const server = await listen(hello, '127.0.0.1', 0, ['db.example.org']);
     expect(await statusFor(server.url, host)).toBe(status);
+    await server.close();
+  });
+
+  test('is judged in the first line of a request as well, where it counts more', async () => {
+    const server = await listen(hello, '127.0.0.1', 0);
+    const statusOf = async (target: string) => {
+      const socket = createConnection(Number(new URL(server.url).port), '127.0.0.1');
+      socket.write(`GET ${target} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`);
+      let text = '';
+      for await (const chunk of socket) text += chunk;
+      return text.slice(9, 12);
+    };
+    expect(await statusOf('http://localhost:5984/db')).toBe('200');
+    expect(await statusOf('http://evil.example/db')).toBe('403');
+    expect(await statusOf('http://localhost@evil.example/db')).toBe('403');
     await server.close();
   });
 

@@ -110,6 +110,18 @@ describe('a server in memory', () => {
     expect([await statusFor('db.example.org'), await statusFor('db.example.com')]).toEqual([200, 403]);
   });
 
+  test('believes what a proxy forwards only where it is told to', async () => {
+    const headers = { 'x-forwarded-host': 'db.example.org', 'x-forwarded-proto': 'https' };
+    const locationOf = async ({ url }: RunningServer) =>
+      (await fetch(`${url}db`, { method: 'PUT', headers })).headers.get('location');
+    const trusting = await start({ memory: true, config: { httpd: { trusted_proxies: '127.0.0.1' } } });
+    expect(await locationOf(trusting)).toBe('https://db.example.org/db');
+    const other = await start({ memory: true, config: { httpd: { trusted_proxies: '10.0.0.1' } } });
+    expect(await locationOf(other)).toBe(`${other.url}db`);
+    const usual = await start({ memory: true });
+    expect(await locationOf(usual)).toBe(`${usual.url}db`);
+  });
+
   test('refuses a host beyond loopback', async () => {
     await expect(startServer({ memory: true, host: '0.0.0.0' })).rejects.toMatchObject({ code: 'bad_request' });
   });

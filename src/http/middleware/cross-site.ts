@@ -1,0 +1,57 @@
+/**
+ * Refuses what a browser says was sent by a page of another site (docs/http.md#cross-site-requests): such a page can't read the answers, but
+ * it could make the service work, and run update functions. Clients that are no browsers say nothing of where a request comes from.
+ */
+import { DatabaseError } from '../../errors/database-error.ts';
+import type { Context, Handler } from '../request/context.ts';
+import { ownHost } from '../response/locations.ts';
+import { isJsonp } from './jsonp.ts';
+
+/** A GET by which the browser shows a page of its own: a link that a person follows. */
+const NAVIGATION = { method: 'GET', mode: 'navigate', destination: 'document' } as const;
+
+export function refuseCrossSite(next: Handler): Handler {
+  return (context) => {
+    if (isCrossSite(context) && !isAllowedAcrossSites(context)) throw refusal(context);
+    return next(context);
+  };
+}
+
+/** What the service's operator lets pages of other sites do. CORS will be asked here as well. */
+function isAllowedAcrossSites(context: Context): boolean {
+  return context.request.method === 'GET' && isJsonp(context);
+}
+
+/**
+ * `Sec-Fetch-Site` is the browser's own judgement of the address that it asked, which a proxy on the way may have changed. So it counts
+ * before `Origin` where it says that the page is of the same origin, or that there is none. Pages on another port of the same host are
+ * `same-site`, but their `Origin` is foreign.
+ */
+function isCrossSite(context: Context): boolean {
+  const site = context.header('sec-fetch-site');
+  if (site === 'same-origin' || site === 'none') return false;
+  if (site === 'cross-site') return !isNavigation(context);
+  const origin = context.header('origin');
+  return origin !== undefined && !isOwn(context, origin);
+}
+
+function isNavigation(context: Context): boolean {
+  return (
+    context.request.method === NAVIGATION.method &&
+    context.header('sec-fetch-mode') === NAVIGATION.mode &&
+    context.header('sec-fetch-dest') === NAVIGATION.destination
+  );
+}
+
+/** The scheme does not count: a proxy that ends TLS asks by another one than the browser. `null` is an origin that nobody else has. */
+function isOwn(context: Context, origin: string): boolean {
+  const host = origin.slice(origin.indexOf('://') + 3).toLowerCase();
+  return origin.includes('://') && host === ownHost(context)?.toLowerCase();
+}
+
+function refusal(context: Context): DatabaseError {
+  const origin = context.header('origin');
+  const sender = origin === undefined ? 'a page of another site' : `a page of another origin, ${origin.slice(0, 200)},`;
+  const reason = `The browser says that ${sender} sent this request. Only pages of this server's own origin may do that.`;
+  return new DatabaseError('forbidden', reason);
+}

@@ -1,0 +1,27 @@
+/**
+ * What a reverse proxy says of the request as its client sent it: `X-Forwarded-Host`, `-Proto` and `-Ssl`. Any client can send these
+ * headers, so they count only where the request comes from a proxy that the operator named (docs/node.md#behind-a-proxy).
+ */
+import { addressListSetting } from '../../system/config.ts';
+import type { Context } from '../request/context.ts';
+
+export function forwardedHost(context: Context): string | undefined {
+  return forwarded(context, 'x-forwarded-host');
+}
+
+export function forwardedScheme(context: Context): 'http' | 'https' | undefined {
+  if (forwarded(context, 'x-forwarded-ssl') === 'on') return 'https';
+  const scheme = forwarded(context, 'x-forwarded-proto')?.toLowerCase();
+  return scheme === 'http' || scheme === 'https' ? scheme : undefined;
+}
+
+/** Several proxies make a list; the first entry is what the client asked. An empty one is none. */
+function forwarded(context: Context, name: string): string | undefined {
+  const header = context.header(name);
+  if (header === undefined || !isFromTrustedProxy(context)) return undefined;
+  return header.split(',', 1)[0]?.trim() || undefined;
+}
+
+function isFromTrustedProxy({ request: { peer }, services: { config } }: Context): boolean {
+  return peer !== undefined && addressListSetting(config, 'httpd', 'trusted_proxies').includes(peer);
+}
