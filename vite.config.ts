@@ -9,6 +9,7 @@
  * | `browser/settee.js` | what a page imports (`settee`): an ES module with all it needs |
  * | `browser/settee-worker.js` | the core in a dedicated module worker |
  * | `browser/settee-functions.js` | views, queries and functions of documents, which that worker loads on first use |
+ * | `browser/settee-sandbox.js` | the workers in which that worker runs functions of documents |
  * | `browser/settee-journal.js` | the journal in files, which that worker loads where the browser has such as take a write at once |
  * | `browser/settee-sw.js` | the service worker, a classic script |
  * | `browser/settee-sw-core.js` | the core for the service worker, a classic script that it imports by itself |
@@ -188,6 +189,7 @@ const environments: Readonly<Record<string, EnvironmentOptions>> = {
   nodeSandbox: nodeFile('sandbox-worker', './src/node/server/sandbox-worker.ts'),
   client: browserFile('settee', './src/client/index.ts', 'es'),
   worker: workerFiles(),
+  sandbox: browserFile('settee-sandbox', './src/worker/sandbox-worker.ts', 'es'),
   serviceWorker: browserFile('settee-sw', './sw/settee-sw.ts', 'iife'),
   serviceWorkerCore: browserFile('settee-sw-core', './sw/settee-sw-core.ts', 'iife'),
   swLibrary: libraryFile('sw', './src/sw/index.ts', []),

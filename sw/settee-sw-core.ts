@@ -1,14 +1,14 @@
 /** The core for a service worker, which imports this script when no page is there to own the storage. */
 import { PROTOCOL } from '../src/bridge/wire/wire.ts';
 import type { CoreScript } from '../src/sw/contract.ts';
-import { loaded as deferredCode } from '../src/worker/browser-functions.ts';
 import { loaded as journalFiles } from '../src/worker/browser-journal-files.ts';
+import { serviceWorkerFunctions } from '../src/worker/service-worker-functions.ts';
 import { StorageOwner } from '../src/worker/storage-owner.ts';
 
 declare const self: ServiceWorkerGlobalScope;
 
 /** A service worker may load nothing more once it is installed, so that all is in this script. */
-const deferred = () => deferredCode;
+const deferred = () => serviceWorkerFunctions;
 const loadJournalFiles = async () => journalFiles;
 
 const setteeCore: CoreScript = {

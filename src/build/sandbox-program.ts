@@ -8,6 +8,7 @@ const EXPORT = 'createProgram';
 /**
  * Gives `virtual:sandbox-program`, whose `SANDBOX_PROGRAM` is the text of an expression: the function `createProgram` of the entry, with all
  * modules that it imports, without types, comments and white space. Names stay, since functions of documents see some of them.
+ * `SANDBOX_PROGRAM_HASH` tells one text from another.
  *
  * What runs inside of QuickJS has no modules, so that it must be one text; and the host's bundler must not mix it with the host's code.
  */
@@ -20,10 +21,17 @@ export function sandboxProgram(entry: string): Plugin {
       async handler() {
         const { code, files } = await bundle(entry);
         for (const file of files) this.addWatchFile(file);
-        return `export const SANDBOX_PROGRAM = ${JSON.stringify(minified(code))};`;
+        const program = minified(code);
+        const hash = await hashOf(program);
+        return `export const SANDBOX_PROGRAM = ${JSON.stringify(program)};\nexport const SANDBOX_PROGRAM_HASH = '${hash}';`;
       },
     },
   };
+}
+
+async function hashOf(text: string): Promise<string> {
+  const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text));
+  return Array.from(new Uint8Array(digest).subarray(0, 8), (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
 interface Bundle {

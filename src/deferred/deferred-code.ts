@@ -19,9 +19,9 @@ import type {
 } from './contract.ts';
 
 /** Each core gets a sandbox of its own, and closes it. Without one functions of documents are answered with 501. */
-export function createDeferredCode(createSandbox: () => Sandbox | undefined): DeferredCode {
+export function createDeferredCode(createSandbox: (needs: QueryServerNeeds) => Sandbox | undefined): DeferredCode {
   return {
-    queryServer: (needs) => createQueryServer(needs, createSandbox()),
+    queryServer: (needs) => createQueryServer(needs, createSandbox(needs)),
     views: createViews,
     design: (service) => ({ service, handlers: designHandlers }),
     find: (views, clock) => ({ service: createFinder({ views, clock }), handlers: findHandlers }),

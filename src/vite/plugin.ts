@@ -10,7 +10,14 @@ export interface SetteePluginOptions {
 }
 
 /** They lie in the app's root, because a service worker controls what is below it. */
-const FILES = ['settee-worker.js', 'settee-functions.js', 'settee-journal.js', 'settee-sw.js', 'settee-sw-core.js'];
+const FILES = [
+  'settee-worker.js',
+  'settee-functions.js',
+  'settee-sandbox.js',
+  'settee-journal.js',
+  'settee-sw.js',
+  'settee-sw-core.js',
+];
 /** Beside them: the workers load it on first use. */
 const WASM = 'settee-quickjs.wasm';
 

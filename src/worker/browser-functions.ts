@@ -3,5 +3,12 @@ import type { DeferredCode } from '../deferred/contract.ts';
 import { createDeferredCode } from '../deferred/deferred-code.ts';
 import { createQuickJsSandbox } from '../query-server/programs/quickjs-sandbox.ts';
 import { fetchQuickJsWasm } from './quickjs-wasm.ts';
+import { createNestedWorkers } from './sandbox-workers.ts';
 
-export const loaded: DeferredCode = createDeferredCode(() => createQuickJsSandbox({ loadWasm: fetchQuickJsWasm }));
+export const loaded: DeferredCode = createDeferredCode(({ config, log }) =>
+  createQuickJsSandbox({
+    loadWasm: fetchQuickJsWasm,
+    workers: createNestedWorkers(config, log),
+    sharesThread: true,
+  }),
+);

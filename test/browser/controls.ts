@@ -15,6 +15,11 @@ export interface Controls {
   update(): Promise<boolean>;
   /** Sends no body where `json` is null or undefined. */
   request(way: Way, method: string, path: string, json?: unknown, credentials?: Credentials): Promise<Answered>;
+  /**
+   * Reads a document again and again while another request is under way, or for so many milliseconds. Gives the milliseconds that each
+   * reading took, and what the request was answered.
+   */
+  readBeside(way: Way, path: string, beside: Beside | number): Promise<ReadBeside>;
   /** Writes documents one after another, and reads between, until told to stop. */
   beginWork(options: WorkOptions): Promise<void>;
   work(): Promise<WorkReport>;
@@ -68,6 +73,14 @@ export interface Answered {
   /** Names of the headers that the page sees. */
   readonly headers: readonly string[];
   readonly ms: number;
+}
+
+/** What is asked while a document is read: method, path and JSON. */
+export type Beside = readonly [method: string, path: string, json?: unknown];
+
+export interface ReadBeside {
+  readonly latencies: readonly number[];
+  readonly answer?: Answered;
 }
 
 export interface WorkOptions {

@@ -43,8 +43,14 @@ export class LocalExecutor implements Executor {
     throw new IsolateMissing();
   }
 
-  beginList(owner: IsolateOwner, { name, source, head, request }: ListBeginning): MaybePromise<BegunList | undefined> {
+  /** With `stepMs` the beginning and each step after it may take that, instead of the owner's time. */
+  beginList(owner: IsolateOwner, list: ListBeginning, stepMs?: number): MaybePromise<BegunList | undefined> {
+    const { name, source, head, request } = list;
+    const limit = (isolate: Isolate): void => {
+      if (stepMs !== undefined) isolate.timeoutMs = stepMs;
+    };
     return this.#use(owner, (isolate) => {
+      limit(isolate);
       if (!isolate.addList(name, source)) return undefined;
       this.#onStep();
       const answer = isolate.call('beginList', name, head, request);
@@ -52,7 +58,11 @@ export class LocalExecutor implements Executor {
       this.#pool.retain(isolate);
       return {
         answer,
-        call: (operation, texts) => this.#useSame(owner, isolate, operation, texts),
+        call: (operation, texts) =>
+          this.#useSame(owner, isolate, () => {
+            limit(isolate);
+            return isolate.call(operation, ...texts);
+          }),
         release: () => this.#pool.release(isolate),
       };
     });
@@ -87,9 +97,9 @@ export class LocalExecutor implements Executor {
     );
   }
 
-  #useSame(owner: IsolateOwner, isolate: Isolate, operation: OperationName, texts: readonly string[]): string {
+  #useSame<T>(owner: IsolateOwner, isolate: Isolate, work: () => T): T {
     if (!this.#pool.owns(owner, isolate)) throw listLost();
-    return this.#guard(owner, isolate, () => isolate.call(operation, ...texts));
+    return this.#guard(owner, isolate, work);
   }
 
   #guard<T>(owner: IsolateOwner, isolate: Isolate, work: () => T): T {

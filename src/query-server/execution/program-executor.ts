@@ -2,7 +2,8 @@
  * Decides where the calls of one program run. Without workers that is this thread, and they may take all the time that the program has.
  * With workers a small call begins in this thread, for `SLICE_MS` at most, which spares most of them the way to a worker and back. What
  * takes longer is run again in a worker, from its beginning: functions are pure. A program whose calls took longer than that does not
- * begin here for some time.
+ * begin here for some time, and for longer where they used up all the time that they have. Where requests are answered in this thread and
+ * there are no workers, or none can be started, calls have a tenth of their limits.
  */
 import type { Clock } from '../../shared/clock.ts';
 import { type MaybePromise, orElse } from '../../shared/maybe-promise.ts';
@@ -19,22 +20,32 @@ const MAX_SLICE_LENGTH = 128 * 1024;
 /** After the first call that took longer the program's calls begin in a worker for so long, after each further one twice as long. */
 const FIRST_AVOIDED_MS = 2_000;
 const MOST_AVOIDED_MS = 600_000;
-/** The part of its time that a program has in this thread where no worker can be started. */
-const SHARE_WITHOUT_WORKERS = 1 / 10;
+/** The part of its limits that a program has in a thread that answers requests. */
+const SHARE_OF_REQUESTS_THREAD = 1 / 10;
+
+/** Where programs may run. */
+export interface Places {
+  readonly local: LocalExecutor;
+  readonly workers: WorkerPool | undefined;
+  /** Requests are answered in this thread, even where there are no workers. */
+  readonly sharesThread: boolean;
+}
 
 export class ProgramExecutor {
   readonly #owner: IsolateOwner;
   readonly #local: LocalExecutor;
   readonly #workers: WorkerPool | undefined;
+  readonly #sharesThread: boolean;
   readonly #clock: Clock;
   readonly #isSmall: boolean;
   #avoidedMs = FIRST_AVOIDED_MS;
   #avoidedUntil = 0;
 
-  constructor(owner: IsolateOwner, local: LocalExecutor, workers: WorkerPool | undefined, clock: Clock) {
+  constructor(owner: IsolateOwner, { local, workers, sharesThread }: Places, clock: Clock) {
     this.#owner = owner;
     this.#local = local;
     this.#workers = workers;
+    this.#sharesThread = sharesThread || workers !== undefined;
     this.#clock = clock;
     this.#isSmall = owner.options.designDocument.length <= MAX_SLICE_LENGTH;
   }
@@ -44,6 +55,11 @@ export class ProgramExecutor {
     return this.#workers?.concurrency ?? 1;
   }
 
+  /** The part of its limits that a call has where it runs to its end. */
+  get limitShare(): number {
+    return this.#usableWorkers === undefined && this.#sharesThread ? SHARE_OF_REQUESTS_THREAD : 1;
+  }
+
   run(call: FunctionCall): MaybePromise<CallAnswer> {
     if (this.#usableWorkers === undefined) return this.#runHere(call);
     return this.#beginHere(call, (sliceMs) => this.#local.run(this.#owner, call, sliceMs));
@@ -51,7 +67,7 @@ export class ProgramExecutor {
 
   /** As `run`, but in this turn unless it is left to a worker. */
   runNow(call: FunctionCall): MaybePromise<CallAnswer> {
-    if (this.#usableWorkers === undefined) return this.#local.runNow(this.#owner, call, this.#timeWithoutWorkers);
+    if (this.#usableWorkers === undefined) return this.#local.runNow(this.#owner, call, this.#timeHere);
     return this.#beginHere(call, (sliceMs) => this.#local.runNow(this.#owner, call, sliceMs));
   }
 
@@ -63,8 +79,7 @@ export class ProgramExecutor {
         if (failure instanceof IsolateMissing) return this.runInWorker(call);
         // A stack that overflows here does so there.
         if (!(failure instanceof IsolateFailure) || failure.kind === 'stack') throw failure;
-        this.#avoidedUntil = this.#clock.monotonic() + this.#avoidedMs;
-        this.#avoidedMs = Math.min(this.#avoidedMs * 2, MOST_AVOIDED_MS);
+        this.#avoidThread(this.#avoidedMs);
         return this.runInWorker(call);
       },
     );
@@ -76,32 +91,39 @@ export class ProgramExecutor {
     if (workers === undefined) return this.#runHere(call);
     return workers.run(this.#owner, call).catch((failure: unknown) => {
       if (failure instanceof WorkersUnavailable) return this.#runHere(call);
+      if (failure instanceof IsolateFailure && failure.kind === 'time') this.#avoidThread(MOST_AVOIDED_MS);
       throw failure;
     });
   }
 
+  #avoidThread(ms: number): void {
+    this.#avoidedUntil = this.#clock.monotonic() + ms;
+    this.#avoidedMs = Math.min(ms * 2, MOST_AVOIDED_MS);
+  }
+
   /** In a worker from the beginning on: a list that has taken rows can't be run again. */
   async beginList(list: ListBeginning): Promise<BegunList | undefined> {
+    const workers = this.#usableWorkers;
     try {
-      return await (this.#usableWorkers ?? this.#local).beginList(this.#owner, list);
+      if (workers !== undefined) return await workers.beginList(this.#owner, list);
     } catch (failure) {
-      if (failure instanceof WorkersUnavailable) return this.#local.beginList(this.#owner, list);
-      throw failure;
+      if (!(failure instanceof WorkersUnavailable)) throw failure;
     }
+    return this.#local.beginList(this.#owner, list, this.#timeHere);
   }
 
   /** Undefined where there are none, or none can be started. */
   get #usableWorkers(): WorkerPool | undefined {
-    return this.#workers?.isUnavailable === true ? undefined : this.#workers;
+    return this.#workers?.isAvailable === true ? this.#workers : undefined;
   }
 
   #runHere(call: FunctionCall): MaybePromise<CallAnswer> {
-    return this.#local.run(this.#owner, call, this.#timeWithoutWorkers);
+    return this.#local.run(this.#owner, call, this.#timeHere);
   }
 
-  /** Undefined, which is all the time of the program; a part of it where there should be workers, and none can be started. */
-  get #timeWithoutWorkers(): number | undefined {
-    return this.#workers === undefined ? undefined : this.#owner.options.timeoutMs * SHARE_WITHOUT_WORKERS;
+  /** Undefined, which is all the time of the program for each step, where nobody else needs this thread. */
+  get #timeHere(): number | undefined {
+    return this.#sharesThread ? this.#owner.options.timeoutMs * SHARE_OF_REQUESTS_THREAD : undefined;
   }
 
   close(): void {

@@ -2,6 +2,7 @@
  * One worker of the sandbox, seen from outside. Its functions end by themselves when their time is up; where that fails, because one is
  * stuck inside the engine, the worker is ended as a whole.
  */
+import { startBackgroundTimer } from '../../shared/background-timer.ts';
 import type { FromWorker, ToWorker, WireAnswer, WireFailure } from './wire.ts';
 import { WIRE_VERSION } from './wire.ts';
 
@@ -20,12 +21,16 @@ export interface Job {
   readonly timeoutMs: number;
   onAnswer(answer: WireAnswer, messages: readonly string[]): void;
   onFailure(failure: WireFailure, messages: readonly string[]): void;
+  /** There is no worker for it. */
+  onUnavailable(): void;
 }
 
 export interface WorkerEvents {
   onReady(): void;
   /** A job is done; the worker may take another. */
   onFree(): void;
+  /** It has had nothing to do for long, and no list waits in it. */
+  onIdle(): void;
   /** The worker is gone. `stuck`: the job in which it was; `others`: what it had not begun. */
   onEnd(end: WorkerEnd): void;
 }
@@ -42,6 +47,8 @@ interface WorkerEnd {
 const GRACE_MS = 2_000;
 /** How long a worker may take to be ready. */
 const START_MS = 30_000;
+/** A worker with nothing to do is kept for so long: starting one takes some 50 ms, and keeping one some 10 MB. */
+const IDLE_MS = 60_000;
 
 export class SupervisedWorker {
   isReady = false;
@@ -55,7 +62,7 @@ export class SupervisedWorker {
   /** What it was asked and has not answered; it is at work on the first. */
   #jobs: Job[] = [];
   readonly #programs = new Set<number>();
-  #timer: ReturnType<typeof setTimeout> | undefined;
+  #stopTimer: () => void = () => undefined;
 
   constructor(port: SandboxPort, start: Extract<ToWorker, { type: 'start' }>, events: WorkerEvents) {
     this.#port = port;
@@ -88,6 +95,7 @@ export class SupervisedWorker {
   releaseList(list: number): void {
     this.lists--;
     this.#post({ type: 'releaseList', list });
+    this.#awaitWork();
   }
 
   ask(job: Job): void {
@@ -99,7 +107,7 @@ export class SupervisedWorker {
   /** Ends the thread. Nobody is told. */
   end(): void {
     this.isEnded = true;
-    clearTimeout(this.#timer);
+    this.#stopTimer();
     this.#port.end();
   }
 
@@ -116,31 +124,43 @@ export class SupervisedWorker {
       this.#await(job);
     } else if (job !== undefined && message.type !== 'step') {
       this.#jobs = rest;
-      clearTimeout(this.#timer);
+      this.#stopTimer();
       if (rest[0] !== undefined) this.#await(rest[0]);
       if (message.type === 'answer') job.onAnswer(message.answer, message.messages);
       else job.onFailure(message.failure, message.messages);
       this.#events.onFree();
+      this.#awaitWork();
     }
   }
 
-  #started(version: number): void {
+  #started(version: string): void {
     if (version !== WIRE_VERSION) {
       this.#ended('time', 'its file is of another version');
       return;
     }
-    clearTimeout(this.#timer);
+    this.#stopTimer();
     this.isReady = true;
     this.#events.onReady();
+    this.#awaitWork();
   }
 
   #await(job: Job): void {
-    this.#endAfter(job.timeoutMs + GRACE_MS);
+    // In two steps: where both threads were frozen meanwhile, as in a tab in the background, the answer has the second one to come.
+    this.#setTimer(job.timeoutMs, () => this.#endAfter(GRACE_MS));
+  }
+
+  #awaitWork(): void {
+    if (!this.isEnded && this.#jobs.length === 0 && this.lists === 0)
+      this.#setTimer(IDLE_MS, () => this.#events.onIdle());
   }
 
   #endAfter(ms: number): void {
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.#ended('time', 'it did not answer in time'), ms);
+    this.#setTimer(ms, () => this.#ended('time', 'it did not answer in time'));
+  }
+
+  #setTimer(ms: number, onTime: () => void): void {
+    this.#stopTimer();
+    this.#stopTimer = startBackgroundTimer(ms, onTime);
   }
 
   #ended(kind: WorkerEnd['kind'], cause: unknown): void {

@@ -2,14 +2,22 @@
  * The messages between the thread that asks for functions (worker-pool.ts) and a worker that runs them (sandbox-worker.ts). They are
  * plain data, and both ends are of one build.
  */
+/// <reference path="../isolates/virtual-modules.d.ts" />
+import { SANDBOX_PROGRAM_HASH } from 'virtual:sandbox-program';
 import { DatabaseError, type ErrorCode, isDatabaseError, RefusalError } from '../../errors/database-error.ts';
 import { ThrownError } from '../contract.ts';
 import { type FailureKind, IsolateFailure } from '../isolates/call-failures.ts';
 import type { CompiledWasm } from '../isolates/quickjs-instance.ts';
 import type { FunctionCall, ListBeginning } from './function-call.ts';
 
-/** Raised with each change of the messages below. A worker of another version is not used. */
-export const WIRE_VERSION = 1;
+/** Raised with each change of the messages below. */
+const MESSAGES_VERSION = 1;
+
+/**
+ * A worker of another version is not used: after an update of the app, or of a server that runs, the file that workers are started from may
+ * be of another build than the thread that starts them.
+ */
+export const WIRE_VERSION = `${MESSAGES_VERSION} ${SANDBOX_PROGRAM_HASH}`;
 
 /** A program, as a worker knows it. */
 export interface WireProgram {
@@ -37,7 +45,7 @@ export type ToWorker =
 
 /** `call`, `beginList` and `callList` are answered in their order. */
 export type FromWorker =
-  | { readonly type: 'ready'; readonly version: number }
+  | { readonly type: 'ready'; readonly version: string }
   /** One of several steps of a call is done; the next one has its time for itself. */
   | { readonly type: 'step' }
   | { readonly type: 'answer'; readonly answer: WireAnswer; readonly messages: readonly string[] }

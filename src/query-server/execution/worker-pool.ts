@@ -1,8 +1,10 @@
 /**
  * The workers of a sandbox. Calls wait in one queue, in which programs take turns, and are given to whichever worker is free. A worker
- * that ran out of memory, failed inside or is stuck is ended, and another one takes its place.
+ * that ran out of memory, failed inside or is stuck is ended, and another one takes its place. One that has had nothing to do for long is
+ * ended, too.
  */
 import { must } from '../../shared/assert.ts';
+import type { Clock } from '../../shared/clock.ts';
 import type { IsolateOwner } from '../isolates/isolate-pool.ts';
 import type { CompiledWasm } from '../isolates/quickjs-instance.ts';
 import type { BegunList, CallAnswer, Executor, FunctionCall, ListBeginning } from './function-call.ts';
@@ -17,13 +19,17 @@ export interface SandboxWorkers {
   /** How many there may be at a time. */
   readonly count: number;
   create(): SandboxPort;
-  /** Called when no worker can be started; the calls are run in this thread from then on, with less time. */
+  /**
+   * Called when no worker can be started, and not again until one could be; the calls are run in this thread then, with less time. Now and
+   * then it is tried again.
+   */
   onUnavailable?(cause: unknown): void;
 }
 
 interface WorkerPoolParts {
   readonly workers: SandboxWorkers;
   readonly maxIsolates: number;
+  readonly clock: Clock;
   readonly compiled: () => Promise<CompiledWasm>;
 }
 
@@ -31,6 +37,8 @@ interface WorkerPoolParts {
 const MOST_JOBS = 2;
 /** So often in a row may a worker end before it is ready. */
 const MOST_FAILED_STARTS = 3;
+/** When it is tried again to start one: what the worker is loaded from may have been out of reach. */
+const TRY_AGAIN_MS = 60_000;
 
 /** No worker can be started. */
 export class WorkersUnavailable extends Error {}
@@ -45,7 +53,8 @@ export class WorkerPool implements Executor {
   #lastProgram = 0;
   #compiled: CompiledWasm | undefined;
   #failedStarts = 0;
-  #isUnavailable = false;
+  /** Until then no worker is started. */
+  #noStartUntil = 0;
   #isClosed = false;
 
   constructor(parts: WorkerPoolParts) {
@@ -53,11 +62,16 @@ export class WorkerPool implements Executor {
   }
 
   get concurrency(): number {
-    return this.#isUnavailable ? 1 : this.#parts.workers.count * MOST_JOBS;
+    return this.isAvailable ? this.#parts.workers.count * MOST_JOBS : 1;
   }
 
-  get isUnavailable(): boolean {
-    return this.#isUnavailable;
+  /** Whether there is a worker, or one may be started. */
+  get isAvailable(): boolean {
+    return this.#mayStart || [...this.#workers].some(({ isReady, isRetiring }) => isReady && !isRetiring);
+  }
+
+  get #mayStart(): boolean {
+    return this.#parts.clock.monotonic() >= this.#noStartUntil;
   }
 
   /** Fails with `WorkersUnavailable` too. */
@@ -105,7 +119,7 @@ export class WorkerPool implements Executor {
   ): Promise<{ readonly answer: WireAnswer; readonly worker: SupervisedWorker }> {
     // Compiled on first use; fails with `functions_unavailable`.
     this.#compiled ??= await this.#parts.compiled();
-    if (this.#isUnavailable) throw new WorkersUnavailable();
+    if (!this.isAvailable) throw new WorkersUnavailable();
     if (this.#isClosed) throw fromWireFailure(CLOSED);
     return new Promise((resolve, reject) => {
       const log = (messages: readonly string[]): void => {
@@ -125,8 +139,9 @@ export class WorkerPool implements Executor {
           const worker = this.#workerOf.get(job);
           const isDamaged = 'kind' in failure && (failure.kind === 'memory' || failure.kind === 'fault');
           if (isDamaged && worker !== undefined) worker.isRetiring = true;
-          reject(this.#isUnavailable ? new WorkersUnavailable() : fromWireFailure(failure));
+          reject(fromWireFailure(failure));
         },
+        onUnavailable: () => reject(new WorkersUnavailable()),
       };
       this.#owners.set(job, owner);
       if (pinned === undefined) this.#queue.add(owner, job);
@@ -155,7 +170,9 @@ export class WorkerPool implements Executor {
     }
     const isStarting = [...this.#workers].some(({ isReady }) => !isReady);
     const active = [...this.#workers].filter(({ isRetiring }) => !isRetiring);
-    if (!this.#queue.isEmpty && !isStarting && active.length < this.#parts.workers.count) this.#start();
+    if (this.#queue.isEmpty || isStarting || active.length >= this.#parts.workers.count) return;
+    if (this.#mayStart) this.#start();
+    else if (active.length === 0) for (const job of this.#queue.takeAll()) job.onUnavailable();
   }
 
   /** A worker that has nothing to do; else one that is at work for the same program only. */
@@ -179,6 +196,10 @@ export class WorkerPool implements Executor {
         onFree: () => {
           this.#endIfRetired(worker);
           this.#dispatch();
+        },
+        onIdle: () => {
+          this.#workers.delete(worker);
+          worker.end();
         },
         onEnd: ({ kind, cause, stuck, others }) => {
           this.#workers.delete(worker);
@@ -205,9 +226,8 @@ export class WorkerPool implements Executor {
   #noteFailedStart(cause: unknown): void {
     this.#failedStarts++;
     if (this.#failedStarts < MOST_FAILED_STARTS) return;
-    this.#isUnavailable = true;
-    this.#parts.workers.onUnavailable?.(cause);
-    for (const job of this.#queue.takeAll()) job.onFailure({ kind: 'fault' }, []);
+    this.#noStartUntil = this.#parts.clock.monotonic() + TRY_AGAIN_MS;
+    if (this.#failedStarts === MOST_FAILED_STARTS) this.#parts.workers.onUnavailable?.(cause);
   }
 
   #endIfRetired(worker: SupervisedWorker): void {

@@ -31,6 +31,8 @@ const MOST_LEFT_OUT_IN_ROW = 100;
 interface CallRunner {
   /** How many calls may run at a time. */
   readonly concurrency: number;
+  /** The part of its limits that a call has: 1, or less where requests are answered in the thread in which it runs. */
+  readonly limitShare: number;
   /** In the same turn where that is possible. */
   run(call: FunctionCall): MaybePromise<CallAnswer>;
   /** In another thread, where there are such. */
@@ -51,7 +53,7 @@ export class ProgramMapper implements Mapper {
   readonly #frozen: '0' | '1';
   readonly #kept: ReadonlySet<string> | undefined;
   readonly #batchMs: number;
-  #batchSize = FIRST_BATCH;
+  #batchSize: number;
   #leftOutInRow = 0;
 
   constructor(runner: CallRunner, maps: readonly string[]) {
@@ -59,6 +61,7 @@ export class ProgramMapper implements Mapper {
     this.#maps = maps;
     this.#frozen = maps.some(mayChangeDocuments) ? '1' : '0';
     this.#kept = membersToKeep(maps);
+    this.#batchSize = FIRST_BATCH * runner.limitShare;
     this.#batchMs = runner.concurrency > 1 ? WORKER_BATCH_MS : BATCH_MS;
   }
 
@@ -98,7 +101,7 @@ export class ProgramMapper implements Mapper {
   #adapt(documents: number, ms: number): void {
     const fitting = (documents * this.#batchMs) / Math.max(ms, 0.01);
     const next = Math.round((this.#batchSize + Math.min(fitting, this.#batchSize * 4)) / 2);
-    this.#batchSize = Math.max(1, Math.min(MAX_BATCH, next));
+    this.#batchSize = Math.max(1, Math.min(MAX_BATCH * this.#runner.limitShare, next));
   }
 
   #logLarge(document = ''): void {

@@ -139,6 +139,11 @@ export class QuickJsProgram implements Program, IsolateOwner {
     return this.#executor.concurrency;
   }
 
+  /** The part of its limits that a call has. */
+  get limitShare(): number {
+    return this.#executor.limitShare;
+  }
+
   /** Begins in this thread where the call is small. */
   run(call: FunctionCall): MaybePromise<CallAnswer> {
     return this.#executor.run(call);

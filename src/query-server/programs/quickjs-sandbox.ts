@@ -2,7 +2,7 @@
 import { type Clock, systemClock } from '../../shared/clock.ts';
 import type { Program, ProgramSource, Sandbox } from '../contract.ts';
 import { LocalExecutor } from '../execution/local-executor.ts';
-import { ProgramExecutor } from '../execution/program-executor.ts';
+import { type Places, ProgramExecutor } from '../execution/program-executor.ts';
 import { type SandboxWorkers, WorkerPool } from '../execution/worker-pool.ts';
 import { IsolatePool } from '../isolates/isolate-pool.ts';
 import { QuickJsInstanceFactory, type WasmLoader } from '../isolates/quickjs-instance.ts';
@@ -18,6 +18,8 @@ export interface QuickJsSandboxOptions {
   readonly clock?: Clock;
   /** Threads for what takes long. Without them all is run in this one. */
   readonly workers?: SandboxWorkers | undefined;
+  /** Without workers: requests are answered in this thread, so that functions have a tenth of their limits. Default false. */
+  readonly sharesThread?: boolean;
 }
 
 /** Programs that are kept so that `open` finds them again; those beyond are made anew, which costs little. */
@@ -31,18 +33,21 @@ export function createQuickJsSandbox(options: QuickJsSandboxOptions): Sandbox {
 
 class QuickJsSandbox implements Sandbox {
   readonly #pool: IsolatePool;
-  readonly #local: LocalExecutor;
-  readonly #workers: WorkerPool | undefined;
+  readonly #places: Places;
   readonly #clock: Clock;
   /** In the order in which they were last opened. */
   readonly #programs = new Map<string, QuickJsProgram>();
 
-  constructor({ loadWasm, maxIsolates = MAX_ISOLATES, clock = systemClock, workers }: QuickJsSandboxOptions) {
+  constructor(options: QuickJsSandboxOptions) {
+    const { loadWasm, maxIsolates = MAX_ISOLATES, clock = systemClock, workers, sharesThread = false } = options;
     const factory = new QuickJsInstanceFactory(loadWasm);
     this.#clock = clock;
     this.#pool = new IsolatePool(factory, clock, maxIsolates);
-    this.#local = new LocalExecutor(this.#pool, clock);
-    this.#workers = workers && new WorkerPool({ workers, maxIsolates, compiled: () => factory.compiled() });
+    this.#places = {
+      local: new LocalExecutor(this.#pool, clock),
+      workers: workers && new WorkerPool({ workers, maxIsolates, clock, compiled: () => factory.compiled() }),
+      sharesThread,
+    };
   }
 
   async open(source: ProgramSource): Promise<Program> {
@@ -58,12 +63,11 @@ class QuickJsSandbox implements Sandbox {
   close(): void {
     this.#programs.clear();
     this.#pool.close();
-    this.#workers?.close();
+    this.#places.workers?.close();
   }
 
   #create(source: ProgramSource): QuickJsProgram {
-    const clock = this.#clock;
-    return new QuickJsProgram(source, (owner) => new ProgramExecutor(owner, this.#local, this.#workers, clock));
+    return new QuickJsProgram(source, (owner) => new ProgramExecutor(owner, this.#places, this.#clock));
   }
 
   #forgetOldest(): void {

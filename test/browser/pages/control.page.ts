@@ -1,5 +1,5 @@
 import { type Settee, start } from 'settee';
-import type { Answered, Controls, LargeRead, Tally, Way } from '../controls.ts';
+import type { Answered, Beside, Controls, LargeRead, ReadBeside, Tally, Way } from '../controls.ts';
 import { describeError } from '../outcome.ts';
 import { FeedReader } from './feed-reader.ts';
 import { Workload } from './workload.ts';
@@ -56,6 +56,27 @@ async function request(
   const text = await answer.text();
   const headers = [...answer.headers.keys()];
   return { status: answer.status, json: parsed(text), headers, ms: performance.now() - began };
+}
+
+async function readBeside(way: Way, path: string, beside: Beside | number): Promise<ReadBeside> {
+  const latencies: number[] = [];
+  let isOver = false;
+  const other =
+    typeof beside === 'number'
+      ? new Promise<undefined>((resolve) => setTimeout(resolve, beside))
+      : request(way, ...beside);
+  const ended = other.finally(() => {
+    isOver = true;
+  });
+  while (!isOver) {
+    const { status, ms } = await request(way, 'GET', path);
+    if (status !== 200) throw new Error(`${path} was answered with ${status}`);
+    latencies.push(ms);
+    // Timers and messages of the page have their turn.
+    await new Promise((resolve) => setTimeout(resolve));
+  }
+  const answer = await ended;
+  return { latencies, ...(answer && { answer }) };
 }
 
 function parsed(text: string): unknown {
@@ -146,6 +167,7 @@ const control: Controls = {
   isUpdateWaiting: async () => (await theSettee().status()).updateWaiting,
   update: () => theSettee().update(),
   request,
+  readBeside,
   beginWork: async ({ way, database, prefix }) => {
     workload = new Workload(
       (path, init) => send(way, path, init),

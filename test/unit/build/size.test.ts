@@ -32,7 +32,7 @@ describe('the files', () => {
     expect(() => new Function(read(file))).not.toThrow();
   });
 
-  test.for(['settee.js', 'settee-worker.js', 'settee-functions.js', 'settee-journal.js'])(
+  test.for(['settee.js', 'settee-worker.js', 'settee-functions.js', 'settee-journal.js', 'settee-sandbox.js'])(
     '%s imports nothing when it is loaded',
     (file) => {
       expect(read(file)).not.toMatch(/\bimport\s*["'`{*]|\bimport\s+[\w$]/);
@@ -46,7 +46,7 @@ describe('the files', () => {
       'import(`./settee-journal.js`',
       expect.stringContaining('?attempt='),
     ]);
-    for (const file of ['settee.js', 'settee-functions.js', 'settee-journal.js'])
+    for (const file of ['settee.js', 'settee-functions.js', 'settee-journal.js', 'settee-sandbox.js'])
       expect(read(file)).not.toMatch(/\bimport\(/);
   });
 

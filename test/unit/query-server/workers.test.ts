@@ -151,6 +151,74 @@ test('where no worker can be started all is run in this thread, in a tenth of th
   expect(workers.unavailable).toEqual([workers.failure]);
 });
 
+test('where requests are answered in this thread and there are no workers, limits are a tenth', async () => {
+  sandbox = createTestSandbox({ sharesThread: true });
+  const endless = 'function () { while (true); }';
+  const design = { shows: { s: endless }, lists: { l: endless } };
+  const { program } = await openProgram(sandbox, design, { timeoutMs: 1_000 });
+  expect((await program.mapper([emitting])).batchSize).toBe(10);
+  for (const call of [
+    async () => program.show('s', 'null', '{}'),
+    async () => program.list('l', '{}', '{}', { next: () => undefined }),
+  ]) {
+    const begun = performance.now();
+    await expect(call).rejects.toMatchObject({ code: 'os_process_error' });
+    expect(performance.now() - begun).toBeLessThan(700);
+  }
+});
+
+test('after a minute it is tried again to start a worker', async () => {
+  const workers = new InProcessWorkers(1);
+  let now = 0;
+  sandbox = createTestSandbox({ workers, clock: { now: () => Date.now(), monotonic: () => performance.now() + now } });
+  workers.failure = new Error('out of reach');
+  const { program } = await openProgram(sandbox);
+  const mapper = await program.mapper([emitting]);
+  await mapper.map(documents(30));
+  workers.failure = undefined;
+  await mapper.map(documents(30));
+  expect(workers.started).toHaveLength(0);
+  expect(mapper.concurrency).toBe(1);
+  now = 61_000;
+  expect((await mapper.map(documents(30)))[0]?.keys).toHaveLength(30);
+  expect(workers.started).toHaveLength(1);
+  expect(mapper.concurrency).toBe(2);
+});
+
+describe('a worker with nothing to do', () => {
+  test('is ended after a minute, and started again when it is needed', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const { sandbox, workers } = start(1);
+    const { program } = await openProgram(sandbox);
+    const mapper = await program.mapper([emitting]);
+    await mapper.map(documents(30));
+    vi.advanceTimersByTime(59_000);
+    await mapper.map(documents(30));
+    vi.advanceTimersByTime(59_000);
+    expect(must(workers.started[0]).isEnded).toBe(false);
+    vi.advanceTimersByTime(2_000);
+    expect(must(workers.started[0]).isEnded).toBe(true);
+    expect((await mapper.map(documents(30)))[0]?.keys).toHaveLength(30);
+    expect(workers.started).toHaveLength(2);
+  });
+
+  test('is kept while a list waits in it', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const { sandbox, workers } = start(1);
+    const list = { lists: { l: 'function () { var row; while (row = getRow()) send(row); }' } };
+    const { program } = await openProgram(sandbox, list);
+    const rows = ['["a"]', '["b"]'];
+    const result = await program.list('l', '{}', '{}', { next: () => rows.shift() });
+    vi.advanceTimersByTime(600_000);
+    expect(must(workers.started[0]).isEnded).toBe(false);
+    result.close();
+    await vi.waitFor(() => {
+      vi.advanceTimersByTime(61_000);
+      expect(must(workers.started[0]).isEnded).toBe(true);
+    });
+  });
+});
+
 test('what waits when the sandbox is closed fails', async () => {
   const { sandbox, workers } = start(1);
   const { program } = await openProgram(sandbox);

@@ -7,7 +7,14 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { createPlugin } from '../../../src/vite/plugin.ts';
 
 const repository = join(import.meta.dirname, '../../..');
-const files = ['settee-functions.js', 'settee-journal.js', 'settee-sw-core.js', 'settee-sw.js', 'settee-worker.js'];
+const files = [
+  'settee-functions.js',
+  'settee-journal.js',
+  'settee-sandbox.js',
+  'settee-sw-core.js',
+  'settee-sw.js',
+  'settee-worker.js',
+];
 const wasm = 'settee-quickjs.wasm';
 
 /** A tiny app, with settee installed as npm would link it, and stand-ins for the built files. */
