@@ -1,6 +1,5 @@
 /** Decides what an edit follows, and so whether it conflicts with what is there (docs/http.md#update-conflicts). */
 import type { RevId } from '../../documents/contract.ts';
-import { findNode } from '../../documents/revisions/revision-tree.ts';
 import { toRevId, toRevision } from '../../documents/revisions/revisions.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
 import type { DocumentWrite, StoredNode, WriteOutcome } from '../contract.ts';
@@ -24,22 +23,24 @@ function asParent(node: StoredNode): Parent {
  * document that is not there or whose winner is deleted (whose branch then goes on). Undefined = conflict.
  */
 export function editedLeaf(document: WorkingDocument, rev: RevId | undefined): Parent | undefined {
-  const winner = document.leaves[0];
   if (rev === undefined) {
+    const { winner } = document.tree;
     if (winner === undefined) return ROOT;
     return winner.deleted ? asParent(winner) : undefined;
   }
   const { generation, hash } = toRevision(rev);
-  const leaf = document.leaves.find((node) => node.generation === generation && node.hash === hash);
+  const leaf = document.tree.leaf({ generation, hash });
   return leaf === undefined ? undefined : { rev, generation, hash };
 }
 
 /** all_or_nothing: a stale revision makes a branch beside the others. */
 export function branchingParent(document: WorkingDocument, rev: RevId | undefined): Parent {
-  const winner = document.leaves[0];
-  if (rev === undefined) return winner?.deleted ? asParent(winner) : ROOT;
+  if (rev === undefined) {
+    const { winner } = document.tree;
+    return winner?.deleted ? asParent(winner) : ROOT;
+  }
   const { generation, hash } = toRevision(rev);
-  const node = findNode(document.leaves, { generation, hash });
+  const node = document.tree.node({ generation, hash });
   return node === undefined ? { rev, generation, hash } : asParent(node);
 }
 

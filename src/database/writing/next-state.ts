@@ -46,7 +46,7 @@ export async function applyDelayedChanges(state: State): Promise<NextState> {
   return { state: { ...state, version: state.version + 1, byId }, replaced };
 }
 
-function byIdChange({ id, seq, leaves }: WorkingDocument): TreeChange<string> {
+function byIdChange({ id, seq, tree: { leaves } }: WorkingDocument): TreeChange<string> {
   return { key: id, value: leaves.length === 0 ? undefined : encodeEntry(seq, leaves) };
 }
 
@@ -56,7 +56,8 @@ function byIdChange({ id, seq, leaves }: WorkingDocument): TreeChange<string> {
  */
 function bySeqChanges(changed: readonly WorkingDocument[]): TreeChange<number>[] {
   const values = new Map<number, string | undefined>();
-  for (const { id, seq, formerSeq, leaves } of changed) {
+  for (const { id, seq, formerSeq, tree } of changed) {
+    const { leaves } = tree;
     if (formerSeq !== undefined) values.set(formerSeq, undefined);
     if (leaves.length > 0) values.set(seq, encodeChange(id, leaves));
   }
@@ -68,12 +69,12 @@ function bySeqChanges(changed: readonly WorkingDocument[]): TreeChange<number>[]
 function countDocuments(changed: readonly WorkingDocument[]): { live: number; deleted: number } {
   let live = 0;
   let deleted = 0;
-  for (const { formerSeq, wasDeleted, leaves } of changed) {
+  for (const { formerSeq, wasDeleted, tree } of changed) {
     if (formerSeq !== undefined) {
       if (wasDeleted) deleted--;
       else live--;
     }
-    const winner = leaves[0];
+    const { winner } = tree;
     if (winner?.deleted === true) deleted++;
     else if (winner !== undefined) live++;
   }

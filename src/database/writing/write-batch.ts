@@ -1,6 +1,6 @@
 import { compareCodePoints } from '../../collation/code-points.ts';
 import type { DocId, RevId, RevisionPath } from '../../documents/contract.ts';
-import { cutPath, mergePath, pathOf, removeLeaves, stem } from '../../documents/revisions/revision-tree.ts';
+import { GrowingTree } from '../../documents/revisions/growing-tree.ts';
 import { must } from '../../shared/assert.ts';
 import { sortInSteps } from '../../shared/sort-in-steps.ts';
 import { inTurns, Pace, type Steps } from '../../shared/turn.ts';
@@ -8,7 +8,7 @@ import type { Page } from '../../storage/page-store.ts';
 import { EMPTY_BODY, EMPTY_LOCATION } from '../bodies/body-location.ts';
 import type { BodyStore } from '../bodies/body-store.ts';
 import type { TextArena } from '../bodies/text-arena.ts';
-import type { BodyLocation, StoredNode } from '../contract.ts';
+import type { BodyLocation } from '../contract.ts';
 import { decodeEntry } from '../state/entry.ts';
 import type { State } from '../state/state.ts';
 import type { SpaceDelta } from '../state/tree-updates.ts';
@@ -24,7 +24,7 @@ export interface WorkingDocument {
   /** Its stored entry; undefined for a document that was not there. */
   readonly formerValue: string | undefined;
   readonly wasDeleted: boolean;
-  leaves: readonly StoredNode[];
+  readonly tree: GrowingTree<BodyLocation>;
   seq: number;
   changed: boolean;
   /** The request that edited it last. */
@@ -148,17 +148,11 @@ export class WriteBatch {
   ): boolean {
     const placed = 'text' in body ? placeBody(document, body) : body;
     const location = 'location' in placed ? placed.location : placed;
-    const before = document.leaves;
-    const path = cutPath(before, givenPath, this.revsLimit);
-    const merged = mergePath(before, path, deleted, location);
-    const isKnown = merged.outcome === 'known';
     const isFirst = document.formerSeq === undefined && !document.changed;
-    if (isKnown && merged.leaves === before) return false;
-    // A known path may lie below longer ones, which it makes longer still.
-    const leaves = isKnown || path.start > this.revsLimit ? stem(merged.leaves, this.revsLimit) : merged.leaves;
-    if (isKnown && !hasGained(before, leaves)) return false;
-    this.#releaseFormerLeaves(before, merged.leaves);
-    document.leaves = leaves;
+    const growth = document.tree.merge(givenPath, deleted, location, this.revsLimit);
+    if (growth === undefined) return false;
+    const { path, isKnown, released } = growth;
+    this.#release(released);
     this.#advance(document, seq);
     const { id } = document;
     this.#revisions.push({
@@ -174,14 +168,9 @@ export class WriteBatch {
     document.changed = true;
   }
 
-  /** By body: a leaf that learns of further ancestors becomes another node, but keeps its body. */
-  #releaseFormerLeaves(before: readonly StoredNode[], after: readonly StoredNode[]): void {
-    // One leaf came to those that were there, which is all that a change can add.
-    if (after.length > before.length) return;
-    const kept = new Set(after.map((leaf) => leaf.body));
-    for (const { body } of before) {
-      if (body !== undefined && body.page !== 0 && !kept.has(body)) this.#released.push(body);
-    }
+  /** Bodies of revisions that are no leaves any more are garbage. */
+  #release(bodies: readonly BodyLocation[]): void {
+    for (const body of bodies) if (body.page !== 0) this.#released.push(body);
   }
 
   /**
@@ -189,12 +178,11 @@ export class WriteBatch {
    * number, one that keeps none vanishes.
    */
   purge(document: WorkingDocument, revs: readonly RevId[], seq?: number): readonly RevId[] {
-    const before = document.leaves;
-    const { leaves, removed } = removeLeaves(before, revs);
+    const { tree } = document;
+    const { removed, released } = tree.remove(revs);
     if (removed.length === 0) return removed;
-    this.#releaseFormerLeaves(before, leaves);
-    document.leaves = leaves;
-    if (leaves.length > 0) this.#advance(document, seq);
+    this.#release(released);
+    if (tree.leaves.length > 0) this.#advance(document, seq);
     document.changed = true;
     this.#purges.push({ id: document.id, seq: document.seq, purgeSeq: this.purgeSeq, revs: removed });
     return removed;
@@ -227,6 +215,7 @@ export class WriteBatch {
    * journal entry, and the pages that belong to the commit.
    */
   *place(store: BodyStore, packFrom: number): Steps<Placed> {
+    for (const { tree } of this.#documents.values()) yield* tree.settle();
     const packAll = this.bodyBytes >= packFrom;
     const isPacked = (body: NewBody) => packAll || store.reader.isLarge(body.bytes.length);
     const packed: NewBody[] = [];
@@ -296,15 +285,6 @@ function* packInSteps(store: BodyStore, bodies: readonly NewBody[]): Steps<reado
   return pages;
 }
 
-/**
- * Whether a tree that took in ancestors of a known revision is another one now: a path became longer, or two became
- * one. What stemming cut off again is no gain; the same path would be one each time it came.
- */
-function hasGained(before: readonly StoredNode[], after: readonly StoredNode[]): boolean {
-  if (after.length < before.length) return true;
-  return after.some((leaf, index) => pathOf(leaf).ids.length > pathOf(must(before[index])).ids.length);
-}
-
 function openDocument(id: DocId, rank: number, value: string | undefined): WorkingDocument {
   if (value === undefined) {
     return {
@@ -313,7 +293,7 @@ function openDocument(id: DocId, rank: number, value: string | undefined): Worki
       formerSeq: undefined,
       formerValue: undefined,
       wasDeleted: false,
-      leaves: [],
+      tree: new GrowingTree([]),
       seq: 0,
       changed: false,
       editedBy: undefined,
@@ -321,7 +301,8 @@ function openDocument(id: DocId, rank: number, value: string | undefined): Worki
   }
   const { seq, leaves } = decodeEntry(id, value);
   const wasDeleted = leaves[0]?.deleted === true;
-  return { id, rank, formerSeq: seq, formerValue: value, wasDeleted, leaves, seq, changed: false, editedBy: undefined };
+  const tree = new GrowingTree(leaves);
+  return { id, rank, formerSeq: seq, formerValue: value, wasDeleted, tree, seq, changed: false, editedBy: undefined };
 }
 
 function placeBody({ id, rank }: WorkingDocument, { text, bytes }: BodyText): NewBody | BodyLocation {

@@ -229,7 +229,7 @@ function buildPath<B>(
 }
 
 /** Whether the path goes on, from the root below `joint`, to ancestors that the tree does not know. */
-function tellsMore<B>(path: RevisionPath, joint: RevisionNode<B>): boolean {
+export function tellsMore<B>(path: RevisionPath, joint: RevisionNode<B>): boolean {
   const oldest = path.start - path.ids.length + 1;
   for (let node = joint; node.generation > oldest; ) {
     if (node.parent === undefined) return true;
