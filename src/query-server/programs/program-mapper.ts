@@ -5,7 +5,7 @@
 import { isObject } from '../../json/objects.ts';
 import { assert, must } from '../../shared/assert.ts';
 import { type MaybePromise, orElse, whenReady } from '../../shared/maybe-promise.ts';
-import { Pace } from '../../shared/turn.ts';
+import { inTurns, Pace, type Steps } from '../../shared/turn.ts';
 import type { MappedRows, Mapper } from '../contract.ts';
 import type { CallAnswer, FunctionCall } from '../execution/function-call.ts';
 import { IsolateFailure } from '../isolates/call-failures.ts';
@@ -87,7 +87,9 @@ export class ProgramMapper implements Mapper {
     const isSmall = documents.length <= SMALL_BATCH;
     return whenReady(isSmall ? this.#runner.run(call) : this.#runner.runInWorker(call), ({ text, ms }) => {
       this.#adapt(documents.length, ms);
-      return toRows(text, maps.length).map((rows) => withoutLarge(rows, (at) => this.#logLarge(documents[at])));
+      return whenReady(inTurns(toRows(text, maps.length)), (all) =>
+        all.map((rows) => withoutLarge(rows, (at) => this.#logLarge(documents[at]))),
+      );
     });
   }
 
@@ -186,29 +188,35 @@ function isShort({ keys, values }: MappedRows, from: number, to: number): boolea
 /** Fields for each map in an answer to `map`. */
 const FIELDS = 5;
 
-/** Counts with commas between; keys, then values: a JSON array each, and the texts for the objects in it on lines. */
-function toRows(text: string, maps: number): MappedRows[] {
+/** Counts with commas between; keys, then values: JSON arrays on lines, and the texts for the objects in them on lines. */
+function* toRows(text: string, maps: number): Steps<MappedRows[]> {
   const fields = text.split(SEPARATOR);
   assert(fields.length === maps * FIELDS, 'five fields for each map');
-  return Array.from({ length: maps }, (_, index) => {
-    const own = fields.slice(index * FIELDS, (index + 1) * FIELDS);
-    const [counts = '', keys = '', keyTexts = '', values = '', valueTexts = ''] = own;
-    return {
+  const all: MappedRows[] = [];
+  for (let first = 0; first < fields.length; first += FIELDS) {
+    const [counts = '', keys = '', keyTexts = '', values = '', valueTexts = ''] = fields.slice(first, first + FIELDS);
+    all.push({
       counts: counts.split(',').map(Number),
-      keys: toTexts(keys, keyTexts),
-      values: toTexts(values, valueTexts),
-    };
-  });
+      keys: yield* toTexts(keys, keyTexts),
+      values: yield* toTexts(values, valueTexts),
+    });
+  }
+  return all;
 }
 
 /** An object stands for the next of the texts that were made in the sandbox; all other items become text here. */
-function toTexts(json: string, made: string): string[] {
-  const items: unknown = JSON.parse(json);
-  assert(Array.isArray(items), 'rows are a list');
+function* toTexts(portions: string, made: string): Steps<string[]> {
   const lines = made === '' ? [] : made.split('\n');
+  const texts: string[] = [];
   let next = 0;
-  return items.map((item: unknown) => {
-    if (typeof item === 'number') return String(item);
-    return isObject(item) ? must(lines[next++]) : JSON.stringify(item);
-  });
+  for (const portion of portions.split('\n')) {
+    if (texts.length > 0) yield;
+    const items: unknown = JSON.parse(portion);
+    assert(Array.isArray(items), 'rows are a list');
+    for (const item of items as readonly unknown[]) {
+      if (typeof item === 'number') texts.push(String(item));
+      else texts.push(isObject(item) ? must(lines[next++]) : JSON.stringify(item));
+    }
+  }
+  return texts;
 }

@@ -40,6 +40,10 @@ const MADE = {};
 /** Longer arrays are made text at once. */
 const MAX_COPIED = 16;
 
+/** Most keys or values in one text, and its length from which on it is cut if it has several: so much is read there in one go. */
+const MAX_PORTION = 1_000;
+const MAX_PORTION_LENGTH = 256 * 1024;
+
 /** Compiles a map function, and gives its index. */
 export function addMap(source: string): string {
   return `${maps.push(compile('map', source)) - 1}`;
@@ -126,7 +130,31 @@ function createRows(): Rows {
 }
 
 function toFields({ counts, keys, values, keyTexts, valueTexts }: Rows): string {
-  return [counts.join(','), textOf(keys), keyTexts.join('\n'), textOf(values), valueTexts.join('\n')].join(SEPARATOR);
+  return [counts.join(','), toPortions(keys), keyTexts.join('\n'), toPortions(values), valueTexts.join('\n')].join(
+    SEPARATOR,
+  );
+}
+
+/** JSON texts of arrays on lines, which are the items together. */
+function toPortions(items: readonly unknown[]): string {
+  const lines: string[] = [];
+  let from = 0;
+  do {
+    addPortion(items, from, Math.min(from + MAX_PORTION, items.length), lines);
+    from += MAX_PORTION;
+  } while (from < items.length);
+  return lines.join('\n');
+}
+
+function addPortion(items: readonly unknown[], from: number, to: number, lines: string[]): void {
+  const text = textOf(items.slice(from, to));
+  if (text.length <= MAX_PORTION_LENGTH || to - from < 2) {
+    lines[lines.length] = text;
+    return;
+  }
+  const middle = Math.floor((from + to) / 2);
+  addPortion(items, from, middle, lines);
+  addPortion(items, middle, to, lines);
 }
 
 /** How many rows the document emitted. What it emitted before it failed is taken back. */

@@ -2,7 +2,7 @@ import { compareCodePoints } from '../../collation/code-points.ts';
 import type { DocId } from '../../documents/contract.ts';
 import type { MappedRows } from '../../query-server/contract.ts';
 import { must } from '../../shared/assert.ts';
-import type { Pace } from '../../shared/turn.ts';
+import type { Pace, Steps } from '../../shared/turn.ts';
 import type { GroupDefinition } from '../trees/definition.ts';
 import { encodeEmitted } from '../trees/document-tree.ts';
 import { compareRowKeys, compareTails, RowKey } from '../trees/row-key.ts';
@@ -27,6 +27,18 @@ interface MapCursor {
   document: number;
   row: number;
 }
+
+/** Some of the rows of one document, by their numbers among its rows. */
+interface RowRange {
+  readonly id: DocId;
+  readonly idText: string;
+  readonly cursor: MapCursor;
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Rows that are read between two looks at the clock. */
+const ROWS_PER_STEP = 256;
 
 /** Rows that an update has made and not written into the trees yet. No document may be added twice. */
 export class PendingRows {
@@ -70,57 +82,57 @@ export class PendingRows {
   }
 
   /** Adds documents that emit nothing. */
-  addEmpty(ids: readonly DocId[]): void {
+  *addEmpty(ids: readonly DocId[]): Steps<void> {
     this.#documentCount += ids.length;
-    this.#documents.add(ids.map((id) => ({ id, emitted: undefined })));
+    yield* this.#documents.add(ids.map((id) => ({ id, emitted: undefined })));
   }
 
-  /** Adds documents, with the rows that each map has emitted for them. */
-  add(ids: readonly DocId[], results: readonly MappedRows[]): void {
-    const cursors = results.map((result) => {
-      return { result: { ...result, values: valuesInOrder(result) }, document: 0, row: 0 };
-    });
-    const rows: NewRow[][] = this.#definition.trees.map(() => []);
-    const leftOut = new Set(results.flatMap((result) => result.leftOut ?? []));
-    const documents = ids.map((id, at) => ({ id, emitted: this.#readDocument(id, cursors, rows, leftOut.has(at)) }));
-    this.#documentCount += ids.length;
-    this.#documents.add(documents);
-    for (const [tree, runs] of this.#rows.entries()) runs.add(must(rows[tree]));
-  }
-
-  /** Appends a document's rows to `rows`, by tree. Returns its value in by-document. */
-  #readDocument(
-    id: DocId,
-    cursors: readonly MapCursor[],
-    rows: readonly NewRow[][],
-    isLeftOut: boolean,
-  ): string | undefined {
-    const idText = JSON.stringify(id);
-    const keys = this.#definition.trees.map(({ map }, tree) =>
-      this.#readRows(id, idText, must(cursors[map]), tree, must(rows[tree])),
-    );
-    for (const cursor of cursors) {
-      cursor.row += cursor.result.counts[cursor.document] ?? 0;
-      cursor.document++;
+  /** Adds documents, with the rows that each map has emitted for them. A few of them may have very many rows. */
+  *add(ids: readonly DocId[], results: readonly MappedRows[]): Steps<void> {
+    const cursors: MapCursor[] = [];
+    for (const result of results) {
+      cursors.push({ result: { ...result, values: yield* valuesInOrder(result) }, document: 0, row: 0 });
     }
-    return encodeEmitted(keys, isLeftOut);
+    const { trees } = this.#definition;
+    const rows: NewRow[][] = trees.map(() => []);
+    const leftOut = new Set(results.flatMap((result) => result.leftOut ?? []));
+    const documents: DocumentRows[] = [];
+    let rowsOfStep = 0;
+    for (const [at, id] of ids.entries()) {
+      const idText = JSON.stringify(id);
+      const keys: string[][] = trees.map(() => []);
+      for (const [tree, { map }] of trees.entries()) {
+        const cursor = must(cursors[map]);
+        const count = cursor.result.counts[cursor.document] ?? 0;
+        for (let from = 0; from < count; from += ROWS_PER_STEP) {
+          const to = Math.min(count, from + ROWS_PER_STEP);
+          this.#readRows({ id, idText, cursor, from, to }, tree, must(keys[tree]), must(rows[tree]));
+          rowsOfStep += to - from;
+          if (rowsOfStep < ROWS_PER_STEP) continue;
+          rowsOfStep = 0;
+          yield;
+        }
+      }
+      advance(cursors);
+      documents.push({ id, emitted: encodeEmitted(keys, leftOut.has(at)) });
+    }
+    this.#documentCount += ids.length;
+    yield* this.#documents.add(documents);
+    for (const [tree, runs] of this.#rows.entries()) yield* runs.add(must(rows[tree]));
   }
 
-  /** Appends the rows that a document has in one tree to `rows`. Returns their keys. */
-  #readRows(id: DocId, idText: string, cursor: MapCursor, tree: number, rows: NewRow[]): string[] {
-    const { result, document, row } = cursor;
+  /** Appends some of the rows that a document has in one tree to `rows`, and their keys to `keys`. */
+  #readRows({ id, idText, cursor, from, to }: RowRange, tree: number, keys: string[], rows: NewRow[]): void {
+    const { result, row } = cursor;
     const { sortTexts } = must(this.#orders[tree]);
-    const count = result.counts[document] ?? 0;
-    const keys: string[] = [];
-    for (let number = 0; number < count; number++) {
+    for (let number = from; number < to; number++) {
       const keyText = must(result.keys[row + number]);
       const value = must(result.values[row + number]);
       keys.push(keyText);
       rows.push({ key: RowKey.of(keyText, id, idText, number, sortTexts), value });
       this.#bytes += keyText.length + value.length;
     }
-    this.#rowCount += count;
-    return keys;
+    this.#rowCount += to - from;
   }
 
   /** Does one step of sorting. False where nothing was left to do. */
@@ -137,5 +149,13 @@ export class PendingRows {
     this.#documentCount = 0;
     this.#bytes = 0;
     return { documents, rows };
+  }
+}
+
+/** To the next document. */
+function advance(cursors: readonly MapCursor[]): void {
+  for (const cursor of cursors) {
+    cursor.row += cursor.result.counts[cursor.document] ?? 0;
+    cursor.document++;
   }
 }

@@ -1,8 +1,10 @@
 import type { TreeChange } from '../../btree/contract.ts';
 import type { DocId } from '../../documents/contract.ts';
 import { must } from '../../shared/assert.ts';
+import { mapInSteps, type Steps } from '../../shared/turn.ts';
 import { RowKey } from '../trees/row-key.ts';
 import type { NewRow } from './pending-rows.ts';
+import { sortInSteps } from './sorted-runs.ts';
 
 /** The keys that a document has emitted before, as JSON texts, by tree. */
 export interface FormerKeys {
@@ -12,6 +14,9 @@ export interface FormerKeys {
 
 type RowChange = TreeChange<RowKey>;
 
+/** Rows that are compared between two looks at the clock. */
+const ROWS_PER_STEP = 256;
+
 type CompareRowKeys = (left: RowKey, right: RowKey) => number;
 
 /**
@@ -19,13 +24,13 @@ type CompareRowKeys = (left: RowKey, right: RowKey) => number;
  * applied one after the other. There is a second list only where a new key compares as equal to a former one but has another
  * text, because one list can't have changes for both.
  */
-export function changesOf(
+export function* changesOf(
   former: readonly FormerKeys[],
   tree: number,
   rows: readonly NewRow[],
   compare: CompareRowKeys,
-): (readonly RowChange[])[] {
-  const removed = formerKeys(former, tree, compare);
+): Steps<(readonly RowChange[])[]> {
+  const removed = yield* formerKeys(former, tree, compare);
   if (removed.length === 0) return [rows];
   const changes: RowChange[] = [];
   const rewritten: RowChange[] = [];
@@ -35,6 +40,7 @@ export function changesOf(
     for (; order < 0; order = at < removed.length ? compare(must(removed[at]), row.key) : 1) {
       changes.push({ key: must(removed[at]), value: undefined });
       at++;
+      if (at % ROWS_PER_STEP === 0) yield;
     }
     if (order === 0) {
       const key = must(removed[at]);
@@ -42,16 +48,22 @@ export function changesOf(
       at++;
     }
     changes.push(row);
+    if (changes.length % ROWS_PER_STEP === 0) yield;
   }
   for (; at < removed.length; at++) changes.push({ key: must(removed[at]), value: undefined });
   return rewritten.length === 0 ? [changes] : [rewritten, changes];
 }
 
-function formerKeys(former: readonly FormerKeys[], tree: number, compare: CompareRowKeys): RowKey[] {
-  const rowKeys: RowKey[] = [];
+function* formerKeys(former: readonly FormerKeys[], tree: number, compare: CompareRowKeys): Steps<RowKey[]> {
+  const rowKeys = yield* mapInSteps(formerRows(former, tree), ({ id, idText, keyText, number }) =>
+    RowKey.of(keyText, id, idText, number),
+  );
+  return yield* sortInSteps(rowKeys, compare);
+}
+
+function* formerRows(former: readonly FormerKeys[], tree: number) {
   for (const { id, keys } of former) {
     const idText = JSON.stringify(id);
-    for (const [number, keyText] of (keys[tree] ?? []).entries()) rowKeys.push(RowKey.of(keyText, id, idText, number));
+    for (const [number, keyText] of (keys[tree] ?? []).entries()) yield { id, idText, keyText, number };
   }
-  return rowKeys.sort(compare);
 }

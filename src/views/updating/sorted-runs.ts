@@ -1,5 +1,5 @@
 import { must } from '../../shared/assert.ts';
-import type { Pace } from '../../shared/turn.ts';
+import type { Pace, Steps } from '../../shared/turn.ts';
 
 /** The number of items that are sorted at once, which takes about a millisecond. */
 const RUN_LENGTH = 1_024;
@@ -19,9 +19,14 @@ export class SortedRuns<T> {
     this.#compare = compare;
   }
 
-  add(items: readonly T[]): void {
-    for (const item of items) this.#unsorted.push(item);
-    if (this.#unsorted.length >= RUN_LENGTH) this.#makeRun();
+  /** One step for each run that becomes complete. */
+  *add(items: readonly T[]): Steps<void> {
+    for (const item of items) {
+      this.#unsorted.push(item);
+      if (this.#unsorted.length < RUN_LENGTH) continue;
+      this.#makeRun();
+      yield;
+    }
   }
 
   #makeRun(): void {
@@ -38,10 +43,20 @@ export class SortedRuns<T> {
 
   /** Removes all items, and returns them in order. */
   async take(pace: Pace): Promise<T[]> {
+    const steps = this.takeInSteps();
+    for (;;) {
+      const { done, value } = steps.next();
+      if (done === true) return value;
+      if (pace.isDue) await pace.rest();
+    }
+  }
+
+  /** As `take`. */
+  *takeInSteps(): Steps<T[]> {
     if (this.#unsorted.length > 0) this.#makeRun();
     while (this.#runs.length > 1) {
       this.#mergeLast();
-      if (pace.isDue) await pace.rest();
+      yield;
     }
     const [only] = this.#runs;
     this.#runs = [];
@@ -82,4 +97,11 @@ function mergeSorted<T>(left: T[], right: T[], compare: (left: T, right: T) => n
   }
   for (; leftItem !== undefined; leftItem = left[++leftAt]) merged[at++] = leftItem;
   return merged;
+}
+
+/** Sorts items, in steps of which none takes long. Items that compare as equal stay in their order. */
+export function* sortInSteps<T>(items: readonly T[], compare: (left: T, right: T) => number): Steps<T[]> {
+  const runs = new SortedRuns(compare);
+  yield* runs.add(items);
+  return yield* runs.takeInSteps();
 }

@@ -3,7 +3,7 @@ import type { Tree } from '../../btree/tree.ts';
 import type { Database, DocumentRecord, Snapshot } from '../../database/contract.ts';
 import type { DocId } from '../../documents/contract.ts';
 import { must } from '../../shared/assert.ts';
-import { Pace } from '../../shared/turn.ts';
+import { inTurns, Pace } from '../../shared/turn.ts';
 import type { MappedRows, Mapper, RowsChange } from '../contract.ts';
 import type { ViewSettings } from '../settings.ts';
 import type { GroupDefinition } from '../trees/definition.ts';
@@ -130,7 +130,7 @@ export class Updater {
     const retained = this.#parts.retain();
     try {
       for await (const ids of purgedDocuments(this.#state.byDocument, snapshot)) {
-        this.#pending.addEmpty(ids);
+        await inTurns(this.#pending.addEmpty(ids));
         if (this.#isFlushDue) await this.#flush(snapshot, {}, true);
       }
     } finally {
@@ -195,7 +195,7 @@ export class Updater {
   async #mapChanged(snapshot: Snapshot, ids: readonly DocId[]): Promise<void> {
     if (ids.length === 0) return;
     const { live, empty } = await readChanged(snapshot, ids, this.#parts.definition);
-    this.#pending.addEmpty(empty);
+    await inTurns(this.#pending.addEmpty(empty));
     for (const records of cutByBytes(live, BATCH_BYTES)) await this.#mapRecords(snapshot, records);
   }
 
@@ -208,7 +208,7 @@ export class Updater {
   async #map({ ids, texts }: MapInput): Promise<void> {
     const results = this.#parts.mapper.map(texts);
     if (!(results instanceof Promise) && this.#underWay.length === 0) {
-      this.#pending.add(ids, results);
+      await inTurns(this.#pending.add(ids, results));
       return;
     }
     const later = Promise.resolve(results);
@@ -222,7 +222,7 @@ export class Updater {
   async #takeResults(most: number): Promise<void> {
     while (this.#underWay.length > most) {
       const { ids, results } = must(this.#underWay.shift());
-      this.#pending.add(ids, await results);
+      await inTurns(this.#pending.add(ids, await results));
       if (this.#pace.isDue) await this.#pace.rest();
     }
   }
@@ -247,7 +247,7 @@ export class Updater {
     for (const [index, tree] of this.#state.trees.entries()) {
       const { compareRows } = must(this.#parts.orders[index]);
       let next = tree.rows;
-      for (const changes of changesOf(former, index, must(rows[index]), compareRows)) {
+      for (const changes of await inTurns(changesOf(former, index, must(rows[index]), compareRows))) {
         next = await this.#update(next, changes, replaced);
       }
       const lastChange = isPurge ? afterPurge(tree, next, reached.purgeSeq) : afterChange(tree, next, seq);

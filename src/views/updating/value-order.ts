@@ -6,9 +6,13 @@ import { type CompareKeys, createKeyOrder } from '../../collation/key-order.ts';
 import { isShallow } from '../../json/nesting.ts';
 import type { MappedRows } from '../../query-server/contract.ts';
 import { must } from '../../shared/assert.ts';
+import { mapInSteps, type Steps } from '../../shared/turn.ts';
+import { sortInSteps } from './sorted-runs.ts';
 
 /** So many keys are compared one by one, which takes less time than a set. */
 const FEW_KEYS = 32;
+/** Rows that are looked at between two looks at the clock. */
+const ROWS_PER_STEP = 1_000;
 
 /** A value that was emitted; `value` is absent where it is nested too deeply to be compared, and above all others. */
 interface Emitted {
@@ -17,14 +21,20 @@ interface Emitted {
 }
 
 /** The values of a map's result, where those that one document emitted with one key have changed places. */
-export function valuesInOrder({ counts, keys, values }: MappedRows): readonly string[] {
+export function* valuesInOrder({ counts, keys, values }: MappedRows): Steps<readonly string[]> {
   let ordered: string[] | undefined;
   let row = 0;
+  let rowsOfStep = 0;
   for (const count of counts) {
+    rowsOfStep += count;
+    if (rowsOfStep >= ROWS_PER_STEP) {
+      rowsOfStep = 0;
+      yield;
+    }
     for (const rows of rowsOfEqualKeys(keys, row, count)) {
       if (areEqual(values, rows)) continue;
       ordered ??= [...values];
-      const sorted = sortValues(rows.map((at) => must(values[at])));
+      const sorted = yield* sortValues(rows.map((at) => must(values[at])));
       for (const [index, at] of rows.entries()) ordered[at] = must(sorted[index]);
     }
     row += count;
@@ -58,13 +68,14 @@ function areEqual(values: readonly string[], rows: readonly number[]): boolean {
   return rows.every((at) => values[at] === first);
 }
 
-function sortValues(texts: readonly string[]): string[] {
+function* sortValues(texts: readonly string[]): Steps<string[]> {
   const order = createKeyOrder('raw');
-  const emitted = texts.map((text): Emitted => {
+  const emitted = yield* mapInSteps(texts, (text): Emitted => {
     const value: unknown = JSON.parse(text);
     return { text, value: isShallow(value) ? value : undefined };
   });
-  return emitted.sort((left, right) => compareEmitted(left, right, order)).map(({ text }) => text);
+  const sorted = yield* sortInSteps(emitted, (left, right) => compareEmitted(left, right, order));
+  return sorted.map(({ text }) => text);
 }
 
 function compareEmitted({ value: left }: Emitted, { value: right }: Emitted, order: CompareKeys): number {

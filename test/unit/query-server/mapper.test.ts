@@ -54,6 +54,34 @@ describe('rows', () => {
     expect(await emitted(body)).toEqual([line]);
   });
 
+  test('of which there are very many, or very long ones, come whole', async () => {
+    const body = 'for (var i = 0; i < 2500; i++) emit(i, i % 500 ? [i] : new Array(200000).join("x") + i);';
+    const rows = await emitted(body);
+    expect(rows).toHaveLength(2_500);
+    expect(rows?.[0]).toBe(`0 → "${'x'.repeat(199_999)}0"`);
+    expect(rows?.[999]).toBe('999 → [999]');
+    expect(rows?.[2_000]).toBe(`2000 → "${'x'.repeat(199_999)}2000"`);
+    expect(rows?.[2_499]).toBe('2499 → [2499]');
+  });
+
+  test('that are many are read in turns, with others in between', async () => {
+    const { program } = await openProgram(sandbox);
+    const mapper = await program.mapper(['function (doc) { for (var i = 0; i < doc.n; i++) emit("key " + i, i); }']);
+    const mapped = mapper.map(['{"_id":"x","n":90000}']);
+    expect(mapped).toBeInstanceOf(Promise);
+    let turns = 0;
+    let isOver = false;
+    const count = () => {
+      turns++;
+      if (!isOver) setImmediate(count);
+    };
+    setImmediate(count);
+    const [rows] = await mapped;
+    isOver = true;
+    expect(rows?.keys.at(-1)).toBe('"key 89999"');
+    expect(turns).toBeGreaterThan(2);
+  });
+
   test('are what was emitted, even if the function changes it afterwards', async () => {
     const body = 'var k = [1]; var v = {n: 1}; emit(k, v); k.push(2); v.n = 2; emit(k, v);';
     expect(await emitted(body)).toEqual(['[1] → {"n":1}', '[1,2] → {"n":2}']);

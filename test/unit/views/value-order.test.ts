@@ -1,8 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createKeyOrder } from '../../../src/collation/key-order.ts';
-import { valuesInOrder } from '../../../src/views/updating/value-order.ts';
+import type { MappedRows } from '../../../src/query-server/contract.ts';
+import { atOnce } from '../../../src/shared/turn.ts';
+import { valuesInOrder as valuesInSteps } from '../../../src/views/updating/value-order.ts';
 import { rowsOf, ViewFixture, withReader } from '../../support/view-fixture.ts';
+
+const valuesInOrder = (result: MappedRows) => atOnce(valuesInSteps(result));
 
 /** The values of one document that emitted these pairs. */
 const ordered = (pairs: readonly (readonly [key: string, value: string])[]) =>
