@@ -1,6 +1,8 @@
 import type { CollationName } from '../../collation/key-order.ts';
 import { md5 } from '../../documents/md5.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
+import { must } from '../../shared/assert.ts';
+import { inTurns, mapInSteps, type Steps } from '../../shared/turn.ts';
 import type { ViewDefinition } from '../contract.ts';
 
 /**
@@ -39,6 +41,9 @@ export interface ViewTreeRef {
   readonly reduce: number | undefined;
 }
 
+/** Views that are looked at between two looks at the clock. */
+const VIEWS_PER_STEP = 100;
+
 type Members = Readonly<Record<string, unknown>>;
 
 /**
@@ -47,27 +52,27 @@ type Members = Readonly<Record<string, unknown>>;
  */
 const ROWS_VERSION = 4;
 
-/** `body`: JSON text of a design document. `bad_request` where one of its views is invalid. */
+/** `body`: JSON text of a design document, which may have very many views. `bad_request` where one of them is invalid. */
 export async function parseDefinition(body: string): Promise<GroupDefinition> {
   const document = membersOf(JSON.parse(body));
   const options = membersOf(document['options']);
   const language = typeof document['language'] === 'string' ? document['language'] : 'javascript';
   const members = membersOf(document['views']);
   const library = members['lib'];
-  const views = new Map<string, ViewDefinition>();
-  for (const [name, view] of Object.entries(members)) {
-    if (name !== 'lib') views.set(name, parseView(name, membersOf(view), options));
-  }
-  const signed = [ROWS_VERSION, [...views.values()].map(signedParts), language, options, library ?? null];
+  const named = Object.entries(members).filter(([name]) => name !== 'lib');
+  const parsed = await inTurns(mapInSteps(named, ([name, view]) => parseView(name, membersOf(view), options)));
+  const views = new Map(parsed.map((view) => [view.name, view]));
+  const signed = await inTurns(mapInSteps(parsed, (view) => JSON.stringify(signedParts(view))));
+  const rest = [language, options, library ?? null].map((part) => JSON.stringify(part));
   return {
-    signature: await md5(JSON.stringify(signed)),
+    signature: await md5(`[${[ROWS_VERSION, `[${signed}]`, ...rest]}]`),
     language,
     options,
     localSeq: options['local_seq'] === true,
     includeDesign: options['include_design'] === true,
     views,
     libraryText: JSON.stringify(library === undefined ? {} : { views: { lib: library } }),
-    ...assignTrees(views),
+    ...(await inTurns(assignTrees(parsed))),
   };
 }
 
@@ -103,33 +108,32 @@ function signedParts({ name, map, reduce, options }: ViewDefinition): unknown[] 
   return [name, map, reduce ?? null, options];
 }
 
-function assignTrees(views: ReadonlyMap<string, ViewDefinition>): Pick<GroupDefinition, 'maps' | 'trees' | 'treeRefs'> {
+function* assignTrees(views: readonly ViewDefinition[]): Steps<Pick<GroupDefinition, 'maps' | 'trees' | 'treeRefs'>> {
   const mapIndexes = new Map<string, number>();
   const maps: unknown[] = [];
   const treeIndexes = new Map<string, number>();
-  const trees: { map: number; collation: CollationName; reduces: string[] }[] = [];
+  /** With the indexes of their reduces. */
+  const trees: { readonly map: number; readonly collation: CollationName; readonly reduces: Map<string, number> }[] =
+    [];
   const treeRefs = new Map<string, ViewTreeRef>();
-  for (const { name, map: mapMember, reduce, collation } of views.values()) {
+  for (const { name, map: mapMember, reduce, collation } of views) {
+    if (treeRefs.size % VIEWS_PER_STEP === VIEWS_PER_STEP - 1) yield;
     const mapText = JSON.stringify(mapMember);
     const map = indexOf(mapIndexes, mapText, () => maps.push(mapMember));
-    const tree = indexOf(treeIndexes, `${collation} ${mapText}`, () => trees.push({ map, collation, reduces: [] }));
-    treeRefs.set(name, { tree, reduce: reduce === undefined ? undefined : addReduce(trees[tree], reduce) });
+    const tree = indexOf(treeIndexes, `${collation} ${mapText}`, () =>
+      trees.push({ map, collation, reduces: new Map() }),
+    );
+    treeRefs.set(name, { tree, reduce: reduce === undefined ? undefined : indexOf(must(trees[tree]).reduces, reduce) });
   }
-  return { maps, trees, treeRefs };
+  return { maps, trees: trees.map((tree) => ({ ...tree, reduces: [...tree.reduces.keys()] })), treeRefs };
 }
 
-/** The index of `key`. A new key gets the next index, and `add` is called. */
-function indexOf(indexes: Map<string, number>, key: string, add: () => void): number {
+/** The index of `key`. A new key gets the next index, and `add` is called for it. */
+function indexOf(indexes: Map<string, number>, key: string, add: () => void = () => undefined): number {
   const known = indexes.get(key);
   if (known !== undefined) return known;
   const index = indexes.size;
   indexes.set(key, index);
   add();
   return index;
-}
-
-function addReduce(tree: { readonly reduces: string[] } | undefined, reduce: string): number {
-  const reduces = tree?.reduces ?? [];
-  const known = reduces.indexOf(reduce);
-  return known >= 0 ? known : reduces.push(reduce) - 1;
 }

@@ -1,0 +1,34 @@
+import { expect, test } from 'vitest';
+import { parseDefinition } from '../../../src/views/trees/definition.ts';
+
+const map = 'function (doc) { emit(doc.n, "ü"); }';
+
+test('the signature, which names files of indexes, does not change by itself', async () => {
+  const views = {
+    lib: { m: 'exports.x = 1;' },
+    a: { map, reduce: '_count' },
+    b: { map, options: { collation: 'raw' } },
+    c: { map: 'function () {}' },
+  };
+  const { signature } = await parseDefinition(JSON.stringify({ options: { local_seq: true }, views }));
+  expect(signature).toBe('4c956edd2266c699d351b413e661d812');
+});
+
+test('very many views with one map are looked at in turns', async () => {
+  const views = Object.fromEntries(
+    Array.from({ length: 20_000 }, (_, n) => [`v${n}`, { map, reduce: `function () { return ${n}; }` }]),
+  );
+  let turns = 0;
+  let isOver = false;
+  const count = () => {
+    turns++;
+    if (!isOver) setImmediate(count);
+  };
+  setImmediate(count);
+  const { trees, treeRefs } = await parseDefinition(JSON.stringify({ views }));
+  isOver = true;
+  expect(trees).toHaveLength(1);
+  expect(trees[0]?.reduces).toHaveLength(20_000);
+  expect(treeRefs.get('v19999')).toEqual({ tree: 0, reduce: 19_999 });
+  expect(turns).toBeGreaterThan(2);
+});
