@@ -2,6 +2,14 @@ import type { Crc32 } from '../shared/crc32.ts';
 import type { PageFile } from '../storage/page-store.ts';
 import { decodeHead, encodeHead } from './state/head.ts';
 
+/** Whether the file holds a database that was begun, and in which nothing was ever written. */
+export function holdsNothing({ name, opening: { head: stored, journal } }: PageFile, crc32: Crc32): boolean {
+  if (journal.length > 0) return false;
+  if (stored === undefined) return true;
+  const { updateSeq, roots } = decodeHead(stored, name, crc32);
+  return updateSeq === 0 && roots.locals === null;
+}
+
 /**
  * Marks a file that was copied from a backup, so that its next opening treats it as one that lost its last moments: it
  * goes on numbering above what its original may have given out, and extends its lineage. Indexes and peers that have

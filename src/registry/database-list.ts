@@ -1,4 +1,4 @@
-import type { VerifyReport } from '../database/contract.ts';
+import type { Durability, VerifyReport } from '../database/contract.ts';
 import type { StoredDatabase } from '../database/stored-database.ts';
 import type { DocId } from '../documents/contract.ts';
 import { DatabaseError } from '../errors/database-error.ts';
@@ -13,6 +13,19 @@ interface Listed {
   readonly rev: string;
 }
 
+/** What the document of one name holds. */
+interface StoredEntry {
+  /** Undefined for a name whose database was deleted. */
+  readonly file?: string | undefined;
+  /** Files of deleted databases of this name that may still be there, to be removed. */
+  readonly removed?: readonly string[] | undefined;
+}
+
+interface Removed {
+  readonly files: readonly string[];
+  readonly rev: string;
+}
+
 interface DatabaseListOptions {
   /** Opens the list's file, or begins one. `onFailure` is called when the database that is opened gives itself up. */
   open(onFailure: () => void): Promise<StoredDatabase>;
@@ -23,7 +36,8 @@ interface DatabaseListOptions {
 
 /**
  * The list of databases, and the uuid of the service: itself a database, with one local document for each name. Changes
- * must come one after another. Where a change fails with an unknown outcome the list is lost until `recover` has read it
+ * must come one after another. A deletion leaves the name of the file behind until that is gone, so that a file which the list does not
+ * name at all is known to be of a database that a later list had. Where a change fails with an unknown outcome the list is lost until `recover` has read it
  * again; `entries` stay as they were before that change.
  */
 export class DatabaseList {
@@ -32,6 +46,8 @@ export class DatabaseList {
   /** The list's database after it gave itself up. It is closed before its file is opened again. */
   #lost: StoredDatabase | undefined;
   #entries = new Map<string, Listed>();
+  /** By name. */
+  #removed = new Map<string, Removed>();
   #serverUuid = '';
 
   private constructor(options: DatabaseListOptions) {
@@ -53,6 +69,11 @@ export class DatabaseList {
     return this.#entries;
   }
 
+  /** Files of deleted databases that may still be there. */
+  get removedFiles(): ReadonlySet<string> {
+    return new Set([...this.#removed.values()].flatMap(({ files }) => files));
+  }
+
   get isLost(): boolean {
     return this.#database === undefined;
   }
@@ -66,13 +87,31 @@ export class DatabaseList {
   }
 
   async add(name: string, file: string): Promise<void> {
-    const rev = await this.#write(listId(name), undefined, JSON.stringify({ file }));
+    const { files = [], rev: former } = this.#removed.get(name) ?? {};
+    const rev = await this.#writeEntry(name, former, { file, removed: files }, 'strict');
     this.#entries.set(name, { file, rev });
+    if (files.length > 0) this.#removed.set(name, { files, rev });
   }
 
   async remove(name: string): Promise<void> {
-    await this.#write(listId(name), this.#entries.get(name)?.rev, undefined);
+    const { file, rev: former } = must(this.#entries.get(name), 'only a listed database is deleted');
+    const files = [...(this.#removed.get(name)?.files ?? []), file];
+    const rev = await this.#writeEntry(name, former, { removed: files }, 'strict');
     this.#entries.delete(name);
+    this.#removed.set(name, { files, rev });
+  }
+
+  /** The file of a deleted database is gone. */
+  async forget(file: string): Promise<void> {
+    for (const [name, { files, rev: former }] of this.#removed) {
+      if (!files.includes(file)) continue;
+      const left = files.filter((other) => other !== file);
+      const entry = this.#entries.get(name);
+      const rev = await this.#writeEntry(name, former, { file: entry?.file, removed: left }, 'relaxed');
+      if (entry !== undefined) this.#entries.set(name, { ...entry, rev });
+      if (left.length > 0) this.#removed.set(name, { files: left, rev });
+      else this.#removed.delete(name);
+    }
   }
 
   async verify(): Promise<VerifyReport> {
@@ -83,8 +122,16 @@ export class DatabaseList {
     await (this.#database ?? this.#lost)?.close();
   }
 
-  #write(id: DocId, rev: string | undefined, body: string | undefined): Promise<string> {
-    if (this.#database !== undefined) return this.#database.writeLocal(id, rev, body, 'strict');
+  #writeEntry(
+    name: string,
+    rev: string | undefined,
+    { file, removed = [] }: StoredEntry,
+    durability: Durability,
+  ): Promise<string> {
+    const isEmpty = file === undefined && removed.length === 0;
+    const entry: StoredEntry = { file, removed: removed.length > 0 ? removed : undefined };
+    const body = isEmpty ? undefined : JSON.stringify(entry);
+    if (this.#database !== undefined) return this.#database.writeLocal(listId(name), rev, body, durability);
     const reason = 'The list of databases is not open after a failure. Send the request again.';
     return Promise.reject(new DatabaseError('storage_closed', reason));
   }
@@ -112,6 +159,7 @@ export class DatabaseList {
 
   async #load(database: StoredDatabase): Promise<void> {
     const entries = new Map<string, Listed>();
+    const removed = new Map<string, Removed>();
     let serverUuid: string | undefined;
     const snapshot = database.snapshot();
     try {
@@ -119,8 +167,10 @@ export class DatabaseList {
         for (const { id, rev, body } of locals) {
           if (id === SERVER_KEY) serverUuid = (JSON.parse(body) as { uuid: string }).uuid;
           if (!id.startsWith(NAME_PREFIX)) continue;
-          const { file } = JSON.parse(body) as Omit<Listed, 'rev'>;
-          entries.set(id.slice(NAME_PREFIX.length), { file, rev });
+          const { file, removed: files = [] } = JSON.parse(body) as StoredEntry;
+          const name = id.slice(NAME_PREFIX.length);
+          if (file !== undefined) entries.set(name, { file, rev });
+          if (files.length > 0) removed.set(name, { files, rev });
         }
       }
     } finally {
@@ -128,6 +178,7 @@ export class DatabaseList {
     }
     this.#serverUuid = serverUuid ?? (await this.#createUuid(database));
     this.#entries = entries;
+    this.#removed = removed;
   }
 
   async #createUuid(database: StoredDatabase): Promise<string> {

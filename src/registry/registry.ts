@@ -16,8 +16,9 @@ import { integerSetting } from '../system/config.ts';
 import type { Config, Log } from '../system/contract.ts';
 import type { DatabaseEvent, Lease, Registry } from './contract.ts';
 import { DatabaseList } from './database-list.ts';
-import { checkDatabaseName, createFileName, databaseFileOf, isDatabaseFile } from './database-name.ts';
+import { checkDatabaseName, createFileName, databaseFileOf } from './database-name.ts';
 import { HandleCache, shutDown } from './handle-cache.ts';
+import { findUnlisted, nameForUnknown } from './unlisted-files.ts';
 
 /** The file that holds the list of databases: itself a database, with one local document for each. */
 export const REGISTRY_FILE = 'registry';
@@ -81,7 +82,7 @@ class StoredRegistry implements Registry {
       newUuid: () => randomHex(this.#parts.random, 16),
       onLost: () => this.#recoverInBackground(),
     });
-    await this.#removeUnlisted();
+    await this.#sortUnlisted();
   }
 
   get #list(): DatabaseList {
@@ -95,25 +96,56 @@ class StoredRegistry implements Registry {
     return this.#openIn(REGISTRY_FILE, file, onFailure);
   }
 
-  /** Files that the list gave up, or that it never came to name, belong to nothing. */
-  async #removeUnlisted(): Promise<void> {
-    const known = new Set([REGISTRY_FILE, ...[...this.#list.entries.values()].map(({ file }) => file)]);
-    for (const file of await this.#parts.store.list()) {
-      if (known.has(databaseFileOf(file)) || !isDatabaseFile(file)) continue;
-      this.#parts.log.info(`removing ${file}, a leftover`);
-      this.#removeInBackground(file, this.#parts.store.destroy(file));
+  /**
+   * Files that the list gave up, or that it never came to name, belong to nothing. A database that it does not know is one that a later
+   * list had: whoever put this one back does not want to lose it.
+   */
+  async #sortUnlisted(): Promise<void> {
+    const { store, log } = this.#parts;
+    const listed = new Set([REGISTRY_FILE, ...[...this.#list.entries.values()].map(({ file }) => file)]);
+    const { leftovers, unknown } = await findUnlisted(store, listed, this.#list.removedFiles);
+    for (const file of unknown) await this.#setAside(file);
+    for (const file of leftovers) {
+      log.info(`removing ${file}, a leftover`);
+      this.#removeInBackground(file, store.destroy(file));
+    }
+    const present = new Set((await store.list()).map(databaseFileOf));
+    for (const file of this.#list.removedFiles) if (!present.has(file)) await this.#forgetRemoved(file);
+  }
+
+  async #setAside(file: string): Promise<void> {
+    const { log } = this.#parts;
+    const name = nameForUnknown(file);
+    try {
+      await this.#list.add(name, file);
+      log.error(
+        `the list of databases, which is older, does not name the file ${file}; it is now the database ${name}`,
+      );
+    } catch (error) {
+      log.error(`the list of databases, which is older, does not name the file ${file}; it is left alone`, error);
     }
   }
 
   /** Nobody waits for the removal. One that fails is tried again at the next change of the list, and at the next start. */
   #removeInBackground(file: string, work: Promise<void>): void {
     const removal: Promise<void> = work
-      .catch((error: unknown) => {
-        this.#leftovers.add(file);
-        this.#parts.log.error(`${file} could not be removed; it is tried again`, error);
-      })
+      .then(
+        () => {
+          if (this.#list.removedFiles.has(file))
+            void this.#inOrder(() => this.#forgetRemoved(file)).catch(() => undefined);
+        },
+        (error: unknown) => {
+          this.#leftovers.add(file);
+          this.#parts.log.error(`${file} could not be removed; it is tried again`, error);
+        },
+      )
       .finally(() => this.#removals.delete(removal));
     this.#removals.add(removal);
+  }
+
+  /** Where the list can't be written, the next start finds that the file is gone. */
+  async #forgetRemoved(file: string): Promise<void> {
+    await this.#list.forget(file).catch(() => undefined);
   }
 
   /** A database's file with what belongs to it. */
@@ -303,7 +335,7 @@ class StoredRegistry implements Registry {
     for (const [name, { file }] of entries) {
       if (before.get(name)?.file !== file) this.#emit({ type: 'created', name });
     }
-    await this.#removeUnlisted();
+    await this.#sortUnlisted();
   }
 
   async close(): Promise<void> {

@@ -18,13 +18,16 @@ beforeEach(async () => {
 
 afterEach(() => server.remove());
 
-/** Changes one letter of a text that stands in exactly one of the database's files. Gives the file, below the data folder. */
+/**
+ * Changes one letter of a text that stands in exactly one of the database's files, wherever it stands there: LMDB leaves former copies of
+ * its pages behind. Gives the file, below the data folder.
+ */
 function damage(database: string, text: string): string {
   const places = filesIn(server.folder)
     .filter((file) => file.includes(`/${database}.`))
     .flatMap((file) => {
-      const position = readFileSync(join(server.folder, file)).lastIndexOf(text);
-      return position < 0 ? [] : [{ file, position }];
+      const positions = positionsOf(text, readFileSync(join(server.folder, file)));
+      return positions.length === 0 ? [] : [{ file, positions }];
     });
   expect(
     places.map(({ file }) => file),
@@ -33,9 +36,15 @@ function damage(database: string, text: string): string {
   const [place] = places;
   if (place === undefined) return assert.fail();
   const bytes = readFileSync(join(server.folder, place.file));
-  bytes[place.position] = (bytes[place.position] ?? 0) ^ 1;
+  for (const position of place.positions) bytes[position] = (bytes[position] ?? 0) ^ 1;
   writeFileSync(join(server.folder, place.file), bytes);
   return place.file;
+}
+
+function positionsOf(text: string, bytes: Buffer): readonly number[] {
+  const positions: number[] = [];
+  for (let at = bytes.indexOf(text); at >= 0; at = bytes.indexOf(text, at + 1)) positions.push(at);
+  return positions;
 }
 
 async function expectCorrupt(method: string, path: string, json?: unknown): Promise<void> {

@@ -51,7 +51,8 @@ export async function* verifyData(options: VerifyOptions): AsyncGenerator<Databa
       clock: systemClock,
       random: systemRandom,
       config: { get: () => undefined },
-      log: silentLog,
+      // Databases that the list does not know are set aside at every opening.
+      log: { ...silentLog, error: (message) => noteRepair(REGISTRY_FILE, message) },
       onRepair: options.repair ? noteRepair : undefined,
     });
     try {

@@ -1,0 +1,52 @@
+import { holdsNothing } from '../database/restoration.ts';
+import { isDatabaseError } from '../errors/database-error.ts';
+import type { PageStore } from '../storage/page-store.ts';
+import { databaseFileOf, isDatabaseFile } from './database-name.ts';
+
+interface UnlistedFiles {
+  /** They belong to nothing: leftovers of deletions and creations that were interrupted. */
+  readonly leftovers: readonly string[];
+  /** Databases with content that the list does not know: it is older than they are. */
+  readonly unknown: readonly string[];
+}
+
+/**
+ * Sorts the files that the list of databases does not name.
+ *
+ * @param listed the files of databases.
+ * @param removed the files of databases that were deleted.
+ */
+export async function findUnlisted(
+  store: PageStore,
+  listed: ReadonlySet<string>,
+  removed: ReadonlySet<string>,
+): Promise<UnlistedFiles> {
+  const unlisted = (await store.list()).filter((file) => isDatabaseFile(file) && !listed.has(databaseFileOf(file)));
+  const unknown = new Set<string>();
+  for (const file of unlisted) {
+    if (file !== databaseFileOf(file) || removed.has(file)) continue;
+    if (!(await isEmpty(store, file))) unknown.add(file);
+  }
+  const leftovers = unlisted.filter((file) => !unknown.has(databaseFileOf(file)));
+  return { leftovers, unknown: [...unknown] };
+}
+
+/** What can't be read is not known to be empty. */
+async function isEmpty(store: PageStore, name: string): Promise<boolean> {
+  try {
+    const file = await store.open(name, 'open');
+    try {
+      return holdsNothing(file, store.supports.crc32);
+    } finally {
+      await file.close();
+    }
+  } catch (error) {
+    if (isDatabaseError(error)) return false;
+    throw error;
+  }
+}
+
+/** The name that a database gets which the list does not know. Its own can't be told for certain from its file's name. */
+export function nameForUnknown(file: string): string {
+  return `set_aside_${file.replace('.', '_')}`;
+}
