@@ -3,6 +3,7 @@ import { closeSync, mkdirSync, mkdtempSync, openSync, rmSync, writeSync } from '
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, assert, expect, test } from 'vitest';
+import { at } from '../support/conformance/json.ts';
 import { AttackedServer, settee } from './support/attacked-server.ts';
 
 /** A disk with no room: a start on it says so and ends with 1. Only root can make such a disk, of memory. */
@@ -72,8 +73,8 @@ test.skipIf(reason !== undefined)(
   },
 );
 
-test.skipIf(reason !== undefined).for([4_096, 16_384, 40_960])(
-  'a start with %i bytes left is refused, or works',
+test.skipIf(reason !== undefined).for([4_096, 16_384, 20_480, 40_960, 81_920, 90_112, 150_000, 200_000, 260_000])(
+  'a start with %i bytes left is refused, or works, and so is each new database',
   async (left) => {
     const disk = diskFor();
     const folder = join(disk, 'data');
@@ -81,8 +82,15 @@ test.skipIf(reason !== undefined).for([4_096, 16_384, 40_960])(
     fill(disk, left);
     const outcome = await AttackedServer.start({ folder }).catch((error: Error) => error);
     if (outcome instanceof Error) return expectRefusal(folder);
-    await outcome.client.must(200, 'GET', '/_all_dbs');
-    await outcome.remove();
+    try {
+      for (const name of ['a', 'b', 'c']) {
+        const made = await outcome.client.must([201, 507], 'PUT', `/${name}`);
+        if (made.status === 507) expect(at(made.json, 'error')).toBe('insufficient_storage');
+      }
+      await outcome.client.must(200, 'GET', '/_all_dbs');
+    } finally {
+      await outcome.remove();
+    }
   },
 );
 

@@ -1,6 +1,8 @@
 import { rename, rm, stat } from 'node:fs/promises';
+import { basename, dirname } from 'node:path';
 import { breakIn, commitAs, currentEpoch, type Environment, enqueueMove, openEnvironment } from './environment.ts';
 import { dataPath, syncPath } from './folder.ts';
+import { mustHaveRoom } from './free-space.ts';
 import { copySegments } from './journal-segment.ts';
 
 /**
@@ -65,6 +67,7 @@ async function copyBeside(environment: Environment, path: string): Promise<strin
   const part = `${path}.${crypto.randomUUID()}.part`;
   try {
     await environment.root.backup(part, true);
+    await mustHaveRoom(basename(path), dirname(path));
     await breakIn(part);
     await syncPath(part);
     return part;

@@ -1,6 +1,6 @@
-import { statfs } from 'node:fs/promises';
 import { DatabaseError } from '../../errors/database-error.ts';
 import { storageCorrupt, storageFailed, storageFull } from '../storage-errors.ts';
+import { freeBytes } from './free-space.ts';
 
 /** LMDB's own codes (lmdb.h) and those of the system, as lmdb-js gives them in `error.code`. */
 const FULL = new Set<unknown>([-30792, 'ENOSPC', 'EDQUOT', 'EFBIG', 28, 122, 27]);
@@ -49,12 +49,8 @@ async function commitErrorOf(error: unknown): Promise<unknown> {
 }
 
 async function isScarce(folder: string): Promise<boolean> {
-  try {
-    const { bavail, bsize } = await statfs(folder);
-    return bavail * bsize < SCARCE_BYTES;
-  } catch {
-    return false;
-  }
+  const free = await freeBytes(folder);
+  return free !== undefined && free < SCARCE_BYTES;
 }
 
 function memberOf(error: unknown, name: string): unknown {

@@ -16,6 +16,7 @@ import {
   removeOtherGenerations,
   sweep,
 } from './folder.ts';
+import { mustHaveRoom } from './free-space.ts';
 import { type JournalFunctions, systemFunctions } from './journal-functions.ts';
 import type { JournalDamage, RecoveredJournal } from './journal-recovery.ts';
 import { syncSegments } from './journal-segment.ts';
@@ -99,7 +100,10 @@ class LmdbPageStore implements PageStore {
 
   async #create(file: string): Promise<void> {
     if ((await findGenerations(join(this.#folder, file))) !== undefined) throw storageExists(file);
-    const isNew = await createFolder(this.#folder, file, (draft) => createEnvironment(dataPath(draft, 1)));
+    const isNew = await createFolder(this.#folder, file, async (draft) => {
+      await mustHaveRoom(file, draft);
+      await createEnvironment(dataPath(draft, 1));
+    });
     if (!isNew) throw storageExists(file);
   }
 
