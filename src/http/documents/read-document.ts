@@ -5,7 +5,7 @@ import { writeQuoted } from '../../documents/outgoing.ts';
 import { type MaybePromise, whenReady } from '../../shared/maybe-promise.ts';
 import type { Answer, Context } from '../request/context.ts';
 import { withSnapshot } from '../request/snapshot-lease.ts';
-import { matchesTag, revisionTag } from '../response/etags.ts';
+import { hasTag, matchesTag, revisionTag } from '../response/etags.ts';
 import { jsonAnswer, notModified, withHeader } from '../response/responses.ts';
 import { documentText, metaOf, readMetaFlags, revOf } from './document-rendering.ts';
 import { answerOpenRevisions, parseOpenRevs } from './open-revisions.ts';
@@ -13,7 +13,7 @@ import { missing, nodeToRead } from './requested-revision.ts';
 
 export function getDocument(context: Context, database: string, id: DocId): MaybePromise<Answer> {
   const current = context.query.isEmpty && context.services.registry.peek(database)?.current(id);
-  if (current) return answerCurrent(context, id, current);
+  if (current && hasTag(current.rev)) return answerCurrent(context, id, current);
   const openRevs = context.query.get('open_revs');
   const wanted = openRevs === undefined ? undefined : parseOpenRevs(openRevs);
   if (wanted !== undefined) return answerOpenRevisions(context, database, id, wanted);
@@ -49,7 +49,8 @@ function answerNode(
   const flags = readMetaFlags(context.query);
   const members = flags === undefined ? '' : metaOf(record, node, flags);
   const isOwn = flags === undefined || metaOf(record, node, { ...flags, revs: false }) === '';
-  const tag = isOwn ? revisionTag(revOf(node)) : undefined;
+  const rev = revOf(node);
+  const tag = isOwn && hasTag(rev) ? revisionTag(rev) : undefined;
   if (tag !== undefined && matchesTag(context.header('if-none-match'), tag)) return notModified(tag);
   return whenReady(snapshot.body(node), (body) => {
     if (body === undefined) throw missing();

@@ -2,6 +2,13 @@
 import { md5 } from '../../documents/md5.ts';
 
 const UNSENDABLE = /[^ -~]/;
+/** Revisions of earlier releases may have millions of characters, and clients take some kilobytes of headers. */
+const MAX_TAGGED_LENGTH = 1_024;
+
+/** Whether a revision is short enough for a tag: all that can be written now are. */
+export function hasTag(rev: string): boolean {
+  return rev.length <= MAX_TAGGED_LENGTH;
+}
 
 /** What a header can't carry, in what other services made, is percent-encoded. */
 export function revisionTag(rev: string): string {
