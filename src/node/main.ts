@@ -1,4 +1,5 @@
 import { DatabaseError } from '../errors/database-error.ts';
+import { escapeControls } from '../shared/escape-controls.ts';
 import { VERSION } from '../system/version.ts';
 import { type Command, parseCommand } from './command-line/arguments.ts';
 import { helpFor } from './command-line/help.ts';
@@ -94,7 +95,7 @@ async function verify({ dataFolder, databases, repair }: Verify, { stdout, stder
     for (const done of repairs) stdout.write(`${database}: ${done}\n`);
     const verdict = damage.length === 0 ? 'no damage' : `${damage.length} findings`;
     stdout.write(`${database}: ${documents} documents, ${pages} pages, ${verdict}\n`);
-    for (const finding of damage) stdout.write(`  ${finding}\n`);
+    for (const finding of damage) stdout.write(`  ${escapeControls(finding)}\n`);
     if (damage.length > 0) damaged++;
   }
   return damaged === 0;
@@ -112,7 +113,7 @@ async function reportCopies(
       continue;
     }
     if (report.isLoss) losses++;
-    stderr.write(`${report.database}: ${report.problem}\n`);
+    stderr.write(`${report.database}: ${escapeControls(report.problem)}\n`);
   }
   if (losses === 0) return 0;
   stderr.write(
@@ -129,10 +130,10 @@ function progressTo(stderr: MessageStream): OnProgress {
 function explain(error: unknown): string {
   if (error instanceof UsageError) {
     const command = error.topic === undefined ? 'settee' : `settee ${error.topic}`;
-    return `${error.message}\nTry "${command} --help".`;
+    return `${escapeControls(error.message)}\nTry "${command} --help".`;
   }
-  if (error instanceof DatabaseError) return error.reason;
-  if (error instanceof InputError || error instanceof RefusalError) return error.message;
+  if (error instanceof DatabaseError) return escapeControls(error.reason);
+  if (error instanceof InputError || error instanceof RefusalError) return escapeControls(error.message);
   if (error instanceof AggregateError) return error.errors.map(explain).join('\n');
   // The messages of system errors (no such file, no space left) need no stack.
   if (error instanceof Error && 'syscall' in error) return error.message;

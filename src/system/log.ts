@@ -1,8 +1,10 @@
 /**
  * Owns the log's form and its level filter; where the lines go is for the host to say. What belongs on which level:
- * see `Log`. Lines never hold document bodies or credentials, which is for the callers to keep.
+ * see `Log`. Lines never hold document bodies or credentials, which is for the callers to keep. They may hold names and messages
+ * that strangers chose, whose control characters are escaped: one entry looks like no other, and steers no terminal.
  */
 import type { Clock } from '../shared/clock.ts';
+import { escapeControls } from '../shared/escape-controls.ts';
 import type { Log } from './contract.ts';
 
 export type LogLevel = 'error' | 'info' | 'debug' | 'none';
@@ -21,11 +23,13 @@ const TALKATIVENESS: Readonly<Record<LogLevel, number>> = { none: 0, error: 1, i
 export function createLog(options: LogOptions): Log {
   const { clock, write } = options;
   const limit = TALKATIVENESS[options.level];
-  const entry = (level: LogLevel, message: string) => {
-    if (TALKATIVENESS[level] <= limit) write(`${new Date(clock.now()).toISOString()} [${level}] ${message}`);
+  const entry = (level: LogLevel, message: string, cause?: unknown) => {
+    if (TALKATIVENESS[level] > limit) return;
+    const lines = [message, ...(cause === undefined ? [] : describeCause(cause))].map(escapeControls);
+    write(`${new Date(clock.now()).toISOString()} [${level}] ${lines.join('\n')}`);
   };
   return {
-    error: (message, cause) => entry('error', cause === undefined ? message : `${message}\n${describeCause(cause)}`),
+    error: (message, cause) => entry('error', message, cause),
     info: (message) => entry('info', message),
     debug: (message) => entry('debug', message),
   };
@@ -34,9 +38,16 @@ export function createLog(options: LogOptions): Log {
 /** Drops everything; for those who pass no log. */
 export const silentLog: Log = { error: () => {}, info: () => {}, debug: () => {} };
 
-/** The error with its stack, and what caused it in turn. */
-function describeCause(cause: unknown): string {
-  if (!(cause instanceof Error)) return String(cause);
-  const own = cause.stack ?? `${cause.name}: ${cause.message}`;
-  return cause.cause === undefined ? own : `${own}\ncaused by ${describeCause(cause.cause)}`;
+/** The lines of an error with its stack, and of what caused it in turn. */
+function describeCause(cause: unknown, prefix = '  '): string[] {
+  if (!(cause instanceof Error)) return [`${prefix}${cause}`];
+  const own = [`${prefix}${cause.name}: ${cause.message}`, ...framesOf(cause)];
+  return cause.cause === undefined ? own : [...own, ...describeCause(cause.cause, '  caused by ')];
+}
+
+/** Where it was thrown. V8 has the message before that, which may have lines of its own. */
+function framesOf({ stack = '', message }: Error): string[] {
+  const end = stack.indexOf(message);
+  const frames = end < 0 ? stack : stack.slice(end + message.length);
+  return frames.split('\n').flatMap((line) => (/^ {4}at |@/.test(line) ? [`    ${line.trim()}`] : []));
 }
