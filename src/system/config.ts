@@ -17,6 +17,7 @@ export type Settings = Readonly<Record<string, Readonly<Record<string, string>>>
  * - `svc/os_process_timeout`: milliseconds that a function of a design document has for one document, reduction or request.
  * - `httpd/max_uri_length`: characters of a request's address; unset means no limit of our own.
  * - `httpd/max_bytes_in_flight`: bytes of memory for requests and answers under way; who comes then waits, at last in vain.
+ * - `httpd/max_connections`: connections that the Node server holds at a time; 0 means no limit.
  * - `httpd/trusted_proxies`: IP addresses of proxies whose `X-Forwarded-…` headers are believed; unset means none.
  * - `httpd/allow_jsonp`: whether `?callback=` is honoured.
  * - `httpd/secure_rewrites`: whether rewrite rules may lead no further up than their database.
@@ -28,7 +29,7 @@ export type Settings = Readonly<Record<string, Readonly<Record<string, string>>>
  */
 export const DEFAULT_SETTINGS: Settings = {
   svc: { max_document_size: '67108864', max_dbs_open: '100', page_cache_bytes: '33554432', os_process_timeout: '5000' },
-  httpd: { max_bytes_in_flight: '268435456', allow_jsonp: 'false', secure_rewrites: 'true' },
+  httpd: { max_bytes_in_flight: '268435456', max_connections: '2048', allow_jsonp: 'false', secure_rewrites: 'true' },
   query_server_config: { reduce_limit: 'true' },
   uuids: { algorithm: 'sequential', max_count: '1000', utc_id_suffix: '' },
 };
@@ -120,6 +121,7 @@ function checkSettings(config: Config): void {
   integerSetting(config, 'svc', 'page_cache_bytes');
   integerSetting(config, 'svc', 'os_process_timeout');
   integerSetting(config, 'httpd', 'max_bytes_in_flight');
+  integerSetting(config, 'httpd', 'max_connections');
   integerSetting(config, 'httpd', 'max_uri_length');
   addressListSetting(config, 'httpd', 'trusted_proxies');
   integerSetting(config, 'query_server_config', 'workers');

@@ -1,6 +1,6 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { DatabaseError } from '../../errors/database-error.ts';
-import { VERSION } from '../../system/version.ts';
+import type { Refusal } from './refusals.ts';
 
 /** Names and addresses that no DNS server can make point to another machine (RFC 6761, 6.3), without a dot at the end. */
 const LOOPBACK = /^(?:localhost|[\w.~-]+\.localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
@@ -27,9 +27,8 @@ export class HostCheck {
     this.#allowed = new Set(allowed.map(normalise));
   }
 
-  accepts(incoming: Pick<IncomingMessage, 'headers' | 'url'>): boolean {
-    const requested = ABSOLUTE.exec(incoming.url ?? '')?.[1];
-    return this.#acceptsHost(incoming.headers.host) && (requested === undefined || this.#acceptsHost(requested));
+  accepts(incoming: IncomingMessage): boolean {
+    return hostsOf(incoming).every((host) => this.#acceptsHost(host));
   }
 
   /** Undefined, as HTTP/1.0 permits, and empty are accepted: a browser always sends a name. */
@@ -41,14 +40,18 @@ export class HostCheck {
     return true;
   }
 
-  /** Answers 403 and says how to have the name accepted. */
-  refuse(incoming: IncomingMessage, outgoing: ServerResponse): void {
-    const name = withoutPort(ABSOLUTE.exec(incoming.url ?? '')?.[1] ?? incoming.headers.host ?? '').slice(0, 255);
+  /** 403, which says how to have the name accepted. */
+  refusal(incoming: IncomingMessage): Refusal {
+    const refused = hostsOf(incoming).find((host) => !this.#acceptsHost(host)) ?? '';
+    const name = withoutPort(refused).slice(0, 255);
     const reason = `This server does not answer under the host name "${name}", so that no web page can reach it by pointing a name of its own here. Use localhost or 127.0.0.1; or, if the name is yours, start the server with --allow-host ${name}.`;
-    const body = `${JSON.stringify({ error: 'forbidden', reason })}\n`;
-    const headers = { 'content-type': 'application/json', 'cache-control': 'no-store', server: `Settee/${VERSION}` };
-    outgoing.writeHead(403, { ...headers, 'content-length': Buffer.byteLength(body) }).end(body);
+    return { status: 403, error: 'forbidden', reason };
   }
+}
+
+/** All that a request says of the host that it is for. */
+function hostsOf({ headers, url = '' }: IncomingMessage): (string | undefined)[] {
+  return [headers.host, ABSOLUTE.exec(url)?.[1]];
 }
 
 function assertHostName(name: string): void {

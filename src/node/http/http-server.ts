@@ -3,9 +3,11 @@ import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { DatabaseError } from '../../errors/database-error.ts';
 import { assert } from '../../shared/assert.ts';
+import { ConnectionLimit, TOO_MANY_CONNECTIONS } from './connection-limit.ts';
+import { framingRefusal } from './framing-check.ts';
 import { HostCheck } from './host-check.ts';
 import type { NodeListener } from './listener.ts';
-import { refuseUnreadable } from './unreadable-request.ts';
+import { refuse, refuseAndClose, refuseUnreadable } from './refusals.ts';
 
 /** At a shutdown, connections whose requests still run after this time are closed. */
 const drainMs = 10_000;
@@ -34,55 +36,29 @@ export interface HttpServer {
   close(): Promise<void>;
 }
 
+export interface ListenOptions {
+  /** Host names under which requests are taken besides those of loopback; others get 403. Default: none. */
+  readonly allowedHosts?: readonly string[] | undefined;
+  /** Connections at a time; one more gets 503. Default, and 0: no limit. */
+  readonly maxConnections?: number | undefined;
+  /** Milliseconds after which a connection is closed whose client takes nothing of its answer. Default: ten minutes. */
+  readonly stalledMs?: number | undefined;
+}
+
 /**
  * Listens on `host` and `port` (0: any free one). Rejects with `bad_request` for a host beyond loopback, and with
  * `storage_blocked` where the address can't be used.
- *
- * @param allowedHosts host names under which requests are taken besides those of loopback; others get 403.
- * @param stalledMs milliseconds after which a connection is closed whose client takes nothing of its answer.
  */
 export async function listen(
   listener: NodeListener,
   host: string,
   port: number,
-  allowedHosts: readonly string[] = [],
-  stalledMs = stalledAfterMs,
+  options: ListenOptions = {},
 ): Promise<HttpServer> {
   assertLoopback(host);
-  const hostCheck = new HostCheck(allowedHosts);
-  /** Connections that have not sent a request yet. Node does not count them as idle. */
-  const unused = new Set<Socket>();
-  /** The answer to the last request of each connection. */
-  const lastAnswers = new WeakMap<Socket, ServerResponse>();
-  const server = createServer(serverOptions, (incoming, outgoing) => {
-    const { socket } = incoming;
-    unused.delete(socket);
-    const answer = () => {
-      if (hostCheck.accepts(incoming)) void listener(incoming, outgoing);
-      else hostCheck.refuse(incoming, outgoing);
-    };
-    const previous = lastAnswers.get(socket);
-    lastAnswers.set(socket, outgoing);
-    // Node passes on pipelined requests at once, but a read must see the write before it (RFC 9112, 9.3.2).
-    if (previous === undefined || previous.writableFinished) answer();
-    else previous.once('close', () => void (socket.destroyed || answer()));
-  });
-  server.on('connection', (socket: Socket) => {
-    unused.add(socket);
-    socket.once('close', () => unused.delete(socket));
-  });
-  server.on('clientError', (error: Error, socket: Socket) => {
-    const answer = lastAnswers.get(socket);
-    const isHalfAnswered = answer?.headersSent && !answer.writableFinished;
-    if (isHalfAnswered || !socket.writable) socket.destroy();
-    else refuseUnreadable(error, socket);
-  });
-  server.setTimeout(stalledMs, (socket) => {
-    const answer = lastAnswers.get(socket);
-    // Where no bytes wait for the client, the server still works on the answer.
-    const isServerBusy = answer !== undefined && !answer.writableFinished && socket.writableLength === 0;
-    if (!isServerBusy) socket.destroy();
-  });
+  const { allowedHosts = [], maxConnections = 0, stalledMs = stalledAfterMs } = options;
+  const { server, unused } = createHttpServer(listener, new HostCheck(allowedHosts), maxConnections);
+  server.setTimeout(stalledMs);
   server.listen({ host: host.replace(/^\[(.*)\]$/, '$1'), port });
   try {
     await once(server, 'listening');
@@ -97,6 +73,57 @@ export async function listen(
       return closing;
     },
   };
+}
+
+/** A server, and its connections that have not sent a request yet: Node does not count them as idle. */
+interface CreatedServer {
+  readonly server: Server;
+  readonly unused: ReadonlySet<Socket>;
+}
+
+function createHttpServer(listener: NodeListener, hostCheck: HostCheck, maxConnections: number): CreatedServer {
+  const unused = new Set<Socket>();
+  /** The answer to the last request of each connection. */
+  const lastAnswers = new WeakMap<Socket, ServerResponse>();
+  /** Connections of which nothing more is read. */
+  const ended = new WeakSet<Socket>();
+  const server = createServer(serverOptions, (incoming, outgoing) => {
+    const { socket } = incoming;
+    unused.delete(socket);
+    const answer = () => {
+      if (socket.destroyed || ended.has(socket)) return;
+      const refusal = limit.isBeyond(socket) ? TOO_MANY_CONNECTIONS : framingRefusal(incoming);
+      if (refusal !== undefined) {
+        ended.add(socket);
+        refuseAndClose(refusal, outgoing);
+      } else if (hostCheck.accepts(incoming)) void listener(incoming, outgoing);
+      else refuse(hostCheck.refusal(incoming), outgoing);
+    };
+    const previous = lastAnswers.get(socket);
+    lastAnswers.set(socket, outgoing);
+    // Node passes on pipelined requests at once, but a read must see the write before it (RFC 9112, 9.3.2).
+    if (previous === undefined || previous.writableFinished) answer();
+    else previous.once('close', answer);
+  });
+  const limit = new ConnectionLimit(server, maxConnections);
+  server.on('connection', (socket: Socket) => {
+    unused.add(socket);
+    socket.once('close', () => unused.delete(socket));
+    limit.add(socket);
+  });
+  server.on('clientError', (error: Error, socket: Socket) => {
+    const answer = lastAnswers.get(socket);
+    const isHalfAnswered = answer?.headersSent && !answer.writableFinished;
+    if (isHalfAnswered || !socket.writable || ended.has(socket)) socket.destroySoon();
+    else refuseUnreadable(error, socket);
+  });
+  server.on('timeout', (socket: Socket) => {
+    const answer = lastAnswers.get(socket);
+    // Where no bytes wait for the client, the server still works on the answer.
+    const isServerBusy = answer !== undefined && !answer.writableFinished && socket.writableLength === 0;
+    if (!isServerBusy) socket.destroy();
+  });
+  return { server, unused };
 }
 
 /** While there are no admins, every client that can connect may do everything, so only this machine may connect. */

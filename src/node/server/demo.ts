@@ -57,12 +57,9 @@ export async function startDemo(options: DemoOptions): Promise<HttpServer | stri
   const { host = '127.0.0.1', allowedHosts = [], port, folder = builtDemo, policy = demoPolicy } = options;
   if ((await sizeOf(join(folder, 'index.html'))) === undefined) return undefined;
   try {
-    return await listen(
-      (incoming, outgoing) => serveFile({ folder, policy }, incoming, outgoing),
-      host,
-      port,
+    return await listen((incoming, outgoing) => serveFile({ folder, policy }, incoming, outgoing), host, port, {
       allowedHosts,
-    );
+    });
   } catch (error) {
     if (!isDatabaseError(error, 'storage_blocked')) throw error;
     return `There is no demo: port ${port} can't be used, because another program has it or rights are missing. Choose another one with --demo-port, or none with --no-demo.`;

@@ -5,7 +5,7 @@ import { DatabaseError } from '../../errors/database-error.ts';
 import { createQuickJsSandbox } from '../../query-server/programs/quickjs-sandbox.ts';
 import { systemClock, systemRandom } from '../../shared/clock.ts';
 import { createMemoryPageStore } from '../../storage/memory/memory-page-store.ts';
-import { unknownSettings } from '../../system/config.ts';
+import { createConfig, integerSetting, unknownSettings } from '../../system/config.ts';
 import { createLog, type LogLevel } from '../../system/log.ts';
 import { holdsDatabases, openDataFolder, openStorage } from '../data-folder/data-folder.ts';
 import { assertLoopback, listen } from '../http/http-server.ts';
@@ -66,6 +66,7 @@ export interface RunningServer {
 export async function startServer(options: ServerOptions = {}): Promise<RunningServer> {
   const { host = '127.0.0.1', port = 5984, memory = false, dataFolder = './data' } = options;
   assertLoopback(host);
+  const config = createConfig(options.config);
   const undo = new UndoList();
   try {
     const folder = memory ? undefined : await openDataFolder(dataFolder);
@@ -104,7 +105,7 @@ export async function startServer(options: ServerOptions = {}): Promise<RunningS
       }),
       host,
       port,
-      options.allowedHosts,
+      { allowedHosts: options.allowedHosts, maxConnections: integerSetting(config, 'httpd', 'max_connections') },
     );
     undo.add(() => http.close());
     undo.add(() => core.beginShutdown());

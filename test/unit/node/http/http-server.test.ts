@@ -69,8 +69,7 @@ describe('a connection without traffic', () => {
       listenerOf(async () => ({ status: 200, headers: {}, body: endless })),
       '127.0.0.1',
       0,
-      [],
-      50,
+      { stalledMs: 50 },
     );
     const socket = ask(server).pause();
     await wasCancelled;
@@ -83,13 +82,13 @@ describe('a connection without traffic', () => {
       await pause(300);
       return { status: 200, headers: {}, body: 'at last' };
     };
-    const server = await listen(listenerOf(slow), '127.0.0.1', 0, [], 50);
+    const server = await listen(listenerOf(slow), '127.0.0.1', 0, { stalledMs: 50 });
     expect(await (await fetch(server.url)).text()).toBe('at last');
     await server.close();
   });
 
   test('is cut when nothing is asked', async () => {
-    const server = await listen(hello, '127.0.0.1', 0, [], 50);
+    const server = await listen(hello, '127.0.0.1', 0, { stalledMs: 50 });
     const socket = createConnection(Number(new URL(server.url).port), '127.0.0.1');
     await once(socket.resume(), 'close');
     await server.close();
@@ -127,7 +126,7 @@ describe('the Host header', () => {
     ['"><script>.localhost', 403],
     ['192.168.0.1', 403],
   ])('"%s": %i', async (host, status) => {
-    const server = await listen(hello, '127.0.0.1', 0, ['db.example.org']);
+    const server = await listen(hello, '127.0.0.1', 0, { allowedHosts: ['db.example.org'] });
     expect(await statusFor(server.url, host)).toBe(status);
     await server.close();
   });
@@ -195,12 +194,141 @@ describe('the Host header', () => {
   test.each(['http://db.example.org', 'db.example.org:80', 'db.example.org/', '', 'a b', '::1'])(
     '"%s" is no name to allow',
     async (name) => {
-      await expect(listen(hello, '127.0.0.1', 0, [name])).rejects.toMatchObject({
+      await expect(listen(hello, '127.0.0.1', 0, { allowedHosts: [name] })).rejects.toMatchObject({
         code: 'bad_request',
         reason: `The allowed host "${name}" is not a host name; write it without scheme, port and path, as in db.example.org.`,
       });
     },
   );
+});
+
+/** All that the server sends until it ends the connection. */
+async function sendRaw(server: { readonly url: string }, text: string): Promise<string> {
+  const socket = createConnection(Number(new URL(server.url).port), '127.0.0.1');
+  socket.on('error', () => {}).write(text);
+  let received = '';
+  socket.setEncoding('latin1').on('data', (piece: string) => {
+    received += piece;
+  });
+  await once(socket, 'close');
+  return received;
+}
+
+describe('a request whose end could be seen in two places', () => {
+  const smuggled = 'DELETE /smuggled HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n';
+  const chunked = `2\r\n{}\r\n0\r\n\r\n${smuggled}`;
+  const head = (version: string, ...lines: string[]) =>
+    [`POST / HTTP/${version}`, 'Host: localhost', ...lines, '', ''].join('\r\n');
+
+  async function exchange(text: string): Promise<{ readonly answer: string; readonly asked: readonly string[] }> {
+    const asked: string[] = [];
+    const handle: Handle = async ({ method, url }) => {
+      asked.push(`${method} ${url}`);
+      return { status: 200, headers: {}, body: 'taken' };
+    };
+    const server = await listen(
+      createListener(handle, () => {}),
+      '127.0.0.1',
+      0,
+    );
+    const answer = await sendRaw(server, text);
+    await server.close();
+    return { answer, asked };
+  }
+
+  test.each([
+    ['1.0', 'Transfer-Encoding: chunked'],
+    ['1.0', 'Connection: keep-alive\r\nTransfer-Encoding: chunked'],
+    ['1.1', 'Transfer-Encoding: gzip, chunked'],
+    ['1.1', 'Transfer-Encoding: identity, chunked'],
+    ['1.1', 'Transfer-Encoding: gzip\r\nTransfer-Encoding: chunked'],
+    ['1.1', 'Transfer-Encoding: chunked, chunked'],
+    ['1.1', 'Transfer-Encoding: chunked, gzip'],
+    ['1.1', 'Transfer-Encoding: xchunked'],
+    ['1.1', 'Content-Length: 2\r\nTransfer-Encoding: chunked'],
+    ['1.1', 'Content-Length: 2\r\nContent-Length: 0'],
+  ])('is refused with 400, and nothing behind it is read: HTTP/%s, %s', async (version, lines) => {
+    const { answer, asked } = await exchange(head(version, lines) + chunked);
+    expect(answer).toMatch(/^HTTP\/1\.1 400 [\s\S]*\r\nConnection: close\r\n[\s\S]*"error":"bad_request","reason":"/);
+    expect(answer.match(/HTTP\/1\.1 \d/g)).toHaveLength(1);
+    expect(asked).toEqual([]);
+  });
+
+  test('is refused in its turn, after the answer to the one before it', async () => {
+    const first = 'GET /first HTTP/1.1\r\nHost: localhost\r\n\r\n';
+    const { answer, asked } = await exchange(first + head('1.1', 'Transfer-Encoding: gzip, chunked') + chunked);
+    expect(answer.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200', 'HTTP/1.1 400']);
+    expect(asked).toEqual(['GET /first']);
+  });
+
+  test('says why', async () => {
+    expect((await exchange(head('1.0', 'Transfer-Encoding: chunked') + chunked)).answer).toContain(
+      'HTTP/1.0 has no Transfer-Encoding. Send the body with a Content-Length, or the request as HTTP/1.1.',
+    );
+    expect((await exchange(head('1.1', 'Transfer-Encoding: gzip, chunked') + chunked)).answer).toContain(
+      'Transfer-Encoding has to be \\"chunked\\" alone. Say how the body itself is compressed as Content-Encoding.',
+    );
+  });
+
+  test.each(['chunked', 'CHUNKED', ' chunked '])('is not one whose encoding is "%s"', async (encoding) => {
+    const text = `${head('1.1', 'Connection: close', `Transfer-Encoding: ${encoding}`)}2\r\n{}\r\n0\r\n\r\n`;
+    expect(await exchange(text)).toEqual({ answer: expect.stringMatching(/^HTTP\/1\.1 200 /), asked: ['POST /'] });
+  });
+});
+
+describe('a limit of connections', () => {
+  const question = 'GET / HTTP/1.1\r\nHost: localhost\r\n\r\n';
+
+  async function connect(server: { readonly url: string }): Promise<Socket> {
+    const socket = createConnection(Number(new URL(server.url).port), '127.0.0.1');
+    await once(socket, 'connect');
+    return socket;
+  }
+
+  async function ask(socket: Socket): Promise<string> {
+    socket.write(question);
+    const [answer] = await once(socket, 'data');
+    return `${answer}`;
+  }
+
+  test('has the next one refused with 503, and taken when another has gone', async () => {
+    const server = await listen(hello, '127.0.0.1', 0, { maxConnections: 2 });
+    const [first, second] = [await connect(server), await connect(server)];
+    expect(await ask(first)).toMatch(/^HTTP\/1\.1 200 /);
+    const refused = await sendRaw(server, question + question);
+    expect(refused).toMatch(/^HTTP\/1\.1 503 [\s\S]*\r\nRetry-After: 5\r\n/);
+    expect(refused).toMatch(
+      /\r\nConnection: close\r\n[\s\S]*"error":"service_unavailable","reason":"[^"]*httpd\/max_connections/,
+    );
+    expect(refused.match(/HTTP\/1\.1 \d/g)).toHaveLength(1);
+    expect(await ask(first)).toMatch(/^HTTP\/1\.1 200 /);
+    // The second one has asked nothing so far, and counts all the same.
+    second.resume().end();
+    await once(second, 'close');
+    const third = await connect(server);
+    expect(await ask(third)).toMatch(/^HTTP\/1\.1 200 /);
+    for (const socket of [first, third]) socket.destroy();
+    await server.close();
+  });
+
+  test('ends the next one where it asks nothing', async () => {
+    const server = await listen(hello, '127.0.0.1', 0, { maxConnections: 1 });
+    const first = await connect(server);
+    const second = await connect(server);
+    await once(second.resume(), 'close');
+    expect(await ask(first)).toMatch(/^HTTP\/1\.1 200 /);
+    first.destroy();
+    await server.close();
+  });
+
+  test('of 0 is none', async () => {
+    const server = await listen(hello, '127.0.0.1', 0, { maxConnections: 0 });
+    const sockets = [];
+    for (let n = 0; n < 100; n++) sockets.push(await connect(server));
+    for (const socket of sockets) expect(await ask(socket)).toMatch(/^HTTP\/1\.1 200 /);
+    for (const socket of sockets) socket.destroy();
+    await server.close();
+  });
 });
 
 describe('close', () => {

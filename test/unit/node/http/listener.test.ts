@@ -16,7 +16,7 @@ afterEach(async () => {
 
 async function serve(handle: Handle): Promise<string> {
   const listener = createListener(handle, (request, error) => failures.push({ request, error }));
-  const server = await listen(listener, '127.0.0.1', 0, ['x']);
+  const server = await listen(listener, '127.0.0.1', 0, { allowedHosts: ['x'] });
   servers.push(server);
   return server.url;
 }

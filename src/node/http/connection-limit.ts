@@ -1,0 +1,48 @@
+import type { Server } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Refusal } from './refusals.ts';
+
+/** Connections beyond the limit that may be open until they got their answer. Where there are more, they end without one. */
+const waitingForRefusal = 64;
+
+/** So long such a connection may take to ask. */
+const refusalMs = 2_000;
+
+export const TOO_MANY_CONNECTIONS: Refusal = {
+  status: 503,
+  error: 'service_unavailable',
+  reason:
+    'The server has as many connections as httpd/max_connections permits. Nothing was done; try again when another one has ended.',
+  headers: { 'Retry-After': '5' },
+};
+
+/**
+ * Holds a server to a number of connections. One more is accepted, so that it can be told why it is refused: by 503, when it asks. It does
+ * not count.
+ */
+export class ConnectionLimit {
+  readonly #highest: number;
+  readonly #counted = new Set<Socket>();
+
+  /** `highest`: 0 means no limit. */
+  constructor(server: Server, highest: number) {
+    this.#highest = highest === 0 ? Number.POSITIVE_INFINITY : highest;
+    if (highest > 0) server.maxConnections = highest + waitingForRefusal;
+  }
+
+  /** To be told of each new connection. */
+  add(socket: Socket): void {
+    if (this.#counted.size < this.#highest) {
+      this.#counted.add(socket);
+      socket.once('close', () => this.#counted.delete(socket));
+    } else {
+      const timer = setTimeout(() => socket.destroy(), refusalMs);
+      socket.once('close', () => clearTimeout(timer));
+    }
+  }
+
+  /** Whether requests of this connection are to be refused. */
+  isBeyond(socket: Socket): boolean {
+    return !this.#counted.has(socket);
+  }
+}

@@ -1,0 +1,23 @@
+import type { IncomingMessage } from 'node:http';
+import type { Refusal } from './refusals.ts';
+
+/** 400 for a request of which it is unclear where it ends. */
+export function framingRefusal(incoming: IncomingMessage): Refusal | undefined {
+  const reason = framingFault(incoming);
+  return reason === undefined ? undefined : { status: 400, error: 'bad_request', reason };
+}
+
+/**
+ * Why it is unclear where a request ends, or undefined. Two readers that disagree on that, such as a proxy and this server, can be made to
+ * take a part of one request for the next one. So what RFC 9112 (6.1) calls faulty is refused, as Node's parser refuses the rest of it, and
+ * so is every encoding beside `chunked`, since none is undone here.
+ */
+function framingFault(incoming: IncomingMessage): string | undefined {
+  const encoding = incoming.headers['transfer-encoding'];
+  if (encoding === undefined) return undefined;
+  if (incoming.httpVersion === '1.0') {
+    return 'HTTP/1.0 has no Transfer-Encoding. Send the body with a Content-Length, or the request as HTTP/1.1.';
+  }
+  if (encoding.trim().toLowerCase() === 'chunked') return undefined;
+  return 'Transfer-Encoding has to be "chunked" alone. Say how the body itself is compressed as Content-Encoding.';
+}
