@@ -3,16 +3,19 @@ import type { SandboxPort, SandboxWorkers } from '../query-server/programs/quick
 import { integerSetting } from '../system/config.ts';
 import type { Config, Log } from '../system/contract.ts';
 
-/** Beside the script of the page's worker. */
 const FILE = 'settee-sandbox.js';
 
-/** As many as the setting says, or the browser has processors for. Undefined where functions are to run in this thread. */
-export function createNestedWorkers(config: Config, log: Log): SandboxWorkers | undefined {
+/**
+ * As many as the setting says, or the browser has processors for. Undefined where functions are to run in this thread.
+ *
+ * @param file where they are loaded from, if not beside the script of the page's worker.
+ */
+export function createNestedWorkers(config: Config, log: Log, file?: URL): SandboxWorkers | undefined {
   const count = integerSetting(config, 'query_server_config', 'workers') ?? navigator.hardwareConcurrency;
   if (count === 0) return undefined;
   return {
     count,
-    create: createNestedWorker,
+    create: () => createNestedWorker(file ?? new URL(FILE, self.location.href)),
     onUnavailable: (cause) =>
       log.error(
         `No worker for functions of documents can be started; they run in that of requests, with less time. ${FILE} must lie beside the ` +
@@ -22,8 +25,8 @@ export function createNestedWorkers(config: Config, log: Log): SandboxWorkers | 
   };
 }
 
-function createNestedWorker(): SandboxPort {
-  const worker = new Worker(new URL(FILE, self.location.href), { type: 'module', name: 'settee sandbox' });
+function createNestedWorker(file: URL): SandboxPort {
+  const worker = new Worker(file, { type: 'module', name: 'settee sandbox' });
   return {
     post: (message) => worker.postMessage(message),
     listen: (onMessage, onEnd) => {

@@ -79,7 +79,7 @@ export async function startServer(options: ServerOptions = {}): Promise<RunningS
     for (const name of unknownSettings(options.config ?? {})) {
       log.error(`Setting ${name} is none that Settee reads, and changes nothing; see docs/node.md#settings.`);
     }
-    const workers = createSandboxWorkers(options.config ?? {}, log);
+    const workers = createSandboxWorkers(createConfig(options.config), log);
     const core = await createCore({
       storage: folder ? openStorage(folder.databases) : createMemoryPageStore({ crc32 }),
       clock: systemClock,

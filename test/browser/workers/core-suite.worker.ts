@@ -1,4 +1,5 @@
 import { createIndexedDbPageStore } from '../../../src/storage/indexeddb/indexeddb-page-store.ts';
+import { createNestedWorkers } from '../../../src/worker/sandbox-workers.ts';
 import { CoreHost, type Storage } from '../../support/conformance/core-host.ts';
 import { newOutcome } from '../outcome.ts';
 import { runHttpSuite } from '../suite-run.ts';
@@ -15,6 +16,10 @@ async function loadWasm(): Promise<Uint8Array<ArrayBuffer>> {
   return new Uint8Array(await answer.arrayBuffer());
 }
 
+/** Among them, too. */
+const createWorkers: typeof createNestedWorkers = (config, log) =>
+  createNestedWorkers(config, log, new URL('/settee-sandbox.js', self.location.href));
+
 const outcome = newOutcome();
-const host = await CoreHost.start({ name: 'core on IndexedDB', newStorage, loadWasm });
+const host = await CoreHost.start({ name: 'core on IndexedDB', newStorage, loadWasm, createWorkers });
 await runHttpSuite(host, outcome, () => postMessage(outcome));

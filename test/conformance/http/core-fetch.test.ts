@@ -2,9 +2,12 @@ import { createCore } from '../../../src/core.ts';
 import { deferredAtHand } from '../../../src/deferred/deferred-code.ts';
 import { createFetch } from '../../../src/http/fetch-adapter.ts';
 import { readQuickJsWasm } from '../../../src/node/server/quickjs-wasm.ts';
+import { createSandboxWorkers } from '../../../src/node/server/sandbox-workers.ts';
 import { createQuickJsSandbox } from '../../../src/query-server/programs/quickjs-sandbox.ts';
 import { systemClock, systemRandom } from '../../../src/shared/clock.ts';
 import { createMemoryPageStore } from '../../../src/storage/memory/memory-page-store.ts';
+import { createConfig } from '../../../src/system/config.ts';
+import { silentLog } from '../../../src/system/log.ts';
 import { FetchHost } from '../../support/conformance/fetch-host.ts';
 import { registerSuites } from '../../support/conformance/register.ts';
 
@@ -15,7 +18,9 @@ registerSuites(name, async () => {
     storage: createMemoryPageStore(),
     clock: systemClock,
     random: systemRandom,
-    deferred: deferredAtHand(createQuickJsSandbox({ loadWasm: readQuickJsWasm })),
+    deferred: deferredAtHand(
+      createQuickJsSandbox({ loadWasm: readQuickJsWasm, workers: createSandboxWorkers(createConfig(), silentLog) }),
+    ),
   });
   return new FetchHost({
     name,

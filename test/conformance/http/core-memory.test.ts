@@ -1,7 +1,10 @@
 import { readQuickJsWasm } from '../../../src/node/server/quickjs-wasm.ts';
+import { createSandboxWorkers } from '../../../src/node/server/sandbox-workers.ts';
 import { CoreHost } from '../../support/conformance/core-host.ts';
 import { memoryStorage } from '../../support/conformance/memory-storage.ts';
 import { registerSuites } from '../../support/conformance/register.ts';
 
 const name = 'core on memory';
-registerSuites(name, () => CoreHost.start({ name, newStorage: memoryStorage, loadWasm: readQuickJsWasm }));
+registerSuites(name, () =>
+  CoreHost.start({ name, newStorage: memoryStorage, loadWasm: readQuickJsWasm, createWorkers: createSandboxWorkers }),
+);

@@ -15,6 +15,7 @@ registerSuites(name, async () => {
     name,
     baseUrl: base,
     fetch: (request) => fetch(request),
+    capabilities: { 'function-threads': 'a test that mocks its requests has one thread' },
     close: async () => {
       server.close();
       await settee.reset();

@@ -1,10 +1,15 @@
 import { createCore } from '../../../src/core.ts';
 import { deferredAtHand } from '../../../src/deferred/deferred-code.ts';
-import { createQuickJsSandbox, type WasmLoader } from '../../../src/query-server/programs/quickjs-sandbox.ts';
+import {
+  createQuickJsSandbox,
+  type SandboxWorkers,
+  type WasmLoader,
+} from '../../../src/query-server/programs/quickjs-sandbox.ts';
 import { type Clock, systemRandom } from '../../../src/shared/clock.ts';
 import type { ByteStream, Handle, PlainResponse, RequestBody } from '../../../src/shared/message.ts';
 import type { PageStore } from '../../../src/storage/page-store.ts';
-import type { Log } from '../../../src/system/contract.ts';
+import { createConfig } from '../../../src/system/config.ts';
+import type { Config, Log } from '../../../src/system/contract.ts';
 import type { Capabilities, Host, HostAnswer, HostRequest, Settings } from './host.ts';
 
 /** A place that keeps its content from one store to the next, until it is removed. */
@@ -18,6 +23,8 @@ interface CoreHostOptions {
   readonly newStorage: () => Promise<Storage>;
   /** Where the sandbox for functions of documents is found in this environment. */
   readonly loadWasm: WasmLoader;
+  /** The threads in which such functions run in this environment. Default: this one. */
+  readonly createWorkers?: (config: Config, log: Log) => SandboxWorkers | undefined;
   readonly settings?: Settings;
   /** The path below which the service is mounted; default the root. */
   readonly basePath?: string;
@@ -28,23 +35,16 @@ export class CoreHost implements Host {
   readonly name: string;
   readonly baseUrl: string;
   readonly capabilities: Capabilities;
-  readonly #newStorage: () => Promise<Storage>;
-  readonly #loadWasm: WasmLoader;
-  readonly #settings: Settings;
-  readonly #basePath: string;
+  readonly #options: CoreHostOptions;
   readonly #storage: Storage;
   readonly #clock = new MovableClock();
   readonly #loggedErrors: string[] = [];
   #core: Running;
 
   private constructor(options: CoreHostOptions, storage: Storage) {
-    const { name, newStorage, loadWasm, settings = {}, basePath = '' } = options;
-    this.name = name;
-    this.#basePath = basePath;
-    this.baseUrl = `http://settee.test${basePath}`;
-    this.#newStorage = newStorage;
-    this.#loadWasm = loadWasm;
-    this.#settings = settings;
+    this.name = options.name;
+    this.#options = options;
+    this.baseUrl = `http://settee.test${this.#basePath}`;
     this.#storage = storage;
     this.#core = stopped;
     this.capabilities = {
@@ -58,7 +58,12 @@ export class CoreHost implements Host {
       restart: true,
       settings: true,
       clock: true,
+      'function-threads': options.createWorkers === undefined ? 'this core was given no threads' : true,
     };
+  }
+
+  get #basePath(): string {
+    return this.#options.basePath ?? '';
   }
 
   static async start(options: CoreHostOptions): Promise<CoreHost> {
@@ -82,9 +87,7 @@ export class CoreHost implements Host {
   }
 
   withSettings(settings: Settings): Promise<CoreHost> {
-    const name = `${this.name} with settings`;
-    const [newStorage, loadWasm] = [this.#newStorage, this.#loadWasm];
-    return CoreHost.start({ name, newStorage, loadWasm, settings, basePath: this.#basePath });
+    return CoreHost.start({ ...this.#options, name: `${this.name} with settings`, settings });
   }
 
   moveClock(milliseconds: number): void {
@@ -106,14 +109,16 @@ export class CoreHost implements Host {
   }
 
   async #start(): Promise<void> {
+    const { loadWasm, createWorkers, settings = {} } = this.#options;
+    const workers = createWorkers?.(createConfig(settings), this.#log);
     this.#core = await createCore({
       storage: await this.#storage.open(),
       clock: this.#clock,
       random: systemRandom,
-      config: this.#settings,
+      config: settings,
       basePath: this.#basePath,
       log: this.#log,
-      deferred: deferredAtHand(createQuickJsSandbox({ loadWasm: this.#loadWasm })),
+      deferred: deferredAtHand(createQuickJsSandbox({ loadWasm, workers })),
     });
   }
 }

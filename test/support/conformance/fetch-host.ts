@@ -52,4 +52,5 @@ const ofAnyPage = {
   restart: 'the service is not at hand',
   settings: 'the service is not at hand',
   clock: 'the service is not at hand',
+  'function-threads': true,
 } as const satisfies Capabilities;

@@ -31,6 +31,7 @@ export type Settings = Readonly<Record<string, Readonly<Record<string, string>>>
  * - `raw-socket`: writes to the connection itself (half a body, a request that is none)
  * - `broken-body`: can begin a body and fail before its end
  * - `restart`, `settings`, `clock`: has the function of that kind
+ * - `function-threads`: functions of documents run in threads of their own
  */
 export type Capability =
   | 'any-url'
@@ -42,7 +43,8 @@ export type Capability =
   | 'broken-body'
   | 'restart'
   | 'settings'
-  | 'clock';
+  | 'clock'
+  | 'function-threads';
 
 /** `true`, or the reason why this host can't. */
 export type Capabilities = Readonly<Record<Capability, true | string>>;

@@ -22,6 +22,7 @@ export class NodeHost implements Host {
     'broken-body': true,
     restart: true,
     settings: true,
+    'function-threads': true,
     clock: 'the server uses the clock of its machine',
   };
   readonly #folder: string;
