@@ -1,9 +1,13 @@
 import { type DatabaseError, isDatabaseError } from '../errors/database-error.ts';
 import type { Crc32 } from '../shared/crc32.ts';
 import type { MaybePromise } from '../shared/maybe-promise.ts';
+import { inTurns, type Steps } from '../shared/turn.ts';
 import type { Commit, Opening, Page, PageFile, PageNumber, PageValue } from '../storage/page-store.ts';
 import { addToBytes, addToRecord, addToText, checkBytes, checkText } from './checksums.ts';
 import { damagedPageError } from './page-errors.ts';
+
+/** Characters or bytes whose checksums are made between two looks at the clock. */
+const STEP_LENGTH = 1_048_576;
 
 interface CheckedFileOptions {
   readonly crc32: Crc32;
@@ -25,6 +29,8 @@ export class CheckedFile implements PageFile {
   readonly #crc32: Crc32;
   readonly #checkedFrom: PageNumber;
   readonly #onDamage: ((error: DatabaseError) => void) | undefined;
+  /** Settles when all commits that were asked for have been handed to the file, while one of them is being prepared. */
+  #preparing: Promise<void> | undefined;
 
   constructor(file: PageFile, { crc32, checkedFrom, onDamage }: CheckedFileOptions) {
     this.#file = file;
@@ -63,19 +69,44 @@ export class CheckedFile implements PageFile {
     return damagedPageError(this.name, page);
   }
 
+  /** Commits reach the file in the order in which they are asked for. */
   commit(commit: Commit): Promise<void> {
-    const { journal, writePages, ...others } = commit;
-    const committed = this.#file.commit({
-      ...others,
-      ...(journal && { journal: { ...journal, text: addToRecord(this.#crc32, journal.number, journal.text) } }),
-      ...(writePages && { writePages: writePages.map((page) => this.#withChecksum(page)) }),
-    });
+    const committed = this.#commitInOrder(commit);
     const onDamage = this.#onDamage;
     if (onDamage === undefined) return committed;
     return committed.catch((error: unknown) => {
       if (isDatabaseError(error, 'storage_corrupt')) onDamage(error);
       throw error;
     });
+  }
+
+  #commitInOrder(commit: Commit): Promise<void> {
+    const checked = inTurns(this.#withChecksums(commit));
+    if (!(checked instanceof Promise) && this.#preparing === undefined) return this.#file.commit(checked);
+    const before = this.#preparing;
+    const begun = Promise.all([checked, before]).then(([prepared]) => ({ committed: this.#file.commit(prepared) }));
+    const preparing = begun.then(nothing, nothing).then(() => {
+      if (this.#preparing === preparing) this.#preparing = undefined;
+    });
+    this.#preparing = preparing;
+    return begun.then(({ committed }) => committed);
+  }
+
+  *#withChecksums({ journal, writePages, ...others }: Commit): Steps<Commit> {
+    const pages: Page[] = [];
+    let length = 0;
+    for (const page of writePages ?? []) {
+      pages.push(this.#withChecksum(page));
+      length += page.value.length;
+      if (length < STEP_LENGTH) continue;
+      length = 0;
+      yield;
+    }
+    return {
+      ...others,
+      ...(journal && { journal: { ...journal, text: yield* addToRecord(this.#crc32, journal.number, journal.text) } }),
+      ...(writePages && { writePages: pages }),
+    };
   }
 
   #withChecksum({ number, value }: Page): Page {
@@ -100,3 +131,5 @@ export class CheckedFile implements PageFile {
     return this.#file.close();
   }
 }
+
+function nothing(): void {}

@@ -1,7 +1,8 @@
 import type { DocId, RevId } from '../../documents/contract.ts';
 import { toRevId } from '../../documents/revisions/revisions.ts';
-import { cutFirstRev, decodeTree, encodeTree } from '../../documents/revisions/tree-codec.ts';
+import { cutFirstRev, decodeTree, encodeTree, encodeTreeInSteps } from '../../documents/revisions/tree-codec.ts';
 import { must } from '../../shared/assert.ts';
+import type { Steps } from '../../shared/turn.ts';
 import { decodeLocation, encodeLocation } from '../bodies/body-location.ts';
 import type { BodyLocation, ChangeRow, CurrentDocument, DocumentRecord, StoredNode } from '../contract.ts';
 import { isLiveEntry } from './trees.ts';
@@ -12,8 +13,20 @@ import { isLiveEntry } from './trees.ts';
  * By-seq: a JSON array of deleted (1 or 0), id, and the leaves' revisions, the winner first.
  */
 
+/** From so many leaves on, encoding one document is long work. */
+export const MANY_LEAVES = 1_000;
+
 export function encodeEntry(seq: number, leaves: readonly StoredNode[]): string {
-  return `${leaves[0]?.deleted ? 'd' : 'l'}${seq.toString(36)} ${encodeTree(leaves, encodeLocation)}`;
+  return entryHead(seq, leaves) + encodeTree(leaves, encodeLocation);
+}
+
+/** As `encodeEntry`: others may have a turn in the middle of a document of many leaves. */
+export function* encodeEntryInSteps(seq: number, leaves: readonly StoredNode[]): Steps<string> {
+  return entryHead(seq, leaves) + (yield* encodeTreeInSteps(leaves, encodeLocation));
+}
+
+function entryHead(seq: number, leaves: readonly StoredNode[]): string {
+  return `${leaves[0]?.deleted ? 'd' : 'l'}${seq.toString(36)} `;
 }
 
 export function decodeEntry(id: DocId, value: string): DocumentRecord {

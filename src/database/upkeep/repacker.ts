@@ -3,10 +3,11 @@ import { collectEntries } from '../../btree/reading/tree-collect.ts';
 import { compareCodePoints } from '../../collation/code-points.ts';
 import type { DocId } from '../../documents/contract.ts';
 import { mapBodies } from '../../documents/revisions/body-changes.ts';
+import { inTurns, Pace } from '../../shared/turn.ts';
 import type { PageNumber } from '../../storage/page-store.ts';
 import type { BodyLocation, DocumentRecord, StoredNode } from '../contract.ts';
 import type { DatabaseState } from '../state/database-state.ts';
-import { decodeEntry, encodeEntry } from '../state/entry.ts';
+import { decodeEntry, encodeEntry, encodeEntryInSteps, MANY_LEAVES } from '../state/entry.ts';
 import { type SpaceDelta, TreeUpdates, updateSpace } from '../state/tree-updates.ts';
 import { decodeSpace, type PageSpace } from '../state/trees.ts';
 
@@ -102,10 +103,14 @@ export class Repacker {
     for (const { page, total } of candidates) for (const id of await bodies.reader.listing(page, total)) listed.add(id);
     const ids = [...listed].sort(compareCodePoints);
     const values = await current.byId.getMany(ids);
-    return ids.flatMap((id, index) => {
+    const pace = new Pace();
+    const documents: DocumentRecord[] = [];
+    for (const [index, id] of ids.entries()) {
       const value = values[index];
-      return value === undefined ? [] : [decodeEntry(id, value)];
-    });
+      if (value !== undefined) documents.push(decodeEntry(id, value));
+      if (pace.isDue) await pace.rest();
+    }
+    return documents;
   }
 
   /**
@@ -129,13 +134,17 @@ export class Repacker {
     deltas: Map<number, SpaceDelta>,
   ): Promise<TreeChange<string>[]> {
     const changes: TreeChange<string>[] = [];
+    const pace = new Pace();
     for (const { id, seq, leaves } of documents) {
+      if (pace.isDue) await pace.rest();
       const moved = await this.#moveLeaves(id, leaves, emptied, deltas);
       const next = mapBodies(leaves, (node) => {
         if (node.body === undefined || !emptied.has(node.body.page)) return node.body;
         return moved.get(node);
       });
-      if (next !== leaves) changes.push({ key: id, value: encodeEntry(seq, next) });
+      if (next === leaves) continue;
+      const value = next.length < MANY_LEAVES ? encodeEntry(seq, next) : await inTurns(encodeEntryInSteps(seq, next));
+      changes.push({ key: id, value });
     }
     return changes;
   }

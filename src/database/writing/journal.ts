@@ -70,20 +70,23 @@ export function* encodeJournalEntry(entry: JournalEntry): Steps<string> {
   if (entry.locals.length > 0) stored.l = entry.locals.map(({ key, value }) => [key, value ?? null]);
   if (entry.purges.length > 0) stored.x = entry.purges.map(({ id, seq, purgeSeq, revs }) => [id, seq, purgeSeq, revs]);
   if (entry.pages.length > 0) stored.p = entry.pages;
-  let line = JSON.stringify(stored);
+  const line = JSON.stringify(stored);
   if (entry.revisions.length === 0) return line;
+  const head = `${line.slice(0, -1)},"r":[`;
+  // Texts that grow bit by bit have to be put together by whoever reads them first, in one go. These are put together in each step.
+  const pieces: string[] = [];
+  let tuples: string[] = [];
   let bodies = '';
-  let separator = ',"r":[';
-  line = line.slice(0, -1);
-  let encoded = 0;
   for (const change of entry.revisions) {
-    line += separator + encodeRevision(change);
-    separator = ',';
+    tuples.push(encodeRevision(change));
     if (typeof change.body === 'string') bodies += `\n${change.body}`;
-    encoded++;
-    if (encoded % REVISIONS_PER_STEP === 0) yield;
+    if (tuples.length < REVISIONS_PER_STEP) continue;
+    pieces.push(tuples.join(','));
+    tuples = [];
+    yield;
   }
-  return `${line}]}${bodies}`;
+  if (tuples.length > 0) pieces.push(tuples.join(','));
+  return `${head}${pieces.join(',')}]}${bodies}`;
 }
 
 /** A `RevisionTuple` as JSON. Written by hand, since it is most of what a large commit has to write. */

@@ -1,9 +1,12 @@
 import type { TreeChange } from '../../btree/contract.ts';
-import { inTurns, mapInSteps, Pace } from '../../shared/turn.ts';
-import { encodeChange, encodeEntry } from '../state/entry.ts';
+import { inTurns, mapInSteps, Pace, type Steps } from '../../shared/turn.ts';
+import { encodeChange, encodeEntry, encodeEntryInSteps, MANY_LEAVES } from '../state/entry.ts';
 import type { State } from '../state/state.ts';
 import { type NextState, TreeUpdates, updateSpace } from '../state/tree-updates.ts';
 import type { WorkingDocument, WriteBatch } from './write-batch.ts';
+
+/** Documents encoded between two looks at the clock. */
+const DOCUMENTS_PER_STEP = 256;
 
 /**
  * The state after a batch of changes whose bodies have their locations. `state` itself is left as it is. With
@@ -14,14 +17,14 @@ export async function nextState(state: State, batch: WriteBatch, delaysById = fa
   const pace = new Pace();
   const changed = batch.changedDocuments();
   const updates = new TreeUpdates();
-  const encoded = inTurns(mapInSteps(changed, byIdChange));
+  const encoded = inTurns(byIdChanges(changed));
   const changes = encoded instanceof Promise ? await encoded : encoded;
   const formerValues = () => changed.map((document) => document.formerValue);
   const delayed = delaysById && changes.length > 0 ? state.byId.delayChanges(changes, formerValues()) : undefined;
   const counts = countDocuments(changed);
   const byId = delayed ?? (await updates.apply(state.byId, changes));
   if (pace.isDue) await pace.rest();
-  const changesBySeq = bySeqChanges(changed);
+  const changesBySeq = await inTurns(bySeqChanges(changed));
   if (pace.isDue) await pace.rest();
   const next: State = {
     version: state.version + 1,
@@ -46,24 +49,31 @@ export async function applyDelayedChanges(state: State): Promise<NextState> {
   return { state: { ...state, version: state.version + 1, byId }, replaced };
 }
 
-function byIdChange({ id, seq, tree: { leaves } }: WorkingDocument): TreeChange<string> {
-  return { key: id, value: leaves.length === 0 ? undefined : encodeEntry(seq, leaves) };
+function* byIdChanges(changed: readonly WorkingDocument[]): Steps<TreeChange<string>[]> {
+  const changes: TreeChange<string>[] = [];
+  for (const { id, seq, tree } of changed) {
+    const { leaves } = tree;
+    const value = leaves.length < MANY_LEAVES ? encodeEntry(seq, leaves) : yield* encodeEntryInSteps(seq, leaves);
+    changes.push({ key: id, value: leaves.length === 0 ? undefined : value });
+    if (changes.length % DOCUMENTS_PER_STEP === 0) yield;
+  }
+  return changes;
 }
 
 /**
  * The former sequence numbers of changed documents go, the new ones come. The numbers are sorted as an array of numbers: calling a
  * comparison of ours for each pair would take most of the time of replaying a journal.
  */
-function bySeqChanges(changed: readonly WorkingDocument[]): TreeChange<number>[] {
+function* bySeqChanges(changed: readonly WorkingDocument[]): Steps<TreeChange<number>[]> {
   const values = new Map<number, string | undefined>();
-  for (const { id, seq, formerSeq, tree } of changed) {
+  for (const [index, { id, seq, formerSeq, tree }] of changed.entries()) {
     const { leaves } = tree;
     if (formerSeq !== undefined) values.set(formerSeq, undefined);
     if (leaves.length > 0) values.set(seq, encodeChange(id, leaves));
+    if (index % DOCUMENTS_PER_STEP === DOCUMENTS_PER_STEP - 1) yield;
   }
-  const changes: TreeChange<number>[] = [];
-  for (const key of Float64Array.from(values.keys()).sort()) changes.push({ key, value: values.get(key) });
-  return changes;
+  const sorted = Float64Array.from(values.keys()).sort();
+  return yield* mapInSteps(sorted, (key) => ({ key, value: values.get(key) }));
 }
 
 function countDocuments(changed: readonly WorkingDocument[]): { live: number; deleted: number } {

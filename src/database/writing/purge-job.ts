@@ -1,7 +1,7 @@
 import type { DocId, RevId } from '../../documents/contract.ts';
 import { parseRevId } from '../../documents/revisions/revisions.ts';
 import type { MaybePromise } from '../../shared/maybe-promise.ts';
-import { inTurns, type Steps } from '../../shared/turn.ts';
+import { inTurns, mapInSteps, type Steps } from '../../shared/turn.ts';
 import type { PurgeOutcome } from '../contract.ts';
 import { PromisedJob } from './jobs.ts';
 import type { WriteBatch } from './write-batch.ts';
@@ -29,7 +29,7 @@ export class PurgeJob extends PromisedJob<PurgeOutcome> {
     const purgeSeqBefore = batch.purgeSeq;
     batch.purgeSeq = purgeSeqBefore + 1;
     for (const [id, revs] of this.#revisions) {
-      const removed = batch.purge(batch.document(id), revs.map(parseRevId));
+      const removed = batch.purge(batch.document(id), yield* mapInSteps(revs, parseRevId));
       if (removed.length > 0) this.#purged.set(id, removed);
       yield;
     }

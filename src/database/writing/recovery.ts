@@ -114,7 +114,7 @@ async function replayGroup({ state, settings }: OpenedFile, group: readonly Jour
     for (const { id } of purges) ids.add(id);
   }
   const localKeys = group.flatMap((entry) => entry.locals.map((change) => change.key));
-  await batch.load(state.current, ids, localKeys, absent);
+  await batch.load(state.current, [...ids], localKeys, absent);
   for (const entry of group) replayEntry(batch, entry);
   const { pages } = await inTurns(batch.place(state.bodies, Number.POSITIVE_INFINITY));
   assert(pages.length === 0, 'a body with pages of its own is in the journal');

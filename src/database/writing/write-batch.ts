@@ -3,7 +3,7 @@ import type { DocId, RevId, RevisionPath } from '../../documents/contract.ts';
 import { GrowingTree } from '../../documents/revisions/growing-tree.ts';
 import { must } from '../../shared/assert.ts';
 import { sortInSteps } from '../../shared/sort-in-steps.ts';
-import { inTurns, Pace, type Steps } from '../../shared/turn.ts';
+import { inTurns, mapInSteps, Pace, type Steps } from '../../shared/turn.ts';
 import type { Page } from '../../storage/page-store.ts';
 import { EMPTY_BODY, EMPTY_LOCATION } from '../bodies/body-location.ts';
 import type { BodyStore } from '../bodies/body-store.ts';
@@ -57,8 +57,12 @@ export interface Placed {
 
 /** Documents opened between two looks at the clock. */
 const OPENED_PER_STEP = 256;
+/** Revisions of which something small is done between two looks at the clock. */
+const REVISIONS_PER_STEP = 4_096;
 /** Bytes of bodies that are packed in one go. Each time a page is left that may not be full. */
 const PACKED_BYTES = 8 * 2 ** 20;
+/** What packing a body costs beside its bytes. */
+const PACKED_BODY = 1_024;
 
 /**
  * What one group commit changes: documents and local keys, loaded as the state has them and then changed step by step.
@@ -92,12 +96,12 @@ export class WriteBatch {
   /** Loads what the group will touch, in one pass over each tree. The documents `absent` are known not to be there. */
   async load(
     state: State,
-    ids: Iterable<DocId>,
+    ids: readonly DocId[],
     localKeys: Iterable<string>,
     absent: ReadonlySet<DocId> = new Set(),
   ): Promise<void> {
     const pace = new Pace();
-    const sortedIds = await inTurns(sortInSteps([...new Set(ids)], compareCodePoints));
+    const sortedIds = await inTurns(sortedWithoutRepeats(ids));
     if (pace.isDue) await pace.rest();
     const wanted = absent.size === 0 ? sortedIds : sortedIds.filter((id) => !absent.has(id));
     const values = wanted.length === 0 ? [] : await state.byId.getMany(wanted);
@@ -198,9 +202,12 @@ export class WriteBatch {
   }
 
   /** Bytes of new bodies. */
-  get bodyBytes(): number {
+  *#bodyBytes(): Steps<number> {
     let bytes = 0;
-    for (const { body } of this.#revisions) if ('bytes' in body) bytes += body.bytes.length;
+    for (const [index, { body }] of this.#revisions.entries()) {
+      if ('bytes' in body) bytes += body.bytes.length;
+      if (isStepEnd(index)) yield;
+    }
     return bytes;
   }
 
@@ -215,21 +222,24 @@ export class WriteBatch {
    * journal entry, and the pages that belong to the commit.
    */
   *place(store: BodyStore, packFrom: number): Steps<Placed> {
-    for (const { tree } of this.#documents.values()) yield* tree.settle();
-    const packAll = this.bodyBytes >= packFrom;
+    yield* this.#settleTrees();
+    const packAll = (yield* this.#bodyBytes()) >= packFrom;
     const isPacked = (body: NewBody) => packAll || store.reader.isLarge(body.bytes.length);
-    const packed: NewBody[] = [];
-    for (const { body } of this.#revisions) {
+    const unsorted: NewBody[] = [];
+    for (const [index, { body }] of this.#revisions.entries()) {
+      if (isStepEnd(index)) yield;
       if (!('bytes' in body)) continue;
-      if (isPacked(body)) packed.push(body);
+      if (isPacked(body)) unsorted.push(body);
       else moveTo(body.location, store.append(body.id, body.bytes));
     }
-    packed.sort((left, right) => left.rank - right.rank);
+    const packed =
+      unsorted.length < 2 ? unsorted : yield* sortInSteps(unsorted, (left, right) => left.rank - right.rank);
     const pages = yield* packInSteps(store, packed);
-    const revisions = this.#revisions.map(({ change: { id, seq, start, ids, deleted, isFirst }, body }) => {
+    const placed = ({ change: { id, seq, start, ids, deleted, isFirst }, body }: NewRevision) => {
       const place = 'bytes' in body ? (isPacked(body) ? body.location : body.text) : body;
       return { id, seq, start, ids, deleted, isFirst, body: place };
-    });
+    };
+    const revisions = yield* mapInSteps(this.#revisions, placed);
     const entry: JournalEntry = {
       revisions,
       locals: [...this.#changedLocals.values()],
@@ -238,6 +248,14 @@ export class WriteBatch {
       updateSeq: this.updateSeq,
     };
     return { entry, pages };
+  }
+
+  *#settleTrees(): Steps<void> {
+    let settled = 0;
+    for (const { tree } of this.#documents.values()) {
+      yield* tree.settle();
+      if (isStepEnd(settled++)) yield;
+    }
   }
 
   /** How the bytes in body pages change; to be asked after `place`. */
@@ -260,6 +278,21 @@ export class WriteBatch {
   }
 }
 
+function isStepEnd(index: number): boolean {
+  return index % REVISIONS_PER_STEP === REVISIONS_PER_STEP - 1;
+}
+
+/** Sorted as the trees are. */
+function* sortedWithoutRepeats(ids: readonly DocId[]): Steps<readonly DocId[]> {
+  if (ids.length < 2) return ids;
+  const distinct: DocId[] = [];
+  for (const [index, id] of (yield* sortInSteps(ids, compareCodePoints)).entries()) {
+    if (id !== distinct.at(-1)) distinct.push(id);
+    if (isStepEnd(index)) yield;
+  }
+  return distinct;
+}
+
 function moveTo(location: NewBody['location'], { page, offset, length, checksum }: BodyLocation): void {
   location.page = page;
   location.offset = offset;
@@ -273,7 +306,7 @@ function* packInSteps(store: BodyStore, bodies: readonly NewBody[]): Steps<reado
   let [start, end] = [0, 0];
   let bytes = 0;
   for (const body of bodies) {
-    bytes += body.bytes.length;
+    bytes += body.bytes.length + PACKED_BODY;
     end++;
     if (bytes < PACKED_BYTES && end < bodies.length) continue;
     const packed = store.pack(start === 0 && end === bodies.length ? bodies : bodies.slice(start, end));

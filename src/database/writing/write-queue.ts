@@ -211,8 +211,9 @@ export class WriteQueue {
     const { state, settings } = this.#opened;
     const { current } = state;
     const batch = new WriteBatch(current, settings.revsLimit, state.bodies.arena);
+    const only = group.length === 1 ? group[0] : undefined;
     try {
-      const ids = group.flatMap((job) => job.ids);
+      const ids = only === undefined ? group.flatMap((job) => job.ids) : only.ids;
       const localKeys = group.flatMap((job) => job.localKeys);
       await batch.load(current, ids, localKeys);
       for (const job of group) {

@@ -13,6 +13,7 @@
  */
 import { isDigit, ZERO } from '../../json/characters.ts';
 import { must } from '../../shared/assert.ts';
+import { atOnce, type Steps } from '../../shared/turn.ts';
 import type { RevId, RevisionNode } from '../contract.ts';
 import {
   AncestryReader,
@@ -29,24 +30,37 @@ const SEVERAL = '<';
 const NEXT_PATH = ';';
 const BRANCH = '^';
 
+/** Leaves encoded between two looks at the clock. */
+const LEAVES_PER_STEP = 256;
+
 /**
  * Writes a tree. `encodeBody` gives text over [0-9a-z.], and must be what the `decodeBody` reads with which nodes of
  * this tree were decoded: ancestors that were never looked at are passed on as the text they came in.
  */
 export function encodeTree<B>(leaves: readonly RevisionNode<B>[], encodeBody: (body: B) => string): string {
-  const only = leaves[0];
+  const [only, second] = leaves;
   if (only === undefined) return '';
-  if (leaves.length === 1) return `${only.generation}-${encodeAncestry(only, encodeBody)}`;
+  if (second === undefined) return `${only.generation}-${encodeAncestry(only, encodeBody)}`;
+  return atOnce(encodeTreeInSteps(leaves, encodeBody));
+}
+
+/** As `encodeTree`, for a tree of several leaves: others may have a turn in the middle of it. */
+export function* encodeTreeInSteps<B>(
+  leaves: readonly RevisionNode<B>[],
+  encodeBody: (body: B) => string,
+): Steps<string> {
   const pathOfNode = new Map<RevisionNode<B>, number>();
-  const paths = leaves.map((leaf, index) => {
+  const paths: string[] = [];
+  for (const leaf of leaves) {
     let text = `${leaf.generation}-`;
     let node: RevisionNode<B> | undefined = leaf;
     for (; node !== undefined && !pathOfNode.has(node); node = node.parent) {
       text += writeRevision(node, encodeBody);
-      pathOfNode.set(node, index);
+      pathOfNode.set(node, paths.length);
     }
-    return node === undefined ? text : `${text}${BRANCH}${must(pathOfNode.get(node))}.${node.generation}`;
-  });
+    paths.push(node === undefined ? text : `${text}${BRANCH}${must(pathOfNode.get(node))}.${node.generation}`);
+    if (paths.length % LEAVES_PER_STEP === 0) yield;
+  }
   return SEVERAL + paths.join(NEXT_PATH);
 }
 

@@ -4,7 +4,7 @@ import type { DocId, RevId } from '../../documents/contract.ts';
 import { findNode, revisionsOf } from '../../documents/revisions/revision-tree.ts';
 import { parseRevId, toRevision } from '../../documents/revisions/revisions.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
-import { inTurns, mapInSteps } from '../../shared/turn.ts';
+import { inTurns, mapInSteps, Pace, type Steps } from '../../shared/turn.ts';
 import { revOf } from '../documents/document-rendering.ts';
 import { readMembers, requireJsonType } from '../request/bodies.ts';
 import type { Answer, Context } from '../request/context.ts';
@@ -15,29 +15,33 @@ import { streamedBody } from '../response/streams.ts';
 
 /** How many documents are looked up at once. */
 const BATCH = 200;
-/** From so many comparisons on, the revisions that are known are put into a set. */
+/** From so many comparisons on, the revisions that are known are put into a set. So many are put into one piece of the answer. */
 const MANY = 1_000;
+const NONE: readonly never[] = [];
 
 /** Which of the named revisions are unknown here. One whose body was compacted away is known. */
 export function postRevsDiff(context: Context, database: string): Promise<Answer> {
-  const textOf = ({ id, revs, record }: MissingRevisions) => {
-    const ancestors = record === undefined ? [] : possibleAncestors(record, revs);
+  const piecesOf = ({ id, missing, possibleAncestors: ancestors }: MissingRevisions) => {
     const more = ancestors.length === 0 ? '' : `,"possible_ancestors":${JSON.stringify(ancestors)}`;
-    return `${JSON.stringify(id)}:{"missing":${JSON.stringify(revs)}${more}}`;
+    return listPieces(`${JSON.stringify(id)}:{"missing":[`, missing, `]${more}}`);
   };
-  return answerMissing(context, database, { before: '{', textOf, after: '}\n' });
+  return answerMissing(context, database, { before: '{', piecesOf, after: '}\n' });
 }
 
 export function postMissingRevs(context: Context, database: string): Promise<Answer> {
-  const textOf = ({ id, revs }: MissingRevisions) => `${JSON.stringify(id)}:${JSON.stringify(revs)}`;
-  return answerMissing(context, database, { before: '{"missing_revs":{', textOf, after: '}}\n' });
+  const piecesOf = ({ id, missing }: MissingRevisions) => listPieces(`${JSON.stringify(id)}:[`, missing, ']');
+  return answerMissing(context, database, { before: '{"missing_revs":{', piecesOf, after: '}}\n' });
 }
 
 /** Only leaf revisions go; whatever is unknown is passed over. */
 export async function postPurge(context: Context, database: string): Promise<Answer> {
   requireJsonType(context);
   const revisions = new Map<DocId, readonly RevId[]>();
-  for (const { docId, revs } of await readRevisionLists(context)) if (docId !== undefined) revisions.set(docId, revs);
+  const pace = new Pace();
+  for (const { docId, revs } of await readRevisionLists(context)) {
+    if (docId !== undefined) revisions.set(docId, revs);
+    if (revisions.size % BATCH === 0 && pace.isDue) await pace.rest();
+  }
   const outcome = await context.services.registry.use(database, (open) => open.purge(revisions));
   const textOf = ([id, revs]: readonly [DocId, readonly RevId[]]) => `${JSON.stringify(id)}:${JSON.stringify(revs)}`;
   const members = await inTurns(mapInSteps(outcome.purged, textOf));
@@ -51,14 +55,18 @@ interface RevisionList {
   readonly revs: readonly RevId[];
 }
 
-interface MissingRevisions extends RevisionList {
-  readonly record: DocumentRecord | undefined;
+interface MissingRevisions {
+  readonly id: string;
+  /** Which of them are in none of the document's histories. */
+  readonly missing: readonly RevId[];
+  /** Leaves below the highest missing generation: the missing revisions may descend from them. */
+  readonly possibleAncestors: readonly RevId[];
 }
 
 /** How documents are shown that have missing revisions. */
 interface MissingText {
   readonly before: string;
-  readonly textOf: (missing: MissingRevisions) => string;
+  readonly piecesOf: (missing: MissingRevisions) => Iterable<string>;
   readonly after: string;
 }
 
@@ -73,7 +81,7 @@ async function answerMissing(context: Context, database: string, form: MissingTe
 async function* missingText(
   snapshot: Snapshot,
   lists: readonly RevisionList[],
-  { before, textOf, after }: MissingText,
+  { before, piecesOf, after }: MissingText,
 ): AsyncGenerator<string, void, void> {
   yield before;
   let separator = '';
@@ -81,42 +89,66 @@ async function* missingText(
     const batch = lists.slice(start, start + BATCH);
     const records = await snapshot.documents(batch.flatMap(({ docId }) => (docId === undefined ? [] : [docId])));
     let next = 0;
-    for (const list of batch) {
-      const record = list.docId === undefined ? undefined : records[next++];
-      const revs = unknownRevisions(record, list.revs);
-      if (revs.length === 0) continue;
-      yield separator + textOf({ ...list, revs, record });
+    for (const { id, docId, revs } of batch) {
+      const record = docId === undefined ? undefined : records[next++];
+      const found = inTurns(findMissing(record, revs));
+      const { missing, possibleAncestors } = found instanceof Promise ? await found : found;
+      if (missing.length === 0) continue;
+      for (const piece of piecesOf({ id, missing, possibleAncestors })) {
+        yield separator + piece;
+        separator = '';
+      }
       separator = ',';
     }
   }
   yield after;
 }
 
-/** Which of them are in none of the document's histories. */
-function unknownRevisions(record: DocumentRecord | undefined, revs: readonly RevId[]): readonly RevId[] {
-  if (record === undefined) return revs;
-  const { leaves } = record;
-  if (revs.length * leaves.length < MANY) return revs.filter((rev) => findNode(leaves, toRevision(rev)) === undefined);
-  const known = revisionsOf(leaves);
-  return revs.filter((rev) => !known.has(rev));
+/** What is between `before` and `after` may be too long for one piece. */
+function* listPieces(before: string, revs: readonly RevId[], after: string): Iterable<string> {
+  let start = before;
+  let from = 0;
+  for (; from + MANY < revs.length; from += MANY) {
+    yield `${start}${revs.slice(from, from + MANY).map(quoted)}`;
+    start = ',';
+  }
+  yield `${start}${revs.slice(from).map(quoted)}${after}`;
 }
 
-/** Leaves below the highest missing generation: the missing revisions may descend from them. */
-function possibleAncestors(record: DocumentRecord, missing: readonly RevId[]): RevId[] {
+function quoted(rev: RevId): string {
+  return JSON.stringify(rev);
+}
+
+function* findMissing(record: DocumentRecord | undefined, revs: readonly RevId[]): Steps<Omit<MissingRevisions, 'id'>> {
+  if (record === undefined) return { missing: revs, possibleAncestors: NONE };
+  const { leaves } = record;
+  const known = revs.length * leaves.length < MANY ? undefined : revisionsOf(leaves);
+  const missing: RevId[] = [];
   let highest = 0;
-  for (const rev of missing) highest = Math.max(highest, toRevision(rev).generation);
-  return record.leaves.filter(({ generation }) => generation < highest).map(revOf);
+  for (const [index, rev] of revs.entries()) {
+    if (index % BATCH === BATCH - 1) yield;
+    const revision = toRevision(rev);
+    if (known === undefined ? findNode(leaves, revision) !== undefined : known.has(rev)) continue;
+    missing.push(rev);
+    highest = Math.max(highest, revision.generation);
+  }
+  return { missing, possibleAncestors: leaves.filter(({ generation }) => generation < highest).map(revOf) };
 }
 
 /** The body `{id: [rev…]…}`. Fails with `bad_request`. */
 async function readRevisionLists(context: Context): Promise<RevisionList[]> {
   const members = await readMembers(context);
-  return inTurns(
-    mapInSteps(members, ([id, revs]) => {
-      if (!Array.isArray(revs)) {
-        throw new DatabaseError('bad_request', `The revisions of "${id}" must be a JSON list of strings.`);
-      }
-      return { id, docId: toDocId(id), revs: revs.map(parseRevId) };
-    }),
-  );
+  return inTurns(parseRevisionLists(members));
+}
+
+function* parseRevisionLists(members: ReadonlyMap<string, unknown>): Steps<RevisionList[]> {
+  const lists: RevisionList[] = [];
+  for (const [id, revs] of members) {
+    if (!Array.isArray(revs)) {
+      throw new DatabaseError('bad_request', `The revisions of "${id}" must be a JSON list of strings.`);
+    }
+    lists.push({ id, docId: toDocId(id), revs: yield* mapInSteps(revs, parseRevId) });
+    if (lists.length % BATCH === 0) yield;
+  }
+  return lists;
 }
