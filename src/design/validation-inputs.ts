@@ -1,6 +1,7 @@
 /** The documents that validation functions get for a write: the new one, and the one that it replaces (docs/http.md#validation-functions). */
 import type { DocumentRecord, DocumentWrite, Snapshot, StoredNode, WriteOptions } from '../database/contract.ts';
 import type { RevisionPath } from '../documents/contract.ts';
+import { withoutDeepMembers } from '../documents/deep-members.ts';
 import { isDesignId } from '../documents/identifiers.ts';
 import { metaText, writeDocument } from '../documents/outgoing.ts';
 import { findNode, pathOf } from '../documents/revisions/revision-tree.ts';
@@ -99,7 +100,7 @@ function oldDocumentText({ id }: DocumentWrite, old: StoredNode | undefined, bod
   if (old === undefined || body === undefined) return 'null';
   const { generation, hash, deleted } = old;
   const members = metaText({ revisions: pathOf(old) });
-  return writeDocument({ id, rev: toRevId(generation, hash), deleted, body, members });
+  return writeDocument({ id, rev: toRevId(generation, hash), deleted, body: withoutDeepMembers(body), members });
 }
 
 function conflict(): DatabaseError {
