@@ -46,7 +46,7 @@ export interface Database {
   readonly revsLimit: number;
   setRevsLimit(limit: number): Promise<void>;
   readonly purgeSeq: number;
-  /** Removes leaf revisions for good. Unknown ones are passed over. `purge_during_compaction` while a compaction runs. */
+  /** Removes leaf revisions for good. Unknown ones are passed over. Waits for a compaction; fails with `purge_during_compaction` where that takes long. */
   purge(revisions: ReadonlyMap<DocId, readonly RevId[]>): Promise<PurgeOutcome>;
 
   /** Makes all that was committed durable (and writes what `writeDelayed` holds). Gives `instanceStartTime`. */

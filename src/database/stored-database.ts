@@ -28,6 +28,9 @@ import { DatabaseWriter } from './writing/database-writer.ts';
 import { BarrierJob } from './writing/jobs.ts';
 import { WriteQueue } from './writing/write-queue.ts';
 
+/** How long a purge waits for the compaction that runs. */
+const PURGE_WAIT_MS = 30_000;
+
 /**
  * The open database of one file: joins its reader, its writer and its upkeep, and says when they may be used. Made by
  * `openDatabase`, which has replayed its journal.
@@ -162,6 +165,7 @@ export class StoredDatabase implements Database {
   }
 
   async purge(revisions: ReadonlyMap<DocId, readonly RevId[]>): Promise<PurgeOutcome> {
+    if (this.compactRunning) await this.#upkeep.whenCompacted(PURGE_WAIT_MS);
     if (this.compactRunning) throw new DatabaseError('purge_during_compaction', 'purge_during_compaction');
     return this.#writer.purge(revisions);
   }

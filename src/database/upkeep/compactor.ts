@@ -77,6 +77,18 @@ export class Compactor {
     return this.#compaction;
   }
 
+  /** Resolves when the compaction that runs has ended, be it with a failure, or when so much time has passed. */
+  whenEnded(mostMs: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, mostMs);
+      const end = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+      void Promise.resolve(this.#compaction).then(end, end);
+    });
+  }
+
   /** Shown as a task (docs/http.md#active-tasks), whoever asked for it. */
   async #run(): Promise<void> {
     this.#mustGoOn();

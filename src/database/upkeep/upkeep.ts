@@ -167,6 +167,11 @@ export class Upkeep implements BackgroundWork {
     return this.#compactor.isRunning;
   }
 
+  /** Resolves when no compaction runs, or when so much time has passed. */
+  whenCompacted(mostMs: number): Promise<void> {
+    return this.#compactor.whenEnded(mostMs);
+  }
+
   /** Compacts the database, or joins the compaction that runs. */
   compact(): Promise<void> {
     return this.#compactor.compact();

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import type { DocId, RevId } from '../../../src/documents/contract.ts';
 import { Bench, Gate, id, leavesOf, merge, put, rev, seeAll, settle, TINY, TINY_PAGES } from './harness.ts';
 
@@ -106,26 +106,53 @@ describe('purge (docs/http.md#purge)', () => {
     await db.close();
   });
 
-  test('is refused while a compaction runs', async () => {
-    const gate = new Gate();
-    let hold = false;
-    const bench = new Bench({
-      settings: TINY,
-      supports: TINY_PAGES,
-      hooks: { beforeCommit: () => (hold ? gate.opened : undefined) },
+  describe('beside a compaction', () => {
+    /** A database whose compaction goes on when the gate is opened. */
+    async function compacting() {
+      const gate = new Gate();
+      let hold = false;
+      const bench = new Bench({
+        settings: TINY,
+        supports: TINY_PAGES,
+        hooks: { beforeCommit: () => (hold ? gate.opened : undefined) },
+      });
+      const db = await bench.open();
+      const revisions = of({ a: [await put(db, 'a')] });
+      hold = true;
+      const compaction = db.compact();
+      await settle();
+      expect(db.compactRunning).toBe(true);
+      const end = () => {
+        hold = false;
+        gate.open();
+        return compaction;
+      };
+      return { db, revisions, end };
+    }
+
+    test('waits for its end', async () => {
+      const { db, revisions, end } = await compacting();
+      const purge = db.purge(revisions);
+      await settle();
+      expect(db.purgeSeq).toBe(0);
+      await end();
+      expect(await purge).toEqual({ purgeSeq: 1, purged: revisions });
+      await db.close();
     });
-    const db = await bench.open();
-    const first = await put(db, 'a');
-    hold = true;
-    const compaction = db.compact();
-    await settle();
-    expect(db.compactRunning).toBe(true);
-    await expect(db.purge(of({ a: [first] }))).rejects.toMatchObject({ code: 'purge_during_compaction' });
-    hold = false;
-    gate.open();
-    await compaction;
-    expect(db.compactRunning).toBe(false);
-    await db.purge(of({ a: [first] }));
-    await db.close();
+
+    test('is refused where that takes long', async () => {
+      const { db, revisions, end } = await compacting();
+      vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+      try {
+        const refused = expect(db.purge(revisions)).rejects.toMatchObject({ code: 'purge_during_compaction' });
+        vi.advanceTimersByTime(30_000);
+        await refused;
+      } finally {
+        vi.useRealTimers();
+      }
+      await end();
+      expect(db.purgeSeq).toBe(0);
+      await db.close();
+    });
   });
 });
