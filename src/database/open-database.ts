@@ -1,7 +1,8 @@
-import { isDatabaseError } from '../errors/database-error.ts';
+import { DatabaseError, isDatabaseError } from '../errors/database-error.ts';
 import { PAGE_OVERHEAD } from '../paging/checksums.ts';
 import type { RandomBytes } from '../shared/clock.ts';
 import { randomHex } from '../shared/random-hex.ts';
+import type { PageFile } from '../storage/page-store.ts';
 import type { Log } from '../system/contract.ts';
 import type { DatabaseParts } from './database-parts.ts';
 import { describeLoss } from './lost-records.ts';
@@ -32,6 +33,7 @@ export async function openDatabase(parts: OpenParts): Promise<StoredDatabase> {
   const { file, supports } = parts;
   const { crc32 } = supports;
   if (file.opening.head === undefined) {
+    await mustBeNew(file);
     const head = newHead(parts);
     await file.commit({ durability: 'strict', head: encodeHead(head, crc32) });
     const database = new StoredDatabase(parts, openFileOf(parts, head));
@@ -53,6 +55,15 @@ export async function openDatabase(parts: OpenParts): Promise<StoredDatabase> {
   if (!stored.clean) await continueLineage(database, opened, parts.log);
   database.endOpening([...remains.free, ...remains.leaked]);
   return database;
+}
+
+/** A file that holds something was not just begun: its head is lost, and to begin it anew would lose the rest. */
+async function mustBeNew(file: PageFile): Promise<void> {
+  let isNew = file.opening.journal.length === 0;
+  for await (const numbers of file.pageNumbers(0)) isNew &&= numbers.length === 0;
+  if (!isNew) {
+    throw new DatabaseError('storage_corrupt', `The head of ${file.name} is missing. Restore the file from a backup.`);
+  }
 }
 
 /** Cuts a journal off where it is damaged. */

@@ -3,9 +3,14 @@ import type { PageFile } from '../storage/page-store.ts';
 import { decodeHead, encodeHead } from './state/head.ts';
 
 /** Whether the file holds a database that was begun, and in which nothing was ever written. */
-export function holdsNothing({ name, opening: { head: stored, journal } }: PageFile, crc32: Crc32): boolean {
+export async function holdsNothing(file: PageFile, crc32: Crc32): Promise<boolean> {
+  const { name, opening } = file;
+  const { head: stored, journal } = opening;
   if (journal.length > 0) return false;
-  if (stored === undefined) return true;
+  if (stored === undefined) {
+    for await (const numbers of file.pageNumbers(0)) if (numbers.length > 0) return false;
+    return true;
+  }
   const { updateSeq, roots } = decodeHead(stored, name, crc32);
   return updateSeq === 0 && roots.locals === null;
 }

@@ -36,7 +36,7 @@ async function isEmpty(store: PageStore, name: string): Promise<boolean> {
   try {
     const file = await store.open(name, 'open');
     try {
-      return holdsNothing(file, store.supports.crc32);
+      return await holdsNothing(file, store.supports.crc32);
     } finally {
       await file.close();
     }

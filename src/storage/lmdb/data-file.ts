@@ -24,7 +24,8 @@ interface MetaPage {
 export async function checkDataFile(file: string, path: string): Promise<void> {
   const { size, start } = await readStart(path);
   const newest = newestMeta(start);
-  if (newest === undefined) throw storageCorrupt(file, `${path} is not an LMDB data file`);
+  if (newest === undefined)
+    throw storageCorrupt(file, `${path} is not an LMDB data file, or its first pages are damaged`);
   const { pageSize, lastPage, roots } = newest;
   const pages = Math.floor(size / pageSize);
   if (roots.some((root) => root >= pages) || pages + UNWRITTEN_PAGES < lastPage + 1) {
@@ -43,11 +44,16 @@ async function readStart(path: string): Promise<{ readonly size: number; readonl
   }
 }
 
-/** A file begins with two meta pages; the one of the later transaction holds. Both must be sound. */
+/**
+ * A file begins with two meta pages, which transactions write in turns; the one of the later transaction holds. Both must be sound, and of
+ * neighbouring transactions, even ones in the first page: LMDB has no checksums, and would go back to a former state in silence.
+ */
 function newestMeta(start: DataView): MetaPage | undefined {
   const first = readMeta(start, 0);
   const second = first === undefined ? undefined : readMeta(start, first.pageSize);
   if (first === undefined || second === undefined) return undefined;
+  const distance = second.transaction - first.transaction;
+  if (first.transaction % 2n !== 0n || (distance !== 1n && distance !== -1n)) return undefined;
   return second.transaction > first.transaction ? second : first;
 }
 

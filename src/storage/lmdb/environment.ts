@@ -12,6 +12,8 @@ import { decodeOwner, encodeOwner, LMDB_FORMAT, type OwnerRecord } from './owner
 
 const OWNER = 'owner';
 const HEAD = 'head';
+const JOURNAL = 'journal';
+const PAGES = 'pages';
 
 const NO_OWNER: OwnerRecord = { format: LMDB_FORMAT, start: 1, truncated: 0, earlier: [] };
 
@@ -38,6 +40,7 @@ export async function openEnvironment(file: string, path: string, readOnly = fal
     const state = openState(root);
     // Before anything else is opened, so that a newer layout stays as it is.
     readOwner(file, state);
+    mustHaveDatabases(file, root);
     return openDatabases(root, state);
   } catch (error) {
     await root.close();
@@ -212,24 +215,32 @@ function openState(root: RootDatabase<string, string>): Database<string, string>
   return root.openDB<string, string>({ name: 'state', encoding: 'string', useVersions: true });
 }
 
+/** LMDB would make what is missing, and nobody would learn that it was there. */
+function mustHaveDatabases(file: string, root: RootDatabase<string, string>): void {
+  const names = new Set(root.getKeys());
+  for (const name of [JOURNAL, PAGES]) {
+    if (!names.has(name)) throw storageCorrupt(file, `its data file has no database "${name}"`);
+  }
+}
+
 function openDatabases(root: RootDatabase<string, string>, state: Database<string, string>): Environment {
   return {
     root,
     state,
-    journal: root.openDB<string, number>({ name: 'journal', encoding: 'string' }),
-    text: root.openDB<string, PageNumber>({ name: 'pages', encoding: 'string' }),
-    bytes: root.openDB<Uint8Array, PageNumber>({ name: 'pages', encoding: 'binary' }),
+    journal: root.openDB<string, number>({ name: JOURNAL, encoding: 'string' }),
+    text: root.openDB<string, PageNumber>({ name: PAGES, encoding: 'string' }),
+    bytes: root.openDB<Uint8Array, PageNumber>({ name: PAGES, encoding: 'binary' }),
   };
 }
 
 function putOwner(state: Database<string, string>, record: OwnerRecord, epoch: number): void {
-  void state.put(OWNER, encodeOwner(record), epoch);
+  void state.put(OWNER, encodeOwner(record, epoch), epoch);
 }
 
 function readOwner(file: string, state: Database<string, string>): { record: OwnerRecord; epoch: number } {
   const entry = state.getEntry(OWNER);
   if (entry?.version === undefined) throw ownerMissing(file);
-  return { record: decodeOwner(file, entry.value), epoch: entry.version };
+  return { record: decodeOwner(file, entry.value, entry.version), epoch: entry.version };
 }
 
 function ownerMissing(file: string): DatabaseError {

@@ -1,3 +1,4 @@
+import { crc32 } from 'node:zlib';
 import { storageCorrupt, storageNewerFormat } from '../storage-errors.ts';
 import type { JournalSpan } from './journal-recovery.ts';
 
@@ -23,12 +24,25 @@ export interface OwnerRecord {
   readonly movedTo?: number | undefined;
 }
 
-export function encodeOwner({ format, start, truncated, earlier, movedTo }: OwnerRecord): string {
-  const spans = (earlier ?? []).map(({ epoch, from, end }) => [epoch, from, end]);
-  return JSON.stringify({ format, start, truncated, earlier: spans, movedTo });
+/** With a checksum, of which the epoch is a part. */
+export function encodeOwner({ format, start, truncated, earlier, movedTo }: OwnerRecord, epoch: number): string {
+  const spans = (earlier ?? []).map((span) => [span.epoch, span.from, span.end]);
+  const text = JSON.stringify({ format, start, truncated, earlier: spans, movedTo });
+  return `${text.slice(0, -1)},"crc":${checksumOf(text, epoch)}}`;
 }
 
-export function decodeOwner(file: string, text: string): OwnerRecord {
+const CHECKSUM = /,"crc":([0-9]+)\}$/;
+
+function checksumOf(text: string, epoch: number): number {
+  return crc32(`${epoch} ${text}`);
+}
+
+/** A record that has no checksum was written by a release that knew none. */
+export function decodeOwner(file: string, text: string, epoch: number): OwnerRecord {
+  const checksum = CHECKSUM.exec(text);
+  if (checksum !== null && checksumOf(`${text.slice(0, checksum.index)}}`, epoch) !== Number(checksum[1])) {
+    throw storageCorrupt(file, 'the checksum of its owner record is wrong');
+  }
   const value = parseObject(file, text);
   const format = numberOf(file, value, 'format');
   if (format > LMDB_FORMAT) throw storageNewerFormat(file, format, LMDB_FORMAT);

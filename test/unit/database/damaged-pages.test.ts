@@ -75,6 +75,15 @@ describe('one character of a file', () => {
     }
   });
 
+  test('a head that is gone keeps the file from being opened, where it holds anything', async () => {
+    const { bench } = await build();
+    fileOf(bench).head = undefined;
+    await expect(bench.open()).rejects.toMatchObject({
+      code: 'storage_corrupt',
+      reason: 'The head of file is missing. Restore the file from a backup.',
+    });
+  });
+
   test('in a journal record keeps the file from being opened', async () => {
     const bench = new Bench();
     const db = await bench.open();

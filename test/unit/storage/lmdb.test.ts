@@ -103,7 +103,24 @@ describe('the folder', () => {
   });
 });
 
-describe('a damaged data file is refused, where LMDB would crash', () => {
+/** Changes a bit of some bytes. */
+async function flip(path: string, places: (bytes: Buffer) => readonly number[]): Promise<void> {
+  const bytes = await readFile(path);
+  for (const at of places(bytes)) bytes[at] = (bytes[at] ?? 0) ^ 1;
+  await writeFile(path, bytes);
+}
+
+/** Changes a text wherever it stands, since LMDB leaves former copies of its pages behind. */
+function flipAll(path: string, text: string, offset = 2): Promise<void> {
+  return flip(path, (bytes) => {
+    const places: number[] = [];
+    for (let at = bytes.indexOf(text); at >= 0; at = bytes.indexOf(text, at + 1)) places.push(at + offset);
+    expect(places).not.toEqual([]);
+    return places;
+  });
+}
+
+describe('a damaged data file is refused, where LMDB would crash or begin anew', () => {
   test.each([
     { name: 'empty', damage: (path: string) => writeFile(path, '') },
     { name: 'short', damage: (path: string) => writeFile(path, 'hello') },
@@ -111,6 +128,15 @@ describe('a damaged data file is refused, where LMDB would crash', () => {
     { name: 'not LMDB', damage: (path: string) => writeFile(path, 'A'.repeat(40_960)) },
     { name: 'cut off in its second page', damage: (path: string) => truncate(path, 6000) },
     { name: 'cut off after its meta pages', damage: (path: string) => truncate(path, 8192) },
+    { name: 'its first meta page is of another transaction', damage: (path: string) => flip(path, () => [152]) },
+    {
+      name: 'its second meta page is of another transaction',
+      damage: (path: string) => flip(path, () => [4096 + 153]),
+    },
+    { name: 'without a journal', damage: (path: string) => flipAll(path, 'journal') },
+    { name: 'without pages', damage: (path: string) => flipAll(path, 'pages') },
+    { name: 'with another owner', damage: (path: string) => flipAll(path, '"start":') },
+    { name: 'with another place of truncation', damage: (path: string) => flipAll(path, '"truncated":', 12) },
   ])('$name', async ({ damage }) => {
     await prepareClosed();
     await damage(join(folder, 'file', 'data-1.mdb'));
