@@ -2,10 +2,10 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, assert, beforeAll, expect, test } from 'vitest';
+import { answersOf, fill } from '../support/known-database.ts';
 import { SeededRandom } from '../support/seeded-random.ts';
 import { AttackedServer, settee } from './support/attacked-server.ts';
 import { copyFolder, type Flip, filesIn, flipByte } from './support/flips.ts';
-import { answersOf, fill } from './support/known-database.ts';
 
 /**
  * A random byte of a random file of a data folder is changed, and then each answer is right or an error: never other content, never

@@ -1,17 +1,36 @@
-import { at } from '../../support/conformance/json.ts';
-import { nextPoll } from '../../support/conformance/toolkit.ts';
-import type { HttpClient } from './http-client.ts';
+import { at } from './conformance/json.ts';
+import { nextPoll } from './conformance/toolkit.ts';
 
 /** A database with something of everything, and questions to which it always gives the same answers. */
 
 const words = 'many words that a damaged byte would make others of, ';
+
+export interface KnownQuestion {
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Sent as JSON text with the content type of JSON. */
+  readonly json?: unknown;
+}
+
+interface KnownAnswer {
+  readonly status: number;
+  readonly text: string;
+  readonly json: unknown;
+}
+
+/** Whoever is asked. */
+export interface Client {
+  /** Rejects where the answer breaks off. */
+  ask(method: string, path: string, question?: KnownQuestion): Promise<KnownAnswer>;
+  /** The answer's status must be the one given. */
+  must(status: number, method: string, path: string, question?: KnownQuestion): Promise<KnownAnswer>;
+}
 
 function documentOf(n: number) {
   return { _id: `doc-${String(n).padStart(3, '0')}`, n, group: n % 7, text: `${n}: ${words.repeat(1 + (n % 5))}` };
 }
 
 /** Some is in the trees and pages of the store behind that, some in the journal alone if the process is killed. */
-export async function fill(client: HttpClient, database: string): Promise<void> {
+export async function fill(client: Client, database: string): Promise<void> {
   const path = `/${database}`;
   await client.must(201, 'PUT', path);
   const map = 'function (doc) { emit([doc.group, doc.n], doc.text); }';
@@ -75,7 +94,7 @@ const questions: readonly Asked[] = [
 const lasting = ['db_name', 'doc_count', 'doc_del_count', 'purge_seq'];
 
 /** What a database answers, by what is asked: the status and the text, or `error` where it is one that says so, or none comes whole. */
-export async function answersOf(client: HttpClient, database: string): Promise<ReadonlyMap<string, string>> {
+export async function answersOf(client: Client, database: string): Promise<ReadonlyMap<string, string>> {
   const answers = new Map<string, string>();
   for (const { method, below, json } of questions) {
     const question = json === undefined ? {} : { json };
@@ -91,7 +110,7 @@ export async function answersOf(client: HttpClient, database: string): Promise<R
 }
 
 async function answerTo(
-  client: HttpClient,
+  client: Client,
   method: string,
   path: string,
   question: { readonly json?: unknown },
