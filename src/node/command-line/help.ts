@@ -52,7 +52,9 @@ standard input. Numbers keep their digits, members their order. Memory stays sma
       --new-edits false       keep each document's _rev, as replication does (default true: a new revision)
       --format FORMAT         auto, array, lines, docs or rows (default auto)
       --batch-size NUMBER     documents per request, 1 to 100000; also at most 4 MB (default 1000)
-      --refused FILE          write every refusal as a JSON line {"id","error","reason"}
+      --refused FILE          write every refusal as a JSON line {"place","id","error","reason"}; place 1 is the first
+
+What the database refuses, and what is no object, keeps nothing else out: each element is written or refused.
 
 Exit code: 0 when all were written, 1 when any was refused or the import ended early, 2 for a wrong call.
 `,

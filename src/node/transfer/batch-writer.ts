@@ -1,3 +1,4 @@
+import { stringMember } from './document-text.ts';
 import { type Refusal, RefusalError, type RemoteDatabase } from './remote-database.ts';
 
 /** The most characters of documents in one request, unless a single document is longer. */
@@ -5,11 +6,30 @@ const batchLength = 4 * 1024 * 1024;
 /** Requests that run at the same time: one is sent while the server writes another. */
 const batchesInFlight = 3;
 
+/** A document of the input. */
+export interface InputDocument {
+  /** 1 for the first element. */
+  readonly place: number;
+  readonly text: string;
+}
+
+/** An element of the input that was not written. */
+export interface InputRefusal extends Refusal {
+  readonly place: number;
+  readonly id: string | null;
+}
+
+/**
+ * Statuses of a batch that one of its documents may be the reason for. With any other the server says that it can't take documents at
+ * all, or that something is broken.
+ */
+const ABOUT_DOCUMENTS: ReadonlySet<number> = new Set([400, 409, 412, 413, 414, 415, 417, 422, 501]);
+
 interface BatchWriterOptions {
   readonly database: RemoteDatabase;
   readonly newEdits: boolean;
   readonly batchSize: number;
-  readonly onRefused: (refusal: Refusal) => void;
+  readonly onRefused: (refusal: InputRefusal) => void;
   /** Called once, when a batch was refused as a whole and is sent again in parts. */
   readonly onSplit: (reason: string) => void;
 }
@@ -22,7 +42,7 @@ export class BatchWriter {
   written = 0;
   readonly #options: BatchWriterOptions;
   readonly #inFlight = new Set<Promise<void>>();
-  #batch: string[] = [];
+  #batch: InputDocument[] = [];
   #length = 0;
   #failure: { readonly error: unknown } | undefined;
   #hasReportedSplit = false;
@@ -32,10 +52,11 @@ export class BatchWriter {
   }
 
   /** Resolves when the next document may be added. */
-  async add(document: string): Promise<void> {
-    if (this.#length + document.length > batchLength) await this.#send();
+  async add(document: InputDocument): Promise<void> {
+    const { length } = document.text;
+    if (this.#length + length > batchLength) await this.#send();
     this.#batch.push(document);
-    this.#length += document.length;
+    this.#length += length;
     if (this.#batch.length >= this.#options.batchSize) await this.#send();
   }
 
@@ -60,33 +81,33 @@ export class BatchWriter {
     this.#length = 0;
   }
 
-  async #write(documents: readonly string[]): Promise<void> {
-    const { database, newEdits, onRefused } = this.#options;
+  async #write(documents: readonly InputDocument[]): Promise<void> {
+    const { database, newEdits } = this.#options;
     try {
-      const refused = await database.write(documents, newEdits);
-      this.written += documents.length - refused.length;
-      refused.forEach(onRefused);
+      const texts = documents.map(({ text }) => text);
+      const refused = await database.write(texts, newEdits);
+      this.written += documents.length - refused.size;
+      for (const [index, document] of documents.entries()) this.#refuse(document, refused.get(index));
     } catch (error) {
-      if (!isAboutDocuments(error)) throw error;
-      if (documents.length === 1) onRefused({ id: idOf(documents[0]), error: error.error, reason: error.reason });
+      if (!(error instanceof RefusalError && ABOUT_DOCUMENTS.has(error.status))) throw error;
+      const [document, ...others] = documents;
+      if (document !== undefined && others.length === 0) this.#refuse(document, error);
       else await this.#writeHalves(documents, error);
     }
   }
 
+  #refuse({ place, text }: InputDocument, refusal: Refusal | undefined): void {
+    if (refusal === undefined) return;
+    const { error, reason } = refusal;
+    this.#options.onRefused({ place, id: stringMember(text, '_id'), error, reason });
+  }
+
   /** An invalid document has the whole request refused, and nothing written (docs/http.md#bulk-writes). */
-  async #writeHalves(documents: readonly string[], error: RefusalError): Promise<void> {
+  async #writeHalves(documents: readonly InputDocument[], error: RefusalError): Promise<void> {
     if (!this.#hasReportedSplit) this.#options.onSplit(error.message.replace(/\.?$/, '.'));
     this.#hasReportedSplit = true;
     const middle = documents.length >> 1;
     await this.#write(documents.slice(0, middle));
     await this.#write(documents.slice(middle));
   }
-}
-
-function isAboutDocuments(error: unknown): error is RefusalError {
-  return error instanceof RefusalError && [400, 412, 413, 415].includes(error.status);
-}
-
-function idOf(document: string | undefined): string | null {
-  return /"_id"\s*:\s*"([^"\\]*)"/.exec(document?.slice(0, 10_000) ?? '')?.[1] ?? null;
 }

@@ -1,5 +1,6 @@
-import { CLOSE_BRACKET, COMMA, isSpace, OPEN_BRACE, OPEN_BRACKET } from '../../json/characters.ts';
+import { CLOSE_BRACKET, COMMA, isSpace, OPEN_BRACKET } from '../../json/characters.ts';
 import { StreamedContainer } from '../../json/streamed-container.ts';
+import { BEHIND, INSIDE, isPlausible, StreamedValue } from './streamed-value.ts';
 
 /** `auto`: one of the others, as the text begins. */
 export const inputFormats = ['auto', 'array', 'lines', 'docs', 'rows'] as const;
@@ -32,11 +33,12 @@ const secondObject =
 const SHOWN_LENGTH = 60;
 
 /**
- * Cuts a JSON text that arrives in pieces into its documents, each exactly as it was written. It finds where objects
- * begin and end, and does not check what is inside of them. At most one document is kept in memory.
+ * Cuts a JSON text that arrives in pieces into its documents, each exactly as it was written. It finds where they begin and end, and does
+ * not check what is inside of them, nor that they are objects: one element that is none keeps no other one out. At most one document is
+ * kept in memory.
  *
- * The text is an array of objects, objects one after another (JSON lines, but line breaks don't matter), or an object
- * with such an array as `docs` or `rows`. For anything else `push` or `finish` throws an `InputError`.
+ * The text is an array, values one after another (JSON lines, but line breaks don't matter), or an object with such an array as `docs` or
+ * `rows`. For anything else `push` or `finish` throws an `InputError`.
  */
 export class DocumentSplitter {
   readonly #format: InputFormat;
@@ -44,8 +46,10 @@ export class DocumentSplitter {
   #layout: 'array' | 'lines' | 'docs' | 'rows' | undefined;
   /** Text that is not complete yet: first the prefix, then the document that has begun. */
   #pending = '';
-  /** The document that has begun, or after the array the object that holds the array. */
-  readonly #container = new StreamedContainer();
+  /** The document that has begun. */
+  readonly #document = new StreamedValue();
+  /** After the array: the object that holds it. */
+  readonly #holder = new StreamedContainer();
   #needsComma = false;
   #afterArray = false;
   /** Whether everything that was opened is closed. */
@@ -75,7 +79,11 @@ export class DocumentSplitter {
   /** To be called after the last piece: gives the documents that are left, and throws if the text ends too early. */
   *finish(): Generator<string> {
     if (this.#layout === undefined && this.#pending.trim() !== '') yield* this.#start();
-    if (this.#container.isOpen && !this.#afterArray) {
+    if (this.#document.isWord && this.#layout === 'lines') {
+      this.#document.end();
+      yield this.#complete('');
+    }
+    if (this.#document.isOpen) {
       // If a brace or a quote is missing in it, everything behind counts as part of it.
       const beginning = this.#pending.trimStart().slice(0, SHOWN_LENGTH);
       this.#fail(`the text ends inside document ${this.#count + 1}, which begins ${beginning}`);
@@ -115,41 +123,54 @@ export class DocumentSplitter {
   }
 
   *#scan(text: string): Generator<string> {
-    let start = this.#container.isOpen && !this.#afterArray ? 0 : -1;
+    let start = this.#document.isOpen ? 0 : -1;
     for (let at = 0; at < text.length; at++) {
       const code = text.charCodeAt(at);
-      if (this.#afterArray) this.#behindArray(code);
-      else if (!this.#container.isOpen) {
-        if (code === OPEN_BRACE) start = at;
-        this.#between(code, at);
-      } else if (this.#container.take(code)) {
-        this.#count++;
-        yield this.#pending + text.slice(start, at + 1);
-        this.#pending = '';
+      if (this.#document.isOpen) {
+        const position = this.#document.take(code);
+        if (position === INSIDE) continue;
+        yield this.#complete(text.slice(start, position === BEHIND ? at : at + 1));
         start = -1;
+        if (position !== BEHIND) continue;
       }
+      if (this.#afterArray) this.#behindArray(code);
+      else if (this.#between(code, at)) start = at;
     }
     if (start >= 0) this.#keep(text.slice(start));
     this.#offset += text.length;
   }
 
-  /** One character between documents. */
-  #between(code: number, at: number): void {
+  /** A document whose last piece was read. */
+  #complete(lastPiece: string): string {
+    const text = this.#pending + lastPiece;
+    this.#pending = '';
+    if (!isPlausible(text)) {
+      const shown = JSON.stringify(text.slice(0, SHOWN_LENGTH));
+      this.#fail(`${shown} behind document ${this.#count} is no JSON value`);
+    }
+    this.#count++;
+    return text;
+  }
+
+  /** One character between documents. True where it is the first one of the next. */
+  #between(code: number, at: number): boolean {
     const isArray = this.#layout !== 'lines';
-    if (code === OPEN_BRACE && !(isArray && this.#needsComma)) {
-      this.#container.open();
+    if (!(isArray && this.#needsComma) && this.#document.begin(code)) {
       this.#needsComma = true;
-    } else if (code === COMMA && isArray && this.#needsComma) {
+      return true;
+    }
+    if (code === COMMA && isArray && this.#needsComma) {
       this.#needsComma = false;
     } else if (code === CLOSE_BRACKET && isArray && (this.#needsComma || this.#count === 0)) {
       this.#afterArray = true;
       this.#isComplete = this.#layout === 'array';
-      if (!this.#isComplete) this.#container.open();
+      if (!this.#isComplete) this.#holder.open();
     } else if (!isSpace(code)) {
       const found = JSON.stringify(String.fromCharCode(code));
       const position = `character ${this.#offset + at + 1}`;
       this.#fail(`${found} at ${position}, behind document ${this.#count}, where an object should begin`);
     }
+    return false;
   }
 
   #keep(text: string): void {
@@ -160,7 +181,7 @@ export class DocumentSplitter {
 
   /** Only the rest of the object around the array may follow, and nothing after that, because it would be lost silently. */
   #behindArray(code: number): void {
-    if (!this.#isComplete) this.#isComplete = this.#container.take(code);
+    if (!this.#isComplete) this.#isComplete = this.#holder.take(code);
     else if (!isSpace(code))
       this.#fail(this.#layout === 'array' ? 'there is more text behind the array' : secondObject);
   }

@@ -21,6 +21,16 @@ export function memberText(text: string, name: string): string | undefined {
   return found;
 }
 
+/** A member that is a string; null for anything else, and where the text is no JSON object. */
+export function stringMember(text: string | undefined, name: string): string | null {
+  try {
+    const member = parseObject(text ?? '')[name];
+    return typeof member === 'string' ? member : null;
+  } catch {
+    return null;
+  }
+}
+
 /** The document with its `_id` taken from another member, which must be a string; unchanged if it has an `_id`. */
 export function withIdFrom(text: string, member: string): string {
   const document = parseObject(text);

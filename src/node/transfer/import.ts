@@ -1,13 +1,13 @@
 import type { WriteStream } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
 import { finished } from 'node:stream/promises';
-import { isObject } from '../../json/objects.ts';
+import { escapeControls } from '../../shared/escape-controls.ts';
 import { createProgress, type MessageStream } from '../terminal/progress.ts';
-import { BatchWriter } from './batch-writer.ts';
+import { BatchWriter, type InputRefusal } from './batch-writer.ts';
 import { DocumentSplitter, InputError, type InputFormat } from './document-splitter.ts';
-import { memberText, withIdFrom } from './document-text.ts';
+import { memberText, stringMember, withIdFrom } from './document-text.ts';
 import { openInput, type TextInput } from './input.ts';
-import { type Refusal, RefusalError, RemoteDatabase } from './remote-database.ts';
+import { RefusalError, RemoteDatabase } from './remote-database.ts';
 
 export interface ImportOptions {
   readonly url: string;
@@ -33,6 +33,8 @@ interface ImportStreams {
 
 /** Refusals that are shown; `--refused` writes all of them. */
 const shownRefusals = 10;
+/** Characters of an id that are shown. */
+const shownIdLength = 100;
 
 /**
  * Writes the documents of a file into a database, and reports how many were written and refused.
@@ -51,7 +53,9 @@ export async function importFile(options: ImportOptions, streams: ImportStreams)
     batchSize: options.batchSize,
     onRefused: (refusal) => refusals.add(refusal),
     onSplit: (reason) =>
-      streams.stderr.write(`${reason} It is sent again in halves, to find which documents are at fault.\n`),
+      streams.stderr.write(
+        `${escapeControls(reason)} It is sent again in halves, to find which documents are at fault.\n`,
+      ),
   });
   try {
     await writeAll({ input, options, writer, refusals, streams });
@@ -74,6 +78,7 @@ interface ImportRun {
 async function writeAll({ input, options, writer, refusals, streams }: ImportRun): Promise<void> {
   const progress = createProgress(streams.stderr, input.totalBytes);
   const splitter = new DocumentSplitter(options.format);
+  let place = 0;
   try {
     for await (const text of input.text()) {
       for (const document of splitter.push(text)) await write(document);
@@ -89,28 +94,26 @@ async function writeAll({ input, options, writer, refusals, streams }: ImportRun
   }
 
   async function write(text: string): Promise<void> {
-    const document = prepare(text, splitter.givesRows, options.idMember);
-    if (typeof document === 'string') await writer.add(document);
-    else refusals.add(document);
-  }
-}
-
-/** The document to send, or why there is none. */
-function prepare(text: string, isRow: boolean, idMember: string | undefined): string | Refusal {
-  try {
-    const document = isRow ? memberText(text, 'doc') : text;
-    if (document === undefined || document === 'null') {
-      return { id: rowId(text), error: 'bad_request', reason: 'the row has no doc; was include_docs=true left out?' };
+    place++;
+    try {
+      await writer.add({ place, text: prepare(text, splitter.givesRows, options.idMember) });
+    } catch (error) {
+      if (!(error instanceof SyntaxError)) throw error;
+      const id = stringMember(text, splitter.givesRows ? 'id' : '_id');
+      refusals.add({ place, id, error: 'bad_request', reason: error.message });
     }
-    return idMember === undefined ? document : withIdFrom(document, idMember);
-  } catch (error) {
-    return { id: null, error: 'bad_request', reason: error instanceof Error ? error.message : String(error) };
   }
 }
 
-function rowId(text: string): string | null {
-  const row: unknown = JSON.parse(text);
-  return isObject(row) && typeof row['id'] === 'string' ? row['id'] : null;
+/** The document to send. Fails with a `SyntaxError` where there is none. */
+function prepare(text: string, isRow: boolean, idMember: string | undefined): string {
+  if (!text.startsWith('{')) throw new SyntaxError(`a ${isRow ? 'row' : 'document'} must be a JSON object`);
+  const document = isRow ? memberText(text, 'doc') : text;
+  if (document === undefined || document === 'null') {
+    throw new SyntaxError('the row has no doc; was include_docs=true left out?');
+  }
+  if (!document.startsWith('{')) throw new SyntaxError('a document must be a JSON object');
+  return idMember === undefined ? document : withIdFrom(document, idMember);
 }
 
 /** The file of refusals is emptied at the start, so it must not be the input. */
@@ -132,7 +135,7 @@ async function openRefused(path: string | undefined): Promise<WriteStream | unde
 
 /** Counts refusals, keeps the first ones to show, and writes all of them to a file if one is given. */
 class RefusalList {
-  readonly first: Refusal[] = [];
+  readonly first: InputRefusal[] = [];
   count = 0;
   conflicts = 0;
   readonly #file: WriteStream | undefined;
@@ -143,11 +146,12 @@ class RefusalList {
     this.#file?.on('error', () => undefined);
   }
 
-  add(refusal: Refusal): void {
+  add(refusal: InputRefusal): void {
     this.count++;
     if (refusal.error === 'conflict') this.conflicts++;
     if (this.first.length < shownRefusals) this.first.push(refusal);
-    this.#file?.write(`${JSON.stringify(refusal)}\n`);
+    const { place, id, error, reason } = refusal;
+    this.#file?.write(`${JSON.stringify({ place, id, error, reason })}\n`);
   }
 
   async close(): Promise<void> {
@@ -159,7 +163,7 @@ class RefusalList {
 
 function report(url: string, written: number, refusals: RefusalList, { stdout, stderr }: ImportStreams): void {
   stdout.write(`${describe(written, refusals.count)} (${url})\n`);
-  for (const { id, error, reason } of refusals.first) stderr.write(`  ${id ?? '(no id)'}: ${error}, ${reason}\n`);
+  for (const refusal of refusals.first) stderr.write(`  ${describeRefusal(refusal)}\n`);
   const more = refusals.count - refusals.first.length;
   if (more > 0) stderr.write(`  … and ${more} more (--refused FILE writes all of them)\n`);
   if (refusals.conflicts > 0) {
@@ -168,6 +172,11 @@ function report(url: string, written: number, refusals: RefusalList, { stdout, s
     );
     stderr.write('which the database does not know; --new-edits false keeps the _rev of each document.\n');
   }
+}
+
+function describeRefusal({ place, id, error, reason }: InputRefusal): string {
+  const shownId = id === null ? '' : ` (${id.slice(0, shownIdLength)}${id.length > shownIdLength ? '…' : ''})`;
+  return escapeControls(`document ${place}${shownId}: ${error}, ${reason}`);
 }
 
 function describe(written: number, refused: number): string {

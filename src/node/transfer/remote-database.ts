@@ -1,6 +1,7 @@
 import { DatabaseError } from '../../errors/database-error.ts';
-import { isObject } from '../../json/objects.ts';
+import { isObject, type JsonObject } from '../../json/objects.ts';
 import { UsageError } from '../terminal/usage-error.ts';
+import { stringMember } from './document-text.ts';
 
 /** The server refused a whole request and did nothing of it. */
 export class RefusalError extends Error {
@@ -17,9 +18,8 @@ export class RefusalError extends Error {
   }
 }
 
-/** A document that was not written. */
+/** Why a document was not written. */
 export interface Refusal {
-  readonly id: string | null;
   readonly error: string;
   readonly reason: string;
 }
@@ -62,8 +62,8 @@ export class RemoteDatabase {
     return isObject(info) ? Number(info['doc_count']) : 0;
   }
 
-  /** Sends one `_bulk_docs` request; gives what was refused. Rejects with `RefusalError` when all of it was. */
-  async write(documents: readonly string[], newEdits: boolean): Promise<Refusal[]> {
+  /** Sends one `_bulk_docs` request; gives what was refused, by its index. Rejects with `RefusalError` when all of it was. */
+  async write(documents: readonly string[], newEdits: boolean): Promise<ReadonlyMap<number, Refusal>> {
     const response = await this.#request('/_bulk_docs', {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
@@ -71,8 +71,25 @@ export class RemoteDatabase {
     });
     await this.#assertOk(response, `A batch of ${documents.length} was refused`);
     const rows = await this.#json(response);
-    if (!Array.isArray(rows)) throw new Error(`${this.url}/_bulk_docs answered something else than an array.`);
-    return rows.filter(isObject).flatMap((row) => (row['error'] === undefined ? [] : [toRefusal(row)]));
+    if (!Array.isArray(rows)) throw this.#unexpected('something else than an array');
+    const refused = new Map<number, Refusal>();
+    let find: ReturnType<typeof createFinder> | undefined;
+    if (newEdits && rows.length !== documents.length) {
+      throw this.#unexpected(`${rows.length} rows for ${documents.length} documents`);
+    }
+    for (const [index, row] of rows.entries()) {
+      if (!isObject(row) || row['error'] === undefined) continue;
+      // Without new revisions only refusals are answered.
+      if (!newEdits) find ??= createFinder(documents);
+      const place = find === undefined ? index : find(row);
+      if (place === undefined) throw this.#unexpected('about a document that was not sent');
+      refused.set(place, { error: `${row['error']}`, reason: toReason(row['reason']) });
+    }
+    return refused;
+  }
+
+  #unexpected(what: string): DatabaseError {
+    return new DatabaseError('storage_failed', `${this.url}/_bulk_docs answered ${what}.`);
   }
 
   /** All live documents, as the body of `_all_docs?include_docs=true`. */
@@ -126,15 +143,29 @@ export class RemoteDatabase {
   }
 }
 
-function toRefusal(row: Readonly<Record<string, unknown>>): Refusal {
-  const id = row['id'];
-  return { id: typeof id === 'string' ? id : null, error: `${row['error']}`, reason: `${row['reason'] ?? ''}` };
+/** Finds which of the documents a row is about: there may be several revisions of one, and each is told of once. */
+function createFinder(documents: readonly string[]): (row: JsonObject) => number | undefined {
+  const indexes = new Map<string | null, number[]>();
+  for (const [index, document] of documents.entries()) {
+    const id = stringMember(document, '_id');
+    indexes.set(id, [...(indexes.get(id) ?? []), index]);
+  }
+  return (row) => {
+    const candidates = indexes.get(typeof row['id'] === 'string' ? row['id'] : null) ?? [];
+    const own = candidates.findIndex((index) => stringMember(documents[index], '_rev') === row['rev']);
+    return candidates.splice(Math.max(own, 0), 1)[0];
+  };
+}
+
+/** Validation functions may give any JSON value. */
+function toReason(reason: unknown): string {
+  return typeof reason === 'string' ? reason : (JSON.stringify(reason) ?? '');
 }
 
 function parseErrorBody(text: string): { readonly error: string; readonly reason: string } {
   try {
     const body: unknown = JSON.parse(text);
-    if (isObject(body)) return { error: `${body['error'] ?? 'error'}`, reason: `${body['reason'] ?? ''}` };
+    if (isObject(body)) return { error: `${body['error'] ?? 'error'}`, reason: toReason(body['reason']) };
   } catch {
     // The answer is not from a database, but perhaps from a proxy; its beginning is shown.
   }

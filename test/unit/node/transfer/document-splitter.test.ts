@@ -37,6 +37,12 @@ describe('the layouts', () => {
       '[{"a":"}\\"]{\\\\"},{"\\\\":"["}]',
       ['{"a":"}\\"]{\\\\"}', '{"\\\\":"["}'],
     ],
+    [
+      'elements that are no objects',
+      '[1,"a]\\"}",null,[{"b":2}],{"c":3},-1.5e+3,true , "" ]',
+      ['1', '"a]\\"}"', 'null', '[{"b":2}]', '{"c":3}', '-1.5e+3', 'true', '""'],
+    ],
+    ['lines that are no objects', '{"a":1}\n42\nnull\n"b"\n[1]\n7', ['{"a":1}', '42', 'null', '"b"', '[1]', '7']],
     ['digits that a number can not hold', '[{"n":12345678901234567890.0100}]', ['{"n":12345678901234567890.0100}']],
   ])('%s', (_name, text, documents) => {
     expect(split(text)).toEqual(documents);
@@ -73,7 +79,13 @@ describe('what is no such text', () => {
     ['{"rows":[\n', 'the text ends before the closing bracket of its array'],
     ['[{"a":1} {"b":2}]', '"{" at character 10, behind document 1, where an object should begin'],
     ['[{"a":1},]', '"]" at character 10, behind document 1, where an object should begin'],
-    ['[1,2]', '"1" at character 2, behind document 0, where an object should begin'],
+    ['[1,x]', '"x" at character 4, behind document 1, where an object should begin'],
+    ['[1 2]', '"2" at character 4, behind document 1, where an object should begin'],
+    ['[{"a":1},nil]', '"nil" behind document 1 is no JSON value'],
+    ['name,id\n1,x', '"name" behind document 0 is no JSON value'],
+    ['1.5.2', '"1.5.2" behind document 0 is no JSON value'],
+    ['[1', 'the text ends inside document 1, which begins 1'],
+    ['["a', 'the text ends inside document 1, which begins "a'],
     ['id,name\n1,x', '"i" at character 1, behind document 0, where an object should begin'],
     ['{"a":1},{"b":2}', '"," at character 8, behind document 1, where an object should begin'],
     ['[{"a":1}] [', 'there is more text behind the array'],
@@ -87,7 +99,9 @@ describe('what is no such text', () => {
 });
 
 describe('whatever the pieces', () => {
-  const object = fc.dictionary(fc.string({ unit: 'grapheme' }), fc.jsonValue()).map((value) => JSON.stringify(value));
+  const object = fc
+    .oneof(fc.dictionary(fc.string({ unit: 'grapheme' }), fc.jsonValue()), fc.jsonValue())
+    .map((value) => JSON.stringify(value));
   const layouts = fc.constantFrom(
     (documents: string[]) => `[${documents.join(', ')}]`,
     (documents: string[]) => documents.map((document) => `${document}\n`).join(''),
@@ -99,6 +113,8 @@ describe('whatever the pieces', () => {
       fc.property(fc.array(object), layouts, fc.integer({ min: 1, max: 6000 }), (documents, layout, pieceLength) => {
         // A document {"docs":[…]} alone on its line is the one thing that can be taken for something else.
         fc.pre(!documents[0]?.startsWith('{"docs"') && !documents[0]?.startsWith('{"rows"'));
+        // Nor can an array that comes first on its line.
+        fc.pre(!(documents[0]?.startsWith('[') && !layout(['x']).startsWith('[') && !layout(['x']).startsWith('{')));
         expect(split(layout(documents), 'auto', pieceLength)).toEqual(documents);
       }),
     );

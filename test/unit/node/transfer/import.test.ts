@@ -144,7 +144,7 @@ describe('what is sent', () => {
     const path = await file('{"total_rows":2,"rows":[{"id":"a","doc":{"_id":"a","x":1.50}},{"id":"b","value":{}}]}');
     const { code, stdout, stderr } = await runCommand(['import', url, path]);
     expect({ code, stdout }).toEqual({ code: 1, stdout: `1 written, 1 refused (${url})\n` });
-    expect(stderr).toContain('  b: bad_request, the row has no doc; was include_docs=true left out?\n');
+    expect(stderr).toContain('  document 2 (b): bad_request, the row has no doc; was include_docs=true left out?\n');
     expect(requests[0]?.body).toBe('{"docs":[{"_id":"a","x":1.50}]}');
   });
 
@@ -159,7 +159,7 @@ describe('what is sent', () => {
     const { code, stderr } = await runCommand(['import', url, '-', '--id', 'cca3'], '[{"cca3":"AUT"},{"name":"x"}]');
     expect(code).toBe(1);
     expect(requests[0]?.body).toBe('{"docs":[{"_id":"AUT","cca3":"AUT"}]}');
-    expect(stderr).toContain('(no id): bad_request, its member "cca3", which should become the _id, is not there');
+    expect(stderr).toContain('  document 2: bad_request, its member "cca3", which should become the _id, is not there');
   });
 
   test('keeps revisions with --new-edits false, where the answer lists failures only', async () => {
@@ -169,7 +169,7 @@ describe('what is sent', () => {
     expect({ code, stdout, stderr }).toEqual({
       code: 1,
       stdout: `1 written, 1 refused (${url})\n`,
-      stderr: '  b: forbidden, not this one\n',
+      stderr: '  document 2 (b): forbidden, not this one\n',
     });
     expect(requests[0]?.body).toBe('{"new_edits":false,"docs":[{"_id":"a","_rev":"1-x"},{"_id":"b","_rev":"1-y"}]}');
   });
@@ -205,14 +205,16 @@ describe('what is refused', () => {
     const { code, stdout, stderr } = await runCommand(['import', url, '-', '--refused', refusedFile], lines);
     expect({ code, stdout }).toEqual({ code: 1, stdout: `0 written, 12 refused (${url})\n` });
     expect(stderr.split('\n').slice(0, 2)).toEqual([
-      '  d0: conflict, Document update conflict.',
-      '  d1: conflict, Document update conflict.',
+      '  document 1 (d0): conflict, Document update conflict.',
+      '  document 2 (d1): conflict, Document update conflict.',
     ]);
     expect(stderr).toContain('  … and 2 more (--refused FILE writes all of them)\n');
     expect(stderr).toContain('--new-edits false keeps the _rev of each document');
     const written = await readFile(refusedFile, 'utf8');
     expect(written.trimEnd().split('\n')).toHaveLength(12);
-    expect(written.split('\n')[0]).toBe('{"id":"d0","error":"conflict","reason":"Document update conflict."}');
+    expect(written.split('\n')[0]).toBe(
+      '{"place":1,"id":"d0","error":"conflict","reason":"Document update conflict."}',
+    );
   });
 
   test.each(['Bad special document member: _bad', 'Ends in a full stop.'])(
@@ -223,13 +225,94 @@ describe('what is refused', () => {
       const { code, stdout, stderr } = await runCommand(['import', url, '-'], lines);
       expect({ code, stdout }).toEqual({ code: 1, stdout: `3 written, 1 refused (${url})\n` });
       expect(stderr).toBe(
-        `A batch of 4 was refused: 400 doc_validation, ${reason.replace('stop.', 'stop')}. It is sent again in halves, to find which documents are at fault.\n  c: doc_validation, ${reason}\n`,
+        `A batch of 4 was refused: 400 doc_validation, ${reason.replace('stop.', 'stop')}. It is sent again in halves, to find which documents are at fault.\n  document 3 (c): doc_validation, ${reason}\n`,
       );
     },
   );
 });
 
+describe('one element that is refused', () => {
+  const refusedFile = () => join(folder, 'refused.jsonl');
+
+  async function importAll(text: string, ...argv: string[]) {
+    const { code, stdout } = await runCommand(['import', url, '-', '--refused', refusedFile(), ...argv], text);
+    const lines = (await readFile(refusedFile(), 'utf8')).split('\n').filter((line) => line !== '');
+    return { code, stdout, refused: lines.map((line): unknown => JSON.parse(line)) };
+  }
+
+  test.each([400, 409, 412, 413, 415, 417, 422, 501])('with %i keeps no other one out', async (status) => {
+    answerBulk = (body) => (body.includes('bad') ? failure(status, 'word', 'why') : acceptAll(body));
+    const elements = Array.from({ length: 20 }, (_, index) => `{"_id":"${index === 7 ? 'bad' : `d${index}`}"}`);
+    expect(await importAll(`[${elements}]`)).toEqual({
+      code: 1,
+      stdout: `19 written, 1 refused (${url})\n`,
+      refused: [{ place: 8, id: 'bad', error: 'word', reason: 'why' }],
+    });
+  });
+
+  test.each([
+    ['an array', '[{"_id":"a"},42,null,"x",[{"_id":"b"}],{"_id":"c"}]'],
+    ['lines', '{"_id":"a"}\n42\nnull\n"x"\n[{"_id":"b"}]\n{"_id":"c"}\n'],
+    ['docs', '{"docs":[{"_id":"a"},42,null,"x",[{"_id":"b"}],{"_id":"c"}]}'],
+  ])('because it is no object is named by its place, in %s', async (_, text) => {
+    const refused = { id: null, error: 'bad_request', reason: 'a document must be a JSON object' };
+    expect(await importAll(text)).toEqual({
+      code: 1,
+      stdout: `2 written, 4 refused (${url})\n`,
+      refused: [2, 3, 4, 5].map((place) => ({ place, ...refused })),
+    });
+    expect(requests.map(({ body }) => body)).toEqual(['{"docs":[{"_id":"a"},{"_id":"c"}]}']);
+  });
+
+  test('among rows: what is no row, and what has no document', async () => {
+    const { refused } = await importAll('{"rows":[7,{"id":"b","doc":null},{"id":"c","doc":[]},{"doc":{"_id":"d"}}]}');
+    expect(refused).toEqual([
+      { place: 1, id: null, error: 'bad_request', reason: 'a row must be a JSON object' },
+      { place: 2, id: 'b', error: 'bad_request', reason: 'the row has no doc; was include_docs=true left out?' },
+      { place: 3, id: 'c', error: 'bad_request', reason: 'a document must be a JSON object' },
+    ]);
+  });
+
+  test('of several revisions is found by its own', async () => {
+    answerBulk = () => [
+      { id: 'a', rev: '1-z', error: 'forbidden', reason: { deep: 1 } },
+      { id: 'a', rev: '1-x', error: 'forbidden', reason: 'no' },
+    ];
+    const lines = '{"_id":"b"}\n{"_id":"a","_rev":"1-x"}\n{"_id":"a","_rev":"1-y"}\n{"_id":"a","_rev":"1-z"}\n';
+    expect(await importAll(lines, '--new-edits', 'false')).toEqual({
+      code: 1,
+      stdout: `2 written, 2 refused (${url})\n`,
+      refused: [
+        { place: 2, id: 'a', error: 'forbidden', reason: 'no' },
+        { place: 4, id: 'a', error: 'forbidden', reason: '{"deep":1}' },
+      ],
+    });
+  });
+
+  test('is named by an id of any length, of which the terminal shows a part, without its control characters', async () => {
+    const id = `\u001b[2J\n${'x'.repeat(12_000)}`;
+    answerBulk = () => failure(400, 'bad_request', 'too\nlong');
+    const { stderr } = await runCommand(['import', url, '-', '--refused', refusedFile()], JSON.stringify({ _id: id }));
+    expect(JSON.parse(await readFile(refusedFile(), 'utf8'))).toEqual({
+      place: 1,
+      id,
+      error: 'bad_request',
+      reason: 'too\nlong',
+    });
+    expect(stderr).toBe(`  document 1 (\\u001b[2J\\n${'x'.repeat(95)}…): bad_request, too\\nlong\n`);
+  });
+});
+
 describe('what stops it', () => {
+  test('an answer with more or fewer rows than documents, since nobody knows which were written', async () => {
+    answerBulk = () => [{ ok: true, id: 'a' }];
+    expect(await runCommand(['import', url, '-'], '{"_id":"a"}\n{"_id":"b"}')).toMatchObject({
+      code: 1,
+      stdout: `0 written, 0 refused (${url})\n`,
+      stderr: `${url}/_bulk_docs answered 1 rows for 2 documents.\n`,
+    });
+  });
+
   test('a database that is not there, with the remedy', async () => {
     answerBulk = () => failure(404, 'not_found', 'no_db_file');
     const { code, stdout, stderr } = await runCommand(['import', url, '-'], '{"_id":"a"}');

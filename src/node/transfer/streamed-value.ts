@@ -1,0 +1,64 @@
+import { BACKSLASH, OPEN_BRACE, OPEN_BRACKET, QUOTE } from '../../json/characters.ts';
+import { StreamedContainer } from '../../json/streamed-container.ts';
+
+/** What a character is to the value: within it, its last one, or the first one behind it. */
+export const INSIDE = 0;
+export const LAST = 1;
+export const BEHIND = 2;
+type Position = typeof INSIDE | typeof LAST | typeof BEHIND;
+
+/** What a number, `true`, `false` and `null` are made of. */
+const WORD_CHARACTER = /[\w.+-]/;
+const WORD = /^(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)$/;
+
+/** Finds the end of any JSON value whose text comes in pieces, character by character. */
+export class StreamedValue {
+  readonly #container = new StreamedContainer();
+  #kind: 'container' | 'string' | 'word' | undefined;
+  #isEscaped = false;
+
+  get isOpen(): boolean {
+    return this.#kind !== undefined;
+  }
+
+  /** Whether nothing in it says where it ends: a number, or a word such as `null`. */
+  get isWord(): boolean {
+    return this.#kind === 'word';
+  }
+
+  /** Takes the first character. False for one that no value begins with. */
+  begin(code: number): boolean {
+    if (code === OPEN_BRACE || code === OPEN_BRACKET) {
+      this.#kind = 'container';
+      this.#container.open();
+    } else if (code === QUOTE) this.#kind = 'string';
+    else if (/[-\dtfn]/.test(String.fromCharCode(code))) this.#kind = 'word';
+    return this.isOpen;
+  }
+
+  /** Takes the next character. */
+  take(code: number): Position {
+    const position = this.#positionOf(code);
+    if (position !== INSIDE) this.#kind = undefined;
+    return position;
+  }
+
+  /** Ends a word where the text ends. */
+  end(): void {
+    this.#kind = undefined;
+  }
+
+  #positionOf(code: number): Position {
+    if (this.#kind === 'container') return this.#container.take(code) ? LAST : INSIDE;
+    if (this.#kind === 'word') return WORD_CHARACTER.test(String.fromCharCode(code)) ? INSIDE : BEHIND;
+    if (this.#isEscaped) this.#isEscaped = false;
+    else if (code === BACKSLASH) this.#isEscaped = true;
+    else if (code === QUOTE) return LAST;
+    return INSIDE;
+  }
+}
+
+/** Whether what looked like a number or a word is one. Whether a container or a string is as JSON has it, its reader finds out. */
+export function isPlausible(text: string): boolean {
+  return /^[{["]/.test(text) || WORD.test(text);
+}
