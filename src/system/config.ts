@@ -127,4 +127,7 @@ function checkSettings(config: Config): void {
   integerSetting(config, 'query_server_config', 'workers');
   integerSetting(config, 'uuids', 'max_count');
   choiceSetting(config, 'uuids', 'algorithm', UUID_ALGORITHMS);
+  choiceSetting(config, 'httpd', 'allow_jsonp', ['true', 'false']);
+  choiceSetting(config, 'httpd', 'secure_rewrites', ['true', 'false']);
+  choiceSetting(config, 'query_server_config', 'reduce_limit', ['true', 'false', 'log']);
 }

@@ -1,7 +1,9 @@
 import { type ParseArgsConfig, parseArgs } from 'node:util';
+import { isDatabaseError } from '../../errors/database-error.ts';
 import type { LogLevel } from '../../system/log.ts';
 import { DEMO_PORT } from '../server/demo.ts';
 import type { ServeOptions } from '../server/serve.ts';
+import { assertServerOptions } from '../server/server.ts';
 import { UsageError } from '../terminal/usage-error.ts';
 import { inputFormats } from '../transfer/document-splitter.ts';
 import { type ExportOptions, outputFormats } from '../transfer/export.ts';
@@ -101,19 +103,28 @@ function parseServe(argv: readonly string[], environment: Environment): Command 
     throw new UsageError('--no-demo serves no demo; leave out --demo-port or --no-demo.', 'serve');
   }
   const port = parsePort(values.port, environment);
-  return {
-    name: 'serve',
-    options: {
-      host: values.host ?? environment['SETTEE_HOST'],
-      allowedHosts: values['allow-host'] ?? [],
-      port,
-      demoPort: values['no-demo'] ? undefined : parseDemoPort(values['demo-port'], port),
-      dataFolder: dataFolder(values.data, environment),
-      memory: values.memory ?? false,
-      logLevel: oneOf<LogLevel>(values['log-level'] ?? 'info', logLevels, '--log-level', 'serve'),
-      config: parseSettings(values.set ?? []),
-    },
+  const options = {
+    host: values.host ?? environment['SETTEE_HOST'],
+    allowedHosts: values['allow-host'] ?? [],
+    port,
+    demoPort: values['no-demo'] ? undefined : parseDemoPort(values['demo-port'], port),
+    dataFolder: dataFolder(values.data, environment),
+    memory: values.memory ?? false,
+    logLevel: oneOf<LogLevel>(values['log-level'] ?? 'info', logLevels, '--log-level', 'serve'),
+    config: parseSettings(values.set ?? []),
   };
+  return { name: 'serve', options: checked(options) };
+}
+
+/** What the server would refuse to start with is a wrong call. */
+function checked(options: ServeOptions): ServeOptions {
+  try {
+    assertServerOptions(options);
+    return options;
+  } catch (error) {
+    if (isDatabaseError(error, 'bad_request')) throw new UsageError(error.reason, 'serve');
+    throw error;
+  }
 }
 
 function parseImport(argv: readonly string[]): Command {

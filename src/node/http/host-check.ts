@@ -54,7 +54,8 @@ function hostsOf({ headers, url = '' }: IncomingMessage): (string | undefined)[]
   return [headers.host, ABSOLUTE.exec(url)?.[1]];
 }
 
-function assertHostName(name: string): void {
+/** Fails with `bad_request` on what is no host name. */
+export function assertHostName(name: string): void {
   if (HOST_NAME.test(name)) return;
   const reason = `The allowed host "${name}" is not a host name; write it without scheme, port and path, as in db.example.org.`;
   throw new DatabaseError('bad_request', reason);

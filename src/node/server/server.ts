@@ -8,6 +8,7 @@ import { createMemoryPageStore } from '../../storage/memory/memory-page-store.ts
 import { createConfig, integerSetting, unknownSettings } from '../../system/config.ts';
 import { createLog, type LogLevel } from '../../system/log.ts';
 import { holdsDatabases, openDataFolder, openStorage } from '../data-folder/data-folder.ts';
+import { assertHostName } from '../http/host-check.ts';
 import { assertLoopback, listen } from '../http/http-server.ts';
 import { createListener } from '../http/listener.ts';
 import { within } from './deadline.ts';
@@ -20,6 +21,8 @@ import { createSandboxWorkers } from './sandbox-workers.ts';
  * database, so what takes longer hangs.
  */
 const storageCloseMs = 20_000;
+
+const DEFAULT_HOST = '127.0.0.1';
 
 export interface ServerOptions {
   /** Where to listen; only loopback while there are no admins. Default `127.0.0.1`. */
@@ -58,14 +61,21 @@ export interface RunningServer {
   close(): Promise<void>;
 }
 
+/** Fails with `bad_request` for a host beyond loopback, an allowed host that is no name, or a setting that can't be. */
+export function assertServerOptions({ host = DEFAULT_HOST, allowedHosts = [], config }: ServerOptions): void {
+  assertLoopback(host);
+  for (const name of allowedHosts) assertHostName(name);
+  createConfig(config);
+}
+
 /**
  * Serves a data folder over HTTP. Rejects with `storage_locked` while another process serves the same folder, with
  * `storage_corrupt` where the folder has lost its list of databases, with `storage_blocked` when the port is taken, with
- * `bad_request` for a host beyond loopback, an allowed host that is no name, or a setting that can't be.
+ * `bad_request` where the options can't be (`assertServerOptions`).
  */
 export async function startServer(options: ServerOptions = {}): Promise<RunningServer> {
-  const { host = '127.0.0.1', port = 5984, memory = false, dataFolder = './data' } = options;
-  assertLoopback(host);
+  const { host = DEFAULT_HOST, port = 5984, memory = false, dataFolder = './data' } = options;
+  assertServerOptions(options);
   const config = createConfig(options.config);
   const undo = new UndoList();
   try {

@@ -36,9 +36,9 @@ describe('the command line', () => {
     });
   });
 
-  test('refuses to listen beyond loopback, with exit code 1', async () => {
+  test('refuses to listen beyond loopback, with exit code 2', async () => {
     const { code, stdout, stderr } = await runCommand(['--host', '0.0.0.0', '--memory', '--port', '0']);
-    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toMatch(/^Settee does not listen on 0\.0\.0\.0: it has no admins/);
   });
 

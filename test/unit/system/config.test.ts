@@ -46,6 +46,16 @@ describe('config', () => {
     );
   });
 
+  test.each([
+    ['httpd', 'allow_jsonp', 'yes', 'true, false'],
+    ['httpd', 'secure_rewrites', '1', 'true, false'],
+    ['query_server_config', 'reduce_limit', '', 'true, false, log'],
+  ])('a switch %s/%s can not be "%s"', (section, key, value, choices) => {
+    expect(() => createConfig({ [section]: { [key]: value } })).toThrow(
+      `Setting ${section}/${key} is "${value}"; it must be one of ${choices}.`,
+    );
+  });
+
   test('what nothing reads is told', () => {
     const settings = {
       svc: { max_dbs_opn: '5', max_dbs_open: '5' },

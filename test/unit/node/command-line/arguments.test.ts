@@ -69,6 +69,20 @@ describe('serve', () => {
     ['--set nonsense', '--set is "nonsense"; it must be SECTION/KEY=VALUE, as in svc/max_dbs_open=200.'],
     ['--memory --data x', '--memory keeps no data folder; leave out --data or --memory.'],
     ['--prot 1', "Unknown option '--prot'."],
+    [
+      '--set uuids/algorithm=bogus',
+      'Setting uuids/algorithm is "bogus"; it must be one of sequential, random, utc_random, utc_id.',
+    ],
+    ['--set svc/max_dbs_open=many', 'Setting svc/max_dbs_open is "many"; it must be a whole number from 0 up.'],
+    ['--set httpd/max_connections=-1', 'Setting httpd/max_connections is "-1"; it must be a whole number from 0 up.'],
+    [
+      '--allow-host http://a/',
+      'The allowed host "http://a/" is not a host name; write it without scheme, port and path, as in db.example.org.',
+    ],
+    [
+      '--host 0.0.0.0',
+      'Settee does not listen on 0.0.0.0: it has no admins and passwords yet, so anyone who reaches that address could read and delete everything. Use 127.0.0.1 (the default), ::1 or localhost; other hosts come with authentication.',
+    ],
     ['serve here', '"here" is one argument too many.'],
   ])('refuses "%s"', (line, message) => {
     expect(() => parse(line)).toThrow(new UsageError(message, 'serve'));
@@ -82,6 +96,7 @@ describe('serve', () => {
 
   test('names the environment variable that is wrong', () => {
     expect(() => parse('', { SETTEE_PORT: 'x' })).toThrow('SETTEE_PORT is "x"');
+    expect(() => parse('', { SETTEE_HOST: '::' })).toThrow(UsageError);
   });
 });
 
