@@ -23,6 +23,7 @@ export type Settings = Readonly<Record<string, Readonly<Record<string, string>>>
  * - `httpd/secure_rewrites`: whether rewrite rules may lead no further up than their database.
  * - `query_server_config/reduce_limit`: `true` refuses results of reduces that do not shrink, `log` only logs them, `false` takes them.
  * - `query_server_config/workers`: threads in which functions of documents run; unset means as many as there are processors.
+ * - `query_server_config/memory_bytes`: memory that the sandboxes of all functions of design documents take together.
  * - `uuids/algorithm`: `sequential`, `random`, `utc_random` or `utc_id`.
  * - `uuids/max_count`: ids that one `_uuids` request may ask for.
  * - `uuids/utc_id_suffix`: what ids made by `utc_id` end in.
@@ -30,7 +31,7 @@ export type Settings = Readonly<Record<string, Readonly<Record<string, string>>>
 export const DEFAULT_SETTINGS: Settings = {
   svc: { max_document_size: '67108864', max_dbs_open: '100', page_cache_bytes: '33554432', os_process_timeout: '5000' },
   httpd: { max_bytes_in_flight: '268435456', max_connections: '2048', allow_jsonp: 'false', secure_rewrites: 'true' },
-  query_server_config: { reduce_limit: 'true' },
+  query_server_config: { reduce_limit: 'true', memory_bytes: '1073741824' },
   uuids: { algorithm: 'sequential', max_count: '1000', utc_id_suffix: '' },
 };
 
@@ -102,6 +103,19 @@ function assertAddress(text: string, name: string): boolean {
   throw new DatabaseError('bad_request', reason);
 }
 
+/** Two threads with an isolate or two each. */
+const LEAST_SANDBOX_BYTES = 96 * 1024 * 1024;
+
+/** What the sandboxes of all functions of design documents may take together. Fails with `bad_request` where that is too little. */
+export function sandboxMemoryBytes(config: Config): number | undefined {
+  const bytes = integerSetting(config, 'query_server_config', 'memory_bytes');
+  if (bytes === undefined || bytes >= LEAST_SANDBOX_BYTES) return bytes;
+  throw new DatabaseError(
+    'bad_request',
+    `Setting query_server_config/memory_bytes is "${bytes}"; it must be at least ${LEAST_SANDBOX_BYTES}.`,
+  );
+}
+
 const DEFAULT_FUNCTION_TIMEOUT_MS = 5_000;
 
 /** How long a function of a design document may run, in milliseconds. Unset, and 0, mean the default. */
@@ -125,6 +139,7 @@ function checkSettings(config: Config): void {
   integerSetting(config, 'httpd', 'max_uri_length');
   addressListSetting(config, 'httpd', 'trusted_proxies');
   integerSetting(config, 'query_server_config', 'workers');
+  sandboxMemoryBytes(config);
   integerSetting(config, 'uuids', 'max_count');
   choiceSetting(config, 'uuids', 'algorithm', UUID_ALGORITHMS);
   choiceSetting(config, 'httpd', 'allow_jsonp', ['true', 'false']);

@@ -2,6 +2,7 @@
 import type { DeferredCode } from '../deferred/contract.ts';
 import { createDeferredCode } from '../deferred/deferred-code.ts';
 import { createQuickJsSandbox } from '../query-server/programs/quickjs-sandbox.ts';
+import { sandboxMemoryBytes } from '../system/config.ts';
 import { fetchQuickJsWasm } from './quickjs-wasm.ts';
 import { createNestedWorkers } from './sandbox-workers.ts';
 
@@ -9,6 +10,7 @@ export const loaded: DeferredCode = createDeferredCode(({ config, log }) =>
   createQuickJsSandbox({
     loadWasm: fetchQuickJsWasm,
     workers: createNestedWorkers(config, log),
+    memoryBytes: sandboxMemoryBytes(config),
     sharesThread: true,
   }),
 );

@@ -5,8 +5,9 @@
 import type { DeferredCode } from '../deferred/contract.ts';
 import { createDeferredCode } from '../deferred/deferred-code.ts';
 import { createQuickJsSandbox } from '../query-server/programs/quickjs-sandbox.ts';
+import { sandboxMemoryBytes } from '../system/config.ts';
 import { fetchQuickJsWasm } from './quickjs-wasm.ts';
 
-export const serviceWorkerFunctions: DeferredCode = createDeferredCode(() =>
-  createQuickJsSandbox({ loadWasm: fetchQuickJsWasm, sharesThread: true }),
+export const serviceWorkerFunctions: DeferredCode = createDeferredCode(({ config }) =>
+  createQuickJsSandbox({ loadWasm: fetchQuickJsWasm, memoryBytes: sandboxMemoryBytes(config), sharesThread: true }),
 );

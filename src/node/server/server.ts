@@ -5,7 +5,7 @@ import { DatabaseError } from '../../errors/database-error.ts';
 import { createQuickJsSandbox } from '../../query-server/programs/quickjs-sandbox.ts';
 import { systemClock, systemRandom } from '../../shared/clock.ts';
 import { createMemoryPageStore } from '../../storage/memory/memory-page-store.ts';
-import { createConfig, integerSetting, unknownSettings } from '../../system/config.ts';
+import { createConfig, integerSetting, sandboxMemoryBytes, unknownSettings } from '../../system/config.ts';
 import { createLog, type LogLevel } from '../../system/log.ts';
 import { holdsDatabases, openDataFolder, openStorage } from '../data-folder/data-folder.ts';
 import { assertHostName } from '../http/host-check.ts';
@@ -89,7 +89,8 @@ export async function startServer(options: ServerOptions = {}): Promise<RunningS
     for (const name of unknownSettings(options.config ?? {})) {
       log.error(`Setting ${name} is none that Settee reads, and changes nothing; see docs/node.md#settings.`);
     }
-    const workers = createSandboxWorkers(createConfig(options.config), log);
+    const workers = createSandboxWorkers(config, log);
+    const memoryBytes = sandboxMemoryBytes(config);
     const core = await createCore({
       storage: folder ? openStorage(folder.databases) : createMemoryPageStore({ crc32 }),
       clock: systemClock,
@@ -99,7 +100,7 @@ export async function startServer(options: ServerOptions = {}): Promise<RunningS
       // `icu` is missing where Node was built without it.
       engine: `node ${process.versions.v8}/${process.versions['icu'] ?? 'none'}`,
       md5: findMd5(),
-      deferred: deferredAtHand(createQuickJsSandbox({ loadWasm: readQuickJsWasm, workers })),
+      deferred: deferredAtHand(createQuickJsSandbox({ loadWasm: readQuickJsWasm, workers, memoryBytes })),
     });
     const closeMs = options.storageCloseMs ?? storageCloseMs;
     undo.add(() =>

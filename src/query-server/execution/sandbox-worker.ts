@@ -28,7 +28,8 @@ export function createSandboxWorker(post: (message: FromWorker) => void, clock: 
           await must(worker, 'a worker is started first').receive(message);
           return;
         }
-        const pool = new IsolatePool(new QuickJsInstanceFactory(message.compiled), clock, message.maxIsolates);
+        const { compiled, limits } = message;
+        const pool = new IsolatePool(new QuickJsInstanceFactory(compiled, limits.memory.isolateBytes), clock, limits);
         worker = new SandboxWorker(new LocalExecutor(pool, clock, () => post({ type: 'step' })), post);
         post({ type: 'ready', version: WIRE_VERSION });
       });

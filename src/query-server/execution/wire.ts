@@ -7,11 +7,12 @@ import { SANDBOX_PROGRAM_HASH } from 'virtual:sandbox-program';
 import { DatabaseError, type ErrorCode, isDatabaseError, RefusalError } from '../../errors/database-error.ts';
 import { ThrownError } from '../contract.ts';
 import { type FailureKind, IsolateFailure } from '../isolates/call-failures.ts';
+import type { PoolLimits } from '../isolates/isolate-pool.ts';
 import type { CompiledWasm } from '../isolates/quickjs-instance.ts';
 import type { FunctionCall, ListBeginning } from './function-call.ts';
 
 /** Raised with each change of the messages below. */
-const MESSAGES_VERSION = 1;
+const MESSAGES_VERSION = 2;
 
 /**
  * A worker of another version is not used: after an update of the app, or of a server that runs, the file that workers are started from may
@@ -28,7 +29,7 @@ export interface WireProgram {
 }
 
 export type ToWorker =
-  | { readonly type: 'start'; readonly compiled: CompiledWasm; readonly maxIsolates: number }
+  | { readonly type: 'start'; readonly compiled: CompiledWasm; readonly limits: PoolLimits }
   /** Calls name programs by number. */
   | { readonly type: 'open'; readonly program: number; readonly source: WireProgram }
   | { readonly type: 'forget'; readonly program: number }

@@ -5,7 +5,7 @@
  */
 import { must } from '../../shared/assert.ts';
 import type { Clock } from '../../shared/clock.ts';
-import type { IsolateOwner } from '../isolates/isolate-pool.ts';
+import type { IsolateOwner, PoolLimits } from '../isolates/isolate-pool.ts';
 import type { CompiledWasm } from '../isolates/quickjs-instance.ts';
 import type { BegunList, CallAnswer, Executor, FunctionCall, ListBeginning } from './function-call.ts';
 import { JobQueue } from './job-queue.ts';
@@ -28,7 +28,10 @@ export interface SandboxWorkers {
 
 interface WorkerPoolParts {
   readonly workers: SandboxWorkers;
-  readonly maxIsolates: number;
+  /** As many as `workers` has, or fewer. */
+  readonly count: number;
+  /** Of each worker. */
+  readonly limits: PoolLimits;
   readonly clock: Clock;
   readonly compiled: () => Promise<CompiledWasm>;
 }
@@ -62,7 +65,7 @@ export class WorkerPool implements Executor {
   }
 
   get concurrency(): number {
-    return this.isAvailable ? this.#parts.workers.count * MOST_JOBS : 1;
+    return this.isAvailable ? this.#parts.count * MOST_JOBS : 1;
   }
 
   /** Whether there is a worker, or one may be started. */
@@ -170,7 +173,7 @@ export class WorkerPool implements Executor {
     }
     const isStarting = [...this.#workers].some(({ isReady }) => !isReady);
     const active = [...this.#workers].filter(({ isRetiring }) => !isRetiring);
-    if (this.#queue.isEmpty || isStarting || active.length >= this.#parts.workers.count) return;
+    if (this.#queue.isEmpty || isStarting || active.length >= this.#parts.count) return;
     if (this.#mayStart) this.#start();
     else if (active.length === 0) for (const job of this.#queue.takeAll()) job.onUnavailable();
   }
@@ -185,9 +188,9 @@ export class WorkerPool implements Executor {
   }
 
   #start(): void {
-    const { workers, maxIsolates } = this.#parts;
+    const { workers, limits } = this.#parts;
     try {
-      const start = { type: 'start', compiled: must(this.#compiled), maxIsolates } as const;
+      const start = { type: 'start', compiled: must(this.#compiled), limits } as const;
       const worker = new SupervisedWorker(workers.create(), start, {
         onReady: () => {
           this.#failedStarts = 0;
@@ -234,7 +237,7 @@ export class WorkerPool implements Executor {
     if (!worker.isRetiring || worker.jobs.length > 0) return;
     const retired = [...this.#workers].filter(({ isRetiring }) => isRetiring);
     // A worker in which lists wait is kept, unless that are too many.
-    if (worker.lists > 0 && retired.length <= this.#parts.workers.count) return;
+    if (worker.lists > 0 && retired.length <= this.#parts.count) return;
     this.#workers.delete(worker);
     worker.end();
   }

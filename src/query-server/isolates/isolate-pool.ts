@@ -1,16 +1,23 @@
 /**
  * Which programs have an isolate. Their number is bounded: the isolate that was not used for the longest time is disposed to make
- * room, and its WebAssembly instance serves the next one. Isolates are in use within one turn only, so that any may be disposed between
+ * room, and its WebAssembly instance serves the next one. So is their memory: while one is used, the others leave it what it may take at
+ * most. Isolates are in use within one turn only, so that any may be disposed between
  * the turns. Those in which lists wait are retained, and are disposed only where there would be twice as many isolates else.
  */
 import { DatabaseError, isDatabaseError } from '../../errors/database-error.ts';
 import type { Clock } from '../../shared/clock.ts';
 import { Isolate, type IsolateOptions } from './isolate.ts';
+import type { MemoryShare } from './memory-shares.ts';
 import type { QuickJsInstance, QuickJsInstanceFactory } from './quickjs-instance.ts';
 
 /** A program, as the pool sees it. */
 export interface IsolateOwner {
   readonly options: IsolateOptions;
+}
+
+export interface PoolLimits {
+  readonly maxIsolates: number;
+  readonly memory: MemoryShare;
 }
 
 /** An instance that grew beyond this is not used again: WebAssembly memory never shrinks. */
@@ -20,23 +27,29 @@ export class IsolatePool {
   readonly #factory: QuickJsInstanceFactory;
   readonly #clock: Clock;
   readonly #maxIsolates: number;
+  readonly #memory: MemoryShare;
   /** In the order of their last use. */
   readonly #isolates = new Map<IsolateOwner, Isolate>();
   /** How many lists wait in an isolate. */
   readonly #retains = new Map<Isolate, number>();
   #spare: QuickJsInstance | undefined;
+  /** What its isolate takes may have changed. */
+  #lastUser: IsolateOwner | undefined;
   #isClosed = false;
 
-  constructor(factory: QuickJsInstanceFactory, clock: Clock, maxIsolates: number) {
+  constructor(factory: QuickJsInstanceFactory, clock: Clock, { maxIsolates, memory }: PoolLimits) {
     this.#factory = factory;
     this.#clock = clock;
     this.#maxIsolates = maxIsolates;
+    this.#memory = memory;
   }
 
   /** The owner's isolate if it can be had in this turn. */
   getNow(owner: IsolateOwner): Isolate | undefined {
     if (this.#isClosed)
       throw new DatabaseError('shutting_down', 'The service is closing; its sandbox takes no more work.');
+    if (this.#lastUser !== owner) this.#leaveMemoryFor(owner);
+    this.#lastUser = owner;
     const isolate = this.#isolates.get(owner);
     if (isolate !== undefined) {
       this.#isolates.delete(owner);
@@ -92,7 +105,7 @@ export class IsolatePool {
   dispose(owner: IsolateOwner): void {
     const isolate = this.#isolates.get(owner);
     this.#isolates.delete(owner);
-    if (isolate?.dispose() && isolate.instance.quickjs.getWasmMemory().buffer.byteLength <= MAX_REUSED_BYTES) {
+    if (isolate?.dispose() && bytesOf(isolate.instance) <= MAX_REUSED_BYTES) {
       this.#spare ??= isolate.instance;
     }
   }
@@ -113,6 +126,22 @@ export class IsolatePool {
     return isolate;
   }
 
+  /** Disposes isolates of others until the owner's may take all that one may. Those in which lists wait come last. */
+  #leaveMemoryFor(owner: IsolateOwner): void {
+    const others = [...this.#isolates].filter(([other]) => other !== owner);
+    let excess = others.reduce((sum, [, { instance }]) => sum + bytesOf(instance), 0);
+    excess -= this.#memory.threadBytes - this.#memory.isolateBytes;
+    if (excess <= 0) return;
+    const isRetained = ([, isolate]: (typeof others)[number]) => this.#retains.has(isolate);
+    for (const other of [...others.filter((each) => !isRetained(each)), ...others.filter(isRetained)]) {
+      if (excess <= 0) break;
+      excess -= bytesOf(other[1].instance);
+      this.dispose(other[0]);
+    }
+    // The instance of one of them would be kept beside the owner's own.
+    if (this.#isolates.has(owner)) this.#spare = undefined;
+  }
+
   /** Disposes one that is retained only where there are at least so many isolates. */
   #evictOldest(retainedFrom: number): void {
     const isolates = [...this.#isolates];
@@ -120,4 +149,8 @@ export class IsolatePool {
     const [owner] = free ?? (isolates.length >= retainedFrom ? isolates[0] : undefined) ?? [];
     if (owner !== undefined) this.dispose(owner);
   }
+}
+
+function bytesOf({ quickjs }: QuickJsInstance): number {
+  return quickjs.getWasmMemory().buffer.byteLength;
 }

@@ -14,13 +14,14 @@ import { guardLoops } from './loop-guard.ts';
  */
 export type WasmLoader = () => Promise<Uint8Array<ArrayBuffer>>;
 
+const PAGE_BYTES = 64 * 1024;
 /**
- * Pages of 64 kB that an instance begins with, and that it may have at most (128 MB). QuickJS's own limit counts blocks,
+ * Pages that an instance begins with (16 MB), and the bytes that it may have at most. QuickJS's own limit counts blocks,
  * not their bytes, in this build: Emscripten does not tell it how large a block is. Here an allocation fails, which
  * QuickJS makes an error of.
  */
 const FIRST_PAGES = 256;
-const MOST_PAGES = 2_048;
+export const MOST_BYTES = 128 * 1024 * 1024;
 
 /** Thrown through WebAssembly when time is over; the instance can't be used any more. */
 export class InstanceStopped extends Error {}
@@ -62,15 +63,18 @@ type EmscriptenModule = Awaited<ReturnType<typeof loadEmscripten>>;
 
 export class QuickJsInstanceFactory {
   readonly #source: WasmLoader | CompiledWasm;
+  readonly #mostPages: number;
   #compiled: Promise<CompiledWasm> | undefined;
 
-  constructor(source: WasmLoader | CompiledWasm) {
+  /** `mostBytes`: what each instance may take at most. */
+  constructor(source: WasmLoader | CompiledWasm, mostBytes: number) {
     this.#source = source;
+    this.#mostPages = Math.floor(mostBytes / PAGE_BYTES);
   }
 
   /** Fails with `functions_unavailable` where the module can't be loaded. Tries again when it is called again. */
   async create(): Promise<QuickJsInstance> {
-    return instantiate(await this.compiled());
+    return instantiate(await this.compiled(), this.#mostPages);
   }
 
   /** Fails as `create`. */
@@ -97,10 +101,10 @@ function notLoaded(cause: unknown): never {
 }
 
 /** What quickjs-emscripten does with a variant, but for its dynamic imports: bundlers would make files of their own of those. */
-async function instantiate(compiled: CompiledWasm): Promise<QuickJsInstance> {
+async function instantiate(compiled: CompiledWasm, mostPages: number): Promise<QuickJsInstance> {
   const ticking = { onTick: () => {} };
   const module = await loadEmscripten({
-    wasmMemory: new WebAssembly.Memory({ initial: FIRST_PAGES, maximum: MOST_PAGES }),
+    wasmMemory: new WebAssembly.Memory({ initial: FIRST_PAGES, maximum: mostPages }),
     instantiateWasm: async (imports, onSuccess) => {
       const instance = await WebAssembly.instantiate(compiled.module, withTick(imports, compiled, ticking));
       onSuccess(instance);

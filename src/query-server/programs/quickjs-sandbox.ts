@@ -5,6 +5,7 @@ import { LocalExecutor } from '../execution/local-executor.ts';
 import { type Places, ProgramExecutor } from '../execution/program-executor.ts';
 import { type SandboxWorkers, WorkerPool } from '../execution/worker-pool.ts';
 import { IsolatePool } from '../isolates/isolate-pool.ts';
+import { shareMemory } from '../isolates/memory-shares.ts';
 import { QuickJsInstanceFactory, type WasmLoader } from '../isolates/quickjs-instance.ts';
 import { QuickJsProgram } from './quickjs-program.ts';
 
@@ -15,6 +16,8 @@ export interface QuickJsSandboxOptions {
   readonly loadWasm: WasmLoader;
   /** How many isolates there may be at a time in each thread, each of some 3 MB and what its functions hold; default 16. */
   readonly maxIsolates?: number;
+  /** What all isolates together may take, whichever thread they are in; default 1 GB. */
+  readonly memoryBytes?: number | undefined;
   readonly clock?: Clock;
   /** Threads for what takes long. Without them all is run in this one. */
   readonly workers?: SandboxWorkers | undefined;
@@ -25,6 +28,7 @@ export interface QuickJsSandboxOptions {
 /** Programs that are kept so that `open` finds them again; those beyond are made anew, which costs little. */
 const MAX_PROGRAMS = 256;
 const MAX_ISOLATES = 16;
+const MEMORY_BYTES = 1024 * 1024 * 1024;
 
 /** Loads nothing yet. */
 export function createQuickJsSandbox(options: QuickJsSandboxOptions): Sandbox {
@@ -40,12 +44,15 @@ class QuickJsSandbox implements Sandbox {
 
   constructor(options: QuickJsSandboxOptions) {
     const { loadWasm, maxIsolates = MAX_ISOLATES, clock = systemClock, workers, sharesThread = false } = options;
-    const factory = new QuickJsInstanceFactory(loadWasm);
+    const shares = shareMemory(options.memoryBytes ?? MEMORY_BYTES, workers?.count ?? 0);
+    const factory = new QuickJsInstanceFactory(loadWasm, shares.local.isolateBytes);
+    const compiled = () => factory.compiled();
+    const limits = { maxIsolates, memory: shares.worker };
     this.#clock = clock;
-    this.#pool = new IsolatePool(factory, clock, maxIsolates);
+    this.#pool = new IsolatePool(factory, clock, { maxIsolates, memory: shares.local });
     this.#places = {
       local: new LocalExecutor(this.#pool, clock),
-      workers: workers && new WorkerPool({ workers, maxIsolates, clock, compiled: () => factory.compiled() }),
+      workers: workers && new WorkerPool({ workers, count: shares.workers, limits, clock, compiled }),
       sharesThread,
     };
   }

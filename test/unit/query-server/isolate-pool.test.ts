@@ -1,5 +1,11 @@
+import { readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
-import { createTestSandbox, openProgram } from './quickjs-files.ts';
+import { IsolatePool } from '../../../src/query-server/isolates/isolate-pool.ts';
+import { shareMemory } from '../../../src/query-server/isolates/memory-shares.ts';
+import { QuickJsInstanceFactory } from '../../../src/query-server/isolates/quickjs-instance.ts';
+import { systemClock } from '../../../src/shared/clock.ts';
+import { InProcessWorkers } from './in-process-workers.ts';
+import { createTestSandbox, openProgram, quickJsPath } from './quickjs-files.ts';
 
 const counting = 'function (doc) { calls = (typeof calls === "undefined" ? 0 : calls) + 1; emit(calls); }';
 
@@ -49,6 +55,63 @@ test('an isolate in which a list waits makes no room, but for twice as many', as
   expect((await last.next()).value).toBe('b');
   await Promise.all([...more, last].map((chunks) => chunks.return()));
   sandbox.close();
+});
+
+const megabyte = 1024 * 1024;
+
+test('isolates make room for the memory that the one in use may take', async () => {
+  const loadWasm = async () => new Uint8Array(await readFile(quickJsPath));
+  const memory = { threadBytes: 96 * megabyte, isolateBytes: 48 * megabyte };
+  const factory = new QuickJsInstanceFactory(loadWasm, memory.isolateBytes);
+  const pool = new IsolatePool(factory, systemClock, { maxIsolates: 16, memory });
+  const options = { designId: '_design/d', designDocument: '{}', timeoutMs: 5_000, memoryBytes: 64 * megabyte };
+  const [large, second, third, fourth] = Array.from({ length: 4 }, () => ({ options: { ...options, log: () => {} } }));
+  if (!large || !second || !third || !fourth) expect.fail('there are four');
+  const first = await pool.create(large);
+  // A fresh one takes 16 MB, so that three can be beside the one in use.
+  const others = {
+    second: await pool.create(second),
+    third: await pool.create(third),
+    fourth: await pool.create(fourth),
+  };
+  expect(pool.owns(large, first)).toBe(true);
+  const filling = 'function (doc) { kept = new Uint8Array(24 * 1024 * 1024); emit(kept.length); }';
+  pool.getNow(large);
+  first.call('map', first.add('addMap', filling), '0', '{}');
+  expect(pool.getNow(fourth)).toBe(others.fourth);
+  // Some 30 MB, 16 and 16: only 48 may be beside the one in use, and the one that was not used for the longest time goes.
+  expect(pool.owns(second, others.second)).toBe(false);
+  expect(pool.owns(third, others.third)).toBe(true);
+  expect(pool.owns(large, first)).toBe(true);
+  pool.close();
+});
+
+test.each([
+  [1024, 0, { local: [1024, 128], worker: [48, 32], workers: 0 }],
+  [1024, 2, { local: [384, 128], worker: [320, 128], workers: 2 }],
+  [1024, 4, { local: [384, 128], worker: [160, 106], workers: 4 }],
+  [1024, 64, { local: [384, 128], worker: [49, 32], workers: 13 }],
+  [96, 8, { local: [48, 32], worker: [48, 32], workers: 1 }],
+])('%d MB are shared with %d workers', (total, workers, { local, worker, workers: count }) => {
+  const shares = shareMemory(total * megabyte, workers);
+  const shown = ({ threadBytes, isolateBytes }: typeof shares.local) =>
+    [threadBytes, isolateBytes].map((bytes) => Math.floor(bytes / megabyte));
+  expect([shown(shares.local), shown(shares.worker), shares.workers]).toEqual([local, worker, count]);
+});
+
+test('a function has its share of the memory, and there are as many workers as have one', async () => {
+  const filling = 'function (doc) { kept = new Uint8Array(30 * 1024 * 1024); emit(kept.length); }';
+  const outcomeOf = async (memoryBytes: number, workers?: InProcessWorkers) => {
+    const sandbox = createTestSandbox({ memoryBytes, workers });
+    const mapper = await (await openProgram(sandbox)).program.mapper([filling]);
+    const outcome = [(await mapper.map(['{}']))[0]?.keys, mapper.concurrency];
+    sandbox.close();
+    return outcome;
+  };
+  expect(await outcomeOf(1024 * megabyte)).toEqual([['31457280'], 1]);
+  expect(await outcomeOf(48 * megabyte)).toEqual([[], 1]);
+  expect(await outcomeOf(1024 * megabyte, new InProcessWorkers(4))).toEqual([['31457280'], 8]);
+  expect(await outcomeOf(96 * megabyte, new InProcessWorkers(4))).toEqual([[], 2]);
 });
 
 test('the same signature in the same scope is one program', async () => {

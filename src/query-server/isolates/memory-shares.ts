@@ -1,0 +1,42 @@
+/** How the threads that run functions share the memory that all of them may take (setting `query_server_config/memory_bytes`). */
+import { MOST_BYTES } from './quickjs-instance.ts';
+
+/** What the isolates of one thread may take. */
+export interface MemoryShare {
+  /** All of them together. */
+  readonly threadBytes: number;
+  /** Each of them. */
+  readonly isolateBytes: number;
+}
+
+export interface MemoryShares {
+  /** Of the thread that asks for functions. */
+  readonly local: MemoryShare;
+  /** Of each worker. */
+  readonly worker: MemoryShare;
+  /** As many workers as were asked for, or as there is memory for. */
+  readonly workers: number;
+}
+
+const MEGABYTE = 1024 * 1024;
+/** An isolate of 32 MB, and one that was not used yet beside it. */
+const LEAST_THREAD_BYTES = 48 * MEGABYTE;
+const LEAST_ISOLATE_BYTES = 32 * MEGABYTE;
+/** The part of the thread that asks, where there are workers: it keeps small isolates of many programs. */
+const LOCAL_PART = 3 / 8;
+/** The part of its thread's memory that one isolate may take. */
+const ISOLATE_PART = 2 / 3;
+
+export function shareMemory(totalBytes: number, workers: number): MemoryShares {
+  const localBytes = workers === 0 ? totalBytes : totalBytes * LOCAL_PART;
+  const local = shareOf(localBytes);
+  const rest = totalBytes - local.threadBytes;
+  const count = Math.min(workers, Math.max(1, Math.floor(rest / LEAST_THREAD_BYTES)));
+  return { local, worker: shareOf(rest / Math.max(1, count)), workers: count };
+}
+
+function shareOf(bytes: number): MemoryShare {
+  const threadBytes = Math.max(LEAST_THREAD_BYTES, Math.floor(bytes));
+  const isolateBytes = Math.min(MOST_BYTES, Math.max(LEAST_ISOLATE_BYTES, Math.floor(threadBytes * ISOLATE_PART)));
+  return { threadBytes, isolateBytes };
+}
