@@ -74,6 +74,12 @@ class ThreadTurns {
 
 const thread = new ThreadTurns();
 
+/** For how many milliseconds the present turn has held the thread, as far as long work asked about it. */
+export function heldMs(): number {
+  const now = performance.now();
+  return now - thread.heldSince(now);
+}
+
 /** Tells when the thread has been held for long enough. Where work has many small pieces, ask after some of them only. */
 export class Pace {
   readonly #holdMs: number;

@@ -7,6 +7,7 @@
  */
 import type { Clock } from '../../shared/clock.ts';
 import { type MaybePromise, orElse } from '../../shared/maybe-promise.ts';
+import { heldMs } from '../../shared/turn.ts';
 import { IsolateFailure } from '../isolates/call-failures.ts';
 import type { IsolateOwner } from '../isolates/isolate-pool.ts';
 import { type BegunList, type CallAnswer, type FunctionCall, type ListBeginning, lengthOf } from './function-call.ts';
@@ -15,6 +16,8 @@ import { type WorkerPool, WorkersUnavailable } from './worker-pool.ts';
 
 /** How long a call may hold this thread, where there are workers. */
 const SLICE_MS = 20;
+/** And so long calls that have to be answered in one turn may hold it together: a tree has up to a hundred reduce functions. */
+const TURN_MS = 40;
 /** What is longer takes too much of a slice to be passed to an isolate. */
 const MAX_SLICE_LENGTH = 128 * 1024;
 /** After the first call that took longer the program's calls begin in a worker for so long, after each further one twice as long. */
@@ -68,7 +71,9 @@ export class ProgramExecutor {
   /** As `run`, but in this turn unless it is left to a worker. */
   runNow(call: FunctionCall): MaybePromise<CallAnswer> {
     if (this.#usableWorkers === undefined) return this.#local.runNow(this.#owner, call, this.#timeHere);
-    return this.#beginHere(call, (sliceMs) => this.#local.runNow(this.#owner, call, sliceMs));
+    const leftMs = TURN_MS - heldMs();
+    if (leftMs <= 0) return this.runInWorker(call);
+    return this.#beginHere(call, (sliceMs) => this.#local.runNow(this.#owner, call, Math.min(sliceMs, leftMs)));
   }
 
   #beginHere(call: FunctionCall, begin: (sliceMs: number) => MaybePromise<CallAnswer>): MaybePromise<CallAnswer> {

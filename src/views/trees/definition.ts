@@ -7,7 +7,7 @@ import type { ViewDefinition } from '../contract.ts';
 
 /**
  * The views of a design document, parsed. Views with the same map and collation share one tree, which has the reductions
- * of all of them.
+ * of all of them, up to `MOST_REDUCES`: all reductions of a node are made in one turn.
  */
 export interface GroupDefinition {
   readonly signature: string;
@@ -41,6 +41,8 @@ export interface ViewTreeRef {
   readonly reduce: number | undefined;
 }
 
+/** Reduces of one tree at most. Further ones have another tree with the same rows. */
+const MOST_REDUCES = 100;
 /** Views that are looked at between two looks at the clock. */
 const VIEWS_PER_STEP = 100;
 
@@ -64,15 +66,19 @@ export async function parseDefinition(body: string): Promise<GroupDefinition> {
   const views = new Map(parsed.map((view) => [view.name, view]));
   const signed = await inTurns(mapInSteps(parsed, (view) => JSON.stringify(signedParts(view))));
   const rest = [language, options, library ?? null].map((part) => JSON.stringify(part));
+  const assigned = await inTurns(assignTrees(parsed));
+  // Definitions with so many reduces had other trees before.
+  const isSplit = assigned.trees.some(({ reduces }) => reduces.length === MOST_REDUCES);
+  const version = isSplit ? ROWS_VERSION + 1 / MOST_REDUCES : ROWS_VERSION;
   return {
-    signature: await md5(`[${[ROWS_VERSION, `[${signed}]`, ...rest]}]`),
+    signature: await md5(`[${[version, `[${signed}]`, ...rest]}]`),
     language,
     options,
     localSeq: options['local_seq'] === true,
     includeDesign: options['include_design'] === true,
     views,
     libraryText: JSON.stringify(library === undefined ? {} : { views: { lib: library } }),
-    ...(await inTurns(assignTrees(parsed))),
+    ...assigned,
   };
 }
 
@@ -112,20 +118,31 @@ function* assignTrees(views: readonly ViewDefinition[]): Steps<Pick<GroupDefinit
   const mapIndexes = new Map<string, number>();
   const maps: unknown[] = [];
   const treeIndexes = new Map<string, number>();
-  /** With the indexes of their reduces. */
-  const trees: { readonly map: number; readonly collation: CollationName; readonly reduces: Map<string, number> }[] =
-    [];
+  const trees: { readonly map: number; readonly collation: CollationName; readonly reduces: string[] }[] = [];
+  /** The numbers of distinct reduces, by map and collation. */
+  const reduceNumbers = new Map<string, Map<string, number>>();
   const treeRefs = new Map<string, ViewTreeRef>();
+  const treeFor = (key: string, map: number, collation: CollationName): number =>
+    indexOf(treeIndexes, key, () => trees.push({ map, collation, reduces: [] }));
   for (const { name, map: mapMember, reduce, collation } of views) {
     if (treeRefs.size % VIEWS_PER_STEP === VIEWS_PER_STEP - 1) yield;
     const mapText = JSON.stringify(mapMember);
     const map = indexOf(mapIndexes, mapText, () => maps.push(mapMember));
-    const tree = indexOf(treeIndexes, `${collation} ${mapText}`, () =>
-      trees.push({ map, collation, reduces: new Map() }),
-    );
-    treeRefs.set(name, { tree, reduce: reduce === undefined ? undefined : indexOf(must(trees[tree]).reduces, reduce) });
+    const key = `${collation} ${mapText}`;
+    if (reduce === undefined) {
+      treeRefs.set(name, { tree: treeFor(key, map, collation), reduce });
+      continue;
+    }
+    const numbers = reduceNumbers.get(key) ?? new Map<string, number>();
+    reduceNumbers.set(key, numbers);
+    const isNew = !numbers.has(reduce);
+    const number = indexOf(numbers, reduce);
+    const part = Math.floor(number / MOST_REDUCES);
+    const tree = treeFor(part === 0 ? key : `${key} ${part}`, map, collation);
+    if (isNew) must(trees[tree]).reduces.push(reduce);
+    treeRefs.set(name, { tree, reduce: number % MOST_REDUCES });
   }
-  return { maps, trees: trees.map((tree) => ({ ...tree, reduces: [...tree.reduces.keys()] })), treeRefs };
+  return { maps, trees, treeRefs };
 }
 
 /** The index of `key`. A new key gets the next index, and `add` is called for it. */

@@ -1,6 +1,8 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { Sandbox } from '../../../src/query-server/contract.ts';
 import { must } from '../../../src/shared/assert.ts';
+import { Pending } from '../../../src/shared/pending.ts';
+import { nextTurn, Pace } from '../../../src/shared/turn.ts';
 import { InProcessWorkers } from './in-process-workers.ts';
 import { createTestSandbox, openProgram } from './quickjs-files.ts';
 
@@ -11,9 +13,9 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-function start(count = 2): { readonly sandbox: Sandbox; readonly workers: InProcessWorkers } {
+function start(count = 2, memoryBytes?: number): { readonly sandbox: Sandbox; readonly workers: InProcessWorkers } {
   const workers = new InProcessWorkers(count);
-  sandbox = createTestSandbox({ workers });
+  sandbox = createTestSandbox({ workers, memoryBytes });
   return { sandbox, workers };
 }
 
@@ -99,7 +101,7 @@ describe('maps', () => {
   });
 
   test('that use up all memory lose their worker', async () => {
-    const { sandbox, workers } = start(1);
+    const { sandbox, workers } = start(1, 96 * 1024 * 1024);
     const { program } = await openProgram(sandbox, {}, { timeoutMs: 20_000 });
     const hungry = 'function () { var a = []; for (;;) a.push(new Array(1000000).join("x") + a.length); }';
     const mapper = await program.mapper([hungry]);
@@ -109,6 +111,35 @@ describe('maps', () => {
     expect(workers.started.length).toBeGreaterThan(1);
     expect(must(workers.started[0]).isEnded).toBe(true);
   });
+});
+
+test('reductions that are made in one turn hold it for 40 ms together, and are left to a worker then', async () => {
+  const { sandbox, workers } = start(1);
+  const { program } = await openProgram(sandbox);
+  const wait = (ms: number) => `var until = Date.now() + ${ms}; while (Date.now() < until);`;
+  const reducers = [];
+  for (let n = 0; n < 20; n++) {
+    reducers.push(await program.reducer(`function () { ${wait(8)} return ${n}; }`, 'true'));
+  }
+  await nextTurn();
+  // Long work has the turn.
+  new Pace();
+  const begun = performance.now();
+  const pending = [];
+  for (const reducer of reducers) {
+    try {
+      reducer.reduce([{ keys: '[]', values: '[1]' }]);
+    } catch (error) {
+      if (!(error instanceof Pending)) throw error;
+      pending.push(error.ready);
+    }
+  }
+  // All of them would take 160 ms.
+  expect(performance.now() - begun).toBeLessThan(120);
+  expect(pending.length).toBeGreaterThanOrEqual(14);
+  await Promise.all(pending);
+  expect(must(reducers[19]).reduce([{ keys: '[]', values: '[1]' }])).toEqual(['19']);
+  expect(must(workers.started[0]).received.filter((type) => type === 'call').length).toBe(pending.length);
 });
 
 describe('a list', () => {

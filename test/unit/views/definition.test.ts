@@ -27,8 +27,10 @@ test('very many views with one map are looked at in turns', async () => {
   setImmediate(count);
   const { trees, treeRefs } = await parseDefinition(JSON.stringify({ views }));
   isOver = true;
-  expect(trees).toHaveLength(1);
-  expect(trees[0]?.reduces).toHaveLength(20_000);
-  expect(treeRefs.get('v19999')).toEqual({ tree: 0, reduce: 19_999 });
+  expect(trees).toHaveLength(200);
+  expect(trees.map(({ reduces }) => reduces.length)).toEqual(Array.from({ length: 200 }, () => 100));
+  expect(treeRefs.get('v0')).toEqual({ tree: 0, reduce: 0 });
+  expect(treeRefs.get('v19999')).toEqual({ tree: 199, reduce: 99 });
+  expect(trees[199]?.reduces[99]).toBe('function () { return 19999; }');
   expect(turns).toBeGreaterThan(2);
 });
