@@ -154,6 +154,35 @@ describe('a design document', () => {
     });
   });
 
+  test('with 5,000 views of one map, reduced in as many ways, has one asked for', { timeout: 120_000 }, async () => {
+    const map = 'function (doc) { emit(doc.n, 1); }';
+    const views = Object.fromEntries(
+      Array.from({ length: 5_000 }, (_, n) => [`v${n}`, { map, reduce: `function () { return ${n}; }` }]),
+    );
+    const { result } = await assertUndisturbed(
+      neighbour,
+      { longest: limits.longest },
+      {
+        prepare: () => prepare({ views }),
+        disturb: (path) => server.client.must(200, 'GET', `${path}/_design/d/_view/v4999`),
+      },
+    );
+    expect(result.json).toEqual({ rows: [{ key: null, value: 4_999 }] });
+  });
+
+  test('whose map emits 90,000 rows for each of three documents has it asked for', { timeout: 120_000 }, async () => {
+    const map = 'function (doc) { if (doc.n < 3) for (var i = 0; i < 90000; i++) emit("key", 90000 - i); }';
+    const { result } = await assertUndisturbed(
+      neighbour,
+      { longest: limits.longest },
+      {
+        prepare: () => prepare({ views: { v: { map } } }),
+        disturb: (path) => server.client.must(200, 'GET', `${path}/_design/d/_view/v?limit=1`),
+      },
+    );
+    expect(at(result.json, 'total_rows')).toBe(270_000);
+  });
+
   test('with 2,000 views has one asked for', { timeout: 60_000 }, async () => {
     const views = Object.fromEntries(
       Array.from({ length: 2_000 }, (_, n) => [`v${n}`, { map: `function (doc) { emit(doc.n, ${n}); }` }]),

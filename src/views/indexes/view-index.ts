@@ -3,6 +3,7 @@ import { DatabaseError } from '../../errors/database-error.ts';
 import type { SnapshotRegister } from '../../paging/snapshot-register.ts';
 import type { CacheBudget } from '../../shared/cache-budget.ts';
 import type { Clock } from '../../shared/clock.ts';
+import { Pace } from '../../shared/turn.ts';
 import type { PageFile, PageStoreSupport } from '../../storage/page-store.ts';
 import type { ActiveTasks } from '../../system/active-tasks.ts';
 import type { Log } from '../../system/contract.ts';
@@ -171,7 +172,11 @@ export class ViewIndex {
     const scripts = this.orders.flatMap((order) => order.scripts);
     if (scripts.length > 0) {
       const program = await functions.openProgram(source.functions);
-      for (const script of scripts) script.reducer.use(await program.reducer(script.source, functions.reduceLimit));
+      const pace = new Pace();
+      for (const { source: text, reducer } of scripts) {
+        reducer.use(await program.reducer(text, functions.reduceLimit));
+        if (pace.isDue) await pace.rest();
+      }
     }
     this.#isPrepared = true;
   }
