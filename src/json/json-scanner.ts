@@ -41,7 +41,7 @@ import {
 export const NO_END = -1;
 
 /** Containers around a value, at most. */
-const MAX_DEPTH = 100;
+export const MAX_DEPTH = 100;
 /** What may follow a backslash, but for the four hexadecimal digits with their `u`. */
 const ESCAPED: readonly number[] = [QUOTE, BACKSLASH, SLASH, LOWER_B, LOWER_F, LOWER_N, LOWER_R, LOWER_T];
 const HEX_DIGITS = 4;
@@ -86,7 +86,7 @@ export class JsonScanner {
     for (let code = text.charCodeAt(at); code !== QUOTE; code = text.charCodeAt(at)) {
       // NaN, behind the text's last character, is not above either.
       if (!(code >= SPACE)) return NO_END;
-      at = code === BACKSLASH ? this.#escapeEnd(at + 1) : at + 1;
+      at = code === BACKSLASH ? this.escapeEnd(at + 1) : at + 1;
       if (at === NO_END) return NO_END;
     }
     return at + 1;
@@ -103,7 +103,7 @@ export class JsonScanner {
     let at = this.skipSpace(start + 1);
     if (text.charCodeAt(at) === CLOSE_BRACE) return at + 1;
     for (;;) {
-      const end = this.#memberEnd(at, depth);
+      const end = this.memberEnd(at, depth);
       if (end === NO_END) return NO_END;
       at = this.skipSpace(end);
       const code = text.charCodeAt(at);
@@ -113,7 +113,8 @@ export class JsonScanner {
     }
   }
 
-  #memberEnd(start: number, depth: number): number {
+  /** Position behind the member whose name begins at `start`, of an object with `depth` containers around it. */
+  memberEnd(start: number, depth: number): number {
     const nameEnd = this.text.charCodeAt(start) === QUOTE ? this.stringEnd(start) : NO_END;
     if (nameEnd === NO_END) return NO_END;
     const valueStart = this.valueStart(nameEnd);
@@ -136,7 +137,7 @@ export class JsonScanner {
   }
 
   /** Position behind the escape whose backslash is before `start`. */
-  #escapeEnd(start: number): number {
+  escapeEnd(start: number): number {
     const { text } = this;
     const code = text.charCodeAt(start);
     if (code !== LOWER_U) return ESCAPED.includes(code) ? start + 1 : NO_END;

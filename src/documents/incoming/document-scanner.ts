@@ -17,7 +17,9 @@ import {
 } from '../../json/characters.ts';
 import { type JsonScanner, NO_END } from '../../json/json-scanner.ts';
 import { KeptMembers } from '../../json/kept-members.ts';
-import { minify } from '../../json/minify-json.ts';
+import { LongJsonScanner } from '../../json/long-json-scanner.ts';
+import { minify, minifyInSteps } from '../../json/minify-json.ts';
+import type { Steps } from '../../shared/turn.ts';
 import type { ReservedValues } from './reserved-members.ts';
 
 /** Keeps a hash within the integers that JavaScript engines store most cheaply. */
@@ -54,6 +56,28 @@ export class DocumentScanner implements ReservedValues {
 
   /** Reads the document whose brace is at `start`. Gives false where it is not sure of it; else the fields describe the document. */
   scan(start: number): boolean {
+    this.#begin(start);
+    const end = this.#text.charCodeAt(start) === OPEN_BRACE ? this.#documentEnd(start) : NO_END;
+    if (end === NO_END) return false;
+    const body = this.#kept.objectText(end);
+    this.body = this.#json.sawSpace ? minify(body) : body;
+    this.end = end;
+    return true;
+  }
+
+  /** As `scan`: others may have a turn in the middle of a long document. */
+  *scanInSteps(start: number): Steps<boolean> {
+    this.#begin(start);
+    const long = new LongJsonScanner(this.#text);
+    const end = this.#text.charCodeAt(start) === OPEN_BRACE ? yield* this.#longDocumentEnd(start, long) : NO_END;
+    if (end === NO_END) return false;
+    const body = this.#kept.objectText(end);
+    this.body = this.#json.sawSpace || long.sawSpace ? yield* minifyInSteps(body) : body;
+    this.end = end;
+    return true;
+  }
+
+  #begin(start: number): void {
     this.id = undefined;
     this.rev = undefined;
     this.deleted = false;
@@ -62,12 +86,6 @@ export class DocumentScanner implements ReservedValues {
     this.#manyNames = undefined;
     this.#json.sawSpace = false;
     this.#kept.begin(start);
-    const end = this.#text.charCodeAt(start) === OPEN_BRACE ? this.#documentEnd(start) : NO_END;
-    if (end === NO_END) return false;
-    const body = this.#kept.objectText(end);
-    this.body = this.#json.sawSpace ? minify(body) : body;
-    this.end = end;
-    return true;
   }
 
   #documentEnd(start: number): number {
@@ -87,11 +105,35 @@ export class DocumentScanner implements ReservedValues {
   }
 
   #memberEnd(start: number): number {
+    const valueStart = this.#valueStart(start);
+    return valueStart === NO_END ? NO_END : this.#take(start, valueStart, this.#json.valueEnd(valueStart, 1));
+  }
+
+  *#longDocumentEnd(start: number, long: LongJsonScanner): Steps<number> {
+    const text = this.#text;
+    const json = this.#json;
+    let at = json.skipSpace(start + 1);
+    if (text.charCodeAt(at) === CLOSE_BRACE) return at + 1;
+    for (;;) {
+      const valueStart = this.#valueStart(at);
+      const end = valueStart === NO_END ? NO_END : this.#take(at, valueStart, yield* long.valueEnd(valueStart, 1));
+      if (end === NO_END) return NO_END;
+      at = json.skipSpace(end);
+      const code = text.charCodeAt(at);
+      if (code === CLOSE_BRACE) return at + 1;
+      if (code !== COMMA) return NO_END;
+      at = json.skipSpace(at + 1);
+    }
+  }
+
+  /** Where the value of the member that begins at `start` does. */
+  #valueStart(start: number): number {
     const nameEnd = this.#text.charCodeAt(start) === QUOTE ? this.#nameEnd(start) : NO_END;
-    if (nameEnd === NO_END) return NO_END;
-    const valueStart = this.#json.valueStart(nameEnd);
-    if (valueStart === NO_END) return NO_END;
-    const end = this.#json.valueEnd(valueStart, 1);
+    return nameEnd === NO_END ? NO_END : this.#json.valueStart(nameEnd);
+  }
+
+  /** Takes the member with its value at [valueStart, end), and gives its end; `NO_END` where it is not sure of it. */
+  #take(start: number, valueStart: number, end: number): number {
     if (end === NO_END) return NO_END;
     if (this.#text.charCodeAt(start + 1) !== UNDERSCORE) this.#kept.keep(start, end);
     else if (this.#takeReserved(start + 2, valueStart, end)) this.#kept.leaveOut();

@@ -8,10 +8,12 @@ import { BACKSLASH, OPEN_BRACE, UNDERSCORE } from '../../json/characters.ts';
 import { JsonCursor } from '../../json/json-cursor.ts';
 import { KeptMembers } from '../../json/kept-members.ts';
 import { minify } from '../../json/minify-json.ts';
-import { assertShallowText, isShallowContainer, tooDeeplyNested } from '../../json/nesting.ts';
+import { assertShallowInSteps, assertShallowText, isShallowContainer, tooDeeplyNested } from '../../json/nesting.ts';
 import { isObject, type JsonObject } from '../../json/objects.ts';
+import { parseInSteps } from '../../json/parse-in-steps.ts';
 import { checkPortable, mayBeUnportable } from '../../json/portable-values.ts';
 import { assert } from '../../shared/assert.ts';
+import type { Steps } from '../../shared/turn.ts';
 import type { IncomingDocument } from '../contract.ts';
 import { staysInBody, toIncomingDocument } from './reserved-members.ts';
 
@@ -39,7 +41,17 @@ export function parseJson(text: string): unknown {
   }
 }
 
-export function invalidJson(cause: unknown): DatabaseError {
+/** As `parseJson`: others may have a turn in the middle of a long text. */
+export function* parseJsonInSteps(text: string): Steps<unknown> {
+  yield* assertShallowInSteps(text);
+  try {
+    return yield* parseInSteps(text);
+  } catch (cause) {
+    throw invalidJson(cause);
+  }
+}
+
+function invalidJson(cause: unknown): DatabaseError {
   return new DatabaseError('bad_request', 'invalid_json', { cause });
 }
 

@@ -6,14 +6,12 @@ import { DatabaseError } from '../../errors/database-error.ts';
 import { CLOSE_BRACKET, COMMA, OPEN_BRACE, OPEN_BRACKET } from '../../json/characters.ts';
 import { JsonCursor } from '../../json/json-cursor.ts';
 import { JsonScanner } from '../../json/json-scanner.ts';
-import { assertShallowInSteps } from '../../json/nesting.ts';
 import { isObject, type JsonObject } from '../../json/objects.ts';
-import { parseInSteps } from '../../json/parse-in-steps.ts';
 import { assert } from '../../shared/assert.ts';
 import type { Steps } from '../../shared/turn.ts';
 import type { IncomingDocument } from '../contract.ts';
 import { DocumentScanner } from './document-scanner.ts';
-import { invalidJson, parseDocument, parseDocumentValue, parseJson } from './fallback-parser.ts';
+import { parseDocument, parseDocumentValue, parseJson, parseJsonInSteps } from './fallback-parser.ts';
 import { toIncomingDocument } from './reserved-members.ts';
 
 export interface IncomingBulk {
@@ -97,15 +95,6 @@ function moveToDocs(cursor: JsonCursor): boolean {
     cursor.skipValue();
   }
   return false;
-}
-
-function* parseJsonInSteps(text: string): Steps<unknown> {
-  yield* assertShallowInSteps(text);
-  try {
-    return yield* parseInSteps(text);
-  } catch (cause) {
-    throw invalidJson(cause);
-  }
 }
 
 /** Reads a request of whatever form, `request` being its value. */

@@ -8,10 +8,14 @@
  */
 import { JsonCursor } from '../../json/json-cursor.ts';
 import { JsonScanner } from '../../json/json-scanner.ts';
+import type { Steps } from '../../shared/turn.ts';
 import type { IncomingDocument } from '../contract.ts';
 import { DocumentScanner } from './document-scanner.ts';
-import { parseDocumentValue, parseJson } from './fallback-parser.ts';
+import { parseDocumentValue, parseJson, parseJsonInSteps } from './fallback-parser.ts';
 import { toIncomingDocument } from './reserved-members.ts';
+
+/** Characters from which on reading a document is long work. */
+const LONG_TEXT = 262_144;
 
 /**
  * Reads one document. Fails with `bad_request` (not JSON, not an object, bad id or rev, not portable) or `doc_validation` (a reserved
@@ -27,4 +31,14 @@ export function scanDocument(text: string): IncomingDocument | undefined {
   const scanner = new DocumentScanner(json);
   const isSure = scanner.scan(json.skipSpace(0)) && json.skipSpace(scanner.end) === text.length;
   return isSure ? toIncomingDocument(scanner, scanner.body) : undefined;
+}
+
+/** As `readDocument`: others may have a turn in the middle of a long document. */
+export function* readDocumentInSteps(text: string): Steps<IncomingDocument> {
+  if (text.length <= LONG_TEXT) return readDocument(text);
+  const json = new JsonScanner(text);
+  const scanner = new DocumentScanner(json);
+  const isSure = (yield* scanner.scanInSteps(json.skipSpace(0))) && json.skipSpace(scanner.end) === text.length;
+  if (isSure) return toIncomingDocument(scanner, scanner.body);
+  return parseDocumentValue(new JsonCursor(text), yield* parseJsonInSteps(text));
 }
