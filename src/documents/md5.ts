@@ -1,4 +1,5 @@
 import { createMD5 } from 'hash-wasm';
+import type { Steps } from '../shared/turn.ts';
 
 /** Gives the MD5 of bytes as 32 lower-case hexadecimal digits. */
 export type Md5 = (bytes: Uint8Array) => string;
@@ -9,6 +10,26 @@ let loading: Promise<Md5> | undefined;
 export function loadMd5(): Promise<Md5> {
   loading ??= createMD5().then((digest) => (bytes) => digest.init().update(bytes).digest('hex'));
   return loading;
+}
+
+/** As `Md5`, in steps. Several digests may be under way. */
+export type Md5InSteps = (pieces: Iterable<Uint8Array>) => Steps<string>;
+
+let loadingSteps: Promise<Md5InSteps> | undefined;
+
+/** Loads a digest function for what is too long for one step. */
+export function loadMd5InSteps(): Promise<Md5InSteps> {
+  loadingSteps ??= createMD5().then((digest) => {
+    return function* (pieces) {
+      let state = digest.init().save();
+      for (const piece of pieces) {
+        state = digest.load(state).update(piece).save();
+        yield;
+      }
+      return digest.load(state).digest('hex');
+    };
+  });
+  return loadingSteps;
 }
 
 /** The MD5 of a text's UTF-8 form. */

@@ -1,5 +1,6 @@
 import type { Crc32 } from '../shared/crc32.ts';
 import type { Steps } from '../shared/turn.ts';
+import { wholeCharactersEnd } from '../shared/utf8.ts';
 import type { PageNumber } from '../storage/page-store.ts';
 
 /**
@@ -20,8 +21,6 @@ export const BYTES_OVERHEAD = 4;
 const DIGITS = 8;
 /** Characters of a record between two looks at the clock. */
 const STEP_LENGTH = 1_048_576;
-const FIRST_HIGH_SURROGATE = 0xd800;
-const LAST_HIGH_SURROGATE = 0xdbff;
 const HEAD_END = /,"crc":"([0-9a-f]{8})"\}$/;
 
 export function addToText(crc32: Crc32, page: PageNumber, text: string): string {
@@ -73,18 +72,13 @@ export function* addToRecord(crc32: Crc32, number: number, text: string): Steps<
 function* checksumInSteps(crc32: Crc32, text: string, seed: number): Steps<number> {
   let checksum = seed;
   let from = 0;
-  for (let end = STEP_LENGTH; end < text.length; end = from + STEP_LENGTH) {
-    // The two halves of a character are encoded together.
-    if (isFirstHalf(text.charCodeAt(end - 1))) end--;
+  while (from + STEP_LENGTH < text.length) {
+    const end = wholeCharactersEnd(text, from + STEP_LENGTH);
     checksum = crc32(text.slice(from, end), checksum);
     from = end;
     yield;
   }
   return crc32(from === 0 ? text : text.slice(from), checksum);
-}
-
-function isFirstHalf(unit: number): boolean {
-  return unit >= FIRST_HIGH_SURROGATE && unit <= LAST_HIGH_SURROGATE;
 }
 
 /** The record's text without its checksum; undefined where that is wrong. */

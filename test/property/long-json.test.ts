@@ -5,6 +5,7 @@ import { JsonScanner } from '../../src/json/json-scanner.ts';
 import { LongJsonScanner } from '../../src/json/long-json-scanner.ts';
 import { minify, minifyInSteps } from '../../src/json/minify-json.ts';
 import { atOnce } from '../../src/shared/turn.ts';
+import { encodeInSteps } from '../../src/shared/utf8.ts';
 
 const jsonText = fc
   .record({ value: fc.jsonValue({ maxDepth: 6 }), indent: fc.constantFrom(0, 1, 2) })
@@ -84,4 +85,12 @@ test('reading a long document, and taking white space out of one, stop in the mi
   expect([...readDocumentInSteps(long)].length).toBeGreaterThan(5);
   expect([...minifyInSteps(long)].length).toBeGreaterThan(5);
   expect(atOnce(minifyInSteps(long))).toBe(minify(long));
+});
+
+test('a text is encoded in steps as in one go, wherever its pieces end', () => {
+  for (const padding of ['', 'x']) {
+    const text = padding + '😀é\ud800'.repeat(400_000);
+    expect([...encodeInSteps(text)].length).toBeGreaterThan(2);
+    expect(Buffer.from(atOnce(encodeInSteps(text))).equals(Buffer.from(new TextEncoder().encode(text)))).toBe(true);
+  }
 });

@@ -1,6 +1,7 @@
 import type { DocId } from '../../documents/contract.ts';
 import type { PageAllocator } from '../../paging/page-allocator.ts';
 import { assert } from '../../shared/assert.ts';
+import type { Steps } from '../../shared/turn.ts';
 import type { Page } from '../../storage/page-store.ts';
 import type { BodyLocation } from '../contract.ts';
 import { BodyPage, encodeListing, listingBytes, mostListingBytes } from './body-page.ts';
@@ -57,7 +58,7 @@ export class BodyStore {
   }
 
   /** Packs bodies into pages of their own, in the given order. The pages must be part of the same commit. */
-  pack(bodies: readonly { readonly id: DocId; readonly bytes: Uint8Array }[]): PackedBodies {
+  *pack(bodies: readonly { readonly id: DocId; readonly bytes: Uint8Array }[]): Steps<PackedBodies> {
     const locations: BodyLocation[] = [];
     const pages: Page[] = [];
     let page: BodyPage | undefined;
@@ -67,7 +68,7 @@ export class BodyStore {
     };
     for (const { id, bytes } of bodies) {
       if (this.reader.isLarge(bytes.length)) {
-        const large = this.#packLarge(id, bytes);
+        const large = yield* this.#packLarge(id, bytes);
         locations.push(large.location);
         pages.push(...large.pages);
         continue;
@@ -81,17 +82,20 @@ export class BodyStore {
   }
 
   /** Chunks of the body, then a page of its own for the listing. */
-  #packLarge(id: DocId, bytes: Uint8Array): { location: BodyLocation; pages: Page[] } {
-    const { allocator, maxPageBytes } = this.#options;
+  *#packLarge(id: DocId, bytes: Uint8Array): Steps<{ location: BodyLocation; pages: Page[] }> {
+    const { allocator, maxPageBytes, crc32 } = this.#options;
     const chunks = this.reader.chunkCount(bytes.length);
     const first = allocator.allocate(chunks + 1);
-    const pages: Page[] = Array.from({ length: chunks }, (_unused, index) => ({
-      number: first + index,
-      value: bytes.slice(index * maxPageBytes, (index + 1) * maxPageBytes),
-    }));
+    const pages: Page[] = [];
+    let checksum = 0;
+    for (let index = 0; index < chunks; index++) {
+      const value = bytes.subarray(index * maxPageBytes, (index + 1) * maxPageBytes);
+      checksum = crc32(value, checksum);
+      pages.push({ number: first + index, value });
+      yield;
+    }
     pages.push({ number: first + chunks, value: encodeListing([id].filter((listed) => this.reader.isListed(listed))) });
-    const location = { page: first, offset: 0, length: bytes.length, checksum: this.#options.crc32(bytes) };
-    return { location, pages };
+    return { location: { page: first, offset: 0, length: bytes.length, checksum }, pages };
   }
 
   /** The pages that wait for a checkpoint. From now on new bodies go to another page. */

@@ -31,6 +31,8 @@ export interface Job {
 /** Characters of document text between two looks at the clock; each document counts as so many in addition. */
 const STEP_LENGTH = 65_536;
 const DOCUMENT_LENGTH = 1_000;
+/** Characters of a body from which on encoding and hashing it is long work. */
+const LONG_BODY = 1_048_576;
 
 const NOTHING: readonly never[] = [];
 
@@ -96,7 +98,7 @@ export class DocumentsJob extends PromisedJob<WriteOutcome[]> {
     const outcomes: WriteOutcome[] = [];
     let length = 0;
     for (const write of this.#writes) {
-      outcomes.push(applyOne.call(this, batch, write));
+      outcomes.push(yield* applyOne.call(this, batch, write));
       length += write.body.length + DOCUMENT_LENGTH;
       if (length < STEP_LENGTH) continue;
       length = 0;
@@ -110,15 +112,17 @@ export class DocumentsJob extends PromisedJob<WriteOutcome[]> {
   }
 
   /** Of several edits of one document in one request only one is accepted, whatever the others are based on. */
-  #edit(batch: WriteBatch, write: DocumentWrite): WriteOutcome {
+  *#edit(batch: WriteBatch, write: DocumentWrite): Steps<WriteOutcome> {
     const document = batch.document(write.id);
     const parent = this.#options.allOrNothing ? branchingParent(document, write.rev) : editedLeaf(document, write.rev);
     const isSecond = document.editedBy === this && !this.#options.allOrNothing;
     if (parent === undefined || isSecond) return conflict(write);
     if (!Number.isSafeInteger(parent.generation + 1)) return this.#refuse(write, parent.generation);
     const { deleted, body } = write;
-    const encoded = batch.encode(body);
-    const hash = this.#hasher.hash({ deleted, parent: parent.rev, body: encoded.bytes });
+    const isLong = body.length > LONG_BODY;
+    const encoded = isLong ? yield* batch.encodeInSteps(body) : batch.encode(body);
+    const edit = { deleted, parent: parent.rev, body: encoded.bytes };
+    const hash = isLong ? yield* this.#hasher.hashInSteps(edit) : this.#hasher.hash(edit);
     const rev = toRevId(parent.generation + 1, hash);
     const path: RevisionPath = { start: parent.generation + 1, ids: parent.rev ? [hash, parent.hash] : [hash] };
     batch.addRevision(document, path, deleted, encoded);
@@ -134,11 +138,12 @@ export class DocumentsJob extends PromisedJob<WriteOutcome[]> {
     return { ok: false, id, rev, error };
   }
 
-  #merge(batch: WriteBatch, write: DocumentWrite): WriteOutcome {
+  *#merge(batch: WriteBatch, write: DocumentWrite): Steps<WriteOutcome> {
     const rev = must(write.rev, 'the job was made of revisions');
     const { generation, hash } = toRevision(rev);
     const path = write.revisions ?? { start: generation, ids: [hash] };
-    batch.addRevision(batch.document(write.id), path, write.deleted, batch.encode(write.body));
+    const encoded = write.body.length > LONG_BODY ? yield* batch.encodeInSteps(write.body) : batch.encode(write.body);
+    batch.addRevision(batch.document(write.id), path, write.deleted, encoded);
     return { ok: true, id: write.id, rev, deleted: write.deleted };
   }
 }

@@ -4,6 +4,7 @@ import { GrowingTree } from '../../documents/revisions/growing-tree.ts';
 import { must } from '../../shared/assert.ts';
 import { sortInSteps } from '../../shared/sort-in-steps.ts';
 import { inTurns, mapInSteps, Pace, type Steps } from '../../shared/turn.ts';
+import { encodeInSteps } from '../../shared/utf8.ts';
 import type { Page } from '../../storage/page-store.ts';
 import { EMPTY_BODY, EMPTY_LOCATION } from '../bodies/body-location.ts';
 import type { BodyStore } from '../bodies/body-store.ts';
@@ -91,6 +92,11 @@ export class WriteBatch {
   /** The body's text with its bytes, which hashing and storing share. */
   encode(text: string): BodyText {
     return { text, bytes: this.#arena.encode(text) };
+  }
+
+  /** As `encode`: others may have a turn in the middle of a long text. */
+  *encodeInSteps(text: string): Steps<BodyText> {
+    return { text, bytes: yield* encodeInSteps(text) };
   }
 
   /** Loads what the group will touch, in one pass over each tree. The documents `absent` are known not to be there. */
@@ -309,7 +315,7 @@ function* packInSteps(store: BodyStore, bodies: readonly NewBody[]): Steps<reado
     bytes += body.bytes.length + PACKED_BODY;
     end++;
     if (bytes < PACKED_BYTES && end < bodies.length) continue;
-    const packed = store.pack(start === 0 && end === bodies.length ? bodies : bodies.slice(start, end));
+    const packed = yield* store.pack(start === 0 && end === bodies.length ? bodies : bodies.slice(start, end));
     for (const location of packed.locations) moveTo(must(bodies[start++]).location, location);
     for (const page of packed.pages) pages.push(page);
     bytes = 0;

@@ -14,8 +14,9 @@
  * different versions must agree.
  */
 import { LINE_FEED, ZERO } from '../../json/characters.ts';
+import type { Steps } from '../../shared/turn.ts';
 import type { RevId } from '../contract.ts';
-import { loadMd5, type Md5 } from '../md5.ts';
+import { loadMd5, loadMd5InSteps, type Md5, type Md5InSteps } from '../md5.ts';
 
 interface RevisionHashInput {
   readonly deleted: boolean;
@@ -34,6 +35,8 @@ interface HashedAttachment {
 export interface RevisionHasher {
   /** 32 hexadecimal digits. */
   hash(input: RevisionHashInput): string;
+  /** As `hash`: others may have a turn in the middle of a long body. */
+  hashInSteps(input: RevisionHashInput & { readonly body: Uint8Array }): Steps<string>;
 }
 
 /**
@@ -41,10 +44,12 @@ export interface RevisionHasher {
  * all databases of a thread.
  */
 export async function createRevisionHasher(md5?: Md5): Promise<RevisionHasher> {
-  return new ScratchHasher(md5 ?? (await loadMd5()));
+  return new ScratchHasher(md5 ?? (await loadMd5()), await loadMd5InSteps());
 }
 
 const SCRATCH_BYTES = 16 * 1024;
+/** Bytes that are hashed in one step. */
+const STEP_BYTES = 512 * 1024;
 /** Room for the head of a document without attachments: its two newlines, its flag, and a parent in plain characters. */
 const HEAD_BYTES = 1024;
 const FIRST_WIDE = 0x80;
@@ -53,10 +58,12 @@ const encoder = new TextEncoder();
 /** Puts what is hashed into one piece, since each call of a digest function costs as much as some hundred bytes. */
 class ScratchHasher implements RevisionHasher {
   readonly #md5: Md5;
+  readonly #md5InSteps: Md5InSteps;
   readonly #scratch = new Uint8Array(SCRATCH_BYTES);
 
-  constructor(md5: Md5) {
+  constructor(md5: Md5, md5InSteps: Md5InSteps) {
     this.#md5 = md5;
+    this.#md5InSteps = md5InSteps;
   }
 
   hash(input: RevisionHashInput): string {
@@ -66,6 +73,10 @@ class ScratchHasher implements RevisionHasher {
     if (headEnd === 0 || end > SCRATCH_BYTES) return this.#md5(join(encoder.encode(writeHead(input)), body));
     this.#scratch.set(body, headEnd);
     return this.#md5(this.#scratch.subarray(0, end));
+  }
+
+  hashInSteps(input: RevisionHashInput & { readonly body: Uint8Array }): Steps<string> {
+    return this.#md5InSteps(piecesOf(encoder.encode(writeHead(input)), input.body));
   }
 
   /** Puts the head of most documents into the scratch; 0 where it has attachments, or a parent that is not plain. */
@@ -92,6 +103,11 @@ function join(head: Uint8Array, body: Uint8Array): Uint8Array {
   joined.set(head);
   joined.set(body, head.length);
   return joined;
+}
+
+function* piecesOf(head: Uint8Array, body: Uint8Array): Iterable<Uint8Array> {
+  yield head;
+  for (let from = 0; from < body.length; from += STEP_BYTES) yield body.subarray(from, from + STEP_BYTES);
 }
 
 function writeHead({ deleted, parent, attachments = [] }: RevisionHashInput): string {

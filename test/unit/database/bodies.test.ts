@@ -4,6 +4,7 @@ import type { BodyLocation } from '../../../src/database/contract.ts';
 import { PageAllocator } from '../../../src/paging/page-allocator.ts';
 import { PageCache } from '../../../src/paging/page-cache.ts';
 import { crc32 } from '../../../src/shared/crc32.ts';
+import { atOnce } from '../../../src/shared/turn.ts';
 import { createMemoryPageStore } from '../../../src/storage/memory/memory-page-store.ts';
 import type { PageFile } from '../../../src/storage/page-store.ts';
 import { id } from './harness.ts';
@@ -32,7 +33,7 @@ async function openBodies() {
   const locations: BodyLocation[] = [];
   for (let page = 0; page < PAGES; page++) {
     const texts = [`{"first":${page}}`, `{"second":${page}}`];
-    const packed = bodies.pack(texts.map((text) => ({ id: id('d'), bytes: new TextEncoder().encode(text) })));
+    const packed = atOnce(bodies.pack(texts.map((text) => ({ id: id('d'), bytes: new TextEncoder().encode(text) }))));
     locations.push(...packed.locations);
     await watched.commit({ durability: 'relaxed', writePages: packed.pages });
   }

@@ -3,6 +3,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import type { Md5 } from '../../../src/documents/md5.ts';
 import { createRevisionHasher, type RevisionHasher } from '../../../src/documents/revisions/revision-hash.ts';
 import { parseRevId, toRevId } from '../../../src/documents/revisions/revisions.ts';
+import { atOnce } from '../../../src/shared/turn.ts';
 
 const md5OfHost: Md5 = (bytes) => hash('md5', bytes);
 
@@ -64,5 +65,19 @@ describe.each([
     expect(hasher.hash({ deleted: false, parent: undefined, body: `{"a":"${'x'.repeat(100_000)}"}` })).toBe(
       '108012870fc4390616b57f080b9f2a91',
     );
+  });
+
+  test('is the same in steps, also where others are hashed meanwhile', () => {
+    const encode = (text: string) => new TextEncoder().encode(text);
+    const long = encode(`{"a":"${'x'.repeat(3_000_000)}"}`);
+    const [one, other] = [
+      hasher.hashInSteps({ deleted: false, parent: undefined, body: long }),
+      hasher.hashInSteps({ deleted: true, parent, body: encode('{}') }),
+    ];
+    for (let step = 0; step < 3; step++) expect(one.next().done).toBe(false);
+    expect(atOnce(other)).toBe(hasher.hash({ deleted: true, parent, body: '{}' }));
+    expect(hasher.hash({ deleted: false, parent: undefined, body: '{}' })).toBe('225a1fc40a0f6064d6e969a61f071534');
+    // ( printf '0\n\n{"a":"' ; 3,000,000 times x ; printf '"}' ) | md5sum
+    expect(atOnce(one)).toBe('6e9d753e22b556d735d830e02cc9c5d7');
   });
 });
