@@ -5,7 +5,7 @@ import { DatabaseError } from '../../errors/database-error.ts';
 import { isDatabaseFile } from '../../registry/database-name.ts';
 import { REGISTRY_FILE } from '../../registry/registry.ts';
 import { listFiles } from '../../storage/lmdb/folder.ts';
-import { createLmdbPageStore, refuseDamage } from '../../storage/lmdb/lmdb-page-store.ts';
+import { createLmdbPageStore, type OnJournalDamage, refuseDamage } from '../../storage/lmdb/lmdb-page-store.ts';
 import { type FolderLock, lockFolder } from './folder-lock.ts';
 
 /** The folder in a data folder that belongs to the page store. */
@@ -64,19 +64,23 @@ export async function mustHoldDatabases(dataFolder: string): Promise<void> {
   );
 }
 
-/**
- * The page store of a `databases/` folder. It refuses to open a file whose journal is damaged.
- *
- * @param onRepair where it is given, a damaged journal is cut off instead; it gets the file, and a sentence that says what is dropped.
- */
-export function openStorage(databases: string, onRepair?: (file: string, repair: string) => void) {
-  return createLmdbPageStore(databases, undefined, (file, damage) => {
+interface StorageOptions {
+  /** Where it is given, a damaged journal is cut off instead of refused; it gets the file, and a sentence that says what is dropped. */
+  readonly onRepair?: ((file: string, repair: string) => void) | undefined;
+  /** Whether the structure of each file is looked at as a whole before it is opened. */
+  readonly checksWholly?: boolean;
+}
+
+/** The page store of a `databases/` folder. It refuses to open a file whose journal is damaged. */
+export function openStorage(databases: string, { onRepair, checksWholly }: StorageOptions = {}) {
+  const onDamage: OnJournalDamage = (file, damage) => {
     if (onRepair === undefined) {
       if (file === REGISTRY_FILE) throw damagedList(databases);
       refuseDamage(file, damage);
     }
     onRepair(file, describeLoss(damage.number, damage.place, damage.behind));
-  });
+  };
+  return createLmdbPageStore(databases, undefined, onDamage, checksWholly);
 }
 
 export function damagedList(databases: string): DatabaseError {

@@ -45,7 +45,10 @@ export async function* verifyData(options: VerifyOptions): AsyncGenerator<Databa
       const database = databaseFileOf(file);
       repairs.set(database, [...(repairs.get(database) ?? []), repair]);
     };
-    const store = openStorage(folder.databases, options.repair ? noteRepair : undefined);
+    const store = openStorage(folder.databases, {
+      onRepair: options.repair ? noteRepair : undefined,
+      checksWholly: true,
+    });
     const registry = await openRegistry({
       store,
       clock: systemClock,

@@ -1,12 +1,26 @@
 import { open } from 'node:fs/promises';
+import { inTurns } from '../../shared/turn.ts';
 import { storageCorrupt } from '../storage-errors.ts';
+import { type DataFile, findStructuralDamage } from './data-structure.ts';
 
 /**
  * Looks at a data file before LMDB maps it. LMDB trusts what it maps: a file that is cut off or no LMDB file at all
  * ends the process with a signal instead of an error. What is checked here is a meta page as lmdb-js 3.5 lays it out
  * (`MDB_meta` in its mdb.c, data version 2): a header of 24 bytes, then the fields below, in the machine's byte order.
  */
-const OFFSET = { magic: 24, pageSize: 48, freeRoot: 88, mainRoot: 136, lastPage: 144, transaction: 152, end: 160 };
+const OFFSET = {
+  flags: 18,
+  magic: 24,
+  pageSize: 48,
+  freeTree: 48,
+  freeRoot: 88,
+  mainTree: 96,
+  mainRoot: 136,
+  lastPage: 144,
+  transaction: 152,
+  end: 160,
+};
+const META_PAGE = 8;
 const MAGIC = 0xbeefc0de;
 const NO_PAGE = 2n ** 64n - 1n;
 const MAX_PAGE_SIZE = 65_536;
@@ -18,19 +32,26 @@ interface MetaPage {
   readonly lastPage: number;
   readonly roots: readonly number[];
   readonly transaction: bigint;
+  readonly trees: DataFile['trees'];
 }
 
-/** Fails with `storage_corrupt` where opening `path` as an LMDB file would crash. */
-export async function checkDataFile(file: string, path: string): Promise<void> {
+/**
+ * Fails with `storage_corrupt` where opening `path` as an LMDB file would crash. What is stored in it is checked elsewhere; `wholly` looks
+ * at the structure of all of it, which takes as long as reading the file.
+ */
+export async function checkDataFile(file: string, path: string, wholly = false): Promise<void> {
   const { size, start } = await readStart(path);
   const newest = newestMeta(start);
   if (newest === undefined)
     throw storageCorrupt(file, `${path} is not an LMDB data file, or its first pages are damaged`);
-  const { pageSize, lastPage, roots } = newest;
+  const { pageSize, lastPage, roots, transaction, trees } = newest;
   const pages = Math.floor(size / pageSize);
   if (roots.some((root) => root >= pages) || pages + UNWRITTEN_PAGES < lastPage + 1) {
     throw storageCorrupt(file, `${path} is cut off after ${size} bytes`);
   }
+  const data = { path, pageSize, lastPage, transaction: Number(transaction), trees };
+  const damage = await inTurns(findStructuralDamage(data, wholly ? 'all' : { tree: 'state' }));
+  if (damage !== undefined) throw storageCorrupt(file, `in ${path}, ${damage}`);
 }
 
 async function readStart(path: string): Promise<{ readonly size: number; readonly start: DataView }> {
@@ -60,6 +81,7 @@ function newestMeta(start: DataView): MetaPage | undefined {
 function readMeta(start: DataView, offset: number): MetaPage | undefined {
   if (start.byteLength < offset + OFFSET.end) return undefined;
   if (start.getUint32(offset + OFFSET.magic, true) !== MAGIC) return undefined;
+  if (start.getUint16(offset + OFFSET.flags, true) !== META_PAGE) return undefined;
   const pageSize = start.getUint32(offset + OFFSET.pageSize, true);
   if (pageSize < 256 || pageSize > MAX_PAGE_SIZE) return undefined;
   const roots = [OFFSET.freeRoot, OFFSET.mainRoot].map((field) => start.getBigUint64(offset + field, true));
@@ -68,5 +90,13 @@ function readMeta(start: DataView, offset: number): MetaPage | undefined {
     lastPage: Number(start.getBigUint64(offset + OFFSET.lastPage, true)),
     roots: roots.filter((root) => root !== NO_PAGE).map(Number),
     transaction: start.getBigUint64(offset + OFFSET.transaction, true),
+    trees: {
+      free: bytesOf(start, offset + OFFSET.freeTree, offset + OFFSET.freeRoot + 8),
+      main: bytesOf(start, offset + OFFSET.mainTree, offset + OFFSET.mainRoot + 8),
+    },
   };
+}
+
+function bytesOf({ buffer, byteOffset }: DataView, from: number, end: number): Buffer {
+  return Buffer.from(buffer, byteOffset + from, end - from);
 }

@@ -32,9 +32,19 @@ export interface Ownership {
   readonly journal: RecoveredJournal;
 }
 
-/** `readOnly`: for those who are no owners. LMDB makes a data file that is not there unless it may only read. */
-export async function openEnvironment(file: string, path: string, readOnly = false): Promise<Environment> {
-  await checkDataFile(file, path);
+interface EnvironmentOptions {
+  /** For those who are no owners. LMDB makes a data file that is not there unless it may only read. */
+  readonly readOnly?: boolean;
+  /** Whether to look at the structure of the whole data file first. */
+  readonly checksWholly?: boolean;
+}
+
+export async function openEnvironment(
+  file: string,
+  path: string,
+  { readOnly = false, checksWholly = false }: EnvironmentOptions = {},
+): Promise<Environment> {
+  await checkDataFile(file, path, checksWholly);
   const root = openRoot(path, readOnly);
   try {
     const state = openState(root);

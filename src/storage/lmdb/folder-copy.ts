@@ -102,7 +102,7 @@ async function copyCurrent(
 /** Looks at the copy, because nobody writes to that. */
 async function looksDamaged(file: string, draft: string): Promise<boolean> {
   const path = dataPath(draft, 1);
-  const copy = await openEnvironment(file, path, true);
+  const copy = await openEnvironment(file, path, { readOnly: true });
   try {
     return hasLostRecords(file, copy, draft);
   } finally {
@@ -116,7 +116,7 @@ async function openCurrent(file: string, folder: string, generations: readonly n
   let [number] = generations;
   for (;;) {
     if (number === undefined) throw storageCorrupt(file, `there is no data file in ${folder}`);
-    const environment = await openEnvironment(file, dataPath(folder, number), true);
+    const environment = await openEnvironment(file, dataPath(folder, number), { readOnly: true });
     const next = movedTo(file, environment);
     if (next === undefined) return environment;
     await environment.root.close();

@@ -31,6 +31,8 @@ export type OnJournalDamage = (file: string, damage: JournalDamage) => void;
  * processes write, too: fencing keeps them from harming each other, but the caller should lock the folder so that two
  * services don't take it from each other all the time, and because the journal's fence holds within one process only.
  *
+ * @param checksWholly whether the structure of each file is looked at as a whole before it is opened, for a verification: damage to it
+ *   may end the process when LMDB comes upon it.
  * @param onDamage called where the journal of a file that is being opened is damaged. What it throws ends the opening, which
  *   then has changed nothing; where it returns, the damaged record is dropped with those behind it. Default: throws `storage_corrupt`.
  */
@@ -38,8 +40,9 @@ export function createLmdbPageStore(
   folder: string,
   functions: JournalFunctions = systemFunctions,
   onDamage: OnJournalDamage = refuseDamage,
+  checksWholly = false,
 ): PageStore {
-  return new LmdbPageStore(folder, functions, onDamage);
+  return new LmdbPageStore(folder, functions, onDamage, checksWholly);
 }
 
 class LmdbPageStore implements PageStore {
@@ -57,10 +60,12 @@ class LmdbPageStore implements PageStore {
   readonly #folder: string;
   readonly #functions: JournalFunctions;
   readonly #onDamage: OnJournalDamage;
+  readonly #checksWholly: boolean;
   readonly #open = new OpenFiles<LmdbPageFile>();
   #swept: Promise<void> | undefined;
 
-  constructor(folder: string, functions: JournalFunctions, onDamage: OnJournalDamage) {
+  constructor(folder: string, functions: JournalFunctions, onDamage: OnJournalDamage, checksWholly: boolean) {
+    this.#checksWholly = checksWholly;
     this.#folder = folder;
     this.#functions = functions;
     this.#onDamage = onDamage;
@@ -122,7 +127,7 @@ class LmdbPageStore implements PageStore {
 
   /** Begins at the lowest generation, which says where the file is now. */
   async #loadGeneration(file: string, folder: string, number: number): Promise<LmdbPageFile> {
-    const environment = await openEnvironment(file, dataPath(folder, number));
+    const environment = await openEnvironment(file, dataPath(folder, number), { checksWholly: this.#checksWholly });
     let movedTo: number;
     try {
       const ownership = takeOwnership(file, environment, folder, (damage) => this.#onDamage(file, damage));

@@ -54,7 +54,7 @@ test(
         const store = createLmdbPageStore(root);
         await (await store.open(name, 'create')).close();
         const path = join(root, name, 'data-1.mdb');
-        const opening = openEnvironment(name, path, true).then(
+        const opening = openEnvironment(name, path, { readOnly: true }).then(
           (environment) => environment.root.close(),
           () => undefined,
         );

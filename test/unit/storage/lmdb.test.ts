@@ -169,6 +169,39 @@ test('reading where LMDB finds damage fails with storage_corrupt', async () => {
   });
 });
 
+test('a store that checks wholly refuses a file with any damage to its structure, and no sound one', async () => {
+  const pages = Array.from({ length: 400 }, (_, n) => ({ number: n + 1, value: `page ${n + 1};`.padEnd(500, '.') }));
+  const large = { number: 401, value: 'large'.repeat(5_000) };
+  const written = await createStore().open('file', 'create');
+  await written.commit(relaxed({ head: 'head', writePages: [...pages, large] }));
+  await written.commit(relaxed({ dropPages: [100, 101, 102, 103, 104, 105, 106, 107, 108] }));
+  await written.close();
+  const path = join(folder, 'file', 'data-1.mdb');
+  const sound = await readFile(path);
+  const thorough = () => createLmdbPageStore(folder, undefined, undefined, true);
+  const size = 4096;
+  const isPage = (kind: number) => (n: number) => sound.readUInt16LE(size * n + 18) === kind;
+  const numbers = Array.from({ length: sound.length / size - 2 }, (_, n) => n + 2);
+  const [branch = 0] = numbers.filter(isPage(1));
+  const [leaf = 0] = numbers.filter((n) => isPage(2)(n) && sound.includes('page 200;', size * n));
+  const [overflow = 0] = numbers.filter(isPage(4));
+  expect([branch, leaf, overflow]).not.toContain(0);
+  for (const at of [
+    ...[0, 9, 18, 20, 22, 24, 25].map((offset) => size * branch + offset),
+    ...[1, 8, 19, 21, 23, 26].map((offset) => size * leaf + offset),
+    ...[0, 18, 20].map((offset) => size * overflow + offset),
+  ]) {
+    const bytes = Buffer.from(sound);
+    bytes[at] = (bytes[at] ?? 0) ^ 0x41;
+    await writeFile(path, bytes);
+    await rejects('storage_corrupt', () => thorough().open('file', 'open'), `byte ${at % size} of page ${at / size}`);
+  }
+  await writeFile(path, sound);
+  const store = thorough();
+  expect((await (await store.open('file', 'open')).read(401, 'text'))?.length).toBe(25_000);
+  await store.close();
+});
+
 describe('a compaction that was cut short', () => {
   const data = (generation: number): string => join(folder, 'file', `data-${generation}.mdb`);
 
