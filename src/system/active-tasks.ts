@@ -12,6 +12,10 @@ interface TaskStatus {
   readonly database: string;
   /** Of an indexer: the design document whose index is built. */
   readonly design_document?: string;
+  /** What the task works on, in words, as the general listing of earlier versions has it. */
+  readonly task: string;
+  /** How far it is, in words. */
+  readonly status: string;
   /** Per cent, 0 to 100. */
   readonly progress: number;
   readonly changes_done: number;
@@ -35,8 +39,10 @@ export class ActiveTasks {
     const number = ++this.#lastNumber;
     const now = this.#seconds();
     const design = designDocument === undefined ? {} : { design_document: designDocument };
-    const first = { type, pid: `<0.${number}.0>`, database, ...design, progress: 0, changes_done: 0, total_changes: 0 };
-    this.#running.set(number, { ...first, started_on: now, updated_on: now });
+    const task = designDocument === undefined ? database : `${database} ${designDocument}`;
+    const whose = { type, pid: `<0.${number}.0>`, database, ...design, task };
+    const figures = { status: 'Starting', progress: 0, changes_done: 0, total_changes: 0 };
+    this.#running.set(number, { ...whose, ...figures, started_on: now, updated_on: now });
     return {
       type,
       database,
@@ -56,7 +62,8 @@ export class ActiveTasks {
     const task = this.#running.get(number);
     if (task === undefined) return;
     const progress = totalChanges === 0 ? 0 : Math.min(100, Math.floor((changesDone * 100) / totalChanges));
-    const figures = { progress, changes_done: changesDone, total_changes: totalChanges };
+    const status = `Processed ${changesDone} of ${totalChanges} changes (${progress}%)`;
+    const figures = { status, progress, changes_done: changesDone, total_changes: totalChanges };
     this.#running.set(number, { ...task, ...figures, updated_on: this.#seconds() });
   }
 

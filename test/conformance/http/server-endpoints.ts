@@ -1,7 +1,8 @@
 import { assert } from 'chai';
 import { assertAllowed, assertJson } from '../../support/conformance/answer.ts';
-import { arrayAt, stringAt } from '../../support/conformance/json.ts';
+import { arrayAt, at, numberAt, stringAt } from '../../support/conformance/json.ts';
 import { suite, test } from '../../support/conformance/suite.ts';
+import { nextPoll } from '../../support/conformance/toolkit.ts';
 
 /** What the service answers above any database (docs/http.md#server). */
 export default suite('server_endpoints', [
@@ -47,6 +48,30 @@ export default suite('server_endpoints', [
     const idle = await t.request('GET', '/_active_tasks');
     assert.equal(idle.status, 200);
     assert.isArray(idle.json);
+  }),
+
+  test('a task has its members while it runs', async (t) => {
+    await t.bulk(Array.from({ length: 40 }, (_, n) => ({ _id: `doc-${n}` })));
+    const map = 'function (doc) { for (var n = 0, i = 0; i < 50000; i++) n += i; emit(n); }';
+    await t.put('_design/slow', { views: { v: { map } } });
+    let isBuilt = false;
+    const built = t.get('/_design/slow/_view/v').then((answer) => {
+      isBuilt = true;
+      return answer;
+    });
+    let task: unknown;
+    while (task === undefined) {
+      assert.isFalse(isBuilt, 'the task should have been seen before the index was built');
+      await nextPoll();
+      const tasks = arrayAt((await t.request('GET', '/_active_tasks')).json);
+      task = tasks.find((each) => at(each, 'database') === t.db && at(each, 'type') === 'indexer');
+    }
+    assert.equal((await built).status, 200);
+    for (const name of ['progress', 'changes_done', 'total_changes', 'started_on', 'updated_on']) numberAt(task, name);
+    for (const name of ['pid', 'status']) assert.isNotEmpty(stringAt(task, name));
+    assert.match(stringAt(task, 'status'), /^(Starting|Processed \d+ of \d+ changes \(\d+%\))$/);
+    assert.deepInclude(task, { design_document: '_design/slow', task: `${t.db} _design/slow` });
+    assert.isAtLeast(numberAt(task, 'started_on'), 1_700_000_000);
   }),
 
   test('a favicon is there or it is not', async (t) => {
