@@ -82,6 +82,7 @@ import viewParameters from './view-parameters.ts';
 import viewQueries from './view-queries.ts';
 import viewSandboxing from './view-sandboxing.ts';
 import viewUpdateSeq from './view-update-seq.ts';
+import world from './world.ts';
 
 /** Every suite of the HTTP interface, for runners in any environment. */
 export const suites: readonly Suite[] = [
@@ -168,4 +169,5 @@ export const suites: readonly Suite[] = [
   viewQueries,
   viewSandboxing,
   viewUpdateSeq,
+  world,
 ];
