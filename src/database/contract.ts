@@ -49,6 +49,9 @@ export interface Database {
   /** Removes leaf revisions for good. Unknown ones are passed over. Waits for a compaction; fails with `purge_during_compaction` where that takes long. */
   purge(revisions: ReadonlyMap<DocId, readonly RevId[]>): Promise<PurgeOutcome>;
 
+  /** Begins to store the bytes of an attachment. */
+  upload(): Promise<AttachmentUpload>;
+
   /** Makes all that was committed durable (and writes what `writeDelayed` holds). Gives `instanceStartTime`. */
   flush(): Promise<string>;
   /** Starts a compaction, or joins the one that runs. Resolves at its end. Never blocks reads or writes. */
@@ -64,7 +67,7 @@ export interface Database {
 export interface CurrentDocument {
   /** Digits, a hyphen, hexadecimal digits: between quotes it is JSON, and an entity tag. */
   readonly rev: RevId;
-  /** Minified JSON object text. */
+  /** Minified JSON object text, which begins with the member `_attachments` where there are some. */
   readonly body: string;
 }
 
@@ -108,6 +111,65 @@ export interface LineageEntry {
   readonly formerEnd: number;
 }
 
+/** Bytes of an attachment that are in the file. */
+export interface StoredBytes {
+  /** MD5 of the stored bytes, as 32 lower-case hexadecimal digits. */
+  readonly digest: string;
+  readonly storedLength: number;
+  /** Bytes without their encoding; as `storedLength` where there is none. */
+  readonly length: number;
+  readonly encoding: 'gzip' | undefined;
+  /** MD5 of the bytes without their encoding, where that is known; undefined where there is none. */
+  readonly plainDigest: string | undefined;
+  /** How many bytes each page but the last one holds. */
+  readonly pageBytes: number;
+  readonly pages: readonly PageRun[];
+}
+
+/** Pages with consecutive numbers. */
+export interface PageRun {
+  readonly first: number;
+  readonly count: number;
+}
+
+/** Bytes on their way into the file, of an attachment that no document has yet. To be adopted by a write, or discarded. */
+export interface AttachmentUpload {
+  /** Resolves when there is room for more. The bytes may be changed afterwards. */
+  write(bytes: Uint8Array): Promise<void>;
+  /**
+   * Stores the rest. `plain` says what the bytes are that were encoded. Calls after the first one give the same.
+   */
+  finish(plain?: { readonly length: number; readonly digest: string | undefined }): Promise<FinishedUpload>;
+  /** Gives the space back. Does nothing once a document has adopted the upload. */
+  discard(): void;
+}
+
+export interface FinishedUpload {
+  readonly stored: StoredBytes;
+  /** The upload's pages, which the writer tells apart from others by this very list. */
+  readonly pages: readonly number[];
+}
+
+/** An attachment whose bytes can be read, and stay there until it is released. */
+export interface AttachmentReader {
+  readonly stored: StoredBytes;
+  /** The stored bytes from `from` up to `to` (exclusive), at most some hundred thousand at a time. */
+  read(from: number, to: number): AsyncIterable<Uint8Array>;
+  release(): void;
+}
+
+/** An attachment of a document that is written. */
+export interface AttachmentWrite {
+  readonly name: string;
+  readonly contentType: string;
+  /** The generation in which it was written last; undefined for that of the revision that is written. */
+  readonly revpos: number | undefined;
+  /** MD5 of the stored bytes, as 32 hexadecimal digits. */
+  readonly digest: string;
+  /** The bytes where they are new; without it they must be there already, else the write is refused with `missing_stub`. */
+  readonly upload?: FinishedUpload | undefined;
+}
+
 export interface DocumentWrite {
   readonly id: DocId;
   /** The revision that this one replaces (normal mode), or the revision itself (`newEdits: false`), which must be there then. */
@@ -117,6 +179,8 @@ export interface DocumentWrite {
   readonly deleted: boolean;
   /** Minified JSON object text without members that begin with `_`. */
   readonly body: string;
+  /** All that the revision is to have; none by default. */
+  readonly attachments?: readonly AttachmentWrite[] | undefined;
 }
 
 export interface WriteOptions {
@@ -170,6 +234,8 @@ export interface BodyLocation {
   readonly length: number;
   /** CRC-32 of the body's bytes; bodies that were stored before there were checksums have none. */
   readonly checksum?: number | undefined;
+  /** The digests of the revision's attachments, each once; absent where there are none. */
+  readonly attachments?: readonly string[] | undefined;
 }
 
 export type StoredNode = RevisionNode<BodyLocation>;
@@ -223,8 +289,12 @@ export interface Snapshot {
   document(id: DocId): MaybePromise<DocumentRecord | undefined>;
   /** As `document` for many ids at once, in the given order. */
   documents(ids: readonly DocId[]): Promise<(DocumentRecord | undefined)[]>;
-  /** The body's text, or undefined where it is not kept. */
+  /** The body's text, which begins with the member `_attachments` where there are some; undefined where it is not kept. */
   body(node: StoredNode): MaybePromise<string | undefined>;
+  /** What is known of the bytes with that digest; undefined where there are none such. */
+  attachment(digest: string): MaybePromise<StoredBytes | undefined>;
+  /** The bytes with that digest, for reading them. Outlives the snapshot. */
+  openAttachment(digest: string): Promise<AttachmentReader | undefined>;
   /** Bodies of many revisions in one pass, in the given order. */
   bodies(nodes: readonly StoredNode[]): Promise<(string | undefined)[]>;
   /** Live documents in id order, in batches; a batch is what one step of the tree gives. */

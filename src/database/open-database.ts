@@ -85,7 +85,7 @@ function newHead({ clock, random, supports }: OpenParts): Head {
     seqCeiling: 0,
     docCount: 0,
     docDelCount: 0,
-    roots: { byId: null, bySeq: null, locals: null, space: null },
+    roots: { byId: null, bySeq: null, locals: null, space: null, attachments: null },
     checkedFrom: 0,
     journalFrom: 0,
     pageMark: 0,

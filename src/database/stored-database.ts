@@ -2,9 +2,11 @@ import type { DocId, RevId } from '../documents/contract.ts';
 import { DatabaseError, isDatabaseError } from '../errors/database-error.ts';
 import { SnapshotRegister } from '../paging/snapshot-register.ts';
 import type { MaybePromise } from '../shared/maybe-promise.ts';
-import type { PageNumber } from '../storage/page-store.ts';
+import type { Page, PageNumber } from '../storage/page-store.ts';
 import type { Log } from '../system/contract.ts';
+import { PageUpload } from './attachments/page-upload.ts';
 import type {
+  AttachmentUpload,
   CurrentDocument,
   Database,
   DatabaseInfo,
@@ -62,8 +64,9 @@ export class StoredDatabase implements Database {
     this.#onFailure = parts.onFailure;
     this.#notifiedSeq = opened.head.current.updateSeq;
     const snapshots = new SnapshotRegister(clock, settings.snapshotMaxAgeMs, () => this.#upkeep.noteRelease());
-    const { file, head, state } = opened;
-    this.#reader = new DatabaseReader(name, { file, head, state, bodies: state.bodies.reader }, snapshots);
+    const { file, head, state, detached } = opened;
+    const source = { file, head, state, detached, bodies: state.bodies.reader };
+    this.#reader = new DatabaseReader(name, source, snapshots);
     const shared = { name, opened, snapshots, settings, clock, log, tasks, supports };
     this.#upkeep = new Upkeep({ ...shared, barrier: () => this.#barrier(), wake: () => this.#queue.wake() });
     this.#queue = new WriteQueue(opened, this.#upkeep, {
@@ -137,6 +140,14 @@ export class StoredDatabase implements Database {
 
   write(writes: readonly DocumentWrite[], options: WriteOptions): Promise<WriteOutcome[]> {
     return this.#writer.write(writes, options);
+  }
+
+  async upload(): Promise<AttachmentUpload> {
+    this.#mustBeOpen();
+    const { allocator, detached, head } = this.#opened;
+    const { maxPageBytes } = head.current;
+    const writePages = (pages: readonly Page[]) => this.#queue.writePages(pages);
+    return PageUpload.begin({ allocator, detached, maxPageBytes, writePages });
   }
 
   writeDelayed(writes: readonly DocumentWrite[], user?: DatabaseUser): MaybePromise<void> {

@@ -57,3 +57,15 @@ export interface DocumentMeta {
   readonly deletedConflicts?: readonly RevId[] | undefined;
   readonly localSeq?: number | undefined;
 }
+
+/** An attachment of a stored revision. */
+export interface StoredAttachment {
+  readonly name: string;
+  readonly contentType: string;
+  /** The generation in which it was written last. */
+  readonly revpos: number;
+  /** MD5 of the stored bytes, as 32 lower-case hexadecimal digits. */
+  readonly digest: string;
+  /** Bytes, without their encoding. */
+  readonly length: number;
+}

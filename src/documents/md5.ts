@@ -37,3 +37,15 @@ export async function md5(text: string): Promise<string> {
   const digest = await loadMd5();
   return digest(new TextEncoder().encode(text));
 }
+
+/** An MD5 of bytes that come bit by bit. */
+export interface Md5Stream {
+  update(bytes: Uint8Array): void;
+  /** 32 lower-case hexadecimal digits. Ends it. */
+  digest(): string;
+}
+
+export async function beginMd5(): Promise<Md5Stream> {
+  const hasher = (await createMD5()).init();
+  return { update: (bytes) => void hasher.update(bytes), digest: () => hasher.digest('hex') };
+}

@@ -4,6 +4,7 @@ import { type MaybePromise, withEnd } from '../../shared/maybe-promise.ts';
 import type { PageFile } from '../../storage/page-store.ts';
 import type { BodyReader } from '../bodies/body-reader.ts';
 import type { CurrentDocument, DatabaseInfo, DatabaseOrigin, LocalDocument } from '../contract.ts';
+import type { DetachedPages } from '../state/detached-pages.ts';
 import { decodeCurrent } from '../state/entry.ts';
 import { DISK_FORMAT_VERSION, type Head } from '../state/head.ts';
 import { decodeLineage, LINEAGE_KEY, MAX_LINEAGE } from '../state/lineage.ts';
@@ -14,6 +15,7 @@ import { StateSnapshot } from './snapshot.ts';
 interface ReaderSource {
   readonly file: PageFile;
   readonly bodies: BodyReader;
+  readonly detached: DetachedPages;
   /** Has the current state, each time it is asked. */
   readonly state: { readonly current: State };
   /** Has the head that was stored last, each time it is asked. */

@@ -5,8 +5,11 @@ import { DatabaseError, isDatabaseError } from '../../errors/database-error.ts';
 import type { SnapshotRegister, SnapshotTicket } from '../../paging/snapshot-register.ts';
 import { must } from '../../shared/assert.ts';
 import { type MaybePromise, orElse, whenReady } from '../../shared/maybe-promise.ts';
+import type { PageFile } from '../../storage/page-store.ts';
+import { PageAttachment } from '../attachments/page-attachment.ts';
 import type { BodyReader } from '../bodies/body-reader.ts';
 import type {
+  AttachmentReader,
   BodyLocation,
   ChangeRow,
   DocumentRecord,
@@ -14,8 +17,11 @@ import type {
   LocalDocument,
   RowRange,
   Snapshot,
+  StoredBytes,
   StoredNode,
 } from '../contract.ts';
+import { decodeAttachment } from '../state/attachments-tree.ts';
+import type { DetachedPages } from '../state/detached-pages.ts';
 import { decodeChange, decodeEntry, decodeRev } from '../state/entry.ts';
 import { LOCAL_END, LOCAL_START, toLocalDocument } from '../state/local-documents.ts';
 import type { State } from '../state/state.ts';
@@ -24,6 +30,8 @@ import { isLiveEntry } from '../state/trees.ts';
 /** What snapshots are taken of. */
 interface SnapshotSource {
   readonly bodies: BodyReader;
+  readonly file: PageFile;
+  readonly detached: DetachedPages;
   /** Has the current state, each time it is asked. */
   readonly state: { readonly current: State };
 }
@@ -127,6 +135,29 @@ export class StateSnapshot implements Snapshot {
 
   body({ body }: StoredNode): MaybePromise<string | undefined> {
     return body === undefined ? undefined : this.#readBody(body, false);
+  }
+
+  attachment(digest: string): MaybePromise<StoredBytes | undefined> {
+    const value = this.#read((state) => state.attachments.get(digest));
+    return whenReady(value, (text) => (text === undefined ? undefined : decodeAttachment(digest, text)));
+  }
+
+  /**
+   * The pages are kept for the reader alone, however long it reads. Where a later state has removed them already it holds a snapshot of its
+   * own, which is taken back after its maximum age.
+   */
+  async openAttachment(digest: string): Promise<AttachmentReader | undefined> {
+    const { file, detached, state } = this.#source;
+    const stored = await this.attachment(digest);
+    const first = stored?.pages[0]?.first;
+    if (stored === undefined || first === undefined) return stored && new PageAttachment(stored, file, () => undefined);
+    const endLease = detached.lease(first);
+    const current = await state.current.attachments.get(digest);
+    const isCurrent = current !== undefined && decodeAttachment(digest, current).pages[0]?.first === first;
+    if (isCurrent) return new PageAttachment(stored, file, endLease);
+    endLease();
+    const ticket = this.#register.take(this.#state.version);
+    return new PageAttachment(stored, file, () => ticket.release());
   }
 
   async bodies(nodes: readonly StoredNode[]): Promise<(string | undefined)[]> {

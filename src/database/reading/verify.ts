@@ -13,10 +13,12 @@ import type { PageFile, PageNumber, PageStoreSupport } from '../../storage/page-
 import { decodeText } from '../bodies/body-page.ts';
 import { BodyReader } from '../bodies/body-reader.ts';
 import type { BodyLocation, StoredNode, VerifyReport } from '../contract.ts';
+import { decodeAttachment } from '../state/attachments-tree.ts';
 import { decodeChange, decodeEntry, encodeChange } from '../state/entry.ts';
 import type { Head } from '../state/head.ts';
 import { openState, type State } from '../state/state.ts';
 import { decodeSpace } from '../state/trees.ts';
+import { AttachmentCheck } from './attachment-check.ts';
 
 /** Findings beyond this many are counted, not listed. */
 const MAX_FINDINGS = 1_000;
@@ -48,7 +50,7 @@ interface VerifyParts {
 /**
  * Walks the state that a head leads to, as the medium has it: the trees' own order, counts and reductions; that by-id and
  * by-seq agree; that every body is where its entry says, listed for its document, and JSON; that the space tree's figures
- * are true; and that the file holds no page that nothing refers to.
+ * are true; that attachments have their digests, and as many references as they say; and that the file holds no page that nothing refers to.
  */
 export function verifyHead(parts: VerifyParts): Promise<VerifyReport> {
   return new Verification(parts).run();
@@ -63,6 +65,7 @@ class Verification {
   readonly #used = new Map<PageNumber, { total: number; live: number }>();
   /** By page; what a page lists is looked at once in a while for bodies that are neighbours. */
   readonly #listings = new Map<PageNumber, ReadonlySet<DocId>>();
+  readonly #attachments: AttachmentCheck;
   #lacksDocuments = false;
   #documents = 0;
   #pages = 0;
@@ -75,21 +78,24 @@ class Verification {
     this.#parts = parts;
     this.#file = file;
     this.#state = openState(head, { file, cache, leafBytes });
+    this.#attachments = new AttachmentCheck(file, (finding) => this.#note(finding));
     const { bodyPageBytes, maxPageBytes } = head;
     this.#bodies = new BodyReader({ file, cache, crc32, pageBytes: bodyPageBytes, maxPageBytes });
   }
 
   async run(): Promise<VerifyReport> {
-    const { byId, bySeq, locals, space } = this.#state;
+    const { byId, bySeq, locals, space, attachments } = this.#state;
     await this.#checkTree('byId', byId);
     await this.#checkTree('bySeq', bySeq);
     await this.#checkTree('locals', locals);
     await this.#checkTree('space', space);
+    await this.#checkTree('attachments', attachments);
     await this.#attempt('documents', () => this.#checkDocuments());
     await this.#attempt('changes', () => this.#checkChanges());
     // Where documents are missing, what belongs to them would be taken for lost.
     if (!this.#lacksDocuments) {
       await this.#attempt('space', () => this.#checkSpace());
+      await this.#attempt('attachments', () => this.#checkAttachments());
       await this.#attempt('pages', () => this.#checkPages());
     }
     return { documents: this.#documents, pages: this.#pages, damage: this.#damage };
@@ -184,6 +190,7 @@ class Verification {
     for (const leaf of leaves) {
       for (let node: StoredNode | undefined = leaf; node !== undefined && !seen.has(node); node = node.parent) {
         seen.add(node);
+        this.#attachments.note(node, node === leaf);
         if (node.body === undefined || node.body.page === 0) continue;
         await this.#checkBody(id, node, node.body, node === leaf);
       }
@@ -240,6 +247,13 @@ class Verification {
     for (const page of this.#used.keys()) if (!listed.has(page)) this.#note(`body page ${page} is not accounted for`);
   }
 
+  async #checkAttachments(): Promise<void> {
+    for await (const entries of this.#state.attachments.entries({})) {
+      for (const { key, value } of entries) await this.#attachments.check(decodeAttachment(key, value));
+    }
+    this.#attachments.end();
+  }
+
   /** Pages that nothing refers to. Not reported while writes go on: a page in the making is no leak. */
   async #checkPages(): Promise<void> {
     const known = await this.#knownPages();
@@ -254,8 +268,9 @@ class Verification {
 
   async #knownPages(): Promise<Set<PageNumber>> {
     const known = new Set<PageNumber>(this.#parts.freePages());
-    const { byId, bySeq, locals, space } = this.#state;
-    for (const batches of [treePages(byId), treePages(bySeq), treePages(locals), treePages(space)]) {
+    const { byId, bySeq, locals, space, attachments } = this.#state;
+    const trees = [treePages(byId), treePages(bySeq), treePages(locals), treePages(space), treePages(attachments)];
+    for (const batches of trees) {
       for await (const pages of batches) for (const page of pages) known.add(page);
     }
     for await (const entries of space.entries({})) {
@@ -263,6 +278,7 @@ class Verification {
         for (const page of this.#bodies.pagesOf(key, decodeSpace(value).total)) known.add(page);
       }
     }
+    for (const page of this.#attachments.pages) known.add(page);
     return known;
   }
 }

@@ -84,7 +84,12 @@ export class DatabaseState {
   publish({ state, replaced }: NextState, emptied: readonly PageNumber[] = []): void {
     this.#current = state;
     for (const node of replaced) this.#replaced.push(node);
-    for (const page of emptied) this.#emptied.push(page);
+    this.free(emptied);
+  }
+
+  /** Frees pages that no state refers to. */
+  free(pages: readonly PageNumber[]): void {
+    for (const page of pages) this.#emptied.push(page);
   }
 
   /** To be called when a journal record is committed, with the body pages that came with it. */

@@ -29,6 +29,8 @@ export interface Head {
     readonly bySeq: TreeRoot | null;
     readonly locals: TreeRoot | null;
     readonly space: TreeRoot | null;
+    /** Absent in files of a release that knew no attachments. */
+    readonly attachments?: TreeRoot | null;
   };
   /** Pages below this number have no checksum; those of the format without checksums, where it is infinite. */
   readonly checkedFrom: number;

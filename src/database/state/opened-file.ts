@@ -5,6 +5,7 @@ import type { CacheBudget } from '../../shared/cache-budget.ts';
 import type { PageFile, PageStoreSupport } from '../../storage/page-store.ts';
 import { BodyStore } from '../bodies/body-store.ts';
 import { DatabaseState } from './database-state.ts';
+import { DetachedPages } from './detached-pages.ts';
 import { DISK_FORMAT_VERSION, type Head } from './head.ts';
 import { openState } from './state.ts';
 import { StoredHead } from './stored-head.ts';
@@ -18,6 +19,7 @@ export interface OpenedFile {
   readonly head: StoredHead;
   readonly state: DatabaseState;
   readonly settings: StoredSettings;
+  readonly detached: DetachedPages;
 }
 
 interface OpenFileOptions {
@@ -39,12 +41,14 @@ export function openFile({ file: unchecked, head, cache: budget, supports }: Ope
   const { bodyPageBytes, maxPageBytes } = head;
   const bodies = new BodyStore({ file, cache, allocator, crc32, pageBytes: bodyPageBytes, maxPageBytes });
   const current = openState(head, { file, cache, leafBytes });
+  const state = new DatabaseState(current, bodies, opening.nextJournal);
   return {
     file,
     cache,
     allocator,
     head: new StoredHead(file, upgraded, { crc32, isUpgraded: head.format === DISK_FORMAT_VERSION }),
-    state: new DatabaseState(current, bodies, opening.nextJournal),
+    state,
     settings: new StoredSettings(),
+    detached: new DetachedPages((pages) => state.free(pages)),
   };
 }

@@ -3,6 +3,7 @@ import { createNodeReader } from '../../paging/node-reader.ts';
 import type { PageCache } from '../../paging/page-cache.ts';
 import { treeSizes } from '../../paging/slices.ts';
 import type { PageFile } from '../../storage/page-store.ts';
+import { type AttachmentSpace, attachmentsSpec } from './attachments-tree.ts';
 import type { Head } from './head.ts';
 import { byIdSpec, bySeqSpec, createSpaceSpec, type DocumentCounts, localsSpec, type SpaceUse } from './trees.ts';
 
@@ -17,6 +18,7 @@ export interface State {
   readonly bySeq: Tree<number, number>;
   readonly locals: Tree<string, number>;
   readonly space: Tree<number, SpaceUse>;
+  readonly attachments: Tree<string, AttachmentSpace>;
   readonly updateSeq: number;
   readonly purgeSeq: number;
   readonly docCount: number;
@@ -38,6 +40,7 @@ export function openState(head: Head, { file, cache, leafBytes }: TreeSettings):
     bySeq: Tree.open({ ...shared, spec: bySeqSpec }, head.roots.bySeq),
     locals: Tree.open({ ...shared, spec: localsSpec }, head.roots.locals),
     space: Tree.open({ ...shared, spec: createSpaceSpec(head.bodyPageBytes) }, head.roots.space),
+    attachments: Tree.open({ ...shared, spec: attachmentsSpec }, head.roots.attachments ?? null),
     updateSeq: head.updateSeq,
     purgeSeq: head.purgeSeq,
     docCount: head.docCount,
@@ -45,12 +48,14 @@ export function openState(head: Head, { file, cache, leafBytes }: TreeSettings):
   };
 }
 
-/** Bytes of what the database holds: trees, and bodies of leaf revisions. */
-export function liveBytes({ byId, bySeq, locals, space }: State): number {
-  return byId.bytes + bySeq.bytes + locals.bytes + space.bytes + (space.reduction()?.live ?? 0);
+/** Bytes of what the database holds: trees, and bodies and attachments of leaf revisions. */
+export function liveBytes({ byId, bySeq, locals, space, attachments }: State): number {
+  const trees = byId.bytes + bySeq.bytes + locals.bytes + space.bytes + attachments.bytes;
+  return trees + (space.reduction()?.live ?? 0) + (attachments.reduction()?.live ?? 0);
 }
 
 /** Bytes of tree nodes that are in memory alone. */
-export function unstoredBytes({ byId, bySeq, locals, space }: State): number {
-  return byId.unstoredBytes() + bySeq.unstoredBytes() + locals.unstoredBytes() + space.unstoredBytes();
+export function unstoredBytes({ byId, bySeq, locals, space, attachments }: State): number {
+  const documents = byId.unstoredBytes() + bySeq.unstoredBytes() + locals.unstoredBytes();
+  return documents + space.unstoredBytes() + attachments.unstoredBytes();
 }

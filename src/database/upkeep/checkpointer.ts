@@ -182,7 +182,8 @@ export class Checkpointer {
     const bySeq = yield* nodeWrites(state.bySeq, allocator, maxPageBytes);
     const locals = yield* nodeWrites(state.locals, allocator, maxPageBytes);
     const space = yield* nodeWrites(state.space, allocator, maxPageBytes);
-    return { byId, bySeq, locals, space };
+    const attachments = yield* nodeWrites(state.attachments, allocator, maxPageBytes);
+    return { byId, bySeq, locals, space, attachments };
   }
 
   /** Gives true when the checkpoint ended. */
@@ -210,7 +211,9 @@ export class Checkpointer {
     const { head, allocator, state } = this.#opened;
     const freed = [...capture.emptied, ...head.current.garbage];
     for (const node of capture.replaced) for (const page of pageNumbers(node)) freed.push(page);
-    const lists = this.#freeList.toLists(freed, allocator, head.current.maxPageBytes);
+    // What is detached stays, unless the process ends: then the next owner finds it in these lists.
+    const listed = [...freed, ...this.#opened.detached.all()];
+    const lists = this.#freeList.toLists(listed, allocator, head.current.maxPageBytes);
     const next: Head = {
       ...head.current,
       updateSeq: captured.updateSeq,
@@ -244,11 +247,12 @@ export class Checkpointer {
 
   /** Marks the file as closed in order. Only when nothing is dirty and no job can come any more. */
   markClean(): Promise<void> {
-    const { head, allocator, state } = this.#opened;
+    const { head, allocator, state, detached } = this.#opened;
     if (head.current.clean) return Promise.resolve();
     const { nextJournal } = state;
     // Free pages that no list names yet are found at the next opening since they are above the mark, which then has to stay.
-    const border = this.#freeList.pages().length > 0 ? {} : { pageMark: allocator.next, unstored: [] };
+    const border =
+      this.#freeList.pages().length > 0 || !detached.isEmpty ? {} : { pageMark: allocator.next, unstored: [] };
     const closed: Head = { ...head.current, ...border, clean: true, journalFrom: nextJournal };
     return head.write(closed, { durability: 'strict', truncateJournal: nextJournal });
   }

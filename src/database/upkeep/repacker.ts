@@ -6,10 +6,14 @@ import { mapBodies } from '../../documents/revisions/body-changes.ts';
 import { inTurns, Pace } from '../../shared/turn.ts';
 import type { PageNumber } from '../../storage/page-store.ts';
 import type { BodyLocation, DocumentRecord, StoredNode } from '../contract.ts';
+import { digestsIn } from '../state/attachments-tree.ts';
 import type { DatabaseState } from '../state/database-state.ts';
+import type { DetachedPages } from '../state/detached-pages.ts';
 import { decodeEntry, encodeEntry, encodeEntryInSteps, MANY_LEAVES } from '../state/entry.ts';
+import type { OpenedFile } from '../state/opened-file.ts';
 import { type SpaceDelta, TreeUpdates, updateSpace } from '../state/tree-updates.ts';
 import { decodeSpace, type PageSpace } from '../state/trees.ts';
+import { AttachmentChanges } from '../writing/attachment-changes.ts';
 
 /** Pages whose share of live bytes (in thousandths) is below this are worth moving. */
 const WORTH_MOVING = 400;
@@ -28,11 +32,13 @@ interface Candidate extends PageSpace {
  */
 export class Repacker {
   readonly #state: DatabaseState;
+  readonly #detached: DetachedPages;
   /** Pages that can't be emptied. */
   readonly #damaged = new Set<PageNumber>();
 
-  constructor(state: DatabaseState) {
+  constructor({ state, detached }: Pick<OpenedFile, 'state' | 'detached'>) {
     this.#state = state;
+    this.#detached = detached;
   }
 
   /** Moves a few of the worst pages; gives how many. */
@@ -85,15 +91,19 @@ export class Repacker {
     const { bodies, current } = this.#state;
     const emptied = new Set(sound.map(({ page }) => page));
     const deltas = new Map<number, SpaceDelta>();
-    const changes = await this.#moveBodies(documents, emptied, deltas);
+    const attachments = new AttachmentChanges();
+    if (current.attachments.count > 0) await attachments.load(current.attachments, digestsOf(documents));
+    const changes = await this.#moveBodies(documents, emptied, deltas, attachments);
     const updates = new TreeUpdates();
     const byId = await updates.apply(current.byId, changes);
     const grown = await updateSpace(current.space, deltas, updates);
     const removals = [...emptied].sort((left, right) => left - right).map((key) => ({ key, value: undefined }));
     const space = await updates.apply(grown, removals);
-    const state = { ...current, version: current.version + 1, byId, space };
+    const attached = await updates.apply(current.attachments, attachments.changes());
+    const state = { ...current, version: current.version + 1, byId, space, attachments: attached };
     const pages = sound.flatMap(({ page, total }) => bodies.reader.pagesOf(page, total));
-    this.#state.publish({ state, replaced: updates.replaced }, pages);
+    const freed = attachments.freed().flatMap((gone) => this.#detached.remove(gone));
+    this.#state.publish({ state, replaced: updates.replaced }, [...pages, ...freed]);
   }
 
   /** The documents that the pages list, in the order of their ids. */
@@ -132,6 +142,7 @@ export class Repacker {
     documents: readonly DocumentRecord[],
     emptied: ReadonlySet<PageNumber>,
     deltas: Map<number, SpaceDelta>,
+    attachments: AttachmentChanges,
   ): Promise<TreeChange<string>[]> {
     const changes: TreeChange<string>[] = [];
     const pace = new Pace();
@@ -140,7 +151,9 @@ export class Repacker {
       const moved = await this.#moveLeaves(id, leaves, emptied, deltas);
       const next = mapBodies(leaves, (node) => {
         if (node.body === undefined || !emptied.has(node.body.page)) return node.body;
-        return moved.get(node);
+        const kept = moved.get(node);
+        if (kept === undefined) attachments.remove(node.body.attachments);
+        return kept;
       });
       if (next === leaves) continue;
       const value = next.length < MANY_LEAVES ? encodeEntry(seq, next) : await inTurns(encodeEntryInSteps(seq, next));
@@ -159,13 +172,20 @@ export class Repacker {
     for (const leaf of leaves) {
       if (leaf.body === undefined || !emptied.has(leaf.body.page)) continue;
       const bytes = await this.#state.bodies.reader.readBytes(leaf.body);
-      const location = this.#state.bodies.append(id, bytes);
+      const { attachments } = leaf.body;
+      const placed = this.#state.bodies.append(id, bytes);
+      const location = attachments === undefined ? placed : { ...placed, attachments };
       moved.set(leaf, location);
       const delta = deltas.get(location.page) ?? { total: 0, live: 0 };
       deltas.set(location.page, { total: delta.total + location.length, live: delta.live + location.length });
     }
     return moved;
   }
+}
+
+/** The digests to which revisions of the documents refer. */
+function digestsOf(documents: readonly DocumentRecord[]): Set<string> {
+  return new Set(documents.flatMap(({ seq, leaves }) => digestsIn(encodeEntry(seq, leaves))));
 }
 
 /** Whether compaction gains by moving a page: it holds garbage, or is far from full. */

@@ -69,7 +69,7 @@ export class Upkeep implements BackgroundWork {
 
   constructor(parts: UpkeepParts) {
     const { name, opened, snapshots, settings, clock, tasks, supports, barrier, wake } = parts;
-    const repacker = new Repacker(opened.state);
+    const repacker = new Repacker(opened);
     this.#parts = parts;
     this.#freeList = new FreeList(snapshots);
     this.#checkpointer = new Checkpointer({ opened, freeList: this.#freeList, repacker, clock }, settings);

@@ -7,6 +7,7 @@ import type { MaybePromise } from '../../shared/maybe-promise.ts';
 import { inTurns, type Steps } from '../../shared/turn.ts';
 import type { DocumentWrite, Durability, WriteOptions, WriteOutcome } from '../contract.ts';
 import { decodeLocal, encodeLocal } from '../state/local-documents.ts';
+import { attach } from './attach.ts';
 import { branchingParent, conflict, editedLeaf } from './edit-conflicts.ts';
 import type { WriteBatch } from './write-batch.ts';
 
@@ -18,6 +19,8 @@ export interface Job {
   readonly durability: Durability;
   readonly ids: readonly DocId[];
   readonly localKeys: readonly string[];
+  /** Of attachments. */
+  readonly digests: readonly string[];
   /** Characters of document text, to bound a group. */
   readonly weight: number;
   /** Gets a commit of its own, since a journal record does not keep the order of changes of different kinds. */
@@ -41,6 +44,7 @@ export abstract class PromisedJob<T> implements Job {
   readonly durability: Durability;
   readonly ids: readonly DocId[] = NOTHING;
   readonly localKeys: readonly string[] = NOTHING;
+  readonly digests: readonly string[] = NOTHING;
   readonly weight: number = 0;
   readonly isAlone: boolean = false;
   readonly promise: Promise<T>;
@@ -70,6 +74,7 @@ export abstract class PromisedJob<T> implements Job {
 /** A write of documents, under the rules of docs/http.md#bulk-writes. */
 export class DocumentsJob extends PromisedJob<WriteOutcome[]> {
   override readonly ids: readonly DocId[];
+  override readonly digests: readonly string[];
   override readonly weight: number;
   readonly #writes: readonly DocumentWrite[];
   readonly #options: WriteOptions;
@@ -83,6 +88,7 @@ export class DocumentsJob extends PromisedJob<WriteOutcome[]> {
       throw new DatabaseError('bad_request', 'Document must have a _rev when new_edits is false');
     }
     this.ids = writes.map((write) => write.id);
+    this.digests = writes.flatMap(({ attachments = NOTHING }) => attachments.map(({ digest }) => digest));
     this.weight = writes.reduce((sum, write) => sum + write.body.length, 0);
     this.#writes = writes;
     this.#options = options;
@@ -119,21 +125,31 @@ export class DocumentsJob extends PromisedJob<WriteOutcome[]> {
     if (parent === undefined || isSecond) return conflict(write);
     if (!Number.isSafeInteger(parent.generation + 1)) return this.#refuse(write, parent.generation);
     const { deleted, body } = write;
-    const isLong = body.length > LONG_BODY;
-    const encoded = isLong ? yield* batch.encodeInSteps(body) : batch.encode(body);
-    const edit = { deleted, parent: parent.rev, body: encoded.bytes };
-    const hash = isLong ? yield* this.#hasher.hashInSteps(edit) : this.#hasher.hash(edit);
-    const rev = toRevId(parent.generation + 1, hash);
-    const path: RevisionPath = { start: parent.generation + 1, ids: parent.rev ? [hash, parent.hash] : [hash] };
-    batch.addRevision(document, path, deleted, encoded);
+    const generation = parent.generation + 1;
+    const attached = attach(batch, write, generation);
+    if (attached instanceof DatabaseError) return this.#refuseWith(write, attached);
+    const { hashed, digests, text } = attached;
+    const encoded = isLong(body) ? yield* batch.encodeInSteps(body) : batch.encode(body);
+    const edit = { deleted, parent: parent.rev, body: encoded.bytes, attachments: hashed };
+    const hash = isLong(body) ? yield* this.#hasher.hashInSteps(edit) : this.#hasher.hash(edit);
+    const rev = toRevId(generation, hash);
+    const path: RevisionPath = { start: generation, ids: parent.rev ? [hash, parent.hash] : [hash] };
+    if (text === body) batch.addRevision(document, path, deleted, encoded);
+    else {
+      const stored = isLong(text) ? yield* batch.encodeInSteps(text) : batch.encode(text);
+      batch.addRevision(document, path, deleted, stored, undefined, digests);
+    }
     document.editedBy = this;
     return { ok: true, id: write.id, rev, deleted };
   }
 
   /** Where it is all or nothing the others must not be written either. */
-  #refuse({ id, rev }: DocumentWrite, generation: number): WriteOutcome {
+  #refuse(write: DocumentWrite, generation: number): WriteOutcome {
     const reason = `Nothing can follow generation ${generation}. Save the document under another id.`;
-    const error = new DatabaseError('bad_request', reason);
+    return this.#refuseWith(write, new DatabaseError('bad_request', reason));
+  }
+
+  #refuseWith({ id, rev }: DocumentWrite, error: DatabaseError): WriteOutcome {
     if (this.#options.allOrNothing) throw error;
     return { ok: false, id, rev, error };
   }
@@ -142,10 +158,17 @@ export class DocumentsJob extends PromisedJob<WriteOutcome[]> {
     const rev = must(write.rev, 'the job was made of revisions');
     const { generation, hash } = toRevision(rev);
     const path = write.revisions ?? { start: generation, ids: [hash] };
-    const encoded = write.body.length > LONG_BODY ? yield* batch.encodeInSteps(write.body) : batch.encode(write.body);
-    batch.addRevision(batch.document(write.id), path, write.deleted, encoded);
+    const attached = attach(batch, write, path.start);
+    if (attached instanceof DatabaseError) return this.#refuseWith(write, attached);
+    const { text } = attached;
+    const encoded = isLong(text) ? yield* batch.encodeInSteps(text) : batch.encode(text);
+    batch.addRevision(batch.document(write.id), path, write.deleted, encoded, undefined, attached.digests);
     return { ok: true, id: write.id, rev, deleted: write.deleted };
   }
+}
+
+function isLong(text: string): boolean {
+  return text.length > LONG_BODY;
 }
 
 /** A `_local` document's change: revisions count up from `0-1`, a deletion answers `0-0` (docs/http.md#local-documents). */

@@ -2,7 +2,8 @@ import type { DocId, RevId } from '../../documents/contract.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
 import type { Steps } from '../../shared/turn.ts';
 import type { JournalRecord } from '../../storage/page-store.ts';
-import type { BodyLocation } from '../contract.ts';
+import type { BodyLocation, StoredBytes } from '../contract.ts';
+import { decodeAttachment, encodeAttachment } from '../state/attachments-tree.ts';
 import { isHex } from '../state/entry.ts';
 
 /**
@@ -13,6 +14,8 @@ export interface JournalEntry {
   readonly revisions: readonly RevisionChange[];
   readonly locals: readonly LocalChange[];
   readonly purges: readonly PurgeChange[];
+  /** Bytes that came with the commit; their pages are among `pages`. */
+  readonly attachments: readonly StoredBytes[];
   /** Pages that came with the commit. */
   readonly pages: readonly number[];
   /** The update sequence after the commit. */
@@ -30,6 +33,8 @@ export interface RevisionChange {
   readonly isFirst: boolean;
   /** Where the body lies, or the body itself; of no meaning where the revision was known and only its ancestry is new. */
   readonly body: BodyLocation | string;
+  /** The digests of its attachments; undefined where it has none. */
+  readonly attachments: readonly string[] | undefined;
 }
 
 /** `value` undefined removes the key. */
@@ -60,6 +65,10 @@ interface StoredEntry {
   l?: [string, string | null][];
   x?: [DocId, number, number, readonly RevId[]][];
   p?: readonly number[];
+  /** Which revisions, by their positions, refer to which attachments. */
+  a?: [number, readonly string[]][];
+  /** Digests of attachments that came, and their entries. */
+  n?: [string, string][];
 }
 
 /** Revisions encoded between two looks at the clock. */
@@ -70,6 +79,12 @@ export function* encodeJournalEntry(entry: JournalEntry): Steps<string> {
   if (entry.locals.length > 0) stored.l = entry.locals.map(({ key, value }) => [key, value ?? null]);
   if (entry.purges.length > 0) stored.x = entry.purges.map(({ id, seq, purgeSeq, revs }) => [id, seq, purgeSeq, revs]);
   if (entry.pages.length > 0) stored.p = entry.pages;
+  if (entry.attachments.length > 0)
+    stored.n = entry.attachments.map((bytes) => [bytes.digest, encodeStoredBytes(bytes)]);
+  const references = entry.revisions.flatMap(({ attachments }, index): [number, readonly string[]][] =>
+    attachments === undefined ? [] : [[index, attachments]],
+  );
+  if (references.length > 0) stored.a = references;
   const line = JSON.stringify(stored);
   if (entry.revisions.length === 0) return line;
   const head = `${line.slice(0, -1)},"r":[`;
@@ -110,8 +125,9 @@ export function decodeJournalEntry(record: JournalRecord): JournalEntry {
   const [line = '', ...bodies] = record.text.split('\n');
   const stored = parseLine(line, record.number);
   let inline = 0;
+  const references = new Map(stored.a);
   return {
-    revisions: (stored.r ?? []).map(([id, seq, start, ids, flags, page, offset, length, checksum]) => ({
+    revisions: (stored.r ?? []).map(([id, seq, start, ids, flags, page, offset, length, checksum], index) => ({
       id,
       seq,
       start,
@@ -119,12 +135,23 @@ export function decodeJournalEntry(record: JournalRecord): JournalEntry {
       deleted: (flags & DELETED) !== 0,
       isFirst: (flags & FIRST) !== 0,
       body: page === INLINE ? (bodies[inline++] ?? '') : { page, offset, length, checksum },
+      attachments: references.get(index),
     })),
     locals: (stored.l ?? []).map(([key, value]) => ({ key, value: value ?? undefined })),
     purges: (stored.x ?? []).map(([id, seq, purgeSeq, revs]) => ({ id, seq, purgeSeq, revs })),
+    attachments: (stored.n ?? []).map(([digest, text]) => decodeStoredBytes(digest, text)),
     pages: stored.p ?? [],
     updateSeq: stored.u,
   };
+}
+
+/** As an entry of the tree to which nothing refers yet. */
+function encodeStoredBytes(bytes: StoredBytes): string {
+  return encodeAttachment({ ...bytes, references: 0, leaves: 0 });
+}
+
+function decodeStoredBytes(digest: string, text: string): StoredBytes {
+  return decodeAttachment(digest, text);
 }
 
 function parseLine(line: string, number: number): StoredEntry {

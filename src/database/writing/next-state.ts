@@ -32,6 +32,7 @@ export async function nextState(state: State, batch: WriteBatch, delaysById = fa
     bySeq: await updates.apply(state.bySeq, changesBySeq),
     locals: await updates.apply(state.locals, batch.changedLocals()),
     space: await updateSpace(state.space, batch.spaceDeltas(), updates),
+    attachments: await updates.apply(state.attachments, batch.attachments.changes()),
     updateSeq: batch.updateSeq,
     purgeSeq: batch.purgeSeq,
     docCount: state.docCount + counts.live,

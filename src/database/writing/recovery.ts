@@ -6,6 +6,7 @@ import { assert } from '../../shared/assert.ts';
 import type { Crc32 } from '../../shared/crc32.ts';
 import { inTurns } from '../../shared/turn.ts';
 import type { JournalRecord, PageFile, PageNumber } from '../../storage/page-store.ts';
+import { pagesOfRuns } from '../state/attachments-tree.ts';
 import type { Head } from '../state/head.ts';
 import type { OpenedFile } from '../state/opened-file.ts';
 import { DEFAULT_REVS_LIMIT, REVS_LIMIT_KEY, settingText } from '../state/stored-settings.ts';
@@ -46,11 +47,13 @@ export async function readRemains(
   const entries = records.map(decodeJournalEntry);
   const journalBytes = records.reduce((sum, { text }) => sum + text.length, 0);
   const named = new Set(entries.flatMap((entry) => entry.pages));
+  // An upload that a head lists as free was adopted by a commit behind it.
+  const free = (await readFreePages(file, head)).filter((page) => !named.has(page));
   const leaked: PageNumber[] = [];
   for await (const numbers of file.pageNumbers(head.pageMark)) {
     for (const page of numbers) if (!named.has(page)) leaked.push(page);
   }
-  return { entries, journalBytes, free: await readFreePages(file, head), leaked };
+  return { entries, journalBytes, free, leaked };
 }
 
 /** The records without their checksums, up to the first whose checksum is wrong. */
@@ -103,31 +106,46 @@ export async function replayJournal(opened: OpenedFile, { entries, journalBytes,
   if (group.length > 0) await replayGroup(opened, group);
 }
 
-async function replayGroup({ state, settings }: OpenedFile, group: readonly JournalEntry[]): Promise<void> {
+async function replayGroup({ state, settings, detached }: OpenedFile, group: readonly JournalEntry[]): Promise<void> {
   const batch = new WriteBatch(state.current, settings.revsLimit, state.bodies.arena);
   const ids = new Set<DocId>();
   const absent = new Set<DocId>();
-  for (const { revisions, purges } of group) {
+  const digests: string[] = [];
+  for (const { revisions, purges, attachments } of group) {
+    for (const { digest } of attachments) digests.push(digest);
+    for (const revision of revisions) for (const digest of revision.attachments ?? []) digests.push(digest);
     // What is first in the group is so for the state before it, too.
     for (const { id, isFirst } of revisions) if (isFirst && !ids.has(id)) absent.add(id);
     for (const { id } of revisions) ids.add(id);
     for (const { id } of purges) ids.add(id);
   }
   const localKeys = group.flatMap((entry) => entry.locals.map((change) => change.key));
-  await batch.load(state.current, [...ids], localKeys, absent);
-  for (const entry of group) replayEntry(batch, entry);
+  await batch.load(state.current, [...ids], localKeys, absent, digests);
+  for (const entry of group) state.free(replayEntry(batch, entry));
   const { pages } = await inTurns(batch.place(state.bodies, Number.POSITIVE_INFINITY));
   assert(pages.length === 0, 'a body with pages of its own is in the journal');
   // Opening waits for what answers single documents; the rest is made before the first write or walk.
   const next = await nextState(state.current, batch, true);
   settings.revsLimit = batch.revsLimit;
-  state.publish(next);
+  state.publish(
+    next,
+    batch.attachments.freed().flatMap((pages) => detached.remove(pages)),
+  );
 }
 
-function replayEntry(batch: WriteBatch, entry: JournalEntry): void {
-  for (const { id, seq, start, ids, deleted, body } of entry.revisions) {
+/**
+ * Gives pages that nothing refers to: of attachments that came anew after a repacking, which is not in the journal, had removed the bytes
+ * that the trees still have.
+ */
+function replayEntry(batch: WriteBatch, entry: JournalEntry): PageNumber[] {
+  const spare: PageNumber[] = [];
+  for (const stored of entry.attachments) {
+    const pages = pagesOfRuns(stored.pages);
+    if (!batch.attachments.adopt({ stored, pages })) spare.push(...pages);
+  }
+  for (const { id, seq, start, ids, deleted, body, attachments } of entry.revisions) {
     const placed = typeof body === 'string' ? batch.encode(body) : body;
-    batch.addRevision(batch.document(id), { start, ids }, deleted, placed, seq);
+    batch.addRevision(batch.document(id), { start, ids }, deleted, placed, seq, attachments);
   }
   for (const { key, value } of entry.locals) {
     batch.setLocal(key, value);
@@ -139,4 +157,5 @@ function replayEntry(batch: WriteBatch, entry: JournalEntry): void {
     batch.purge(batch.document(id), revs, seq);
   }
   batch.updateSeq = Math.max(batch.updateSeq, entry.updateSeq);
+  return spare;
 }

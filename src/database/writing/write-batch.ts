@@ -10,9 +10,11 @@ import { EMPTY_BODY, EMPTY_LOCATION } from '../bodies/body-location.ts';
 import type { BodyStore } from '../bodies/body-store.ts';
 import type { TextArena } from '../bodies/text-arena.ts';
 import type { BodyLocation } from '../contract.ts';
+import { digestsIn } from '../state/attachments-tree.ts';
 import { decodeEntry } from '../state/entry.ts';
 import type { State } from '../state/state.ts';
 import type { SpaceDelta } from '../state/tree-updates.ts';
+import { AttachmentChanges } from './attachment-changes.ts';
 import type { JournalEntry, LocalChange, PurgeChange, RevisionChange } from './journal.ts';
 
 /** A document while the changes of a group are applied to it. */
@@ -42,11 +44,17 @@ interface BodyText {
 interface NewBody extends BodyText {
   readonly id: DocId;
   readonly rank: number;
-  readonly location: { page: number; offset: number; length: number; checksum: number | undefined };
+  readonly location: {
+    page: number;
+    offset: number;
+    length: number;
+    checksum: number | undefined;
+    readonly attachments: readonly string[] | undefined;
+  };
 }
 
 interface NewRevision {
-  readonly change: Omit<RevisionChange, 'body'>;
+  readonly change: Omit<RevisionChange, 'body' | 'attachments'>;
   readonly body: NewBody | BodyLocation;
 }
 
@@ -77,6 +85,9 @@ export class WriteBatch {
   readonly #revisions: NewRevision[] = [];
   readonly #purges: PurgeChange[] = [];
   readonly #released: BodyLocation[] = [];
+  readonly attachments = new AttachmentChanges();
+  /** Documents of which a revision has attachments. */
+  readonly #attached = new Set<WorkingDocument>();
   /** How many revisions of a path are kept. Changes only while a journal is replayed. */
   revsLimit: number;
   updateSeq: number;
@@ -105,6 +116,7 @@ export class WriteBatch {
     ids: readonly DocId[],
     localKeys: Iterable<string>,
     absent: ReadonlySet<DocId> = new Set(),
+    digests: readonly string[] = [],
   ): Promise<void> {
     const pace = new Pace();
     const sortedIds = await inTurns(sortedWithoutRepeats(ids));
@@ -119,9 +131,22 @@ export class WriteBatch {
       rank++;
       if (rank % OPENED_PER_STEP === 0 && pace.isDue) await pace.rest();
     }
+    await this.#loadAttachments(state, digests);
     const sortedKeys = [...new Set(localKeys)].sort(compareCodePoints);
     const locals = sortedKeys.length === 0 ? [] : await state.locals.getMany(sortedKeys);
     for (const [index, key] of sortedKeys.entries()) this.#locals.set(key, locals[index]);
+  }
+
+  /** Those of the given digests, and all to which revisions of the loaded documents refer. */
+  async #loadAttachments(state: State, digests: readonly string[]): Promise<void> {
+    const known = state.attachments.count === 0 ? [] : this.#documents.values();
+    const all = new Set(digests);
+    for (const document of known) {
+      const found = digestsIn(document.formerValue ?? '');
+      if (found.length > 0) this.#attached.add(document);
+      for (const digest of found) all.add(digest);
+    }
+    if (all.size > 0) await this.attachments.load(state.attachments, all);
   }
 
   document(id: DocId): WorkingDocument {
@@ -155,14 +180,16 @@ export class WriteBatch {
     deleted: boolean,
     body: BodyText | BodyLocation,
     seq?: number,
+    attachments?: readonly string[],
   ): boolean {
-    const placed = 'text' in body ? placeBody(document, body) : body;
+    const placed = 'text' in body ? placeBody(document, body, attachments) : withAttachments(body, attachments);
     const location = 'location' in placed ? placed.location : placed;
     const isFirst = document.formerSeq === undefined && !document.changed;
     const growth = document.tree.merge(givenPath, deleted, location, this.revsLimit);
     if (growth === undefined) return false;
     const { path, isKnown, released } = growth;
     this.#release(released);
+    if (attachments !== undefined) this.#attached.add(document);
     this.#advance(document, seq);
     const { id } = document;
     this.#revisions.push({
@@ -229,6 +256,7 @@ export class WriteBatch {
    */
   *place(store: BodyStore, packFrom: number): Steps<Placed> {
     yield* this.#settleTrees();
+    this.#countAttachments();
     const packAll = (yield* this.#bodyBytes()) >= packFrom;
     const isPacked = (body: NewBody) => packAll || store.reader.isLarge(body.bytes.length);
     const unsorted: NewBody[] = [];
@@ -243,17 +271,29 @@ export class WriteBatch {
     const pages = yield* packInSteps(store, packed);
     const placed = ({ change: { id, seq, start, ids, deleted, isFirst }, body }: NewRevision) => {
       const place = 'bytes' in body ? (isPacked(body) ? body.location : body.text) : body;
-      return { id, seq, start, ids, deleted, isFirst, body: place };
+      const { attachments } = 'bytes' in body ? body.location : body;
+      return { id, seq, start, ids, deleted, isFirst, body: place, attachments };
     };
     const revisions = yield* mapInSteps(this.#revisions, placed);
+    const { adopted } = this.attachments;
     const entry: JournalEntry = {
       revisions,
       locals: [...this.#changedLocals.values()],
       purges: this.#purges,
-      pages: pages.map((page) => page.number),
+      attachments: adopted.map(({ stored }) => stored),
+      pages: [...pages.map((page) => page.number), ...adopted.flatMap((upload) => upload.pages)],
       updateSeq: this.updateSeq,
     };
     return { entry, pages };
+  }
+
+  /** What the group changes in how many revisions refer to which attachments. */
+  #countAttachments(): void {
+    for (const { id, formerValue, tree, changed } of this.#attached) {
+      if (!changed) continue;
+      if (formerValue !== undefined) this.attachments.count(decodeEntry(id, formerValue).leaves, -1);
+      this.attachments.count(tree.leaves, 1);
+    }
   }
 
   *#settleTrees(): Steps<void> {
@@ -344,7 +384,21 @@ function openDocument(id: DocId, rank: number, value: string | undefined): Worki
   return { id, rank, formerSeq: seq, formerValue: value, wasDeleted, tree, seq, changed: false, editedBy: undefined };
 }
 
-function placeBody({ id, rank }: WorkingDocument, { text, bytes }: BodyText): NewBody | BodyLocation {
+function placeBody(
+  { id, rank }: WorkingDocument,
+  { text, bytes }: BodyText,
+  attachments: readonly string[] | undefined,
+): NewBody | BodyLocation {
   if (text === EMPTY_BODY) return EMPTY_LOCATION;
-  return { id, rank, bytes, text, location: { page: -1, offset: 0, length: bytes.length, checksum: undefined } };
+  return {
+    id,
+    rank,
+    bytes,
+    text,
+    location: { page: -1, offset: 0, length: bytes.length, checksum: undefined, attachments },
+  };
+}
+
+function withAttachments(body: BodyLocation, attachments: readonly string[] | undefined): BodyLocation {
+  return attachments === undefined ? body : { ...body, attachments };
 }

@@ -9,6 +9,7 @@ import type { State } from '../state/state.ts';
 import type { Job } from './jobs.ts';
 import { encodeJournalEntry } from './journal.ts';
 import { applyDelayedChanges, nextState } from './next-state.ts';
+import { PageWrites } from './page-writes.ts';
 import { WriteBatch } from './write-batch.ts';
 
 /** Rounds after which the queue lets others have a turn, also on storage that never waits for anything. */
@@ -50,6 +51,7 @@ export class WriteQueue {
   readonly #opened: OpenedFile;
   readonly #background: BackgroundWork;
   readonly #options: WriteQueueOptions;
+  readonly #pageWrites = new PageWrites();
   #jobs: Job[] = [];
   #running = false;
   #isOpening = true;
@@ -72,6 +74,14 @@ export class WriteQueue {
     }
     this.#jobs.push(job);
     this.wake();
+  }
+
+  /** Puts pages into the file to which nothing refers yet. They are the caller's until a job adopts them. */
+  async writePages(pages: readonly Page[]): Promise<void> {
+    if (this.#refusal !== undefined) throw this.#refusal;
+    const written = this.#pageWrites.add(pages);
+    this.wake();
+    await written;
   }
 
   /**
@@ -117,13 +127,30 @@ export class WriteQueue {
   async #run(): Promise<void> {
     // One turn's wait lets requests that arrived together share the first commit.
     await undefined;
-    for (let round = 1; this.#jobs.length > 0 || this.#hasBackgroundWork; round++) {
+    for (let round = 1; this.#hasWork; round++) {
       if (this.#jobs.length > 0) await this.#commitGroup(this.#takeGroup());
+      if (this.#pageWrites.hasWork) await this.#writePages();
       await this.#backgroundStep();
       if (round % ROUNDS_PER_TURN === 0) await nextTurn();
     }
     this.#running = false;
     for (const resolve of this.#idleWaiters.splice(0)) resolve();
+  }
+
+  get #hasWork(): boolean {
+    return this.#jobs.length > 0 || this.#pageWrites.hasWork || this.#hasBackgroundWork;
+  }
+
+  async #writePages(): Promise<void> {
+    if (this.#givenUp) {
+      this.#pageWrites.fail(this.#refusal);
+      return;
+    }
+    try {
+      await this.#pageWrites.step(this.#opened.file);
+    } catch (error) {
+      this.#giveUpIfUnknown(error);
+    }
   }
 
   get #hasBackgroundWork(): boolean {
@@ -215,7 +242,8 @@ export class WriteQueue {
     try {
       const ids = only === undefined ? group.flatMap((job) => job.ids) : only.ids;
       const localKeys = group.flatMap((job) => job.localKeys);
-      await batch.load(current, ids, localKeys);
+      const digests = group.flatMap((job) => job.digests);
+      await batch.load(current, ids, localKeys, undefined, digests);
       for (const job of group) {
         const applied = job.apply(batch);
         if (applied instanceof Promise) await applied;
@@ -228,7 +256,7 @@ export class WriteQueue {
   }
 
   async #commit(batch: WriteBatch, durability: Durability): Promise<void> {
-    const { file, head, state } = this.#opened;
+    const { file, head, state, detached } = this.#opened;
     const { bodies } = state;
     const mark = bodies.mark();
     try {
@@ -252,7 +280,11 @@ export class WriteQueue {
         return;
       }
       state.noteCommit(text.length, pages.length);
-      state.publish(made.value);
+      for (const upload of batch.attachments.adopted) detached.adopted(upload.pages);
+      state.publish(
+        made.value,
+        batch.attachments.freed().flatMap((freed) => detached.remove(freed)),
+      );
       this.#options.onCommit(made.value.state);
     } catch (error) {
       bodies.rollback(mark);

@@ -95,6 +95,8 @@ function fakeSnapshot(watch: Watch): Snapshot {
     },
     documents: async (ids) => ids.map((id) => recordOf(id)),
     body: async () => '{}',
+    attachment: () => undefined,
+    openAttachment: async () => undefined,
     bodies: async (nodes) => {
       watch.bodiesRead += nodes.length;
       watch.largestRead = Math.max(watch.largestRead, nodes.length);
@@ -131,6 +133,7 @@ function fakeDatabase(watch: Watch): Database {
     instanceStartTime: '1',
     updateSeq: 1,
     origin: unused,
+    upload: unused,
     info: async () => ({
       name: 'db',
       uuid: 'u',

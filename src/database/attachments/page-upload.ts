@@ -1,0 +1,101 @@
+import { beginMd5, type Md5Stream } from '../../documents/md5.ts';
+import type { PageAllocator } from '../../paging/page-allocator.ts';
+import { assert } from '../../shared/assert.ts';
+import type { Page, PageNumber } from '../../storage/page-store.ts';
+import type { AttachmentUpload, FinishedUpload } from '../contract.ts';
+import { toRuns } from '../state/attachments-tree.ts';
+import type { DetachedPages } from '../state/detached-pages.ts';
+
+/** Bytes in a page: few enough that a small part of a large attachment is read at once, so many that a page costs little beside them. */
+export const ATTACHMENT_PAGE_BYTES = 256 * 1024;
+/** Pages that are written together. */
+const PAGES_PER_WRITE = 4;
+
+export interface PageUploadParts {
+  readonly allocator: PageAllocator;
+  readonly detached: DetachedPages;
+  /** What a page may have at most. */
+  readonly maxPageBytes: number;
+  /** Resolves when the pages are in the file. */
+  writePages(pages: readonly Page[]): Promise<void>;
+}
+
+/** Stores the bytes of one attachment while they come. Holds one megabyte of them at most. */
+export class PageUpload implements AttachmentUpload {
+  readonly #parts: PageUploadParts;
+  readonly #md5: Md5Stream;
+  readonly #pageBytes: number;
+  readonly #numbers: PageNumber[] = [];
+  readonly #full: Page[] = [];
+  #page: Uint8Array<ArrayBuffer>;
+  #filled = 0;
+  #length = 0;
+  #finished: Promise<FinishedUpload> | undefined;
+  #isDiscarded = false;
+
+  static async begin(parts: PageUploadParts): Promise<PageUpload> {
+    return new PageUpload(parts, await beginMd5());
+  }
+
+  private constructor(parts: PageUploadParts, md5: Md5Stream) {
+    this.#parts = parts;
+    this.#md5 = md5;
+    this.#pageBytes = Math.min(ATTACHMENT_PAGE_BYTES, parts.maxPageBytes);
+    this.#page = new Uint8Array(this.#pageBytes);
+    parts.detached.addUpload(this.#numbers);
+  }
+
+  async write(bytes: Uint8Array): Promise<void> {
+    assert(this.#finished === undefined, 'bytes behind the end of an upload');
+    for (let at = 0; at < bytes.length; ) {
+      const part = bytes.subarray(at, at + this.#pageBytes - this.#filled);
+      this.#md5.update(part);
+      this.#page.set(part, this.#filled);
+      this.#filled += part.length;
+      this.#length += part.length;
+      at += part.length;
+      if (this.#filled === this.#pageBytes) this.#endPage();
+      if (this.#full.length >= PAGES_PER_WRITE) await this.#writeFull();
+    }
+  }
+
+  finish(plain?: { readonly length: number; readonly digest: string | undefined }): Promise<FinishedUpload> {
+    this.#finished ??= this.#finish(plain);
+    return this.#finished;
+  }
+
+  discard(): void {
+    if (this.#isDiscarded) return;
+    this.#isDiscarded = true;
+    this.#parts.detached.discard(this.#numbers);
+  }
+
+  async #finish(
+    plain: { readonly length: number; readonly digest: string | undefined } | undefined,
+  ): Promise<FinishedUpload> {
+    if (this.#filled > 0) this.#endPage();
+    if (this.#full.length > 0) await this.#writeFull();
+    const stored = {
+      digest: this.#md5.digest(),
+      storedLength: this.#length,
+      length: plain?.length ?? this.#length,
+      encoding: plain === undefined ? undefined : ('gzip' as const),
+      plainDigest: plain?.digest,
+      pageBytes: this.#pageBytes,
+      pages: toRuns(this.#numbers),
+    };
+    return { stored, pages: this.#numbers };
+  }
+
+  #endPage(): void {
+    const number = this.#parts.allocator.allocate();
+    this.#numbers.push(number);
+    this.#full.push({ number, value: this.#page.subarray(0, this.#filled) });
+    this.#page = new Uint8Array(this.#pageBytes);
+    this.#filled = 0;
+  }
+
+  async #writeFull(): Promise<void> {
+    await this.#parts.writePages(this.#full.splice(0));
+  }
+}

@@ -1,0 +1,42 @@
+import { joinAttachments } from '../../documents/attachments/stored-attachments.ts';
+import type { StoredAttachment } from '../../documents/contract.ts';
+import { DatabaseError } from '../../errors/database-error.ts';
+import type { AttachmentWrite, DocumentWrite, StoredBytes } from '../contract.ts';
+import type { WriteBatch } from './write-batch.ts';
+
+/** What a document's attachments add to its revision. */
+interface Attached {
+  /** What of them goes into the revision's hash: digests of the bytes without their encoding, since compressors differ. */
+  readonly hashed: readonly { readonly name: string; readonly type: string; readonly digest: string }[] | undefined;
+  /** Each digest once; undefined where there are no attachments. */
+  readonly digests: readonly string[] | undefined;
+  /** The body as it is stored. */
+  readonly text: string;
+}
+
+/** Takes the attachments of a revision of that generation into the batch. Gives `missing_stub` where bytes are not there. */
+export function attach(batch: WriteBatch, write: DocumentWrite, generation: number): Attached | DatabaseError {
+  const { attachments = [], body } = write;
+  if (attachments.length === 0) return { hashed: undefined, digests: undefined, text: body };
+  const stored: StoredAttachment[] = [];
+  const hashed: { name: string; type: string; digest: string }[] = [];
+  for (const attachment of attachments) {
+    const bytes = bytesOf(batch, attachment);
+    if (bytes === undefined) return missingStub(write, attachment);
+    const { name, contentType, digest, revpos = generation } = attachment;
+    stored.push({ name, contentType, revpos, digest, length: bytes.length });
+    hashed.push({ name, type: contentType, digest: bytes.plainDigest ?? digest });
+  }
+  const digests = [...new Set(stored.map(({ digest }) => digest))];
+  return { hashed, digests, text: joinAttachments(body, stored) };
+}
+
+function bytesOf({ attachments }: WriteBatch, { digest, upload }: AttachmentWrite): StoredBytes | undefined {
+  if (upload !== undefined) attachments.adopt(upload);
+  return attachments.stored(digest);
+}
+
+function missingStub({ id }: DocumentWrite, { name }: AttachmentWrite): DatabaseError {
+  const reason = `Invalid attachment stub in ${id} for ${name}: its bytes are not here. Send them, or leave it out.`;
+  return new DatabaseError('missing_stub', reason);
+}

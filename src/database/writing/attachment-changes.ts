@@ -1,0 +1,97 @@
+import type { TreeChange } from '../../btree/contract.ts';
+import { must } from '../../shared/assert.ts';
+import type { PageNumber } from '../../storage/page-store.ts';
+import type { FinishedUpload, StoredBytes, StoredNode } from '../contract.ts';
+import { type AttachmentEntry, decodeAttachment, encodeAttachment, pagesOfRuns } from '../state/attachments-tree.ts';
+import type { State } from '../state/state.ts';
+
+interface WorkingAttachment {
+  /** As the tree has it; undefined where it has none. */
+  readonly former: AttachmentEntry | undefined;
+  /** Undefined until an upload brings the bytes. */
+  stored: StoredBytes | undefined;
+  references: number;
+  leaves: number;
+}
+
+/** What a group of changes does to the tree of attachments: which bytes come, and how many revisions refer to which. */
+export class AttachmentChanges {
+  readonly #working = new Map<string, WorkingAttachment>();
+  readonly #adopted = new Map<string, FinishedUpload>();
+
+  /** Loads what is known of these digests. */
+  async load(tree: State['attachments'], digests: Iterable<string>): Promise<void> {
+    const sorted = [...new Set(digests)].sort();
+    const values = tree.count === 0 || sorted.length === 0 ? [] : await tree.getMany(sorted);
+    for (const [index, digest] of sorted.entries()) {
+      const value = values[index];
+      const former = value === undefined ? undefined : decodeAttachment(digest, value);
+      const { references = 0, leaves = 0 } = former ?? {};
+      this.#working.set(digest, { former, stored: former, references, leaves });
+    }
+  }
+
+  /** The bytes with that digest: undefined where there are none. */
+  stored(digest: string): StoredBytes | undefined {
+    return this.#working.get(digest)?.stored;
+  }
+
+  /** Takes the upload's bytes where there are none such yet; gives whether it does. */
+  adopt(upload: FinishedUpload): boolean {
+    const working = must(this.#working.get(upload.stored.digest), 'an attachment of the group was not loaded');
+    if (working.stored !== undefined) return false;
+    working.stored = upload.stored;
+    this.#adopted.set(upload.stored.digest, upload);
+    return true;
+  }
+
+  /** Adds `step` for each revision of the tree whose body is kept. */
+  count(leaves: readonly StoredNode[], step: 1 | -1): void {
+    const seen = new Set<StoredNode>();
+    for (const leaf of leaves) {
+      for (let node: StoredNode | undefined = leaf; node !== undefined && !seen.has(node); node = node.parent) {
+        seen.add(node);
+        if (node.body?.attachments !== undefined) this.#add(node.body.attachments, step, node === leaf ? step : 0);
+      }
+    }
+  }
+
+  /** A revision that is no leaf is kept no longer. */
+  remove(digests: readonly string[] | undefined): void {
+    if (digests !== undefined) this.#add(digests, -1, 0);
+  }
+
+  #add(digests: readonly string[], references: number, leaves: number): void {
+    for (const digest of digests) {
+      const working = must(this.#working.get(digest), 'an attachment of the group was not loaded');
+      working.references += references;
+      working.leaves += leaves;
+    }
+  }
+
+  /** The uploads whose bytes the group keeps. */
+  get adopted(): readonly FinishedUpload[] {
+    return [...this.#adopted].flatMap(([digest, upload]) =>
+      (this.#working.get(digest)?.references ?? 0) > 0 ? [upload] : [],
+    );
+  }
+
+  /** The changes of the tree, in the order of digests. */
+  changes(): TreeChange<string>[] {
+    const changes: TreeChange<string>[] = [];
+    for (const [digest, { former, stored, references, leaves }] of this.#working) {
+      if (stored === undefined || (former?.references === references && former.leaves === leaves)) continue;
+      if (former === undefined && references === 0) continue;
+      const value = references > 0 ? encodeAttachment({ ...stored, references, leaves }) : undefined;
+      changes.push({ key: digest, value });
+    }
+    return changes.sort((left, right) => (left.key < right.key ? -1 : 1));
+  }
+
+  /** The pages of each attachment that nothing refers to any more. */
+  freed(): (readonly PageNumber[])[] {
+    return [...this.#working.values()].flatMap(({ former, references }) =>
+      former !== undefined && references <= 0 ? [pagesOfRuns(former.pages)] : [],
+    );
+  }
+}

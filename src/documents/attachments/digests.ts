@@ -1,0 +1,26 @@
+/** Digests of attachments: 32 hexadecimal digits inside, `md5-` and Base64 in documents (docs/http.md#attachments-in-documents). */
+
+const PREFIX = 'md5-';
+const BASE64_MD5 = /^[A-Za-z0-9+/]{22}==$/;
+
+/** The digest as documents have it. */
+export function writeDigest(hex: string): string {
+  return PREFIX + hexToBase64(hex);
+}
+
+/** The 32 hexadecimal digits; undefined where the text is no digest of that form. */
+export function readDigest(text: unknown): string | undefined {
+  return typeof text === 'string' && text.startsWith(PREFIX) ? base64ToHex(text.slice(PREFIX.length)) : undefined;
+}
+
+/** As `Content-MD5` has it (RFC 1864). */
+export function hexToBase64(hex: string): string {
+  const bytes = hex.match(/../g) ?? [];
+  return btoa(String.fromCharCode(...bytes.map((byte) => Number.parseInt(byte, 16))));
+}
+
+/** Undefined where the text is not the Base64 form of an MD5. */
+export function base64ToHex(base64: string): string | undefined {
+  if (!BASE64_MD5.test(base64)) return undefined;
+  return Array.from(atob(base64), (byte) => byte.charCodeAt(0).toString(16).padStart(2, '0')).join('');
+}
