@@ -1,4 +1,5 @@
 import { beginMd5 } from '../../documents/md5.ts';
+import { Pace } from '../../shared/turn.ts';
 import type { PageFile, PageNumber } from '../../storage/page-store.ts';
 import { PageAttachment } from '../attachments/page-attachment.ts';
 import type { StoredNode } from '../contract.ts';
@@ -41,7 +42,9 @@ export class AttachmentCheck {
     this.#uses.delete(digest);
     if (use.references !== references || use.leaves !== leaves) {
       const expected = `${references} revisions, ${leaves} of them leaves`;
-      this.#onFinding(`attachment ${digest} should belong to ${expected}, and belongs to ${use.references} and ${use.leaves}`);
+      this.#onFinding(
+        `attachment ${digest} should belong to ${expected}, and belongs to ${use.references} and ${use.leaves}`,
+      );
     }
     await this.#checkBytes(entry);
   }
@@ -55,7 +58,11 @@ export class AttachmentCheck {
     try {
       const md5 = await beginMd5();
       const reader = new PageAttachment(entry, this.#file, () => undefined);
-      for await (const bytes of reader.read(0, entry.storedLength)) md5.update(bytes);
+      const pace = new Pace();
+      for await (const bytes of reader.read(0, entry.storedLength)) {
+        md5.update(bytes);
+        if (pace.isDue) await pace.rest();
+      }
       if (md5.digest() !== entry.digest) this.#onFinding(`attachment ${entry.digest} is lost: its bytes are others`);
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);

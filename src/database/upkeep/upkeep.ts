@@ -192,7 +192,7 @@ export class Upkeep implements BackgroundWork {
         file: opened.file,
         head,
         supports,
-        freePages: () => [...this.#freeList.pages(), ...opened.head.current.garbage],
+        freePages: () => [...this.#freeList.pages(), ...opened.head.current.garbage, ...opened.detached.all()],
         isUnchanged: async () => {
           await barrier();
           return opened.state.current.version === storedVersion;
