@@ -140,7 +140,7 @@ class Run {
       uploads.push(upload);
       writes.push({ name: brought, contentType: 'x/y', revpos: undefined, digest: upload.stored.digest, upload });
     }
-    if (waits) await this.#db.compact();
+    if (waits) await this.#checkpoint();
     this.#edits += 1;
     const body = JSON.stringify({ edit: this.#edits });
     const write = { id: id(document), rev: parent?.rev, deleted, body, attachments: writes };
@@ -151,6 +151,12 @@ class Run {
     if (outcome?.ok !== true) throw outcome?.error;
     const rest = leaves.filter((other) => other !== parent || branches);
     this.#model.set(document, [...rest, { rev: outcome.rev, deleted, attachments }]);
+  }
+
+  /** Writes a head: without a change there would be none to write. */
+  async #checkpoint(): Promise<void> {
+    await this.#db.setSecurity(JSON.stringify({ edit: this.#edits }));
+    await this.#db.compact();
   }
 
   /** A branch of its own, with the parent's generation as its only known ancestor's. */
