@@ -166,6 +166,8 @@ export interface AttachmentWrite {
   readonly revpos: number | undefined;
   /** MD5 of the stored bytes, as 32 hexadecimal digits. */
   readonly digest: string;
+  /** Bytes without their encoding. */
+  readonly length: number;
   /** The bytes where they are new; without it they must be there already, else the write is refused with `missing_stub`. */
   readonly upload?: FinishedUpload | undefined;
 }

@@ -38,7 +38,8 @@ export interface IncomingDocument {
   readonly rev: RevId | undefined;
   readonly deleted: boolean;
   readonly revisions: RevisionPath | undefined;
-  readonly hasAttachments: boolean;
+  /** The members of `_attachments`; none where it is absent. */
+  readonly attachments: readonly IncomingAttachment[];
   /** JSON object text in the client's member order and with its digits, without white space outside of strings. */
   readonly body: string;
 }
@@ -56,6 +57,22 @@ export interface DocumentMeta {
   readonly conflicts?: readonly RevId[] | undefined;
   readonly deletedConflicts?: readonly RevId[] | undefined;
   readonly localSeq?: number | undefined;
+}
+
+/** An attachment as a client names it in a document. */
+export interface IncomingAttachment {
+  readonly name: string;
+  /** `application/octet-stream` where the client says nothing. */
+  readonly contentType: string;
+  /** Where the bytes are: in the document as Base64, in a later part of the request, or in the revision before. */
+  readonly source: { readonly data: string } | 'follows' | 'stub';
+  readonly revpos: number | undefined;
+  /** What the client says of the bytes, as 32 hexadecimal digits. */
+  readonly digest: string | undefined;
+  /** Of the plain bytes. */
+  readonly length: number | undefined;
+  readonly encoding: 'gzip' | undefined;
+  readonly encodedLength: number | undefined;
 }
 
 /** An attachment of a stored revision. */

@@ -16,6 +16,8 @@ export type ErrorCode =
   | 'conflict'
   | 'file_exists'
   | 'missing_stub'
+  | 'content_md5_mismatch'
+  | 'requested_range_not_satisfiable'
   | 'too_large'
   | 'too_long'
   | 'bad_content_type'

@@ -12,6 +12,7 @@ export type Settings = Readonly<Record<string, Readonly<Record<string, string>>>
 /**
  * What holds where nothing was set.
  * - `svc/max_document_size`: bytes of a request's JSON text, inflated. Larger ones don't fit a JavaScript heap well.
+ * - `svc/max_attachment_chunk_size`: bytes of an attachment.
  * - `svc/max_dbs_open`: databases kept open though nobody uses them.
  * - `svc/page_cache_bytes`: bytes of tree nodes and body pages that all open databases and their views together keep for reading.
  * - `svc/os_process_timeout`: milliseconds that a function of a design document has for one document, reduction or request.
@@ -21,6 +22,8 @@ export type Settings = Readonly<Record<string, Readonly<Record<string, string>>>
  * - `httpd/trusted_proxies`: IP addresses of proxies whose `X-Forwarded-…` headers are believed; unset means none.
  * - `httpd/allow_jsonp`: whether `?callback=` is honoured.
  * - `httpd/secure_rewrites`: whether rewrite rules may lead no further up than their database.
+ * - `attachments/compression_level`: 0 stores all attachments as they come; any other level compresses those of compressible types.
+ * - `attachments/compressible_types`: content types, separated by commas; `text/*` stands for all that begin with `text/`.
  * - `query_server_config/reduce_limit`: `true` refuses results of reduces that do not shrink, `log` only logs them, `false` takes them.
  * - `query_server_config/workers`: threads in which functions of documents run; unset means as many as there are processors.
  * - `query_server_config/memory_bytes`: memory that the sandboxes of all functions of design documents take together.
@@ -29,8 +32,12 @@ export type Settings = Readonly<Record<string, Readonly<Record<string, string>>>
  * - `uuids/utc_id_suffix`: what ids made by `utc_id` end in.
  */
 export const DEFAULT_SETTINGS: Settings = {
-  svc: { max_document_size: '67108864', max_dbs_open: '100', page_cache_bytes: '33554432', os_process_timeout: '5000' },
+  svc: { max_document_size: '67108864', max_attachment_chunk_size: '4294967296', max_dbs_open: '100', page_cache_bytes: '33554432', os_process_timeout: '5000' },
   httpd: { max_bytes_in_flight: '268435456', max_connections: '2048', allow_jsonp: 'false', secure_rewrites: 'true' },
+  attachments: {
+    compression_level: '8',
+    compressible_types: 'text/*, application/javascript, application/json, application/xml',
+  },
   query_server_config: { reduce_limit: 'true', memory_bytes: '1073741824' },
   uuids: { algorithm: 'sequential', max_count: '1000', utc_id_suffix: '' },
 };

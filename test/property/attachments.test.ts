@@ -131,14 +131,14 @@ class Run {
       const number = parent?.attachments[kept];
       if (number === undefined || kept in brings) continue;
       attachments[kept] = number;
-      writes.push({ name: kept, contentType: 'x/y', revpos: 1, digest: digestOf(number) });
+      writes.push({ name: kept, contentType: 'x/y', revpos: 1, digest: digestOf(number), length: 0 });
     }
     const uploads = [];
     for (const [brought, number] of Object.entries(brings)) {
       attachments[brought] = number;
       const upload = await this.#store(number);
       uploads.push(upload);
-      writes.push({ name: brought, contentType: 'x/y', revpos: undefined, digest: upload.stored.digest, upload });
+      writes.push({ name: brought, contentType: 'x/y', revpos: undefined, digest: upload.stored.digest, length: 0, upload });
     }
     if (waits) await this.#checkpoint();
     this.#edits += 1;

@@ -37,6 +37,5 @@ function bytesOf({ attachments }: WriteBatch, { digest, upload }: AttachmentWrit
 }
 
 function missingStub({ id }: DocumentWrite, { name }: AttachmentWrite): DatabaseError {
-  const reason = `Invalid attachment stub in ${id} for ${name}: its bytes are not here. Send them, or leave it out.`;
-  return new DatabaseError('missing_stub', reason);
+  return new DatabaseError('missing_stub', `id:${id}, name:${name}`);
 }

@@ -4,7 +4,8 @@
  */
 import { DatabaseError } from '../../errors/database-error.ts';
 import { isObject } from '../../json/objects.ts';
-import type { DocId, IncomingDocument, RevId, RevisionPath } from '../contract.ts';
+import { parseAttachment } from '../attachments/incoming-attachment.ts';
+import type { DocId, IncomingAttachment, IncomingDocument, RevId, RevisionPath } from '../contract.ts';
 import { isLocalId, parseDocId } from '../identifiers.ts';
 import { checkHash, isLocalRev, parseRevId, toRevId } from '../revisions/revisions.ts';
 
@@ -27,6 +28,8 @@ const RESERVED: ReadonlyMap<string, ReservedUse> = new Map([
   ['_replication_id', 'kept'],
   ['_replication_stats', 'kept'],
 ]);
+
+const NONE: readonly IncomingAttachment[] = [];
 
 /** The values of the members that are read; undefined where there is no such member. */
 export interface ReservedValues {
@@ -54,7 +57,7 @@ export function toIncomingDocument(values: ReservedValues, body: string): Incomi
     rev: parseRev(rev, checkedId, path),
     deleted: deleted === undefined ? false : parseDeleted(deleted),
     revisions: path,
-    hasAttachments: attachments === undefined ? false : parseAttachments(attachments),
+    attachments: attachments === undefined ? NONE : parseAttachments(attachments),
     body,
   };
 }
@@ -99,9 +102,9 @@ function parseDeleted(value: unknown): boolean {
   return value;
 }
 
-function parseAttachments(value: unknown): boolean {
+function parseAttachments(value: unknown): readonly IncomingAttachment[] {
   if (!isObject(value)) throw badMember('_attachments');
-  return Object.keys(value).length > 0;
+  return Object.entries(value).map(([name, entry]) => parseAttachment(name, entry));
 }
 
 function badMember(name: string): DatabaseError {

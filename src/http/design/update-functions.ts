@@ -1,5 +1,5 @@
 /** Update functions: they make a document of a request, which is then written as any other (docs/http.md#update-functions). */
-import type { Database, DocumentWrite } from '../../database/contract.ts';
+import type { Database } from '../../database/contract.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
 import { revOfOwnKind } from '../documents/base-revision.ts';
 import { readDesign } from '../documents/design-document.ts';
@@ -43,8 +43,8 @@ async function save(
   database: Database,
   text: string,
 ): Promise<{ readonly id: string; readonly rev: string }> {
-  const { id, rev, deleted, body } = parseDocument(text);
+  const { id, rev, deleted, body, attachments: incoming } = parseDocument(text);
   if (id === undefined) throw new DatabaseError('bad_request', 'Document id must not be empty');
-  const write: DocumentWrite = { id, rev: rev === undefined ? undefined : revOfOwnKind(id, rev), deleted, body };
-  return writeOne(database, write, writeOptions(context, true));
+  const write = { id, rev: rev === undefined ? undefined : revOfOwnKind(id, rev), deleted, body, incoming };
+  return writeOne(context, database, write, writeOptions(context, true));
 }

@@ -5,6 +5,7 @@ import { isLocalId, parseDocId } from '../../documents/identifiers.ts';
 import { type DatabaseError, isDatabaseError } from '../../errors/database-error.ts';
 import { must } from '../../shared/assert.ts';
 import { inTurns, mapInSteps } from '../../shared/turn.ts';
+import { hasIncoming, type IncomingWrite, writeAttached } from './attached-writes.ts';
 import { requireJsonType } from '../request/bodies.ts';
 import type { Answer, Context } from '../request/context.ts';
 import { writeOptions } from '../request/write-options.ts';
@@ -24,7 +25,7 @@ export async function postBulkDocs(context: Context, database: string): Promise<
   const { documents, newEdits, allOrNothing } = await readBulkBody(context);
   const writes = await inTurns(mapInSteps(documents, (document) => toWrite(context, document, newEdits)));
   const options = { ...writeOptions(context, newEdits), allOrNothing };
-  const rows = await context.services.registry.use(database, (open) => writeAll(open, writes, options));
+  const rows = await context.services.registry.use(database, (open) => writeAll(context, open, writes, options));
   if (allOrNothing && rows.some(isRefused)) {
     // The other documents were not written because of these.
     const refused = rows.filter(isRefused).filter((row) => row.error.code !== 'cancelled');
@@ -34,11 +35,11 @@ export async function postBulkDocs(context: Context, database: string): Promise<
   return jsonAnswer(context, 201, await listText(rows, rowText));
 }
 
-function toWrite(context: Context, document: IncomingDocument, newEdits: boolean): DocumentWrite {
+function toWrite(context: Context, document: IncomingDocument, newEdits: boolean): IncomingWrite {
   const id = document.id ?? parseDocId(context.services.uuids.next());
   if (!newEdits) return replicatedWrite(id, document);
-  const { rev, deleted, body } = document;
-  return { id, rev: rev === undefined ? undefined : revOfOwnKind(id, rev), deleted, body };
+  const { rev, deleted, body, attachments: incoming } = document;
+  return { id, rev: rev === undefined ? undefined : revOfOwnKind(id, rev), deleted, body, incoming };
 }
 
 /**
@@ -46,13 +47,15 @@ function toWrite(context: Context, document: IncomingDocument, newEdits: boolean
  * all or nothing they come when the others are written, and replace what is there, so that nothing can refuse them then.
  */
 async function writeAll(
+  context: Context,
   database: Database,
-  writes: readonly DocumentWrite[],
+  writes: readonly IncomingWrite[],
   options: WriteOptions,
 ): Promise<readonly Row[]> {
-  if (!writes.some(({ id }) => isLocalId(id))) return database.write(writes, options);
+  const mustRefuse = writes.some((write) => isLocalId(write.id) && hasIncoming(write));
+  if (mustRefuse || !writes.some(({ id }) => isLocalId(id))) return writeAttached(context, database, writes, options);
   const ordinary = writes.filter(({ id }) => !isLocalId(id));
-  const outcomes = ordinary.length === 0 ? [] : await database.write(ordinary, options);
+  const outcomes = ordinary.length === 0 ? [] : await writeAttached(context, database, ordinary, options);
   if (options.allOrNothing === true && outcomes.some(isRefused)) return outcomes;
   const rows: Row[] = [];
   let next = 0;

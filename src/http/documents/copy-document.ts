@@ -1,10 +1,12 @@
 /** `COPY /{db}/{docid}`, for ordinary and local documents in any combination (docs/http.md#copying-a-document). */
 import type { Database, Snapshot } from '../../database/contract.ts';
+import { splitAttachments } from '../../documents/attachments/stored-attachments.ts';
 import type { DocId, RevId } from '../../documents/contract.ts';
 import { isLocalId } from '../../documents/identifiers.ts';
 import { isLocalRev, parseRevId } from '../../documents/revisions/revisions.ts';
 import type { Answer, Context } from '../request/context.ts';
 import { withSnapshot } from '../request/snapshot-lease.ts';
+import { keptAttachment } from './attached-writes.ts';
 import { baseRevision } from './base-revision.ts';
 import { parseDestination } from './destination.ts';
 import { missing, nodeToRead } from './requested-revision.ts';
@@ -17,7 +19,9 @@ export async function copyDocument(context: Context, database: string, id: DocId
     isLocalId(id) ? readLocalSource(open, id, sourceRev) : readSource(snapshot, id, sourceRev),
   );
   const rev = target.rev === undefined ? undefined : parseTargetRev(target.id, target.rev);
-  return answerWrite(context, database, { id: target.id, rev, deleted: false, body }, true);
+  const { attachments, body: own } = splitAttachments(body);
+  const copies = attachments.map((one) => ({ ...keptAttachment(one), revpos: undefined }));
+  return answerWrite(context, database, { id: target.id, rev, deleted: false, body: own, attachments: copies }, true);
 }
 
 /** Also of a tombstone, whose copy is live (docs/http.md#copying-a-document). */

@@ -6,6 +6,7 @@ import { isLocalRev } from '../../documents/revisions/revisions.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
 import { must } from '../../shared/assert.ts';
 import { type MaybePromise, whenReady } from '../../shared/maybe-promise.ts';
+import { hasIncoming, type IncomingWrite, writeAttached } from './attached-writes.ts';
 import type { Answer, Context } from '../request/context.ts';
 import { writeOptions } from '../request/write-options.ts';
 import { revisionTag } from '../response/etags.ts';
@@ -19,22 +20,22 @@ export function isNewEdit(context: Context): boolean {
 }
 
 /** The write for a replicated revision. The database refuses one that is not named, but for local documents, which have no history. */
-export function replicatedWrite(id: DocId, document: IncomingDocument): DocumentWrite {
-  const { rev, deleted, body, revisions } = document;
-  return { id, rev: rev === undefined ? undefined : revOfOwnKind(id, rev), revisions, deleted, body };
+export function replicatedWrite(id: DocId, document: IncomingDocument): IncomingWrite {
+  const { rev, deleted, body, revisions, attachments: incoming } = document;
+  return { id, rev: rev === undefined ? undefined : revOfOwnKind(id, rev), revisions, deleted, body, incoming };
 }
 
 /** Writes one document by the query's `new_edits` and `batch`, and answers. */
 export function answerWrite(
   context: Context,
   database: string,
-  write: DocumentWrite,
+  write: IncomingWrite,
   newEdits: boolean,
 ): MaybePromise<Answer> {
-  if (!isLocalId(write.id) && newEdits && context.query.get('batch') === 'ok')
+  if (!isLocalId(write.id) && newEdits && context.query.get('batch') === 'ok' && !hasIncoming(write))
     return answerBeforeWriting(context, database, write);
   const options = writeOptions(context, newEdits);
-  const written = context.services.registry.use(database, (open) => writeOne(open, write, options));
+  const written = context.services.registry.use(database, (open) => writeOne(context, open, write, options));
   return whenReady(written, (outcome) => writtenAnswer(context, database, outcome));
 }
 
@@ -45,10 +46,15 @@ interface Written {
 }
 
 /** Fails with what a document is refused for, `conflict` above all. */
-export async function writeOne(database: Database, write: DocumentWrite, options: WriteOptions): Promise<Written> {
+export async function writeOne(
+  context: Context,
+  database: Database,
+  write: IncomingWrite,
+  options: WriteOptions,
+): Promise<Written> {
   const { id, deleted } = write;
-  if (isLocalId(id)) return { id, rev: await writeLocal(database, write, options), deleted };
-  const [outcome] = await database.write([write], options);
+  if (isLocalId(id) && !hasIncoming(write)) return { id, rev: await writeLocal(database, write, options), deleted };
+  const [outcome] = await writeAttached(context, database, [write], options);
   const written = must(outcome, 'a write has an outcome');
   if (!written.ok) throw written.error;
   return written;

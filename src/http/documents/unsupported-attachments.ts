@@ -7,11 +7,6 @@ export function noAttachments(remedy: string): DatabaseError {
   return new DatabaseError('not_implemented', `Attachments are not implemented yet. ${remedy}`);
 }
 
-/** `/{db}/{docid}/{attachment}` */
-export function refuseAttachment(): never {
-  throw noAttachments('If the path is meant as a document id, write its / as %2F.');
-}
-
 /** `POST /{db}/{docid}` is the form upload, which needs attachments. */
 export function refuseForm(context: Context): never {
   if (!isMultipart(context, 'form-data')) {

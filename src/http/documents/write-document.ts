@@ -15,8 +15,8 @@ export function putDocument(context: Context, database: string, id: DocId): Mayb
   return whenReady(readDocumentBody(context), (document) => {
     const rev = baseRevision(context, id, document.rev);
     if (!isNewEdit(context)) return answerWrite(context, database, replicatedWrite(id, { ...document, rev }), false);
-    const { deleted, body } = document;
-    return answerWrite(context, database, { id, rev, deleted, body }, true);
+    const { deleted, body, attachments: incoming } = document;
+    return answerWrite(context, database, { id, rev, deleted, body, incoming }, true);
   });
 }
 
@@ -26,9 +26,9 @@ export async function postDocument(context: Context, database: string): Promise<
   const document = await readDocumentBody(context);
   const id = document.id ?? parseDocId(context.services.uuids.next());
   if (!isNewEdit(context)) return answerWrite(context, database, replicatedWrite(id, document), false);
-  const { deleted, body } = document;
+  const { deleted, body, attachments: incoming } = document;
   const rev = document.rev === undefined ? undefined : revOfOwnKind(id, document.rev);
-  return answerWrite(context, database, { id, rev, deleted, body }, true);
+  return answerWrite(context, database, { id, rev, deleted, body, incoming }, true);
 }
 
 /** 404 where there is nothing to delete comes before 409. */

@@ -24,6 +24,12 @@ export function accepts(accept: string | undefined, type: string): boolean {
   return accept === undefined || preferred(accept, [type]) !== undefined;
 }
 
+/** Whether a client takes that content coding: it has to name it (RFC 9110, 12.5.3), or `*`. */
+export function acceptsCoding(acceptEncoding: string | undefined, coding: string): boolean {
+  if (acceptEncoding === undefined) return false;
+  return new Negotiator({ headers: { 'accept-encoding': acceptEncoding } }).encodings([coding]).includes(coding);
+}
+
 function preferred(accept: string, available: readonly string[]): string | undefined {
   return new Negotiator({ headers: { accept } }).mediaType(available);
 }

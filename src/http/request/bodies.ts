@@ -25,6 +25,8 @@ const MAX_BYTES_PER_UNIT = 3;
 const MEMORY_PER_BYTE = 4;
 /** Smaller bodies are not counted. */
 const COUNTED_BYTES = 65_536;
+/** Bytes of a Blob that are read at once. */
+const BLOB_SLICE = 1_048_576;
 /** Bytes that are decoded in one step. */
 const DECODED_BYTES = 1_048_576;
 /** Decoding as a whole keeps no state, so one decoder serves all. */
@@ -131,6 +133,32 @@ export function isMultipart(context: Context, subtype: string): boolean {
 
 export function isStream(body: RequestBody): body is ByteStream {
   return typeof body === 'object' && body !== null && 'pull' in body;
+}
+
+/** The body as it comes, for what is stored while it arrives. Fails with `bad_request` where it breaks off. */
+export async function* bodyChunks(body: RequestBody): AsyncGenerator<Uint8Array> {
+  if (body === null) return;
+  if (typeof body === 'string') yield new TextEncoder().encode(body);
+  else if (body instanceof Uint8Array) yield body;
+  else if (isStream(body)) yield* streamChunks(body);
+  else for (let at = 0; at < body.size; at += BLOB_SLICE) yield new Uint8Array(await sliceOf(body, at));
+}
+
+async function* streamChunks(stream: ByteStream): AsyncGenerator<Uint8Array> {
+  let length = 0;
+  for (let chunk = await nextChunk(stream); chunk !== undefined; chunk = await nextChunk(stream)) {
+    length += chunk.length;
+    yield chunk;
+  }
+  if (stream.length !== undefined && length < stream.length) brokenOff();
+}
+
+/** A Blob may lie on the disk: only a part of it is held at a time. */
+function sliceOf(blob: Blob, at: number): Promise<ArrayBuffer> {
+  return blob
+    .slice(at, at + BLOB_SLICE)
+    .arrayBuffer()
+    .catch(brokenOff);
 }
 
 function isGzip(encoding: string | undefined): boolean {

@@ -7,6 +7,7 @@ import type { Answer, Context } from './context.ts';
 export type ServerHandler = (context: Context, rest: readonly string[]) => MaybePromise<Answer>;
 export type DatabaseHandler = (context: Context, database: string, rest: readonly string[]) => MaybePromise<Answer>;
 export type DocumentHandler = (context: Context, database: string, id: DocId) => MaybePromise<Answer>;
+export type AttachmentHandler = (context: Context, database: string, id: DocId, name: string) => MaybePromise<Answer>;
 
 /** Of a part that is loaded on first use: takes the service that the part brings, then what others take. */
 type PartHandler<Service> = (

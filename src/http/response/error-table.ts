@@ -18,6 +18,8 @@ export const STATUSES: Readonly<Record<ErrorCode, number>> = {
   conflict: 409,
   file_exists: 412,
   missing_stub: 412,
+  content_md5_mismatch: 400,
+  requested_range_not_satisfiable: 416,
   too_large: 413,
   too_long: 414,
   bad_content_type: 415,

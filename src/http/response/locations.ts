@@ -43,6 +43,11 @@ export function documentLocation(context: Context, database: string, id: string)
   return `${databaseLocation(context, database)}/${encodeDocId(id)}`;
 }
 
+export function attachmentLocation(context: Context, database: string, id: string, name: string): string {
+  const path = name.split('/').map(encodeURIComponent).join('/');
+  return `${documentLocation(context, database, id)}/${path}`;
+}
+
 /** The slash of `_design/` and `_local/` stays plain. */
 export function encodeDocId(id: string): string {
   if (id.startsWith('_design/')) return `_design/${encodeURIComponent(id.slice(8))}`;

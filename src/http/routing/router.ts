@@ -45,9 +45,7 @@ export class Router {
     if (path.length === 1) return answerDocument(context, this.#routes.document, database, parseDocId(first));
     const found = findResource(this.#routes.database, first, path.slice(1));
     if (found !== undefined) return handlerOf(context, found.resource)(context, database, found.rest);
-    // An id that no document can have is refused as such, whatever follows it.
-    parseDocId(first);
-    return this.#answerAttachment(context, database, path);
+    return this.#answerAttachment(context, database, parseDocId(first), path.slice(1));
   }
 
   #dispatchReserved(context: Context, database: string, path: readonly string[]): MaybePromise<Answer> {
@@ -73,7 +71,7 @@ export class Router {
     const found = findResource(this.#routes.design, first, behind);
     if (found !== undefined) return handlerOf(context, found.resource)(context, database, [name, ...found.rest]);
     if (isReserved(first)) throw new DatabaseError('not_found', `missing handler: ${first}`);
-    return this.#answerAttachment(context, database, rest);
+    return this.#answerAttachment(context, database, id, rest);
   }
 
   /** `_design%2Fx`: a GET is redirected to the plain slash, unless the address is too long; for all other methods both mean the same. */
@@ -92,8 +90,9 @@ export class Router {
     return answerDocument(context, this.#routes.localDocument, database, parseDocId(`${LOCAL_WORD}/${path[0] ?? ''}`));
   }
 
-  #answerAttachment(context: Context, database: string, path: readonly string[]): MaybePromise<Answer> {
-    return handlerOf(context, this.#routes.attachment)(context, database, path);
+  /** The name has what follows the document's id, slashes and all. */
+  #answerAttachment(context: Context, database: string, id: DocId, name: readonly string[]): MaybePromise<Answer> {
+    return handlerOf(context, this.#routes.attachment)(context, database, id, name.join('/'));
   }
 }
 

@@ -6,6 +6,7 @@
  * The `allow` lists are those of docs/http.md#allowed-methods. HEAD needs no row: it is run as GET.
  */
 import type { MaybePromise } from '../../shared/maybe-promise.ts';
+import { deleteAttachment, getAttachment, putAttachment } from '../attachments/attachment-handlers.ts';
 import { deleteDatabase, getDatabase, putDatabase } from '../database/database.ts';
 import { getDatabaseInfos, postDatabaseInfos } from '../database/database-infos.ts';
 import { getRevsLimit, getSecurity, putRevsLimit, putSecurity } from '../database/settings.ts';
@@ -15,13 +16,13 @@ import { postBulkDocs } from '../documents/bulk-docs.ts';
 import { copyDocument } from '../documents/copy-document.ts';
 import { getLocalDocument } from '../documents/local-document.ts';
 import { getDocument } from '../documents/read-document.ts';
-import { refuseAttachment, refuseForm } from '../documents/unsupported-attachments.ts';
+import { refuseForm } from '../documents/unsupported-attachments.ts';
 import { deleteDocument, postDocument, putDocument } from '../documents/write-document.ts';
 import type { FindPart } from '../find/find-handlers.ts';
 import { allDocs, designDocs, localDocs } from '../lists/list-handlers.ts';
 import { postBulkGet } from '../replication/bulk-get.ts';
 import { postMissingRevs, postPurge, postRevsDiff } from '../replication/revision-diffs.ts';
-import type { DatabaseHandler, DocumentHandler, ServerHandler } from '../request/handlers.ts';
+import type { AttachmentHandler, DatabaseHandler, DocumentHandler, ServerHandler } from '../request/handlers.ts';
 import { getActiveTasks } from '../server/active-tasks.ts';
 import { getIcon } from '../server/icon.ts';
 import { getUuids } from '../server/uuids.ts';
@@ -56,7 +57,7 @@ export interface Routes {
   readonly design: Table<DatabaseHandler>;
   readonly document: Resource<DocumentHandler>;
   readonly localDocument: Resource<DocumentHandler>;
-  readonly attachment: Resource<DatabaseHandler>;
+  readonly attachment: Resource<AttachmentHandler>;
 }
 
 export function createRoutes(parts: DeferredParts): Routes {
@@ -66,7 +67,11 @@ export function createRoutes(parts: DeferredParts): Routes {
     design: designRoutes(parts),
     document: documentRoutes(getDocument),
     localDocument: documentRoutes(getLocalDocument),
-    attachment: sameForAll('DELETE,GET,HEAD,PUT', member(refuseAttachment)),
+    attachment: resource('DELETE,GET,HEAD,PUT', {
+      GET: member(getAttachment),
+      PUT: member(putAttachment),
+      DELETE: member(deleteAttachment),
+    }),
   };
 }
 

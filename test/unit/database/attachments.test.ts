@@ -26,9 +26,10 @@ const brought = (upload: FinishedUpload): AttachmentWrite => ({
   contentType: 'x/y',
   revpos: undefined,
   digest: upload.stored.digest,
+  length: 2500,
   upload,
 });
-const kept: AttachmentWrite = { name: 'a.bin', contentType: 'x/y', revpos: 1, digest };
+const kept: AttachmentWrite = { name: 'a.bin', contentType: 'x/y', revpos: 1, digest, length: 2500 };
 
 function storedBytes(bench: Bench): number {
   const { pages } = must([...bench.medium.files.values()][0]);

@@ -114,10 +114,39 @@ describe('a document that comes in', () => {
   );
 
   test.each([
-    ['absent', '{}', false],
-    ['none', '{"_attachments":{}}', false],
-    ['some', '{"_attachments":{"a":{"stub":true}}}', true],
-  ])('has attachments: %s', (_, text, expected) => expect(readDocument(text).hasAttachments).toBe(expected));
+    ['absent', '{}', []],
+    ['none', '{"_attachments":{}}', []],
+    ['a stub', '{"_attachments":{"a":{"stub":true}}}', [{ name: 'a', source: 'stub', contentType: 'application/octet-stream' }]],
+    [
+      'data',
+      '{"_attachments":{"a/b":{"content_type":"text/plain","data":"eA==","revpos":3}}}',
+      [{ name: 'a/b', source: { data: 'eA==' }, contentType: 'text/plain', revpos: 3 }],
+    ],
+    [
+      'what follows',
+      '{"_attachments":{"a":{"follows":true,"length":5,"digest":"md5-mDPt5dRPRjNlRBi6Dk2XYQ==","encoding":"gzip","encoded_length":3}}}',
+      [{ source: 'follows', length: 5, digest: '9833ede5d44f4633654418ba0e4d9761', encoding: 'gzip', encodedLength: 3 }],
+    ],
+  ])('has attachments: %s', (_, text, expected) => expect(readDocument(text).attachments).toMatchObject(expected));
+
+  test.each([
+    ['"x"', 'Invalid attachment data for a: it is no object.'],
+    ['{}', 'Invalid attachment data for a: it has neither data, nor stub, nor follows.'],
+    ['{"stub":true,"content_type":1}', 'Invalid attachment data for a: its content_type is no text.'],
+  ])('is refused with an attachment that is %s', (entry, reason) => {
+    expect(() => readDocument(`{"_attachments":{"a":${entry}}}`)).toThrow(
+      expect.objectContaining({ code: 'bad_request', reason }),
+    );
+  });
+
+  test.each([
+    ['_a', "Attachment name can't start with '_'"],
+    ['', 'Attachment name is not UTF-8 encoded'],
+    ['\ud800', 'Attachment name is not UTF-8 encoded'],
+  ])('is refused with an attachment named "%s"', (name, reason) => {
+    const text = JSON.stringify({ _attachments: { [name]: { stub: true } } });
+    expect(() => readDocument(text)).toThrow(expect.objectContaining({ code: 'bad_request', reason }));
+  });
 });
 
 describe('the revision of a document that comes in', () => {

@@ -15,6 +15,8 @@ test.each<[ErrorCode, number, string]>([
   ['conflict', 409, 'conflict'],
   ['file_exists', 412, 'file_exists'],
   ['missing_stub', 412, 'missing_stub'],
+  ['content_md5_mismatch', 400, 'content_md5_mismatch'],
+  ['requested_range_not_satisfiable', 416, 'requested_range_not_satisfiable'],
   ['too_large', 413, 'too_large'],
   ['too_long', 414, 'too_long'],
   ['bad_content_type', 415, 'bad_content_type'],

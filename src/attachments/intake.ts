@@ -1,0 +1,186 @@
+/** Takes the bytes of an attachment in: compresses what is worth it, and stores them while they come. */
+import type { Database, FinishedUpload } from '../database/contract.ts';
+import { beginMd5, type Md5Stream } from '../documents/md5.ts';
+import { DatabaseError } from '../errors/database-error.ts';
+import { Pace } from '../shared/turn.ts';
+import { integerSetting } from '../system/config.ts';
+import type { Config } from '../system/contract.ts';
+import { compress, decompress } from './gzip-stream.ts';
+
+export interface IncomingBytes {
+  readonly contentType: string;
+  /** How the bytes are encoded already. */
+  readonly encoding: 'gzip' | undefined;
+  readonly source: AsyncIterable<Uint8Array>;
+  /** MD5 of the bytes as they come, as 32 hexadecimal digits, where the sender says it. */
+  readonly digest?: string | undefined;
+  /** How many come, where the sender says it. */
+  readonly length?: number | undefined;
+}
+
+/** An upload that is to be discarded when the write that was to adopt it is decided. */
+export interface TakenIn {
+  readonly upload: FinishedUpload;
+  discard(): void;
+}
+
+/**
+ * Stores the bytes. Fails with `too_large` beyond `svc/max_attachment_chunk_size`, with `content_md5_mismatch`, and with `bad_request`
+ * where more or fewer bytes come than were announced; nothing is kept then.
+ */
+export async function takeIn(database: Database, config: Config, incoming: IncomingBytes): Promise<TakenIn> {
+  const upload = await database.upload();
+  try {
+    const given = await Counted.begin(incoming, config);
+    const isCompressed = incoming.encoding === undefined && isCompressible(config, incoming.contentType);
+    const pace = new Pace();
+    for await (const chunk of isCompressed ? compress(given.bytes()) : given.bytes()) {
+      await upload.write(chunk);
+      if (pace.isDue) await pace.rest();
+    }
+    given.check();
+    const finished = await upload.finish(isCompressed ? given.sum() : await given.decodedSum());
+    return { upload: finished, discard: () => upload.discard() };
+  } catch (failure) {
+    upload.discard();
+    throw failure;
+  }
+}
+
+/** Whether attachments of that type are compressed (`attachments/compressible_types`, `attachments/compression_level`). */
+export function isCompressible(config: Config, contentType: string): boolean {
+  if (integerSetting(config, 'attachments', 'compression_level') === 0) return false;
+  const [type = ''] = contentType.toLowerCase().split(';', 1);
+  const patterns = (config.get('attachments', 'compressible_types') ?? '').toLowerCase().split(',');
+  return patterns.some((pattern) => matches(type.trim(), pattern.trim()));
+}
+
+/** `text/*` stands for all types that begin with `text/`. */
+function matches(type: string, pattern: string): boolean {
+  return pattern.endsWith('*') ? type.startsWith(pattern.slice(0, -1)) : pattern !== '' && type === pattern;
+}
+
+interface Sum {
+  readonly length: number;
+  /** MD5, as 32 hexadecimal digits. */
+  readonly digest: string;
+}
+
+/** The bytes on their way in, counted and summed. */
+class Counted {
+  readonly #incoming: IncomingBytes;
+  readonly #limit: number;
+  readonly #md5: Md5Stream;
+  /** For bytes that come encoded. */
+  readonly #decoded: DecodedSum | undefined;
+  #length = 0;
+  #sum: Sum | undefined;
+
+  static async begin(incoming: IncomingBytes, config: Config): Promise<Counted> {
+    const limit = integerSetting(config, 'svc', 'max_attachment_chunk_size') ?? Number.POSITIVE_INFINITY;
+    if ((incoming.length ?? 0) > limit) throw tooLarge(limit);
+    const decoded = incoming.encoding === undefined ? undefined : new DecodedSum(await beginMd5());
+    return new Counted(incoming, limit, await beginMd5(), decoded);
+  }
+
+  private constructor(incoming: IncomingBytes, limit: number, md5: Md5Stream, decoded: DecodedSum | undefined) {
+    this.#incoming = incoming;
+    this.#limit = limit;
+    this.#md5 = md5;
+    this.#decoded = decoded;
+  }
+
+  async *bytes(): AsyncGenerator<Uint8Array> {
+    for await (const chunk of this.#incoming.source) {
+      this.#length += chunk.length;
+      if (this.#length > this.#limit) throw tooLarge(this.#limit);
+      this.#md5.update(chunk);
+      await this.#decoded?.add(chunk);
+      yield chunk;
+    }
+  }
+
+  sum(): Sum {
+    this.#sum ??= { length: this.#length, digest: this.#md5.digest() };
+    return this.#sum;
+  }
+
+  /** Of the bytes without the encoding that they came with; undefined where they have none. */
+  async decodedSum(): Promise<Sum | undefined> {
+    return this.#decoded?.end();
+  }
+
+  check(): void {
+    const { digest, length } = this.#incoming;
+    const sum = this.sum();
+    if (length !== undefined && length !== sum.length) {
+      const reason = `The attachment has ${sum.length} bytes, and was announced with ${length}; nothing was changed.`;
+      throw new DatabaseError('bad_request', reason);
+    }
+    if (digest !== undefined && digest !== sum.digest) {
+      throw new DatabaseError('content_md5_mismatch', 'Possible message corruption.');
+    }
+  }
+}
+
+/** Decodes gzip on its way past, only to know what it is of. */
+class DecodedSum {
+  readonly #queue: Uint8Array[] = [];
+  readonly #done: Promise<Sum>;
+  #isOver = false;
+  #wake: () => void = () => undefined;
+  #taken: () => void = () => undefined;
+  #failure: unknown;
+
+  constructor(md5: Md5Stream) {
+    this.#done = this.#run(md5);
+    this.#done.catch((failure: unknown) => {
+      this.#failure = failure;
+      this.#taken();
+    });
+  }
+
+  /** Resolves when it is decoded about as far. Fails with `bad_request` where it is no gzip. */
+  async add(chunk: Uint8Array): Promise<void> {
+    const taken = new Promise<void>((resolve) => {
+      this.#taken = resolve;
+    });
+    this.#queue.push(chunk.slice());
+    this.#wake();
+    if (this.#failure === undefined) await taken;
+    if (this.#failure !== undefined) throw this.#failure;
+  }
+
+  end(): Promise<Sum> {
+    this.#isOver = true;
+    this.#wake();
+    return this.#done;
+  }
+
+  async *#chunks(): AsyncGenerator<Uint8Array> {
+    for (;;) {
+      const chunk = this.#queue.shift();
+      if (chunk !== undefined) {
+        yield chunk;
+        this.#taken();
+      } else if (this.#isOver) return;
+      else
+        await new Promise<void>((resolve) => {
+          this.#wake = resolve;
+        });
+    }
+  }
+
+  async #run(md5: Md5Stream): Promise<Sum> {
+    let length = 0;
+    for await (const plain of decompress(this.#chunks())) {
+      length += plain.length;
+      md5.update(plain);
+    }
+    return { length, digest: md5.digest() };
+  }
+}
+
+function tooLarge(limit: number): DatabaseError {
+  return new DatabaseError('too_large', `An attachment may have ${limit} bytes (svc/max_attachment_chunk_size).`);
+}

@@ -1,0 +1,51 @@
+/** Reads what a client says of an attachment in a document (docs/http.md#attachments-in-documents). */
+import { DatabaseError } from '../../errors/database-error.ts';
+import { isObject, type JsonObject } from '../../json/objects.ts';
+import type { IncomingAttachment } from '../contract.ts';
+import { readDigest } from './digests.ts';
+
+const SURROGATE = /\p{Surrogate}/u;
+
+export const DEFAULT_CONTENT_TYPE = 'application/octet-stream';
+
+/** Fails with `bad_request` where the entry is none. */
+export function parseAttachment(name: string, entry: unknown): IncomingAttachment {
+  checkAttachmentName(name);
+  if (!isObject(entry)) throw invalid(name, 'it is no object');
+  const { content_type: type = DEFAULT_CONTENT_TYPE, encoding, revpos } = entry;
+  if (typeof type !== 'string') throw invalid(name, 'its content_type is no text');
+  return {
+    name,
+    contentType: type,
+    source: sourceOf(name, entry),
+    revpos: Number.isSafeInteger(revpos) ? Number(revpos) : undefined,
+    digest: readDigest(entry['digest']),
+    length: lengthOf(entry['length']),
+    encoding: encoding === 'gzip' ? encoding : undefined,
+    encodedLength: lengthOf(entry['encoded_length']),
+  };
+}
+
+/** Fails with `bad_request`. */
+export function checkAttachmentName(name: string): void {
+  if (name.startsWith('_')) {
+    throw new DatabaseError('bad_request', "Attachment name can't start with '_'");
+  }
+  if (name === '' || SURROGATE.test(name)) throw new DatabaseError('bad_request', 'Attachment name is not UTF-8 encoded');
+}
+
+function sourceOf(name: string, entry: JsonObject): IncomingAttachment['source'] {
+  const { stub, follows, data } = entry;
+  if (stub === true) return 'stub';
+  if (follows === true) return 'follows';
+  if (typeof data === 'string') return { data };
+  throw invalid(name, 'it has neither data, nor stub, nor follows');
+}
+
+function lengthOf(value: unknown): number | undefined {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
+}
+
+function invalid(name: string, why: string): DatabaseError {
+  return new DatabaseError('bad_request', `Invalid attachment data for ${name}: ${why}.`);
+}

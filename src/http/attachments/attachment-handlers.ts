@@ -1,0 +1,149 @@
+/** `/{db}/{docid}/{attachment}` (docs/http.md#attachments). The name may have slashes. */
+import { takeIn } from '../../attachments/intake.ts';
+import type { AttachmentWrite, Database, DocumentRecord, StoredNode } from '../../database/contract.ts';
+import { base64ToHex } from '../../documents/attachments/digests.ts';
+import { checkAttachmentName, DEFAULT_CONTENT_TYPE } from '../../documents/attachments/incoming-attachment.ts';
+import { splitAttachments } from '../../documents/attachments/stored-attachments.ts';
+import type { DocId, RevId, StoredAttachment } from '../../documents/contract.ts';
+import { findNode } from '../../documents/revisions/revision-tree.ts';
+import { toRevision } from '../../documents/revisions/revisions.ts';
+import { DatabaseError } from '../../errors/database-error.ts';
+import { must } from '../../shared/assert.ts';
+import type { MaybePromise } from '../../shared/maybe-promise.ts';
+import { baseRevision } from '../documents/base-revision.ts';
+import { missing, nodeToRead } from '../documents/requested-revision.ts';
+import { writtenText } from '../documents/single-write.ts';
+import { bodyChunks } from '../request/bodies.ts';
+import type { Answer, Context } from '../request/context.ts';
+import { withSnapshot } from '../request/snapshot-lease.ts';
+import { writeOptions } from '../request/write-options.ts';
+import { revisionTag } from '../response/etags.ts';
+import { attachmentLocation, withLocation } from '../response/locations.ts';
+import { jsonAnswer, withHeader } from '../response/responses.ts';
+import { keptAttachment, uploadOf } from '../documents/attached-writes.ts';
+import { attachmentAnswer } from './attachment-answer.ts';
+
+/** The revision is the query's `rev`, else the winner. */
+export async function getAttachment(context: Context, database: string, id: DocId, name: string): Promise<Answer> {
+  const found = await withSnapshot(context, database, async (snapshot) => {
+    const record = await snapshot.document(id);
+    const node = nodeToRead(record, context.query.get('rev'));
+    const body = node === undefined ? undefined : await snapshot.body(node);
+    if (body === undefined) throw missing();
+    const attachment = find(splitAttachments(body).attachments, name);
+    const reader = await snapshot.openAttachment(attachment.digest);
+    return { attachment, reader: must(reader, 'what a kept revision refers to is there') };
+  });
+  return attachmentAnswer(context, found.attachment, found.reader);
+}
+
+/** Without a revision the document is created, with nothing but its attachment. */
+export function putAttachment(context: Context, database: string, id: DocId, name: string): MaybePromise<Answer> {
+  checkAttachmentName(name);
+  const rev = baseRevision(context, id, undefined);
+  const encoding = encodingOf(context);
+  const contentType = context.header('content-type') ?? DEFAULT_CONTENT_TYPE;
+  return context.services.registry.use(database, async (open) => {
+    // Before the body is taken in, for nothing.
+    await documentBefore(open, id, rev);
+    const taken = await takeIn(open, context.services.config, {
+      contentType,
+      encoding,
+      source: bodyChunks(context.request.body),
+      digest: announcedDigest(context),
+    });
+    try {
+      const added = { name, contentType, revpos: undefined, ...uploadOf(taken) };
+      return await writeChanged(context, database, open, { id, rev, name, added });
+    } finally {
+      taken.discard();
+    }
+  });
+}
+
+/** Fails with `not_found` where there is no such attachment. */
+export function deleteAttachment(context: Context, database: string, id: DocId, name: string): MaybePromise<Answer> {
+  const rev = baseRevision(context, id, undefined);
+  return context.services.registry.use(database, (open) =>
+    writeChanged(context, database, open, { id, rev, name, added: undefined }),
+  );
+}
+
+interface Change {
+  readonly id: DocId;
+  readonly rev: RevId | undefined;
+  readonly name: string;
+  /** Undefined where the attachment is removed. */
+  readonly added: AttachmentWrite | undefined;
+}
+
+/** Writes the document with one attachment changed. */
+async function writeChanged(context: Context, database: string, open: Database, change: Change): Promise<Answer> {
+  const { id, rev, name, added } = change;
+  const before = await documentBefore(open, id, rev);
+  if (added === undefined) find(before.attachments, name);
+  const others = before.attachments.filter((one) => one.name !== name).map(keptAttachment);
+  const attachments = added === undefined ? others : [...others, added];
+  const write = { id, rev, deleted: false, body: before.body, attachments };
+  const outcome = must((await open.write([write], writeOptions(context, true)))[0], 'a write has an outcome');
+  if (!outcome.ok) throw outcome.error;
+  const answer = jsonAnswer(context, added === undefined ? 200 : 201, writtenText(id, outcome.rev));
+  withHeader(answer, 'etag', revisionTag(outcome.rev));
+  return added === undefined ? answer : withLocation(answer, attachmentLocation(context, database, id, name));
+}
+
+/**
+ * The document at the revision that is to be replaced. Without a revision there must be none, or a deleted one: of that nothing is kept.
+ * Fails with `conflict`.
+ */
+async function documentBefore(
+  open: Database,
+  id: DocId,
+  rev: RevId | undefined,
+): Promise<{ readonly attachments: readonly StoredAttachment[]; readonly body: string }> {
+  const snapshot = open.snapshot();
+  try {
+    const record = await snapshot.document(id);
+    if (rev === undefined) {
+      if (record !== undefined && record.leaves[0]?.deleted !== true) throw conflict();
+      return { attachments: [], body: '{}' };
+    }
+    const node = leafOf(record, rev);
+    const body = node === undefined ? undefined : await snapshot.body(node);
+    if (body === undefined) throw conflict();
+    return splitAttachments(body);
+  } finally {
+    snapshot.release();
+  }
+}
+
+function leafOf(record: DocumentRecord | undefined, rev: RevId): StoredNode | undefined {
+  const node = record && findNode(record.leaves, toRevision(rev));
+  return node !== undefined && record?.leaves.includes(node) === true ? node : undefined;
+}
+
+function find(attachments: readonly StoredAttachment[], name: string): StoredAttachment {
+  const found = attachments.find((one) => one.name === name);
+  if (found === undefined) throw new DatabaseError('not_found', 'Document is missing attachment');
+  return found;
+}
+
+function conflict(): DatabaseError {
+  return new DatabaseError('conflict', 'Document update conflict.');
+}
+
+function encodingOf(context: Context): 'gzip' | undefined {
+  const encoding = (context.header('content-encoding') ?? 'identity').trim().toLowerCase();
+  if (encoding === 'gzip') return encoding;
+  if (encoding === 'identity' || encoding === '') return undefined;
+  throw new DatabaseError('bad_content_type', 'Only gzip and identity content-encodings are supported');
+}
+
+/** Fails with `content_md5_mismatch` where the header can't be the digest of anything. */
+function announcedDigest(context: Context): string | undefined {
+  const header = context.header('content-md5')?.trim();
+  if (header === undefined || header === '') return undefined;
+  const digest = base64ToHex(header);
+  if (digest === undefined) throw new DatabaseError('content_md5_mismatch', 'Possible message corruption.');
+  return digest;
+}

@@ -1,0 +1,45 @@
+/** Which bytes of an attachment a request asks for (docs/http.md#ranges-of-attachments; RFC 9110, 14.1.2). */
+import { DatabaseError } from '../../errors/database-error.ts';
+
+/** From the first byte to the last, both inclusive. */
+export interface ByteRange {
+  readonly first: number;
+  readonly last: number;
+}
+
+/** Who asks for more parts than this gets the whole. */
+const MOST_RANGES = 9;
+const HEADER = /^bytes\s*=\s*(.*)$/i;
+const RANGE = /^(\d*)\s*-\s*(\d*)$/;
+
+/**
+ * The parts of `length` bytes that the header `Range` names, in its order. Undefined where the whole is to be sent: without a header, for
+ * one that can't be read, and for too many parts. Fails with `requested_range_not_satisfiable` where a part ends before it begins, or where
+ * none of them has a byte.
+ */
+export function parseRanges(header: string | undefined, length: number): readonly ByteRange[] | undefined {
+  const list = HEADER.exec(header?.trim() ?? '')?.[1]?.split(',');
+  if (list === undefined || list.length > MOST_RANGES) return undefined;
+  const ranges: ByteRange[] = [];
+  for (const part of list) {
+    const [, from, to] = RANGE.exec(part.trim()) ?? [];
+    if (from === undefined || to === undefined || (from === '' && to === '')) return undefined;
+    const range = from === '' ? suffix(Number(to), length) : between(Number(from), to === '' ? length : Number(to), length);
+    if (range !== undefined) ranges.push(range);
+  }
+  if (ranges.length === 0) throw notSatisfiable();
+  return ranges;
+}
+
+function suffix(count: number, length: number): ByteRange | undefined {
+  return count === 0 || length === 0 ? undefined : { first: Math.max(length - count, 0), last: length - 1 };
+}
+
+function between(first: number, last: number, length: number): ByteRange | undefined {
+  if (last < first) throw notSatisfiable();
+  return first >= length ? undefined : { first, last: Math.min(last, length - 1) };
+}
+
+function notSatisfiable(): DatabaseError {
+  return new DatabaseError('requested_range_not_satisfiable', 'Requested range not satisfiable');
+}

@@ -1,0 +1,149 @@
+/** The attachments of documents that are written: their bytes are stored first, and their stubs resolved (docs/http.md#attachments-in-documents). */
+import { type TakenIn, takeIn } from '../../attachments/intake.ts';
+import type {
+  AttachmentWrite,
+  Database,
+  DocumentRecord,
+  DocumentWrite,
+  Snapshot,
+  StoredNode,
+  WriteOptions,
+  WriteOutcome,
+} from '../../database/contract.ts';
+import { splitAttachments } from '../../documents/attachments/stored-attachments.ts';
+import type { IncomingAttachment, StoredAttachment } from '../../documents/contract.ts';
+import { isLocalId } from '../../documents/identifiers.ts';
+import { findNode } from '../../documents/revisions/revision-tree.ts';
+import { toRevision } from '../../documents/revisions/revisions.ts';
+import { DatabaseError } from '../../errors/database-error.ts';
+import { fromBase64 } from '../../shared/base64.ts';
+import type { Context } from '../request/context.ts';
+
+/** A document on its way in, with its attachments as the client named them. */
+export interface IncomingWrite extends DocumentWrite {
+  readonly incoming?: readonly IncomingAttachment[] | undefined;
+}
+
+export function hasIncoming(write: IncomingWrite): boolean {
+  return write.incoming !== undefined && write.incoming.length > 0;
+}
+
+/**
+ * Writes documents with their attachments. One stub whose bytes are not there fails all with `missing_stub`, and one that can't be read
+ * with `bad_request`: nothing is written then.
+ */
+export async function writeAttached(
+  context: Context,
+  database: Database,
+  writes: readonly IncomingWrite[],
+  options: WriteOptions,
+): Promise<WriteOutcome[]> {
+  if (!writes.some(hasIncoming)) return database.write(writes, options);
+  const taken: TakenIn[] = [];
+  const snapshot = database.snapshot();
+  try {
+    const resolved: DocumentWrite[] = [];
+    for (const { incoming = [], ...write } of writes) {
+      const attachments = await resolve(context, database, snapshot, write, incoming, options.newEdits, taken);
+      resolved.push(attachments.length === 0 ? write : { ...write, attachments });
+    }
+    return await database.write(resolved, options);
+  } finally {
+    snapshot.release();
+    for (const { discard } of taken) discard();
+  }
+}
+
+async function resolve(
+  context: Context,
+  database: Database,
+  snapshot: Snapshot,
+  write: DocumentWrite,
+  incoming: readonly IncomingAttachment[],
+  newEdits: boolean,
+  taken: TakenIn[],
+): Promise<readonly AttachmentWrite[]> {
+  if (incoming.length === 0) return write.attachments ?? [];
+  if (isLocalId(write.id)) throw new DatabaseError('bad_request', '_local documents do not accept attachments.');
+  const stubs = incoming.some(({ source }) => source === 'stub')
+    ? await attachmentsBefore(snapshot, write, newEdits)
+    : [];
+  const attachments: AttachmentWrite[] = [];
+  for (const one of incoming) {
+    if (one.source === 'stub') {
+      attachments.push(kept(write, one, stubs));
+      continue;
+    }
+    if (one.source === 'follows') throw followsNothing(one.name);
+    const bytes = fromBase64(one.source.data);
+    if (bytes === undefined) throw new DatabaseError('bad_request', `Invalid attachment data for ${one.name}`);
+    const { name, contentType } = one;
+    const stored = await takeIn(database, context.services.config, {
+      contentType,
+      encoding: undefined,
+      source: chunksOf(bytes),
+    });
+    taken.push(stored);
+    attachments.push({ name, contentType, revpos: newEdits ? undefined : one.revpos, ...uploadOf(stored) });
+  }
+  return attachments;
+}
+
+export function uploadOf({ upload }: TakenIn): Pick<AttachmentWrite, 'digest' | 'length' | 'upload'> {
+  return { digest: upload.stored.digest, length: upload.stored.length, upload };
+}
+
+/** An attachment of the revision before that stays as it is. */
+export function keptAttachment({ name, contentType, revpos, digest, length }: StoredAttachment): AttachmentWrite {
+  return { name, contentType, revpos, digest, length };
+}
+
+function kept(
+  { id }: DocumentWrite,
+  { name }: IncomingAttachment,
+  stubs: readonly StoredAttachment[],
+): AttachmentWrite {
+  const stub = stubs.find((one) => one.name === name);
+  if (stub === undefined) throw new DatabaseError('missing_stub', `id:${id}, name:${name}`);
+  return keptAttachment(stub);
+}
+
+/** The attachments of the revision that the write replaces; of a replicated one, of its nearest ancestor that is kept. */
+async function attachmentsBefore(
+  snapshot: Snapshot,
+  write: DocumentWrite,
+  newEdits: boolean,
+): Promise<readonly StoredAttachment[]> {
+  const record = await snapshot.document(write.id);
+  const node = record === undefined ? undefined : nodeBefore(record, write, newEdits);
+  const body = node === undefined ? undefined : await snapshot.body(node);
+  return body === undefined ? [] : splitAttachments(body).attachments;
+}
+
+function nodeBefore(
+  record: DocumentRecord,
+  { rev, revisions }: DocumentWrite,
+  newEdits: boolean,
+): StoredNode | undefined {
+  if (newEdits) return rev === undefined ? record.leaves[0] : findNode(record.leaves, toRevision(rev));
+  const path = revisions ?? (rev === undefined ? undefined : pathOfOne(rev));
+  for (const [index, hash] of path?.ids.entries() ?? []) {
+    const node = findNode(record.leaves, { generation: (path?.start ?? 0) - index, hash });
+    if (node?.body !== undefined) return node;
+  }
+  return undefined;
+}
+
+function pathOfOne(rev: Parameters<typeof toRevision>[0]): { start: number; ids: readonly string[] } {
+  const { generation, hash } = toRevision(rev);
+  return { start: generation, ids: [hash] };
+}
+
+async function* chunksOf(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield bytes;
+}
+
+function followsNothing(name: string): DatabaseError {
+  const reason = `Attachment ${name} is to follow, but nothing follows a document that is sent as application/json.`;
+  return new DatabaseError('bad_request', reason);
+}
