@@ -1,5 +1,6 @@
 /** The documents that validation functions get for a write: the new one, and the one that it replaces (docs/http.md#validation-functions). */
 import type { DocumentRecord, DocumentWrite, Snapshot, StoredNode, WriteOptions } from '../database/contract.ts';
+import { joinAttachments } from '../documents/attachments/stored-attachments.ts';
 import type { RevisionPath } from '../documents/contract.ts';
 import { withoutDeepMembers } from '../documents/deep-members.ts';
 import { isDesignId } from '../documents/identifiers.ts';
@@ -89,7 +90,11 @@ function resolveReplicated(write: DocumentWrite, record: DocumentRecord | undefi
   return { write, history: { start, ids }, old };
 }
 
-function newDocumentText({ id, rev, deleted, body }: DocumentWrite, { start, ids }: RevisionPath): string {
+/** With stubs of its attachments: those that are new have the generation that the revision will have. */
+function newDocumentText(write: DocumentWrite, { start, ids }: RevisionPath): string {
+  const { id, rev, deleted, attachments = [] } = write;
+  const stubs = attachments.map(({ revpos = start + 1, ...attachment }) => ({ ...attachment, revpos }));
+  const body = joinAttachments(write.body, stubs);
   const revMember = rev === undefined ? '' : `,"_rev":${JSON.stringify(rev)}`;
   const identity = `{"_id":${JSON.stringify(id)}${revMember}${deleted ? ',"_deleted":true' : ''}`;
   const revisions = `,"_revisions":{"start":${start},"ids":${JSON.stringify(ids)}}`;

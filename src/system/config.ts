@@ -32,7 +32,13 @@ export type Settings = Readonly<Record<string, Readonly<Record<string, string>>>
  * - `uuids/utc_id_suffix`: what ids made by `utc_id` end in.
  */
 export const DEFAULT_SETTINGS: Settings = {
-  svc: { max_document_size: '67108864', max_attachment_chunk_size: '4294967296', max_dbs_open: '100', page_cache_bytes: '33554432', os_process_timeout: '5000' },
+  svc: {
+    max_document_size: '67108864',
+    max_attachment_chunk_size: '4294967296',
+    max_dbs_open: '100',
+    page_cache_bytes: '33554432',
+    os_process_timeout: '5000',
+  },
   httpd: { max_bytes_in_flight: '268435456', max_connections: '2048', allow_jsonp: 'false', secure_rewrites: 'true' },
   attachments: {
     compression_level: '8',

@@ -138,7 +138,14 @@ class Run {
       attachments[brought] = number;
       const upload = await this.#store(number);
       uploads.push(upload);
-      writes.push({ name: brought, contentType: 'x/y', revpos: undefined, digest: upload.stored.digest, length: 0, upload });
+      writes.push({
+        name: brought,
+        contentType: 'x/y',
+        revpos: undefined,
+        digest: upload.stored.digest,
+        length: 0,
+        upload,
+      });
     }
     if (waits) await this.#checkpoint();
     this.#edits += 1;

@@ -130,7 +130,7 @@ describe('a document that comes in', () => {
           rev,
           deleted,
           revisions,
-          hasAttachments: false,
+          attachments: [],
           body,
         });
       }),

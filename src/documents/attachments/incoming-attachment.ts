@@ -31,7 +31,8 @@ export function checkAttachmentName(name: string): void {
   if (name.startsWith('_')) {
     throw new DatabaseError('bad_request', "Attachment name can't start with '_'");
   }
-  if (name === '' || SURROGATE.test(name)) throw new DatabaseError('bad_request', 'Attachment name is not UTF-8 encoded');
+  if (name === '' || SURROGATE.test(name))
+    throw new DatabaseError('bad_request', 'Attachment name is not UTF-8 encoded');
 }
 
 function sourceOf(name: string, entry: JsonObject): IncomingAttachment['source'] {

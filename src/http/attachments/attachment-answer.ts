@@ -3,7 +3,6 @@ import { ChunkStream, plainBytes, storedBytes } from '../../attachments/outgoing
 import type { AttachmentReader } from '../../database/contract.ts';
 import { hexToBase64 } from '../../documents/attachments/digests.ts';
 import type { StoredAttachment } from '../../documents/contract.ts';
-import { isDatabaseError } from '../../errors/database-error.ts';
 import type { ResponseBody } from '../../shared/message.ts';
 import { acceptsCoding } from '../request/accept.ts';
 import type { Answer, Context } from '../request/context.ts';
@@ -51,12 +50,7 @@ class AttachmentAnswer {
   #ranges(): readonly ByteRange[] | undefined {
     const ifRange = this.#context.header('if-range');
     if (this.#context.isHead || (ifRange !== undefined && ifRange.trim() !== this.#tag)) return undefined;
-    try {
-      return parseRanges(this.#context.header('range'), this.#length);
-    } catch (failure) {
-      if (!isDatabaseError(failure, 'requested_range_not_satisfiable')) throw failure;
-      throw Object.assign(failure, { length: this.#length });
-    }
+    return parseRanges(this.#context.header('range'), this.#length);
   }
 
   get #length(): number {

@@ -10,6 +10,7 @@ import { toRevision } from '../../documents/revisions/revisions.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
 import { must } from '../../shared/assert.ts';
 import type { MaybePromise } from '../../shared/maybe-promise.ts';
+import { keptAttachment, uploadOf } from '../documents/attached-writes.ts';
 import { baseRevision } from '../documents/base-revision.ts';
 import { missing, nodeToRead } from '../documents/requested-revision.ts';
 import { writtenText } from '../documents/single-write.ts';
@@ -20,7 +21,6 @@ import { writeOptions } from '../request/write-options.ts';
 import { revisionTag } from '../response/etags.ts';
 import { attachmentLocation, withLocation } from '../response/locations.ts';
 import { jsonAnswer, withHeader } from '../response/responses.ts';
-import { keptAttachment, uploadOf } from '../documents/attached-writes.ts';
 import { attachmentAnswer } from './attachment-answer.ts';
 
 /** The revision is the query's `rev`, else the winner. */

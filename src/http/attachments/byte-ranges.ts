@@ -1,5 +1,5 @@
 /** Which bytes of an attachment a request asks for (docs/http.md#ranges-of-attachments; RFC 9110, 14.1.2). */
-import { DatabaseError } from '../../errors/database-error.ts';
+import { RangeNotSatisfiable } from '../response/error-table.ts';
 
 /** From the first byte to the last, both inclusive. */
 export interface ByteRange {
@@ -24,10 +24,11 @@ export function parseRanges(header: string | undefined, length: number): readonl
   for (const part of list) {
     const [, from, to] = RANGE.exec(part.trim()) ?? [];
     if (from === undefined || to === undefined || (from === '' && to === '')) return undefined;
-    const range = from === '' ? suffix(Number(to), length) : between(Number(from), to === '' ? length : Number(to), length);
+    const range =
+      from === '' ? suffix(Number(to), length) : between(Number(from), to === '' ? length : Number(to), length);
     if (range !== undefined) ranges.push(range);
   }
-  if (ranges.length === 0) throw notSatisfiable();
+  if (ranges.length === 0) throw new RangeNotSatisfiable(length);
   return ranges;
 }
 
@@ -36,10 +37,6 @@ function suffix(count: number, length: number): ByteRange | undefined {
 }
 
 function between(first: number, last: number, length: number): ByteRange | undefined {
-  if (last < first) throw notSatisfiable();
+  if (last < first) throw new RangeNotSatisfiable(length);
   return first >= length ? undefined : { first, last: Math.min(last, length - 1) };
-}
-
-function notSatisfiable(): DatabaseError {
-  return new DatabaseError('requested_range_not_satisfiable', 'Requested range not satisfiable');
 }

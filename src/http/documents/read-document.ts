@@ -4,10 +4,12 @@ import type { DocId } from '../../documents/contract.ts';
 import { writeQuoted } from '../../documents/outgoing.ts';
 import { type MaybePromise, whenReady } from '../../shared/maybe-promise.ts';
 import type { Answer, Context } from '../request/context.ts';
-import { withSnapshot } from '../request/snapshot-lease.ts';
+import { withSnapshot, withSnapshotLease } from '../request/snapshot-lease.ts';
 import { hasTag, matchesTag, revisionTag } from '../response/etags.ts';
-import { jsonAnswer, notModified, withHeader } from '../response/responses.ts';
+import { jsonAnswer, notModified, textAnswer, withHeader } from '../response/responses.ts';
+import { streamedBody } from '../response/streams.ts';
 import { documentText, metaOf, readMetaFlags, revOf } from './document-rendering.ts';
+import { type AttachmentFlags, documentPieces, needsAttachments, readAttachmentFlags } from './inline-attachments.ts';
 import { answerOpenRevisions, parseOpenRevs } from './open-revisions.ts';
 import { missing, nodeToRead } from './requested-revision.ts';
 
@@ -17,6 +19,8 @@ export function getDocument(context: Context, database: string, id: DocId): Mayb
   const openRevs = context.query.get('open_revs');
   const wanted = openRevs === undefined ? undefined : parseOpenRevs(openRevs);
   if (wanted !== undefined) return answerOpenRevisions(context, database, id, wanted);
+  const attached = readAttachmentFlags(context.query);
+  if (attached !== undefined) return answerAttached(context, database, id, attached);
   return withSnapshot(context, database, (snapshot) => answerOneRevision(context, snapshot, id));
 }
 
@@ -26,6 +30,34 @@ function answerCurrent(context: Context, id: DocId, { rev, body }: CurrentDocume
   if (matchesTag(context.header('if-none-match'), quoted)) return notModified(quoted);
   const text = writeQuoted(JSON.stringify(id), quoted, { deleted: false, body });
   return withHeader(jsonAnswer(context, 200, text), 'etag', quoted);
+}
+
+/** As `answerOneRevision`, with what the query asks of the attachments: their content is read while the answer is. */
+function answerAttached(context: Context, database: string, id: DocId, flags: AttachmentFlags): Promise<Answer> {
+  return withSnapshotLease(context, database, async ({ snapshot, release }) => {
+    const record = await snapshot.document(id);
+    const node = nodeToRead(record, context.query.get('rev'), context.query.flag('latest'));
+    const body = node === undefined ? undefined : await snapshot.body(node);
+    if (record === undefined || node === undefined || body === undefined) throw missing();
+    if (!needsAttachments(body, flags)) {
+      const answer = await answerNode(context, snapshot, record, node);
+      release();
+      return answer;
+    }
+    const { members, tag } = metaAndTag(context, record, node);
+    if (tag !== undefined && matchesTag(context.header('if-none-match'), tag)) {
+      release();
+      return notModified(tag);
+    }
+    const pieces = documentPieces(snapshot, { record, node, body, members }, flags);
+    const answer = textAnswer(context, 200, await streamedBody(context, withNewline(pieces), release));
+    return tag === undefined ? answer : withHeader(answer, 'etag', tag);
+  });
+}
+
+async function* withNewline(pieces: AsyncIterable<string>): AsyncGenerator<string, void, void> {
+  yield* pieces;
+  yield '\n';
 }
 
 /** The revision that the query's `rev` names, else the winner. */
@@ -40,17 +72,25 @@ function answerRecord(context: Context, snapshot: Snapshot, record: DocumentReco
 }
 
 /** The revision identifies the answer where that has no members beside the document's own but its ancestry. */
+function metaAndTag(
+  context: Context,
+  record: DocumentRecord,
+  node: StoredNode,
+): { readonly members: string; readonly tag: string | undefined } {
+  const flags = readMetaFlags(context.query);
+  const members = flags === undefined ? '' : metaOf(record, node, flags);
+  const isOwn = flags === undefined || metaOf(record, node, { ...flags, revs: false }) === '';
+  const rev = revOf(node);
+  return { members, tag: isOwn && hasTag(rev) ? revisionTag(rev) : undefined };
+}
+
 function answerNode(
   context: Context,
   snapshot: Snapshot,
   record: DocumentRecord,
   node: StoredNode,
 ): MaybePromise<Answer> {
-  const flags = readMetaFlags(context.query);
-  const members = flags === undefined ? '' : metaOf(record, node, flags);
-  const isOwn = flags === undefined || metaOf(record, node, { ...flags, revs: false }) === '';
-  const rev = revOf(node);
-  const tag = isOwn && hasTag(rev) ? revisionTag(rev) : undefined;
+  const { members, tag } = metaAndTag(context, record, node);
   if (tag !== undefined && matchesTag(context.header('if-none-match'), tag)) return notModified(tag);
   return whenReady(snapshot.body(node), (body) => {
     if (body === undefined) throw missing();

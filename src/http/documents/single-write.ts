@@ -6,12 +6,12 @@ import { isLocalRev } from '../../documents/revisions/revisions.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
 import { must } from '../../shared/assert.ts';
 import { type MaybePromise, whenReady } from '../../shared/maybe-promise.ts';
-import { hasIncoming, type IncomingWrite, writeAttached } from './attached-writes.ts';
 import type { Answer, Context } from '../request/context.ts';
 import { writeOptions } from '../request/write-options.ts';
 import { revisionTag } from '../response/etags.ts';
 import { documentLocation, withLocation } from '../response/locations.ts';
 import { jsonAnswer, withHeader } from '../response/responses.ts';
+import { hasIncoming, type IncomingWrite, writeAttached } from './attached-writes.ts';
 import { revOfOwnKind } from './base-revision.ts';
 
 /** Only the literal `false` switches it off. */

@@ -2,7 +2,7 @@
 import { isDatabaseError } from '../../errors/database-error.ts';
 import { orElse } from '../../shared/maybe-promise.ts';
 import type { Answer, Context, Handler } from '../request/context.ts';
-import { isInternal, MethodNotAllowed, showError } from '../response/error-table.ts';
+import { isInternal, MethodNotAllowed, RangeNotSatisfiable, showError } from '../response/error-table.ts';
 import { jsonAnswer, withHeader } from '../response/responses.ts';
 
 /** Seconds after which a request that found the service too busy may come again. */
@@ -23,5 +23,6 @@ function errorAnswer(context: Context, failure: unknown): Answer {
   const errorCode = isDatabaseError(failure) ? failure.code : 'unknown_error';
   const answer: Answer = { ...jsonAnswer(context, status, JSON.stringify({ error, reason })), errorCode };
   if (errorCode === 'too_busy') return withHeader(answer, 'retry-after', RETRY_AFTER_S);
+  if (failure instanceof RangeNotSatisfiable) return withHeader(answer, 'content-range', `bytes */${failure.length}`);
   return failure instanceof MethodNotAllowed ? withHeader(answer, 'allow', failure.allow) : answer;
 }

@@ -117,6 +117,16 @@ export function isInternal(failure: unknown): boolean {
   return STATUSES[failure.code] === 500 && !OF_DOCUMENTS.has(failure.code);
 }
 
+/** 416 with the length that there is, for `Content-Range` (RFC 9110, 15.5.17). */
+export class RangeNotSatisfiable extends DatabaseError {
+  readonly length: number;
+
+  constructor(length: number) {
+    super('requested_range_not_satisfiable', 'Requested range not satisfiable');
+    this.length = length;
+  }
+}
+
 /** 405 with the methods that the resource has, for the `Allow` header (docs/http.md#allowed-methods). */
 export class MethodNotAllowed extends DatabaseError {
   readonly allow: string;

@@ -1,6 +1,8 @@
 import type { Suite } from '../../support/conformance/suite.ts';
 import allDocs from './all-docs.ts';
 import allowedMethods from './allowed-methods.ts';
+import attachmentRanges from './attachment-ranges.ts';
+import attachments from './attachments.ts';
 import basics from './basics.ts';
 import batchSave from './batch-save.ts';
 import bulkDocs from './bulk-docs.ts';
@@ -88,6 +90,8 @@ import world from './world.ts';
 export const suites: readonly Suite[] = [
   allDocs,
   allowedMethods,
+  attachments,
+  attachmentRanges,
   basics,
   batchSave,
   bulkDocs,

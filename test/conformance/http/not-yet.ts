@@ -10,18 +10,8 @@ function assertNotImplemented(answer: Answer): void {
   assert.isNotEmpty(at(answer.json, 'reason'));
 }
 
-const attachment = { 'note.txt': { content_type: 'text/plain', data: 'aGVsbG8=' } };
-
 /** What this version can't do is refused as a whole, not done by halves. */
 export default suite('not_yet', [
-  test('a document with attachments is not written', async (t) => {
-    assertNotImplemented(await t.at('PUT', '/doc', { json: { _attachments: attachment } }));
-    assertNotImplemented(await t.at('POST', '', { json: { _id: 'doc', _attachments: attachment } }));
-    const docs = [{ _id: 'plain' }, { _id: 'doc', _attachments: attachment }];
-    assertNotImplemented(await t.at('POST', '/_bulk_docs', { json: { docs } }));
-    assert.deepInclude(await t.info(), { doc_count: 0, update_seq: 0 });
-  }),
-
   test('an empty list of attachments is none', async (t) => {
     const rev = await t.put('doc', { _attachments: {} });
     assertJson(await t.get('/doc'), 200, { _id: 'doc', _rev: rev });
@@ -40,13 +30,5 @@ export default suite('not_yet', [
     for (const path of ['/_membership', '/_cluster_setup', '/_scheduler/jobs', '/_node/_local/_config/log/level']) {
       assertNotImplemented(await t.request('GET', path));
     }
-  }),
-
-  test('attachments have no resources', async (t) => {
-    const rev = await t.put('doc', {});
-    assertNotImplemented(await t.get('/doc/note.txt'));
-    assertNotImplemented(await t.at('PUT', `/doc/note.txt?rev=${rev}`, { body: 'hello' }));
-    assertNotImplemented(await t.at('DELETE', `/doc/note.txt?rev=${rev}`));
-    assert.deepInclude(await t.info(), { doc_count: 1, update_seq: 1 });
   }),
 ]);

@@ -3,7 +3,7 @@ import { readBulkInSteps } from '../../../src/documents/incoming/read-bulk.ts';
 import { readDocument } from '../../../src/documents/incoming/read-document.ts';
 import { atOnce } from '../../../src/shared/turn.ts';
 
-const plain = { id: undefined, rev: undefined, deleted: false, revisions: undefined, hasAttachments: false };
+const plain = { id: undefined, rev: undefined, deleted: false, revisions: undefined, attachments: [] };
 const bodyOf = (text: string) => readDocument(text).body;
 const TOO_DEEP = 'The JSON has arrays and objects in more than 1000 levels; send what is nested deeper as a string.';
 const readBulk = (text: string) => atOnce(readBulkInSteps(text));
@@ -17,14 +17,14 @@ describe('a document that comes in', () => {
   test('is cut into reserved members and body', () => {
     expect(
       readDocument(
-        '{"_id":"d","_rev":"2-b","a":1,"_deleted":true,"b":2,"c":3,"_revisions":{"start":2,"ids":["b","a"]},"_attachments":{"x":{}}}',
+        '{"_id":"d","_rev":"2-b","a":1,"_deleted":true,"b":2,"c":3,"_revisions":{"start":2,"ids":["b","a"]},"_attachments":{"x":{"stub":true}}}',
       ),
     ).toEqual({
       id: 'd',
       rev: '2-b',
       deleted: true,
       revisions: { start: 2, ids: ['b', 'a'] },
-      hasAttachments: true,
+      attachments: [expect.objectContaining({ name: 'x', source: 'stub' })],
       body: '{"a":1,"b":2,"c":3}',
     });
   });
@@ -116,7 +116,11 @@ describe('a document that comes in', () => {
   test.each([
     ['absent', '{}', []],
     ['none', '{"_attachments":{}}', []],
-    ['a stub', '{"_attachments":{"a":{"stub":true}}}', [{ name: 'a', source: 'stub', contentType: 'application/octet-stream' }]],
+    [
+      'a stub',
+      '{"_attachments":{"a":{"stub":true}}}',
+      [{ name: 'a', source: 'stub', contentType: 'application/octet-stream' }],
+    ],
     [
       'data',
       '{"_attachments":{"a/b":{"content_type":"text/plain","data":"eA==","revpos":3}}}',
@@ -125,7 +129,15 @@ describe('a document that comes in', () => {
     [
       'what follows',
       '{"_attachments":{"a":{"follows":true,"length":5,"digest":"md5-mDPt5dRPRjNlRBi6Dk2XYQ==","encoding":"gzip","encoded_length":3}}}',
-      [{ source: 'follows', length: 5, digest: '9833ede5d44f4633654418ba0e4d9761', encoding: 'gzip', encodedLength: 3 }],
+      [
+        {
+          source: 'follows',
+          length: 5,
+          digest: '9833ede5d44f4633654418ba0e4d9761',
+          encoding: 'gzip',
+          encodedLength: 3,
+        },
+      ],
     ],
   ])('has attachments: %s', (_, text, expected) => expect(readDocument(text).attachments).toMatchObject(expected));
 

@@ -172,9 +172,6 @@ describe('writing', () => {
   });
 
   test.each([
-    ['a document with attachments', 'PUT /db/doc', '{"_attachments":{"a":{"data":""}}}', {}],
-    ['a posted document with attachments', 'POST /db', '{"_attachments":{"a":{"data":""}}}', {}],
-    ['a bulk', 'POST /db/_bulk_docs', '{"docs":[{"_id":"ok"},{"_attachments":{"a":{"data":""}}}]}', {}],
     ['multipart', 'PUT /db/doc', '--b', { 'content-type': 'multipart/related; boundary=b' }],
     ['a form', 'POST /db/doc', '--b', { 'content-type': 'multipart/form-data; boundary=b' }],
   ])('%s is not implemented, and nothing is written', async (_kind, what, body, headers) => {

@@ -96,9 +96,6 @@ describe('paths', () => {
     'GET /_utils/index.html',
     'POST /_restart',
     'GET /db/_changes',
-    'GET /db/doc/attachment',
-    'PUT /db/doc/a/b',
-    'DELETE /db/_design/x/attachment',
   ])('%s is not implemented', async (what) => {
     const [status, answer] = await askJson(core, what);
     expect(status).toBe(501);

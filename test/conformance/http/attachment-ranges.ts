@@ -1,0 +1,91 @@
+import { assert } from 'chai';
+import type { Answer } from '../../support/conformance/answer.ts';
+import { assertError } from '../../support/conformance/answer.ts';
+import { suite, test } from '../../support/conformance/suite.ts';
+import type { Toolkit } from '../../support/conformance/toolkit.ts';
+
+const TEXT = '0123456789abcdefghij';
+
+async function prepare(t: Toolkit): Promise<(range: string, more?: Record<string, string>) => Promise<Answer>> {
+  const put = await t.at('PUT', '/doc/a', { body: TEXT, headers: { 'content-type': 'x/y' } });
+  assert.equal(put.status, 201, put.text);
+  return (range, more = {}) => t.get('/doc/a', { range, ...more });
+}
+
+/** Parts of attachments (docs/http.md#ranges-of-attachments). */
+export default suite('attachment_ranges', [
+  test('one part', async (t) => {
+    const read = await prepare(t);
+    for (const [range, part, text] of [
+      ['bytes=0-0', '0-0', '0'],
+      ['bytes=3-5', '3-5', '345'],
+      ['bytes=15-', '15-19', 'fghij'],
+      ['bytes=0-', '0-19', TEXT],
+      ['bytes=-3', '17-19', 'hij'],
+      ['bytes=-100', '0-19', TEXT],
+      ['bytes=18-100', '18-19', 'ij'],
+      ['Bytes = 1-2', '1-2', '12'],
+    ]) {
+      const answer = await read(range ?? '');
+      assert.equal(answer.status, 206, range);
+      assert.equal(answer.header('content-range'), `bytes ${part}/20`, range);
+      assert.equal(answer.header('content-type'), 'x/y');
+      assert.equal(answer.text, text, range);
+      assert.isUndefined(answer.header('content-md5'));
+    }
+  }),
+
+  test('several parts', async (t) => {
+    const read = await prepare(t);
+    const answer = await read('bytes=0-1,5-6, -1');
+    assert.equal(answer.status, 206);
+    const boundary = /^multipart\/byteranges; boundary="([^"]+)"$/.exec(answer.header('content-type') ?? '')?.[1];
+    assert.isString(boundary);
+    const part = (range: string, text: string) =>
+      `\r\n--${boundary}\r\nContent-Type: x/y\r\nContent-Range: bytes ${range}/20\r\n\r\n${text}`;
+    const expected = `${part('0-1', '01')}${part('5-6', '56')}${part('19-19', 'j')}\r\n--${boundary}--`;
+    assert.equal(answer.text, expected);
+  }),
+
+  test('what can not be read, or asks for many parts, gives the whole', async (t) => {
+    const read = await prepare(t);
+    const many = `bytes=${Array.from({ length: 10 }, (_, index) => `${index}-${index}`).join(',')}`;
+    for (const range of [many, 'bytes=', 'bytes=a-b', 'bytes=-', 'lines=0-1', 'bytes 0-1']) {
+      const answer = await read(range);
+      assert.equal(answer.status, 200, range);
+      assert.equal(answer.text, TEXT, range);
+    }
+  }),
+
+  test('what is not there is 416, with the length', async (t) => {
+    const read = await prepare(t);
+    for (const range of ['bytes=20-', 'bytes=5-3', 'bytes=100-200', 'bytes=-0']) {
+      const answer = await read(range);
+      assertError(answer, 416, 'requested_range_not_satisfiable', 'Requested range not satisfiable');
+      assert.equal(answer.header('content-range'), 'bytes */20', range);
+    }
+  }),
+
+  test('a range of something else than the client has gives the whole', async (t) => {
+    const read = await prepare(t);
+    const tag = (await t.get('/doc/a')).header('etag') ?? '';
+    assert.equal((await read('bytes=0-0', { 'if-range': tag })).status, 206);
+    assert.equal((await read('bytes=0-0', { 'if-range': '"other"' })).status, 200);
+  }),
+
+  test('what is stored compressed has no parts', async (t) => {
+    const text = TEXT.repeat(100);
+    await t.at('PUT', '/doc/a', { body: text, headers: { 'content-type': 'text/plain' } });
+    const answer = await t.get('/doc/a', { range: 'bytes=0-0', 'accept-encoding': 'identity' });
+    assert.equal(answer.status, 200);
+    assert.equal(answer.text, text);
+  }),
+
+  test('a part over the border of stored pages', async (t) => {
+    const large = new Uint8Array(600_000).map((_, index) => (index * 31 + (index >> 8)) % 256);
+    await t.at('PUT', '/doc/a', { body: large, headers: { 'content-type': 'x/y' } });
+    const answer = await t.get('/doc/a', { range: 'bytes=262000-525000' });
+    assert.equal(answer.status, 206);
+    assert.deepEqual(answer.bytes, large.slice(262_000, 525_001));
+  }),
+]);

@@ -1,0 +1,298 @@
+import { assert } from 'chai';
+import type { Answer } from '../../support/conformance/answer.ts';
+import { assertError, assertJson } from '../../support/conformance/answer.ts';
+import { gzip } from '../../support/conformance/gzip.ts';
+import { at, stringAt } from '../../support/conformance/json.ts';
+import { suite, test } from '../../support/conformance/suite.ts';
+import type { Toolkit } from '../../support/conformance/toolkit.ts';
+
+/** MD5 of `hello`, in Base64. */
+const HELLO_MD5 = 'XUFAKrxLKna5cZ2REBfFkg==';
+const BINARY = 'image/png';
+
+async function putAttachment(t: Toolkit, path: string, body: string | Uint8Array, type = BINARY): Promise<string> {
+  const answer = await t.at('PUT', path, { body, headers: { 'content-type': type } });
+  assert.equal(answer.status, 201, answer.text);
+  return stringAt(answer.json, 'rev');
+}
+
+function assertHello(answer: Answer): void {
+  assert.equal(answer.status, 200);
+  assert.equal(answer.text, 'hello');
+}
+
+/** Attachments by themselves and in documents (docs/http.md#attachments). */
+export default suite('attachments', [
+  test('are put, read and deleted', async (t) => {
+    const first = await t.put('doc', { n: 1 });
+    const put = await t.at('PUT', `/doc/icon.png?rev=${first}`, { body: 'hello', headers: { 'content-type': BINARY } });
+    const rev = stringAt(put.json, 'rev');
+    assertJson(put, 201, { ok: true, id: 'doc', rev });
+    assert.match(rev, /^2-/);
+    assert.equal(put.header('etag'), `"${rev}"`);
+    assert.equal(put.header('location'), `${t.baseUrl}/${t.db}/doc/icon.png`);
+
+    const read = await t.get('/doc/icon.png');
+    assertHello(read);
+    assert.equal(read.header('content-type'), BINARY);
+    assert.equal(read.header('etag'), `"${HELLO_MD5}"`);
+    assert.equal(read.header('content-md5'), HELLO_MD5);
+    assert.equal(read.header('accept-ranges'), 'bytes');
+    const stub = { content_type: BINARY, revpos: 2, digest: `md5-${HELLO_MD5}`, length: 5, stub: true };
+    assertJson(await t.get('/doc'), 200, { _id: 'doc', _rev: rev, n: 1, _attachments: { 'icon.png': stub } });
+
+    const gone = await t.at('DELETE', `/doc/icon.png?rev=${rev}`);
+    const last = stringAt(gone.json, 'rev');
+    assertJson(gone, 200, { ok: true, id: 'doc', rev: last });
+    assertError(await t.get('/doc/icon.png'), 404, 'not_found', 'Document is missing attachment');
+    assertJson(await t.get('/doc'), 200, { _id: 'doc', _rev: last, n: 1 });
+    assertHello(await t.get(`/doc/icon.png?rev=${rev}`));
+  }),
+
+  test('HEAD gives the headers of GET', async (t) => {
+    await putAttachment(t, '/doc/icon.png', 'hello');
+    const head = await t.at('HEAD', '/doc/icon.png');
+    assert.equal(head.status, 200);
+    assert.equal(head.header('content-md5'), HELLO_MD5);
+    assert.equal(head.header('etag'), `"${HELLO_MD5}"`);
+    assert.equal(head.header('accept-ranges'), 'bytes');
+  }),
+
+  test('one that the client has is not sent again', async (t) => {
+    await putAttachment(t, '/doc/icon.png', 'hello');
+    const answer = await t.get('/doc/icon.png', { 'if-none-match': `"${HELLO_MD5}"` });
+    assert.equal(answer.status, 304);
+  }),
+
+  test('the first one creates its document', async (t) => {
+    const rev = await putAttachment(t, '/doc/icon.png', 'hello');
+    assert.match(rev, /^1-/);
+    assert.deepEqual(at((await t.get('/doc')).json, '_rev'), rev);
+  }),
+
+  test('of a document that is there are written only with its revision', async (t) => {
+    const rev = await t.put('doc', { n: 1 });
+    const refusals = [
+      await t.at('PUT', '/doc/a', { body: 'x' }),
+      await t.at('PUT', `/doc/a?rev=1-${'0'.repeat(32)}`, { body: 'x' }),
+      await t.at('PUT', `/other/a?rev=${rev}`, { body: 'x' }),
+    ];
+    for (const answer of refusals) assertError(answer, 409, 'conflict', 'Document update conflict.');
+    assert.deepInclude(await t.info(), { update_seq: 1 });
+    const headers = { 'if-match': `"${rev}"` };
+    assert.equal((await t.at('PUT', '/doc/a', { body: 'x', headers })).status, 201);
+    assertError(await t.at('DELETE', '/doc/a'), 409, 'conflict', 'Document update conflict.');
+  }),
+
+  test('one that is not there is not deleted', async (t) => {
+    const rev = await t.put('doc', { n: 1 });
+    const answer = await t.at('DELETE', `/doc/a?rev=${rev}`);
+    assertError(answer, 404, 'not_found', 'Document is missing attachment');
+    assertError(await t.get('/none/a'), 404, 'not_found', 'missing');
+  }),
+
+  test('names may have slashes, spaces and any letters', async (t) => {
+    let rev = await t.put('a/b'.replace('/', '%2F'), {});
+    for (const name of ['deep/er/x.txt', 'with%20space', '%C3%A9%F0%9F%98%80', 'semi;colon,%3F%23', 'A', 'a']) {
+      const answer = await t.at('PUT', `/a%2Fb/${name}?rev=${rev}`, {
+        body: name,
+        headers: { 'content-type': BINARY },
+      });
+      assert.equal(answer.status, 201, answer.text);
+      rev = stringAt(answer.json, 'rev');
+    }
+    assert.equal((await t.get('/a%2Fb/deep/er/x.txt')).text, 'deep/er/x.txt');
+    assert.equal((await t.get('/a%2Fb/deep%2Fer%2Fx.txt')).text, 'deep/er/x.txt');
+    assert.equal((await t.get('/a%2Fb/%C3%A9%F0%9F%98%80')).text, '%C3%A9%F0%9F%98%80');
+    assert.equal((await t.get('/a%2Fb/A')).text, 'A');
+    const names = Object.keys(Object(at((await t.get('/a%2Fb')).json, '_attachments')));
+    assert.sameMembers(names, ['deep/er/x.txt', 'with space', 'é😀', 'semi;colon,?#', 'A', 'a']);
+  }),
+
+  test('names that begin with an underscore are refused', async (t) => {
+    const reason = "Attachment name can't start with '_'";
+    assertError(await t.at('PUT', '/doc/_a', { body: 'x' }), 400, 'bad_request', reason);
+    const inline = { _attachments: { _a: { data: 'eA==' } } };
+    assertError(await t.at('PUT', '/doc', { json: inline }), 400, 'bad_request', reason);
+    assert.deepInclude(await t.info(), { doc_count: 0 });
+  }),
+
+  test('design documents have them, local ones do not', async (t) => {
+    await putAttachment(t, '/_design/app/index.html', 'hello', 'application/xhtml+xml');
+    assertHello(await t.get('/_design/app/index.html'));
+    const reason = '_local documents do not accept attachments.';
+    assertError(await t.at('PUT', '/_local/a/b', { body: 'x' }), 400, 'bad_request', reason);
+    const inline = { _attachments: { a: { data: 'eA==' } } };
+    assertError(await t.at('PUT', '/_local/a', { json: inline }), 400, 'bad_request', reason);
+  }),
+
+  test('Content-MD5 is checked', async (t) => {
+    const put = (md5: string) => t.at('PUT', '/doc/a', { body: 'hello', headers: { 'content-md5': md5 } });
+    for (const md5 of ['XUFAKrxLKna5cZ2REBfFkQ==', 'nonsense']) {
+      assertError(await put(md5), 400, 'content_md5_mismatch', 'Possible message corruption.');
+    }
+    assert.deepInclude(await t.info(), { doc_count: 0 });
+    assert.equal((await put(HELLO_MD5)).status, 201);
+  }),
+
+  test('of a compressible type are compressed, and given out as the client takes them', async (t) => {
+    const text = 'the same words again and again, '.repeat(200);
+    await putAttachment(t, '/doc/a.txt', text, 'text/plain; charset=utf-8');
+    const read = await t.get('/doc/a.txt', { 'accept-encoding': 'identity' });
+    assert.equal(read.text, text);
+    assert.equal(read.header('accept-ranges'), 'none');
+    assert.equal(at((await t.get('/doc')).json, '_attachments', 'a.txt', 'length'), text.length);
+    const info = at((await t.get('/doc?att_encoding_info=true')).json, '_attachments', 'a.txt');
+    assert.deepInclude(info, { encoding: 'gzip', length: text.length });
+    assert.isBelow(Number(at(info, 'encoded_length')), 500);
+  }),
+
+  test('that come compressed are stored as they are', async (t) => {
+    const packed = await gzip('hello');
+    const headers = { 'content-encoding': 'gzip', 'content-type': BINARY };
+    assert.equal((await t.at('PUT', '/doc/a', { body: packed, headers })).status, 201);
+    assertHello(await t.get('/doc/a', { 'accept-encoding': 'identity' }));
+    const stub = at((await t.get('/doc?att_encoding_info=true')).json, '_attachments', 'a');
+    assert.deepInclude(stub, { encoding: 'gzip', encoded_length: packed.length, length: 5 });
+  }),
+
+  test('other encodings are refused, and what is no gzip', async (t) => {
+    const put = (encoding: string) => t.at('PUT', '/doc/a', { body: 'x', headers: { 'content-encoding': encoding } });
+    const reason = 'Only gzip and identity content-encodings are supported';
+    assertError(await put('br'), 415, 'bad_content_type', reason);
+    assertError(await put('gzip'), 400, 'bad_request', 'The attachment is not valid gzip data.');
+    assert.deepInclude(await t.info(), { doc_count: 0 });
+  }),
+
+  test('come inline, and go inline where they are asked for', async (t) => {
+    const _attachments = {
+      'a.txt': { content_type: 'text/plain', data: 'aGVsbG8=' },
+      'b.bin': { data: 'AAEC/w==' },
+    };
+    const rev = await t.put('doc', { n: 1, _attachments });
+    assertHello(await t.get('/doc/a.txt'));
+    assert.deepEqual([...(await t.get('/doc/b.bin')).bytes], [0, 1, 2, 255]);
+    assert.equal((await t.get('/doc/b.bin')).header('content-type'), 'application/octet-stream');
+    const digest = at((await t.get('/doc')).json, '_attachments', 'a.txt', 'digest');
+    assertJson(await t.get('/doc?attachments=true'), 200, {
+      _id: 'doc',
+      _rev: rev,
+      n: 1,
+      _attachments: {
+        'a.txt': { content_type: 'text/plain', revpos: 1, digest, data: 'aGVsbG8=' },
+        'b.bin': {
+          content_type: 'application/octet-stream',
+          revpos: 1,
+          digest: 'md5-BBbauBmIczOvgx+MdlrCrg==',
+          data: 'AAEC/w==',
+        },
+      },
+    });
+  }),
+
+  test('stubs keep what is there, what is left out goes', async (t) => {
+    const first = await t.put('doc', { _attachments: { a: { data: 'aGVsbG8=' }, b: { data: 'eA==' } } });
+    const next = await t.put('doc', { _rev: first, n: 2, _attachments: { a: { stub: true }, c: { data: 'eQ==' } } });
+    const stubs = at((await t.get('/doc')).json, '_attachments');
+    assert.deepInclude(at(stubs, 'a'), { revpos: 1, length: 5, stub: true });
+    assert.deepInclude(at(stubs, 'c'), { revpos: 2, length: 1 });
+    assert.sameMembers(Object.keys(Object(stubs)), ['a', 'c']);
+    const since = encodeURIComponent(JSON.stringify([first]));
+    const read = at((await t.get(`/doc?atts_since=${since}`)).json, '_attachments');
+    assert.deepInclude(at(read, 'a'), { stub: true });
+    assert.deepInclude(at(read, 'c'), { data: 'eQ==' });
+    await t.put('doc', { _rev: next });
+    assert.notProperty((await t.get('/doc')).json, '_attachments');
+  }),
+
+  test('a stub of what the revision before has not is refused', async (t) => {
+    const rev = await t.put('doc', { n: 1 });
+    const document = { _rev: rev, _attachments: { a: { stub: true } } };
+    assertError(await t.at('PUT', '/doc', { json: document }), 412, 'missing_stub', 'id:doc, name:a');
+    assertError(
+      await t.at('POST', '/_bulk_docs', { json: { docs: [{ _id: 'x' }, { _id: 'doc', ...document }] } }),
+      412,
+      'missing_stub',
+      'id:doc, name:a',
+    );
+    assert.deepInclude(await t.info(), { doc_count: 1, update_seq: 1 });
+  }),
+
+  test('data that is no Base64 is refused', async (t) => {
+    const json = { _attachments: { a: { data: 'no!' } } };
+    assertError(await t.at('PUT', '/doc', { json }), 400, 'bad_request', 'Invalid attachment data for a');
+    assert.deepInclude(await t.info(), { doc_count: 0 });
+  }),
+
+  test('come with documents of a bulk, and replicated with their revpos', async (t) => {
+    await t.bulk([{ _id: 'a', _attachments: { x: { data: 'aGVsbG8=' } } }, { _id: 'b' }]);
+    assertHello(await t.get('/a/x'));
+    const revisions = { start: 3, ids: ['c'.repeat(32), 'b'.repeat(32)] };
+    const attachment = { data: 'aGVsbG8=', revpos: 2, content_type: BINARY };
+    await t.replicate([
+      { _id: 'c', _rev: `3-${'c'.repeat(32)}`, _revisions: revisions, _attachments: { x: attachment } },
+    ]);
+    assert.deepInclude(at((await t.get('/c')).json, '_attachments', 'x'), { revpos: 2, length: 5 });
+    const next = { start: 4, ids: ['d'.repeat(32), 'c'.repeat(32)] };
+    const stub = { stub: true, revpos: 2 };
+    await t.replicate([{ _id: 'c', _rev: `4-${'d'.repeat(32)}`, _revisions: next, _attachments: { x: stub } }]);
+    assertHello(await t.get('/c/x'));
+  }),
+
+  test('go along with a copy', async (t) => {
+    await t.put('doc', { n: 1, _attachments: { a: { data: 'aGVsbG8=', content_type: BINARY } } });
+    await t.at('COPY', '/doc', { headers: { destination: 'copy' } });
+    assertHello(await t.get('/copy/a'));
+    assert.deepInclude(at((await t.get('/copy')).json, '_attachments', 'a'), { revpos: 1, content_type: BINARY });
+  }),
+
+  test('the same edit gives the same revision, whatever compressed the bytes', async (t) => {
+    const text = 'hello '.repeat(100);
+    const plain = await putAttachment(t, '/a/x.txt', text, 'text/plain');
+    const headers = { 'content-encoding': 'gzip', 'content-type': 'text/plain' };
+    const packed = await t.at('PUT', '/b/x.txt', { body: await gzip(text), headers });
+    assert.equal(stringAt(packed.json, 'rev'), plain);
+  }),
+
+  test('are seen by validation functions, as stubs', async (t) => {
+    const validate = `(doc) => {
+      const names = Object.keys(doc._attachments || {});
+      if (names.includes('bad')) throw { forbidden: JSON.stringify(doc._attachments.bad.stub) + doc._attachments.bad.length };
+    }`;
+    await t.put('_design/guard', { validate_doc_update: validate });
+    assertError(await t.at('PUT', '/doc/bad', { body: 'hello' }), 403, 'forbidden', 'true5');
+    const inline = { _attachments: { bad: { data: 'aGVsbG8=' } } };
+    assertError(await t.at('PUT', '/doc', { json: inline }), 403, 'forbidden', 'true5');
+    assert.equal((await t.at('PUT', '/doc/good', { body: 'hello' })).status, 201);
+  }),
+
+  test('are seen by map functions, as stubs', async (t) => {
+    await t.put('_design/app', {
+      views: { names: { map: '(doc) => { for (const n in doc._attachments) emit(n, doc._attachments[n].length); }' } },
+    });
+    await t.put('doc', { _attachments: { a: { data: 'aGVsbG8=' }, b: { data: 'eA==' } } });
+    const rows = at((await t.get('/_design/app/_view/names')).json, 'rows');
+    assert.deepEqual(rows, [
+      { id: 'doc', key: 'a', value: 5 },
+      { id: 'doc', key: 'b', value: 1 },
+    ]);
+  }),
+
+  test('an empty one is one', async (t) => {
+    await putAttachment(t, '/doc/a', '');
+    const read = await t.get('/doc/a');
+    assert.equal(read.status, 200);
+    assert.equal(read.bytes.length, 0);
+    assert.deepInclude(at((await t.get('/doc')).json, '_attachments', 'a'), { length: 0 });
+    assert.deepInclude(at((await t.get('/doc?attachments=true')).json, '_attachments', 'a'), { data: '' });
+  }),
+
+  test('stay through a compaction and a restart', async (t) => {
+    const large = new Uint8Array(700_000).map((_, index) => (index * 31 + (index >> 8)) % 256);
+    const first = await putAttachment(t, '/doc/a', 'hello');
+    await putAttachment(t, `/doc/b?rev=${first}`, large);
+    await t.compact();
+    assertHello(await t.get('/doc/a'));
+    assert.deepEqual((await t.get('/doc/b')).bytes, large);
+  }),
+]);
