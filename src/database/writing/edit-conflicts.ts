@@ -3,7 +3,7 @@ import type { RevId } from '../../documents/contract.ts';
 import { toRevId, toRevision } from '../../documents/revisions/revisions.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
 import type { DocumentWrite, StoredNode, WriteOutcome } from '../contract.ts';
-import type { WorkingDocument } from './write-batch.ts';
+import type { WorkingDocument } from './working-document.ts';
 
 /** What a new revision follows; `rev` undefined at the root. */
 interface Parent {

@@ -3,7 +3,8 @@ import { inTurns, mapInSteps, Pace, type Steps } from '../../shared/turn.ts';
 import { encodeChange, encodeEntry, encodeEntryInSteps, MANY_LEAVES } from '../state/entry.ts';
 import type { State } from '../state/state.ts';
 import { type NextState, TreeUpdates, updateSpace } from '../state/tree-updates.ts';
-import type { WorkingDocument, WriteBatch } from './write-batch.ts';
+import type { WorkingDocument } from './working-document.ts';
+import type { WriteBatch } from './write-batch.ts';
 
 /** Documents encoded between two looks at the clock. */
 const DOCUMENTS_PER_STEP = 256;

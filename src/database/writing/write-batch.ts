@@ -1,6 +1,5 @@
 import { compareCodePoints } from '../../collation/code-points.ts';
 import type { DocId, RevId, RevisionPath } from '../../documents/contract.ts';
-import { GrowingTree } from '../../documents/revisions/growing-tree.ts';
 import { must } from '../../shared/assert.ts';
 import { sortInSteps } from '../../shared/sort-in-steps.ts';
 import { inTurns, mapInSteps, Pace, type Steps } from '../../shared/turn.ts';
@@ -16,23 +15,7 @@ import type { State } from '../state/state.ts';
 import type { SpaceDelta } from '../state/tree-updates.ts';
 import { AttachmentChanges } from './attachment-changes.ts';
 import type { JournalEntry, LocalChange, PurgeChange, RevisionChange } from './journal.ts';
-
-/** A document while the changes of a group are applied to it. */
-export interface WorkingDocument {
-  readonly id: DocId;
-  /** Its position among the documents of the group, in the order of ids. */
-  readonly rank: number;
-  /** Sequence number in by-seq; undefined for a document that was not there. */
-  readonly formerSeq: number | undefined;
-  /** Its stored entry; undefined for a document that was not there. */
-  readonly formerValue: string | undefined;
-  readonly wasDeleted: boolean;
-  readonly tree: GrowingTree<BodyLocation>;
-  seq: number;
-  changed: boolean;
-  /** The request that edited it last. */
-  editedBy: object | undefined;
-}
+import { openDocument, type WorkingDocument } from './working-document.ts';
 
 /** A document's body in both forms in which it is needed. */
 interface BodyText {
@@ -362,26 +345,6 @@ function* packInSteps(store: BodyStore, bodies: readonly NewBody[]): Steps<reado
     if (start < bodies.length) yield;
   }
   return pages;
-}
-
-function openDocument(id: DocId, rank: number, value: string | undefined): WorkingDocument {
-  if (value === undefined) {
-    return {
-      id,
-      rank,
-      formerSeq: undefined,
-      formerValue: undefined,
-      wasDeleted: false,
-      tree: new GrowingTree([]),
-      seq: 0,
-      changed: false,
-      editedBy: undefined,
-    };
-  }
-  const { seq, leaves } = decodeEntry(id, value);
-  const wasDeleted = leaves[0]?.deleted === true;
-  const tree = new GrowingTree(leaves);
-  return { id, rank, formerSeq: seq, formerValue: value, wasDeleted, tree, seq, changed: false, editedBy: undefined };
 }
 
 function placeBody(

@@ -1,7 +1,7 @@
 /** Documents in the bodies of requests. */
 import type { IncomingDocument } from '../../documents/contract.ts';
 import { type IncomingBulk, readBulkInSteps } from '../../documents/incoming/read-bulk.ts';
-import { readDocument, readDocumentInSteps } from '../../documents/incoming/read-document.ts';
+import { readDocumentInSteps } from '../../documents/incoming/read-document.ts';
 import { type MaybePromise, whenReady } from '../../shared/maybe-promise.ts';
 import { inTurns } from '../../shared/turn.ts';
 import { isMultipart, readText } from '../request/bodies.ts';
@@ -11,18 +11,7 @@ import { noAttachments } from './unsupported-attachments.ts';
 /** The document that the request's body is. */
 export function readDocumentBody(context: Context): MaybePromise<IncomingDocument> {
   if (isMultipart(context, 'related')) throw noAttachments('Send the document as application/json, without them.');
-  return whenReady(readText(context), (text) => inTurns(parseDocumentInSteps(text)));
-}
-
-/** Fails as `readDocument` of `documents/`. */
-export function parseDocument(text: string): IncomingDocument {
-  return readDocument(text);
-}
-
-function* parseDocumentInSteps(text: string): Steps<IncomingDocument> {
-  const document = yield* readDocumentInSteps(text);
-  refuseAttachments(document);
-  return document;
+  return whenReady(readText(context), (text) => inTurns(readDocumentInSteps(text)));
 }
 
 /** The documents of a `_bulk_docs` request. */

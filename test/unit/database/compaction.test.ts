@@ -207,6 +207,8 @@ describe('compaction', () => {
         type: 'database_compaction',
         pid: '<0.1.0>',
         database: 'db',
+        task: 'db',
+        status: 'Starting',
         progress: 0,
         changes_done: 0,
         total_changes: 0,
