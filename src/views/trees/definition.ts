@@ -2,7 +2,7 @@ import type { CollationName } from '../../collation/key-order.ts';
 import { md5 } from '../../documents/md5.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
 import { must } from '../../shared/assert.ts';
-import { inTurns, mapInSteps, type Steps } from '../../shared/turn.ts';
+import { inTurns, mapInSteps, Pace, type Steps } from '../../shared/turn.ts';
 import type { ViewDefinition } from '../contract.ts';
 
 /**
@@ -54,9 +54,13 @@ type Members = Readonly<Record<string, unknown>>;
  */
 const ROWS_VERSION = 4;
 
-/** `body`: JSON text of a design document, which may have very many views. `bad_request` where one of them is invalid. */
+/**
+ * `body`: JSON text of a design document, which may have very many views, or megabytes of source. `bad_request` where a view is invalid.
+ */
 export async function parseDefinition(body: string): Promise<GroupDefinition> {
+  const pace = new Pace();
   const document = membersOf(JSON.parse(body));
+  await pace.rest();
   const options = membersOf(document['options']);
   const language = typeof document['language'] === 'string' ? document['language'] : 'javascript';
   const members = membersOf(document['views']);
@@ -65,13 +69,17 @@ export async function parseDefinition(body: string): Promise<GroupDefinition> {
   const parsed = await inTurns(mapInSteps(named, ([name, view]) => parseView(name, membersOf(view), options)));
   const views = new Map(parsed.map((view) => [view.name, view]));
   const signed = await inTurns(mapInSteps(parsed, (view) => JSON.stringify(signedParts(view))));
+  await pace.rest();
   const rest = [language, options, library ?? null].map((part) => JSON.stringify(part));
   const assigned = await inTurns(assignTrees(parsed));
   // Definitions with so many reduces had other trees before.
   const isSplit = assigned.trees.some(({ reduces }) => reduces.length === MOST_REDUCES);
+  await pace.rest();
   const version = isSplit ? ROWS_VERSION + 1 / MOST_REDUCES : ROWS_VERSION;
+  const signature = await md5(`[${[version, `[${signed}]`, ...rest]}]`);
+  await pace.rest();
   return {
-    signature: await md5(`[${[version, `[${signed}]`, ...rest]}]`),
+    signature,
     language,
     options,
     localSeq: options['local_seq'] === true,
