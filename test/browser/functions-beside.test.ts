@@ -83,7 +83,7 @@ describe.each(chosenEngines())('functions of documents in %s', (engine) => {
   test('a worker that is stuck is ended, and another one takes its place', async () => {
     const stuck = `addEventListener('message', ({ data }) => { if (data.type === 'call') for (;;); });\n${script}`;
     let isFirst = true;
-    const tab = await begin({ views: { v: { map: slow } } }, 500, ({ server }) =>
+    const tab = await begin({ views: { v: { map: slow } } }, 3_000, ({ server }) =>
       server.intercept(({ url }, response) => {
         if (url !== FILE || !isFirst) return false;
         isFirst = false;
