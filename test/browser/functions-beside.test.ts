@@ -22,6 +22,7 @@ const ATTEMPTS = 4;
 
 const endless = 'while (true);';
 const emitting = 'function (doc) { emit(doc.n, null); }';
+const emitView = { views: { v: { map: emitting } } };
 const slow = 'function (doc) { var until = Date.now() + 40; while (Date.now() < until); emit(doc.n, null); }';
 
 describe.each(chosenEngines())('functions of documents in %s', (engine) => {
@@ -93,6 +94,22 @@ describe.each(chosenEngines())('functions of documents in %s', (engine) => {
     );
     expect(await query(tab)).toMatchObject({ status: 200, json: { total_rows: 20 } });
     expect(loads()).toBeGreaterThan(1);
+  });
+
+  test('with no page open they run in the service worker, with a tenth of their time', async () => {
+    const tab = await begin({ views: { v: { map: `function () { ${endless} }` } } });
+    expect(await call(tab, 'request', 'settee', 'PUT', '/db/strange/_design/e', emitView)).toMatchObject({
+      status: 201,
+    });
+    await call(tab, 'close');
+    const before = loads();
+    const harmless = await call(tab, 'request', 'fetch', 'GET', '/db/strange/_design/e/_view/v?limit=1');
+    expect(harmless).toMatchObject({ status: 200, json: { total_rows: 20 } });
+    const { status, json, ms } = await call(tab, 'request', 'fetch', 'GET', '/db/strange/_design/d/_view/v');
+    expect([status, json]).toMatchObject([500, { error: 'os_process_error' }]);
+    // It has its own settings: 5 s for a function, which would be used up twice.
+    expect(ms).toBeLessThan(8_000);
+    expect(loads()).toBe(before);
   });
 
   test.for([
