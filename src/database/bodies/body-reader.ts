@@ -4,6 +4,7 @@ import { damagedBodyError, missingPageError } from '../../paging/page-errors.ts'
 import { must } from '../../shared/assert.ts';
 import type { Crc32 } from '../../shared/crc32.ts';
 import type { MaybePromise } from '../../shared/maybe-promise.ts';
+import { Pace } from '../../shared/turn.ts';
 import type { PageFile } from '../../storage/page-store.ts';
 import type { BodyLocation } from '../contract.ts';
 import { EMPTY_BODY } from './body-location.ts';
@@ -93,7 +94,7 @@ export class BodyReader {
 
   /** As `read`, for one of many: the page is kept for its neighbours. */
   async readWithPage(location: BodyLocation): Promise<string> {
-    if (this.isLarge(location.length)) return decodeText(await this.#readLarge(location));
+    if (this.isLarge(location.length)) return this.#readLongText(location);
     return decodeText(cut(await this.#readPage(location.page), location));
   }
 
@@ -113,16 +114,33 @@ export class BodyReader {
     return cached instanceof Uint8Array ? decodeText(cut(cached, location)) : undefined;
   }
 
+  async #readLongText(location: BodyLocation): Promise<string> {
+    const decoder = new TextDecoder();
+    let text = '';
+    for await (const chunk of this.#chunks(location)) text += decoder.decode(chunk, { stream: true });
+    return text + decoder.decode();
+  }
+
   async #readLarge(location: BodyLocation): Promise<Uint8Array> {
     const bytes = new Uint8Array(location.length);
     let filled = 0;
-    for (let page = location.page; filled < bytes.length; page++) {
-      const chunk = await this.#loadPage(page);
-      const piece = chunk.subarray(0, bytes.length - filled);
-      bytes.set(piece, filled);
-      filled += piece.length;
+    for await (const chunk of this.#chunks(location)) {
+      bytes.set(chunk, filled);
+      filled += chunk.length;
     }
     return bytes;
+  }
+
+  /** What a large body is cut into: others may have a turn between two chunks. */
+  async *#chunks({ page: first, length }: BodyLocation): AsyncGenerator<Uint8Array, void, void> {
+    const pace = new Pace();
+    let rest = length;
+    for (let page = first; rest > 0; page++) {
+      if (pace.isDue) await pace.rest();
+      const chunk = (await this.#loadPage(page)).subarray(0, rest);
+      rest -= chunk.length;
+      yield chunk;
+    }
   }
 
   /** The documents whose bodies a page holds. For a large body, `page` is the first of its pages. */

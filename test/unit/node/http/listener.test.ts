@@ -452,3 +452,12 @@ describe('the connection', () => {
     expect(answers.every((text) => text === 'together')).toBe(true);
   });
 });
+
+test('a long text comes whole, with its length, wherever its pieces end', async () => {
+  for (const padding of ['', 'x']) {
+    const text = padding + 'é😀'.repeat(600_000);
+    const response = await fetch(await serve(async () => answer(text, { 'content-type': 'text/plain' })));
+    expect(response.headers.get('content-length')).toBe(String(Buffer.byteLength(text)));
+    expect((await response.text()) === text).toBe(true);
+  }
+});
