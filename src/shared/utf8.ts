@@ -46,7 +46,8 @@ export function* encodeInSteps(text: string): Steps<Uint8Array> {
   }
   const bytes = new Uint8Array(length);
   let end = 0;
-  for (const piece of pieces) {
+  // What is copied is not held twice.
+  for (let piece = pieces.shift(); piece !== undefined; piece = pieces.shift()) {
     bytes.set(piece, end);
     end += piece.length;
     yield;
