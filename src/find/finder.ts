@@ -2,6 +2,7 @@ import { type CompareKeys, createKeyOrder } from '../collation/key-order.ts';
 import type { Database } from '../database/contract.ts';
 import { isDatabaseError } from '../errors/database-error.ts';
 import type { Clock } from '../shared/clock.ts';
+import { Pace } from '../shared/turn.ts';
 import type { ViewIndexes } from '../views/contract.ts';
 import type { FindAnswer, Finder, IndexAddress, IndexWriter, JsonObject } from './contract.ts';
 import { IndexCatalog } from './indexes/index-catalog.ts';
@@ -38,7 +39,7 @@ class IndexFinder implements Finder {
   async find(database: Database, body: JsonObject): Promise<FindAnswer> {
     const { clock } = this.#parts;
     const startedAt = clock.monotonic();
-    const query = parseFindQuery(body);
+    const query = await parseInOwnTurn(body);
     const choice = await this.#choose(database, query);
     const releases: (() => void)[] = [];
     const release = () => {
@@ -75,7 +76,7 @@ class IndexFinder implements Finder {
   }
 
   async explain(database: Database, body: JsonObject): Promise<string> {
-    const query = parseFindQuery(body);
+    const query = await parseInOwnTurn(body);
     const choice = await this.#choose(database, query);
     const conditions = new Conditions(query, this.#order);
     const explained = {
@@ -144,4 +145,13 @@ class IndexFinder implements Finder {
     this.#compare ??= createKeyOrder('unicode');
     return this.#compare;
   }
+}
+
+/** A query may be as long as a request: then others have a turn before it is parsed, and before a plan is chosen for it. */
+async function parseInOwnTurn(body: JsonObject): Promise<FindQuery> {
+  const pace = new Pace();
+  if (pace.isDue) await pace.rest();
+  const query = parseFindQuery(body);
+  if (pace.isDue) await pace.rest();
+  return query;
 }
