@@ -320,4 +320,6 @@ export interface VerifyReport {
   readonly pages: number;
   /** One sentence per finding; empty when all is well. */
   readonly damage: readonly string[];
+  /** The leaf revisions whose bodies can't be read; `damage` names them, too. */
+  readonly lost: readonly { readonly id: DocId; readonly rev: RevId }[];
 }

@@ -1,9 +1,9 @@
 import { type DatabaseError, isDatabaseError } from '../errors/database-error.ts';
 import type { Crc32 } from '../shared/crc32.ts';
-import type { MaybePromise } from '../shared/maybe-promise.ts';
+import { type MaybePromise, whenReady } from '../shared/maybe-promise.ts';
 import { inTurns, type Steps } from '../shared/turn.ts';
 import type { Commit, Opening, Page, PageFile, PageNumber, PageValue } from '../storage/page-store.ts';
-import { addToBytes, addToRecord, addToText, checkBytes, checkText } from './checksums.ts';
+import { addToBytes, addToRecord, addToText, BYTES_OVERHEAD, checkBytes, checkText } from './checksums.ts';
 import { damagedPageError } from './page-errors.ts';
 
 /** Characters or bytes whose checksums are made between two looks at the clock. */
@@ -55,6 +55,13 @@ export class CheckedFile implements PageFile {
     const value = kind === 'text' ? this.#file.read(page, 'text') : this.#file.read(page, 'bytes');
     if (page < this.#checkedFrom) return value;
     return value instanceof Promise ? value.then((late) => this.#check(page, late)) : this.#check(page, value);
+  }
+
+  /** A page of bytes whose checksum is wrong, or not: for who can tell what of it is sound. */
+  readDamaged(page: PageNumber): MaybePromise<Uint8Array | undefined> {
+    return whenReady(this.#file.read(page, 'bytes'), (stored) =>
+      page < this.#checkedFrom ? stored : stored?.subarray(0, Math.max(0, stored.length - BYTES_OVERHEAD)),
+    );
   }
 
   #check(page: PageNumber, stored: PageValue | undefined): PageValue | undefined {

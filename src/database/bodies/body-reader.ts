@@ -1,11 +1,12 @@
 import type { DocId } from '../../documents/contract.ts';
+import { isDatabaseError } from '../../errors/database-error.ts';
 import type { PageCache } from '../../paging/page-cache.ts';
 import { damagedBodyError, missingPageError } from '../../paging/page-errors.ts';
 import { must } from '../../shared/assert.ts';
 import type { Crc32 } from '../../shared/crc32.ts';
 import type { MaybePromise } from '../../shared/maybe-promise.ts';
 import { Pace } from '../../shared/turn.ts';
-import type { PageFile } from '../../storage/page-store.ts';
+import type { PageFile, PageNumber } from '../../storage/page-store.ts';
 import type { BodyLocation } from '../contract.ts';
 import { EMPTY_BODY } from './body-location.ts';
 import { type BodyPage, decodeText, listingOf, mostLoneListingBytes } from './body-page.ts';
@@ -13,8 +14,13 @@ import { type BodyPage, decodeText, listingOf, mostLoneListingBytes } from './bo
 /** How many pages are remembered as read from lately: so few that in a large database hardly one is met again by chance. */
 const READ_LATELY = 256;
 
+interface BodyFile extends PageFile {
+  /** A page whose checksum may be wrong. Without it the documents of a damaged page can't be read, whatever is damaged. */
+  readDamaged?(page: PageNumber): MaybePromise<Uint8Array | undefined>;
+}
+
 export interface BodyReaderOptions {
-  readonly file: PageFile;
+  readonly file: BodyFile;
   readonly cache: PageCache;
   readonly crc32: Crc32;
   /** What a body page aims for. */
@@ -95,14 +101,34 @@ export class BodyReader {
   /** As `read`, for one of many: the page is kept for its neighbours. */
   async readWithPage(location: BodyLocation): Promise<string> {
     if (this.isLarge(location.length)) return this.#readLongText(location);
-    return decodeText(cut(await this.#readPage(location.page), location));
+    return decodeText(await this.#readCut(location));
   }
 
   async readBytes(location: BodyLocation): Promise<Uint8Array> {
     const unstored = this.#unstored.get(location.page);
     if (unstored !== undefined) return must(unstored.read(location));
     if (this.isLarge(location.length)) return this.#readLarge(location);
-    return cut(await this.#readPage(location.page), location).slice();
+    return (await this.#readCut(location)).slice();
+  }
+
+  async #readCut(location: BodyLocation): Promise<Uint8Array> {
+    try {
+      return cut(await this.#readPage(location.page), location);
+    } catch (error) {
+      return this.#readSound(location, error);
+    }
+  }
+
+  /** A body in a damaged page may be sound itself. Throws the error where that can't be told. */
+  async #readSound(location: BodyLocation, error: unknown): Promise<Uint8Array> {
+    if (location.checksum === undefined) throw error;
+    return this.#checked(location, cut(await this.#readDamaged(location.page, error), location));
+  }
+
+  async #readDamaged(page: number, error: unknown): Promise<Uint8Array> {
+    const bytes = isDatabaseError(error, 'storage_corrupt') ? await this.options.file.readDamaged?.(page) : undefined;
+    if (bytes === undefined) throw error;
+    return bytes;
   }
 
   /** The body's text where it is in memory. */
@@ -143,11 +169,17 @@ export class BodyReader {
     }
   }
 
-  /** The documents whose bodies a page holds. For a large body, `page` is the first of its pages. */
-  async listing(page: number, totalBytes: number): Promise<readonly DocId[]> {
+  /**
+   * The documents whose bodies a page holds. For a large body, `page` is the first of its pages. `mayBeDamaged`: for who can tell whether
+   * the listing of a damaged page is right.
+   */
+  async listing(page: number, totalBytes: number, mayBeDamaged = false): Promise<readonly DocId[]> {
     const unstored = this.#unstored.get(page);
     if (unstored !== undefined) return unstored.ids;
-    if (!this.isLarge(totalBytes)) return listingOf(await this.#readPage(page), page);
+    if (!this.isLarge(totalBytes)) {
+      const read = this.#readPage(page);
+      return listingOf(await (mayBeDamaged ? read.catch((error) => this.#readDamaged(page, error)) : read), page);
+    }
     const listingPage = page + this.chunkCount(totalBytes);
     return listingOf(await this.#loadPage(listingPage), listingPage);
   }

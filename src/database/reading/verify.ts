@@ -62,6 +62,9 @@ class Verification {
   readonly #state: State;
   readonly #bodies: BodyReader;
   readonly #damage: string[] = [];
+  readonly #lost: VerifyReport['lost'][number][] = [];
+  /** Body pages whose listings can't be read, each noted once. */
+  readonly #unlisted = new Set<PageNumber>();
   readonly #used = new Map<PageNumber, { total: number; live: number }>();
   /** By page; what a page lists is looked at once in a while for bodies that are neighbours. */
   readonly #listings = new Map<PageNumber, ReadonlySet<DocId>>();
@@ -98,7 +101,7 @@ class Verification {
       await this.#attempt('attachments', () => this.#checkAttachments());
       await this.#attempt('pages', () => this.#checkPages());
     }
-    return { documents: this.#documents, pages: this.#pages, damage: this.#damage };
+    return { documents: this.#documents, pages: this.#pages, damage: this.#damage, lost: this.#lost };
   }
 
   async #checkTree<K, R>(name: string, tree: Tree<K, R>): Promise<void> {
@@ -207,11 +210,23 @@ class Verification {
       const bytes = await this.#bodies.readBytes(location);
       if (!this.#hasChecksum(bytes, location)) this.#note(`${name} is lost: its checksum is wrong`);
       if (!isJsonObject(decodeText(bytes))) this.#note(`${name} is not JSON`);
-      const listing = this.#listings.get(location.page) ?? (await this.#readListing(location));
-      const isMissing = this.#bodies.isListed(id) && !listing.has(id);
-      if (isMissing) this.#note(`${name} is not listed in its body page ${location.page}`);
     } catch (error) {
       this.#note(`${name} is lost: ${messageOf(error)}`);
+      if (isLeaf) this.#lost.push({ id, rev: toRevId(node.generation, node.hash) });
+    }
+    if (!this.#unlisted.has(location.page)) await this.#checkListing(id, name, location);
+  }
+
+  async #checkListing(id: DocId, name: string, location: BodyLocation): Promise<void> {
+    const { page } = location;
+    try {
+      const listing = this.#listings.get(page) ?? (await this.#readListing(location));
+      if (this.#bodies.isListed(id) && !listing.has(id)) this.#note(`${name} is not listed in its body page ${page}`);
+    } catch (error) {
+      this.#unlisted.add(page);
+      this.#note(
+        `what lists the documents in body page ${page} can't be read, the others in it can: ${messageOf(error)}`,
+      );
     }
   }
 

@@ -110,7 +110,10 @@ export class Repacker {
   async #documentsIn(candidates: readonly Candidate[]): Promise<DocumentRecord[]> {
     const { bodies, current } = this.#state;
     const listed = new Set<DocId>();
-    for (const { page, total } of candidates) for (const id of await bodies.reader.listing(page, total)) listed.add(id);
+    // `#soundPages` finds out whether a damaged listing is right.
+    for (const { page, total } of candidates) {
+      for (const id of await bodies.reader.listing(page, total, true)) listed.add(id);
+    }
     const ids = [...listed].sort(compareCodePoints);
     const values = await current.byId.getMany(ids);
     const pace = new Pace();

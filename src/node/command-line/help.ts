@@ -75,7 +75,8 @@ their indexes. Names what is damaged. No document changes; the files are opened 
 to write to them.
 
       --repair                drop what is damaged where the rest can be used without it, and say what goes: a record
-                              of a journal with all behind it, a damaged index (it is built again)
+                              of a journal with all behind it, a damaged index (it is built again), a revision of a
+                              document that can't be read
   -d, --data FOLDER           (SETTEE_DATA, else ./data)
 
 Exit code: 0 when all is well, or is after --repair; 1 when something is damaged or can't be read; 2 for a wrong call.

@@ -1,4 +1,5 @@
-import type { Database } from '../../database/contract.ts';
+import type { Database, VerifyReport } from '../../database/contract.ts';
+import type { DocId, RevId } from '../../documents/contract.ts';
 import { DatabaseError, type ErrorCode } from '../../errors/database-error.ts';
 import type { Registry } from '../../registry/contract.ts';
 import { databaseFileOf } from '../../registry/database-name.ts';
@@ -96,14 +97,30 @@ async function verifyOne(
   { store, options: { repair, onProgress }, repairsOf }: Verification,
   database: Database,
 ): Promise<Omit<DatabaseFindings, 'database'>> {
-  const report = await database.verify(onProgress);
+  const found = await database.verify(onProgress);
+  const drops = repair && found.lost.length > 0 ? await dropLost(database, found.lost) : [];
+  const report = drops.length > 0 ? await database.verify(onProgress) : found;
   const { file } = await database.origin();
   const indexes = await verifyIndexes(store, database, { repair });
   return {
     ...report,
-    repairs: [...repairsOf(file), ...indexes.repairs],
+    repairs: [...repairsOf(file), ...drops, ...indexes.repairs],
     damage: [...report.damage, ...indexes.damage],
   };
+}
+
+/**
+ * Purges revisions whose bodies can't be read, so that lists and indexes come past them, and has the compaction move the others out of
+ * damaged pages.
+ */
+async function dropLost(database: Database, lost: VerifyReport['lost']): Promise<string[]> {
+  const revisions = new Map<DocId, RevId[]>();
+  for (const { id, rev } of lost) revisions.set(id, [...(revisions.get(id) ?? []), rev]);
+  await database.purge(revisions);
+  await database.compact();
+  return lost.map(({ id, rev }) => {
+    return `dropped revision ${rev} of ${id}, which can't be read; bring it back from a backup or another replica.`;
+  });
 }
 
 /** Failures of a single file. */

@@ -32,6 +32,10 @@ function flipped(value: PageValue, at: number): PageValue {
   return value.with(at, must(value[at]) ^ 1);
 }
 
+function textOf(value: PageValue): string {
+  return typeof value === 'string' ? value : new TextDecoder('latin1').decode(value);
+}
+
 /** All that can be seen, or the code of the error. */
 async function look(database: StoredDatabase): Promise<SeenDatabase | string> {
   try {
@@ -63,6 +67,37 @@ describe('one character of a file', () => {
       await database.discard();
     }
     expect(harmed).toBeGreaterThan(20);
+  });
+
+  test('in a document leaves the others of its page readable, and a verification names that one alone', async () => {
+    const { bench, seen } = await build();
+    const [number, page] = must(
+      [...fileOf(bench).pages].find(([, value]) => typeof value !== 'string' && textOf(value).includes('"n":20,')),
+    );
+    const neighbours = textOf(page).match(/"n":\d+,/g) ?? [];
+    expect(neighbours.length).toBeGreaterThan(2);
+    const crashed = bench.crashed();
+    fileOf(crashed).pages.set(number, flipped(page, textOf(page).indexOf('"n":20,') + 4));
+    const database = await crashed.open();
+    const snapshot = database.snapshot();
+    for (const name of Object.keys(seen.documents)) {
+      const leaf = must((await snapshot.document(id(name)))?.leaves[0]);
+      const body = Promise.resolve(snapshot.body(leaf));
+      if (name === 'd20') await expect(body).rejects.toMatchObject({ code: 'storage_corrupt' });
+      else expect(seen.documents[name]?.leaves[0]).toContain(await body);
+    }
+    snapshot.release();
+    const { damage, lost } = await database.verify();
+    expect(lost.map((revision) => revision.id)).toEqual(['d20']);
+    expect(damage.filter((finding) => finding.includes('is lost'))).toEqual([
+      expect.stringContaining('of d20 is lost'),
+    ]);
+    await database.purge(new Map(lost.map((revision) => [revision.id, [revision.rev]])));
+    await database.compact();
+    expect((await database.verify()).damage).toEqual([]);
+    const { documents } = await seeAll(database);
+    expect(documents).toEqual(Object.fromEntries(Object.entries(seen.documents).filter(([name]) => name !== 'd20')));
+    await database.close();
   });
 
   test('in the head keeps the file from being opened', async () => {

@@ -139,7 +139,7 @@ describe('verify', () => {
     const { bench, db } = await build();
     const progress: [number, number][] = [];
     const report = await db.verify((done, total) => progress.push([done, total]));
-    expect(report).toEqual({ documents: 61, pages: fileOf(bench).pages.size, damage: [] });
+    expect(report).toEqual({ documents: 61, pages: fileOf(bench).pages.size, damage: [], lost: [] });
     expect(progress.at(-1)).toEqual([61, 61]);
     await db.close();
   });

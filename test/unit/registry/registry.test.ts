@@ -36,6 +36,7 @@ describe('databases', () => {
       documents: 0,
       pages: 0,
       damage: [],
+      lost: [],
     });
     await registry.close();
   });

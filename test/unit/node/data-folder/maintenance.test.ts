@@ -290,6 +290,44 @@ describe('verify', () => {
     await opened.close();
   });
 
+  test('names a damaged document, and drops it when asked to, so that the others are as ever', async () => {
+    const copy = join(temporary, 'damaged-document');
+    const first = await startServer({ port: 0, dataFolder: copy, logLevel: 'none' });
+    await runCommand(
+      ['import', `${first.url}one`, '-', '--create'],
+      Array.from({ length: 99 }, (_, n) => `{"_id":"${n}","text":"text of ${n}"}\n`).join(''),
+    );
+    await fetch(`${first.url}one/_ensure_full_commit`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+    });
+    await first.close();
+    const databases = join(copy, 'databases');
+    const one = (await readdir(databases)).find((name) => name.startsWith('one.')) ?? '';
+    const path = join(databases, one, 'data-1.mdb');
+    const bytes = await readFile(path);
+    for (let at = bytes.indexOf('text of 77'); at >= 0; at = bytes.indexOf('text of 77', at + 1)) bytes[at] = 0x54;
+    await writeFile(path, bytes);
+    const found = await runCommand(['verify', '--data', copy]);
+    expect(found).toMatchObject({
+      code: 1,
+      stdout: expect.stringMatching(/^one: 99 documents, \d+ pages, 2 findings\n/),
+    });
+    expect(found.stdout).toMatch(/ {2}revision 1-\w+ of 77 is lost: Page \d+ of one\.\w+ is damaged: /);
+    expect(found.stdout.match(/is lost/g)).toHaveLength(1);
+    const repaired = await runCommand(['verify', '--repair', '--data', copy]);
+    expect(repaired).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(
+        /^one: dropped revision 1-\w+ of 77, which can't be read; .*\none: 98 documents, \d+ pages, no damage\n$/,
+      ),
+    });
+    const again = await startServer({ port: 0, dataFolder: copy, logLevel: 'none' });
+    const listed = await (await fetch(`${again.url}one/_all_docs?include_docs=true`)).json();
+    expect(listed).toMatchObject({ total_rows: 98 });
+    await again.close();
+  });
+
   test('names a damaged record of a journal, and drops it when asked to, saying what goes with it', async () => {
     const copy = join(temporary, 'lost-writes');
     for (const id of ['b', 'c', 'd']) await fetch(`${server.url}two/${id}`, { method: 'PUT', body: '{}' });
