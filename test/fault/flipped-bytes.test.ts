@@ -1,15 +1,20 @@
-import { assert, beforeAll, describe, expect, test } from 'vitest';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, assert, beforeAll, describe, expect, test } from 'vitest';
 import { type Core, createCore } from '../../src/core.ts';
 import { deferredAtHand } from '../../src/deferred/deferred-code.ts';
 import { isDatabaseError } from '../../src/errors/database-error.ts';
 import { openRegistry } from '../../src/registry/registry.ts';
 import { systemClock, systemRandom } from '../../src/shared/clock.ts';
 import type { PlainResponse } from '../../src/shared/message.ts';
+import { createLmdbPageStore } from '../../src/storage/lmdb/lmdb-page-store.ts';
 import { MemoryMedium } from '../../src/storage/memory/memory-medium.ts';
 import { createMemoryPageStore } from '../../src/storage/memory/memory-page-store.ts';
 import type { PageFile, PageStore } from '../../src/storage/page-store.ts';
 import { silentLog } from '../../src/system/log.ts';
 import { verifyIndexes } from '../../src/views/verify-indexes.ts';
+import { copyFolder, filesIn, flipByte } from '../hostile/support/flips.ts';
 import { parseJson } from '../support/conformance/json.ts';
 import { answersOf, type Client, fill, type KnownQuestion } from '../support/known-database.ts';
 import { flipValue } from '../support/medium-flips.ts';
@@ -41,9 +46,71 @@ function asynchronous(store: PageStore): PageStore {
   };
 }
 
-const backends = {
-  'in memory': (store: PageStore) => store,
-  'that reads as IndexedDB does': asynchronous,
+/** What keeps the bytes of a store. */
+interface Medium {
+  open(): PageStore;
+  clone(): Promise<Medium>;
+  /** Changes something, and says what. */
+  flip(random: SeededRandom): Promise<string>;
+}
+
+class KeptInMemory implements Medium {
+  readonly #medium: MemoryMedium;
+  readonly #wrap: (store: PageStore) => PageStore;
+
+  constructor(wrap: (store: PageStore) => PageStore, medium = new MemoryMedium()) {
+    this.#medium = medium;
+    this.#wrap = wrap;
+  }
+
+  open(): PageStore {
+    return this.#wrap(createMemoryPageStore({ medium: this.#medium }));
+  }
+
+  async clone(): Promise<Medium> {
+    return new KeptInMemory(this.#wrap, this.#medium.clone());
+  }
+
+  async flip(random: SeededRandom): Promise<string> {
+    return flipValue(random, this.#medium);
+  }
+}
+
+/** The store looks at the whole structure first, so that LMDB does not end this process. */
+class KeptByLmdb implements Medium {
+  readonly #folder: string;
+
+  constructor(folder = mkdtempSync(join(tmpdir(), 'settee-flips-'))) {
+    this.#folder = folder;
+    folders.push(folder);
+  }
+
+  open(): PageStore {
+    return createLmdbPageStore(this.#folder, undefined, undefined, true);
+  }
+
+  async clone(): Promise<Medium> {
+    const copy = new KeptByLmdb();
+    await copyFolder(this.#folder, copy.#folder);
+    return copy;
+  }
+
+  async flip(random: SeededRandom): Promise<string> {
+    const { file, position, mask } = await flipByte(random, this.#folder, filesIn(this.#folder));
+    return `byte ${position} of ${file}, by ${mask}`;
+  }
+}
+
+const folders: string[] = [];
+
+afterAll(() => {
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+});
+
+const backends: Readonly<Record<string, () => Medium>> = {
+  'in memory': () => new KeptInMemory((store) => store),
+  'that reads as IndexedDB does': () => new KeptInMemory(asynchronous),
+  'on LMDB': () => new KeptByLmdb(),
 };
 
 class CoreClient implements Client {
@@ -123,36 +190,33 @@ async function isFound(store: PageStore): Promise<boolean> {
   }
 }
 
-describe.each(Object.entries(backends))('a store %s', (_name, wrap) => {
-  let media: readonly MemoryMedium[];
+describe.each(Object.entries(backends))('a store %s', (_name, newMedium) => {
+  let media: readonly Medium[];
   let expected: ReadonlyMap<string, string>;
 
   beforeAll(async () => {
-    const medium = new MemoryMedium();
-    const core = await openCore(wrap(createMemoryPageStore({ medium })));
+    const medium = newMedium();
+    const core = await openCore(medium.open());
     await fill(new CoreClient(core), 'db');
-    const killed = medium.clone();
+    const killed = await medium.clone();
     await core.close();
     media = [medium, killed];
-    const answers = await Promise.all(media.map((each) => answersOn(storeOn(each))));
+    const answers = await Promise.all(media.map(async (each) => answersOn((await each.clone()).open())));
     expect(answers[0]).toEqual(answers[1]);
     if (answers[0] === undefined || answers[0] === 'no start') return assert.fail('no answers');
     expected = answers[0];
     expect([...expected.values()]).not.toContain('error');
   }, 60_000);
 
-  function storeOn(medium: MemoryMedium): PageStore {
-    return wrap(createMemoryPageStore({ medium: medium.clone() }));
-  }
-
   test.each([20_261_123, seed])(
     `of ${FLIPS} changed bytes none makes a wrong answer, and a verification finds those that change one: seed %i`,
     async (used) => {
       const random = new SeededRandom(used);
       for (let count = 0; count < FLIPS; count++) {
-        const damaged = (media[count % 2] ?? assert.fail()).clone();
-        const flip = flipValue(random, damaged);
-        const answers = await answersOn(storeOn(damaged));
+        const damaged = await (media[count % 2] ?? assert.fail()).clone();
+        const flip = await damaged.flip(random);
+        const copy = await damaged.clone();
+        const answers = await answersOn(damaged.open());
         if (answers !== 'no start') {
           const wrong = [...answers].filter(
             ([question, answer]) => answer !== 'error' && answer !== expected.get(question),
@@ -160,7 +224,7 @@ describe.each(Object.entries(backends))('a store %s', (_name, wrap) => {
           expect(wrong, `seed ${used}, ${flip}`).toEqual([]);
           if (![...answers.values()].includes('error')) continue;
         }
-        expect(await isFound(storeOn(damaged)), `seed ${used}: a verification finds ${flip}`).toBe(true);
+        expect(await isFound(copy.open()), `seed ${used}: a verification finds ${flip}`).toBe(true);
       }
     },
     60_000 + FLIPS * 1_000,
