@@ -11,6 +11,7 @@ import { type DataFile, findStructuralDamage } from './data-structure.ts';
 const OFFSET = {
   flags: 18,
   magic: 24,
+  version: 28,
   pageSize: 48,
   freeTree: 48,
   freeRoot: 88,
@@ -21,6 +22,7 @@ const OFFSET = {
   end: 160,
 };
 const META_PAGE = 8;
+const DATA_VERSION = 2;
 const MAGIC = 0xbeefc0de;
 const NO_PAGE = 2n ** 64n - 1n;
 const MAX_PAGE_SIZE = 65_536;
@@ -81,6 +83,7 @@ function newestMeta(start: DataView): MetaPage | undefined {
 function readMeta(start: DataView, offset: number): MetaPage | undefined {
   if (start.byteLength < offset + OFFSET.end) return undefined;
   if (start.getUint32(offset + OFFSET.magic, true) !== MAGIC) return undefined;
+  if (start.getUint32(offset + OFFSET.version, true) !== DATA_VERSION) return undefined;
   if (start.getUint16(offset + OFFSET.flags, true) !== META_PAGE) return undefined;
   const pageSize = start.getUint32(offset + OFFSET.pageSize, true);
   if (pageSize < 256 || pageSize > MAX_PAGE_SIZE) return undefined;
