@@ -7,6 +7,7 @@ import type { ResponseBody } from '../../shared/message.ts';
 import { acceptsCoding } from '../request/accept.ts';
 import type { Answer, Context } from '../request/context.ts';
 import { matchesTag } from '../response/etags.ts';
+import { headerText } from '../response/header-text.ts';
 import { MUST_REVALIDATE, notModified } from '../response/responses.ts';
 import { type ByteRange, parseRanges } from './byte-ranges.ts';
 
@@ -127,9 +128,4 @@ class AttachmentAnswer {
     this.#reader.release();
     return null;
   }
-}
-
-/** A stored type can be any text. What a header can't carry is left out. */
-function headerText(type: string): string {
-  return type.replace(/[^ -~]+/g, '').trim() || 'application/octet-stream';
 }

@@ -22,6 +22,8 @@ import type { Context } from '../request/context.ts';
 /** A document on its way in, with its attachments as the client named them. */
 export interface IncomingWrite extends DocumentWrite {
   readonly incoming?: readonly IncomingAttachment[] | undefined;
+  /** What came behind the document, by name. */
+  readonly followed?: ReadonlyMap<string, TakenIn> | undefined;
 }
 
 export function hasIncoming(write: IncomingWrite): boolean {
@@ -43,8 +45,9 @@ export async function writeAttached(
   const snapshot = database.snapshot();
   try {
     const resolved: DocumentWrite[] = [];
-    for (const { incoming = [], ...write } of writes) {
-      const attachments = await resolve(context, database, snapshot, write, incoming, options.newEdits, taken);
+    for (const { incoming = [], followed, ...write } of writes) {
+      const given = { incoming, followed: followed ?? new Map(), newEdits: options.newEdits };
+      const attachments = await resolve(context, database, snapshot, write, given, taken);
       resolved.push(attachments.length === 0 ? write : { ...write, attachments });
     }
     return await database.write(resolved, options);
@@ -54,13 +57,18 @@ export async function writeAttached(
   }
 }
 
+interface Given {
+  readonly incoming: readonly IncomingAttachment[];
+  readonly followed: ReadonlyMap<string, TakenIn>;
+  readonly newEdits: boolean;
+}
+
 async function resolve(
   context: Context,
   database: Database,
   snapshot: Snapshot,
   write: DocumentWrite,
-  incoming: readonly IncomingAttachment[],
-  newEdits: boolean,
+  { incoming, followed, newEdits }: Given,
   taken: TakenIn[],
 ): Promise<readonly AttachmentWrite[]> {
   if (incoming.length === 0) return write.attachments ?? [];
@@ -74,19 +82,24 @@ async function resolve(
       attachments.push(kept(write, one, stubs));
       continue;
     }
-    if (one.source === 'follows') throw followsNothing(one.name);
-    const bytes = fromBase64(one.source.data);
-    if (bytes === undefined) throw new DatabaseError('bad_request', `Invalid attachment data for ${one.name}`);
-    const { name, contentType } = one;
-    const stored = await takeIn(database, context.services.config, {
-      contentType,
-      encoding: undefined,
-      source: chunksOf(bytes),
-    });
-    taken.push(stored);
+    const { name, contentType, source } = one;
+    const stored = source === 'follows' ? followed.get(name) : await takeInline(context, database, one, source.data);
+    if (stored === undefined) throw followsNothing(name);
+    if (source !== 'follows') taken.push(stored);
     attachments.push({ name, contentType, revpos: newEdits ? undefined : one.revpos, ...uploadOf(stored) });
   }
   return attachments;
+}
+
+function takeInline(
+  context: Context,
+  database: Database,
+  { name, contentType }: IncomingAttachment,
+  data: string,
+): Promise<TakenIn> {
+  const bytes = fromBase64(data);
+  if (bytes === undefined) throw new DatabaseError('bad_request', `Invalid attachment data for ${name}`);
+  return takeIn(database, context.services.config, { contentType, encoding: undefined, source: chunksOf(bytes) });
 }
 
 export function uploadOf({ upload }: TakenIn): Pick<AttachmentWrite, 'digest' | 'length' | 'upload'> {

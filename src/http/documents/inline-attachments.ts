@@ -62,7 +62,7 @@ export async function* documentPieces(
   yield rest === '{}' ? '}}' : `},${rest.slice(1)}`;
 }
 
-interface RenderedDocument {
+export interface RenderedDocument {
   readonly record: DocumentRecord;
   readonly node: StoredNode;
   readonly body: string;
@@ -70,7 +70,7 @@ interface RenderedDocument {
 }
 
 /** The generation of the newest revision that both the node and the reader have; 0 where there is none. */
-function knownGeneration(node: StoredNode, since: readonly RevId[]): number {
+export function knownGeneration(node: StoredNode, since: readonly RevId[]): number {
   if (since.length === 0) return 0;
   const revisions = since.map(toRevision);
   for (let one: StoredNode | undefined = node; one !== undefined; one = one.parent) {

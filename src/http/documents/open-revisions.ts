@@ -1,4 +1,6 @@
 /** `GET /{db}/{docid}?open_revs=…`: the replicator's read (docs/http.md#open-revisions). Always 200. */
+import { ChunkStream } from '../../attachments/outgoing.ts';
+import type { Snapshot } from '../../database/contract.ts';
 import type { DocId, RevId } from '../../documents/contract.ts';
 import { parseRevId } from '../../documents/revisions/revisions.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
@@ -9,7 +11,15 @@ import { type SnapshotLease, withSnapshotLease } from '../request/snapshot-lease
 import { multipartText, multipartType, type Part } from '../response/multipart-writer.ts';
 import { MUST_REVALIDATE, textAnswer } from '../response/responses.ts';
 import { streamedBody } from '../response/streams.ts';
-import { readMetaFlags, revOf } from './document-rendering.ts';
+import { documentText, metaOf, readMetaFlags, revOf } from './document-rendering.ts';
+import {
+  type AttachmentFlags,
+  documentPieces,
+  needsAttachments,
+  type RenderedDocument,
+  readAttachmentFlags,
+} from './inline-attachments.ts';
+import { relatedDocument } from './related-document.ts';
 import { readTexts, type Selected, selectRevisions } from './revision-selection.ts';
 
 /** How many documents are read at once. */
@@ -37,12 +47,18 @@ export async function answerOpenRevisions(
     const record = await lease.snapshot.document(id);
     const selected = selectRevisions(record, wanted, context.query.flag('latest'));
     const multipart = accepts(context.header('accept'), 'multipart/mixed');
+    const withContent = selected.some(hasAttachments);
+    if (multipart && withContent) return answerWithAttachments(context, lease, selected);
     return multipart ? answerMultipart(context, lease, selected) : answerJson(context, lease, selected);
   });
 }
 
 async function answerJson(context: Context, lease: SnapshotLease, selected: readonly Selected[]): Promise<Answer> {
-  const pieces = listText(resultBatches(context, lease, selected));
+  const flags = readAttachmentFlags(context.query);
+  const pieces =
+    flags !== undefined && selected.some(hasAttachments)
+      ? listPieces(context, lease, selected, flags)
+      : listText(resultBatches(context, lease, selected));
   return textAnswer(context, 200, await streamedBody(context, pieces, lease.release));
 }
 
@@ -51,6 +67,92 @@ async function answerMultipart(context: Context, lease: SnapshotLease, selected:
   const pieces = multipartText(boundary, partBatches(context, lease, selected));
   const headers = { 'content-type': multipartType(boundary), 'cache-control': MUST_REVALIDATE };
   return { status: 200, headers, body: await streamedBody(context, pieces, lease.release) };
+}
+
+function hasAttachments(one: Selected): boolean {
+  return one.record !== undefined && one.node.body?.attachments !== undefined;
+}
+
+/** As `answerMultipart`; documents with attachments are parts that have parts themselves. */
+function answerWithAttachments(context: Context, lease: SnapshotLease, selected: readonly Selected[]): Answer {
+  const boundary = context.services.uuids.random();
+  const headers = { 'content-type': multipartType(boundary), 'cache-control': MUST_REVALIDATE };
+  if (context.isHead) {
+    lease.release();
+    return { status: 200, headers, body: null };
+  }
+  const chunks = mixedChunks(context, lease, selected, boundary);
+  return { status: 200, headers, body: new ChunkStream(chunks, undefined, lease.release) };
+}
+
+async function* mixedChunks(
+  context: Context,
+  { snapshot }: SnapshotLease,
+  selected: readonly Selected[],
+  boundary: string,
+): AsyncGenerator<Uint8Array> {
+  const encoder = new TextEncoder();
+  const attached = { content: true, since: readAttachmentFlags(context.query)?.since ?? [], encodingInfo: false };
+  yield encoder.encode(`--${boundary}`);
+  for (const one of selected) {
+    const rendered = await renderedOf(context, snapshot, one);
+    const inner = context.services.uuids.random();
+    const related = rendered && (await relatedDocument(snapshot, rendered, attached, inner));
+    if (related === undefined) {
+      const { type, text } = partFor(rendered && textOf(rendered), revisionOf(one));
+      yield encoder.encode(`\r\nContent-Type: ${type}\r\n\r\n${text}\r\n--${boundary}`);
+      continue;
+    }
+    try {
+      yield encoder.encode(`\r\nContent-Type: multipart/related; boundary="${inner}"\r\n\r\n`);
+      yield* related.chunks;
+      yield encoder.encode(`\r\n--${boundary}`);
+    } finally {
+      related.release();
+    }
+  }
+  yield encoder.encode('--');
+}
+
+/** As `listText`, with the content of attachments in the documents. */
+async function* listPieces(
+  context: Context,
+  { snapshot }: SnapshotLease,
+  selected: readonly Selected[],
+  flags: AttachmentFlags,
+): AsyncGenerator<string, void, void> {
+  let separator = '[';
+  for (const one of selected) {
+    const rendered = await renderedOf(context, snapshot, one);
+    yield separator;
+    separator = ',';
+    if (rendered === undefined) yield missingText(revisionOf(one));
+    else {
+      yield '{"ok":';
+      if (needsAttachments(rendered.body, flags)) yield* documentPieces(snapshot, rendered, flags);
+      else yield textOf(rendered);
+      yield '}';
+    }
+  }
+  yield separator === '[' ? '[]\n' : ']\n';
+}
+
+/** Undefined where the revision is missing, or its body was dropped. */
+async function renderedOf(context: Context, snapshot: Snapshot, one: Selected): Promise<RenderedDocument | undefined> {
+  if (one.record === undefined) return undefined;
+  const { record, node } = one;
+  const body = await snapshot.body(node);
+  const flags = readMetaFlags(context.query);
+  const members = flags === undefined ? undefined : metaOf(record, node, flags);
+  return body === undefined ? undefined : { record, node, body, members };
+}
+
+function textOf({ record, node, body, members }: RenderedDocument): string {
+  return documentText(record, node, body, members);
+}
+
+function revisionOf(one: Selected): RevId {
+  return one.record === undefined ? one.missing : revOf(one.node);
 }
 
 /** A document's text, or the revision that is missing. */
@@ -70,7 +172,7 @@ async function* resultBatches(
     const texts = await readTexts(snapshot, batch, flags);
     yield batch.map((one, index) => ({
       text: texts[index],
-      rev: one.record === undefined ? one.missing : revOf(one.node),
+      rev: revisionOf(one),
     }));
   }
 }
@@ -91,12 +193,13 @@ async function* partBatches(
   selected: readonly Selected[],
 ): AsyncGenerator<Part[]> {
   for await (const batch of resultBatches(context, lease, selected)) {
-    yield batch.map(({ text, rev }) =>
-      text === undefined
-        ? { type: 'application/json; error="true"', text: missingText(rev) }
-        : { type: 'application/json', text },
-    );
+    yield batch.map(({ text, rev }) => partFor(text, rev));
   }
+}
+
+function partFor(text: string | undefined, rev: RevId): Part {
+  if (text !== undefined) return { type: 'application/json', text };
+  return { type: 'application/json; error="true"', text: missingText(rev) };
 }
 
 function missingText(rev: RevId): string {

@@ -1,16 +1,19 @@
 /** `GET /{db}/{docid}` for one revision (docs/http.md#reading-a-document). */
+import { ChunkStream } from '../../attachments/outgoing.ts';
 import type { CurrentDocument, DocumentRecord, Snapshot, StoredNode } from '../../database/contract.ts';
 import type { DocId } from '../../documents/contract.ts';
 import { writeQuoted } from '../../documents/outgoing.ts';
 import { type MaybePromise, whenReady } from '../../shared/maybe-promise.ts';
+import { accepts } from '../request/accept.ts';
 import type { Answer, Context } from '../request/context.ts';
 import { withSnapshot, withSnapshotLease } from '../request/snapshot-lease.ts';
 import { hasTag, matchesTag, revisionTag } from '../response/etags.ts';
-import { jsonAnswer, notModified, textAnswer, withHeader } from '../response/responses.ts';
+import { jsonAnswer, MUST_REVALIDATE, notModified, textAnswer, withHeader } from '../response/responses.ts';
 import { streamedBody } from '../response/streams.ts';
 import { documentText, metaOf, readMetaFlags, revOf } from './document-rendering.ts';
 import { type AttachmentFlags, documentPieces, needsAttachments, readAttachmentFlags } from './inline-attachments.ts';
 import { answerOpenRevisions, parseOpenRevs } from './open-revisions.ts';
+import { type RelatedDocument, relatedDocument } from './related-document.ts';
 import { missing, nodeToRead } from './requested-revision.ts';
 
 export function getDocument(context: Context, database: string, id: DocId): MaybePromise<Answer> {
@@ -49,10 +52,36 @@ function answerAttached(context: Context, database: string, id: DocId, flags: At
       release();
       return notModified(tag);
     }
+    if (flags.content && accepts(context.header('accept'), 'multipart/related')) {
+      const boundary = context.services.uuids.random();
+      const related = await relatedDocument(snapshot, { record, node, body, members }, flags, boundary);
+      if (related !== undefined) return relatedAnswer(context, related, tag, release);
+    }
     const pieces = documentPieces(snapshot, { record, node, body, members }, flags);
     const answer = textAnswer(context, 200, await streamedBody(context, withNewline(pieces), release));
     return tag === undefined ? answer : withHeader(answer, 'etag', tag);
   });
+}
+
+function relatedAnswer(
+  context: Context,
+  { boundary, length, chunks, release: releaseReaders }: RelatedDocument,
+  tag: string | undefined,
+  release: () => void,
+): Answer {
+  const releaseAll = () => {
+    releaseReaders();
+    release();
+  };
+  const headers = {
+    'content-type': `multipart/related; boundary="${boundary}"`,
+    'content-length': String(length),
+    'cache-control': MUST_REVALIDATE,
+    ...(tag === undefined ? {} : { etag: tag }),
+  };
+  if (!context.isHead) return { status: 200, headers, body: new ChunkStream(chunks, length, releaseAll) };
+  releaseAll();
+  return { status: 200, headers, body: null };
 }
 
 async function* withNewline(pieces: AsyncIterable<string>): AsyncGenerator<string, void, void> {

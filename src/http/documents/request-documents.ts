@@ -4,13 +4,11 @@ import { type IncomingBulk, readBulkInSteps } from '../../documents/incoming/rea
 import { readDocumentInSteps } from '../../documents/incoming/read-document.ts';
 import { type MaybePromise, whenReady } from '../../shared/maybe-promise.ts';
 import { inTurns } from '../../shared/turn.ts';
-import { isMultipart, readText } from '../request/bodies.ts';
+import { readText } from '../request/bodies.ts';
 import type { Context } from '../request/context.ts';
-import { noAttachments } from './unsupported-attachments.ts';
 
 /** The document that the request's body is. */
 export function readDocumentBody(context: Context): MaybePromise<IncomingDocument> {
-  if (isMultipart(context, 'related')) throw noAttachments('Send the document as application/json, without them.');
   return whenReady(readText(context), (text) => inTurns(readDocumentInSteps(text)));
 }
 

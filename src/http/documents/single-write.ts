@@ -85,7 +85,7 @@ export async function writeLocal(database: Database, write: DocumentWrite, optio
 }
 
 /** 201 for a live result, 200 for a deletion, which has no `Location`. */
-function writtenAnswer(context: Context, database: string, { id, rev, deleted }: Written): Answer {
+export function writtenAnswer(context: Context, database: string, { id, rev, deleted }: Written): Answer {
   const answer = jsonAnswer(context, deleted ? 200 : 201, writtenText(id, rev));
   withHeader(answer, 'etag', revisionTag(rev));
   return deleted ? answer : withLocation(answer, documentLocation(context, database, id));

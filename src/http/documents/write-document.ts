@@ -1,22 +1,45 @@
 /** Writing single documents: PUT, POST to the database, DELETE (docs/http.md#writing-a-document). */
-import type { DocId } from '../../documents/contract.ts';
+import type { DocId, IncomingDocument } from '../../documents/contract.ts';
 import { isLocalId, parseDocId } from '../../documents/identifiers.ts';
 import { type MaybePromise, whenReady } from '../../shared/maybe-promise.ts';
-import { requireJsonType } from '../request/bodies.ts';
+import { isMultipart, requireJsonType } from '../request/bodies.ts';
 import type { Answer, Context } from '../request/context.ts';
 import { withSnapshot } from '../request/snapshot-lease.ts';
+import { writeOptions } from '../request/write-options.ts';
+import type { IncomingWrite } from './attached-writes.ts';
 import { baseRevision, revOfOwnKind } from './base-revision.ts';
+import { receiveRelated } from './related-request.ts';
 import { readDocumentBody } from './request-documents.ts';
 import { missing, nodeToRead } from './requested-revision.ts';
-import { answerWrite, isNewEdit, replicatedWrite } from './single-write.ts';
+import { answerWrite, isNewEdit, replicatedWrite, writeOne, writtenAnswer } from './single-write.ts';
 
 /** The id in the address counts, whatever the body's `_id` says. */
 export function putDocument(context: Context, database: string, id: DocId): MaybePromise<Answer> {
+  if (isMultipart(context, 'related')) return putRelated(context, database, id);
   return whenReady(readDocumentBody(context), (document) => {
-    const rev = baseRevision(context, id, document.rev);
-    if (!isNewEdit(context)) return answerWrite(context, database, replicatedWrite(id, { ...document, rev }), false);
-    const { deleted, body, attachments: incoming } = document;
-    return answerWrite(context, database, { id, rev, deleted, body, incoming }, true);
+    const newEdits = isNewEdit(context);
+    return answerWrite(context, database, writeOf(context, id, document, newEdits), newEdits);
+  });
+}
+
+function writeOf(context: Context, id: DocId, document: IncomingDocument, newEdits: boolean): IncomingWrite {
+  const rev = baseRevision(context, id, document.rev);
+  if (!newEdits) return replicatedWrite(id, { ...document, rev });
+  const { deleted, body, attachments: incoming } = document;
+  return { id, rev, deleted, body, incoming };
+}
+
+/** The document comes with its attachments behind it. */
+function putRelated(context: Context, database: string, id: DocId): MaybePromise<Answer> {
+  return context.services.registry.use(database, async (open) => {
+    const { document, followed, discard } = await receiveRelated(context, open);
+    try {
+      const newEdits = isNewEdit(context);
+      const write = { ...writeOf(context, id, document, newEdits), followed };
+      return writtenAnswer(context, database, await writeOne(context, open, write, writeOptions(context, newEdits)));
+    } finally {
+      discard();
+    }
   });
 }
 

@@ -135,6 +135,14 @@ export function isStream(body: RequestBody): body is ByteStream {
   return typeof body === 'object' && body !== null && 'pull' in body;
 }
 
+/** The text of one part of a body, within the same limit. Fails as `readText`. */
+export async function readPartText(context: Context, part: AsyncIterable<Uint8Array>): Promise<string> {
+  const limit = integerSetting(context.services.config, 'svc', 'max_document_size') ?? Number.POSITIVE_INFINITY;
+  const collector = new ByteCollector(limit, (bytes) => context.holdBytes(bytes * MEMORY_PER_BYTE));
+  for await (const chunk of part) await collector.add(chunk.slice());
+  return inTurns(decodeInSteps(collector.chunks));
+}
+
 /** The body as it comes, for what is stored while it arrives. Fails with `bad_request` where it breaks off. */
 export async function* bodyChunks(body: RequestBody): AsyncGenerator<Uint8Array> {
   if (body === null) return;

@@ -3,6 +3,7 @@ import allDocs from './all-docs.ts';
 import allowedMethods from './allowed-methods.ts';
 import attachmentRanges from './attachment-ranges.ts';
 import attachments from './attachments.ts';
+import attachmentsMultipart from './attachments-multipart.ts';
 import basics from './basics.ts';
 import batchSave from './batch-save.ts';
 import bulkDocs from './bulk-docs.ts';
@@ -92,6 +93,7 @@ export const suites: readonly Suite[] = [
   allowedMethods,
   attachments,
   attachmentRanges,
+  attachmentsMultipart,
   basics,
   batchSave,
   bulkDocs,

@@ -1,0 +1,112 @@
+/** Documents with the content of their attachments behind them, as `multipart/related` (docs/http.md#multipart-documents). */
+import { storedBytes } from '../../attachments/outgoing.ts';
+import type { AttachmentReader, Snapshot } from '../../database/contract.ts';
+import { writeDigest } from '../../documents/attachments/digests.ts';
+import { splitAttachments } from '../../documents/attachments/stored-attachments.ts';
+import type { StoredAttachment } from '../../documents/contract.ts';
+import { must } from '../../shared/assert.ts';
+import { headerText } from '../response/header-text.ts';
+import { documentText } from './document-rendering.ts';
+import { type AttachmentFlags, knownGeneration, type RenderedDocument } from './inline-attachments.ts';
+
+export interface RelatedDocument {
+  readonly boundary: string;
+  /** Of the whole body. */
+  readonly length: number;
+  /** The body from its first boundary to its last. */
+  readonly chunks: AsyncIterable<Uint8Array>;
+  /** To be called when the body was read, or will not be. */
+  release(): void;
+}
+
+/** An attachment that is sent, with its part's headers. */
+interface Sent {
+  readonly head: Uint8Array;
+  readonly reader: AttachmentReader;
+}
+
+const encoder = new TextEncoder();
+
+/** Undefined where no attachment is to be sent: then the document is told as JSON. `boundary` must be random. */
+export async function relatedDocument(
+  snapshot: Snapshot,
+  rendered: RenderedDocument,
+  flags: AttachmentFlags,
+  boundary: string,
+): Promise<RelatedDocument | undefined> {
+  const { record, node, body, members } = rendered;
+  const { attachments, body: rest } = splitAttachments(body);
+  const known = knownGeneration(node, flags.since);
+  if (!attachments.some(({ revpos }) => revpos > known)) return undefined;
+  const sent: Sent[] = [];
+  const release = () => {
+    for (const { reader } of sent) reader.release();
+  };
+  try {
+    const entries: string[] = [];
+    for (const attachment of attachments) {
+      const isSent = attachment.revpos > known;
+      const reader = isSent ? await open(snapshot, attachment) : undefined;
+      if (reader !== undefined) sent.push({ reader, head: encoder.encode(partHead(attachment, reader)) });
+      entries.push(`${JSON.stringify(attachment.name)}:${entryOf(attachment, reader)}`);
+    }
+    const own = documentText(record, node, '{}', members);
+    const end = rest === '{}' ? '}' : `,${rest.slice(1)}`;
+    const text = `${own.slice(0, -1)},"_attachments":{${entries.join(',')}}${end}`;
+    const first = encoder.encode(`--${boundary}\r\nContent-Type: application/json\r\n\r\n${text}`);
+    const between = encoder.encode(`\r\n--${boundary}`);
+    const last = encoder.encode('--');
+    let length = first.length + between.length + last.length;
+    for (const { head, reader } of sent) length += head.length + reader.stored.storedLength + between.length;
+    return { boundary, length, chunks: chunksOf(first, between, last, sent), release };
+  } catch (failure) {
+    release();
+    throw failure;
+  }
+}
+
+async function open(snapshot: Snapshot, { digest }: StoredAttachment): Promise<AttachmentReader> {
+  return must(await snapshot.openAttachment(digest), 'what a kept revision refers to is there');
+}
+
+async function* chunksOf(
+  first: Uint8Array,
+  between: Uint8Array,
+  last: Uint8Array,
+  sent: readonly Sent[],
+): AsyncGenerator<Uint8Array> {
+  yield first;
+  yield between;
+  for (const { head, reader } of sent) {
+    yield head;
+    yield* storedBytes(reader);
+    yield between;
+  }
+  yield last;
+}
+
+function entryOf(
+  { contentType, revpos, digest, length }: StoredAttachment,
+  reader: AttachmentReader | undefined,
+): string {
+  const type = JSON.stringify(contentType);
+  const shown = `"content_type":${type},"revpos":${revpos},"digest":"${writeDigest(digest)}","length":${length}`;
+  if (reader === undefined) return `{${shown},"stub":true}`;
+  const { encoding, storedLength } = reader.stored;
+  const encoded = encoding === undefined ? '' : `,"encoding":"${encoding}","encoded_length":${storedLength}`;
+  return `{${shown}${encoded},"follows":true}`;
+}
+
+function partHead({ name, contentType }: StoredAttachment, { stored }: AttachmentReader): string {
+  const encoding = stored.encoding === undefined ? '' : `\r\nContent-Encoding: ${stored.encoding}`;
+  const type = headerText(contentType);
+  return (
+    `\r\nContent-Disposition: attachment; filename=${quoted(name)}` +
+    `\r\nContent-Type: ${type}\r\nContent-Length: ${stored.storedLength}${encoding}\r\n\r\n`
+  );
+}
+
+/** What ends a header can't stand in one; a name that has it is known by its place. */
+function quoted(name: string): string {
+  return `"${name.replace(/["\\]/g, '\\$&').replace(/[\r\n]+/g, ' ')}"`;
+}

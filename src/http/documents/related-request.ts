@@ -1,0 +1,82 @@
+/** Documents that come as `multipart/related`, their attachments behind them (docs/http.md#multipart-uploads). */
+import { type TakenIn, takeIn } from '../../attachments/intake.ts';
+import type { Database } from '../../database/contract.ts';
+import { base64ToHex } from '../../documents/attachments/digests.ts';
+import type { IncomingAttachment, IncomingDocument } from '../../documents/contract.ts';
+import { readDocumentInSteps } from '../../documents/incoming/read-document.ts';
+import { DatabaseError } from '../../errors/database-error.ts';
+import { inTurns } from '../../shared/turn.ts';
+import { bodyChunks, readPartText } from '../request/bodies.ts';
+import type { Context } from '../request/context.ts';
+import { boundaryOf, fileNameOf, type IncomingPart, readParts } from '../request/multipart-reader.ts';
+
+export interface RelatedRequest {
+  readonly document: IncomingDocument;
+  /** The attachments that followed, by their names. */
+  readonly followed: ReadonlyMap<string, TakenIn>;
+  /** To be called when the write was decided. */
+  discard(): void;
+}
+
+/**
+ * Takes in the document and what follows it, and stores the attachments while they arrive. Fails with `bad_request` where the document is
+ * not the first part, or a part that the document announces is missing or of another length.
+ */
+export async function receiveRelated(context: Context, database: Database): Promise<RelatedRequest> {
+  const parts = readParts(bodyChunks(context.request.body), boundaryOf(context.header('content-type') ?? ''));
+  const followed = new Map<string, TakenIn>();
+  const discard = () => {
+    for (const { discard: discardOne } of followed.values()) discardOne();
+  };
+  try {
+    const first = await parts.next();
+    const document = await readFirst(context, first.done === true ? undefined : first.value);
+    const awaited = document.attachments.filter(({ source }) => source === 'follows');
+    for await (const part of parts) {
+      const entry = takeEntry(awaited, fileNameOf(part.headers['content-disposition']));
+      if (entry !== undefined) followed.set(entry.name, await takePart(context, database, entry, part));
+    }
+    const [missing] = awaited;
+    if (missing !== undefined) throw didNotCome(missing.name);
+    return { document, followed, discard };
+  } catch (failure) {
+    discard();
+    throw failure;
+  }
+}
+
+async function readFirst(context: Context, part: IncomingPart | undefined): Promise<IncomingDocument> {
+  const type = part?.headers['content-type'] ?? 'application/json';
+  if (part === undefined || !type.toLowerCase().startsWith('application/json')) {
+    throw new DatabaseError('bad_request', 'The first part must be the document, as application/json.');
+  }
+  const text = await readPartText(context, part.chunks);
+  return inTurns(readDocumentInSteps(text));
+}
+
+/** The entry for which a part comes: by its file name, else the next in the order of the document. */
+function takeEntry(awaited: IncomingAttachment[], fileName: string | undefined): IncomingAttachment | undefined {
+  const named = awaited.findIndex(({ name }) => name === fileName);
+  return awaited.splice(Math.max(named, 0), 1)[0];
+}
+
+function takePart(
+  context: Context,
+  database: Database,
+  { contentType, encoding, length, encodedLength }: IncomingAttachment,
+  { headers, chunks }: IncomingPart,
+): Promise<TakenIn> {
+  const isEncoded = encoding === 'gzip' || headers['content-encoding']?.toLowerCase() === 'gzip';
+  const md5 = headers['content-md5'];
+  return takeIn(database, context.services.config, {
+    contentType,
+    encoding: isEncoded ? 'gzip' : undefined,
+    source: chunks,
+    length: isEncoded ? encodedLength : length,
+    digest: md5 === undefined ? undefined : base64ToHex(md5),
+  });
+}
+
+function didNotCome(name: string): DatabaseError {
+  return new DatabaseError('bad_request', `Attachment ${name} is to follow, and did not come; nothing was changed.`);
+}

@@ -1,0 +1,154 @@
+/** Reads multipart bodies part by part, while they arrive (RFC 2046, 5.1). */
+import { DatabaseError } from '../../errors/database-error.ts';
+import type { PlainHeaders } from '../../shared/message.ts';
+
+export interface IncomingPart {
+  /** Names in lower case. */
+  readonly headers: PlainHeaders;
+  /** The part's content. What of it is not read is passed over when the next part is asked for. */
+  readonly chunks: AsyncIterable<Uint8Array>;
+}
+
+/** Of a part. */
+const MOST_HEADER_BYTES = 16_384;
+const BOUNDARY = /;\s*boundary\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;"]+))/i;
+const FILE_NAME = /;\s*filename\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;"]+))/i;
+const LINE_END = Uint8Array.of(0x0d, 0x0a);
+const HEADERS_END = Uint8Array.of(0x0d, 0x0a, 0x0d, 0x0a);
+const HYPHEN = 0x2d;
+
+/** The boundary that a content type names. Fails with `bad_request` where it names none. */
+export function boundaryOf(contentType: string): string {
+  const boundary = parameterOf(BOUNDARY, contentType);
+  if (boundary === undefined || boundary === '') {
+    throw new DatabaseError(
+      'bad_request',
+      `The Content-Type of a multipart body must name its boundary: ${contentType}`,
+    );
+  }
+  return boundary;
+}
+
+/** The `filename` of a `Content-Disposition`, if there is one. */
+export function fileNameOf(disposition: string | undefined): string | undefined {
+  return disposition === undefined ? undefined : parameterOf(FILE_NAME, disposition);
+}
+
+function parameterOf(pattern: RegExp, header: string): string | undefined {
+  const [, quoted, token] = pattern.exec(header) ?? [];
+  return quoted?.replace(/\\(.)/g, '$1') ?? token;
+}
+
+/** The parts in their order. Fails with `bad_request` where the body ends before its last boundary. */
+export async function* readParts(
+  source: AsyncIterable<Uint8Array>,
+  boundary: string,
+): AsyncGenerator<IncomingPart, void, void> {
+  const input = new Input(source);
+  const delimiter = new TextEncoder().encode(`\r\n--${boundary}`);
+  // What stands before the first boundary is of no meaning.
+  await skip(input.until(delimiter));
+  while (!(await input.isLast())) {
+    await skip(input.until(LINE_END));
+    const headers = parseHeaders(await input.headers());
+    const chunks = input.until(delimiter);
+    yield { headers, chunks };
+    await skip(chunks);
+  }
+}
+
+async function skip(chunks: AsyncIterable<Uint8Array>): Promise<void> {
+  for await (const _ of chunks);
+}
+
+function parseHeaders(bytes: Uint8Array): PlainHeaders {
+  const headers: Record<string, string> = {};
+  const lines = new TextDecoder().decode(bytes).replace(/\r\n[\t ]+/g, ' ');
+  for (const line of lines.split('\r\n')) {
+    const colon = line.indexOf(':');
+    if (colon > 0) headers[line.slice(0, colon).trim().toLowerCase()] = line.slice(colon + 1).trim();
+  }
+  return headers;
+}
+
+/** The bytes as they arrive, with those that were not taken yet. */
+class Input {
+  readonly #source: AsyncIterator<Uint8Array>;
+  /** Begins with the line end that a boundary at the very beginning lacks. */
+  #bytes: Uint8Array = LINE_END;
+
+  constructor(source: AsyncIterable<Uint8Array>) {
+    this.#source = source[Symbol.asyncIterator]();
+  }
+
+  /** What stands before the pattern, which is passed over as well. */
+  async *until(pattern: Uint8Array): AsyncGenerator<Uint8Array, void, void> {
+    for (;;) {
+      const end = indexOf(this.#bytes, pattern, 0);
+      if (end >= 0) {
+        const before = this.#take(end);
+        this.#take(pattern.length);
+        if (before.length > 0) yield before;
+        return;
+      }
+      // The pattern may have begun in what is left.
+      const sure = this.#take(this.#bytes.length - pattern.length + 1);
+      if (sure.length > 0) yield sure;
+      await this.#more();
+    }
+  }
+
+  /** Whether the boundary that was passed is the last one. */
+  async isLast(): Promise<boolean> {
+    while (this.#bytes.length < 2) await this.#more();
+    return this.#bytes[0] === HYPHEN && this.#bytes[1] === HYPHEN;
+  }
+
+  /** The lines up to the empty one. */
+  async headers(): Promise<Uint8Array> {
+    while (this.#bytes.length < LINE_END.length) await this.#more();
+    if (indexOf(this.#bytes, LINE_END, 0) === 0) return this.#take(LINE_END.length);
+    for (;;) {
+      const end = indexOf(this.#bytes, HEADERS_END, 0);
+      if (end >= 0) {
+        const lines = this.#take(end);
+        this.#take(HEADERS_END.length);
+        return lines;
+      }
+      if (this.#bytes.length > MOST_HEADER_BYTES) {
+        throw new DatabaseError('bad_request', 'The headers of a part have more than 16 kB; nothing was changed.');
+      }
+      await this.#more();
+    }
+  }
+
+  #take(count: number): Uint8Array {
+    const end = Math.max(0, count);
+    const taken = this.#bytes.subarray(0, end);
+    this.#bytes = this.#bytes.subarray(end);
+    return taken;
+  }
+
+  async #more(): Promise<void> {
+    const step = await this.#source.next();
+    if (step.done === true) {
+      const reason = 'The multipart body ended before its last boundary; nothing was changed.';
+      throw new DatabaseError('bad_request', reason);
+    }
+    const bytes = new Uint8Array(this.#bytes.length + step.value.length);
+    bytes.set(this.#bytes);
+    bytes.set(step.value, this.#bytes.length);
+    this.#bytes = bytes;
+  }
+}
+
+function indexOf(bytes: Uint8Array, pattern: Uint8Array, from: number): number {
+  const [first = 0] = pattern;
+  for (let at = bytes.indexOf(first, from); at >= 0; at = bytes.indexOf(first, at + 1)) {
+    if (at + pattern.length > bytes.length) return -1;
+    let length = 1;
+    while (length < pattern.length && bytes[at + length] === pattern[length]) length++;
+    if (length === pattern.length) return at;
+  }
+  return -1;
+}

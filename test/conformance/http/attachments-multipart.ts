@@ -1,0 +1,193 @@
+import { assert } from 'chai';
+import { assertError } from '../../support/conformance/answer.ts';
+import { gzip } from '../../support/conformance/gzip.ts';
+import { at, parseJson, stringAt } from '../../support/conformance/json.ts';
+import { suite, test } from '../../support/conformance/suite.ts';
+import type { Toolkit } from '../../support/conformance/toolkit.ts';
+
+const encoder = new TextEncoder();
+
+function join(...pieces: readonly (string | Uint8Array)[]): Uint8Array {
+  const bytes = pieces.map((piece) => (typeof piece === 'string' ? encoder.encode(piece) : piece));
+  const joined = new Uint8Array(bytes.reduce((sum, { length }) => sum + length, 0));
+  let offset = 0;
+  for (const piece of bytes) {
+    joined.set(piece, offset);
+    offset += piece.length;
+  }
+  return joined;
+}
+
+function related(document: unknown, ...parts: readonly (string | Uint8Array)[]): Uint8Array {
+  const first = `--b\r\nContent-Type: application/json\r\n\r\n${JSON.stringify(document)}`;
+  return join(first, ...parts.flatMap((part) => ['\r\n--b\r\n', part]), '\r\n--b--');
+}
+
+function put(t: Toolkit, path: string, body: Uint8Array, type = 'multipart/related; boundary="b"') {
+  return t.at('PUT', path, { body, headers: { 'content-type': type } });
+}
+
+const follows = (length: number, more: object = {}) => ({ follows: true, content_type: 'x/y', length, ...more });
+
+/** Documents with their attachments behind them (docs/http.md#multipart-uploads). */
+export default suite('attachments_multipart', [
+  test('parts are taken by their order', async (t) => {
+    const document = { n: 1, _attachments: { one: follows(5), two: follows(3) } };
+    const answer = await put(t, '/doc', related(document, '\r\nhello', 'X-Unknown: header\r\n\r\nabc'));
+    assert.equal(answer.status, 201, answer.text);
+    assert.equal((await t.get('/doc/one')).text, 'hello');
+    assert.equal((await t.get('/doc/two')).text, 'abc');
+    const stub = at((await t.get('/doc')).json, '_attachments', 'one');
+    assert.deepInclude(stub, { content_type: 'x/y', length: 5, revpos: 1, stub: true });
+  }),
+
+  test('or by their file names', async (t) => {
+    const document = { _attachments: { 'a b.txt': follows(5), c: follows(3) } };
+    const parts = [
+      'Content-Disposition: attachment; filename="c"\r\n\r\nabc',
+      'content-disposition: attachment; filename="a b.txt"\r\n\r\nhello',
+    ];
+    const answer = await put(
+      t,
+      '/doc',
+      related(document, ...parts),
+      'multipart/related; type="application/json"; boundary=b',
+    );
+    assert.equal(answer.status, 201, answer.text);
+    assert.equal((await t.get('/doc/a%20b.txt')).text, 'hello');
+    assert.equal((await t.get('/doc/c')).text, 'abc');
+  }),
+
+  test('beside inline content and stubs', async (t) => {
+    const rev = await t.put('doc', { _attachments: { kept: { data: 'eA==' } } });
+    const _attachments = { kept: { stub: true }, inline: { data: 'eQ==' }, followed: follows(1) };
+    assert.equal((await put(t, '/doc', related({ _rev: rev, _attachments }, '\r\nz'))).status, 201);
+    assert.equal((await t.get('/doc/kept')).text, 'x');
+    assert.equal((await t.get('/doc/inline')).text, 'y');
+    assert.equal((await t.get('/doc/followed')).text, 'z');
+  }),
+
+  test('replicated, with gzip as it is', async (t) => {
+    const packed = await gzip('hello');
+    const hash = 'a'.repeat(32);
+    const entry = follows(5, { revpos: 1, encoding: 'gzip', encoded_length: packed.length });
+    const document = {
+      _rev: `2-${hash}`,
+      _revisions: { start: 2, ids: [hash, 'b'.repeat(32)] },
+      _attachments: { a: entry },
+    };
+    const answer = await put(t, '/doc?new_edits=false', related(document, join('\r\n', packed)));
+    assert.equal(answer.status, 201, answer.text);
+    assert.equal(stringAt(answer.json, 'rev'), `2-${hash}`);
+    assert.deepInclude(at((await t.get('/doc')).json, '_attachments', 'a'), { revpos: 1, length: 5 });
+    assert.equal((await t.get('/doc/a', { 'accept-encoding': 'identity' })).text, 'hello');
+  }),
+
+  test('content may look like a boundary', async (t) => {
+    const tricky = '\r\n--\r\n--c\r\n-b--\r\n--';
+    const answer = await put(t, '/doc', related({ _attachments: { a: follows(tricky.length) } }, `\r\n${tricky}`));
+    assert.equal(answer.status, 201, answer.text);
+    assert.equal((await t.get('/doc/a')).text, tricky);
+  }),
+
+  test('what is not as it was announced is refused, and nothing is kept', async (t) => {
+    const refused = async (body: Uint8Array, reason: string) =>
+      assertError(await put(t, '/doc', body), 400, 'bad_request', reason);
+    const one = { _attachments: { a: follows(5) } };
+    await refused(
+      related(one, '\r\nhell'),
+      'The attachment has 4 bytes, and was announced with 5; nothing was changed.',
+    );
+    await refused(related(one), 'Attachment a is to follow, and did not come; nothing was changed.');
+    const cut = related(one, '\r\nhello').slice(0, -4);
+    await refused(cut, 'The multipart body ended before its last boundary; nothing was changed.');
+    const image = join('--b\r\nContent-Type: image/png\r\n\r\nx\r\n--b--');
+    await refused(image, 'The first part must be the document, as application/json.');
+    assert.deepInclude(await t.info(), { doc_count: 0, update_seq: 0 });
+  }),
+
+  test('a type without a boundary is refused', async (t) => {
+    const answer = await put(t, '/doc', related({}), 'multipart/related');
+    const reason = 'The Content-Type of a multipart body must name its boundary: multipart/related';
+    assertError(answer, 400, 'bad_request', reason);
+  }),
+
+  test('a document is read with its attachments behind it', async (t) => {
+    const rev = await t.put('doc', {
+      n: 1,
+      _attachments: { 'a"b': { content_type: 'x/y', data: 'aGVsbG8=' }, z: { content_type: 'x/y', data: 'eA==' } },
+    });
+    const answer = await t.get('/doc?attachments=true', { accept: 'multipart/related' });
+    assert.equal(answer.status, 200);
+    const type = answer.header('content-type') ?? '';
+    const boundary = /^multipart\/related; boundary="([^"]+)"$/.exec(type)?.[1];
+    assert.isString(boundary, type);
+    const [before, json, first, second, end] = answer.text.split(`--${boundary}`);
+    assert.equal(before, '');
+    assert.equal(end, '--');
+    const document = parseJson((json ?? '').slice('\r\nContent-Type: application/json\r\n\r\n'.length));
+    assert.deepInclude(document, { _id: 'doc', _rev: rev, n: 1 });
+    const entry = at(document, '_attachments', 'a"b');
+    assert.deepInclude(entry, { follows: true, content_type: 'x/y', revpos: 1, length: 5 });
+    assert.notProperty(entry, 'data');
+    const head = (name: string, length: number) =>
+      `\r\nContent-Disposition: attachment; filename="${name}"\r\nContent-Type: x/y\r\nContent-Length: ${length}\r\n\r\n`;
+    assert.equal(first, `${head('a\\"b', 5)}hello\r\n`);
+    assert.equal(second, `${head('z', 1)}x\r\n`);
+  }),
+
+  test('what was read can be written elsewhere as it is', async (t) => {
+    const text = 'the same again, '.repeat(100);
+    await t.at('PUT', '/doc/a.txt', { body: text, headers: { 'content-type': 'text/plain' } });
+    const read = await t.get('/doc?attachments=true&revs=true', { accept: 'multipart/related' });
+    await t.createDatabase(`${t.db}-other`);
+    const path = `/${encodeURIComponent(`${t.db}-other`)}/doc`;
+    const headers = { 'content-type': read.header('content-type') ?? '' };
+    const written = await t.request('PUT', `${path}?new_edits=false`, { body: read.bytes, headers });
+    assert.equal(written.status, 201, written.text);
+    const copy = await t.request('GET', `${path}/a.txt`, { headers: { 'accept-encoding': 'identity' } });
+    assert.equal(copy.text, text);
+    assert.deepEqual((await t.request('GET', path)).json, (await t.get('/doc')).json);
+  }),
+
+  test('what the reader has stays a stub', async (t) => {
+    const first = await t.put('doc', { _attachments: { a: { data: 'eA==' } } });
+    await t.put('doc', { _rev: first, _attachments: { a: { stub: true }, b: { data: 'eQ==' } } });
+    const since = encodeURIComponent(JSON.stringify([first]));
+    const { text } = await t.get(`/doc?atts_since=${since}`, { accept: 'multipart/related' });
+    assert.match(text, /"a":\{[^}]*"stub":true\}/);
+    assert.match(text, /"b":\{[^}]*"follows":true\}/);
+    assert.equal(text.split('Content-Disposition').length, 2);
+  }),
+
+  test('open revisions come with their attachments, each a part that has parts', async (t) => {
+    const first = await t.put('doc', { n: 1, _attachments: { a: { content_type: 'x/y', data: 'aGVsbG8=' } } });
+    const other = `1-${'f'.repeat(32)}`;
+    await t.replicate([{ _id: 'doc', _rev: other, n: 2 }]);
+    const unknown = `9-${'0'.repeat(32)}`;
+    const asked = encodeURIComponent(JSON.stringify([first, other, unknown]));
+    const answer = await t.get(`/doc?open_revs=${asked}&revs=true`, { accept: 'multipart/mixed' });
+    assert.equal(answer.status, 200);
+    const boundary = /^multipart\/mixed; boundary="([^"]+)"$/.exec(answer.header('content-type') ?? '')?.[1];
+    const [before, withAttachment, plain, missing, end] = answer.text.split(`--${boundary}`);
+    assert.equal(before, '');
+    assert.equal(end, '--');
+    const inner = /^\r\nContent-Type: multipart\/related; boundary="([^"]+)"\r\n\r\n--/.exec(withAttachment ?? '')?.[1];
+    assert.isString(inner, withAttachment);
+    const [, json, attachment, innerEnd] = (withAttachment ?? '').split(`--${inner}`);
+    assert.include(json ?? '', '"follows":true');
+    assert.match(attachment ?? '', /\r\n\r\nhello\r\n$/);
+    assert.equal(innerEnd, '--\r\n');
+    assert.match(plain ?? '', /^\r\nContent-Type: application\/json\r\n\r\n\{.*"n":2.*\}\r\n$/);
+    assert.equal(missing, `\r\nContent-Type: application/json; error="true"\r\n\r\n{"missing":"${unknown}"}\r\n`);
+  }),
+
+  test('open revisions as JSON have the content inside where it is asked for', async (t) => {
+    const rev = await t.put('doc', { _attachments: { a: { content_type: 'x/y', data: 'aGVsbG8=' } } });
+    const stubs = (await t.get('/doc?open_revs=all')).json;
+    assert.deepInclude(at(stubs, 0, 'ok', '_attachments', 'a'), { stub: true, length: 5 });
+    const inside = (await t.get('/doc?open_revs=all&attachments=true')).json;
+    assert.deepInclude(at(inside, 0, 'ok'), { _id: 'doc', _rev: rev });
+    assert.deepInclude(at(inside, 0, 'ok', '_attachments', 'a'), { data: 'aGVsbG8=', content_type: 'x/y' });
+  }),
+]);
