@@ -67,7 +67,9 @@ export function toOutgoing(url: string, input: Request | URL | string, init: Req
 /** Encodes forms and parameters, and names their type, as `fetch` does (Fetch, 5.2). */
 async function encode(outgoing: Outgoing, encoded: Response): Promise<Outgoing> {
   const type = encoded.headers.get('content-type') ?? '';
-  return { ...outgoing, headers: { 'content-type': type, ...outgoing.headers }, body: await encoded.blob() };
+  // Forms have to say which page sent them: this one.
+  const sender = type.startsWith('multipart/form-data') ? { referer: outgoing.url } : {};
+  return { ...outgoing, headers: { 'content-type': type, ...sender, ...outgoing.headers }, body: await encoded.blob() };
 }
 
 /** A stream is taken from `init` itself. Firefox has no streams in requests, so that the body of a request is taken as a Blob there. */

@@ -17,6 +17,7 @@ export function toPlainRequest(request: Request): MaybePromise<PlainRequest> {
   const headers = Object.fromEntries(request.headers);
   for (const name of NETWORK_HEADERS) delete headers[name];
   if (isForeignForm(request)) headers['sec-fetch-site'] = 'cross-site';
+  else if (isForm(headers)) headers['referer'] = url;
   if (credentials === 'omit') headers['settee-credentials'] = credentials;
   const body = method === 'GET' || method === 'HEAD' ? null : bodyOf(request);
   return whenReady(body, (sent) => ({ method, url: withoutFragment(url), headers, body: sent }));
@@ -29,6 +30,11 @@ export function toPlainRequest(request: Request): MaybePromise<PlainRequest> {
 function isForeignForm({ mode, method, referrer, url }: Request): boolean {
   if (mode !== 'navigate' || method === 'GET' || method === 'HEAD') return false;
   return !referrer.startsWith(`${new URL(url).origin}/`);
+}
+
+/** Forms have to say which page sent them (docs/http.md#form-uploads), which no browser tells here; it was one of this origin. */
+function isForm(headers: Readonly<Record<string, string>>): boolean {
+  return headers['content-type']?.startsWith('multipart/form-data') === true;
 }
 
 function withoutFragment(url: string): string {

@@ -1,12 +1,10 @@
 /** `/{db}/{docid}/{attachment}` (docs/http.md#attachments). The name may have slashes. */
 import { takeIn } from '../../attachments/intake.ts';
-import type { AttachmentWrite, Database, DocumentRecord, StoredNode } from '../../database/contract.ts';
+import type { AttachmentWrite, Database } from '../../database/contract.ts';
 import { base64ToHex } from '../../documents/attachments/digests.ts';
 import { checkAttachmentName, DEFAULT_CONTENT_TYPE } from '../../documents/attachments/incoming-attachment.ts';
 import { splitAttachments } from '../../documents/attachments/stored-attachments.ts';
 import type { DocId, RevId, StoredAttachment } from '../../documents/contract.ts';
-import { findNode } from '../../documents/revisions/revision-tree.ts';
-import { toRevision } from '../../documents/revisions/revisions.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
 import { must } from '../../shared/assert.ts';
 import type { MaybePromise } from '../../shared/maybe-promise.ts';
@@ -22,6 +20,7 @@ import { revisionTag } from '../response/etags.ts';
 import { attachmentLocation, withLocation } from '../response/locations.ts';
 import { jsonAnswer, withHeader } from '../response/responses.ts';
 import { attachmentAnswer } from './attachment-answer.ts';
+import { documentBefore } from './document-before.ts';
 
 /** The revision is the query's `rev`, else the winner. */
 export async function getAttachment(context: Context, database: string, id: DocId, name: string): Promise<Answer> {
@@ -92,44 +91,10 @@ async function writeChanged(context: Context, database: string, open: Database, 
   return added === undefined ? answer : withLocation(answer, attachmentLocation(context, database, id, name));
 }
 
-/**
- * The document at the revision that is to be replaced. Without a revision there must be none, or a deleted one: of that nothing is kept.
- * Fails with `conflict`.
- */
-async function documentBefore(
-  open: Database,
-  id: DocId,
-  rev: RevId | undefined,
-): Promise<{ readonly attachments: readonly StoredAttachment[]; readonly body: string }> {
-  const snapshot = open.snapshot();
-  try {
-    const record = await snapshot.document(id);
-    if (rev === undefined) {
-      if (record !== undefined && record.leaves[0]?.deleted !== true) throw conflict();
-      return { attachments: [], body: '{}' };
-    }
-    const node = leafOf(record, rev);
-    const body = node === undefined ? undefined : await snapshot.body(node);
-    if (body === undefined) throw conflict();
-    return splitAttachments(body);
-  } finally {
-    snapshot.release();
-  }
-}
-
-function leafOf(record: DocumentRecord | undefined, rev: RevId): StoredNode | undefined {
-  const node = record && findNode(record.leaves, toRevision(rev));
-  return node !== undefined && record?.leaves.includes(node) === true ? node : undefined;
-}
-
 function find(attachments: readonly StoredAttachment[], name: string): StoredAttachment {
   const found = attachments.find((one) => one.name === name);
   if (found === undefined) throw new DatabaseError('not_found', 'Document is missing attachment');
   return found;
-}
-
-function conflict(): DatabaseError {
-  return new DatabaseError('conflict', 'Document update conflict.');
 }
 
 function encodingOf(context: Context): 'gzip' | undefined {

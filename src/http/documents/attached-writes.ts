@@ -76,7 +76,7 @@ async function resolve(
   const stubs = incoming.some(({ source }) => source === 'stub')
     ? await attachmentsBefore(snapshot, write, newEdits)
     : [];
-  const attachments: AttachmentWrite[] = [];
+  const attachments: AttachmentWrite[] = [...(write.attachments ?? [])];
   for (const one of incoming) {
     if (one.source === 'stub') {
       attachments.push(kept(write, one, stubs));

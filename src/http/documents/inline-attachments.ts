@@ -62,6 +62,60 @@ export async function* documentPieces(
   yield rest === '{}' ? '}}' : `},${rest.slice(1)}`;
 }
 
+/** Plain bytes of attachments that one row of a list may have: a row's text is made as a whole. */
+const MOST_ROW_BYTES = 64 * 1024 * 1024;
+
+/**
+ * The bodies of revisions, as `Snapshot.bodies` gives them, with what the flags ask for. Fails with `too_large` where a document has more
+ * attachments than a row of a list can show.
+ */
+export async function shownBodies(
+  snapshot: Snapshot,
+  nodes: readonly StoredNode[],
+  flags: AttachmentFlags | undefined,
+): Promise<(string | undefined)[]> {
+  const bodies = await snapshot.bodies(nodes);
+  for (const [index, body] of bodies.entries()) {
+    if (body !== undefined && needsAttachments(body, flags)) bodies[index] = await shownBody(snapshot, body, flags);
+  }
+  return bodies;
+}
+
+async function shownBody(snapshot: Snapshot, body: string, flags: AttachmentFlags): Promise<string> {
+  const { attachments, body: rest } = splitAttachments(body);
+  const bytes = flags.content ? attachments.reduce((sum, { length }) => sum + length, 0) : 0;
+  if (bytes > MOST_ROW_BYTES) {
+    const reason = `A document of the list has ${bytes} bytes of attachments, and a row can show ${MOST_ROW_BYTES}. Read it by itself.`;
+    throw new DatabaseError('too_large', reason);
+  }
+  let text = '{"_attachments":{';
+  let separator = '';
+  for (const attachment of attachments) {
+    text += `${separator}${JSON.stringify(attachment.name)}:`;
+    for await (const piece of attachmentPieces(snapshot, attachment, flags, flags.content)) text += piece;
+    separator = ',';
+  }
+  return rest === '{}' ? `${text}}}` : `${text}},${rest.slice(1)}`;
+}
+
+/** `{"ok": document}`, with what the flags ask for. */
+export async function* okPieces(
+  snapshot: Snapshot,
+  rendered: RenderedDocument,
+  flags: AttachmentFlags,
+): AsyncGenerator<string, void, void> {
+  yield '{"ok":';
+  if (needsAttachments(rendered.body, flags)) yield* documentPieces(snapshot, rendered, flags);
+  else yield renderedText(rendered);
+  yield '}';
+}
+
+/** The document with no more than the stubs of its attachments. */
+export function renderedText({ record, node, body, members }: RenderedDocument): string {
+  return documentText(record, node, body, members);
+}
+
+/** A revision that was read, before its text is made. */
 export interface RenderedDocument {
   readonly record: DocumentRecord;
   readonly node: StoredNode;

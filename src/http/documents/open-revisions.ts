@@ -1,6 +1,5 @@
 /** `GET /{db}/{docid}?open_revs=…`: the replicator's read (docs/http.md#open-revisions). Always 200. */
 import { ChunkStream } from '../../attachments/outgoing.ts';
-import type { Snapshot } from '../../database/contract.ts';
 import type { DocId, RevId } from '../../documents/contract.ts';
 import { parseRevId } from '../../documents/revisions/revisions.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
@@ -11,16 +10,10 @@ import { type SnapshotLease, withSnapshotLease } from '../request/snapshot-lease
 import { multipartText, multipartType, type Part } from '../response/multipart-writer.ts';
 import { MUST_REVALIDATE, textAnswer } from '../response/responses.ts';
 import { streamedBody } from '../response/streams.ts';
-import { documentText, metaOf, readMetaFlags, revOf } from './document-rendering.ts';
-import {
-  type AttachmentFlags,
-  documentPieces,
-  needsAttachments,
-  type RenderedDocument,
-  readAttachmentFlags,
-} from './inline-attachments.ts';
+import { readMetaFlags, revOf } from './document-rendering.ts';
+import { type AttachmentFlags, okPieces, readAttachmentFlags, renderedText } from './inline-attachments.ts';
 import { relatedDocument } from './related-document.ts';
-import { readTexts, type Selected, selectRevisions } from './revision-selection.ts';
+import { hasAttachments, readTexts, renderSelected, type Selected, selectRevisions } from './revision-selection.ts';
 
 /** How many documents are read at once. */
 const BATCH = 100;
@@ -69,10 +62,6 @@ async function answerMultipart(context: Context, lease: SnapshotLease, selected:
   return { status: 200, headers, body: await streamedBody(context, pieces, lease.release) };
 }
 
-function hasAttachments(one: Selected): boolean {
-  return one.record !== undefined && one.node.body?.attachments !== undefined;
-}
-
 /** As `answerMultipart`; documents with attachments are parts that have parts themselves. */
 function answerWithAttachments(context: Context, lease: SnapshotLease, selected: readonly Selected[]): Answer {
   const boundary = context.services.uuids.random();
@@ -93,13 +82,14 @@ async function* mixedChunks(
 ): AsyncGenerator<Uint8Array> {
   const encoder = new TextEncoder();
   const attached = { content: true, since: readAttachmentFlags(context.query)?.since ?? [], encodingInfo: false };
+  const meta = readMetaFlags(context.query);
   yield encoder.encode(`--${boundary}`);
   for (const one of selected) {
-    const rendered = await renderedOf(context, snapshot, one);
+    const rendered = await renderSelected(snapshot, one, meta);
     const inner = context.services.uuids.random();
     const related = rendered && (await relatedDocument(snapshot, rendered, attached, inner));
     if (related === undefined) {
-      const { type, text } = partFor(rendered && textOf(rendered), revisionOf(one));
+      const { type, text } = partFor(rendered && renderedText(rendered), revisionOf(one));
       yield encoder.encode(`\r\nContent-Type: ${type}\r\n\r\n${text}\r\n--${boundary}`);
       continue;
     }
@@ -121,34 +111,16 @@ async function* listPieces(
   selected: readonly Selected[],
   flags: AttachmentFlags,
 ): AsyncGenerator<string, void, void> {
+  const meta = readMetaFlags(context.query);
   let separator = '[';
   for (const one of selected) {
-    const rendered = await renderedOf(context, snapshot, one);
+    const rendered = await renderSelected(snapshot, one, meta);
     yield separator;
     separator = ',';
     if (rendered === undefined) yield missingText(revisionOf(one));
-    else {
-      yield '{"ok":';
-      if (needsAttachments(rendered.body, flags)) yield* documentPieces(snapshot, rendered, flags);
-      else yield textOf(rendered);
-      yield '}';
-    }
+    else yield* okPieces(snapshot, rendered, flags);
   }
   yield separator === '[' ? '[]\n' : ']\n';
-}
-
-/** Undefined where the revision is missing, or its body was dropped. */
-async function renderedOf(context: Context, snapshot: Snapshot, one: Selected): Promise<RenderedDocument | undefined> {
-  if (one.record === undefined) return undefined;
-  const { record, node } = one;
-  const body = await snapshot.body(node);
-  const flags = readMetaFlags(context.query);
-  const members = flags === undefined ? undefined : metaOf(record, node, flags);
-  return body === undefined ? undefined : { record, node, body, members };
-}
-
-function textOf({ record, node, body, members }: RenderedDocument): string {
-  return documentText(record, node, body, members);
 }
 
 function revisionOf(one: Selected): RevId {

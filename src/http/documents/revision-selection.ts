@@ -4,6 +4,7 @@ import type { RevId } from '../../documents/contract.ts';
 import { findNode, leavesFrom } from '../../documents/revisions/revision-tree.ts';
 import { toRevision } from '../../documents/revisions/revisions.ts';
 import { documentText, type MetaFlags, metaOf } from './document-rendering.ts';
+import type { RenderedDocument } from './inline-attachments.ts';
 
 /** A revision of a document that is there, or the name of one that isn't. */
 export type Selected =
@@ -45,6 +46,23 @@ export async function readTexts(
     const body = bodies[next++];
     return body === undefined ? undefined : documentText(one.record, one.node, body, metaFor(one, flags));
   });
+}
+
+/** Whether the revision has attachments; known without its body. */
+export function hasAttachments(one: Selected): boolean {
+  return one.record !== undefined && one.node.body?.attachments !== undefined;
+}
+
+/** Undefined where the revision is missing, or its body was dropped. */
+export async function renderSelected(
+  snapshot: Snapshot,
+  one: Selected,
+  flags: MetaFlags | undefined,
+): Promise<RenderedDocument | undefined> {
+  if (one.record === undefined) return undefined;
+  const { record, node } = one;
+  const body = await snapshot.body(node);
+  return body === undefined ? undefined : { record, node, body, members: metaFor(one, flags) };
 }
 
 function metaFor(

@@ -2,19 +2,22 @@ import type { DocumentRecord, DocumentRow, RowRange, Snapshot, StoredNode } from
 import { writeQuoted } from '../../documents/outgoing.ts';
 import { must } from '../../shared/assert.ts';
 import { conflictsOf, revOf } from '../documents/document-rendering.ts';
+import { type AttachmentFlags, shownBodies } from '../documents/inline-attachments.ts';
 import { toDocId } from '../request/parameter-values.ts';
 import { byBodySize } from './body-batches.ts';
-import type { DocumentList, RowOptions } from './document-list.ts';
+import { contentFlags, type DocumentList, type RowOptions } from './document-list.ts';
 import { deletedRowText, quotedRowText, rowText, unknownRowText } from './row-text.ts';
 
 /** `_all_docs`: the live documents, design documents among them, in the order of their ids' UTF-8 bytes. */
 export class AllDocuments implements DocumentList {
   protected readonly snapshot: Snapshot;
   readonly #options: RowOptions;
+  readonly #flags: AttachmentFlags | undefined;
 
   constructor(snapshot: Snapshot, options: RowOptions) {
     this.snapshot = snapshot;
     this.#options = options;
+    this.#flags = contentFlags(options);
   }
 
   total(): number | Promise<number> {
@@ -58,6 +61,7 @@ export class AllDocuments implements DocumentList {
     for (const records of byBodySize(
       rows.map((row) => row.record()),
       winnerOf,
+      this.#flags !== undefined,
     )) {
       yield await this.#documentRows(records);
     }
@@ -65,7 +69,7 @@ export class AllDocuments implements DocumentList {
 
   /** With the winners' texts, `null` where a body is not kept. */
   async #documentRows(records: readonly DocumentRecord[]): Promise<string[]> {
-    const bodies = await this.snapshot.bodies(records.map(winnerOf));
+    const bodies = await shownBodies(this.snapshot, records.map(winnerOf), this.#flags);
     return records.map((record, index) => this.#documentRow(record, bodies[index]));
   }
 

@@ -4,10 +4,17 @@
  */
 import type { RowRange } from '../../database/contract.ts';
 import type { MaybePromise } from '../../shared/maybe-promise.ts';
+import type { AttachmentFlags } from '../documents/inline-attachments.ts';
 import type { ListParameters } from './list-parameters.ts';
 
 /** What a list's parameters say of its rows. */
-export type RowOptions = Pick<ListParameters, 'includeDocs' | 'conflicts'>;
+export type RowOptions = Pick<ListParameters, 'includeDocs' | 'conflicts' | 'attachments' | 'attEncodingInfo'>;
+
+/** What the rows' documents show of their attachments beyond stubs; undefined where that is nothing. */
+export function contentFlags({ attachments, attEncodingInfo }: RowOptions): AttachmentFlags | undefined {
+  if (!attachments && !attEncodingInfo) return undefined;
+  return { content: attachments, since: [], encodingInfo: attEncodingInfo };
+}
 
 /** Rows are JSON texts. */
 export interface DocumentList {

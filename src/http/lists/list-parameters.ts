@@ -23,6 +23,8 @@ export interface ListParameters {
   readonly limit: number | undefined;
   readonly includeDocs: boolean;
   readonly conflicts: boolean;
+  readonly attachments: boolean;
+  readonly attEncodingInfo: boolean;
   readonly updateSeq: boolean;
 }
 
@@ -41,6 +43,8 @@ const DEFAULTS: ListParameters = {
   limit: undefined,
   includeDocs: false,
   conflicts: false,
+  attachments: false,
+  attEncodingInfo: false,
   updateSeq: false,
 };
 
@@ -63,10 +67,10 @@ const READERS: ReadonlyMap<string, Read> = new Map<string, Read>([
   ['limit', into('limit', parseCount)],
   ['include_docs', into('includeDocs', parseBoolean)],
   ['conflicts', into('conflicts', parseBoolean)],
+  ['attachments', into('attachments', parseBoolean)],
+  ['att_encoding_info', into('attEncodingInfo', parseBoolean)],
   ['update_seq', into('updateSeq', parseBoolean)],
   // These change nothing in a list of documents, but their values are checked.
-  ['attachments', checked(parseBoolean)],
-  ['att_encoding_info', checked(parseBoolean)],
   ['stale', checked(checkStale)],
   ['count', checked(refuseCount)],
 ]);

@@ -78,8 +78,10 @@ async function* keyedRows(
   parameters: ListParameters,
 ): AsyncGenerator<readonly string[], void, void> {
   const keys = chooseKeys(asked, parameters);
-  for (let start = 0; start < keys.length; start += KEYS_BATCH) {
-    yield await list.keyed(keys.slice(start, start + KEYS_BATCH));
+  // The content of attachments is read for one document at a time.
+  const count = parameters.includeDocs && parameters.attachments ? 1 : KEYS_BATCH;
+  for (let start = 0; start < keys.length; start += count) {
+    yield await list.keyed(keys.slice(start, start + count));
   }
 }
 

@@ -1,5 +1,6 @@
 /** `POST /{db}/_bulk_get`: many revisions in one request (docs/http.md#bulk-reads). Order and duplicates are kept. */
 
+import type { Snapshot } from '../../database/contract.ts';
 import type { DocId, RevId } from '../../documents/contract.ts';
 import { parseDocId } from '../../documents/identifiers.ts';
 import { parseRevId } from '../../documents/revisions/revisions.ts';
@@ -7,7 +8,8 @@ import { DatabaseError } from '../../errors/database-error.ts';
 import { isObject, ownMember } from '../../json/objects.ts';
 import { inTurns, mapInSteps } from '../../shared/turn.ts';
 import { readMetaFlags, revOf } from '../documents/document-rendering.ts';
-import { readTexts, selectRevisions } from '../documents/revision-selection.ts';
+import { type AttachmentFlags, okPieces, readAttachmentFlags } from '../documents/inline-attachments.ts';
+import { readTexts, renderSelected, selectRevisions } from '../documents/revision-selection.ts';
 import { accepts } from '../request/accept.ts';
 import { readObject } from '../request/bodies.ts';
 import type { Answer, Context } from '../request/context.ts';
@@ -24,7 +26,13 @@ const JSON_TYPE = 'application/json';
 
 /** What one entry asks for, or why it can't be answered. */
 type Asked =
-  | { readonly id: DocId; readonly rev: RevId | undefined; readonly refused?: undefined }
+  | {
+      readonly id: DocId;
+      readonly rev: RevId | undefined;
+      /** Revisions that the reader has: attachments that they have stay stubs. */
+      readonly since: readonly RevId[];
+      readonly refused?: undefined;
+    }
   | { readonly id: string; readonly rev: string | undefined; readonly refused: DatabaseError };
 
 /** One revision's text, or the text of an error object. */
@@ -47,7 +55,9 @@ export async function postBulkGet(context: Context, database: string): Promise<A
   return withSnapshotLease(context, database, async (lease) => {
     const batches = entryBatches(context, lease, asked);
     if (!multipart) {
-      const list = textAnswer(context, 200, await streamedBody(context, listText(batches), lease.release));
+      const flags = readAttachmentFlags(context.query);
+      const pieces = flags === undefined ? listText(batches) : listPieces(context, lease, asked, flags);
+      const list = textAnswer(context, 200, await streamedBody(context, pieces, lease.release));
       // Replicators ask for JSON and multipart in one, and read the type of the answer.
       return withHeader(list, 'content-type', JSON_TYPE);
     }
@@ -64,7 +74,13 @@ function readEntry(entry: unknown): Asked {
   const id = ownMember(members, 'id');
   const rev = ownMember(members, 'rev');
   try {
-    return { id: parseDocId(id), rev: rev === undefined ? undefined : parseRevId(rev) };
+    const since = ownMember(members, 'atts_since') ?? [];
+    if (!Array.isArray(since)) throw new DatabaseError('bad_request', 'atts_since must be a list of revisions.');
+    return {
+      id: parseDocId(id),
+      rev: rev === undefined ? undefined : parseRevId(rev),
+      since: since.map(parseRevId),
+    };
   } catch (error) {
     if (!(error instanceof DatabaseError)) throw error;
     return { id: textOf(id), rev: rev === undefined ? undefined : textOf(rev), refused: error };
@@ -128,8 +144,49 @@ async function* listText(batches: AsyncIterable<readonly EntryResults[]>): Async
 }
 
 function entryText({ id, results }: EntryResults): string {
-  const docs = results.map(({ ok, text }) => (ok ? `{"ok":${text}}` : `{"error":${text}}`));
+  const docs = results.map(resultText);
   return `{"id":${JSON.stringify(id)},"docs":[${docs.join(',')}]}`;
+}
+
+/** As `listText`, one revision after another, with what is asked of their attachments. */
+async function* listPieces(
+  context: Context,
+  { snapshot }: SnapshotLease,
+  asked: readonly Asked[],
+  flags: AttachmentFlags,
+): AsyncGenerator<string, void, void> {
+  let separator = '{"results":[';
+  for (const one of asked) {
+    yield `${separator}{"id":${JSON.stringify(one.id)},"docs":[`;
+    separator = ',';
+    yield* entryPieces(context, snapshot, one, flags);
+    yield ']}';
+  }
+  yield separator === ',' ? ']}\n' : '{"results":[]}\n';
+}
+
+async function* entryPieces(
+  context: Context,
+  snapshot: Snapshot,
+  asked: Asked,
+  flags: AttachmentFlags,
+): AsyncGenerator<string, void, void> {
+  if (asked.refused !== undefined) return yield resultText(emptyResult(asked));
+  const { id, rev, since } = asked;
+  const meta = readMetaFlags(context.query);
+  const wanted = rev === undefined ? 'all' : [rev];
+  const selected = selectRevisions(await snapshot.document(id), wanted, context.query.flag('latest'));
+  if (selected.length === 0) yield resultText(emptyResult(asked));
+  for (const [index, revision] of selected.entries()) {
+    if (index > 0) yield ',';
+    const rendered = await renderSelected(snapshot, revision, meta);
+    if (rendered !== undefined) yield* okPieces(snapshot, rendered, { ...flags, since });
+    else yield resultText(missingResult(id, revision.record === undefined ? revision.missing : revOf(revision.node)));
+  }
+}
+
+function resultText({ ok, text }: Result): string {
+  return ok ? `{"ok":${text}}` : `{"error":${text}}`;
 }
 
 async function* partBatches(batches: AsyncIterable<readonly EntryResults[]>): AsyncGenerator<Part[]> {

@@ -13,6 +13,7 @@ export interface IncomingPart {
 const MOST_HEADER_BYTES = 16_384;
 const BOUNDARY = /;\s*boundary\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;"]+))/i;
 const FILE_NAME = /;\s*filename\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;"]+))/i;
+const FIELD_NAME = /;\s*name\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;"]+))/i;
 const LINE_END = Uint8Array.of(0x0d, 0x0a);
 const HEADERS_END = Uint8Array.of(0x0d, 0x0a, 0x0d, 0x0a);
 const HYPHEN = 0x2d;
@@ -37,6 +38,11 @@ export function fileNameOf(disposition: string | undefined): string | undefined 
 function parameterOf(pattern: RegExp, header: string): string | undefined {
   const [, quoted, token] = pattern.exec(header) ?? [];
   return quoted?.replace(/\\(.)/g, '$1') ?? token;
+}
+
+/** The `name` of a form's part, if there is one. */
+export function nameOf(disposition: string | undefined): string | undefined {
+  return disposition === undefined ? undefined : parameterOf(FIELD_NAME, disposition);
 }
 
 /** The parts in their order. Fails with `bad_request` where the body ends before its last boundary. */

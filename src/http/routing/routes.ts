@@ -7,6 +7,7 @@
  */
 import type { MaybePromise } from '../../shared/maybe-promise.ts';
 import { deleteAttachment, getAttachment, putAttachment } from '../attachments/attachment-handlers.ts';
+import { postForm } from '../attachments/form-upload.ts';
 import { deleteDatabase, getDatabase, putDatabase } from '../database/database.ts';
 import { getDatabaseInfos, postDatabaseInfos } from '../database/database-infos.ts';
 import { getRevsLimit, getSecurity, putRevsLimit, putSecurity } from '../database/settings.ts';
@@ -16,7 +17,6 @@ import { postBulkDocs } from '../documents/bulk-docs.ts';
 import { copyDocument } from '../documents/copy-document.ts';
 import { getLocalDocument } from '../documents/local-document.ts';
 import { getDocument } from '../documents/read-document.ts';
-import { refuseForm } from '../documents/unsupported-attachments.ts';
 import { deleteDocument, postDocument, putDocument } from '../documents/write-document.ts';
 import type { FindPart } from '../find/find-handlers.ts';
 import { allDocs, designDocs, localDocs } from '../lists/list-handlers.ts';
@@ -180,6 +180,6 @@ function documentRoutes(read: DocumentHandler): Resource<DocumentHandler> {
     PUT: member(putDocument),
     DELETE: member(deleteDocument),
     COPY: member(copyDocument),
-    POST: member(refuseForm),
+    POST: member(postForm),
   });
 }

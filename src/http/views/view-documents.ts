@@ -10,7 +10,9 @@ import { parseRevId, toRevision } from '../../documents/revisions/revisions.ts';
 import { isObject, ownMember } from '../../json/objects.ts';
 import type { ViewRow } from '../../views/contract.ts';
 import { conflictsOf, documentText } from '../documents/document-rendering.ts';
+import { shownBodies } from '../documents/inline-attachments.ts';
 import { byBodySize } from '../lists/body-batches.ts';
+import { contentFlags, type RowOptions } from '../lists/document-list.ts';
 import { toDocId } from '../request/parameter-values.ts';
 
 /** A row with the revision that it is shown with; without one its document is `null`. */
@@ -38,15 +40,17 @@ const NOWHERE: Target = { id: undefined, rev: undefined };
 export async function* withDocuments(
   snapshot: Snapshot,
   rows: readonly ViewRow[],
-  conflicts: boolean,
+  options: RowOptions,
 ): AsyncGenerator<readonly RowWithDocument[], void, void> {
-  for (const batch of byBodySize(await findDocuments(snapshot, rows), ({ node }) => node)) {
-    const bodies = await snapshot.bodies(batch.flatMap(({ node }) => (node === undefined ? [] : [node])));
+  const flags = contentFlags(options);
+  for (const batch of byBodySize(await findDocuments(snapshot, rows), ({ node }) => node, flags !== undefined)) {
+    const nodes = batch.flatMap(({ node }) => (node === undefined ? [] : [node]));
+    const bodies = await shownBodies(snapshot, nodes, flags);
     let next = 0;
     yield batch.map(({ row, record, node }) => {
       const body = node === undefined ? undefined : bodies[next++];
       if (record === undefined || node === undefined || body === undefined) return { row, doc: 'null' };
-      return { row, doc: documentText(record, node, body, conflicts ? conflictsOf(record) : undefined) };
+      return { row, doc: documentText(record, node, body, options.conflicts ? conflictsOf(record) : undefined) };
     });
   }
 }

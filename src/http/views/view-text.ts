@@ -36,14 +36,14 @@ export async function* groupTexts(batches: AsyncIterable<readonly ReducedRow[]>)
 export async function* rowTexts(
   { snapshot }: ViewSource,
   batches: AsyncIterable<readonly ViewRow[]>,
-  { includeDocs, conflicts }: ViewParameters,
+  parameters: ViewParameters,
 ): AsyncGenerator<readonly string[]> {
   for await (const batch of batches) {
-    if (!includeDocs || snapshot === undefined) {
+    if (!parameters.includeDocs || snapshot === undefined) {
       yield batch.map(rowText);
       continue;
     }
-    for await (const documented of withDocuments(snapshot, batch, conflicts)) {
+    for await (const documented of withDocuments(snapshot, batch, parameters)) {
       yield documented.map(({ row, doc }) => documentedText(row, doc));
     }
   }

@@ -2,6 +2,7 @@ import type { Suite } from '../../support/conformance/suite.ts';
 import allDocs from './all-docs.ts';
 import allowedMethods from './allowed-methods.ts';
 import attachmentRanges from './attachment-ranges.ts';
+import attachmentViews from './attachment-views.ts';
 import attachments from './attachments.ts';
 import attachmentsMultipart from './attachments-multipart.ts';
 import basics from './basics.ts';
@@ -35,6 +36,7 @@ import findIndexes from './find-indexes.ts';
 import findOperators from './find-operators.ts';
 import findPlanning from './find-planning.ts';
 import findRegex from './find-regex.ts';
+import formSubmit from './form-submit.ts';
 import gzip from './gzip.ts';
 import head from './head.ts';
 import hostile from './hostile.ts';
@@ -93,6 +95,7 @@ export const suites: readonly Suite[] = [
   allowedMethods,
   attachments,
   attachmentRanges,
+  attachmentViews,
   attachmentsMultipart,
   basics,
   batchSave,
@@ -125,6 +128,7 @@ export const suites: readonly Suite[] = [
   findOperators,
   findPlanning,
   findRegex,
+  formSubmit,
   gzip,
   head,
   hostile,

@@ -190,4 +190,23 @@ export default suite('attachments_multipart', [
     assert.deepInclude(at(inside, 0, 'ok'), { _id: 'doc', _rev: rev });
     assert.deepInclude(at(inside, 0, 'ok', '_attachments', 'a'), { data: 'aGVsbG8=', content_type: 'x/y' });
   }),
+
+  test('bulk reads have the content inside where it is asked for', async (t) => {
+    const first = await t.put('a', { _attachments: { x: { content_type: 'x/y', data: 'aGVsbG8=' } } });
+    const second = await t.put('a', { _rev: first, _attachments: { x: { stub: true }, z: { data: 'eA==' } } });
+    await t.put('b', { n: 1 });
+    const docs = [{ id: 'a' }, { id: 'a', atts_since: [first] }, { id: 'b' }, { id: 'none' }];
+    const stubs = (await t.at('POST', '/_bulk_get', { json: { docs } })).json;
+    assert.deepInclude(at(stubs, 'results', 0, 'docs', 0, 'ok', '_attachments', 'x'), { stub: true });
+    const { json } = await t.at('POST', '/_bulk_get?attachments=true&revs=true', { json: { docs } });
+    const document = (index: number) => at(json, 'results', index, 'docs', 0, 'ok');
+    assert.deepInclude(document(0), { _id: 'a', _rev: second });
+    assert.deepInclude(at(document(0), '_attachments', 'x'), { data: 'aGVsbG8=', revpos: 1 });
+    assert.deepInclude(at(document(0), '_attachments', 'z'), { data: 'eA==', revpos: 2 });
+    assert.deepInclude(at(document(1), '_attachments', 'x'), { stub: true, length: 5 });
+    assert.deepInclude(at(document(1), '_attachments', 'z'), { data: 'eA==' });
+    assert.deepInclude(document(2), { _id: 'b', n: 1 });
+    assert.deepInclude(at(json, 'results', 3, 'docs', 0, 'error'), { id: 'none', error: 'not_found' });
+    assert.equal(at(json, 'results', 3, 'id'), 'none');
+  }),
 ]);

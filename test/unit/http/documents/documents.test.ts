@@ -170,16 +170,6 @@ describe('writing', () => {
     expect(await askJson(core, 'PUT /db/doc', { body: '{"_rev":"0-1"}' })).toEqual(refused);
     expect(await askJson(core, 'PUT /db/doc?new_edits=false', { body: '{"_rev":"0-1"}' })).toEqual(refused);
   });
-
-  test.each([['a form', 'POST /db/doc', '--b', { 'content-type': 'multipart/form-data; boundary=b' }]])(
-    '%s is not implemented, and nothing is written',
-    async (_kind, what, body, headers) => {
-      const [status, answer] = await askJson(core, what, { body, headers });
-      expect(status).toBe(501);
-      expect(answer).toMatchObject({ error: 'not_implemented', reason: /^Attachments are not implemented yet\./ });
-      expect(await askJson(core, 'GET /db')).toMatchObject([200, { doc_count: 0, update_seq: 0 }]);
-    },
-  );
 });
 
 describe('copying', () => {

@@ -1,0 +1,41 @@
+/** The document that an attachment is added to, or taken from. */
+import type { Database, DocumentRecord, StoredNode } from '../../database/contract.ts';
+import { splitAttachments } from '../../documents/attachments/stored-attachments.ts';
+import type { DocId, RevId, StoredAttachment } from '../../documents/contract.ts';
+import { findNode } from '../../documents/revisions/revision-tree.ts';
+import { toRevision } from '../../documents/revisions/revisions.ts';
+import { DatabaseError } from '../../errors/database-error.ts';
+
+/**
+ * The document at the revision that is to be replaced. Without a revision there must be none, or a deleted one: of that nothing is kept.
+ * Fails with `conflict`.
+ */
+export async function documentBefore(
+  open: Database,
+  id: DocId,
+  rev: RevId | undefined,
+): Promise<{ readonly attachments: readonly StoredAttachment[]; readonly body: string }> {
+  const snapshot = open.snapshot();
+  try {
+    const record = await snapshot.document(id);
+    if (rev === undefined) {
+      if (record !== undefined && record.leaves[0]?.deleted !== true) throw conflict();
+      return { attachments: [], body: '{}' };
+    }
+    const node = leafOf(record, rev);
+    const body = node === undefined ? undefined : await snapshot.body(node);
+    if (body === undefined) throw conflict();
+    return splitAttachments(body);
+  } finally {
+    snapshot.release();
+  }
+}
+
+function leafOf(record: DocumentRecord | undefined, rev: RevId): StoredNode | undefined {
+  const node = record && findNode(record.leaves, toRevision(rev));
+  return node !== undefined && record?.leaves.includes(node) === true ? node : undefined;
+}
+
+function conflict(): DatabaseError {
+  return new DatabaseError('conflict', 'Document update conflict.');
+}

@@ -1,0 +1,113 @@
+/**
+ * `POST /{db}/{docid}` as an HTML form: files become attachments (docs/http.md#form-uploads). A form can be sent by any page, so that the
+ * browser has to say that one of this server did.
+ */
+import { type TakenIn, takeIn } from '../../attachments/intake.ts';
+import type { AttachmentWrite, Database, DocumentWrite } from '../../database/contract.ts';
+import { checkAttachmentName, DEFAULT_CONTENT_TYPE } from '../../documents/attachments/incoming-attachment.ts';
+import type { DocId, RevId } from '../../documents/contract.ts';
+import { isLocalId } from '../../documents/identifiers.ts';
+import { readDocumentInSteps } from '../../documents/incoming/read-document.ts';
+import { parseRevId } from '../../documents/revisions/revisions.ts';
+import { DatabaseError } from '../../errors/database-error.ts';
+import type { MaybePromise } from '../../shared/maybe-promise.ts';
+import { inTurns } from '../../shared/turn.ts';
+import { type IncomingWrite, keptAttachment, uploadOf } from '../documents/attached-writes.ts';
+import { writeOne, writtenAnswer } from '../documents/single-write.ts';
+import { bodyChunks, isMultipart, readPartText } from '../request/bodies.ts';
+import type { Answer, Context } from '../request/context.ts';
+import { boundaryOf, fileNameOf, type IncomingPart, nameOf, readParts } from '../request/multipart-reader.ts';
+import { writeOptions } from '../request/write-options.ts';
+import { ownHost } from '../response/locations.ts';
+import { documentBefore } from './document-before.ts';
+
+/** What a form brings. */
+interface Form {
+  readonly fields: Map<string, string>;
+  readonly files: { readonly name: string; readonly contentType: string; readonly taken: TakenIn }[];
+}
+
+export function postForm(context: Context, database: string, id: DocId): MaybePromise<Answer> {
+  if (!isMultipart(context, 'form-data')) {
+    throw new DatabaseError('bad_content_type', 'Content-Type must be multipart/form-data');
+  }
+  mustComeFromHere(context);
+  if (isLocalId(id)) throw new DatabaseError('bad_request', '_local documents do not accept attachments.');
+  return context.services.registry.use(database, async (open) => {
+    const form: Form = { fields: new Map(), files: [] };
+    try {
+      await readForm(context, open, form);
+      const write = await writeOf(open, id, form);
+      return writtenAnswer(context, database, await writeOne(context, open, write, writeOptions(context, true)));
+    } finally {
+      for (const { taken } of form.files) taken.discard();
+    }
+  });
+}
+
+function mustComeFromHere(context: Context): void {
+  const referer = context.header('referer');
+  if (referer === undefined) throw new DatabaseError('bad_request', 'Referer header required.');
+  const host = /^[a-z]+:\/\/([^/?#]*)/i.exec(referer)?.[1];
+  if (host?.toLowerCase() !== ownHost(context)?.toLowerCase()) {
+    throw new DatabaseError('bad_request', 'Referer header must match host.');
+  }
+}
+
+async function readForm(context: Context, database: Database, form: Form): Promise<void> {
+  const boundary = boundaryOf(context.header('content-type') ?? '');
+  for await (const part of readParts(bodyChunks(context.request.body), boundary)) {
+    const disposition = part.headers['content-disposition'];
+    const field = nameOf(disposition);
+    const fileName = fileNameOf(disposition);
+    // A form sends a part without a name for a file that was not chosen.
+    if (field === '_attachments' && fileName) await takeFile(context, database, form, fileName, part);
+    else if (field !== undefined && fileName === undefined) {
+      form.fields.set(field, await readPartText(context, part.chunks));
+    }
+  }
+}
+
+async function takeFile(
+  context: Context,
+  database: Database,
+  { files }: Form,
+  name: string,
+  { headers, chunks }: IncomingPart,
+): Promise<void> {
+  checkAttachmentName(name);
+  const contentType = headers['content-type'] ?? DEFAULT_CONTENT_TYPE;
+  const taken = await takeIn(database, context.services.config, { contentType, encoding: undefined, source: chunks });
+  files.push({ name, contentType, taken });
+}
+
+/** The document of the field `_doc`, or the stored one that `_rev` names, with the files in the place of what it had under their names. */
+async function writeOf(database: Database, id: DocId, { fields, files }: Form): Promise<IncomingWrite> {
+  const rev = fields.get('_rev')?.trim();
+  const text = fields.get('_doc');
+  const added = files.map(({ name, contentType, taken }) => ({
+    name,
+    contentType,
+    revpos: undefined,
+    ...uploadOf(taken),
+  }));
+  if (text !== undefined) return writeOfText(id, text, rev, added);
+  const known: RevId | undefined = rev === undefined || rev === '' ? undefined : parseRevId(rev);
+  const before = await documentBefore(database, id, known);
+  const kept = before.attachments.map(keptAttachment).filter(({ name }) => added.every((one) => one.name !== name));
+  const write: DocumentWrite = { id, rev: known, deleted: false, body: before.body, attachments: [...kept, ...added] };
+  return write;
+}
+
+async function writeOfText(
+  id: DocId,
+  text: string,
+  rev: string | undefined,
+  added: readonly AttachmentWrite[],
+): Promise<IncomingWrite> {
+  const document = await inTurns(readDocumentInSteps(text));
+  const incoming = document.attachments.filter(({ name }) => added.every((one) => one.name !== name));
+  const given = document.rev ?? (rev === undefined || rev === '' ? undefined : parseRevId(rev));
+  const { deleted, body } = document;
+  return { id, rev: given, deleted, body, incoming, attachments: added };
+}
