@@ -25,6 +25,8 @@ describe('parameters of lists', () => {
       limit: undefined,
       includeDocs: false,
       conflicts: false,
+      attachments: false,
+      attEncodingInfo: false,
       updateSeq: false,
     });
   });
