@@ -77,6 +77,28 @@ describe.each(chosenEngines())('the demo in %s', (engine) => {
     expect(await value(reader)).toContain('"common": "Austria, edited"');
   });
 
+  test('keeps a photo that is dropped, and shows it in another tab', async () => {
+    const tab = await openWithCountries();
+    await navigateTo(tab, '#/countries/austria');
+    await shows(tab, '.photo p', 'Drop a photo here. It is stored in this browser, and shown without a network.');
+    await tab.evaluate(`(async () => {
+      const canvas = document.createElement('canvas');
+      [canvas.width, canvas.height] = [12, 8];
+      canvas.getContext('2d').fillRect(0, 0, 12, 8);
+      const blob = await new Promise((resolve) => canvas.toBlob(resolve, 'image/png'));
+      const dataTransfer = new DataTransfer();
+      dataTransfer.items.add(new File([blob], 'the alps.png', { type: 'image/png' }));
+      document.querySelector('.photo').dispatchEvent(new DragEvent('drop', { dataTransfer, bubbles: true, cancelable: true }));
+    })()`);
+    await until(tab, 'document.querySelector(".photo img")?.naturalWidth === 12');
+    expect(await value(tab)).toContain('"content_type": "image/png"');
+    const other = await open('#/countries/austria');
+    await until(other, 'document.querySelector(".photo img")?.naturalWidth === 12');
+    expect(await text(other, '.photo figcaption span')).toBe('the alps.png');
+    await click(other, '[data-action=remove-photo]');
+    await shows(tab, '.photo p', 'Drop a photo here. It is stored in this browser, and shown without a network.');
+  });
+
   test('shows who was quicker, and combines what both changed', async () => {
     const slower = await openWithCountries();
     await navigateTo(slower, '#/countries/austria');

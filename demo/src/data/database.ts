@@ -1,9 +1,15 @@
 /** One database, spoken to with plain `fetch()`: this is all that an app needs. */
 import type { Logging, RequestLog } from '../requests/request-log.ts';
 
+/** What a document says of a file that it has. */
+export interface Attachment {
+  readonly content_type: string;
+}
+
 export interface StoredDocument {
   readonly _id: string;
   readonly _rev: string;
+  readonly _attachments?: Readonly<Record<string, Attachment>>;
   readonly [member: string]: unknown;
 }
 
@@ -133,6 +139,32 @@ export class Database {
     if (answer.status === 409) return false;
     await succeed(answer);
     return true;
+  }
+
+  /** Where a file of the document can be read. The revision makes it another address when the file has changed. */
+  attachmentAddress(id: string, name: string, rev: string): string {
+    return `${this.#attachmentPath(id, name)}?${new URLSearchParams({ rev })}`;
+  }
+
+  /** Stores a file with the document. Gives the new revision, or undefined where the one given is not the current one. */
+  async attach(id: string, rev: string, file: File): Promise<string | undefined> {
+    const headers = { Accept: 'application/json', 'Content-Type': file.type };
+    return this.#changeAttachment(id, rev, file.name, { method: 'PUT', body: file, headers });
+  }
+
+  /** Removes a file. As `attach`. */
+  detach(id: string, rev: string, name: string): Promise<string | undefined> {
+    return this.#changeAttachment(id, rev, name, { method: 'DELETE' });
+  }
+
+  async #changeAttachment(id: string, rev: string, name: string, init: RequestInit): Promise<string | undefined> {
+    const path = this.attachmentAddress(id, name, rev).slice(this.#path.length);
+    const answer = await this.#ask(path, init);
+    return answer.status === 409 ? undefined : (await succeed(answer)).rev;
+  }
+
+  #attachmentPath(id: string, name: string): string {
+    return `${this.#path}/${encodeURIComponent(id)}/${encodeURIComponent(name)}`;
   }
 
   /** Writes documents that are JSON texts already. Those that are there with the same id are refused. */

@@ -7,6 +7,7 @@ import { icons } from '../elements/icons.ts';
 import { WorldMap } from '../world-map/world-map.ts';
 import { contentOf } from './comparison.ts';
 import { type Conflict, conflictPanel } from './conflict-panel.ts';
+import { PhotoFrame } from './photo-frame.ts';
 
 export interface EditorHost {
   /** The address of the list. */
@@ -22,6 +23,7 @@ export class DocumentEditor {
   readonly #database: Database;
   readonly #host: EditorHost;
   readonly #map = new WorldMap('Where it is');
+  readonly #photo: PhotoFrame;
   readonly #head = make('header', {});
   readonly #facts = make('dl', { class: 'facts' });
   readonly #editor: HTMLTextAreaElement;
@@ -36,6 +38,10 @@ export class DocumentEditor {
     this.#dataset = dataset;
     this.#database = database;
     this.#host = host;
+    this.#photo = new PhotoFrame(database, {
+      onChanged: () => void this.#onPhotoChanged(),
+      onFailed: (reason) => this.#say(reason, 'error'),
+    });
     this.#editor = make('textarea', {
       id: 'editor',
       spellcheck: 'false',
@@ -90,6 +96,12 @@ export class DocumentEditor {
     const content = this.#parse();
     const base = this.#document;
     if (content && base) await this.#put(base._rev, content);
+  }
+
+  async #onPhotoChanged(): Promise<void> {
+    this.#take(await this.#current());
+    this.#say('Saved.', 'news');
+    this.#host.onWritten();
   }
 
   /** Shows what is in the database now, which another tab may have changed since. */
@@ -153,6 +165,7 @@ export class DocumentEditor {
     const place = placeOf(document);
     this.#map.element.hidden = place === undefined;
     this.#map.mark(place);
+    this.#photo.show(document);
     this.#editor.value = textOf(document);
     fill(this.#conflictPlace);
     this.#say('');
@@ -182,6 +195,7 @@ export class DocumentEditor {
       this.#head,
       this.#map.element,
       this.#facts,
+      this.#photo.element,
       make(
         'section',
         { class: 'editing' },
