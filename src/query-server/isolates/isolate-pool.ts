@@ -6,6 +6,7 @@
  */
 import { DatabaseError, isDatabaseError } from '../../errors/database-error.ts';
 import type { Clock } from '../../shared/clock.ts';
+import { nextTurn } from '../../shared/turn.ts';
 import { Isolate, type IsolateOptions } from './isolate.ts';
 import type { MemoryShare } from './memory-shares.ts';
 import type { QuickJsInstance, QuickJsInstanceFactory } from './quickjs-instance.ts';
@@ -97,6 +98,8 @@ export class IsolatePool {
       const reason = `This host can't run WebAssembly, which functions of design documents need: ${String(cause)}`;
       throw new DatabaseError('not_implemented', reason, { cause });
     }
+    // Beginning the program in it takes tens of milliseconds, as making it did: others have a turn between the two.
+    await nextTurn();
     this.#spare ??= instance;
     return this.getNow(owner) ?? this.create(owner);
   }

@@ -6,6 +6,7 @@ import loadEmscripten from '@jitl/quickjs-wasmfile-release-sync/emscripten-modul
 import { QuickJSFFI } from '@jitl/quickjs-wasmfile-release-sync/ffi';
 import { QuickJSWASMModule } from 'quickjs-emscripten-core';
 import { functionsUnavailable } from '../../errors/functions-unavailable.ts';
+import { nextTurn } from '../../shared/turn.ts';
 import { guardLoops } from './loop-guard.ts';
 
 /**
@@ -74,7 +75,9 @@ export class QuickJsInstanceFactory {
 
   /** Fails with `functions_unavailable` where the module can't be loaded. Tries again when it is called again. */
   async create(): Promise<QuickJsInstance> {
-    return instantiate(await this.compiled(), this.#mostPages);
+    const compiled = await this.compiled();
+    await nextTurn();
+    return instantiate(compiled, this.#mostPages);
   }
 
   /** Fails as `create`. */
@@ -88,6 +91,7 @@ export class QuickJsInstanceFactory {
     try {
       const bytes = await this.#source().catch(notLoaded);
       const guarded = guardLoops(bytes);
+      await nextTurn();
       return { module: await WebAssembly.compile(guarded?.bytes ?? bytes), tick: guarded?.tick };
     } catch (error) {
       this.#compiled = undefined;
