@@ -156,7 +156,7 @@ describe('who asks for much', () => {
     [
       'documents by a pattern that goes back for ever',
       200,
-      /bookmark/,
+      /The number of documents examined is high/,
       'POST',
       '/many/_find',
       () => ({
