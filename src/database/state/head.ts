@@ -9,7 +9,7 @@ import type { Crc32 } from '../../shared/crc32.ts';
  *
  * Format history (`format`):
  * 1 – the first.
- * 2 – checksums of pages, of bodies, of journal records and of the head; tree nodes that take several pages.
+ * 2 – checksums of pages, of bodies, of journal records and of the head; tree nodes that take several pages; attachments.
  */
 export const DISK_FORMAT_VERSION = 2;
 /** The format without checksums. */

@@ -2,7 +2,7 @@ import type { EntryList, TreeSpec } from '../../btree/contract.ts';
 import { compareCodePoints } from '../../collation/code-points.ts';
 
 /**
- * The four trees of a database file, as specifications for `btree/`:
+ * Four of the five trees of a database file, as specifications for `btree/` (attachments-tree.ts has the fifth):
  * by-id (documents in the order of their ids' UTF-8 bytes), by-seq (changes in the order they happened), locals (`_local` documents and
  * settings), and space (how many live bytes each body page holds).
  */
