@@ -7,8 +7,8 @@ import type { PortOffer } from '../../../src/bridge/wire/control.ts';
 import { PROTOCOL } from '../../../src/bridge/wire/wire.ts';
 import { responseFromWire } from '../../../src/bridge/wire/wire-codec.ts';
 import type { LoadDeferredCode } from '../../../src/deferred/contract.ts';
-import { deferredAtHand } from '../../../src/deferred/deferred-code.ts';
 import type { ByteStream, PlainHeaders, RequestBody } from '../../../src/shared/message.ts';
+import { serviceWorkerFunctions } from '../../../src/worker/service-worker-functions.ts';
 import { StorageOwner, type StorageOwnerOptions } from '../../../src/worker/storage-owner.ts';
 import { WorkerEndpoint } from '../../../src/worker/worker-endpoint.ts';
 import { type FakeLockClient, FakeLocks } from '../../support/fake-locks.ts';
@@ -16,8 +16,8 @@ import { requestToWire } from '../bridge/request-to-wire.ts';
 
 const ORIGIN = 'https://app.example';
 
-/** Without a sandbox: in Node there are no nested workers. */
-export const deferred: LoadDeferredCode = deferredAtHand();
+/** As a service worker has it: in Node there are no nested workers. */
+export const deferred: LoadDeferredCode = () => serviceWorkerFunctions;
 
 export interface Answer {
   readonly status: number;
