@@ -88,6 +88,8 @@ async function writeChanged(context: Context, database: string, open: Database, 
   if (!outcome.ok) throw outcome.error;
   const answer = jsonAnswer(context, added === undefined ? 200 : 201, writtenText(id, outcome.rev));
   withHeader(answer, 'etag', revisionTag(outcome.rev));
+  // Clients that send bytes name their type, and no longer what they accept; they read the revision from JSON.
+  withHeader(answer, 'content-type', 'application/json');
   return added === undefined ? answer : withLocation(answer, attachmentLocation(context, database, id, name));
 }
 

@@ -40,6 +40,30 @@ describe('nano', () => {
     await expect(server.db.get('a/b')).rejects.toMatchObject({ statusCode: 404, error: 'not_found' });
   });
 
+  test('attachments are inserted, read, streamed and destroyed', async () => {
+    const bytes = Buffer.from([0, 1, 2, 255, 254]);
+    const first = await db.attachment.insert('doc', 'é 😀.bin', bytes, 'x/y');
+    expect(await db.attachment.get('doc', 'é 😀.bin')).toEqual(bytes);
+    const parts: Buffer[] = [];
+    for await (const part of db.attachment.getAsStream('doc', 'é 😀.bin')) parts.push(Buffer.from(part));
+    expect(Buffer.concat(parts)).toEqual(bytes);
+    await db.attachment.destroy('doc', 'é 😀.bin', { rev: first.rev });
+    await expect(db.attachment.get('doc', 'é 😀.bin')).rejects.toMatchObject({ statusCode: 404 });
+  });
+
+  test('a document is inserted with its attachments, and read with them', async () => {
+    const files = [
+      { name: 'one.txt', data: 'hello', content_type: 'x/plain' },
+      { name: 'two.bin', data: Buffer.from([1, 2, 3]), content_type: 'x/y' },
+    ];
+    await db.multipart.insert({ n: 1 }, files, 'doc');
+    expect(await db.attachment.get('doc', 'two.bin')).toEqual(Buffer.from([1, 2, 3]));
+    expect(await db.get('doc')).toMatchObject({ n: 1, _attachments: { 'one.txt': { length: 5, stub: true } } });
+    const read = Buffer.from(await db.multipart.get('doc')).toString('latin1');
+    expect(read).toContain('"follows":true');
+    expect(read).toContain('hello');
+  });
+
   test('inserts, gets, updates and destroys documents', async () => {
     const first = await db.insert({ n: 1 }, 'doc');
     expect(first).toEqual({ ok: true, id: 'doc', rev: expect.stringMatching(/^1-[0-9a-f]{32}$/) });

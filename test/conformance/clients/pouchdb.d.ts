@@ -12,6 +12,15 @@ declare module 'pouchdb-core' {
     put(document: object, options?: Options): Promise<{ readonly id: string; readonly rev: string }>;
     post(document: object): Promise<{ readonly id: string; readonly rev: string }>;
     remove(id: string, rev: string): Promise<{ readonly id: string; readonly rev: string }>;
+    putAttachment(
+      id: string,
+      name: string,
+      rev: string | undefined,
+      data: unknown,
+      type: string,
+    ): Promise<{ readonly id: string; readonly rev: string }>;
+    getAttachment(id: string, name: string, options?: Options): Promise<unknown>;
+    removeAttachment(id: string, name: string, rev: string): Promise<{ readonly id: string; readonly rev: string }>;
     bulkDocs(docs: readonly object[], options?: Options): Promise<readonly unknown[]>;
     bulkGet(options: Options): Promise<unknown>;
     allDocs(options?: Options): Promise<unknown>;

@@ -49,6 +49,30 @@ describe('PouchDB over HTTP', () => {
     }
   });
 
+  test('attachments are put, read and removed', async () => {
+    const bytes = Buffer.from([0, 1, 2, 255, 254]);
+    const put = await db.putAttachment('doc', 'deep/é 😀.bin', undefined, bytes, 'x/y');
+    expect(bytesOf(await db.getAttachment('doc', 'deep/é 😀.bin'))).toEqual([...bytes]);
+    const next = await db.putAttachment('doc', 'note.txt', put.rev, Buffer.from('hello'), 'text/plain');
+    const document = await db.get('doc', { attachments: true });
+    expect(at(document, '_attachments', 'note.txt')).toMatchObject({ content_type: 'text/plain', data: 'aGVsbG8=' });
+    expect(at(document, '_attachments', 'deep/é 😀.bin')).toMatchObject({ data: bytes.toString('base64'), revpos: 1 });
+    const removed = await db.removeAttachment('doc', 'note.txt', next.rev);
+    expect(Object.keys(Object(at(await db.get('doc'), '_attachments')))).toEqual(['deep/é 😀.bin']);
+    await expect(db.getAttachment('doc', 'note.txt')).rejects.toMatchObject({ status: 404 });
+    expect(removed.rev).toMatch(/^3-/);
+  });
+
+  test('attachments come inline, and in lists', async () => {
+    const attachment = { content_type: 'text/plain', data: 'aGVsbG8=' };
+    await db.bulkDocs([{ _id: 'a', _attachments: { x: attachment } }, { _id: 'b' }]);
+    expect(bytesOf(await db.getAttachment('a', 'x'))).toEqual([...Buffer.from('hello')]);
+    const { rows } = Object(await db.allDocs({ include_docs: true, attachments: true }));
+    expect(at(rows, 0, 'doc', '_attachments', 'x')).toMatchObject(attachment);
+    const read = await db.bulkGet({ docs: [{ id: 'a' }], attachments: true });
+    expect(at(read, 'results', 0, 'docs', 0, 'ok', '_attachments', 'x')).toMatchObject(attachment);
+  });
+
   test('a conflicting put is refused', async () => {
     const { rev } = await db.put({ _id: 'doc', n: 1 });
     await db.put({ _id: 'doc', _rev: rev, n: 2 });
@@ -136,3 +160,8 @@ describe('PouchDB over HTTP', () => {
     expect(await db.info()).toMatchObject({ doc_count: 0 });
   });
 });
+
+/** A Buffer, to which PouchDB adds members of its own. */
+function bytesOf(value: unknown): number[] {
+  return Buffer.isBuffer(value) ? [...value] : [];
+}

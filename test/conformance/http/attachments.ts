@@ -25,12 +25,16 @@ function assertHello(answer: Answer): void {
 export default suite('attachments', [
   test('are put, read and deleted', async (t) => {
     const first = await t.put('doc', { n: 1 });
-    const put = await t.at('PUT', `/doc/icon.png?rev=${first}`, { body: 'hello', headers: { 'content-type': BINARY } });
+    const put = await t.at('PUT', `/doc/icon.png?rev=${first}`, {
+      body: 'hello',
+      headers: { 'content-type': BINARY, accept: '*/*' },
+    });
     const rev = stringAt(put.json, 'rev');
     assertJson(put, 201, { ok: true, id: 'doc', rev });
     assert.match(rev, /^2-/);
     assert.equal(put.header('etag'), `"${rev}"`);
     assert.equal(put.header('location'), `${t.baseUrl}/${t.db}/doc/icon.png`);
+    assert.equal(put.header('content-type'), 'application/json');
 
     const read = await t.get('/doc/icon.png');
     assertHello(read);
