@@ -299,4 +299,34 @@ export default suite('attachments', [
     assertHello(await t.get('/doc/a'));
     assert.deepEqual((await t.get('/doc/b')).bytes, large);
   }),
+
+  test(
+    'an upload that breaks off leaves nothing behind',
+    async (t) => {
+      const rev = await t.put('doc', { n: 1 });
+      const body = { bytes: new Uint8Array(900_000).fill(7), announced: 2_000_000 };
+      await t.at('PUT', `/doc/a?rev=${rev}`, { body, headers: { 'content-type': BINARY } }).catch(() => undefined);
+      assertJson(await t.get('/doc'), 200, { _id: 'doc', _rev: rev, n: 1 });
+      await putAttachment(t, `/doc/a?rev=${rev}`, 'hello');
+      assertHello(await t.get('/doc/a'));
+    },
+    { needs: ['broken-body'] },
+  ),
+
+  test(
+    'more bytes than the setting permits are refused, announced or not',
+    async (t) => {
+      const small = await t.withSettings({ svc: { max_attachment_chunk_size: '1000' } });
+      const reason = 'An attachment may have 1000 bytes (svc/max_attachment_chunk_size).';
+      for (const size of [1001, 300_000]) {
+        const answer = await small.at('PUT', '/doc/a', { body: new Uint8Array(size) });
+        assertError(answer, 413, 'too_large', reason);
+      }
+      const inline = { _attachments: { a: { data: btoa('x'.repeat(1001)) } } };
+      assertError(await small.at('PUT', '/doc', { json: inline }), 413, 'too_large', reason);
+      assert.deepInclude(await small.info(), { doc_count: 0, update_seq: 0 });
+      assert.equal((await small.at('PUT', '/doc/a', { body: new Uint8Array(1000) })).status, 201);
+    },
+    { needs: ['settings'] },
+  ),
 ]);
