@@ -149,9 +149,12 @@ export class LmdbPageFile implements PageFile {
 
   async size(): Promise<number> {
     this.#life.mustBeOpen();
+    const path = this.#dataPath;
     try {
-      return (await stat(this.#dataPath)).size + this.#journal.bytes;
+      return (await stat(path)).size + this.#journal.bytes;
     } catch (error) {
+      // A compaction, which ended meanwhile, has removed the former generation's data.
+      if (hasCode(error, 'ENOENT') && path !== this.#dataPath) return this.size();
       throw hasCode(error, 'ENOENT') ? this.#deleted() : await this.#named(error, 'measuring it');
     }
   }
