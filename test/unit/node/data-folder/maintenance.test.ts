@@ -329,9 +329,17 @@ describe('verify', () => {
   });
 
   test('names a damaged record of a journal, and drops it when asked to, saying what goes with it', async () => {
+    const folder = join(temporary, 'before-lost-writes');
     const copy = join(temporary, 'lost-writes');
-    for (const id of ['b', 'c', 'd']) await fetch(`${server.url}two/${id}`, { method: 'PUT', body: '{}' });
-    await runCommand(['backup', copy, '--data', dataFolder]);
+    const written = await startServer({ port: 0, dataFolder: folder, logLevel: 'error' });
+    await runCommand(['import', `${written.url}two`, '-', '--create'], '{"_id":"a"}');
+    await runCommand(['import', `${written.url}one`, '-', '--create'], '{"_id":"a"}');
+    // What a closed server has written lies in its data file: the journal begins with what comes behind.
+    await written.close();
+    const writing = await startServer({ port: 0, dataFolder: folder, logLevel: 'error' });
+    for (const id of ['b', 'c', 'd']) await fetch(`${writing.url}two/${id}`, { method: 'PUT', body: '{}' });
+    await runCommand(['backup', copy, '--data', folder]);
+    await writing.close();
     const databases = join(copy, 'databases');
     const two = join(databases, (await readdir(databases)).find((name) => name.startsWith('two.')) ?? '');
     const journal = join(two, (await readdir(two)).find((name) => name.endsWith('.log')) ?? '');
