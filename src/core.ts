@@ -3,6 +3,7 @@
  * through one function. Hosts (Node, a worker, tests) only carry requests to it.
  */
 
+import { DatabaseFeeds } from './changes/feeds.ts';
 import type { CreateWriteGuard } from './database/contract.ts';
 import { defaultSettings } from './database/settings.ts';
 import type { DeferredCode, LoadDeferredCode, QueryServer, ViewNeeds, ViewService } from './deferred/contract.ts';
@@ -84,6 +85,7 @@ export async function createCore(options: CoreOptions): Promise<Core> {
   const registry = await openRegistry({ ...common, random, createGuard, md5: options.md5 });
   const { views, design, find } = deferParts(code, queryServer, { ...common, databases: registry, engine });
   designs.listen((database) => buildSoon(views, database, log));
+  const feeds = new DatabaseFeeds(registry);
   let isClosing = false;
   const bytesInFlight = new ByteBudget(
     integerSetting(config, 'httpd', 'max_bytes_in_flight') ?? defaultBytesInFlight,
@@ -92,6 +94,7 @@ export async function createCore(options: CoreOptions): Promise<Core> {
   const services = {
     bytesInFlight,
     registry,
+    feeds,
     config,
     log,
     clock,
@@ -105,9 +108,11 @@ export async function createCore(options: CoreOptions): Promise<Core> {
     registry,
     beginShutdown: () => {
       isClosing = true;
+      feeds.end();
     },
     close: async () => {
       isClosing = true;
+      feeds.end();
       await views.close();
       // Writes that were accepted for later are validated while the databases are closed.
       await registry.close().finally(() => Promise.all([code.close(), queryServer.close()]));

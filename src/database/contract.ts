@@ -309,6 +309,8 @@ export interface Snapshot {
    * `cancelled` where some that were not listed yet have moved.
    */
   changes(options: { readonly since: number; readonly descending?: boolean }): AsyncIterable<readonly ChangeRow[]>;
+  /** How many changes there are after `since`. */
+  changeCount(since: number): MaybePromise<number>;
   /** `_local` documents in id order. */
   locals(range: RowRange): AsyncIterable<readonly LocalDocument[]>;
   localCount(): Promise<number>;

@@ -4,7 +4,9 @@ import { openValidators } from '../design/validators.ts';
 import { createFinder } from '../find/finder.ts';
 import { createQueryMappers } from '../find/indexes/query-mapper.ts';
 import { designHandlers } from '../http/design/design-handlers.ts';
+import { functionFilters } from '../http/design/filter-functions.ts';
 import { findHandlers } from '../http/find/find-handlers.ts';
+import { selectorFilters } from '../http/find/selector-filter.ts';
 import { viewHandlers } from '../http/views/view-handlers.ts';
 import type { Sandbox } from '../query-server/contract.ts';
 import { BackgroundBuilds } from '../views/background-builds.ts';
@@ -23,8 +25,11 @@ export function createDeferredCode(createSandbox: (needs: QueryServerNeeds) => S
   return {
     queryServer: (needs) => createQueryServer(needs, createSandbox(needs)),
     views: createViews,
-    design: (service) => ({ service, handlers: designHandlers }),
-    find: (views, clock) => ({ service: createFinder({ views, clock }), handlers: findHandlers }),
+    design: (service) => ({ service, handlers: designHandlers, ...functionFilters(service) }),
+    find: (views, clock) => {
+      const service = createFinder({ views, clock });
+      return { service, handlers: findHandlers, ...selectorFilters(service) };
+    },
   };
 }
 

@@ -7,6 +7,8 @@ export interface Finder {
    * released, also after it was read to its end.
    */
   find(database: Database, body: JsonObject): Promise<FindAnswer>;
+  /** What tells whether a document, as `JSON.parse` gives it, fulfils a selector. Fails with 400 where that is invalid. */
+  test(selector: unknown): (document: unknown) => boolean;
   /** How a query would be run, and why: JSON text. Builds no index. */
   explain(database: Database, body: JsonObject): Promise<string>;
   /** The database's indexes in the form of `GET _index`, beginning with the one of all documents. */

@@ -16,6 +16,8 @@ import { excerpt, queryError } from './query-error.ts';
 import { answerText } from './searching/find-answer.ts';
 import { KeyProjection, KeyTests } from './searching/index-keys.ts';
 import { Search } from './searching/search.ts';
+import { parseSelector } from './selectors/selector-parser.ts';
+import { createTest } from './selectors/selector-test.ts';
 
 interface FinderParts {
   readonly views: ViewIndexes;
@@ -73,6 +75,10 @@ class IndexFinder implements Finder {
     releases.push(() => snapshot.release());
     const search = new Search({ query, snapshot, compare });
     return { search, found: search.inIndex(plan, reader) };
+  }
+
+  test(selector: unknown): (document: unknown) => boolean {
+    return createTest(parseSelector(selector), this.#order);
   }
 
   async explain(database: Database, body: JsonObject): Promise<string> {

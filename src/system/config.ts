@@ -19,6 +19,7 @@ export type Settings = Readonly<Record<string, Readonly<Record<string, string>>>
  * - `httpd/max_uri_length`: characters of a request's address; unset means no limit of our own.
  * - `httpd/max_bytes_in_flight`: bytes of memory for requests and answers under way; who comes then waits, at last in vain.
  * - `httpd/max_connections`: connections that the Node server holds at a time; 0 means no limit.
+ * - `httpd/changes_timeout`: milliseconds that a feed without heartbeats waits at most for the next change.
  * - `httpd/trusted_proxies`: IP addresses of proxies whose `X-Forwarded-…` headers are believed; unset means none.
  * - `httpd/allow_jsonp`: whether `?callback=` is honoured.
  * - `httpd/secure_rewrites`: whether rewrite rules may lead no further up than their database.
@@ -39,7 +40,13 @@ export const DEFAULT_SETTINGS: Settings = {
     page_cache_bytes: '33554432',
     os_process_timeout: '5000',
   },
-  httpd: { max_bytes_in_flight: '268435456', max_connections: '2048', allow_jsonp: 'false', secure_rewrites: 'true' },
+  httpd: {
+    max_bytes_in_flight: '268435456',
+    max_connections: '2048',
+    changes_timeout: '60000',
+    allow_jsonp: 'false',
+    secure_rewrites: 'true',
+  },
   attachments: {
     compression_level: '8',
     compressible_types: 'text/*, application/javascript, application/json, application/xml',
@@ -148,6 +155,7 @@ function checkSettings(config: Config): void {
   integerSetting(config, 'svc', 'page_cache_bytes');
   integerSetting(config, 'svc', 'os_process_timeout');
   integerSetting(config, 'httpd', 'max_bytes_in_flight');
+  integerSetting(config, 'httpd', 'changes_timeout');
   integerSetting(config, 'httpd', 'max_connections');
   integerSetting(config, 'httpd', 'max_uri_length');
   addressListSetting(config, 'httpd', 'trusted_proxies');

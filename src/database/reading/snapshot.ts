@@ -207,6 +207,10 @@ export class StateSnapshot implements Snapshot {
     }
   }
 
+  changeCount(since: number): MaybePromise<number> {
+    return this.#read((state) => state.bySeq.countRange({ start: since, startInclusive: false }));
+  }
+
   local(id: DocId): MaybePromise<LocalDocument | undefined> {
     const value = this.#read((state) => state.locals.get(id));
     return whenReady(value, (text) => (text === undefined ? undefined : toLocalDocument(id, text)));

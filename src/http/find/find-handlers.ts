@@ -12,6 +12,7 @@ import { durabilityOf } from '../request/write-options.ts';
 import { MethodNotAllowed } from '../response/error-table.ts';
 import { jsonAnswer, okAnswer, textAnswer } from '../response/responses.ts';
 import { streamedBody } from '../response/streams.ts';
+import type { SelectorFilters } from './selector-filter.ts';
 
 /** Documents are sent as they are found. */
 async function postFind(finder: Finder, context: Context, database: string): Promise<Answer> {
@@ -87,7 +88,7 @@ export const findHandlers = {
   postIndex,
 } satisfies PartHandlers<Finder>;
 
-export type FindPart = HandlerPart<Finder, keyof typeof findHandlers>;
+export type FindPart = HandlerPart<Finder, keyof typeof findHandlers> & SelectorFilters;
 
 function changeOf(rest: readonly string[]): keyof Pick<Finder, 'createIndex' | 'deleteIndexes'> {
   if (rest.length === 0) return 'createIndex';

@@ -1,13 +1,12 @@
 /** `_all_docs`, `_design_docs` and `_local_docs`: by GET, by POST with keys, and several at once (docs/http.md#list-of-all-documents). */
 
-import type { Database, Snapshot } from '../../database/contract.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
 import { isObject, ownMember } from '../../json/objects.ts';
 import { inTurns, mapInSteps } from '../../shared/turn.ts';
 import { readObject, toObject } from '../request/bodies.ts';
 import type { Answer, Context } from '../request/context.ts';
 import { type SnapshotLease, withSnapshotLease } from '../request/snapshot-lease.ts';
-import { matchesTag, tagOf } from '../response/etags.ts';
+import { matchesTag, momentTag } from '../response/etags.ts';
 import { notModified, textAnswer, withHeader } from '../response/responses.ts';
 import { streamedBody } from '../response/streams.ts';
 import { AllDocuments } from './all-documents.ts';
@@ -64,7 +63,7 @@ async function answerList(context: Context, name: string, kind: ListKind, parame
   return withSnapshotLease(context, name, async (lease) => {
     // A tag belongs to an address, and the body of a POST is no part of that.
     const isTagged = kind.raisesSequence && context.method === 'GET';
-    const tag = isTagged ? await snapshotTag(lease.database, lease.snapshot) : undefined;
+    const tag = isTagged ? await momentTag(lease.database, lease.snapshot) : undefined;
     if (tag !== undefined && matchesTag(context.header('if-none-match'), tag)) {
       lease.release();
       return notModified(tag);
@@ -73,12 +72,6 @@ async function answerList(context: Context, name: string, kind: ListKind, parame
     const answer = textAnswer(context, 200, await streamedBody(context, withNewline(text), lease.release));
     return tag === undefined ? answer : withHeader(answer, 'etag', tag);
   });
-}
-
-/** Any change of the database changes it. */
-function snapshotTag(database: Database, snapshot: Snapshot): Promise<string> {
-  const { uuid, instanceStartTime } = database;
-  return tagOf([uuid, instanceStartTime, snapshot.updateSeq, snapshot.purgeSeq]);
 }
 
 async function* withNewline(text: AsyncGenerator<string, void, void>): AsyncGenerator<string, void, void> {

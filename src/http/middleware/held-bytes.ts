@@ -3,6 +3,7 @@ import { whenReady } from '../../shared/maybe-promise.ts';
 import type { ByteStream } from '../../shared/message.ts';
 import { isStream } from '../request/bodies.ts';
 import type { Context, Handler } from '../request/context.ts';
+import { LiveBody } from '../response/live-body.ts';
 
 /** What a stream holds for a reader that is slow, about: the rows that are being made, their text, and its bytes. */
 const STREAM_BYTES = 262_144;
@@ -28,7 +29,8 @@ class CountedStream implements ByteStream {
     this.#context = context;
     if (stream.length !== undefined) this.length = stream.length;
     if (stream.pullText !== undefined) this.pullText = () => this.#next(stream.pullText?.());
-    context.countStream(STREAM_BYTES);
+    // That one counts itself: it holds next to nothing while it waits.
+    context.countStream(stream instanceof LiveBody ? 0 : STREAM_BYTES);
   }
 
   pull(): Promise<Uint8Array | undefined> {

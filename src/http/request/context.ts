@@ -1,5 +1,6 @@
 /** What a handler gets: the request, read as far as every handler needs it, and the services behind it. */
 
+import type { Feeds } from '../../changes/contract.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
 import type { Registry } from '../../registry/contract.ts';
 import type { ByteBudget, ByteLease } from '../../shared/byte-budget.ts';
@@ -16,6 +17,7 @@ import type { User } from './user.ts';
 /** What all requests share. */
 export interface Services {
   readonly registry: Registry;
+  readonly feeds: Feeds;
   readonly config: Config;
   readonly log: Log;
   readonly clock: Clock;

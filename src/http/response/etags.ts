@@ -21,6 +21,14 @@ export async function tagOf(inputs: readonly (string | number)[]): Promise<strin
   return `"${BigInt(`0x${digest}`).toString(36)}"`;
 }
 
+/** A tag of a database at one moment: any change of its documents changes it. */
+export function momentTag(
+  { uuid, instanceStartTime }: { readonly uuid: string; readonly instanceStartTime: string },
+  { updateSeq, purgeSeq }: { readonly updateSeq: number; readonly purgeSeq: number },
+): Promise<string> {
+  return tagOf([uuid, instanceStartTime, updateSeq, purgeSeq]);
+}
+
 /** `If-None-Match` is split at commas and compared literally: neither weak matching nor `*`. */
 export function matchesTag(ifNoneMatch: string | undefined, tag: string): boolean {
   if (ifNoneMatch === undefined) return false;

@@ -5,9 +5,10 @@
  *
  * The `allow` lists are those of docs/http.md#allowed-methods. HEAD needs no row: it is run as GET.
  */
-import type { MaybePromise } from '../../shared/maybe-promise.ts';
+import { type MaybePromise, whenReady } from '../../shared/maybe-promise.ts';
 import { deleteAttachment, getAttachment, putAttachment } from '../attachments/attachment-handlers.ts';
 import { postForm } from '../attachments/form-upload.ts';
+import { changesHandlers } from '../changes/change-handlers.ts';
 import { deleteDatabase, getDatabase, putDatabase } from '../database/database.ts';
 import { getDatabaseInfos, postDatabaseInfos } from '../database/database-infos.ts';
 import { getRevsLimit, getSecurity, putRevsLimit, putSecurity } from '../database/settings.ts';
@@ -63,7 +64,7 @@ export interface Routes {
 export function createRoutes(parts: DeferredParts): Routes {
   return {
     server: serverRoutes(),
-    database: new Map([...databaseRoutes(parts), ...documentListRoutes(), ...replicationRoutes()]),
+    database: new Map([...databaseRoutes(parts), ...documentListRoutes(), ...replicationRoutes(parts)]),
     design: designRoutes(parts),
     document: documentRoutes(getDocument),
     localDocument: documentRoutes(getLocalDocument),
@@ -146,12 +147,17 @@ function documentListRoutes(): Table<DatabaseHandler> {
   );
 }
 
-function replicationRoutes(): Table<DatabaseHandler> {
+function replicationRoutes({ design, find }: DeferredParts): Table<DatabaseHandler> {
+  const changes = changesHandlers({
+    byFunction: (...asked) => whenReady(design(), (part) => part.byFunction(...asked)),
+    byView: (...asked) => whenReady(design(), (part) => part.byView(...asked)),
+    bySelector: (...asked) => whenReady(find(), (part) => part.bySelector(...asked)),
+  });
   return new Map<string, Resource<DatabaseHandler>>([
     ['_bulk_get', resource('POST', { POST: member(postBulkGet, 'reads') })],
     ['_revs_diff', resource('POST', { POST: member(postRevsDiff, 'reads') })],
     ['_missing_revs', resource('POST', { POST: member(postMissingRevs, 'reads') })],
-    ['_changes', notImplemented('GET,HEAD,POST', 'The changes feed is', 'reads')],
+    ['_changes', resource('GET,HEAD,POST', { GET: member(changes.get), POST: member(changes.post, 'reads') })],
   ]);
 }
 

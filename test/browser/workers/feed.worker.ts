@@ -60,8 +60,8 @@ const deferred: LoadDeferredCode = () => {
   return {
     ...code,
     find: (views, clock) => {
-      const { service, handlers } = code.find(views, clock);
-      return { service, handlers: { ...handlers, getIndexes: (_service, context) => feed(context) } };
+      const { handlers, ...rest } = code.find(views, clock);
+      return { ...rest, handlers: { ...handlers, getIndexes: (_service, context) => feed(context) } };
     },
   };
 };

@@ -105,6 +105,7 @@ function fakeSnapshot(watch: Watch): Snapshot {
     rows: () => fakeRows(watch),
     offset: async () => 0,
     changes: () => noRows(),
+    changeCount: () => 0,
     locals: () => noRows(),
     localCount: async () => 0,
     release: () => {

@@ -86,6 +86,7 @@ export function services(settings: Settings = {}, changes: Partial<Services> = {
       onEvent: () => () => {},
       close: unused,
     },
+    feeds: { open: unused },
     config,
     log: silentLog,
     clock,

@@ -1,0 +1,88 @@
+/** Tells feeds that their database changed. */
+import { startBackgroundTimer } from '../shared/background-timer.ts';
+
+/** The events of a registry. */
+export interface DatabaseEvents {
+  onEvent(listener: (event: { readonly type: 'created' | 'updated' | 'deleted'; readonly name: string }) => void): void;
+}
+
+/** `ended`: nothing more will come, since the database was deleted or the service ends, or since the watch was closed. */
+export type WatchOutcome = 'changed' | 'ended' | 'timeout';
+
+/** All that wait, by the names of databases: an event costs nothing to those who wait for another database. */
+export class DatabaseWatches {
+  readonly #watches = new Map<string, Set<DatabaseWatch>>();
+  #hasEnded = false;
+
+  constructor(events: DatabaseEvents) {
+    events.onEvent(({ type, name }) => {
+      for (const watch of this.#watches.get(name) ?? []) {
+        if (type === 'deleted') watch.end();
+        else watch.note();
+      }
+    });
+  }
+
+  /** What happens from now on is noticed. */
+  begin(name: string): DatabaseWatch {
+    const watches = this.#watches.get(name) ?? new Set();
+    const watch: DatabaseWatch = new DatabaseWatch(() => {
+      watches.delete(watch);
+      if (watches.size === 0 && this.#watches.get(name) === watches) this.#watches.delete(name);
+    });
+    watches.add(watch);
+    this.#watches.set(name, watches);
+    if (this.#hasEnded) watch.end();
+    return watch;
+  }
+
+  /** Ends all of them, and those that are begun from now on. */
+  end(): void {
+    this.#hasEnded = true;
+    for (const watches of [...this.#watches.values()]) for (const watch of [...watches]) watch.end();
+  }
+}
+
+export class DatabaseWatch {
+  readonly #forget: () => void;
+  #hasChanged = false;
+  #hasEnded = false;
+  #wake: (() => void) | undefined;
+
+  constructor(forget: () => void) {
+    this.#forget = forget;
+  }
+
+  note(): void {
+    this.#hasChanged = true;
+    this.#wake?.();
+  }
+
+  /** May be called more than once. */
+  end(): void {
+    this.#hasEnded = true;
+    this.#forget();
+    this.#wake?.();
+  }
+
+  /** Resolves at the first change since the last call: at once where there was one. One at a time. */
+  async next(timeoutMs: number | undefined): Promise<WatchOutcome> {
+    if (!this.#hasChanged && !this.#hasEnded) await this.#event(timeoutMs);
+    if (this.#hasEnded) return 'ended';
+    const outcome = this.#hasChanged ? 'changed' : 'timeout';
+    this.#hasChanged = false;
+    return outcome;
+  }
+
+  #event(timeoutMs: number | undefined): Promise<void> {
+    return new Promise((resolve) => {
+      const wake = () => {
+        stopTimer();
+        this.#wake = undefined;
+        resolve();
+      };
+      const stopTimer = timeoutMs === undefined ? () => undefined : startBackgroundTimer(timeoutMs, wake);
+      this.#wake = wake;
+    });
+  }
+}

@@ -1,0 +1,106 @@
+/** Which changes a feed is to list (docs/http.md#filters-of-changes). */
+import type { ChangeFilter, SelectedChange } from '../../changes/contract.ts';
+import type { ChangeRow, Database, Snapshot } from '../../database/contract.ts';
+import type { DocId } from '../../documents/contract.ts';
+import { DatabaseError } from '../../errors/database-error.ts';
+import { ownMember } from '../../json/objects.ts';
+import type { MaybePromise } from '../../shared/maybe-promise.ts';
+import { parseBody, parseJson, toObject } from '../request/bodies.ts';
+import type { Context } from '../request/context.ts';
+import { toDocId } from '../request/parameter-values.ts';
+import type { ChangeParameters } from './change-parameters.ts';
+
+/** What makes the filters whose code is loaded on first use. */
+export interface DeferredFilters {
+  /** The function `name` of the design document's `filters`. Fails with `not_found` where there is none. */
+  byFunction(request: FilterRequest, design: string, name: string): MaybePromise<ChangeFilter>;
+  /** Changes for which the map of that view emits. */
+  byView(request: FilterRequest, design: string, view: string): MaybePromise<ChangeFilter>;
+  /** Fails with `bad_request` where `selector` is none. */
+  bySelector(selector: unknown, allLeaves: boolean): MaybePromise<ChangeFilter>;
+}
+
+/** A request for changes, as functions of documents see it. */
+export interface FilterRequest {
+  readonly context: Context;
+  readonly database: Database;
+  /** Of the moment at which the feed is begun. */
+  readonly snapshot: Snapshot;
+  /** The request's body, as text. */
+  readonly body: string;
+  readonly allLeaves: boolean;
+}
+
+const UNKNOWN = 'unknown builtin filter name';
+
+/** `body` is the request's, empty where it has none. */
+export function openChangeFilter(
+  request: FilterRequest,
+  { filter, view, docIds }: ChangeParameters,
+  deferred: DeferredFilters,
+): MaybePromise<ChangeFilter> {
+  const { allLeaves, body } = request;
+  switch (filter) {
+    case undefined:
+    case '':
+      return everyChange(allLeaves);
+    case '_design':
+      return matching(allLeaves, ({ id }) => id.startsWith('_design/'));
+    case '_doc_ids':
+      return openIdFilter(allLeaves, body, docIds);
+    case '_selector':
+      return openSelectorFilter(allLeaves, body, deferred);
+    case '_view': {
+      if (view === undefined) throw new DatabaseError('bad_request', '`view` filter parameter is not provided.');
+      return deferred.byView(request, ...splitName(view, 'Invalid `view` parameter.'));
+    }
+    default: {
+      if (filter.startsWith('_')) throw new DatabaseError('bad_request', UNKNOWN);
+      const form = 'filter parameter must be of the form `designname/filtername`';
+      return deferred.byFunction(request, ...splitName(filter, form));
+    }
+  }
+}
+
+/** A change with the revisions that are listed where all of them pass. */
+export function selectAll(row: ChangeRow, allLeaves: boolean): SelectedChange {
+  return { row, revs: allLeaves ? row.revs : row.revs.slice(0, 1) };
+}
+
+function everyChange(allLeaves: boolean): ChangeFilter {
+  return { select: (rows) => rows.map((row) => selectAll(row, allLeaves)) };
+}
+
+function matching(allLeaves: boolean, matches: (row: ChangeRow) => boolean): ChangeFilter {
+  return { select: (rows) => rows.filter(matches).map((row) => selectAll(row, allLeaves)) };
+}
+
+async function openIdFilter(allLeaves: boolean, body: string, given: string | undefined): Promise<ChangeFilter> {
+  const listed = given === undefined ? ownMember(await bodyObject(body), 'doc_ids') : parseJson(given);
+  if (!Array.isArray(listed)) throw new DatabaseError('bad_request', '`doc_ids` filter parameter is not a list.');
+  const ids = new Set<DocId>();
+  for (const one of listed) {
+    const id = toDocId(one);
+    if (id !== undefined) ids.add(id);
+  }
+  return { ids: [...ids], ...matching(allLeaves, ({ id }) => ids.has(id)) };
+}
+
+async function openSelectorFilter(allLeaves: boolean, body: string, deferred: DeferredFilters): Promise<ChangeFilter> {
+  const selector = ownMember(await bodyObject(body), 'selector');
+  if (selector !== undefined) return deferred.bySelector(selector, allLeaves);
+  throw new DatabaseError('bad_request', 'Selector must be specified in POST payload');
+}
+
+async function bodyObject(body: string) {
+  return toObject(body.trim() === '' ? {} : await parseBody(body));
+}
+
+/** `design/name`. */
+function splitName(text: string, reason: string): [design: string, name: string] {
+  const [design, name, ...more] = text.replace(/^_design\//, '').split('/');
+  if (design !== undefined && design !== '' && name !== undefined && name !== '' && more.length === 0) {
+    return [design, name];
+  }
+  throw new DatabaseError('bad_request', reason);
+}

@@ -1,0 +1,69 @@
+/** `_changes`: what happened to a database's documents, in its order, and what happens next (docs/http.md#changes). */
+import type { Feed } from '../../changes/contract.ts';
+import type { MaybePromise } from '../../shared/maybe-promise.ts';
+import { readText, requireJsonType } from '../request/bodies.ts';
+import type { Answer, Context } from '../request/context.ts';
+import { withSnapshot } from '../request/snapshot-lease.ts';
+import { matchesTag, momentTag } from '../response/etags.ts';
+import { LiveBody } from '../response/live-body.ts';
+import { notModified, textAnswer, withHeader } from '../response/responses.ts';
+import { streamedBody } from '../response/streams.ts';
+import { type DeferredFilters, openChangeFilter } from './change-filters.ts';
+import { type ChangeParameters, readChangeParameters } from './change-parameters.ts';
+import { ChangeRows } from './change-rows.ts';
+import { FEED_TEXTS } from './feed-text.ts';
+
+type ChangesHandler = (context: Context, database: string) => Promise<Answer>;
+
+export function changesHandlers(filters: DeferredFilters): Readonly<Record<'get' | 'post', ChangesHandler>> {
+  return {
+    get: (context, database) => answerChanges(context, database, '', filters),
+    post: async (context, database) => {
+      requireJsonType(context);
+      return answerChanges(context, database, await readText(context), filters);
+    },
+  };
+}
+
+async function answerChanges(context: Context, name: string, body: string, deferred: DeferredFilters): Promise<Answer> {
+  const parameters = readChangeParameters(context);
+  const { allLeaves } = parameters;
+  const filter = await withSnapshot(context, name, (snapshot, database) =>
+    openChangeFilter({ context, database, snapshot, body, allLeaves }, parameters, deferred),
+  );
+  const feed = await context.services.feeds.open(name, { ...parameters.options, filter });
+  try {
+    return await answerFeed(context, feed, parameters);
+  } catch (error) {
+    feed.close();
+    throw error;
+  }
+}
+
+async function answerFeed(context: Context, feed: Feed, parameters: ChangeParameters): Promise<Answer> {
+  const tag = parameters.isTagged ? await momentTag(feed.database, feed.moment) : undefined;
+  if (tag !== undefined && matchesTag(context.header('if-none-match'), tag)) {
+    feed.close();
+    return notModified(tag);
+  }
+  const answer = textAnswer(context, 200, await feedBody(context, feed, parameters));
+  if (parameters.feed === 'eventsource') {
+    withHeader(withHeader(answer, 'content-type', 'text/event-stream'), 'cache-control', 'no-cache');
+  }
+  return tag === undefined ? answer : withHeader(answer, 'etag', tag);
+}
+
+function feedBody(context: Context, feed: Feed, parameters: ChangeParameters): MaybePromise<Answer['body']> {
+  const pieces = FEED_TEXTS[parameters.feed](feed, new ChangeRows(parameters));
+  const close = () => feed.close();
+  // What is there already fails, if it does, with a status of its own.
+  if (parameters.feed === 'normal' && parameters.heartbeatMs === undefined) {
+    return streamedBody(context, pieces, close);
+  }
+  if (context.isHead) {
+    close();
+    return null;
+  }
+  const { heartbeatMs } = parameters;
+  return new LiveBody({ pieces, heartbeatMs, close }, context);
+}

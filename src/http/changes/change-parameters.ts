@@ -1,0 +1,101 @@
+/** The parameters of `_changes` (docs/http.md#changes). Their names are read in any case; of one that is given twice the first value counts. */
+import type { FeedOptions } from '../../changes/contract.ts';
+import { DatabaseError } from '../../errors/database-error.ts';
+import { integerSetting } from '../../system/config.ts';
+import type { Context } from '../request/context.ts';
+
+export type FeedKind = 'normal' | 'longpoll' | 'continuous' | 'eventsource';
+
+export interface ChangeParameters {
+  readonly feed: FeedKind;
+  /** Whether the answer may have a tag: what `feed` says that is none of the above is answered as `normal`, but without one. */
+  readonly isTagged: boolean;
+  readonly options: Omit<FeedOptions, 'filter'>;
+  readonly allLeaves: boolean;
+  readonly includeDocs: boolean;
+  readonly conflicts: boolean;
+  readonly attachments: boolean;
+  readonly attEncodingInfo: boolean;
+  /** Milliseconds between newlines that show that the feed is alive; undefined for none. */
+  readonly heartbeatMs: number | undefined;
+  readonly filter: string | undefined;
+  readonly view: string | undefined;
+  /** JSON text. */
+  readonly docIds: string | undefined;
+}
+
+const KINDS: readonly FeedKind[] = ['normal', 'longpoll', 'continuous', 'eventsource'];
+const LASTS = { normal: 'once', longpoll: 'first', continuous: 'on', eventsource: 'on' } as const;
+const DEFAULT_MS = 60_000;
+/** More often than that would tell nobody anything. */
+const LEAST_HEARTBEAT_MS = 10;
+
+/** Fails with `bad_request`. */
+export function readChangeParameters(context: Context): ChangeParameters {
+  const given = new Map<string, string>();
+  for (const [name, value] of context.query.entries()) {
+    const key = name.toLowerCase();
+    if (!given.has(key)) given.set(key, value);
+  }
+  const flag = (name: string) => given.get(name) === 'true';
+  const named = given.get('feed') ?? 'normal';
+  const feed = KINDS.find((kind) => kind === named) ?? 'normal';
+  const heartbeatMs = readHeartbeat(given.get('heartbeat'));
+  const timeoutMs = heartbeatMs === undefined ? readTimeout(context, given.get('timeout')) : undefined;
+  return {
+    feed,
+    isTagged: named === 'normal' && context.method === 'GET',
+    options: {
+      since: readSince(context, given, feed),
+      descending: flag('descending'),
+      limit: readLimit(given.get('limit')),
+      lasts: LASTS[feed],
+      timeoutMs,
+    },
+    allLeaves: readStyle(given.get('style')),
+    includeDocs: flag('include_docs'),
+    conflicts: flag('conflicts'),
+    attachments: flag('attachments'),
+    attEncodingInfo: flag('att_encoding_info'),
+    heartbeatMs,
+    filter: given.get('filter'),
+    view: given.get('view'),
+    docIds: given.get('doc_ids'),
+  };
+}
+
+/** What a browser sends when it connects again says more than the address, which is that of the first time. */
+function readSince(context: Context, given: ReadonlyMap<string, string>, feed: FeedKind): number | 'now' {
+  const sentLast = feed === 'eventsource' ? context.header('last-event-id') : undefined;
+  const text = sentLast ?? given.get('since') ?? given.get('last-event-id') ?? '0';
+  if (text === 'now') return 'now';
+  // Those who keep sequences as JSON of any kind send them so.
+  return readInteger('since', text.replace(/^"(.*)"$/, '$1'), 'a sequence number, or now');
+}
+
+function readLimit(text: string | undefined): number {
+  if (text === undefined) return Number.POSITIVE_INFINITY;
+  return Math.max(1, readInteger('limit', text, 'a whole number'));
+}
+
+function readStyle(text = 'main_only'): boolean {
+  if (text === 'main_only' || text === 'all_docs') return text === 'all_docs';
+  throw new DatabaseError('bad_request', `style is "${text}"; it must be main_only or all_docs.`);
+}
+
+function readHeartbeat(text: string | undefined): number | undefined {
+  if (text === undefined || text === 'false') return undefined;
+  if (text === 'true') return DEFAULT_MS;
+  return Math.max(LEAST_HEARTBEAT_MS, readInteger('heartbeat', text, 'true, false, or a number of milliseconds'));
+}
+
+function readTimeout({ services }: Context, text: string | undefined): number {
+  const longest = integerSetting(services.config, 'httpd', 'changes_timeout') ?? DEFAULT_MS;
+  return text === undefined ? longest : Math.min(longest, readInteger('timeout', text, 'a number of milliseconds'));
+}
+
+function readInteger(name: string, text: string, expected: string): number {
+  const value = /^\d+$/.test(text) ? Number(text) : Number.NaN;
+  if (Number.isSafeInteger(value)) return value;
+  throw new DatabaseError('bad_request', `${name} is "${text}"; it must be ${expected}.`);
+}

@@ -1,0 +1,64 @@
+/** Writes the events of a feed in each of its formats (docs/http.md#formats-of-feeds). */
+import type { Feed } from '../../changes/contract.ts';
+import { WAITS } from '../response/live-body.ts';
+import type { FeedKind } from './change-parameters.ts';
+import type { ChangeRows } from './change-rows.ts';
+
+type FeedText = (feed: Feed, rows: ChangeRows) => AsyncGenerator<string, void, void>;
+
+/** The text of a feed, piece by piece, each as soon as there is something to tell. */
+export const FEED_TEXTS: Readonly<Record<FeedKind, FeedText>> = {
+  normal: listed,
+  longpoll: listed,
+  continuous: lines,
+  eventsource: events,
+};
+
+/** One JSON object, whose head goes out at once. */
+async function* listed(feed: Feed, rows: ChangeRows): AsyncGenerator<string, void, void> {
+  yield '{"results":[\n';
+  let separator = '';
+  for await (const event of feed.events()) {
+    if (event.type === 'end') {
+      yield `\n],\n"last_seq":${event.lastSeq},"pending":${event.pending}}\n`;
+      return;
+    }
+    if (event.type === 'wait') {
+      yield WAITS;
+      continue;
+    }
+    for await (const some of rows.of(event.changes, event.snapshot)) {
+      yield separator + some.map(({ text }) => text).join(',\n');
+      separator = ',\n';
+    }
+  }
+}
+
+/** A line for each change, and one for the end. */
+async function* lines(feed: Feed, rows: ChangeRows): AsyncGenerator<string, void, void> {
+  for await (const event of feed.events()) {
+    if (event.type === 'end') {
+      yield `{"last_seq":${event.lastSeq},"pending":${event.pending}}\n`;
+      return;
+    }
+    if (event.type === 'wait') {
+      yield WAITS;
+      continue;
+    }
+    for await (const some of rows.of(event.changes, event.snapshot)) yield some.map(({ text }) => `${text}\n`).join('');
+  }
+}
+
+/** What an EventSource reads. It connects again after the end, which needs no event of its own. */
+async function* events(feed: Feed, rows: ChangeRows): AsyncGenerator<string, void, void> {
+  for await (const event of feed.events()) {
+    if (event.type === 'end') return;
+    if (event.type === 'wait') {
+      yield WAITS;
+      continue;
+    }
+    for await (const some of rows.of(event.changes, event.snapshot)) {
+      yield some.map(({ seq, text }) => `data: ${text}\nid: ${seq}\n\n`).join('');
+    }
+  }
+}

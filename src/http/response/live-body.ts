@@ -1,0 +1,91 @@
+/** The body of an answer that tells of what happens as it happens: each piece goes out by itself, and newlines between show that it is alive. */
+import { startBackgroundTimer } from '../../shared/background-timer.ts';
+import type { ByteLease } from '../../shared/byte-budget.ts';
+import type { ByteStream } from '../../shared/message.ts';
+import { Pace } from '../../shared/turn.ts';
+import type { Context } from '../request/context.ts';
+import { isInternal } from './error-table.ts';
+
+export interface LiveSource {
+  readonly pieces: AsyncGenerator<string, void, void>;
+  /** After so many milliseconds without a piece, however long the next one takes; undefined for never. */
+  readonly heartbeatMs: number | undefined;
+  /** Has `pieces` end, also in the middle of a wait. Called when nobody reads on. */
+  close(): void;
+}
+
+/** As a piece: the next one may take any time, and next to no memory is held until then. */
+export const WAITS = '';
+const HEARTBEAT = '\n';
+/** What is held while the pieces are made, and wait for a reader that is slow, about. */
+const HELD_BYTES = 262_144;
+
+export class LiveBody implements ByteStream {
+  readonly #source: LiveSource;
+  readonly #context: Context;
+  readonly #lease: ByteLease;
+  readonly #encoder = new TextEncoder();
+  readonly #pace = new Pace();
+  /** The piece that is being waited for. */
+  #next: Promise<IteratorResult<string, void>> | undefined;
+
+  constructor(source: LiveSource, context: Context) {
+    this.#source = source;
+    this.#context = context;
+    this.#lease = context.services.bytesInFlight.open();
+    this.#hold();
+  }
+
+  async pull(): Promise<Uint8Array | undefined> {
+    const text = await this.pullText();
+    return text === undefined ? undefined : this.#encoder.encode(text);
+  }
+
+  async pullText(): Promise<string | undefined> {
+    if (this.#pace.isDue) await this.#pace.rest();
+    try {
+      for (;;) {
+        this.#next ??= this.#source.pieces.next();
+        const step = await this.#orHeartbeat(this.#next);
+        if (step === undefined) return HEARTBEAT;
+        this.#next = undefined;
+        if (step.done === true || step.value === WAITS) this.#lease.release();
+        else this.#hold();
+        if (step.done === true) return undefined;
+        if (step.value !== WAITS) return step.value;
+      }
+    } catch (error) {
+      this.#next = undefined;
+      this.#lease.release();
+      if (isInternal(error)) this.#context.services.log.error('A feed broke off', error);
+      throw error;
+    }
+  }
+
+  async cancel(): Promise<void> {
+    // What is being waited for ends then; that it may fail concerns nobody any more.
+    this.#source.close();
+    this.#next?.catch(() => undefined);
+    try {
+      await this.#source.pieces.return();
+    } finally {
+      this.#lease.release();
+    }
+  }
+
+  #hold(): void {
+    if (this.#lease.bytes > 0) return;
+    this.#lease.add(HELD_BYTES);
+    this.#lease.settle();
+  }
+
+  /** Undefined where it is time for a heartbeat first. */
+  #orHeartbeat(next: Promise<IteratorResult<string, void>>): Promise<IteratorResult<string, void> | undefined> {
+    const { heartbeatMs } = this.#source;
+    if (heartbeatMs === undefined) return next;
+    return new Promise((resolve, reject) => {
+      const stopTimer = startBackgroundTimer(heartbeatMs, () => resolve(undefined));
+      next.then(resolve, reject).finally(stopTimer);
+    });
+  }
+}
