@@ -3,6 +3,7 @@
  *
  *     none ── first call, or the page is shown again ──► starting ── a core answers ──► running
  *     starting ── the script can't be started, or says why no core can answer ──► none; the next call tries again
+ *     running ── it gives no sign while calls wait ──► none; the calls are made again
  *     starting, running ── the page is left ──► none: in the back/forward cache a frozen worker would keep the storage to itself
  *     any ── close() ──► closed
  *
@@ -20,6 +21,7 @@ import { isReadOnlyRequest } from '../http/address/read-only-requests.ts';
 import type { MaybePromise } from '../shared/maybe-promise.ts';
 import { offerBody } from './body-ports.ts';
 import { withinDeadline } from './deadline.ts';
+import { untilStuck } from './life-signs.ts';
 import type { Outgoing } from './outgoing-request.ts';
 import { startScript } from './start-failures.ts';
 
@@ -33,7 +35,7 @@ type FromWorker = Partial<PageAnswers & (PortOffer | KeepAlive)>;
 
 const CLOSED = 'This Settee was closed; start it again';
 const UNKNOWN_OUTCOME =
-  'The page was left during this request: it may have been carried out or not; read before you write again';
+  'The page was left, or its worker was stuck, during this request: it may have been carried out or not; read before you write again';
 
 export class WorkerSupervisor {
   readonly #url: URL;
@@ -48,6 +50,8 @@ export class WorkerSupervisor {
   #worker: Worker | undefined;
   #running: RunningWorker | undefined;
   #starting: Promise<RunningWorker> | undefined;
+  /** The worker of which signs are expected. */
+  #watched: RunningWorker | undefined;
   /** Resolves when the page is shown again; undefined while it is shown. */
   #shown: Promise<unknown> | undefined;
 
@@ -157,7 +161,9 @@ export class WorkerSupervisor {
   }
 
   /** Rejects with the signal's reason if that comes first. */
-  #call({ batch }: RunningWorker, request: Outgoing): Promise<WireResponse> {
+  #call(running: RunningWorker, request: Outgoing): Promise<WireResponse> {
+    if (this.#watched !== running) void this.#watch(running);
+    const { batch } = running;
     return new Promise((resolve, reject) => {
       const { method, url, headers, body, signal } = request;
       signal?.throwIfAborted();
@@ -178,6 +184,15 @@ export class WorkerSupervisor {
       signal?.addEventListener('abort', abort);
       batch.add([call, method, url, headers, wire, Boolean(signal)], portOf(wire));
     });
+  }
+
+  /** Ends the worker if it is stuck, as long as calls wait for it. */
+  async #watch(running: RunningWorker): Promise<void> {
+    this.#watched = running;
+    const isWaiting = () => this.#running === running && this.#waiting.size > 0;
+    const isStuck = await untilStuck(isWaiting, () => running.endpoint.status());
+    if (this.#watched === running) this.#watched = undefined;
+    if (isStuck) this.#end();
   }
 
   /** To be called when the worker that had the request has ended. */

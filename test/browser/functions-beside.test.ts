@@ -125,7 +125,8 @@ describe.each(chosenEngines())('functions of documents in %s', (engine) => {
     );
     const before = session.browser.messages.length;
     expect(await query(tab)).toMatchObject({ status: 200, json: { total_rows: 20 } });
-    expect(loads()).toBe(3);
+    // Firefox now and then stops a worker for good that is about to start another one. The page ends it then, and the next one tries anew.
+    expect(engine === 'firefox' ? [3, 4, 5] : [3]).toContain(loads());
     // The driver of WebKit does not hear workers.
     if (engine === 'webkit') return;
     const complaints = session.browser.messages

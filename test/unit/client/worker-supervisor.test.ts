@@ -356,6 +356,45 @@ describe('closing', () => {
   });
 });
 
+describe('a worker that answers nothing any more', () => {
+  beforeEach(() => {
+    vi.useFakeTimers({ toFake: ['setTimeout'] });
+  });
+
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  test('is ended where it gives no sign either: reads are made again, and of writes nobody knows', async () => {
+    const handle = vi.fn(never);
+    let isStuck = false;
+    nextEndpoint = () => ({ handle, status: () => (isStuck ? never() : Promise.resolve({})) });
+    const supervisor = createSupervisor();
+    const read = supervisor.handle(outgoing());
+    const write = supervisor.handle(outgoing({ method: 'PUT', body: '{}' }));
+    await vi.waitFor(() => expect(handle).toHaveBeenCalledTimes(2));
+    isStuck = true;
+    nextEndpoint = () => ({ handle: echo });
+    await vi.advanceTimersByTimeAsync(24_000);
+    expect(workers).toHaveLength(1);
+    await vi.advanceTimersByTimeAsync(2_000);
+    expect(workers.map(({ isTerminated }) => isTerminated)).toEqual([true, false]);
+    expect((await read).body).toBe(`GET ${base}n/a`);
+    expect((await write).status).toBe(503);
+  });
+
+  test('is left alone while it gives signs, however long an answer takes', async () => {
+    const handle = vi.fn(never);
+    nextEndpoint = () => ({ handle, status: async () => ({}) });
+    createSupervisor()
+      .handle(outgoing())
+      .catch(() => undefined);
+    await vi.waitFor(() => expect(handle).toHaveBeenCalledTimes(1));
+    for (let second = 0; second < 600; second++) await vi.advanceTimersByTimeAsync(1_000);
+    expect(workers.map(({ isTerminated }) => isTerminated)).toEqual([false]);
+  });
+});
+
 describe('leaving the page', () => {
   test('ends the worker at once, and coming back starts another', async () => {
     const onLoss = vi.fn();
