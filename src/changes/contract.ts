@@ -60,4 +60,18 @@ export interface Feed {
 export interface Feeds {
   /** Begins a feed at the present moment. Fails with `not_found` where there is no such database. */
   open(name: string, options: FeedOptions): Promise<Feed>;
+  /** Begins a feed of what happens to databases. To be closed. */
+  openDatabases(): DatabaseEventFeed;
+}
+
+export interface DatabaseEvent {
+  readonly type: 'created' | 'updated' | 'deleted';
+  readonly name: string;
+}
+
+export interface DatabaseEventFeed {
+  /** The next event; of several changes of one database that wait, one is told. `ended` is the last. One call at a time. */
+  next(timeoutMs: number): Promise<DatabaseEvent | 'timeout' | 'ended'>;
+  /** May be called more than once. */
+  close(): void;
 }

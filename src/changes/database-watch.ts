@@ -1,9 +1,11 @@
 /** Tells feeds that their database changed. */
 import { startBackgroundTimer } from '../shared/background-timer.ts';
+import type { DatabaseEvent } from './contract.ts';
 
 /** The events of a registry. */
 export interface DatabaseEvents {
-  onEvent(listener: (event: { readonly type: 'created' | 'updated' | 'deleted'; readonly name: string }) => void): void;
+  /** Gives what ends the listening. */
+  onEvent(listener: (event: DatabaseEvent) => void): () => void;
 }
 
 /** `ended`: nothing more will come, since the database was deleted or the service ends, or since the watch was closed. */

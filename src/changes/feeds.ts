@@ -6,7 +6,8 @@
 import type { ChangeRow, Database, Snapshot } from '../database/contract.ts';
 import { isDatabaseError } from '../errors/database-error.ts';
 import { Pace } from '../shared/turn.ts';
-import type { Feed, FeedEvent, FeedOptions, Feeds } from './contract.ts';
+import type { DatabaseEventFeed, Feed, FeedEvent, FeedOptions, Feeds } from './contract.ts';
+import { WaitingDatabaseEvents } from './database-event-feed.ts';
 import { type DatabaseEvents, type DatabaseWatch, DatabaseWatches } from './database-watch.ts';
 import { areFew, changesOf } from './document-changes.ts';
 
@@ -23,6 +24,7 @@ export interface WatchedDatabases extends DatabaseEvents {
 export class DatabaseFeeds implements Feeds {
   readonly #databases: WatchedDatabases;
   readonly #watches: DatabaseWatches;
+  readonly #ofDatabases = new Set<DatabaseEventFeed>();
 
   constructor(databases: WatchedDatabases) {
     this.#databases = databases;
@@ -41,9 +43,22 @@ export class DatabaseFeeds implements Feeds {
     }
   }
 
+  openDatabases(): DatabaseEventFeed {
+    const feed: DatabaseEventFeed = new WaitingDatabaseEvents((listener) => {
+      const stop = this.#databases.onEvent(listener);
+      return () => {
+        stop();
+        this.#ofDatabases.delete(feed);
+      };
+    });
+    this.#ofDatabases.add(feed);
+    return feed;
+  }
+
   /** Has all feeds end in order, with what they have sent so far; for the end of the service. */
   end(): void {
     this.#watches.end();
+    for (const feed of [...this.#ofDatabases]) feed.close();
   }
 }
 

@@ -25,6 +25,7 @@ import { postBulkGet } from '../replication/bulk-get.ts';
 import { postMissingRevs, postPurge, postRevsDiff } from '../replication/revision-diffs.ts';
 import type { AttachmentHandler, DatabaseHandler, DocumentHandler, ServerHandler } from '../request/handlers.ts';
 import { getActiveTasks } from '../server/active-tasks.ts';
+import { getDatabaseEvents } from '../server/database-events.ts';
 import { getIcon } from '../server/icon.ts';
 import { getUuids } from '../server/uuids.ts';
 import { getAllDatabases, getUp, getWelcome } from '../server/welcome.ts';
@@ -90,7 +91,7 @@ function serverRoutes(): Table<ServerHandler> {
     ['_uuids', resource('GET', { GET: anyone(getUuids) })],
     ['_config/*', notImplemented('GET,PUT,DELETE', 'The configuration interface is')],
     ['_cluster_setup', notImplemented('GET,POST', 'What is asked of a cluster is')],
-    ['_db_updates', notImplemented('GET', 'The feed of database events is')],
+    ['_db_updates', resource('GET', { GET: serverAdmin(getDatabaseEvents) })],
     ['_log', notImplemented('GET,POST', 'Reading the log is')],
     ['_membership', notImplemented('GET', 'What is asked of a cluster is')],
     ['_node/*', notImplemented('GET,PUT,DELETE', 'What is asked of a node is')],

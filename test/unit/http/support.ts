@@ -86,7 +86,7 @@ export function services(settings: Settings = {}, changes: Partial<Services> = {
       onEvent: () => () => {},
       close: unused,
     },
-    feeds: { open: unused },
+    feeds: { open: unused, openDatabases: noFeed },
     config,
     log: silentLog,
     clock,
@@ -132,6 +132,10 @@ export function streamOf(chunks: readonly Uint8Array[], options: { broken?: bool
     ...(options.length === undefined ? {} : { length: options.length }),
   };
   return { stream, seen };
+}
+
+function noFeed(): never {
+  throw new Error('this test should need no feed');
 }
 
 function unused(): Promise<never> {

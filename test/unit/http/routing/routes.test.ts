@@ -91,11 +91,9 @@ describe('paths', () => {
     'GET /_config',
     'PUT /_config/a/b',
     'GET /_stats/a/b',
-    'GET /_db_updates',
     'GET /_log',
     'GET /_utils/index.html',
     'POST /_restart',
-    'GET /db/_changes',
   ])('%s is not implemented', async (what) => {
     const [status, answer] = await askJson(core, what);
     expect(status).toBe(501);

@@ -1,0 +1,68 @@
+/** `_db_updates`: what happens to databases, as it happens (docs/http.md#database-events). */
+import type { DatabaseEvent, DatabaseEventFeed } from '../../changes/contract.ts';
+import { DatabaseError } from '../../errors/database-error.ts';
+import type { Answer, Context } from '../request/context.ts';
+import { LiveBody, WAITS } from '../response/live-body.ts';
+import { textAnswer, withHeader } from '../response/responses.ts';
+
+const KINDS = ['longpoll', 'continuous', 'eventsource'];
+const DEFAULT_SECONDS = 60;
+/** A day: timers of platforms go no further than some weeks. */
+const MOST_SECONDS = 86_400;
+
+export function getDatabaseEvents(context: Context): Answer {
+  const { query, services } = context;
+  const kind = query.get('feed') ?? 'longpoll';
+  if (!KINDS.includes(kind)) {
+    throw new DatabaseError('bad_request', `feed is "${kind}"; it must be longpoll, continuous or eventsource.`);
+  }
+  const timeoutMs = 1_000 * readSeconds(query.get('timeout') ?? String(DEFAULT_SECONDS));
+  const isAlive = kind !== 'longpoll' && query.get('heartbeat') !== 'false';
+  const answer = textAnswer(context, 200, null);
+  if (kind === 'eventsource') {
+    withHeader(withHeader(answer, 'content-type', 'text/event-stream'), 'cache-control', 'no-cache');
+  }
+  if (context.isHead) return answer;
+  const feed = services.feeds.openDatabases();
+  const pieces = kind === 'longpoll' ? firstEvent(feed, timeoutMs) : allEvents(feed, kind, timeoutMs, isAlive);
+  return { ...answer, body: new LiveBody({ pieces, heartbeatMs: undefined, close: () => feed.close() }, context) };
+}
+
+function readSeconds(text: string): number {
+  const seconds = /^\d+(?:\.\d+)?$/.test(text) ? Number(text) : Number.NaN;
+  if (seconds > 0) return Math.min(seconds, MOST_SECONDS);
+  throw new DatabaseError('bad_request', `timeout is "${text}"; it must be a number of seconds.`);
+}
+
+async function* firstEvent(feed: DatabaseEventFeed, timeoutMs: number): AsyncGenerator<string, void, void> {
+  try {
+    yield WAITS;
+    const event = await feed.next(timeoutMs);
+    yield typeof event === 'string' ? '{"ok":true}\n' : `${eventText(event)}\n`;
+  } finally {
+    feed.close();
+  }
+}
+
+async function* allEvents(
+  feed: DatabaseEventFeed,
+  kind: string,
+  timeoutMs: number,
+  isAlive: boolean,
+): AsyncGenerator<string, void, void> {
+  try {
+    for (;;) {
+      yield WAITS;
+      const event = await feed.next(timeoutMs);
+      if (event === 'ended' || (event === 'timeout' && !isAlive)) return;
+      if (event === 'timeout') yield '\n';
+      else yield kind === 'eventsource' ? `data: ${eventText(event)}\n\n` : `${eventText(event)}\n`;
+    }
+  } finally {
+    feed.close();
+  }
+}
+
+function eventText({ name, type }: DatabaseEvent): string {
+  return JSON.stringify({ db_name: name, ok: true, type });
+}
