@@ -1,0 +1,198 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { createReadStream, type Stats } from 'node:fs';
+import { lstat, mkdir, readdir, readFile, rename, rm, rmdir, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { isObject } from '../../json/objects.ts';
+import type { Stub } from './attachment-stubs.ts';
+import { InputError } from './document-splitter.ts';
+import { toFileName } from './file-names.ts';
+
+/** What is known of a file that was exported. */
+export interface FileRecord {
+  readonly name: string;
+  /** The file's own name. */
+  readonly file: string;
+  /** What the document's stub has: of the bytes as the server stores them. */
+  readonly digest: string | null;
+  readonly length: number;
+  /** `md5-` and Base64, of the plain bytes, which are those of the file. */
+  readonly md5: string;
+}
+
+/** `toFileName` gives none of these names. */
+const MARKER = '~settee.json';
+const RECORDS = '~attachments.json';
+const TEMPORARY = '~partial';
+const LAYOUT = 1;
+
+/**
+ * A folder of files: below it a folder for each document that has attachments, and in that a file for each attachment, with its plain
+ * bytes, and `~attachments.json`, which says what is in them (docs/node.md#attachments-in-files). Nothing is read or written through symbolic
+ * links below the folder.
+ */
+export class AttachmentFolder {
+  readonly path: string;
+
+  private constructor(path: string) {
+    this.path = path;
+  }
+
+  /** For writing. Fails with `InputError` where the folder holds anything, and no export has begun it. */
+  static async create(path: string): Promise<AttachmentFolder> {
+    const folder = new AttachmentFolder(path);
+    await refused(`${path} can't be written`, mkdir(path, { recursive: true }));
+    if (await folder.#isMarked()) return folder;
+    const present = await refused(`${path} can't be read`, readdir(path));
+    if (present.length > 0) {
+      throw new InputError(`${path} holds other files than those of an export; name a new or an empty folder.`);
+    }
+    const marker = `${JSON.stringify({ content: 'attachments', layout: LAYOUT })}\n`;
+    await refused(`${path} can't be written`, writeFile(join(path, MARKER), marker));
+    return folder;
+  }
+
+  /** For reading. The folder need not come from an export. */
+  static async open(path: string): Promise<AttachmentFolder> {
+    const status = await refused(`${path} can't be read`, stat(path));
+    if (!status.isDirectory()) throw new InputError(`${path} can't be read: it is no folder`);
+    const folder = new AttachmentFolder(path);
+    await folder.#isMarked();
+    return folder;
+  }
+
+  /** Fails with `InputError` for a folder of a later version. */
+  async #isMarked(): Promise<boolean> {
+    const marker = await readJson(join(this.path, MARKER));
+    if (!isObject(marker)) return false;
+    if (marker['layout'] === LAYOUT) return true;
+    throw new InputError(`${this.path} was written by a newer version of Settee, and can't be used by this one.`);
+  }
+
+  /** Both must be well-formed Unicode. */
+  fileOf(id: string, name: string): string {
+    return join(this.path, toFileName(id), toFileName(name));
+  }
+
+  /** Of the file itself; undefined where there is none, or it is no ordinary file in an ordinary folder. */
+  async statusOf(id: string, name: string): Promise<Stats | undefined> {
+    const folder = await lstat(join(this.path, toFileName(id))).catch(toUndefined);
+    const file = folder?.isDirectory() ? await lstat(this.fileOf(id, name)).catch(toUndefined) : undefined;
+    return file?.isFile() ? file : undefined;
+  }
+
+  /** Makes the document's folder where it is not there. */
+  async prepare(id: string): Promise<void> {
+    await makeFolder(join(this.path, toFileName(id)));
+  }
+
+  /** Writes a file whose beginnings are not seen under its name. What `write` gives is the result. */
+  async replace<T>(path: string, write: (file: string) => Promise<T>): Promise<T> {
+    const partial = await this.temporary();
+    try {
+      const result = await write(partial);
+      await rename(partial, path);
+      return result;
+    } catch (error) {
+      await rm(partial, { force: true });
+      throw error;
+    }
+  }
+
+  /** The path of a file that is not there yet, and is removed by `end` if it is there then. */
+  async temporary(): Promise<string> {
+    const folder = join(this.path, TEMPORARY);
+    await makeFolder(folder);
+    return join(folder, `${process.pid}-${randomBytes(8).toString('hex')}`);
+  }
+
+  /** Removes what this process, and such as were ended early, left in the making. */
+  async end(): Promise<void> {
+    const folder = join(this.path, TEMPORARY);
+    for (const name of await readdir(folder).catch(() => [])) {
+      const owner = Number.parseInt(name, 10);
+      if (owner === process.pid || !isRunning(owner)) await rm(join(folder, name), { force: true });
+    }
+    // Another export may be using it.
+    await rmdir(folder).catch(() => undefined);
+  }
+
+  /** By the names of attachments; empty where none can be read. */
+  async records(id: string): Promise<ReadonlyMap<string, FileRecord>> {
+    const written = await readJson(join(this.path, toFileName(id), RECORDS));
+    const list = isObject(written) ? written['attachments'] : undefined;
+    const records = Array.isArray(list) ? list.filter(isRecord) : [];
+    return new Map(records.map((record) => [record.name, record]));
+  }
+
+  async writeRecords(id: string, records: readonly FileRecord[]): Promise<void> {
+    const text = `${JSON.stringify({ _id: id, attachments: records }, undefined, 2)}\n`;
+    await this.replace(join(this.path, toFileName(id), RECORDS), (path) => writeFile(path, text, { flag: 'wx' }));
+  }
+}
+
+/** What of a file speaks against its being the stub's content, from its length and MD5 alone; undefined where nothing does. */
+export function mismatch(stub: Stub, length: number, md5: string, record: FileRecord | undefined): string | undefined {
+  const { digest } = stub;
+  if (stub.length !== undefined && stub.length !== length) return `it has ${length} bytes, not ${stub.length}`;
+  if (digest === undefined || digest === md5) return undefined;
+  // Of what the server stores compressed the digest says nothing of the plain bytes; their MD5 was recorded when they were exported.
+  if (record?.digest === digest) return record.md5 === md5 ? undefined : `its digest is ${md5}, not ${record.md5}`;
+  return `its digest is ${md5}, not ${digest}`;
+}
+
+export function toDigest(md5: Buffer): string {
+  return `md5-${md5.toString('base64')}`;
+}
+
+export async function digestOfFile(path: string): Promise<string> {
+  const md5 = createHash('md5');
+  for await (const chunk of createReadStream(path, { highWaterMark: 256 * 1024 })) md5.update(chunk);
+  return toDigest(md5.digest());
+}
+
+/** A link in its place would lead elsewhere. */
+async function makeFolder(path: string): Promise<void> {
+  await mkdir(path).catch((error: unknown) => {
+    if (!hasCode(error, 'EEXIST')) throw error;
+  });
+  if (!(await lstat(path)).isDirectory()) throw new InputError(`${path} is no folder; remove it.`);
+}
+
+async function readJson(path: string): Promise<unknown> {
+  try {
+    return JSON.parse(await readFile(path, 'utf8'));
+  } catch {
+    return undefined;
+  }
+}
+
+function isRecord(value: unknown): value is FileRecord {
+  if (!isObject(value)) return false;
+  const { name, file, digest, length, md5 } = value;
+  const isText = (member: unknown) => typeof member === 'string';
+  return isText(name) && isText(file) && (isText(digest) || digest === null) && isText(md5) && Number.isInteger(length);
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return hasCode(error, 'EPERM');
+  }
+}
+
+export function hasCode(error: unknown, code: string): boolean {
+  return error instanceof Error && 'code' in error && error.code === code;
+}
+
+function toUndefined(error: unknown): undefined {
+  if (!hasCode(error, 'ENOENT') && !hasCode(error, 'ENOTDIR')) throw error;
+}
+
+async function refused<T>(what: string, work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    throw new InputError(`${what}: ${error instanceof Error ? error.message : error}`, { cause: error });
+  }
+}

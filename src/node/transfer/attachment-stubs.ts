@@ -1,0 +1,74 @@
+import { JsonCursor } from '../../json/json-cursor.ts';
+import { isObject, type JsonObject, ownMember } from '../../json/objects.ts';
+
+/** An attachment of which a document has no content (docs/http.md#attachments-in-documents). */
+export interface Stub {
+  readonly name: string;
+  /** `md5-` and Base64, of the bytes as the server stores them: compressed ones, perhaps. */
+  readonly digest: string | undefined;
+  /** Bytes of the plain content. */
+  readonly length: number | undefined;
+}
+
+/** A document with its stubs; of the revision undefined where it has none. */
+export interface StubbedDocument {
+  readonly id: string | undefined;
+  readonly rev: string | undefined;
+  readonly stubs: readonly Stub[];
+}
+
+const ATTACHMENTS = '_attachments';
+
+/** Undefined where the document has no stubs. Fails with a `SyntaxError` where it has attachments and is no JSON. */
+export function readStubs(text: string): StubbedDocument | undefined {
+  // Most documents have no attachments, and need not be parsed.
+  if (!text.includes(`"${ATTACHMENTS}"`)) return undefined;
+  const document: unknown = JSON.parse(text);
+  const stubs = attachmentsOf(document).filter(isStub).map(toStub);
+  if (stubs.length === 0 || !isObject(document)) return undefined;
+  const { _id: id, _rev: rev } = document;
+  return { id: typeof id === 'string' ? id : undefined, rev: typeof rev === 'string' ? rev : undefined, stubs };
+}
+
+/**
+ * The document with each stub as an announcement that its content follows (docs/http.md#multipart-uploads), all else as it was written.
+ * These entries are in the order of `readStubs`.
+ *
+ * @param lengths bytes of the files, by the names of the attachments
+ */
+export function withFollowing(text: string, lengths: ReadonlyMap<string, number>): string {
+  const attachments = attachmentsOf(JSON.parse(text)).map((entry): readonly [string, unknown] => {
+    const [name, value] = entry;
+    return isStub(entry) ? [name, following(value, lengths.get(name))] : [name, value];
+  });
+  const cursor = new JsonCursor(text);
+  cursor.enter();
+  let [start, end] = [0, 0];
+  // Of a member that is there twice the last one counts.
+  while (cursor.nextMember()) if (cursor.name === ATTACHMENTS) [start, end] = [cursor.valueStart, cursor.valueEnd];
+  return `${text.slice(0, start)}${JSON.stringify(Object.fromEntries(attachments))}${text.slice(end)}`;
+}
+
+function attachmentsOf(document: unknown): (readonly [string, unknown])[] {
+  const attachments = isObject(document) ? ownMember(document, ATTACHMENTS) : undefined;
+  return isObject(attachments) ? Object.entries(attachments) : [];
+}
+
+function isStub([, entry]: readonly [string, unknown]): boolean {
+  return isObject(entry) && entry['stub'] === true;
+}
+
+function toStub([name, entry]: readonly [string, unknown]): Stub {
+  const { digest, length }: JsonObject = isObject(entry) ? entry : {};
+  return {
+    name,
+    digest: typeof digest === 'string' ? digest : undefined,
+    length: typeof length === 'number' ? length : undefined,
+  };
+}
+
+/** The file has the plain bytes, so that what the stub says of stored ones does not hold for it. */
+function following(entry: unknown, length: number | undefined): JsonObject {
+  const { stub, digest, encoding, encoded_length, ...kept }: JsonObject = isObject(entry) ? entry : {};
+  return { ...kept, follows: true, length };
+}
