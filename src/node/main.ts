@@ -73,8 +73,7 @@ async function run(command: Command, host: CommandHost): Promise<number> {
     case 'import':
       return (await importFile(command, host)) ? 0 : 1;
     case 'export':
-      await exportDatabase(command, host);
-      return 0;
+      return (await exportDatabase(command, host)) ? 0 : 1;
     case 'verify':
       return (await verify(command, host)) ? 0 : 1;
     case 'backup':

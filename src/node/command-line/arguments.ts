@@ -135,6 +135,7 @@ function parseImport(argv: readonly string[]): Command {
     format: { type: 'string' },
     'batch-size': { type: 'string' },
     refused: { type: 'string' },
+    attachments: { type: 'string' },
   });
   const [url, file] = atMost(positionals, 2, 'import');
   if (url === undefined || file === undefined) {
@@ -154,14 +155,29 @@ function parseImport(argv: readonly string[]): Command {
       'import',
     ),
     refusedFile: values.refused,
+    attachments: folderOf(values.attachments, 'import'),
   };
 }
 
 function parseExport(argv: readonly string[]): Command {
-  const { values, positionals } = parseFlags('export', argv, { format: { type: 'string' } });
+  const { values, positionals } = parseFlags('export', argv, {
+    format: { type: 'string' },
+    attachments: { type: 'string' },
+  });
   const [url, file = '-'] = atMost(positionals, 2, 'export');
   if (url === undefined) throw new UsageError('Say the database: settee export URL [FILE]', 'export');
-  return { name: 'export', url, file, format: oneOf(values.format ?? 'lines', outputFormats, '--format', 'export') };
+  return {
+    name: 'export',
+    url,
+    file,
+    format: oneOf(values.format ?? 'lines', outputFormats, '--format', 'export'),
+    attachments: folderOf(values.attachments, 'export'),
+  };
+}
+
+function folderOf(attachments: string | undefined, topic: CommandName): string | undefined {
+  if (attachments !== '') return attachments;
+  throw new UsageError('--attachments is empty; name a folder.', topic);
 }
 
 function parseFlags<T extends NonNullable<ParseArgsConfig['options']>>(

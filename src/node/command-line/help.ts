@@ -53,8 +53,10 @@ standard input. Numbers keep their digits, members their order. Memory stays sma
       --format FORMAT         auto, array, lines, docs or rows (default auto)
       --batch-size NUMBER     documents per request, 1 to 100000; also at most 4 MB (default 1000)
       --refused FILE          write every refusal as a JSON line {"place","id","error","reason"}; place 1 is the first
+      --attachments DIR       where the files of attachments are that FILE has only stubs of, as export writes them
 
-What the database refuses, and what is no object, keeps nothing else out: each element is written or refused.
+What the database refuses, and what is no object, keeps nothing else out: each element is written or refused. With
+--attachments a document is also refused where a file is missing, or has not the length and digest of its stub.
 
 Exit code: 0 when all were written, 1 when any was refused or the import ended early, 2 for a wrong call.
 `,
@@ -65,8 +67,14 @@ Each has its _id and current _rev; design documents are included, _local documen
 To read them back with the same revisions: settee import URL FILE --new-edits false
 
       --format FORMAT         lines: one document a line (default); array: one JSON array
+      --attachments DIR       write each attachment to a file below DIR, in a folder for each document. DIR is new, or
+                              empty, or from an earlier export: what is there with the same digest is not read again,
+                              so that the same command goes on with an export that broke off
 
-Exit code: 0 when all is written, 1 on failure (FILE is then left as it was), 2 for a wrong call.
+Without --attachments only their stubs are written. An attachment that can't be had is named, and all else is written.
+
+Exit code: 0 when all is written, 1 on failure (FILE is then left as it was, unless only attachments failed), 2 for a
+wrong call.
 `,
   verify: `Usage: settee verify [DB…] [options]
 

@@ -25,6 +25,9 @@ export interface InputRefusal extends Refusal {
  */
 const ABOUT_DOCUMENTS: ReadonlySet<number> = new Set([400, 409, 412, 413, 414, 415, 417, 422, 501]);
 
+/** The same for a document that is sent by itself: what a validation function throws is a status then. */
+const ABOUT_ONE_DOCUMENT: ReadonlySet<number> = new Set([...ABOUT_DOCUMENTS, 401, 403]);
+
 interface BatchWriterOptions {
   readonly database: RemoteDatabase;
   readonly newEdits: boolean;
@@ -54,31 +57,48 @@ export class BatchWriter {
   /** Resolves when the next document may be added. */
   async add(document: InputDocument): Promise<void> {
     const { length } = document.text;
-    if (this.#length + length > batchLength) await this.#send();
+    if (this.#length + length > batchLength && this.#batch.length > 0) await this.#send();
     this.#batch.push(document);
     this.#length += length;
     if (this.#batch.length >= this.#options.batchSize) await this.#send();
   }
 
+  /** Sends a document by itself; `send` gives the reason where it did not. Resolves when the next document may be added. */
+  async addAlone(document: InputDocument, send: () => Promise<Refusal | undefined>): Promise<void> {
+    await this.#start(async () => {
+      const refusal = await send().catch((error: unknown) => {
+        if (error instanceof RefusalError && ABOUT_ONE_DOCUMENT.has(error.status)) return error;
+        throw error;
+      });
+      if (refusal === undefined) this.written++;
+      else this.#refuse(document, refusal);
+    });
+  }
+
   /** Sends what is left and waits for every answer. */
   async flush(): Promise<void> {
-    await this.#send();
+    if (this.#batch.length > 0) await this.#send();
     await Promise.all(this.#inFlight);
     if (this.#failure) throw this.#failure.error;
   }
 
   async #send(): Promise<void> {
+    const batch = this.#batch;
+    this.#batch = [];
+    this.#length = 0;
+    await this.#start(() => this.#write(batch));
+  }
+
+  /** Waits for its turn, and starts the work. */
+  async #start(work: () => Promise<void>): Promise<void> {
     while (this.#inFlight.size >= batchesInFlight) await Promise.race(this.#inFlight);
     if (this.#failure) throw this.#failure.error;
-    if (this.#batch.length === 0) return;
-    const sending: Promise<void> = this.#write(this.#batch)
+    const running: Promise<void> = work()
       .catch((error: unknown) => {
         this.#failure ??= { error };
       })
-      .finally(() => this.#inFlight.delete(sending));
-    this.#inFlight.add(sending);
-    this.#batch = [];
-    this.#length = 0;
+      .finally(() => this.#inFlight.delete(running));
+    this.#inFlight.add(running);
   }
 
   async #write(documents: readonly InputDocument[]): Promise<void> {

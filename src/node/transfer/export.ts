@@ -5,6 +5,7 @@ import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 
 import { createProgress, type MessageStream, type Progress } from '../terminal/progress.ts';
+import { AttachmentDownload } from './attachment-download.ts';
 import { DocumentSplitter, InputError } from './document-splitter.ts';
 import { memberText } from './document-text.ts';
 import { RemoteDatabase } from './remote-database.ts';
@@ -18,6 +19,8 @@ export interface ExportOptions {
   /** A path, or `-` for standard output. */
   readonly file: string;
   readonly format: OutputFormat;
+  /** The folder of the attachments; undefined where they are left out. */
+  readonly attachments: string | undefined;
 }
 
 interface ExportStreams {
@@ -30,19 +33,42 @@ const pieceLength = 64 * 1024;
 
 /**
  * Writes every document of a database as JSON text, exactly as the server sends it. All of it is one answer, read as fast
- * as the output takes it, so it shows the database at one moment. A file appears when it is complete.
+ * as the output takes it, so it shows the database at one moment. Attachments follow. A file appears when it is complete, and
+ * when it is known of each attachment whether it could be had.
+ *
+ * @returns false where some attachments could not be had, after they were reported. All else is written then.
  */
-export async function exportDatabase(options: ExportOptions, streams: ExportStreams): Promise<void> {
+export async function exportDatabase(options: ExportOptions, streams: ExportStreams): Promise<boolean> {
   const database = new RemoteDatabase(options.url);
+  const { attachments: path } = options;
   const total = await database.documentCount();
+  const download = path === undefined ? undefined : await AttachmentDownload.begin(database, path, streams.stderr);
   const progress = createProgress(streams.stderr, total);
-  const pieces = toPieces(documentsOf(await database.readAll(), progress), options.format);
+  let isComplete = true;
+  const whenWritten = async () => {
+    progress.end();
+    if (download !== undefined) isComplete = await download.run();
+  };
   try {
-    if (options.file === '-') await pipeline(Readable.from(pieces), streams.stdout, { end: false });
-    else await writeFile(pieces, options.file);
+    const documents = documentsOf(await database.readAll(), progress);
+    const pieces = toPieces(download?.listing(documents) ?? documents, options.format);
+    await writePieces(pieces, options.file, streams.stdout, whenWritten);
   } finally {
     progress.end();
+    await download?.close();
   }
+  return isComplete;
+}
+
+async function writePieces(
+  pieces: AsyncIterable<string>,
+  file: string,
+  stdout: NodeJS.WritableStream,
+  whenWritten: () => Promise<void>,
+): Promise<void> {
+  if (file !== '-') return writeFile(pieces, file, whenWritten);
+  await pipeline(Readable.from(pieces), stdout, { end: false });
+  await whenWritten();
 }
 
 async function* documentsOf(chunks: AsyncIterable<Uint8Array>, progress: Progress): AsyncGenerator<string> {
@@ -81,12 +107,16 @@ async function* toPieces(documents: AsyncIterable<string>, format: OutputFormat)
   yield isArray ? `${piece}\n]\n` : piece;
 }
 
-async function writeFile(pieces: AsyncIterable<string>, file: string): Promise<void> {
+/** The file has its name when `whenWritten` has resolved. */
+async function writeFile(pieces: AsyncIterable<string>, file: string, whenWritten: () => Promise<void>): Promise<void> {
   const packing = file.endsWith('.gz') ? [createGzip()] : [];
   const present = await stat(file).catch(() => undefined);
   if (present?.isDirectory()) throw new InputError(`${file} can't be written: it is a folder`);
   // A device or a pipe is written to directly, because a file must not take its place.
-  if (present && !present.isFile()) return pipeline([Readable.from(pieces), ...packing, createWriteStream(file)]);
+  if (present && !present.isFile()) {
+    await pipeline([Readable.from(pieces), ...packing, createWriteStream(file)]);
+    return whenWritten();
+  }
   // Where it is a symbolic link the file that it leads to is replaced, not the link.
   const path = await realpath(file).catch(() => file);
   const partial = `${path}.partial`;
@@ -96,6 +126,7 @@ async function writeFile(pieces: AsyncIterable<string>, file: string): Promise<v
   });
   try {
     await pipeline([Readable.from(pieces), ...packing, target.createWriteStream()]);
+    await whenWritten();
     await rename(partial, path);
   } catch (error) {
     await rm(partial, { force: true });

@@ -2,7 +2,11 @@ import type { WriteStream } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
 import { finished } from 'node:stream/promises';
 import { escapeControls } from '../../shared/escape-controls.ts';
-import { createProgress, type MessageStream } from '../terminal/progress.ts';
+import { formatBytes } from '../terminal/format-bytes.ts';
+import { createProgress, type MessageStream, type Progress } from '../terminal/progress.ts';
+import { AttachmentFolder } from './attachment-folder.ts';
+import { readStubs } from './attachment-stubs.ts';
+import { AttachmentUpload } from './attachment-upload.ts';
 import { BatchWriter, type InputRefusal } from './batch-writer.ts';
 import { DocumentSplitter, InputError, type InputFormat } from './document-splitter.ts';
 import { memberText, stringMember, withIdFrom } from './document-text.ts';
@@ -23,6 +27,8 @@ export interface ImportOptions {
   readonly batchSize: number;
   /** Where refusals are written, as JSON lines. */
   readonly refusedFile: string | undefined;
+  /** The folder with the attachments that stubs stand for; undefined where there is none. */
+  readonly attachments: string | undefined;
 }
 
 interface ImportStreams {
@@ -44,6 +50,7 @@ const shownIdLength = 100;
 export async function importFile(options: ImportOptions, streams: ImportStreams): Promise<boolean> {
   const database = new RemoteDatabase(options.url);
   const input = await openInput(options.file, streams.stdin);
+  const folder = options.attachments === undefined ? undefined : await AttachmentFolder.open(options.attachments);
   await assertNotSame(options.file, options.refusedFile);
   const refusals = new RefusalList(await openRefused(options.refusedFile));
   if (options.create) await database.create();
@@ -57,49 +64,84 @@ export async function importFile(options: ImportOptions, streams: ImportStreams)
         `${escapeControls(reason)} It is sent again in halves, to find which documents are at fault.\n`,
       ),
   });
+  const run = new ImportRun({ database, input, options, folder, writer, refusals, streams });
   try {
-    await writeAll({ input, options, writer, refusals, streams });
+    await run.writeAll();
   } catch (error) {
     throw withRemedy(error);
   } finally {
-    await refusals.close().finally(() => report(database.url, writer.written, refusals, streams));
+    await refusals.close().finally(() => report(database.url, run.described(), refusals, streams));
   }
   return refusals.count === 0;
 }
 
-interface ImportRun {
+interface ImportParts {
+  readonly database: RemoteDatabase;
   readonly input: TextInput;
   readonly options: ImportOptions;
+  readonly folder: AttachmentFolder | undefined;
   readonly writer: BatchWriter;
   readonly refusals: RefusalList;
   readonly streams: ImportStreams;
 }
 
-async function writeAll({ input, options, writer, refusals, streams }: ImportRun): Promise<void> {
-  const progress = createProgress(streams.stderr, input.totalBytes);
-  const splitter = new DocumentSplitter(options.format);
-  let place = 0;
-  try {
-    for await (const text of input.text()) {
-      for (const document of splitter.push(text)) await write(document);
-      progress.update(input.readBytes, describe(writer.written, refusals.count));
-    }
-    for (const document of splitter.finish()) await write(document);
-  } finally {
-    // Also where the input breaks off: the documents before that are written and counted.
-    await writer.flush().finally(() => {
-      progress.update(input.readBytes, describe(writer.written, refusals.count));
-      progress.end();
-    });
+class ImportRun {
+  readonly #parts: ImportParts;
+  readonly #splitter: DocumentSplitter;
+  readonly #progress: Progress;
+  readonly #upload: AttachmentUpload | undefined;
+  #place = 0;
+
+  constructor(parts: ImportParts) {
+    const { database, folder, input, options, streams } = parts;
+    this.#parts = parts;
+    this.#splitter = new DocumentSplitter(options.format);
+    this.#progress = createProgress(streams.stderr, input.totalBytes);
+    const onBytes = () => this.#show();
+    this.#upload = folder && new AttachmentUpload({ database, folder, newEdits: options.newEdits, onBytes });
   }
 
-  async function write(text: string): Promise<void> {
-    place++;
+  /** What was done so far, in words. */
+  described(): string {
+    const sums = `${this.#parts.writer.written} written, ${this.#parts.refusals.count} refused`;
+    if (this.#upload === undefined) return sums;
+    return `${sums}, ${this.#upload.count} attachments of ${formatBytes(this.#upload.bytes)}`;
+  }
+
+  async writeAll(): Promise<void> {
+    const { input, writer } = this.#parts;
     try {
-      await writer.add({ place, text: prepare(text, splitter.givesRows, options.idMember) });
+      for await (const text of input.text()) {
+        for (const document of this.#splitter.push(text)) await this.#write(document);
+        this.#show();
+      }
+      for (const document of this.#splitter.finish()) await this.#write(document);
+    } finally {
+      // Also where the input breaks off: the documents before that are written and counted.
+      await writer.flush().finally(() => {
+        this.#show();
+        this.#progress.end();
+      });
+    }
+  }
+
+  #show(): void {
+    this.#progress.update(this.#parts.input.readBytes, this.described());
+  }
+
+  async #write(element: string): Promise<void> {
+    const { options, refusals, writer } = this.#parts;
+    const { givesRows } = this.#splitter;
+    const place = ++this.#place;
+    try {
+      const text = prepare(element, givesRows, options.idMember);
+      const upload = this.#upload;
+      const stubbed = upload === undefined ? undefined : readStubs(text);
+      if (upload === undefined || stubbed === undefined) await writer.add({ place, text });
+      else await writer.addAlone({ place, text }, () => upload.send(text, stubbed));
     } catch (error) {
       if (!(error instanceof SyntaxError)) throw error;
-      const id = stringMember(text, splitter.givesRows ? 'id' : '_id');
+      const id = stringMember(element, givesRows ? 'id' : '_id');
       refusals.add({ place, id, error: 'bad_request', reason: error.message });
     }
   }
@@ -138,6 +180,7 @@ class RefusalList {
   readonly first: InputRefusal[] = [];
   count = 0;
   conflicts = 0;
+  missingStubs = 0;
   readonly #file: WriteStream | undefined;
 
   constructor(file: WriteStream | undefined) {
@@ -149,6 +192,7 @@ class RefusalList {
   add(refusal: InputRefusal): void {
     this.count++;
     if (refusal.error === 'conflict') this.conflicts++;
+    if (refusal.error === 'missing_stub') this.missingStubs++;
     if (this.first.length < shownRefusals) this.first.push(refusal);
     const { place, id, error, reason } = refusal;
     this.#file?.write(`${JSON.stringify({ place, id, error, reason })}\n`);
@@ -161,8 +205,8 @@ class RefusalList {
   }
 }
 
-function report(url: string, written: number, refusals: RefusalList, { stdout, stderr }: ImportStreams): void {
-  stdout.write(`${describe(written, refusals.count)} (${url})\n`);
+function report(url: string, sums: string, refusals: RefusalList, { stdout, stderr }: ImportStreams): void {
+  stdout.write(`${sums} (${url})\n`);
   for (const refusal of refusals.first) stderr.write(`  ${describeRefusal(refusal)}\n`);
   const more = refusals.count - refusals.first.length;
   if (more > 0) stderr.write(`  … and ${more} more (--refused FILE writes all of them)\n`);
@@ -172,15 +216,14 @@ function report(url: string, written: number, refusals: RefusalList, { stdout, s
     );
     stderr.write('which the database does not know; --new-edits false keeps the _rev of each document.\n');
   }
+  if (refusals.missingStubs > 0) {
+    stderr.write('The content of attachments comes from the folder that --attachments names.\n');
+  }
 }
 
 function describeRefusal({ place, id, error, reason }: InputRefusal): string {
   const shownId = id === null ? '' : ` (${id.slice(0, shownIdLength)}${id.length > shownIdLength ? '…' : ''})`;
   return escapeControls(`document ${place}${shownId}: ${error}, ${reason}`);
-}
-
-function describe(written: number, refused: number): string {
-  return `${written} written, ${refused} refused`;
 }
 
 function withRemedy(error: unknown): unknown {

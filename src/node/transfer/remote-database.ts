@@ -1,7 +1,10 @@
+import type { IncomingMessage } from 'node:http';
+import { text } from 'node:stream/consumers';
 import { DatabaseError } from '../../errors/database-error.ts';
 import { isObject, type JsonObject } from '../../json/objects.ts';
 import { UsageError } from '../terminal/usage-error.ts';
 import { stringMember } from './document-text.ts';
+import { BodyError, type StreamedRequest, sendStreamed } from './streamed-request.ts';
 
 /** The server refused a whole request and did nothing of it. */
 export class RefusalError extends Error {
@@ -22,6 +25,18 @@ export class RefusalError extends Error {
 export interface Refusal {
   readonly error: string;
   readonly reason: string;
+}
+
+/** The content of an attachment; `encoding` is that of the bytes. */
+export interface StoredContent {
+  readonly encoding: 'gzip' | 'identity';
+  readonly chunks: AsyncIterable<Uint8Array>;
+}
+
+/** A body of type `multipart/related`. */
+export interface RelatedBody {
+  readonly boundary: string;
+  readonly chunks: AsyncIterable<Uint8Array>;
 }
 
 /** A database on the network, as import and export need it. Name and password of the URL are sent with each request. */
@@ -99,18 +114,58 @@ export class RemoteDatabase {
     return this.#whole(response.body ?? emptyBody());
   }
 
+  /** The content of an attachment of one revision, as it is stored: compressed with gzip, perhaps. */
+  async readAttachment(id: string, rev: string | undefined, name: string): Promise<StoredContent> {
+    const query = rev === undefined ? '' : `?rev=${encodeURIComponent(rev)}`;
+    const headers = { accept: '*/*', 'accept-encoding': 'gzip' };
+    const path = `${documentPath(id)}/${encodeURIComponent(name)}${query}`;
+    const answer = await this.#stream({ method: 'GET', path, headers });
+    if (answer.statusCode !== 200) throw await this.#refusalOf(answer, 'The attachment was refused');
+    const encoding = answer.headers['content-encoding'] ?? 'identity';
+    if (encoding === 'gzip' || encoding === 'identity') return { encoding, chunks: this.#whole(answer) };
+    answer.destroy();
+    throw new RefusalError('The attachment', 200, 'bad_content_type', `it came in the encoding ${encoding}`);
+  }
+
+  /**
+   * Sends a document with its attachments behind it (docs/http.md#multipart-uploads). Rejects with `RefusalError`, and with what the body
+   * fails with: then nothing was written.
+   */
+  async upload(id: string, newEdits: boolean, body: RelatedBody): Promise<void> {
+    const path = `${documentPath(id)}${newEdits ? '' : '?new_edits=false'}`;
+    const headers = { 'content-type': `multipart/related; boundary="${body.boundary}"` };
+    const answer = await this.#stream({ method: 'PUT', path, headers, body: body.chunks });
+    const status = answer.statusCode ?? 0;
+    if (status < 200 || status > 299) throw await this.#refusalOf(answer, 'The document was refused');
+    // So that the connection can be used again.
+    for await (const _ of this.#whole(answer));
+  }
+
+  async #stream(request: StreamedRequest): Promise<IncomingMessage> {
+    const headers = { ...this.#headers, ...request.headers };
+    try {
+      return await sendStreamed(this.url, { ...request, headers });
+    } catch (error) {
+      throw error instanceof BodyError ? error.cause : this.#unreachable(error);
+    }
+  }
+
+  async #refusalOf(answer: IncomingMessage, what: string): Promise<RefusalError> {
+    const { error, reason } = parseErrorBody(await text(this.#whole(answer)));
+    return new RefusalError(what, answer.statusCode ?? 0, error, reason);
+  }
+
   async #request(path: string, init: RequestInit & { headers?: Record<string, string> } = {}): Promise<Response> {
     try {
       return await fetch(`${this.url}${path}`, { ...init, headers: { ...this.#headers, ...init.headers } });
     } catch (error) {
-      throw new DatabaseError(
-        'storage_failed',
-        `${this.url} can't be reached: ${rootMessage(error)}. Does the server run?`,
-        {
-          cause: error,
-        },
-      );
+      throw this.#unreachable(error);
     }
+  }
+
+  #unreachable(cause: unknown): DatabaseError {
+    const reason = `${this.url} can't be reached: ${rootMessage(cause)}. Does the server run?`;
+    return new DatabaseError('storage_failed', reason, { cause });
   }
 
   async #json(response: Response): Promise<unknown> {
@@ -155,6 +210,12 @@ function createFinder(documents: readonly string[]): (row: JsonObject) => number
     const own = candidates.findIndex((index) => stringMember(documents[index], '_rev') === row['rev']);
     return candidates.splice(Math.max(own, 0), 1)[0];
   };
+}
+
+/** The slash of design documents stays, because below their ids others are not taken (docs/http.md#request-path). */
+function documentPath(id: string): string {
+  const [, space = '', name = id] = /^(_design\/|_local\/)(.*)$/s.exec(id) ?? [];
+  return `/${space}${encodeURIComponent(name)}`;
 }
 
 /** Validation functions may give any JSON value. */

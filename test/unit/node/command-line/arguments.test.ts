@@ -117,7 +117,9 @@ describe('import', () => {
 
   test('takes all its options, before and behind its arguments', () => {
     expect(
-      parse('import --create http://h/db - --id cca3 --new-edits false --format lines --batch-size 7 --refused r.json'),
+      parse(
+        'import --create http://h/db - --id cca3 --new-edits false --format lines --batch-size 7 --refused r.json --attachments f',
+      ),
     ).toEqual({
       name: 'import',
       url: 'http://h/db',
@@ -128,6 +130,7 @@ describe('import', () => {
       format: 'lines',
       batchSize: 7,
       refusedFile: 'r.json',
+      attachments: 'f',
     });
   });
 
@@ -136,6 +139,8 @@ describe('import', () => {
     ['import a b c', '"c" is one argument too many.'],
     ['import a b --batch-size 0', '--batch-size is "0"; it must be a whole number from 1 to 100000.'],
     ['import a b --new-edits no', '--new-edits is "no"; it must be one of true, false.'],
+    ['import a b --attachments=', '--attachments is empty; name a folder.'],
+    ['import a b --attachments', "Option '--attachments <value>' argument missing."],
     ['import a b --format csv', '--format is "csv"; it must be one of auto, array, lines, docs, rows.'],
   ])('refuses "%s"', (line, message) => {
     expect(() => parse(line)).toThrow(new UsageError(message, 'import'));
@@ -151,6 +156,8 @@ describe('the other commands', () => {
       file: 'f.gz',
       format: 'array',
     });
+    expect(parse('export http://h/db --attachments f')).toMatchObject({ file: '-', attachments: 'f' });
+    expect(() => parse('export http://h/db --attachments=')).toThrow('--attachments is empty; name a folder.');
     expect(() => parse('export')).toThrow('Say the database: settee export URL [FILE]');
   });
 

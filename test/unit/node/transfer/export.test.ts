@@ -95,7 +95,10 @@ describe('export', () => {
         cancel: async () => onCancelled(),
       });
     const stdout = new PassThrough();
-    const running = exportDatabase({ url, file: '-', format: 'lines' }, { stdout, stderr: new PassThrough() });
+    const running = exportDatabase(
+      { url, file: '-', format: 'lines', attachments: undefined },
+      { stdout, stderr: new PassThrough() },
+    );
     const failed = expect(running).rejects.toThrow('Premature close');
     let before = -1;
     while (pulled === 0 || before !== pulled) {
