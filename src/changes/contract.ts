@@ -36,7 +36,7 @@ export type FeedEvent =
   /** `snapshot` is there until the next event is asked for. */
   | { readonly type: 'changes'; readonly changes: readonly SelectedChange[]; readonly snapshot: Snapshot }
   /** All that is there was told; what comes next may take any time. Nothing of the database is held meanwhile. */
-  | { readonly type: 'wait' }
+  | { readonly type: 'wait'; readonly lastSeq: number }
   | {
       readonly type: 'end';
       /** All up to here was looked at, whether it passed or not: the feed goes on from here. */

@@ -156,7 +156,7 @@ class ChangesFeed implements Feed {
       this.#release();
       const isDone = this.#sent >= limit || (lasts === 'first' && this.#sent > 0);
       if (this.#watch === undefined || isDone) return;
-      yield { type: 'wait' };
+      yield { type: 'wait', lastSeq: this.#seq };
       if ((await this.#watch.next(timeoutMs)) !== 'changed') return;
     }
   }

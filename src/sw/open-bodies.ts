@@ -1,11 +1,13 @@
 /**
  * The bodies that flow through a service worker. Each keeps the service worker alive until it is over: until its source ends or fails, or its
- * reader cancels. The reader of a source that fails gets an error, never an end. Firefox ends a service worker 60 s after the last event,
+ * reader cancels. The reader of a source that fails gets an error, never an end; but for event sources, which connect again after an end, and
+ * in Chromium and Firefox give up for good after an error. Firefox ends a service worker 60 s after the last event,
  * whatever is open, and gives readers a clean end; there bodies are made to fail before.
  */
 import { isStream } from '../bridge/wire/wire-codec.ts';
 import type { ByteStream, PlainResponse } from '../shared/message.ts';
 import { pause } from '../shared/pause.ts';
+import { BrokenOff, EVENT_STREAM } from './event-ids.ts';
 
 /** Statuses that never have a body (Fetch, 2.2.3); a Response refuses one. */
 const BODILESS: readonly number[] = [204, 205, 304];
@@ -34,14 +36,14 @@ export class OpenBodies {
   }
 
   /** The body as a Response takes it. HEAD gets none, since some browsers would show it. */
-  open(event: FetchEvent, { status, body }: PlainResponse): BodyInit | null {
+  open(event: FetchEvent, { status, headers, body }: PlainResponse): BodyInit | null {
     const isEmpty = event.request.method === 'HEAD' || BODILESS.includes(status);
     if (!isStream(body)) return isEmpty || body === null ? null : toBodyInit(body);
     if (isEmpty) {
       void body.cancel('nobody reads it').catch(() => {});
       return null;
     }
-    const source = new BodySource(body);
+    const source = new BodySource(body, headers['content-type'] === EVENT_STREAM);
     this.#open.add(source);
     event.waitUntil(source.done.then(() => this.#forget(source)));
     if (this.#lastEvent !== undefined) this.#checking ??= setInterval(() => this.#check(), CHECK_MS);
@@ -73,7 +75,7 @@ export class OpenBodies {
   }
 
   #failAll(reason: string): void {
-    for (const source of this.#open) source.fail(new TypeError(reason));
+    for (const source of this.#open) source.fail(new BrokenOff(reason));
   }
 
   #forget(source: BodySource): void {
@@ -88,11 +90,13 @@ class BodySource implements UnderlyingDefaultSource<Uint8Array> {
   /** Resolves when the body is over. */
   readonly done: Promise<void>;
   readonly #stream: ByteStream;
+  readonly #endsAfterFailure: boolean;
   #end: () => void = () => {};
   #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
 
-  constructor(stream: ByteStream) {
+  constructor(stream: ByteStream, endsAfterFailure: boolean) {
     this.#stream = stream;
+    this.#endsAfterFailure = endsAfterFailure;
     this.done = new Promise((resolve) => {
       this.#end = resolve;
     });
@@ -108,7 +112,7 @@ class BodySource implements UnderlyingDefaultSource<Uint8Array> {
       if (chunk !== undefined) this.#controller?.enqueue(chunk);
       else this.#finish()?.close();
     } catch (error) {
-      this.#finish()?.error(error);
+      this.#break(error);
     }
   }
 
@@ -117,9 +121,15 @@ class BodySource implements UnderlyingDefaultSource<Uint8Array> {
     return this.#stream.cancel(reason);
   }
 
-  fail(error: Error): void {
-    this.#finish()?.error(error);
-    void this.#stream.cancel(error.message).catch(() => {});
+  fail(error: BrokenOff): void {
+    this.#break(new TypeError(error.message));
+    void this.#stream.cancel(error).catch(() => {});
+  }
+
+  #break(error: unknown): void {
+    const controller = this.#finish();
+    if (this.#endsAfterFailure) controller?.close();
+    else controller?.error(error);
   }
 
   /** Ends the body; gives its controller, if it was not over yet. */

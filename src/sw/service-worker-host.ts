@@ -7,12 +7,13 @@ import { createInstance, isBelow } from '../bridge/instance.ts';
 import { createLink } from '../bridge/link/link.ts';
 import { serviceUnavailable } from '../bridge/link/unavailable.ts';
 import { createSessionRelay, type SharedSession, shareSession } from '../bridge/ownership/shared-session.ts';
-import type { ControlAnswer, ControlMessage } from '../bridge/wire/control.ts';
+import type { ControlAnswer, ControlMessage, EventIdsMessage } from '../bridge/wire/control.ts';
 import { PROTOCOL } from '../bridge/wire/wire.ts';
 import { asPortOffer } from '../bridge/wire/wire-decoding.ts';
 import { type MaybePromise, orElse, whenReady } from '../shared/maybe-promise.ts';
 import type { PlainResponse } from '../shared/message.ts';
 import type { CoreScript, ServiceWorkerOptions, ServiceWorkerOwner, SetteeServiceWorker } from './contract.ts';
+import { EventIds } from './event-ids.ts';
 import { toPlainRequest } from './incoming-request.ts';
 import { OpenBodies } from './open-bodies.ts';
 
@@ -32,6 +33,7 @@ export class ServiceWorkerHost implements SetteeServiceWorker {
   readonly #instance: Instance;
   readonly #alive: string;
   readonly #bodies: OpenBodies;
+  readonly #eventIds = new EventIds();
   /** Keeps the session's cookies when the last page is gone. */
   readonly #session: SharedSession;
   #link: OwnerLink | undefined;
@@ -72,17 +74,21 @@ export class ServiceWorkerHost implements SetteeServiceWorker {
   }
 
   async #answer(event: FetchEvent): Promise<Response> {
-    const response = await this.#carry(event.request);
+    const response = await this.#carry(event.request, event.clientId);
     const { status, headers } = response;
     return new Response(this.#bodies.open(event, response), { status, headers: Object.entries(headers) });
   }
 
-  #carry(request: Request): MaybePromise<PlainResponse> {
+  #carry(request: Request, client: string): MaybePromise<PlainResponse> {
     return orElse(
       () => {
         const link = this.#link ?? this.#openLink();
         this.#link = link;
-        return whenReady(toPlainRequest(request), (plain) => link.handle(plain));
+        return whenReady(toPlainRequest(request), (plain) =>
+          whenReady(link.handle(this.#eventIds.addTo(client, plain)), (response) =>
+            this.#eventIds.follow(client, plain.url, response),
+          ),
+        );
       },
       (error) => serviceUnavailable(`The request could not be carried to the database: ${error}`, request.method),
     );
@@ -114,16 +120,25 @@ export class ServiceWorkerHost implements SetteeServiceWorker {
     );
   }
 
+  /** What goes on in the version that takes over needs what this one knows. */
+  async #drain(): Promise<void> {
+    await this.#bodies.drain(DRAIN_MS);
+    const { entries } = this.#eventIds;
+    const message: EventIdsMessage = { type: 'SETTEE_EVENT_IDS', base: this.base, entries };
+    if (entries.length > 0) this.#scope.registration.waiting?.postMessage(message);
+  }
+
   #hear(event: ExtendableMessageEvent): void {
     this.#bodies.noteEvent();
-    const { type, base }: Partial<ControlMessage> = event.data ?? {};
+    const { type, base }: Partial<ControlMessage | EventIdsMessage> = event.data ?? {};
     const [port] = event.ports;
     const offer = asPortOffer(event.data);
     const answer: ControlAnswer = { protocol: PROTOCOL };
     const reply = () => port?.postMessage(answer);
     if (offer?.base === this.base && port !== undefined) this.#link?.usePort(offer, port);
     else if (type === 'SETTEE_CLAIM' && base === this.base) event.waitUntil(this.#scope.clients.claim().then(reply));
-    else if (type === 'SETTEE_DRAIN') event.waitUntil(this.#bodies.drain(DRAIN_MS).then(reply));
+    else if (type === 'SETTEE_DRAIN') event.waitUntil(this.#drain().then(reply));
+    else if (type === 'SETTEE_EVENT_IDS' && base === this.base) this.#eventIds.takeOver(event.data.entries);
     else if (type === 'SKIP_WAITING') event.waitUntil(this.#scope.skipWaiting());
   }
 }

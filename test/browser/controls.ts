@@ -53,6 +53,15 @@ export interface Controls {
   beginFeed(way: Way, path: string): Promise<number>;
   /** What came so far. */
   feed(number: number): Promise<FeedRead>;
+  /** Opens an event source, which connects again by itself. Gives its number in this page. */
+  openEvents(path: string): Promise<number>;
+  /** The data of the events that came so far, and whether it is connected. */
+  events(number: number): Promise<EventsRead>;
+}
+
+export interface EventsRead {
+  readonly data: readonly string[];
+  readonly isOpen: boolean;
 }
 
 export type Way = 'settee' | 'fetch';

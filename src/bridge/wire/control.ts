@@ -36,6 +36,13 @@ export interface KeepAlive {
   readonly base: string;
 }
 
+/** From a service worker to the version that takes over: the last ids of event sources that will connect again (sw/event-ids.ts). Not answered. */
+export interface EventIdsMessage {
+  readonly type: 'SETTEE_EVENT_IDS';
+  readonly base: string;
+  readonly entries: readonly (readonly [string, { readonly id: string; readonly at: number }])[];
+}
+
 export interface ControlAnswer {
   readonly protocol: number;
 }

@@ -49,15 +49,22 @@ async function* lines(feed: Feed, rows: ChangeRows): AsyncGenerator<string, void
   }
 }
 
-/** What an EventSource reads. It connects again after the end, which needs no event of its own. */
+/**
+ * What an EventSource reads. It connects again after the end, which needs no event of its own, and goes on behind the last id that it got.
+ * So it gets one without data, which shows nothing, where that moved on without a change that it was told.
+ */
 async function* events(feed: Feed, rows: ChangeRows): AsyncGenerator<string, void, void> {
+  let lastId: number | undefined;
   for await (const event of feed.events()) {
     if (event.type === 'end') return;
     if (event.type === 'wait') {
+      if (event.lastSeq !== lastId) yield `id: ${event.lastSeq}\n\n`;
+      lastId = event.lastSeq;
       yield WAITS;
       continue;
     }
     for await (const some of rows.of(event.changes, event.snapshot)) {
+      lastId = some.at(-1)?.seq;
       yield some.map(({ seq, text }) => `data: ${text}\nid: ${seq}\n\n`).join('');
     }
   }

@@ -10,6 +10,7 @@ let workload: Workload | undefined;
 let heldBody: { readonly reader: ReadableStreamDefaultReader<Uint8Array>; readonly bytes: number } | undefined;
 let slowRead: Promise<LargeRead> | undefined;
 const feeds: FeedReader[] = [];
+const eventSources: { readonly source: EventSource; readonly data: string[] }[] = [];
 let updates = 0;
 const shows: boolean[] = [];
 const heard: string[] = [];
@@ -275,6 +276,17 @@ const control: Controls = {
     const feed = feeds[number];
     if (feed === undefined) throw new Error(`no feed ${number} was begun`);
     return feed.report();
+  },
+  openEvents: async (path) => {
+    const source = new EventSource(path);
+    const data: string[] = [];
+    source.addEventListener('message', (event) => data.push(String(event.data)));
+    return eventSources.push({ source, data }) - 1;
+  },
+  events: async (number) => {
+    const { source, data } = eventSources[number] ?? {};
+    if (source === undefined || data === undefined) throw new Error(`no event source ${number} was opened`);
+    return { data, isOpen: source.readyState === EventSource.OPEN };
   },
 };
 Reflect.set(globalThis, 'control', control);

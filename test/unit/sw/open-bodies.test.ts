@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { ByteStream } from '../../../src/shared/message.ts';
+import { BrokenOff } from '../../../src/sw/event-ids.ts';
 import { OpenBodies } from '../../../src/sw/open-bodies.ts';
 import { FakeFetch } from './fake-scope.ts';
 
@@ -43,7 +44,7 @@ test('where a service worker ends in silence, a body fails before the browser cu
   expect(await outcome(text)).toBe('open');
   vi.advanceTimersByTime(5000);
   expect(await outcome(text)).toBe('TypeError: The browser is about to end the service worker; ask again');
-  expect(stream.cancelled).toBe('The browser is about to end the service worker; ask again');
+  expect(stream.cancelled).toEqual(new BrokenOff('The browser is about to end the service worker; ask again'));
   await Promise.all(event.waits);
   expect(vi.getTimerCount()).toBe(0);
 });
