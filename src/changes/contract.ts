@@ -60,6 +60,8 @@ export interface Feed {
 export interface Feeds {
   /** Begins a feed at the present moment. Fails with `not_found` where there is no such database. */
   open(name: string, options: FeedOptions): Promise<Feed>;
+  /** Notices from now on that a database changes, or ends; whether there is one is not looked at. To be ended. */
+  watch(name: string): DatabaseWatch;
   /** Begins a feed of what happens to databases. To be closed. */
   openDatabases(): DatabaseEventFeed;
 }
@@ -74,4 +76,14 @@ export interface DatabaseEventFeed {
   next(timeoutMs: number): Promise<DatabaseEvent | 'timeout' | 'ended'>;
   /** May be called more than once. */
   close(): void;
+}
+
+/** `ended`: nothing more will come, since the database was deleted or the service ends, or since the watch was ended. */
+export type WatchOutcome = 'changed' | 'ended' | 'timeout';
+
+export interface DatabaseWatch {
+  /** Resolves at the first change since the last call: at once where there was one. One call at a time. */
+  next(timeoutMs: number | undefined): Promise<WatchOutcome>;
+  /** May be called more than once. */
+  end(): void;
 }

@@ -1,6 +1,6 @@
 /** Tells feeds that their database changed. */
 import { startBackgroundTimer } from '../shared/background-timer.ts';
-import type { DatabaseEvent } from './contract.ts';
+import type { DatabaseEvent, DatabaseWatch, WatchOutcome } from './contract.ts';
 
 /** The events of a registry. */
 export interface DatabaseEvents {
@@ -8,12 +8,9 @@ export interface DatabaseEvents {
   onEvent(listener: (event: DatabaseEvent) => void): () => void;
 }
 
-/** `ended`: nothing more will come, since the database was deleted or the service ends, or since the watch was closed. */
-export type WatchOutcome = 'changed' | 'ended' | 'timeout';
-
 /** All that wait, by the names of databases: an event costs nothing to those who wait for another database. */
 export class DatabaseWatches {
-  readonly #watches = new Map<string, Set<DatabaseWatch>>();
+  readonly #watches = new Map<string, Set<WaitingWatch>>();
   #hasEnded = false;
 
   constructor(events: DatabaseEvents) {
@@ -28,7 +25,7 @@ export class DatabaseWatches {
   /** What happens from now on is noticed. */
   begin(name: string): DatabaseWatch {
     const watches = this.#watches.get(name) ?? new Set();
-    const watch: DatabaseWatch = new DatabaseWatch(() => {
+    const watch: WaitingWatch = new WaitingWatch(() => {
       watches.delete(watch);
       if (watches.size === 0 && this.#watches.get(name) === watches) this.#watches.delete(name);
     });
@@ -45,7 +42,7 @@ export class DatabaseWatches {
   }
 }
 
-export class DatabaseWatch {
+class WaitingWatch implements DatabaseWatch {
   readonly #forget: () => void;
   #hasChanged = false;
   #hasEnded = false;
@@ -60,14 +57,12 @@ export class DatabaseWatch {
     this.#wake?.();
   }
 
-  /** May be called more than once. */
   end(): void {
     this.#hasEnded = true;
     this.#forget();
     this.#wake?.();
   }
 
-  /** Resolves at the first change since the last call: at once where there was one. One at a time. */
   async next(timeoutMs: number | undefined): Promise<WatchOutcome> {
     if (!this.#hasChanged && !this.#hasEnded) await this.#event(timeoutMs);
     if (this.#hasEnded) return 'ended';

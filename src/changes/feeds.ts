@@ -6,9 +6,9 @@
 import type { ChangeRow, Database, Snapshot } from '../database/contract.ts';
 import { isDatabaseError } from '../errors/database-error.ts';
 import { Pace } from '../shared/turn.ts';
-import type { DatabaseEventFeed, Feed, FeedEvent, FeedOptions, Feeds } from './contract.ts';
+import type { DatabaseEventFeed, DatabaseWatch, Feed, FeedEvent, FeedOptions, Feeds } from './contract.ts';
 import { WaitingDatabaseEvents } from './database-event-feed.ts';
-import { type DatabaseEvents, type DatabaseWatch, DatabaseWatches } from './database-watch.ts';
+import { type DatabaseEvents, DatabaseWatches } from './database-watch.ts';
 import { areFew, changesOf } from './document-changes.ts';
 
 interface DatabaseLease {
@@ -41,6 +41,10 @@ export class DatabaseFeeds implements Feeds {
       watch?.end();
       throw error;
     }
+  }
+
+  watch(name: string): DatabaseWatch {
+    return this.#watches.begin(name);
   }
 
   openDatabases(): DatabaseEventFeed {

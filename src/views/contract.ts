@@ -57,6 +57,11 @@ export interface ViewGroup {
    * Fails as the update does: `compilation_error`, `os_process_error`, ….
    */
   read(mode?: UpdateMode): MaybePromise<ViewReader>;
+  /**
+   * Watches the rows of a range, or of each of `keys`, from the present state of the index on; `skip` and `limit` count for nothing.
+   * `not_found` "missing_named_view". To be ended.
+   */
+  watch(view: string, options?: RowOptions): ViewWatch;
   /** For `_info` (docs/http.md#index-information). */
   info(): Promise<ViewGroupInfo>;
   /** Rewrites the index, so that its file becomes smaller. Joins a compaction that runs. Reads go on meanwhile. */
@@ -99,8 +104,26 @@ export interface RowsChange {
   readonly purgeSeq: number;
 }
 
+/** What has happened to rows that are watched. Nothing is told of it: the index follows the database when it is read. */
+export interface ViewWatch {
+  /**
+   * What has changed up to the reader's moment since the last call, each row once. Undefined where that is not
+   * known: it was too much, or the index was built anew; the rows must be read again.
+   */
+  take(reader: ViewReader): readonly RowChange[] | undefined;
+  end(): void;
+}
+
+export interface RowChange {
+  readonly kind: 'added' | 'changed' | 'removed';
+  /** As it is now; of one that was removed, as it was. */
+  readonly row: ViewRow;
+}
+
 /** One moment of an index. It must be released. */
 export interface ViewReader {
+  /** Of the moment, among those of this index. Increases with each. */
+  readonly version: number;
   /** The database's sequence that the index reflects. */
   readonly updateSeq: number;
   /** What identifies the view's rows, together with the signature, for ETags. */

@@ -40,8 +40,7 @@ export function readChangeParameters(context: Context): ChangeParameters {
   const flag = (name: string) => given.get(name) === 'true';
   const named = given.get('feed') ?? 'normal';
   const feed = KINDS.find((kind) => kind === named) ?? 'normal';
-  const heartbeatMs = readHeartbeat(given.get('heartbeat'));
-  const timeoutMs = heartbeatMs === undefined ? readTimeout(context, given.get('timeout')) : undefined;
+  const { heartbeatMs, timeoutMs } = readFeedTimes(context, (name) => given.get(name));
   return {
     feed,
     isTagged: named === 'normal' && context.method === 'GET',
@@ -64,10 +63,25 @@ export function readChangeParameters(context: Context): ChangeParameters {
   };
 }
 
-/** What a browser sends when it connects again says more than the address, which is that of the first time. */
+/** How long a feed waits: with heartbeats for any time, else for `timeoutMs`. */
+export interface FeedTimes {
+  readonly heartbeatMs: number | undefined;
+  readonly timeoutMs: number | undefined;
+}
+
+/** Fails with `bad_request`. */
+export function readFeedTimes(context: Context, get: (name: string) => string | undefined): FeedTimes {
+  const heartbeatMs = readHeartbeat(get('heartbeat'));
+  return { heartbeatMs, timeoutMs: heartbeatMs === undefined ? readTimeout(context, get('timeout')) : undefined };
+}
+
+/** The id after which an event source goes on that connects again; it says more than the address, which is that of the first time. */
+export function lastEventId(context: Context, feed: string): string | undefined {
+  return feed === 'eventsource' ? context.header('last-event-id') : undefined;
+}
+
 function readSince(context: Context, given: ReadonlyMap<string, string>, feed: FeedKind): number | 'now' {
-  const sentLast = feed === 'eventsource' ? context.header('last-event-id') : undefined;
-  const text = sentLast ?? given.get('since') ?? given.get('last-event-id') ?? '0';
+  const text = lastEventId(context, feed) ?? given.get('since') ?? given.get('last-event-id') ?? '0';
   if (text === 'now') return 'now';
   // Those who keep sequences as JSON of any kind send them so.
   return readInteger('since', text.replace(/^"(.*)"$/, '$1'), 'a sequence number, or now');

@@ -9,6 +9,7 @@ import type { Answer, Context } from '../request/context.ts';
 import { matchesTag, tagOf } from '../response/etags.ts';
 import { notModified, textAnswer, withHeader } from '../response/responses.ts';
 import { streamedBody } from '../response/streams.ts';
+import { answerLive, liveFeedOf } from './live-view.ts';
 import { type ViewGroupLease, withDesignGroup, withGroup } from './view-group-lease.ts';
 import type { ViewParameters } from './view-parameters.ts';
 import { openSource, readKeysOnly, readViewQueries, readViewQuery, tagInputs, type ViewQuery } from './view-query.ts';
@@ -30,7 +31,7 @@ export function getView(
 ): Promise<Answer> {
   const { design, view } = viewPath(rest);
   return withDesignGroup(views, context, database, design, async (lease) => {
-    return answerRows(context, lease, await readViewQuery(context, lease, view));
+    return answerQuery(views, context, lease, { design, query: await readViewQuery(context, lease, view) });
   });
 }
 
@@ -46,7 +47,7 @@ export async function postView(
   const { design, view } = viewPath(rest);
   const body = await readText(context);
   return withDesignGroup(views, context, database, design, async (lease) => {
-    return answerRows(context, lease, await readViewQuery(context, lease, view, body));
+    return answerQuery(views, context, lease, { design, query: await readViewQuery(context, lease, view, body) });
   });
 }
 
@@ -76,6 +77,17 @@ export async function postTemporaryView(views: ViewIndexes, context: Context, da
     const source = await openSource(lease, TEMPORARY, [parameters]);
     return textAnswer(context, 200, await streamedBody(context, single(source, parameters), lease.release));
   });
+}
+
+/** Once, or as a feed. */
+async function answerQuery(
+  views: ViewIndexes,
+  context: Context,
+  lease: ViewGroupLease,
+  asked: { readonly design: string; readonly query: ViewQuery },
+): Promise<Answer> {
+  if (liveFeedOf(context) === undefined) return answerRows(context, lease, asked.query);
+  return answerLive(views, context, lease, asked);
 }
 
 async function answerRows(context: Context, lease: ViewGroupLease, query: ViewQuery): Promise<Answer> {

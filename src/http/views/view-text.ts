@@ -34,7 +34,7 @@ export async function* groupTexts(batches: AsyncIterable<readonly ReducedRow[]>)
 
 /** Batches of rows, one JSON text each. */
 export async function* rowTexts(
-  { snapshot }: ViewSource,
+  { snapshot }: Pick<ViewSource, 'snapshot'>,
   batches: AsyncIterable<readonly ViewRow[]>,
   parameters: ViewParameters,
 ): AsyncGenerator<readonly string[]> {

@@ -1,6 +1,15 @@
 import { assert } from '../../shared/assert.ts';
 import type { MaybePromise } from '../../shared/maybe-promise.ts';
-import type { UpdateMode, ViewDefinition, ViewGroup, ViewGroupInfo, ViewReader } from '../contract.ts';
+import type {
+  RowOptions,
+  UpdateMode,
+  ViewDefinition,
+  ViewGroup,
+  ViewGroupInfo,
+  ViewReader,
+  ViewWatch,
+} from '../contract.ts';
+import { LeasedWatch } from './leased-watch.ts';
 import type { IndexSource, ViewIndex } from './view-index.ts';
 
 /** Where a lease has its index from. */
@@ -102,6 +111,10 @@ export class IndexLease implements ViewGroup {
   /** A failure is ignored here, because the next update fails with it again. */
   #updateInBackground(): void {
     this.#index.update(this.#source).catch(() => undefined);
+  }
+
+  watch(view: string, options: RowOptions = {}): ViewWatch {
+    return new LeasedWatch(() => this.#index, view, options);
   }
 
   async info(): Promise<ViewGroupInfo> {

@@ -16,6 +16,7 @@ import { decodeIndexHead, type IndexHead } from '../storing/index-head.ts';
 import type { GroupDefinition } from '../trees/definition.ts';
 import type { IndexState } from '../trees/index-state.ts';
 import { createTreeOrders, type TreeOrder } from '../trees/tree-order.ts';
+import { RowWatches } from '../updating/row-watches.ts';
 import { Updater } from '../updating/updater.ts';
 import { isOnLineage, isOpen } from './index-origin.ts';
 import { SharedUpdate } from './shared-update.ts';
@@ -50,6 +51,7 @@ export class ViewIndex {
   readonly definition: GroupDefinition;
   readonly databaseName: string;
   readonly orders: readonly TreeOrder[];
+  readonly watches = new RowWatches();
   readonly #parts: ViewIndexParts;
   readonly #content: IndexContent;
   /** The handle whose history the index was last compared with. */
@@ -230,6 +232,7 @@ export class ViewIndex {
         isCheckpointDue: () => content.isCheckpointDue,
         onProgress,
         check: () => this.#assertOpen(),
+        watches: this.watches,
         retain: () => content.retain(),
       });
       await updater.run();
@@ -245,6 +248,7 @@ export class ViewIndex {
     if (!isOnLineage({ uuid, epoch, seenSeq: this.state.seenSeq }, origin)) {
       this.#parts.log.info(`an index of ${this.databaseName} is of a lost state of it and is built anew`);
       await this.#content.clear();
+      this.watches.lose();
     }
     this.#content.identity = this.#identity(origin);
     this.#comparedDatabase = database;

@@ -58,6 +58,10 @@ export class IndexReader implements ViewReader {
     this.#ticket = source.snapshots.take(source.state.version);
   }
 
+  get version(): number {
+    return this.#state.version;
+  }
+
   get updateSeq(): number {
     return this.#state.updateSeq;
   }
@@ -279,7 +283,7 @@ interface Group {
 }
 
 /** One by one, since there may be a million keys. */
-function* rangesOf(options: RowOptions): Generator<RowRange> {
+export function* rangesOf(options: RowOptions): Generator<RowRange> {
   const { keys, descending = false } = options;
   if (keys === undefined) yield toRowRange(options);
   else for (const key of descending ? keys.toReversed() : keys) yield keyRange(key, options);

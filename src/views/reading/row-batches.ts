@@ -4,7 +4,7 @@ import type { ViewRow } from '../contract.ts';
 import type { RowKey } from '../trees/row-key.ts';
 
 /** An entry of a row tree as a row of the view. */
-class StoredRow implements ViewRow {
+export class StoredRow implements ViewRow {
   readonly valueText: string;
   readonly #key: RowKey;
 

@@ -16,6 +16,7 @@ import { bodyBytes, cutByBytes, isMapped, type MapInput, readBodies, readChanged
 import { type DocumentRows, PendingRows } from './pending-rows.ts';
 import { purgedDocuments } from './purged-documents.ts';
 import { changesOf, type FormerKeys } from './row-changes.ts';
+import type { RowWatches } from './row-watches.ts';
 
 const DEFAULT_BATCH = 100;
 /** Documents that are mapped at once have about so many bytes, but for a single one that is larger. */
@@ -47,6 +48,8 @@ interface UpdateParts {
   onProgress(done: number, total: number): void;
   /** Throws where the work is to end. */
   check(): void;
+  /** Told what changes in rows that are watched. */
+  readonly watches: RowWatches;
   /** Keeps the pages of the last published state, also while later ones are stored. */
   retain(): { release(): void };
 }
@@ -244,10 +247,13 @@ export class Updater {
       documents.filter(({ emitted }) => isLeftOut(emitted)).length -
       formerValues.filter(isLeftOut).length;
     const trees: ViewTree[] = [];
+    const { watches } = this.#parts;
+    const version = this.#state.version + 1;
     for (const [index, tree] of this.#state.trees.entries()) {
       const { compareRows } = must(this.#parts.orders[index]);
       let next = tree.rows;
       for (const changes of await inTurns(changesOf(former, index, must(rows[index]), compareRows))) {
+        if (watches.has(index)) await watches.note(index, { rows: next, changes, compare: compareRows, version });
         next = await this.#update(next, changes, replaced);
       }
       const lastChange = isPurge ? afterPurge(tree, next, reached.purgeSeq) : afterChange(tree, next, seq);
@@ -255,7 +261,6 @@ export class Updater {
     }
     const emitted = documents.map(({ id, emitted: value }) => ({ key: id, value }));
     const byDocument = await this.#update<string, number>(this.#state.byDocument, emitted, replaced);
-    const version = this.#state.version + 1;
     this.#state = { ...this.#state, ...reached, version, byDocument, trees, seenSeq, leftOut };
     await this.#parts.publish(this.#state, replaced);
   }

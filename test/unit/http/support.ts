@@ -86,7 +86,7 @@ export function services(settings: Settings = {}, changes: Partial<Services> = {
       onEvent: () => () => {},
       close: unused,
     },
-    feeds: { open: unused, openDatabases: noFeed },
+    feeds: { open: unused, watch: noFeed, openDatabases: noFeed },
     config,
     log: silentLog,
     clock,

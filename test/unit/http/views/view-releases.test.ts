@@ -40,6 +40,7 @@ async function* fakeRows(watch: Watch): AsyncGenerator<readonly ViewRow[]> {
 function fakeReader(watch: Watch): ViewReader {
   watch.readers++;
   return {
+    version: 1,
     updateSeq: 1,
     lastChange: () => ({ seq: 1, purgeSeq: 0 }),
     totalRows: () => ROWS,
@@ -66,6 +67,7 @@ function fakeGroup(watch: Watch): ViewGroup {
       if (watch.readFails) throw new DatabaseError('compilation_error', 'no function');
       return fakeReader(watch);
     },
+    watch: () => ({ take: () => [], end: () => undefined }),
     info: unused,
     compact: unused,
     release: () => {

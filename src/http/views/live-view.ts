@@ -1,0 +1,247 @@
+/** Queries of views that stay alive: they tell when their answer changes, and how (docs/http.md#live-views). */
+import type { DatabaseWatch } from '../../changes/contract.ts';
+import { DatabaseError, isDatabaseError } from '../../errors/database-error.ts';
+import { must } from '../../shared/assert.ts';
+import type { RowChange, ViewIndexes, ViewReader, ViewRow, ViewWatch } from '../../views/contract.ts';
+import { type FeedTimes, lastEventId, readFeedTimes } from '../changes/change-parameters.ts';
+import { readDesign } from '../documents/design-document.ts';
+import type { Answer, Context } from '../request/context.ts';
+import { LiveBody, WAITS } from '../response/live-body.ts';
+import { textAnswer, withHeader } from '../response/responses.ts';
+import type { ViewGroupLease } from './view-group-lease.ts';
+import { toReduceOptions, type ViewParameters } from './view-parameters.ts';
+import type { ViewQuery } from './view-query.ts';
+import { groupTexts, rowTexts } from './view-text.ts';
+
+type LiveFeed = 'longpoll' | 'continuous' | 'eventsource';
+
+interface LiveOptions extends FeedTimes {
+  readonly feed: LiveFeed;
+  /** The state of the rows that the client has; undefined for none. */
+  readonly since: string | undefined;
+  readonly includeRows: boolean;
+}
+
+const FEEDS: readonly LiveFeed[] = ['longpoll', 'continuous', 'eventsource'];
+/** Ranges that are watched each by itself. */
+const MOST_KEYS = 1_000;
+
+/** Which feed the request asks for; undefined where it wants the rows and nothing more. */
+export function liveFeedOf(context: Context): LiveFeed | undefined {
+  const feed = context.query.get('feed');
+  return FEEDS.find((one) => one === feed);
+}
+
+/** Takes over the lease. `design` is the name of the design document. */
+export function answerLive(
+  views: ViewIndexes,
+  context: Context,
+  lease: ViewGroupLease,
+  { design, query }: { readonly design: string; readonly query: ViewQuery },
+): Answer {
+  const options = readLiveOptions(context, query.parameters);
+  const answer = textAnswer(context, 200, null);
+  if (options.feed === 'eventsource') {
+    withHeader(withHeader(answer, 'content-type', 'text/event-stream'), 'cache-control', 'no-cache');
+  }
+  if (context.isHead) {
+    lease.release();
+    return answer;
+  }
+  const live = new LiveView({ views, context, lease, design, query, options });
+  const { heartbeatMs } = options;
+  return { ...answer, body: new LiveBody({ pieces: live.pieces(), heartbeatMs, close: () => live.close() }, context) };
+}
+
+function readLiveOptions(context: Context, { keys, skip, limit, isReduced }: ViewParameters): LiveOptions {
+  const { query } = context;
+  const feed = must(liveFeedOf(context));
+  const includeRows = query.flag('include_rows');
+  if (includeRows && !isReduced && (skip > 0 || limit !== undefined)) {
+    throw new DatabaseError('bad_request', '`skip` and `limit` can not be followed with `include_rows`; give bounds.');
+  }
+  if (keys !== undefined && keys.length > MOST_KEYS) {
+    throw new DatabaseError('bad_request', `\`keys\` has ${keys.length} keys; a feed follows ${MOST_KEYS} at most.`);
+  }
+  // Who asks for rows begins with all of them.
+  const since = lastEventId(context, feed) ?? query.get('since') ?? (includeRows ? undefined : 'now');
+  return { feed, since, includeRows, ...readFeedTimes(context, (name) => query.get(name)) };
+}
+
+interface LiveViewParts {
+  readonly views: ViewIndexes;
+  readonly context: Context;
+  readonly lease: ViewGroupLease;
+  readonly design: string;
+  readonly query: ViewQuery;
+  readonly options: LiveOptions;
+}
+
+class LiveView {
+  readonly #parts: LiveViewParts;
+  readonly #commits: DatabaseWatch;
+  readonly #rows: ViewWatch;
+  #isBeingRead = false;
+
+  constructor(parts: LiveViewParts) {
+    const { context, lease, query } = parts;
+    this.#parts = parts;
+    this.#rows = lease.group.watch(query.view, toReduceOptions(query.parameters));
+    this.#commits = context.services.feeds.watch(lease.database.name);
+  }
+
+  close(): void {
+    this.#commits.end();
+    if (!this.#isBeingRead) this.#release();
+  }
+
+  #release(): void {
+    this.#commits.end();
+    this.#rows.end();
+    this.#parts.lease.release();
+  }
+
+  async *pieces(): AsyncGenerator<string, void, void> {
+    const { feed } = this.#parts.options;
+    this.#isBeingRead = true;
+    try {
+      if (feed === 'longpoll') yield '{"results":[\n';
+      let seq = '';
+      for await (const event of this.#events()) {
+        seq = event.seq;
+        if (event.text === undefined) yield WAITS;
+        else yield* framed(feed, event.seq, event.text);
+      }
+      if (feed === 'longpoll') yield `\n],\n"last_seq":"${seq}"}\n`;
+      if (feed === 'continuous') yield `{"last_seq":"${seq}"}\n`;
+    } finally {
+      this.#release();
+    }
+  }
+
+  async *#events(): AsyncGenerator<LiveEvent, void, void> {
+    const { feed, timeoutMs } = this.#parts.options;
+    let isFirst = true;
+    for (;;) {
+      const reader = await this.#parts.lease.group.read('before');
+      try {
+        const seq = this.#seqOf(reader);
+        const text = isFirst ? this.#firstText(reader, seq) : this.#changedText(reader);
+        if (text !== undefined) yield { seq, text };
+        isFirst = false;
+        if (feed === 'longpoll' && text !== undefined) {
+          yield { seq, text: undefined };
+          return;
+        }
+        yield { seq, text: undefined };
+      } finally {
+        reader.release();
+      }
+      if ((await this.#commits.next(timeoutMs)) !== 'changed' || !(await this.#isSameIndex())) return;
+    }
+  }
+
+  /** Names the state of the view's rows. */
+  #seqOf(reader: ViewReader): string {
+    const { seq, purgeSeq } = reader.lastChange(this.#parts.query.view);
+    return `${seq}-${purgeSeq}`;
+  }
+
+  /** All rows, unless the client has them. */
+  #firstText(reader: ViewReader, seq: string): EventText | undefined {
+    const { since } = this.#parts.options;
+    // What came before is in these rows.
+    this.#rows.take(reader);
+    return since === 'now' || since === seq ? undefined : this.#allText(reader, seq);
+  }
+
+  #changedText(reader: ViewReader): EventText | undefined {
+    const { query, options } = this.#parts;
+    const seq = this.#seqOf(reader);
+    const changes = this.#rows.take(reader);
+    if (changes?.length === 0) return undefined;
+    if (changes === undefined || query.parameters.isReduced || !options.includeRows) return this.#allText(reader, seq);
+    return this.#differenceText(changes, seq);
+  }
+
+  async *#allText(reader: ViewReader, seq: string): EventText {
+    const { lease, query, options } = this.#parts;
+    yield `{"seq":"${seq}"`;
+    if (options.includeRows) {
+      const { view, parameters } = query;
+      const asked = toReduceOptions(parameters);
+      const snapshot = parameters.includeDocs ? lease.database.snapshot() : undefined;
+      try {
+        const texts = parameters.isReduced
+          ? groupTexts(reader.reduce(view, asked))
+          : rowTexts({ snapshot }, (await reader.rows(view, asked)).rows, parameters);
+        yield* member('rows', texts);
+      } finally {
+        snapshot?.release();
+      }
+    }
+    yield '}';
+  }
+
+  async *#differenceText(changes: readonly RowChange[], seq: string): EventText {
+    const { lease, query } = this.#parts;
+    const { parameters } = query;
+    yield `{"seq":"${seq}"`;
+    const snapshot = parameters.includeDocs ? lease.database.snapshot() : undefined;
+    try {
+      for (const kind of ['added', 'changed', 'removed'] as const) {
+        const rows = changes.filter((change) => change.kind === kind).map(({ row }) => row);
+        const source = { snapshot: kind === 'removed' ? undefined : snapshot };
+        if (rows.length > 0) yield* member(kind, rowTexts(source, once(rows), parameters));
+      }
+    } finally {
+      snapshot?.release();
+    }
+    yield '}';
+  }
+
+  /** Whether the design document still leads to the index that is followed. */
+  async #isSameIndex(): Promise<boolean> {
+    const { views, lease, design } = this.#parts;
+    const snapshot = lease.database.snapshot();
+    try {
+      const group = await views.open(lease.database, await readDesign(snapshot, design));
+      group.release();
+      return group.signature === lease.group.signature;
+    } catch (error) {
+      if (isDatabaseError(error, 'not_found')) return false;
+      throw error;
+    } finally {
+      snapshot.release();
+    }
+  }
+}
+
+type EventText = AsyncGenerator<string, void, void>;
+
+interface LiveEvent {
+  readonly seq: string;
+  /** JSON text in pieces; undefined where all was told and nothing may come for long. */
+  readonly text: EventText | undefined;
+}
+
+async function* framed(feed: LiveFeed, seq: string, text: EventText): AsyncGenerator<string, void, void> {
+  if (feed === 'eventsource') yield 'data: ';
+  yield* text;
+  if (feed === 'eventsource') yield `\nid: ${seq}\n\n`;
+  if (feed === 'continuous') yield '\n';
+}
+
+async function* member(name: string, batches: AsyncIterable<readonly string[]>): EventText {
+  yield `,"${name}":[`;
+  let separator = '';
+  for await (const batch of batches) {
+    if (batch.length > 0) yield separator + batch.join(',');
+    if (batch.length > 0) separator = ',';
+  }
+  yield ']';
+}
+
+async function* once(rows: readonly ViewRow[]): AsyncGenerator<readonly ViewRow[], void, void> {
+  yield rows;
+}
