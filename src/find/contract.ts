@@ -9,6 +9,8 @@ export interface Finder {
   find(database: Database, body: JsonObject): Promise<FindAnswer>;
   /** What tells whether a document, as `JSON.parse` gives it, fulfils a selector. Fails with 400 where that is invalid. */
   test(selector: unknown): (document: unknown) => boolean;
+  /** The `fields` of a query: makes of a document's JSON text what the query shows of it. Fails with 400 where they are invalid. */
+  projection(fields: unknown): (text: string) => string;
   /** How a query would be run, and why: JSON text. Builds no index. */
   explain(database: Database, body: JsonObject): Promise<string>;
   /** The database's indexes in the form of `GET _index`, beginning with the one of all documents. */

@@ -11,11 +11,12 @@ import { ALL_DOCUMENTS_JSON, indexJson } from './indexes/index-definition.ts';
 import { Conditions } from './planning/conditions.ts';
 import { explanationJson } from './planning/explanation.ts';
 import { type Choice, choosePlan } from './planning/planner.ts';
-import { type FindQuery, parseFindQuery } from './queries/find-query.ts';
+import { type FindQuery, parseFields, parseFindQuery } from './queries/find-query.ts';
 import { excerpt, queryError } from './query-error.ts';
 import { answerText } from './searching/find-answer.ts';
 import { KeyProjection, KeyTests } from './searching/index-keys.ts';
 import { Search } from './searching/search.ts';
+import { Projection } from './selectors/field-texts.ts';
 import { parseSelector } from './selectors/selector-parser.ts';
 import { createTest } from './selectors/selector-test.ts';
 
@@ -79,6 +80,13 @@ class IndexFinder implements Finder {
 
   test(selector: unknown): (document: unknown) => boolean {
     return createTest(parseSelector(selector), this.#order);
+  }
+
+  projection(given: unknown): (text: string) => string {
+    const fields = parseFields(given);
+    if (fields === undefined) return (text) => text;
+    const projection = new Projection(fields);
+    return (text) => projection.of(text);
   }
 
   async explain(database: Database, body: JsonObject): Promise<string> {

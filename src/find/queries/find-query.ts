@@ -87,7 +87,8 @@ export function parseFindQuery(body: Readonly<Record<string, unknown>>): FindQue
   };
 }
 
-function parseFields(value: unknown): readonly FieldPath[] | undefined {
+/** Undefined for all. Fails with `invalid_fields`, `invalid_field`. */
+export function parseFields(value: unknown): readonly FieldPath[] | undefined {
   if (isAbsent(value) || value === 'all_fields') return undefined;
   if (!Array.isArray(value)) {
     throw queryError('invalid_fields', `Fields must be an array of strings, not: ${excerpt(value)}`);

@@ -12,11 +12,14 @@ import { durabilityOf } from '../request/write-options.ts';
 import { MethodNotAllowed } from '../response/error-table.ts';
 import { jsonAnswer, okAnswer, textAnswer } from '../response/responses.ts';
 import { streamedBody } from '../response/streams.ts';
+import { answerLiveFind, liveFindOf } from './live-find.ts';
 import type { SelectorFilters } from './selector-filter.ts';
 
 /** Documents are sent as they are found. */
 async function postFind(finder: Finder, context: Context, database: string): Promise<Answer> {
   const body = await readQuery(context);
+  const feed = liveFindOf(context);
+  if (feed !== undefined) return answerLiveFind(finder, context, database, { feed, body });
   const lease = await context.services.registry.acquire(database);
   let answer: FindAnswer;
   try {

@@ -32,13 +32,13 @@ export function liveFeedOf(context: Context): LiveFeed | undefined {
   return FEEDS.find((one) => one === feed);
 }
 
-/** Takes over the lease. `design` is the name of the design document. */
-export function answerLive(
+/** Takes over the lease. `design` is the name of the design document. The feed begins at the present moment. */
+export async function answerLive(
   views: ViewIndexes,
   context: Context,
   lease: ViewGroupLease,
   { design, query }: { readonly design: string; readonly query: ViewQuery },
-): Answer {
+): Promise<Answer> {
   const options = readLiveOptions(context, query.parameters);
   const answer = textAnswer(context, 200, null);
   if (options.feed === 'eventsource') {
@@ -48,7 +48,7 @@ export function answerLive(
     lease.release();
     return answer;
   }
-  const live = new LiveView({ views, context, lease, design, query, options });
+  const live = await LiveView.begin({ views, context, lease, design, query, options });
   const { heartbeatMs } = options;
   return { ...answer, body: new LiveBody({ pieces: live.pieces(), heartbeatMs, close: () => live.close() }, context) };
 }
@@ -81,13 +81,30 @@ class LiveView {
   readonly #parts: LiveViewParts;
   readonly #commits: DatabaseWatch;
   readonly #rows: ViewWatch;
+  /** The moment at which the feed begins, until it is read. */
+  #first: ViewReader | undefined;
+  /** The moment of the event that is being told. */
+  #reader: ViewReader | undefined;
   #isBeingRead = false;
 
-  constructor(parts: LiveViewParts) {
+  private constructor(parts: LiveViewParts) {
     const { context, lease, query } = parts;
     this.#parts = parts;
     this.#rows = lease.group.watch(query.view, toReduceOptions(query.parameters));
     this.#commits = context.services.feeds.watch(lease.database.name);
+  }
+
+  static async begin(parts: LiveViewParts): Promise<LiveView> {
+    const live = new LiveView(parts);
+    try {
+      live.#first = await parts.lease.group.read('before');
+      // What came before is in these rows.
+      live.#rows.take(live.#first);
+      return live;
+    } catch (error) {
+      live.#release();
+      throw error;
+    }
   }
 
   close(): void {
@@ -96,6 +113,8 @@ class LiveView {
   }
 
   #release(): void {
+    this.#first?.release();
+    this.#first = undefined;
     this.#commits.end();
     this.#rows.end();
     this.#parts.lease.release();
@@ -119,26 +138,37 @@ class LiveView {
     }
   }
 
+  /** A database that is deleted ends the feed in order. */
   async *#events(): AsyncGenerator<LiveEvent, void, void> {
     const { feed, timeoutMs } = this.#parts.options;
-    let isFirst = true;
-    for (;;) {
-      const reader = await this.#parts.lease.group.read('before');
-      try {
-        const seq = this.#seqOf(reader);
-        const text = isFirst ? this.#firstText(reader, seq) : this.#changedText(reader);
+    try {
+      for (;;) {
+        const { seq, text } = await this.#nextEvent();
         if (text !== undefined) yield { seq, text };
-        isFirst = false;
-        if (feed === 'longpoll' && text !== undefined) {
-          yield { seq, text: undefined };
-          return;
-        }
+        this.#endRead();
         yield { seq, text: undefined };
-      } finally {
-        reader.release();
+        if (feed === 'longpoll' && text !== undefined) return;
+        if ((await this.#commits.next(timeoutMs)) !== 'changed' || !(await this.#isSameIndex())) return;
       }
-      if ((await this.#commits.next(timeoutMs)) !== 'changed' || !(await this.#isSameIndex())) return;
+    } catch (error) {
+      if (!isDatabaseError(error, 'storage_deleted')) throw error;
+    } finally {
+      this.#endRead();
     }
+  }
+
+  async #nextEvent(): Promise<LiveEvent> {
+    const isFirst = this.#first !== undefined;
+    const reader = this.#first ?? (await this.#parts.lease.group.read('before'));
+    this.#first = undefined;
+    this.#reader = reader;
+    const seq = this.#seqOf(reader);
+    return { seq, text: isFirst ? this.#firstText(reader, seq) : this.#changedText(reader, seq) };
+  }
+
+  #endRead(): void {
+    this.#reader?.release();
+    this.#reader = undefined;
   }
 
   /** Names the state of the view's rows. */
@@ -150,14 +180,11 @@ class LiveView {
   /** All rows, unless the client has them. */
   #firstText(reader: ViewReader, seq: string): EventText | undefined {
     const { since } = this.#parts.options;
-    // What came before is in these rows.
-    this.#rows.take(reader);
     return since === 'now' || since === seq ? undefined : this.#allText(reader, seq);
   }
 
-  #changedText(reader: ViewReader): EventText | undefined {
+  #changedText(reader: ViewReader, seq: string): EventText | undefined {
     const { query, options } = this.#parts;
-    const seq = this.#seqOf(reader);
     const changes = this.#rows.take(reader);
     if (changes?.length === 0) return undefined;
     if (changes === undefined || query.parameters.isReduced || !options.includeRows) return this.#allText(reader, seq);

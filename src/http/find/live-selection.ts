@@ -1,0 +1,84 @@
+/** Which changes touch the answer of a selector query, and how. */
+import type { ChangeFilter, SelectedChange } from '../../changes/contract.ts';
+import type { ChangeRow, DocumentRecord, Snapshot, StoredNode } from '../../database/contract.ts';
+import { must } from '../../shared/assert.ts';
+import { Pace } from '../../shared/turn.ts';
+import { conflictsOf, documentText } from '../documents/document-rendering.ts';
+import { byBodySize } from '../lists/body-batches.ts';
+
+/** Of a document that the answer has: its text. Of one that it has no longer, or never had: undefined. */
+type Shown = string | undefined;
+
+/** So many ancestors are looked at to tell whether a document was in the answer before. */
+const MOST_ANCESTORS = 10;
+
+interface LiveSelectionParts {
+  /** Whether a document, as `JSON.parse` gives it, is in the answer. */
+  readonly test: (document: unknown) => boolean;
+  /** What the answer shows of a document's text. */
+  readonly show: (text: string) => string;
+  /** Whether documents are shown with `_conflicts`. */
+  readonly conflicts: boolean;
+}
+
+/**
+ * Lets changes pass of documents that are in the answer, and of such as may have been before. Nothing is remembered of the answer: whether a
+ * document was in it its earlier revisions tell; where they are not kept it is taken to have been.
+ */
+export class LiveSelection implements ChangeFilter {
+  readonly #parts: LiveSelectionParts;
+  readonly #shown = new WeakMap<ChangeRow, { readonly text: Shown }>();
+
+  constructor(parts: LiveSelectionParts) {
+    this.#parts = parts;
+  }
+
+  /** Of a change that has passed. */
+  shown({ row }: SelectedChange): Shown {
+    return must(this.#shown.get(row), 'a change is looked at before it passes').text;
+  }
+
+  async select(rows: readonly ChangeRow[], snapshot: Snapshot): Promise<readonly SelectedChange[]> {
+    const records = await snapshot.documents(rows.map(({ id }) => id));
+    const items = rows.flatMap((row, index) => {
+      const record = records[index];
+      // One that has changed since comes again, at its new place.
+      return record?.seq === row.seq ? [{ row, record }] : [];
+    });
+    const passing: SelectedChange[] = [];
+    const pace = new Pace();
+    for (const some of byBodySize(items, ({ record }) => record.leaves[0])) {
+      const bodies = await snapshot.bodies(some.map(({ record }) => winnerOf(record)));
+      for (const [index, { row, record }] of some.entries()) {
+        const text = this.#textInAnswer(record, winnerOf(record), bodies[index]);
+        if (text === undefined && !(await this.#mayHaveBeenThere(record, snapshot))) continue;
+        this.#shown.set(row, { text });
+        passing.push({ row, revs: row.revs.slice(0, 1) });
+        if (pace.isDue) await pace.rest();
+      }
+    }
+    return passing;
+  }
+
+  #textInAnswer(record: DocumentRecord, node: StoredNode, body: string | undefined): Shown {
+    if (node.deleted || body === undefined) return undefined;
+    const text = documentText(record, node, body, this.#parts.conflicts ? conflictsOf(record) : undefined);
+    return this.#parts.test(JSON.parse(text)) ? this.#parts.show(text) : undefined;
+  }
+
+  async #mayHaveBeenThere(record: DocumentRecord, snapshot: Snapshot): Promise<boolean> {
+    // Which of several branches won before can't be told.
+    if (record.leaves.length > 1) return true;
+    let node = winnerOf(record).parent;
+    for (let looked = 0; node !== undefined; looked++) {
+      const body = looked < MOST_ANCESTORS ? await snapshot.body(node) : undefined;
+      if (!node.deleted && (body === undefined || this.#textInAnswer(record, node, body) !== undefined)) return true;
+      node = node.parent;
+    }
+    return false;
+  }
+}
+
+function winnerOf(record: DocumentRecord): StoredNode {
+  return must(record.leaves[0], 'a document has a leaf');
+}
