@@ -108,7 +108,8 @@ async function runRest(engine, isShownLater) {
 }
 
 function runInBrowser(engine, vitestArguments, isShownLater = false) {
-  return runTests(`tests in ${engine}`, ['--config', 'test/browser/vitest.config.ts', ...vitestArguments], {
+  const common = ['--config', 'test/browser/vitest.config.ts', '--reporter=./test/browser/second-attempts.ts'];
+  return runTests(`tests in ${engine}`, [...common, ...vitestArguments], {
     isShownLater,
     variables: { SETTEE_BROWSERS: engine },
   });

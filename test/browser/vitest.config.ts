@@ -23,6 +23,8 @@ export default defineConfig({
     globalSetup: `${import.meta.dirname}/global-setup.ts`,
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    // A browser, or what drives it, now and then loses an answer. What fails in any other way fails at once. See second-attempts.ts.
+    retry: { count: 1, condition: /^Test timed out in/ },
     fileParallelism: false,
     sequence: { sequencer: LongestFirst },
     // Those that do run at once only wait.
