@@ -1,5 +1,6 @@
 import type { Snapshot } from '../../../src/database/contract.ts';
 import { openDataFolder } from '../../../src/node/data-folder/data-folder.ts';
+import type { Registry } from '../../../src/registry/contract.ts';
 import { openRegistry } from '../../../src/registry/registry.ts';
 import { systemClock, systemRandom } from '../../../src/shared/clock.ts';
 import { createLmdbPageStore } from '../../../src/storage/lmdb/lmdb-page-store.ts';
@@ -75,31 +76,38 @@ interface FolderReport {
 }
 
 /** Opens the folder in this process, as the next server would, and looks at everything in the database. */
-export async function verifyFolder(
-  dataFolder: string,
-  database: string,
-  known: ReadonlySet<string>,
-): Promise<FolderReport> {
-  const opened = await openDataFolder(dataFolder);
-  const store = createLmdbPageStore(opened.databases);
-  const errors: string[] = [];
-  const log = { error: (message: string) => errors.push(message), info: () => undefined, debug: () => undefined };
-  const parts = {
-    store,
-    clock: systemClock,
-    random: systemRandom,
-    config: { get: () => undefined },
-    log,
-  };
-  const registry = await openRegistry(parts);
-  try {
-    return await registry.use(database, async (open) => {
+export function verifyFolder(dataFolder: string, database: string, known: ReadonlySet<string>): Promise<FolderReport> {
+  return inFolder(dataFolder, (registry, errors) =>
+    registry.use(database, async (open) => {
       const snapshot = open.snapshot();
       const unordered = await checkOrder(snapshot, known);
       snapshot.release();
       const { damage, documents } = await open.verify();
       return { documents, damage: [...errors, ...unordered, ...damage] };
-    });
+    }),
+  );
+}
+
+/** Opens the folder in this process, as the next server would. `use` gets the lines that are logged as errors, and as information. */
+export async function inFolder<T>(
+  dataFolder: string,
+  use: (registry: Registry, errors: readonly string[], infos: readonly string[]) => T | Promise<T>,
+): Promise<T> {
+  const opened = await openDataFolder(dataFolder);
+  const [errors, infos]: [string[], string[]] = [[], []];
+  const registry = await openRegistry({
+    store: createLmdbPageStore(opened.databases),
+    clock: systemClock,
+    random: systemRandom,
+    config: { get: () => undefined },
+    log: {
+      error: (message) => errors.push(message),
+      info: (message) => infos.push(message),
+      debug: () => undefined,
+    },
+  });
+  try {
+    return await use(registry, errors, infos);
   } finally {
     await registry.close();
     await opened.release();
