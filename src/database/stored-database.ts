@@ -147,7 +147,8 @@ export class StoredDatabase implements Database {
     const { allocator, detached, head } = this.#opened;
     const { maxPageBytes } = head.current;
     const writePages = (pages: readonly Page[]) => this.#queue.writePages(pages);
-    return PageUpload.begin({ allocator, detached, maxPageBytes, writePages });
+    const dropPages = (pages: readonly PageNumber[]) => this.#upkeep.dropSoon(pages);
+    return PageUpload.begin({ allocator, detached, maxPageBytes, writePages, dropPages });
   }
 
   writeDelayed(writes: readonly DocumentWrite[], user?: DatabaseUser): MaybePromise<void> {

@@ -56,7 +56,7 @@ test(`uploads that kill -9 ends, ${ROUNDS} times over, are there wholly or leave
     expect(await run.restartAndCheck(), `seed ${seed}, round ${round}`).toEqual([]);
   }
   console.log(run.summary);
-  expect(run.acknowledged).toBeGreaterThan(ROUNDS);
+  expect(run.acknowledged).toBeGreaterThan(ROUNDS / 3);
   expect(run.brokenOff).toBeGreaterThanOrEqual(ROUNDS);
   expect(run.reclaimed).toBeGreaterThan(0);
 });

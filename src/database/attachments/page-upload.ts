@@ -18,6 +18,8 @@ export interface PageUploadParts {
   readonly maxPageBytes: number;
   /** Resolves when the pages are in the file. */
   writePages(pages: readonly Page[]): Promise<void>;
+  /** Takes pages that no state has ever referred to. */
+  dropPages(pages: readonly PageNumber[]): void;
 }
 
 /** Stores the bytes of one attachment while they come. Holds one megabyte of them at most. */
@@ -67,7 +69,7 @@ export class PageUpload implements AttachmentUpload {
   discard(): void {
     if (this.#isDiscarded) return;
     this.#isDiscarded = true;
-    this.#parts.detached.discard(this.#numbers);
+    this.#parts.dropPages(this.#parts.detached.discard(this.#numbers));
   }
 
   async #finish(

@@ -13,7 +13,7 @@ export class DetachedPages {
   readonly #removed = new Map<PageNumber, readonly PageNumber[]>();
   readonly #onFree: (pages: readonly PageNumber[]) => void;
 
-  /** `onFree` takes pages that nobody needs any more. */
+  /** `onFree` takes pages of attachments that were removed, and that nobody reads any more. */
   constructor(onFree: (pages: readonly PageNumber[]) => void) {
     this.#onFree = onFree;
   }
@@ -37,9 +37,9 @@ export class DetachedPages {
     this.#uploads.delete(pages);
   }
 
-  /** No document will refer to the upload. */
-  discard(pages: readonly PageNumber[]): void {
-    if (this.#uploads.delete(pages)) this.#onFree(pages);
+  /** No document will refer to the upload. Gives its pages, unless it was adopted or discarded before. */
+  discard(pages: readonly PageNumber[]): readonly PageNumber[] {
+    return this.#uploads.delete(pages) ? pages : [];
   }
 
   /** Keeps an attachment's pages while they are read. Gives the function that ends that. */

@@ -114,6 +114,15 @@ export class Upkeep implements BackgroundWork {
     this.#freeList.add(0, pages);
   }
 
+  /**
+   * As `dropLater`, and without waiting for a checkpoint: on a full medium there may be no room for one before they are gone, and in a
+   * database that nobody writes to none would come.
+   */
+  dropSoon(pages: readonly PageNumber[]): void {
+    this.dropLater(pages);
+    this.#wakeSoon();
+  }
+
   /** To be called after each commit: the database is not idle. */
   noteCommit(): void {
     this.#lastCommit = performance.now();
@@ -144,6 +153,10 @@ export class Upkeep implements BackgroundWork {
    * since nobody waits for that.
    */
   noteRelease(): void {
+    this.#wakeSoon();
+  }
+
+  #wakeSoon(): void {
     if (this.#isWaking || !this.#mayWork) return;
     this.#isWaking = true;
     void nextTurn().then(() => {

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import type { AttachmentWrite, FinishedUpload, StoredBytes } from '../../../src/database/contract.ts';
 import type { StoredDatabase } from '../../../src/database/stored-database.ts';
 import { toRevision } from '../../../src/documents/revisions/revisions.ts';
+import { DatabaseError } from '../../../src/errors/database-error.ts';
 import { must } from '../../../src/shared/assert.ts';
 import { Bench, id, put, settle, TINY, TINY_PAGES } from './harness.ts';
 
@@ -128,4 +129,25 @@ test('an upload that was interrupted takes no space after the next opening', asy
   await next.compact();
   expect((await next.verify()).damage).toEqual([]);
   expect(storedBytes(bench)).toBeLessThan(1500);
+});
+
+test('an upload that is discarded takes no space, also where there is no room for a checkpoint', async () => {
+  const bench = new Bench({ settings: TINY, supports: TINY_PAGES });
+  const db = await bench.open();
+  await write(db, 'one', undefined, [brought(await store(db))]);
+  await db.compact();
+  const before = storedBytes(bench);
+  const upload = await db.upload();
+  await upload.write(new Uint8Array(5_000).fill(1));
+  expect(storedBytes(bench)).toBeGreaterThan(before + 3_000);
+  bench.hooks.beforeCommit = ({ writePages }) => {
+    if (writePages !== undefined) throw new DatabaseError('storage_full', 'The test medium is full');
+  };
+  await expect(upload.write(new Uint8Array(5_000).fill(1))).rejects.toMatchObject({ code: 'storage_full' });
+  upload.discard();
+  upload.discard();
+  await new Promise((resolve) => setImmediate(resolve));
+  await settle();
+  expect(storedBytes(bench)).toBe(before);
+  expect((await db.verify()).damage).toEqual([]);
 });
