@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { useBrowserSession } from './browser-session.ts';
-import { call } from './controls.ts';
+import { call, type StartChoice, type Way } from './controls.ts';
 import type { Tab } from './drivers/browser.ts';
 import { chosenEngines } from './drivers/start.ts';
 
@@ -8,10 +8,10 @@ import { chosenEngines } from './drivers/start.ts';
 describe.each(chosenEngines())('attachments in %s', (engine) => {
   const session = useBrowserSession(engine);
 
-  async function openTab(): Promise<Tab> {
+  async function openTab(settings: StartChoice['settings'] = {}): Promise<Tab> {
     const site = await session.openSite();
     const tab = await site.open('control');
-    await call(tab, 'start', { base: '/db/' });
+    await call(tab, 'start', { base: '/db/', settings });
     await call(tab, 'request', 'fetch', 'PUT', '/db/photos');
     return tab;
   }
@@ -62,5 +62,45 @@ describe.each(chosenEngines())('attachments in %s', (engine) => {
       return [part.status, part.headers.get('content-range'), JSON.stringify(found) === JSON.stringify(expected), isWhole];
     })()`);
     expect(parts).toEqual([206, 'bytes 4000000-4000009/5000000', true, true]);
+  });
+
+  describe.each<Way>(['settee', 'fetch'])('by %s', (way) => {
+    test('an upload that the page breaks off leaves nothing, or is there wholly', async () => {
+      const tab = await openTab();
+      const outcome = await tab.evaluate(`(async () => {
+        const bytes = new Uint8Array(20_000_000).map((_, index) => (index * 31 + (index >> 8)) % 256);
+        const found = [];
+        for (const [number, delay] of [0, 20, 100].entries()) {
+          const breaking = new AbortController();
+          const path = '/db/photos/broken-' + number;
+          const sent = send('${way}', path + '/large', { method: 'PUT', body: new Blob([bytes]), signal: breaking.signal });
+          const outcome = sent.then((answer) => answer.status, (error) => error.name);
+          await new Promise((resolve) => setTimeout(resolve, delay));
+          breaking.abort();
+          const said = await outcome;
+          const document = await send('${way}', path);
+          const stored = document.status === 200 ? (await document.json())._attachments.large.length : 0;
+          const isTrue = said === 201 ? stored === bytes.length : stored === 0 || stored === bytes.length;
+          if (!isTrue || (said !== 201 && said !== 'AbortError')) found.push([said, document.status, stored]);
+        }
+        const again = await send('${way}', '/db/photos/after/large', { method: 'PUT', body: new Blob([bytes]) });
+        return [found, again.status, (await (await send('${way}', '/db/photos/after/large')).arrayBuffer()).byteLength];
+      })()`);
+      expect(outcome).toEqual([[], 201, 20_000_000]);
+    });
+
+    test('what is too large, or has another digest, is refused, and leaves nothing', async () => {
+      const tab = await openTab({ svc: { max_attachment_chunk_size: '1000000' } });
+      const refused = await tab.evaluate(`(async () => {
+        const put = async (size, headers) => {
+          const answer = await send('${way}', '/db/photos/one/a', { method: 'PUT', body: new Blob([new Uint8Array(size)]), headers });
+          return [answer.status, (await answer.json()).error];
+        };
+        const refused = [await put(1_000_001, {}), await put(9_000_000, {}), await put(900_000, { 'content-md5': 'XUFAKrxLKna5cZ2REBfFkg==' })];
+        const before = (await send('${way}', '/db/photos/one')).status;
+        return [...refused, before, (await put(1_000_000, {}))[0]];
+      })()`);
+      expect(refused).toEqual([[413, 'too_large'], [413, 'too_large'], [400, 'content_md5_mismatch'], 404, 201]);
+    });
   });
 });

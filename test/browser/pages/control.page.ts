@@ -290,3 +290,5 @@ const control: Controls = {
   },
 };
 Reflect.set(globalThis, 'control', control);
+// For scripts of tests: `fetch`, by either way.
+Reflect.set(globalThis, 'send', send);

@@ -6,6 +6,9 @@ import { runCases } from '../outcome.ts';
 
 /** A core on this browser's IndexedDB, behind a wrapper that says when it is full, for browsers whose quota no driver sets. */
 let isFull = false;
+/** The number of the one commit for which it is full, from 1. */
+let fullAt: number | undefined;
+let commits = () => 0;
 
 async function newStorage(): Promise<Storage> {
   const prefix = `suite:${crypto.randomUUID()}|`;
@@ -17,10 +20,11 @@ function open(prefix: string): FaultStore {
     failOnly: 'commit',
     // While it is full, the one that comes next.
     get failAt() {
-      return isFull ? faulty.log.filter((operation) => operation.includes('commit')).length + 1 : undefined;
+      return isFull ? commits() + 1 : fullAt;
     },
   };
   const faulty = createFaultStore(createIndexedDbPageStore({ prefix }), options);
+  commits = () => faulty.log.filter((operation) => operation.includes('commit')).length;
   return faulty;
 }
 
@@ -68,6 +72,41 @@ async function fillAndFree(): Promise<void> {
   assert.deepNestedPropertyVal(await request('GET', '/notes/small'), '[1].n', 1);
 }
 
-await runCases([{ name: 'full: 507, nothing half-written, and it reads on', run: fillAndFree }], (outcome) =>
-  postMessage(outcome),
-);
+async function upload(path: string, bytes: Uint8Array): Promise<readonly [number, unknown]> {
+  const headers = { 'content-type': 'application/octet-stream' };
+  const answer = await host.send({ method: 'PUT', path, headers, body: bytes });
+  return [answer.status, JSON.parse(new TextDecoder().decode(answer.bytes))];
+}
+
+/** Each commit of an upload fails in its turn: those of its pages, and that of the document. */
+async function fillInUpload(): Promise<void> {
+  await written('/photos');
+  const bytes = new Uint8Array(3_000_000).map((_, index) => (index * 31 + (index >> 8)) % 256);
+  let refusals = 0;
+  for (let isRefused = true; isRefused; ) {
+    fullAt = commits() + refusals + 1;
+    const [status, answer] = await upload(`/photos/doc-${refusals}/large`, bytes.subarray(refusals));
+    fullAt = undefined;
+    isRefused = status !== 201;
+    if (!isRefused) break;
+    assert.equal(status, 507, JSON.stringify(answer));
+    assert.propertyVal(answer, 'error', 'insufficient_storage');
+    assert.equal((await request('GET', `/photos/doc-${refusals}`))[0], 404);
+    assert.equal((await upload(`/photos/doc-${refusals}/large`, bytes.subarray(refusals)))[0], 201);
+    refusals += 1;
+  }
+  assert.isAtLeast(refusals, 4);
+  await host.restart();
+  for (let number = 0; number <= refusals; number += 1) {
+    const read = await host.send({ method: 'GET', path: `/photos/doc-${number}/large`, headers: {}, body: null });
+    assert.equal(read.status, 200);
+    assert.isTrue(read.bytes.every((byte, index) => byte === bytes[index + number]));
+    assert.lengthOf(read.bytes, bytes.length - number);
+  }
+}
+
+const cases = [
+  { name: 'full: 507, nothing half-written, and it reads on', run: fillAndFree },
+  { name: 'full in an upload: 507, and nothing of it is stored', run: fillInUpload },
+];
+await runCases(cases, (outcome) => postMessage(outcome));
