@@ -40,8 +40,8 @@ const measuring = ['test/browser/faults-ownership.test.ts'];
 const sideBySide = { chromium: ['--fileParallelism', '--maxWorkers=2'] };
 /** Those that take minutes in which next to nothing happens. */
 const waiting = ['test/browser/long-bodies.test.ts'];
-/** What the other engines are asked in two more ways, through a page and through a service worker. */
-const inChromiumOnly = ['test/browser/http-conformance-core.test.ts'];
+/** What the other engines are asked in two more ways, through a page and through a service worker; and what only Chromium can measure. */
+const inChromiumOnly = ['test/browser/http-conformance-core.test.ts', 'test/browser/large-attachments.test.ts'];
 
 checkNode();
 const option = '--browsers=';

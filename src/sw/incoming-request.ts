@@ -1,9 +1,14 @@
 /** Turns what a page fetches into a plain request. */
 import { type MaybePromise, whenReady } from '../shared/maybe-promise.ts';
-import type { PlainRequest } from '../shared/message.ts';
+import type { ByteStream, PlainRequest, RequestBody } from '../shared/message.ts';
 
 /** Bodies beyond this travel as a Blob: the browser hands it over without a copy, and may keep it on disk. */
 const INLINE_BYTES = 1_048_576;
+/**
+ * Bodies beyond this travel as they come: of a request with one the owner does not tell whether it was sent twice (`link/repeated-writes.ts`),
+ * so nothing is gained by having it whole. Chromium has room for some hundreds of megabytes of Blobs, and then fails all of them.
+ */
+const BLOB_BYTES = 16 * INLINE_BYTES;
 
 /** What browsers add for the network, some before and some behind the service worker: nothing here has been on its way over one. */
 const NETWORK_HEADERS = ['origin', 'sec-fetch-dest', 'sec-fetch-mode', 'sec-fetch-site', 'sec-fetch-user'];
@@ -42,11 +47,11 @@ function withoutFragment(url: string): string {
   return hash < 0 ? url : url.slice(0, hash);
 }
 
-async function bodyOf(request: Request): Promise<Uint8Array | Blob | null> {
+async function bodyOf(request: Request): Promise<Exclude<RequestBody, string>> {
   const { body } = request;
   if (body === null) return null;
   // Firefox has no streams in requests (https://bugzilla.mozilla.org/show_bug.cgi?id=1387483).
-  return body === undefined ? fromBlob(await request.blob()) : collect(body);
+  return body === undefined ? fromBlob(await request.blob()) : collect(body.getReader());
 }
 
 async function fromBlob(blob: Blob): Promise<Uint8Array | Blob | null> {
@@ -54,22 +59,59 @@ async function fromBlob(blob: Blob): Promise<Uint8Array | Blob | null> {
   return blob.size <= INLINE_BYTES ? new Uint8Array(await blob.arrayBuffer()) : blob;
 }
 
+type Reader = ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>>;
+
 /** Beyond what fits inline every so many bytes become a Blob of their own, so that this thread holds no more than that. */
-async function collect(stream: ReadableStream<Uint8Array<ArrayBuffer>>): Promise<Uint8Array | Blob> {
-  const reader = stream.getReader();
+async function collect(reader: Reader): Promise<Uint8Array | Blob | ByteStream> {
   const parts: Blob[] = [];
-  let chunks: Uint8Array<ArrayBuffer>[] = [];
-  let size = 0;
-  for (;;) {
+  for (let size = 0; size <= BLOB_BYTES; ) {
+    const { chunks, bytes, isLast } = await readPart(reader);
+    if (isLast) return parts.length === 0 ? join(chunks, bytes) : new Blob([...parts, ...chunks]);
+    parts.push(new Blob(chunks));
+    size += bytes;
+  }
+  return new RestOfBody(parts, reader);
+}
+
+interface Part {
+  readonly chunks: Uint8Array<ArrayBuffer>[];
+  readonly bytes: number;
+  /** Whether nothing comes behind it. */
+  readonly isLast: boolean;
+}
+
+/** Just more than fits inline, or all that is left. */
+async function readPart(reader: Reader): Promise<Part> {
+  const chunks: Uint8Array<ArrayBuffer>[] = [];
+  for (let bytes = 0; ; ) {
     const { done, value } = await reader.read();
-    if (done) return parts.length === 0 ? join(chunks, size) : new Blob([...parts, ...chunks]);
+    if (done) return { chunks, bytes, isLast: true };
     chunks.push(value);
-    size += value.byteLength;
-    if (size > INLINE_BYTES) {
-      parts.push(new Blob(chunks));
-      chunks = [];
-      size = 0;
-    }
+    bytes += value.byteLength;
+    if (bytes > INLINE_BYTES) return { chunks, bytes, isLast: false };
+  }
+}
+
+/** A body whose beginning was read already. */
+class RestOfBody implements ByteStream {
+  readonly #beginning: Blob[];
+  readonly #reader: Reader;
+
+  constructor(beginning: Blob[], reader: Reader) {
+    this.#beginning = beginning;
+    this.#reader = reader;
+  }
+
+  async pull(): Promise<Uint8Array | undefined> {
+    const first = this.#beginning.shift();
+    if (first !== undefined) return new Uint8Array(await first.arrayBuffer());
+    const { done, value } = await this.#reader.read();
+    return done ? undefined : value;
+  }
+
+  async cancel(reason?: unknown): Promise<void> {
+    this.#beginning.length = 0;
+    await this.#reader.cancel(reason);
   }
 }
 

@@ -162,7 +162,7 @@ async function haveEqualBodies({ body: one }: WireRequest, { body: other }: Wire
   return a !== undefined && b !== undefined && a.length === b.length && a.every((byte, index) => byte === b[index]);
 }
 
-/** Undefined for streams, which service workers don't send. */
+/** Undefined for streams: what is as large is never taken for another write. */
 async function bytesOf(body: WireRequest['body']): Promise<Uint8Array | undefined> {
   if (body === null) return new Uint8Array();
   if (typeof body === 'string') return new TextEncoder().encode(body);

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { assert, describe, expect, test } from 'vitest';
 import { toPlainRequest } from '../../../src/sw/incoming-request.ts';
 
 const url = 'https://app.example/db/notes/a';
@@ -80,6 +80,34 @@ describe('a request of a page', () => {
       expect(arrived.every((value, index) => value === index % 251)).toBe(true);
     },
   );
+
+  test('with a body of more than 16 MB has a stream, with all of it in order', async () => {
+    const bytes = Uint8Array.from({ length: 20_000_000 }, (_, index) => index % 251);
+    const { body } = await toPlainRequest(new Request(url, { method: 'PUT', body: new Blob([bytes]) }));
+    assert(body !== null && typeof body === 'object' && 'pull' in body, 'a stream');
+    let [length, wrong] = [0, 0];
+    for (let chunk = await body.pull(); chunk !== undefined; chunk = await body.pull()) {
+      for (const byte of chunk) if (byte !== length++ % 251) wrong += 1;
+    }
+    expect([length, wrong]).toEqual([20_000_000, 0]);
+  });
+
+  test('with a body of more than 16 MB that nobody reads on cancels it', async () => {
+    let cancelled: unknown;
+    const stream = new ReadableStream({
+      pull: (controller) => controller.enqueue(new Uint8Array(1_000_000)),
+      cancel: (reason) => {
+        cancelled = reason;
+      },
+    });
+    const { body } = await toPlainRequest(
+      new Request(url, { method: 'PUT', body: stream, duplex: 'half' } as RequestInit),
+    );
+    assert(body !== null && typeof body === 'object' && 'pull' in body, 'a stream');
+    expect((await body.pull())?.length).toBeGreaterThan(1_000_000);
+    await body.cancel('too large');
+    expect(cancelled).toBe('too large');
+  });
 
   test.for([Request, Streamless])('of %o without a body has none', async (Kind) => {
     expect((await toPlainRequest(new Kind(url, { method: 'POST' }))).body).toBeNull();
