@@ -2,6 +2,7 @@
 import type { Database, FinishedUpload } from '../database/contract.ts';
 import { beginMd5, type Md5Stream } from '../documents/md5.ts';
 import { DatabaseError } from '../errors/database-error.ts';
+import { must } from '../shared/assert.ts';
 import { Pace } from '../shared/turn.ts';
 import { integerSetting } from '../system/config.ts';
 import type { Config } from '../system/contract.ts';
@@ -31,15 +32,20 @@ export interface TakenIn {
 export async function takeIn(database: Database, config: Config, incoming: IncomingBytes): Promise<TakenIn> {
   const upload = await database.upload();
   try {
-    const given = await Counted.begin(incoming, config);
     const isCompressed = incoming.encoding === undefined && isCompressible(config, incoming.contentType);
+    const given = await Counted.begin(incoming, config, isCompressed);
     const pace = new Pace();
     for await (const chunk of isCompressed ? compress(given.bytes()) : given.bytes()) {
       await upload.write(chunk);
       if (pace.isDue) await pace.rest();
     }
-    given.check();
+    given.checkLength();
     const finished = await upload.finish(isCompressed ? given.sum() : await given.decodedSum());
+    // What is not compressed here is stored as it comes, and was summed there.
+    const digest = isCompressed ? given.sum().digest : finished.stored.digest;
+    if (incoming.digest !== undefined && incoming.digest !== digest) {
+      throw new DatabaseError('content_md5_mismatch', 'Possible message corruption.');
+    }
     return { upload: finished, discard: () => upload.discard() };
   } catch (failure) {
     upload.discard();
@@ -66,24 +72,29 @@ interface Sum {
   readonly digest: string;
 }
 
-/** The bytes on their way in, counted and summed. */
+/** The bytes on their way in, counted, and summed where nobody else sums them. */
 class Counted {
   readonly #incoming: IncomingBytes;
   readonly #limit: number;
-  readonly #md5: Md5Stream;
+  readonly #md5: Md5Stream | undefined;
   /** For bytes that come encoded. */
   readonly #decoded: DecodedSum | undefined;
   #length = 0;
   #sum: Sum | undefined;
 
-  static async begin(incoming: IncomingBytes, config: Config): Promise<Counted> {
+  static async begin(incoming: IncomingBytes, config: Config, isSummed: boolean): Promise<Counted> {
     const limit = integerSetting(config, 'svc', 'max_attachment_chunk_size') ?? Number.POSITIVE_INFINITY;
     if ((incoming.length ?? 0) > limit) throw tooLarge(limit);
     const decoded = incoming.encoding === undefined ? undefined : new DecodedSum(await beginMd5());
-    return new Counted(incoming, limit, await beginMd5(), decoded);
+    return new Counted(incoming, limit, isSummed ? await beginMd5() : undefined, decoded);
   }
 
-  private constructor(incoming: IncomingBytes, limit: number, md5: Md5Stream, decoded: DecodedSum | undefined) {
+  private constructor(
+    incoming: IncomingBytes,
+    limit: number,
+    md5: Md5Stream | undefined,
+    decoded: DecodedSum | undefined,
+  ) {
     this.#incoming = incoming;
     this.#limit = limit;
     this.#md5 = md5;
@@ -94,14 +105,15 @@ class Counted {
     for await (const chunk of this.#incoming.source) {
       this.#length += chunk.length;
       if (this.#length > this.#limit) throw tooLarge(this.#limit);
-      this.#md5.update(chunk);
+      this.#md5?.update(chunk);
       await this.#decoded?.add(chunk);
       yield chunk;
     }
   }
 
+  /** Of all bytes, where they are summed here. */
   sum(): Sum {
-    this.#sum ??= { length: this.#length, digest: this.#md5.digest() };
+    this.#sum ??= { length: this.#length, digest: must(this.#md5, 'they are summed').digest() };
     return this.#sum;
   }
 
@@ -110,16 +122,11 @@ class Counted {
     return this.#decoded?.end();
   }
 
-  check(): void {
-    const { digest, length } = this.#incoming;
-    const sum = this.sum();
-    if (length !== undefined && length !== sum.length) {
-      const reason = `The attachment has ${sum.length} bytes, and was announced with ${length}; nothing was changed.`;
-      throw new DatabaseError('bad_request', reason);
-    }
-    if (digest !== undefined && digest !== sum.digest) {
-      throw new DatabaseError('content_md5_mismatch', 'Possible message corruption.');
-    }
+  checkLength(): void {
+    const { length } = this.#incoming;
+    if (length === undefined || length === this.#length) return;
+    const reason = `The attachment has ${this.#length} bytes, and was announced with ${length}; nothing was changed.`;
+    throw new DatabaseError('bad_request', reason);
   }
 }
 

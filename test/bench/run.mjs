@@ -11,6 +11,7 @@ import { toMarkdown } from './figures.mjs';
 import { ServerProcess } from './processes.mjs';
 import { describeProfiles } from './profile.mjs';
 import * as allDocs from './scenarios/all-docs.mjs';
+import * as attachments from './scenarios/attachments.mjs';
 import * as bulk from './scenarios/bulk.mjs';
 import * as fileSize from './scenarios/file-size.mjs';
 import * as find from './scenarios/find.mjs';
@@ -22,7 +23,20 @@ import * as put from './scenarios/put.mjs';
 import * as viewBuilds from './scenarios/view-builds.mjs';
 import * as views from './scenarios/views.mjs';
 
-const scenarios = [bulk, put, get, allDocs, pouchdb, longestPut, fileSize, views, viewBuilds, find, million];
+const scenarios = [
+  bulk,
+  put,
+  get,
+  allDocs,
+  attachments,
+  pouchdb,
+  longestPut,
+  fileSize,
+  views,
+  viewBuilds,
+  find,
+  million,
+];
 
 const help = `Usage: npm run bench -- [options]
 
