@@ -3,6 +3,7 @@
  * (an opening from nothing) go on in the same tab after a reload; what was found so far is kept for the session.
  */
 import { start } from 'settee';
+import { attachments } from './attachments.mjs';
 import { coldReads } from './cold.mjs';
 import { large } from './large.mjs';
 import { throughServiceWorker, untouched } from './service-worker.mjs';
@@ -15,6 +16,7 @@ const scenarios = {
   get,
   cold: coldReads,
   'all-docs': allDocs,
+  attachments,
   views,
   'service-worker': throughServiceWorker,
   others: untouched,

@@ -15,7 +15,18 @@ import { launch } from './launch.mjs';
 import { startServer } from './server.mjs';
 import { toFigures } from './table.mjs';
 
-const SCENARIOS = ['bulk', 'put', 'get', 'cold', 'all-docs', 'views', 'service-worker', 'others', 'large'];
+const SCENARIOS = [
+  'bulk',
+  'put',
+  'get',
+  'cold',
+  'all-docs',
+  'attachments',
+  'views',
+  'service-worker',
+  'others',
+  'large',
+];
 
 const help = `Usage: npm run bench:browser -- [options]
 

@@ -63,6 +63,15 @@ const rows = [
     ],
   },
   {
+    needs: 'attPutDirect',
+    make: (values) => [
+      against(values, { name: 'PUT of an attachment of 8 MiB', ours: 'attPutDirect', theirs: 'attPut', times: 3 }),
+      against(values, { name: '– through the service worker', ours: 'attPutThrough', theirs: 'attPut', times: 3 }),
+      against(values, { name: 'GET of an attachment of 8 MiB', ours: 'attGetDirect', theirs: 'attGet', times: 3 }),
+      against(values, { name: '– through the service worker', ours: 'attGetThrough', theirs: 'attGet', times: 3 }),
+    ],
+  },
+  {
     needs: 'viewsDirect',
     make: (values) => [
       against(values, {

@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
+import { PageAttachment } from '../../../src/database/attachments/page-attachment.ts';
 import type { AttachmentWrite, FinishedUpload, StoredBytes } from '../../../src/database/contract.ts';
 import type { StoredDatabase } from '../../../src/database/stored-database.ts';
 import { toRevision } from '../../../src/documents/revisions/revisions.ts';
 import { DatabaseError } from '../../../src/errors/database-error.ts';
 import { must } from '../../../src/shared/assert.ts';
-import { Bench, id, put, settle, TINY, TINY_PAGES } from './harness.ts';
+import { Bench, FILE, id, put, settle, TINY, TINY_PAGES } from './harness.ts';
 
 const NEW_EDITS = { newEdits: true, durability: 'relaxed' } as const;
 const bytes = new Uint8Array(2500).fill(7);
@@ -150,4 +151,34 @@ test('an upload that is discarded takes no space, also where there is no room fo
   await settle();
   expect(storedBytes(bench)).toBe(before);
   expect((await db.verify()).damage).toEqual([]);
+});
+
+test('an attachment comes in order from storage that takes its time, and a page that is too short is damage', async () => {
+  let shortened: number | undefined;
+  const bench = new Bench({ supports: TINY_PAGES });
+  const db = await bench.open();
+  const content = new Uint8Array(7_500).map((_, index) => (index * 31 + (index >> 8)) % 256);
+  const { stored, pages } = await store(db, content);
+  bench.hooks.onRead = async (page, value) => {
+    await new Promise((resolve) => setImmediate(resolve));
+    return page === shortened && value instanceof Uint8Array ? value.subarray(0, 10) : value;
+  };
+  const file = await bench.store().open(FILE, 'open');
+  const reader = new PageAttachment(stored, file, () => undefined);
+  const collect = async (from: number, to: number) => {
+    const parts: Uint8Array[] = [];
+    for await (const part of reader.read(from, to)) parts.push(part);
+    return new Uint8Array(Buffer.concat(parts));
+  };
+  for (const [from, to] of [
+    [0, 7_500],
+    [999, 1_001],
+    [2_500, 7_499],
+    [7_499, 7_500],
+    [10, 10],
+  ] as const) {
+    expect(await collect(from, to)).toEqual(content.subarray(from, to));
+  }
+  shortened = pages[2];
+  await expect(collect(0, 7_500)).rejects.toMatchObject({ code: 'storage_corrupt' });
 });
