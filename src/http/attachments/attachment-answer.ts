@@ -11,6 +11,9 @@ import { headerText } from '../response/header-text.ts';
 import { MUST_REVALIDATE, notModified } from '../response/responses.ts';
 import { type ByteRange, parseRanges } from './byte-ranges.ts';
 
+/** Bytes that are read before a slow reader asks for them, beside what every stream holds. */
+const READ_AHEAD_BYTES = 786_432;
+
 /** Takes over the reader: it is released when the answer was read, or at once where it has no body. */
 export function attachmentAnswer(context: Context, attachment: StoredAttachment, reader: AttachmentReader): Answer {
   const answer = new AttachmentAnswer(context, attachment, reader);
@@ -124,8 +127,11 @@ class AttachmentAnswer {
   }
 
   #body(chunks: AsyncIterable<Uint8Array>, length: number | undefined): ResponseBody {
-    if (!this.#context.isHead) return new ChunkStream(chunks, length, () => this.#reader.release());
-    this.#reader.release();
-    return null;
+    if (this.#context.isHead) {
+      this.#reader.release();
+      return null;
+    }
+    this.#context.countStream(Math.min(length ?? READ_AHEAD_BYTES, READ_AHEAD_BYTES));
+    return new ChunkStream(chunks, length, () => this.#reader.release());
   }
 }
