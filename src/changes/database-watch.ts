@@ -1,5 +1,6 @@
 /** Tells feeds that their database changed. */
 import { startBackgroundTimer } from '../shared/background-timer.ts';
+import { nextTurn } from '../shared/turn.ts';
 import type { DatabaseEvent, DatabaseWatch, WatchOutcome } from './contract.ts';
 
 /** The events of a registry. */
@@ -15,10 +16,9 @@ export class DatabaseWatches {
 
   constructor(events: DatabaseEvents) {
     events.onEvent(({ type, name }) => {
-      for (const watch of this.#watches.get(name) ?? []) {
-        if (type === 'deleted') watch.end();
-        else watch.note();
-      }
+      const watches = [...(this.#watches.get(name) ?? [])];
+      if (type === 'deleted') for (const watch of watches) watch.end();
+      else if (watches.length > 0) void noteInTurns(watches);
     });
   }
 
@@ -54,7 +54,10 @@ class WaitingWatch implements DatabaseWatch {
 
   note(): void {
     this.#hasChanged = true;
-    this.#wake?.();
+  }
+
+  wake(): void {
+    if (this.#hasChanged) this.#wake?.();
   }
 
   end(): void {
@@ -81,5 +84,17 @@ class WaitingWatch implements DatabaseWatch {
       const stopTimer = timeoutMs === undefined ? () => undefined : startBackgroundTimer(timeoutMs, wake);
       this.#wake = wake;
     });
+  }
+}
+
+/** What feeds do in the turn in which they are woken holds the thread: so many of them at a time. */
+const WOKEN_AT_ONCE = 16;
+
+/** All of them know at once. They are woken after whoever made the change has its answer, with turns for others in between. */
+async function noteInTurns(watches: readonly WaitingWatch[]): Promise<void> {
+  for (const watch of watches) watch.note();
+  for (const [index, watch] of watches.entries()) {
+    if (index % WOKEN_AT_ONCE === 0) await nextTurn();
+    watch.wake();
   }
 }
