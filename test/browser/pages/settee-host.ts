@@ -1,6 +1,13 @@
 import { type Settee, start } from 'settee';
 import { FetchHost } from '../../support/conformance/fetch-host.ts';
-import type { Capabilities, Host, HostAnswer, HostRequest, Settings } from '../../support/conformance/host.ts';
+import type {
+  Capabilities,
+  Host,
+  HostAnswer,
+  HostRequest,
+  OpenAnswer,
+  Settings,
+} from '../../support/conformance/host.ts';
 
 /** What hosts in a page can't do and why, beyond what `FetchHost` says of any page. */
 const clock = 'the worker takes the time from the browser';
@@ -55,6 +62,10 @@ export class DirectHost implements Host {
 
   send(request: HostRequest): Promise<HostAnswer> {
     return this.#requests.send(request);
+  }
+
+  open(request: HostRequest): Promise<OpenAnswer> {
+    return this.#requests.open(request);
   }
 
   async restart(): Promise<void> {

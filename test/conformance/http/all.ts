@@ -9,6 +9,18 @@ import basics from './basics.ts';
 import batchSave from './batch-save.ts';
 import bulkDocs from './bulk-docs.ts';
 import bulkGet from './bulk-get.ts';
+import changesDatabaseEvents from './changes/database-events.ts';
+import changesDocuments from './changes/documents.ts';
+import changesFilterFunctions from './changes/filter-functions.ts';
+import changesFilters from './changes/filters.ts';
+import changesFormats from './changes/formats.ts';
+import changesLeaves from './changes/leaves.ts';
+import changesLive from './changes/live.ts';
+import changesLongpoll from './changes/longpoll.ts';
+import changesParameters from './changes/parameters.ts';
+import changesPosts from './changes/posts.ts';
+import changesRows from './changes/rows.ts';
+import changesTags from './changes/tags.ts';
 import clock from './clock.ts';
 import compact from './compact.ts';
 import conflicts from './conflicts.ts';
@@ -101,6 +113,18 @@ export const suites: readonly Suite[] = [
   batchSave,
   bulkDocs,
   bulkGet,
+  changesDatabaseEvents,
+  changesDocuments,
+  changesFilterFunctions,
+  changesFilters,
+  changesFormats,
+  changesLeaves,
+  changesLive,
+  changesLongpoll,
+  changesParameters,
+  changesPosts,
+  changesRows,
+  changesTags,
   clock,
   compact,
   conflicts,

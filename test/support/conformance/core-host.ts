@@ -10,7 +10,8 @@ import type { ByteStream, Handle, PlainResponse, RequestBody } from '../../../sr
 import type { PageStore } from '../../../src/storage/page-store.ts';
 import { createConfig } from '../../../src/system/config.ts';
 import type { Config, Log } from '../../../src/system/contract.ts';
-import type { Capabilities, Host, HostAnswer, HostRequest, Settings } from './host.ts';
+import { toStream } from './body-stream.ts';
+import type { Capabilities, Host, HostAnswer, HostRequest, OpenAnswer, Settings } from './host.ts';
 
 /** A place that keeps its content from one store to the next, until it is removed. */
 export interface Storage {
@@ -73,12 +74,22 @@ export class CoreHost implements Host {
   }
 
   async send(request: HostRequest): Promise<HostAnswer> {
+    const { status, headers, body } = await this.#ask(request);
+    return { status, headers, bytes: await collect(body) };
+  }
+
+  async open(request: HostRequest): Promise<OpenAnswer> {
+    const { status, headers, body } = await this.#ask(request);
+    const stream = toStream(body);
+    return { status, headers, next: () => stream.pull(), cancel: () => stream.cancel() };
+  }
+
+  async #ask(request: HostRequest): Promise<PlainResponse> {
     const { method, path, headers } = request;
     const body = toRequestBody(request.body);
     // As HTTP has it: an absolute address would count more than a Host header.
     const url = 'host' in headers ? `${this.#basePath}${path}` : `${this.baseUrl}${path}`;
-    const answer = await this.#core.handle({ method, url, headers, body });
-    return { status: answer.status, headers: answer.headers, bytes: await collect(answer.body) };
+    return this.#core.handle({ method, url, headers, body });
   }
 
   async restart(): Promise<void> {
@@ -169,11 +180,9 @@ function brokenStream(bytes: Uint8Array, length: number): ByteStream {
 }
 
 async function collect(body: PlainResponse['body']): Promise<Uint8Array> {
-  if (body === null) return new Uint8Array();
-  if (typeof body === 'string') return new TextEncoder().encode(body);
-  if (body instanceof Uint8Array) return body;
+  const stream = toStream(body);
   const chunks: Uint8Array[] = [];
-  for (let chunk = await body.pull(); chunk !== undefined; chunk = await body.pull()) chunks.push(chunk.slice());
+  for (let chunk = await stream.pull(); chunk !== undefined; chunk = await stream.pull()) chunks.push(chunk.slice());
   return concatenate(chunks);
 }
 

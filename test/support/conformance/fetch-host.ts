@@ -1,4 +1,4 @@
-import type { Capabilities, Host, HostAnswer, HostRequest } from './host.ts';
+import type { Capabilities, Host, HostAnswer, HostRequest, OpenAnswer } from './host.ts';
 
 /**
  * A service that is asked through `fetch`, with no more than any page has: the network's own function in a page, or the
@@ -19,12 +19,30 @@ export class FetchHost implements Host {
     this.#end = options.close;
   }
 
-  async send({ method, path, headers, body }: HostRequest): Promise<HostAnswer> {
-    if (body !== null && typeof body === 'object' && 'announced' in body) throw new Error(ofAnyPage['broken-body']);
-    const content = body instanceof Uint8Array ? new Uint8Array(body) : body;
-    const answer = await this.#fetch(new Request(`${this.baseUrl}${path}`, { method, headers, body: content }));
+  async send(request: HostRequest): Promise<HostAnswer> {
+    const answer = await this.#ask(request);
     const bytes = new Uint8Array(await answer.arrayBuffer());
     return { status: answer.status, headers: Object.fromEntries(answer.headers), bytes };
+  }
+
+  async open(request: HostRequest): Promise<OpenAnswer> {
+    const controller = new AbortController();
+    const answer = await this.#ask(request, controller.signal);
+    const reader = answer.body?.getReader();
+    return {
+      status: answer.status,
+      headers: Object.fromEntries(answer.headers),
+      next: async () => (await reader?.read())?.value,
+      // A cancelled reader alone would not do: MSW keeps a second one on each answer.
+      cancel: async () => controller.abort(),
+    };
+  }
+
+  #ask({ method, path, headers, body }: HostRequest, signal?: AbortSignal): Promise<Response> {
+    if (body !== null && typeof body === 'object' && 'announced' in body) throw new Error(ofAnyPage['broken-body']);
+    const content = body instanceof Uint8Array ? new Uint8Array(body) : body;
+    const options = { method, headers, body: content, ...(signal === undefined ? {} : { signal }) };
+    return this.#fetch(new Request(`${this.baseUrl}${path}`, options));
   }
 
   close(): Promise<void> {

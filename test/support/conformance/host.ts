@@ -8,6 +8,8 @@ export interface Host {
   readonly baseUrl: string;
   readonly capabilities: Capabilities;
   send(request: HostRequest): Promise<HostAnswer>;
+  /** As `send`, for an answer that is read while it is being made: resolves with its head. */
+  open(request: HostRequest): Promise<OpenAnswer>;
   /** Writes bytes to a connection as they are, ends it, and gives all that comes back. */
   sendRaw?(bytes: Uint8Array): Promise<Uint8Array>;
   /** Ends the service in an orderly way and starts it again on the same storage. */
@@ -68,4 +70,15 @@ export interface HostAnswer {
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   readonly bytes: Uint8Array;
+}
+
+/** An answer whose body is on its way. */
+export interface OpenAnswer {
+  readonly status: number;
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** The next bytes; undefined at the end. Fails where the answer breaks off. One call at a time. */
+  next(): Promise<Uint8Array | undefined>;
+  /** Reads no further, as a client that goes away. */
+  cancel(): Promise<void>;
 }

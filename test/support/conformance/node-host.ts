@@ -1,11 +1,11 @@
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { Agent, request as httpRequest, type IncomingMessage } from 'node:http';
+import { Agent, type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startServer } from '../../../src/node/server/server.ts';
-import type { BrokenBody, Capabilities, Host, HostAnswer, HostRequest, Settings } from './host.ts';
+import type { BrokenBody, Capabilities, Host, HostAnswer, HostRequest, OpenAnswer, Settings } from './host.ts';
 
 type Server = Awaited<ReturnType<typeof startServer>>;
 
@@ -46,14 +46,32 @@ export class NodeHost implements Host {
   }
 
   async send(request: HostRequest): Promise<HostAnswer> {
+    const outgoing = this.#begin(request);
+    if (isBroken(request.body)) return breakOff(outgoing, request.body);
+    const answer = await answerTo(outgoing, request.body);
+    return { ...headOf(answer), bytes: await collect(answer) };
+  }
+
+  async open(request: HostRequest): Promise<OpenAnswer> {
+    if (isBroken(request.body)) throw new Error('a broken body has no answer');
+    const answer = await answerTo(this.#begin(request), request.body);
+    const chunks: AsyncIterator<Uint8Array> = answer[Symbol.asyncIterator]();
+    return {
+      ...headOf(answer),
+      next: async () => {
+        const step = await chunks.next();
+        return step.done === true ? undefined : step.value;
+      },
+      cancel: async () => {
+        answer.destroy();
+      },
+    };
+  }
+
+  #begin(request: HostRequest): ClientRequest {
     const { hostname, port } = new URL(this.baseUrl);
     const { method, path } = request;
-    const outgoing = httpRequest({ hostname, port, method, path, headers: headersOf(request), agent: this.#agent });
-    if (isBroken(request.body)) return breakOff(outgoing, request.body);
-    outgoing.end(request.body ?? undefined);
-    const [answer]: IncomingMessage[] = await once(outgoing, 'response');
-    if (answer === undefined) throw new Error('a response event without a response');
-    return toHostAnswer(answer);
+    return httpRequest({ hostname, port, method, path, headers: headersOf(request), agent: this.#agent });
   }
 
   async sendRaw(bytes: Uint8Array): Promise<Uint8Array> {
@@ -100,7 +118,7 @@ function isBroken(body: HostRequest['body']): body is BrokenBody {
 }
 
 /** Sends the part of the body, then drops the connection: no answer can come; the cases look at what is left behind. */
-async function breakOff(outgoing: ReturnType<typeof httpRequest>, body: BrokenBody): Promise<HostAnswer> {
+async function breakOff(outgoing: ClientRequest, body: BrokenBody): Promise<HostAnswer> {
   outgoing.on('error', () => {});
   await new Promise<void>((resolve) => outgoing.write(body.bytes, () => resolve()));
   const closed = once(outgoing, 'close');
@@ -109,12 +127,20 @@ async function breakOff(outgoing: ReturnType<typeof httpRequest>, body: BrokenBo
   throw new Error('the client went away');
 }
 
-async function toHostAnswer(answer: IncomingMessage): Promise<HostAnswer> {
+async function answerTo(outgoing: ClientRequest, body: string | Uint8Array | null): Promise<IncomingMessage> {
+  outgoing.end(body ?? undefined);
+  const [answer]: IncomingMessage[] = await once(outgoing, 'response');
+  if (answer === undefined) throw new Error('a response event without a response');
+  return answer;
+}
+
+function headOf({ statusCode, headers }: IncomingMessage): Omit<HostAnswer, 'bytes'> {
+  const given = Object.entries(headers).map(([name, value]) => [name, Array.isArray(value) ? value.join(', ') : value]);
+  return { status: statusCode ?? 0, headers: Object.fromEntries(given) };
+}
+
+async function collect(answer: IncomingMessage): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   for await (const chunk of answer) chunks.push(chunk);
-  const headers: Record<string, string> = {};
-  for (const [name, value] of Object.entries(answer.headers)) {
-    headers[name] = Array.isArray(value) ? value.join(', ') : (value ?? '');
-  }
-  return { status: answer.statusCode ?? 0, headers, bytes: Buffer.concat(chunks) };
+  return Buffer.concat(chunks);
 }

@@ -1,7 +1,9 @@
 import { assert } from 'chai';
 import { Answer, assertDecent } from './answer.ts';
+import { FeedReader } from './feed-reader.ts';
 import type { BrokenBody, Host, HostRequest, Settings } from './host.ts';
 import { arrayAt, numberAt, stringAt } from './json.ts';
+import { deadlineMs, withDeadline } from './with-deadline.ts';
 
 export interface RequestOptions {
   readonly headers?: Readonly<Record<string, string>>;
@@ -10,9 +12,6 @@ export interface RequestOptions {
   readonly json?: unknown;
 }
 
-/** How long an answer may take before the case fails. */
-const deadlineMs = 20_000;
-
 /** What a case works with: a fresh database, requests, and the few steps that nearly every case begins with. */
 export class Toolkit {
   readonly host: Host;
@@ -20,6 +19,7 @@ export class Toolkit {
   readonly db: string;
   readonly #names: string[] = [];
   readonly #variants: Host[] = [];
+  readonly #feeds: FeedReader[] = [];
 
   private constructor(host: Host, db: string) {
     this.host = host;
@@ -47,7 +47,7 @@ export class Toolkit {
    */
   async request(method: string, path: string, options: RequestOptions = {}): Promise<Answer> {
     const request: HostRequest = { method, path, headers: headersOf(options), body: bodyOf(options) };
-    const answer = new Answer(await withDeadline(this.host.send(request), `${method} ${path}`));
+    const answer = new Answer(await withDeadline(this.host.send(request), `the answer to ${method} ${path}`));
     assertDecent(request, answer);
     return answer;
   }
@@ -59,6 +59,23 @@ export class Toolkit {
 
   async get(path: string, headers: Readonly<Record<string, string>> = {}): Promise<Answer> {
     return this.at('GET', path, { headers });
+  }
+
+  /** Asks for an answer that is read while it is being made. It is given up after the case, where it did not end. */
+  async follow(path: string, options: RequestOptions & { readonly method?: string } = {}): Promise<FeedReader> {
+    const { method = 'GET' } = options;
+    const request: HostRequest = { method, path, headers: headersOf(options), body: bodyOf(options) };
+    const answer = await withDeadline(this.host.open(request), `the head of ${method} ${path}`);
+    const feed = new FeedReader(answer, `${method} ${path}`);
+    this.#feeds.push(feed);
+    return feed;
+  }
+
+  /** A feed of the case's database that must be answered with 200; `parameters` is what follows the `?`. */
+  async feed(parameters: string, options: RequestOptions & { readonly method?: string } = {}): Promise<FeedReader> {
+    const feed = await this.follow(`${databasePath(this.db)}/_changes?${parameters}`, options);
+    assert.equal(feed.status, 200, parameters);
+    return feed;
   }
 
   /** Writes a document that must be taken, and gives its new revision. `path` is the id as it stands in a path. */
@@ -134,6 +151,7 @@ export class Toolkit {
   }
 
   async close(): Promise<void> {
+    for (const feed of this.#feeds) await feed.cancel();
     for (const variant of this.#variants) await variant.close();
     for (const name of this.#names) await this.request('DELETE', databasePath(name));
   }
@@ -159,16 +177,4 @@ function headersOf(options: RequestOptions): Record<string, string> {
 
 function bodyOf(options: RequestOptions): HostRequest['body'] {
   return 'json' in options ? JSON.stringify(options.json) : (options.body ?? null);
-}
-
-async function withDeadline<T>(answer: Promise<T>, asked: string): Promise<T> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const deadline = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error(`no answer to ${asked} within ${deadlineMs} ms`)), deadlineMs);
-  });
-  try {
-    return await Promise.race([answer, deadline]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

@@ -1,0 +1,63 @@
+import { assert } from 'chai';
+import { fakeRev, replicated } from '../../../support/conformance/fake-revisions.ts';
+import { suite, test } from '../../../support/conformance/suite.ts';
+import { json } from '../../../support/conformance/view-steps.ts';
+import { changes } from './steps.ts';
+
+/** Documents with several branches: `style`, and who is deleted (docs/http.md#rows-of-changes). */
+export default suite('changes_leaves', [
+  test('the winner alone, or all leaves with the winner first', async (t) => {
+    await t.replicate([replicated('x', 2, 'ba'), replicated('x', 3, '1ca'), replicated('x', 2, 'da')]);
+    const winner = { rev: fakeRev(3, '1') };
+    const row = { seq: await t.updateSeq(), id: 'x' };
+    assert.deepEqual((await changes(t, '')).rows, [{ ...row, changes: [winner] }]);
+    assert.deepEqual((await changes(t, 'style=main_only')).rows, [{ ...row, changes: [winner] }]);
+    assert.deepEqual((await changes(t, 'style=all_docs')).rows, [
+      { ...row, changes: [winner, { rev: fakeRev(2, 'd') }, { rev: fakeRev(2, 'b') }] },
+    ]);
+  }),
+
+  test('deleted branches are among the leaves, and do not make the document deleted', async (t) => {
+    await t.replicate([replicated('x', 3, '1ba', { _deleted: true }), replicated('x', 2, 'ca', { n: 1 })]);
+    const seq = await t.updateSeq();
+    const all = [{ rev: fakeRev(2, 'c') }, { rev: fakeRev(3, '1') }];
+    const whole = [{ seq, id: 'x', changes: all }];
+    assert.deepEqual((await changes(t, 'style=all_docs')).rows, whole);
+    assert.deepEqual((await changes(t, '')).rows, [{ seq, id: 'x', changes: [{ rev: fakeRev(2, 'c') }] }]);
+    // Those who ask by id get the same rows.
+    assert.deepEqual((await changes(t, `style=all_docs&filter=_doc_ids&doc_ids=${json(['x'])}`)).rows, whole);
+    await t.replicate([replicated('other', 1, 'a')]);
+    assert.deepEqual((await changes(t, `style=all_docs&filter=_doc_ids&doc_ids=${json(['x'])}`)).rows, whole);
+  }),
+
+  test('deleting the winner lets the next live leaf win, which is a change and no deletion', async (t) => {
+    await t.replicate([replicated('x', 2, 'ba', { n: 1 }), replicated('x', 2, 'ca', { n: 2 })]);
+    const tombstone = await t.delete('x', fakeRev(2, 'c'));
+    const seq = await t.updateSeq();
+    assert.deepEqual((await changes(t, 'style=all_docs')).rows, [
+      { seq, id: 'x', changes: [{ rev: fakeRev(2, 'b') }, { rev: tombstone }] },
+    ]);
+    assert.deepEqual((await changes(t, '')).rows, [{ seq, id: 'x', changes: [{ rev: fakeRev(2, 'b') }] }]);
+  }),
+
+  test('deleting a loser keeps the winner, and is a change', async (t) => {
+    await t.replicate([replicated('x', 2, 'ba', { n: 1 }), replicated('x', 2, 'ca', { n: 2 })]);
+    const before = await t.updateSeq();
+    await t.delete('x', fakeRev(2, 'b'));
+    const { rows, lastSeq } = await changes(t, `since=${before}`);
+    assert.deepEqual(rows, [{ seq: lastSeq, id: 'x', changes: [{ rev: fakeRev(2, 'c') }] }]);
+    assert.isAbove(lastSeq, before);
+  }),
+
+  test('a document of deleted branches alone is deleted', async (t) => {
+    await t.replicate([
+      replicated('x', 2, 'ba', { _deleted: true }),
+      replicated('x', 2, 'ca', { _deleted: true }),
+      replicated('y', 1, 'a'),
+    ]);
+    const deleted = { id: 'x', changes: [{ rev: fakeRev(2, 'c') }, { rev: fakeRev(2, 'b') }], deleted: true };
+    const { rows } = await changes(t, 'style=all_docs&limit=1');
+    assert.deepEqual(rows, [{ seq: 2, ...deleted }]);
+    assert.deepEqual((await changes(t, `style=all_docs&filter=_doc_ids&doc_ids=${json(['x'])}`)).rows, rows);
+  }),
+]);

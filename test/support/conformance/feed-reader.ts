@@ -1,0 +1,83 @@
+import { assert } from 'chai';
+import type { OpenAnswer } from './host.ts';
+import { withDeadline } from './with-deadline.ts';
+
+/** Reads an answer while it is being made. What was taken is not given again. */
+export class FeedReader {
+  readonly status: number;
+  readonly #answer: OpenAnswer;
+  readonly #asked: string;
+  readonly #decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+  /** What has come and was not taken yet. */
+  #text = '';
+  #isOver = false;
+
+  constructor(answer: OpenAnswer, asked: string) {
+    this.status = answer.status;
+    this.#answer = answer;
+    this.#asked = asked;
+  }
+
+  /** By its name in lower case. */
+  header(name: string): string | undefined {
+    return this.#answer.headers[name];
+  }
+
+  /** Takes all up to the first `end`, and that, too. Fails where the feed ends before. */
+  async until(end: string): Promise<string> {
+    let at = this.#text.indexOf(end);
+    for (; at < 0; at = this.#text.indexOf(end)) {
+      assert(await this.#more(), `${this.#asked} ended where ${JSON.stringify(end)} was expected: ${this.#text}`);
+    }
+    return this.#take(at + end.length);
+  }
+
+  /** Takes the next line that is no heartbeat, without its end. */
+  async line(): Promise<string> {
+    for (;;) {
+      const line = await this.until('\n');
+      if (line !== '\n') return line.slice(0, -1);
+    }
+  }
+
+  /** Takes so many of them. */
+  async lines(count: number): Promise<string[]> {
+    const lines: string[] = [];
+    while (lines.length < count) lines.push(await this.line());
+    return lines;
+  }
+
+  /** Takes all up to the feed's end. Fails where it breaks off. */
+  async rest(): Promise<string> {
+    while (await this.#more());
+    return this.#take(this.#text.length);
+  }
+
+  /** The feed must break off: the message of the failure. */
+  async failure(): Promise<string> {
+    const end = await this.rest().catch((error: unknown) => (error instanceof Error ? error : new Error(`${error}`)));
+    assert.instanceOf(end, Error, `${this.#asked} should have broken off`);
+    return end.message;
+  }
+
+  /** Reads no further. May be called more than once. */
+  async cancel(): Promise<void> {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    await this.#answer.cancel();
+  }
+
+  async #more(): Promise<boolean> {
+    if (this.#isOver) return false;
+    const chunk = await withDeadline(this.#answer.next(), `more of ${this.#asked} after ${JSON.stringify(this.#text)}`);
+    if (chunk === undefined) this.#isOver = true;
+    this.#text += chunk === undefined ? this.#decoder.decode() : this.#decoder.decode(chunk, { stream: true });
+    return !this.#isOver;
+  }
+
+  #take(length: number): string {
+    const taken = this.#text.slice(0, length);
+    this.#text = this.#text.slice(length);
+    return taken;
+  }
+}

@@ -1,0 +1,14 @@
+/** How long an answer, or a part of one, may take before the case fails. */
+export const deadlineMs = 20_000;
+
+export async function withDeadline<T>(awaited: Promise<T>, name: string): Promise<T> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const deadline = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new Error(`${name} did not come within ${deadlineMs} ms`)), deadlineMs);
+  });
+  try {
+    return await Promise.race([awaited, deadline]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
