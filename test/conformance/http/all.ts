@@ -57,6 +57,8 @@ import invalidDocids from './invalid-docids.ts';
 import jsonp from './jsonp.ts';
 import largeDocs from './large-docs.ts';
 import listViews from './list-views.ts';
+import liveFinds from './live/finds.ts';
+import liveViews from './live/views.ts';
 import localDocs from './local-docs.ts';
 import locations from './locations.ts';
 import lotsOfDocs from './lots-of-docs.ts';
@@ -161,6 +163,8 @@ export const suites: readonly Suite[] = [
   jsonp,
   largeDocs,
   listViews,
+  liveFinds,
+  liveViews,
   localDocs,
   locations,
   lotsOfDocs,

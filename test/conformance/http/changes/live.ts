@@ -101,6 +101,7 @@ export default suite('changes_live', [
   test('heartbeats flow while there is nothing to tell', async (t) => {
     for (const feed of ['continuous', 'eventsource']) {
       const answer = await t.feed(`feed=${feed}&heartbeat=10&timeout=1`);
+      if (feed === 'eventsource') assert.equal(await answer.until('\n\n'), 'id: 0\n\n');
       assert.equal(await answer.until('\n\n\n\n'), '\n\n\n\n', feed);
     }
   }),
