@@ -150,6 +150,27 @@ export default suite('attachments_multipart', [
     assert.deepEqual((await t.request('GET', path)).json, (await t.get('/doc')).json);
   }),
 
+  test('so can a text beside the file of its gzip', async (t) => {
+    const text = 'the same again, '.repeat(100);
+    const packed = await gzip(text);
+    const _attachments = {
+      text: follows(text.length, { encoding: 'gzip', encoded_length: packed.length }),
+      file: follows(packed.length),
+    };
+    const sent = related({ _attachments }, join('\r\n', packed), join('\r\n', packed));
+    assert.equal((await put(t, '/doc', sent)).status, 201);
+    const read = await t.get('/doc?attachments=true&revs=true', { accept: 'multipart/related' });
+    await t.createDatabase(`${t.db}-other`);
+    const path = `/${encodeURIComponent(`${t.db}-other`)}/doc`;
+    const headers = { 'content-type': read.header('content-type') ?? '' };
+    const written = await t.request('PUT', `${path}?new_edits=false`, { body: read.bytes, headers });
+    assert.equal(written.status, 201, written.text);
+    const copy = (name: string) => t.request('GET', `${path}/${name}`, { headers: { 'accept-encoding': 'identity' } });
+    assert.equal((await copy('text')).text, text);
+    assert.deepEqual((await copy('file')).bytes, packed);
+    assert.deepEqual((await t.request('GET', path)).json, (await t.get('/doc')).json);
+  }),
+
   test('what the reader has stays a stub', async (t) => {
     const first = await t.put('doc', { _attachments: { a: { data: 'eA==' } } });
     await t.put('doc', { _rev: first, _attachments: { a: { stub: true }, b: { data: 'eQ==' } } });
