@@ -1,5 +1,5 @@
 /** Takes the bytes of an attachment in: compresses what is worth it, and stores them while they come. */
-import type { Database, FinishedUpload } from '../database/contract.ts';
+import type { AttachmentUpload, Database, FinishedUpload } from '../database/contract.ts';
 import { beginMd5, type Md5Stream } from '../documents/md5.ts';
 import { DatabaseError } from '../errors/database-error.ts';
 import { must } from '../shared/assert.ts';
@@ -7,6 +7,7 @@ import { Pace } from '../shared/turn.ts';
 import { integerSetting } from '../system/config.ts';
 import type { Config } from '../system/contract.ts';
 import { compress, decompress } from './gzip-stream.ts';
+import { storedBytes } from './outgoing.ts';
 
 export interface IncomingBytes {
   readonly contentType: string;
@@ -34,23 +35,65 @@ export async function takeIn(database: Database, config: Config, incoming: Incom
   try {
     const isCompressed = incoming.encoding === undefined && isCompressible(config, incoming.contentType);
     const given = await Counted.begin(incoming, config, isCompressed);
-    const pace = new Pace();
-    for await (const chunk of isCompressed ? compress(given.bytes()) : given.bytes()) {
-      await upload.write(chunk);
-      if (pace.isDue) await pace.rest();
-    }
+    const storedLength = await write(upload, isCompressed ? compress(given.bytes()) : given.bytes());
     given.checkLength();
-    const finished = await upload.finish(isCompressed ? given.sum() : await given.decodedSum());
+    const plain = isCompressed ? given.sum() : await given.decodedSum();
+    const isWorthIt = isCompressed ? storedLength < given.length : storedLength !== plain?.length;
+    const finished = await upload.finish(isWorthIt ? plain : undefined);
     // What is not compressed here is stored as it comes, and was summed there.
     const digest = isCompressed ? given.sum().digest : finished.stored.digest;
     if (incoming.digest !== undefined && incoming.digest !== digest) {
       throw new DatabaseError('content_md5_mismatch', 'Possible message corruption.');
     }
+    if (!isWorthIt) return await takeInPlain(database, upload, isCompressed ? given.all : undefined);
     return { upload: finished, discard: () => upload.discard() };
   } catch (failure) {
     upload.discard();
     throw failure;
   }
+}
+
+/**
+ * Stores what is in the upload, which holds gzip, without that encoding: gzip that is as long as what it is of could not be told from it
+ * (`AttachmentBytes`), and compressing what becomes no shorter is of no use.
+ *
+ * @param chunks the plain bytes, where the caller has them still
+ */
+async function takeInPlain(
+  database: Database,
+  gzip: AttachmentUpload,
+  chunks: readonly Uint8Array[] | undefined,
+): Promise<TakenIn> {
+  const upload = await database.upload();
+  try {
+    await write(upload, chunks === undefined ? decoded(gzip) : chunks);
+    return { upload: await upload.finish(), discard: () => upload.discard() };
+  } catch (failure) {
+    upload.discard();
+    throw failure;
+  } finally {
+    gzip.discard();
+  }
+}
+
+async function* decoded(gzip: AttachmentUpload): AsyncGenerator<Uint8Array> {
+  await gzip.finish();
+  yield* decompress(storedBytes(await gzip.read()));
+}
+
+/** Gives how many bytes it wrote. */
+async function write(
+  upload: AttachmentUpload,
+  chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+): Promise<number> {
+  const pace = new Pace();
+  let length = 0;
+  for await (const chunk of chunks) {
+    await upload.write(chunk);
+    length += chunk.length;
+    if (pace.isDue) await pace.rest();
+  }
+  return length;
 }
 
 /** Whether attachments of that type are compressed (`attachments/compressible_types`, `attachments/compression_level`). */
@@ -72,6 +115,9 @@ interface Sum {
   readonly digest: string;
 }
 
+/** Bytes that are kept while they are compressed: most of what becomes no shorter is a short text. */
+const KEPT_BYTES = 16 * 1024;
+
 /** The bytes on their way in, counted, and summed where nobody else sums them. */
 class Counted {
   readonly #incoming: IncomingBytes;
@@ -79,6 +125,7 @@ class Counted {
   readonly #md5: Md5Stream | undefined;
   /** For bytes that come encoded. */
   readonly #decoded: DecodedSum | undefined;
+  readonly #kept: Uint8Array[] = [];
   #length = 0;
   #sum: Sum | undefined;
 
@@ -107,8 +154,19 @@ class Counted {
       if (this.#length > this.#limit) throw tooLarge(this.#limit);
       this.#md5?.update(chunk);
       await this.#decoded?.add(chunk);
+      // The sender may use the memory again.
+      if (this.#md5 !== undefined && this.#length <= KEPT_BYTES) this.#kept.push(chunk.slice());
       yield chunk;
     }
+  }
+
+  get length(): number {
+    return this.#length;
+  }
+
+  /** All of the bytes that are summed here, where they are few. */
+  get all(): readonly Uint8Array[] | undefined {
+    return this.#length <= KEPT_BYTES ? this.#kept : undefined;
   }
 
   /** Of all bytes, where they are summed here. */

@@ -1,4 +1,4 @@
-import type { DocId, RevId, RevisionNode, RevisionPath } from '../documents/contract.ts';
+import type { DocId, RevId, RevisionNode, RevisionPath, StoredAttachment } from '../documents/contract.ts';
 import type { DatabaseError } from '../errors/database-error.ts';
 import type { MaybePromise } from '../shared/maybe-promise.ts';
 
@@ -111,7 +111,13 @@ export interface LineageEntry {
   readonly formerEnd: number;
 }
 
-/** Bytes of an attachment that are in the file. */
+/**
+ * Which bytes an attachment has. The same stored bytes may be one attachment's gzip and another's content (a text, and its `.gz` file): both
+ * have one digest then, and the length tells which of the two is meant. So gzip is never stored that is as long as what it decodes to.
+ */
+export type AttachmentBytes = Pick<StoredAttachment, 'digest' | 'length'>;
+
+/** Bytes of an attachment that are in the file, as that attachment has them. */
 export interface StoredBytes {
   /** MD5 of the stored bytes, as 32 lower-case hexadecimal digits. */
   readonly digest: string;
@@ -137,9 +143,12 @@ export interface AttachmentUpload {
   /** Resolves when there is room for more. The bytes may be changed afterwards. */
   write(bytes: Uint8Array): Promise<void>;
   /**
-   * Stores the rest. `plain` says what the bytes are that were encoded. Calls after the first one give the same.
+   * Stores the rest. `plain` says what the bytes are that were encoded; their length must be another than that of the encoded ones
+   * (`AttachmentBytes`). Calls after the first one give the same.
    */
   finish(plain?: { readonly length: number; readonly digest: string | undefined }): Promise<FinishedUpload>;
+  /** What was finished, to be read before the upload is adopted or discarded. */
+  read(): Promise<AttachmentReader>;
   /** Gives the space back. Does nothing once a document has adopted the upload. */
   discard(): void;
 }
@@ -166,7 +175,7 @@ export interface AttachmentWrite {
   readonly revpos: number | undefined;
   /** MD5 of the stored bytes, as 32 hexadecimal digits. */
   readonly digest: string;
-  /** Bytes without their encoding. */
+  /** Bytes without their encoding. With the digest it says which bytes are meant. */
   readonly length: number;
   /** The bytes where they are new; without it they must be there already, else the write is refused with `missing_stub`. */
   readonly upload?: FinishedUpload | undefined;
@@ -293,10 +302,10 @@ export interface Snapshot {
   documents(ids: readonly DocId[]): Promise<(DocumentRecord | undefined)[]>;
   /** The body's text, which begins with the member `_attachments` where there are some; undefined where it is not kept. */
   body(node: StoredNode): MaybePromise<string | undefined>;
-  /** What is known of the bytes with that digest; undefined where there are none such. */
-  attachment(digest: string): MaybePromise<StoredBytes | undefined>;
-  /** The bytes with that digest, for reading them. Outlives the snapshot. */
-  openAttachment(digest: string): Promise<AttachmentReader | undefined>;
+  /** What is known of an attachment's bytes; undefined where they are not there. */
+  attachment(attachment: AttachmentBytes): MaybePromise<StoredBytes | undefined>;
+  /** An attachment's bytes, for reading them. Outlives the snapshot. */
+  openAttachment(attachment: AttachmentBytes): Promise<AttachmentReader | undefined>;
   /** Bodies of many revisions in one pass, in the given order. */
   bodies(nodes: readonly StoredNode[]): Promise<(string | undefined)[]>;
   /** Live documents in id order, in batches; a batch is what one step of the tree gives. */

@@ -144,11 +144,11 @@ export class StoredDatabase implements Database {
 
   async upload(): Promise<AttachmentUpload> {
     this.#mustBeOpen();
-    const { allocator, detached, head } = this.#opened;
+    const { file, allocator, detached, head } = this.#opened;
     const { maxPageBytes } = head.current;
     const writePages = (pages: readonly Page[]) => this.#queue.writePages(pages);
     const dropPages = (pages: readonly PageNumber[]) => this.#upkeep.dropSoon(pages);
-    return PageUpload.begin({ allocator, detached, maxPageBytes, writePages, dropPages });
+    return PageUpload.begin({ file, allocator, detached, maxPageBytes, writePages, dropPages });
   }
 
   writeDelayed(writes: readonly DocumentWrite[], user?: DatabaseUser): MaybePromise<void> {

@@ -1,10 +1,11 @@
 import { beginMd5, type Md5Stream } from '../../documents/md5.ts';
 import type { PageAllocator } from '../../paging/page-allocator.ts';
-import { assert } from '../../shared/assert.ts';
-import type { Page, PageNumber } from '../../storage/page-store.ts';
-import type { AttachmentUpload, FinishedUpload } from '../contract.ts';
+import { assert, must } from '../../shared/assert.ts';
+import type { Page, PageFile, PageNumber } from '../../storage/page-store.ts';
+import type { AttachmentReader, AttachmentUpload, FinishedUpload } from '../contract.ts';
 import { toRuns } from '../state/attachments-tree.ts';
 import type { DetachedPages } from '../state/detached-pages.ts';
+import { PageAttachment } from './page-attachment.ts';
 
 /** Bytes in a page: few enough that a small part of a large attachment is read at once, so many that a page costs little beside them. */
 export const ATTACHMENT_PAGE_BYTES = 256 * 1024;
@@ -12,6 +13,7 @@ export const ATTACHMENT_PAGE_BYTES = 256 * 1024;
 const PAGES_PER_WRITE = 4;
 
 export interface PageUploadParts {
+  readonly file: PageFile;
   readonly allocator: PageAllocator;
   readonly detached: DetachedPages;
   /** What a page may have at most. */
@@ -66,6 +68,11 @@ export class PageUpload implements AttachmentUpload {
     return this.#finished;
   }
 
+  async read(): Promise<AttachmentReader> {
+    const { stored } = await must(this.#finished, 'an upload that is read is finished');
+    return new PageAttachment(stored, this.#parts.file, () => undefined);
+  }
+
   discard(): void {
     if (this.#isDiscarded) return;
     this.#isDiscarded = true;
@@ -75,6 +82,7 @@ export class PageUpload implements AttachmentUpload {
   async #finish(
     plain: { readonly length: number; readonly digest: string | undefined } | undefined,
   ): Promise<FinishedUpload> {
+    assert(plain?.length !== this.#length, 'encoded bytes are not as long as the plain ones (AttachmentBytes)');
     if (this.#filled > 0) this.#endPage();
     if (this.#full.length > 0) await this.#writeFull();
     const stored = {

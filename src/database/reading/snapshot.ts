@@ -9,6 +9,7 @@ import type { PageFile } from '../../storage/page-store.ts';
 import { PageAttachment } from '../attachments/page-attachment.ts';
 import type { BodyReader } from '../bodies/body-reader.ts';
 import type {
+  AttachmentBytes,
   AttachmentReader,
   BodyLocation,
   ChangeRow,
@@ -20,7 +21,7 @@ import type {
   StoredBytes,
   StoredNode,
 } from '../contract.ts';
-import { decodeAttachment } from '../state/attachments-tree.ts';
+import { bytesOfLength, decodeAttachment } from '../state/attachments-tree.ts';
 import type { DetachedPages } from '../state/detached-pages.ts';
 import { decodeChange, decodeEntry, decodeRev } from '../state/entry.ts';
 import { LOCAL_END, LOCAL_START, toLocalDocument } from '../state/local-documents.ts';
@@ -137,18 +138,21 @@ export class StateSnapshot implements Snapshot {
     return body === undefined ? undefined : this.#readBody(body, false);
   }
 
-  attachment(digest: string): MaybePromise<StoredBytes | undefined> {
+  attachment({ digest, length }: AttachmentBytes): MaybePromise<StoredBytes | undefined> {
     const value = this.#read((state) => state.attachments.get(digest));
-    return whenReady(value, (text) => (text === undefined ? undefined : decodeAttachment(digest, text)));
+    return whenReady(value, (text) =>
+      text === undefined ? undefined : bytesOfLength(decodeAttachment(digest, text), length),
+    );
   }
 
   /**
    * The pages are kept for the reader alone, however long it reads. Where a later state has removed them already it holds a snapshot of its
    * own, which is taken back after its maximum age.
    */
-  async openAttachment(digest: string): Promise<AttachmentReader | undefined> {
+  async openAttachment(attachment: AttachmentBytes): Promise<AttachmentReader | undefined> {
     const { file, detached, state } = this.#source;
-    const stored = await this.attachment(digest);
+    const { digest } = attachment;
+    const stored = await this.attachment(attachment);
     const first = stored?.pages[0]?.first;
     if (stored === undefined || first === undefined) return stored && new PageAttachment(stored, file, () => undefined);
     const endLease = detached.lease(first);

@@ -5,7 +5,8 @@ import type { PageRun, StoredBytes } from '../contract.ts';
 
 /**
  * The tree of attachments' bytes: by the MD5 of what is stored (32 hexadecimal digits), how many kept revisions refer to it, and where it
- * lies. The same bytes are stored once, however many documents have them.
+ * lies. The same bytes are stored once, however many documents have them, and also where they are one attachment's gzip and another's content:
+ * an entry has an encoding where they are the gzip of any, and says then what they decode to. Attachments tell by their length which they mean.
  *
  * Text of an entry: `references leaves storedLength length pageBytes encoding plainDigest pages`, separated by spaces; numbers to base 36, `-` where
  * there is no encoding or no digest of the plain bytes; pages are runs `first+count`, separated by commas.
@@ -26,6 +27,12 @@ export interface AttachmentEntry extends StoredBytes {
 }
 
 const NOTHING = '-';
+
+/** The entry's bytes as attachments with that length (without the encoding) have them; undefined where none can. */
+export function bytesOfLength(entry: StoredBytes, length: number): StoredBytes | undefined {
+  if (length === entry.length) return entry;
+  return length === entry.storedLength ? { ...entry, length, encoding: undefined, plainDigest: undefined } : undefined;
+}
 
 export function encodeAttachment(entry: AttachmentEntry): string {
   const { references, leaves, storedLength, length, pageBytes, encoding, plainDigest, pages } = entry;

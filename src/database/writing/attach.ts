@@ -31,9 +31,10 @@ export function attach(batch: WriteBatch, write: DocumentWrite, generation: numb
   return { hashed, digests, text: joinAttachments(body, stored) };
 }
 
-function bytesOf({ attachments }: WriteBatch, { digest, upload }: AttachmentWrite): StoredBytes | undefined {
+function bytesOf({ attachments }: WriteBatch, attachment: AttachmentWrite): StoredBytes | undefined {
+  const { upload } = attachment;
   if (upload !== undefined) attachments.adopt(upload);
-  return attachments.stored(digest);
+  return attachments.stored(upload?.stored ?? attachment);
 }
 
 function missingStub({ id }: DocumentWrite, { name }: AttachmentWrite): DatabaseError {

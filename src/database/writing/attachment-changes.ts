@@ -1,8 +1,14 @@
 import type { TreeChange } from '../../btree/contract.ts';
 import { must } from '../../shared/assert.ts';
 import type { PageNumber } from '../../storage/page-store.ts';
-import type { FinishedUpload, StoredBytes, StoredNode } from '../contract.ts';
-import { type AttachmentEntry, decodeAttachment, encodeAttachment, pagesOfRuns } from '../state/attachments-tree.ts';
+import type { AttachmentBytes, FinishedUpload, StoredBytes, StoredNode } from '../contract.ts';
+import {
+  type AttachmentEntry,
+  bytesOfLength,
+  decodeAttachment,
+  encodeAttachment,
+  pagesOfRuns,
+} from '../state/attachments-tree.ts';
 import type { State } from '../state/state.ts';
 
 interface WorkingAttachment {
@@ -10,6 +16,8 @@ interface WorkingAttachment {
   readonly former: AttachmentEntry | undefined;
   /** Undefined until an upload brings the bytes. */
   stored: StoredBytes | undefined;
+  /** Whether an upload said what the bytes decode to, which were known as content only. */
+  isFoundEncoded: boolean;
   references: number;
   leaves: number;
 }
@@ -27,22 +35,30 @@ export class AttachmentChanges {
       const value = values[index];
       const former = value === undefined ? undefined : decodeAttachment(digest, value);
       const { references = 0, leaves = 0 } = former ?? {};
-      this.#working.set(digest, { former, stored: former, references, leaves });
+      this.#working.set(digest, { former, stored: former, isFoundEncoded: false, references, leaves });
     }
   }
 
-  /** The bytes with that digest: undefined where there are none. */
-  stored(digest: string): StoredBytes | undefined {
-    return this.#working.get(digest)?.stored;
+  /** The attachment's bytes: undefined where there are none. */
+  stored({ digest, length }: AttachmentBytes): StoredBytes | undefined {
+    const stored = this.#working.get(digest)?.stored;
+    return stored && bytesOfLength(stored, length);
   }
 
-  /** Takes the upload's bytes where there are none such yet; gives whether it does. */
+  /** Takes the upload's bytes where there are none such yet; gives whether it does. What they decode to is noted in any case. */
   adopt(upload: FinishedUpload): boolean {
-    const working = must(this.#working.get(upload.stored.digest), 'an attachment of the group was not loaded');
-    if (working.stored !== undefined) return false;
-    working.stored = upload.stored;
-    this.#adopted.set(upload.stored.digest, upload);
-    return true;
+    const { digest, encoding, length, plainDigest } = upload.stored;
+    const working = must(this.#working.get(digest), 'an attachment of the group was not loaded');
+    if (working.stored === undefined) {
+      working.stored = upload.stored;
+      this.#adopted.set(digest, upload);
+      return true;
+    }
+    if (encoding !== undefined && working.stored.encoding === undefined) {
+      working.stored = { ...working.stored, encoding, length, plainDigest };
+      working.isFoundEncoded = true;
+    }
+    return false;
   }
 
   /** Adds `step` for each revision of the tree whose body is kept. */
@@ -76,11 +92,21 @@ export class AttachmentChanges {
     );
   }
 
+  /** What a journal record has to say of bytes: the adopted ones, and without pages such as are there already and were found to be gzip. */
+  get recorded(): readonly StoredBytes[] {
+    return [...this.#working].flatMap(([digest, { stored, isFoundEncoded, references }]) => {
+      if (stored === undefined || references <= 0) return [];
+      if (this.#adopted.has(digest)) return [stored];
+      return isFoundEncoded ? [{ ...stored, pages: [] }] : [];
+    });
+  }
+
   /** The changes of the tree, in the order of digests. */
   changes(): TreeChange<string>[] {
     const changes: TreeChange<string>[] = [];
-    for (const [digest, { former, stored, references, leaves }] of this.#working) {
-      if (stored === undefined || (former?.references === references && former.leaves === leaves)) continue;
+    for (const [digest, { former, stored, isFoundEncoded, references, leaves }] of this.#working) {
+      const isCounted = former?.references === references && former.leaves === leaves;
+      if (stored === undefined || (isCounted && !isFoundEncoded)) continue;
       if (former === undefined && references === 0) continue;
       const value = references > 0 ? encodeAttachment({ ...stored, references, leaves }) : undefined;
       changes.push({ key: digest, value });

@@ -14,7 +14,7 @@ export interface JournalEntry {
   readonly revisions: readonly RevisionChange[];
   readonly locals: readonly LocalChange[];
   readonly purges: readonly PurgeChange[];
-  /** Bytes that came with the commit; their pages are among `pages`. */
+  /** Bytes that came with the commit, whose pages are among `pages`; without pages, bytes that were there and were found to be gzip. */
   readonly attachments: readonly StoredBytes[];
   /** Pages that came with the commit. */
   readonly pages: readonly number[];

@@ -263,7 +263,7 @@ export class WriteBatch {
       revisions,
       locals: [...this.#changedLocals.values()],
       purges: this.#purges,
-      attachments: adopted.map(({ stored }) => stored),
+      attachments: this.attachments.recorded,
       pages: [...pages.map((page) => page.number), ...adopted.flatMap((upload) => upload.pages)],
       updateSeq: this.updateSeq,
     };

@@ -1,6 +1,6 @@
 /** The answer to `GET /{db}/{docid}/{attachment}`: all of it, one part, or several (docs/http.md#reading-an-attachment). */
 import { ChunkStream, plainBytes, storedBytes } from '../../attachments/outgoing.ts';
-import type { AttachmentReader } from '../../database/contract.ts';
+import type { AttachmentReader, StoredBytes } from '../../database/contract.ts';
 import { hexToBase64 } from '../../documents/attachments/digests.ts';
 import type { StoredAttachment } from '../../documents/contract.ts';
 import type { ResponseBody } from '../../shared/message.ts';
@@ -35,7 +35,7 @@ class AttachmentAnswer {
     this.#context = context;
     this.#attachment = attachment;
     this.#reader = reader;
-    this.#tag = `"${hexToBase64(attachment.digest)}"`;
+    this.#tag = tagOf(reader.stored);
   }
 
   make(): Answer {
@@ -134,4 +134,9 @@ class AttachmentAnswer {
     this.#context.countStream(Math.min(length ?? READ_AHEAD_BYTES, READ_AHEAD_BYTES));
     return new ChunkStream(chunks, length, () => this.#reader.release());
   }
+}
+
+/** The same stored bytes may be one attachment's gzip and another's content; what is sent of them differs, and so must the tag. */
+function tagOf({ digest, encoding }: StoredBytes): string {
+  return encoding === undefined ? `"${hexToBase64(digest)}"` : `"${hexToBase64(digest)}-${encoding}"`;
 }

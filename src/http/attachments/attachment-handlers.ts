@@ -30,7 +30,7 @@ export async function getAttachment(context: Context, database: string, id: DocI
     const body = node === undefined ? undefined : await snapshot.body(node);
     if (body === undefined) throw missing();
     const attachment = find(splitAttachments(body).attachments, name);
-    const reader = await snapshot.openAttachment(attachment.digest);
+    const reader = await snapshot.openAttachment(attachment);
     return { attachment, reader: must(reader, 'what a kept revision refers to is there') };
   });
   return attachmentAnswer(context, found.attachment, found.reader);

@@ -136,26 +136,27 @@ export function knownGeneration(node: StoredNode, since: readonly RevId[]): numb
 
 async function* attachmentPieces(
   snapshot: Snapshot,
-  { contentType, revpos, digest, length }: StoredAttachment,
+  attachment: StoredAttachment,
   { encodingInfo }: AttachmentFlags,
   isIncluded: boolean,
 ): AsyncGenerator<string, void, void> {
+  const { contentType, revpos, digest, length } = attachment;
   const type = JSON.stringify(contentType);
   yield `{"content_type":${type},"revpos":${revpos},"digest":"${writeDigest(digest)}"`;
-  const stored = encodingInfo ? await snapshot.attachment(digest) : undefined;
+  const stored = encodingInfo ? await snapshot.attachment(attachment) : undefined;
   if (stored?.encoding !== undefined) yield `,"encoding":"${stored.encoding}","encoded_length":${stored.storedLength}`;
   if (!isIncluded) {
     yield `,"length":${length},"stub":true}`;
     return;
   }
   yield ',"data":"';
-  yield* base64Of(snapshot, digest);
+  yield* base64Of(snapshot, attachment);
   yield '"}';
 }
 
 /** Three bytes become four characters: what is left over waits for the next chunk. */
-async function* base64Of(snapshot: Snapshot, digest: string): AsyncGenerator<string, void, void> {
-  const reader = must(await snapshot.openAttachment(digest), 'what a kept revision refers to is there');
+async function* base64Of(snapshot: Snapshot, attachment: StoredAttachment): AsyncGenerator<string, void, void> {
+  const reader = must(await snapshot.openAttachment(attachment), 'what a kept revision refers to is there');
   try {
     let rest: Uint8Array = new Uint8Array();
     for await (const chunk of plainBytes(reader)) {

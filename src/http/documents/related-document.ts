@@ -65,8 +65,8 @@ export async function relatedDocument(
   }
 }
 
-async function open(snapshot: Snapshot, { digest }: StoredAttachment): Promise<AttachmentReader> {
-  return must(await snapshot.openAttachment(digest), 'what a kept revision refers to is there');
+async function open(snapshot: Snapshot, attachment: StoredAttachment): Promise<AttachmentReader> {
+  return must(await snapshot.openAttachment(attachment), 'what a kept revision refers to is there');
 }
 
 async function* chunksOf(
