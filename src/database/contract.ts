@@ -127,6 +127,8 @@ export interface StoredBytes {
   readonly encoding: 'gzip' | undefined;
   /** MD5 of the bytes without their encoding, where that is known; undefined where there is none. */
   readonly plainDigest: string | undefined;
+  /** Another attachment has the same stored bytes as its gzip, and with them the same digest. */
+  readonly isGzipOfOther?: true;
   /** How many bytes each page but the last one holds. */
   readonly pageBytes: number;
   readonly pages: readonly PageRun[];

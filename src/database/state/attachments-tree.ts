@@ -31,7 +31,8 @@ const NOTHING = '-';
 /** The entry's bytes as attachments with that length (without the encoding) have them; undefined where none can. */
 export function bytesOfLength(entry: StoredBytes, length: number): StoredBytes | undefined {
   if (length === entry.length) return entry;
-  return length === entry.storedLength ? { ...entry, length, encoding: undefined, plainDigest: undefined } : undefined;
+  if (length !== entry.storedLength) return undefined;
+  return { ...entry, length, encoding: undefined, plainDigest: undefined, isGzipOfOther: true };
 }
 
 export function encodeAttachment(entry: AttachmentEntry): string {

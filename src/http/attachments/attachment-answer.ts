@@ -136,7 +136,7 @@ class AttachmentAnswer {
   }
 }
 
-/** The same stored bytes may be one attachment's gzip and another's content; what is sent of them differs, and so must the tag. */
-function tagOf({ digest, encoding }: StoredBytes): string {
-  return encoding === undefined ? `"${hexToBase64(digest)}"` : `"${hexToBase64(digest)}-${encoding}"`;
+/** The digest; where another attachment has it too, whose content differs, it must not be taken for that one's. */
+function tagOf({ digest, isGzipOfOther }: StoredBytes): string {
+  return `"${hexToBase64(digest)}${isGzipOfOther === true ? '-file' : ''}"`;
 }

@@ -43,8 +43,8 @@ async function referredBytes(open: Database): Promise<number> {
   for await (const rows of snapshot.changes({ since: 0 })) {
     for (const { id } of rows) {
       for (const leaf of (await snapshot.document(id))?.leaves ?? []) {
-        for (const { digest } of splitAttachments((await snapshot.body(leaf)) ?? '{}').attachments) {
-          lengths.set(digest, (await snapshot.attachment(digest))?.storedLength ?? Number.NaN);
+        for (const attachment of splitAttachments((await snapshot.body(leaf)) ?? '{}').attachments) {
+          lengths.set(attachment.digest, (await snapshot.attachment(attachment))?.storedLength ?? Number.NaN);
         }
       }
     }

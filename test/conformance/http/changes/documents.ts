@@ -56,10 +56,15 @@ export default suite('changes_documents', [
     await t.put('x', { _attachments: { 'a.txt': attachment } });
     const entryOf = async (parameters: string) =>
       at((await changes(t, `include_docs=true${parameters}`)).rows, 0, 'doc', '_attachments', 'a.txt');
-    const about = { content_type: 'text/plain', revpos: 1, digest: 'md5-iMaiC8wqiFlD2NjLTemvCQ==' };
+    const about = { content_type: 'text/plain', revpos: 1, digest: 'md5-XUFAKrxLKna5cZ2REBfFkg==' };
     assert.deepEqual(await entryOf(''), { ...about, length: 5, stub: true });
     assert.deepEqual(await entryOf('&attachments=true'), { ...about, data: 'aGVsbG8=' });
-    assert.deepInclude(await entryOf('&att_encoding_info=true'), { stub: true, encoding: 'gzip', length: 5 });
+    const { json } = await t.get('/x');
+    await t.put('x', {
+      _rev: at(json, '_rev'),
+      _attachments: { 'a.txt': { ...attachment, data: 'YWFh'.repeat(100) } },
+    });
+    assert.deepInclude(await entryOf('&att_encoding_info=true'), { stub: true, encoding: 'gzip', length: 300 });
     assert.notProperty((await changes(t, 'attachments=true')).rows[0], 'doc');
   }),
 
