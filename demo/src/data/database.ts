@@ -36,7 +36,6 @@ export interface PageStart {
 }
 
 export interface DatabaseInfo {
-  readonly documents: number;
   /** Grows with every change. */
   readonly updateSeq: number;
   readonly bytes: number;
@@ -58,14 +57,32 @@ export class RequestError extends Error {
   }
 }
 
+/** Of the page's own design document, and of its one view. */
+const DESIGN = '_design/demo';
+const VIEW = `/${DESIGN}/_view/documents`;
+
+/**
+ * Each document under its id, in the order of `_all_docs`; counted, and without the design document itself. That is the page's list,
+ * and reduced it is how many there are.
+ */
+const design = {
+  options: { collation: 'raw' },
+  views: { documents: { map: 'function (doc) { emit(doc._id); }', reduce: '_count' } },
+};
+
+/** Feeds that have nothing to tell for so long send an empty line; without it they would end each minute. */
+const HEARTBEAT_MS = 30_000;
+
 const JSON_HEADERS = { Accept: 'application/json', 'Content-Type': 'application/json' };
 
 export class Database {
   readonly name: string;
   readonly #path: string;
   readonly #log: RequestLog;
-  /** It was there when it was last asked. */
-  #isKnown = false;
+  /** Writes of single documents that are not answered yet. */
+  readonly #writing = new Set<Promise<unknown>>();
+  /** Revisions that this page made. */
+  readonly #written = new Set<string>();
 
   constructor(name: string, log: RequestLog) {
     this.name = name;
@@ -73,15 +90,35 @@ export class Database {
     this.#log = log;
   }
 
-  /** Undefined where there is no such database. */
-  async info(): Promise<DatabaseInfo | undefined> {
-    // Browsers write every 404 to the console.
-    if (!this.#isKnown && !(await this.#isListed())) return undefined;
-    const answer = await this.#ask('', {}, 'quiet');
-    this.#isKnown = answer.status !== 404;
-    if (!this.#isKnown) return undefined;
-    const { doc_count, update_seq, disk_size } = await succeed(answer);
-    return { documents: doc_count, updateSeq: update_seq, bytes: disk_size };
+  /** Tells of each change from now on, with the document. For an `EventSource`, as the next one. */
+  get changesAddress(): string {
+    return `${this.#path}/_changes?feed=eventsource&since=now&include_docs=true&heartbeat=${HEARTBEAT_MS}`;
+  }
+
+  /** Tells how many documents there are, and again whenever there are more or fewer. Needs `prepare`. */
+  get countAddress(): string {
+    return `${this.#path}${VIEW}?feed=eventsource&include_rows=true&heartbeat=${HEARTBEAT_MS}`;
+  }
+
+  /** Browsers write every 404 to the console: so this looks into the list of databases. */
+  async exists(): Promise<boolean> {
+    const names: string[] = await succeed(await this.#log.fetch('/db/_all_dbs', { headers: JSON_HEADERS }, 'quiet'));
+    return names.includes(this.name);
+  }
+
+  async info(): Promise<DatabaseInfo> {
+    const { update_seq, disk_size } = await succeed(await this.#ask('', {}, 'quiet'));
+    return { updateSeq: update_seq, bytes: disk_size };
+  }
+
+  /** Writes the design document, where it is not there. */
+  async prepare(): Promise<void> {
+    const query = new URLSearchParams({ keys: JSON.stringify([DESIGN]) });
+    const { rows } = await succeed(await this.#ask(`/_all_docs?${query}`, {}, 'quiet'));
+    if (rows[0]?.value && !rows[0].value.deleted) return;
+    const answer = await this.#ask(`/${DESIGN}`, { method: 'PUT', body: JSON.stringify(design) });
+    // Another tab was quicker.
+    if (answer.status !== 409) await succeed(answer);
   }
 
   /** Does nothing where it is there already. */
@@ -95,8 +132,8 @@ export class Database {
   }
 
   /** Documents whose ids begin with `prefix`, in the order of their ids. `offset` is only there when it goes forwards. */
-  async list(prefix: string, { from, backwards }: PageStart, limit: number): Promise<Listing> {
-    const query = new URLSearchParams({ include_docs: 'true', limit: String(limit) });
+  async list(prefix: string, { from, backwards }: PageStart, limit: number, logging?: Logging): Promise<Listing> {
+    const query = new URLSearchParams({ reduce: 'false', include_docs: 'true', limit: String(limit) });
     const start = from ?? prefix;
     if (start !== '') query.set('startkey', JSON.stringify(start));
     if (prefix !== '') query.set('endkey', JSON.stringify(backwards ? prefix : afterAll(prefix)));
@@ -104,14 +141,14 @@ export class Database {
       query.set('descending', 'true');
       query.set('skip', '1');
     }
-    const { total_rows, offset, rows } = await succeed(await this.#ask(`/_all_docs?${query}`));
+    const { total_rows, offset, rows } = await succeed(await this.#ask(`${VIEW}?${query}`, {}, logging));
     return { total: total_rows, offset, rows: backwards ? rows.reverse() : rows };
   }
 
   /** How many ids come before this one: an answer without rows, whatever the size of the database. */
   async countBefore(id: string): Promise<number> {
-    const query = new URLSearchParams({ limit: '0', startkey: JSON.stringify(id) });
-    return (await succeed(await this.#ask(`/_all_docs?${query}`, {}, 'quiet'))).offset;
+    const query = new URLSearchParams({ reduce: 'false', limit: '0', startkey: JSON.stringify(id) });
+    return (await succeed(await this.#ask(`${VIEW}?${query}`, {}, 'quiet'))).offset;
   }
 
   /** How many ids come before those that begin with `prefix`, and how many up to the last of them. */
@@ -128,17 +165,13 @@ export class Database {
   /** Gives the new revision, or undefined where the one given is not the current one: somebody else was quicker. */
   async put(id: string, rev: string | undefined, content: Content): Promise<string | undefined> {
     const body = JSON.stringify(rev === undefined ? content : { _rev: rev, ...content });
-    const answer = await this.#ask(`/${encodeURIComponent(id)}`, { method: 'PUT', body });
-    return answer.status === 409 ? undefined : (await succeed(answer)).rev;
+    return this.#write(`/${encodeURIComponent(id)}`, { method: 'PUT', body });
   }
 
   /** False where the revision is not the current one. */
   async remove(id: string, rev: string): Promise<boolean> {
     const query = new URLSearchParams({ rev });
-    const answer = await this.#ask(`/${encodeURIComponent(id)}?${query}`, { method: 'DELETE' });
-    if (answer.status === 409) return false;
-    await succeed(answer);
-    return true;
+    return (await this.#write(`/${encodeURIComponent(id)}?${query}`, { method: 'DELETE' })) !== undefined;
   }
 
   /** Where a file of the document can be read. The revision makes it another address when the file has changed. */
@@ -158,9 +191,7 @@ export class Database {
   }
 
   async #changeAttachment(id: string, rev: string, name: string, init: RequestInit): Promise<string | undefined> {
-    const path = this.attachmentAddress(id, name, rev).slice(this.#path.length);
-    const answer = await this.#ask(path, init);
-    return answer.status === 409 ? undefined : (await succeed(answer)).rev;
+    return this.#write(this.attachmentAddress(id, name, rev).slice(this.#path.length), init);
   }
 
   #attachmentPath(id: string, name: string): string {
@@ -177,9 +208,27 @@ export class Database {
     return { written, refused: outcomes.length - written };
   }
 
-  async #isListed(): Promise<boolean> {
-    const names: string[] = await succeed(await this.#log.fetch('/db/_all_dbs', { headers: JSON_HEADERS }, 'quiet'));
-    return names.includes(this.name);
+  /** Whether it was this page that made the revision: so `_changes` tells news from what everybody here knows. */
+  hasWritten(rev: string): boolean {
+    return this.#written.has(rev);
+  }
+
+  /** Resolves when the writes are answered that are under way. */
+  async ownWrites(): Promise<void> {
+    await Promise.allSettled(this.#writing);
+  }
+
+  /** Gives the new revision, or undefined for a conflict. */
+  async #write(path: string, init: RequestInit): Promise<string | undefined> {
+    const writing = this.#ask(path, init).then((answer) => (answer.status === 409 ? undefined : succeed(answer)));
+    this.#writing.add(writing);
+    try {
+      const rev: string | undefined = (await writing)?.rev;
+      if (rev !== undefined) this.#written.add(rev);
+      return rev;
+    } finally {
+      this.#writing.delete(writing);
+    }
   }
 
   #ask(path: string, init: RequestInit = {}, logging?: Logging): Promise<Response> {

@@ -4,6 +4,7 @@ import type { Content, Database, StoredDocument } from '../data/database.ts';
 import { type Dataset, placeOf } from '../data/datasets.ts';
 import { button, fill, icon, make } from '../elements/elements.ts';
 import { icons } from '../elements/icons.ts';
+import type { Change } from '../following/changes.ts';
 import { WorldMap } from '../world-map/world-map.ts';
 import { contentOf } from './comparison.ts';
 import { type Conflict, conflictPanel } from './conflict-panel.ts';
@@ -12,8 +13,6 @@ import { PhotoFrame } from './photo-frame.ts';
 export interface EditorHost {
   /** The address of the list. */
   readonly listHash: string;
-  /** This page wrote the document. */
-  onWritten(): void;
 }
 
 export class DocumentEditor {
@@ -72,16 +71,30 @@ export class DocumentEditor {
     }
   }
 
-  /**
-   * Something in the database changed: shows it, or says so where an edit is under way. Rejects when it could not be read; the
-   * next change is followed all the same.
-   */
-  async follow(): Promise<void> {
+  /** Reads what was not followed. Rejects when it could not be read; the next change is followed all the same. */
+  async catchUp(): Promise<void> {
     const known = this.#document;
     const current = await this.#current();
-    if (this.#document !== known || current?._rev === known?._rev) return;
-    if (!known && current) return this.open();
-    if (this.isEdited) {
+    if (this.#document === known && current?._rev !== known?._rev) this.#show(current);
+  }
+
+  /** Another tab changed or deleted the document. */
+  follow({ rev, document }: Change): void {
+    // What was read meanwhile may be later than what is told.
+    const known = this.#document?._rev;
+    if (known === undefined || (rev !== known && generationOf(rev) >= generationOf(known))) this.#show(document);
+  }
+
+  /** The database went, with all that was in it. */
+  end(): void {
+    if (this.#document) this.#show(undefined);
+  }
+
+  /** What another tab made of the document; only says so where an edit is under way. */
+  #show(current: StoredDocument | undefined): void {
+    if (!this.#document) {
+      if (current) void this.open();
+    } else if (this.isEdited) {
       this.#say(
         current ? 'Another tab has changed this document meanwhile.' : 'Another tab has deleted this document.',
         'warn',
@@ -101,13 +114,12 @@ export class DocumentEditor {
   async #onPhotoChanged(): Promise<void> {
     this.#take(await this.#current());
     this.#say('Saved.', 'news');
-    this.#host.onWritten();
   }
 
   /** Shows what is in the database now, which another tab may have changed since. */
   async #revert(): Promise<void> {
     this.#take(this.#document);
-    await this.follow().catch((error) => this.#say(`It could not be read: ${messageOf(error)}`, 'error'));
+    await this.catchUp().catch((error) => this.#say(`It could not be read: ${messageOf(error)}`, 'error'));
   }
 
   get isEdited(): boolean {
@@ -122,7 +134,6 @@ export class DocumentEditor {
       if (written === undefined) return this.#showConflict({ base, mine: content, theirs: await this.#current() });
       this.#take({ _id: this.#id, _rev: written, ...content });
       this.#say('Saved.', 'news');
-      this.#host.onWritten();
     } catch (error) {
       this.#say(`Not saved: ${messageOf(error)}`, 'error');
     }
@@ -135,7 +146,6 @@ export class DocumentEditor {
       if (await this.#database.remove(this.#id, base._rev)) {
         this.#renderMissing(base);
         this.element.focus();
-        this.#host.onWritten();
       } else this.#showConflict({ base, mine: contentOf(base), theirs: await this.#current() });
     } catch (error) {
       this.#say(`Not deleted: ${messageOf(error)}`, 'error');
@@ -233,7 +243,6 @@ export class DocumentEditor {
     try {
       await this.#database.put(this.#id, undefined, contentOf(deleted));
       await this.open();
-      this.#host.onWritten();
     } catch (error) {
       this.#say(`Not brought back: ${messageOf(error)}`, 'error');
     }
@@ -270,6 +279,10 @@ export class DocumentEditor {
     this.#message.dataset['tone'] = tone;
     fill(this.#message, text);
   }
+}
+
+function generationOf(rev: string): number {
+  return Number.parseInt(rev, 10);
 }
 
 function textOf(document: StoredDocument): string {

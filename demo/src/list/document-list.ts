@@ -7,6 +7,8 @@ import { coalesce } from '../elements/coalesce.ts';
 import { button, fill, icon, make } from '../elements/elements.ts';
 import { formatCount } from '../elements/format.ts';
 import { icons } from '../elements/icons.ts';
+import type { Change } from '../following/changes.ts';
+import type { Logging } from '../requests/request-log.ts';
 import { hashOf } from '../routes.ts';
 
 const PAGE = 40;
@@ -22,8 +24,6 @@ const START: PageStart = { from: undefined, backwards: false };
 
 export class DocumentList {
   readonly element: HTMLElement;
-  /** Reads the page again. */
-  readonly refresh: () => Promise<void>;
   readonly #dataset: Dataset;
   readonly #database: Database;
   readonly #host: ListHost;
@@ -33,7 +33,12 @@ export class DocumentList {
   readonly #range = make('span', { class: 'range', 'aria-live': 'polite' });
   readonly #previous: HTMLButtonElement;
   readonly #next: HTMLButtonElement;
+  readonly #readSoon: () => Promise<void>;
+  /** Of the next reading: what nobody asked for is not shown among the requests. */
+  #logging: Logging = 'quiet';
   #rows: readonly Row[] = [];
+  /** What other tabs have just written: shown with a flash, once. */
+  readonly #news = new Set<string>();
   #position = START;
   #selected: string | undefined;
 
@@ -41,7 +46,7 @@ export class DocumentList {
     this.#dataset = dataset;
     this.#database = database;
     this.#host = host;
-    this.refresh = coalesce(() => this.#read().catch((error) => this.#fail(error)));
+    this.#readSoon = coalesce(() => this.#read().catch((error) => this.#fail(error)));
     this.#search = make('input', {
       type: 'search',
       id: 'search',
@@ -78,10 +83,42 @@ export class DocumentList {
     if (selected !== undefined) this.#linkOf(selected)?.scrollIntoView({ block: 'nearest' });
   }
 
+  /** Reads the page again. */
+  refresh(logging: Logging = 'quiet'): Promise<void> {
+    if (logging === 'logged') this.#logging = logging;
+    return this.#readSoon();
+  }
+
+  /** Shows what has changed: what is on this page from what is told, and by reading the page again where it has other rows now. */
+  follow(changes: readonly Change[]): void {
+    let hasMoved = false;
+    for (const { id, document, isOwn } of changes) {
+      if (!isOwn) this.#news.add(id);
+      const index = this.#rows.findIndex((row) => row.id === id);
+      if (index >= 0 && document) this.#replace(index, { id, doc: document });
+      // It came, it went, or it is on another page: where pages begin and end may have changed.
+      else hasMoved ||= id.startsWith(this.#prefix);
+    }
+    if (hasMoved) void this.refresh();
+    else this.#tellShown();
+  }
+
+  #replace(index: number, row: Row): void {
+    this.#rows = this.#rows.with(index, row);
+    const item = this.#list.children[index];
+    const hasFocus = item?.contains(document.activeElement);
+    const link = this.#link(row);
+    item?.replaceChildren(link);
+    if (hasFocus) link.focus();
+    this.#mark();
+  }
+
   async #read(): Promise<void> {
     const prefix = this.#prefix;
     const start = this.#position;
-    const { rows, offset, total } = await this.#database.list(prefix, start, PAGE + 1);
+    const logging = this.#logging;
+    this.#logging = 'quiet';
+    const { rows, offset, total } = await this.#database.list(prefix, start, PAGE + 1, logging);
     // Fewer before than fit on a page: then it is the first one.
     if (start.backwards && rows.length < PAGE) {
       this.#position = START;
@@ -108,14 +145,14 @@ export class DocumentList {
   #searchAnew(): void {
     this.#position = START;
     this.#host.onQuery(this.#search.value.trim());
-    void this.refresh();
+    void this.refresh('logged');
   }
 
   #turn(backwards: boolean): void {
     const from = backwards ? this.#rows[0]?.id : this.#rows.at(-1)?.id;
     if (from === undefined) return;
     this.#position = backwards ? { from, backwards } : { from: `${from}\0`, backwards };
-    void this.refresh().then(() => this.#list.parentElement?.scrollTo({ top: 0 }));
+    void this.refresh('logged').then(() => this.#list.parentElement?.scrollTo({ top: 0 }));
   }
 
   #render(rows: readonly Row[], before: number, total: number): void {
@@ -133,14 +170,24 @@ export class DocumentList {
     );
     this.#previous.disabled = before <= 0;
     this.#next.disabled = last >= total;
-    this.#host.onShown(placesOf(rows.map(({ doc }) => doc)));
+    this.#tellShown();
+    // What was written on other pages is no news when somebody gets there.
+    this.#news.clear();
+  }
+
+  #tellShown(): void {
+    this.#host.onShown(placesOf(this.#rows.map(({ doc }) => doc)));
   }
 
   #link({ id, doc }: Row): HTMLAnchorElement {
     const { title, subtitle } = this.#dataset.describe(doc);
     return make(
       'a',
-      { href: hashOf(this.#dataset, id, this.#search.value.trim()), 'data-id': id },
+      {
+        href: hashOf(this.#dataset, id, this.#search.value.trim()),
+        class: this.#news.delete(id) && 'is-news',
+        'data-id': id,
+      },
       make('span', { class: 'row-title' }, title),
       make('span', { class: 'row-subtitle' }, subtitle),
       make('span', { class: 'row-id' }, id),

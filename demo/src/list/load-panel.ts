@@ -7,8 +7,8 @@ import { formatCount, formatShare } from '../elements/format.ts';
 
 export interface LoadHost {
   onBatch(documents: readonly string[]): void;
-  /** Resolves when the number of documents is up to date. */
-  onEnd(): Promise<void>;
+  /** A load begins or has ended. */
+  onLoading(): void;
 }
 
 /** How long one can read how a load went. */
@@ -50,6 +50,7 @@ export class LoadPanel {
     clearTimeout(this.#forget);
     this.#outcome = undefined;
     this.#renderProgress();
+    this.#host.onLoading();
     let latest: Progress | undefined;
     const onProgress = (progress: Progress) => {
       latest = progress;
@@ -59,11 +60,13 @@ export class LoadPanel {
     try {
       await load(this.#dataset, this.#database, aborter.signal, onProgress);
       this.#outcome = latest && `${describe(latest)}. Done.`;
+      // All of them are there; their count is told a moment later.
+      this.#documents = Math.max(this.#documents ?? 0, latest?.done ?? 0);
     } catch (error) {
       this.#outcome = aborter.signal.aborted ? 'Cancelled. What was written stays.' : messageOf(error);
     }
-    await this.#host.onEnd();
     this.#aborter = undefined;
+    this.#host.onLoading();
     this.#render();
     this.#forget = setTimeout(() => {
       this.#outcome = undefined;

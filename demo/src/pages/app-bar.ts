@@ -1,18 +1,22 @@
-/** The head of the page: where one can go, and whether there is a network. */
-import { type Dataset, datasets } from '../data/datasets.ts';
+/** The head of the page: where one can go, whether it follows what other tabs do, and whether there is a network. */
+import { datasets } from '../data/datasets.ts';
 import { button, fill, icon, make } from '../elements/elements.ts';
 import { formatCount } from '../elements/format.ts';
 import { icons } from '../elements/icons.ts';
+import type { Connections } from '../following/connections.ts';
 import type { Route } from '../routes.ts';
 
 export class AppBar {
   readonly element: HTMLElement;
   readonly #links = new Map<string, HTMLAnchorElement>();
   readonly #counts = new Map<string, HTMLElement>();
+  readonly #connections: Connections;
+  readonly #live = make('span', { class: 'live', role: 'status', hidden: true });
   readonly #network = make('span', { class: 'network', role: 'status' });
   readonly #update = make('div', { class: 'update', hidden: true, role: 'status' });
 
-  constructor() {
+  constructor(connections: Connections) {
+    this.#connections = connections;
     for (const { name, title } of datasets) {
       const count = make('span', { class: 'count' });
       this.#counts.set(name, count);
@@ -24,9 +28,10 @@ export class AppBar {
       { class: 'app-bar' },
       make('a', { class: 'brand', href: '#/', 'aria-label': 'Settee demo, start' }, icon(icons.sofa), 'Settee'),
       make('nav', { 'aria-label': 'Databases' }, ...this.#links.values()),
-      this.#network,
+      make('div', { class: 'marks-of-state' }, this.#live, this.#network),
       this.#update,
     );
+    connections.addEventListener('change', () => this.#showLive());
     addEventListener('online', () => this.#showNetwork());
     addEventListener('offline', () => this.#showNetwork());
     this.#showNetwork();
@@ -40,7 +45,7 @@ export class AppBar {
     }
   }
 
-  setCount({ name }: Dataset, documents: number | undefined): void {
+  setCount(name: string, documents: number | undefined): void {
     const place = this.#counts.get(name);
     if (place) place.textContent = documents ? formatCount(documents) : '';
   }
@@ -49,6 +54,17 @@ export class AppBar {
   offerUpdate(onAccept: () => void): void {
     this.#update.hidden = false;
     fill(this.#update, 'A new version is here.', button('Use it', onAccept));
+  }
+
+  #showLive(): void {
+    const { state } = this.#connections;
+    this.#live.hidden = state === 'closed';
+    this.#live.dataset['state'] = state;
+    this.#live.title =
+      state === 'open'
+        ? 'What other tabs and windows change shows here at once.'
+        : 'The feed of changes was interrupted, as when the tab that kept the data was closed. It goes on where it was.';
+    fill(this.#live, state === 'open' ? 'Live' : 'Reconnecting …');
   }
 
   #showNetwork(): void {

@@ -1,7 +1,10 @@
 /** The page: shows what its address says. */
 import type { Settee } from 'settee';
+import { Database } from '../data/database.ts';
 import { type Dataset, datasets } from '../data/datasets.ts';
 import { fill, make } from '../elements/elements.ts';
+import { Connections } from '../following/connections.ts';
+import { DatabaseWatch } from '../following/database-watch.ts';
 import { RequestBar } from '../requests/request-bar.ts';
 import { RequestLog } from '../requests/request-log.ts';
 import { type Route, readRoute } from '../routes.ts';
@@ -16,11 +19,11 @@ interface Page {
 }
 
 export class App {
-  readonly bar = new AppBar();
+  readonly #connections = new Connections();
+  readonly bar = new AppBar(this.#connections);
   readonly #main = make('main', { id: 'main' });
   readonly #log = new RequestLog();
   readonly #datasetPages = new Map<Dataset, DatasetPage>();
-  #settee: Settee | undefined;
   #browserPage: BrowserPage | undefined;
   #page: Page | undefined;
 
@@ -33,7 +36,7 @@ export class App {
 
   /** From now on the database answers. */
   begin(settee: Settee): void {
-    this.#settee = settee;
+    this.#makePages(settee);
     addEventListener('hashchange', () => this.#show());
     addEventListener('keydown', (event) => this.#onKey(event));
     this.#show();
@@ -54,12 +57,32 @@ export class App {
     );
   }
 
+  /** All of them, since what is counted in one tab shows in the head of every other, whatever page it is at. */
+  #makePages(settee: Settee): void {
+    const databases = datasets.map(({ name }) => new Database(name, this.#log));
+    const browserPage = new BrowserPage(settee, databases);
+    this.#browserPage = browserPage;
+    for (const [index, dataset] of datasets.entries()) {
+      const database = databases[index];
+      if (database) this.#datasetPages.set(dataset, new DatasetPage(dataset, database, this.#log, this.#connections));
+    }
+    const watch = new DatabaseWatch(databases, this.#connections, {
+      onCount: ({ name }, documents) => {
+        this.bar.setCount(name, documents);
+        browserPage.setCount(name, documents);
+        for (const [dataset, page] of this.#datasetPages) if (dataset.name === name) page.documents = documents;
+      },
+      onUpdated: () => void browserPage.refresh(),
+    });
+    watch.start();
+  }
+
   #show(): void {
     const [fallback] = datasets;
     if (!fallback) return;
     const route = readRoute(location.hash, fallback);
     const page = this.#pageOf(route);
-    if (page !== this.#page) {
+    if (page && page !== this.#page) {
       this.#page?.stop();
       this.#page = page;
       fill(this.#main, page.element);
@@ -70,20 +93,8 @@ export class App {
     document.title = titleOf(route);
   }
 
-  #pageOf(route: Route): Page {
-    if (route.page === 'browser') return this.#browser();
-    const { dataset } = route;
-    const known = this.#datasetPages.get(dataset);
-    if (known) return known;
-    const page = new DatasetPage(dataset, this.#log, (info) => this.bar.setCount(dataset, info?.documents));
-    this.#datasetPages.set(dataset, page);
-    return page;
-  }
-
-  #browser(): Page {
-    if (!this.#settee) throw new Error('The database is not open yet');
-    this.#browserPage ??= new BrowserPage(this.#settee, this.#log);
-    return this.#browserPage;
+  #pageOf(route: Route): Page | undefined {
+    return route.page === 'browser' ? this.#browserPage : this.#datasetPages.get(route.dataset);
   }
 
   #onKey(event: KeyboardEvent): void {

@@ -1,12 +1,11 @@
 /** What this browser does for the database: who keeps it, how much there is, and how to be rid of it. */
 import type { Settee, SetteeStatus } from 'settee';
-import { Database, type DatabaseInfo } from '../data/database.ts';
-import { datasets } from '../data/datasets.ts';
+import type { Database, DatabaseInfo } from '../data/database.ts';
 import { coalesce } from '../elements/coalesce.ts';
 import { button, type Child, fill, make } from '../elements/elements.ts';
 import { formatBytes, formatCount, formatShare } from '../elements/format.ts';
-import type { RequestLog } from '../requests/request-log.ts';
 
+/** The state of the storage has no feed. */
 const EVERY_MS = 2000;
 
 const ROLES: Readonly<Record<SetteeStatus['role'], readonly [string, string]>> = {
@@ -22,19 +21,22 @@ export class BrowserPage {
   readonly element = make('div', { class: 'browser' });
   readonly refresh = coalesce(() => this.#read().catch((error) => this.#fail(error)));
   readonly #settee: Settee;
-  readonly #log: RequestLog;
+  readonly #databases: readonly Database[];
+  /** How many documents the databases have that are there. */
+  readonly #counts = new Map<string, number>();
   readonly #cards = make('div', { class: 'cards' });
-  readonly #databases = make('tbody', {});
+  readonly #rows = make('tbody', {});
   readonly #failure = make('p', { class: 'failure', role: 'alert' });
   readonly #dialog = make('dialog', { 'aria-labelledby': 'dialog-title' });
   #shown = '';
   /** The browser was asked to keep the data, and did not agree. */
   #isDeclined = false;
+  /** While the page is shown. */
   #timer: ReturnType<typeof setInterval> | undefined;
 
-  constructor(settee: Settee, log: RequestLog) {
+  constructor(settee: Settee, databases: readonly Database[]) {
     this.#settee = settee;
-    this.#log = log;
+    this.#databases = databases;
     const head = ['Database', 'Documents', 'Sequence', 'Size', ''].map((text) => make('th', { scope: 'col' }, text));
     fill(
       this.element,
@@ -50,7 +52,7 @@ export class BrowserPage {
       make(
         'div',
         { class: 'table-frame' },
-        make('table', { class: 'databases' }, make('thead', {}, make('tr', {}, ...head)), this.#databases),
+        make('table', { class: 'databases' }, make('thead', {}, make('tr', {}, ...head)), this.#rows),
       ),
       make(
         'p',
@@ -70,23 +72,32 @@ export class BrowserPage {
 
   stop(): void {
     clearInterval(this.#timer);
+    this.#timer = undefined;
     removeEventListener('online', this.#refreshNow);
     removeEventListener('offline', this.#refreshNow);
   }
 
+  /** Undefined: there is no such database. */
+  setCount(name: string, documents: number | undefined): void {
+    if (documents === undefined) this.#counts.delete(name);
+    else this.#counts.set(name, documents);
+    void this.refresh();
+  }
+
   async #read(): Promise<void> {
-    if (document.hidden || this.#dialog.open) return;
-    const databases = datasets.map(({ name }) => new Database(name, this.#log));
-    const [status, ...infos] = await Promise.all([this.#settee.status(), ...databases.map((each) => each.info())]);
+    if (this.#timer === undefined || document.hidden || this.#dialog.open) return;
+    const reading = this.#databases.map((each) => (this.#counts.has(each.name) ? each.info() : undefined));
+    const [status, ...infos] = await Promise.all([this.#settee.status(), ...reading]);
+    const counts = [...this.#counts];
     fill(this.#failure);
     // Nobody loses the focus, or a click that is under way, to what has not changed.
-    const shown = JSON.stringify([status, infos, navigator.onLine, this.#isDeclined]);
+    const shown = JSON.stringify([status, infos, counts, navigator.onLine, this.#isDeclined]);
     if (shown === this.#shown) return;
     this.#shown = shown;
     const focused =
       this.element.contains(document.activeElement) && document.activeElement?.getAttribute('data-action');
     fill(this.#cards, ...this.#cardsOf(status));
-    fill(this.#databases, ...databases.map((database, index) => this.#row(database, infos[index])));
+    fill(this.#rows, ...this.#databases.map((database, index) => this.#row(database, infos[index])));
     if (focused) this.element.querySelector<HTMLElement>(`[data-action="${focused}"]`)?.focus();
   }
 
@@ -111,8 +122,9 @@ export class BrowserPage {
   }
 
   #row(database: Database, info: DatabaseInfo | undefined): HTMLElement {
+    const documents = this.#counts.get(database.name) ?? 0;
     const figures = info
-      ? [formatCount(info.documents), formatCount(info.updateSeq), formatBytes(info.bytes)]
+      ? [formatCount(documents), formatCount(info.updateSeq), formatBytes(info.bytes)]
       : ['not there', '', ''];
     return make(
       'tr',
@@ -123,7 +135,7 @@ export class BrowserPage {
         'td',
         {},
         info &&
-          button('Delete …', () => this.#confirm(database, info), {
+          button('Delete …', () => this.#confirm(database, documents), {
             class: 'danger',
             'data-action': `delete-${database.name}`,
           }),
@@ -140,7 +152,7 @@ export class BrowserPage {
     await this.refresh();
   }
 
-  #confirm(database: Database, info: DatabaseInfo): void {
+  #confirm(database: Database, documents: number): void {
     const close = () => this.#dialog.close();
     const destroy = async () => {
       try {
@@ -157,7 +169,7 @@ export class BrowserPage {
       make(
         'p',
         {},
-        `All ${formatCount(info.documents)} documents go, in every tab, with the changes you made. You can load them again.`,
+        `All ${formatCount(documents)} documents go, in every tab, with the changes you made. You can load them again.`,
       ),
       make(
         'div',

@@ -1,15 +1,19 @@
 /** A database: its list, beside it a document or the world. */
-import type { DatabaseInfo } from '../data/database.ts';
-import { Database } from '../data/database.ts';
+import type { Database } from '../data/database.ts';
 import { type Dataset, type Place, placesOf } from '../data/datasets.ts';
-import { Watcher } from '../data/watcher.ts';
 import { DocumentEditor } from '../document/document-editor.ts';
 import { fill, make } from '../elements/elements.ts';
+import { type Change, Changes } from '../following/changes.ts';
+import type { Connections } from '../following/connections.ts';
 import { DocumentList } from '../list/document-list.ts';
 import { LoadPanel } from '../list/load-panel.ts';
 import type { RequestLog } from '../requests/request-log.ts';
 import { hashOf } from '../routes.ts';
 import { Overview } from '../world-map/overview.ts';
+
+/** So many changes at once are a load in another tab: the map shows each of them, and keeps them. */
+const MANY = 10;
+const FILLING_MS = 1000;
 
 export class DatasetPage {
   readonly element: HTMLElement;
@@ -18,17 +22,22 @@ export class DatasetPage {
   readonly #list: DocumentList;
   readonly #panel: LoadPanel;
   readonly #overview: Overview;
-  readonly #watcher: Watcher;
+  readonly #log: RequestLog;
+  readonly #changes: Changes;
   readonly #aside = make('div', { class: 'detail' });
   #document: { readonly id: string; readonly editor: DocumentEditor } | undefined;
   /** Documents that were left with an edit that is not saved. */
   readonly #drafts = new Map<string, DocumentEditor>();
   #query = '';
-  #isEmpty = true;
+  #isShown = false;
+  #documents: number | undefined;
+  /** When another tab last wrote many documents. */
+  #filledAt = Number.NEGATIVE_INFINITY;
 
-  constructor(dataset: Dataset, log: RequestLog, onInfo: (info: DatabaseInfo | undefined) => void) {
+  constructor(dataset: Dataset, database: Database, log: RequestLog, connections: Connections) {
     this.#dataset = dataset;
-    this.#database = new Database(dataset.name, log);
+    this.#database = database;
+    this.#log = log;
     this.#overview = new Overview(dataset);
     this.#list = new DocumentList(dataset, this.#database, {
       onQuery: (query) => history.replaceState(null, '', hashOf(dataset, this.#document?.id, query)),
@@ -36,11 +45,11 @@ export class DatasetPage {
     });
     this.#panel = new LoadPanel(dataset, this.#database, {
       onBatch: (documents) => this.#overview.light(placesOf(documents.map((line) => JSON.parse(line)))),
-      onEnd: () => this.#watcher.check(),
+      onLoading: () => this.#followOrNot(),
     });
-    this.#watcher = new Watcher(this.#database, (info) => {
-      this.#follow(info);
-      onInfo(info);
+    this.#changes = new Changes(this.#database, connections, {
+      onBegin: () => this.#catchUp(),
+      onChanges: (changes) => this.#follow(changes),
     });
     addEventListener('beforeunload', (event) => {
       if (this.#drafts.size > 0 || this.#document?.editor.isEdited) event.preventDefault();
@@ -53,13 +62,25 @@ export class DatasetPage {
     );
   }
 
-  /** Begins to watch the database. */
   start(): void {
-    this.#watcher.start();
+    this.#isShown = true;
+    this.#followOrNot();
   }
 
   stop(): void {
-    this.#watcher.stop();
+    this.#isShown = false;
+    this.#followOrNot();
+  }
+
+  /** How many there are, told again with each that comes or goes; undefined: no database. */
+  set documents(documents: number | undefined) {
+    this.#documents = documents;
+    this.element.classList.toggle('is-empty', !documents);
+    this.#panel.documents = documents;
+    this.#overview.count = documents ?? 0;
+    this.#followOrNot();
+    if (documents === undefined) this.#document?.editor.end();
+    else if (this.#panel.isLoading) void this.#list.refresh();
   }
 
   focusSearch(): void {
@@ -88,28 +109,43 @@ export class DatasetPage {
       draft ??
       new DocumentEditor(id, this.#dataset, this.#database, {
         listHash: hashOf(this.#dataset, undefined, this.#query),
-        onWritten: () => void this.#watcher.check(),
       });
     this.#document = { id, editor };
     fill(this.#aside, editor.element);
     this.#aside.scrollTo({ top: 0 });
-    if (draft) draft.follow().catch(() => undefined);
+    if (draft) draft.catchUp().catch(() => undefined);
     else void editor.open();
   }
 
-  #follow(info: DatabaseInfo | undefined): void {
-    const documents = info?.documents ?? 0;
-    this.#isEmpty = documents === 0;
-    this.element.classList.toggle('is-empty', this.#isEmpty);
-    this.#panel.documents = info?.documents;
-    this.#overview.count = documents;
-    if (info) void this.#list.refresh();
-    this.#document?.editor.follow().catch(() => undefined);
+  /** What this page loads by itself it need not be told, document by document. */
+  #followOrNot(): void {
+    if (this.#isShown && this.#documents !== undefined && !this.#panel.isLoading) this.#changes.open();
+    else this.#changes.close();
+  }
+
+  /** The changes will be told from now on. */
+  #catchUp(): void {
+    void this.#list.refresh('logged');
+    this.#document?.editor.catchUp().catch(() => undefined);
+  }
+
+  #follow(changes: readonly Change[]): void {
+    const news = changes.filter(({ isOwn }) => !isOwn);
+    if (news.length > MANY) {
+      this.#filledAt = performance.now();
+      this.#overview.light(placesOf(news.flatMap(({ document }) => document ?? [])));
+    }
+    this.#list.follow(changes);
+    for (const change of news) if (change.id === this.#document?.id) this.#document.editor.follow(change);
+    this.#overview.tell(news);
+    const [first] = news;
+    if (first) this.#log.tell(`/db/${this.#dataset.name}/_changes ${news.length === 1 ? first.id : news.length}`);
   }
 
   /** While documents are loaded the world keeps what was lit. */
   #showPlaces(places: readonly Place[]): void {
-    if (this.#panel.isLoading) this.#overview.light(places);
+    const isFilling = performance.now() - this.#filledAt < FILLING_MS;
+    if (this.#panel.isLoading || isFilling) this.#overview.light(places);
     else this.#overview.showPage(places);
   }
 }

@@ -1,7 +1,7 @@
 /** The last request of this page, and a list of those before it. */
 import { fill, make } from '../elements/elements.ts';
 import { formatMs } from '../elements/format.ts';
-import type { LoggedRequest, RequestLog } from './request-log.ts';
+import type { LoggedEvent, LoggedRequest, RequestLog } from './request-log.ts';
 
 export class RequestBar {
   readonly element: HTMLElement;
@@ -35,11 +35,13 @@ export class RequestBar {
   }
 }
 
-function line({ method, path, status, ms }: LoggedRequest): readonly Node[] {
+function line(entry: LoggedRequest | LoggedEvent): readonly Node[] {
+  const start = [make('span', { class: 'method' }, entry.method), make('span', { class: 'path' }, entry.path)];
+  if (!('status' in entry)) return start;
+  const { status, ms } = entry;
   const tone = status === 0 || status >= 400 ? 'bad' : 'good';
   return [
-    make('span', { class: 'method' }, method),
-    make('span', { class: 'path' }, path),
+    ...start,
     make('span', { class: 'status', 'data-tone': tone }, status === 0 ? 'failed' : String(status)),
     make('span', { class: 'ms' }, formatMs(ms)),
   ];

@@ -9,14 +9,20 @@ export interface LoggedRequest {
   readonly ms: number;
 }
 
-/** What polls would fill the log with requests that nobody made. */
+/** What a feed told. */
+export interface LoggedEvent {
+  readonly method: 'EVENT';
+  readonly path: string;
+}
+
+/** What the page asks without being asked to would push out of the log what people look for there. */
 export type Logging = 'logged' | 'quiet';
 
 const KEPT = 100;
 
 export class RequestLog extends EventTarget {
   /** The latest first. */
-  readonly entries: LoggedRequest[] = [];
+  readonly entries: (LoggedRequest | LoggedEvent)[] = [];
 
   /** Plain `fetch`. Tells of each answer by a `request` event. */
   async fetch(path: string, init: RequestInit = {}, logging: Logging = 'logged'): Promise<Response> {
@@ -27,12 +33,18 @@ export class RequestLog extends EventTarget {
       status = response.status;
       return response;
     } finally {
-      if (logging === 'logged') this.#add(init.method ?? 'GET', path, status, performance.now() - began);
+      const ms = performance.now() - began;
+      if (logging === 'logged') this.#add({ method: init.method ?? 'GET', path: readable(path), status, ms });
     }
   }
 
-  #add(method: string, path: string, status: number, ms: number): void {
-    this.entries.unshift({ method, path: readable(path), status, ms });
+  /** `EventSource` makes requests of its own; what they tell is shown instead of them. */
+  tell(path: string): void {
+    this.#add({ method: 'EVENT', path });
+  }
+
+  #add(entry: LoggedRequest | LoggedEvent): void {
+    this.entries.unshift(entry);
     this.entries.length = Math.min(this.entries.length, KEPT);
     this.dispatchEvent(new Event('request'));
   }

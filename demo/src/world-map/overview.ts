@@ -1,17 +1,23 @@
 /** What fills the place of a document while none is chosen: the world, lit where there are documents. */
-import type { Dataset, Place } from '../data/datasets.ts';
-import { make } from '../elements/elements.ts';
+import { type Dataset, type Place, placeOf } from '../data/datasets.ts';
+import { fill, make } from '../elements/elements.ts';
 import { formatCount } from '../elements/format.ts';
+import type { Change } from '../following/changes.ts';
 import { WorldMap } from './world-map.ts';
+
+/** More at once are not shown one by one. */
+const FEW = 10;
 
 export class Overview {
   readonly element: HTMLElement;
+  readonly #dataset: Dataset;
   readonly #map = new WorldMap('The world, with a dot for every square degree that has a city');
   readonly #count = make('strong', {}, '—');
-  readonly #caption: HTMLElement;
+  readonly #news = make('p', { class: 'overview-news', role: 'status' });
 
-  constructor({ plural }: Dataset) {
-    this.#caption = make('p', { class: 'overview-count' }, this.#count, ` ${plural} in this browser`);
+  constructor(dataset: Dataset) {
+    this.#dataset = dataset;
+    const caption = make('p', { class: 'overview-count' }, this.#count, ` ${dataset.plural} in this browser`);
     this.element = make(
       'section',
       { class: 'overview' },
@@ -24,7 +30,7 @@ export class Overview {
         '. A service worker answers from storage on this device: in every tab, online and offline, with no server behind it.',
       ),
       this.#map.element,
-      this.#caption,
+      make('div', { class: 'overview-caption' }, caption, this.#news),
     );
   }
 
@@ -41,5 +47,22 @@ export class Overview {
   /** Some more, while they are loaded. */
   light(places: readonly Place[]): void {
     this.#map.light(places);
+  }
+
+  /** What other tabs have just done: shows where, and says what. */
+  tell(changes: readonly Change[]): void {
+    const [latest] = changes.slice(-1);
+    if (!latest) return;
+    const { plural } = this.#dataset;
+    const text = changes.length === 1 ? this.#describe(latest) : `Another tab wrote ${changes.length} ${plural}`;
+    // An element of its own each time: it fades away.
+    fill(this.#news, make('span', {}, text));
+    if (changes.length > FEW) return;
+    for (const { document } of changes) this.#map.pulse(document && placeOf(document));
+  }
+
+  #describe({ id, rev, document }: Change): string {
+    if (!document) return `Another tab deleted ${id}`;
+    return `Another tab ${rev.startsWith('1-') ? 'added' : 'changed'} ${this.#dataset.describe(document).title}`;
   }
 }

@@ -63,6 +63,21 @@ export class WorldMap {
     this.#drawSoon(true);
   }
 
+  /** Draws the eye to this place for a moment. */
+  pulse(place: Place | undefined): void {
+    if (!place) return;
+    const { north, west, width, height } = this.#section;
+    const left = `${((place[1] - west) / width) * 100}%`;
+    const top = `${((north - place[0]) / height) * 100}%`;
+    const ring = make('span', { class: 'pulse', animationend: () => ring.remove() });
+    Object.assign(ring.style, { left, top });
+    this.element.append(ring);
+  }
+
+  get #section(): Section {
+    return this.#mark ? sectionAround(this.#mark) : WORLD;
+  }
+
   #drawSoon(isStale: boolean): void {
     this.#isStale ||= isStale;
     if (this.#isDue) return;
@@ -77,7 +92,7 @@ export class WorldMap {
     const { clientWidth: width } = this.element;
     const context = this.#canvas.getContext('2d');
     if (width === 0 || !context) return;
-    const section = this.#mark ? sectionAround(this.#mark) : WORLD;
+    const section = this.#section;
     const colour = (name: string) => getComputedStyle(this.element).getPropertyValue(name);
     if (this.#isStale) {
       const density = Math.min(2, devicePixelRatio);

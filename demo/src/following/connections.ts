@@ -1,0 +1,18 @@
+/** Whether the feeds of the page are connected, all in all. Tells of each difference by a `change` event. */
+export type ConnectionState = 'open' | 'interrupted' | 'closed';
+
+export class Connections extends EventTarget {
+  readonly #states = new Map<object, ConnectionState>();
+
+  set(feed: object, state: ConnectionState): void {
+    const before = this.state;
+    this.#states.set(feed, state);
+    if (this.state !== before) this.dispatchEvent(new Event('change'));
+  }
+
+  /** `interrupted` while one of them is, `closed` while there is none. */
+  get state(): ConnectionState {
+    const states = [...this.#states.values()];
+    return states.find((state) => state === 'interrupted') ?? states.find((state) => state === 'open') ?? 'closed';
+  }
+}

@@ -1,0 +1,89 @@
+/**
+ * Follows a feed of the database: an `EventSource`, in the way a page uses one. The browser connects it again after an interruption,
+ * and the database goes on behind the last event that came. What is added here is what is left to the page:
+ *
+ * - It begins anew after answers at which browsers give up, such as a 503 while one tab takes over from another.
+ * - It ends with the page. A page that comes back out of the back/forward cache begins it anew.
+ */
+import type { Connections } from './connections.ts';
+
+const AGAIN_MS = 2000;
+
+export interface FeedHost<Event> {
+  /** Done before each begin. Where it rejects, it is tried again later, as the feed itself. */
+  prepare?(): Promise<void>;
+  /**
+   * The feed is open. `anew`: nothing is told of what happened before, so now is the time to read what there is. Otherwise it goes on
+   * where it was. Where this rejects, the feed begins anew later.
+   */
+  onOpen?(anew: boolean): void | Promise<void>;
+  onEvent(event: Event): void;
+}
+
+export class Feed<Event> {
+  readonly #address: string;
+  readonly #connections: Connections;
+  readonly #host: FeedHost<Event>;
+  /** There while the feed is wanted; ends its listeners. */
+  #wanted: AbortController | undefined;
+  #source: EventSource | undefined;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(address: string, connections: Connections, host: FeedHost<Event>) {
+    this.#address = address;
+    this.#connections = connections;
+    this.#host = host;
+  }
+
+  /** Does nothing where it is open already. */
+  open(): void {
+    if (this.#wanted) return;
+    this.#wanted = new AbortController();
+    const { signal } = this.#wanted;
+    addEventListener('pagehide', () => this.#disconnect(), { signal });
+    addEventListener('pageshow', ({ persisted }) => persisted && void this.#connect(), { signal });
+    void this.#connect();
+  }
+
+  close(): void {
+    this.#wanted?.abort();
+    this.#wanted = undefined;
+    this.#disconnect();
+    this.#connections.set(this, 'closed');
+  }
+
+  async #connect(): Promise<void> {
+    const wanted = this.#wanted;
+    try {
+      await this.#host.prepare?.();
+    } catch {
+      return this.#connectLater();
+    }
+    if (wanted === undefined || this.#wanted !== wanted || this.#source) return;
+    const source = new EventSource(this.#address);
+    this.#source = source;
+    let isNew = true;
+    source.onopen = () => {
+      this.#connections.set(this, 'open');
+      const anew = isNew;
+      isNew = false;
+      Promise.resolve(this.#host.onOpen?.(anew)).catch(() => this.#connectLater());
+    };
+    source.onmessage = ({ data }) => this.#host.onEvent(JSON.parse(data));
+    source.onerror = () => {
+      this.#connections.set(this, 'interrupted');
+      if (source.readyState === EventSource.CLOSED) this.#connectLater();
+    };
+  }
+
+  #connectLater(): void {
+    this.#disconnect();
+    if (this.#wanted) this.#timer = setTimeout(() => void this.#connect(), AGAIN_MS);
+  }
+
+  #disconnect(): void {
+    clearTimeout(this.#timer);
+    this.#source?.close();
+    this.#source = undefined;
+  }
+}
