@@ -7,7 +7,7 @@ import { pause } from './browser-session.ts';
 import type { Browser, Tab } from './drivers/browser.ts';
 import { chosenEngines, startBrowser } from './drivers/start.ts';
 
-/** The built demo, used as somebody uses it: by its buttons and its editor, in two tabs. */
+/** The built demo, used as somebody uses it: by its buttons and its editor, in two tabs, one of which follows the other by feeds. */
 const folder = join(import.meta.dirname, '../../dist/demo');
 
 describe.each(chosenEngines())('the demo in %s', (engine) => {
@@ -38,7 +38,6 @@ describe.each(chosenEngines())('the demo in %s', (engine) => {
   async function open(hash: string): Promise<Tab> {
     const tab = await browser.open(`${server.url}${hash}`);
     tabs.push(tab);
-    await bringToSight(tab);
     return tab;
   }
 
@@ -81,22 +80,97 @@ describe.each(chosenEngines())('the demo in %s', (engine) => {
     const tab = await openWithCountries();
     await navigateTo(tab, '#/countries/austria');
     await shows(tab, '.photo p', 'Drop a photo here. It is stored in this browser, and shown without a network.');
-    await tab.evaluate(`(async () => {
-      const canvas = document.createElement('canvas');
-      [canvas.width, canvas.height] = [12, 8];
-      canvas.getContext('2d').fillRect(0, 0, 12, 8);
-      const blob = await new Promise((resolve) => canvas.toBlob(resolve, 'image/png'));
-      const dataTransfer = new DataTransfer();
-      dataTransfer.items.add(new File([blob], 'the alps.png', { type: 'image/png' }));
-      document.querySelector('.photo').dispatchEvent(new DragEvent('drop', { dataTransfer, bubbles: true, cancelable: true }));
-    })()`);
+    const other = await open('#/countries/austria');
+    await shows(other, '.photo p', 'Drop a photo here. It is stored in this browser, and shown without a network.');
+    await dropPhoto(tab, 'the alps.png');
     await until(tab, 'document.querySelector(".photo img")?.naturalWidth === 12');
     expect(await value(tab)).toContain('"content_type": "image/png"');
-    const other = await open('#/countries/austria');
     await until(other, 'document.querySelector(".photo img")?.naturalWidth === 12');
     expect(await text(other, '.photo figcaption span')).toBe('the alps.png');
     await click(other, '[data-action=remove-photo]');
     await shows(tab, '.photo p', 'Drop a photo here. It is stored in this browser, and shown without a network.');
+  });
+
+  test('list, map and counters follow what another tab does', async () => {
+    const writer = await openWithCountries();
+    const reader = await open('#/countries');
+    await shows(reader, '.range', '1–40 of 250');
+    await shows(reader, '.live', 'Live');
+    await recordMapAndRequests(reader);
+    await navigateTo(writer, '#/countries/albania');
+    await edit(writer, '"Tirana"', '"Durrës"');
+    await click(writer, '[data-action=save]');
+    await shows(reader, `${row('albania')} .row-subtitle`, 'Durrës · Europe');
+    await until(reader, `document.querySelector('${row('albania')}').classList.contains('is-news')`);
+    await shows(reader, '.overview-news', 'Another tab changed Albania');
+    // Where 41° north and 20° east are.
+    expect(await reader.evaluate('recorded.pulses')).toEqual(['left: 55.5556%; top: 27.6119%;']);
+    expect(await reader.evaluate('recorded.requests')).toEqual([]);
+    // What a tab writes is no news to itself.
+    expect(await writer.evaluate('document.querySelectorAll(".is-news").length')).toBe(0);
+
+    await click(writer, '[data-action=delete]');
+    await shows(reader, '.range', '1–40 of 249');
+    await shows(reader, '.app-bar .count', '249');
+    await shows(reader, '.overview-count', '249 countries in this browser');
+    await shows(reader, '.overview-news', 'Another tab deleted albania');
+    expect(await text(reader, row('albania'))).toBe(null);
+    await click(writer, '[data-action=restore]');
+    await shows(reader, '.range', '1–40 of 250');
+    await shows(reader, '.app-bar .count', '250');
+    await until(reader, `document.querySelector('${row('albania')}')?.classList.contains('is-news') === true`);
+  });
+
+  test('shows what another tab loads, while it loads and after the database was deleted', async () => {
+    await serveDemo();
+    const loader = await open('#/countries');
+    const reader = await open('#/countries');
+    for (let round = 1; round <= 2; round++) {
+      await shows(reader, '.load h2', 'No countries yet');
+      await click(loader, '[data-action=load]');
+      await shows(reader, '.range', '1–40 of 250');
+      await shows(reader, '.app-bar .count', '250');
+      // It follows documents, too, not only their number.
+      await loader.evaluate(put('countries/austria', '"area":83871', '"area":1'));
+      await shows(reader, '.overview-news', 'Another tab changed Austria');
+      await loader.evaluate('fetch("/db/countries", { method: "DELETE" }).then(() => undefined)');
+    }
+  });
+
+  test('goes on when the tab is closed that keeps the data', async () => {
+    const owner = await openWithCountries();
+    const writer = await open('#/countries/albania');
+    const reader = await open('#/countries');
+    await shows(reader, '.live', 'Live');
+    await shows(writer, 'h1', 'Albania');
+    await owner.close();
+    await shows(reader, '.live', 'Reconnecting …');
+    await edit(writer, '"Tirana"', '"Durrës"');
+    await click(writer, '[data-action=save]');
+    await shows(writer, '.message', 'Saved.');
+    await shows(reader, `${row('albania')} .row-subtitle`, 'Durrës · Europe');
+    await shows(reader, '.overview-news', 'Another tab changed Albania');
+    await dropPhoto(writer, 'tirana.png');
+    await navigateTo(reader, '#/countries/albania');
+    await until(reader, 'document.querySelector(".photo img")?.naturalWidth === 12');
+    await click(writer, '[data-action=delete]');
+    await shows(reader, 'h1', 'Nothing here');
+    await shows(reader, '.app-bar .count', '249');
+    await shows(reader, '.live', 'Live');
+  });
+
+  test('goes on when the page is shown again that was left', async () => {
+    const writer = await openWithCountries();
+    const reader = await open('#/countries');
+    await shows(reader, '.live', 'Live');
+    await reader.evaluate('globalThis.isTheSame = true');
+    await reader.navigate(`${server.url}/favicon.svg`);
+    await writer.evaluate(put('countries/albania', '"Tirana"', '"Durrës"'));
+    await reader.back();
+    await shows(reader, `${row('albania')} .row-subtitle`, 'Durrës · Europe');
+    if (browser.can.backForwardCache === true) expect(await reader.evaluate('globalThis.isTheSame')).toBe(true);
+    await writer.evaluate(put('countries/albania', '"Durrës"', '"Vlorë"'));
+    await shows(reader, `${row('albania')} .row-subtitle`, 'Vlorë · Europe');
   });
 
   test('shows who was quicker, and combines what both changed', async () => {
@@ -139,20 +213,19 @@ describe.each(chosenEngines())('the demo in %s', (engine) => {
     const tab = await openWithCountries();
     await server.close();
     await tab.reload();
-    await bringToSight(tab);
     await shows(tab, '.range', '1–40 of 250');
     await navigateTo(tab, '#/countries/peru');
     await edit(tab, '"Lima"', '"Lima, offline"');
     await click(tab, '[data-action=save]');
     await shows(tab, '.message', 'Saved.');
     await tab.reload();
-    await bringToSight(tab);
     await shows(tab, '.subtitle', 'Lima, offline · Americas');
   });
 
   test('deletes a database, in every tab', async () => {
     const list = await openWithCountries();
     const tab = await open('#/browser');
+    await bringToSight(tab);
     await shows(tab, '.databases tbody tr:first-child td', '250');
     expect(await text(tab, '.card-title')).toBe('Another tab keeps the data');
     await click(tab, '.databases .danger');
@@ -162,11 +235,50 @@ describe.each(chosenEngines())('the demo in %s', (engine) => {
   });
 });
 
-/** As two windows side by side: a tab that nobody sees does not follow what others do. */
+/** The state of the storage, which has no feed, is asked for only while somebody sees it. */
 async function bringToSight(tab: Tab): Promise<void> {
   await tab.evaluate(`{
     Object.defineProperty(document, 'hidden', { value: false });
     document.dispatchEvent(new Event('visibilitychange'));
+  }`);
+}
+
+const row = (id: string): string => `.rows a[data-id="${id}"]`;
+
+/** What a script in the page does with a document: replaces some of its text. */
+function put(path: string, before: string, after: string): string {
+  return `(async () => {
+    const body = await (await fetch('/db/${path}')).text();
+    const answer = await fetch('/db/${path}', { method: 'PUT', body: body.replace(${JSON.stringify(before)}, ${JSON.stringify(after)}) });
+    if (!answer.ok) throw new Error(await answer.text());
+  })()`;
+}
+
+async function dropPhoto(tab: Tab, name: string): Promise<void> {
+  await tab.evaluate(`(async () => {
+    const canvas = document.createElement('canvas');
+    [canvas.width, canvas.height] = [12, 8];
+    canvas.getContext('2d').fillRect(0, 0, 12, 8);
+    const blob = await new Promise((resolve) => canvas.toBlob(resolve, 'image/png'));
+    const dataTransfer = new DataTransfer();
+    dataTransfer.items.add(new File([blob], ${JSON.stringify(name)}, { type: 'image/png' }));
+    document.querySelector('.photo').dispatchEvent(new DragEvent('drop', { dataTransfer, bubbles: true, cancelable: true }));
+  })()`);
+}
+
+/** From now on: where the map pulses, and what the page asks the database. */
+async function recordMapAndRequests(tab: Tab): Promise<void> {
+  await tab.evaluate(`{
+    globalThis.recorded = { pulses: [], requests: [] };
+    const record = ({ addedNodes }) => {
+      for (const node of addedNodes) if (node.className === 'pulse') recorded.pulses.push(node.getAttribute('style'));
+    };
+    new MutationObserver((mutations) => mutations.forEach(record)).observe(document.body, { subtree: true, childList: true });
+    const real = globalThis.fetch;
+    globalThis.fetch = (...what) => {
+      recorded.requests.push(String(what[0]));
+      return real(...what);
+    };
   }`);
 }
 

@@ -3,6 +3,7 @@ import type { Database } from '../data/database.ts';
 import { type Dataset, type Place, placesOf } from '../data/datasets.ts';
 import { DocumentEditor } from '../document/document-editor.ts';
 import { fill, make } from '../elements/elements.ts';
+import { formatCount } from '../elements/format.ts';
 import { type Change, Changes } from '../following/changes.ts';
 import type { Connections } from '../following/connections.ts';
 import { DocumentList } from '../list/document-list.ts';
@@ -31,8 +32,8 @@ export class DatasetPage {
   #query = '';
   #isShown = false;
   #documents: number | undefined;
-  /** When another tab last wrote many documents. */
-  #filledAt = Number.NEGATIVE_INFINITY;
+  /** What another tab loads: when it last wrote some, and how many they are by now. */
+  #filling = { at: Number.NEGATIVE_INFINITY, documents: 0 };
 
   constructor(dataset: Dataset, database: Database, log: RequestLog, connections: Connections) {
     this.#dataset = dataset;
@@ -131,21 +132,33 @@ export class DatasetPage {
 
   #follow(changes: readonly Change[]): void {
     const news = changes.filter(({ isOwn }) => !isOwn);
+    const isMore = this.#isFilling;
     if (news.length > MANY) {
-      this.#filledAt = performance.now();
+      this.#filling = { at: performance.now(), documents: (isMore ? this.#filling.documents : 0) + news.length };
       this.#overview.light(placesOf(news.flatMap(({ document }) => document ?? [])));
+      this.#overview.tellLoad(this.#filling.documents);
+      this.#tell(`${formatCount(this.#filling.documents)} changes`, isMore);
+    } else {
+      for (const change of news) {
+        this.#overview.tell(change);
+        this.#tell(`${change.id} ${change.rev}`, false);
+      }
     }
     this.#list.follow(changes);
     for (const change of news) if (change.id === this.#document?.id) this.#document.editor.follow(change);
-    this.#overview.tell(news);
-    const [first] = news;
-    if (first) this.#log.tell(`/db/${this.#dataset.name}/_changes ${news.length === 1 ? first.id : news.length}`);
+  }
+
+  #tell(told: string, isMore: boolean): void {
+    this.#log.tell(`/db/${this.#dataset.name}/_changes`, told, isMore);
+  }
+
+  get #isFilling(): boolean {
+    return performance.now() - this.#filling.at < FILLING_MS;
   }
 
   /** While documents are loaded the world keeps what was lit. */
   #showPlaces(places: readonly Place[]): void {
-    const isFilling = performance.now() - this.#filledAt < FILLING_MS;
-    if (this.#panel.isLoading || isFilling) this.#overview.light(places);
+    if (this.#panel.isLoading || this.#isFilling) this.#overview.light(places);
     else this.#overview.showPage(places);
   }
 }

@@ -12,6 +12,7 @@ export interface LoggedRequest {
 /** What a feed told. */
 export interface LoggedEvent {
   readonly method: 'EVENT';
+  /** With what was told. */
   readonly path: string;
 }
 
@@ -38,9 +39,10 @@ export class RequestLog extends EventTarget {
     }
   }
 
-  /** `EventSource` makes requests of its own; what they tell is shown instead of them. */
-  tell(path: string): void {
-    this.#add({ method: 'EVENT', path });
+  /** An `EventSource` makes its request by itself: what it tells is shown instead. `isMore`: of what the latest entry has begun to tell. */
+  tell(path: string, told: string, isMore: boolean): void {
+    if (isMore && this.entries[0]?.method === 'EVENT') this.entries.shift();
+    this.#add({ method: 'EVENT', path: `${path} → ${told}` });
   }
 
   #add(entry: LoggedRequest | LoggedEvent): void {

@@ -5,9 +5,6 @@ import { formatCount } from '../elements/format.ts';
 import type { Change } from '../following/changes.ts';
 import { WorldMap } from './world-map.ts';
 
-/** More at once are not shown one by one. */
-const FEW = 10;
-
 export class Overview {
   readonly element: HTMLElement;
   readonly #dataset: Dataset;
@@ -49,16 +46,20 @@ export class Overview {
     this.#map.light(places);
   }
 
-  /** What other tabs have just done: shows where, and says what. */
-  tell(changes: readonly Change[]): void {
-    const [latest] = changes.slice(-1);
-    if (!latest) return;
-    const { plural } = this.#dataset;
-    const text = changes.length === 1 ? this.#describe(latest) : `Another tab wrote ${changes.length} ${plural}`;
-    // An element of its own each time: it fades away.
+  /** Another tab has just done this: says so, and shows where. */
+  tell(change: Change): void {
+    this.#say(this.#describe(change));
+    if (change.document) this.#map.pulse(placeOf(change.document));
+  }
+
+  /** Another tab loads, and has written so many documents by now. */
+  tellLoad(documents: number): void {
+    this.#say(`Another tab wrote ${formatCount(documents)} ${this.#dataset.plural}`);
+  }
+
+  /** In an element of its own each time, since it fades away. */
+  #say(text: string): void {
     fill(this.#news, make('span', {}, text));
-    if (changes.length > FEW) return;
-    for (const { document } of changes) this.#map.pulse(document && placeOf(document));
   }
 
   #describe({ id, rev, document }: Change): string {
