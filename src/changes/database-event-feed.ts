@@ -8,8 +8,8 @@ const MOST_WAITING = 10_000;
 export class WaitingDatabaseEvents implements DatabaseEventFeed {
   /** The events that nobody has taken yet, the first one first. */
   readonly #waiting: DatabaseEvent[] = [];
-  /** Databases whose last event waits and says that they changed: to say so twice would tell no more. */
-  readonly #changed = new Set<string>();
+  /** Of databases whose last event waits and says that they changed: that event. To say so twice would tell no more. */
+  readonly #changed = new Map<string, DatabaseEvent>();
   readonly #stop: () => void;
   #hasEnded = false;
   #wake: (() => void) | undefined;
@@ -23,7 +23,7 @@ export class WaitingDatabaseEvents implements DatabaseEventFeed {
     if (this.#waiting.length === 0 && !this.#hasEnded) await this.#event(timeoutMs);
     const event = this.#waiting.shift();
     if (event === undefined) return this.#hasEnded ? 'ended' : 'timeout';
-    if (event.type === 'updated') this.#changed.delete(event.name);
+    if (this.#changed.get(event.name) === event) this.#changed.delete(event.name);
     return event;
   }
 
@@ -36,7 +36,7 @@ export class WaitingDatabaseEvents implements DatabaseEventFeed {
   #add(event: DatabaseEvent): void {
     if (event.type === 'updated') {
       if (this.#changed.has(event.name)) return;
-      this.#changed.add(event.name);
+      this.#changed.set(event.name, event);
     } else {
       this.#changed.delete(event.name);
     }

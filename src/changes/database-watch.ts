@@ -52,6 +52,10 @@ class WaitingWatch implements DatabaseWatch {
     this.#forget = forget;
   }
 
+  get hasEnded(): boolean {
+    return this.#hasEnded;
+  }
+
   note(): void {
     this.#hasChanged = true;
   }

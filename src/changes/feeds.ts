@@ -123,6 +123,7 @@ class ChangesFeed implements Feed {
     this.#isBeingRead = true;
     try {
       yield* this.#untilDeleted();
+      this.#release();
       if (!this.#isClosed) yield { type: 'end', lastSeq: this.#seq, pending: this.#pending };
     } finally {
       this.#watch?.end();
@@ -158,17 +159,20 @@ class ChangesFeed implements Feed {
       if (this.#current === undefined) return;
       yield* this.#read(this.#current);
       this.#release();
-      const isDone = this.#sent >= limit || (lasts === 'first' && this.#sent > 0);
+      const isDone = this.#isClosed || this.#sent >= limit || (lasts === 'first' && this.#sent > 0);
       if (this.#watch === undefined || isDone) return;
       yield { type: 'wait', lastSeq: this.#seq };
       if ((await this.#watch.next(timeoutMs)) !== 'changed') return;
     }
   }
 
-  /** Undefined where the database is gone. */
+  /** Undefined where the database is gone: what has its name now is another one. */
   async #acquireAgain(): Promise<Moment | undefined> {
     try {
-      return await this.#acquire();
+      const moment = await this.#acquire();
+      if (this.#watch?.hasEnded !== true) return moment;
+      moment.release();
+      return undefined;
     } catch (error) {
       if (isDatabaseError(error, 'not_found')) return undefined;
       throw error;

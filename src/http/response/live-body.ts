@@ -27,7 +27,7 @@ export class LiveBody implements ByteStream {
   readonly #encoder = new TextEncoder();
   readonly #pace = new Pace();
   /** The piece that is being waited for. */
-  #next: Promise<IteratorResult<string, void>> | undefined;
+  #next: LatePiece | undefined;
 
   constructor(source: LiveSource, context: Context) {
     this.#source = source;
@@ -45,9 +45,10 @@ export class LiveBody implements ByteStream {
     if (this.#pace.isDue) await this.#pace.rest();
     try {
       for (;;) {
-        this.#next ??= this.#source.pieces.next();
-        const step = await this.#orHeartbeat(this.#next);
-        if (step === undefined) return HEARTBEAT;
+        this.#next ??= new LatePiece(this.#source.pieces.next());
+        const { heartbeatMs } = this.#source;
+        if (heartbeatMs !== undefined && !(await this.#next.isThereWithin(heartbeatMs))) return HEARTBEAT;
+        const step = await this.#next.step;
         this.#next = undefined;
         if (step.done === true || step.value === WAITS) this.#lease.release();
         else this.#hold();
@@ -65,7 +66,7 @@ export class LiveBody implements ByteStream {
   async cancel(): Promise<void> {
     // What is being waited for ends then; that it may fail concerns nobody any more.
     this.#source.close();
-    this.#next?.catch(() => undefined);
+    this.#next?.step.catch(() => undefined);
     try {
       await this.#source.pieces.return();
     } finally {
@@ -78,14 +79,35 @@ export class LiveBody implements ByteStream {
     this.#lease.add(HELD_BYTES);
     this.#lease.settle();
   }
+}
 
-  /** Undefined where it is time for a heartbeat first. */
-  #orHeartbeat(next: Promise<IteratorResult<string, void>>): Promise<IteratorResult<string, void> | undefined> {
-    const { heartbeatMs } = this.#source;
-    if (heartbeatMs === undefined) return next;
-    return new Promise((resolve, reject) => {
-      const stopTimer = startBackgroundTimer(heartbeatMs, () => resolve(undefined));
-      next.then(resolve, reject).finally(stopTimer);
+/** A piece that may come after many heartbeats: each wait for it leaves nothing behind. */
+class LatePiece {
+  readonly step: Promise<IteratorResult<string, void>>;
+  #isThere = false;
+  #wake: (() => void) | undefined;
+
+  constructor(step: Promise<IteratorResult<string, void>>) {
+    this.step = step;
+    const note = () => {
+      this.#isThere = true;
+      this.#wake?.();
+    };
+    // A failure is thrown to whoever takes the step.
+    step.then(note, note);
+  }
+
+  /** Whether it has come, or failed, when so much time is over. */
+  isThereWithin(ms: number): Promise<boolean> {
+    return new Promise((resolve) => {
+      const answer = () => {
+        stopTimer();
+        this.#wake = undefined;
+        resolve(this.#isThere);
+      };
+      const stopTimer = startBackgroundTimer(ms, answer);
+      this.#wake = answer;
+      if (this.#isThere) answer();
     });
   }
 }

@@ -1,0 +1,197 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { DatabaseError } from '../../../../src/errors/database-error.ts';
+import { LiveBody, type LiveSource, WAITS } from '../../../../src/http/response/live-body.ts';
+import { ByteBudget } from '../../../../src/shared/byte-budget.ts';
+import type { Log } from '../../../../src/system/contract.ts';
+import { settle } from '../../database/harness.ts';
+import { contextOf } from '../support.ts';
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+});
+afterEach(() => {
+  expect(vi.getTimerCount()).toBe(0);
+  vi.useRealTimers();
+});
+
+/** A source that gives what it is told to, when it is told to. */
+class Scripted {
+  readonly budget = new ByteBudget(268_435_456, 1_000);
+  readonly errors: unknown[] = [];
+  readonly body: LiveBody;
+  closed = 0;
+  returned = 0;
+  #give: (piece: string | undefined | Error) => void = () => undefined;
+
+  constructor(heartbeatMs?: number, watchStep: (step: Promise<unknown>) => void = () => undefined) {
+    const error = (_message: string, cause: unknown) => this.errors.push(cause);
+    const log: Log = { error, info: () => undefined, debug: () => undefined };
+    const context = contextOf({}, {}, '', { bytesInFlight: this.budget, log });
+    this.body = new LiveBody({ pieces: this.#watched(watchStep), heartbeatMs, close: () => this.#close() }, context);
+  }
+
+  async give(piece: string | undefined | Error): Promise<void> {
+    await settle();
+    this.#give(piece);
+  }
+
+  #close(): void {
+    this.closed += 1;
+    this.#give(undefined);
+  }
+
+  #watched(watchStep: (step: Promise<unknown>) => void): LiveSource['pieces'] {
+    const pieces = this.#pieces();
+    const { next } = pieces;
+    pieces.next = () => {
+      const step = next.call(pieces);
+      watchStep(step);
+      return step;
+    };
+    return pieces;
+  }
+
+  async *#pieces(): LiveSource['pieces'] {
+    try {
+      for (;;) {
+        const piece = await new Promise<string | undefined | Error>((resolve) => {
+          this.#give = resolve;
+        });
+        if (piece instanceof Error) throw piece;
+        if (piece === undefined) return;
+        yield piece;
+      }
+    } finally {
+      this.returned += 1;
+    }
+  }
+}
+
+describe('the body of a feed', () => {
+  test('gives each piece by itself, as text or as bytes', async () => {
+    const source = new Scripted();
+    const first = source.body.pullText();
+    await source.give('one');
+    expect(await first).toBe('one');
+    const second = source.body.pull();
+    await source.give('zwölf');
+    expect(new TextDecoder().decode(await second)).toBe('zwölf');
+    const end = source.body.pull();
+    await source.give(undefined);
+    expect([await end, source.returned]).toEqual([undefined, 1]);
+  });
+
+  test('counts its bytes while pieces are made, and nothing while it waits, fails or has ended', async () => {
+    const source = new Scripted();
+    expect(source.budget.used).toBe(262_144);
+    const first = source.body.pullText();
+    await source.give(WAITS);
+    await settle();
+    expect(source.budget.used).toBe(0);
+    await source.give('one');
+    expect([await first, source.budget.used]).toEqual(['one', 262_144]);
+    const second = source.body.pullText();
+    await source.give('two');
+    expect([await second, source.budget.used]).toEqual(['two', 262_144]);
+    const end = source.body.pullText();
+    await source.give(undefined);
+    expect([await end, source.budget.used]).toEqual([undefined, 0]);
+  });
+
+  test('breaks off with what its source fails with, which is logged where it is ours', async () => {
+    for (const error of [
+      new Error('unexpected'),
+      new DatabaseError('storage_closed', 'The service is shutting down.'),
+    ]) {
+      const source = new Scripted(50);
+      const first = source.body.pullText();
+      await source.give(error);
+      await expect(first).rejects.toThrow(error.message);
+      expect([source.budget.used, source.returned]).toEqual([0, 1]);
+      expect(source.errors).toEqual(error instanceof DatabaseError ? [] : [error]);
+    }
+  });
+
+  test('that nobody reads is given back', async () => {
+    const source = new Scripted(50);
+    await source.body.cancel();
+    expect([source.closed, source.budget.used]).toEqual([1, 0]);
+  });
+
+  test('that is given up in the middle of a wait ends, with its heartbeats', async () => {
+    const source = new Scripted(50);
+    const first = source.body.pullText();
+    await source.give(WAITS);
+    await settle();
+    await source.body.cancel();
+    expect([await first, source.closed, source.returned, source.budget.used]).toEqual([undefined, 1, 1, 0]);
+  });
+
+  test('that is given up between two pieces ends', async () => {
+    const source = new Scripted(50);
+    const first = source.body.pullText();
+    await source.give('one');
+    await first;
+    await source.body.cancel();
+    expect([source.closed, source.returned, source.budget.used]).toEqual([1, 1, 0]);
+  });
+
+  test('that is given up while a piece is late ends; that it fails then concerns nobody', async () => {
+    const source = new Scripted(50);
+    const beat = source.body.pullText();
+    await settle();
+    await vi.advanceTimersByTimeAsync(50);
+    expect(await beat).toBe('\n');
+    await source.give(new Error('too late'));
+    await source.body.cancel();
+    expect([source.closed, source.returned, source.budget.used, source.errors]).toEqual([1, 1, 0, []]);
+  });
+});
+
+describe('heartbeats', () => {
+  test('come at their time while a piece is waited for, and then the piece', async () => {
+    const source = new Scripted(50);
+    for (let beat = 0; beat < 3; beat += 1) {
+      const pull = source.body.pullText();
+      await vi.advanceTimersByTimeAsync(49);
+      expect(vi.getTimerCount()).toBe(1);
+      await vi.advanceTimersByTimeAsync(1);
+      expect(await pull).toBe('\n');
+    }
+    const piece = source.body.pullText();
+    await vi.advanceTimersByTimeAsync(20);
+    await source.give('one');
+    expect(await piece).toBe('one');
+  });
+
+  test('come no more when the piece is there, though nobody took it at once', async () => {
+    const source = new Scripted(50);
+    const beat = source.body.pullText();
+    await vi.advanceTimersByTimeAsync(50);
+    expect(await beat).toBe('\n');
+    await source.give('one');
+    await settle();
+    expect(await source.body.pullText()).toBe('one');
+  });
+
+  test('leave nothing behind on what is being waited for', async () => {
+    let handlers = 0;
+    const source = new Scripted(50, (step) => {
+      const then = step.then.bind(step);
+      Object.assign(step, {
+        // biome-ignore lint/suspicious/noThenProperty: it is a promise, and who waits for it is to be counted.
+        then: (...given: Parameters<typeof then>) => {
+          handlers += 1;
+          return then(...given);
+        },
+      });
+    });
+    for (let beat = 0; beat < 100; beat += 1) {
+      const pull = source.body.pullText();
+      await vi.advanceTimersByTimeAsync(50);
+      expect(await pull).toBe('\n');
+    }
+    expect(handlers).toBeLessThan(3);
+    await source.body.cancel();
+  });
+});
