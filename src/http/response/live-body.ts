@@ -17,6 +17,11 @@ export interface LiveSource {
 /** As a piece: the next one may take any time, and next to no memory is held until then. */
 export const WAITS = '';
 const HEARTBEAT = '\n';
+/**
+ * What a feed that has nothing to tell yet begins with. Firefox keeps back the head of an answer that comes through a service worker
+ * until its body begins: whoever waits for the head before it writes would wait for ever.
+ */
+const BEGINNING = '\n';
 /** What is held while the pieces are made, and wait for a reader that is slow, about. */
 const HELD_BYTES = 262_144;
 
@@ -26,6 +31,7 @@ export class LiveBody implements ByteStream {
   readonly #lease: ByteLease;
   readonly #encoder = new TextEncoder();
   readonly #pace = new Pace();
+  #hasBegun = false;
   /** The piece that is being waited for. */
   #next: LatePiece | undefined;
 
@@ -43,6 +49,12 @@ export class LiveBody implements ByteStream {
 
   async pullText(): Promise<string | undefined> {
     if (this.#pace.isDue) await this.#pace.rest();
+    const text = await this.#nextText();
+    this.#hasBegun = true;
+    return text;
+  }
+
+  async #nextText(): Promise<string | undefined> {
     try {
       for (;;) {
         this.#next ??= new LatePiece(this.#source.pieces.next());
@@ -54,6 +66,7 @@ export class LiveBody implements ByteStream {
         else this.#hold();
         if (step.done === true) return undefined;
         if (step.value !== WAITS) return step.value;
+        if (!this.#hasBegun) return BEGINNING;
       }
     } catch (error) {
       this.#next = undefined;

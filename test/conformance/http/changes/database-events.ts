@@ -55,12 +55,12 @@ export default suite('changes_database_events', [
       const feed = await t.follow(`/_db_updates${parameters}`);
       assert.equal(feed.header('content-type'), 'application/json');
       await t.put(`doc${parameters.length}`, {});
-      assert.equal(await feed.rest(), `${eventText('updated', t.db)}\n`);
+      assert.equal(await feed.rest(), `\n${eventText('updated', t.db)}\n`);
     }
   }),
 
   test('a longpoll that has waited for long enough says so', async (t) => {
-    assert.equal((await t.request('GET', '/_db_updates?timeout=0.02')).text, '{"ok":true}\n');
+    assert.equal((await t.request('GET', '/_db_updates?timeout=0.02')).text, '\n{"ok":true}\n');
   }),
 
   test('an eventsource has them as data', async (t) => {
@@ -68,14 +68,14 @@ export default suite('changes_database_events', [
     assert.equal(feed.header('content-type'), 'text/event-stream');
     assert.equal(feed.header('cache-control'), 'no-cache');
     await t.put('doc', {});
-    assert.equal(await feed.until('\n\n'), `data: ${eventText('updated', t.db)}\n\n`);
+    assert.equal(await feed.until('}\n\n'), `\ndata: ${eventText('updated', t.db)}\n\n`);
   }),
 
   test('newlines show that a feed is alive, or it ends', async (t) => {
     const feed = await t.follow('/_db_updates?feed=continuous&timeout=0.02');
     assert.equal(await feed.until('\n\n\n'), '\n\n\n');
-    assert.equal((await t.request('GET', '/_db_updates?feed=continuous&timeout=0.02&heartbeat=false')).text, '');
-    assert.equal((await t.request('GET', '/_db_updates?feed=eventsource&timeout=0.02&heartbeat=false')).text, '');
+    assert.equal((await t.request('GET', '/_db_updates?feed=continuous&timeout=0.02&heartbeat=false')).text, '\n');
+    assert.equal((await t.request('GET', '/_db_updates?feed=eventsource&timeout=0.02&heartbeat=false')).text, '\n');
   }),
 
   test('HEAD does not wait', async (t) => {

@@ -121,7 +121,7 @@ export default suite('changes_live', [
   test('a filter that rejects everything lets last_seq go on with what is written', async (t) => {
     const feed = await t.feed('feed=continuous&filter=_design&timeout=300');
     await threeDocuments(t);
-    assert.equal(await feed.rest(), '{"last_seq":3,"pending":0}\n');
+    assert.equal((await feed.rest()).trimStart(), '{"last_seq":3,"pending":0}\n');
   }),
 
   test('descending has no effect', async (t) => {

@@ -81,9 +81,24 @@ describe('the body of a feed', () => {
     expect([await end, source.returned]).toEqual([undefined, 1]);
   });
 
+  test('begins at once, also where it has nothing to tell yet, and says so once', async () => {
+    const source = new Scripted();
+    const beginning = source.body.pullText();
+    await source.give(WAITS);
+    expect(await beginning).toBe('\n');
+    const first = source.body.pullText();
+    await source.give(WAITS);
+    await source.give('one');
+    expect(await first).toBe('one');
+    await source.body.cancel();
+  });
+
   test('counts its bytes while pieces are made, and nothing while it waits, fails or has ended', async () => {
     const source = new Scripted();
     expect(source.budget.used).toBe(262_144);
+    const beginning = source.body.pullText();
+    await source.give(WAITS);
+    expect([await beginning, source.budget.used]).toEqual(['\n', 0]);
     const first = source.body.pullText();
     await source.give(WAITS);
     await settle();
@@ -120,8 +135,10 @@ describe('the body of a feed', () => {
 
   test('that is given up in the middle of a wait ends, with its heartbeats', async () => {
     const source = new Scripted(50);
-    const first = source.body.pullText();
+    const beginning = source.body.pullText();
     await source.give(WAITS);
+    expect(await beginning).toBe('\n');
+    const first = source.body.pullText();
     await settle();
     await source.body.cancel();
     expect([await first, source.closed, source.returned, source.budget.used]).toEqual([undefined, 1, 1, 0]);
