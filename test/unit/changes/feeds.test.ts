@@ -332,7 +332,7 @@ test('a feed that can not go on breaks off, and does not look as if it had ended
 });
 
 test('a snapshot that is taken back goes on with a later moment: nothing is missed, nothing told twice', async () => {
-  const watched = await Watched.open({ snapshotMaxAgeMs: 0 });
+  const watched = await Watched.open({ snapshotMaxAgeMs: -1, cacheBytes: 0 });
   await watched.write(...Array.from({ length: 300 }, (_, n) => `d${n}`));
   let batches = 0;
   watched.hooks.beforeRows = async () => {

@@ -3,6 +3,7 @@ import { DatabaseFeeds, type WatchedDatabases } from '../../../src/changes/feeds
 import type { Database, Snapshot } from '../../../src/database/contract.ts';
 import type { DatabaseSettings } from '../../../src/database/settings.ts';
 import type { DatabaseEvent, Lease, Registry } from '../../../src/registry/contract.ts';
+import { TINY_PAGES } from '../database/harness.ts';
 import { Service, write } from '../registry/service.ts';
 
 /** What a test does in the middle of a feed. */
@@ -28,7 +29,7 @@ export class Watched implements WatchedDatabases {
   }
 
   static async open(settings: Partial<DatabaseSettings> = {}): Promise<Watched> {
-    const watched = new Watched(await new Service().open({ settings }));
+    const watched = new Watched(await new Service().open({ settings, supports: TINY_PAGES }));
     await watched.registry.create('db');
     return watched;
   }

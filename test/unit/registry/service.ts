@@ -5,6 +5,7 @@ import { openRegistry, REGISTRY_FILE } from '../../../src/registry/registry.ts';
 import type { CacheBudget } from '../../../src/shared/cache-budget.ts';
 import { MemoryMedium } from '../../../src/storage/memory/memory-medium.ts';
 import { createMemoryPageStore } from '../../../src/storage/memory/memory-page-store.ts';
+import type { PageStoreSupport } from '../../../src/storage/page-store.ts';
 import { createConfig } from '../../../src/system/config.ts';
 import { type Gate, HookedStore, ManualClock, type StorageHooks, settle, toWrite } from '../database/harness.ts';
 
@@ -21,11 +22,16 @@ export class Service {
   }
 
   open(
-    options: { maxOpen?: number; settings?: Partial<DatabaseSettings>; cache?: CacheBudget } = {},
+    options: {
+      maxOpen?: number;
+      settings?: Partial<DatabaseSettings>;
+      supports?: Partial<PageStoreSupport>;
+      cache?: CacheBudget;
+    } = {},
   ): Promise<Registry> {
     const add = (message: string) => this.logged.push(message);
     return openRegistry({
-      store: new HookedStore(createMemoryPageStore({ medium: this.medium }), this.hooks),
+      store: new HookedStore(createMemoryPageStore({ medium: this.medium }), this.hooks, options.supports),
       clock: this.clock,
       random: (bytes) => {
         for (let index = 0; index < bytes.length; index++) bytes[index] = this.#random++;

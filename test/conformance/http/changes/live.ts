@@ -89,9 +89,9 @@ export default suite('changes_live', [
   }),
 
   test('a timeout counts from the last change', async (t) => {
-    const feed = await t.feed('feed=continuous&timeout=300');
+    const feed = await t.feed('feed=continuous&timeout=1500');
     for (let n = 1; n <= 4; n += 1) {
-      await new Promise((resolve) => setTimeout(resolve, 100));
+      await new Promise((resolve) => setTimeout(resolve, 500));
       await t.replicate([replicated(`${n}`, 1, 'a')]);
       assert.equal(await feed.line(), rowText(n, `${n}`, 'a'));
     }
@@ -119,7 +119,7 @@ export default suite('changes_live', [
   }),
 
   test('a filter that rejects everything lets last_seq go on with what is written', async (t) => {
-    const feed = await t.feed('feed=continuous&filter=_design&timeout=300');
+    const feed = await t.feed('feed=continuous&filter=_design&timeout=1500');
     await threeDocuments(t);
     assert.equal((await feed.rest()).trimStart(), '{"last_seq":3,"pending":0}\n');
   }),
