@@ -82,6 +82,7 @@ export interface DatabaseEventFeed {
 export type WatchOutcome = 'changed' | 'ended' | 'timeout';
 
 export interface DatabaseWatch {
+  readonly hasEnded: boolean;
   /** Resolves at the first change since the last call: at once where there was one. One call at a time. */
   next(timeoutMs: number | undefined): Promise<WatchOutcome>;
   /** May be called more than once. */
