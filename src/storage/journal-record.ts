@@ -13,13 +13,14 @@ const NUMBER_AT = 8;
 const TEXT_AT = 16;
 /** UTF-8 takes at most so many bytes for one unit of a JavaScript string. */
 const MAX_UNIT_BYTES = 3;
-const FIRST_CAPACITY = 16 * 1024;
+/** What an encoder keeps, of which each open file has one. */
+const KEPT_CAPACITY = 4 * 1024;
 
-/** Encodes records one after another into a buffer of its own. */
+/** Encodes records one after another into a buffer of its own, or into a new one where they are long. */
 export class RecordEncoder {
   readonly #crc32: Crc32;
   readonly #encoder = new TextEncoder();
-  #buffer = new Uint8Array(FIRST_CAPACITY);
+  readonly #kept = new Uint8Array(KEPT_CAPACITY);
 
   constructor(crc32: Crc32) {
     this.#crc32 = crc32;
@@ -28,9 +29,9 @@ export class RecordEncoder {
   /** The record's bytes, which are good until the next call. The text must be well-formed. */
   encode({ number, text }: JournalRecord): Uint8Array<ArrayBuffer> {
     const capacity = TEXT_AT + text.length * MAX_UNIT_BYTES;
-    if (this.#buffer.length < capacity) this.#buffer = new Uint8Array(capacity);
-    const length = this.#encoder.encodeInto(text, this.#buffer.subarray(TEXT_AT)).written;
-    const record = this.#buffer.subarray(0, TEXT_AT + length);
+    const buffer = capacity <= KEPT_CAPACITY ? this.#kept : new Uint8Array(capacity);
+    const length = this.#encoder.encodeInto(text, buffer.subarray(TEXT_AT)).written;
+    const record = buffer.subarray(0, TEXT_AT + length);
     const view = viewOf(record);
     view.setUint32(LENGTH_AT, length, true);
     view.setFloat64(NUMBER_AT, number, true);

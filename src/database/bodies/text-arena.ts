@@ -21,4 +21,9 @@ export class TextArena {
     this.#free = this.#free.subarray(written);
     return bytes;
   }
+
+  /** Lets go of what is reserved, for a database that may be idle from now on. */
+  release(): void {
+    this.#free = new Uint8Array(0);
+  }
 }

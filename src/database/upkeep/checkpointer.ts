@@ -231,6 +231,7 @@ export class Checkpointer {
     this.#storedVersion = captured.version;
     this.#running = undefined;
     this.#freeList.add(captured.version, freed);
+    state.bodies.arena.release();
     for (const { resolve } of waiting) resolve();
     // Those who asked while this checkpoint ran need no other one if nothing was committed meanwhile.
     if (!this.isDirty) for (const { resolve } of this.#waiting.splice(0)) resolve();
