@@ -87,7 +87,7 @@ class KeptByLmdb implements Medium {
   }
 
   open(): PageStore {
-    return createLmdbPageStore(this.#folder, undefined, undefined, true);
+    return createLmdbPageStore(this.#folder, { checksWholly: true });
   }
 
   async clone(): Promise<Medium> {

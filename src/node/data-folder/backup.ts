@@ -120,7 +120,7 @@ async function* copyDatabases(
     yield { database: file === REGISTRY_FILE ? 'list of databases' : file, bytes: copy.bytes };
   }
   // A copy ends where the journal is damaged: that is one of the findings.
-  const store = createLmdbPageStore(draft, undefined, () => undefined);
+  const store = createLmdbPageStore(draft, { onDamage: () => undefined });
   const present = new Set(await listFiles(databases));
   let listed: ReadonlyMap<string, string>;
   try {

@@ -72,7 +72,7 @@ interface StorageOptions {
 }
 
 /** The page store of a `databases/` folder. It refuses to open a file whose journal is damaged. */
-export function openStorage(databases: string, { onRepair, checksWholly }: StorageOptions = {}) {
+export function openStorage(databases: string, { onRepair, checksWholly = false }: StorageOptions = {}) {
   const onDamage: OnJournalDamage = (file, damage) => {
     if (onRepair === undefined) {
       if (file === REGISTRY_FILE) throw damagedList(databases);
@@ -80,7 +80,7 @@ export function openStorage(databases: string, { onRepair, checksWholly }: Stora
     }
     onRepair(file, describeLoss(damage.number, damage.place, damage.behind));
   };
-  return createLmdbPageStore(databases, undefined, onDamage, checksWholly);
+  return createLmdbPageStore(databases, { onDamage, checksWholly });
 }
 
 export function damagedList(databases: string): DatabaseError {

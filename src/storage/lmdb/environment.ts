@@ -1,6 +1,6 @@
 import { existsSync, linkSync, rmSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
-import { type Database, open, type RootDatabase } from 'lmdb';
+import { ABORT, type Database, open, type RootDatabase } from 'lmdb';
 import type { DatabaseError } from '../../errors/database-error.ts';
 import type { JournalRecord, Opening, PageNumber } from '../page-store.ts';
 import { storageCorrupt } from '../storage-errors.ts';
@@ -55,6 +55,29 @@ export async function openEnvironment(
   } catch (error) {
     await root.close();
     throw error;
+  }
+}
+
+/** Opens one again that this process had open, in the same turn. Only where the data file is still there: LMDB would make another. */
+export function reopenEnvironment(path: string): Environment {
+  const root = openRoot(path);
+  try {
+    return openDatabases(root, openState(root));
+  } catch (error) {
+    void root.close();
+    throw error;
+  }
+}
+
+/**
+ * Closes one that was written to, in which no commit is under way. LMDB as of lmdb-js 3.5.6 keeps the list of free pages of the last
+ * commit, and forgets to free its memory on closing; a transaction that is taken back frees it.
+ */
+export async function closeEnvironment({ root }: Environment): Promise<void> {
+  try {
+    root.transactionSync(() => ABORT);
+  } finally {
+    await root.close();
   }
 }
 

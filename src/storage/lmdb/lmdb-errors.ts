@@ -30,6 +30,7 @@ export async function toDatabaseError(
 
 /** Names a failure of a read, in the same turn. */
 export function toReadError(error: unknown, file: string): DatabaseError {
+  if (error instanceof DatabaseError) return error;
   return isDamage(error) ? storageCorrupt(file, messageOf(error), error) : storageFailed(file, 'reading it', error);
 }
 

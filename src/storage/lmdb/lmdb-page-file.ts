@@ -1,4 +1,3 @@
-import { statSync } from 'node:fs';
 import { mkdir, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { DatabaseError } from '../../errors/database-error.ts';
@@ -21,6 +20,7 @@ import { JournalFile } from './journal-file.ts';
 import type { JournalFunctions } from './journal-functions.ts';
 import type { JournalSpan } from './journal-recovery.ts';
 import { toDatabaseError, toReadError } from './lmdb-errors.ts';
+import type { FileEnvironment, OpenEnvironments } from './open-environments.ts';
 
 const NUMBERS_PER_BATCH = 1000;
 
@@ -30,6 +30,7 @@ const MAX_APPENDED_LENGTH = 64 * 1024;
 interface LmdbPageFileParts {
   readonly name: string;
   readonly generation: Generation;
+  readonly environments: OpenEnvironments;
   readonly ownership: Ownership;
   readonly support: PageStoreSupport;
   readonly functions: JournalFunctions;
@@ -50,9 +51,11 @@ export class LmdbPageFile implements PageFile {
   readonly #support: PageStoreSupport;
   readonly #onClosed: (file: LmdbPageFile) => void;
   readonly #life = new FileLife();
-  #generation: Generation;
+  readonly #environments: OpenEnvironments;
+  readonly #folder: string;
+  #generation: number;
+  #environment: FileEnvironment;
   #dataPath: string;
-  #inode: number;
   readonly #journal: JournalFile;
   readonly #earlier: readonly JournalSpan[];
   /** Numbers of the journal records that lie in LMDB, ascending. */
@@ -63,15 +66,17 @@ export class LmdbPageFile implements PageFile {
   #compacting: Promise<void> | undefined;
   #closing: Promise<void> | undefined;
 
-  constructor({ name, generation, ownership, support, functions, onClosed }: LmdbPageFileParts) {
+  constructor({ name, generation, environments, ownership, support, functions, onClosed }: LmdbPageFileParts) {
     this.name = name;
     this.opening = ownership.opening;
     this.#support = support;
     this.#onClosed = onClosed;
-    this.#generation = generation;
-    this.#dataPath = dataPath(generation.folder, generation.number);
-    this.#inode = statSync(this.#dataPath).ino;
-    const { folder } = generation;
+    const { folder, number, environment } = generation;
+    this.#environments = environments;
+    this.#folder = folder;
+    this.#generation = number;
+    this.#dataPath = dataPath(folder, number);
+    this.#environment = environments.add(name, this.#dataPath, environment);
     const { truncated, kept, spans, inEnvironment } = ownership.journal;
     this.#journal = new JournalFile({ file: name, folder, epoch: this.opening.epoch, functions, kept });
     this.#earlier = spans;
@@ -84,8 +89,8 @@ export class LmdbPageFile implements PageFile {
   read(page: PageNumber, kind: 'bytes'): Uint8Array | undefined;
   read(page: PageNumber, kind: 'text' | 'bytes'): string | Uint8Array | undefined {
     this.#life.mustBeOpen();
-    const { text, bytes } = this.#generation.environment;
     try {
+      const { text, bytes } = this.#environment.now;
       if (kind === 'text') return text.get(page);
       const value = bytes.get(page);
       // lmdb-js gives a Buffer with a copy of its own; the same bytes as what every backend gives:
@@ -99,7 +104,7 @@ export class LmdbPageFile implements PageFile {
     this.#life.mustBeOpen();
     try {
       // Valid until the next read only, hence the copy.
-      const value = this.#generation.environment.bytes.getBinaryFast(page);
+      const value = this.#environment.now.bytes.getBinaryFast(page);
       return value && Uint8Array.prototype.slice.call(value, offset, offset + length);
     } catch (error) {
       throw this.#readError(error);
@@ -135,7 +140,7 @@ export class LmdbPageFile implements PageFile {
   /** One batch at a time, so that no cursor stays open while the caller works. */
   #numbersFrom(start: PageNumber): PageNumber[] {
     try {
-      return [...this.#generation.environment.text.getKeys({ start, limit: NUMBERS_PER_BATCH })];
+      return [...this.#environment.now.text.getKeys({ start, limit: NUMBERS_PER_BATCH })];
     } catch (error) {
       throw this.#readError(error);
     }
@@ -218,12 +223,13 @@ export class LmdbPageFile implements PageFile {
   }
 
   async #write(commit: Commit): Promise<void> {
-    const { environment } = this.#generation;
     const { epoch } = this.opening;
     let isOwner: boolean;
     try {
       await this.#syncBefore(commit);
-      isOwner = await commitAs(environment, epoch, () => this.#enqueue(environment, commit));
+      isOwner = await this.#environment.commit((environment) =>
+        commitAs(environment, epoch, () => this.#enqueue(environment, commit)),
+      );
     } catch (error) {
       throw await this.#named(error, 'a commit');
     }
@@ -277,14 +283,17 @@ export class LmdbPageFile implements PageFile {
     try {
       await this.#lastCommit?.catch(() => undefined);
       this.#mustBeThere();
-      const old = this.#generation;
-      const next = await moveToNextGeneration(this.name, old, this.opening.epoch);
+      const former = { environment: this.#environment, path: this.#dataPath };
+      const next = await former.environment.during((environment) => {
+        const old = { folder: this.#folder, number: this.#generation, environment };
+        return moveToNextGeneration(this.name, old, this.opening.epoch);
+      });
       if (next === undefined) throw storageFenced(this.name);
-      this.#generation = next;
-      this.#dataPath = dataPath(next.folder, next.number);
-      this.#inode = statSync(this.#dataPath).ino;
-      await old.environment.root.close();
-      await removeData(dataPath(old.folder, old.number));
+      this.#generation = next.number;
+      this.#dataPath = dataPath(this.#folder, next.number);
+      this.#environment = this.#environments.add(this.name, this.#dataPath, next.environment);
+      await former.environment.close();
+      await removeData(former.path);
     } catch (error) {
       // Another owner takes what it finds of an unfinished compaction away.
       throw hasCode(error, 'ENOENT') && !this.#isOwner()
@@ -297,8 +306,7 @@ export class LmdbPageFile implements PageFile {
 
   async #copyTo(targetFolder: string): Promise<void> {
     try {
-      const { environment, folder } = this.#generation;
-      await copyToFolder(environment, folder, targetFolder);
+      await this.#environment.during((environment) => copyToFolder(environment, this.#folder, targetFolder));
     } catch (error) {
       await rm(targetFolder, { recursive: true, force: true });
       throw error;
@@ -312,17 +320,17 @@ export class LmdbPageFile implements PageFile {
     } catch (error) {
       throw await this.#named(error, 'closing it');
     } finally {
-      await this.#generation.environment.root.close();
+      await this.#environment.close();
       this.#onClosed(this);
     }
   }
 
   #isOwner(): boolean {
-    return currentEpoch(this.name, this.#generation.environment) === this.opening.epoch;
+    return currentEpoch(this.name, this.#environment.now) === this.opening.epoch;
   }
 
   #mustBeThere(): void {
-    if (statSync(this.#dataPath, { throwIfNoEntry: false })?.ino !== this.#inode) throw this.#deleted();
+    if (!this.#environment.isThere) throw this.#deleted();
   }
 
   #deleted(): DatabaseError {
@@ -330,14 +338,13 @@ export class LmdbPageFile implements PageFile {
     return storageDeleted(this.name);
   }
 
-  /** LMDB refuses every read of a transaction in which one has failed, of sound pages too. */
   #readError(error: unknown): DatabaseError {
-    this.#generation.environment.root.resetReadTxn();
+    this.#environment.endReads();
     return toReadError(error, this.name);
   }
 
   #named(error: unknown, what: string): Promise<DatabaseError> {
-    return toDatabaseError(error, this.name, what, this.#generation.folder);
+    return toDatabaseError(error, this.name, what, this.#folder);
   }
 }
 

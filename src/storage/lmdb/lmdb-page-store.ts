@@ -22,27 +22,35 @@ import type { JournalDamage, RecoveredJournal } from './journal-recovery.ts';
 import { syncSegments } from './journal-segment.ts';
 import { toDatabaseError } from './lmdb-errors.ts';
 import { LmdbPageFile } from './lmdb-page-file.ts';
+import { OpenEnvironments } from './open-environments.ts';
 
 /** Decides what becomes of a file whose journal is damaged. */
 export type OnJournalDamage = (file: string, damage: JournalDamage) => void;
+
+export interface LmdbOptions {
+  /** What journals ask of the file system. Default: the system's own. */
+  readonly functions?: JournalFunctions;
+  /**
+   * Called where the journal of a file that is being opened is damaged. What it throws ends the opening, which then has changed
+   * nothing; where it returns, the damaged record is dropped with those behind it. Default: throws `storage_corrupt`.
+   */
+  readonly onDamage?: OnJournalDamage;
+  /**
+   * Whether the structure of each file is looked at as a whole before it is opened, for a verification: damage to it may end the
+   * process when LMDB comes upon it. Default: false.
+   */
+  readonly checksWholly?: boolean;
+  /** How many environments are open at a time, unless more are in use. Default: as open-environments.ts says. */
+  readonly maxOpenEnvironments?: number;
+}
 
 /**
  * Files in LMDB environments, one each, in folders below `folder` (made where it is not there). LMDB lets other
  * processes write, too: fencing keeps them from harming each other, but the caller should lock the folder so that two
  * services don't take it from each other all the time, and because the journal's fence holds within one process only.
- *
- * @param checksWholly whether the structure of each file is looked at as a whole before it is opened, for a verification: damage to it
- *   may end the process when LMDB comes upon it.
- * @param onDamage called where the journal of a file that is being opened is damaged. What it throws ends the opening, which
- *   then has changed nothing; where it returns, the damaged record is dropped with those behind it. Default: throws `storage_corrupt`.
  */
-export function createLmdbPageStore(
-  folder: string,
-  functions: JournalFunctions = systemFunctions,
-  onDamage: OnJournalDamage = refuseDamage,
-  checksWholly = false,
-): PageStore {
-  return new LmdbPageStore(folder, functions, onDamage, checksWholly);
+export function createLmdbPageStore(folder: string, options: LmdbOptions = {}): PageStore {
+  return new LmdbPageStore(folder, options);
 }
 
 class LmdbPageStore implements PageStore {
@@ -61,14 +69,16 @@ class LmdbPageStore implements PageStore {
   readonly #functions: JournalFunctions;
   readonly #onDamage: OnJournalDamage;
   readonly #checksWholly: boolean;
+  readonly #environments: OpenEnvironments;
   readonly #open = new OpenFiles<LmdbPageFile>();
   #swept: Promise<void> | undefined;
 
-  constructor(folder: string, functions: JournalFunctions, onDamage: OnJournalDamage, checksWholly: boolean) {
-    this.#checksWholly = checksWholly;
+  constructor(folder: string, options: LmdbOptions) {
     this.#folder = folder;
-    this.#functions = functions;
-    this.#onDamage = onDamage;
+    this.#functions = options.functions ?? systemFunctions;
+    this.#onDamage = options.onDamage ?? refuseDamage;
+    this.#checksWholly = options.checksWholly ?? false;
+    this.#environments = new OpenEnvironments(options.maxOpenEnvironments);
   }
 
   async list(): Promise<string[]> {
@@ -135,7 +145,12 @@ class LmdbPageStore implements PageStore {
         await this.#takeOver(folder, number, ownership.journal);
         const generation = { folder, number, environment };
         const onClosed = (closed: LmdbPageFile): void => this.#open.forget(closed);
-        const parts = { support: this.supports, functions: this.#functions, onClosed };
+        const parts = {
+          support: this.supports,
+          functions: this.#functions,
+          environments: this.#environments,
+          onClosed,
+        };
         return new LmdbPageFile({ name: file, generation, ownership, ...parts });
       }
       movedTo = ownership.movedTo;

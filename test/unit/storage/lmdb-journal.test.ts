@@ -27,7 +27,7 @@ afterEach(async () => {
 });
 
 function createStore({ path = join(folder, 'now'), functions = systemFunctions } = {}): PageStore {
-  const store = createLmdbPageStore(path, functions);
+  const store = createLmdbPageStore(path, { functions });
   stores.push(store);
   return store;
 }
@@ -163,8 +163,9 @@ describe('what a dead process leaves behind', () => {
         });
       }
       const accepted: unknown[] = [];
-      const accepting = createLmdbPageStore(join(folder, `damaged-${at}`), systemFunctions, (_file, damage) => {
-        accepted.push([damage.number, damage.place, damage.behind.map((behind) => behind.number)]);
+      const accepting = createLmdbPageStore(join(folder, `damaged-${at}`), {
+        onDamage: (_file, { number: dropped, place: where, behind }) =>
+          void accepted.push([dropped, where, behind.map((record) => record.number)]),
       });
       stores.push(accepting);
       expect(await journalIn(accepting)).toEqual(['2:r2', '3:r3', '4:r4'].slice(0, number - 2));

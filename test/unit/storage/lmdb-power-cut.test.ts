@@ -130,7 +130,7 @@ async function runRounds(folder: string, rounds: readonly Round[]): Promise<void
   let path = join(folder, 'round-0');
   for (const [index, each] of rounds.entries()) {
     const disk = new Disk();
-    const store = createLmdbPageStore(path, disk.functions);
+    const store = createLmdbPageStore(path, { functions: disk.functions });
     const file = await store.open('file', index === 0 ? 'create' : 'open');
     model.checkOpening(file);
     let number = file.opening.nextJournal;

@@ -179,7 +179,7 @@ test('a store that checks wholly refuses a file with any damage to its structure
   await written.close();
   const path = join(folder, 'file', 'data-1.mdb');
   const sound = await readFile(path);
-  const thorough = () => createLmdbPageStore(folder, undefined, undefined, true);
+  const thorough = () => createLmdbPageStore(folder, { checksWholly: true });
   const size = 4096;
   const isPage = (kind: number) => (n: number) => sound.readUInt16LE(size * n + 18) === kind;
   const numbers = Array.from({ length: sound.length / size - 2 }, (_, n) => n + 2);

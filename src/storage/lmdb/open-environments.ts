@@ -1,0 +1,140 @@
+import { statSync } from 'node:fs';
+import { storageDeleted } from '../storage-errors.ts';
+import { closeEnvironment, type Environment, reopenEnvironment } from './environment.ts';
+
+/**
+ * LMDB takes 2.5 MB for each environment that is open, whatever is in it: lists of the pages of a transaction to come. So only some are
+ * open at a time, and who has many files open does not pay that for each. Opening one again takes half a millisecond.
+ */
+const MAX_OPEN = 24;
+
+/** The environments of one store, of which at most `maxOpen` are open unless more are in use at the same time. */
+export class OpenEnvironments {
+  readonly #maxOpen: number;
+  /** In the order of their last use. */
+  readonly #open = new Set<FileEnvironment>();
+  #lastUsed: FileEnvironment | undefined;
+  #commits = 0;
+  /** Those who wait until one of the commits under way has ended, in order. */
+  readonly #waiting: (() => void)[] = [];
+
+  constructor(maxOpen = MAX_OPEN) {
+    this.#maxOpen = maxOpen;
+  }
+
+  /** Takes in an environment that is open. `path` is that of its data file, and `file` what errors call it. */
+  add(file: string, path: string, environment: Environment): FileEnvironment {
+    return new FileEnvironment(this, { file, path, inode: statSync(path).ino }, environment);
+  }
+
+  /** Only for `FileEnvironment`. Runs as many commits at a time as there may be environments: LMDB carries out fewer than that. */
+  async commit<T>(run: () => Promise<T>): Promise<T> {
+    // Whoever ends leaves its place to the first that waits, so that nobody comes in between.
+    if (this.#commits >= this.#maxOpen) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    else this.#commits += 1;
+    try {
+      return await run();
+    } finally {
+      const next = this.#waiting.shift();
+      if (next === undefined) this.#commits -= 1;
+      else next();
+    }
+  }
+
+  /** Only for `FileEnvironment`, whose environment is open. Closes those that were not used for the longest time, where there are too many. */
+  noteUse(used: FileEnvironment): void {
+    if (this.#lastUsed === used) return;
+    this.#lastUsed = used;
+    this.#open.delete(used);
+    this.#open.add(used);
+    if (this.#open.size <= this.#maxOpen) return;
+    for (const environment of this.#open) {
+      if (this.#open.size <= this.#maxOpen) return;
+      if (environment !== used && environment.closeIfUnused()) this.#open.delete(environment);
+    }
+  }
+
+  /** Only for `FileEnvironment`, which has closed its environment. */
+  forget(closed: FileEnvironment): void {
+    this.#open.delete(closed);
+    if (this.#lastUsed === closed) this.#lastUsed = undefined;
+  }
+}
+
+interface DataFilePlace {
+  readonly file: string;
+  readonly path: string;
+  readonly inode: number;
+}
+
+/** The environment of a file that has an owner, closed now and then while nobody needs it. */
+export class FileEnvironment {
+  readonly #all: OpenEnvironments;
+  readonly #place: DataFilePlace;
+  #environment: Environment | undefined;
+  #users = 0;
+  /** While LMDB closes what was not used. */
+  #closing: Promise<void> = Promise.resolve();
+
+  constructor(all: OpenEnvironments, place: DataFilePlace, environment: Environment) {
+    this.#all = all;
+    this.#place = place;
+    this.#environment = environment;
+    all.noteUse(this);
+  }
+
+  /** Whether its data file still has its name. */
+  get isThere(): boolean {
+    return statSync(this.#place.path, { throwIfNoEntry: false })?.ino === this.#place.inode;
+  }
+
+  /** For use in this turn of the event loop. Opened again where it was closed, or `storage_deleted` where the data file is gone since. */
+  get now(): Environment {
+    this.#environment ??= this.#reopen();
+    this.#all.noteUse(this);
+    return this.#environment;
+  }
+
+  #reopen(): Environment {
+    if (!this.isThere) throw storageDeleted(this.#place.file);
+    return reopenEnvironment(this.#place.path);
+  }
+
+  /** Keeps it open until `use` has ended. */
+  async during<T>(use: (environment: Environment) => Promise<T>): Promise<T> {
+    this.#users += 1;
+    try {
+      return await use(this.now);
+    } finally {
+      this.#users -= 1;
+    }
+  }
+
+  /** As `during`, for a commit: where many files commit at a time, some wait for others. */
+  commit<T>(run: (environment: Environment) => Promise<T>): Promise<T> {
+    return this.#all.commit(() => this.during(run));
+  }
+
+  /** LMDB refuses every read of a transaction in which one has failed, of sound pages too; the next read begins another one. */
+  endReads(): void {
+    this.#environment?.root.resetReadTxn();
+  }
+
+  /** False where it is in use. */
+  closeIfUnused(): boolean {
+    if (this.#users > 0) return false;
+    // What was committed is on the disk already, and the next use finds out whether it still can be opened.
+    const closed = this.#environment && closeEnvironment(this.#environment).catch(() => undefined);
+    this.#environment = undefined;
+    this.#closing = Promise.all([this.#closing, closed]).then(() => undefined);
+    return true;
+  }
+
+  /** Nothing may use it any more. */
+  async close(): Promise<void> {
+    const environment = this.#environment;
+    this.#environment = undefined;
+    this.#all.forget(this);
+    await Promise.all([this.#closing, environment && closeEnvironment(environment)]);
+  }
+}
