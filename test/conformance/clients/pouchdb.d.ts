@@ -25,9 +25,17 @@ declare module 'pouchdb-core' {
     bulkGet(options: Options): Promise<unknown>;
     allDocs(options?: Options): Promise<unknown>;
     revsDiff(revs: Readonly<Record<string, readonly string[]>>): Promise<unknown>;
+    changes(options?: Options): PouchDB.Changes;
     compact(): Promise<unknown>;
     destroy(): Promise<unknown>;
     close(): Promise<void>;
+  }
+
+  namespace PouchDB {
+    interface Changes extends Promise<unknown> {
+      on(event: 'change' | 'complete' | 'error' | 'paused', listener: (value: unknown) => void): this;
+      cancel(): void;
+    }
   }
 
   export default PouchDB;
