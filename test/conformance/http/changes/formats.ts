@@ -33,7 +33,7 @@ export default suite('changes_formats', [
     const limited = await t.get('/_changes?feed=continuous&limit=1');
     assert.equal(limited.text, `${rows[0]}\n{"last_seq":1,"pending":2}\n`);
     const none = await t.get('/_changes?feed=continuous&since=now&timeout=1');
-    assert.equal(none.text, '{"last_seq":3,"pending":0}\n');
+    assert.equal(none.text, '\n{"last_seq":3,"pending":0}\n');
   }),
 
   test('eventsource', async (t) => {
