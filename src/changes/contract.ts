@@ -43,6 +43,8 @@ export type FeedEvent =
       readonly lastSeq: number;
       /** How many changes there are behind it. */
       readonly pending: number;
+      /** The database was deleted: a database that is made under its name counts from the start, and `lastSeq` means nothing in it. */
+      readonly isDeleted: boolean;
     };
 
 /** A feed that was begun. Must be read to its end, or closed. */
@@ -78,8 +80,8 @@ export interface DatabaseEventFeed {
   close(): void;
 }
 
-/** `ended`: nothing more will come, since the database was deleted or the service ends, or since the watch was ended. */
-export type WatchOutcome = 'changed' | 'ended' | 'timeout';
+/** `deleted`: the database was. `ended`: the service ends, or the watch was ended. Nothing comes after these two. */
+export type WatchOutcome = 'changed' | 'deleted' | 'ended' | 'timeout';
 
 export interface DatabaseWatch {
   readonly hasEnded: boolean;

@@ -17,7 +17,7 @@ export class DatabaseWatches {
   constructor(events: DatabaseEvents) {
     events.onEvent(({ type, name }) => {
       const watches = [...(this.#watches.get(name) ?? [])];
-      if (type === 'deleted') for (const watch of watches) watch.end();
+      if (type === 'deleted') for (const watch of watches) watch.end('deleted');
       else if (watches.length > 0) void noteInTurns(watches);
     });
   }
@@ -45,7 +45,8 @@ export class DatabaseWatches {
 class WaitingWatch implements DatabaseWatch {
   readonly #forget: () => void;
   #hasChanged = false;
-  #hasEnded = false;
+  /** How it has ended. */
+  #end: 'deleted' | 'ended' | undefined;
   #wake: (() => void) | undefined;
 
   constructor(forget: () => void) {
@@ -53,7 +54,7 @@ class WaitingWatch implements DatabaseWatch {
   }
 
   get hasEnded(): boolean {
-    return this.#hasEnded;
+    return this.#end !== undefined;
   }
 
   note(): void {
@@ -64,15 +65,15 @@ class WaitingWatch implements DatabaseWatch {
     if (this.#hasChanged) this.#wake?.();
   }
 
-  end(): void {
-    this.#hasEnded = true;
+  end(how: 'deleted' | 'ended' = 'ended'): void {
+    this.#end ??= how;
     this.#forget();
     this.#wake?.();
   }
 
   async next(timeoutMs: number | undefined): Promise<WatchOutcome> {
-    if (!this.#hasChanged && !this.#hasEnded) await this.#event(timeoutMs);
-    if (this.#hasEnded) return 'ended';
+    if (!this.#hasChanged && this.#end === undefined) await this.#event(timeoutMs);
+    if (this.#end !== undefined) return this.#end;
     const outcome = this.#hasChanged ? 'changed' : 'timeout';
     this.#hasChanged = false;
     return outcome;

@@ -105,6 +105,7 @@ class ChangesFeed implements Feed {
   #sent = 0;
   #pending = 0;
   #isBeingRead = false;
+  #isDeleted = false;
   #isClosed = false;
 
   constructor(first: Moment, acquire: () => Promise<Moment>, watch: DatabaseWatch | undefined, options: FeedOptions) {
@@ -124,7 +125,8 @@ class ChangesFeed implements Feed {
     try {
       yield* this.#untilDeleted();
       this.#release();
-      if (!this.#isClosed) yield { type: 'end', lastSeq: this.#seq, pending: this.#pending };
+      const [lastSeq, pending, isDeleted] = [this.#seq, this.#pending, this.#isDeleted];
+      if (!this.#isClosed) yield { type: 'end', lastSeq, pending, isDeleted };
     } finally {
       this.#watch?.end();
       this.#release();
@@ -149,6 +151,7 @@ class ChangesFeed implements Feed {
       yield* this.#changes();
     } catch (error) {
       if (this.#watch === undefined || !isDatabaseError(error, 'storage_deleted')) throw error;
+      this.#isDeleted = true;
     }
   }
 
@@ -156,13 +159,18 @@ class ChangesFeed implements Feed {
     const { lasts, limit, timeoutMs } = this.#options;
     for (;;) {
       this.#current ??= await this.#acquireAgain();
-      if (this.#current === undefined) return;
+      if (this.#current === undefined) {
+        this.#isDeleted = true;
+        return;
+      }
       yield* this.#read(this.#current);
       this.#release();
       const isDone = this.#isClosed || this.#sent >= limit || (lasts === 'first' && this.#sent > 0);
       if (this.#watch === undefined || isDone) return;
       yield { type: 'wait', lastSeq: this.#seq };
-      if ((await this.#watch.next(timeoutMs)) !== 'changed') return;
+      const outcome = await this.#watch.next(timeoutMs);
+      this.#isDeleted = outcome === 'deleted';
+      if (outcome !== 'changed') return;
     }
   }
 

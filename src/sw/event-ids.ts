@@ -93,12 +93,14 @@ class FollowedEvents implements ByteStream {
     const end = lines.lastIndexOf('\n\n');
     this.#line = end < 0 ? lines : lines.slice(end + 1);
     if (end < 0) return;
-    const start = lines.lastIndexOf('\nid: ', end);
-    if (start >= 0) this.#lastId = lines.slice(start + 5, lines.indexOf('\n', start + 5));
-    else if (lines.startsWith('id: ')) this.#lastId = lines.slice(4, lines.indexOf('\n'));
+    const start = lines.lastIndexOf('\nid:', end);
+    if (start < 0 && !lines.startsWith('id:')) return;
+    const line = lines.slice(start + 1, lines.indexOf('\n', start + 1));
+    this.#lastId = line.slice('id:'.length).trimStart();
   }
 
   #end(): void {
-    if (this.#lastId !== undefined) this.#onEnd(this.#lastId);
+    // An empty one has the event source begin anew.
+    if (this.#lastId) this.#onEnd(this.#lastId);
   }
 }

@@ -1,6 +1,6 @@
 /** Writes the events of a feed in each of its formats (docs/http.md#formats-of-feeds). */
 import type { Feed } from '../../changes/contract.ts';
-import { WAITS } from '../response/live-body.ts';
+import { FORGET_EVENT_ID, WAITS } from '../response/live-body.ts';
 import type { FeedKind } from './change-parameters.ts';
 import type { ChangeRows } from './change-rows.ts';
 
@@ -51,12 +51,15 @@ async function* lines(feed: Feed, rows: ChangeRows): AsyncGenerator<string, void
 
 /**
  * What an EventSource reads. It connects again after the end, which needs no event of its own, and goes on behind the last id that it got.
- * So it gets one without data, which shows nothing, where that moved on without a change that it was told.
+ * So it gets one without data, which shows nothing, where that moved on without a change that it was told; at the begin of a wait, too.
  */
 async function* events(feed: Feed, rows: ChangeRows): AsyncGenerator<string, void, void> {
   let lastId: number | undefined;
   for await (const event of feed.events()) {
-    if (event.type === 'end') return;
+    if (event.type === 'end') {
+      if (event.isDeleted) yield FORGET_EVENT_ID;
+      return;
+    }
     if (event.type === 'wait') {
       if (event.lastSeq !== lastId) yield `id: ${event.lastSeq}\n\n`;
       lastId = event.lastSeq;

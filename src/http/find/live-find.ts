@@ -5,7 +5,7 @@ import type { Finder } from '../../find/contract.ts';
 import type { JsonObject } from '../../json/objects.ts';
 import { lastEventId, readFeedTimes } from '../changes/change-parameters.ts';
 import type { Answer, Context } from '../request/context.ts';
-import { LiveBody, WAITS } from '../response/live-body.ts';
+import { FORGET_EVENT_ID, LiveBody, WAITS } from '../response/live-body.ts';
 import { textAnswer, withHeader } from '../response/responses.ts';
 import { LiveSelection } from './live-selection.ts';
 
@@ -123,6 +123,7 @@ async function* livePieces(
         yield `${before}{"seq":${seq},${members.join(',')}}${end(seq)}`;
       } else if (kind === 'longpoll') yield `\n],\n"last_seq":${event.lastSeq}}\n`;
       else if (kind === 'continuous') yield `{"last_seq":${event.lastSeq}}\n`;
+      else if (event.isDeleted) yield FORGET_EVENT_ID;
     }
   } finally {
     feed.close();

@@ -22,6 +22,8 @@ const HEARTBEAT = '\n';
  * until its body begins: whoever waits for the head before it writes would wait for ever.
  */
 const BEGINNING = '\n';
+/** Has an EventSource forget the last id that it got, which means nothing in a database that is made where this one was. */
+export const FORGET_EVENT_ID = 'id:\n\n';
 /** What is held while the pieces are made, and wait for a reader that is slow, about. */
 const HELD_BYTES = 262_144;
 

@@ -6,7 +6,7 @@ import type { RowChange, ViewIndexes, ViewReader, ViewRow, ViewWatch } from '../
 import { type FeedTimes, lastEventId, readFeedTimes } from '../changes/change-parameters.ts';
 import { readDesign } from '../documents/design-document.ts';
 import type { Answer, Context } from '../request/context.ts';
-import { LiveBody, WAITS } from '../response/live-body.ts';
+import { FORGET_EVENT_ID, LiveBody, WAITS } from '../response/live-body.ts';
 import { textAnswer, withHeader } from '../response/responses.ts';
 import type { ViewGroupLease } from './view-group-lease.ts';
 import { toReduceOptions, type ViewParameters } from './view-parameters.ts';
@@ -86,6 +86,7 @@ class LiveView {
   /** The moment of the event that is being told. */
   #reader: ViewReader | undefined;
   #isBeingRead = false;
+  #isDeleted = false;
 
   private constructor(parts: LiveViewParts) {
     const { context, lease, query } = parts;
@@ -133,6 +134,7 @@ class LiveView {
       }
       if (feed === 'longpoll') yield `\n],\n"last_seq":"${seq}"}\n`;
       if (feed === 'continuous') yield `{"last_seq":"${seq}"}\n`;
+      if (feed === 'eventsource' && this.#isDeleted) yield FORGET_EVENT_ID;
     } finally {
       this.#release();
     }
@@ -148,10 +150,13 @@ class LiveView {
         this.#endRead();
         yield { seq, text: undefined };
         if (feed === 'longpoll' && text !== undefined) return;
-        if ((await this.#commits.next(timeoutMs)) !== 'changed' || !(await this.#isSameIndex())) return;
+        const outcome = await this.#commits.next(timeoutMs);
+        this.#isDeleted = outcome === 'deleted';
+        if (outcome !== 'changed' || !(await this.#isSameIndex())) return;
       }
     } catch (error) {
       if (!isDatabaseError(error, 'storage_deleted')) throw error;
+      this.#isDeleted = true;
     } finally {
       this.#endRead();
     }

@@ -41,6 +41,7 @@ test('goes on behind the last whole event of a body that has ended, once', async
 test.for([
   ['an id without data', ['id: 5\n\n'], '5'],
   ['no event', ['\n', '\n'], undefined],
+  ['an id that is taken back', ['data: 1\nid: 5\n\n', 'id:\n\n'], undefined],
   ['an event without an id', ['data: "id: 3"\n\n'], undefined],
 ] as const)('%s', async ([, chunks, expected]) => {
   const ids = new EventIds();

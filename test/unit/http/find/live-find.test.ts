@@ -82,6 +82,13 @@ test('as event source, on one line with an id', async () => {
   expect(await textOf(body)).toMatch(/^data: \{"seq":3,"docs":\[\{"_id":"d2"\},\{"_id":"d3"\}\],.*\}\nid: 3\n\n$/);
 });
 
+test('an event source forgets its id where the database is deleted', async () => {
+  const { body } = await ask(core, 'POST /db/_find?feed=eventsource&since=now', query({}));
+  const text = textOf(body);
+  await ask(core, 'DELETE /db');
+  expect(await text).toBe('\nid:\n\n');
+});
+
 test.each(['limit', 'skip', 'bookmark'])('%s is refused', async (name) => {
   const answer = await askJson(core, 'POST /db/_find?feed=continuous', query({ [name]: 1 }));
   expect(answer).toEqual([400, { error: 'bad_request', reason: expect.stringContaining(`\`${name}\``) }]);

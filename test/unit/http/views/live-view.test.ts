@@ -168,6 +168,12 @@ describe('ends', () => {
     expect(await feed.next()).toBeUndefined();
   });
 
+  test('and has an event source forget its id where the database is deleted', async () => {
+    const text = textOf((await ask(core, `GET ${address}?feed=eventsource`)).body);
+    await ask(core, 'DELETE /db');
+    expect(await text).toBe('\nid:\n\n');
+  });
+
   test('and goes on when the design document changes in other ways', async () => {
     const feed = await follow(`${address}?feed=continuous`);
     await put('_design/d', { views, more: 1 });

@@ -1,0 +1,42 @@
+/** What feeds send to an EventSource beside their events (docs/http.md#formats-of-feeds). */
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { type Core, createCore } from '../../../../src/core.ts';
+import { deferredAtHand } from '../../../../src/deferred/deferred-code.ts';
+import { systemRandom } from '../../../../src/shared/clock.ts';
+import { createMemoryPageStore } from '../../../../src/storage/memory/memory-page-store.ts';
+import { createTestSandbox } from '../../query-server/quickjs-files.ts';
+import { ask, clock, textOf } from '../support.ts';
+
+let core: Core;
+
+beforeEach(async () => {
+  const deferred = deferredAtHand(createTestSandbox());
+  core = await createCore({ storage: createMemoryPageStore(), clock, random: systemRandom, deferred });
+  await ask(core, 'PUT /db');
+  await ask(core, 'PUT /db/a', { body: '{}' });
+});
+
+afterEach(() => core.close());
+
+const changes = 'GET /db/_changes?feed=eventsource';
+
+test('changes: the id is taken back where the database is deleted', async () => {
+  const text = textOf((await ask(core, `${changes}&since=now`)).body);
+  await ask(core, 'DELETE /db');
+  // What is made under its name counts from 1 again: whoever went on behind 1 would miss its first change.
+  expect(await text).toBe('id: 1\n\nid:\n\n');
+});
+
+test.each([
+  ['the time is over', '&timeout=10', async () => undefined],
+  ['the service ends', '', async () => core.beginShutdown()],
+])('changes: the id stays where %s', async (_, parameters, end) => {
+  const text = textOf((await ask(core, `${changes}&since=now${parameters}`)).body);
+  await end();
+  expect(await text).toBe('id: 1\n\n');
+});
+
+test('databases: an empty line goes out at once', async () => {
+  const text = textOf((await ask(core, 'GET /_db_updates?feed=eventsource&timeout=0.01&heartbeat=false')).body);
+  expect(await text).toBe('\n');
+});
