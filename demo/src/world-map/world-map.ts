@@ -67,8 +67,8 @@ export class WorldMap {
   pulse(place: Place | undefined): void {
     if (!place) return;
     const { north, west, width, height } = this.#section;
-    const left = `${((place[1] - west) / width) * 100}%`;
-    const top = `${((north - place[0]) / height) * 100}%`;
+    const left = `${(((place[1] - west) / width) * 100).toFixed(2)}%`;
+    const top = `${(((north - place[0]) / height) * 100).toFixed(2)}%`;
     const ring = make('span', { class: 'pulse', animationend: () => ring.remove() });
     Object.assign(ring.style, { left, top });
     this.element.append(ring);
