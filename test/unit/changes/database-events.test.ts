@@ -133,7 +133,7 @@ describe('a watch of a database', () => {
     first.end();
     expect(await waiting[0]).toBe('ended');
     events.tell('updated a', 'deleted a');
-    expect([await waiting[1], await second.next(undefined)]).toEqual(['ended', 'ended']);
+    expect([await waiting[1], await second.next(undefined)]).toEqual(['deleted', 'deleted']);
     all.end();
     expect(await waiting[2]).toBe('ended');
     expect(await all.begin('c').next(undefined)).toBe('ended');
@@ -146,6 +146,6 @@ describe('a watch of a database', () => {
     const after = all.begin('a');
     before.end();
     events.tell('updated a');
-    expect([await before.next(1), await after.next(1)]).toEqual(['ended', 'changed']);
+    expect([await before.next(1), await after.next(1)]).toEqual(['deleted', 'changed']);
   });
 });
