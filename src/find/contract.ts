@@ -1,4 +1,5 @@
 import type { Database, DatabaseUser, Durability } from '../database/contract.ts';
+import type { MaybePromise } from '../shared/maybe-promise.ts';
 
 /** Selector queries and their indexes (docs/http.md#selector-queries), for the HTTP layer. Bodies are JSON objects. */
 export interface Finder {
@@ -10,7 +11,7 @@ export interface Finder {
   /** What tells whether a document, as `JSON.parse` gives it, fulfils a selector. Fails with 400 where that is invalid. */
   test(selector: unknown): (document: unknown) => boolean;
   /** The `fields` of a query: makes of a document's JSON text what the query shows of it. Fails with 400 where they are invalid. */
-  projection(fields: unknown): (text: string) => string;
+  projection(fields: unknown): MaybePromise<(text: string) => string>;
   /** How a query would be run, and why: JSON text. Builds no index. */
   explain(database: Database, body: JsonObject): Promise<string>;
   /** The database's indexes in the form of `GET _index`, beginning with the one of all documents. */

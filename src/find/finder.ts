@@ -2,7 +2,8 @@ import { type CompareKeys, createKeyOrder } from '../collation/key-order.ts';
 import type { Database } from '../database/contract.ts';
 import { isDatabaseError } from '../errors/database-error.ts';
 import type { Clock } from '../shared/clock.ts';
-import { Pace } from '../shared/turn.ts';
+import { type MaybePromise, whenReady } from '../shared/maybe-promise.ts';
+import { inTurns, Pace } from '../shared/turn.ts';
 import type { ViewIndexes } from '../views/contract.ts';
 import type { FindAnswer, Finder, IndexAddress, IndexWriter, JsonObject } from './contract.ts';
 import { IndexCatalog } from './indexes/index-catalog.ts';
@@ -82,11 +83,12 @@ class IndexFinder implements Finder {
     return createTest(parseSelector(selector), this.#order);
   }
 
-  projection(given: unknown): (text: string) => string {
-    const fields = parseFields(given);
-    if (fields === undefined) return (text) => text;
-    const projection = new Projection(fields);
-    return (text) => projection.of(text);
+  projection(given: unknown): MaybePromise<(text: string) => string> {
+    return whenReady(inTurns(parseFields(given)), (fields) => {
+      if (fields === undefined) return (text) => text;
+      const projection = new Projection(fields);
+      return (text) => projection.of(text);
+    });
   }
 
   async explain(database: Database, body: JsonObject): Promise<string> {
@@ -165,7 +167,7 @@ class IndexFinder implements Finder {
 async function parseInOwnTurn(body: JsonObject): Promise<FindQuery> {
   const pace = new Pace();
   if (pace.isDue) await pace.rest();
-  const query = parseFindQuery(body);
+  const query = await inTurns(parseFindQuery(body));
   if (pace.isDue) await pace.rest();
   return query;
 }

@@ -6,6 +6,7 @@
 import type { DocId } from '../../documents/contract.ts';
 import { isShallow } from '../../json/nesting.ts';
 import { isObject } from '../../json/objects.ts';
+import { atOnce } from '../../shared/turn.ts';
 import { parseSort, type SortField } from '../queries/sort.ts';
 import { excerpt, queryError } from '../query-error.ts';
 import { type FieldPath, parseFieldPath } from '../selectors/field-path.ts';
@@ -40,7 +41,7 @@ export function parseIndexMap(map: unknown): IndexMap {
   if (!isObject(map)) throw queryError('invalid_index', `JSON indexes must be an object, not: ${excerpt(map)}`);
   const { fields, partial_filter_selector: filter } = map;
   const listed = isObject(fields) ? Object.entries(fields).map(([name, order]) => ({ [name]: order })) : fields;
-  const columns = parseSort(listed).map((field) => ({ ...field, path: parseFieldPath(field.field) }));
+  const columns = atOnce(parseSort(listed)).map((field) => ({ ...field, path: parseFieldPath(field.field) }));
   if (columns.length === 0)
     throw queryError('invalid_index', 'An index needs at least one field. Name it in "fields".');
   const selector = filter === undefined || filter === null ? EVERYTHING : parseSelector(filter);

@@ -51,8 +51,9 @@ export function choosePlan(query: FindQuery, stored: readonly StoredIndex[], com
   const conditions = new Conditions(query, compare);
   const descending = query.sort[0]?.direction === 'desc';
   const suggestion = suggestIndex(query, conditions);
+  const sorted = new Set(query.sort.map(({ field }) => field));
   const assessed = [
-    ...stored.map((one) => assessIndex(query, conditions, planIndex(one, conditions, descending))),
+    ...stored.map((one) => assessIndex(query, conditions, sorted, planIndex(one, conditions, descending))),
     assessDocuments(query, planDocuments(conditions, descending)),
   ];
   const usable = assessed.filter(({ isUsable }) => isUsable).sort(compareCandidates);
@@ -93,11 +94,15 @@ export function planName(plan: Plan): string {
   return plan.kind === 'documents' ? '' : `${plan.stored.index.design}/${plan.stored.index.name}`;
 }
 
-function assessIndex(query: FindQuery, conditions: Conditions, plan: IndexPlan): Candidate {
+function assessIndex(
+  query: FindQuery,
+  conditions: Conditions,
+  sorted: ReadonlySet<string>,
+  plan: IndexPlan,
+): Candidate {
   const { index } = plan.stored;
   const reasons: Reason[] = [];
   if (hasFilter(index) && !isNamed(index, query.namedIndex)) reasons.push('is_partial');
-  const sorted = new Set(query.sort.map(({ field }) => field));
   const required = requiredFields(query.selector);
   const lacks = index.columns.some(({ field }) => {
     return !(required.has(field) || sorted.has(field) || field === '_id' || field === '_rev');

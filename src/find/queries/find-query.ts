@@ -1,5 +1,6 @@
 /** Reads the body of a request to `_find` or `_explain` (docs/http.md#find), checks it and fills in the defaults. */
 
+import { mapInSteps, type Steps } from '../../shared/turn.ts';
 import { excerpt, queryError } from '../query-error.ts';
 import { type FieldPath, parseFieldPath } from '../selectors/field-path.ts';
 import type { Selector } from '../selectors/selector.ts';
@@ -62,7 +63,7 @@ const MEMBERS: ReadonlySet<string> = new Set([
  * `body` must not be nested too deeply for recursion. Optional members that are null count as absent. Fails with 400, and
  * an error name for each mistake.
  */
-export function parseFindQuery(body: Readonly<Record<string, unknown>>): FindQuery {
+export function* parseFindQuery(body: Readonly<Record<string, unknown>>): Steps<FindQuery> {
   const unknownName = Object.keys(body).find((name) => !MEMBERS.has(name));
   if (unknownName !== undefined) {
     const reason = `Invalid key ${unknownName} for this request. There are ${[...MEMBERS].join(', ')}.`;
@@ -74,8 +75,8 @@ export function parseFindQuery(body: Readonly<Record<string, unknown>>): FindQue
     selector: parseSelector(body['selector']),
     limit: parseCount('limit', body['limit'], DEFAULT_LIMIT),
     skip: parseCount('skip', body['skip'], 0),
-    sort: parseSort(body['sort'] ?? []),
-    fields: parseFields(body['fields']),
+    sort: yield* parseSort(body['sort'] ?? []),
+    fields: yield* parseFields(body['fields']),
     namedIndex: parseNamedIndex(body['use_index']),
     allowFallback: parseFlag('allow_fallback', body['allow_fallback'], true),
     bookmark: isAbsent(bookmark) || bookmark === NO_BOOKMARK || bookmark === '' ? undefined : parseText(bookmark),
@@ -88,12 +89,12 @@ export function parseFindQuery(body: Readonly<Record<string, unknown>>): FindQue
 }
 
 /** Undefined for all. Fails with `invalid_fields`, `invalid_field`. */
-export function parseFields(value: unknown): readonly FieldPath[] | undefined {
+export function* parseFields(value: unknown): Steps<readonly FieldPath[] | undefined> {
   if (isAbsent(value) || value === 'all_fields') return undefined;
   if (!Array.isArray(value)) {
     throw queryError('invalid_fields', `Fields must be an array of strings, not: ${excerpt(value)}`);
   }
-  const fields = value.map((field: unknown) => {
+  const fields = yield* mapInSteps(value, (field: unknown) => {
     if (typeof field === 'string') return parseFieldPath(field);
     throw queryError('invalid_field', `Invalid JSON for field spec: ${excerpt(field)}`);
   });

@@ -1,4 +1,5 @@
 import { isObject } from '../../json/objects.ts';
+import { mapInSteps, type Steps } from '../../shared/turn.ts';
 import { excerpt, queryError } from '../query-error.ts';
 import { parseFieldPath } from '../selectors/field-path.ts';
 
@@ -13,11 +14,11 @@ export interface SortField {
  * direction. Fails with
  * 400 `invalid_sort_json`, `invalid_sort_field`, `invalid_sort_dir`, `unsupported_mixed_sort`, `invalid_field_name`.
  */
-export function parseSort(value: unknown): readonly SortField[] {
+export function* parseSort(value: unknown): Steps<readonly SortField[]> {
   if (!Array.isArray(value)) {
     throw queryError('invalid_sort_json', `Sort must be an array of sort specs, not: ${excerpt(value)}`);
   }
-  const fields = value.map(parseSortField);
+  const fields = yield* mapInSteps(value, parseSortField);
   const [first] = fields;
   if (fields.some(({ direction }) => direction !== first?.direction)) {
     const reason = 'Sorts currently only support a single direction for all fields.';

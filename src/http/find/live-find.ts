@@ -39,7 +39,7 @@ export async function answerLiveFind(
   const { heartbeatMs, timeoutMs } = readFeedTimes(context, (name) => context.query.get(name));
   const selection = new LiveSelection({
     test: finder.test(body['selector']),
-    show: finder.projection(body['fields']),
+    show: await finder.projection(body['fields']),
     conflicts: body['conflicts'] === true,
   });
   const feed = await context.services.feeds.open(database, {
