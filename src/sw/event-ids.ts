@@ -62,6 +62,8 @@ class FollowedEvents implements ByteStream {
   readonly #onEnd: (lastId: string) => void;
   readonly #decoder = new TextDecoder();
   #lastId: string | undefined;
+  /** The page wants no more. */
+  #isClosed = false;
   /** A line of which the end has not come yet. */
   #line = '';
 
@@ -84,6 +86,8 @@ class FollowedEvents implements ByteStream {
 
   async cancel(reason?: unknown): Promise<void> {
     if (reason instanceof BrokenOff) this.#end();
+    // A read that waits ends now, as at the end of a body; but nobody goes on behind what the page closed.
+    else this.#isClosed = true;
     await this.#stream.cancel(reason instanceof BrokenOff ? reason.message : reason);
   }
 
@@ -101,6 +105,6 @@ class FollowedEvents implements ByteStream {
 
   #end(): void {
     // An empty one has the event source begin anew.
-    if (this.#lastId) this.#onEnd(this.#lastId);
+    if (this.#lastId && !this.#isClosed) this.#onEnd(this.#lastId);
   }
 }

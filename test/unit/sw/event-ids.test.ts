@@ -59,6 +59,23 @@ test('goes on behind a body that failed, or was broken off here', async () => {
   expect(lastId(ids)).toBe('2');
 });
 
+test('forgets what the page closed while it waited for more', async () => {
+  const ids = new EventIds();
+  let end = (_: undefined) => {};
+  const chunks = [
+    Promise.resolve(new TextEncoder().encode('id: 2\n\n')),
+    new Promise<undefined>((resolve) => (end = resolve)),
+  ];
+  const body: ByteStream = { pull: async () => chunks.shift(), cancel: async () => end(undefined) };
+  const answer = { status: 200, headers: { 'content-type': 'text/event-stream' }, body };
+  const followed = ids.follow('page', url, answer).body as ByteStream;
+  await followed.pull();
+  const waiting = followed.pull();
+  await followed.cancel();
+  await waiting;
+  expect(lastId(ids)).toBeUndefined();
+});
+
 test('forgets what the page closed, and what is over for five minutes', async () => {
   const ids = new EventIds();
   const body = follow(ids, ['id: 2\n\n']);
