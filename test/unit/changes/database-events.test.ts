@@ -91,7 +91,7 @@ describe('a feed of database events', () => {
   });
 
   test('has a timeout, which leaves no timer', async () => {
-    vi.useFakeTimers();
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const { events, feed, next } = openFeed();
     const silent = next();
     await vi.advanceTimersByTimeAsync(999);
