@@ -2,6 +2,8 @@ import { afterEach, expect, test, vi } from 'vitest';
 import { startBackgroundTimer } from '../../../src/shared/background-timer.ts';
 
 afterEach(() => {
+  // In this order: restored later, by any file that shares the process, the spy would put the fake timer back.
+  vi.restoreAllMocks();
   vi.useRealTimers();
 });
 
