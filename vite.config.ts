@@ -15,7 +15,7 @@
  * | `browser/settee-sw-core.js` | the core for the service worker, a classic script that it imports by itself |
  * | `browser/settee-quickjs.wasm` | QuickJS, which runs functions of design documents, loaded by those two on first use |
  * | `library/sw.js`, `library/vite.js`, `library/msw.js` | `settee/sw`, `settee/vite`, `settee/msw` |
- * | `types/` | declarations, by `tsc -p src/client/tsconfig.types.json` |
+ * | `types/`, `packages/` | declarations, and the package `settee-server`, by `src/build/prepack.mjs` |
  *
  * None is cut into chunks: a page or a server that runs never looks for one that a later build replaced. `settee-functions.js` and
  * `settee-journal.js` alone are parts of another file; they are refused where they are not of the same build.
@@ -83,8 +83,29 @@ const shareByName: Plugin = {
   },
 };
 
+/**
+ * The core behind `settee/msw` is that of the service worker's script, which leaves it in the global `setteeMemory`: a second copy of it would
+ * make the package larger by a quarter.
+ */
+const memoryFromCore: Plugin = {
+  name: 'memory-from-core',
+  enforce: 'pre',
+  applyToEnvironment: ({ name }) => name === 'mswLibrary',
+  resolveId: (source) => {
+    if (source.endsWith('/memory-service.ts')) return '\0memory-from-core';
+    return source === CORE_BESIDE ? { id: source, external: true } : undefined;
+  },
+  load: (id) =>
+    id === '\0memory-from-core'
+      ? `import '${CORE_BESIDE}';\nexport const { MemoryService } = globalThis.setteeMemory;`
+      : undefined,
+};
+
 /** What runs inside of QuickJS, for all environments, and for the tests. */
 const program = sandboxProgram(path('./src/query-server/runtime/main.ts'));
+
+/** The service worker's core, as `library/msw.js` finds it. */
+const CORE_BESIDE = '../browser/settee-sw-core.js';
 
 /** What a page's worker loads later, by the names of the modules that it imports. */
 const DEFERRED_FILES: ReadonlyMap<string, string> = new Map([
@@ -101,12 +122,19 @@ function browserFile(name: string, input: string, format: 'es' | 'iife'): Enviro
       emptyOutDir: false,
       copyPublicDir: false,
       target: browserTarget,
-      sourcemap: true,
+      sourcemap: 'hidden',
       minify: true,
       rolldownOptions: {
         input: path(input),
         preserveEntrySignatures: 'strict',
-        output: { entryFileNames: `browser/${name}.js`, format, codeSplitting: false, minify: true },
+        output: {
+          entryFileNames: `browser/${name}.js`,
+          format,
+          codeSplitting: false,
+          minify: true,
+          // One that neither imports nor exports anything is told from a script by nothing else.
+          footer: ({ exports }) => (format === 'es' && exports.length === 0 ? 'export {};' : ''),
+        },
       },
     },
   };
@@ -142,20 +170,15 @@ function workerFiles(): EnvironmentOptions {
   };
 }
 
-function libraryFile(
-  name: string,
-  input: string,
-  external: readonly (string | RegExp)[],
-  resolve: EnvironmentOptions['resolve'] = {},
-): EnvironmentOptions {
+function libraryFile(name: string, input: string, external: readonly (string | RegExp)[]): EnvironmentOptions {
   return {
     consumer: 'server',
-    resolve: { noExternal: true, ...resolve },
+    resolve: { noExternal: true },
     build: {
       emptyOutDir: false,
       copyPublicDir: false,
       target: 'es2023',
-      sourcemap: true,
+      sourcemap: 'hidden',
       minify: false,
       rolldownOptions: {
         input: path(input),
@@ -174,7 +197,7 @@ function nodeFile(name: string, input: string): EnvironmentOptions {
       emptyOutDir: false,
       copyPublicDir: false,
       target: 'node20',
-      sourcemap: true,
+      sourcemap: 'hidden',
       minify: false,
       rolldownOptions: {
         input: path(input),
@@ -194,8 +217,7 @@ const environments: Readonly<Record<string, EnvironmentOptions>> = {
   serviceWorkerCore: browserFile('settee-sw-core', './sw/settee-sw-core.ts', 'iife'),
   swLibrary: libraryFile('sw', './src/sw/index.ts', []),
   viteLibrary: libraryFile('vite', './src/vite/index.ts', ['vite', /^node:/]),
-  // Pages are bundled with it as well, and what QuickJS has for Node names modules that their bundlers don't find.
-  mswLibrary: libraryFile('msw', './src/msw/index.ts', ['msw'], { conditions: browserConditions }),
+  mswLibrary: libraryFile('msw', './src/msw/index.ts', ['msw']),
 };
 
 const present = Object.fromEntries(
@@ -208,7 +230,7 @@ export default defineConfig(({ command, mode }) => ({
         environments: present,
         builder: {},
         resolve: { alias },
-        plugins: [program, quickJsFile, shareByName],
+        plugins: [program, quickJsFile, shareByName, memoryFromCore],
       }
     : { plugins: [program] }),
   test: {

@@ -12,6 +12,10 @@ const publicDir = path('../public');
 export default defineConfig({
   root: path('.'),
   publicDir,
+  // As the demo's own server does it, where `npm start` runs beside.
+  server: {
+    proxy: { '/server': { target: 'http://127.0.0.1:5984', rewrite: (address) => address.replace('/server', '') } },
+  },
   plugins: [settee({ base: '/db/' }), demoData(), shellList(publicDir)],
   build: {
     outDir: path('../dist/demo'),

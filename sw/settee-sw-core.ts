@@ -1,5 +1,9 @@
-/** The core for a service worker, which imports this script when no page is there to own the storage. */
+/**
+ * The core for a service worker, which imports this script when no page is there to own the storage. `settee/msw` imports it too, for a core
+ * on memory: it runs wherever JavaScript does.
+ */
 import { PROTOCOL } from '../src/bridge/wire/wire.ts';
+import { MemoryService } from '../src/msw/memory-service.ts';
 import type { CoreScript } from '../src/sw/contract.ts';
 import { loaded as journalFiles } from '../src/worker/browser-journal-files.ts';
 import { serviceWorkerFunctions } from '../src/worker/service-worker-functions.ts';
@@ -21,7 +25,8 @@ const setteeCore: CoreScript = {
       settings,
       deferred,
       journalFiles: loadJournalFiles,
+      network: self,
     }),
 };
 
-Object.assign(self, { setteeCore });
+Object.assign(globalThis, { setteeCore, setteeMemory: { MemoryService } });

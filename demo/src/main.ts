@@ -3,6 +3,7 @@ import './styles/base.css';
 import './styles/list.css';
 import './styles/document.css';
 import './styles/browser.css';
+import './styles/sync.css';
 import './styles/requests.css';
 import { type Settee, start } from 'settee';
 import { App } from './pages/app.ts';

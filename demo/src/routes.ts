@@ -1,14 +1,15 @@
-/** What the page shows is in its address, behind the `#`: `#/cities/vienna.at`, `#/cities?q=vien`, `#/browser`. */
+/** What the page shows is in its address, behind the `#`: `#/cities/vienna.at`, `#/cities?q=vien`, `#/sync`, `#/browser`. */
 import { type Dataset, datasets } from './data/datasets.ts';
 
 export type Route =
   | { readonly page: 'dataset'; readonly dataset: Dataset; readonly id: string | undefined; readonly query: string }
+  | { readonly page: 'sync' }
   | { readonly page: 'browser' };
 
 export function readRoute(hash: string, fallback: Dataset): Route {
   const [path = '', search = ''] = hash.replace(/^#\/?/, '').split('?');
   const [name = '', id] = path.split('/');
-  if (name === 'browser') return { page: 'browser' };
+  if (name === 'browser' || name === 'sync') return { page: name };
   return {
     page: 'dataset',
     dataset: datasets.find((dataset) => dataset.name === name) ?? fallback,

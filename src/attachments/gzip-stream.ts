@@ -1,10 +1,9 @@
 /** Gzip of bytes on their way, by the platform's own streams; nothing is held but what they hold. */
 import { DatabaseError } from '../errors/database-error.ts';
+import type { Gzip } from '../system/contract.ts';
 
-/** The bytes as gzip. */
-export function compress(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-  return through(source, new CompressionStream('gzip'));
-}
+/** The bytes as gzip, at the level that the platform has. */
+export const compress: Gzip = (source) => through(source, new CompressionStream('gzip'));
 
 /** The bytes that the gzip is of. Fails with `bad_request` where it is none, or incomplete. */
 export async function* decompress(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {

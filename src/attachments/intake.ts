@@ -5,7 +5,7 @@ import { DatabaseError } from '../errors/database-error.ts';
 import { must } from '../shared/assert.ts';
 import { Pace } from '../shared/turn.ts';
 import { integerSetting } from '../system/config.ts';
-import type { Config } from '../system/contract.ts';
+import type { Config, Gzip } from '../system/contract.ts';
 import { compress, decompress } from './gzip-stream.ts';
 import { storedBytes } from './outgoing.ts';
 
@@ -26,16 +26,24 @@ export interface TakenIn {
   discard(): void;
 }
 
+/** What it is done with. */
+export interface IntakeServices {
+  readonly config: Config;
+  /** The host's own, where it has one with levels. */
+  readonly gzip?: Gzip | undefined;
+}
+
 /**
  * Stores the bytes. Fails with `too_large` beyond `svc/max_attachment_chunk_size`, with `content_md5_mismatch`, and with `bad_request`
  * where more or fewer bytes come than were announced; nothing is kept then.
  */
-export async function takeIn(database: Database, config: Config, incoming: IncomingBytes): Promise<TakenIn> {
+export async function takeIn(database: Database, services: IntakeServices, incoming: IncomingBytes): Promise<TakenIn> {
+  const { config, gzip = compress } = services;
   const upload = await database.upload();
   try {
     const isCompressed = incoming.encoding === undefined && isCompressible(config, incoming.contentType);
     const given = await Counted.begin(incoming, config, isCompressed);
-    const storedLength = await write(upload, isCompressed ? compress(given.bytes()) : given.bytes());
+    const storedLength = await write(upload, isCompressed ? gzip(given.bytes(), levelOf(config)) : given.bytes());
     given.checkLength();
     const plain = isCompressed ? given.sum() : await given.decodedSum();
     const isWorthIt = isCompressed ? storedLength < given.length : storedLength !== plain?.length;
@@ -98,10 +106,15 @@ async function write(
 
 /** Whether attachments of that type are compressed (`attachments/compressible_types`, `attachments/compression_level`). */
 export function isCompressible(config: Config, contentType: string): boolean {
-  if (integerSetting(config, 'attachments', 'compression_level') === 0) return false;
+  if (levelOf(config) === 0) return false;
   const [type = ''] = contentType.toLowerCase().split(';', 1);
   const patterns = (config.get('attachments', 'compressible_types') ?? '').toLowerCase().split(',');
   return patterns.some((pattern) => matches(type.trim(), pattern.trim()));
+}
+
+/** 0 to 9. */
+function levelOf(config: Config): number {
+  return Math.min(integerSetting(config, 'attachments', 'compression_level') ?? 8, 9);
 }
 
 /** `text/*` stands for all types that begin with `text/`. */

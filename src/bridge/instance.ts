@@ -19,11 +19,16 @@ export function createInstance(base: string, script: string): Instance {
   return { base: absolute, name: `settee:${absolute}` };
 }
 
-function parseBase(base: string, script: string): URL {
+/**
+ * `base` is absolute, or relative to `address`. Throws an Error for what can't be a base wherever it is used; a mere word is none, since each
+ * page and each script would make another address of it.
+ */
+export function parseBase(base: string, address: string): URL {
   if (base === '') throw badBase(base, 'it is empty');
+  if (!/^(\.{0,2}\/|[a-z][a-z0-9+.-]*:)/i.test(base)) throw badBase(base, 'it begins with no slash');
   let url: URL;
   try {
-    url = new URL(base, script);
+    url = new URL(base, address);
   } catch (cause) {
     throw badBase(base, 'it is no address', cause);
   }
@@ -89,6 +94,21 @@ export function ownerOf(snapshot: LockManagerSnapshot, instance: Instance): stri
 export function isOwnershipWanted(snapshot: LockManagerSnapshot, instance: Instance): boolean {
   const name = ownerLock(instance);
   return [...(snapshot.held ?? []), ...(snapshot.pending ?? [])].some((lock) => lock.name === name);
+}
+
+/** The fragment of an address that means the network, not the database. It never leaves the browser. */
+const TO_NETWORK = '#settee-to-network';
+
+/**
+ * The address for a request that the owner of the storage makes to a server at the base itself. The service worker lets it pass. It can't go by
+ * who sends the request: in Chromium it is not told of a worker that began before it took control. No app has such an address by accident.
+ */
+export function toNetworkAddress(instance: Instance, url: string): string {
+  return isBelow(instance, url) ? `${url}${TO_NETWORK}` : url;
+}
+
+export function isForNetwork(url: string): boolean {
+  return url.endsWith(TO_NETWORK);
 }
 
 /** Whether the database answers requests to this address, which is absolute, as a Request shows it. */

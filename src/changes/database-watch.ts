@@ -35,6 +35,13 @@ export class DatabaseWatches {
     return watch;
   }
 
+  /** How many there are. */
+  get count(): number {
+    let count = 0;
+    for (const watches of this.#watches.values()) count += watches.size;
+    return count;
+  }
+
   /** Ends all of them, and those that are begun from now on. */
   end(): void {
     this.#hasEnded = true;

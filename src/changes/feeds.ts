@@ -4,12 +4,13 @@
  * another. While it waits it holds nothing of the database, which may be closed meanwhile.
  */
 import type { ChangeRow, Database, Snapshot } from '../database/contract.ts';
-import { isDatabaseError } from '../errors/database-error.ts';
+import { DatabaseError, isDatabaseError } from '../errors/database-error.ts';
 import { Pace } from '../shared/turn.ts';
 import type { DatabaseEventFeed, DatabaseWatch, Feed, FeedEvent, FeedOptions, Feeds } from './contract.ts';
 import { WaitingDatabaseEvents } from './database-event-feed.ts';
 import { type DatabaseEvents, DatabaseWatches } from './database-watch.ts';
 import { areFew, changesOf } from './document-changes.ts';
+import { NewestChanges } from './newest-changes.ts';
 
 interface DatabaseLease {
   readonly database: Database;
@@ -24,6 +25,7 @@ export interface WatchedDatabases extends DatabaseEvents {
 export class DatabaseFeeds implements Feeds {
   readonly #databases: WatchedDatabases;
   readonly #watches: DatabaseWatches;
+  readonly #newest = new NewestChanges();
   readonly #ofDatabases = new Set<DatabaseEventFeed>();
 
   constructor(databases: WatchedDatabases) {
@@ -36,7 +38,7 @@ export class DatabaseFeeds implements Feeds {
     const watch = options.lasts === 'once' ? undefined : this.#watches.begin(name);
     const acquire = () => openMoment(this.#databases, name);
     try {
-      return new ChangesFeed(await acquire(), acquire, watch, options);
+      return new ChangesFeed(await acquire(), { acquire, watch, newest: this.#newest }, options);
     } catch (error) {
       watch?.end();
       throw error;
@@ -57,6 +59,11 @@ export class DatabaseFeeds implements Feeds {
     });
     this.#ofDatabases.add(feed);
     return feed;
+  }
+
+  /** How many feeds wait for changes of documents, or will when they have read what is there. */
+  get waiting(): number {
+    return this.#watches.count;
   }
 
   /** Has all feeds end in order, with what they have sent so far; for the end of the service. */
@@ -92,14 +99,27 @@ async function openMoment(databases: WatchedDatabases, name: string): Promise<Mo
   }
 }
 
+interface FeedParts {
+  readonly acquire: () => Promise<Moment>;
+  /** Undefined for a feed that does not wait. */
+  readonly watch: DatabaseWatch | undefined;
+  readonly newest: NewestChanges;
+}
+
+/**
+ * A thousand of them may be woken by one write. So each event is made by one function that remembers where it is: generators within
+ * generators would take several times as much memory, for a moment each, as the change itself.
+ */
 class ChangesFeed implements Feed {
   readonly moment: Feed['moment'];
   readonly database: Feed['database'];
-  readonly #acquire: () => Promise<Moment>;
-  readonly #watch: DatabaseWatch | undefined;
+  readonly #parts: FeedParts;
   readonly #options: FeedOptions;
-  /** The moment that is being read. */
+  #phase: 'reads' | 'waits' | 'is over' = 'reads';
+  /** The moment that is being read; undefined where the next one is to be taken. */
   #current: Moment | undefined;
+  /** The reading of that moment, where it was begun. */
+  #reading: Reading | undefined;
   /** Up to here all was looked at. */
   #seq: number;
   #sent = 0;
@@ -108,14 +128,13 @@ class ChangesFeed implements Feed {
   #isDeleted = false;
   #isClosed = false;
 
-  constructor(first: Moment, acquire: () => Promise<Moment>, watch: DatabaseWatch | undefined, options: FeedOptions) {
+  constructor(first: Moment, parts: FeedParts, options: FeedOptions) {
     const { database, snapshot } = first;
     const { uuid, instanceStartTime } = database;
     this.moment = { updateSeq: snapshot.updateSeq, purgeSeq: snapshot.purgeSeq };
     this.database = { uuid, instanceStartTime };
     this.#current = first;
-    this.#acquire = acquire;
-    this.#watch = watch;
+    this.#parts = parts;
     this.#options = options;
     this.#seq = options.since === 'now' ? snapshot.updateSeq : options.since;
   }
@@ -123,19 +142,19 @@ class ChangesFeed implements Feed {
   async *events(): AsyncGenerator<FeedEvent, void, void> {
     this.#isBeingRead = true;
     try {
-      yield* this.#untilDeleted();
-      this.#release();
+      for (let event = await this.#next(); event !== undefined; event = await this.#next()) yield event;
+      await this.#endReading();
       const [lastSeq, pending, isDeleted] = [this.#seq, this.#pending, this.#isDeleted];
       if (!this.#isClosed) yield { type: 'end', lastSeq, pending, isDeleted };
     } finally {
-      this.#watch?.end();
-      this.#release();
+      this.#parts.watch?.end();
+      await this.#endReading();
     }
   }
 
   close(): void {
     this.#isClosed = true;
-    this.#watch?.end();
+    this.#parts.watch?.end();
     // Whoever reads it may be in the middle of the snapshot, and releases it then.
     if (!this.#isBeingRead) this.#release();
   }
@@ -145,82 +164,144 @@ class ChangesFeed implements Feed {
     this.#current = undefined;
   }
 
-  /** A database that is deleted ends the feeds that follow it in order; what reads it once fails. */
-  async *#untilDeleted(): AsyncGenerator<FeedEvent, void, void> {
+  async #endReading(): Promise<void> {
     try {
-      yield* this.#changes();
-    } catch (error) {
-      if (this.#watch === undefined || !isDatabaseError(error, 'storage_deleted')) throw error;
-      this.#isDeleted = true;
+      await this.#reading?.rest.return?.();
+    } finally {
+      this.#reading = undefined;
+      this.#release();
     }
   }
 
-  async *#changes(): AsyncGenerator<FeedEvent, void, void> {
-    const { lasts, limit, timeoutMs } = this.#options;
-    for (;;) {
-      this.#current ??= await this.#acquireAgain();
-      if (this.#current === undefined) {
-        this.#isDeleted = true;
+  /**
+   * Undefined where only the end is left. A database that is deleted ends the feeds that follow it in order; what reads it once fails.
+   */
+  async #next(): Promise<FeedEvent | undefined> {
+    try {
+      while (this.#phase !== 'is over') {
+        if (this.#phase === 'waits') await this.#wait();
+        else if (this.#current === undefined) await this.#acquireAgain();
+        else {
+          const event = await this.#nextOf(this.#current);
+          if (event !== undefined) return event;
+        }
+      }
+    } catch (error) {
+      if (this.#parts.watch === undefined || !isDatabaseError(error, 'storage_deleted')) throw error;
+      this.#endsDeleted();
+    }
+    return undefined;
+  }
+
+  #endsDeleted(): void {
+    this.#isDeleted = true;
+    this.#phase = 'is over';
+  }
+
+  async #wait(): Promise<void> {
+    const outcome = await this.#parts.watch?.next(this.#options.timeoutMs);
+    this.#isDeleted = outcome === 'deleted';
+    this.#phase = outcome === 'changed' ? 'reads' : 'is over';
+  }
+
+  /** What has the database's name once it is gone is another one. */
+  async #acquireAgain(): Promise<void> {
+    const { acquire, watch } = this.#parts;
+    try {
+      const moment = await acquire();
+      if (watch?.hasEnded !== true) {
+        this.#current = moment;
         return;
       }
-      yield* this.#read(this.#current);
-      this.#release();
-      const isDone = this.#isClosed || this.#sent >= limit || (lasts === 'first' && this.#sent > 0);
-      if (this.#watch === undefined || isDone) return;
-      yield { type: 'wait', lastSeq: this.#seq };
-      const outcome = await this.#watch.next(timeoutMs);
-      this.#isDeleted = outcome === 'deleted';
-      if (outcome !== 'changed') return;
-    }
-  }
-
-  /** Undefined where the database is gone: what has its name now is another one. */
-  async #acquireAgain(): Promise<Moment | undefined> {
-    try {
-      const moment = await this.#acquire();
-      if (this.#watch?.hasEnded !== true) return moment;
       moment.release();
-      return undefined;
     } catch (error) {
-      if (isDatabaseError(error, 'not_found')) return undefined;
-      throw error;
+      if (!isDatabaseError(error, 'not_found')) throw error;
     }
+    this.#endsDeleted();
   }
 
-  /** What the moment has behind `#seq`. */
-  async *#read({ snapshot }: Moment): AsyncGenerator<FeedEvent, void, void> {
+  /** What the next rows behind `#seq` tell; undefined where that is nothing. */
+  async #nextOf(moment: Moment): Promise<FeedEvent | undefined> {
     const { limit, filter } = this.#options;
-    const pace = new Pace();
-    // Before it is read: a snapshot that is taken back goes on with a later moment, of which not all was looked at.
-    const { updateSeq } = snapshot;
-    for await (const rows of this.#rows(snapshot)) {
-      if (this.#isClosed) return;
-      const changes = (await filter.select(rows, snapshot)).slice(0, limit - this.#sent);
-      this.#sent += changes.length;
-      const isFull = this.#sent >= limit;
-      // Of what comes behind the last one that is sent nothing counts as looked at.
-      this.#seq = (isFull ? changes.at(-1)?.row.seq : rows.at(-1)?.seq) ?? this.#seq;
-      if (isFull) this.#pending = this.#isDescending ? 0 : await snapshot.changeCount(this.#seq);
-      if (changes.length > 0) yield { type: 'changes', changes, snapshot };
-      if (isFull) return;
-      if (pace.isDue) await pace.rest();
+    const { snapshot } = moment;
+    const rows = await this.#nextRows(moment);
+    if (this.#isClosed) {
+      this.#phase = 'is over';
+      return undefined;
     }
-    if (!this.#isDescending) this.#seq = Math.max(this.#seq, updateSeq);
+    if (rows === undefined) return this.#endOfMoment();
+    const selected = await filter.select(rows, snapshot);
+    if (selected.length < rows.length) this.#assertNoneMoved(snapshot);
+    const changes = selected.slice(0, limit - this.#sent);
+    this.#sent += changes.length;
+    const isFull = this.#sent >= limit;
+    // Of what comes behind the last one that is sent nothing counts as looked at.
+    this.#seq = (isFull ? changes.at(-1)?.row.seq : rows.at(-1)?.seq) ?? this.#seq;
+    if (isFull) {
+      this.#pending = this.#isDescending ? 0 : await snapshot.changeCount(this.#seq);
+      this.#phase = 'is over';
+    }
+    return changes.length > 0 ? { type: 'changes', changes, snapshot } : undefined;
+  }
+
+  /** A filter passes over what has changed since a snapshot was taken back. Downwards that would not come again, at its new place. */
+  #assertNoneMoved({ updateSeq }: Snapshot): void {
+    if (!this.#isDescending || updateSeq === this.#reading?.updateSeq) return;
+    const reason = 'Some changes moved while they were looked at, from the newest down. Send the request again.';
+    throw new DatabaseError('cancelled', reason);
+  }
+
+  #endOfMoment(): FeedEvent | undefined {
+    if (!this.#isDescending) this.#seq = Math.max(this.#seq, this.#reading?.updateSeq ?? 0);
+    this.#reading = undefined;
+    this.#release();
+    const isDone = this.#parts.watch === undefined || (this.#options.lasts === 'first' && this.#sent > 0);
+    this.#phase = isDone ? 'is over' : 'waits';
+    return isDone ? undefined : { type: 'wait', lastSeq: this.#seq };
   }
 
   /** Feeds that wait run forward, whatever was asked for. */
   get #isDescending(): boolean {
-    return this.#options.descending && this.#watch === undefined;
+    return this.#options.descending && this.#parts.watch === undefined;
   }
 
-  async *#rows(snapshot: Snapshot): AsyncGenerator<readonly ChangeRow[], void, void> {
+  /** Undefined where the moment has no more. */
+  async #nextRows(moment: Moment): Promise<readonly ChangeRow[] | undefined> {
+    if (this.#reading === undefined) return this.#firstRows(moment);
+    const { pace, rest } = this.#reading;
+    if (pace?.isDue === true) await pace.rest();
+    return (await rest.next()).value ?? undefined;
+  }
+
+  async #firstRows({ database, snapshot }: Moment): Promise<readonly ChangeRow[] | undefined> {
+    const { newest } = this.#parts;
+    // Before it is read: a snapshot that is taken back goes on with a later moment, of which not all was looked at.
+    const { updateSeq, purgeSeq } = snapshot;
     const descending = this.#isDescending;
     const since = descending ? 0 : this.#seq;
+    const known = descending ? undefined : newest.get(database, { updateSeq, purgeSeq, since });
+    if (known !== undefined) {
+      this.#reading = { updateSeq, rest: NOTHING };
+      return known;
+    }
     const { ids } = this.#options.filter;
     if (ids !== undefined && areFew(ids, await snapshot.changeCount(since))) {
-      yield await changesOf(ids, snapshot, { since, descending });
-    } else {
-      yield* snapshot.changes({ since, descending });
+      this.#reading = { updateSeq, rest: NOTHING };
+      return changesOf(ids, snapshot, { since, descending });
     }
+    const rest = snapshot.changes({ since, descending })[Symbol.asyncIterator]();
+    this.#reading = { updateSeq, rest, pace: new Pace() };
+    const rows = (await rest.next()).value ?? undefined;
+    if (rows !== undefined && !descending) newest.note(database, { updateSeq, purgeSeq, since }, rows);
+    return rows;
   }
 }
+
+interface Reading {
+  /** That of the moment when its reading was begun. */
+  readonly updateSeq: number;
+  readonly rest: AsyncIterator<readonly ChangeRow[], void>;
+  readonly pace?: Pace;
+}
+
+const NOTHING: Reading['rest'] = { next: async () => ({ done: true, value: undefined }) };

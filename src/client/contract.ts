@@ -16,6 +16,18 @@ export interface StartOptions {
    * `false`: none, only `settee.fetch` answers. Default: `settee-sw.js` in the site's root, with Vite below its `base`.
    */
   readonly serviceWorker?: string | URL | false;
+  /**
+   * When `start` resolves. `control`: when the database answers and a service worker controls the page, so that plain `fetch` reaches it.
+   * `database`: as soon as the database answers `settee.fetch`; the service worker goes on in the background, and `settee.controlled` tells
+   * how that ended. Default: `control`.
+   */
+  readonly waitFor?: 'control' | 'database';
+  /**
+   * Puts `settee.fetch` in the place of the page's own `fetch`, at once and until `close()`: for code that can't be given another one.
+   * Requests below the base wait until the database answers. What does not go through the page's `fetch` stays with the service
+   * worker: XMLHttpRequest, EventSource, images, forms, links, and pages that don't call `start`. Default: false.
+   */
+  readonly replaceFetch?: boolean;
   /** Asks the browser to keep the data when storage runs short, as `persist()` does. Some browsers ask the user. Default: false. */
   readonly persist?: boolean;
   /**
@@ -36,6 +48,12 @@ export interface Settee {
    * network. Works detached: `const { fetch } = settee`.
    */
   readonly fetch: (input: Request | URL | string, init?: RequestInit) => Promise<Response>;
+  /**
+   * Resolves when it is decided whether plain `fetch`, images, EventSource and the like reach the database in this page: true when a service
+   * worker controls it; false where the browser gives it none, as in private windows of Firefox, or `serviceWorker` is false. Rejects
+   * with an Error that says what is in the way, as `start` does unless it waits for the database alone.
+   */
+  readonly controlled: Promise<boolean>;
   status(): Promise<SetteeStatus>;
   /** Asks the browser to keep the data when storage runs short. Resolves to whether it will; false where it can't be asked. */
   persist(): Promise<boolean>;
@@ -64,6 +82,11 @@ export interface SetteeStatus {
   readonly version: string;
   /** Whether a service worker answers plain `fetch` in this page. */
   readonly controlled: boolean;
+  /**
+   * Why none does, and what to do: the browser has none here, `start` was told to use none, or it could not be started. Undefined where one
+   * does, and while it is on its way.
+   */
+  readonly uncontrolledBecause: string | undefined;
   /** Whether a new version of the service worker waits for `update()`. */
   readonly updateWaiting: boolean;
   /** Whether the browser keeps the data when storage runs short; undefined where it does not say. */

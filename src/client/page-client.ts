@@ -1,15 +1,19 @@
 /** The service as a page sees it: its worker, its service worker, and `fetch` straight to the worker. */
 import { PROTOCOL, type WireResponse, type WireStream } from '../bridge/wire/wire.ts';
 import { isWireStream } from '../bridge/wire/wire-codec.ts';
+import { addressOf, workerAddress } from './addresses.ts';
 import { type IncomingBody, receiveBody } from './body-ports.ts';
 import type { Settee, SetteeStatus, StartOptions } from './contract.ts';
 import { DirectResponse, type TextSource } from './direct-response.ts';
 import { nextOf, type Outgoing, toAddress, toOutgoing } from './outgoing-request.ts';
+import { type PageFetch, type ReplacedFetch, replacePageFetch } from './replaced-fetch.ts';
 import { ServiceWorkerSupervisor } from './service-worker-supervisor.ts';
 import { WorkerSupervisor } from './worker-supervisor.ts';
 
-/** Where the site's root is, if the Vite plugin says so. */
-declare const __SETTEE_ROOT__: string | undefined;
+const NOT_WANTED = 'start was given serviceWorker: false; use settee.fetch';
+const NOT_THERE =
+  'This browser has no service worker here: in a private window of Firefox, where they are switched off, or where the page came neither ' +
+  'over HTTPS nor from localhost. Use settee.fetch, or give start replaceFetch: true';
 
 /** As `fetch`, which follows no more (Fetch, 4.4). */
 const MOST_REDIRECTS = 20;
@@ -18,7 +22,10 @@ export class PageClient extends EventTarget implements Settee {
   readonly base: string;
   /** Resolves when a core answers and, where there can be one, a service worker controls the page. */
   readonly opened: Promise<this>;
+  readonly controlled: Promise<boolean>;
   readonly #origin: string;
+  readonly #replaced: ReplacedFetch | undefined;
+  #uncontrolledBecause: string | undefined;
   readonly #worker: WorkerSupervisor;
   readonly #serviceWorker: ServiceWorkerSupervisor | undefined;
   readonly #onClose: () => void;
@@ -28,26 +35,39 @@ export class PageClient extends EventTarget implements Settee {
   /** The base is absolute, with a slash at its end. */
   constructor(options: StartOptions, onClose: () => void) {
     super();
-    const { base, settings, logLevel, worker, serviceWorker, persist } = options;
+    const { base, settings, logLevel, worker, serviceWorker, replaceFetch } = options;
     this.base = base;
     this.#origin = new URL(base).origin;
     this.#onClose = onClose;
     const workerOptions = { base, protocol: PROTOCOL, settings, logLevel };
-    this.#worker = new WorkerSupervisor(addressOf(worker, 'settee-worker.js'), workerOptions, () => this.#loseBodies());
+    this.#worker = new WorkerSupervisor(workerAddress(worker), workerOptions, () => this.#loseBodies());
     if (serviceWorker !== false && 'serviceWorker' in navigator) {
       const url = addressOf(serviceWorker, `settee-sw.js?base=${encodeURIComponent(base)}`);
-      this.#serviceWorker = new ServiceWorkerSupervisor(url, base, () => this.#announceUpdate());
-    }
-    this.opened = this.#open(persist);
+      const onUpdate = () => this.#announceUpdate();
+      this.#serviceWorker = new ServiceWorkerSupervisor({ url, base, network: this.#network, onUpdate });
+    } else this.#uncontrolledBecause = serviceWorker === false ? NOT_WANTED : NOT_THERE;
+    if (replaceFetch) this.#replaced = replacePageFetch(this.fetch);
+    this.controlled = this.#control();
+    // Where both fail, as for a base that can't be one, the worker's error is the one that says why.
+    this.controlled.catch(() => {});
+    this.opened = this.#open(options);
   }
 
-  async #open(persist: boolean | undefined): Promise<this> {
+  async #control(): Promise<boolean> {
+    if (!this.#serviceWorker) return false;
     try {
-      const controlled = this.#serviceWorker?.open();
-      // Where both fail, as for a base that can't be one, the worker's error is the one that says why.
-      controlled?.catch(() => {});
+      await this.#serviceWorker.open();
+      return true;
+    } catch (error) {
+      this.#uncontrolledBecause = String(error);
+      throw error;
+    }
+  }
+
+  async #open({ persist, waitFor }: StartOptions): Promise<this> {
+    try {
       await this.#worker.whenRunning();
-      await controlled;
+      if (waitFor !== 'database') await this.controlled;
     } catch (error) {
       await this.close();
       throw error;
@@ -56,6 +76,9 @@ export class PageClient extends EventTarget implements Settee {
     return this;
   }
 
+  /** The page's `fetch` for what is not below the base: whoever has put another one in its place gets it. */
+  readonly #network: PageFetch = (input, init) => (this.#replaced?.original ?? globalThis.fetch)(input, init);
+
   async status(): Promise<SetteeStatus> {
     const { storage } = navigator;
     const status = await this.#worker.status();
@@ -63,6 +86,7 @@ export class PageClient extends EventTarget implements Settee {
     return {
       ...status,
       controlled: Boolean(this.#serviceWorker?.isInControl),
+      uncontrolledBecause: this.#uncontrolledBecause,
       updateWaiting: Boolean(this.#serviceWorker?.isUpdateWaiting),
       persisted: await storage?.persisted(),
       quota,
@@ -80,6 +104,7 @@ export class PageClient extends EventTarget implements Settee {
 
   async close(): Promise<void> {
     this.#onClose();
+    this.#replaced?.restore();
     await this.#worker.close();
   }
 
@@ -95,14 +120,14 @@ export class PageClient extends EventTarget implements Settee {
   /** As a property it can be taken off the client: `const { fetch } = settee`. */
   readonly fetch = async (input: Request | URL | string, init?: RequestInit): Promise<Response> => {
     const address = toAddress(input, this.#origin);
-    if (!address.startsWith(this.base)) return fetch(input, init);
+    if (!address.startsWith(this.base)) return this.#network(input, init);
     const outgoing = toOutgoing(address, input, init);
     let request = outgoing instanceof Promise ? await outgoing : outgoing;
     for (let redirects = 0; redirects <= MOST_REDIRECTS; redirects++) {
       const answer = await this.#worker.handle(request);
       const next = nextOf(request, answer);
       if (!next) return this.#respond(request, answer, redirects > 0);
-      if (!next.url.startsWith(this.base)) return fetch(next.url, { method: next.method });
+      if (!next.url.startsWith(this.base)) return this.#network(next.url, { method: next.method });
       request = next;
     }
     throw new TypeError(`${address} redirects without end`);
@@ -135,9 +160,4 @@ export class PageClient extends EventTarget implements Settee {
   #loseBodies(): void {
     for (const body of this.#bodies) body.fail(new TypeError('The page was left during this request'));
   }
-}
-
-function addressOf(given: string | URL | undefined, file: string): URL {
-  const root = typeof __SETTEE_ROOT__ === 'string' ? __SETTEE_ROOT__ : '/';
-  return new URL(given ?? root + file, document.baseURI);
 }

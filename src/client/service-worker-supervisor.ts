@@ -3,18 +3,29 @@ import { messageSW, Workbox } from 'workbox-window';
 import type { ControlAnswer, ControlMessage } from '../bridge/wire/control.ts';
 import { PROTOCOL } from '../bridge/wire/wire.ts';
 import { withinDeadline } from './deadline.ts';
+import type { PageFetch } from './replaced-fetch.ts';
 import { startScript } from './start-failures.ts';
+
+interface SupervisorOptions {
+  readonly url: URL;
+  readonly base: string;
+  /** The browser's `fetch`, whatever the page has in its place. */
+  readonly network: PageFetch;
+  /** Called for each new version that waits. */
+  readonly onUpdate: () => void;
+}
 
 export class ServiceWorkerSupervisor {
   readonly #url: URL;
   readonly #base: string;
+  readonly #network: PageFetch;
   readonly #onUpdate: () => void;
   #registration: ServiceWorkerRegistration | undefined;
 
-  /** `onUpdate` is called for each new version that waits. */
-  constructor(url: URL, base: string, onUpdate: () => void) {
+  constructor({ url, base, network, onUpdate }: SupervisorOptions) {
     this.#url = url;
     this.#base = base;
+    this.#network = network;
     this.#onUpdate = onUpdate;
   }
 
@@ -45,7 +56,9 @@ export class ServiceWorkerSupervisor {
     if (!isInControl()) throw this.#fault(`leaves this page to ${navigator.serviceWorker.controller?.scriptURL}`);
     // A policy may forbid another origin. And a page that another base's service worker controlled when it was loaded keeps
     // that one's static routes in Chromium.
-    const found = await fetch(`${this.#base}_settee/alive`).then(({ status }) => status, String);
+    const ask = () => this.#network(`${this.#base}_settee/alive`).then(({ status }) => status, String);
+    // Asked once more: where the process of a service worker dies with another tab, the request goes on to the network.
+    const found = await ask().then((answer) => (answer === 204 ? answer : ask()));
     if (found !== 204) {
       throw this.#fault(`is not asked by fetch (${found}); reload, or allow ${this.#base} in the CSP's connect-src`);
     }

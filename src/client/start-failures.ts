@@ -1,3 +1,7 @@
+const MISSING = 'The file is not there: with Vite add the plugin settee/vite, else copy it. ';
+const MODULE =
+  "It is a module, and a service worker with Settee must be a classic script: bundle it in the format 'iife'. ";
+
 /**
  * Runs what starts the script of a worker or a service worker. Where the browser can't start it, it says little or nothing of the reason. So
  * it is found out which directive of a policy forbids the script, and what its address answers; the Error says so, and what to do about it.
@@ -15,12 +19,14 @@ export async function startScript<T>(what: string, url: URL, start: () => Promis
     return await start();
   } catch (cause) {
     if (Object(cause).constructor === Error) throw cause;
-    const found = await fetch(url).then(({ status, headers }) => `${status} ${headers.get('content-type')}`, String);
+    const answer = await fetch(url).catch(String);
+    const found = typeof answer === 'string' ? answer : `${answer.status} ${answer.headers.get('content-type')}`;
     const reason = directive
       ? `the page's Content-Security-Policy forbids it by ${directive}`
       : (cause ?? 'no reason given');
     throw new Error(
       `The ${what} ${url.href} did not start: ${reason}; its address answers ${found}. ` +
+        `${isMissing(answer) ? MISSING : ''}${what === 'service worker' && (await isModule(answer)) ? MODULE : ''}` +
         "Serve the files of settee/dist/browser as JavaScript from this page's origin, under a Content-Security-Policy with " +
         "worker-src 'self', without require-trusted-types-for, and without a sandbox.",
       { cause },
@@ -28,4 +34,15 @@ export async function startScript<T>(what: string, url: URL, start: () => Promis
   } finally {
     listening.abort();
   }
+}
+
+/** Also where the server has a page for every address that it doesn't know, as those of single-page apps do. */
+function isMissing(answer: Response | string): boolean {
+  return typeof answer !== 'string' && (!answer.ok || Boolean(answer.headers.get('content-type')?.includes('html')));
+}
+
+/** Of a module in the place of a script browsers say as good as nothing, so that its text is looked at. */
+async function isModule(answer: Response | string): Promise<boolean> {
+  if (typeof answer === 'string' || isMissing(answer)) return false;
+  return /(^|[;}])\s*(import\s*["'{*]|import\s+\w|export\s*[{*]|export\s+\w)/m.test(await answer.text());
 }

@@ -13,7 +13,7 @@
 import { type Remote, wrap } from 'comlink';
 import type { PageWorker, WorkerOptions, WorkerStatus } from '../bridge/contract.ts';
 import { serviceUnavailable } from '../bridge/link/unavailable.ts';
-import type { KeepAlive, PortOffer } from '../bridge/wire/control.ts';
+import type { KeepAlive, PortOffer, ReplicationMessage, SandboxRequest } from '../bridge/wire/control.ts';
 import { MessageBatch } from '../bridge/wire/message-batch.ts';
 import type { PageAnswer, PageAnswers, PageCall, WireResponse } from '../bridge/wire/wire.ts';
 import { portOf } from '../bridge/wire/wire-codec.ts';
@@ -23,6 +23,8 @@ import { offerBody } from './body-ports.ts';
 import { withinDeadline } from './deadline.ts';
 import { untilStuck } from './life-signs.ts';
 import type { Outgoing } from './outgoing-request.ts';
+import { PageSandboxes } from './page-sandboxes.ts';
+import { PendingReplications } from './pending-replications.ts';
 import { startScript } from './start-failures.ts';
 
 /** A worker that answers. */
@@ -31,7 +33,8 @@ interface RunningWorker {
   readonly batch: MessageBatch<PageCall>;
 }
 
-type FromWorker = Partial<PageAnswers & (PortOffer | KeepAlive)>;
+type FromWorker = Partial<PageAnswers> &
+  (PortOffer | KeepAlive | ReplicationMessage | SandboxRequest | { readonly type?: never });
 
 const CLOSED = 'This Settee was closed; start it again';
 const UNKNOWN_OUTCOME =
@@ -44,6 +47,8 @@ export class WorkerSupervisor {
   /** Whoever waits for the present worker, by the number of the call. Called with the answer, or with nothing when the worker ends. */
   readonly #waiting = new Map<number, (answer?: PageAnswer) => void>();
   readonly #listening = new AbortController();
+  readonly #pending: PendingReplications;
+  readonly #sandboxes = new PageSandboxes();
   /** Set as soon as the service is to end. */
   #closed: Promise<void> | undefined;
   #calls = 0;
@@ -60,6 +65,7 @@ export class WorkerSupervisor {
     this.#url = url;
     this.#options = options;
     this.#onLoss = onLoss;
+    this.#pending = new PendingReplications(options.base);
     // The controller's signal ends the listening.
     addEventListener('pagehide', () => this.#leave(), this.#listening);
     addEventListener('pageshow', () => this.#return(), this.#listening);
@@ -108,6 +114,7 @@ export class WorkerSupervisor {
   }
 
   #leave(): void {
+    this.#pending.leave();
     this.#shown = new Promise((resolve) => addEventListener('pageshow', resolve, { once: true }));
     this.#end();
   }
@@ -136,8 +143,10 @@ export class WorkerSupervisor {
       worker.onmessage = (event: MessageEvent<FromWorker>) => {
         const { data } = event;
         if (this.#worker === worker) for (const answer of data.answers ?? []) this.#waiting.get(answer[0])?.(answer);
-        // Looked at first, since reading the event's ports takes a hundredth of a request.
-        if (data.base) navigator.serviceWorker?.controller?.postMessage(data, [...event.ports]);
+        // Looked at first, since reading the event's ports takes a hundredth of a request. Comlink's own messages have types, too.
+        if (data.type === 'SETTEE_REPLICATION') this.#pending.note(data);
+        else if (data.type === 'SETTEE_SANDBOX') this.#sandboxes.start(data, event.ports);
+        else if (data.type && data.base) navigator.serviceWorker?.controller?.postMessage(data, [...event.ports]);
       };
       const endpoint = wrap<PageWorker>(worker);
       const broken = new Promise<never>((_, reject) => {
@@ -215,6 +224,7 @@ export class WorkerSupervisor {
   #end(): void {
     this.#worker?.terminate();
     this.#worker = undefined;
+    this.#sandboxes.end();
     // A start that is under way goes on with the next worker.
     if (this.#running) this.#starting = undefined;
     this.#running = undefined;

@@ -64,6 +64,14 @@ export interface Database {
   close(): Promise<void>;
 }
 
+/** What is counted of all databases together; whoever counts adds to `value`. */
+export interface DatabaseCounters {
+  /** Documents of which a body was read. */
+  readonly databaseReads: { value: number };
+  /** Sequence numbers that were given: one for each document that was written. */
+  readonly databaseWrites: { value: number };
+}
+
 export interface CurrentDocument {
   /** Digits, a hyphen, hexadecimal digits: between quotes it is JSON, and an entity tag. */
   readonly rev: RevId;
@@ -213,7 +221,9 @@ export interface DatabaseUser {
 
 /** Validates writes before they are applied, with the validation functions of design documents. */
 export interface WriteGuard {
-  /** Whether `validate` has to be called; read at each write. */
+  /** The writes with what the database itself adds to them. Called before `validate`, where that is. */
+  prepare?(writes: readonly DocumentWrite[], options: WriteOptions): MaybePromise<readonly DocumentWrite[]>;
+  /** Whether `validate` has to be called; read at each write. Where a design document is among the writes it is called in any case. */
   readonly isNeeded: boolean;
   /** For each write why it is refused, or undefined. With `allOrNothing` one refusal is one of all. */
   validate(writes: readonly DocumentWrite[], options: WriteOptions): Promise<readonly (DatabaseError | undefined)[]>;

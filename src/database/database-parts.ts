@@ -4,7 +4,7 @@ import type { Clock } from '../shared/clock.ts';
 import type { PageFile, PageStoreSupport } from '../storage/page-store.ts';
 import type { ActiveTasks } from '../system/active-tasks.ts';
 import type { Log } from '../system/contract.ts';
-import type { CreateWriteGuard } from './contract.ts';
+import type { CreateWriteGuard, DatabaseCounters } from './contract.ts';
 import type { DatabaseSettings } from './settings.ts';
 
 /** What one open database is made of, and what it shares with others. */
@@ -22,6 +22,8 @@ export interface DatabaseParts {
   readonly createGuard?: CreateWriteGuard | undefined;
   /** Where compactions are shown; without it they are not. */
   readonly tasks?: ActiveTasks | undefined;
+  /** Without them nothing is counted. */
+  readonly counters?: DatabaseCounters | undefined;
   /** Called once when a commit failed with an unknown outcome: the handle refuses everything from then on. */
   onFailure(error: unknown): void;
 }

@@ -1,3 +1,4 @@
+import { atOnce } from '../shared/turn.ts';
 import type { JournalRecord } from '../storage/page-store.ts';
 import { decodeJournalEntry } from './writing/journal.ts';
 
@@ -18,7 +19,7 @@ function describeRecord({ number, text }: JournalRecord): string {
 
 function describeChanges(record: JournalRecord): string {
   try {
-    const { revisions, locals, purges } = decodeJournalEntry(record);
+    const { revisions, locals, purges } = atOnce(decodeJournalEntry(record));
     const ids = [...revisions.map(({ id }) => id), ...locals.map(({ key }) => key), ...purges.map(({ id }) => id)];
     const more = ids.length > MAX_IDS ? ` and ${ids.length - MAX_IDS} more` : '';
     return ids.length === 0 ? 'no document' : ids.slice(0, MAX_IDS).join(', ') + more;

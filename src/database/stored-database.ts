@@ -9,6 +9,7 @@ import type {
   AttachmentUpload,
   CurrentDocument,
   Database,
+  DatabaseCounters,
   DatabaseInfo,
   DatabaseOrigin,
   DatabaseUser,
@@ -47,6 +48,9 @@ export class StoredDatabase implements Database {
   readonly #log: Log;
   readonly #onFailure: (error: unknown) => void;
   readonly #listeners = new Set<(updateSeq: number) => void>();
+  readonly #counters: DatabaseCounters;
+  /** Up to here writes were counted; undefined while the file is being opened. */
+  #countedSeq: number | undefined;
   /** The sequence number that listeners were notified of last. */
   #notifiedSeq: number;
   #closed: Promise<void> | undefined;
@@ -65,7 +69,9 @@ export class StoredDatabase implements Database {
     this.#notifiedSeq = opened.head.current.updateSeq;
     const snapshots = new SnapshotRegister(clock, settings.snapshotMaxAgeMs, () => this.#upkeep.noteRelease());
     const { file, head, state, detached } = opened;
-    const source = { file, head, state, detached, bodies: state.bodies.reader };
+    this.#counters = parts.counters ?? { databaseReads: { value: 0 }, databaseWrites: { value: 0 } };
+    const reads = this.#counters.databaseReads;
+    const source = { file, head, state, detached, reads, bodies: state.bodies.reader };
     this.#reader = new DatabaseReader(name, source, snapshots);
     const shared = { name, opened, snapshots, settings, clock, log, tasks, supports };
     this.#upkeep = new Upkeep({ ...shared, barrier: () => this.#barrier(), wake: () => this.#queue.wake() });
@@ -88,6 +94,7 @@ export class StoredDatabase implements Database {
 
   /** For `openDatabase` alone: recovery is done. Upkeep may begin, and drop `free`, which no state refers to. */
   endOpening(free: readonly PageNumber[]): void {
+    this.#countedSeq = this.#reader.updateSeq;
     this.#upkeep.dropLater(free);
     this.#queue.endOpening();
   }
@@ -262,6 +269,10 @@ export class StoredDatabase implements Database {
     this.#upkeep.noteCommit();
     if (updateSeq === this.#notifiedSeq) return;
     this.#notifiedSeq = updateSeq;
+    if (this.#countedSeq !== undefined) {
+      this.#counters.databaseWrites.value += updateSeq - this.#countedSeq;
+      this.#countedSeq = updateSeq;
+    }
     for (const listener of this.#listeners) this.#notify(listener, updateSeq);
   }
 

@@ -7,17 +7,25 @@
  */
 import type { DesignPrograms } from '../design/design-programs.ts';
 import type { OpenValidators } from '../design/write-validation.ts';
+import type { AccountsPart } from '../http/accounts/accounts-part.ts';
+import type { AdministrationPart } from '../http/administration/administration-handlers.ts';
 import type { DesignPart } from '../http/design/design-handlers.ts';
 import type { DesignService } from '../http/design/design-service.ts';
 import type { FindPart } from '../http/find/find-handlers.ts';
+import type { ReplicatorPart } from '../http/replicator/replicator-handlers.ts';
 import type { ViewPart } from '../http/views/view-handlers.ts';
 import type { Sandbox } from '../query-server/contract.ts';
+import type { Registry } from '../registry/contract.ts';
+import type { ReplicationActivity, ReplicatorHost } from '../replicator/contract.ts';
+import type { ReplicationDocumentGuard } from '../replicator/documents/document-guard.ts';
 import type { CacheBudget } from '../shared/cache-budget.ts';
-import type { Clock } from '../shared/clock.ts';
+import type { Clock, RandomBytes } from '../shared/clock.ts';
 import type { MaybePromise } from '../shared/maybe-promise.ts';
 import type { PageStore } from '../storage/page-store.ts';
 import type { ActiveTasks } from '../system/active-tasks.ts';
-import type { Config, Log } from '../system/contract.ts';
+import type { Config, ConfigStore, Log } from '../system/contract.ts';
+import type { Counters } from '../system/counters.ts';
+import type { LogTail } from '../system/log-buffer.ts';
 import type { Databases } from '../views/background-builds.ts';
 import type { ViewIndexes } from '../views/contract.ts';
 
@@ -29,8 +37,56 @@ export interface DeferredCode {
   views(needs: ViewNeeds): ViewService;
   /** Shows, lists, updates and rewrites. */
   design(service: DesignService): DesignPart;
+  /** Accounts: who sent a request, sessions, and the documents of users. */
+  accounts(needs: AccountNeeds): AccountsPart;
   /** Selector queries. */
   find(views: ViewIndexes, clock: Clock): FindPart;
+  /** Replications: those that are asked for by requests, and those of documents. */
+  replicator(needs: ReplicatorNeeds): OwnedReplicatorPart;
+  /** Judges what is written into the database of such documents. It needs no database, so that writes can be judged while databases are closed. */
+  readonly replicationDocumentGuard: ReplicationDocumentGuard;
+  /** Requests that steer the service: configuration and the like. */
+  administration(needs: AdministrationNeeds): AdministrationPart;
+}
+
+export interface AdministrationNeeds {
+  readonly config: Config;
+  readonly random: RandomBytes;
+  readonly logTail: LogTail;
+  /** See `CoreOptions`. */
+  readonly restart: (() => Promise<void>) | undefined;
+}
+
+export interface AccountNeeds {
+  readonly config: ConfigStore;
+  readonly clock: Clock;
+  readonly random: RandomBytes;
+  readonly log: Log;
+  readonly databases: Registry;
+  readonly counters: Counters;
+  /** See `Access.accountsVersion`. */
+  readonly accountsVersion: () => number;
+}
+
+export interface ReplicatorNeeds {
+  readonly host: ReplicatorHost;
+  readonly registry: Pick<Registry, 'use' | 'has'>;
+  readonly config: Config;
+  readonly tasks: ActiveTasks;
+  /** The address by which pages know the service, where the host knows it. */
+  readonly ownBase: () => string | undefined;
+}
+
+export interface OwnedReplicatorPart extends ReplicatorPart {
+  /** Reads the documents that ask for replications, or what has changed of them, soon. */
+  followDocuments(): void;
+  /** The network is back: what failed for the lack of it is tried at once. */
+  wake(): void;
+  /** Goes on with what `ReplicatorHost.requests` has and is not there yet. Fails where that can't be done for all; ask again then. */
+  resume(): Promise<void>;
+  readonly activity: ReplicationActivity;
+  /** Ends all replications, after a last checkpoint where that is possible at once. Call it while requests are still answered. */
+  close(): Promise<void>;
 }
 
 export interface QueryServerNeeds {

@@ -9,8 +9,13 @@ import { findHandlers } from '../http/find/find-handlers.ts';
 import { selectorFilters } from '../http/find/selector-filter.ts';
 import { viewHandlers } from '../http/views/view-handlers.ts';
 import type { Sandbox } from '../query-server/contract.ts';
+import { replicationDocumentGuard } from '../replicator/documents/document-guard.ts';
+import { readFilter } from '../replicator/run/read-filter.ts';
+import { runReplication } from '../replicator/run/replication-run.ts';
 import { BackgroundBuilds } from '../views/background-builds.ts';
 import { createViewIndexes } from '../views/view-indexes.ts';
+import { createAccounts } from './accounts-part.ts';
+import { createAdministrationPart } from './administration-part.ts';
 import type {
   DeferredCode,
   LoadDeferredCode,
@@ -19,17 +24,22 @@ import type {
   ViewNeeds,
   ViewService,
 } from './contract.ts';
+import { createReplicatorPart } from './replicator-part.ts';
 
 /** Each core gets a sandbox of its own, and closes it. Without one functions of documents are answered with 501. */
 export function createDeferredCode(createSandbox: (needs: QueryServerNeeds) => Sandbox | undefined): DeferredCode {
   return {
     queryServer: (needs) => createQueryServer(needs, createSandbox(needs)),
     views: createViews,
+    accounts: createAccounts,
     design: (service) => ({ service, handlers: designHandlers, ...functionFilters(service) }),
     find: (views, clock) => {
       const service = createFinder({ views, clock });
       return { service, handlers: findHandlers, ...selectorFilters(service) };
     },
+    administration: createAdministrationPart,
+    replicator: createReplicatorPart(runReplication, readFilter),
+    replicationDocumentGuard,
   };
 }
 

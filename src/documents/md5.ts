@@ -1,5 +1,13 @@
-import { createMD5 } from 'hash-wasm';
-import type { Steps } from '../shared/turn.ts';
+/**
+ * MD5, by WebAssembly where there is any. A page's policy may forbid that (`script-src` without `'wasm-unsafe-eval'`), and some browsers have a
+ * mode without it: then by JavaScript, which takes longer.
+ */
+
+import { md5 as javaScriptMd5 } from '@noble/hashes/legacy.js';
+import { createMD5, type IHasher } from 'hash-wasm';
+import { toHex } from '../shared/hex.ts';
+import { inTurns, type Steps } from '../shared/turn.ts';
+import { wholeCharactersEnd } from '../shared/utf8.ts';
 
 /** Gives the MD5 of bytes as 32 lower-case hexadecimal digits. */
 export type Md5 = (bytes: Uint8Array) => string;
@@ -8,7 +16,10 @@ let loading: Promise<Md5> | undefined;
 
 /** Loads the digest function, once for all who ask; from then on it is synchronous. */
 export function loadMd5(): Promise<Md5> {
-  loading ??= createMD5().then((digest) => (bytes) => digest.init().update(bytes).digest('hex'));
+  loading ??= createMD5().then(
+    (digest) => (bytes) => digest.init().update(bytes).digest('hex'),
+    () => (bytes) => toHex(javaScriptMd5(bytes)),
+  );
   return loading;
 }
 
@@ -19,23 +30,47 @@ let loadingSteps: Promise<Md5InSteps> | undefined;
 
 /** Loads a digest function for what is too long for one step. */
 export function loadMd5InSteps(): Promise<Md5InSteps> {
-  loadingSteps ??= createMD5().then((digest) => {
-    return function* (pieces) {
-      let state = digest.init().save();
-      for (const piece of pieces) {
-        state = digest.load(state).update(piece).save();
-        yield;
-      }
-      return digest.load(state).digest('hex');
-    };
-  });
+  loadingSteps ??= createMD5().then(stepsOf, () => javaScriptSteps);
   return loadingSteps;
 }
 
-/** The MD5 of a text's UTF-8 form. */
+function stepsOf(digest: IHasher): Md5InSteps {
+  return function* (pieces) {
+    let state = digest.init().save();
+    for (const piece of pieces) {
+      state = digest.load(state).update(piece).save();
+      yield;
+    }
+    return digest.load(state).digest('hex');
+  };
+}
+
+function* javaScriptSteps(pieces: Iterable<Uint8Array>): Steps<string> {
+  const digest = javaScriptMd5.create();
+  for (const piece of pieces) {
+    digest.update(piece);
+    yield;
+  }
+  return toHex(digest.digest());
+}
+
+/** Units of a text that are encoded and digested in one step. */
+const STEP_LENGTH = 262_144;
+
+/** The MD5 of a text's UTF-8 form. Others have turns in the middle of a long one. */
 export async function md5(text: string): Promise<string> {
+  if (text.length > STEP_LENGTH) return inTurns((await loadMd5InSteps())(encodedPieces(text)));
   const digest = await loadMd5();
   return digest(new TextEncoder().encode(text));
+}
+
+function* encodedPieces(text: string): Generator<Uint8Array> {
+  const encoder = new TextEncoder();
+  for (let from = 0; from < text.length; ) {
+    const to = wholeCharactersEnd(text, from + STEP_LENGTH);
+    yield encoder.encode(text.slice(from, to));
+    from = to;
+  }
 }
 
 /** An MD5 of bytes that come bit by bit. */
@@ -45,7 +80,14 @@ export interface Md5Stream {
   digest(): string;
 }
 
-export async function beginMd5(): Promise<Md5Stream> {
-  const hasher = (await createMD5()).init();
+export function beginMd5(): Promise<Md5Stream> {
+  return createMD5().then(streamOf, () => {
+    const digest = javaScriptMd5.create();
+    return { update: (bytes) => void digest.update(bytes), digest: () => toHex(digest.digest()) };
+  });
+}
+
+function streamOf(digest: IHasher): Md5Stream {
+  const hasher = digest.init();
   return { update: (bytes) => void hasher.update(bytes), digest: () => hasher.digest('hex') };
 }

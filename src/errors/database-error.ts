@@ -7,6 +7,7 @@ export type ErrorCode =
   | 'bad_request'
   | 'query_parse_error'
   | 'illegal_database_name'
+  | 'modification_not_allowed'
   | 'doc_validation'
   | 'unauthorized'
   | 'forbidden'
@@ -38,6 +39,9 @@ export type ErrorCode =
   | 'rewrite_rules_error'
   | 'insecure_rewrite_rule'
   | 'functions_unavailable'
+  // replications
+  | 'db_not_found'
+  | 'replication_failed'
   // storage
   | 'storage_closed'
   | 'storage_deleted'
@@ -54,6 +58,7 @@ export type ErrorCode =
   // the service
   | 'shutting_down'
   | 'too_busy'
+  | 'too_many_requests'
   | 'cancelled'
   | 'unknown_error';
 

@@ -10,7 +10,8 @@ type FetchFunction = (request: Request) => Promise<Response>;
 export function createFetch(handle: Handle): FetchFunction {
   return async (request) => {
     const { method, url, signal } = request;
-    const headers = Object.fromEntries(request.headers);
+    // A simulated page, such as happy-dom's, keeps the case in which a header was written.
+    const headers = Object.fromEntries([...request.headers].map(([name, value]) => [name.toLowerCase(), value]));
     const body = await requestBody(request);
     const response = await handle({ method, url, headers, body, signal });
     return toResponse(method === 'HEAD' ? { ...response, body: null } : response);

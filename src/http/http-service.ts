@@ -4,20 +4,29 @@ import { refuseCrossSite } from './middleware/cross-site.ts';
 import { answerErrors } from './middleware/errors.ts';
 import { answerHead } from './middleware/head.ts';
 import { releaseBytes } from './middleware/held-bytes.ts';
+import { challengeRefused, identify } from './middleware/identification.ts';
 import { wrapJsonp } from './middleware/jsonp.ts';
 import { overrideMethod } from './middleware/method-override.ts';
 import { addServerHeaders } from './middleware/server-headers.ts';
 import { refuseWhenClosing } from './middleware/shutdown.ts';
+import { countRequests } from './middleware/statistics.ts';
 import { cancelUnreadBody } from './middleware/unread-body.ts';
-import { Context, type Services } from './request/context.ts';
+import { Context, type Gateway, type Services } from './request/context.ts';
 import { Router } from './routing/router.ts';
 import { createRoutes, type DeferredParts } from './routing/routes.ts';
 
-/** The outermost comes first. `isClosing` is asked at each request. */
-export function createHandle(services: Services, parts: DeferredParts, isClosing: () => boolean): Handle {
-  const router = new Router(createRoutes(parts));
-  const routed = refuseWhenClosing(isClosing, wrapJsonp(router.dispatch));
-  const answering = answerHead(releaseBytes(answerErrors(cancelUnreadBody(refuseCrossSite(routed)))));
-  const handler = addServerHeaders(services.clock, overrideMethod(answering));
+/** The outermost comes first. `isClosing` is asked at each request. `gateway`: what the host has in front; nothing by default. */
+export function createHandle(
+  services: Services,
+  parts: DeferredParts,
+  isClosing: () => boolean,
+  gateway: Gateway = (_config, next) => next,
+): Handle {
+  const router = new Router(createRoutes(parts), parts.accounts);
+  const routed = refuseWhenClosing(isClosing, wrapJsonp(identify(parts.accounts, router.dispatch)));
+  const guarded = challengeRefused(parts.accounts, answerErrors(cancelUnreadBody(refuseCrossSite(routed))));
+  const answering = answerHead(releaseBytes(guarded));
+  const served = gateway(services.config, overrideMethod(answering));
+  const handler = countRequests(addServerHeaders(services.clock, served));
   return (request) => handler(new Context(request, services));
 }

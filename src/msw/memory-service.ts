@@ -39,6 +39,7 @@ export class MemoryService {
       storage: createMemoryPageStore(),
       clock: systemClock,
       random: systemRandom,
+      network: { fetch: (...request) => fetch(...request) },
     });
   }
 }

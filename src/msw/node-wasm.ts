@@ -15,7 +15,7 @@ export function loadWasmOfNode(): LoadWasm | undefined {
   const files = node?.getBuiltinModule?.('node:fs/promises');
   if (modules === undefined || files === undefined || !import.meta.url.startsWith('file:')) return undefined;
   return async () => {
-    const path = modules.createRequire(import.meta.url).resolve('@jitl/quickjs-wasmfile-release-sync/wasm');
+    const path = modules.createRequire(import.meta.url).resolve('settee/files/settee-quickjs.wasm');
     return new Uint8Array(await files.readFile(path));
   };
 }

@@ -1,17 +1,15 @@
 #!/usr/bin/env node
 /**
- * The command `settee`, and `npm start`. In a clone it first installs and builds what is missing. Then it runs the built
- * command line in this same process, so that signals and the exit code need not be passed on.
+ * The command `settee` in a clone, and `npm start`: installs and builds what is missing. Then it runs the built command line in this same
+ * process, so that signals and the exit code need not be passed on. In the package `settee-server` it is `command.mjs`.
  */
 import { pathToFileURL } from 'node:url';
-import { build, builtMain, checkNode, install, isClone, PreparationError } from './prepare.mjs';
+import { build, builtMain, checkNode, install, PreparationError } from './prepare.mjs';
 
 try {
   checkNode();
-  if (isClone()) {
-    install();
-    build();
-  }
+  install();
+  build();
   const { main } = await import(pathToFileURL(builtMain).href);
   process.exitCode = await main(process.argv.slice(2));
 } catch (error) {

@@ -1,10 +1,13 @@
-import { DatabaseError } from '../errors/database-error.ts';
+import { setMaxListeners } from 'node:events';
+import { DatabaseError, isDatabaseError } from '../errors/database-error.ts';
 import { escapeControls } from '../shared/escape-controls.ts';
 import { VERSION } from '../system/version.ts';
+import { addAdmin } from './accounts/add-admin.ts';
 import { type Command, parseCommand } from './command-line/arguments.ts';
 import { helpFor } from './command-line/help.ts';
 import { backupData, type CopiedDatabase, type CopyProblem, restoreData } from './data-folder/backup.ts';
 import { verifyData } from './data-folder/verify.ts';
+import { replicate } from './replicate/replicate.ts';
 import { type ProcessHost, serve } from './server/serve.ts';
 import { createProgress, type MessageStream, type OnProgress } from './terminal/progress.ts';
 import { UsageError } from './terminal/usage-error.ts';
@@ -12,6 +15,9 @@ import { InputError } from './transfer/document-splitter.ts';
 import { exportDatabase } from './transfer/export.ts';
 import { importFile } from './transfer/import.ts';
 import { RefusalError } from './transfer/remote-database.ts';
+
+/** Each request of a replication waits for its end as well; Node takes more than ten that wait for the same for a mistake, and says so. */
+const MOST_LISTENERS = 100;
 
 /** The parts of a process that the command line uses; `process` itself is one. */
 export interface CommandHost extends ProcessHost {
@@ -28,6 +34,7 @@ export async function main(argv: readonly string[], host: CommandHost = process)
   // The log can't be written where its reader has gone or its disk is full. That must not end the process.
   host.stderr.on('error', () => undefined);
   const output = new OutputCheck(host.stdout);
+  setMaxListeners(MOST_LISTENERS);
   try {
     const command = parseCommand(argv, host.env);
     const code = await run(command, host);
@@ -69,18 +76,28 @@ async function run(command: Command, host: CommandHost): Promise<number> {
       host.stdout.write(`${VERSION}\n`);
       return 0;
     case 'serve':
-      return serve(command.options, host);
+      return serve(command.options, host).catch(refuseCall);
     case 'import':
       return (await importFile(command, host)) ? 0 : 1;
     case 'export':
       return (await exportDatabase(command, host)) ? 0 : 1;
+    case 'replicate':
+      return (await replicate(command, host)) ? 0 : 1;
     case 'verify':
       return (await verify(command, host)) ? 0 : 1;
     case 'backup':
       return reportCopies('copied', backupData(command), host);
     case 'restore':
       return reportCopies('restored', restoreData(command), host);
+    case 'admin':
+      await addAdmin(command, host);
+      return 0;
   }
+}
+
+/** Options and a configuration with which the server can't start are a wrong call. */
+function refuseCall(error: unknown): never {
+  throw isDatabaseError(error, 'bad_request') ? new UsageError(error.reason, 'serve') : error;
 }
 
 type Verify = Extract<Command, { name: 'verify' }>;

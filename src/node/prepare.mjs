@@ -4,34 +4,19 @@
  * JavaScript without dependencies, because it runs before there are any. All its messages go to stderr.
  */
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { PreparationError } from './check-node.mjs';
+
+export { checkNode, PreparationError } from './check-node.mjs';
 
 export const root = fileURLToPath(new URL('../..', import.meta.url));
 export const builtMain = join(root, 'dist', 'node', 'main.js');
 
 const builtDemo = join(root, 'dist', 'demo', 'index.html');
 
-const lowestNode = [20, 19];
 const sources = ['src', 'sw', 'demo', 'public', 'package.json', 'package-lock.json', 'vite.config.ts'];
-
-/** A failure that the message explains to the user; any other error is a defect. */
-export class PreparationError extends Error {}
-
-/** Throws when this Node is too old for Settee. */
-export function checkNode() {
-  const [major, minor] = process.versions.node.split('.').map(Number);
-  if (major > lowestNode[0] || (major === lowestNode[0] && minor >= lowestNode[1])) return;
-  fail(
-    `Settee needs Node ${lowestNode.join('.')} or newer, and this is Node ${process.versions.node}. Install a newer one from https://nodejs.org/ and try again.`,
-  );
-}
-
-/** False in an installed package, which contains the build and no sources. */
-export function isClone() {
-  return existsSync(join(root, 'vite.config.ts')) && existsSync(join(root, 'src', 'node', 'main.ts'));
-}
 
 /** Installs the dependencies, unless exactly those of package-lock.json are installed already. */
 export function install() {
@@ -70,7 +55,9 @@ export function build() {
 
 function runVite(viteArguments) {
   const vite = join(root, 'node_modules', 'vite', 'bin', 'vite.js');
-  const status = run(process.execPath, [vite, ...viteArguments, '--logLevel', 'warn']);
+  // Begun by a test, which has another NODE_ENV, the demo would be built without the service worker that keeps it for when there is no network.
+  const env = { ...process.env, NODE_ENV: 'production' };
+  const status = run(process.execPath, [vite, ...viteArguments, '--logLevel', 'warn'], { env });
   if (status !== 0) fail('The build failed; the reason stands above.');
 }
 
@@ -110,7 +97,6 @@ function readPackages(lockFile) {
 }
 
 function isBuilt() {
-  // Both are looked at, because `npm run build`, and with it `npm pack`, does not build the demo.
   const times = [builtMain, builtDemo].map((file) => statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0);
   const builtAt = Math.min(...times);
   return sources.every((source) => newest(join(root, source)) <= builtAt);

@@ -1,6 +1,6 @@
 import type { Crc32 } from '../shared/crc32.ts';
 import type { Steps } from '../shared/turn.ts';
-import { wholeCharactersEnd } from '../shared/utf8.ts';
+import { putTogether, wholeCharactersEnd } from '../shared/utf8.ts';
 import type { PageNumber } from '../storage/page-store.ts';
 
 /**
@@ -72,6 +72,7 @@ export function* addToRecord(crc32: Crc32, number: number, text: string): Steps<
 function* checksumInSteps(crc32: Crc32, text: string, seed: number): Steps<number> {
   let checksum = seed;
   let from = 0;
+  yield* putTogether(text);
   while (from + STEP_LENGTH < text.length) {
     const end = wholeCharactersEnd(text, from + STEP_LENGTH);
     checksum = crc32(text.slice(from, end), checksum);
@@ -81,11 +82,12 @@ function* checksumInSteps(crc32: Crc32, text: string, seed: number): Steps<numbe
   return crc32(from === 0 ? text : text.slice(from), checksum);
 }
 
-/** The record's text without its checksum; undefined where that is wrong. */
-export function checkRecord(crc32: Crc32, number: number, stored: string): string | undefined {
+/** The record's text without its checksum; undefined where that is wrong. In steps, as it was added. */
+export function* checkRecord(crc32: Crc32, number: number, stored: string): Steps<string | undefined> {
   if (stored.startsWith('{')) return stored;
   const text = stored.slice(DIGITS);
-  return toDigits(crc32(text, seedOf(number))) === stored.slice(0, DIGITS) ? text : undefined;
+  const checksum = yield* checksumInSteps(crc32, text, seedOf(number));
+  return toDigits(checksum) === stored.slice(0, DIGITS) ? text : undefined;
 }
 
 function toDigits(checksum: number): string {

@@ -1,5 +1,6 @@
 import type { NodePages } from '../btree/contract.ts';
 import type { MaybePromise } from '../shared/maybe-promise.ts';
+import { Pace } from '../shared/turn.ts';
 import type { PageNumber } from '../storage/page-store.ts';
 
 /**
@@ -22,13 +23,29 @@ export function cutText(text: string, maxLength: number): string[] {
   return starts.map((start, index) => text.slice(start, starts[index + 1]));
 }
 
-/** The text whose pieces `readPage` gives. */
+/** The text whose pieces `readPage` gives. Others have a turn between the pieces, and before these are put together, which is one step. */
 export async function readPieces(
   { page, pages }: NodePages,
   readPage: (page: PageNumber) => MaybePromise<string>,
 ): Promise<string> {
-  const numbers = Array.from({ length: pages }, (_unused, index) => page + index);
-  return (await Promise.all(numbers.map(async (number) => readPage(number)))).join('');
+  const pace = new Pace();
+  const pieces: Promise<string>[] = [];
+  for (let index = 0; index < pages; index += 1) {
+    const piece = readOne(readPage, page + index);
+    // One that fails while others are still being asked for is reported below.
+    piece.catch(() => undefined);
+    pieces.push(piece);
+    if (pace.isDue) await pace.rest();
+  }
+  const texts = await Promise.all(pieces);
+  if (pace.isDue) await pace.rest();
+  const text = texts.join('');
+  if (pace.isDue) await pace.rest();
+  return text;
+}
+
+async function readOne(readPage: (page: PageNumber) => MaybePromise<string>, page: PageNumber): Promise<string> {
+  return readPage(page);
 }
 
 /** One unit less than there is room for: a piece may begin one unit earlier. */

@@ -8,11 +8,19 @@ import type { MaybePromise } from '../shared/maybe-promise.ts';
 export interface Registry {
   /** The service's own uuid, made at first start and kept; new where the storage came back empty. */
   readonly serverUuid: string;
+  /** JSON text that is kept with the list of databases, for the settings; undefined where there was none yet. */
+  readonly settings: string | undefined;
+  /** Keeps such text in the place of what was there. Resolves when it would survive a crash. */
+  keepSettings(text: string): Promise<void>;
+  /** How many databases are open at the moment. */
+  readonly openCount: number;
   /** Sorted by code point. */
   names(): readonly string[];
   has(name: string): boolean;
   /** `illegal_database_name`, `file_exists`. */
   create(name: string): Promise<void>;
+  /** As `create`; gives false, and changes nothing, where there is one of that name. */
+  createIfMissing(name: string): Promise<boolean>;
   /** `not_found` "missing" where there is none. Closes its handle; reads under way fail with `storage_deleted`. */
   delete(name: string): Promise<void>;
   /**

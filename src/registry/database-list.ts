@@ -6,6 +6,7 @@ import { must } from '../shared/assert.ts';
 
 const NAME_PREFIX = '_local/database/';
 const SERVER_KEY = '_local/server' as DocId;
+const SETTINGS_KEY = '_local/settings' as DocId;
 
 /** What the list says of one database. */
 interface Listed {
@@ -26,6 +27,12 @@ interface Removed {
   readonly rev: string;
 }
 
+/** The settings that are kept, as text, and the revision of the document that holds them. */
+interface KeptSettings {
+  readonly text: string;
+  readonly rev: string;
+}
+
 interface DatabaseListOptions {
   /** Opens the list's file, or begins one. `onFailure` is called when the database that is opened gives itself up. */
   open(onFailure: () => void): Promise<StoredDatabase>;
@@ -35,7 +42,7 @@ interface DatabaseListOptions {
 }
 
 /**
- * The list of databases, and the uuid of the service: itself a database, with one local document for each name. Changes
+ * The list of databases, the uuid of the service and its settings: itself a database, with one local document for each name. Changes
  * must come one after another. A deletion leaves the name of the file behind until that is gone, so that a file which the list does not
  * name at all is known to be of a database that a later list had. Where a change fails with an unknown outcome the list is lost until `recover` has read it
  * again; `entries` stay as they were before that change.
@@ -49,6 +56,7 @@ export class DatabaseList {
   /** By name. */
   #removed = new Map<string, Removed>();
   #serverUuid = '';
+  #settings: KeptSettings | undefined;
 
   private constructor(options: DatabaseListOptions) {
     this.#options = options;
@@ -62,6 +70,11 @@ export class DatabaseList {
 
   get serverUuid(): string {
     return this.#serverUuid;
+  }
+
+  /** JSON text; undefined where none were kept yet. */
+  get settings(): string | undefined {
+    return this.#settings?.text;
   }
 
   /** By name. */
@@ -114,6 +127,11 @@ export class DatabaseList {
     }
   }
 
+  async keepSettings(text: string): Promise<void> {
+    const rev = await this.#write(SETTINGS_KEY, this.#settings?.rev, text, 'strict');
+    this.#settings = { text, rev };
+  }
+
   async verify(): Promise<VerifyReport> {
     return must(this.#database, 'a list that was just opened is there').verify();
   }
@@ -130,8 +148,11 @@ export class DatabaseList {
   ): Promise<string> {
     const isEmpty = file === undefined && removed.length === 0;
     const entry: StoredEntry = { file, removed: removed.length > 0 ? removed : undefined };
-    const body = isEmpty ? undefined : JSON.stringify(entry);
-    if (this.#database !== undefined) return this.#database.writeLocal(listId(name), rev, body, durability);
+    return this.#write(listId(name), rev, isEmpty ? undefined : JSON.stringify(entry), durability);
+  }
+
+  #write(id: DocId, rev: string | undefined, body: string | undefined, durability: Durability): Promise<string> {
+    if (this.#database !== undefined) return this.#database.writeLocal(id, rev, body, durability);
     const reason = 'The list of databases is not open after a failure. Send the request again.';
     return Promise.reject(new DatabaseError('storage_closed', reason));
   }
@@ -161,11 +182,13 @@ export class DatabaseList {
     const entries = new Map<string, Listed>();
     const removed = new Map<string, Removed>();
     let serverUuid: string | undefined;
+    let settings: KeptSettings | undefined;
     const snapshot = database.snapshot();
     try {
       for await (const locals of snapshot.locals({})) {
         for (const { id, rev, body } of locals) {
           if (id === SERVER_KEY) serverUuid = (JSON.parse(body) as { uuid: string }).uuid;
+          if (id === SETTINGS_KEY) settings = { text: body, rev };
           if (!id.startsWith(NAME_PREFIX)) continue;
           const { file, removed: files = [] } = JSON.parse(body) as StoredEntry;
           const name = id.slice(NAME_PREFIX.length);
@@ -179,6 +202,7 @@ export class DatabaseList {
     this.#serverUuid = serverUuid ?? (await this.#createUuid(database));
     this.#entries = entries;
     this.#removed = removed;
+    this.#settings = settings;
   }
 
   async #createUuid(database: StoredDatabase): Promise<string> {

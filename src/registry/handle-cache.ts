@@ -9,11 +9,11 @@ interface Handle {
 }
 
 /**
- * Open databases, at most `maxOpen` of them unless more are in use at the same time. When another one is opened, the
+ * Open databases, at most `maxOpen()` of them unless more are in use at the same time. When another one is opened, the
  * unused one whose last use is the longest ago is closed.
  */
 export class HandleCache {
-  readonly #maxOpen: number;
+  readonly #maxOpen: () => number;
   readonly #open: (name: string) => Promise<StoredDatabase>;
   /** In the order of their last use. */
   readonly #handles = new Map<string, Handle>();
@@ -22,9 +22,13 @@ export class HandleCache {
   readonly #closing = new Map<string, Promise<void>>();
   #isClosed = false;
 
-  constructor(maxOpen: number, open: (name: string) => Promise<StoredDatabase>) {
+  constructor(maxOpen: () => number, open: (name: string) => Promise<StoredDatabase>) {
     this.#maxOpen = maxOpen;
     this.#open = open;
+  }
+
+  get size(): number {
+    return this.#handles.size;
   }
 
   /** A database that is open already: for use in this turn, since nothing keeps it open. */
@@ -64,7 +68,7 @@ export class HandleCache {
         if (released) return;
         released = true;
         handle.users--;
-        if (handle.users === 0 && this.#handles.size > this.#maxOpen) this.#retire(name, handle);
+        if (handle.users === 0 && this.#handles.size > this.#maxOpen()) this.#retire(name, handle);
       },
     };
   }
@@ -105,7 +109,7 @@ export class HandleCache {
 
   /** Closes unused databases where there are too many; not `added`, which is about to be used. */
   #closeIdle(added: Handle): void {
-    let excess = this.#handles.size - this.#maxOpen;
+    let excess = this.#handles.size - this.#maxOpen();
     for (const [name, handle] of this.#handles) {
       if (excess <= 0) return;
       if (handle.users > 0 || handle === added) continue;

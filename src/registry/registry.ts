@@ -1,4 +1,4 @@
-import type { CreateWriteGuard, Database, VerifyReport } from '../database/contract.ts';
+import type { CreateWriteGuard, Database, DatabaseCounters, VerifyReport } from '../database/contract.ts';
 import { openDatabase } from '../database/open-database.ts';
 import { type DatabaseSettings, defaultSettings } from '../database/settings.ts';
 import type { StoredDatabase } from '../database/stored-database.ts';
@@ -39,6 +39,8 @@ interface RegistryParts {
   readonly createGuard?: CreateWriteGuard;
   /** Where compactions are shown; without it they are not. */
   readonly tasks?: ActiveTasks;
+  /** Without them nothing is counted. */
+  readonly counters?: DatabaseCounters;
   /** The host's own, where it has a quicker one than WebAssembly. */
   readonly md5?: Md5 | undefined;
   /** Where it is given, damaged journals are cut off instead of refused; it gets the file, and what is dropped. */
@@ -72,7 +74,7 @@ class StoredRegistry implements Registry {
     const cache = parts.cache ?? new CacheBudget(parts.settings?.cacheBytes ?? defaultSettings.cacheBytes);
     this.#parts = { ...parts, cache };
     this.#hasher = hasher;
-    const maxOpen = integerSetting(parts.config, 'svc', 'max_dbs_open') ?? DEFAULT_MAX_OPEN;
+    const maxOpen = () => integerSetting(parts.config, 'svc', 'max_dbs_open') ?? DEFAULT_MAX_OPEN;
     this.#handles = new HandleCache(maxOpen, (name) => this.#open(name));
   }
 
@@ -165,6 +167,18 @@ class StoredRegistry implements Registry {
     return this.#list.serverUuid;
   }
 
+  get settings(): string | undefined {
+    return this.#list.settings;
+  }
+
+  keepSettings(text: string): Promise<void> {
+    return this.#inOrder(() => this.#list.keepSettings(text));
+  }
+
+  get openCount(): number {
+    return this.#handles.size;
+  }
+
   names(): readonly string[] {
     return [...this.#list.entries.keys()].sort();
   }
@@ -174,13 +188,17 @@ class StoredRegistry implements Registry {
   }
 
   async create(name: string): Promise<void> {
+    if (await this.createIfMissing(name)) return;
+    throw new DatabaseError('file_exists', 'The database could not be created, the file already exists.');
+  }
+
+  async createIfMissing(name: string): Promise<boolean> {
     checkDatabaseName(name);
     return this.#inOrder(async () => {
-      if (this.has(name)) {
-        throw new DatabaseError('file_exists', 'The database could not be created, the file already exists.');
-      }
+      if (this.has(name)) return false;
       await this.#createFile(name);
       this.#emit({ type: 'created', name });
+      return true;
     });
   }
 

@@ -9,7 +9,7 @@ interface Waiter {
 }
 
 export class ByteBudget {
-  readonly #limit: number;
+  #limit: number;
   readonly #maxWaitMs: number;
   #used = 0;
   /** Those that have bytes and may ask for more, from the oldest on. */
@@ -20,6 +20,12 @@ export class ByteBudget {
   constructor(limit: number, maxWaitMs: number) {
     this.#limit = limit;
     this.#maxWaitMs = maxWaitMs;
+  }
+
+  /** Whoever waits and has room now is served. What was granted stays granted. */
+  resize(limit: number): void {
+    this.#limit = limit;
+    this.#serve();
   }
 
   /** Bytes that were taken and not given back. */

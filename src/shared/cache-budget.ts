@@ -24,14 +24,24 @@ const AGED_EVERY = 16;
  * it since the last time: else a cache at rest would keep its high ranks for ever.
  */
 export class CacheBudget {
-  readonly maxBytes: number;
+  #maxBytes: number;
   /** By rank; the oldest first. */
   readonly #queues: Set<BudgetedEntry>[] = [];
   #bytes = 0;
   #timesMadeRoom = 0;
 
   constructor(maxBytes: number) {
-    this.maxBytes = maxBytes;
+    this.#maxBytes = maxBytes;
+  }
+
+  /** Changes how much the entries may take together; where that is less than they have, some are given up at once. */
+  resize(maxBytes: number): void {
+    this.#maxBytes = maxBytes;
+    if (this.#bytes > maxBytes) this.#makeRoom(maxBytes);
+  }
+
+  get maxBytes(): number {
+    return this.#maxBytes;
   }
 
   /** Sum of what the entries were said to take. Never above `maxBytes`. */
@@ -44,8 +54,8 @@ export class CacheBudget {
    * alone is larger than the whole budget.
    */
   admit(entry: BudgetedEntry): boolean {
-    if (entry.bytes > this.maxBytes) return false;
-    const target = this.maxBytes - entry.bytes;
+    if (entry.bytes > this.#maxBytes) return false;
+    const target = this.#maxBytes - entry.bytes;
     if (this.#bytes > target) this.#makeRoom(target);
     this.#queue(entry.rank).add(entry);
     this.#bytes += entry.bytes;

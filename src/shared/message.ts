@@ -31,7 +31,16 @@ export interface PlainRequest {
   readonly body: RequestBody;
   /** The IP address of who sent the request, where it came over a network. */
   readonly peer?: string | undefined;
+  /** `https` where it came by that, and the `url` need not say it. */
+  readonly scheme?: 'https' | undefined;
   readonly signal?: AbortSignal;
+  /** Whose rights the request has, where it is made inside the service. Hosts never set it: who sent a request is for its headers to say. */
+  readonly user?: RequestUser | undefined;
+}
+
+export interface RequestUser {
+  readonly name: string | null;
+  readonly roles: readonly string[];
 }
 
 export interface PlainResponse {

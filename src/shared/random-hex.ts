@@ -1,6 +1,7 @@
 import type { RandomBytes } from './clock.ts';
+import { toHex } from './hex.ts';
 
 /** So many random bytes, as hexadecimal digits. */
 export function randomHex(random: RandomBytes, bytes: number): string {
-  return Array.from(random(new Uint8Array(bytes)), (byte) => byte.toString(16).padStart(2, '0')).join('');
+  return toHex(random(new Uint8Array(bytes)));
 }

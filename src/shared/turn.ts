@@ -46,6 +46,10 @@ class ThreadTurns {
     return this.#heldSince;
   }
 
+  get hasWaiting(): boolean {
+    return this.#waiting.length > 0;
+  }
+
   /** Resolves in a turn that no other waiter has. */
   ownTurn(): Promise<void> {
     return new Promise((resolve) => {
@@ -80,6 +84,11 @@ export function heldMs(): number {
   return now - thread.heldSince(now);
 }
 
+/** Whether long work waits for its next turn, which it may get before anything else that waits for one. */
+export function isThreadWanted(): boolean {
+  return thread.hasWaiting;
+}
+
 /** Tells when the thread has been held for long enough. Where work has many small pieces, ask after some of them only. */
 export class Pace {
   readonly #holdMs: number;
@@ -99,14 +108,21 @@ export class Pace {
 
   /** Lets others have a turn if it is due. Callers on a hot path ask `isDue` before. */
   async rest(): Promise<void> {
-    if (!this.isDue) return;
+    if (this.isDue) await this.endTurn();
+  }
+
+  /** Lets others have a turn. */
+  async endTurn(): Promise<void> {
     await thread.ownTurn();
     this.#since = performance.now();
   }
 }
 
+/** Yielded before a step that can't be divided and takes longer than a turn should: it gets a turn to itself. */
+export const LONG_STEP = Symbol('long step');
+
 /** Work that can be left, and gone on with later, wherever it yields. */
-export type Steps<T> = Generator<void, T, void>;
+export type Steps<T> = Generator<typeof LONG_STEP | undefined, T, void>;
 
 /** Does all the work, with turns for others in between. What takes no longer than a turn is done at once. */
 export function inTurns<T>(steps: Steps<T>): MaybePromise<T> {
@@ -115,17 +131,21 @@ export function inTurns<T>(steps: Steps<T>): MaybePromise<T> {
   if (step.done === true) return step.value;
   const pace = new Pace();
   for (;;) {
+    if (step.value === LONG_STEP || pace.isDue) return goOn(steps, pace, step.value === LONG_STEP);
     step = steps.next();
     if (step.done === true) return step.value;
-    if (pace.isDue) return goOn(steps, pace);
   }
 }
 
-async function goOn<T>(steps: Steps<T>, pace: Pace): Promise<T> {
+async function goOn<T>(steps: Steps<T>, pace: Pace, isLong: boolean): Promise<T> {
+  let isNextLong = isLong;
   for (;;) {
-    if (pace.isDue) await pace.rest();
+    if (isNextLong) await pace.endTurn();
+    else if (pace.isDue) await pace.rest();
     const { done, value } = steps.next();
     if (done === true) return value;
+    if (isNextLong) await pace.endTurn();
+    isNextLong = value === LONG_STEP;
   }
 }
 

@@ -1,5 +1,5 @@
 /** Texts in UTF-8: their lengths, without encoding them, and long ones. */
-import type { Steps } from './turn.ts';
+import { LONG_STEP, type Steps } from './turn.ts';
 
 /** What one unit of a JavaScript string takes at most. */
 const MAX_UNIT_BYTES = 3;
@@ -31,28 +31,41 @@ export function fitsUtf8(text: string, bytes: number): boolean {
 /** Characters that are encoded in one step. */
 const STEP_LENGTH = 524_288;
 
-/** As a `TextEncoder` does: others may have a turn in the middle of a long text. */
+/** Engines put a text that was made of pieces together when somebody looks at it first, in one go: a long one has a turn to itself for that. */
+export function* putTogether(text: string): Steps<void> {
+  if (text.length <= STEP_LENGTH) return;
+  yield LONG_STEP;
+  text.charCodeAt(0);
+  yield;
+}
+
+/** As a `TextEncoder` does: others may have a turn in the middle of a long text. The bytes may be a part of a larger buffer. */
 export function* encodeInSteps(text: string): Steps<Uint8Array> {
   const encoder = new TextEncoder();
-  const pieces: Uint8Array[] = [];
-  let length = 0;
-  for (let from = 0; from < text.length; ) {
-    const to = wholeCharactersEnd(text, from + STEP_LENGTH);
-    const piece = encoder.encode(text.slice(from, to));
-    pieces.push(piece);
-    length += piece.length;
-    from = to;
-    yield;
-  }
-  const bytes = new Uint8Array(length);
+  // Enough for ASCII, which most long texts are: pieces that are joined afterwards would be held twice.
+  let bytes = new Uint8Array(text.length);
   let end = 0;
-  // What is copied is not held twice.
-  for (let piece = pieces.shift(); piece !== undefined; piece = pieces.shift()) {
-    bytes.set(piece, end);
-    end += piece.length;
+  let from = 0;
+  yield* putTogether(text);
+  while (from < text.length) {
+    const piece = text.slice(from, wholeCharactersEnd(text, from + STEP_LENGTH));
+    const { read, written } = encoder.encodeInto(piece, bytes.subarray(end));
+    from += read;
+    end += written;
+    if (read < piece.length) bytes = enlarged(bytes, end + Math.ceil((text.length - from) * GROWTH) + LEAST_GROWTH);
     yield;
   }
-  return bytes;
+  return bytes.subarray(0, end);
+}
+
+/** Bytes for each unit that is still to be encoded where there are more than one; text in other scripts takes two to three. */
+const GROWTH = 1.5;
+const LEAST_GROWTH = 1_024;
+
+function enlarged(bytes: Uint8Array, length: number): Uint8Array<ArrayBuffer> {
+  const larger = new Uint8Array(length);
+  larger.set(bytes.subarray(0, length));
+  return larger;
 }
 
 /** `end`, or one less where it is between the two halves of a surrogate pair. For cutting a text into pieces that are encoded by themselves. */

@@ -11,6 +11,10 @@ export class OpenFiles<F extends OpenFile> {
   readonly #opening = new Set<Promise<unknown>>();
   #closing: Promise<void> | undefined;
 
+  get size(): number {
+    return this.#files.size;
+  }
+
   mustBeOpen(): void {
     if (this.#closing !== undefined) throw storageClosed('The storage');
   }

@@ -33,6 +33,8 @@ export interface PageStore {
   open(file: string, mode: 'create' | 'open'): Promise<PageFile>;
   /** Removes a file and all that is in it. Does nothing where it is not there. An open PageFile of it turns `storage_deleted`. */
   destroy(file: string): Promise<void>;
+  /** How many files are open at the moment, where the store knows. */
+  readonly openFiles?: number;
   /** Closes every file that is still open, after the commits that are under way. */
   close(): Promise<void>;
 }

@@ -1,5 +1,6 @@
 /** What an app's own service worker gets from `settee/sw`, and what it gets from the script with the core. */
 import type { Instance, WorkerOptions } from '../bridge/contract.ts';
+import type { ReplicationMessage } from '../bridge/wire/control.ts';
 
 export interface ServiceWorkerOptions {
   /** The same as the page gives to `start`: a path such as `/db/`, or another origin's address. */
@@ -15,7 +16,10 @@ export interface SetteeServiceWorker {
   readonly base: string;
   /** Whether the request is for the database. Decides by its address alone. */
   handles(request: Request): boolean;
-  /** Answers the event's request if it is for the database; if not, returns false and leaves the event untouched. */
+  /**
+   * Answers the event's request if it is for the database; if not, returns false and leaves the event untouched. Requests of replications to a
+   * server at the base itself are left to the browser: for them it returns true, too.
+   */
   respond(event: FetchEvent): boolean;
   /** Loads the core, so that it is there without a network. Call it while the service worker is being installed. */
   install(event: ExtendableEvent): void;
@@ -35,4 +39,9 @@ export interface OwnerOptions {
 export interface ServiceWorkerOwner {
   /** Takes the storage where nobody owns it or waits for it; gives it up by itself when idle or asked. */
   takeIfFree(): Promise<boolean>;
+  /**
+   * Takes the storage likewise, and keeps it until replications are at rest or can't go on. Resolves to how they are then; to undefined where
+   * somebody else has the storage.
+   */
+  replicate(): Promise<ReplicationMessage['activity'] | undefined>;
 }

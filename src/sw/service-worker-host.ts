@@ -3,15 +3,22 @@
  * owns the storage itself for as long as it has requests.
  */
 import type { Instance, OwnerLink } from '../bridge/contract.ts';
-import { createInstance, isBelow } from '../bridge/instance.ts';
+import { createInstance, isBelow, isForNetwork } from '../bridge/instance.ts';
 import { createLink } from '../bridge/link/link.ts';
 import { serviceUnavailable } from '../bridge/link/unavailable.ts';
 import { createSessionRelay, type SharedSession, shareSession } from '../bridge/ownership/shared-session.ts';
-import type { ControlAnswer, ControlMessage, EventIdsMessage } from '../bridge/wire/control.ts';
+import {
+  type ControlAnswer,
+  type ControlMessage,
+  type EventIdsMessage,
+  type ReplicationMessage,
+  syncTag,
+} from '../bridge/wire/control.ts';
 import { PROTOCOL } from '../bridge/wire/wire.ts';
 import { asPortOffer } from '../bridge/wire/wire-decoding.ts';
 import { type MaybePromise, orElse, whenReady } from '../shared/maybe-promise.ts';
 import type { PlainResponse } from '../shared/message.ts';
+import { pause } from '../shared/pause.ts';
 import type { CoreScript, ServiceWorkerOptions, ServiceWorkerOwner, SetteeServiceWorker } from './contract.ts';
 import { EventIds } from './event-ids.ts';
 import { toPlainRequest } from './incoming-request.ts';
@@ -19,6 +26,9 @@ import { OpenBodies } from './open-bodies.ts';
 
 /** How long open bodies may go on once a new version wants to take over. */
 const DRAIN_MS = 3000;
+
+/** A page that is left is often followed by another, which is to have the storage at once. */
+const SUCCESSOR_MS = 1000;
 
 /** The open bodies of a service worker, which all its bases share: a new version waits for all of them. */
 const bodiesOf = new WeakMap<object, OpenBodies>();
@@ -38,6 +48,7 @@ export class ServiceWorkerHost implements SetteeServiceWorker {
   readonly #session: SharedSession;
   #link: OwnerLink | undefined;
   #owner: ServiceWorkerOwner | undefined;
+  #replicating: Promise<void> | undefined;
 
   constructor(scope: HostScope, options: ServiceWorkerOptions) {
     this.#scope = scope;
@@ -48,15 +59,18 @@ export class ServiceWorkerHost implements SetteeServiceWorker {
     this.base = this.#instance.base;
     this.#alive = `${this.base}_settee/alive`;
     scope.addEventListener('message', (event) => this.#hear(event));
+    scope.addEventListener('sync', (event: Event) => {
+      if (isSync(event) && event.tag === syncTag(this.base)) event.waitUntil(this.#replicate());
+    });
     this.#session = shareSession(this.#instance, createSessionRelay());
   }
 
   handles(request: Request): boolean {
-    return isBelow(this.#instance, request.url);
+    return isBelow(this.#instance, request.url) && !isForNetwork(request.url);
   }
 
   respond(event: FetchEvent): boolean {
-    if (!this.handles(event.request)) return false;
+    if (!this.handles(event.request)) return isBelow(this.#instance, event.request.url);
     this.#bodies.noteEvent();
     const isPing = event.request.url === this.#alive;
     event.respondWith(isPing ? new Response(null, { status: 204 }) : this.#answer(event));
@@ -100,13 +114,29 @@ export class ServiceWorkerHost implements SetteeServiceWorker {
       carrier: 'service-worker',
       locks: this.#scope.navigator.locks,
       whenNobody: async () => {
-        if (this.#owner === undefined) {
-          this.#owner = this.#loadCore().createOwner({ instance: this.#instance, settings: this.#options.settings });
-          this.#session.announce();
-        }
-        await this.#owner.takeIfFree();
+        await this.#ownOwner().takeIfFree();
       },
     });
+  }
+
+  #ownOwner(): ServiceWorkerOwner {
+    if (this.#owner !== undefined) return this.#owner;
+    this.#owner = this.#loadCore().createOwner({ instance: this.#instance, settings: this.#options.settings });
+    this.#session.announce();
+    return this.#owner;
+  }
+
+  /** Goes on with what a page has left behind, unless another page does. Fails where it has to be tried again. */
+  #replicate(): Promise<void> {
+    this.#replicating ??= pause(SUCCESSOR_MS)
+      .then(() => this.#ownOwner().replicate())
+      .then((activity) => {
+        if (activity === 'failing') throw new Error('A replication of Settee failed; it is to be tried again');
+      })
+      .finally(() => {
+        this.#replicating = undefined;
+      });
+    return this.#replicating;
   }
 
   /** The browser keeps what was imported in `install` with this script, so that it is there at once and without a network. */
@@ -130,7 +160,7 @@ export class ServiceWorkerHost implements SetteeServiceWorker {
 
   #hear(event: ExtendableMessageEvent): void {
     this.#bodies.noteEvent();
-    const { type, base }: Partial<ControlMessage | EventIdsMessage> = event.data ?? {};
+    const { type, base }: Partial<ControlMessage | EventIdsMessage | ReplicationMessage> = event.data ?? {};
     const [port] = event.ports;
     const offer = asPortOffer(event.data);
     const answer: ControlAnswer = { protocol: PROTOCOL };
@@ -139,6 +169,12 @@ export class ServiceWorkerHost implements SetteeServiceWorker {
     else if (type === 'SETTEE_CLAIM' && base === this.base) event.waitUntil(this.#scope.clients.claim().then(reply));
     else if (type === 'SETTEE_DRAIN') event.waitUntil(this.#drain().then(reply));
     else if (type === 'SETTEE_EVENT_IDS' && base === this.base) this.#eventIds.takeOver(event.data.entries);
+    else if (type === 'SETTEE_REPLICATION' && base === this.base) event.waitUntil(this.#replicate().catch(() => {}));
     else if (type === 'SKIP_WAITING') event.waitUntil(this.#scope.skipWaiting());
   }
+}
+
+/** https://wicg.github.io/background-sync/spec/ */
+function isSync(event: Event): event is ExtendableEvent & { readonly tag: unknown } {
+  return 'tag' in event && 'waitUntil' in event;
 }

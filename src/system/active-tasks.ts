@@ -25,6 +25,53 @@ interface TaskStatus {
   readonly updated_on: number;
 }
 
+/** What a replication is, in the field names of the interface. Source and target without anything secret. */
+export interface ReplicationIdentity {
+  readonly replication_id: string;
+  /** Of the document that asks for it; null where none does. */
+  readonly doc_id: string | null;
+  readonly source: string;
+  readonly target: string;
+  readonly continuous: boolean;
+  /** Who asked for it. */
+  readonly user: string | null;
+}
+
+/** How far a replication is. Sequences are as the source gave them. */
+export interface ReplicationProgress {
+  readonly docsRead: number;
+  readonly docsWritten: number;
+  readonly docWriteFailures: number;
+  readonly missingChecked: number;
+  readonly missingFound: number;
+  readonly bytesRead: number;
+  readonly bytesWritten: number;
+  readonly sourceSeq: unknown;
+  readonly checkpointedSourceSeq: unknown;
+  readonly pending: number | undefined;
+}
+
+export interface ReplicationTask {
+  /** `refused`: the documents that could not be copied, as they are shown. */
+  update(progress: ReplicationProgress, refused: readonly object[]): void;
+  end(): void;
+}
+
+interface ReplicationStatus extends TaskStatus, ReplicationIdentity {
+  readonly source_seq: unknown;
+  readonly checkpointed_source_seq: unknown;
+  readonly docs_read: number;
+  readonly docs_written: number;
+  readonly doc_write_failures: number;
+  readonly missing_revisions_found: number;
+  readonly revisions_checked: number;
+  /** Null where the source does not say. */
+  readonly changes_pending: number | null;
+  readonly bytes_read: number;
+  readonly bytes_written: number;
+  readonly refused: readonly object[];
+}
+
 export class ActiveTasks {
   readonly #clock: Clock;
   readonly #running = new Map<number, TaskStatus>();
@@ -53,6 +100,36 @@ export class ActiveTasks {
     };
   }
 
+  startReplication(what: ReplicationIdentity): ReplicationTask {
+    const number = ++this.#lastNumber;
+    const now = this.#seconds();
+    const common = {
+      type: 'replication',
+      pid: `<0.${number}.0>`,
+      database: what.target,
+      task: `${what.replication_id}: ${what.source} -> ${what.target}`,
+      started_on: now,
+    };
+    const show = (progress: ReplicationProgress, refused: readonly object[]): void => {
+      const status: ReplicationStatus = {
+        ...common,
+        ...what,
+        ...replicationFigures(progress),
+        refused,
+        updated_on: this.#seconds(),
+      };
+      this.#running.set(number, status);
+    };
+    show(NOTHING_YET, []);
+    return {
+      // What comes after the end is of no use any more.
+      update: (progress, refused) => this.#running.has(number) && show(progress, refused),
+      end: () => {
+        this.#running.delete(number);
+      },
+    };
+  }
+
   /** In the order in which they were started. */
   list(): readonly TaskStatus[] {
     return [...this.#running.values()];
@@ -61,7 +138,7 @@ export class ActiveTasks {
   #update(number: number, changesDone: number, totalChanges: number): void {
     const task = this.#running.get(number);
     if (task === undefined) return;
-    const progress = totalChanges === 0 ? 0 : Math.min(100, Math.floor((changesDone * 100) / totalChanges));
+    const progress = percentOf(changesDone, totalChanges, 0);
     const status = `Processed ${changesDone} of ${totalChanges} changes (${progress}%)`;
     const figures = { status, progress, changes_done: changesDone, total_changes: totalChanges };
     this.#running.set(number, { ...task, ...figures, updated_on: this.#seconds() });
@@ -70,4 +147,43 @@ export class ActiveTasks {
   #seconds(): number {
     return Math.floor(this.#clock.now() / 1000);
   }
+}
+
+const NOTHING_YET: ReplicationProgress = {
+  docsRead: 0,
+  docsWritten: 0,
+  docWriteFailures: 0,
+  missingChecked: 0,
+  missingFound: 0,
+  bytesRead: 0,
+  bytesWritten: 0,
+  sourceSeq: 0,
+  checkpointedSourceSeq: 0,
+  pending: undefined,
+};
+
+function replicationFigures(progress: ReplicationProgress) {
+  const { missingChecked, pending } = progress;
+  const total = missingChecked + (pending ?? 0);
+  const percent = percentOf(missingChecked, total, pending === 0 ? 100 : 0);
+  return {
+    status: `Processed ${missingChecked} of ${total} changes (${percent}%)`,
+    progress: percent,
+    changes_done: missingChecked,
+    total_changes: total,
+    source_seq: progress.sourceSeq,
+    checkpointed_source_seq: progress.checkpointedSourceSeq,
+    docs_read: progress.docsRead,
+    docs_written: progress.docsWritten,
+    doc_write_failures: progress.docWriteFailures,
+    missing_revisions_found: progress.missingFound,
+    revisions_checked: missingChecked,
+    changes_pending: pending ?? null,
+    bytes_read: progress.bytesRead,
+    bytes_written: progress.bytesWritten,
+  };
+}
+
+function percentOf(done: number, total: number, ofNone: number): number {
+  return total === 0 ? ofNone : Math.min(100, Math.floor((done * 100) / total));
 }

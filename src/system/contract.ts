@@ -3,7 +3,47 @@
  * (docs/http.md#settings); values are strings there, parsed where they are read.
  */
 export interface Config {
+  /** The value that holds now; undefined where the setting is unset. Quick: ask at each use rather than keep the answer. */
   get(section: string, key: string): string | undefined;
+}
+
+/** Settings by section and key. */
+export type Settings = Readonly<Record<string, Readonly<Record<string, string>>>>;
+
+export interface ConfigChange {
+  readonly section: string;
+  readonly key: string;
+  /** What holds now; undefined where the setting is unset. */
+  readonly value: string | undefined;
+  /** What held before. */
+  readonly before: string | undefined;
+}
+
+export interface ConfigOptions {
+  /** False: the change lasts until the service is opened again, and is kept nowhere. Default true. */
+  readonly persist?: boolean | undefined;
+}
+
+/**
+ * The settings of a running service: what was given at the start over what is kept over the defaults. Changes happen one after another,
+ * and each as a whole: first it is kept, then it holds, then the listeners are called, in the order of coming; then the promise resolves.
+ * One that is refused, or can't be kept, changes nothing.
+ */
+export interface ConfigStore extends Config {
+  /** All that hold, defaults included, sorted by section and key: a copy. */
+  sections(): Settings;
+  /** Those of one section; empty where it has none. */
+  section(name: string): Readonly<Record<string, string>>;
+  /**
+   * Gives the value before, undefined where it was unset. Fails with `bad_request` on a value that the setting can't have, on line breaks
+   * and other control characters; with `modification_not_allowed` where the setting was given at the start (a flag, the environment, the
+   * app) and the change should persist: it would be gone at the next start.
+   */
+  set(section: string, key: string, value: string, options?: ConfigOptions): Promise<string | undefined>;
+  /** Unsets, so that the default holds where there is one. Gives the value before, undefined where it was unset. Fails as `set` does. */
+  delete(section: string, key: string, options?: ConfigOptions): Promise<string | undefined>;
+  /** A listener that fails is logged, and keeps nobody from being called. Gives the function that ends it. */
+  onChange(listener: (change: ConfigChange) => void): () => void;
 }
 
 /** ERROR: a developer must look. INFO: the state changed. DEBUG: all else. Never document bodies or credentials. */
@@ -19,3 +59,9 @@ export interface ActiveTask {
   update(changesDone: number, totalChanges: number): void;
   end(): void;
 }
+
+/**
+ * Gives bytes as gzip while they come, at a level from 1, the quickest, to 9, the shortest. Fails with what the source fails with; whoever
+ * reads no further leaves nothing open.
+ */
+export type Gzip = (source: AsyncIterable<Uint8Array>, level: number) => AsyncIterable<Uint8Array>;

@@ -5,34 +5,45 @@
  */
 import type { Clock } from '../shared/clock.ts';
 import { escapeControls } from '../shared/escape-controls.ts';
-import type { Log } from './contract.ts';
+import { choiceSetting } from './config.ts';
+import type { Config, Log } from './contract.ts';
 
 export type LogLevel = 'error' | 'info' | 'debug' | 'none';
 
-interface LogOptions {
-  /** The most talkative level that is written. */
-  readonly level: LogLevel;
-  readonly clock: Clock;
-  /** Takes one entry without a newline at its end; an error's entry may have several lines. */
-  readonly write: (entry: string) => void;
-}
+/** From the one that logs least to the one that logs most. */
+export const LOG_LEVELS: readonly LogLevel[] = ['none', 'error', 'info', 'debug'];
 
-const TALKATIVENESS: Readonly<Record<LogLevel, number>> = { none: 0, error: 1, info: 2, debug: 3 };
+interface LogOptions {
+  /** The most talkative level that is written, or what says it at each entry. */
+  readonly level: LogLevel | (() => LogLevel);
+  readonly clock: Clock;
+  /** Takes one entry without a newline at its end, and its level; an error's entry may have several lines. */
+  readonly write: (entry: string, level: 'error' | 'info' | 'debug') => void;
+}
 
 /** Writes entries of the form `2026-01-31T12:00:00.000Z [info] text`. */
 export function createLog(options: LogOptions): Log {
   const { clock, write } = options;
-  const limit = TALKATIVENESS[options.level];
-  const entry = (level: LogLevel, message: string, cause?: unknown) => {
-    if (TALKATIVENESS[level] > limit) return;
+  const { level: limit } = options;
+  const entry = (level: 'error' | 'info' | 'debug', message: string, cause?: unknown) => {
+    if (isBeyond(level, typeof limit === 'function' ? limit() : limit)) return;
     const lines = [message, ...(cause === undefined ? [] : describeCause(cause))].map(escapeControls);
-    write(`${new Date(clock.now()).toISOString()} [${level}] ${lines.join('\n')}`);
+    write(`${new Date(clock.now()).toISOString()} [${level}] ${lines.join('\n')}`, level);
   };
   return {
     error: (message, cause) => entry('error', message, cause),
     info: (message) => entry('info', message),
     debug: (message) => entry('debug', message),
   };
+}
+
+/** The setting `log/level`. */
+export function logLevel(config: Config): LogLevel {
+  return choiceSetting(config, 'log', 'level', LOG_LEVELS);
+}
+
+function isBeyond(level: LogLevel, limit: LogLevel): boolean {
+  return LOG_LEVELS.indexOf(level) > LOG_LEVELS.indexOf(limit);
 }
 
 /** Drops everything; for those who pass no log. */

@@ -37,10 +37,9 @@ export function createPlugin({ base = '/db/' }: SetteePluginOptions, folder: str
   const databases = databasesOf(base);
   const serveFile = ({ url = '' }: IncomingMessage, response: ServerResponse, next: Next): void => {
     const path = pathOf(url);
-    const file = FILES.flatMap((name) => [name, `${name}.map`]).find((name) => path === root + name);
+    const file = FILES.find((name) => path === root + name);
     if (path === root + WASM) send(response, 200, 'application/wasm', readFileSync(join(folder, WASM)));
-    else if (file)
-      send(response, 200, file.endsWith('.map') ? JSON_TYPE : 'text/javascript', readFileSync(join(folder, file)));
+    else if (file) send(response, 200, 'text/javascript', readFileSync(join(folder, file)));
     else next();
   };
   const explain = ({ url = '' }: IncomingMessage, response: ServerResponse, next: Next): void => {
@@ -65,8 +64,9 @@ export function createPlugin({ base = '/db/' }: SetteePluginOptions, folder: str
     },
     generateBundle() {
       if (this.environment.config.consumer !== 'client') return;
-      for (const fileName of FILES) this.emitFile({ type: 'asset', fileName, source: readScript(folder, fileName) });
-      this.emitFile({ type: 'asset', fileName: WASM, source: readFileSync(join(folder, WASM)) });
+      for (const fileName of [...FILES, WASM]) {
+        this.emitFile({ type: 'asset', fileName, source: readFileSync(join(folder, fileName)) });
+      }
     },
   };
 }
@@ -95,9 +95,4 @@ function databasesOf(base: string): string | undefined {
 /** Not everything that a request may ask for is an address. */
 function pathOf(url: string): string {
   return url.replace(/\?.*$/s, '');
-}
-
-/** Source maps stay out of the app's build. */
-function readScript(folder: string, file: string): string {
-  return readFileSync(join(folder, file), 'utf8').replace(/\n\/\/# sourceMappingURL=.*\n?$/, '\n');
 }

@@ -4,12 +4,14 @@ import { createDeferredCode } from '../deferred/deferred-code.ts';
 import { createQuickJsSandbox } from '../query-server/programs/quickjs-sandbox.ts';
 import { sandboxMemoryBytes } from '../system/config.ts';
 import { fetchQuickJsWasm } from './quickjs-wasm.ts';
-import { createNestedWorkers } from './sandbox-workers.ts';
+import { createNestedWorkers, createPageWorkers } from './sandbox-workers.ts';
+
+const isFirefox = navigator.userAgent.includes('Firefox/');
 
 export const loaded: DeferredCode = createDeferredCode(({ config, log }) =>
   createQuickJsSandbox({
     loadWasm: fetchQuickJsWasm,
-    workers: createNestedWorkers(config, log),
+    workers: isFirefox ? createPageWorkers(config, log) : createNestedWorkers(config, log),
     memoryBytes: sandboxMemoryBytes(config),
     sharesThread: true,
   }),

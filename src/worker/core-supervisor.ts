@@ -11,9 +11,10 @@
  * `instance_start_time`.
  */
 import type { Instance } from '../bridge/contract.ts';
+import { toNetworkAddress } from '../bridge/instance.ts';
 import { serviceUnavailable } from '../bridge/link/unavailable.ts';
 import { isStream } from '../bridge/wire/wire-codec.ts';
-import { type Core, createCore } from '../core.ts';
+import { type Core, type CoreOptions, createCore } from '../core.ts';
 import type { LoadDeferredCode } from '../deferred/contract.ts';
 import { DatabaseError, isDatabaseError } from '../errors/database-error.ts';
 import { isReadOnlyRequest } from '../http/address/read-only-requests.ts';
@@ -26,8 +27,7 @@ import type { LoadJournalFiles } from '../storage/indexeddb/journal-files.ts';
 import type { PageStore } from '../storage/page-store.ts';
 import { storageFenced } from '../storage/storage-errors.ts';
 import { browserEngine } from '../system/browser-engine.ts';
-import type { Settings } from '../system/config.ts';
-import type { Log } from '../system/contract.ts';
+import type { Log, Settings } from '../system/contract.ts';
 
 export interface CoreSupervisorOptions {
   readonly instance: Instance;
@@ -40,6 +40,8 @@ export interface CoreSupervisorOptions {
   readonly indexedDB?: IDBFactory | undefined;
   /** See `IndexedDbPageStoreOptions`. */
   readonly journalFiles?: LoadJournalFiles | undefined;
+  /** See `CoreOptions`. */
+  readonly replications?: CoreOptions['replications'];
   /** Whether the storage is still this worker's; asked when a commit was refused because somebody else had opened the file since. */
   isStillOwner(): Promise<boolean>;
 }
@@ -85,6 +87,11 @@ export class CoreSupervisor {
 
   get isOpen(): boolean {
     return this.#opened !== undefined;
+  }
+
+  /** Undefined while it is not open. */
+  get core(): Pick<Core, 'networkIsBack' | 'replications'> | undefined {
+    return this.#opened?.core;
   }
 
   /** Refuses new requests, stores what only the journal holds, and closes the storage. */
@@ -144,7 +151,15 @@ export class CoreSupervisor {
       const basePath = new URL(instance.base).pathname.slice(0, -1);
       const storage = openedByOwnerOnly(store, async () => this.#isFirstOpening || this.#options.isStillOwner());
       const engine = browserEngine(userAgent());
-      const core = await createCore({ ...this.#options, storage, basePath, engine, config: settings });
+      const core = await createCore({
+        ...this.#options,
+        storage,
+        basePath,
+        engine,
+        config: settings,
+        network: { fetch: (url, init) => fetch(toNetwork(instance, url), init), isBrowserFetch: true },
+        ownBase: () => ownBaseOf(instance),
+      });
       opened = { core, store, isLost };
     } catch (error) {
       await store.close().catch(() => undefined);
@@ -182,6 +197,19 @@ export class CoreSupervisor {
   }
 }
 
+/**
+ * Where the base is at another origin a server may answer there, too, and the app's service worker answers in its place: replications with
+ * that address mean the server.
+ */
+function ownBaseOf({ base }: Instance): string | undefined {
+  const location: { readonly origin: string } | undefined = Reflect.get(globalThis, 'location');
+  return location?.origin === new URL(base).origin ? base.slice(0, -1) : undefined;
+}
+
+function toNetwork(instance: Instance, url: RequestInfo | URL): RequestInfo {
+  return url instanceof Request ? url : toNetworkAddress(instance, String(url));
+}
+
 /** Empty outside of browsers, where tests run. */
 function userAgent(): string {
   const navigator: { readonly userAgent: string } | undefined = Reflect.get(globalThis, 'navigator');
@@ -206,6 +234,9 @@ function openedByOwnerOnly(store: PageStore, isStillOwner: () => Promise<boolean
     destroy: async (file) => {
       await mustOwn(file);
       return store.destroy(file);
+    },
+    get openFiles() {
+      return store.openFiles ?? 0;
     },
     close: () => store.close(),
   };

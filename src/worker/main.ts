@@ -22,10 +22,12 @@ const endpoint = new WorkerEndpoint({
   address: self.location.href,
   locks: navigator.locks,
   indexedDB: indexedDbOfBrowser(),
+  network: self,
   deferred: createFileLoader('settee-functions.js', () => import('./browser-functions.ts')),
   journalFiles,
   offerPort: isChromium ? (offer, port) => self.postMessage(offer, [port]) : undefined,
   sendKeepAlive: (message) => self.postMessage(message),
+  tellReplication: (message) => self.postMessage(message),
 });
 servePageCalls(self, endpoint, isChromium ? createBusyPoll() : undefined);
 expose(endpoint);

@@ -7,15 +7,12 @@ import { DatabaseError } from '../errors/database-error.ts';
 export function explainOpeningFailure(failure: unknown): Error {
   if (failure instanceof DatabaseError || (failure instanceof Error && failure.constructor === Error)) return failure;
   const { name = '', message = String(failure) }: Partial<Error> = Object(failure);
-  return new Error(`The database can't be opened (${message}). ${remedyFor(name, message)}`, { cause: failure });
+  return new Error(`The database can't be opened (${message}). ${remedyFor(name)}`, { cause: failure });
 }
 
-function remedyFor(name: string, message: string): string {
+function remedyFor(name: string): string {
   if (name === 'SecurityError' || name === 'NotAllowedError') {
     return 'The browser blocks the data of this site: allow the site to store data; a frame in a page of another site may need that as well';
-  }
-  if (name === 'CompileError' || /WebAssembly/.test(message)) {
-    return "The Content-Security-Policy that comes with settee-worker.js forbids WebAssembly: add 'wasm-unsafe-eval' to its script-src";
   }
   return 'Try again; if that does not help, the console of the worker may tell more';
 }

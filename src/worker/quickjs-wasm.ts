@@ -9,7 +9,17 @@ export async function fetchQuickJsWasm(): Promise<Uint8Array<ArrayBuffer>> {
   if (!response.ok) {
     throw new Error(`${FILE} was answered with ${response.status}; it must lie beside the worker's script. Try again.`);
   }
-  return new Uint8Array(await response.arrayBuffer());
+  const bytes = new Uint8Array(await response.arrayBuffer());
+  if (!isWasm(bytes)) {
+    const type = response.headers.get('content-type') ?? 'no type';
+    throw new Error(`${FILE} was answered with ${type} and is no WebAssembly; it must lie beside the worker's script`);
+  }
+  return bytes;
+}
+
+/** By the first four bytes (WebAssembly, 5.5.16). Servers of single-page apps answer with a page where nothing is. */
+function isWasm(bytes: Uint8Array): boolean {
+  return [0x00, 0x61, 0x73, 0x6d].every((byte, index) => bytes[index] === byte);
 }
 
 /** Tries twice where there is no answer: a connection that the browser kept open may end in the moment in which it is used again. */

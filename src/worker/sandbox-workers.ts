@@ -1,4 +1,5 @@
-/** The workers in which functions of documents run: nested ones of a page's worker. They end with it. */
+/** The workers in which functions of documents run, as a page's worker has them. They end with it. */
+import type { SandboxRequest } from '../bridge/wire/control.ts';
 import type { SandboxPort, SandboxWorkers } from '../query-server/programs/quickjs-sandbox.ts';
 import { integerSetting } from '../system/config.ts';
 import type { Config, Log } from '../system/contract.ts';
@@ -6,16 +7,29 @@ import type { Config, Log } from '../system/contract.ts';
 const FILE = 'settee-sandbox.js';
 
 /**
- * As many as the setting says, or the browser has processors for. Undefined where functions are to run in this thread.
+ * Nested workers: as many as the setting says, or the browser has processors for. Undefined where functions are to run in this thread.
  *
  * @param file where they are loaded from, if not beside the script of the page's worker.
  */
 export function createNestedWorkers(config: Config, log: Log, file?: URL): SandboxWorkers | undefined {
+  return createWorkers(config, log, () => createNestedWorker(file ?? besideThis()));
+}
+
+/** As `createNestedWorkers`, but started by the page. Firefox stops a worker for good, now and then, in the middle of `new Worker(…)`. */
+export function createPageWorkers(config: Config, log: Log): SandboxWorkers | undefined {
+  return createWorkers(config, log, () => createPageWorker(besideThis()));
+}
+
+function besideThis(): URL {
+  return new URL(FILE, self.location.href);
+}
+
+function createWorkers(config: Config, log: Log, create: () => SandboxPort): SandboxWorkers | undefined {
   const count = integerSetting(config, 'query_server_config', 'workers') ?? navigator.hardwareConcurrency;
   if (count === 0) return undefined;
   return {
     count,
-    create: () => createNestedWorker(file ?? new URL(FILE, self.location.href)),
+    create,
     onUnavailable: (cause) =>
       log.error(
         `No worker for functions of documents can be started; they run in that of requests, with less time. ${FILE} must lie beside the ` +
@@ -39,5 +53,24 @@ function createNestedWorker(file: URL): SandboxPort {
       });
     },
     end: () => worker.terminate(),
+  };
+}
+
+function createPageWorker(file: URL): SandboxPort {
+  const messages = new MessageChannel();
+  const control = new MessageChannel();
+  const request: SandboxRequest = { type: 'SETTEE_SANDBOX', file: file.href };
+  self.postMessage(request, [messages.port2, control.port2]);
+  return {
+    post: (message) => messages.port1.postMessage(message),
+    listen: (onMessage, onEnd) => {
+      messages.port1.onmessage = ({ data }) => onMessage(data);
+      messages.port1.onmessageerror = () => onEnd('a message could not be read');
+      control.port1.onmessage = ({ data }) => onEnd(String(data));
+    },
+    end: () => {
+      control.port1.postMessage('end');
+      messages.port1.close();
+    },
   };
 }

@@ -21,15 +21,17 @@ import { isStream } from '../bridge/wire/wire-codec.ts';
 import type { LoadDeferredCode } from '../deferred/contract.ts';
 import { isDatabaseError } from '../errors/database-error.ts';
 import { isReadOnlyRequest } from '../http/address/read-only-requests.ts';
+import type { ReplicationActivity } from '../replicator/contract.ts';
 import { type Clock, systemClock, systemRandom } from '../shared/clock.ts';
 import { type MaybePromise, whenReady } from '../shared/maybe-promise.ts';
 import type { Handle, PlainRequest, PlainResponse, RequestBody } from '../shared/message.ts';
 import type { LoadJournalFiles } from '../storage/indexeddb/journal-files.ts';
-import type { Settings } from '../system/config.ts';
-import type { Log } from '../system/contract.ts';
+import type { Log, Settings } from '../system/contract.ts';
 import { silentLog } from '../system/log.ts';
 import { CookieJar } from './cookie-jar.ts';
 import { CoreSupervisor } from './core-supervisor.ts';
+import { type NetworkEvents, watchNetwork } from './network-watch.ts';
+import { SessionRequests } from './session-requests.ts';
 
 export interface StorageOwnerOptions {
   readonly instance: Instance;
@@ -52,6 +54,10 @@ export interface StorageOwnerOptions {
   readonly protocol?: number | undefined;
   /** See `OwnershipOptions`. */
   readonly pingMs?: number | undefined;
+  /** Where it is told that the network is back. */
+  readonly network?: NetworkEvents | undefined;
+  /** How the replications are that this worker runs; called when that changes, and with `resting` when it lets go of the storage. */
+  readonly onReplicationActivity?: ((activity: ReplicationActivity) => void) | undefined;
   /** Milliseconds without work after which a service worker gives the storage up. Default: 2,000. */
   readonly idleMs?: number | undefined;
 }
@@ -81,6 +87,7 @@ export class StorageOwner {
   readonly #options: StorageOwnerOptions;
   readonly #log: Log;
   readonly #jar: CookieJar;
+  readonly #requests: SessionRequests;
   readonly #session: SharedSession;
   readonly #ownership: Ownership;
   readonly #opened: Promise<void>;
@@ -91,6 +98,9 @@ export class StorageOwner {
   #endedForFile: Leadership | undefined;
   #service: OwnerService | undefined;
   #idleTimer: ReturnType<typeof setTimeout> | undefined;
+  #stopWatching: (() => void) | undefined;
+  /** Whoever waits until the storage is let go, to be told how the replications were. */
+  #leaveWaiters: ((activity: ReplicationActivity) => void)[] = [];
 
   constructor(options: StorageOwnerOptions) {
     const { instance, kind, locks, clock = systemClock, protocol, pingMs, log = silentLog } = options;
@@ -102,7 +112,11 @@ export class StorageOwner {
     });
     this.#opened.catch(() => {});
     this.#jar = new CookieJar({ clock, base: instance.base, onChange: () => this.#session.announce() });
-    this.#session = shareSession(instance, this.#jar);
+    this.#requests = new SessionRequests({
+      onChange: () => this.#session.announce(),
+      onLoad: () => this.#service?.core.core?.replications.resume(),
+    });
+    this.#session = shareSession(instance, { cookies: this.#jar, replications: this.#requests });
     this.#ownership = createOwnership({
       instance,
       kind,
@@ -131,6 +145,15 @@ export class StorageOwner {
   /** For a service worker: becomes the owner where nobody is or wants to be. See `Ownership`. */
   takeIfFree(): Promise<boolean> {
     return this.#ownership.takeIfFree();
+  }
+
+  /**
+   * For a service worker: takes the storage as `takeIfFree` does, and has replications done until they are at rest or can't go on. Resolves to
+   * how they were when it let go of the storage; to undefined where it did not get it.
+   */
+  async replicate(): Promise<ReplicationActivity | undefined> {
+    if (!(await this.takeIfFree())) return undefined;
+    return new Promise((resolve) => this.#leaveWaiters.push(resolve));
   }
 
   /**
@@ -203,7 +226,15 @@ export class StorageOwner {
     const isStillOwner = async (): Promise<boolean> => (await this.#ownership.leadership?.holdsLock()) === true;
     const { clock = systemClock } = options;
     const given = { ...options, clock, random: systemRandom, log: this.#log };
-    const core = new CoreSupervisor({ ...given, isStillOwner });
+    const requests = this.#requests;
+    const kept = {
+      get text() {
+        return requests.requests;
+      },
+      save: (text: string) => requests.save(text),
+    };
+    const replications = { requests: kept, onActivity: options.onReplicationActivity };
+    const core = new CoreSupervisor({ ...given, isStillOwner, replications });
     const handle = this.#jar.around((request) => core.handle(request));
     const work = new OpenWork(() => this.#startIdleTimer());
     const answer = (request: PlainRequest) => this.handle(request);
@@ -214,6 +245,9 @@ export class StorageOwner {
   async #openCore(): Promise<void> {
     await this.#service?.core.open();
     this.#failedOpenings = 0;
+    const { clock = systemClock, network } = this.#options;
+    this.#stopWatching?.();
+    this.#stopWatching = watchNetwork(clock, network, () => this.#service?.core.core?.networkIsBack());
     this.#resolveOpened();
     this.#startIdleTimer();
   }
@@ -228,9 +262,13 @@ export class StorageOwner {
     const service = this.#service;
     this.#service = undefined;
     clearTimeout(this.#idleTimer);
+    this.#stopWatching?.();
     if (service === undefined) return;
     this.#log.info(`this worker lets go of the storage (${why})`);
     const { channel, work, core } = service;
+    const activity = core.core?.replications.activity ?? 'resting';
+    for (const resolve of this.#leaveWaiters.splice(0)) resolve(activity);
+    this.#options.onReplicationActivity?.('resting');
     channel.refuse();
     // Where the core isn't open yet and another worker asked for the storage, what waits for the core goes to that worker instead.
     const finishes = why === 'closing' || (why === 'asked' && core.isOpen);
@@ -244,7 +282,9 @@ export class StorageOwner {
     if (this.#options.kind === 'tab') return;
     clearTimeout(this.#idleTimer);
     this.#idleTimer = setTimeout(() => {
-      if (this.#service?.work.count === 0) this.#ownership.giveWay();
+      if (this.#service?.work.count !== 0) return;
+      if (this.#service.core.core?.replications.activity === 'busy') this.#startIdleTimer();
+      else this.#ownership.giveWay();
     }, this.#options.idleMs ?? 2000);
   }
 }

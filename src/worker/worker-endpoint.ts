@@ -14,7 +14,7 @@ import { createInstance, ownerOf } from '../bridge/instance.ts';
 import { createLink } from '../bridge/link/link.ts';
 import { OpenWork } from '../bridge/link/open-work.ts';
 import { serviceUnavailable } from '../bridge/link/unavailable.ts';
-import type { KeepAlive, PortOffer } from '../bridge/wire/control.ts';
+import type { KeepAlive, PortOffer, ReplicationMessage } from '../bridge/wire/control.ts';
 import { PROTOCOL, type WireRequest, type WireResponse } from '../bridge/wire/wire.ts';
 import { requestFromWire, responseToWire } from '../bridge/wire/wire-codec.ts';
 import type { LoadDeferredCode } from '../deferred/contract.ts';
@@ -25,6 +25,7 @@ import { pause } from '../shared/pause.ts';
 import type { LoadJournalFiles } from '../storage/indexeddb/journal-files.ts';
 import { VERSION } from '../system/version.ts';
 import { createConsoleLog } from './console-log.ts';
+import type { NetworkEvents } from './network-watch.ts';
 import { explainOpeningFailure } from './opening-failures.ts';
 import { DRAIN_MS, StorageOwner } from './storage-owner.ts';
 
@@ -40,6 +41,10 @@ export interface WorkerHost {
   readonly offerPort?: ((offer: PortOffer, port: MessagePort) => void) | undefined;
   /** Sends the page a message that it forwards to the service worker, to keep that alive. */
   readonly sendKeepAlive?: (message: KeepAlive) => void;
+  /** Tells the page how the replications are. */
+  readonly tellReplication?: (message: ReplicationMessage) => void;
+  /** See `StorageOwnerOptions`. */
+  readonly network?: NetworkEvents;
   readonly clock?: Clock;
   readonly pingMs?: number;
 }
@@ -141,7 +146,11 @@ function createService(host: WorkerHost, options: WorkerOptions): Service {
     fetchFromServiceWorker(instance.base);
     sendKeepAlive?.({ type: 'SETTEE_ALIVE', base: instance.base });
   };
-  const owner = new StorageOwner({ ...host, instance, kind: 'tab', locks, settings, log, keepAlive });
+  const { base } = instance;
+  const onReplicationActivity = (activity: ReplicationMessage['activity']) =>
+    host.tellReplication?.({ type: 'SETTEE_REPLICATION', base, activity });
+  const given = { ...host, instance, locks, settings, log, keepAlive, onReplicationActivity };
+  const owner = new StorageOwner({ ...given, kind: 'tab' });
   const link = createLink({ instance, carrier: 'tab', locks });
   return { owner, link, isOwnedByAnyone: async () => ownerOf(await locks.query(), instance) !== undefined };
 }

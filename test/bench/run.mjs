@@ -10,9 +10,11 @@ import { build as buildSettee, builtMain, install, root } from '../../src/node/p
 import { toMarkdown } from './figures.mjs';
 import { ServerProcess } from './processes.mjs';
 import { describeProfiles } from './profile.mjs';
+import * as accounts from './scenarios/accounts.mjs';
 import * as allDocs from './scenarios/all-docs.mjs';
 import * as attachments from './scenarios/attachments.mjs';
 import * as bulk from './scenarios/bulk.mjs';
+import * as changes from './scenarios/changes.mjs';
 import * as fileSize from './scenarios/file-size.mjs';
 import * as find from './scenarios/find.mjs';
 import * as get from './scenarios/get.mjs';
@@ -20,6 +22,7 @@ import * as longestPut from './scenarios/longest-put.mjs';
 import * as million from './scenarios/million.mjs';
 import * as pouchdb from './scenarios/pouchdb.mjs';
 import * as put from './scenarios/put.mjs';
+import * as replication from './scenarios/replication.mjs';
 import * as viewBuilds from './scenarios/view-builds.mjs';
 import * as views from './scenarios/views.mjs';
 
@@ -35,6 +38,9 @@ const scenarios = [
   views,
   viewBuilds,
   find,
+  changes,
+  replication,
+  accounts,
   million,
 ];
 

@@ -80,8 +80,10 @@ export class Workload {
     return (parallel ? this.#parallel : this.#client).sendAll(requests, 201);
   }
 
-  get(kind, indexes, { parallel = false } = {}) {
-    const requests = Array.from(indexes, (index) => toRequest('GET', `/${this.database}/${ids(kind)(index)}`));
+  get(kind, indexes, { parallel = false, headers } = {}) {
+    const requests = Array.from(indexes, (index) =>
+      toRequest('GET', `/${this.database}/${ids(kind)(index)}`, undefined, headers),
+    );
     return (parallel ? this.#parallel : this.#client).sendAll(requests, 200);
   }
 }

@@ -5,6 +5,9 @@ export interface Controls {
   /** Starts the service; gives the milliseconds that took. Rejects as `start` does. */
   start(options: StartChoice): Promise<number>;
   close(): Promise<void>;
+  /** What the promise of that name comes to. */
+  controlled(): Promise<boolean>;
+  status(): Promise<StatusTold>;
   role(): Promise<string>;
   isControlled(): Promise<boolean>;
   /** Looks for a new service worker as the browser itself does now and then. */
@@ -74,6 +77,14 @@ export interface StartChoice {
   readonly worker?: string;
   readonly serviceWorker?: string | false;
   readonly settings?: Readonly<Record<string, Readonly<Record<string, string>>>>;
+  readonly waitFor?: 'control' | 'database';
+  readonly replaceFetch?: boolean;
+}
+
+/** What tests ask for of a status. */
+export interface StatusTold {
+  readonly controlled: boolean;
+  readonly uncontrolledBecause: string | undefined;
 }
 
 export interface Answered {

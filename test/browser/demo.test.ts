@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { HttpServer } from '../../src/node/http/http-server.ts';
 import { demoPolicy, startDemo } from '../../src/node/server/demo.ts';
 import { must } from '../../src/shared/assert.ts';
+import { NodeHost } from '../support/conformance/node-host.ts';
 import { pause } from './browser-session.ts';
 import type { Browser, Tab } from './drivers/browser.ts';
 import { chosenEngines, startBrowser } from './drivers/start.ts';
@@ -14,6 +15,8 @@ describe.each(chosenEngines())('the demo in %s', (engine) => {
   let browser: Browser;
   let server: HttpServer;
   let tabs: Tab[] = [];
+  /** Beside the demo, for its page that is kept in sync with it. */
+  let database: NodeHost | undefined;
 
   beforeAll(async () => {
     browser = await startBrowser(engine);
@@ -24,13 +27,15 @@ describe.each(chosenEngines())('the demo in %s', (engine) => {
     for (const tab of tabs) await tab.close().catch(() => undefined);
     tabs = [];
     await server.close();
+    await database?.close();
+    database = undefined;
   });
 
   /** On an origin of its own, with empty storage. */
   async function serveDemo(): Promise<void> {
     // The driver of WebKit evaluates what it is told.
     const policy = engine === 'webkit' ? demoPolicy.replace("'wasm-unsafe-eval'", "'unsafe-eval'") : demoPolicy;
-    const started = await startDemo({ port: 0, folder, policy });
+    const started = await startDemo({ port: 0, folder, policy, server: database?.baseUrl });
     if (started === undefined || typeof started === 'string') throw new Error('the demo is not built; run npm test');
     server = started;
   }
@@ -48,6 +53,34 @@ describe.each(chosenEngines())('the demo in %s', (engine) => {
     await shows(tab, '.range', '1–40 of 250');
     return tab;
   }
+
+  test('keeps a list in sync with the server: off line, a conflict, and its end', async () => {
+    database = await NodeHost.start();
+    await serveDemo();
+    const tab = await open('#/sync');
+    const here = (rest: string) => `[data-side=here] ${rest}`;
+    const there = (rest: string) => `[data-side=there] ${rest}`;
+    const first = '.packing li:first-child input[type=text]';
+    await until(tab, `document.querySelectorAll('${there('.packing li')}').length === 4`);
+    await shows(tab, '.line-state', 'In sync');
+    await retype(tab, here(first), 'Hammock');
+    await until(tab, `document.querySelector('${there(first)}').value === 'Hammock'`);
+    await click(tab, '[role=switch]');
+    await shows(tab, '.line-state', 'Off line: each side goes its own way');
+    await retype(tab, here(first), 'Blanket');
+    await retype(tab, there(first), 'Sleeping bag');
+    await pause(1_000);
+    expect(await tab.evaluate(`document.querySelector('${here(first)}').value`)).toBe('Blanket');
+    await click(tab, '[role=switch]');
+    for (const side of [here, there]) {
+      await until(tab, `document.querySelectorAll('${side('.is-torn [data-action=keep]')}').length === 2`);
+      expect(await text(tab, side('.is-torn [data-action=keep]'))).toBe('Blanket');
+    }
+    await click(tab, there('[data-action=keep]'));
+    for (const side of [here, there]) {
+      await until(tab, `document.querySelector('${side(first)}')?.value === 'Blanket'`);
+    }
+  });
 
   test('loads the countries, and finds them by how their ids begin', async () => {
     const tab = await openWithCountries();
@@ -85,6 +118,13 @@ describe.each(chosenEngines())('the demo in %s', (engine) => {
     await dropPhoto(tab, 'the alps.png');
     await until(tab, 'document.querySelector(".photo img")?.naturalWidth === 12');
     expect(await value(tab)).toContain('"content_type": "image/png"');
+    // Beside the frame the browser would open it, in place of the page.
+    const dropped = `document.querySelector('h1').dispatchEvent(new DragEvent('drop', {
+      dataTransfer: (() => { const files = new DataTransfer(); files.items.add(new File(['x'], 'x.png')); return files; })(),
+      bubbles: true,
+      cancelable: true,
+    }))`;
+    expect(await tab.evaluate(dropped)).toBe(false);
     await until(other, 'document.querySelector(".photo img")?.naturalWidth === 12');
     expect(await text(other, '.photo figcaption span')).toBe('the alps.png');
     await click(other, '[data-action=remove-photo]');
@@ -119,20 +159,64 @@ describe.each(chosenEngines())('the demo in %s', (engine) => {
     await shows(reader, '.range', '1–40 of 250');
     await shows(reader, '.app-bar .count', '250');
     await until(reader, `document.querySelector('${row('albania')}')?.classList.contains('is-news') === true`);
+    expect(await reader.evaluate('recorded.requests')).toEqual([]);
+  });
+
+  test('pages and what is found follow without asking again', async () => {
+    const writer = await openWithCountries();
+    const reader = await open('#/countries');
+    await shows(reader, '.range', '1–40 of 250');
+    await click(reader, '[aria-label="Next page"]');
+    await shows(reader, '.range', '41–80 of 250');
+    const [first, last] = [await text(reader, '.rows li:first-child .row-id'), await text(reader, lastId)];
+    await recordMapAndRequests(reader);
+    // One that comes before the page, then one on it, which takes the place of the last one.
+    await writer.evaluate(create('aaa'));
+    await shows(reader, '.range', '42–81 of 251');
+    expect(await text(reader, '.rows li:first-child .row-id')).toBe(first);
+    await writer.evaluate(create(`${first}-b`));
+    await shows(reader, '.rows li:nth-child(2) .row-id', `${first}-b`);
+    await shows(reader, '.range', '42–81 of 252');
+    await writer.evaluate(remove(`${first}-b`));
+    await shows(reader, lastId, String(last));
+    await shows(reader, '.range', '42–81 of 251');
+    expect(await reader.evaluate('recorded.requests')).toEqual([]);
+
+    await type(reader, '#search', 'aust');
+    await shows(reader, '.range', '1–2 of 2');
+    await reader.evaluate('recorded.requests.length = 0');
+    await writer.evaluate(create('austen'));
+    await shows(reader, '.range', '1–3 of 3');
+    expect(await text(reader, '.rows li:first-child .row-id')).toBe('austen');
+    expect(await reader.evaluate('recorded.requests')).toEqual([]);
   });
 
   test('shows what another tab loads, while it loads and after the database was deleted', async () => {
     await serveDemo();
     const loader = await open('#/countries');
     const reader = await open('#/countries');
+    await recordMapAndRequests(reader);
     for (let round = 1; round <= 2; round++) {
       await shows(reader, '.load h2', 'No countries yet');
+      await reader.evaluate('recorded.requests.length = 0');
       await click(loader, '[data-action=load]');
       await shows(reader, '.range', '1–40 of 250');
       await shows(reader, '.app-bar .count', '250');
+      // It looks for its view, and where the changes begin, follows them, and reads the list once; all else it is told.
+      const asked = String(await reader.evaluate('recorded.requests.join("\\n")')).split('\n');
+      expect(asked.filter((address) => address.includes('/_changes?feed=continuous'))).toHaveLength(1);
+      expect(asked.filter((address) => address.includes('/_view/documents?'))).toHaveLength(1);
+      expect(asked.filter((address) => !/_changes|_view|_all_docs|_bulk_docs/.test(address))).toEqual([
+        '/db/countries',
+      ]);
+      expect(asked.length, asked.join('\n')).toBeLessThanOrEqual(5);
       // It follows documents, too, not only their number.
-      await loader.evaluate(put('countries/austria', '"area":83871', '"area":1'));
-      await shows(reader, '.overview-news', 'Another tab changed Austria');
+      // What comes together with many others is not told by itself, so it is changed until it does not.
+      const changed = async () => {
+        await loader.evaluate(put('countries/austria', '"area":83871', '"area":1'));
+        return text(reader, '.overview-news');
+      };
+      await expect.poll(changed, { timeout: 20_000, interval: 500 }).toBe('Another tab changed Austria');
       await loader.evaluate('fetch("/db/countries", { method: "DELETE" }).then(() => undefined)');
     }
   });
@@ -255,6 +339,22 @@ function put(path: string, before: string, after: string): string {
   })()`;
 }
 
+const lastId = '.rows li:last-child .row-id';
+
+/** As another page would. */
+function create(id: string): string {
+  return `fetch('/db/countries/${id}', { method: 'PUT', body: '{"name":{"common":"${id}"}}' }).then(({ ok }) => {
+    if (!ok) throw new Error('not written');
+  })`;
+}
+
+function remove(id: string): string {
+  return `(async () => {
+    const { _rev } = await (await fetch('/db/countries/${id}')).json();
+    await fetch('/db/countries/${id}?rev=' + _rev, { method: 'DELETE' });
+  })()`;
+}
+
 async function dropPhoto(tab: Tab, name: string): Promise<void> {
   await tab.evaluate(`(async () => {
     const canvas = document.createElement('canvas');
@@ -313,6 +413,15 @@ async function type(tab: Tab, selector: string, content: string): Promise<void> 
 async function edit(tab: Tab, before: string, after: string): Promise<void> {
   await until(tab, `document.querySelector("#editor")?.value.includes(${JSON.stringify(before)}) === true`);
   await type(tab, '#editor', must((await value(tab)).replace(before, after), 'the edited text'));
+}
+
+/** In a field that takes what was typed when it is left. */
+async function retype(tab: Tab, field: string, text: string): Promise<void> {
+  await tab.evaluate(`(() => {
+    const field = document.querySelector(${JSON.stringify(field)});
+    field.value = ${JSON.stringify(text)};
+    field.dispatchEvent(new Event('change'));
+  })()`);
 }
 
 /** Within the page, as a link does. */

@@ -3,6 +3,7 @@ import { pause, type Site, useBrowserSession } from './browser-session.ts';
 import { call } from './controls.ts';
 import type { Tab } from './drivers/browser.ts';
 import { chosenEngines } from './drivers/start.ts';
+import { replaceServiceWorker } from './newer-service-worker.ts';
 
 /** What happens to requests while the service worker stops, changes, or is passed by. */
 const base = '/db/';
@@ -99,7 +100,7 @@ describe.each(chosenEngines())('the service worker in %s', (engine) => {
     await openControl();
     await writeLarge();
     await call(tab, 'beginSlowRead', 'fetch', `${database}/_all_docs?include_docs=true`, 10 * largeBody.bytes);
-    await replaceServiceWorker();
+    await replaceServiceWorker(site.server);
     expect(await call(tab, 'update')).toBe(true);
     assertNotCut(await call(tab, 'endSlowRead'));
     expect(await call(tab, 'request', 'fetch', 'PUT', `${database}/after`, {})).toMatchObject({ status: 201 });
@@ -108,7 +109,7 @@ describe.each(chosenEngines())('the service worker in %s', (engine) => {
 
   test('a new version takes over while a feed is open, which ends with an error', async () => {
     await openFeed();
-    await replaceServiceWorker();
+    await replaceServiceWorker(site.server);
     expect(await call(tab, 'update')).toBe(true);
     await expectBroken();
     expect(await call(tab, 'request', 'fetch', 'GET', database)).toMatchObject({ status: 200 });
@@ -138,7 +139,7 @@ describe.each(chosenEngines())('the service worker in %s', (engine) => {
 
   test('a new version that can’t be installed ends nothing', async () => {
     await openFeed();
-    await replaceServiceWorker();
+    await replaceServiceWorker(site.server);
     site.server.intercept((request, response) => {
       if (request.url?.startsWith('/settee-sw-core.js') !== true) return false;
       response.writeHead(404).end();
@@ -151,7 +152,7 @@ describe.each(chosenEngines())('the service worker in %s', (engine) => {
 
   test('a new version that waits is told of, once and again after a reload, until it takes over', async () => {
     await openControl();
-    await replaceServiceWorker();
+    await replaceServiceWorker(site.server);
     await call(tab, 'lookForUpdate');
     await expect.poll(() => call(tab, 'updates'), { timeout: 10_000 }).toBe(1);
     expect(await call(tab, 'isUpdateWaiting')).toBe(true);
@@ -348,17 +349,6 @@ describe.each(chosenEngines())('the service worker in %s', (engine) => {
     if (error !== undefined) return;
     expect(bytes).toBeGreaterThan(largeBody.documents * largeBody.bytes);
     expect(end).toMatch(/\]\}\n$/);
-  }
-
-  /** From now on the script is another one, which leaves a trace when it runs. */
-  async function replaceServiceWorker(): Promise<void> {
-    const script = await (await fetch(`${site.server.origin}/settee-sw.js`)).text();
-    site.server.intercept((request, response) => {
-      if (request.url?.startsWith('/settee-sw.js') !== true) return false;
-      response.writeHead(200, { 'content-type': 'text/javascript', 'cache-control': 'no-cache' });
-      response.end(`${script}\nvoid caches.open('newer version');`);
-      return true;
-    });
   }
 });
 

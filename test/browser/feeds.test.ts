@@ -1,8 +1,10 @@
 import { describe, expect, test } from 'vitest';
+import { must } from '../../src/shared/assert.ts';
 import { pause, type Site, useBrowserSession } from './browser-session.ts';
 import { call, type Way } from './controls.ts';
 import type { Tab } from './drivers/browser.ts';
 import { chosenEngines } from './drivers/start.ts';
+import { replaceServiceWorker } from './newer-service-worker.ts';
 
 /** Feeds of changes between pages: they are told what others write, and miss nothing when the page that owns the storage goes. */
 const changes = '/db/notes/_changes';
@@ -17,8 +19,8 @@ describe.each(chosenEngines())('feeds in %s', (engine) => {
   }
 
   /** A page that owns the storage, with a database, and one that follows it. */
-  async function openTabs(): Promise<readonly [owner: Tab, follower: Tab]> {
-    const site = await session.openSite();
+  async function openTabs(site?: Site): Promise<readonly [owner: Tab, follower: Tab]> {
+    site ??= await session.openSite();
     const owner = await startTab(site);
     expect(await call(owner, 'request', 'settee', 'PUT', '/db/notes')).toMatchObject({ status: 201 });
     const follower = await startTab(site);
@@ -70,4 +72,87 @@ describe.each(chosenEngines())('feeds in %s', (engine) => {
     for (const id of ['two', 'three']) await write(follower, id);
     await expect.poll(ids, { timeout: 30_000 }).toEqual(['one', 'two', 'three']);
   });
+
+  test('PouchDB in a page follows the service worker; when the owner goes it goes on, or is told of an error', async () => {
+    const site = await session.openSite();
+    const owner = await startTab(site);
+    await call(owner, 'request', 'settee', 'PUT', '/db/notes');
+    await write(owner, 'earlier');
+    const page = await site.open('pouchdb-feed');
+    await page.evaluate('pouch.open("/db/", "notes")');
+    await page.evaluate('pouch.follow(0)');
+    const seen = async () => JSON.parse(String(await page.evaluate('JSON.stringify(pouch.seen())')));
+    const ids = async () => (await seen()).ids;
+    await expect.poll(ids, { timeout: 10_000 }).toEqual(['earlier']);
+    await write(owner, 'other');
+    await expect.poll(ids, { timeout: 10_000 }).toEqual(['earlier', 'other']);
+    expect(await page.evaluate('pouch.put("own")')).toMatch(/^1-/);
+    await expect.poll(ids, { timeout: 10_000 }).toEqual(['earlier', 'other', 'own']);
+    await owner.close();
+    expect(await page.evaluate('pouch.put("after")')).toMatch(/^1-/);
+    const goesOn = async () => {
+      const { ids: told, error } = await seen();
+      return error !== undefined || told.includes('after');
+    };
+    await expect.poll(goesOn, { timeout: 20_000 }).toBe(true);
+    // PouchDB leaves it to its user to begin again after an error.
+    if ((await seen()).error !== undefined) await page.evaluate('pouch.follow(3)');
+    await expect.poll(ids, { timeout: 20_000 }).toEqual(['earlier', 'other', 'own', 'after']);
+  });
+
+  test.each(['at rest', 'while it writes'])(
+    'a new service worker takes over from one with open feeds, of a database %s: none is short in silence',
+    { timeout: 120_000 },
+    async (how) => {
+      const site = await session.openSite();
+      const [owner, follower] = await openTabs(site);
+      await write(owner, 'earlier');
+      const events = await call(follower, 'openEvents', `${changes}?feed=eventsource&since=now&heartbeat=1000`);
+      const told = async (number = events) =>
+        (await call(follower, 'events', number)).data.map((text) => /"id":"([^"]*)"/.exec(text)?.[1]);
+      await expect.poll(async () => (await call(follower, 'events', events)).isOpen, { timeout: 10_000 }).toBe(true);
+      const stream = await call(follower, 'beginFeed', 'fetch', `${changes}?feed=continuous&since=now&heartbeat=1000`);
+      // Nothing that it follows is ever written.
+      const nothing = `${changes}?feed=longpoll&since=now&heartbeat=1000&filter=_doc_ids&doc_ids=["none"]`;
+      const poll = await call(follower, 'beginFeed', 'fetch', nothing);
+      const lines = async (feed: number) =>
+        (await call(follower, 'feed', feed)).lines.map(({ text }) => text).filter(Boolean);
+      await write(owner, 'before');
+      await expect.poll(told, { timeout: 10_000 }).toEqual(['before']);
+      // This one is told of nothing before its service worker goes.
+      const quiet = await call(follower, 'openEvents', `${changes}?feed=eventsource&since=now&heartbeat=2000`);
+      await expect.poll(async () => (await call(follower, 'events', quiet)).isOpen, { timeout: 10_000 }).toBe(true);
+      await expect.poll(async () => (await lines(stream)).length, { timeout: 10_000 }).toBe(1);
+
+      await replaceServiceWorker(site.server);
+      const update = call(follower, 'update');
+      const written = ['before'];
+      let isOver = false;
+      const over = update.finally(() => {
+        isOver = true;
+      });
+      while (how === 'while it writes' && !isOver) {
+        written.push(`during-${`${written.length}`.padStart(4, '0')}`);
+        await write(owner, must(written.at(-1), 'what was written'));
+      }
+      expect(await over).toBe(true);
+      expect(await follower.evaluate('caches.has("newer version")')).toBe(true);
+      for (const feed of [stream, poll]) {
+        await expect.poll(async () => (await call(follower, 'feed', feed)).isOver, { timeout: 10_000 }).toBe(true);
+        expect((await call(follower, 'feed', feed)).error).toMatch(/Error/);
+      }
+      // What came of the stream is all up to somewhere, and none of it twice.
+      const came = (await lines(stream)).map((text) => /"id":"([^"]*)"/.exec(text)?.[1]);
+      expect(came).toEqual(written.slice(0, came.length));
+      // Those that are open again through the new one.
+      const again = await call(follower, 'beginFeed', 'fetch', `${changes}?feed=continuous&since=1&heartbeat=1000`);
+      for (const id of ['after', 'last']) {
+        written.push(id);
+        await write(owner, id);
+      }
+      await expect.poll(told, { timeout: 30_000 }).toEqual(written);
+      await expect.poll(() => told(quiet), { timeout: 30_000 }).toEqual(written.slice(1));
+      await expect.poll(async () => (await lines(again)).length, { timeout: 10_000 }).toBe(written.length);
+    },
+  );
 });

@@ -11,6 +11,9 @@ export interface ConformanceWay {
   readonly parameters: Readonly<Record<string, string>>;
 }
 
+/** Runs only the cases with this in their names (`suite: case`). The page runs them by itself, so that `-t` only chooses what is shown. */
+const only = process.env['SETTEE_CASES'] ?? '';
+
 /** The whole HTTP suite on one way. Each way has a file of its own, so that two can run at a time. */
 export function describeHttpSuite({ way, page, parameters }: ConformanceWay): void {
   describe.each(chosenEngines())(`HTTP suite in %s: ${way}`, (engine) => {
@@ -19,13 +22,15 @@ export function describeHttpSuite({ way, page, parameters }: ConformanceWay): vo
 
     beforeAll(async () => {
       session = await openBrowserSession(engine);
-      const tab = await (await session.openSite()).open(page, parameters);
+      const tab = await (await session.openSite()).open(page, { ...parameters, only });
       outcome = await collectOutcome(tab, session.browser);
     }, 600_000);
     afterAll(async () => {
       await session?.close();
       if (outcome === undefined) return;
-      const skipped = outcome.skipped.map(({ name, reason }) => `\n  ${name} (${reason})`);
+      const skipped = outcome.skipped
+        .filter(({ name }) => name.includes(only))
+        .map(({ name, reason }) => `\n  ${name} (${reason})`);
       console.info(`${engine}, ${way}: ${skipped.length} skipped${skipped.join('')}`);
     });
 

@@ -1,5 +1,6 @@
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
+import { sandboxProgram } from '../../src/build/sandbox-program.ts';
 
 /** The longest first: where two run at a time (test/run.mjs), none of them is left to run alone at the end. */
 const longest = ['http-conformance-fetch', 'http-conformance', 'faults-service-worker', 'tabs', 'bodies'];
@@ -17,6 +18,8 @@ function rankOf({ moduleId }: TestSpecification): number {
 
 /** The tests that drive browsers: one file after another but where `test/run.mjs` says otherwise, since some measure how soon things happen. */
 export default defineConfig({
+  // Of the Node server, with which pages exchange documents.
+  plugins: [sandboxProgram(`${import.meta.dirname}/../../src/query-server/runtime/main.ts`)],
   test: {
     root: `${import.meta.dirname}/../..`,
     include: ['test/browser/**/*.test.ts'],

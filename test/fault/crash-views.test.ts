@@ -134,7 +134,7 @@ async function fill(target: ServerProcess): Promise<void> {
 
 /** A millisecond and more for each document, so that a build outlives several servers. Asks nothing of it yet. */
 async function beginBuild(target: ServerProcess, number: number): Promise<Build> {
-  const map = `function (doc) { /* ${number} */ for (var i = 0, x = 0; i < 12000; i++) x = (x + i) % 9; emit(doc.n % 10, doc.n); }`;
+  const map = `function (doc) { /* ${number} */ for (var i = 0, x = 0; i < 24000; i++) x = (x + i) % 9; emit(doc.n % 10, doc.n); }`;
   const name = `db/_design/d${number}`;
   expect((await ask(target, name, 'PUT', { views: { sums: { map, reduce: '_sum' } } })).status).toBe(201);
   const { json } = await ask(target, `${name}/_info`);

@@ -19,6 +19,7 @@ const CONFLICTS = 2_000;
 let folder: string;
 let server: AttackedServer;
 let neighbour: Neighbour;
+let count = 0;
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'settee-hostile-'));
@@ -83,7 +84,7 @@ function conflicting(from: number) {
 
 const numbers = Array.from({ length: 200_000 }, (_, n) => n);
 
-/** A request, and what the tail of its answer must look like. */
+/** A request, and what the tail of its answer must look like. `%` makes a database of its own. */
 type Attack = readonly [
   what: string,
   status: number,
@@ -96,12 +97,18 @@ type Attack = readonly [
 async function attack([, status, tail, method, path, question = () => ({})]: Attack, readers = 1): Promise<void> {
   const { result } = await assertUndisturbed(neighbour, limits, {
     // Made before, so that the answers are what is measured.
-    prepare: async (): Promise<Question> => {
+    prepare: async () => {
       const { json, body = json === undefined ? undefined : Buffer.from(JSON.stringify(json)), headers } = question();
-      return { ...(body === undefined ? {} : { body }), headers: { 'content-type': 'application/json', ...headers } };
+      const ownPath = path.replace('%', () => `${++count}`);
+      if (ownPath !== path) await server.client.must(201, 'PUT', ownPath.slice(0, ownPath.indexOf('/', 1)));
+      const sent: Question = {
+        ...(body === undefined ? {} : { body }),
+        headers: { 'content-type': 'application/json', ...headers },
+      };
+      return { ownPath, sent };
     },
-    disturb: (prepared) =>
-      Promise.all(Array.from({ length: readers }, () => server.client.drain(method, path, prepared))),
+    disturb: ({ ownPath, sent }) =>
+      Promise.all(Array.from({ length: readers }, () => server.client.drain(method, ownPath, sent))),
   });
   for (const answer of result) assertAnswer(answer, status, tail);
 }
@@ -322,7 +329,7 @@ describe('who brings much', () => {
       201,
       written,
       'PUT',
-      '/brought/_local/large',
+      '/brought-%/_local/large',
       () => ({ json: { list: new Array(long / 4).fill(1.5) } }),
     ],
     ['in nested arrays', 400, /bad_request/, 'PUT', '/brought/deep', () => ({ body: Buffer.alloc(long, '[') })],

@@ -22,6 +22,11 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'settee-hostile-'));
   server = await AttackedServer.start({ folder });
   await (await Neighbour.moveIn(server)).moveOut();
+  await server.client.must(201, 'PUT', '/locals');
+  const list = { list: new Array(12_500_000).fill(1.5) };
+  await server.client.must(201, 'PUT', '/locals/_local/long', { json: list });
+  await server.stop();
+  await server.startAgain();
   await server.client.must(201, 'PUT', '/large');
   for (let from = 0; from < DOCUMENTS; from += 10_000) {
     const docs = Array.from({ length: 10_000 }, (_, index) => documentOf(from + index));
@@ -30,6 +35,9 @@ beforeAll(async () => {
     const next = docs.map((doc, index) => ({ ...doc, _rev: at(rows[index], 'rev'), again: true }));
     await server.client.must(201, 'POST', '/large/_bulk_docs', { json: { docs: next } });
   }
+  await server.client.must(201, 'PUT', '/bulk');
+  const docs = Array.from({ length: DOCUMENTS }, (_, n) => ({ n }));
+  await server.client.must(201, 'POST', '/bulk/_bulk_docs', { json: { docs } });
   await server.kill();
 }, 240_000);
 
@@ -56,6 +64,26 @@ test('a database is opened again after the process was killed', { timeout }, asy
     prepare: nothing,
     disturb: () => server.client.must(201, 'PUT', `/large/after-${++count}`, { json: {} }),
   });
+});
+
+test('a database is opened again whose journal has one record of very many documents', { timeout }, async () => {
+  await assertUndisturbed(neighbour, limits, {
+    prepare: nothing,
+    disturb: () => server.client.must(201, 'PUT', `/bulk/after-${++count}`, { json: {} }),
+  });
+});
+
+test('a database with a long local document is opened, read and written', { timeout }, async () => {
+  const { result } = await assertUndisturbed(neighbour, limits, {
+    prepare: nothing,
+    disturb: async () => {
+      await server.client.must(201, 'PUT', `/locals/after-${++count}`, { json: {} });
+      await server.client.must(201, 'PUT', `/locals/_local/short-${count}`, { json: {} });
+      return server.client.drain('GET', '/locals/_local/long');
+    },
+  });
+  expect(result.status).toBe(200);
+  expect(result.length).toBeGreaterThan(50_000_000);
 });
 
 test('a database is compacted', { timeout }, async () => {

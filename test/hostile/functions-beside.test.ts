@@ -7,7 +7,7 @@ import { assertUndisturbed, Neighbour } from './support/neighbour.ts';
  * Functions come with documents from strangers. Whatever one does, the documents of other databases are read as before: 5 ms later at
  * the median, and never later than 100 ms. Each case is one function that is called beside a neighbour's reading.
  */
-const limits = { medianBeyondQuiet: 5, longest: 100 };
+const limits = { medianBeyondQuiet: 5, longest: 100, turn: 50 };
 
 let server: AttackedServer;
 let neighbour: Neighbour;

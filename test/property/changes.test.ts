@@ -1,13 +1,24 @@
 import { afterAll, expect, test } from 'vitest';
 import { DatabaseFeeds } from '../../src/changes/feeds.ts';
+import { createConfig } from '../../src/config/config-store.ts';
+import { createDeferredCode } from '../../src/deferred/deferred-code.ts';
+import { isDatabaseError } from '../../src/errors/database-error.ts';
 import { createHandle } from '../../src/http/http-service.ts';
 import type { Registry } from '../../src/registry/contract.ts';
-import type { ByteStream, Handle } from '../../src/shared/message.ts';
+import { CacheBudget } from '../../src/shared/cache-budget.ts';
+import type { Handle } from '../../src/shared/message.ts';
+import { createMemoryPageStore } from '../../src/storage/memory/memory-page-store.ts';
+import type { PageStore } from '../../src/storage/page-store.ts';
+import { ActiveTasks } from '../../src/system/active-tasks.ts';
+import { silentLog } from '../../src/system/log.ts';
 import { toStream } from '../support/conformance/body-stream.ts';
 import { withDeadline } from '../support/conformance/with-deadline.ts';
+import { allFilters, FILTER_DESIGN, FILTER_FUNCTIONS } from '../support/feeds/feed-filters.ts';
+import { BrokenOff, FEED_KINDS, type FollowedFeed, type FollowedService, Follower } from '../support/feeds/follower.ts';
 import { SeededRandom } from '../support/seeded-random.ts';
-import { id, merge, put, rev, seeAll, TINY, TINY_PAGES } from '../unit/database/harness.ts';
-import { JSON_HEADERS, noParts, services } from '../unit/http/support.ts';
+import { id, leavesOf, merge, put, rev, seeAll, TINY, TINY_PAGES } from '../unit/database/harness.ts';
+import { clock, JSON_HEADERS, noParts, services } from '../unit/http/support.ts';
+import { createTestSandbox } from '../unit/query-server/quickjs-files.ts';
 import { Service } from '../unit/registry/service.ts';
 
 /**
@@ -20,34 +31,55 @@ const firstSeed = Number(process.env['SETTEE_CHANGES_SEED'] ?? Date.now() % 2 **
 const runs = Number(process.env['SETTEE_CHANGES_RUNS'] ?? 8);
 
 const NAMES = Array.from({ length: 40 }, (_, n) => (n % 10 === 0 ? `_design/d${n}` : `doc${n}`));
-const KINDS = ['normal', 'longpoll', 'continuous', 'eventsource'];
 const WRITERS = 3;
 const WRITES = 60;
 /** Snapshots are taken back as soon as pages of theirs are not needed any more. */
 const SETTINGS = { ...TINY, snapshotMaxAgeMs: -1, cacheBytes: 2_000 };
 
 /** The service from one start to its death. */
-class Life {
+class Life implements FollowedService {
   readonly registry: Registry;
-  readonly handle: Handle;
   readonly death: Promise<undefined>;
   isDead = false;
+  readonly #handle: Handle;
   readonly #feeds: DatabaseFeeds;
+  readonly #parts: OpenParts;
   #die: () => void = () => undefined;
 
-  private constructor(registry: Registry) {
+  private constructor(registry: Registry, store: PageStore) {
     this.registry = registry;
     this.#feeds = new DatabaseFeeds(registry);
-    this.handle = createHandle(services({}, { registry, feeds: this.#feeds }), noParts, () => false);
+    this.#parts = openParts(registry, store);
+    const { design, find } = this.#parts;
+    const parts = { ...noParts, design: () => design, find: () => find };
+    this.#handle = createHandle(services({}, { registry, feeds: this.#feeds }), parts, () => false);
     this.death = new Promise((resolve) => {
       this.#die = () => resolve(undefined);
     });
   }
 
   static async begin(service: Service): Promise<Life> {
-    const life = new Life(await service.open({ settings: SETTINGS, supports: TINY_PAGES }));
-    if (!life.registry.has('db')) await life.registry.create('db');
+    const registry = await service.open({ settings: SETTINGS, supports: TINY_PAGES });
+    const life = new Life(registry, createMemoryPageStore());
+    if (!registry.has('db')) await registry.create('db');
+    // A crash may have lost it.
+    await registry.use('db', async (db) => {
+      if ((await leavesOf(db, FILTER_DESIGN)).length > 0) return;
+      await put(db, FILTER_DESIGN, { body: JSON.stringify(FILTER_FUNCTIONS) });
+    });
     return life;
+  }
+
+  async changes(query: string, body: string | undefined): Promise<FollowedFeed> {
+    const method = body === undefined ? 'GET' : 'POST';
+    const request = { method, url: `/db/_changes?${query}`, headers: JSON_HEADERS, body: body ?? null };
+    const { status, body: answered } = await this.#whileAlive(Promise.resolve(this.#handle(request)));
+    const stream = toStream(answered);
+    return {
+      status,
+      pull: () => this.#whileAlive(stream.pull()),
+      leave: () => this.#whileAlive(stream.cancel()),
+    };
   }
 
   /** From now on nothing that it says counts. */
@@ -58,8 +90,43 @@ class Life {
 
   async close(): Promise<void> {
     this.#feeds.end();
+    await this.#parts.close();
     await this.registry.close().catch(() => undefined);
   }
+
+  /** Snapshots that are taken back break off what reads bodies of them. */
+  async #whileAlive<T>(asked: Promise<T>): Promise<T> {
+    const gone = this.death.then((): never => {
+      throw new BrokenOff();
+    });
+    const answer = await Promise.race([asked, gone]).catch((error: unknown): never => {
+      throw isDatabaseError(error, 'cancelled') ? new BrokenOff() : error;
+    });
+    if (this.isDead) throw new BrokenOff();
+    return answer;
+  }
+}
+
+type OpenParts = ReturnType<typeof openParts>;
+
+/** What filters need beside the database: the sandbox, and selectors. Indexes are never built, but would lie in `store`. */
+function openParts(databases: Registry, store: PageStore) {
+  const sandbox = createTestSandbox();
+  const code = createDeferredCode(() => sandbox);
+  const config = createConfig({});
+  const needs = { clock, config, log: silentLog };
+  const { programs, close } = code.queryServer(needs);
+  const cache = new CacheBudget(1_000_000);
+  const tasks = new ActiveTasks(clock);
+  const views = code.views({ ...needs, databases, store, cache, tasks, sandbox, engine: undefined });
+  return {
+    design: code.design({ programs, views: views.service }),
+    find: code.find(views.service, clock),
+    close: async () => {
+      await views.close();
+      close();
+    },
+  };
 }
 
 class Run {
@@ -71,10 +138,10 @@ class Run {
 
   constructor(seed: number) {
     this.random = new SeededRandom(seed);
-    const filters = ['', '', 'filter=_design', `filter=_doc_ids&doc_ids=${JSON.stringify(NAMES.slice(5, 12))}`];
-    this.#followers = KINDS.flatMap((kind) => filters.map((filter) => new Follower(kind, filter)));
-    // Some that change from one kind to another.
-    for (const filter of filters) this.#followers.push(new Follower(undefined, filter));
+    const filters = allFilters(NAMES.slice(5, 12));
+    this.#followers = [...FEED_KINDS, undefined].flatMap((kind) =>
+      filters.map((filter) => new Follower({ kind, filter, random: this.random })),
+    );
   }
 
   get life(): Life {
@@ -86,19 +153,23 @@ class Run {
   /** What the followers do not know in the end. */
   async finish(): Promise<string[]> {
     this.lives.push(await Life.begin(this.#service));
-    const following = this.#followers.map((follower) => follower.follow(this, () => this.#isOver));
+    const following = this.#followers.map((follower) => follower.follow(() => this.#next()));
     await Promise.all(Array.from({ length: WRITERS }, () => this.#write()));
-    const seen = await this.life.registry.use('db', seeAll);
-    const last = new Map(
-      Object.entries(seen.documents).map(([name, { seq, leaves }]) => [name, shown(seq, leaves[0])]),
-    );
-    const complete = Promise.all(this.#followers.map((follower) => follower.isComplete(last)));
+    const { documents } = await this.life.registry.use('db', seeAll);
+    const complete = Promise.all(this.#followers.map((follower) => follower.isComplete(documents)));
     await withDeadline(complete, 'the last change').catch(() => undefined);
     this.#isOver = true;
     this.life.die();
     await Promise.all(following);
     for (const life of this.lives) await life.close();
-    return this.#followers.flatMap((follower) => follower.missing(last));
+    return this.#followers.flatMap((follower) => follower.missing(documents));
+  }
+
+  /** The service that is there, a turn later. */
+  async #next(): Promise<FollowedService | undefined> {
+    do await turn();
+    while (this.life.isDead && !this.#isOver);
+    return this.#isOver ? undefined : this.life;
   }
 
   async #write(): Promise<void> {
@@ -140,107 +211,6 @@ class Run {
       }),
     );
   }
-}
-
-/** One that wants to know all: it goes on from feed to feed, each of them left or cut off somewhere. */
-class Follower {
-  readonly #kind: string | undefined;
-  readonly #filter: string;
-  /** What was told last of each document. */
-  readonly #known = new Map<string, string>();
-  readonly #problems: string[] = [];
-  #since = 0;
-  #progress: () => void = () => undefined;
-
-  constructor(kind: string | undefined, filter: string) {
-    this.#kind = kind;
-    this.#filter = filter;
-  }
-
-  async follow(run: Run, isOver: () => boolean): Promise<void> {
-    while (!isOver()) {
-      const { life, random } = run;
-      const kind = this.#kind ?? random.oneOf(KINDS) ?? 'normal';
-      const limit = random.chance(30) ? `&limit=${random.between(1, 5)}` : '';
-      // Some feeds are left after some rows.
-      const most = random.chance(50) ? random.between(1, 10) : Number.POSITIVE_INFINITY;
-      const parameters = `feed=${kind}&since=${this.#since}&heartbeat=60000&style=all_docs${limit}&${this.#filter}`;
-      if (!life.isDead) await this.#read(life, parameters, most);
-      await turn();
-    }
-  }
-
-  async #read(life: Life, parameters: string, most: number): Promise<void> {
-    const url = `/db/_changes?${parameters}`;
-    const answer = await Promise.race([
-      life.handle({ method: 'GET', url, headers: JSON_HEADERS, body: null }),
-      life.death,
-    ]);
-    if (answer === undefined || life.isDead) return;
-    const stream = toStream(answer.body);
-    if (answer.status !== 200) this.#problems.push(`${url} was answered with ${answer.status}`);
-    else await this.#readRows(life, stream, most, url);
-    await Promise.race([stream.cancel(), life.death]);
-  }
-
-  async #readRows(life: Life, stream: ByteStream, most: number, url: string): Promise<void> {
-    let text = '';
-    let rows = 0;
-    let last = this.#since;
-    for (;;) {
-      const chunk = await Promise.race([stream.pull(), life.death]);
-      if (chunk === undefined || life.isDead) return;
-      const lines = (text + new TextDecoder().decode(chunk)).split('\n');
-      text = lines.pop() ?? '';
-      for (const line of lines) {
-        const end = /"last_seq":(\d+)/.exec(line)?.[1];
-        if (end !== undefined) this.#since = this.#goneOn(Number(end), last - 1, url);
-        const row = /^(?:data: )?(\{"seq".*\}),?$/.exec(line)?.[1];
-        if (row === undefined) continue;
-        last = this.#take(row, last, url);
-        rows += 1;
-        if (rows === most) return;
-      }
-    }
-  }
-
-  #take(row: string, last: number, url: string): number {
-    const { seq, id: name, changes, deleted = false } = JSON.parse(row);
-    this.#known.set(name, shown(seq, `${changes[0].rev}${deleted ? '!' : ''}=`));
-    this.#since = this.#goneOn(seq, last, url);
-    this.#progress();
-    return seq;
-  }
-
-  #goneOn(seq: number, last: number, url: string): number {
-    if (seq <= last) this.#problems.push(`${seq} came behind ${last} in ${url}`);
-    return seq;
-  }
-
-  async isComplete(last: ReadonlyMap<string, string>): Promise<void> {
-    while (this.missing(last).length > 0) {
-      await new Promise<void>((resolve) => {
-        this.#progress = resolve;
-      });
-    }
-  }
-
-  missing(last: ReadonlyMap<string, string>): string[] {
-    const wanted = [...last].filter(([name]) => this.#isWanted(name));
-    const late = wanted.filter(([name, state]) => this.#known.get(name) !== state);
-    const name = `${this.#kind ?? 'any feed'} ${this.#filter}`;
-    return [...this.#problems, ...late.map(([doc, state]) => `${name}: ${doc} ${this.#known.get(doc)}, not ${state}`)];
-  }
-
-  #isWanted(name: string): boolean {
-    if (this.#filter === 'filter=_design') return name.startsWith('_design/');
-    return !this.#filter.includes('_doc_ids') || NAMES.slice(5, 12).includes(name);
-  }
-}
-
-/** `leaf` as `showLeaf` shows it. */
-function shown(seq: number, leaf = ''): string {
-  return `${seq} ${leaf.slice(0, leaf.indexOf('='))}`;
 }
 
 function turn(): Promise<void> {

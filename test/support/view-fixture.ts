@@ -1,3 +1,4 @@
+import { createConfig } from '../../src/config/config-store.ts';
 import { openDatabase } from '../../src/database/open-database.ts';
 import type { StoredDatabase } from '../../src/database/stored-database.ts';
 import type { DocId, RevId } from '../../src/documents/contract.ts';
@@ -7,7 +8,6 @@ import { MemoryMedium } from '../../src/storage/memory/memory-medium.ts';
 import { createMemoryPageStore } from '../../src/storage/memory/memory-page-store.ts';
 import type { PageStore } from '../../src/storage/page-store.ts';
 import { ActiveTasks } from '../../src/system/active-tasks.ts';
-import { createConfig } from '../../src/system/config.ts';
 import type { DesignDocument, ViewGroup, ViewIndexes, ViewReader } from '../../src/views/contract.ts';
 import { createViewIndexes, type ViewIndexesParts } from '../../src/views/view-indexes.ts';
 import { createTestSandbox } from '../unit/query-server/quickjs-files.ts';

@@ -41,6 +41,15 @@ export interface DatabaseInfo {
   readonly bytes: number;
 }
 
+/** A row of `_changes?include_docs=true`. */
+export interface ChangeRow {
+  readonly seq: number;
+  readonly id: string;
+  readonly changes: readonly { readonly rev: string }[];
+  readonly deleted?: boolean;
+  readonly doc: StoredDocument | null;
+}
+
 export interface BulkOutcome {
   readonly written: number;
   readonly refused: number;
@@ -70,6 +79,11 @@ const design = {
   views: { documents: { map: 'function (doc) { emit(doc._id); }', reduce: '_count' } },
 };
 
+/** A reduction's only row; there is none while nothing is counted. */
+export interface CountEvent {
+  readonly rows: readonly { readonly value: number }[];
+}
+
 /** Feeds that have nothing to tell for so long send an empty line; without it they would end each minute. */
 const HEARTBEAT_MS = 30_000;
 
@@ -90,14 +104,23 @@ export class Database {
     this.#log = log;
   }
 
-  /** Tells of each change from now on, with the document. For an `EventSource`, as the next one. */
-  get changesAddress(): string {
-    return `${this.#path}/_changes?feed=eventsource&since=now&include_docs=true&heartbeat=${HEARTBEAT_MS}`;
+  /** Tells of each change behind `since`, with the document, in a line of its own. */
+  changesAddress(since: number): string {
+    return `${this.#path}/_changes?feed=continuous&since=${since}&include_docs=true&heartbeat=${HEARTBEAT_MS}`;
   }
 
-  /** Tells how many documents there are, and again whenever there are more or fewer. Needs `prepare`. */
-  get countAddress(): string {
-    return `${this.#path}${VIEW}?feed=eventsource&include_rows=true&heartbeat=${HEARTBEAT_MS}`;
+  /**
+   * Tells how many documents there are from the id `from` on and before `to`, and again whenever there are more or fewer. For an
+   * `EventSource`; needs `prepare`.
+   */
+  countAddress(from = '', to?: string): string {
+    const query = new URLSearchParams({ feed: 'eventsource', include_rows: 'true', heartbeat: String(HEARTBEAT_MS) });
+    if (from !== '') query.set('startkey', JSON.stringify(from));
+    if (to !== undefined) {
+      query.set('endkey', JSON.stringify(to));
+      query.set('inclusive_end', 'false');
+    }
+    return `${this.#path}${VIEW}?${query}`;
   }
 
   /** Browsers write every 404 to the console: so this looks into the list of databases. */
@@ -123,8 +146,7 @@ export class Database {
 
   /** Does nothing where it is there already. */
   async create(): Promise<void> {
-    const answer = await this.#ask('', { method: 'PUT' });
-    if (answer.status !== 412) await succeed(answer);
+    await succeed(await this.#ask('?if-missing=true', { method: 'PUT' }));
   }
 
   async destroy(): Promise<void> {
@@ -237,7 +259,7 @@ export class Database {
 }
 
 /** No id that begins so comes after it. */
-function afterAll(prefix: string): string {
+export function afterAll(prefix: string): string {
   return `${prefix}\u{10ffff}`;
 }
 

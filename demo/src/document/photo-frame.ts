@@ -20,6 +20,8 @@ export class PhotoFrame {
   readonly #host: PhotoHost;
   readonly #input = make('input', { type: 'file', accept: 'image/*', hidden: true, change: () => this.#onChosen() });
   #document: StoredDocument | undefined;
+  /** It was chosen here just now: whoever did so wants to see it, and the frame grows with it. */
+  #isAwaited = false;
 
   constructor(database: Database, host: PhotoHost) {
     this.#database = database;
@@ -37,9 +39,14 @@ export class PhotoFrame {
     }
     const address = this.#database.attachmentAddress(document._id, name, document._rev);
     const remove = button('Remove', () => void this.#remove(name), { class: 'danger', 'data-action': 'remove-photo' });
-    const image = make('img', { src: address, alt: name });
+    const image = make('img', { src: address, alt: name, load: () => this.#bringToSight() });
     const caption = make('figcaption', {}, make('span', {}, name), choose('Replace'), remove);
     fill(this.element, make('figure', {}, image, caption), this.#input);
+  }
+
+  #bringToSight(): void {
+    if (this.#isAwaited) this.element.scrollIntoView({ block: 'nearest' });
+    this.#isAwaited = false;
   }
 
   #onChosen(): void {
@@ -64,6 +71,7 @@ export class PhotoFrame {
     const document = this.#document;
     if (document === undefined) return;
     const former = photoOf(document);
+    this.#isAwaited = true;
     await this.#change(async () => {
       const rev = await this.#database.attach(document._id, document._rev, file);
       // One photo a document.

@@ -1,7 +1,7 @@
 /** What happens to the documents of a database, whichever tab does it; what comes at about the same time is handed on together. */
-import type { Database, StoredDocument } from '../data/database.ts';
+import type { ChangeRow, Database, StoredDocument } from '../data/database.ts';
 import type { Connections } from './connections.ts';
-import { Feed } from './feed.ts';
+import { LineFeed } from './line-feed.ts';
 
 export interface Change {
   readonly id: string;
@@ -13,68 +13,81 @@ export interface Change {
 }
 
 export interface ChangesHost {
-  /** Changes from now on will be told. */
+  /** Changes from now on will be told: the time to read what there is. */
   onBegin(): void;
   onChanges(changes: readonly Change[]): void;
-}
-
-/** An event of `_changes?include_docs=true`. */
-interface ChangeEvent {
-  readonly id: string;
-  readonly changes: readonly { readonly rev: string }[];
-  readonly deleted?: boolean;
-  readonly doc: StoredDocument | null;
 }
 
 /** Too short for anybody to notice, long enough for a hundred documents that another tab loads. */
 const TOGETHER_MS = 100;
 
+/** A row, or the line with which a feed ends. */
+type Line = ChangeRow | { readonly last_seq: number };
+
 export class Changes {
   readonly #database: Database;
   readonly #host: ChangesHost;
-  readonly #feed: Feed<ChangeEvent>;
-  #waiting: ChangeEvent[] = [];
+  readonly #feed: LineFeed<Line>;
+  #waiting: ChangeRow[] = [];
   #timer: ReturnType<typeof setTimeout> | undefined;
+  /** Behind which change the feed goes on; undefined: it has not begun. */
+  #since: number | undefined;
+  #hasBegun = false;
 
   constructor(database: Database, connections: Connections, host: ChangesHost) {
     this.#database = database;
     this.#host = host;
-    this.#feed = new Feed(database.changesAddress, connections, {
-      onOpen: (anew) => {
-        if (anew) host.onBegin();
+    this.#feed = new LineFeed(connections, {
+      // Not from `now`: where the feed is interrupted before it told anything it has to go on from where it began.
+      address: async (signal) => {
+        const since = this.#since ?? (await database.info()).updateSeq;
+        if (!signal.aborted) this.#since = since;
+        return database.changesAddress(since);
       },
-      onEvent: (event) => this.#collect(event),
+      onOpen: () => {
+        if (!this.#hasBegun) host.onBegin();
+        this.#hasBegun = true;
+      },
+      onLines: (lines) => this.#collect(lines),
     });
   }
 
+  /** Does nothing where it is open already. */
   open(): void {
     this.#feed.open();
   }
 
   close(): void {
     this.#feed.close();
+    this.#since = undefined;
+    this.#hasBegun = false;
     clearTimeout(this.#timer);
     this.#timer = undefined;
     this.#waiting = [];
   }
 
-  #collect(event: ChangeEvent): void {
-    // Design documents say how the others are looked at; the page does not show them.
-    if (event.id.startsWith('_design/')) return;
-    this.#waiting.push(event);
+  #collect(lines: readonly Line[]): void {
+    const rows = lines.filter((line) => 'id' in line);
+    this.#since = rows.at(-1)?.seq ?? this.#since;
+    this.#waiting.push(...rows);
     this.#timer ??= setTimeout(() => void this.#handOn(), TOGETHER_MS);
   }
 
   async #handOn(): Promise<void> {
+    const timer = this.#timer;
     // A change may be told before the answer to the write that made it: only then is it known whose it is.
     await this.#database.ownWrites();
+    // It was closed meanwhile.
+    if (this.#timer !== timer) return;
     this.#timer = undefined;
-    const events = this.#waiting;
+    const rows = this.#waiting;
     this.#waiting = [];
-    if (events.length > 0) this.#host.onChanges(events.map((event) => this.#toChange(event)));
+    // Design documents say how the others are looked at; the page does not show them.
+    const shown = rows.filter(({ id }) => !id.startsWith('_design/'));
+    if (shown.length > 0) this.#host.onChanges(shown.map((row) => this.#toChange(row)));
   }
 
-  #toChange({ id, changes, deleted, doc }: ChangeEvent): Change {
+  #toChange({ id, changes, deleted, doc }: ChangeRow): Change {
     const rev = changes[0]?.rev ?? '';
     return { id, rev, document: deleted || !doc ? undefined : doc, isOwn: this.#database.hasWritten(rev) };
   }

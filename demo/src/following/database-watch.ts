@@ -1,5 +1,5 @@
 /** Which databases are there, and how many documents each has. A live reduction counts them: nobody asks again. */
-import type { Database } from '../data/database.ts';
+import type { CountEvent, Database } from '../data/database.ts';
 import type { Connections } from './connections.ts';
 import { Feed } from './feed.ts';
 
@@ -15,11 +15,6 @@ interface DatabaseEvent {
   readonly type: 'created' | 'updated' | 'deleted';
 }
 
-/** A reduction's only row; there is none while the view is empty. */
-interface CountEvent {
-  readonly rows: readonly { readonly value: number }[];
-}
-
 export class DatabaseWatch {
   readonly #databases: readonly Database[];
   readonly #connections: Connections;
@@ -32,7 +27,7 @@ export class DatabaseWatch {
     this.#databases = databases;
     this.#connections = connections;
     this.#host = host;
-    this.#events = new Feed('/db/_db_updates?feed=eventsource', connections, {
+    this.#events = new Feed(() => '/db/_db_updates?feed=eventsource', connections, {
       // These events have no ids: none of them tells what happened while the feed was interrupted.
       onOpen: () => this.#readAll(),
       onEvent: (event) => this.#follow(event),
@@ -61,7 +56,7 @@ export class DatabaseWatch {
 
   #begin(database: Database): void {
     if (this.#counts.has(database)) return;
-    const feed = new Feed<CountEvent>(database.countAddress, this.#connections, {
+    const feed = new Feed<CountEvent>(() => database.countAddress(), this.#connections, {
       prepare: () => database.prepare(),
       onEvent: ({ rows }) => this.#host.onCount(database, rows[0]?.value ?? 0),
     });

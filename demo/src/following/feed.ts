@@ -6,6 +6,7 @@
  * - It ends with the page. A page that comes back out of the back/forward cache begins it anew.
  */
 import type { Connections } from './connections.ts';
+import { followPage } from './page-life.ts';
 
 const AGAIN_MS = 2000;
 
@@ -21,7 +22,7 @@ export interface FeedHost<Event> {
 }
 
 export class Feed<Event> {
-  readonly #address: string;
+  readonly #address: () => string;
   readonly #connections: Connections;
   readonly #host: FeedHost<Event>;
   /** There while the feed is wanted; ends its listeners. */
@@ -29,7 +30,8 @@ export class Feed<Event> {
   #source: EventSource | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(address: string, connections: Connections, host: FeedHost<Event>) {
+  /** `address` is asked for each time that the feed begins. */
+  constructor(address: () => string, connections: Connections, host: FeedHost<Event>) {
     this.#address = address;
     this.#connections = connections;
     this.#host = host;
@@ -39,10 +41,9 @@ export class Feed<Event> {
   open(): void {
     if (this.#wanted) return;
     this.#wanted = new AbortController();
-    const { signal } = this.#wanted;
-    addEventListener('pagehide', () => this.#disconnect(), { signal });
-    addEventListener('pageshow', ({ persisted }) => persisted && void this.#connect(), { signal });
-    void this.#connect();
+    const connect = () => void this.#connect();
+    followPage(this.#wanted.signal, () => this.#disconnect(), connect);
+    connect();
   }
 
   close(): void {
@@ -60,7 +61,7 @@ export class Feed<Event> {
       return this.#connectLater();
     }
     if (wanted === undefined || this.#wanted !== wanted || this.#source) return;
-    const source = new EventSource(this.#address);
+    const source = new EventSource(this.#address());
     this.#source = source;
     let isNew = true;
     source.onopen = () => {

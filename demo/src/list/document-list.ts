@@ -8,10 +8,11 @@ import { button, fill, icon, make } from '../elements/elements.ts';
 import { formatCount } from '../elements/format.ts';
 import { icons } from '../elements/icons.ts';
 import type { Change } from '../following/changes.ts';
+import type { Connections } from '../following/connections.ts';
 import type { Logging } from '../requests/request-log.ts';
 import { hashOf } from '../routes.ts';
-
-const PAGE = 40;
+import { ListCounts } from './list-counts.ts';
+import { ListWindow, PAGE, WINDOW } from './list-window.ts';
 
 export interface ListHost {
   /** The search has changed. */
@@ -36,16 +37,18 @@ export class DocumentList {
   readonly #readSoon: () => Promise<void>;
   /** Of the next reading: what nobody asked for is not shown among the requests. */
   #logging: Logging = 'quiet';
-  #rows: readonly Row[] = [];
+  #window = new ListWindow([], '', '');
+  readonly #counts: ListCounts;
   /** What other tabs have just written: shown with a flash, once. */
   readonly #news = new Set<string>();
   #position = START;
   #selected: string | undefined;
 
-  constructor(dataset: Dataset, database: Database, host: ListHost) {
+  constructor(dataset: Dataset, database: Database, connections: Connections, host: ListHost) {
     this.#dataset = dataset;
     this.#database = database;
     this.#host = host;
+    this.#counts = new ListCounts(database, connections, () => this.#showRange());
     this.#readSoon = coalesce(() => this.#read().catch((error) => this.#fail(error)));
     this.#search = make('input', {
       type: 'search',
@@ -89,22 +92,34 @@ export class DocumentList {
     return this.#readSoon();
   }
 
-  /** Shows what has changed: what is on this page from what is told, and by reading the page again where it has other rows now. */
+  /** How many documents the database has. */
+  set documents(documents: number) {
+    this.#counts.documents = documents;
+  }
+
+  /** From now on what changes is told, or no longer. */
+  set isFollowing(isFollowing: boolean) {
+    this.#counts.isFollowing = isFollowing;
+  }
+
+  /** Shows what has changed, from what is told. Only where so many documents went that others move up from far behind it reads again. */
   follow(changes: readonly Change[]): void {
-    let hasMoved = false;
-    for (const { id, document, isOwn } of changes) {
-      if (!isOwn) this.#news.add(id);
-      const index = this.#rows.findIndex((row) => row.id === id);
-      if (index >= 0 && document) this.#replace(index, { id, doc: document });
-      // It came, it went, or it is on another page: where pages begin and end may have changed.
-      else hasMoved ||= id.startsWith(this.#prefix);
+    const before = this.#rows;
+    for (const change of changes) {
+      if (!change.isOwn) this.#news.add(change.id);
+      this.#window.follow(change);
     }
-    if (hasMoved) void this.refresh();
-    else this.#tellShown();
+    const isSamePage =
+      before.length === this.#rows.length && this.#rows.every(({ id }, index) => id === before[index]?.id);
+    if (isSamePage) {
+      for (const [index, row] of this.#rows.entries()) if (row !== before[index]) this.#replace(index, row);
+      this.#news.clear();
+      this.#tellShown();
+    } else this.#render();
+    if (this.#window.isShort) void this.refresh();
   }
 
   #replace(index: number, row: Row): void {
-    this.#rows = this.#rows.with(index, row);
     const item = this.#list.children[index];
     const hasFocus = item?.contains(document.activeElement);
     const link = this.#link(row);
@@ -118,21 +133,27 @@ export class DocumentList {
     const start = this.#position;
     const logging = this.#logging;
     this.#logging = 'quiet';
-    const { rows, offset, total } = await this.#database.list(prefix, start, PAGE + 1, logging);
-    // Fewer before than fit on a page: then it is the first one.
-    if (start.backwards && rows.length < PAGE) {
-      this.#position = START;
+    const { rows, offset, total } = await this.#database.list(prefix, start, WINDOW, logging);
+    if (start.backwards) {
+      // Where the page before begins; it is read from there on. Fewer than fit on it: then it is the first one.
+      const from = rows.length < PAGE ? undefined : rows.at(-PAGE)?.id;
+      this.#position = { from, backwards: false };
       return this.#read();
     }
-    const shown = start.backwards ? rows.slice(-PAGE) : rows.slice(0, PAGE);
     const [first, end] = prefix === '' ? [0, total] : await this.#database.range(prefix);
-    const before = start.backwards ? await this.#database.countBefore(shown[0]?.id ?? prefix) : offset;
-    this.#render(shown, before - first, end - first);
+    this.#window = new ListWindow(rows, start.from ?? prefix, prefix);
+    this.#counts.begin({ prefix, from: start.from, before: offset - first, total: end - first });
+    this.#render();
   }
 
   #fail(error: unknown): void {
     this.#note.hidden = false;
     fill(this.#note, `The list could not be read: ${error instanceof Error ? error.message : error}`);
+  }
+
+  /** Of the page. */
+  get #rows(): readonly Row[] {
+    return this.#window.page;
   }
 
   get #prefix(): string {
@@ -155,24 +176,30 @@ export class DocumentList {
     void this.refresh('logged').then(() => this.#list.parentElement?.scrollTo({ top: 0 }));
   }
 
-  #render(rows: readonly Row[], before: number, total: number): void {
-    this.#rows = rows;
+  #render(): void {
+    const rows = this.#rows;
     const focused = document.activeElement?.closest('.rows a')?.getAttribute('data-id');
     fill(this.#list, ...rows.map((row) => make('li', {}, this.#link(row))));
     if (focused) (this.#linkOf(focused) ?? this.#list.querySelector('a'))?.focus();
     this.#mark();
     this.#note.hidden = rows.length > 0;
     fill(this.#note, this.#prefix === '' ? 'Nothing in here yet.' : `No id begins with “${this.#prefix}”.`);
-    const last = before + rows.length;
-    fill(
-      this.#range,
-      rows.length === 0 ? '' : `${formatCount(before + 1)}–${formatCount(last)} of ${formatCount(total)}`,
-    );
-    this.#previous.disabled = before <= 0;
-    this.#next.disabled = last >= total;
+    this.#showRange();
     this.#tellShown();
     // What was written on other pages is no news when somebody gets there.
     this.#news.clear();
+  }
+
+  /** Which of the documents the page has. */
+  #showRange(): void {
+    const { length } = this.#rows;
+    const { before } = this.#counts;
+    const last = before + length;
+    // What is counted and what is listed are told by different feeds: the list is not longer than it is.
+    const total = Math.max(this.#counts.total, last);
+    fill(this.#range, length === 0 ? '' : `${formatCount(before + 1)}–${formatCount(last)} of ${formatCount(total)}`);
+    this.#previous.disabled = before <= 0;
+    this.#next.disabled = last >= total;
   }
 
   #tellShown(): void {

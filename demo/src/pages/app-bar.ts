@@ -22,6 +22,7 @@ export class AppBar {
       this.#counts.set(name, count);
       this.#links.set(name, make('a', { href: `#/${name}` }, title, count));
     }
+    this.#links.set('sync', make('a', { href: '#/sync' }, 'Sync'));
     this.#links.set('browser', make('a', { href: '#/browser' }, 'This browser'));
     this.element = make(
       'header',

@@ -11,6 +11,7 @@ import { type Route, readRoute } from '../routes.ts';
 import { AppBar } from './app-bar.ts';
 import { BrowserPage } from './browser-page.ts';
 import { DatasetPage } from './dataset-page.ts';
+import { SyncPage } from './sync-page.ts';
 
 interface Page {
   readonly element: HTMLElement;
@@ -25,6 +26,7 @@ export class App {
   readonly #log = new RequestLog();
   readonly #datasetPages = new Map<Dataset, DatasetPage>();
   #browserPage: BrowserPage | undefined;
+  readonly #syncPage = new SyncPage(this.#log, this.#connections);
   #page: Page | undefined;
 
   /** Shows itself while the database is opened. */
@@ -39,6 +41,8 @@ export class App {
     this.#makePages(settee);
     addEventListener('hashchange', () => this.#show());
     addEventListener('keydown', (event) => this.#onKey(event));
+    addEventListener('dragover', refuseFile);
+    addEventListener('drop', refuseFile);
     this.#show();
   }
 
@@ -94,6 +98,7 @@ export class App {
   }
 
   #pageOf(route: Route): Page | undefined {
+    if (route.page === 'sync') return this.#syncPage;
     return route.page === 'browser' ? this.#browserPage : this.#datasetPages.get(route.dataset);
   }
 
@@ -106,7 +111,15 @@ export class App {
   }
 }
 
+/** A file that is dropped beside the frame for it would be opened by the browser, in place of this page. */
+function refuseFile(event: DragEvent): void {
+  if (event.defaultPrevented || !event.dataTransfer?.types.includes('Files')) return;
+  event.preventDefault();
+  event.dataTransfer.dropEffect = 'none';
+}
+
 function titleOf(route: Route): string {
+  if (route.page === 'sync') return 'One list, two databases · Settee demo';
   if (route.page === 'browser') return 'This browser · Settee demo';
   return `${route.id ?? route.dataset.title} · Settee demo`;
 }

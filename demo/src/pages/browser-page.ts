@@ -44,7 +44,11 @@ export class BrowserPage {
         'header',
         {},
         make('h1', {}, 'This browser'),
-        make('p', { class: 'lead' }, 'Everything you see is kept on this device. Nothing was sent anywhere.'),
+        make(
+          'p',
+          { class: 'lead' },
+          'Everything you see is kept on this device. Nothing was sent anywhere, but for the list of the page Sync.',
+        ),
       ),
       this.#failure,
       this.#cards,

@@ -40,7 +40,7 @@ export class DatasetPage {
     this.#database = database;
     this.#log = log;
     this.#overview = new Overview(dataset);
-    this.#list = new DocumentList(dataset, this.#database, {
+    this.#list = new DocumentList(dataset, this.#database, connections, {
       onQuery: (query) => history.replaceState(null, '', hashOf(dataset, this.#document?.id, query)),
       onShown: (places) => this.#showPlaces(places),
     });
@@ -79,6 +79,7 @@ export class DatasetPage {
     this.element.classList.toggle('is-empty', !documents);
     this.#panel.documents = documents;
     this.#overview.count = documents ?? 0;
+    this.#list.documents = documents ?? 0;
     this.#followOrNot();
     if (documents === undefined) this.#document?.editor.end();
     else if (this.#panel.isLoading) void this.#list.refresh();
@@ -120,8 +121,10 @@ export class DatasetPage {
 
   /** What this page loads by itself it need not be told, document by document. */
   #followOrNot(): void {
-    if (this.#isShown && this.#documents !== undefined && !this.#panel.isLoading) this.#changes.open();
+    const isFollowing = this.#isShown && this.#documents !== undefined && !this.#panel.isLoading;
+    if (isFollowing) this.#changes.open();
     else this.#changes.close();
+    this.#list.isFollowing = isFollowing;
   }
 
   /** The changes will be told from now on. */

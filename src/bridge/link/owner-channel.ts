@@ -10,7 +10,14 @@ import { ChannelPipes } from '../bodies/channel-pipe.ts';
 import type { Instance } from '../contract.ts';
 import { channelName, linkOf, onPort } from '../instance.ts';
 import type { PortOffer } from '../wire/control.ts';
-import { type FromOwner, type Payload, PROTOCOL, type ToOwner, type WireResponse } from '../wire/wire.ts';
+import {
+  type BodyStep,
+  type FromOwner,
+  type Payload,
+  PROTOCOL,
+  type ToOwner,
+  type WireResponse,
+} from '../wire/wire.ts';
 import { isStream, requestFromWire, responseToWire } from '../wire/wire-codec.ts';
 import { asToOwner } from '../wire/wire-decoding.ts';
 import { OpenWork } from './open-work.ts';
@@ -86,7 +93,7 @@ class ServedChannel implements OwnerChannel {
     this.#protocol = protocol;
     this.#writes = new RepeatedWrites(clock);
     this.#peers = new PeerChannels(instance);
-    this.#pipes = new ChannelPipes((peer, stream, step) => this.#post(peer, { kind: 'body', stream, step }));
+    this.#pipes = new ChannelPipes((peer, stream, step) => this.#postStep(peer, stream, step));
     this.#own = new BroadcastChannel(channelName(instance, ownerId));
     this.#own.onmessage = ({ data }: MessageEvent<unknown>) => this.#take(asToOwner(data));
   }
@@ -226,8 +233,16 @@ class ServedChannel implements OwnerChannel {
 
   #post(peer: string, answer: Answer): void {
     if (this.#hasLeft && answer.kind !== 'refused') return;
-    const message: FromOwner = { protocol: this.#protocol, from: this.#options.ownerId, ...answer };
-    this.#peers.post(peer, message);
+    this.#peers.post(peer, this.#toMessage(answer));
+  }
+
+  #postStep(peer: string, stream: string, step: BodyStep): void {
+    if (this.#hasLeft) return;
+    this.#peers.postStep(peer, step, (sent) => this.#toMessage({ kind: 'body', stream, step: sent }));
+  }
+
+  #toMessage(answer: Answer): FromOwner {
+    return { protocol: this.#protocol, from: this.#options.ownerId, ...answer };
   }
 }
 

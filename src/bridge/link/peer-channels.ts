@@ -1,5 +1,7 @@
+import { toMovable } from '../bodies/steps.ts';
 import type { Instance } from '../contract.ts';
 import { channelName } from '../instance.ts';
+import type { BodyStep } from '../wire/wire.ts';
 
 /** How many channels are kept open. Nothing tells the owner that a peer is gone, so the least recently used one is closed. */
 const MOST_CHANNELS = 64;
@@ -17,6 +19,17 @@ export class PeerChannels {
 
   post(peer: string, message: unknown): void {
     (this.#ports.get(peer) ?? this.#channel(peer)).postMessage(message);
+  }
+
+  /** Sends a step of a body, in the message that `wrap` makes of it. */
+  postStep(peer: string, step: BodyStep, wrap: (step: BodyStep) => unknown): void {
+    const port = this.#ports.get(peer);
+    if (port === undefined) {
+      this.post(peer, wrap(step));
+    } else {
+      const { step: moved, transfer } = toMovable(step);
+      port.postMessage(wrap(moved), transfer);
+    }
   }
 
   /** In the order in which they came. */

@@ -3,51 +3,65 @@ import { channelName } from '../instance.ts';
 import { PROTOCOL, type ToAll } from '../wire/wire.ts';
 import { asToAll } from '../wire/wire-decoding.ts';
 
-/** Holds the session's cookies as text; only the owner of the storage reads what is in them. */
+/** Holds a part of the session as text; only the owner of the storage reads what is in it. */
 export interface SessionStore {
-  /** Empty while there are none. */
+  /** Empty while there is nothing. */
   readonly text: string;
   /** Takes over what another store announced. */
   load(text: string): void;
 }
 
+/** What all of an instance share for as long as any of them is left, and what no storage keeps. */
+export interface SessionStores {
+  readonly cookies: SessionStore;
+  /** The replications that requests have asked for. */
+  readonly replications: SessionStore;
+}
+
 export interface SharedSession {
-  /** Sends what the store holds now to all others. */
+  /** Sends what the stores hold now to all others. */
   announce(): void;
   close(): void;
 }
 
 /**
- * Shares the session's cookies among all of an instance: whoever holds them announces them when they change, and when a worker comes up
- * that wants the storage. So they outlive their owner for as long as anybody of the instance is left, also where that is only a service
- * worker between two pages.
+ * Shares the session among all of an instance: whoever holds it announces it when it changes, and when a worker comes up that wants the
+ * storage. So it outlives its owner for as long as anybody of the instance is left, also where that is only a service worker between two
+ * pages.
  */
-export function shareSession(instance: Instance, store: SessionStore): SharedSession {
+export function shareSession(instance: Instance, { cookies, replications }: SessionStores): SharedSession {
   const from = crypto.randomUUID();
   const all = new BroadcastChannel(channelName(instance));
   const announce = (): void => {
-    if (store.text === '') return;
-    const message: ToAll = { protocol: PROTOCOL, from, kind: 'cookies', jar: store.text };
-    all.postMessage(message);
+    const messages: ToAll[] = [];
+    if (cookies.text !== '') messages.push({ protocol: PROTOCOL, from, kind: 'cookies', jar: cookies.text });
+    const requests = replications.text;
+    if (requests !== '') messages.push({ protocol: PROTOCOL, from, kind: 'replications', requests });
+    for (const message of messages) all.postMessage(message);
   };
   all.onmessage = ({ data }: MessageEvent<unknown>) => {
     const message = asToAll(data);
     if (message?.protocol !== PROTOCOL) return;
-    if (message.kind === 'cookies') store.load(message.jar);
+    if (message.kind === 'cookies') cookies.load(message.jar);
+    else if (message.kind === 'replications') replications.load(message.requests);
     else if (message.kind === 'wanted') announce();
   };
   return { announce, close: () => all.close() };
 }
 
-/** For a service worker, which only holds the cookies for the next owner. */
-export function createSessionRelay(): SessionStore {
-  let text = '';
-  return {
-    get text() {
-      return text;
-    },
-    load: (newer) => {
-      text = newer;
-    },
-  };
+/** For a service worker, which only holds the session for the next owner. */
+export function createSessionRelay(): SessionStores {
+  return { cookies: new RelayedText(), replications: new RelayedText() };
+}
+
+class RelayedText implements SessionStore {
+  #text = '';
+
+  get text(): string {
+    return this.#text;
+  }
+
+  load(newer: string): void {
+    this.#text = newer;
+  }
 }

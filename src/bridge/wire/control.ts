@@ -36,6 +36,31 @@ export interface KeepAlive {
   readonly base: string;
 }
 
+/**
+ * How the replications are that run in the worker which owns the storage. It says so to its page. A page that is left while they are not at rest
+ * passes the last one on to the service worker, so that this goes on with them if no other page does. Not answered.
+ */
+export interface ReplicationMessage {
+  readonly type: 'SETTEE_REPLICATION';
+  readonly base: string;
+  readonly activity: 'resting' | 'busy' | 'failing';
+}
+
+/**
+ * From a worker to its page: start a worker in which functions of documents run. Two ports come along: one for the messages to and from that
+ * worker, and one on which the page tells why it ended, and is told to end it by any message. Not answered.
+ */
+export interface SandboxRequest {
+  readonly type: 'SETTEE_SANDBOX';
+  /** Address of the script. */
+  readonly file: string;
+}
+
+/** The name under which a page asks the browser for background synchronization (https://wicg.github.io/background-sync/spec/). */
+export function syncTag(base: string): string {
+  return `settee ${base}`;
+}
+
 /** From a service worker to the version that takes over: the last ids of event sources that will connect again (sw/event-ids.ts). Not answered. */
 export interface EventIdsMessage {
   readonly type: 'SETTEE_EVENT_IDS';

@@ -137,4 +137,6 @@ export type ToAll = {
   | { readonly kind: 'busy'; readonly forMs: number }
   /** The session's cookies after a change, so that whoever becomes the owner next has them. */
   | { readonly kind: 'cookies'; readonly jar: string }
+  /** The replications that requests have asked for, after a change and for the same reason. */
+  | { readonly kind: 'replications'; readonly requests: string }
 );

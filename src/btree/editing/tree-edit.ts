@@ -83,6 +83,7 @@ export class TreeEdit<K, R> {
   async #editRoot(link: Link<K, R>): Promise<Outcome<K, R>> {
     const node = await this.#source.resolve(link);
     const visit = { link, from: 0, to: this.#changes.length, isLast: true };
+    if (this.#pace.isDue) await this.#pace.rest();
     return node instanceof Leaf ? this.#editLeaf(visit, node) : this.#editInner(visit, node);
   }
 

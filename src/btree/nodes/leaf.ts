@@ -8,6 +8,9 @@ export const LEAF_HEADER = 'l1';
 /** Where the first line of a leaf's text starts. */
 export const FIRST_LINE = LEAF_HEADER.length + 1;
 
+/** A text of so many units belongs to one entry that is larger than any leaf should be. */
+const LONG_TEXT = 1_048_576;
+
 /**
  * A leaf: entries in ascending order of their keys, as text: after the header, lines `key TAB value`. Immutable. It keeps
  * nothing but the text; keys and values are cut out when they are asked for. An entry is found by halving the text, so
@@ -24,6 +27,9 @@ export class Leaf {
 
   /** Of text that is made of chunks, each of one or more whole lines without the last line end. */
   static fromChunks(chunks: readonly string[]): Leaf {
+    const [only = ''] = chunks;
+    // To copy a text of megabytes holds the thread: it is put together where it is looked at first, in a turn of its own.
+    if (chunks.length === 1 && only.length > LONG_TEXT) return new Leaf(`${LEAF_HEADER}\n${only}`);
     // Unlike `+`, `join` makes a flat string, which keeps none of its parts (nor what they were cut from) in memory.
     return new Leaf([LEAF_HEADER, ...chunks].join('\n'));
   }
@@ -100,7 +106,9 @@ export class Leaf {
     // No line between `limit` and `high` starts there.
     let limit = high;
     while (low < high) {
-      const middle = (low + limit) >>> 1;
+      // To halve a line of megabytes again and again would look at its text as often.
+      const isOneLine = limit - low > LONG_TEXT && this.lineEnd(low) >= limit - 1;
+      const middle = isOneLine ? low : (low + limit) >>> 1;
       const start = middle === low ? low : this.text.indexOf('\n', middle) + 1;
       if (start === 0 || start >= high) {
         limit = middle;

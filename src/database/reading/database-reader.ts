@@ -16,6 +16,8 @@ interface ReaderSource {
   readonly file: PageFile;
   readonly bodies: BodyReader;
   readonly detached: DetachedPages;
+  /** Where documents are counted of which the body is read. */
+  readonly reads: { value: number };
   /** Has the current state, each time it is asked. */
   readonly state: { readonly current: State };
   /** Has the head that was stored last, each time it is asked. */
@@ -56,8 +58,10 @@ export class DatabaseReader {
 
   /** See `Database.current`. */
   current(id: DocId): CurrentDocument | undefined {
-    const { state, bodies } = this.#source;
-    return decodeCurrent((body) => bodies.readAtOnce(body), state.current.byId.peek(id)?.value);
+    const { state, bodies, reads } = this.#source;
+    const current = decodeCurrent((body) => bodies.readAtOnce(body), state.current.byId.peek(id)?.value);
+    if (current !== undefined) reads.value += 1;
+    return current;
   }
 
   readLocal(id: DocId): MaybePromise<LocalDocument | undefined> {

@@ -33,6 +33,8 @@ interface SnapshotSource {
   readonly bodies: BodyReader;
   readonly file: PageFile;
   readonly detached: DetachedPages;
+  /** Where documents are counted of which the body is read. */
+  readonly reads: { value: number };
   /** Has the current state, each time it is asked. */
   readonly state: { readonly current: State };
 }
@@ -135,7 +137,9 @@ export class StateSnapshot implements Snapshot {
   }
 
   body({ body }: StoredNode): MaybePromise<string | undefined> {
-    return body === undefined ? undefined : this.#readBody(body, false);
+    if (body === undefined) return undefined;
+    this.#source.reads.value += 1;
+    return this.#readBody(body, false);
   }
 
   attachment({ digest, length }: AttachmentBytes): MaybePromise<StoredBytes | undefined> {
@@ -165,7 +169,8 @@ export class StateSnapshot implements Snapshot {
   }
 
   async bodies(nodes: readonly StoredNode[]): Promise<(string | undefined)[]> {
-    const { bodies } = this.#source;
+    const { bodies, reads } = this.#source;
+    reads.value += nodes.length;
     const texts = nodes.map(({ body }) => (body === undefined ? undefined : bodies.readInMemory(body)));
     const missing = nodes.flatMap(({ body }, index) =>
       body !== undefined && texts[index] === undefined ? [{ body, index }] : [],

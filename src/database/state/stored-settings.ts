@@ -24,8 +24,10 @@ export class StoredSettings {
 
   /** Reads them as a state has them. */
   async load({ locals }: State): Promise<void> {
-    this.security = settingText(await locals.get(SECURITY_KEY)) ?? '{}';
-    const limit = settingText(await locals.get(REVS_LIMIT_KEY));
+    // Together: their neighbour in the tree may be a local document of megabytes.
+    const [revsLimit, security] = await locals.getMany([REVS_LIMIT_KEY, SECURITY_KEY]);
+    this.security = settingText(security) ?? '{}';
+    const limit = settingText(revsLimit);
     if (limit !== undefined) this.revsLimit = Number(limit);
   }
 }

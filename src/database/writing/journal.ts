@@ -1,6 +1,8 @@
 import type { DocId, RevId } from '../../documents/contract.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
+import { parseInSteps } from '../../json/parse-in-steps.ts';
 import type { Steps } from '../../shared/turn.ts';
+import { wholeCharactersEnd } from '../../shared/utf8.ts';
 import type { JournalRecord } from '../../storage/page-store.ts';
 import type { BodyLocation, StoredBytes } from '../contract.ts';
 import { decodeAttachment, encodeAttachment } from '../state/attachments-tree.ts';
@@ -71,12 +73,15 @@ interface StoredEntry {
   n?: [string, string][];
 }
 
-/** Revisions encoded between two looks at the clock. */
+/** Revisions encoded, or decoded, between two looks at the clock. */
 const REVISIONS_PER_STEP = 1_024;
+/** And units of a long local document. */
+const UNITS_PER_STEP = 524_288;
 
 export function* encodeJournalEntry(entry: JournalEntry): Steps<string> {
   const stored: StoredEntry = { u: entry.updateSeq };
-  if (entry.locals.length > 0) stored.l = entry.locals.map(({ key, value }) => [key, value ?? null]);
+  const isLong = entry.locals.some(({ value = '' }) => value.length > UNITS_PER_STEP);
+  if (entry.locals.length > 0 && !isLong) stored.l = entry.locals.map(({ key, value }) => [key, value ?? null]);
   if (entry.purges.length > 0) stored.x = entry.purges.map(({ id, seq, purgeSeq, revs }) => [id, seq, purgeSeq, revs]);
   if (entry.pages.length > 0) stored.p = entry.pages;
   if (entry.attachments.length > 0)
@@ -85,7 +90,8 @@ export function* encodeJournalEntry(entry: JournalEntry): Steps<string> {
     attachments === undefined ? [] : [[index, attachments]],
   );
   if (references.length > 0) stored.a = references;
-  const line = JSON.stringify(stored);
+  const rest = JSON.stringify(stored);
+  const line = isLong ? `${rest.slice(0, -1)},"l":${yield* encodeLocals(entry.locals)}}` : rest;
   if (entry.revisions.length === 0) return line;
   const head = `${line.slice(0, -1)},"r":[`;
   // Texts that grow bit by bit have to be put together by whoever reads them first, in one go. These are put together in each step.
@@ -102,6 +108,29 @@ export function* encodeJournalEntry(entry: JournalEntry): Steps<string> {
   }
   if (tuples.length > 0) pieces.push(tuples.join(','));
   return `${head}${pieces.join(',')}]}${bodies}`;
+}
+
+/** Not put together: whoever looks at the record first does that with the rest of it. */
+function* encodeLocals(locals: readonly LocalChange[]): Steps<string> {
+  let text = '[';
+  for (const [index, { key, value }] of locals.entries()) {
+    text += `${index === 0 ? '' : ','}[${JSON.stringify(key)},`;
+    text += value === undefined ? 'null' : yield* quoted(value);
+    text += ']';
+  }
+  return `${text}]`;
+}
+
+/** The JSON of a text. */
+function* quoted(value: string): Steps<string> {
+  let text = '"';
+  for (let from = 0; from < value.length; ) {
+    const to = wholeCharactersEnd(value, from + UNITS_PER_STEP);
+    text += JSON.stringify(value.slice(from, to)).slice(1, -1);
+    from = to;
+    yield;
+  }
+  return `${text}"`;
 }
 
 /** A `RevisionTuple` as JSON. Written by hand, since it is most of what a large commit has to write. */
@@ -121,28 +150,41 @@ function encodeHashes(hashes: readonly string[]): string {
   return second === undefined ? `["${first}"]` : `["${first}","${second}"]`;
 }
 
-export function decodeJournalEntry(record: JournalRecord): JournalEntry {
-  const [line = '', ...bodies] = record.text.split('\n');
-  const stored = parseLine(line, record.number);
-  let inline = 0;
-  const references = new Map(stored.a);
+export function* decodeJournalEntry(record: JournalRecord): Steps<JournalEntry> {
+  const { text } = record;
+  const end = lineEnd(text, 0);
+  const stored = yield* parseLine(text.slice(0, end), record.number);
   return {
-    revisions: (stored.r ?? []).map(([id, seq, start, ids, flags, page, offset, length, checksum], index) => ({
-      id,
-      seq,
-      start,
-      ids,
-      deleted: (flags & DELETED) !== 0,
-      isFirst: (flags & FIRST) !== 0,
-      body: page === INLINE ? (bodies[inline++] ?? '') : { page, offset, length, checksum },
-      attachments: references.get(index),
-    })),
+    revisions: yield* decodeRevisions(stored, text, end + 1),
     locals: (stored.l ?? []).map(([key, value]) => ({ key, value: value ?? undefined })),
     purges: (stored.x ?? []).map(([id, seq, purgeSeq, revs]) => ({ id, seq, purgeSeq, revs })),
-    attachments: (stored.n ?? []).map(([digest, text]) => decodeStoredBytes(digest, text)),
+    attachments: (stored.n ?? []).map(([digest, entry]) => decodeStoredBytes(digest, entry)),
     pages: stored.p ?? [],
     updateSeq: stored.u,
   };
+}
+
+function lineEnd(text: string, from: number): number {
+  const end = text.indexOf('\n', from);
+  return end < 0 ? text.length : end;
+}
+
+/** `bodiesStart`: where the first line with a body begins in the record's text. */
+function* decodeRevisions(stored: StoredEntry, text: string, bodiesStart: number): Steps<RevisionChange[]> {
+  const references = new Map(stored.a);
+  const revisions: RevisionChange[] = [];
+  let at = bodiesStart;
+  for (const [id, seq, start, ids, flags, page, offset, length, checksum] of stored.r ?? []) {
+    const isInline = page === INLINE;
+    const end = isInline ? lineEnd(text, at) : at;
+    const body = isInline ? text.slice(at, end) : { page, offset, length, checksum };
+    if (isInline) at = end + 1;
+    const attachments = references.get(revisions.length);
+    const [deleted, isFirst] = [(flags & DELETED) !== 0, (flags & FIRST) !== 0];
+    revisions.push({ id, seq, start, ids, deleted, isFirst, body, attachments });
+    if (revisions.length % REVISIONS_PER_STEP === 0) yield;
+  }
+  return revisions;
 }
 
 /** As an entry of the tree to which nothing refers yet. */
@@ -154,9 +196,9 @@ function decodeStoredBytes(digest: string, text: string): StoredBytes {
   return decodeAttachment(digest, text);
 }
 
-function parseLine(line: string, number: number): StoredEntry {
+function* parseLine(line: string, number: number): Steps<StoredEntry> {
   try {
-    return JSON.parse(line) as StoredEntry;
+    return (yield* parseInSteps(line)) as StoredEntry;
   } catch (cause) {
     throw new DatabaseError('storage_corrupt', `Journal record ${number} can't be read. Restore from a backup.`, {
       cause,

@@ -4,7 +4,7 @@ import { decodeFreeList } from '../../paging/free-list.ts';
 import { damagedRecordError } from '../../paging/page-errors.ts';
 import { assert } from '../../shared/assert.ts';
 import type { Crc32 } from '../../shared/crc32.ts';
-import { inTurns } from '../../shared/turn.ts';
+import { inTurns, type Steps } from '../../shared/turn.ts';
 import type { JournalRecord, PageFile, PageNumber } from '../../storage/page-store.ts';
 import { pagesOfRuns } from '../state/attachments-tree.ts';
 import type { Head } from '../state/head.ts';
@@ -19,6 +19,8 @@ import { WriteBatch } from './write-batch.ts';
  * reads each leaf, and makes it anew, only once.
  */
 const REPLAY_GROUP = 50_000;
+/** And between two looks at the clock. */
+const REVISIONS_PER_STEP = 256;
 
 /** What the last owner left behind, beside the trees that its head leads to. */
 interface Remains {
@@ -43,8 +45,8 @@ export async function readRemains(
   },
 ): Promise<Remains> {
   const stored = file.opening.journal.filter((record) => record.number >= head.journalFrom);
-  const records = checkedRecords(stored, crc32, onDamage);
-  const entries = records.map(decodeJournalEntry);
+  const records = await inTurns(checkedRecords(stored, crc32, onDamage));
+  const entries = await inTurns(decodeEntries(records));
   const journalBytes = records.reduce((sum, { text }) => sum + text.length, 0);
   const named = new Set(entries.flatMap((entry) => entry.pages));
   // An upload that a head lists as free was adopted by a commit behind it.
@@ -56,20 +58,30 @@ export async function readRemains(
   return { entries, journalBytes, free, leaked };
 }
 
+function* decodeEntries(records: readonly JournalRecord[]): Steps<JournalEntry[]> {
+  const entries: JournalEntry[] = [];
+  for (const record of records) {
+    entries.push(yield* decodeJournalEntry(record));
+    yield;
+  }
+  return entries;
+}
+
 /** The records without their checksums, up to the first whose checksum is wrong. */
-function checkedRecords(
+function* checkedRecords(
   stored: readonly JournalRecord[],
   crc32: Crc32,
   onDamage: OnDamagedRecord,
-): readonly JournalRecord[] {
+): Steps<readonly JournalRecord[]> {
   const records: JournalRecord[] = [];
   for (const [index, { number, text: storedText }] of stored.entries()) {
-    const text = checkRecord(crc32, number, storedText);
+    const text = yield* checkRecord(crc32, number, storedText);
     if (text === undefined) {
       onDamage(number, stored.slice(index + 1));
       break;
     }
     records.push({ number, text });
+    yield;
   }
   return records;
 }
@@ -108,20 +120,10 @@ export async function replayJournal(opened: OpenedFile, { entries, journalBytes,
 
 async function replayGroup({ state, settings, detached }: OpenedFile, group: readonly JournalEntry[]): Promise<void> {
   const batch = new WriteBatch(state.current, settings.revsLimit, state.bodies.arena);
-  const ids = new Set<DocId>();
-  const absent = new Set<DocId>();
-  const digests: string[] = [];
-  for (const { revisions, purges, attachments } of group) {
-    for (const { digest } of attachments) digests.push(digest);
-    for (const revision of revisions) for (const digest of revision.attachments ?? []) digests.push(digest);
-    // What is first in the group is so for the state before it, too.
-    for (const { id, isFirst } of revisions) if (isFirst && !ids.has(id)) absent.add(id);
-    for (const { id } of revisions) ids.add(id);
-    for (const { id } of purges) ids.add(id);
-  }
+  const { ids, absent, digests } = await inTurns(namedIn(group));
   const localKeys = group.flatMap((entry) => entry.locals.map((change) => change.key));
   await batch.load(state.current, [...ids], localKeys, absent, digests);
-  for (const entry of group) state.free(replayEntry(batch, entry));
+  for (const entry of group) state.free(await inTurns(replayEntry(batch, entry)));
   const { pages } = await inTurns(batch.place(state.bodies, Number.POSITIVE_INFINITY));
   assert(pages.length === 0, 'a body with pages of its own is in the journal');
   // Opening waits for what answers single documents; the rest is made before the first write or walk.
@@ -133,19 +135,49 @@ async function replayGroup({ state, settings, detached }: OpenedFile, group: rea
   );
 }
 
+/** The documents and attachments that a group changes. `absent`: documents that were not there before the group. */
+function* namedIn(group: readonly JournalEntry[]): Steps<Named> {
+  const ids = new Set<DocId>();
+  const absent = new Set<DocId>();
+  const digests: string[] = [];
+  let looked = 0;
+  for (const { revisions, purges, attachments } of group) {
+    for (const { digest } of attachments) digests.push(digest);
+    for (const { id, isFirst, attachments: attached = [] } of revisions) {
+      for (const digest of attached) digests.push(digest);
+      // What is first in the group is so for the state before it, too.
+      if (isFirst && !ids.has(id)) absent.add(id);
+      ids.add(id);
+      looked += 1;
+      if (looked % REVISIONS_PER_STEP === 0) yield;
+    }
+    for (const { id } of purges) ids.add(id);
+  }
+  return { ids, absent, digests };
+}
+
+interface Named {
+  readonly ids: ReadonlySet<DocId>;
+  readonly absent: ReadonlySet<DocId>;
+  readonly digests: readonly string[];
+}
+
 /**
  * Gives pages that nothing refers to: of attachments that came anew after a repacking, which is not in the journal, had removed the bytes
  * that the trees still have.
  */
-function replayEntry(batch: WriteBatch, entry: JournalEntry): PageNumber[] {
+function* replayEntry(batch: WriteBatch, entry: JournalEntry): Steps<PageNumber[]> {
   const spare: PageNumber[] = [];
   for (const stored of entry.attachments) {
     const pages = pagesOfRuns(stored.pages);
     if (!batch.attachments.adopt({ stored, pages })) spare.push(...pages);
   }
+  let replayed = 0;
   for (const { id, seq, start, ids, deleted, body, attachments } of entry.revisions) {
     const placed = typeof body === 'string' ? batch.encode(body) : body;
     batch.addRevision(batch.document(id), { start, ids }, deleted, placed, seq, attachments);
+    replayed += 1;
+    if (replayed % REVISIONS_PER_STEP === 0) yield;
   }
   for (const { key, value } of entry.locals) {
     batch.setLocal(key, value);

@@ -24,9 +24,11 @@ export class ValidatedWrites {
     return this.#write(writes, options, hasDesign);
   }
 
-  async #write(writes: readonly DocumentWrite[], options: WriteOptions, hasDesign: boolean): Promise<WriteOutcome[]> {
+  async #write(given: readonly DocumentWrite[], options: WriteOptions, hasDesign: boolean): Promise<WriteOutcome[]> {
     try {
-      const verdicts = this.#guard.isNeeded ? await this.#guard.validate(writes, options) : [];
+      const writes = (await this.#guard.prepare?.(given, options)) ?? given;
+      const mustValidate = hasDesign || this.#guard.isNeeded;
+      const verdicts = mustValidate ? await this.#guard.validate(writes, options) : [];
       const isRefused = verdicts.some((verdict) => verdict !== undefined);
       return isRefused ? await this.#writeRest(writes, verdicts, options) : await this.#apply(writes, options);
     } finally {

@@ -9,6 +9,7 @@ import type { Answer, Context } from '../request/context.ts';
 import { matchesTag } from '../response/etags.ts';
 import { headerText } from '../response/header-text.ts';
 import { MUST_REVALIDATE, notModified } from '../response/responses.ts';
+import { sandboxed } from '../response/sandboxing.ts';
 import { type ByteRange, parseRanges } from './byte-ranges.ts';
 
 /** Bytes that are read before a slow reader asks for them, beside what every stream holds. */
@@ -123,7 +124,8 @@ class AttachmentAnswer {
     length: number | undefined,
   ): Answer {
     const sized = length === undefined ? headers : { ...headers, 'content-length': String(length) };
-    return { status, headers: sized, body: this.#body(chunks, length) };
+    const answer = { status, headers: sized, body: this.#body(chunks, length) };
+    return sandboxed(answer, this.#context.services.config, 'attachments');
   }
 
   #body(chunks: AsyncIterable<Uint8Array>, length: number | undefined): ResponseBody {

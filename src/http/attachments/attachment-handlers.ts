@@ -45,7 +45,7 @@ export function putAttachment(context: Context, database: string, id: DocId, nam
   return context.services.registry.use(database, async (open) => {
     // Before the body is taken in, for nothing.
     await documentBefore(open, id, rev);
-    const taken = await takeIn(open, context.services.config, {
+    const taken = await takeIn(open, context.services, {
       contentType,
       encoding,
       source: bodyChunks(context.request.body),

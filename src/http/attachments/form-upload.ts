@@ -77,7 +77,7 @@ async function takeFile(
 ): Promise<void> {
   checkAttachmentName(name);
   const contentType = headers['content-type'] ?? DEFAULT_CONTENT_TYPE;
-  const taken = await takeIn(database, context.services.config, { contentType, encoding: undefined, source: chunks });
+  const taken = await takeIn(database, context.services, { contentType, encoding: undefined, source: chunks });
   files.push({ name, contentType, taken });
 }
 

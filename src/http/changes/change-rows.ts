@@ -6,6 +6,7 @@ import { must } from '../../shared/assert.ts';
 import { conflictsOf, revOf } from '../documents/document-rendering.ts';
 import { type AttachmentFlags, shownBodies } from '../documents/inline-attachments.ts';
 import { byBodySize } from '../lists/body-batches.ts';
+import { readAgain } from '../lists/read-again.ts';
 import type { ChangeParameters } from './change-parameters.ts';
 
 interface ShownRow {
@@ -32,13 +33,20 @@ export class ChangeRows {
       yield changes.map((change) => ({ seq: change.row.seq, text: rowText(change, undefined) }));
       return;
     }
-    const records = await snapshot.documents(changes.map(({ row }) => row.id));
-    const items = changes.map((change, index) => ({ change, record: records[index] }));
+    const items = await found(changes, snapshot);
     for (const some of byBodySize(items, ({ record }) => record?.leaves[0], this.#flags !== undefined)) {
-      const documents = await this.#documents(
-        some.map(({ record }) => record),
-        snapshot,
-      );
+      const documents = await readAgain(async (isAgain) => {
+        const read = isAgain
+          ? await found(
+              some.map(({ change }) => change),
+              snapshot,
+            )
+          : some;
+        return this.#documents(
+          read.map(({ record }) => record),
+          snapshot,
+        );
+      });
       yield some.map(({ change }, index) => ({ seq: change.row.seq, text: rowText(change, must(documents[index])) }));
     }
   }
@@ -59,6 +67,16 @@ export class ChangeRows {
     const shown = { deleted: node.deleted, body: body ?? '{}', members };
     return writeQuoted(JSON.stringify(record.id), JSON.stringify(revOf(node)), shown);
   }
+}
+
+interface FoundChange {
+  readonly change: SelectedChange;
+  readonly record: DocumentRecord | undefined;
+}
+
+async function found(changes: readonly SelectedChange[], snapshot: Snapshot): Promise<readonly FoundChange[]> {
+  const records = await snapshot.documents(changes.map(({ row }) => row.id));
+  return changes.map((change, index) => ({ change, record: records[index] }));
 }
 
 function rowText({ row, revs }: SelectedChange, doc: string | undefined): string {

@@ -6,6 +6,7 @@ import type { MaybePromise } from '../../shared/maybe-promise.ts';
 import { Pace } from '../../shared/turn.ts';
 import { documentText, type MetaFlags, metaOf, revOf } from '../documents/document-rendering.ts';
 import { byBodySize } from '../lists/body-batches.ts';
+import { readAgain } from '../lists/read-again.ts';
 
 /** Whether each of the documents, JSON texts, passes. */
 type PassAll = (documents: readonly string[]) => MaybePromise<readonly boolean[]>;
@@ -23,9 +24,9 @@ export function documentFilter(passAll: PassAll, allLeaves: boolean): ChangeFilt
       const passing = new Map<ChangeRow, Set<string>>();
       const pace = new Pace();
       for (const some of batches(leaves)) {
-        const texts = await textsOf(some, snapshot);
+        const { found, texts } = await readTexts(some, snapshot, allLeaves);
         const flags = await passAll(texts);
-        for (const [index, { row, node }] of some.entries()) {
+        for (const [index, { row, node }] of found.entries()) {
           if (flags[index] !== true) continue;
           const revs = passing.get(row) ?? new Set();
           passing.set(row, revs.add(revOf(node)));
@@ -62,6 +63,19 @@ function* batches(leaves: readonly Leaf[]): Generator<readonly Leaf[], void, voi
   for (let start = 0; start < leaves.length; start += MOST_DOCUMENTS) {
     yield* byBodySize(leaves.slice(start, start + MOST_DOCUMENTS), ({ node }) => node);
   }
+}
+
+/** The texts of leaves that were found before; or of those that their documents have by now, where a snapshot was taken back. */
+function readTexts(
+  leaves: readonly Leaf[],
+  snapshot: Snapshot,
+  allLeaves: boolean,
+): Promise<{ readonly found: readonly Leaf[]; readonly texts: readonly string[] }> {
+  return readAgain(async (isAgain) => {
+    const rows = [...new Set(leaves.map(({ row }) => row))];
+    const found = isAgain ? await leavesOf(rows, snapshot, allLeaves) : leaves;
+    return { found, texts: await textsOf(found, snapshot) };
+  });
 }
 
 /** With the ancestry of their revision and its conflicts. Of a body that is not kept only that is left. */

@@ -1,4 +1,5 @@
 /** The information of many databases at once (docs/http.md#information-on-many-databases). */
+import { authorizeUser } from '../../auth/access/authorization.ts';
 import { DatabaseError, isDatabaseError } from '../../errors/database-error.ts';
 import { ownMember } from '../../json/objects.ts';
 import { Pace } from '../../shared/turn.ts';
@@ -52,10 +53,12 @@ function toName(key: unknown): string {
 
 async function infoOf(context: Context, key: string): Promise<unknown> {
   try {
+    await authorizeUser(context.services.access, context.user, { right: 'member', database: key });
     const info = await context.services.registry.use(key, (open) => open.info());
     return { key, info: shownInfo(info) };
   } catch (error) {
-    if (isDatabaseError(error, 'not_found')) return { key, error: 'not_found' };
+    for (const word of ['not_found', 'unauthorized'] as const)
+      if (isDatabaseError(error, word)) return { key, error: word };
     throw error;
   }
 }

@@ -11,7 +11,12 @@ export async function getDatabase(context: Context, database: string): Promise<A
 }
 
 export async function putDatabase(context: Context, database: string): Promise<Answer> {
-  await context.services.registry.create(database);
+  const { registry } = context.services;
+  if (!context.query.flag('if-missing')) await registry.create(database);
+  else if (!(await registry.createIfMissing(database))) {
+    const found = jsonAnswer(context, 200, '{"ok":true,"existed":true}');
+    return withLocation(found, databaseLocation(context, database));
+  }
   return withLocation(okAnswer(context, 201), databaseLocation(context, database));
 }
 

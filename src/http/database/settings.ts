@@ -29,6 +29,7 @@ export async function putSecurity(context: Context, database: string): Promise<A
     throw new DatabaseError('too_large', reason);
   }
   await context.services.registry.use(database, (open) => open.setSecurity(security));
+  context.services.access.securityChanged(database);
   return okAnswer(context, 200);
 }
 

@@ -1,8 +1,10 @@
 /** Answers that functions of design documents made. */
 import type { ResponseBody } from '../../shared/message.ts';
+import type { Config } from '../../system/contract.ts';
 import type { Answer } from '../request/context.ts';
 import { withLocation } from '../response/locations.ts';
 import { MUST_REVALIDATE, withHeader } from '../response/responses.ts';
+import { sandboxed } from '../response/sandboxing.ts';
 
 /** A media type without a charset is said to be UTF-8 where it is text. */
 export const HTML_TYPE = 'text/html; charset=utf-8';
@@ -33,7 +35,7 @@ const OURS: ReadonlySet<string> = new Set([
 /** Whether an answer of that status has none, whatever a function says: the web's `Response` refuses to be made with one. */
 export const hasNoBody = (status = 0): boolean => [204, 205, 304].includes(status);
 
-export function functionAnswer({ code, headers, body }: Made, defaults: Defaults): Answer {
+export function functionAnswer(config: Config, { code, headers, body }: Made, defaults: Defaults): Answer {
   const status = code ?? defaults.code;
   const given = Object.entries(headers).map(([name, value]): [string, string] => [name.toLowerCase(), value]);
   const answer: Answer = {
@@ -47,5 +49,5 @@ export function functionAnswer({ code, headers, body }: Made, defaults: Defaults
     if (name === 'location') withLocation(answer, value);
     else withHeader(answer, name, value);
   }
-  return answer;
+  return sandboxed(answer, config, 'showlist');
 }

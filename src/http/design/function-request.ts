@@ -4,11 +4,13 @@ import { parseTarget } from '../address/target.ts';
 import { shownInfo } from '../database/database-info.ts';
 import { readText } from '../request/bodies.ts';
 import type { Context } from '../request/context.ts';
-import { ADMIN_PARTY } from '../request/user.ts';
 
 /** The header in which a rewritten request keeps the address that the client asked for (docs/http.md#rewrite-rules). */
 export const REQUESTED_PATH = 'x-svc-requested-path';
 
+/** Headers by which somebody proves who it is. */
+const CREDENTIALS = /^(?:proxy-)?authorization$|^x-auth-.*token$/;
+const SESSION_COOKIE = 'AuthSession';
 const FORM_TYPE = 'application/x-www-form-urlencoded';
 /** Parameters whose value in an address is JSON. */
 const JSON_VALUED: ReadonlySet<string> = new Set(['key', 'startkey', 'start_key', 'endkey', 'end_key']);
@@ -27,7 +29,7 @@ export async function functionRequest(
   const { request, services } = context;
   const text = body ?? (request.body === null ? '' : await readText(context));
   const rawPath = pathOf(request.url);
-  const { name, roles } = context.user ?? ADMIN_PARTY;
+  const { name, roles } = context.user;
   const members = {
     info: shownInfo(await database.info()),
     id,
@@ -70,9 +72,22 @@ export function jsonValue(text: string): unknown {
   }
 }
 
-/** In the customary spelling, by which functions look for them: `Content-Type`. */
-function headersOf({ request }: Context): Record<string, string> {
-  return Object.fromEntries(Object.entries(request.headers).map(([name, value]) => [customaryName(name), value]));
+/**
+ * In the customary spelling, by which functions look for them: `Content-Type`. Without credentials: whoever may write a design document is
+ * not to be anybody else.
+ */
+function headersOf(context: Context): Record<string, string> {
+  const headers = Object.entries(context.request.headers).flatMap(([name, value]): [string, string][] => {
+    if (CREDENTIALS.test(name)) return [];
+    const shown =
+      name === 'cookie'
+        ? cookiePairs(context)
+            .map((pair) => pair.join('='))
+            .join('; ')
+        : value;
+    return shown === '' && name === 'cookie' ? [] : [[customaryName(name), shown]];
+  });
+  return Object.fromEntries(headers);
 }
 
 function customaryName(name: string): string {
@@ -85,9 +100,14 @@ function formOf(context: Context, text: string): Record<string, string> {
 }
 
 function cookiesOf(context: Context): Record<string, string> {
-  const pairs = (context.header('cookie') ?? '').split(';').flatMap((part): [string, string][] => {
+  return Object.fromEntries(cookiePairs(context));
+}
+
+/** But for the one of the session. */
+function cookiePairs(context: Context): readonly (readonly [string, string])[] {
+  return (context.header('cookie') ?? '').split(';').flatMap((part): [string, string][] => {
     const equals = part.indexOf('=');
-    return equals < 0 ? [] : [[part.slice(0, equals).trim(), part.slice(equals + 1).trim()]];
+    const name = part.slice(0, equals).trim();
+    return equals < 0 || name === SESSION_COOKIE ? [] : [[name, part.slice(equals + 1).trim()]];
   });
-  return Object.fromEntries(pairs);
 }

@@ -120,10 +120,10 @@ async function answer(
   const defaults = { code: 200, type: DEFAULT_TYPE, headers: { vary: 'Accept', etag: tag } };
   if (hasNoBody(code)) {
     end();
-    return functionAnswer({ code, headers, body: null }, defaults);
+    return functionAnswer(context.services.config, { code, headers, body: null }, defaults);
   }
   const text = await streamedBody(context, made.chunks(), end);
-  return functionAnswer({ code, headers, body: text }, defaults);
+  return functionAnswer(context.services.config, { code, headers, body: text }, defaults);
 }
 
 function rowSource(batches: AsyncIterable<readonly string[]>): RowSource {

@@ -34,6 +34,7 @@ export async function answerRewritten(
   next.method = context.method;
   next.isHead = context.isHead;
   next.user = context.user;
+  next.identity = context.identity;
   next.rewrites = context.rewrites + 1;
   next.holdFor(context);
   return must(context.dispatch, 'the router names itself to each request')(next);

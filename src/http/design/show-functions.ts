@@ -30,12 +30,16 @@ export async function show(
     const program = await service.programs.open(database, design);
     const request = await functionRequest(context, database, id ?? null);
     const made = await program.show(functionName, document.text, request);
-    return functionAnswer(made, { code: 200, type: HTML_TYPE, headers: { vary: 'Accept', etag: tag } });
+    return functionAnswer(context.services.config, made, {
+      code: 200,
+      type: HTML_TYPE,
+      headers: { vary: 'Accept', etag: tag },
+    });
   });
 }
 
 /** What an answer depends on besides documents. */
 export function requesterOf(context: Context): readonly string[] {
-  const { name, roles } = context.user ?? { name: null, roles: [] };
+  const { name, roles } = context.user;
   return [context.header('accept') ?? '', name ?? '', ...roles];
 }

@@ -30,11 +30,11 @@ export async function update(
     const program = await service.programs.open(database, design);
     const request = await functionRequest(context, database, id ?? null);
     const { document: made, response } = await program.update(functionName, document.text, request);
-    if (made === undefined) return functionAnswer(response, { code: 200, type: HTML_TYPE });
+    if (made === undefined) return functionAnswer(context.services.config, response, { code: 200, type: HTML_TYPE });
     const saved = await save(context, database, made);
     const encodedId = encodeURIComponent(saved.id);
     const headers = { ...(fitsHeader(encodedId) && { 'x-svc-id': encodedId }), 'x-svc-update-newrev': saved.rev };
-    return functionAnswer(response, { code: 201, type: HTML_TYPE, headers });
+    return functionAnswer(context.services.config, response, { code: 201, type: HTML_TYPE, headers });
   });
 }
 

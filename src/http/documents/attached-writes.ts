@@ -99,7 +99,7 @@ function takeInline(
 ): Promise<TakenIn> {
   const bytes = fromBase64(data);
   if (bytes === undefined) throw new DatabaseError('bad_request', `Invalid attachment data for ${name}`);
-  return takeIn(database, context.services.config, { contentType, encoding: undefined, source: chunksOf(bytes) });
+  return takeIn(database, context.services, { contentType, encoding: undefined, source: chunksOf(bytes) });
 }
 
 export function uploadOf({ upload }: TakenIn): Pick<AttachmentWrite, 'digest' | 'length' | 'upload'> {

@@ -22,6 +22,7 @@ type Row =
 
 export async function postBulkDocs(context: Context, database: string): Promise<Answer> {
   requireJsonType(context);
+  context.services.statistics.counters.bulkRequests.value += 1;
   const { documents, newEdits, allOrNothing } = await readBulkBody(context);
   const writes = await inTurns(mapInSteps(documents, (document) => toWrite(context, document, newEdits)));
   const options = { ...writeOptions(context, newEdits), allOrNothing };

@@ -19,7 +19,9 @@ export async function copyDocument(context: Context, database: string, id: DocId
     isLocalId(id) ? readLocalSource(open, id, sourceRev) : readSource(snapshot, id, sourceRev),
   );
   const rev = target.rev === undefined ? undefined : parseTargetRev(target.id, target.rev);
-  const { attachments, body: own } = splitAttachments(body);
+  const shown = context.shield === undefined ? body : context.shield.show(id, body);
+  if (shown === undefined) throw missing();
+  const { attachments, body: own } = splitAttachments(shown);
   const copies = attachments.map((one) => ({ ...keptAttachment(one), revpos: undefined }));
   return answerWrite(context, database, { id: target.id, rev, deleted: false, body: own, attachments: copies }, true);
 }

@@ -68,7 +68,7 @@ function takePart(
 ): Promise<TakenIn> {
   const isEncoded = encoding === 'gzip' || headers['content-encoding']?.toLowerCase() === 'gzip';
   const md5 = headers['content-md5'];
-  return takeIn(database, context.services.config, {
+  return takeIn(database, context.services, {
     contentType,
     encoding: isEncoded ? 'gzip' : undefined,
     source: chunks,

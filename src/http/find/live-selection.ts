@@ -5,6 +5,7 @@ import { must } from '../../shared/assert.ts';
 import { Pace } from '../../shared/turn.ts';
 import { conflictsOf, documentText } from '../documents/document-rendering.ts';
 import { byBodySize } from '../lists/body-batches.ts';
+import { readAgain } from '../lists/read-again.ts';
 
 /** Of a document that the answer has: its text. Of one that it has no longer, or never had: undefined. */
 type Shown = string | undefined;
@@ -39,25 +40,32 @@ export class LiveSelection implements ChangeFilter {
   }
 
   async select(rows: readonly ChangeRow[], snapshot: Snapshot): Promise<readonly SelectedChange[]> {
-    const records = await snapshot.documents(rows.map(({ id }) => id));
-    const items = rows.flatMap((row, index) => {
-      const record = records[index];
-      // One that has changed since comes again, at its new place.
-      return record?.seq === row.seq ? [{ row, record }] : [];
-    });
     const passing: SelectedChange[] = [];
     const pace = new Pace();
-    for (const some of byBodySize(items, ({ record }) => record.leaves[0])) {
-      const bodies = await snapshot.bodies(some.map(({ record }) => winnerOf(record)));
-      for (const [index, { row, record }] of some.entries()) {
-        const text = this.#textInAnswer(record, winnerOf(record), bodies[index]);
-        if (text === undefined && !(await this.#mayHaveBeenThere(record, snapshot))) continue;
+    for (const some of byBodySize(await presentOf(rows, snapshot), ({ record }) => record.leaves[0])) {
+      const known = some.map(({ row }) => row);
+      const selected = await readAgain(async (isAgain) =>
+        this.#select(isAgain ? await presentOf(known, snapshot) : some, snapshot, pace),
+      );
+      for (const { row, text } of selected) {
         this.#shown.set(row, { text });
         passing.push({ row, revs: row.revs.slice(0, 1) });
-        if (pace.isDue) await pace.rest();
       }
     }
     return passing;
+  }
+
+  /** Those that pass, and what is shown of them. */
+  async #select(items: readonly PresentRow[], snapshot: Snapshot, pace: Pace) {
+    const bodies = await snapshot.bodies(items.map(({ record }) => winnerOf(record)));
+    const selected: { readonly row: ChangeRow; readonly text: Shown }[] = [];
+    for (const [index, { row, record }] of items.entries()) {
+      const text = this.#textInAnswer(record, winnerOf(record), bodies[index]);
+      if (text === undefined && !(await this.#mayHaveBeenThere(record, snapshot))) continue;
+      selected.push({ row, text });
+      if (pace.isDue) await pace.rest();
+    }
+    return selected;
   }
 
   #textInAnswer(record: DocumentRecord, node: StoredNode, body: string | undefined): Shown {
@@ -77,6 +85,20 @@ export class LiveSelection implements ChangeFilter {
     }
     return false;
   }
+}
+
+interface PresentRow {
+  readonly row: ChangeRow;
+  readonly record: DocumentRecord;
+}
+
+/** Without those that have changed since: they come again, at their new place. */
+async function presentOf(rows: readonly ChangeRow[], snapshot: Snapshot): Promise<readonly PresentRow[]> {
+  const records = await snapshot.documents(rows.map(({ id }) => id));
+  return rows.flatMap((row, index) => {
+    const record = records[index];
+    return record?.seq === row.seq ? [{ row, record }] : [];
+  });
 }
 
 function winnerOf(record: DocumentRecord): StoredNode {

@@ -1,3 +1,4 @@
+import type { Shield } from '../../auth/shields/shield.ts';
 import type { DocumentRecord, DocumentRow, RowRange, Snapshot, StoredNode } from '../../database/contract.ts';
 import { writeQuoted } from '../../documents/outgoing.ts';
 import { must } from '../../shared/assert.ts';
@@ -13,9 +14,12 @@ export class AllDocuments implements DocumentList {
   protected readonly snapshot: Snapshot;
   readonly #options: RowOptions;
   readonly #flags: AttachmentFlags | undefined;
+  readonly #shield: Shield | undefined;
 
-  constructor(snapshot: Snapshot, options: RowOptions) {
+  /** `shield`: what is seen of the documents; undefined for all. */
+  constructor(snapshot: Snapshot, options: RowOptions, shield?: Shield) {
     this.snapshot = snapshot;
+    this.#shield = shield;
     this.#options = options;
     this.#flags = contentFlags(options);
   }
@@ -73,8 +77,10 @@ export class AllDocuments implements DocumentList {
     return records.map((record, index) => this.#documentRow(record, bodies[index]));
   }
 
-  #documentRow(record: DocumentRecord, body: string | undefined): string {
+  #documentRow(record: DocumentRecord, text: string | undefined): string {
     const node = winnerOf(record);
+    const shield = this.#shield;
+    const body = text === undefined || shield === undefined ? text : shield.show(record.id, text);
     const id = JSON.stringify(record.id);
     const rev = JSON.stringify(revOf(node));
     if (body === undefined) return quotedRowText(id, rev, 'null');

@@ -17,7 +17,7 @@ import { listText } from './list-text.ts';
 import { LocalDocuments } from './local-documents.ts';
 
 interface ListKind {
-  open(lease: SnapshotLease, options: RowOptions): DocumentList;
+  open(lease: SnapshotLease, options: RowOptions, context: Context): DocumentList;
   /** Whether each change of the list raises the update sequence, so that this can stand for it in a tag. */
   readonly raisesSequence: boolean;
 }
@@ -33,7 +33,7 @@ interface ListHandlers {
 }
 
 export const allDocs = handlersFor({
-  open: ({ snapshot }, options) => new AllDocuments(snapshot, options),
+  open: ({ snapshot }, options, { shield }) => new AllDocuments(snapshot, options, shield),
   raisesSequence: true,
 });
 
@@ -68,7 +68,7 @@ async function answerList(context: Context, name: string, kind: ListKind, parame
       lease.release();
       return notModified(tag);
     }
-    const text = listText(kind.open(lease, parameters), parameters, lease.snapshot.updateSeq);
+    const text = listText(kind.open(lease, parameters, context), parameters, lease.snapshot.updateSeq);
     const answer = textAnswer(context, 200, await streamedBody(context, withNewline(text), lease.release));
     return tag === undefined ? answer : withHeader(answer, 'etag', tag);
   });
@@ -94,12 +94,13 @@ async function answerQueries(
   queries: readonly ListParameters[],
 ): Promise<Answer> {
   return withSnapshotLease(context, name, async (lease) => {
-    const pieces = queriesText(lease, kind, queries);
+    const pieces = queriesText(context, lease, kind, queries);
     return textAnswer(context, 200, await streamedBody(context, pieces, lease.release));
   });
 }
 
 async function* queriesText(
+  context: Context,
   lease: SnapshotLease,
   kind: ListKind,
   queries: readonly ListParameters[],
@@ -107,7 +108,7 @@ async function* queriesText(
   yield '{"results":[';
   for (const [index, parameters] of queries.entries()) {
     yield index === 0 ? '\r\n' : ',\r\n';
-    yield* listText(kind.open(lease, parameters), parameters, lease.snapshot.updateSeq);
+    yield* listText(kind.open(lease, parameters, context), parameters, lease.snapshot.updateSeq);
   }
   yield '\r\n]}\n';
 }

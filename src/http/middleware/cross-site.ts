@@ -3,6 +3,7 @@
  * it could make the service work, and run update functions. Clients that are no browsers say nothing of where a request comes from.
  */
 import { DatabaseError } from '../../errors/database-error.ts';
+import { isReadOnlyRequest } from '../address/read-only-requests.ts';
 import type { Context, Handler } from '../request/context.ts';
 import { ownHost } from '../response/locations.ts';
 import { isJsonp } from './jsonp.ts';
@@ -17,9 +18,19 @@ export function refuseCrossSite(next: Handler): Handler {
   };
 }
 
-/** What the service's operator lets pages of other sites do. CORS will be asked here as well. */
+/**
+ * What the service's operator lets pages of other sites do. Without an admin everybody may do everything: then every page, without being
+ * named, may read at most.
+ */
 function isAllowedAcrossSites(context: Context): boolean {
-  return context.request.method === 'GET' && isJsonp(context);
+  const { request, sharedWith, services } = context;
+  if (request.method === 'GET' && isJsonp(context)) return true;
+  if (sharedWith === undefined) return false;
+  return sharedWith.isNamed || hasAdmin(services) || isReadOnlyRequest(request, `${services.basePath}/`);
+}
+
+function hasAdmin({ config }: Context['services']): boolean {
+  return Object.keys(config.section('admins')).length > 0;
 }
 
 /**

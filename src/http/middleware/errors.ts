@@ -1,5 +1,6 @@
 /** Turns failures into answers (docs/http.md#errors). What we did not foresee goes to the log, and not to the client. */
 import { isDatabaseError } from '../../errors/database-error.ts';
+import { RetryLaterError } from '../../errors/retry-later.ts';
 import { orElse } from '../../shared/maybe-promise.ts';
 import type { Answer, Context, Handler } from '../request/context.ts';
 import { isInternal, MethodNotAllowed, RangeNotSatisfiable, showError } from '../response/error-table.ts';
@@ -23,6 +24,7 @@ function errorAnswer(context: Context, failure: unknown): Answer {
   const errorCode = isDatabaseError(failure) ? failure.code : 'unknown_error';
   const answer: Answer = { ...jsonAnswer(context, status, JSON.stringify({ error, reason })), errorCode };
   if (errorCode === 'too_busy') return withHeader(answer, 'retry-after', RETRY_AFTER_S);
+  if (failure instanceof RetryLaterError) return withHeader(answer, 'retry-after', String(failure.retryAfterS));
   if (failure instanceof RangeNotSatisfiable) return withHeader(answer, 'content-range', `bytes */${failure.length}`);
   return failure instanceof MethodNotAllowed ? withHeader(answer, 'allow', failure.allow) : answer;
 }

@@ -1,4 +1,4 @@
-/** `Server` and `Date` on every answer (docs/http.md#common-headers). */
+/** `Server` and `Date` on every answer, and that its type is not to be guessed (docs/http.md#common-headers). */
 import type { Clock } from '../../shared/clock.ts';
 import { whenReady } from '../../shared/maybe-promise.ts';
 import { VERSION } from '../../system/version.ts';
@@ -11,6 +11,7 @@ export function addServerHeaders(clock: Clock, next: Handler): Handler {
   const date = new HttpDate(clock);
   const addTo = (answer: Answer): Answer => {
     withHeader(answer, 'server', SERVER);
+    withHeader(answer, 'x-content-type-options', 'nosniff');
     return withHeader(answer, 'date', date.now());
   };
   return (context) => whenReady(next(context), addTo);

@@ -1,11 +1,11 @@
-/** Refuses new requests while the service is being closed. */
+/** Refuses new requests while the service is being closed, but for those that it makes itself, to end what it does. */
 
 import { DatabaseError } from '../../errors/database-error.ts';
 import type { Handler } from '../request/context.ts';
 
 export function refuseWhenClosing(isClosing: () => boolean, next: Handler): Handler {
   return (context) => {
-    if (isClosing()) {
+    if (isClosing() && context.request.user === undefined) {
       throw new DatabaseError('shutting_down', 'The service is shutting down; try again when it is back.');
     }
     return next(context);

@@ -9,6 +9,7 @@ import { parseInSteps, parseMembersInSteps } from '../../json/parse-in-steps.ts'
 import { type MaybePromise, whenReady } from '../../shared/maybe-promise.ts';
 import type { ByteStream, RequestBody } from '../../shared/message.ts';
 import { inTurns, Pace, type Steps } from '../../shared/turn.ts';
+import { putTogether } from '../../shared/utf8.ts';
 import { integerSetting } from '../../system/config.ts';
 import { ByteCollector, tooLarge } from './byte-collector.ts';
 import type { Context } from './context.ts';
@@ -140,7 +141,7 @@ export async function readPartText(context: Context, part: AsyncIterable<Uint8Ar
   const limit = integerSetting(context.services.config, 'svc', 'max_document_size') ?? Number.POSITIVE_INFINITY;
   const collector = new ByteCollector(limit, (bytes) => context.holdBytes(bytes * MEMORY_PER_BYTE));
   for await (const chunk of part) await collector.add(chunk.slice());
-  return inTurns(decodeInSteps(collector.chunks));
+  return inTurns(decodeInSteps(collector.take()));
 }
 
 /** The body as it comes, for what is stored while it arrives. Fails with `bad_request` where it breaks off. */
@@ -187,25 +188,28 @@ function checkBytes(bytes: Uint8Array, limit: number): Uint8Array {
   return bytes;
 }
 
-function* decodeInSteps(chunks: readonly Uint8Array[]): Steps<string> {
+/** Takes the chunks out of the list, so that each can go when it is decoded: bytes and text are not held twice. */
+function* decodeInSteps(chunks: Uint8Array[]): Steps<string> {
   const [first] = chunks;
   try {
     if (chunks.length === 1 && first !== undefined && first.length <= DECODED_BYTES) return UTF8.decode(first);
     const decoder = new TextDecoder('utf-8', { fatal: true });
     let text = '';
-    for (const chunk of chunks) {
+    for (let chunk = chunks.shift(); chunk !== undefined; chunk = chunks.shift()) {
       for (let from = 0; from < chunk.length; from += DECODED_BYTES) {
         text += decoder.decode(chunk.subarray(from, from + DECODED_BYTES), { stream: true });
         yield;
       }
     }
-    return text + decoder.decode();
+    text += decoder.decode();
+    yield* putTogether(text);
+    return text;
   } catch (cause) {
     throw invalidJson(cause);
   }
 }
 
-async function collect(body: RequestBody, collector: ByteCollector): Promise<readonly Uint8Array[]> {
+async function collect(body: RequestBody, collector: ByteCollector): Promise<Uint8Array[]> {
   if (isStream(body)) return collectStream(body, collector);
   if (body === null) return [];
   if (typeof body === 'string') return [new TextEncoder().encode(body)];
@@ -213,14 +217,14 @@ async function collect(body: RequestBody, collector: ByteCollector): Promise<rea
   return [new Uint8Array(await body.arrayBuffer().catch(brokenOff))];
 }
 
-async function collectStream(stream: ByteStream, collector: ByteCollector): Promise<readonly Uint8Array[]> {
+async function collectStream(stream: ByteStream, collector: ByteCollector): Promise<Uint8Array[]> {
   const pace = new Pace();
   for (let chunk = await nextChunk(stream); chunk !== undefined; chunk = await nextChunk(stream)) {
     await collector.add(chunk);
     if (pace.isDue) await pace.rest();
   }
   if (stream.length !== undefined && collector.length < stream.length) return brokenOff();
-  return collector.chunks;
+  return collector.take();
 }
 
 function nextChunk(stream: ByteStream): Promise<Uint8Array | undefined> {

@@ -7,7 +7,7 @@ const GROWTH_BYTES = 1_048_576;
 export class ByteCollector {
   readonly #limit: number;
   readonly #grow: ((bytes: number) => Promise<void>) | undefined;
-  readonly #chunks: Uint8Array[] = [];
+  #chunks: Uint8Array[] = [];
   #length = 0;
   #uncounted = 0;
 
@@ -33,9 +33,11 @@ export class ByteCollector {
     await this.#grow(bytes);
   }
 
-  /** What was added, in its order. */
-  get chunks(): readonly Uint8Array[] {
-    return this.#chunks;
+  /** What was added, in its order, which is the caller's then: who goes through it can let go of what is done. */
+  take(): Uint8Array[] {
+    const chunks = this.#chunks;
+    this.#chunks = [];
+    return chunks;
   }
 }
 

@@ -1,5 +1,8 @@
 /** What a handler gets: the request, read as far as every handler needs it, and the services behind it. */
 
+import type { Access } from '../../auth/access/access.ts';
+import { ANONYMOUS, type Identity } from '../../auth/contract.ts';
+import type { Shield } from '../../auth/shields/shield.ts';
 import type { Feeds } from '../../changes/contract.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
 import type { Registry } from '../../registry/contract.ts';
@@ -8,7 +11,8 @@ import type { Clock } from '../../shared/clock.ts';
 import type { MaybePromise } from '../../shared/maybe-promise.ts';
 import type { PlainRequest, ResponseBody } from '../../shared/message.ts';
 import type { ActiveTasks } from '../../system/active-tasks.ts';
-import type { Config, Log } from '../../system/contract.ts';
+import type { ConfigStore, Gzip, Log } from '../../system/contract.ts';
+import type { Statistics } from '../../system/statistics.ts';
 import type { Uuids } from '../../system/uuids.ts';
 import { jsonType } from './accept.ts';
 import { Query } from './query.ts';
@@ -16,18 +20,31 @@ import type { User } from './user.ts';
 
 /** What all requests share. */
 export interface Services {
+  readonly access: Access;
   readonly registry: Registry;
   readonly feeds: Feeds;
-  readonly config: Config;
+  readonly config: ConfigStore;
   readonly log: Log;
   readonly clock: Clock;
   readonly uuids: Uuids;
   /** What runs in the background, as `_active_tasks` shows it. */
   readonly tasks: ActiveTasks;
+  readonly statistics: Statistics;
+  /** The host's own compression, where it has one with levels. */
+  readonly gzip?: Gzip | undefined;
   /** Bounds the memory of requests and answers that are on their way. */
   readonly bytesInFlight: ByteBudget;
   /** What every path begins with, without a slash at its end; empty where the service is at the root. */
   readonly basePath: string;
+}
+
+/** The right that a request needs: `anyone`, a member or an admin of the database, or an admin of the server. */
+export type Right = 'anyone' | 'member' | 'databaseAdmin' | 'serverAdmin';
+
+export interface Grant {
+  readonly right: Right;
+  /** Undefined for what belongs to no database. */
+  readonly database: string | undefined;
 }
 
 /** A response while it is being made: the middleware adds headers to it. */
@@ -42,6 +59,9 @@ export interface Answer {
 /** Answers a request, or fails. Middleware takes one and gives one. */
 export type Handler = (context: Context) => MaybePromise<Answer>;
 
+/** What a host puts in front of the service, around the handler of all requests. */
+export type Gateway = (config: ConfigStore, next: Handler) => Handler;
+
 /** One request on its way. Only middleware and router change it, before the handler runs. */
 export class Context {
   readonly request: PlainRequest;
@@ -50,8 +70,16 @@ export class Context {
   method: string;
   /** The answer's body will be dropped: don't produce one that costs much. */
   isHead = false;
-  /** Whoever asks. */
-  user: User | undefined;
+  /** Whoever asks: nobody, until it was found out. */
+  user: User;
+  /** How that is known; undefined for who sent no credentials, and for requests of the service itself. */
+  identity: Identity | undefined;
+  /** The right by which the request is answered; undefined where anyone has it. */
+  grant: Grant | undefined;
+  /** What this reader sees of the documents; undefined where that is all of them. */
+  shield: Shield | undefined;
+  /** That pages of the origin which sent it may ask, where settings say so; `isNamed`: by its name, rather than as any other. */
+  sharedWith: { readonly origin: string; readonly isNamed: boolean } | undefined;
   /** The query, without the `?`. */
   search = '';
   /** How often the request was rewritten on its way. */
@@ -66,6 +94,7 @@ export class Context {
     this.request = request;
     this.services = services;
     this.method = request.method;
+    this.user = request.user ?? ANONYMOUS;
   }
 
   /**

@@ -4,7 +4,7 @@ import { Pace } from '../../shared/turn.ts';
 import type { ByteCollector } from './byte-collector.ts';
 
 /** Fails as the collector does, and with `bad_request` where the bytes are no complete gzip. */
-export async function inflate(packed: readonly Uint8Array[], collector: ByteCollector): Promise<readonly Uint8Array[]> {
+export async function inflate(packed: readonly Uint8Array[], collector: ByteCollector): Promise<Uint8Array[]> {
   const inflated = new Blob([...packed] as Uint8Array<ArrayBuffer>[])
     .stream()
     .pipeThrough(new DecompressionStream('gzip'));
@@ -23,5 +23,5 @@ export async function inflate(packed: readonly Uint8Array[], collector: ByteColl
     await reader.cancel(cause).catch(() => {});
     throw cause;
   }
-  return collector.chunks;
+  return collector.take();
 }

@@ -1,5 +1,6 @@
 /** How a request wants its documents written. */
 import type { Durability, WriteOptions } from '../../database/contract.ts';
+import { booleanSetting } from '../../system/config.ts';
 import type { Context } from './context.ts';
 
 /** As `newEdits` says, as whoever sent the request. */
@@ -8,9 +9,11 @@ export function writeOptions(context: Context, newEdits: boolean): WriteOptions 
 }
 
 /**
- * `X-Svc-Full-Commit: true` has the answer wait until the write survives a power cut. With `false`, and without the
- * header, it survives the end of the process, which is more than `delayed_commits` ever promised.
+ * `X-Svc-Full-Commit: true` has the answer wait until the write survives a power cut, as all do while `svc/delayed_commits` is not `true`.
+ * With `false`, and else without the header, it survives the end of the process.
  */
 export function durabilityOf(context: Context): Durability {
-  return context.ownHeader('full-commit') === 'true' ? 'strict' : 'relaxed';
+  const wanted = context.ownHeader('full-commit');
+  if (wanted === 'true' || wanted === 'false') return wanted === 'true' ? 'strict' : 'relaxed';
+  return booleanSetting(context.services.config, 'svc', 'delayed_commits') ? 'relaxed' : 'strict';
 }

@@ -9,6 +9,7 @@ export const STATUSES: Readonly<Record<ErrorCode, number>> = {
   bad_request: 400,
   query_parse_error: 400,
   illegal_database_name: 400,
+  modification_not_allowed: 400,
   doc_validation: 400,
   unauthorized: 401,
   forbidden: 403,
@@ -40,6 +41,8 @@ export const STATUSES: Readonly<Record<ErrorCode, number>> = {
   rewrite_rules_error: 400,
   insecure_rewrite_rule: 500,
   functions_unavailable: 503,
+  db_not_found: 500,
+  replication_failed: 500,
   storage_closed: 503,
   // The database was deleted while the request ran: the same as if the request had come a moment later.
   storage_deleted: 404,
@@ -56,6 +59,8 @@ export const STATUSES: Readonly<Record<ErrorCode, number>> = {
   storage_failed: 500,
   shutting_down: 503,
   too_busy: 503,
+  // RFC 6585, 4.
+  too_many_requests: 429,
   cancelled: 503,
   unknown_error: 500,
 };
@@ -99,8 +104,8 @@ function reasonOf(failure: DatabaseError): unknown {
   return failure.code === 'purge_during_compaction' ? failure.code : failure.reason;
 }
 
-/** What goes wrong in a function of a document is its author's matter, whatever status it has. */
-const OF_DOCUMENTS: ReadonlySet<ErrorCode> = new Set([
+/** What goes wrong in a function of a document, or at the peer of a replication, is somebody else's matter, whatever status it has. */
+const OF_OTHERS: ReadonlySet<ErrorCode> = new Set([
   'compilation_error',
   'os_process_error',
   'reduce_overflow_error',
@@ -109,12 +114,14 @@ const OF_DOCUMENTS: ReadonlySet<ErrorCode> = new Set([
   'invalid_require_path',
   'function_error',
   'insecure_rewrite_rule',
+  'db_not_found',
+  'replication_failed',
 ]);
 
 /** Whether the failure is the service's own, so that a developer must look. */
 export function isInternal(failure: unknown): boolean {
   if (!(failure instanceof DatabaseError)) return true;
-  return STATUSES[failure.code] === 500 && !OF_DOCUMENTS.has(failure.code);
+  return STATUSES[failure.code] === 500 && !OF_OTHERS.has(failure.code);
 }
 
 /** 416 with the length that there is, for `Content-Range` (RFC 9110, 15.5.17). */

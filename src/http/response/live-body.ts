@@ -5,6 +5,7 @@ import type { ByteStream } from '../../shared/message.ts';
 import { Pace } from '../../shared/turn.ts';
 import type { Context } from '../request/context.ts';
 import { isInternal } from './error-table.ts';
+import { OpenGrant } from './open-grant.ts';
 
 export interface LiveSource {
   readonly pieces: AsyncGenerator<string, void, void>;
@@ -31,6 +32,7 @@ export class LiveBody implements ByteStream {
   readonly #source: LiveSource;
   readonly #context: Context;
   readonly #lease: ByteLease;
+  readonly #grant: OpenGrant;
   readonly #encoder = new TextEncoder();
   readonly #pace = new Pace();
   #hasBegun = false;
@@ -41,6 +43,7 @@ export class LiveBody implements ByteStream {
     this.#source = source;
     this.#context = context;
     this.#lease = context.services.bytesInFlight.open();
+    this.#grant = new OpenGrant(context, () => source.close());
     this.#hold();
   }
 
@@ -64,21 +67,30 @@ export class LiveBody implements ByteStream {
         if (heartbeatMs !== undefined && !(await this.#next.isThereWithin(heartbeatMs))) return HEARTBEAT;
         const step = await this.#next.step;
         this.#next = undefined;
+        await this.#grant.assert();
         if (step.done === true || step.value === WAITS) this.#lease.release();
         else this.#hold();
-        if (step.done === true) return undefined;
+        if (step.done === true) return this.#end();
         if (step.value !== WAITS) return step.value;
         if (!this.#hasBegun) return BEGINNING;
       }
     } catch (error) {
+      this.#next?.step.catch(() => undefined);
       this.#next = undefined;
       this.#lease.release();
+      this.#grant.end();
+      this.#source.close();
       if (isInternal(error)) this.#context.services.log.error('A feed broke off', error);
       throw error;
     }
   }
 
+  #end(): undefined {
+    this.#grant.end();
+  }
+
   async cancel(): Promise<void> {
+    this.#grant.end();
     // What is being waited for ends then; that it may fail concerns nobody any more.
     this.#source.close();
     this.#next?.step.catch(() => undefined);

@@ -77,9 +77,11 @@ function percentEncode(text: string): string {
     .join('');
 }
 
-function ownScheme(context: Context): string {
+/** The scheme by which the client knows the service. */
+export function ownScheme(context: Context): string {
   const forwarded = forwardedScheme(context);
   if (forwarded !== undefined) return forwarded;
+  if (context.request.scheme !== undefined) return context.request.scheme;
   const requested = originOf(context.request.url);
   return requested === undefined ? 'http' : requested.slice(0, requested.indexOf(':'));
 }

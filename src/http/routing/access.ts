@@ -1,28 +1,67 @@
 /**
- * The one place that decides who may do what (docs/http.md#access-rights). Each route names the right
- * that it needs, and the router asks here before it calls the handler.
- *
- * There is no authentication yet, so everyone is the server's admin, as in any service of this family that has no admin
- * configured ("admin party"). Membership and a database's own admins come with it: they need the security object, which
- * is at hand in `use` of the registry.
+ * The one place that decides who may do what (docs/http.md#access-rights). Each route names the right that it needs, and for system
+ * databases what of it is left to those who are no admins of them; the router asks here before it calls the handler.
  */
+import { authorizeUser } from '../../auth/access/authorization.ts';
+import { isDatabaseAdmin, isServerAdmin } from '../../auth/access/security.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
-import type { Context } from '../request/context.ts';
-import { ADMIN_PARTY, SERVER_ADMIN_ROLE, type User } from '../request/user.ts';
+import { type MaybePromise, whenReady } from '../../shared/maybe-promise.ts';
+import type { AccountsPart } from '../accounts/accounts-part.ts';
+import type { Context, Right } from '../request/context.ts';
 
-/** `anyone`, a member or an admin of the database, or an admin of the server. */
-export type Right = 'anyone' | 'member' | 'databaseAdmin' | 'serverAdmin';
+/**
+ * What members who are no admins may do with a resource of a system database, which has documents that are not for all of them.
+ *
+ * - `own`: all that they may do elsewhere; writes have rules of their own there
+ * - `shown`: what they may see of the document, which the handler asks the shield
+ * - `list`, `changes`: where the shield permits it
+ * - `functions`: nothing, since functions of design documents see whole documents
+ */
+export type SystemRule = 'own' | 'shown' | 'list' | 'changes' | 'functions';
 
-function identify(_context: Context): User {
-  return ADMIN_PARTY;
+export interface Needed {
+  readonly right: Right;
+  /** Undefined: admins alone. */
+  readonly inSystem: SystemRule | undefined;
 }
 
-/** Fails with `unauthorized`. */
-export function authorize(context: Context, right: Right): void {
+const SYSTEM_DATABASE = /^_/;
+
+/** Fails with `unauthorized`, or with `forbidden`. In the same turn where the database is open. */
+export function authorize(
+  context: Context,
+  { right, inSystem }: Needed,
+  database: string | undefined,
+  accounts: () => MaybePromise<AccountsPart>,
+): MaybePromise<void> {
   if (right === 'anyone') return;
-  context.user ??= identify(context);
-  if (context.user.roles.includes(SERVER_ADMIN_ROLE)) return;
-  if (right === 'serverAdmin') throw new DatabaseError('unauthorized', 'You are not a server admin.');
-  if (right === 'databaseAdmin') throw new DatabaseError('unauthorized', 'You are not a db or server admin.');
-  throw new DatabaseError('unauthorized', 'You are not authorized to access this db.');
+  context.grant = { right, database };
+  const { user, services } = context;
+  if (isServerAdmin(user)) return;
+  return whenReady(authorizeUser(services.access, user, context.grant), (security) => {
+    if (database === undefined || !isSystem(context, database) || isDatabaseAdmin(user, security)) return;
+    return whenReady(accounts(), (part) => {
+      context.shield = part.shieldOf(database, user);
+      if (context.shield !== undefined) checkRule(context, inSystem);
+    });
+  });
+}
+
+function isSystem({ services }: Context, database: string): boolean {
+  return SYSTEM_DATABASE.test(database) || services.access.isUsersDatabase(database);
+}
+
+function checkRule({ shield, query }: Context, rule: SystemRule | undefined): void {
+  if (rule === 'own' || rule === 'shown') return;
+  if (rule === 'list') {
+    if (shield?.maySeeList === true) return;
+    throw new DatabaseError('forbidden', 'Only admins can access _all_docs of system databases.');
+  }
+  if (rule === 'functions') {
+    const reason = 'Only admins can access design document actions for system databases.';
+    throw new DatabaseError('forbidden', reason);
+  }
+  const seesDocuments = query.get('include_docs') === 'true' || query.get('filter') !== undefined;
+  if (rule === 'changes' && shield?.maySeeChanges === true && !seesDocuments) return;
+  throw new DatabaseError('unauthorized', 'You are not a db or server admin.');
 }

@@ -1,13 +1,16 @@
 /** What a path leads to: resources with their methods, and for each method who may use it and what answers. */
 import { DatabaseError } from '../../errors/database-error.ts';
 import { type MaybePromise, whenReady } from '../../shared/maybe-promise.ts';
-import type { Context } from '../request/context.ts';
-import type { DatabaseHandler, HandlerPart } from '../request/handlers.ts';
+import type { AccountsPart } from '../accounts/accounts-part.ts';
+import type { Answer, Context, Right } from '../request/context.ts';
+import type { DatabaseHandler, HandlerPart, ServerHandler } from '../request/handlers.ts';
 import { MethodNotAllowed } from '../response/error-table.ts';
-import { authorize, type Right } from './access.ts';
+import { authorize, type SystemRule } from './access.ts';
 
 export interface Action<H> {
   readonly right: Right;
+  /** What members may do with it in system databases; undefined for nothing. */
+  readonly inSystem: SystemRule | undefined;
   readonly handler: H;
   /** Of a POST: it changes nothing, as `http/address/read-only-requests.ts` says of it too. */
   readonly isReadOnly: boolean;
@@ -43,12 +46,22 @@ export function findResource<H>(
   return open === undefined ? undefined : { resource: open, rest };
 }
 
-/** Fails with `method_not_allowed`, or with `unauthorized`. */
-export function handlerOf<H>(context: Context, resource: Resource<H>): H {
+/** What a request is answered with: the resource, the database that it belongs to, and what the rights there may depend on. */
+interface Asked<H> {
+  readonly resource: Resource<H>;
+  readonly database: string | undefined;
+  readonly accounts: () => MaybePromise<AccountsPart>;
+}
+
+/** Has the handler of the method answer. Fails with `method_not_allowed`, `unauthorized` or `forbidden`. */
+export function answerBy<H>(
+  context: Context,
+  { resource, database, accounts }: Asked<H>,
+  answer: (handler: H) => MaybePromise<Answer>,
+): MaybePromise<Answer> {
   const action = resource.actions.get(context.method);
   if (action === undefined) throw new MethodNotAllowed(resource.allow);
-  authorize(context, action.right);
-  return action.handler;
+  return whenReady(authorize(context, action, database, accounts), () => answer(action.handler));
 }
 
 export function resource<H>(allow: string, actions: Readonly<Record<string, Action<H>>>): Resource<H> {
@@ -80,20 +93,27 @@ export function notImplemented(allow: string, what: string, effect?: 'reads'): R
   return sameForAll(allow, anyone(refuse, effect));
 }
 
-export function anyone<H>(handler: H, effect?: 'reads'): Action<H> {
-  return { right: 'anyone', handler, isReadOnly: effect === 'reads' };
+type Effect = 'reads' | undefined;
+
+export function anyone<H>(handler: H, effect?: Effect): Action<H> {
+  return action('anyone', handler, effect);
 }
 
-export function member<H>(handler: H, effect?: 'reads'): Action<H> {
-  return { right: 'member', handler, isReadOnly: effect === 'reads' };
+/** `inSystem`: see `SystemRule`. */
+export function member<H>(handler: H, effect?: Effect, inSystem?: SystemRule): Action<H> {
+  return action('member', handler, effect, inSystem);
 }
 
-export function databaseAdmin<H>(handler: H, effect?: 'reads'): Action<H> {
-  return { right: 'databaseAdmin', handler, isReadOnly: effect === 'reads' };
+export function databaseAdmin<H>(handler: H, effect?: Effect): Action<H> {
+  return action('databaseAdmin', handler, effect);
 }
 
-export function serverAdmin<H>(handler: H, effect?: 'reads'): Action<H> {
-  return { right: 'serverAdmin', handler, isReadOnly: effect === 'reads' };
+export function serverAdmin<H>(handler: H, effect?: Effect): Action<H> {
+  return action('serverAdmin', handler, effect);
+}
+
+function action<H>(right: Right, handler: H, effect: Effect, inSystem?: SystemRule): Action<H> {
+  return { right, inSystem, handler, isReadOnly: effect === 'reads' };
 }
 
 /** A handler of a part that is loaded on first use, by its name. Fails with `functions_unavailable` where that can't be loaded. */
@@ -103,4 +123,13 @@ export function deferred<Service, Name extends string>(
 ): DatabaseHandler {
   return (context, database, rest) =>
     whenReady(part(), ({ service, handlers }) => handlers[name](service, context, database, rest));
+}
+
+/** As `deferred`, for requests that name no database. */
+export function deferredOfServer<Service, Name extends string>(
+  part: () => MaybePromise<HandlerPart<Service, Name>>,
+  name: NoInfer<Name>,
+): ServerHandler {
+  const handler = deferred(part, name);
+  return (context, rest) => handler(context, '', rest);
 }

@@ -4,21 +4,25 @@ import { parseDocId } from '../../documents/identifiers.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
 import type { MaybePromise } from '../../shared/maybe-promise.ts';
 import { integerSetting } from '../../system/config.ts';
+import type { AccountsPart } from '../accounts/accounts-part.ts';
 import { isBelow, parseTarget } from '../address/target.ts';
 import type { Answer, Context, Handler } from '../request/context.ts';
-import type { DocumentHandler } from '../request/handlers.ts';
+import type { DatabaseHandler, DocumentHandler } from '../request/handlers.ts';
 import { encodeDocId, fitsHeader, ownBase, toAscii, withLocation } from '../response/locations.ts';
-import { findResource, handlerOf, isReserved, type Resource } from './resources.ts';
+import { answerBy, findResource, isReserved, type Resource } from './resources.ts';
 import type { Routes } from './routes.ts';
+import { createSystemDatabase, needsSystemDatabase } from './system-databases.ts';
 
 const DESIGN_WORD = '_design';
 const LOCAL_WORD = '_local';
 
 export class Router {
   readonly #routes: Routes;
+  readonly #accounts: () => MaybePromise<AccountsPart>;
 
-  constructor(routes: Routes) {
+  constructor(routes: Routes, accounts: () => MaybePromise<AccountsPart>) {
     this.#routes = routes;
+    this.#accounts = accounts;
   }
 
   /** Answers the request, or fails with what the error table knows. */
@@ -33,18 +37,22 @@ export class Router {
     const rest = segments.slice(1);
     const { server } = this.#routes;
     const found = findResource(server, first, rest);
-    if (found !== undefined) return handlerOf(context, found.resource)(context, found.rest);
+    if (found !== undefined)
+      return this.#answer(context, found.resource, undefined, (handler) => handler(context, found.rest));
     if (server.has(first)) throw new DatabaseError('not_found', 'missing');
     return this.#dispatchInDatabase(context, first, rest);
   };
 
   #dispatchInDatabase(context: Context, database: string, path: readonly string[]): MaybePromise<Answer> {
     const first = path[0] ?? '';
+    if (needsSystemDatabase(context, database, path)) {
+      return createSystemDatabase(context, database).then(() => this.#dispatchInDatabase(context, database, path));
+    }
     requireDatabase(context, database, path);
     if (isReserved(first)) return this.#dispatchReserved(context, database, path);
-    if (path.length === 1) return answerDocument(context, this.#routes.document, database, parseDocId(first));
+    if (path.length === 1) return this.#answerDocument(context, this.#routes.document, database, parseDocId(first));
     const found = findResource(this.#routes.database, first, path.slice(1));
-    if (found !== undefined) return handlerOf(context, found.resource)(context, database, found.rest);
+    if (found !== undefined) return this.#answerIn(context, found.resource, database, found.rest);
     return this.#answerAttachment(context, database, parseDocId(first), path.slice(1));
   }
 
@@ -57,19 +65,19 @@ export class Router {
       return this.#dispatchLocal(context, database, [first.slice(LOCAL_WORD.length + 1), ...rest]);
     }
     const found = findResource(this.#routes.database, first, rest);
-    if (found !== undefined) return handlerOf(context, found.resource)(context, database, found.rest);
+    if (found !== undefined) return this.#answerIn(context, found.resource, database, found.rest);
     if (this.#routes.database.has(first)) throw new DatabaseError('not_found', 'missing');
-    return answerDocument(context, this.#routes.document, database, parseDocId(first));
+    return this.#answerDocument(context, this.#routes.document, database, parseDocId(first));
   }
 
   /** A design document, what belongs to it, or an attachment of it. */
   #dispatchInDesign(context: Context, database: string, path: readonly string[]): MaybePromise<Answer> {
     const [name = '', ...rest] = path;
     const id = parseDocId(path.length === 0 ? DESIGN_WORD : `${DESIGN_WORD}/${name}`);
-    if (rest.length === 0) return answerDocument(context, this.#routes.document, database, id);
+    if (rest.length === 0) return this.#answerDocument(context, this.#routes.document, database, id);
     const [first = '', ...behind] = rest;
     const found = findResource(this.#routes.design, first, behind);
-    if (found !== undefined) return handlerOf(context, found.resource)(context, database, [name, ...found.rest]);
+    if (found !== undefined) return this.#answerIn(context, found.resource, database, [name, ...found.rest]);
     if (isReserved(first)) throw new DatabaseError('not_found', `missing handler: ${first}`);
     return this.#answerAttachment(context, database, id, rest);
   }
@@ -87,22 +95,43 @@ export class Router {
   /** Local documents have an id of one segment (docs/http.md#local-documents). */
   #dispatchLocal(context: Context, database: string, path: readonly string[]): MaybePromise<Answer> {
     if (path.length > 1) throw new DatabaseError('bad_request', '_local documents do not accept attachments.');
-    return answerDocument(context, this.#routes.localDocument, database, parseDocId(`${LOCAL_WORD}/${path[0] ?? ''}`));
+    const id = parseDocId(`${LOCAL_WORD}/${path[0] ?? ''}`);
+    return this.#answerDocument(context, this.#routes.localDocument, database, id);
   }
 
   /** The name has what follows the document's id, slashes and all. */
   #answerAttachment(context: Context, database: string, id: DocId, name: readonly string[]): MaybePromise<Answer> {
-    return handlerOf(context, this.#routes.attachment)(context, database, id, name.join('/'));
+    return this.#answer(context, this.#routes.attachment, database, (handler) =>
+      handler(context, database, id, name.join('/')),
+    );
   }
-}
 
-function answerDocument(
-  context: Context,
-  resource: Resource<DocumentHandler>,
-  database: string,
-  id: DocId,
-): MaybePromise<Answer> {
-  return handlerOf(context, resource)(context, database, id);
+  #answerIn(
+    context: Context,
+    resource: Resource<DatabaseHandler>,
+    database: string,
+    rest: readonly string[],
+  ): MaybePromise<Answer> {
+    return this.#answer(context, resource, database, (handler) => handler(context, database, rest));
+  }
+
+  #answerDocument(
+    context: Context,
+    resource: Resource<DocumentHandler>,
+    database: string,
+    id: DocId,
+  ): MaybePromise<Answer> {
+    return this.#answer(context, resource, database, (handler) => handler(context, database, id));
+  }
+
+  #answer<H>(
+    context: Context,
+    resource: Resource<H>,
+    database: string | undefined,
+    answer: (handler: H) => MaybePromise<Answer>,
+  ): MaybePromise<Answer> {
+    return answerBy(context, { resource, database, accounts: this.#accounts }, answer);
+  }
 }
 
 /** The address of something of a design document with a plain slash. */

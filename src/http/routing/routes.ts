@@ -5,7 +5,11 @@
  *
  * The `allow` lists are those of docs/http.md#allowed-methods. HEAD needs no row: it is run as GET.
  */
+
+import type { DocId } from '../../documents/contract.ts';
 import { type MaybePromise, whenReady } from '../../shared/maybe-promise.ts';
+import type { AccountsPart } from '../accounts/accounts-part.ts';
+import type { AdministrationPart } from '../administration/administration-handlers.ts';
 import { deleteAttachment, getAttachment, putAttachment } from '../attachments/attachment-handlers.ts';
 import { postForm } from '../attachments/form-upload.ts';
 import { changesHandlers } from '../changes/change-handlers.ts';
@@ -18,11 +22,14 @@ import { postBulkDocs } from '../documents/bulk-docs.ts';
 import { copyDocument } from '../documents/copy-document.ts';
 import { getLocalDocument } from '../documents/local-document.ts';
 import { getDocument } from '../documents/read-document.ts';
+import { missing } from '../documents/requested-revision.ts';
 import { deleteDocument, postDocument, putDocument } from '../documents/write-document.ts';
 import type { FindPart } from '../find/find-handlers.ts';
 import { allDocs, designDocs, localDocs } from '../lists/list-handlers.ts';
 import { postBulkGet } from '../replication/bulk-get.ts';
 import { postMissingRevs, postPurge, postRevsDiff } from '../replication/revision-diffs.ts';
+import type { ReplicatorPart } from '../replicator/replicator-handlers.ts';
+import type { Answer, Context } from '../request/context.ts';
 import type { AttachmentHandler, DatabaseHandler, DocumentHandler, ServerHandler } from '../request/handlers.ts';
 import { getActiveTasks } from '../server/active-tasks.ts';
 import { getDatabaseEvents } from '../server/database-events.ts';
@@ -34,6 +41,7 @@ import {
   anyone,
   databaseAdmin,
   deferred,
+  deferredOfServer,
   member,
   notImplemented,
   type Resource,
@@ -47,9 +55,12 @@ import {
 
 /** The parts that are loaded on first use, as far as they answer requests. */
 export interface DeferredParts {
+  readonly accounts: () => MaybePromise<AccountsPart>;
   readonly views: () => MaybePromise<ViewPart>;
   readonly design: () => MaybePromise<DesignPart>;
   readonly find: () => MaybePromise<FindPart>;
+  readonly replicator: () => MaybePromise<ReplicatorPart>;
+  readonly administration: () => MaybePromise<AdministrationPart>;
 }
 
 export interface Routes {
@@ -64,20 +75,20 @@ export interface Routes {
 
 export function createRoutes(parts: DeferredParts): Routes {
   return {
-    server: serverRoutes(),
+    server: serverRoutes(parts),
     database: new Map([...databaseRoutes(parts), ...documentListRoutes(), ...replicationRoutes(parts)]),
     design: designRoutes(parts),
-    document: documentRoutes(getDocument),
-    localDocument: documentRoutes(getLocalDocument),
+    document: documentRoutes(parts),
+    localDocument: localDocumentRoutes(),
     attachment: resource('DELETE,GET,HEAD,PUT', {
-      GET: member(getAttachment),
-      PUT: member(putAttachment),
-      DELETE: member(deleteAttachment),
+      GET: member(unlessHidden(getAttachment), undefined, 'own'),
+      PUT: member(unlessHidden(putAttachment), undefined, 'own'),
+      DELETE: member(unlessHidden(deleteAttachment), undefined, 'own'),
     }),
   };
 }
 
-function serverRoutes(): Table<ServerHandler> {
+function serverRoutes({ accounts, replicator, administration }: DeferredParts): Table<ServerHandler> {
   return new Map<string, Resource<ServerHandler>>([
     ['', resource('GET,HEAD', { GET: anyone(getWelcome) })],
     ['favicon.ico', resource('GET,HEAD', { GET: anyone(getIcon) })],
@@ -89,17 +100,37 @@ function serverRoutes(): Table<ServerHandler> {
     ],
     ['_up', resource('GET,HEAD', { GET: anyone(getUp) })],
     ['_uuids', resource('GET', { GET: anyone(getUuids) })],
-    ['_config/*', notImplemented('GET,PUT,DELETE', 'The configuration interface is')],
-    ['_cluster_setup', notImplemented('GET,POST', 'What is asked of a cluster is')],
+    ['_config/*', sameForAll('GET,PUT,DELETE', serverAdmin(deferredOfServer(administration, 'config')))],
+    [
+      '_cluster_setup',
+      resource('GET,POST', {
+        GET: serverAdmin(deferredOfServer(administration, 'getClusterSetup')),
+        POST: serverAdmin(deferredOfServer(administration, 'postClusterSetup')),
+      }),
+    ],
     ['_db_updates', resource('GET', { GET: serverAdmin(getDatabaseEvents) })],
-    ['_log', notImplemented('GET,POST', 'Reading the log is')],
-    ['_membership', notImplemented('GET', 'What is asked of a cluster is')],
-    ['_node/*', notImplemented('GET,PUT,DELETE', 'What is asked of a node is')],
-    ['_replicate', notImplemented('POST', 'Replication is')],
-    ['_restart', notImplemented('POST', 'Restarting over HTTP is')],
-    ['_scheduler/*', notImplemented('GET', 'The list of replications is')],
-    ['_session', notImplemented('GET,HEAD,POST,DELETE', 'Sessions are')],
-    ['_stats/*', notImplemented('GET', 'Statistics are')],
+    [
+      '_log',
+      resource('GET,POST', {
+        GET: serverAdmin(deferredOfServer(administration, 'getLog')),
+        POST: anyone(deferredOfServer(administration, 'postLog')),
+      }),
+    ],
+    ['_membership', resource('GET', { GET: serverAdmin(deferredOfServer(administration, 'getMembership')) })],
+    ['_node/*', sameForAll('GET,PUT,POST,DELETE', serverAdmin(deferredOfServer(administration, 'node')))],
+    ['_oauth/*', notImplemented('GET,POST', 'Handing out tokens of OAuth is')],
+    ['_replicate', resource('POST', { POST: anyone(deferredOfServer(replicator, 'postReplicate')) })],
+    ['_restart', resource('POST', { POST: serverAdmin(deferredOfServer(administration, 'postRestart')) })],
+    ['_scheduler/*', resource('GET,HEAD', { GET: serverAdmin(deferredOfServer(replicator, 'getScheduler')) })],
+    [
+      '_session',
+      resource('GET,HEAD,POST,DELETE', {
+        GET: anyone(deferredOfServer(accounts, 'getSession')),
+        POST: anyone(deferredOfServer(accounts, 'postSession')),
+        DELETE: anyone(deferredOfServer(accounts, 'deleteSession')),
+      }),
+    ],
+    ['_stats/*', resource('GET', { GET: anyone(deferredOfServer(administration, 'getStatistics')) })],
     ['_utils/*', notImplemented('GET,HEAD', 'The web interface is')],
   ]);
 }
@@ -109,17 +140,20 @@ function databaseRoutes({ views, find }: DeferredParts): Table<DatabaseHandler> 
     [
       '',
       resource('DELETE,GET,HEAD,POST', {
-        GET: member(getDatabase),
+        GET: member(getDatabase, undefined, 'own'),
         PUT: serverAdmin(putDatabase),
         DELETE: serverAdmin(deleteDatabase),
-        POST: member(postDocument),
+        POST: member(postDocument, undefined, 'own'),
       }),
     ],
-    ['_bulk_docs', resource('POST', { POST: member(postBulkDocs) })],
-    ['_security', resource('PUT,GET', { GET: member(getSecurity), PUT: databaseAdmin(putSecurity) })],
-    ['_revs_limit', resource('PUT,GET', { GET: member(getRevsLimit), PUT: databaseAdmin(putRevsLimit) })],
+    ['_bulk_docs', resource('POST', { POST: member(postBulkDocs, undefined, 'own') })],
+    ['_security', resource('PUT,GET', { GET: member(getSecurity, undefined, 'own'), PUT: databaseAdmin(putSecurity) })],
+    [
+      '_revs_limit',
+      resource('PUT,GET', { GET: member(getRevsLimit, undefined, 'own'), PUT: databaseAdmin(putRevsLimit) }),
+    ],
     ['_purge', resource('POST', { POST: databaseAdmin(postPurge) })],
-    ['_ensure_full_commit', resource('POST', { POST: member(postEnsureFullCommit) })],
+    ['_ensure_full_commit', resource('POST', { POST: member(postEnsureFullCommit, undefined, 'own') })],
     ['_compact', resource('POST', { POST: databaseAdmin(postCompact) })],
     ['_compact/*', resource('POST', { POST: databaseAdmin(deferred(views, 'postCompactViews')) })],
     ['_view_cleanup', resource('POST', { POST: databaseAdmin(deferred(views, 'postViewCleanup')) })],
@@ -140,10 +174,19 @@ function databaseRoutes({ views, find }: DeferredParts): Table<DatabaseHandler> 
 function documentListRoutes(): Table<DatabaseHandler> {
   return new Map(
     Object.entries({ _all_docs: allDocs, _design_docs: designDocs, _local_docs: localDocs }).flatMap(
-      ([path, list]): [string, Resource<DatabaseHandler>][] => [
-        [path, resource('GET,POST,HEAD', { GET: member(list.get), POST: member(list.post, 'reads') })],
-        [`${path}/queries`, resource('POST', { POST: member(list.postQueries, 'reads') })],
-      ],
+      ([path, list]): [string, Resource<DatabaseHandler>][] => {
+        const rule = list === allDocs ? 'list' : undefined;
+        return [
+          [
+            path,
+            resource('GET,POST,HEAD', {
+              GET: member(list.get, undefined, rule),
+              POST: member(list.post, 'reads', rule),
+            }),
+          ],
+          [`${path}/queries`, resource('POST', { POST: member(list.postQueries, 'reads', rule) })],
+        ];
+      },
     ),
   );
 }
@@ -158,35 +201,69 @@ function replicationRoutes({ design, find }: DeferredParts): Table<DatabaseHandl
     ['_bulk_get', resource('POST', { POST: member(postBulkGet, 'reads') })],
     ['_revs_diff', resource('POST', { POST: member(postRevsDiff, 'reads') })],
     ['_missing_revs', resource('POST', { POST: member(postMissingRevs, 'reads') })],
-    ['_changes', resource('GET,HEAD,POST', { GET: member(changes.get), POST: member(changes.post, 'reads') })],
+    [
+      '_changes',
+      resource('GET,HEAD,POST', {
+        GET: member(changes.get, undefined, 'changes'),
+        POST: member(changes.post, 'reads', 'changes'),
+      }),
+    ],
   ]);
 }
 
 function designRoutes({ views, design }: DeferredParts): Table<DatabaseHandler> {
   const anyMethod = 'GET,POST,HEAD,PUT,DELETE,COPY,OPTIONS';
-  const getView = member(deferred(views, 'getView'));
-  const list = member(deferred(design, 'list'), 'reads');
-  const update = member(deferred(design, 'update'));
+  const getView = member(deferred(views, 'getView'), undefined, 'functions');
+  const list = member(deferred(design, 'list'), 'reads', 'functions');
+  const update = member(deferred(design, 'update'), undefined, 'functions');
   const updateMethods = 'POST,PUT,DELETE,COPY,OPTIONS,PATCH';
   const refuseGet = member(refuse(updateMethods, 'Update functions do not allow GET'));
   return new Map<string, Resource<DatabaseHandler>>([
-    ['_info', resource('GET', { GET: member(deferred(views, 'getIndexInfo')) })],
+    ['_info', resource('GET', { GET: member(deferred(views, 'getIndexInfo'), undefined, 'functions') })],
     ['_compact', resource('POST', { POST: databaseAdmin(deferred(views, 'postCompactViews')) })],
-    ['_view/*', resource('GET,POST,HEAD', { GET: getView, POST: member(deferred(views, 'postView'), 'reads') })],
+    [
+      '_view/*',
+      resource('GET,POST,HEAD', { GET: getView, POST: member(deferred(views, 'postView'), 'reads', 'functions') }),
+    ],
     ['_list/*', resource('GET,POST,HEAD', { GET: list, POST: list, OPTIONS: list })],
-    ['_show/*', sameForAll(anyMethod, member(deferred(design, 'show'), 'reads'))],
+    ['_show/*', sameForAll(anyMethod, member(deferred(design, 'show'), 'reads', 'functions'))],
     ['_update/*', withMethod(sameForAll(updateMethods, update), 'GET', refuseGet)],
-    ['_rewrite/*', sameForAll(anyMethod, member(deferred(design, 'answerRewritten')))],
+    ['_rewrite/*', sameForAll(anyMethod, member(deferred(design, 'answerRewritten'), undefined, 'functions'))],
   ]);
 }
 
-/** Documents of both kinds differ in how they are read. */
-function documentRoutes(read: DocumentHandler): Resource<DocumentHandler> {
-  return resource('DELETE,GET,HEAD,POST,PUT,COPY', {
-    GET: member(read),
+const DOCUMENT_METHODS = 'DELETE,GET,HEAD,POST,PUT,COPY';
+
+function documentRoutes({ accounts }: DeferredParts): Resource<DocumentHandler> {
+  const getShownDocument: DocumentHandler = (context, database, id) =>
+    context.shield === undefined
+      ? getDocument(context, database, id)
+      : whenReady(accounts(), (part) => part.getProtectedDocument(context, database, id));
+  return resource(DOCUMENT_METHODS, {
+    GET: member(getShownDocument, undefined, 'shown'),
+    PUT: member(putDocument, undefined, 'own'),
+    DELETE: member(unlessHidden(deleteDocument), undefined, 'own'),
+    COPY: member(unlessHidden(copyDocument), undefined, 'own'),
+    POST: member(unlessHidden(postForm), undefined, 'own'),
+  });
+}
+
+function localDocumentRoutes(): Resource<DocumentHandler> {
+  return resource(DOCUMENT_METHODS, {
+    GET: member(getLocalDocument),
     PUT: member(putDocument),
     DELETE: member(deleteDocument),
     COPY: member(copyDocument),
     POST: member(postForm),
   });
+}
+
+/** Answers 404 where the reader must not see whether there is such a document. */
+function unlessHidden<More extends readonly unknown[]>(
+  handler: (context: Context, database: string, id: DocId, ...more: More) => MaybePromise<Answer>,
+): (context: Context, database: string, id: DocId, ...more: More) => MaybePromise<Answer> {
+  return (context, database, id, ...more) => {
+    if (context.shield?.hides(id) === true) throw missing();
+    return handler(context, database, id, ...more);
+  };
 }

@@ -13,7 +13,12 @@ export function getAllDatabases(context: Context): Answer {
   return jsonAnswer(context, 200, JSON.stringify(context.services.registry.names()));
 }
 
-/** Whether the service answers at all; while it shuts down nothing gets here. */
+/** Whether the service is to be asked; while it shuts down nothing gets here. */
 export function getUp(context: Context): Answer {
+  const mode = context.services.config.get('svc', 'maintenance_mode') ?? 'false';
+  if (mode !== 'false') {
+    const status = mode === 'true' ? 'maintenance_mode' : mode;
+    return jsonAnswer(context, 404, JSON.stringify({ status }));
+  }
   return jsonAnswer(context, 200, '{"status":"ok"}');
 }

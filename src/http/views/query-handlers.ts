@@ -30,6 +30,7 @@ export function getView(
   rest: readonly string[],
 ): Promise<Answer> {
   const { design, view } = viewPath(rest);
+  context.services.statistics.counters.viewReads.value += 1;
   return withDesignGroup(views, context, database, design, async (lease) => {
     return answerQuery(views, context, lease, { design, query: await readViewQuery(context, lease, view) });
   });
@@ -45,6 +46,7 @@ export async function postView(
   if (rest.length === 3 && rest[2] === QUERIES)
     return postQueries(views, context, database, viewPath(rest.slice(0, 2)));
   const { design, view } = viewPath(rest);
+  context.services.statistics.counters.viewReads.value += 1;
   const body = await readText(context);
   return withDesignGroup(views, context, database, design, async (lease) => {
     return answerQuery(views, context, lease, { design, query: await readViewQuery(context, lease, view, body) });
@@ -58,6 +60,7 @@ async function postQueries(
   { design, view }: ViewPath,
 ): Promise<Answer> {
   const body = await readText(context);
+  context.services.statistics.counters.viewReads.value += 1;
   return withDesignGroup(views, context, database, design, async (lease) => {
     const queries = await readViewQueries(context, lease, view, body);
     if (queries === undefined) throw new DatabaseError('bad_request', '`queries` must be a JSON list of objects.');
@@ -69,6 +72,7 @@ async function postQueries(
 /** Answers as a stored view does (docs/http.md#temporary-views). */
 export async function postTemporaryView(views: ViewIndexes, context: Context, database: string): Promise<Answer> {
   requireJsonType(context);
+  context.services.statistics.counters.temporaryViewReads.value += 1;
   const definition = await readText(context);
   await checkDefinition(definition);
   const open = (opened: Database) => views.temporary(opened, definition);

@@ -13,6 +13,7 @@ import { conflictsOf, documentText } from '../documents/document-rendering.ts';
 import { shownBodies } from '../documents/inline-attachments.ts';
 import { byBodySize } from '../lists/body-batches.ts';
 import { contentFlags, type RowOptions } from '../lists/document-list.ts';
+import { readAgain } from '../lists/read-again.ts';
 import { toDocId } from '../request/parameter-values.ts';
 
 /** A row with the revision that it is shown with; without one its document is `null`. */
@@ -44,13 +45,17 @@ export async function* withDocuments(
 ): AsyncGenerator<readonly RowWithDocument[], void, void> {
   const flags = contentFlags(options);
   for (const batch of byBodySize(await findDocuments(snapshot, rows), ({ node }) => node, flags !== undefined)) {
-    const nodes = batch.flatMap(({ node }) => (node === undefined ? [] : [node]));
-    const bodies = await shownBodies(snapshot, nodes, flags);
-    let next = 0;
-    yield batch.map(({ row, record, node }) => {
-      const body = node === undefined ? undefined : bodies[next++];
-      if (record === undefined || node === undefined || body === undefined) return { row, doc: 'null' };
-      return { row, doc: documentText(record, node, body, options.conflicts ? conflictsOf(record) : undefined) };
+    const known = batch.map(({ row }) => row);
+    yield await readAgain(async (isAgain) => {
+      const found = isAgain ? await findDocuments(snapshot, known) : batch;
+      const nodes = found.flatMap(({ node }) => (node === undefined ? [] : [node]));
+      const bodies = await shownBodies(snapshot, nodes, flags);
+      let next = 0;
+      return found.map(({ row, record, node }) => {
+        const body = node === undefined ? undefined : bodies[next++];
+        if (record === undefined || node === undefined || body === undefined) return { row, doc: 'null' };
+        return { row, doc: documentText(record, node, body, options.conflicts ? conflictsOf(record) : undefined) };
+      });
     });
   }
 }

@@ -1,6 +1,8 @@
 import { type ParseArgsConfig, parseArgs } from 'node:util';
 import { isDatabaseError } from '../../errors/database-error.ts';
-import type { LogLevel } from '../../system/log.ts';
+import { LOG_LEVELS } from '../../system/log.ts';
+import type { AddAdminOptions } from '../accounts/add-admin.ts';
+import type { ReplicateOptions } from '../replicate/replicate.ts';
 import { DEMO_PORT } from '../server/demo.ts';
 import type { ServeOptions } from '../server/serve.ts';
 import { assertServerOptions } from '../server/server.ts';
@@ -9,6 +11,7 @@ import { inputFormats } from '../transfer/document-splitter.ts';
 import { type ExportOptions, outputFormats } from '../transfer/export.ts';
 import type { ImportOptions } from '../transfer/import.ts';
 import { type CommandName, commandNames } from './help.ts';
+import { replicateFlags, toReplicateOptions } from './replicate-arguments.ts';
 
 /** What the command line asks for, checked. */
 export type Command =
@@ -17,6 +20,7 @@ export type Command =
   | { readonly name: 'serve'; readonly options: ServeOptions }
   | ({ readonly name: 'import' } & ImportOptions)
   | ({ readonly name: 'export' } & ExportOptions)
+  | ({ readonly name: 'replicate' } & ReplicateOptions)
   | {
       readonly name: 'verify';
       readonly dataFolder: string;
@@ -24,10 +28,8 @@ export type Command =
       readonly repair: boolean;
     }
   | { readonly name: 'backup'; readonly dataFolder: string; readonly target: string }
-  | { readonly name: 'restore'; readonly source: string; readonly dataFolder: string };
-
-/** From the one that logs least to the one that logs most. */
-const logLevels: readonly LogLevel[] = ['none', 'error', 'info', 'debug'];
+  | { readonly name: 'restore'; readonly source: string; readonly dataFolder: string }
+  | ({ readonly name: 'admin' } & AddAdminOptions);
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -61,6 +63,11 @@ const parsers: Readonly<Record<CommandName, (argv: readonly string[], environmen
   serve: parseServe,
   import: parseImport,
   export: parseExport,
+  replicate: (argv, environment) => {
+    const { values, positionals } = parseFlags('replicate', argv, { ...dataOption, ...replicateFlags });
+    const folder = dataFolder(values.data, environment);
+    return { name: 'replicate', ...toReplicateOptions(values, positionals, folder) };
+  },
   verify: (argv, environment) => {
     const { values, positionals } = parseFlags('verify', argv, { ...dataOption, repair: { type: 'boolean' } });
     const { data, repair = false } = values;
@@ -81,7 +88,19 @@ const parsers: Readonly<Record<CommandName, (argv: readonly string[], environmen
     }
     return { name: 'restore', source, dataFolder: values.data };
   },
+  admin: parseAdmin,
 };
+
+function parseAdmin(argv: readonly string[], environment: Environment): Command {
+  const { values, positionals } = parseFlags('admin', argv, { ...dataOption });
+  const [verb, admin] = atMost(positionals, 2, 'admin');
+  if (verb !== 'add' || admin === undefined || admin === '') {
+    throw new UsageError('Say who is to be an admin: settee admin add NAME', 'admin');
+  }
+  // Names and passwords are sent with a colon between them.
+  if (admin.includes(':')) throw new UsageError('The name of an admin can not have a colon.', 'admin');
+  return { name: 'admin', admin, dataFolder: dataFolder(values.data, environment) };
+}
 
 function parseServe(argv: readonly string[], environment: Environment): Command {
   const { values, positionals } = parseFlags('serve', argv, {
@@ -91,6 +110,9 @@ function parseServe(argv: readonly string[], environment: Environment): Command 
     'allow-host': { type: 'string', multiple: true },
     memory: { type: 'boolean' },
     'log-level': { type: 'string' },
+    config: { type: 'string' },
+    'tls-cert': { type: 'string' },
+    'tls-key': { type: 'string' },
     'demo-port': { type: 'string' },
     'no-demo': { type: 'boolean' },
     set: { type: 'string', multiple: true },
@@ -110,7 +132,10 @@ function parseServe(argv: readonly string[], environment: Environment): Command 
     demoPort: values['no-demo'] ? undefined : parseDemoPort(values['demo-port'], port),
     dataFolder: dataFolder(values.data, environment),
     memory: values.memory ?? false,
-    logLevel: oneOf<LogLevel>(values['log-level'] ?? 'info', logLevels, '--log-level', 'serve'),
+    logLevel: optional(values['log-level'], (level) => oneOf(level, LOG_LEVELS, '--log-level', 'serve')),
+    configFile: configFile(values.config, environment),
+    tlsCert: values['tls-cert'],
+    tlsKey: values['tls-key'],
     config: parseSettings(values.set ?? []),
   };
   return { name: 'serve', options: checked(options) };
@@ -206,13 +231,26 @@ function dataFolder(given: string | undefined, environment: Environment): string
   throw new UsageError(`${given === undefined ? 'SETTEE_DATA' : '--data'} is empty; name a folder.`);
 }
 
-function parsePort(given: string | undefined, environment: Environment): number {
+function configFile(given: string | undefined, environment: Environment): string | undefined {
+  const file = given ?? environment['SETTEE_CONFIG'];
+  if (file !== '') return file;
+  throw new UsageError(`${given === undefined ? 'SETTEE_CONFIG' : '--config'} is empty; name a file.`, 'serve');
+}
+
+/** Undefined: the configuration says where. */
+function parsePort(given: string | undefined, environment: Environment): number | undefined {
   const flag = given === undefined ? 'SETTEE_PORT' : '--port';
-  return wholeNumber(given ?? environment['SETTEE_PORT'] ?? '5984', { flag, lowest: 0, highest: 65_535 }, 'serve');
+  return optional(given ?? environment['SETTEE_PORT'], (text) =>
+    wholeNumber(text, { flag, lowest: 0, highest: 65_535 }, 'serve'),
+  );
+}
+
+function optional<T>(text: string | undefined, parse: (text: string) => T): T | undefined {
+  return text === undefined ? undefined : parse(text);
 }
 
 /** Where the server takes any free port, several servers are likely to run, so the demo takes any free port as well. */
-function parseDemoPort(given: string | undefined, serverPort: number): number {
+function parseDemoPort(given: string | undefined, serverPort: number | undefined): number {
   if (given === undefined) return serverPort === 0 ? 0 : DEMO_PORT;
   return wholeNumber(given, { flag: '--demo-port', lowest: 0, highest: 65_535 }, 'serve');
 }

@@ -1,6 +1,6 @@
 /** The commands and their help texts. docs/node.md#the-command-line shows the same commands as a table. */
 
-export const commandNames = ['serve', 'import', 'export', 'verify', 'backup', 'restore'] as const;
+export const commandNames = ['serve', 'import', 'export', 'replicate', 'verify', 'backup', 'restore', 'admin'] as const;
 
 export type CommandName = (typeof commandNames)[number];
 
@@ -15,9 +15,11 @@ Usage: settee [command] [options]
   serve                       serve a data folder (the default)
   import URL FILE             write the documents of a JSON file into a database
   export URL [FILE]           write the documents of a database as JSON
+  replicate SOURCE TARGET     copy one database to another, here or elsewhere
   verify [DB…]                look for damage in a data folder
   backup TARGET               copy a data folder, consistently
   restore SOURCE              make a data folder from a backup
+  admin add NAME              make somebody a server admin
 
   -h, --help                  this text, or that of a command (settee import --help)
   -v, --version               the version
@@ -29,17 +31,24 @@ const topics: Readonly<Record<CommandName, string>> = {
 Serves a data folder over HTTP until it gets SIGINT or SIGTERM; then it lets running requests end, and writes
 everything. A second signal ends it at once, which loses nothing that was acknowledged.
 
-  -p, --port NUMBER           where to listen; 0 takes any free port (SETTEE_PORT, else 5984)
-      --host HOST             127.0.0.1, ::1 or localhost (SETTEE_HOST, else 127.0.0.1)
+  -p, --port NUMBER           where to listen; 0 takes any free port (SETTEE_PORT, else httpd/port, 5984)
+      --host HOST             the address (SETTEE_HOST, else httpd/bind_address, 127.0.0.1); others than those of this
+                              machine alone need an admin
       --allow-host NAME       a name besides localhost that requests may ask for, as often as needed; others get 403
   -d, --data FOLDER           where databases are kept; made if need be (SETTEE_DATA, else ./data)
       --memory                keep everything in memory instead, until the end
       --demo-port NUMBER      where the demo is served (default 5985; any free port where --port is 0)
       --no-demo               serve no demo
-      --log-level LEVEL       none, error, info or debug, on stderr (default info)
-      --set SECTION/KEY=VALUE a setting, as often as needed (docs/node.md#settings lists them)
+      --log-level LEVEL       none, error, info or debug, on stderr (else log/level, info)
+      --tls-cert FILE         speak https with this certificate (PEM; else ssl/cert_file)
+      --tls-key FILE          and with this key of it (PEM; else ssl/key_file)
+      --config FILE           the configuration file (SETTEE_CONFIG, else settee.ini in the data folder)
+      --set SECTION/KEY=VALUE a setting, as often as needed (docs/http.md#settings lists them)
 
-Exit code: 0 after a signal, 1 when it could not start or not close in order, 2 for a wrong call.
+What is given here or in the environment wins over the configuration file.
+
+Exit code: 0 after a signal, 1 when it could not start or not close in order, 2 for a wrong call or
+configuration.
 `,
   import: `Usage: settee import URL FILE [options]
 
@@ -76,6 +85,30 @@ Without --attachments only their stubs are written. An attachment that can't be 
 Exit code: 0 when all is written, 1 on failure (FILE is then left as it was, unless only attachments failed), 2 for a
 wrong call.
 `,
+  replicate: `Usage: settee replicate SOURCE TARGET [options]
+
+Copies what SOURCE has and TARGET has not: all revisions of documents, with conflicts, deletions and attachments. Each
+is a URL, such as https://name:password@host/database, of any server of the family; or the name of a database in a data
+folder that no server uses. The same command goes on where the last one ended: both ends keep a checkpoint.
+
+      --continuous            go on with each change of SOURCE until a signal; after failures, too
+      --create-target         create TARGET if it is not there
+      --doc-ids ID,…          these documents only, as often as needed
+      --filter DESIGN/NAME    what this filter function of SOURCE lets pass
+      --param NAME=VALUE      a parameter for the filter, as often as needed
+      --selector JSON         documents that fulfil a selector
+      --since SEQ             begin behind this sequence of SOURCE, in place of the checkpoint
+      --retry-refused         only try again what TARGET has refused before
+      --retries NUMBER        how often a request that failed is sent again, with growing waits (default 10)
+      --proxy ADDRESS         by way of this proxy, http: or socks5:
+  -d, --data FOLDER           where databases are that are named (SETTEE_DATA, else ./data)
+
+Documents that TARGET refuses are named on stderr; all others are copied. SIGINT or SIGTERM ends it after a checkpoint, a
+second one at once.
+
+Exit code: 0 when all is copied, or a continuous one got a signal; 1 when any document was refused, on failure, or when
+it was ended early; 2 for a wrong call.
+`,
   verify: `Usage: settee verify [DB…] [options]
 
 Reads everything in a data folder that no server uses: the list of databases, their journals, trees and documents, and
@@ -107,5 +140,15 @@ replication don't take them for what they were. What the backup does not hold, o
   -d, --data FOLDER           (required: it must not hold databases yet)
 
 Exit code: 0 when the folder is complete, 1 on failure or when something is not in it, 2 for a wrong call.
+`,
+  admin: `Usage: settee admin add NAME [options]
+
+Makes NAME a server admin, or gives that admin another password. The password is asked for twice, and not shown; where
+standard input is no terminal, its first line is taken. Its hash is kept in settee.ini in the data folder, which only
+its owner can read. A server that is running has to be started again.
+
+  -d, --data FOLDER           (SETTEE_DATA, else ./data)
+
+Exit code: 0 when it is kept, 1 on failure, 2 for a wrong call.
 `,
 };

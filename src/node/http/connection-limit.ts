@@ -21,24 +21,33 @@ export const TOO_MANY_CONNECTIONS: Refusal = {
  * not count.
  */
 export class ConnectionLimit {
-  readonly #highest: number;
+  readonly #server: Server;
+  readonly #highest: () => number;
   readonly #counted = new Set<Socket>();
 
-  /** `highest`: 0 means no limit. */
-  constructor(server: Server, highest: number) {
-    this.#highest = highest === 0 ? Number.POSITIVE_INFINITY : highest;
-    if (highest > 0) server.maxConnections = highest + waitingForRefusal;
+  /** `highest` is asked at each connection; 0 means no limit. */
+  constructor(server: Server, highest: () => number) {
+    this.#server = server;
+    this.#highest = highest;
+    this.#limit();
   }
 
   /** To be told of each new connection. */
   add(socket: Socket): void {
-    if (this.#counted.size < this.#highest) {
+    if (this.#counted.size < this.#limit()) {
       this.#counted.add(socket);
       socket.once('close', () => this.#counted.delete(socket));
     } else {
       const timer = setTimeout(() => socket.destroy(), refusalMs);
       socket.once('close', () => clearTimeout(timer));
     }
+  }
+
+  /** The limit that holds now. The server itself learns of another one with the next connection. */
+  #limit(): number {
+    const highest = this.#highest() || Number.POSITIVE_INFINITY;
+    this.#server.maxConnections = highest + waitingForRefusal;
+    return highest;
   }
 
   /** Whether requests of this connection are to be refused. */

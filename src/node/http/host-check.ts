@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { isIP } from 'node:net';
 import { DatabaseError } from '../../errors/database-error.ts';
 import type { Refusal } from './refusals.ts';
 
@@ -7,6 +8,13 @@ const LOOPBACK = /^(?:localhost|[\w.~-]+\.localhost|127(?:\.\d{1,3}){3}|\[::1\])
 
 /** What a request has in the place of a path where it names the host there (RFC 9112, 3.2.2). `Host` does not count then. */
 const ABSOLUTE = /^[a-z][a-z\d+.-]*:\/\/([^/?#]*)/i;
+
+interface HostOptions {
+  /** All IP addresses are accepted, for a server that listens to other machines: no page can point such a thing elsewhere. */
+  readonly takesAddresses?: boolean;
+  /** Asked about hosts that are none of the others, with their ports. */
+  readonly isOwnHost?: ((host: string) => boolean) | undefined;
+}
 
 /** A host name or an address as a `Host` header has it, without a port. */
 const HOST_NAME = /^(?:[^\s/:?#@[\]]+|\[[\da-f:.]+\])$/i;
@@ -18,12 +26,16 @@ const HOST_NAME = /^(?:[^\s/:?#@[\]]+|\[[\da-f:.]+\])$/i;
  */
 export class HostCheck {
   readonly #allowed: ReadonlySet<string>;
+  readonly #takesAddresses: boolean;
+  readonly #isOwnHost: (host: string) => boolean;
   /** Consecutive requests mostly have the same header, so it is compared first. */
   #lastAccepted: string | undefined;
 
   /** Fails with `bad_request` on what is no host name. */
-  constructor(allowed: readonly string[]) {
+  constructor(allowed: readonly string[], { takesAddresses = false, isOwnHost = () => false }: HostOptions = {}) {
     for (const name of allowed) assertHostName(name);
+    this.#takesAddresses = takesAddresses;
+    this.#isOwnHost = isOwnHost;
     this.#allowed = new Set(allowed.map(normalise));
   }
 
@@ -35,7 +47,8 @@ export class HostCheck {
   #acceptsHost(header: string | undefined): boolean {
     if (header === this.#lastAccepted || header === undefined || header === '') return true;
     const name = normalise(withoutPort(header));
-    if (!LOOPBACK.test(name) && !this.#allowed.has(name)) return false;
+    const isAddress = this.#takesAddresses && isIP(name.replace(/^\[(.*)\]$/, '$1')) !== 0;
+    if (!isAddress && !LOOPBACK.test(name) && !this.#allowed.has(name)) return this.#isOwnHost(header);
     this.#lastAccepted = header;
     return true;
   }

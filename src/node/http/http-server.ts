@@ -1,5 +1,6 @@
 import { once } from 'node:events';
-import { createServer, type Server, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer, Server as TlsServer } from 'node:https';
 import type { Socket } from 'node:net';
 import { DatabaseError } from '../../errors/database-error.ts';
 import { assert } from '../../shared/assert.ts';
@@ -7,7 +8,9 @@ import { ConnectionLimit, TOO_MANY_CONNECTIONS } from './connection-limit.ts';
 import { framingRefusal } from './framing-check.ts';
 import { HostCheck } from './host-check.ts';
 import type { NodeListener } from './listener.ts';
-import { refuse, refuseAndClose, refuseUnreadable } from './refusals.ts';
+import { assertReach, isLoopback, reachRefusal } from './reach.ts';
+import { type Refusal, refuse, refuseAndClose, refuseUnreadable } from './refusals.ts';
+import type { TlsKeys } from './tls-files.ts';
 
 /** At a shutdown, connections whose requests still run after this time are closed. */
 const drainMs = 10_000;
@@ -24,11 +27,15 @@ const serverOptions = {
   requestTimeout: 24 * 60 * 60 * 1000,
   /** Longer than clients and proxies usually have it, so that they don't send into a connection that is being closed. */
   keepAliveTimeout: 65_000,
+  /** Of TLS. */
+  handshakeTimeout: 10_000,
 };
 
 export interface HttpServer {
   /** Host and port as a URL, with a slash at the end. */
   readonly url: string;
+  /** For connections that come from now on; those that are there go on. Nothing for a server without TLS. */
+  renewTls(keys: TlsKeys): void;
   /**
    * Stops accepting, waits until the requests that run have ended (10 seconds at most), and closes every connection.
    * May be called more than once.
@@ -39,14 +46,22 @@ export interface HttpServer {
 export interface ListenOptions {
   /** Host names under which requests are taken besides those of loopback; others get 403. Default: none. */
   readonly allowedHosts?: readonly string[] | undefined;
-  /** Connections at a time; one more gets 503. Default, and 0: no limit. */
-  readonly maxConnections?: number | undefined;
+  /** Connections at a time; one more gets 503. Asked at each connection. Default, and 0: no limit. */
+  readonly maxConnections?: (() => number | undefined) | undefined;
+  /** Whether the server has an admin. Without one it is not reached from other machines. Asked at each of their requests. Default: none. */
+  readonly hasAdmin?: (() => boolean) | undefined;
+  /** With them the server speaks https, and nothing else. Default: http. */
+  readonly tls?: TlsKeys | undefined;
+  /** Whether a host, perhaps with a port, is one of the server's own besides those. Default: none is. */
+  readonly isOwnHost?: ((host: string) => boolean) | undefined;
+  /** Headers that answers get which are made here, without the service: what pages of other origins need to read them. */
+  readonly headersFor?: ((incoming: IncomingMessage) => Readonly<Record<string, string>>) | undefined;
   /** Milliseconds after which a connection is closed whose client takes nothing of its answer. Default: ten minutes. */
   readonly stalledMs?: number | undefined;
 }
 
 /**
- * Listens on `host` and `port` (0: any free one). Rejects with `bad_request` for a host beyond loopback, and with
+ * Listens on `host` and `port` (0: any free one). Rejects with `bad_request` for a host beyond loopback where there is no admin, and with
  * `storage_blocked` where the address can't be used.
  */
 export async function listen(
@@ -55,9 +70,17 @@ export async function listen(
   port: number,
   options: ListenOptions = {},
 ): Promise<HttpServer> {
-  assertLoopback(host);
-  const { allowedHosts = [], maxConnections = 0, stalledMs = stalledAfterMs } = options;
-  const { server, unused } = createHttpServer(listener, new HostCheck(allowedHosts), maxConnections);
+  const { allowedHosts = [], maxConnections, hasAdmin = () => false, stalledMs = stalledAfterMs } = options;
+  const { isOwnHost, headersFor = () => ({}), tls } = options;
+  assertReach(host, hasAdmin());
+  const isOpen = !isLoopback(host);
+  const { server, unused, sockets } = createHttpServer(listener, {
+    hostCheck: new HostCheck(allowedHosts, { takesAddresses: isOpen, isOwnHost }),
+    headersFor,
+    tls,
+    maxConnections: () => maxConnections?.() ?? 0,
+    refusal: (socket) => (isOpen ? reachRefusal(socket, hasAdmin) : undefined),
+  });
   server.setTimeout(stalledMs);
   server.listen({ host: host.replace(/^\[(.*)\]$/, '$1'), port });
   try {
@@ -67,9 +90,12 @@ export async function listen(
   }
   let closing: Promise<void> | undefined;
   return {
-    url: addressOf(server),
+    url: addressOf(server, tls === undefined ? 'http' : 'https'),
+    renewTls: (keys) => {
+      if (server instanceof TlsServer) server.setSecureContext(keys);
+    },
     close: () => {
-      closing ??= drain(server, unused);
+      closing ??= drain(server, unused, sockets);
       return closing;
     },
   };
@@ -79,34 +105,55 @@ export async function listen(
 interface CreatedServer {
   readonly server: Server;
   readonly unused: ReadonlySet<Socket>;
+  /** All connections, as the network has them: below TLS, where that is spoken. */
+  readonly sockets: ReadonlySet<Socket>;
 }
 
-function createHttpServer(listener: NodeListener, hostCheck: HostCheck, maxConnections: number): CreatedServer {
+interface Checks {
+  readonly hostCheck: HostCheck;
+  readonly maxConnections: () => number;
+  readonly tls: TlsKeys | undefined;
+  readonly headersFor: (incoming: IncomingMessage) => Readonly<Record<string, string>>;
+  /** Why requests of that connection are refused. */
+  readonly refusal: (socket: Socket) => Refusal | undefined;
+}
+
+function createHttpServer(
+  listener: NodeListener,
+  { hostCheck, maxConnections, headersFor, tls, refusal: refuseTo }: Checks,
+): CreatedServer {
   const unused = new Set<Socket>();
   /** The answer to the last request of each connection. */
   const lastAnswers = new WeakMap<Socket, ServerResponse>();
   /** Connections of which nothing more is read. */
   const ended = new WeakSet<Socket>();
-  const server = createServer(serverOptions, (incoming, outgoing) => {
+  const take = (incoming: IncomingMessage, outgoing: ServerResponse) => {
     const { socket } = incoming;
     unused.delete(socket);
     const answer = () => {
       if (socket.destroyed || ended.has(socket)) return;
-      const refusal = limit.isBeyond(socket) ? TOO_MANY_CONNECTIONS : framingRefusal(incoming);
+      const refusal = limit.isBeyond(socket) ? TOO_MANY_CONNECTIONS : (framingRefusal(incoming) ?? refuseTo(socket));
       if (refusal !== undefined) {
         ended.add(socket);
-        refuseAndClose(refusal, outgoing);
+        refuseAndClose(refusal, outgoing, headersFor(incoming));
       } else if (hostCheck.accepts(incoming)) void listener(incoming, outgoing);
-      else refuse(hostCheck.refusal(incoming), outgoing);
+      else refuse(hostCheck.refusal(incoming), outgoing, headersFor(incoming));
     };
     const previous = lastAnswers.get(socket);
     lastAnswers.set(socket, outgoing);
     // Node passes on pipelined requests at once, but a read must see the write before it (RFC 9112, 9.3.2).
     if (previous === undefined || previous.writableFinished) answer();
     else previous.once('close', answer);
-  });
+  };
+  const server =
+    tls === undefined ? createServer(serverOptions, take) : createTlsServer({ ...serverOptions, ...tls }, take);
   const limit = new ConnectionLimit(server, maxConnections);
+  const sockets = new Set<Socket>();
   server.on('connection', (socket: Socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+  });
+  server.on(tls === undefined ? 'connection' : 'secureConnection', (socket: Socket) => {
     unused.add(socket);
     socket.once('close', () => unused.delete(socket));
     limit.add(socket);
@@ -123,26 +170,17 @@ function createHttpServer(listener: NodeListener, hostCheck: HostCheck, maxConne
     const isServerBusy = answer !== undefined && !answer.writableFinished && socket.writableLength === 0;
     if (!isServerBusy) socket.destroy();
   });
-  return { server, unused };
+  return { server, unused, sockets };
 }
 
-/** While there are no admins, every client that can connect may do everything, so only this machine may connect. */
-export function assertLoopback(host: string): void {
-  if (/^(localhost|127(\.\d{1,3}){3}|::1|\[::1\])$/i.test(host)) return;
-  throw new DatabaseError(
-    'bad_request',
-    `Settee does not listen on ${host}: it has no admins and passwords yet, so anyone who reaches that address could read and delete everything. Use 127.0.0.1 (the default), ::1 or localhost; other hosts come with authentication.`,
-  );
-}
-
-function addressOf(server: Server): string {
+function addressOf(server: Server, scheme: string): string {
   const address = server.address();
   assert(address !== null && typeof address === 'object', 'a server that listens on a port has an address');
   const host = address.family === 'IPv6' ? `[${address.address}]` : address.address;
-  return `http://${host}:${address.port}/`;
+  return `${scheme}://${host}:${address.port}/`;
 }
 
-async function drain(server: Server, unused: ReadonlySet<Socket>): Promise<void> {
+async function drain(server: Server, unused: ReadonlySet<Socket>, sockets: ReadonlySet<Socket>): Promise<void> {
   const closed = once(server, 'close');
   server.close();
   const closeIdle = () => {
@@ -150,7 +188,10 @@ async function drain(server: Server, unused: ReadonlySet<Socket>): Promise<void>
     for (const socket of unused) socket.destroy();
   };
   const idleCheck = setInterval(closeIdle, idleCheckMs);
-  const deadline = setTimeout(() => server.closeAllConnections(), drainMs);
+  const deadline = setTimeout(() => {
+    server.closeAllConnections();
+    for (const socket of sockets) socket.destroy();
+  }, drainMs);
   await closed;
   clearInterval(idleCheck);
   clearTimeout(deadline);

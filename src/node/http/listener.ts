@@ -1,4 +1,5 @@
 import { IncomingMessage, ServerResponse } from 'node:http';
+import { TLSSocket } from 'node:tls';
 import type { HttpBindings } from '@hono/node-server';
 import { getRequestListener } from '@hono/node-server';
 import { isDatabaseError } from '../../errors/database-error.ts';
@@ -21,8 +22,13 @@ type Bindings = Parameters<Parameters<typeof getRequestListener>[0]>[1];
  * `Request` would normalise the path and cost ten times as much; @hono/node-server sends the answers.
  *
  * @param onFailure called for requests that `handle` could not answer, and for streams that broke off.
+ * @param headersFor gives headers of answers that are made here.
  */
-export function createListener(handle: Handle, onFailure: (request: string, error: unknown) => void): NodeListener {
+export function createListener(
+  handle: Handle,
+  onFailure: (request: string, error: unknown) => void,
+  headersFor: (incoming: IncomingMessage) => Readonly<Record<string, string>> = () => ({}),
+): NodeListener {
   const batch = new AnswerBatch();
 
   async function answer(request: Request, bindings: Bindings): Promise<Response> {
@@ -37,7 +43,7 @@ export function createListener(handle: Handle, onFailure: (request: string, erro
     } catch (error) {
       // The client went away: it needs no answer, and nothing has failed.
       if (!isDatabaseError(error, 'cancelled')) onFailure(describe(incoming), error);
-      return failedAnswer();
+      return failedAnswer(headersFor(incoming));
     }
   }
   return getRequestListener(answer, { hostname: 'localhost', errorHandler: invalidAddressAnswer });
@@ -50,6 +56,7 @@ class NodeRequest implements PlainRequest {
   readonly headers: PlainHeaders;
   readonly body: PlainRequest['body'];
   readonly peer: string | undefined;
+  readonly scheme: 'https' | undefined;
   readonly #request: Request;
 
   constructor(request: Request, incoming: IncomingMessage, body: PlainRequest['body']) {
@@ -58,6 +65,7 @@ class NodeRequest implements PlainRequest {
     this.headers = toPlainHeaders(incoming.headers);
     this.body = body;
     this.peer = incoming.socket.remoteAddress?.replace(MAPPED_IPV4, '');
+    this.scheme = incoming.socket instanceof TLSSocket ? 'https' : undefined;
     this.#request = request;
   }
 
@@ -91,11 +99,16 @@ function describe(incoming: IncomingMessage): string {
 }
 
 /** Headers of the answers that do not come from the core. */
-const ownHeaders = { 'content-type': 'application/json', 'cache-control': 'no-store', server: `Settee/${VERSION}` };
+const ownHeaders = {
+  'content-type': 'application/json',
+  'cache-control': 'no-store',
+  'x-content-type-options': 'nosniff',
+  server: `Settee/${VERSION}`,
+};
 
-function failedAnswer(): Response {
+function failedAnswer(more: Readonly<Record<string, string>>): Response {
   const body = '{"error":"unknown_error","reason":"The service failed on this request; its log says why."}\n';
-  return new Response(body, { status: 500, headers: ownHeaders });
+  return new Response(body, { status: 500, headers: { ...ownHeaders, ...more } });
 }
 
 /** The answer where @hono/node-server can't make a `Request` of the message. */

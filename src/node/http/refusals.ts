@@ -46,16 +46,23 @@ export function refuseUnreadable(error: Error, socket: Duplex): void {
   socket.end(`${head.join('\r\n')}\r\n\r\n${body}`, () => socket.destroy());
 }
 
-export function refuse(refusal: Refusal, outgoing: ServerResponse): void {
+/** `more`: headers beside those that every refusal has, as in the next. */
+export function refuse(refusal: Refusal, outgoing: ServerResponse, more: Readonly<Record<string, string>> = {}): void {
   const { headers, body } = toAnswer(refusal);
-  outgoing.writeHead(refusal.status, headers).end(body);
+  outgoing.writeHead(refusal.status, { ...headers, ...more }).end(body);
 }
 
 /** Refuses a request and closes the connection: nothing behind it is read. */
-export function refuseAndClose(refusal: Refusal, outgoing: ServerResponse): void {
+export function refuseAndClose(
+  refusal: Refusal,
+  outgoing: ServerResponse,
+  more: Readonly<Record<string, string>> = {},
+): void {
   const { headers, body } = toAnswer(refusal);
   const { socket } = outgoing;
-  outgoing.writeHead(refusal.status, { ...headers, Connection: 'close' }).end(body, () => socket?.destroySoon());
+  outgoing
+    .writeHead(refusal.status, { ...headers, ...more, Connection: 'close' })
+    .end(body, () => socket?.destroySoon());
 }
 
 function toAnswer({ error, reason, headers }: Refusal): {
@@ -68,6 +75,7 @@ function toAnswer({ error, reason, headers }: Refusal): {
     'Cache-Control': 'no-store',
     'Content-Length': `${Buffer.byteLength(body)}`,
     Server: `Settee/${VERSION}`,
+    'X-Content-Type-Options': 'nosniff',
   };
   return { headers: { ...common, ...headers }, body };
 }

@@ -1,7 +1,8 @@
 import type { ServerResponse } from 'node:http';
+import { type MaybePromise, whenReady } from '../../shared/maybe-promise.ts';
 import type { ByteStream, PlainResponse } from '../../shared/message.ts';
-import { Pace } from '../../shared/turn.ts';
-import { wholeCharactersEnd } from '../../shared/utf8.ts';
+import { inTurns, Pace, type Steps } from '../../shared/turn.ts';
+import { putTogether, wholeCharactersEnd } from '../../shared/utf8.ts';
 
 /** The request that an answer belongs to. */
 interface Exchange {
@@ -20,11 +21,14 @@ const PIECE_UNITS = 262_144;
  * length, a long text in several. A stream is pulled as fast as the client reads, and cancelled when the client goes away. If the stream fails the
  * connection is closed, so that the client can't take an incomplete answer for a complete one.
  */
-export function toResponse(response: PlainResponse, exchange: Exchange): Response {
+export function toResponse(response: PlainResponse, exchange: Exchange): MaybePromise<Response> {
+  const { body } = response;
+  if (typeof body !== 'string' || body.length <= LONG_TEXT) return toResponseAtOnce(response, exchange);
+  return whenReady(inTurns(measured(body)), (long) => toResponseAtOnce({ ...response, body: long }, exchange));
+}
+
+function toResponseAtOnce(response: PlainResponse, exchange: Exchange): Response {
   const { status, headers, body } = response;
-  if (typeof body === 'string' && body.length > LONG_TEXT) {
-    return toResponse({ ...response, body: new LongText(body) }, exchange);
-  }
   if (body === null || typeof body === 'string') return new Response(body, { status, headers });
   if (body instanceof Uint8Array) return new Response(body, { status, headers });
   const sized =
@@ -39,11 +43,14 @@ export function toResponse(response: PlainResponse, exchange: Exchange): Respons
 }
 
 function toReadable(body: ByteStream, { outgoing, onBrokenStream }: Exchange): ReadableStream<Uint8Array> {
+  /** The client went away. A read that waits then, as a feed's does, comes to an end that nobody waits for. */
+  let isLeft = false;
   return new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
         try {
           const chunk = await body.pull();
+          if (isLeft) return;
           if (chunk === undefined) controller.close();
           else controller.enqueue(chunk);
         } catch (error) {
@@ -52,7 +59,10 @@ function toReadable(body: ByteStream, { outgoing, onBrokenStream }: Exchange): R
           outgoing.destroy();
         }
       },
-      cancel: (reason) => body.cancel(reason),
+      cancel: (reason) => {
+        isLeft = true;
+        return body.cancel(reason);
+      },
     },
     { highWaterMark: 0 },
   );
@@ -66,13 +76,9 @@ class LongText implements ByteStream {
   readonly #pace = new Pace();
   #at = 0;
 
-  constructor(text: string) {
+  constructor(text: string, length: number) {
     this.#text = text;
-    let length = 0;
-    // In pieces: Node takes several times as long for a text that was put together and not looked at yet.
-    for (let piece = this.#nextPiece(); piece !== ''; piece = this.#nextPiece()) length += Buffer.byteLength(piece);
     this.length = length;
-    this.#at = 0;
   }
 
   async pull(): Promise<Uint8Array | undefined> {
@@ -86,8 +92,24 @@ class LongText implements ByteStream {
   }
 
   #nextPiece(): string {
-    const from = this.#at;
-    this.#at = wholeCharactersEnd(this.#text, from + PIECE_UNITS);
-    return this.#text.slice(from, this.#at);
+    const piece = pieceFrom(this.#text, this.#at);
+    this.#at += piece.length;
+    return piece;
   }
+}
+
+function* measured(text: string): Steps<LongText> {
+  yield* putTogether(text);
+  let length = 0;
+  for (let at = 0; at < text.length; ) {
+    yield;
+    const piece = pieceFrom(text, at);
+    length += Buffer.byteLength(piece);
+    at += piece.length;
+  }
+  return new LongText(text, length);
+}
+
+function pieceFrom(text: string, from: number): string {
+  return text.slice(from, wholeCharactersEnd(text, from + PIECE_UNITS));
 }

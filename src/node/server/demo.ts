@@ -11,6 +11,8 @@ import { pipeline } from 'node:stream/promises';
 import { fileURLToPath } from 'node:url';
 import { isDatabaseError } from '../../errors/database-error.ts';
 import { type HttpServer, listen } from '../http/http-server.ts';
+import { isLoopback } from '../http/reach.ts';
+import { isOfDemo, passedOnPath, passOn } from './demo-proxy.ts';
 
 /** Beside the built Node host; an installed package has none. */
 const builtDemo = fileURLToPath(new URL('../demo', import.meta.url));
@@ -38,11 +40,13 @@ const misdirected = `${JSON.stringify({
 })}\n`;
 
 export interface DemoOptions {
-  /** Host and allowed hosts are those of the server. */
+  /** Host and allowed hosts are those of the server; the demo is for this machine alone, whatever the server listens on. */
   readonly host?: string | undefined;
   readonly allowedHosts?: readonly string[] | undefined;
   /** 0 takes any free one. */
   readonly port: number;
+  /** Address of the database server, one of whose databases the demo shares. Default: it has no part in the demo. */
+  readonly server?: string | undefined;
   /** Default: the demo that was built with this Node host. */
   readonly folder?: string | undefined;
   /** Default `demoPolicy`. */
@@ -54,10 +58,18 @@ export interface DemoOptions {
  * neither keeps the database server from running.
  */
 export async function startDemo(options: DemoOptions): Promise<HttpServer | string | undefined> {
-  const { host = '127.0.0.1', allowedHosts = [], port, folder = builtDemo, policy = demoPolicy } = options;
+  const {
+    host: wanted = '127.0.0.1',
+    allowedHosts = [],
+    port,
+    server,
+    folder = builtDemo,
+    policy = demoPolicy,
+  } = options;
+  const host = isLoopback(wanted) ? wanted : '127.0.0.1';
   if ((await sizeOf(join(folder, 'index.html'))) === undefined) return undefined;
   try {
-    return await listen((incoming, outgoing) => serveFile({ folder, policy }, incoming, outgoing), host, port, {
+    return await listen((incoming, outgoing) => serve({ folder, policy, server }, incoming, outgoing), host, port, {
       allowedHosts,
     });
   } catch (error) {
@@ -66,8 +78,21 @@ export async function startDemo(options: DemoOptions): Promise<HttpServer | stri
   }
 }
 
+interface Served {
+  readonly folder: string;
+  readonly policy: string;
+  readonly server: string | undefined;
+}
+
+async function serve(served: Served, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+  const path = served.server === undefined ? undefined : passedOnPath(incoming.url ?? '/');
+  if (served.server === undefined || path === undefined) return serveFile(served, incoming, outgoing);
+  if (!isOfDemo(incoming)) return answer(outgoing, 403, 'text/plain', 'Only the demo itself is answered here.\n');
+  passOn(served.server, path, incoming, outgoing);
+}
+
 async function serveFile(
-  { folder, policy }: { readonly folder: string; readonly policy: string },
+  { folder, policy }: Served,
   { method, url = '/' }: IncomingMessage,
   outgoing: ServerResponse,
 ): Promise<void> {

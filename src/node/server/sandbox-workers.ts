@@ -32,7 +32,8 @@ export function createSandboxWorkers(config: Config, log: Log): SandboxWorkers |
 }
 
 function createThread(file: URL): SandboxPort {
-  const thread = new Worker(file, { resourceLimits: { maxOldGenerationSizeMb: HEAP_MB } });
+  // Options of the process may be such as threads refuse (`--input-type`), and none is needed for this file.
+  const thread = new Worker(file, { execArgv: [], resourceLimits: { maxOldGenerationSizeMb: HEAP_MB } });
   return {
     post: (message) => thread.postMessage(message),
     listen: (onMessage, onEnd) => {

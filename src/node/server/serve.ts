@@ -1,26 +1,22 @@
+import { resolve } from 'node:path';
 import { VERSION } from '../../system/version.ts';
 import { startDemo } from './demo.ts';
+import { onEndSignals, type SignalHost } from './end-signals.ts';
 import { limitHeapGrowth } from './heap.ts';
 import { type RunningServer, type ServerOptions, startServer } from './server.ts';
 
 /** The parts of a process that `serve` uses: signals, and a way to exit at once. */
-export interface ProcessHost {
+export interface ProcessHost extends SignalHost {
   readonly stdout: NodeJS.WritableStream;
-  on(signal: 'SIGINT' | 'SIGTERM', listener: () => void): unknown;
-  off(signal: 'SIGINT' | 'SIGTERM', listener: () => void): unknown;
   exit(code: number): void;
 }
-
-/**
- * npm passes on a Ctrl-C that the terminal has sent to the server already, so one key press arrives as two signals.
- * A second signal within this time is taken for the same key press.
- */
-const sameSignalMs = 500;
 
 export interface ServeOptions extends ServerOptions {
   /** Where the demo is served; 0 takes any free port, undefined serves none. */
   readonly demoPort?: number | undefined;
 }
+
+const DEFAULT_DATA_FOLDER = './data';
 
 interface Service {
   /** Printed when it runs. */
@@ -35,34 +31,32 @@ interface Service {
 export async function serve(options: ServeOptions, host: ProcessHost): Promise<number> {
   limitHeapGrowth();
   const server = await startService(options);
-  const signalled = nextSignal(host);
+  const signals = { stop: () => {} };
+  const signalled = new Promise<void>((resolve) => {
+    signals.stop = onEndSignals(host, resolve, () => host.exit(1));
+  });
   host.stdout.write(server.lines.map((line) => `${line}\n`).join(''));
   await signalled;
-  const signalledAt = performance.now();
-  const stopAtOnce = () => {
-    if (performance.now() - signalledAt > sameSignalMs) host.exit(1);
-  };
-  host.on('SIGINT', stopAtOnce);
-  host.on('SIGTERM', stopAtOnce);
   const isClosed = await server.close().then(
     () => true,
     () => false,
   );
   if (!isClosed) host.exit(1);
-  host.off('SIGINT', stopAtOnce);
-  host.off('SIGTERM', stopAtOnce);
+  signals.stop();
   return isClosed ? 0 : 1;
 }
 
 async function startService(options: ServeOptions): Promise<Service> {
   const { host, allowedHosts, demoPort } = options;
   const server = await startServer(options);
-  const demo = demoPort === undefined ? undefined : await startDemo({ host, allowedHosts, port: demoPort });
+  const demo =
+    demoPort === undefined ? undefined : await startDemo({ host, allowedHosts, port: demoPort, server: server.url });
   if (demo === undefined || typeof demo === 'string') {
-    return { lines: [describe(server), ...(demo === undefined ? [] : [demo])], close: () => server.close() };
+    const lines = [describe(server), ...(demo === undefined ? [] : [demo]), ...adviceFor(server)];
+    return { lines, close: () => server.close() };
   }
   return {
-    lines: [describe(server), `The demo is at ${demo.url}`],
+    lines: [describe(server), `The demo is at ${demo.url}`, ...adviceFor(server)],
     close: () => Promise.all([demo.close(), server.close()]),
   };
 }
@@ -72,14 +66,12 @@ function describe({ url, dataFolder }: RunningServer): string {
   return `Settee ${VERSION} answers at ${url} and ${storage}`;
 }
 
-function nextSignal(host: ProcessHost): Promise<void> {
-  return new Promise((resolve) => {
-    const onSignal = () => {
-      host.off('SIGINT', onSignal);
-      host.off('SIGTERM', onSignal);
-      resolve();
-    };
-    host.on('SIGINT', onSignal);
-    host.on('SIGTERM', onSignal);
-  });
+function adviceFor({ hasAdmin, dataFolder }: RunningServer): string[] {
+  if (hasAdmin) return [];
+  // Without the folder the command would write to another one.
+  const isDefault = dataFolder === undefined || dataFolder === resolve(DEFAULT_DATA_FOLDER);
+  const folder = isDefault
+    ? ''
+    : ` --data ${/^[\w./:\\-]+$/.test(dataFolder) ? dataFolder : JSON.stringify(dataFolder)}`;
+  return [`It has no admin: whoever reaches it may do everything. Set one with: settee admin add NAME${folder}`];
 }

@@ -1,47 +1,70 @@
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
-import { createCore } from '../../core.ts';
+import { createConfig, type SettingsStore } from '../../config/config-store.ts';
+import { type Core, createCore } from '../../core.ts';
 import { deferredAtHand } from '../../deferred/deferred-code.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
+import { grantHeaders, grantOf, isCorsEnabled } from '../../http/gateway/cors.ts';
+import { createGateway, followVirtualHosts } from '../../http/gateway/gateway.ts';
 import { createQuickJsSandbox } from '../../query-server/programs/quickjs-sandbox.ts';
 import { systemClock, systemRandom } from '../../shared/clock.ts';
+import type { Handle } from '../../shared/message.ts';
 import { createMemoryPageStore } from '../../storage/memory/memory-page-store.ts';
-import { createConfig, integerSetting, sandboxMemoryBytes, unknownSettings } from '../../system/config.ts';
-import { createLog, type LogLevel } from '../../system/log.ts';
+import { integerSetting, portSetting, sandboxMemoryBytes } from '../../system/config.ts';
+import type { Config, ConfigStore, Log } from '../../system/contract.ts';
+import type { LogLevel } from '../../system/log.ts';
 import { holdsDatabases, openDataFolder, openStorage } from '../data-folder/data-folder.ts';
 import { assertHostName } from '../http/host-check.ts';
-import { assertLoopback, listen } from '../http/http-server.ts';
+import { type HttpServer, type ListenOptions, listen } from '../http/http-server.ts';
 import { createListener } from '../http/listener.ts';
-import { within } from './deadline.ts';
+import { ProxiedFetches } from '../http/proxied-fetch.ts';
+import { assertReach } from '../http/reach.ts';
+import { followTlsKeys, readTlsKeys } from '../http/tls-files.ts';
+import { CONFIG_FILE, givenSettings, openConfiguration } from './configuration.ts';
+import { gzip } from './gzip.ts';
 import { findMd5 } from './md5.ts';
 import { readQuickJsWasm } from './quickjs-wasm.ts';
+import { Reopening } from './reopening.ts';
 import { createSandboxWorkers } from './sandbox-workers.ts';
+import { createServerLog } from './server-log.ts';
+import { UndoList } from './undo-list.ts';
 
 /**
  * How long the storage may take to close, in milliseconds. All it has to write by then is some megabytes for each open
  * database, so what takes longer hangs.
  */
-const storageCloseMs = 20_000;
+const longestCloseMs = 20_000;
 
 const DEFAULT_HOST = '127.0.0.1';
 
 export interface ServerOptions {
-  /** Where to listen; only loopback while there are no admins. Default `127.0.0.1`. */
+  /** Where to listen; only loopback while there are no admins. Default: the setting `httpd/bind_address`. */
   readonly host?: string | undefined;
   /**
    * Host names under which the server may be asked besides `localhost` and loopback addresses, such as that of a reverse
    * proxy on this machine. Requests for any other are refused, against DNS rebinding. Default: none.
    */
   readonly allowedHosts?: readonly string[] | undefined;
-  /** Default 5984; 0 takes any free port. */
+  /** 0 takes any free port. Default: the setting `httpd/port`, which is 5984. */
   readonly port?: number | undefined;
   /** Where databases are kept; made if it is not there. Default `./data`. */
   readonly dataFolder?: string | undefined;
   /** Keep everything in memory instead, until `close`. Default false. */
   readonly memory?: boolean | undefined;
-  /** Default `info`. */
+  /** Default: the setting `log/level`, which is `info`. */
   readonly logLevel?: LogLevel | undefined;
-  /** Settings by section and key. */
+  /** See `CoreOptions`. */
+  readonly replicatesByDocuments?: boolean | undefined;
+  /** Files with the certificate, and those of its issuers, and with its key, both PEM. Default: the settings in `ssl`; http without. */
+  readonly tlsCert?: string | undefined;
+  readonly tlsKey?: string | undefined;
+  /** See `TlsFollower`. */
+  readonly tlsCheckMs?: number | undefined;
+  /** Settings by section and key; they win over the configuration file. */
   readonly config?: Readonly<Record<string, Readonly<Record<string, string>>>> | undefined;
+  /** The configuration file. Default: `settee.ini` in the data folder; none for a server in memory. */
+  readonly configFile?: string | undefined;
   /** Takes each entry of the log, without a newline at its end. Default: stderr. */
   readonly onLog?: ((entry: string) => void) | undefined;
   /** How long the storage may take to close before `close` gives up on it. Default 20 seconds. */
@@ -51,8 +74,12 @@ export interface ServerOptions {
 export interface RunningServer {
   /** With a slash at the end. */
   readonly url: string;
+  /** Whether it has an admin now; without one, everybody who reaches it may do everything. */
+  readonly hasAdmin: boolean;
   /** Absolute; undefined for a server in memory. */
   readonly dataFolder: string | undefined;
+  /** The service's one door, for who asks it in this process. */
+  readonly handle: Handle;
   /**
    * Lets running requests end (10 seconds at most), writes what is left to write, and frees the data folder. Rejects
    * with `storage_blocked` where the storage does not come to an end; the folder then stays locked until the process
@@ -61,108 +88,172 @@ export interface RunningServer {
   close(): Promise<void>;
 }
 
-/** Fails with `bad_request` for a host beyond loopback, an allowed host that is no name, or a setting that can't be. */
-export function assertServerOptions({ host = DEFAULT_HOST, allowedHosts = [], config }: ServerOptions): void {
-  assertLoopback(host);
-  for (const name of allowedHosts) assertHostName(name);
-  createConfig(config);
+/** Fails with `bad_request` for an allowed host that is no name, or a setting that can't be. */
+export function assertServerOptions(options: ServerOptions): void {
+  for (const name of options.allowedHosts ?? []) assertHostName(name);
+  createConfig(givenSettings(options));
 }
 
 /**
  * Serves a data folder over HTTP. Rejects with `storage_locked` while another process serves the same folder, with
  * `storage_corrupt` where the folder has lost its list of databases, with `storage_blocked` when the port is taken, with
- * `bad_request` where the options can't be (`assertServerOptions`).
+ * `bad_request` where the options can't be (`assertServerOptions`), where the configuration file can't be read, and for a host beyond
+ * loopback.
  */
 export async function startServer(options: ServerOptions = {}): Promise<RunningServer> {
-  const { host = DEFAULT_HOST, port = 5984, memory = false, dataFolder = './data' } = options;
   assertServerOptions(options);
-  const config = createConfig(options.config);
   const undo = new UndoList();
   try {
-    const folder = memory ? undefined : await openDataFolder(dataFolder);
-    let storageHangs = false;
-    if (folder) {
-      undo.add(() => (storageHangs ? undefined : folder.release()));
-      await holdsDatabases(folder.databases);
-    }
-    const log = createLog({ level: options.logLevel ?? 'info', clock: systemClock, write: options.onLog ?? toStderr });
-    for (const name of unknownSettings(options.config ?? {})) {
-      log.error(`Setting ${name} is none that Settee reads, and changes nothing; see docs/node.md#settings.`);
-    }
-    const workers = createSandboxWorkers(config, log);
-    const memoryBytes = sandboxMemoryBytes(config);
-    const core = await createCore({
-      storage: folder ? openStorage(folder.databases) : createMemoryPageStore({ crc32 }),
-      clock: systemClock,
-      random: systemRandom,
-      config: options.config ?? {},
-      log,
-      // `icu` is missing where Node was built without it.
-      engine: `node ${process.versions.v8}/${process.versions['icu'] ?? 'none'}`,
-      md5: findMd5(),
-      deferred: deferredAtHand(createQuickJsSandbox({ loadWasm: readQuickJsWasm, workers, memoryBytes })),
-    });
-    const closeMs = options.storageCloseMs ?? storageCloseMs;
-    undo.add(() =>
-      within(core.close(), closeMs, () => {
-        storageHangs = true;
-        return hangs(closeMs);
-      }),
-    );
-    const http = await listen(
-      createListener(core.handle, (request, error) => {
-        // What the database refuses to go on with is logged there, if anybody has to look into it.
-        if (!(error instanceof DatabaseError)) log.error(`${request} failed.`, error);
-      }),
-      host,
-      port,
-      { allowedHosts: options.allowedHosts, maxConnections: integerSetting(config, 'httpd', 'max_connections') },
-    );
-    undo.add(() => http.close());
-    undo.add(() => core.beginShutdown());
-    folder?.announce(http.url);
-    const close = () =>
-      undo.run().catch((error: unknown) => {
-        log.error('The server could not be closed in order.', error);
-        throw error;
-      });
-    return { url: http.url, dataFolder: folder?.path, close };
+    return await start(options, undo);
   } catch (error) {
     await undo.run().catch((second) => throwBoth(error, second));
     throw error;
   }
 }
 
-/** What was started, to be ended in the opposite order; a failure in one step does not keep the others from running. */
-class UndoList {
-  readonly #steps: (() => Promise<void> | void)[] = [];
-  #running: Promise<void> | undefined;
-
-  add(step: () => Promise<void> | void): void {
-    this.#steps.push(step);
+async function start(options: ServerOptions, undo: UndoList): Promise<RunningServer> {
+  const { memory = false, dataFolder = './data', storageCloseMs = longestCloseMs } = options;
+  let service: Reopening | undefined;
+  let ownUrl: string | undefined;
+  let config: SettingsStore = createConfig(givenSettings(options));
+  const settings = () => service?.config ?? config;
+  const { log, logTail, close: closeLog } = createServerLog(settings, options.onLog ?? toStderr);
+  undo.add(closeLog);
+  const configFile = options.configFile ?? (memory ? undefined : join(dataFolder, CONFIG_FILE));
+  const configure = () => openConfiguration(givenSettings(options), configFile, log);
+  config = await configure();
+  assertReach(bindAddress(config), hasAdmin(config));
+  const tls = await readTlsKeys(config.get('ssl', 'cert_file'), config.get('ssl', 'key_file'));
+  const folder = memory ? undefined : await openDataFolder(dataFolder);
+  if (folder) {
+    undo.add(() => (service?.hangs ? undefined : folder.release()));
+    await holdsDatabases(folder.databases);
   }
-
-  run(): Promise<void> {
-    this.#running ??= this.#run();
-    return this.#running;
-  }
-
-  async #run(): Promise<void> {
-    const failures: unknown[] = [];
-    for (const step of this.#steps.reverse()) {
-      try {
-        await step();
-      } catch (error) {
-        failures.push(error);
-      }
-    }
-    if (failures.length > 0) throw failures.length === 1 ? failures[0] : new AggregateError(failures);
-  }
+  const proxies = new ProxiedFetches();
+  undo.add(() => proxies.close());
+  const openCore = (settings: SettingsStore): Promise<Core> =>
+    createCore({
+      ...platform(settings, log),
+      storage: folder ? openStorage(folder.databases) : createMemoryPageStore({ crc32 }),
+      config: settings,
+      log,
+      logTail,
+      network: { fetch: (...request) => fetch(...request), fetchThrough: (proxy) => proxies.through(proxy) },
+      ownBase: () => ownUrl,
+      replicatesByDocuments: options.replicatesByDocuments,
+      restart: async () => service?.restart(),
+      gateway: createGateway,
+    });
+  service = await Reopening.open({ configure, open: openCore, log, closeMs: storageCloseMs }, config);
+  const running = service;
+  undo.add(() => running.close());
+  const http = await listenAt(running, { allowedHosts: options.allowedHosts, tls }, log);
+  ownUrl = http.url.replace(/\/$/, '');
+  undo.add(() => http.close());
+  if (tls !== undefined) undo.add(renewTls(http, config, options.tlsCheckMs, log));
+  undo.add(() => running.beginShutdown());
+  folder?.announce(http.url);
+  return {
+    url: http.url,
+    hasAdmin: hasAdmin(running.config),
+    dataFolder: folder?.path,
+    handle: (request) => running.handle(request),
+    close: () => undo.run().catch((error) => logAndThrow(log, error)),
+  };
 }
 
-function hangs(closeMs: number): DatabaseError {
-  const reason = `The storage did not close within ${closeMs / 1000} seconds. What was acknowledged is kept; end the process, and look after the disk.`;
-  return new DatabaseError('storage_blocked', reason);
+/** Gives the function that ends it. */
+function renewTls(http: HttpServer, config: Config, checkMs: number | undefined, log: Log): () => void {
+  const [certFile, keyFile] = [config.get('ssl', 'cert_file') ?? '', config.get('ssl', 'key_file') ?? ''];
+  return followTlsKeys(certFile, keyFile, {
+    checkMs,
+    onKeys: (keys) => {
+      http.renewTls(keys);
+      log.info(`the certificate ${certFile} was read again`);
+    },
+    onFailure: (error) => log.error('The certificate and its key were changed; the old ones are used on.', error),
+  });
+}
+
+/** What Node has for a core. */
+function platform(config: Config, log: Log) {
+  const memoryBytes = sandboxMemoryBytes(config);
+  const workers = createSandboxWorkers(config, log);
+  return {
+    clock: systemClock,
+    random: systemRandom,
+    // `icu` is missing where Node was built without it.
+    engine: `node ${process.versions.v8}/${process.versions['icu'] ?? 'none'}`,
+    md5: findMd5(),
+    gzip,
+    deferred: deferredAtHand(createQuickJsSandbox({ loadWasm: readQuickJsWasm, workers, memoryBytes })),
+  };
+}
+
+function listenAt(
+  service: Reopening,
+  options: Pick<ListenOptions, 'allowedHosts' | 'tls'>,
+  log: Log,
+): Promise<HttpServer> {
+  const { config } = service;
+  const virtualHosts = followed(service, followVirtualHosts);
+  const headersFor = ({ headers }: IncomingMessage) => sharingHeaders(service.config, headers);
+  const listener = createListener(
+    (request) => service.handle(request),
+    (request, error) => {
+      // What the database refuses to go on with is logged there, if anybody has to look into it.
+      if (!(error instanceof DatabaseError)) log.error(`${request} failed.`, error);
+    },
+    headersFor,
+  );
+  return listen(listener, bindAddress(config), portSetting(config), {
+    ...options,
+    hasAdmin: followed(service, followAdmins),
+    isOwnHost: (host) => virtualHosts().isNamed(host),
+    headersFor,
+    maxConnections: () => integerSetting(service.config, 'httpd', 'max_connections'),
+  });
+}
+
+/** What tells a page of another origin that it may read an answer which the service did not make. */
+function sharingHeaders(config: Config, { origin, host }: IncomingHttpHeaders): Record<string, string> {
+  const grant = grantOf(config, origin, host);
+  const vary: Record<string, string> = isCorsEnabled(config) ? { vary: 'Origin' } : {};
+  return grant === undefined ? vary : { ...vary, ...grantHeaders(grant, ['content-type', 'cache-control', 'server']) };
+}
+
+function bindAddress(config: Config): string {
+  return config.get('httpd', 'bind_address') || DEFAULT_HOST;
+}
+
+/** What `follow` knows of the settings that hold, also after they were opened anew. Asked at each request. */
+function followed<T>(service: Reopening, follow: (config: ConfigStore) => () => T): () => T {
+  let { config } = service;
+  let read = follow(config);
+  return () => {
+    if (service.config !== config) {
+      config = service.config;
+      read = follow(config);
+    }
+    return read();
+  };
+}
+
+function followAdmins(config: ConfigStore): () => boolean {
+  let known = hasAdmin(config);
+  config.onChange(({ section }) => {
+    if (section === 'admins') known = hasAdmin(config);
+  });
+  return () => known;
+}
+
+function hasAdmin(config: ConfigStore): boolean {
+  return Object.keys(config.section('admins')).length > 0;
+}
+
+function logAndThrow(log: Log, error: unknown): never {
+  log.error('The server could not be closed in order.', error);
+  throw error;
 }
 
 function throwBoth(first: unknown, second: unknown): never {

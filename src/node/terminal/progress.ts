@@ -7,8 +7,11 @@ export interface MessageStream extends NodeJS.WritableStream {
 
 /** Shows the progress of a command: a bar on a terminal, elsewhere a line at most once a second. */
 export interface Progress {
-  /** @param note what has been done so far, in words */
-  update(done: number, note: string): void;
+  /**
+   * @param note what has been done so far, in words
+   * @param total where it has changed
+   */
+  update(done: number, note: string, total?: number): void;
   end(): void;
 }
 
@@ -18,12 +21,23 @@ export type OnProgress = (done: number, total: number) => void;
 const lineIntervalMs = 1_000;
 const endSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
-/** @param total in the unit that `update` counts in; undefined where it is unknown. */
-export function createProgress(stream: MessageStream, total: number | undefined): Progress {
-  return stream.isTTY && total !== undefined && total > 0 ? barProgress(stream, total) : lineProgress(stream, total);
+export interface ProgressOptions {
+  /** The caller listens to signals that end processes, and ends the progress. Default false. */
+  readonly handlesSignals?: boolean;
 }
 
-function barProgress(stream: MessageStream, total: number): Progress {
+/** @param total in the unit that `update` counts in; undefined where it is unknown. */
+export function createProgress(
+  stream: MessageStream,
+  total: number | undefined,
+  options: ProgressOptions = {},
+): Progress {
+  if (!stream.isTTY || total === undefined || total <= 0) return lineProgress(stream, total);
+  return barProgress(stream, total, options);
+}
+
+function barProgress(stream: MessageStream, first: number, { handlesSignals = false }: ProgressOptions): Progress {
+  let total = first;
   const options = { stream, format: '{bar} {percentage} %  {note}', hideCursor: true, etaBuffer: 50 };
   const bar = new SingleBar(options, Presets.shades_classic);
   bar.start(total, 0, { note: '' });
@@ -36,14 +50,21 @@ function barProgress(stream: MessageStream, total: number): Progress {
     for (const signal of endSignals) process.off(signal, onSignal);
     bar.stop();
   };
-  for (const signal of endSignals) process.on(signal, onSignal);
-  return { update: (done, note) => bar.update(Math.min(done, total), { note }), end };
+  if (!handlesSignals) for (const signal of endSignals) process.on(signal, onSignal);
+  const update: Progress['update'] = (done, note, changed = total) => {
+    if (changed !== total) bar.setTotal(changed);
+    total = changed;
+    bar.update(Math.min(done, total), { note });
+  };
+  return { update, end };
 }
 
-function lineProgress(stream: MessageStream, total: number | undefined): Progress {
+function lineProgress(stream: MessageStream, first: number | undefined): Progress {
+  let total = first;
   let shownAt = performance.now();
   return {
-    update(done, note) {
+    update(done, note, changed = total) {
+      total = changed;
       const now = performance.now();
       if (now - shownAt < lineIntervalMs) return;
       shownAt = now;

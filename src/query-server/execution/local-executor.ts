@@ -21,6 +21,7 @@ export class LocalExecutor implements Executor {
   readonly #pool: IsolatePool;
   readonly #clock: Clock;
   readonly #onStep: () => void;
+  readonly #preparing = new Set<IsolateOwner>();
 
   /** `onStep` is called when one of several steps of a call is done. */
   constructor(pool: IsolatePool, clock: Clock, onStep: () => void = () => undefined) {
@@ -41,6 +42,16 @@ export class LocalExecutor implements Executor {
       return this.#guard(owner, isolate, () => this.#perform(isolate, call, sliceMs));
     }
     throw new IsolateMissing();
+  }
+
+  /** Makes the owner an isolate meanwhile, for a later `runNow`. Where that fails, who asks again is told why. */
+  prepare(owner: IsolateOwner): void {
+    if (this.#preparing.has(owner)) return;
+    this.#preparing.add(owner);
+    void this.#pool
+      .create(owner)
+      .catch(() => undefined)
+      .finally(() => this.#preparing.delete(owner));
   }
 
   /** With `stepMs` the beginning and each step after it may take that, instead of the owner's time. */

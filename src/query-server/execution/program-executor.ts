@@ -1,8 +1,8 @@
 /**
  * Decides where the calls of one program run. Without workers that is this thread, and they may take all the time that the program has.
- * With workers a small call begins in this thread, for `SLICE_MS` at most, which spares most of them the way to a worker and back. What
- * takes longer is run again in a worker, from its beginning: functions are pure. A program whose calls took longer than that does not
- * begin here for some time, and for longer where they used up all the time that they have. Where requests are answered in this thread and
+ * With workers a small call of a function that a worker found to be quick begins in this thread, for `SLICE_MS` at most, which spares most
+ * of them the way to a worker and back. What takes longer is run again in a worker, from its beginning: functions are pure. A program whose
+ * calls took longer than that does not begin here for some time, and for longer where they used up all the time that they have. Where requests are answered in this thread and
  * there are no workers, or none can be started, calls have a tenth of their limits.
  */
 import type { Clock } from '../../shared/clock.ts';
@@ -12,6 +12,7 @@ import { IsolateFailure } from '../isolates/call-failures.ts';
 import type { IsolateOwner } from '../isolates/isolate-pool.ts';
 import { type BegunList, type CallAnswer, type FunctionCall, type ListBeginning, lengthOf } from './function-call.ts';
 import { IsolateMissing, type LocalExecutor } from './local-executor.ts';
+import { ProvenCalls } from './proven-calls.ts';
 import { type WorkerPool, WorkersUnavailable } from './worker-pool.ts';
 
 /** How long a call may hold this thread, where there are workers. */
@@ -41,6 +42,7 @@ export class ProgramExecutor {
   readonly #sharesThread: boolean;
   readonly #clock: Clock;
   readonly #isSmall: boolean;
+  readonly #proven = new ProvenCalls();
   #avoidedMs = FIRST_AVOIDED_MS;
   #avoidedUntil = 0;
 
@@ -81,10 +83,14 @@ export class ProgramExecutor {
     return orElse(
       () => begin(Math.min(SLICE_MS, this.#owner.options.timeoutMs)),
       (failure) => {
-        if (failure instanceof IsolateMissing) return this.runInWorker(call);
+        if (failure instanceof IsolateMissing) {
+          this.#local.prepare(this.#owner);
+          return this.runInWorker(call);
+        }
         // A stack that overflows here does so there.
         if (!(failure instanceof IsolateFailure) || failure.kind === 'stack') throw failure;
         this.#avoidThread(this.#avoidedMs);
+        this.#proven.forget(call);
         return this.runInWorker(call);
       },
     );
@@ -94,11 +100,20 @@ export class ProgramExecutor {
   runInWorker(call: FunctionCall): MaybePromise<CallAnswer> {
     const workers = this.#usableWorkers;
     if (workers === undefined) return this.#runHere(call);
-    return workers.run(this.#owner, call).catch((failure: unknown) => {
+    return this.#runIn(workers, call);
+  }
+
+  async #runIn(workers: WorkerPool, call: FunctionCall): Promise<CallAnswer> {
+    try {
+      const answer = await workers.run(this.#owner, call);
+      this.#proven.note(call, answer.ms);
+      return answer;
+    } catch (failure) {
       if (failure instanceof WorkersUnavailable) return this.#runHere(call);
+      this.#proven.forget(call);
       if (failure instanceof IsolateFailure && failure.kind === 'time') this.#avoidThread(MOST_AVOIDED_MS);
       throw failure;
-    });
+    }
   }
 
   #avoidThread(ms: number): void {
@@ -137,6 +152,7 @@ export class ProgramExecutor {
   }
 
   #mayBeginHere(call: FunctionCall): boolean {
-    return this.#isSmall && this.#clock.monotonic() >= this.#avoidedUntil && lengthOf(call) <= MAX_SLICE_LENGTH;
+    if (!this.#isSmall || !this.#proven.has(call) || lengthOf(call) > MAX_SLICE_LENGTH) return false;
+    return this.#clock.monotonic() >= this.#avoidedUntil;
   }
 }

@@ -101,6 +101,9 @@ export class IsolatePool {
     // Beginning the program in it takes tens of milliseconds, as making it did: others have a turn between the two.
     await nextTurn();
     this.#spare ??= instance;
+    this.getNow(owner);
+    // And before it is called.
+    await nextTurn();
     return this.getNow(owner) ?? this.create(owner);
   }
 

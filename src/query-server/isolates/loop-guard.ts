@@ -11,6 +11,7 @@
  * Written against the WebAssembly core specification 2.0, chapter 5 (binary format). A module that has anything else
  * in it is left as it is.
  */
+import type { Steps } from '../../shared/turn.ts';
 import { WasmReader } from './wasm-reader.ts';
 
 interface GuardedModule {
@@ -34,7 +35,7 @@ interface Section {
 }
 
 /** Undefined where the module is not of the expected kind. */
-export function guardLoops(bytes: Uint8Array<ArrayBuffer>): GuardedModule | undefined {
+export function* guardLoops(bytes: Uint8Array<ArrayBuffer>): Steps<GuardedModule | undefined> {
   const sections = readSections(bytes);
   const find = (id: number) => sections.find((section) => section.id === id);
   const [types, imports, globals, code] = [SECTION.type, SECTION.import, SECTION.global, SECTION.code].map(find);
@@ -42,7 +43,7 @@ export function guardLoops(bytes: Uint8Array<ArrayBuffer>): GuardedModule | unde
   const tick = findTick(bytes, imports, findClockType(bytes, types));
   if (tick === undefined) return undefined;
   const count = new WasmReader(bytes, globals.contentStart).unsigned();
-  const guarded = guardCode(bytes, code, guardOf(tick.importedGlobals + count, tick.index));
+  const guarded = yield* guardCode(bytes, code, guardOf(tick.importedGlobals + count, tick.index));
   if (guarded === undefined) return undefined;
   const parts = sections.map((section) => {
     if (section === globals) return toSection(SECTION.global, withGlobal(bytes, globals, count));
@@ -122,7 +123,7 @@ function guardOf(global: number, tick: number): number[] {
 }
 
 /** The code section's content with a guard at the head of each loop; undefined where an instruction is not known. */
-function guardCode(bytes: Uint8Array, section: Section, guard: readonly number[]): Uint8Array | undefined {
+function* guardCode(bytes: Uint8Array, section: Section, guard: readonly number[]): Steps<Uint8Array | undefined> {
   const reader = new WasmReader(bytes, section.contentStart);
   const bodies = Array.from({ length: reader.unsigned() }, () => {
     const end = reader.unsigned() + reader.position;
@@ -137,6 +138,7 @@ function guardCode(bytes: Uint8Array, section: Section, guard: readonly number[]
     const body = end - start === interpreter ? [bytes.subarray(start, end)] : guardBody(bytes, start, end, guard);
     if (body === undefined) return undefined;
     parts.push(unsigned(body.reduce((length, part) => length + part.length, 0)), ...body);
+    yield;
   }
   return concat(parts);
 }

@@ -5,8 +5,9 @@
 import loadEmscripten from '@jitl/quickjs-wasmfile-release-sync/emscripten-module';
 import { QuickJSFFI } from '@jitl/quickjs-wasmfile-release-sync/ffi';
 import { QuickJSWASMModule } from 'quickjs-emscripten-core';
+import { DatabaseError } from '../../errors/database-error.ts';
 import { functionsUnavailable } from '../../errors/functions-unavailable.ts';
-import { nextTurn } from '../../shared/turn.ts';
+import { inTurns, nextTurn } from '../../shared/turn.ts';
 import { guardLoops } from './loop-guard.ts';
 
 /**
@@ -73,7 +74,10 @@ export class QuickJsInstanceFactory {
     this.#mostPages = Math.floor(mostBytes / PAGE_BYTES);
   }
 
-  /** Fails with `functions_unavailable` where the module can't be loaded. Tries again when it is called again. */
+  /**
+   * Fails with `functions_unavailable` where the module can't be loaded, with `not_implemented` where it can't run here. Tries again when it is
+   * called again.
+   */
   async create(): Promise<QuickJsInstance> {
     const compiled = await this.compiled();
     await nextTurn();
@@ -90,13 +94,24 @@ export class QuickJsInstanceFactory {
     if (typeof this.#source !== 'function') return this.#source;
     try {
       const bytes = await this.#source().catch(notLoaded);
-      const guarded = guardLoops(bytes);
+      const guarded = await inTurns(guardLoops(bytes));
       await nextTurn();
-      return { module: await WebAssembly.compile(guarded?.bytes ?? bytes), tick: guarded?.tick };
+      return { module: await compileWasm(guarded?.bytes ?? bytes), tick: guarded?.tick };
     } catch (error) {
       this.#compiled = undefined;
       throw error;
     }
+  }
+}
+
+async function compileWasm(bytes: Uint8Array<ArrayBuffer>): Promise<WasmModule> {
+  try {
+    return await WebAssembly.compile(bytes);
+  } catch (cause) {
+    const reason =
+      `This host can't run WebAssembly, which functions of design documents need: ${String(cause)}. In a browser add 'wasm-unsafe-eval' to ` +
+      'script-src of the Content-Security-Policy that comes with settee-worker.js';
+    throw new DatabaseError('not_implemented', reason, { cause });
   }
 }
 

@@ -20,7 +20,10 @@ const WORKER_BATCH_MS = 25;
 /** So many documents are mapped in this thread, if that does not take too long. */
 const SMALL_BATCH = 20;
 const MAX_BATCH = 1_000;
+/** The first batch of a mapper whose functions run in workers. */
 const FIRST_BATCH = 100;
+/** The same in the thread of the requests: how long a document takes there is known after the first, and a few more are soon many. */
+const FIRST_BATCH_HERE = 1;
 /** Rows, and characters of their keys and values, that one document may have in one view; it is left out if it has more. */
 const MOST_ROWS = 100_000;
 const MOST_CHARACTERS = 16 * 1024 * 1024;
@@ -61,8 +64,9 @@ export class ProgramMapper implements Mapper {
     this.#maps = maps;
     this.#frozen = maps.some(mayChangeDocuments) ? '1' : '0';
     this.#kept = membersToKeep(maps);
-    this.#batchSize = FIRST_BATCH * runner.limitShare;
-    this.#batchMs = runner.concurrency > 1 ? WORKER_BATCH_MS : BATCH_MS;
+    const hasWorkers = runner.concurrency > 1;
+    this.#batchSize = hasWorkers ? FIRST_BATCH : FIRST_BATCH_HERE;
+    this.#batchMs = hasWorkers ? WORKER_BATCH_MS : BATCH_MS;
   }
 
   get batchSize(): number {

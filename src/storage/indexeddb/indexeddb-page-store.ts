@@ -115,6 +115,10 @@ class IndexedDbPageStore implements PageStore {
     await deleteDatabase(this.#factory, databaseName, deadline);
   }
 
+  get openFiles(): number {
+    return this.#open.size;
+  }
+
   close(): Promise<void> {
     return this.#open.close();
   }

@@ -22,6 +22,8 @@ export interface Environment {
   readonly root: RootDatabase<string, string>;
   readonly state: Database<string, string>;
   readonly journal: Database<string, number>;
+  /** The same database, seen as bytes. */
+  readonly journalBytes: Database<Uint8Array, number>;
   /** The same database twice, seen as text and as bytes. */
   readonly text: Database<string, PageNumber>;
   readonly bytes: Database<Uint8Array, PageNumber>;
@@ -261,6 +263,7 @@ function openDatabases(root: RootDatabase<string, string>, state: Database<strin
     root,
     state,
     journal: root.openDB<string, number>({ name: JOURNAL, encoding: 'string' }),
+    journalBytes: root.openDB<Uint8Array, number>({ name: JOURNAL, encoding: 'binary' }),
     text: root.openDB<string, PageNumber>({ name: PAGES, encoding: 'string' }),
     bytes: root.openDB<Uint8Array, PageNumber>({ name: PAGES, encoding: 'binary' }),
   };

@@ -1,7 +1,7 @@
 import { mkdir, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { DatabaseError } from '../../errors/database-error.ts';
-import { nextTurn } from '../../shared/turn.ts';
+import { inTurns, nextTurn } from '../../shared/turn.ts';
 import { assertCommit } from '../commit-check.ts';
 import { FileLife } from '../file-life.ts';
 import type { Commit, JournalRecord, Opening, PageFile, PageNumber, PageStoreSupport } from '../page-store.ts';
@@ -20,6 +20,7 @@ import { JournalFile } from './journal-file.ts';
 import type { JournalFunctions } from './journal-functions.ts';
 import type { JournalSpan } from './journal-recovery.ts';
 import { toDatabaseError, toReadError } from './lmdb-errors.ts';
+import { encodeLongTexts, type PutValues } from './long-texts.ts';
 import type { FileEnvironment, OpenEnvironments } from './open-environments.ts';
 
 const NUMBERS_PER_BATCH = 1000;
@@ -227,8 +228,9 @@ export class LmdbPageFile implements PageFile {
     let isOwner: boolean;
     try {
       await this.#syncBefore(commit);
+      const values = await inTurns(encodeLongTexts(commit));
       isOwner = await this.#environment.commit((environment) =>
-        commitAs(environment, epoch, () => this.#enqueue(environment, commit)),
+        commitAs(environment, epoch, () => this.#enqueue(environment, commit, values)),
       );
     } catch (error) {
       throw await this.#named(error, 'a commit');
@@ -251,10 +253,13 @@ export class LmdbPageFile implements PageFile {
     if (this.#journal.hasUnsynced(truncateJournal ?? 0)) await this.#journal.sync();
   }
 
-  #enqueue(environment: Environment, commit: Commit): void {
-    const { text, bytes, journal } = environment;
-    if (commit.journal !== undefined) void journal.put(commit.journal.number, commit.journal.text);
-    for (const { number, value } of commit.writePages ?? []) {
+  #enqueue(environment: Environment, commit: Commit, { record, pages }: PutValues): void {
+    const { text, bytes, journal, journalBytes } = environment;
+    if (commit.journal !== undefined && record !== undefined) {
+      if (typeof record === 'string') void journal.put(commit.journal.number, record);
+      else void journalBytes.put(commit.journal.number, record);
+    }
+    for (const { number, value } of pages) {
       if (typeof value === 'string') void text.put(number, value);
       else void bytes.put(number, value);
     }

@@ -109,6 +109,10 @@ class LmdbPageStore implements PageStore {
     });
   }
 
+  get openFiles(): number {
+    return this.#open.size;
+  }
+
   close(): Promise<void> {
     return this.#open.close();
   }

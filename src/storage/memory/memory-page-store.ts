@@ -57,6 +57,10 @@ class MemoryPageStore implements PageStore {
     this.#medium.files.delete(file);
   }
 
+  get openFiles(): number {
+    return this.#open.size;
+  }
+
   close(): Promise<void> {
     return this.#open.close();
   }

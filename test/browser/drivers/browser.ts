@@ -13,6 +13,10 @@ export interface Browser {
   open(url: string): Promise<Tab>;
   /** Ends the service workers as the browser does with idle ones. */
   stopServiceWorkers(origin: string): Promise<void>;
+  /** Whether the browser has no network, and says so to pages and workers. */
+  setOffline(isOffline: boolean): Promise<void>;
+  /** The browser tells the service worker of an origin that what was registered for background synchronization may be done. */
+  dispatchSync(origin: string, tag: string): Promise<void>;
   /** Sets how much the origin may store. */
   limitStorage(origin: string, bytes: number): Promise<void>;
   close(): Promise<void>;
@@ -25,6 +29,8 @@ export interface Abilities {
   readonly kill: true | string;
   readonly stopServiceWorkers: true | string;
   readonly limitStorage: true | string;
+  readonly setOffline: true | string;
+  readonly dispatchSync: true | string;
   /** Pages that are left stay in the back/forward cache. */
   readonly backForwardCache: true | string;
   readonly hardReload: true | string;

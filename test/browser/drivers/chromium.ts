@@ -43,6 +43,8 @@ class Chromium implements Browser {
     kill: seesProcesses,
     stopServiceWorkers: true,
     limitStorage: true,
+    setOffline: true,
+    dispatchSync: true,
     backForwardCache: true,
     hardReload: true,
   };
@@ -76,6 +78,24 @@ class Chromium implements Browser {
   async limitStorage(origin: string, bytes: number): Promise<void> {
     const session = await this.#session();
     await session.send('Storage.overrideQuotaForOrigin', { origin, quotaSize: bytes });
+  }
+
+  async setOffline(isOffline: boolean): Promise<void> {
+    await this.#context.setOffline(isOffline);
+  }
+
+  async dispatchSync(origin: string, tag: string): Promise<void> {
+    const session = await this.#session();
+    const found = new Promise<string>((resolve) => {
+      session.on('ServiceWorker.workerRegistrationUpdated', ({ registrations }) => {
+        const registration = registrations.find(({ scopeURL, isDeleted }) => scopeURL === `${origin}/` && !isDeleted);
+        if (registration !== undefined) resolve(registration.registrationId);
+      });
+    });
+    await session.send('ServiceWorker.enable');
+    const registrationId = await found;
+    await session.send('ServiceWorker.dispatchSyncEvent', { origin, registrationId, tag, lastChance: false });
+    await session.send('ServiceWorker.disable');
   }
 
   async close(): Promise<void> {

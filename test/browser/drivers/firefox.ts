@@ -27,6 +27,8 @@ class Firefox implements Browser {
     kill: seesProcesses,
     stopServiceWorkers: 'WebDriver BiDi has no command for it',
     limitStorage: 'the bound is a preference, set before the start',
+    setOffline: 'WebDriver BiDi has no command for it in Firefox',
+    dispatchSync: 'Firefox has no background synchronization',
     backForwardCache: 'Firefox does not cache pages with a worker, and the driver loses track of those that it does',
     hardReload: 'WebDriver BiDi has no command for it in Firefox',
   };
@@ -51,6 +53,14 @@ class Firefox implements Browser {
 
   limitStorage(): Promise<void> {
     throw new Error(String(this.can.limitStorage));
+  }
+
+  setOffline(): Promise<void> {
+    throw new Error(String(this.can.setOffline));
+  }
+
+  dispatchSync(): Promise<void> {
+    throw new Error(String(this.can.dispatchSync));
   }
 
   close(): Promise<void> {

@@ -83,6 +83,8 @@ class WebKit implements Browser {
     kill: 'WebKitWebDriver ends the session when a page crashes',
     stopServiceWorkers: 'WebKitWebDriver has no command for it',
     limitStorage: 'WebKitGTK has no lever for it',
+    setOffline: 'WebKitWebDriver has no command for it',
+    dispatchSync: 'WebKit has no background synchronization',
     backForwardCache: true,
     hardReload: 'WebKitWebDriver has no command for it',
   };
@@ -117,6 +119,14 @@ class WebKit implements Browser {
 
   limitStorage(): Promise<void> {
     throw new Error(String(this.can.limitStorage));
+  }
+
+  setOffline(): Promise<void> {
+    throw new Error(String(this.can.setOffline));
+  }
+
+  dispatchSync(): Promise<void> {
+    throw new Error(String(this.can.dispatchSync));
   }
 
   async close(): Promise<void> {

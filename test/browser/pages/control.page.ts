@@ -159,6 +159,8 @@ const control: Controls = {
     return performance.now() - began;
   },
   close: () => theSettee().close(),
+  controlled: () => theSettee().controlled,
+  status: () => theSettee().status(),
   role: async () => (await theSettee().status()).role,
   isControlled: async () => navigator.serviceWorker.controller !== null,
   lookForUpdate: async () => {

@@ -5,5 +5,7 @@ import { DirectHost, startNetworkHost } from './settee-host.ts';
 /** Runs the HTTP suite in this page: `?through=fetch` by the service worker, `?through=settee` by `settee.fetch`. */
 const outcome = newOutcome();
 Reflect.set(globalThis, 'suiteOutcome', outcome);
-const isDirect = new URLSearchParams(location.search).get('through') === 'settee';
-await runHttpSuite(isDirect ? await DirectHost.start('/direct/') : await startNetworkHost('/db/'), outcome);
+const parameters = new URLSearchParams(location.search);
+const isDirect = parameters.get('through') === 'settee';
+const host = isDirect ? await DirectHost.start('/direct/') : await startNetworkHost('/db/');
+await runHttpSuite(host, outcome, undefined, parameters.get('only') ?? '');

@@ -26,6 +26,12 @@ declare module 'pouchdb-core' {
     allDocs(options?: Options): Promise<unknown>;
     revsDiff(revs: Readonly<Record<string, readonly string[]>>): Promise<unknown>;
     changes(options?: Options): PouchDB.Changes;
+    /** With `pouchdb-replication`. */
+    sync(other: string | PouchDB, options?: Options): PouchDB.Replication;
+    readonly replicate: {
+      from(source: string | PouchDB, options?: Options): PouchDB.Replication;
+      to(target: string | PouchDB, options?: Options): PouchDB.Replication;
+    };
     compact(): Promise<unknown>;
     destroy(): Promise<unknown>;
     close(): Promise<void>;
@@ -36,12 +42,35 @@ declare module 'pouchdb-core' {
       on(event: 'change' | 'complete' | 'error' | 'paused', listener: (value: unknown) => void): this;
       cancel(): void;
     }
+
+    interface Replication extends Promise<unknown> {
+      on(
+        event: 'change' | 'complete' | 'error' | 'denied' | 'paused' | 'active',
+        listener: (value: unknown) => void,
+      ): this;
+      cancel(): void;
+    }
   }
 
   export default PouchDB;
 }
 
+declare module 'pouchdb-replication' {
+  const plugin: unknown;
+  export default plugin;
+}
+
+declare module 'pouchdb-adapter-memory' {
+  const plugin: unknown;
+  export default plugin;
+}
+
 declare module 'pouchdb-adapter-http' {
   const plugin: unknown;
   export default plugin;
+}
+
+/** All of it in one file, for browsers. */
+declare module 'pouchdb/dist/pouchdb.js' {
+  export { default } from 'pouchdb-core';
 }

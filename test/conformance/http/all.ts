@@ -1,4 +1,17 @@
 import type { Suite } from '../../support/conformance/suite.ts';
+import accountsAccessMatrix from './accounts/access-matrix.ts';
+import accountsAuthCache from './accounts/auth-cache.ts';
+import accountsBasicAuth from './accounts/basic-auth.ts';
+import accountsCookieAuth from './accounts/cookie-auth.ts';
+import accountsJwt from './accounts/jwt.ts';
+import accountsOauth from './accounts/oauth.ts';
+import accountsOpenFeeds from './accounts/open-feeds.ts';
+import accountsProxyauth from './accounts/proxyauth.ts';
+import accountsReaderAcl from './accounts/reader-acl.ts';
+import accountsSecurityValidation from './accounts/security-validation.ts';
+import accountsUsersDb from './accounts/users-db.ts';
+import accountsUsersDbSecurity from './accounts/users-db-security.ts';
+import admins from './admins.ts';
 import allDocs from './all-docs.ts';
 import allowedMethods from './allowed-methods.ts';
 import attachmentRanges from './attachment-ranges.ts';
@@ -23,6 +36,7 @@ import changesRows from './changes/rows.ts';
 import changesTags from './changes/tags.ts';
 import clock from './clock.ts';
 import compact from './compact.ts';
+import config from './config.ts';
 import conflicts from './conflicts.ts';
 import contentNegotiation from './content-negotiation.ts';
 import copyDoc from './copy-doc.ts';
@@ -32,6 +46,7 @@ import correctionsFunctions from './corrections-functions.ts';
 import correctionsLists from './corrections-lists.ts';
 import correctionsReduces from './corrections-reduces.ts';
 import correctionsViews from './corrections-views.ts';
+import cors from './cors.ts';
 import crossSite from './cross-site.ts';
 import databases from './databases.ts';
 import delayedCommits from './delayed-commits.ts';
@@ -61,10 +76,12 @@ import liveFinds from './live/finds.ts';
 import liveViews from './live/views.ts';
 import localDocs from './local-docs.ts';
 import locations from './locations.ts';
+import log from './log.ts';
 import lotsOfDocs from './lots-of-docs.ts';
 import manyDatabases from './many-databases.ts';
 import methodOverride from './method-override.ts';
 import multipleRows from './multiple-rows.ts';
+import nodes from './nodes.ts';
 import notYet from './not-yet.ts';
 import numbers from './numbers.ts';
 import openRevs from './open-revs.ts';
@@ -74,19 +91,30 @@ import recreateDoc from './recreate-doc.ts';
 import reduce from './reduce.ts';
 import reduceBuiltin from './reduce-builtin.ts';
 import reduceFalse from './reduce-false.ts';
+import replicationContinuous from './replication/continuous.ts';
+import replicationDocumentFields from './replication/document-fields.ts';
+import replicationDocumentList from './replication/document-list.ts';
+import replicationDocumentRestart from './replication/document-restart.ts';
+import replicationDocumentUsers from './replication/document-users.ts';
+import replicationDocuments from './replication/documents.ts';
+import replicationOnce from './replication/once.ts';
+import replicationRemote from './replication/remote.ts';
 import restart from './restart.ts';
 import revStemming from './rev-stemming.ts';
 import revsDiff from './revs-diff.ts';
 import rewrite from './rewrite.ts';
+import securityHeaders from './security-headers.ts';
 import securityObject from './security-object.ts';
 import serverEndpoints from './server-endpoints.ts';
 import showDocuments from './show-documents.ts';
+import stats from './stats.ts';
 import tempView from './temp-view.ts';
 import updateDocuments from './update-documents.ts';
 import updateFunctions from './update-functions.ts';
 import utf8 from './utf8.ts';
 import uuids from './uuids.ts';
 import validation from './validation.ts';
+import vhosts from './vhosts.ts';
 import viewBasics from './view-basics.ts';
 import viewCleanup from './view-cleanup.ts';
 import viewCollation from './view-collation.ts';
@@ -105,6 +133,19 @@ import world from './world.ts';
 
 /** Every suite of the HTTP interface, for runners in any environment. */
 export const suites: readonly Suite[] = [
+  admins,
+  accountsAccessMatrix,
+  accountsAuthCache,
+  accountsBasicAuth,
+  accountsCookieAuth,
+  accountsJwt,
+  accountsOauth,
+  accountsOpenFeeds,
+  accountsProxyauth,
+  accountsReaderAcl,
+  accountsSecurityValidation,
+  accountsUsersDb,
+  accountsUsersDbSecurity,
   allDocs,
   allowedMethods,
   attachments,
@@ -129,6 +170,7 @@ export const suites: readonly Suite[] = [
   changesTags,
   clock,
   compact,
+  config,
   conflicts,
   contentNegotiation,
   copyDoc,
@@ -138,6 +180,7 @@ export const suites: readonly Suite[] = [
   correctionsLists,
   correctionsReduces,
   correctionsViews,
+  cors,
   crossSite,
   databases,
   delayedCommits,
@@ -167,10 +210,12 @@ export const suites: readonly Suite[] = [
   liveViews,
   localDocs,
   locations,
+  log,
   lotsOfDocs,
   manyDatabases,
   methodOverride,
   multipleRows,
+  nodes,
   notYet,
   numbers,
   openRevs,
@@ -180,19 +225,30 @@ export const suites: readonly Suite[] = [
   reduce,
   reduceBuiltin,
   reduceFalse,
+  replicationContinuous,
+  replicationDocumentFields,
+  replicationDocumentList,
+  replicationDocumentRestart,
+  replicationDocumentUsers,
+  replicationDocuments,
+  replicationOnce,
+  replicationRemote,
   restart,
   revStemming,
   revsDiff,
   rewrite,
+  securityHeaders,
   securityObject,
   serverEndpoints,
   showDocuments,
+  stats,
   tempView,
   updateDocuments,
   updateFunctions,
   utf8,
   uuids,
   validation,
+  vhosts,
   viewBasics,
   viewCleanup,
   viewCollation,

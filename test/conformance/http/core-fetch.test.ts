@@ -1,3 +1,4 @@
+import { createConfig } from '../../../src/config/config-store.ts';
 import { createCore } from '../../../src/core.ts';
 import { deferredAtHand } from '../../../src/deferred/deferred-code.ts';
 import { createFetch } from '../../../src/http/fetch-adapter.ts';
@@ -6,7 +7,6 @@ import { createSandboxWorkers } from '../../../src/node/server/sandbox-workers.t
 import { createQuickJsSandbox } from '../../../src/query-server/programs/quickjs-sandbox.ts';
 import { systemClock, systemRandom } from '../../../src/shared/clock.ts';
 import { createMemoryPageStore } from '../../../src/storage/memory/memory-page-store.ts';
-import { createConfig } from '../../../src/system/config.ts';
 import { silentLog } from '../../../src/system/log.ts';
 import { FetchHost } from '../../support/conformance/fetch-host.ts';
 import { registerSuites } from '../../support/conformance/register.ts';

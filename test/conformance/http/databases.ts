@@ -29,6 +29,30 @@ export default suite('databases', [
     assert.equal((await t.get('/doc')).status, 200);
   }),
 
+  test('PUT with if-missing creates, and takes what is there already for as good', async (t) => {
+    const name = `${t.db}_if_missing`;
+    t.forgetLater(name);
+    const created = await t.request('PUT', `/${name}?if-missing=true`);
+    assertJson(created, 201, { ok: true });
+    await t.request('PUT', `/${name}/doc`, { json: {} });
+    const found = await t.request('PUT', `/${name}?if-missing=true`);
+    assertJson(found, 200, { ok: true, existed: true });
+    assert.equal(found.header('location'), `${t.baseUrl}/${name}`);
+    assert.equal((await t.request('GET', `/${name}/doc`)).status, 200);
+    // The word true alone asks for it.
+    for (const query of ['if-missing=false', 'if-missing', 'q=8']) {
+      assert.equal((await t.request('PUT', `/${name}?${query}`)).status, 412);
+    }
+    assertError(await t.request('PUT', '/Upper?if-missing=true'), 400, 'illegal_database_name', illegal('Upper'));
+  }),
+
+  test('of two that create at once with if-missing one does', async (t) => {
+    const name = `${t.db}_twice`;
+    t.forgetLater(name);
+    const answers = await Promise.all([1, 2].map(() => t.request('PUT', `/${name}?if-missing=true`)));
+    assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 201]);
+  }),
+
   test('a name may hold every one of the characters allowed', async (t) => {
     for (const name of ['a', 'az09_$()+-/', 'a/b', 'a/b/c', 'a/b+c(d)$', 'a'.repeat(100)]) {
       const path = databasePath(name);

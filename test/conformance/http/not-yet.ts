@@ -17,9 +17,14 @@ export default suite('not_yet', [
     assertJson(await t.get('/doc'), 200, { _id: 'doc', _rev: rev });
   }),
 
-  test('what others ask of a server that is one of many', async (t) => {
-    for (const path of ['/_membership', '/_cluster_setup', '/_scheduler/jobs', '/_node/_local/_config/log/level']) {
+  test('tokens of OAuth that the service hands out', async (t) => {
+    for (const path of ['/_oauth/request_token', '/_oauth/authorize', '/_oauth/access_token']) {
       assertNotImplemented(await t.request('GET', path));
+      assertNotImplemented(await t.request('POST', path));
     }
+  }),
+
+  test('the administration pages', async (t) => {
+    assertNotImplemented(await t.request('GET', '/_utils/'));
   }),
 ]);

@@ -1,9 +1,12 @@
+import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { assert } from 'vitest';
+import { at } from '../../support/conformance/json.ts';
 import { SetteeProcess } from '../../unit/node/settee-process.ts';
 import { HttpClient } from './http-client.ts';
+import { noProcessFiles } from './process-use.ts';
 
 export interface StartOptions {
   /** As for `--set`: `section/key=value`. */
@@ -19,6 +22,9 @@ export interface CommandOutcome {
   readonly stdout: string;
   readonly stderr: string;
 }
+
+/** Tells for how long the server's thread is held; where the system does. */
+const TURN_PROBE = noProcessFiles === undefined ? new URL('turn-probe.mjs', import.meta.url).href : undefined;
 
 /** Runs the command line to its end. `input` is its standard input. */
 export async function settee(argv: readonly string[], input?: string | Uint8Array): Promise<CommandOutcome> {
@@ -98,6 +104,24 @@ export class AttackedServer {
     return this.#process.child.pid ?? assert.fail('the process has no number');
   }
 
+  /** From now on the turns of the server's thread are measured. */
+  async beginTurns(): Promise<void> {
+    if (TURN_PROBE !== undefined) await this.#tellProbe('begin');
+  }
+
+  /** How many milliseconds of processor time the longest turn since `beginTurns` took. Undefined where the system does not tell. */
+  async longestTurn(): Promise<number | undefined> {
+    return TURN_PROBE === undefined ? undefined : Number(at(await this.#tellProbe('end'), 'longest'));
+  }
+
+  async #tellProbe(message: 'begin' | 'end'): Promise<unknown> {
+    const { child } = this.#process;
+    const answer = once(child, 'message');
+    child.send(message);
+    const [value] = await answer;
+    return value;
+  }
+
   /** Ends the process whatever it does, and removes the folder where it made it. */
   async remove(): Promise<void> {
     await this.kill();
@@ -107,6 +131,9 @@ export class AttackedServer {
 
 async function launch(folder: string, { settings = [], argv = [] }: StartOptions) {
   const set = settings.flatMap((setting) => ['--set', setting]);
-  const process = new SetteeProcess(['serve', '--no-demo', '--port', '0', '--data', folder, ...set, ...argv]);
+  const process = new SetteeProcess(
+    ['serve', '--no-demo', '--port', '0', '--data', folder, ...set, ...argv],
+    TURN_PROBE,
+  );
   return { process, client: new HttpClient(new URL(await process.url())) };
 }

@@ -21,6 +21,18 @@ export function processorSeconds(pid: number): number {
   return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
 }
 
+/**
+ * Seconds that processors were taken by anything but a process and this one. Counted in ticks for each of these, so it says something of
+ * tenths of a second only.
+ */
+export function processorSecondsOfOthers(pid: number): number {
+  const [, user, nice, system, , , irq, softirq, steal] = (
+    readFileSync('/proc/stat', 'utf8').split('\n', 1)[0] ?? ''
+  ).split(/\s+/);
+  const all = [user, nice, system, irq, softirq, steal].reduce((sum, ticks) => sum + Number(ticks ?? 0), 0);
+  return all / TICKS_PER_SECOND - processorSeconds(pid) - processorSeconds(process.pid);
+}
+
 /** What is the most that a process holds while something is under way, and what came of that. */
 export async function highestMemory<T>(
   pid: number,

@@ -1,5 +1,7 @@
+import { createConfig } from '../../../src/config/config-store.ts';
 import { createCore } from '../../../src/core.ts';
 import { deferredAtHand } from '../../../src/deferred/deferred-code.ts';
+import { createGateway } from '../../../src/http/gateway/gateway.ts';
 import {
   createQuickJsSandbox,
   type SandboxWorkers,
@@ -8,7 +10,6 @@ import {
 import { type Clock, systemRandom } from '../../../src/shared/clock.ts';
 import type { ByteStream, Handle, PlainResponse, RequestBody } from '../../../src/shared/message.ts';
 import type { PageStore } from '../../../src/storage/page-store.ts';
-import { createConfig } from '../../../src/system/config.ts';
 import type { Config, Log } from '../../../src/system/contract.ts';
 import { toStream } from './body-stream.ts';
 import type { Capabilities, Host, HostAnswer, HostRequest, OpenAnswer, Settings } from './host.ts';
@@ -59,6 +60,8 @@ export class CoreHost implements Host {
       restart: true,
       settings: true,
       clock: true,
+      network: 'the core in this process was given no network',
+      gateway: options.basePath === undefined ? true : 'virtual hosts are for services at the root',
       'function-threads': options.createWorkers === undefined ? 'this core was given no threads' : true,
     };
   }
@@ -129,6 +132,7 @@ export class CoreHost implements Host {
       config: settings,
       basePath: this.#basePath,
       log: this.#log,
+      gateway: createGateway,
       deferred: deferredAtHand(createQuickJsSandbox({ loadWasm, workers })),
     });
   }

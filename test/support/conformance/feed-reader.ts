@@ -1,6 +1,6 @@
 import { assert } from 'chai';
 import type { OpenAnswer } from './host.ts';
-import { withDeadline } from './with-deadline.ts';
+import { DeadlineError, withDeadline } from './with-deadline.ts';
 
 /** Reads an answer while it is being made. What was taken is not given again. */
 export class FeedReader {
@@ -53,9 +53,10 @@ export class FeedReader {
     return this.#take(this.#text.length);
   }
 
-  /** The feed must break off: the message of the failure. */
+  /** The feed must break off, soon: the message of the failure. */
   async failure(): Promise<string> {
     const end = await this.rest().catch((error: unknown) => (error instanceof Error ? error : new Error(`${error}`)));
+    if (end instanceof DeadlineError) throw end;
     assert.instanceOf(end, Error, `${this.#asked} should have broken off`);
     return end.message;
   }

@@ -68,7 +68,9 @@ const ofAnyPage = {
   'raw-socket': 'a page has no sockets',
   'broken-body': 'a page can not break off a body of known length',
   restart: 'the service is not at hand',
+  gateway: 'pages of other origins do not reach a service worker',
   settings: 'the service is not at hand',
   clock: 'the service is not at hand',
+  network: 'where a service worker answers, the address below which it does so leads to no server',
   'function-threads': true,
 } as const satisfies Capabilities;

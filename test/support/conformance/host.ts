@@ -33,6 +33,8 @@ export type Settings = Readonly<Record<string, Readonly<Record<string, string>>>
  * - `raw-socket`: writes to the connection itself (half a body, a request that is none)
  * - `broken-body`: can begin a body and fail before its end
  * - `restart`, `settings`, `clock`: has the function of that kind
+ * - `network`: reaches its own address over the network, as another service would
+ * - `gateway`: has CORS and virtual hosts
  * - `function-threads`: functions of documents run in threads of their own
  */
 export type Capability =
@@ -46,6 +48,8 @@ export type Capability =
   | 'restart'
   | 'settings'
   | 'clock'
+  | 'network'
+  | 'gateway'
   | 'function-threads';
 
 /** `true`, or the reason why this host can't. */

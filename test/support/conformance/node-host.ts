@@ -22,6 +22,8 @@ export class NodeHost implements Host {
     'broken-body': true,
     restart: true,
     settings: true,
+    network: true,
+    gateway: true,
     'function-threads': true,
     clock: 'the server uses the clock of its machine',
   };

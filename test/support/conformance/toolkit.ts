@@ -18,16 +18,20 @@ export class Toolkit {
   /** Name of a database that exists, is empty, and is removed when the case has ended. */
   readonly db: string;
   readonly #names: string[] = [];
-  readonly #variants: Host[] = [];
+  /** On services of their own, which end with the case. */
+  readonly #variants: Toolkit[] = [];
   readonly #feeds: FeedReader[] = [];
+  /** Sent with the toolkit's own requests, by which databases are made and removed. */
+  readonly #ownHeaders: Readonly<Record<string, string>>;
 
-  private constructor(host: Host, db: string) {
+  private constructor(host: Host, db: string, ownHeaders: Readonly<Record<string, string>>) {
     this.host = host;
     this.db = db;
+    this.#ownHeaders = ownHeaders;
   }
 
-  static async open(host: Host, db: string): Promise<Toolkit> {
-    const toolkit = new Toolkit(host, db);
+  static async open(host: Host, db: string, ownHeaders: Readonly<Record<string, string>> = {}): Promise<Toolkit> {
+    const toolkit = new Toolkit(host, db, ownHeaders);
     await toolkit.createDatabase(db);
     return toolkit;
   }
@@ -126,8 +130,9 @@ export class Toolkit {
 
   /** Creates a further database (anew, where it is there), and removes it after the case. */
   async createDatabase(name: string): Promise<void> {
-    await this.request('DELETE', databasePath(name));
-    const answer = await this.request('PUT', databasePath(name));
+    const headers = this.#ownHeaders;
+    await this.request('DELETE', databasePath(name), { headers });
+    const answer = await this.request('PUT', databasePath(name), { headers });
     assert.equal(answer.status, 201, answer.text);
     this.forgetLater(name);
   }
@@ -142,18 +147,33 @@ export class Toolkit {
     await this.host.restart();
   }
 
-  /** A toolkit on a service of its own with these settings. */
-  async withSettings(settings: Settings): Promise<Toolkit> {
+  /** A toolkit on a service of its own with these settings. `ownHeaders`: what it takes there to make and to remove databases. */
+  async withSettings(settings: Settings, ownHeaders: Readonly<Record<string, string>> = {}): Promise<Toolkit> {
     assert(this.host.withSettings, 'the case should declare that it needs settings');
     const host = await this.host.withSettings(settings);
-    this.#variants.push(host);
-    return Toolkit.open(host, this.db);
+    const toolkit = new Toolkit(host, this.db, ownHeaders);
+    this.#variants.push(toolkit);
+    await toolkit.createDatabase(this.db);
+    return toolkit;
   }
 
   async close(): Promise<void> {
-    for (const feed of this.#feeds) await feed.cancel();
-    for (const variant of this.#variants) await variant.close();
-    for (const name of this.#names) await this.request('DELETE', databasePath(name));
+    await this.#endFeeds();
+    await this.#closeVariants();
+    for (const name of this.#names) await this.request('DELETE', databasePath(name), { headers: this.#ownHeaders });
+  }
+
+  /** A service that is closed gives what is open through it some seconds to end. */
+  async #closeVariants(): Promise<void> {
+    for (const variant of this.#variants.splice(0)) {
+      await variant.#endFeeds();
+      await variant.#closeVariants();
+      await variant.host.close();
+    }
+  }
+
+  async #endFeeds(): Promise<void> {
+    for (const feed of this.#feeds.splice(0)) await feed.cancel();
   }
 }
 

@@ -1,10 +1,17 @@
 /** How long an answer, or a part of one, may take before the case fails. */
 export const deadlineMs = 20_000;
 
+/** Says nothing of what the service did. */
+export class DeadlineError extends Error {
+  constructor(name: string) {
+    super(`${name} did not come within ${deadlineMs} ms`);
+  }
+}
+
 export async function withDeadline<T>(awaited: Promise<T>, name: string): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const deadline = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error(`${name} did not come within ${deadlineMs} ms`)), deadlineMs);
+    timer = setTimeout(() => reject(new DeadlineError(name)), deadlineMs);
   });
   try {
     return await Promise.race([awaited, deadline]);

@@ -172,6 +172,25 @@ describe('over a port', () => {
     expect(owner.offers).toHaveLength(1);
   });
 
+  test('long chunks are moved: each comes in a buffer of its own, and the maker keeps what it had', async () => {
+    const owner = await new Owner().rise();
+    const link = await linkOverPort(owner);
+    const page = new Uint8Array(100_000).map((_, index) => index % 251);
+    owner.handle = async () =>
+      answer(sourceOf([page.subarray(10, 60_010), page.subarray(0, 16_384), page.subarray(0, 5)]));
+    const posted = vi.spyOn(MessagePort.prototype, 'postMessage');
+    const body = streamOf((await ask(link)).body);
+    expect(await body.pull()).toEqual(page.slice(10, 60_010));
+    expect(await body.pull()).toEqual(page.slice(0, 16_384));
+    expect(await body.pull()).toEqual(page.slice(0, 5));
+    expect(await body.pull()).toBeUndefined();
+    const moved = posted.mock.calls.map(([, transfer]) => (Array.isArray(transfer) ? transfer : []));
+    posted.mockRestore();
+    // They are detached where they were.
+    expect(moved.flat().map((buffer) => buffer.byteLength)).toEqual([0, 0]);
+    expect(page.buffer.byteLength).toBe(100_000);
+  });
+
   test('what began on the channel ends there', async () => {
     const owner = await new Owner().rise();
     const link = newLink();

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, test } from 'vitest';
 
 const root = join(import.meta.dirname, '../../..');
 const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
@@ -94,17 +94,4 @@ test('a configuration of Vite sees the types of settee/vite', () => {
     ['ES2023', 'ESNext.Disposable', 'DOM'],
     ['node'],
   );
-});
-
-test('what package.json offers is what is built and packed', () => {
-  expect(manifest.files).toEqual(expect.arrayContaining(['dist/browser', 'dist/library', 'dist/types', 'dist/node']));
-  const targets = Object.values<string | { types: string; default: string }>(manifest.exports);
-  expect(targets.map((target) => (typeof target === 'string' ? target : target.default))).toEqual([
-    './dist/browser/settee.js',
-    './dist/library/sw.js',
-    './dist/library/vite.js',
-    './dist/library/msw.js',
-    './dist/browser/*',
-    './package.json',
-  ]);
 });

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { DatabaseError } from '../../../src/errors/database-error.ts';
-import { Gate, settle } from '../database/harness.ts';
+import { Gate, id, leavesOf, rev, settle } from '../database/harness.ts';
 import { all, everything, nothing, reader, Watched } from './watched-databases.ts';
 
 const none = { leases: 0, snapshots: 0 };
@@ -52,6 +52,47 @@ describe('a feed that ends by itself', () => {
   });
 });
 
+describe('a change that many wait for', () => {
+  test('is read once, and told to each', async () => {
+    const watched = await Watched.open();
+    await watched.write('a');
+    const first = reader(await watched.open({ since: 1 }));
+    const others = [
+      reader(await watched.open({ since: 1 })),
+      reader(await watched.open({ since: 1, filter: nothing })),
+    ];
+    const behind = reader(await watched.open());
+    for (const feed of [first, ...others]) expect(await feed.next()).toBe('wait');
+    expect([await behind.next(), await behind.next()]).toEqual(['1 a', 'wait']);
+    await watched.write('b');
+    expect([await first.next(), await first.next(), watched.read]).toEqual(['2 b', 'wait', 5]);
+    expect([await behind.next(), await others[0]?.next(), await others[1]?.next()]).toEqual(['2 b', '2 b', 'wait']);
+    expect(watched.read).toBe(5);
+  });
+
+  test('is read anew by who looks back further, and after the next one', async () => {
+    const watched = await Watched.open();
+    await watched.write('a', 'b');
+    expect(await all(await watched.open({ lasts: 'once', since: 1 }))).toEqual(['2 b', 'end 2 +0']);
+    expect(await all(await watched.open({ lasts: 'once' }))).toEqual(['1 a, 2 b', 'end 2 +0']);
+    await watched.write('c');
+    expect(await all(await watched.open({ lasts: 'once' }))).toEqual(['1 a, 2 b, 3 c', 'end 3 +0']);
+    expect(await all(await watched.open({ lasts: 'once' }))).toEqual(['1 a, 2 b, 3 c', 'end 3 +0']);
+    expect(watched.read).toBe(3);
+  });
+
+  test('is read anew after a purge', async () => {
+    const watched = await Watched.open();
+    await watched.write('a', 'b');
+    expect(await all(await watched.open({ lasts: 'once' }))).toEqual(['1 a, 2 b', 'end 2 +0']);
+    await watched.registry.use('db', async (db) => {
+      const revs = (await leavesOf(db, 'b')).map((leaf) => rev(leaf.slice(0, leaf.indexOf('='))));
+      await db.purge(new Map([[id('b'), revs]]));
+    });
+    expect((await all(await watched.open({ lasts: 'once' })))[0]).toBe('1 a');
+  });
+});
+
 describe('what a feed holds is given back', () => {
   test('when it is closed before it was read, more than once', async () => {
     const watched = await Watched.open();
@@ -68,6 +109,8 @@ describe('what a feed holds is given back', () => {
     const failing = { select: () => Promise.reject(new DatabaseError('storage_failed', 'no')) };
     for (const lasts of ['once', 'first', 'on'] as const) {
       await expect(all(await watched.open({ lasts, filter: failing }))).rejects.toThrow('no');
+      // What was read last would not be read again.
+      await watched.write(`before ${lasts}`);
       const feed = await watched.open({ lasts });
       watched.hooks.beforeRows = () => Promise.reject(new DatabaseError('storage_corrupt', 'page 7 is damaged'));
       await expect(all(feed)).rejects.toThrow('page 7 is damaged');

@@ -11,6 +11,8 @@ interface FeedHooks {
   beforeAcquire?: (() => Promise<void>) | undefined;
   /** Before each batch of changes. */
   beforeRows?: (() => Promise<void>) | undefined;
+  /** Before bodies are read of documents that were found. */
+  beforeBodies?: (() => Promise<void>) | undefined;
 }
 
 /** A real registry on memory with the database `db`, which counts what feeds hold of it. */
@@ -22,6 +24,9 @@ export class Watched implements WatchedDatabases {
   snapshots = 0;
   /** How often a database was asked for. */
   acquired = 0;
+  /** How often the changes of a snapshot were. */
+  read = 0;
+  readonly #watched = new WeakMap<Database, Database>();
 
   private constructor(registry: Registry) {
     this.registry = registry;
@@ -48,8 +53,11 @@ export class Watched implements WatchedDatabases {
     await this.hooks.beforeAcquire?.();
     const lease = await this.registry.acquire(name);
     this.leases += 1;
+    const { database } = lease;
+    const watched = this.#watched.get(database) ?? replacing(database, { snapshot: () => this.#watch(database) });
+    this.#watched.set(database, watched);
     return {
-      database: replacing(lease.database, { snapshot: () => this.#watch(lease.database) }),
+      database: watched,
       release: () => {
         this.leases -= 1;
         lease.release();
@@ -77,14 +85,22 @@ export class Watched implements WatchedDatabases {
   #watch(database: Database): Snapshot {
     const snapshot = database.snapshot();
     const { hooks } = this;
+    const note = () => {
+      this.read += 1;
+    };
     this.snapshots += 1;
     return replacing(snapshot, {
       changes: async function* (options) {
+        note();
         await hooks.beforeRows?.();
         for await (const rows of snapshot.changes(options)) {
           yield rows;
           await hooks.beforeRows?.();
         }
+      },
+      bodies: async (nodes) => {
+        await hooks.beforeBodies?.();
+        return snapshot.bodies(nodes);
       },
       release: () => {
         this.snapshots -= 1;

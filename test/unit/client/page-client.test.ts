@@ -36,3 +36,37 @@ describe('fetch', () => {
     expect(network).toHaveBeenCalledWith('/db', init);
   });
 });
+
+describe("fetch in the place of the page's own", () => {
+  const address = { base: 'https://app.example/db/', serviceWorker: false, replaceFetch: true } as const;
+
+  test('hands on what is not below the base, and is taken back by close()', async () => {
+    const network = vi.fn(async () => new Response('from the network'));
+    vi.stubGlobal('fetch', network);
+    const client = new PageClient(address, () => {});
+    client.opened.catch(() => {});
+    expect(globalThis.fetch).not.toBe(network);
+    expect(await (await fetch('/elsewhere')).text()).toBe('from the network');
+    await client.close();
+    expect(globalThis.fetch).toBe(network);
+  });
+
+  test('hands on everything when it can not be taken back, since another one is over it', async () => {
+    const network = vi.fn(async () => new Response('from the network'));
+    vi.stubGlobal('fetch', network);
+    const client = new PageClient(address, () => {});
+    client.opened.catch(() => {});
+    const ours = globalThis.fetch;
+    const wrapper: typeof fetch = (...request) => ours(...request);
+    globalThis.fetch = wrapper;
+    await client.close();
+    expect(globalThis.fetch).toBe(wrapper);
+    expect(await (await fetch('https://app.example/db/notes')).text()).toBe('from the network');
+  });
+});
+
+test('start says on Node what it is for', async () => {
+  vi.stubGlobal('document', undefined);
+  const { start } = await import('../../../src/client/index.ts');
+  await expect(start({ base: '/db/' })).rejects.toThrow('start works in pages alone');
+});

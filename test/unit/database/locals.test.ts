@@ -51,6 +51,39 @@ describe('local documents (docs/http.md#local-documents)', () => {
     await check(await bench.open());
   });
 
+  test('of megabytes, in characters of any length, stand beside others through crash, checkpoint and removal', async () => {
+    const bench = new Bench();
+    const db = await bench.open();
+    // Whatever it is cut into, some cut falls into a character.
+    const long = `{"t":"${'x😀é"'.repeat(400_000).replaceAll('"', '\\"')}","u":"${'😀'.repeat(600_000)}"}`;
+    const names = ['_local/a', '_local/b', '_local/c', '_local/d', '_local/e'];
+    for (const name of names) await db.writeLocal(id(name), undefined, `{"n":"${name}"}`, 'relaxed');
+    await db.writeLocal(id('_local/b'), '0-1', long, 'relaxed');
+    await db.writeLocal(id('_local/d'), '0-1', long, 'relaxed');
+    await db.setRevsLimit(5);
+    const check = async (opened: typeof db) => {
+      for (const name of names) {
+        const isLong = name === '_local/b' || name === '_local/d';
+        const body = (await opened.readLocal(id(name)))?.body;
+        expect(body === (isLong ? long : `{"n":"${name}"}`), name).toBe(true);
+      }
+      expect(await opened.readLocal(id('_local/bb'))).toBeUndefined();
+      expect(await opened.readLocal(id('_local/z'))).toBeUndefined();
+      expect(opened.revsLimit).toBe(5);
+      expect((await opened.verify()).damage).toEqual([]);
+    };
+    await check(await bench.crashed().open());
+    await db.close();
+    const reopened = await bench.open();
+    await check(reopened);
+    expect(await reopened.writeLocal(id('_local/b'), '0-2', undefined, 'relaxed')).toBe('0-0');
+    await reopened.close();
+    const last = await bench.open();
+    expect(await last.readLocal(id('_local/b'))).toBeUndefined();
+    expect((await last.readLocal(id('_local/d')))?.body === long).toBe(true);
+    await last.close();
+  });
+
   test('are listed in id order without the settings that are kept beside them', async () => {
     const db = await new Bench({ settings: TINY, supports: TINY_PAGES }).open();
     await db.setSecurity('{"admins":{}}');

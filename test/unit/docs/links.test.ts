@@ -1,21 +1,8 @@
 import { existsSync } from 'node:fs';
-import { dirname, join, normalize } from 'node:path';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { anchorsOf, linksOf, type Page, readPages, repository } from './pages.ts';
-
-/** What is wrong with the links of a page that lead to this repository; links to elsewhere are passed over. */
-function brokenLinks(page: Page, pages: readonly Page[], exists: (path: string) => boolean): string[] {
-  return linksOf(page.text)
-    .filter((link) => !/^[a-z]+:/i.test(link))
-    .filter((link) => {
-      const [path = '', anchor] = decodeURI(link).split('#');
-      const target = path === '' ? page.path : normalize(join(dirname(page.path), path)).replaceAll('\\', '/');
-      if (target.startsWith('..') || !exists(target)) return true;
-      if (anchor === undefined || !target.endsWith('.md')) return false;
-      const text = pages.find((one) => one.path === target)?.text;
-      return text === undefined || !anchorsOf(text).has(anchor);
-    });
-}
+import { brokenLinks } from './broken-links.ts';
+import { readPages, repository } from './pages.ts';
 
 const pages = readPages();
 

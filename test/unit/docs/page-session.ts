@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
+import { pause } from '../../../src/shared/pause.ts';
 import { repository } from './pages.ts';
 
 const run = promisify(execFile);
@@ -65,8 +66,19 @@ export class PageSession {
       cwd: repository,
       env: { ...process.env, SETTEE_DATA: this.#dataFolder },
     });
+    // It is answered before it is over, and what commands that come later show is what it leaves.
+    if (command.includes('/_compact')) await this.#compacted();
     // As a terminal shows it: lines may end in carriage returns, such as those of lists and of headers.
     return stdout.trim().replaceAll('\r\n', '\n').replaceAll(`:${this.#port}`, ':5984');
+  }
+
+  /** Resolves when no compaction runs any more. */
+  async #compacted(): Promise<void> {
+    for (;;) {
+      const tasks = await (await fetch(`http://127.0.0.1:${this.#port}/_active_tasks`)).text();
+      if (!tasks.includes('_compaction"')) return;
+      await pause(20);
+    }
   }
 
   /** What Ctrl-C does: the terminal signals the whole group. */

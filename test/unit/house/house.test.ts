@@ -138,7 +138,8 @@ describe('what a worker loads on first use', () => {
 
   test('is not in its own file', () => {
     expect(reached).toContain('deferred/deferred.ts');
-    const later = /^((http\/)?(views|design|find)|query-server)\/|^deferred\/deferred-code\.ts$/;
+    const later =
+      /^((http\/)?(views|design|find|administration|replicator)|query-server)\/|^deferred\/deferred-code\.ts$/;
     // Judging writes begins with the question whether there is anybody to be asked.
     expect([...reached].filter((path) => later.test(path))).toEqual(['design/write-validation.ts']);
   });

@@ -25,6 +25,15 @@ describe('fetch', () => {
     expect(seen).toEqual(['PUT', 'http://h/db/a%2Fb?x=1', 'yes', '{}', undefined]);
   });
 
+  test('hands headers on in lower case, whatever class of a simulated page they come in', async () => {
+    const seen: unknown[] = [];
+    const fetch = fetching({}, ({ headers }) => seen.push(headers));
+    const request = new Request('http://h/db');
+    Object.defineProperty(request, 'headers', { value: new Map([['Content-Type', 'application/json']]) });
+    await fetch(request);
+    expect(seen).toEqual([{ 'content-type': 'application/json' }]);
+  });
+
   test('gives status, headers and text', async () => {
     const response = await fetching({ status: 201, headers: { etag: '"1-a"' }, body: '{"ok":true}\n' })(
       new Request('http://h/'),

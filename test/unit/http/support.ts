@@ -1,5 +1,8 @@
 /** What the tests of the HTTP layer work with: the service on memory, asked through its one door. */
 
+import { Access } from '../../../src/auth/access/access.ts';
+import { ADMIN_PARTY } from '../../../src/auth/contract.ts';
+import { createConfig } from '../../../src/config/config-store.ts';
 import { type Core, createCore } from '../../../src/core.ts';
 import { deferredAtHand } from '../../../src/deferred/deferred-code.ts';
 import { Context, type Services } from '../../../src/http/request/context.ts';
@@ -10,8 +13,10 @@ import { systemRandom } from '../../../src/shared/clock.ts';
 import type { ByteStream, PlainRequest, PlainResponse, RequestBody } from '../../../src/shared/message.ts';
 import { createMemoryPageStore } from '../../../src/storage/memory/memory-page-store.ts';
 import { ActiveTasks } from '../../../src/system/active-tasks.ts';
-import { createConfig, type Settings } from '../../../src/system/config.ts';
+import type { Settings } from '../../../src/system/contract.ts';
+import { Counters } from '../../../src/system/counters.ts';
 import { silentLog } from '../../../src/system/log.ts';
+import { Statistics } from '../../../src/system/statistics.ts';
 import { Uuids } from '../../../src/system/uuids.ts';
 
 /** 2026-01-31T12:00:00Z, standing still. */
@@ -72,13 +77,19 @@ export function pluck(rows: unknown, name: string): unknown[] {
 /** Services without databases, for what needs none. */
 export function services(settings: Settings = {}, changes: Partial<Services> = {}): Services {
   const config = createConfig(settings);
+  const none = () => 0;
   return {
+    access: new Access(config, { peek: () => undefined, use: unused, onEvent: () => () => {} }),
     registry: {
       serverUuid: 'uuid',
+      settings: undefined,
+      keepSettings: unused,
+      openCount: 0,
       names: () => [],
       has: () => false,
       peek: () => undefined,
       create: unused,
+      createIfMissing: unused,
       delete: unused,
       use: unused,
       acquire: unused,
@@ -92,6 +103,11 @@ export function services(settings: Settings = {}, changes: Partial<Services> = {
     clock,
     uuids: new Uuids(config, clock, systemRandom),
     tasks: new ActiveTasks(clock),
+    statistics: new Statistics(clock, config, new Counters(), {
+      openDatabases: none,
+      openFiles: none,
+      clientsOfChanges: none,
+    }),
     basePath: '',
     bytesInFlight: new ByteBudget(268_435_456, 1_000),
     ...changes,
@@ -99,10 +115,17 @@ export function services(settings: Settings = {}, changes: Partial<Services> = {
 }
 
 /** For what needs none of the parts that are loaded on first use. */
-export const noParts: DeferredParts = { views: unused, design: unused, find: unused };
+export const noParts: DeferredParts = {
+  accounts: unused,
+  views: unused,
+  design: unused,
+  find: unused,
+  replicator: unused,
+  administration: unused,
+};
 
 export function createTestRouter(parts: Partial<DeferredParts> = {}): Router {
-  return new Router(createRoutes({ ...noParts, ...parts }));
+  return new Router(createRoutes({ ...noParts, ...parts }), unused);
 }
 
 export function contextOf(
@@ -112,7 +135,9 @@ export function contextOf(
   changes: Partial<Services> = {},
 ): Context {
   const whole = { method: 'GET', url: '/', headers: {}, body: null, ...request };
-  return new Context(whole, services(settings, { basePath, ...changes }));
+  const context = new Context(whole, services(settings, { basePath, ...changes }));
+  context.user = request.user ?? ADMIN_PARTY;
+  return context;
 }
 
 /** A body in the given chunks. `broken`: its sender vanishes behind them. */

@@ -27,7 +27,7 @@ describe('the command line', () => {
       code: 2,
       stdout: '',
       stderr:
-        'There is no command "imprt". There are: serve, import, export, verify, backup, restore.\nTry "settee --help".\n',
+        'There is no command "imprt". There are: serve, import, export, replicate, verify, backup, restore, admin.\nTry "settee --help".\n',
     });
     expect(await runCommand(['--port', 'x'])).toEqual({
       code: 2,
@@ -39,7 +39,7 @@ describe('the command line', () => {
   test('refuses to listen beyond loopback, with exit code 2', async () => {
     const { code, stdout, stderr } = await runCommand(['--host', '0.0.0.0', '--memory', '--port', '0']);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
-    expect(stderr).toMatch(/^Settee does not listen on 0\.0\.0\.0: it has no admins/);
+    expect(stderr).toMatch(/^Settee does not listen on 0\.0\.0\.0: it has no admin, /);
   });
 
   test('reports a failure where its output can not be written', async () => {

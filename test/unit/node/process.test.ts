@@ -50,6 +50,9 @@ describe('the process', () => {
     const line = await server.startUpLine();
     expect(line).toMatch(/^Settee 0\.1\.0 answers at http:\/\/127\.0\.0\.1:\d+\/ and keeps its data in /);
     expect(line.endsWith(` and keeps its data in ${folder}`)).toBe(true);
+    // With the folder, without which the command would write to another one.
+    await expect.poll(() => server.stdout).toMatch(/ Set one with: settee admin add NAME --data \S+\n$/);
+    expect(server.stdout.trimEnd().endsWith(` --data ${folder}`)).toBe(true);
   });
 
   test.each(['SIGINT', 'SIGTERM'] as const)(
@@ -155,5 +158,16 @@ describe('the process', () => {
     reader.child.stdout?.once('data', () => reader.child.stdout?.destroy());
     expect((await reader.exited).code).toBe(1);
     expect(reader.stderr).toBe('');
+  });
+
+  test('a continuous replication whose peers are not there waits for them, until a signal', async () => {
+    const peer = 'http://ana:hidden@127.0.0.1:1';
+    const command = settee('replicate', `${peer}/a`, `${peer}/b`, '--continuous', '--retries', '0');
+    await command.says(/; tried again in 5 s\n/);
+    await command.stop('SIGINT');
+    expect(await command.exited).toEqual({ code: 0, signal: null });
+    expect(command.stdout).toBe('0 written, 0 refused, 0 bytes (http://127.0.0.1:1/a/ to http://127.0.0.1:1/b/)\n');
+    expect(command.stderr).toMatch(/^replication_failed: .*http:\/\/127\.0\.0\.1:1\/a.*; tried again in 5 s\n$/);
+    expect(command.stderr).not.toMatch(/hidden|ana/);
   });
 });

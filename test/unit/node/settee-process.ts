@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -13,8 +13,11 @@ export class SetteeProcess {
   stderr = '';
   readonly exited: Promise<{ readonly code: number | null; readonly signal: string | null }>;
 
-  constructor(argv: readonly string[]) {
-    this.child = spawn(process.execPath, [bootstrap, ...argv], { cwd: repository, stdio: ['pipe', 'pipe', 'pipe'] });
+  /** `preload`: the path of a module that is loaded first, and that hears what is sent to the child. */
+  constructor(argv: readonly string[], preload?: string) {
+    const node = preload === undefined ? [] : ['--import', preload];
+    const stdio: StdioOptions = ['pipe', 'pipe', 'pipe', ...(preload === undefined ? [] : (['ipc'] as const))];
+    this.child = spawn(process.execPath, [...node, bootstrap, ...argv], { cwd: repository, stdio });
     this.child.stdout?.setEncoding('utf8').on('data', (text: string) => {
       this.stdout += text;
     });
@@ -33,6 +36,18 @@ export class SetteeProcess {
     const ended = this.exited.then(() => Promise.reject(new Error(`it ended instead: ${this.stderr}`)));
     ended.catch(() => undefined);
     return Promise.race([line, ended]);
+  }
+
+  /** Resolves when it has said that on stderr; fails where it ends before. */
+  async says(what: RegExp): Promise<void> {
+    let isOver = false;
+    const ended = this.exited.then(() => {
+      isOver = true;
+    });
+    while (!what.test(this.stderr)) {
+      if (isOver) throw new Error(`it ended instead: ${this.stderr}`);
+      await Promise.race([ended, this.child.stderr && once(this.child.stderr, 'data')]);
+    }
   }
 
   async url(): Promise<string> {

@@ -147,7 +147,8 @@ test('without its WebAssembly the sandbox says so, and tries again', async () =>
 
 test('where WebAssembly can not run that is said', async () => {
   const sandbox = createTestSandbox({ loadWasm: async () => new Uint8Array([1, 2, 3]) });
-  await expect(openProgram(sandbox)).rejects.toMatchObject({ code: 'not_implemented' });
+  const reason = expect.stringContaining("add 'wasm-unsafe-eval' to script-src");
+  await expect(openProgram(sandbox)).rejects.toMatchObject({ code: 'not_implemented', reason });
 });
 
 test('1,000 programs are built and dropped in bounded memory', { timeout: 120_000 }, async () => {

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { afterAll, describe, expect, test } from 'vitest';
 import { guardLoops } from '../../../src/query-server/isolates/loop-guard.ts';
+import { atOnce } from '../../../src/shared/turn.ts';
 import { createTestSandbox, openProgram, quickJsPath } from './quickjs-files.ts';
 
 const sandbox = createTestSandbox();
@@ -211,11 +212,11 @@ test('log messages are bounded', async () => {
 
 test('every loop of QuickJS but the interpreter is guarded', async () => {
   const bytes = new Uint8Array(await readFile(quickJsPath));
-  const guarded = guardLoops(bytes);
+  const guarded = atOnce(guardLoops(bytes));
   expect(guarded?.tick).toMatchObject({ module: 'a', name: 'p' });
   expect((guarded?.bytes.length ?? 0) - bytes.length).toBeGreaterThan(10_000);
 });
 
 test('a module of another kind is left as it is', () => {
-  expect(guardLoops(Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0))).toBeUndefined();
+  expect(atOnce(guardLoops(Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0)))).toBeUndefined();
 });

@@ -57,6 +57,22 @@ describe('a list that gave itself up', () => {
     await registry.close();
   });
 
+  test('keeps settings, and knows which of them were stored', async () => {
+    const service = new Service();
+    const registry = await service.open();
+    expect(registry.settings).toBeUndefined();
+    await registry.keepSettings('{"a":1}');
+    breakList(service, 'afterCommit');
+    await expect(registry.keepSettings('{"a":2}')).rejects.toMatchObject(failed);
+    await settle();
+    expect(registry.settings).toBe('{"a":2}');
+    await registry.keepSettings('{"a":3}');
+    await registry.close();
+    const again = await service.crashed().open();
+    expect(again.settings).toBe('{"a":3}');
+    await again.close();
+  });
+
   test('keeps the uuid of the service', async () => {
     const service = new Service();
     const registry = await service.open();

@@ -1,4 +1,5 @@
 import { expect } from 'vitest';
+import { createConfig } from '../../../src/config/config-store.ts';
 import type { DatabaseSettings } from '../../../src/database/settings.ts';
 import type { Registry } from '../../../src/registry/contract.ts';
 import { openRegistry, REGISTRY_FILE } from '../../../src/registry/registry.ts';
@@ -6,7 +7,6 @@ import type { CacheBudget } from '../../../src/shared/cache-budget.ts';
 import { MemoryMedium } from '../../../src/storage/memory/memory-medium.ts';
 import { createMemoryPageStore } from '../../../src/storage/memory/memory-page-store.ts';
 import type { PageStoreSupport } from '../../../src/storage/page-store.ts';
-import { createConfig } from '../../../src/system/config.ts';
 import { type Gate, HookedStore, ManualClock, type StorageHooks, settle, toWrite } from '../database/harness.ts';
 
 /** A registry on a medium of its own, whose storage operations can be watched, delayed and failed. */

@@ -27,6 +27,21 @@ describe('a budget of bytes', () => {
     expect(budget.used).toBe(60);
   });
 
+  test('serves those who wait when it is made larger, and takes nothing back when it is made smaller', async () => {
+    const budget = new ByteBudget(100, 1_000);
+    const [a, b, c] = [budget.open(), budget.open(), budget.open()];
+    expect(a.take(80)).toBe(true);
+    const waiting = Promise.resolve(b.take(80));
+    budget.resize(200);
+    expect(await waiting).toBe(true);
+    budget.resize(10);
+    expect(budget.used).toBe(160);
+    const next = Promise.resolve(c.take(10));
+    a.release();
+    b.release();
+    expect(await next).toBe(true);
+  });
+
   test('lets one that is larger go alone', async () => {
     const budget = new ByteBudget(100, 1_000);
     const [large, small] = [budget.open(), budget.open()];

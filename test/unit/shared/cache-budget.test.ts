@@ -78,6 +78,20 @@ describe('a cache budget', () => {
     expect(new CacheBudget(0).admit(new Entry([], 'any', 1))).toBe(false);
   });
 
+  test('gives up at once what has no room any more when it is made smaller', () => {
+    const shelf = new Shelf();
+    shelf.put('first', 40);
+    const second = shelf.put('second', 40);
+    second.isUsed = true;
+    shelf.put('third', 20);
+    shelf.budget.resize(30);
+    expect([shelf.gone, shelf.budget.bytes]).toEqual([['first', 'third', 'second'], 0]);
+    shelf.put('fourth', 30);
+    shelf.budget.resize(60);
+    shelf.put('fifth', 30);
+    expect(shelf.gone).toHaveLength(3);
+  });
+
   test('takes high ranks that nobody reads any more back from a cache at rest, and leaves those that are read', () => {
     const shelf = new Shelf();
     for (let index = 0; index < 6; index += 1) shelf.put(`resting ${index}`, 10, 2);

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { atOnce, inTurns, nextTurn, Pace, type Steps } from '../../../src/shared/turn.ts';
+import { atOnce, inTurns, LONG_STEP, nextTurn, Pace, type Steps } from '../../../src/shared/turn.ts';
 
 afterEach(() => {
   vi.unstubAllGlobals();
@@ -144,6 +144,31 @@ describe('work in turns', () => {
     isOver = true;
     // The first step is done before the clock is looked at.
     expect(turns).toEqual([11, 21, 31, 41]);
+  });
+
+  test('gives a step that is long by itself a turn to itself', async () => {
+    await nextTurn();
+    await nextTurn();
+    stopClock();
+    function* withLongStep(): Steps<string> {
+      yield* work(3, 1);
+      yield LONG_STEP;
+      now += 30;
+      yield;
+      return yield* work(3, 1);
+    }
+    const turns: number[] = [];
+    let isOver = false;
+    const note = () => {
+      turns.push(now);
+      if (!isOver) setImmediate(note);
+    };
+    const done = inTurns(withLongStep());
+    note();
+    expect(await done).toBe('done');
+    isOver = true;
+    expect([...new Set(turns)]).toEqual([3, 33]);
+    expect(atOnce(withLongStep())).toBe('done');
   });
 
   test('fails at once, or later', async () => {

@@ -1,11 +1,13 @@
 import { copyFile, cp, mkdir, readdir, readFile, rm, stat, truncate, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setImmediate as turn } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { commitAs, enqueueMove, openEnvironment } from '../../../src/storage/lmdb/environment.ts';
 import { toDatabaseError } from '../../../src/storage/lmdb/lmdb-errors.ts';
 import { createLmdbPageStore } from '../../../src/storage/lmdb/lmdb-page-store.ts';
 import type { PageFile, PageStore } from '../../../src/storage/page-store.ts';
 import { rejects, relaxed, storedContent } from '../../conformance/storage/expectations.ts';
+import { ThreadTime } from '../../support/thread-time.ts';
 import { temporaryFolder } from './backends.ts';
 
 let folder: string;
@@ -118,6 +120,56 @@ function flipAll(path: string, text: string, offset = 2): Promise<void> {
     expect(places).not.toEqual([]);
     return places;
   });
+}
+
+describe('long texts', () => {
+  const text = 'a character takes up to 4 bytes: ü€😀 '.repeat(60_000);
+  const long = { number: 2, text };
+  const pages = [
+    { number: 2, value: text.slice(0, 1_000_000) },
+    { number: 3, value: new Uint8Array(100).fill(7) },
+    { number: 4, value: text.slice(1_000_000, 1_900_000) },
+  ];
+
+  test('are stored as they are', async () => {
+    const file = await createStore().open('file', 'create');
+    await file.commit(relaxed({ journal: long, writePages: pages }));
+    await file.close();
+    const reopened = await createStore().open('file', 'open');
+    expect(reopened.opening.journal).toEqual([long]);
+    expect(await reopened.read(2, 'text')).toBe(pages[0]?.value);
+    expect(await reopened.read(3, 'bytes')).toEqual(pages[1]?.value);
+    expect(await reopened.read(4, 'text')).toBe(pages[2]?.value);
+  });
+
+  test('let others have turns while they are encoded', async () => {
+    const file = await createStore().open('file', 'create');
+    // Takes more than one turn on any machine.
+    const longest = await longestTurnMs(file.commit(relaxed({ journal: { number: 2, text: text.repeat(30) } })));
+    // In one go it would be 170 ms of processor time.
+    expect(longest).toBeLessThan(120);
+  });
+});
+
+/** Processor time of this thread between two of its turns, at most, until the work is done. */
+async function longestTurnMs(work: Promise<unknown>): Promise<number> {
+  const time = new ThreadTime();
+  try {
+    let longest = 0;
+    let isOver = false;
+    const end = () => {
+      isOver = true;
+    };
+    work.then(end, end);
+    for (let last = time.ms(); !isOver; last = time.ms()) {
+      await turn();
+      longest = Math.max(longest, time.ms() - last);
+    }
+    await work;
+    return longest;
+  } finally {
+    time.close();
+  }
 }
 
 describe('a damaged data file is refused, where LMDB would crash or begin anew', () => {

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { channelName } from '../../../src/bridge/instance.ts';
+import { channelName, toNetworkAddress } from '../../../src/bridge/instance.ts';
 import { PROTOCOL } from '../../../src/bridge/wire/wire.ts';
 import { ServiceWorkerHost } from '../../../src/sw/service-worker-host.ts';
 import { Origin, type Tab } from '../worker/origin.ts';
@@ -38,6 +38,15 @@ describe('what is answered', () => {
     }
     expect(host.handles(new Request(`${host.base}notes/a`))).toBe(true);
     expect(host.base).toBe(origin.instance.base);
+  });
+
+  test('what a replication asks of a server at the base itself is the network’s, and nobody else’s', () => {
+    const event = new FakeFetch(new Request(toNetworkAddress(origin.instance, `${host.base}notes/_changes?since=0`)));
+    expect(event.request.url).toBe(`${host.base}notes/_changes?since=0#settee-to-network`);
+    expect(host.handles(event.request)).toBe(false);
+    expect(host.respond(event.asEvent)).toBe(true);
+    expect(event.response).toBeUndefined();
+    expect(toNetworkAddress(origin.instance, 'https://other.example/db/')).toBe('https://other.example/db/');
   });
 
   test('the sign of life is, at once and by itself', async () => {
@@ -230,5 +239,41 @@ describe('what pages say', () => {
   test.for([null, 'text', { type: 'else' }])('%j is none of its business', async (message) => {
     await scope.say(message);
     expect(scope.done).toEqual([]);
+  });
+});
+
+describe('what the last page leaves behind', () => {
+  /** What becomes of the event that background synchronization sends. */
+  async function sync(tag: string): Promise<readonly PromiseSettledResult<unknown>[]> {
+    const waits: Promise<unknown>[] = [];
+    const waitUntil = (promise: Promise<unknown>) => void waits.push(promise);
+    scope.dispatchEvent(Object.assign(new Event('sync'), { tag, waitUntil }));
+    return Promise.allSettled(waits);
+  }
+
+  test('is done by the service worker, which has the storage for so long', async () => {
+    await answerTo('notes', { method: 'PUT' });
+    await answerTo('copy', { method: 'PUT' });
+    await answerTo('notes/a', { method: 'PUT', body: '{"n":1}' });
+    await answerTo('_replicator', { method: 'PUT' });
+    const body = JSON.stringify({ source: 'notes', target: 'copy', continuous: true });
+    await answerTo('_replicator/copy', { method: 'PUT', body });
+    expect(await sync(`settee ${host.base}`)).toEqual([{ status: 'fulfilled', value: undefined }]);
+    expect(await (await answerTo('copy/a')).json()).toMatchObject({ n: 1 });
+  });
+
+  test('is left to a page that has the storage, and other tags to whoever registered them', async () => {
+    const tab = await origin.openTab();
+    expect(await sync(`settee ${host.base}`)).toEqual([{ status: 'fulfilled', value: undefined }]);
+    expect(await tab.role()).toBe('owner');
+    expect(await sync('settee https://app.example/other/')).toEqual([]);
+    expect(await sync('of-the-app')).toEqual([]);
+  });
+
+  test('what failed is to be tried again: the browser is told so', async () => {
+    await answerTo('_replicator', { method: 'PUT' });
+    const body = JSON.stringify({ source: 'https://nobody.invalid/notes', target: 'copy', retries_per_request: 0 });
+    await answerTo('_replicator/copy', { method: 'PUT', body });
+    expect(await sync(`settee ${host.base}`)).toMatchObject([{ status: 'rejected' }]);
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createConfig } from '../../../src/system/config.ts';
+import { createConfig } from '../../../src/config/config-store.ts';
 import { Uuids } from '../../../src/system/uuids.ts';
 
 /** Bytes 0, 1, 2, … 255, 0, …: what the digits must be can be told by hand. */

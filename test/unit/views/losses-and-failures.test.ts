@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { createConfig } from '../../../src/config/config-store.ts';
 import { openDatabase } from '../../../src/database/open-database.ts';
 import { defaultSettings } from '../../../src/database/settings.ts';
 import type { StoredDatabase } from '../../../src/database/stored-database.ts';
@@ -11,7 +12,6 @@ import { MemoryMedium } from '../../../src/storage/memory/memory-medium.ts';
 import { createMemoryPageStore } from '../../../src/storage/memory/memory-page-store.ts';
 import type { PageStore } from '../../../src/storage/page-store.ts';
 import { ActiveTasks } from '../../../src/system/active-tasks.ts';
-import { createConfig } from '../../../src/system/config.ts';
 import { silentLog } from '../../../src/system/log.ts';
 import type { MapperFactory, ViewIndexes } from '../../../src/views/contract.ts';
 import { createViewIndexes } from '../../../src/views/view-indexes.ts';

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
+import { createConfig } from '../../../src/config/config-store.ts';
 import { must } from '../../../src/shared/assert.ts';
 import { systemClock } from '../../../src/shared/clock.ts';
 import { ActiveTasks } from '../../../src/system/active-tasks.ts';
-import { createConfig } from '../../../src/system/config.ts';
 import { silentLog } from '../../../src/system/log.ts';
 import type { MapperFactory } from '../../../src/views/contract.ts';
 import { createViewIndexes } from '../../../src/views/view-indexes.ts';

@@ -4,8 +4,6 @@ import { explainOpeningFailure } from '../../../src/worker/opening-failures.ts';
 
 test.each<[string, unknown, RegExp]>([
   ['site data that are blocked', new DOMException('The request was denied.', 'SecurityError'), /denied.*store data/],
-  ['a policy', new WebAssembly.CompileError('Wasm code generation disallowed'), /disallowed.*'wasm-unsafe-eval'/],
-  ['a policy, in another engine', new TypeError('WebAssembly is blocked'), /blocked.*'wasm-unsafe-eval'/],
   ['something else', new TypeError('x is undefined'), /x is undefined.*Try again/],
   ['nothing at all', undefined, /undefined.*Try again/],
 ])('%s is named with what to do', (_what, failure, said) => {

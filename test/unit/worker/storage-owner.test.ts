@@ -5,6 +5,7 @@ import { createSessionRelay, shareSession } from '../../../src/bridge/ownership/
 import { createIndexedDbPageStore } from '../../../src/storage/indexeddb/indexeddb-page-store.ts';
 import { CookieJar } from '../../../src/worker/cookie-jar.ts';
 import { CoreSupervisor } from '../../../src/worker/core-supervisor.ts';
+import { SessionRequests } from '../../../src/worker/session-requests.ts';
 import { Origin, toText } from './origin.ts';
 
 let origin: Origin;
@@ -208,17 +209,24 @@ describe('the session', () => {
     const relay = createSessionRelay();
     const kept = shareSession(instance, relay);
     const first = createJar(instance.base, () => firstShare.announce());
-    const firstShare = shareSession(instance, first);
+    const firstRequests = new SessionRequests({ onChange: () => firstShare.announce(), onLoad: () => {} });
+    const firstShare = shareSession(instance, { cookies: first, replications: firstRequests });
     first.take('AuthSession=abc; Path=/; HttpOnly', `${instance.base}_session`);
-    await vi.waitFor(() => expect(relay.text).toContain('abc'));
+    firstRequests.save('[{"body":{},"origin":{}}]');
+    await vi.waitFor(() => expect(relay.cookies.text).toContain('abc'));
+    await vi.waitFor(() => expect(relay.replications.text).toContain('origin'));
     firstShare.close();
 
     const second = createJar(instance.base);
-    const secondShare = shareSession(instance, second);
+    const onLoad = vi.fn();
+    const secondRequests = new SessionRequests({ onChange: () => {}, onLoad });
+    const secondShare = shareSession(instance, { cookies: second, replications: secondRequests });
     // A tab's worker tells that it comes; whoever keeps the session tells it.
     const tab = origin.createTab();
     void tab.open();
     await vi.waitFor(() => expect(second.header(instance.base)).toBe('AuthSession=abc'));
+    await vi.waitFor(() => expect(secondRequests.requests).toBe('[{"body":{},"origin":{}}]'));
+    expect(onLoad).toHaveBeenCalledTimes(1);
     secondShare.close();
     kept.close();
   });

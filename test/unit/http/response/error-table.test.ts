@@ -27,6 +27,7 @@ test.each<[ErrorCode, number, string]>([
   ['storage_deleted', 404, 'not_found'],
   ['shutting_down', 503, 'shutting_down'],
   ['too_busy', 503, 'service_unavailable'],
+  ['too_many_requests', 429, 'too_many_requests'],
 ])('%s becomes %i %s', (code, status, error) => {
   expect(showError(new DatabaseError(code, 'why'))).toEqual({ status, error, reason: 'why' });
 });
@@ -52,6 +53,7 @@ test('ours to look into is what has a status of 500, but for functions of docume
   const ofDocuments = codes.filter((code) => STATUSES[code] === 500 && !internal.includes(code));
   expect(ofDocuments.sort()).toEqual([
     'compilation_error',
+    'db_not_found',
     'function_error',
     'insecure_rewrite_rule',
     'invalid_require_path',
@@ -59,6 +61,7 @@ test('ours to look into is what has a status of 500, but for functions of docume
     'os_process_error',
     'reduce_overflow_error',
     'render_error',
+    'replication_failed',
   ]);
   expect(isInternal(new RangeError('Maximum call stack size exceeded'))).toBe(true);
 });

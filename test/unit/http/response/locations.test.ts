@@ -55,6 +55,17 @@ describe('our own address', () => {
     expect(ownBase(contextOf({ url: '/db', headers, peer }, settings))).toBe('http://h');
   });
 
+  test('a proxy may use other names for its headers', () => {
+    const names = { x_forwarded_host: 'X-Host', x_forwarded_proto: 'X-Proto', x_forwarded_ssl: 'X-Ssl' };
+    const settings = { httpd: { ...proxies.httpd, ...names } };
+    const own = { host: 'h', 'x-forwarded-host': 'other.example', 'x-forwarded-proto': 'https' };
+    const ask = (headers: Record<string, string>) =>
+      ownBase(contextOf({ url: '/db', headers: { ...own, ...headers }, peer: '::1' }, settings));
+    expect(ask({})).toBe('http://h');
+    expect(ask({ 'x-host': 'outer.example', 'x-proto': 'https' })).toBe('https://outer.example');
+    expect(ask({ 'x-host': 'outer.example', 'x-ssl': 'on' })).toBe('https://outer.example');
+  });
+
   test.each([
     ['https://app.example/data/db', {}, 'https://app.example/data'],
     ['/data/db', { host: 'h' }, 'http://h/data'],

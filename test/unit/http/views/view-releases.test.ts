@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { ADMIN_PARTY } from '../../../../src/auth/contract.ts';
 import { type Core, createCore } from '../../../../src/core.ts';
 import { deferredAtHand } from '../../../../src/deferred/deferred-code.ts';
 import { parseDocId } from '../../../../src/documents/identifiers.ts';
@@ -118,7 +119,7 @@ async function watchedService() {
     },
   };
   const ask = async (url: string, headers: Readonly<Record<string, string>> = {}, isHead = false): Promise<Answer> => {
-    const request = { method: 'GET', url, headers, body: null };
+    const request = { method: 'GET', url, headers, body: null, user: ADMIN_PARTY };
     const context = new Context(request, services({}, { registry: watched }));
     context.isHead = isHead;
     return router.dispatch(context);

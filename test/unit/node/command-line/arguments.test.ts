@@ -9,10 +9,13 @@ describe('serve', () => {
   const defaults = {
     host: undefined,
     allowedHosts: [],
-    port: 5984,
+    port: undefined,
     dataFolder: './data',
     memory: false,
-    logLevel: 'info',
+    logLevel: undefined,
+    configFile: undefined,
+    tlsCert: undefined,
+    tlsKey: undefined,
     demoPort: 5985,
     config: {},
   };
@@ -26,7 +29,7 @@ describe('serve', () => {
   test('takes all its options', () => {
     expect(
       parse(
-        'serve -p 80 --host ::1 --allow-host a.example --allow-host b -d /x --log-level debug --set svc/max_dbs_open=5 --set svc/a=b=c --set httpd/x=',
+        'serve -p 80 --host ::1 --allow-host a.example --allow-host b -d /x --log-level debug --config /x.ini --tls-cert c.pem --tls-key k.pem --set svc/max_dbs_open=5 --set svc/a=b=c --set httpd/x=',
       ),
     ).toEqual({
       name: 'serve',
@@ -37,6 +40,9 @@ describe('serve', () => {
         dataFolder: '/x',
         memory: false,
         logLevel: 'debug',
+        configFile: '/x.ini',
+        tlsCert: 'c.pem',
+        tlsKey: 'k.pem',
         demoPort: 5985,
         config: { svc: { max_dbs_open: '5', a: 'b=c' }, httpd: { x: '' } },
       },
@@ -79,10 +85,7 @@ describe('serve', () => {
       '--allow-host http://a/',
       'The allowed host "http://a/" is not a host name; write it without scheme, port and path, as in db.example.org.',
     ],
-    [
-      '--host 0.0.0.0',
-      'Settee does not listen on 0.0.0.0: it has no admins and passwords yet, so anyone who reaches that address could read and delete everything. Use 127.0.0.1 (the default), ::1 or localhost; other hosts come with authentication.',
-    ],
+    ['--config=', '--config is empty; name a file.'],
     ['serve here', '"here" is one argument too many.'],
   ])('refuses "%s"', (line, message) => {
     expect(() => parse(line)).toThrow(new UsageError(message, 'serve'));
@@ -90,13 +93,15 @@ describe('serve', () => {
 
   test('is not what happens with a command that is not there', () => {
     expect(() => parse('start')).toThrow(
-      new UsageError('There is no command "start". There are: serve, import, export, verify, backup, restore.'),
+      new UsageError(
+        'There is no command "start". There are: serve, import, export, replicate, verify, backup, restore, admin.',
+      ),
     );
   });
 
   test('names the environment variable that is wrong', () => {
     expect(() => parse('', { SETTEE_PORT: 'x' })).toThrow('SETTEE_PORT is "x"');
-    expect(() => parse('', { SETTEE_HOST: '::' })).toThrow(UsageError);
+    expect(() => parse('', { SETTEE_CONFIG: '' })).toThrow('SETTEE_CONFIG is empty');
   });
 });
 

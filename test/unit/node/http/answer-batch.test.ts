@@ -1,6 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { AnswerBatch } from '../../../../src/node/http/answer-batch.ts';
+import { Pace } from '../../../../src/shared/turn.ts';
 
 test('answers that are ready in the same turn are sent at its end, in order', async () => {
   const batch = new AnswerBatch();
@@ -22,11 +23,23 @@ test('a later answer waits for the end of a later turn', async () => {
   const batch = new AnswerBatch();
   await batch.turnEnd();
   let left = false;
-  void batch.turnEnd().then(() => {
+  void batch.turnEnd()?.then(() => {
     left = true;
   });
   for (let hop = 0; hop < 10; hop++) await undefined;
   expect(left).toBe(false);
   await turn();
   expect(left).toBe(true);
+});
+
+test('an answer goes out before long work that waits for its turn', async () => {
+  const batch = new AnswerBatch();
+  const steps: string[] = [];
+  const pace = new Pace(0);
+  for (const until = performance.now() + 2; performance.now() < until; );
+  const work = pace.rest().then(() => steps.push('a step of the work'));
+  await batch.turnEnd();
+  steps.push('the answer');
+  await work;
+  expect(steps).toEqual(['the answer', 'a step of the work']);
 });

@@ -13,6 +13,8 @@ import { createMemoryPageStore } from '../../../../src/storage/memory/memory-pag
 class WatchedStream implements ByteStream {
   readonly #stream: ByteStream;
   pulls = 0;
+  /** Of the last pull. */
+  chunk: Promise<Uint8Array | undefined> = Promise.resolve(undefined);
   readonly cancelled: Promise<void>;
   #cancelled = () => {};
 
@@ -25,7 +27,8 @@ class WatchedStream implements ByteStream {
 
   pull(): Promise<Uint8Array | undefined> {
     this.pulls++;
-    return this.#stream.pull();
+    this.chunk = this.#stream.pull();
+    return this.chunk;
   }
 
   async cancel(reason?: unknown): Promise<void> {
@@ -124,3 +127,20 @@ describe.each(requests)('a client that goes away from %s', (_name, request) => {
     expect(failures).toEqual([]);
   });
 });
+
+test.each(['longpoll', 'continuous', 'eventsource'])(
+  'a client that goes away from a %s feed which waits ends it',
+  async (feed) => {
+    const socket = connect(Number(new URL(server.url).port), '127.0.0.1');
+    socket.write(`GET /db/_changes?feed=${feed}&since=now HTTP/1.1\r\nHost: localhost\r\n\r\n`);
+    await once(socket, 'data');
+    await expect.poll(() => streams[0]?.pulls).toBe(2);
+    const waited = streams[0]?.chunk;
+    socket.destroy();
+    await streams[0]?.cancelled;
+    expect(await waited).toBe(undefined);
+    // What the server does with that end it does in this turn.
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(failures).toEqual([]);
+  },
+);

@@ -1,10 +1,12 @@
 import { once } from 'node:events';
 import { Agent, request } from 'node:http';
 import { createConnection, type Socket } from 'node:net';
+import { networkInterfaces } from 'node:os';
 import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { assertLoopback, listen } from '../../../../src/node/http/http-server.ts';
+import { listen } from '../../../../src/node/http/http-server.ts';
 import { createListener } from '../../../../src/node/http/listener.ts';
+import { assertReach } from '../../../../src/node/http/reach.ts';
 import type { Handle } from '../../../../src/shared/message.ts';
 
 const listenerOf = (handle: Handle) =>
@@ -13,20 +15,49 @@ const listenerOf = (handle: Handle) =>
   });
 const hello = listenerOf(async () => ({ status: 200, headers: {}, body: 'hello' }));
 
-describe('assertLoopback', () => {
+describe('assertReach', () => {
   test.each(['127.0.0.1', '127.1.2.3', 'localhost', 'LOCALHOST', '::1', '[::1]'])('lets %s pass', (host) => {
-    expect(() => assertLoopback(host)).not.toThrow();
+    expect(() => assertReach(host, false)).not.toThrow();
   });
 
   test.each(['0.0.0.0', '::', '', '192.168.1.7', 'example.org', '127.0.0.1.example.org', '1127.0.0.1'])(
-    'refuses "%s" and says why',
+    'refuses "%s" and says why, unless there is an admin',
     (host) => {
-      expect(() => assertLoopback(host)).toThrow(
-        /^bad_request: Settee does not listen on .*no admins.*Use 127\.0\.0\.1/,
+      expect(() => assertReach(host, false)).toThrow(
+        /^bad_request: Settee does not listen on .*no admin.*or use 127\.0\.0\.1/,
       );
+      expect(() => assertReach(host, true)).not.toThrow();
     },
   );
 });
+
+describe('a server that others may reach', () => {
+  const fromOtherMachine = async (url: string): Promise<number | undefined> => {
+    const address = otherAddress();
+    if (address === undefined) return undefined;
+    const outgoing = request(url.replace('0.0.0.0', address), { localAddress: address });
+    outgoing.end();
+    const [incoming] = await once(outgoing, 'response');
+    incoming.resume();
+    return incoming.statusCode;
+  };
+
+  test.skipIf(otherAddress() === undefined)('answers other machines only while there is an admin', async () => {
+    let hasAdmin = true;
+    const server = await listen(hello, '0.0.0.0', 0, { hasAdmin: () => hasAdmin });
+    expect(await fromOtherMachine(server.url)).toBe(200);
+    hasAdmin = false;
+    expect(await fromOtherMachine(server.url)).toBe(403);
+    expect((await fetch(server.url.replace('0.0.0.0', '127.0.0.1'))).status).toBe(200);
+    await server.close();
+  });
+});
+
+/** An address of this machine by which it is not known to itself alone. */
+function otherAddress(): string | undefined {
+  const all = Object.values(networkInterfaces()).flatMap((addresses = []) => addresses);
+  return all.find(({ family, internal }) => family === 'IPv4' && !internal)?.address;
+}
 
 describe('listen', () => {
   test('says where it listens', async () => {
@@ -36,7 +67,7 @@ describe('listen', () => {
     await server.close();
   });
 
-  test('refuses a host beyond loopback', async () => {
+  test('refuses a host beyond loopback without an admin', async () => {
     await expect(listen(hello, '0.0.0.0', 0)).rejects.toMatchObject({ code: 'bad_request' });
   });
 
@@ -292,7 +323,7 @@ describe('a limit of connections', () => {
   }
 
   test('has the next one refused with 503, and taken when another has gone', async () => {
-    const server = await listen(hello, '127.0.0.1', 0, { maxConnections: 2 });
+    const server = await listen(hello, '127.0.0.1', 0, { maxConnections: () => 2 });
     const [first, second] = [await connect(server), await connect(server)];
     expect(await ask(first)).toMatch(/^HTTP\/1\.1 200 /);
     const refused = await sendRaw(server, question + question);
@@ -312,7 +343,7 @@ describe('a limit of connections', () => {
   });
 
   test('ends the next one where it asks nothing', async () => {
-    const server = await listen(hello, '127.0.0.1', 0, { maxConnections: 1 });
+    const server = await listen(hello, '127.0.0.1', 0, { maxConnections: () => 1 });
     const first = await connect(server);
     const second = await connect(server);
     await once(second.resume(), 'close');
@@ -322,7 +353,7 @@ describe('a limit of connections', () => {
   });
 
   test('of 0 is none', async () => {
-    const server = await listen(hello, '127.0.0.1', 0, { maxConnections: 0 });
+    const server = await listen(hello, '127.0.0.1', 0, { maxConnections: () => 0 });
     const sockets = [];
     for (let n = 0; n < 100; n++) sockets.push(await connect(server));
     for (const socket of sockets) expect(await ask(socket)).toMatch(/^HTTP\/1\.1 200 /);

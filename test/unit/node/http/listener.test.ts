@@ -370,7 +370,9 @@ describe('the connection', () => {
     const url = await serve(async () => answer(null));
     const [head = '', body = ''] = (await exchange(url, text)).split('\r\n\r\n');
     expect(head).toMatch(new RegExp(`^HTTP/1.1 ${start}\r\nContent-Type: application/json\r\n`));
-    expect(head).toMatch(/\r\nServer: Settee\/\S+\r\nDate: .* GMT\r\nConnection: close$/);
+    expect(head).toMatch(
+      /\r\nServer: Settee\/\S+\r\nX-Content-Type-Options: nosniff\r\nDate: .* GMT\r\nConnection: close$/,
+    );
     const shown: unknown = JSON.parse(Buffer.from(body, 'latin1').toString());
     expect(shown).toEqual({ error, reason: expect.stringContaining(reason) });
   });

@@ -15,7 +15,7 @@ vi.mock('../../../../src/storage/lmdb/lmdb-page-store.ts', async () => {
   return {
     createLmdbPageStore: () => {
       const store = createMemoryPageStore();
-      return Object.assign(Object.create(store), {
+      return Object.assign(Object.create(store, { openFiles: { value: 0 } }), {
         supports: store.supports,
         list: () => store.list(),
         open: (file: string, mode: 'create' | 'open') => store.open(file, mode),

@@ -99,6 +99,40 @@ describe('the demo', () => {
     expect(await status('demo.example')).toBe(200);
   });
 
+  test('passes on what its pages ask of the one database that it shares with the server, and nothing else', async () => {
+    const asked: string[] = [];
+    const server = await listen(
+      async (incoming, outgoing) => {
+        const { method, url, headers } = incoming;
+        asked.push(`${method} ${url} ${headers['origin'] ?? 'no origin'}`);
+        outgoing.writeHead(201, { 'x-answer': 'here' }).end('written');
+      },
+      '127.0.0.1',
+      0,
+    );
+    running.push(server);
+    const { url } = await start({ server: server.url });
+    const origin = url.slice(0, -1);
+    const ask = (path: string, headers: Record<string, string>) =>
+      fetch(`${url}${path}`, { method: 'POST', body: '{}', headers });
+    const own = await ask('server/settee-demo/_bulk_docs?x=%2F', { origin, 'sec-fetch-site': 'same-origin' });
+    expect([own.status, own.headers.get('x-answer'), await own.text()]).toEqual([201, 'here', 'written']);
+    expect(asked).toEqual(['POST /settee-demo/_bulk_docs?x=%2F no origin']);
+    const refused = [
+      ask('server/settee-demo', { origin: 'https://evil.example' }),
+      ask('server/settee-demo', { origin: 'null' }),
+      ask('server/settee-demo', { 'sec-fetch-site': 'cross-site' }),
+      ask('server/settee-demo', { 'sec-fetch-site': 'same-site' }),
+    ];
+    expect((await Promise.all(refused)).map(({ status }) => status)).toEqual([403, 403, 403, 403]);
+    const others = [ask('server/other', {}), ask('server/settee-demo2', {}), ask('server/_all_dbs', {})];
+    expect((await Promise.all(others)).map(({ status }) => status)).toEqual([405, 405, 405]);
+    expect(asked).toHaveLength(1);
+    await server.close();
+    expect((await ask('server/settee-demo', {})).status).toBe(502);
+    expect((await fetch(`${(await start()).url}server/settee-demo`)).status).toBe(404);
+  });
+
   test('is left out where none was built', async () => {
     expect(await startDemo({ port: 0, folder: parent })).toBeUndefined();
   });
@@ -118,7 +152,11 @@ describe('npm start', () => {
     const settee = new SetteeProcess(['--port', '0', '--memory']);
     running.push({ close: () => settee.stop('SIGKILL') });
     await settee.startUpLine();
-    await expect.poll(() => settee.stdout).toMatch(/^Settee .*\nThe demo is at http:\/\/127\.0\.0\.1:\d+\/\n$/);
+    await expect
+      .poll(() => settee.stdout)
+      .toMatch(
+        /^Settee .*\nThe demo is at http:\/\/127\.0\.0\.1:\d+\/\nIt has no admin: whoever reaches it may do everything\. Set one with: settee admin add NAME\n$/,
+      );
     const url = String(/demo is at (\S+)/.exec(settee.stdout)?.[1]);
     expect(await (await fetch(url)).text()).toContain('<title>Settee demo</title>');
     settee.child.kill('SIGINT');

@@ -29,3 +29,13 @@ test('a bar gives the terminal its cursor back when a signal ends the process, a
   expect(String(stream.read())).toContain(showsCursor);
   expect(kill).toHaveBeenCalledWith(process.pid, 'SIGINT');
 });
+
+test('a bar takes a total that has changed, and leaves signals to a caller who handles them', () => {
+  const stream = terminal();
+  const listeners = process.listenerCount('SIGINT');
+  const progress = createProgress(stream, 10, { handlesSignals: true });
+  expect(process.listenerCount('SIGINT')).toBe(listeners);
+  progress.update(10, 'ten', 40);
+  progress.end();
+  expect(String(stream.read())).toContain('25 %  ten');
+});

@@ -1,11 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import {
-  addressListSetting,
-  booleanSetting,
-  createConfig,
-  integerSetting,
-  unknownSettings,
-} from '../../../src/system/config.ts';
+import { createConfig } from '../../../src/config/config-store.ts';
+import { unknownSettings } from '../../../src/config/known-settings.ts';
+import { addressListSetting, booleanSetting, integerSetting } from '../../../src/system/config.ts';
 
 describe('config', () => {
   test('has the defaults of the interface', () => {

@@ -1,0 +1,154 @@
+/** Two windows on one list: this browser's database, and the server's. Replication keeps them the same, as long as there is a line between them. */
+import { coalesce } from '../elements/coalesce.ts';
+import { button, fill, make } from '../elements/elements.ts';
+import { formatCount } from '../elements/format.ts';
+import type { Connections } from '../following/connections.ts';
+import type { RequestLog } from '../requests/request-log.ts';
+import { Line, type LineState } from '../sync/line.ts';
+import { ListPanel } from '../sync/list-panel.ts';
+import { PackingList } from '../sync/packing-list.ts';
+
+const LOCAL = 'packing';
+/** As the demo's own server passes it on. */
+const REMOTE = '/server/settee-demo';
+/** How the replications are has no feed. */
+const EVERY_MS = 700;
+/** What both sides say in the conflict that is made on request. */
+const TORN = ['Raincoats, the long ones', 'Umbrellas'] as const;
+
+const STATES: Readonly<Record<LineState['state'], string>> = {
+  off: 'Off line: each side goes its own way',
+  copying: 'Copying …',
+  resting: 'In sync',
+  failing: 'The server can’t be reached; it is tried again',
+};
+
+export class SyncPage {
+  readonly element: HTMLElement;
+  readonly #here: PackingList;
+  readonly #there: PackingList;
+  readonly #line: Line;
+  readonly #panels: readonly ListPanel[];
+  readonly #refresh = coalesce(() => this.#read().catch(() => undefined));
+  readonly #switch = button('', () => void this.#toggle(), { class: 'line-switch', role: 'switch' });
+  readonly #state = make('p', { class: 'line-state', role: 'status' });
+  readonly #figures = make('p', { class: 'hint' });
+  readonly #tear = button('Make a conflict', () => void this.#makeConflict(), { 'data-action': 'tear' });
+  readonly #failure = make('p', { class: 'failure', role: 'alert' });
+  #isOn = false;
+  #isBusy = false;
+  #timer: ReturnType<typeof setInterval> | undefined;
+
+  constructor(log: RequestLog, connections: Connections) {
+    this.#here = new PackingList(`/db/${LOCAL}`, log);
+    this.#there = new PackingList(REMOTE, log);
+    this.#line = new Line(LOCAL, `${location.origin}${REMOTE}`, log);
+    const panel = (name: string, title: string, where: string, list: PackingList) =>
+      new ListPanel({ name, title, where, list, connections });
+    this.#panels = [
+      panel('here', 'This browser', `/db/${LOCAL}`, this.#here),
+      panel('there', 'The server', '/settee-demo', this.#there),
+    ];
+    const [here, there] = this.#panels;
+    this.element = make(
+      'div',
+      { class: 'sync' },
+      make(
+        'header',
+        {},
+        make('h1', {}, 'One list, two databases'),
+        make(
+          'p',
+          { class: 'lead' },
+          'Replication keeps the list in this browser and the one at the server the same, in both directions. Take the line away, change things on both sides, and give it back.',
+        ),
+      ),
+      this.#failure,
+      make(
+        'div',
+        { class: 'windows' },
+        here?.element,
+        make('div', { class: 'line' }, this.#switch, this.#state, this.#figures, this.#tear),
+        there?.element,
+      ),
+    );
+  }
+
+  start(): void {
+    void this.#begin();
+    this.#timer = setInterval(() => void this.#refresh(), EVERY_MS);
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+    for (const panel of this.#panels) panel.stop();
+  }
+
+  /** The first visit connects both. Where the server is not there, as in a demo that runs alone, it says so. */
+  async #begin(): Promise<void> {
+    try {
+      const isNew = await this.#here.create();
+      const isNewThere = await this.#there.create();
+      if (isNew && isNewThere) await this.#here.addFirstItems();
+      if (isNew) await this.#line.connect();
+      fill(this.#failure);
+    } catch {
+      fill(this.#failure, 'The database server does not answer. Start it with npm start: it brings this page with it.');
+    }
+    for (const panel of this.#panels) panel.start();
+    await this.#refresh();
+  }
+
+  async #read(): Promise<void> {
+    this.#show(await this.#line.state());
+  }
+
+  #show({ isOn, state, sent, received }: LineState): void {
+    this.#isOn = isOn;
+    this.element.dataset['line'] = state;
+    this.#switch.setAttribute('aria-checked', String(isOn));
+    fill(this.#switch, isOn ? 'Connected' : 'Off line');
+    fill(this.#state, STATES[state]);
+    fill(this.#figures, isOn ? `${formatCount(sent)} sent · ${formatCount(received)} received` : '');
+    this.#tear.disabled = this.#isBusy;
+    this.#switch.disabled = this.#isBusy;
+  }
+
+  #toggle(): Promise<void> {
+    return this.#work(() => (this.#isOn ? this.#line.disconnect() : this.#line.connect()));
+  }
+
+  /** Step by step, as people make one: off line, an edit on each side of the same item, and the line back. */
+  #makeConflict(): Promise<void> {
+    return this.#work(async () => {
+      await this.#line.disconnect();
+      await this.#refresh();
+      for (const [index, list] of [this.#here, this.#there].entries()) {
+        await pause(900);
+        const items = await list.items();
+        const item = items.find(({ id }) => id === 'item-3') ?? items[0];
+        if (item) await list.save(item, TORN[index] ?? '', item.isPacked);
+      }
+      await pause(1_400);
+      await this.#line.connect();
+    });
+  }
+
+  async #work(work: () => Promise<void>): Promise<void> {
+    this.#isBusy = true;
+    await this.#refresh();
+    try {
+      await work();
+      fill(this.#failure);
+    } catch (error) {
+      fill(this.#failure, error instanceof Error ? error.message : String(error));
+    } finally {
+      this.#isBusy = false;
+      await this.#refresh();
+    }
+  }
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}

@@ -1,0 +1,120 @@
+/** One of the two databases that replication keeps the same: in this browser, or at the server. Both are spoken to in the same way. */
+import type { RequestLog } from '../requests/request-log.ts';
+
+export interface Item {
+  readonly id: string;
+  readonly text: string;
+  readonly isPacked: boolean;
+  readonly rev: string;
+  /** Revisions that nobody has chosen between, with what they say; the first is the one that is shown. Only one where all agree. */
+  readonly versions: readonly Version[];
+}
+
+export interface Version {
+  readonly rev: string;
+  readonly text: string;
+  readonly isPacked: boolean;
+}
+
+interface StoredItem {
+  readonly _id: string;
+  readonly _rev: string;
+  readonly text?: string;
+  readonly packed?: boolean;
+  readonly _conflicts?: readonly string[];
+}
+
+const FIRST_ITEMS = ['Tent and pegs', 'Coffee, and the small pot', 'Rain jackets', 'A book for the train'];
+
+const JSON_HEADERS = { Accept: 'application/json', 'Content-Type': 'application/json' };
+
+export class PackingList {
+  /** Of the database, as pages of the demo reach it. */
+  readonly path: string;
+  readonly #log: RequestLog;
+
+  constructor(path: string, log: RequestLog) {
+    this.path = path;
+    this.#log = log;
+  }
+
+  get changesAddress(): string {
+    return `${this.path}/_changes?feed=eventsource&since=now&heartbeat=20000`;
+  }
+
+  /** Makes the database where it is not there; gives whether it was made. */
+  async create(): Promise<boolean> {
+    const { existed } = await succeed(await this.#ask('?if-missing=true', { method: 'PUT' }, 'quiet'));
+    return existed !== true;
+  }
+
+  /** The same items under the same ids on whichever side: were both to begin, they would agree. */
+  async addFirstItems(): Promise<void> {
+    const docs = FIRST_ITEMS.map((text, index) => ({ _id: `item-${index + 1}`, text, packed: false }));
+    await succeed(await this.#ask('/_bulk_docs', { method: 'POST', body: JSON.stringify({ docs }) }));
+  }
+
+  async items(): Promise<readonly Item[]> {
+    const { rows } = await succeed(await this.#ask('/_all_docs?include_docs=true&conflicts=true', {}, 'quiet'));
+    const stored: StoredItem[] = rows.map(({ doc }: { doc: StoredItem }) => doc);
+    return Promise.all(stored.map((document) => this.#toItem(document)));
+  }
+
+  /** False where somebody else was quicker. */
+  async save({ id, rev }: Pick<Item, 'id' | 'rev'>, text: string, isPacked: boolean): Promise<boolean> {
+    const body = JSON.stringify({ _rev: rev, text, packed: isPacked });
+    return isTaken(await this.#ask(`/${id}`, { method: 'PUT', body }));
+  }
+
+  async add(text: string): Promise<void> {
+    const id = `item-${Date.now().toString(36)}`;
+    await succeed(await this.#ask(`/${id}`, { method: 'PUT', body: JSON.stringify({ text, packed: false }) }));
+  }
+
+  /** All of its versions: behind a version that is deleted another one would come to the front. */
+  async remove({ id, versions }: Item): Promise<void> {
+    for (const { rev } of versions) await this.#delete(id, rev);
+  }
+
+  /** The chosen version goes on top of the one that is shown, and the others are deleted. */
+  async resolve({ id, versions }: Item, { text, isPacked }: Version): Promise<void> {
+    const [shown, ...others] = versions;
+    if (shown) await this.save({ id, rev: shown.rev }, text, isPacked);
+    for (const { rev } of others) await this.#delete(id, rev);
+  }
+
+  /** Where somebody else was quicker there is nothing left to delete. */
+  async #delete(id: string, rev: string): Promise<void> {
+    await isTaken(await this.#ask(`/${id}?${new URLSearchParams({ rev })}`, { method: 'DELETE' }));
+  }
+
+  async #toItem(document: StoredItem): Promise<Item> {
+    const shown = toVersion(document);
+    const others = (document._conflicts ?? []).map((rev) => this.#version(document._id, rev));
+    return { id: document._id, ...shown, versions: [shown, ...(await Promise.all(others))] };
+  }
+
+  async #version(id: string, rev: string): Promise<Version> {
+    return toVersion(await succeed(await this.#ask(`/${id}?${new URLSearchParams({ rev })}`, {}, 'quiet')));
+  }
+
+  #ask(path: string, init: RequestInit = {}, logging?: 'quiet'): Promise<Response> {
+    return this.#log.fetch(`${this.path}${path}`, { headers: JSON_HEADERS, ...init }, logging);
+  }
+}
+
+function toVersion({ _rev: rev, text = '', packed = false }: StoredItem): Version {
+  return { rev, text, isPacked: packed };
+}
+
+async function isTaken(answer: Response): Promise<boolean> {
+  if (answer.status === 409) return false;
+  await succeed(answer);
+  return true;
+}
+
+async function succeed(answer: Response) {
+  const json = await answer.json();
+  if (answer.ok) return json;
+  throw new Error(`${json.reason ?? json.error ?? answer.statusText}`);
+}

@@ -1,0 +1,83 @@
+/** What rights depend on: whether there is an admin, the security objects of databases, and who is told when one of these changes. */
+import type { Registry } from '../../registry/contract.ts';
+import type { MaybePromise } from '../../shared/maybe-promise.ts';
+import type { RequestUser } from '../../shared/message.ts';
+import { Notifier } from '../../shared/notifier.ts';
+import type { ConfigStore } from '../../system/contract.ts';
+import { ADMIN_PARTY, ANONYMOUS } from '../contract.ts';
+import { authenticationDatabase } from '../settings.ts';
+import { AdminParty } from './admin-party.ts';
+import type { Security } from './security.ts';
+import { SecurityObjects } from './security-objects.ts';
+
+/** Sections of settings that say who may do what. */
+const SECTIONS: ReadonlySet<string> = new Set([
+  'admins',
+  'svc_httpd_auth',
+  'svc_httpd_oauth',
+  'jwt_keys',
+  'oauth_consumer_secrets',
+  'oauth_token_secrets',
+  'oauth_token_users',
+]);
+const SETTINGS: ReadonlySet<string> = new Set(['httpd/authentication_handlers', 'httpd/trusted_proxies']);
+
+export class Access {
+  readonly #config: ConfigStore;
+  readonly #party: AdminParty;
+  readonly #securities: SecurityObjects;
+  /** The database whose rights may have changed; null for those of all. */
+  readonly #changes = new Notifier<string | null>();
+  #accountsVersion = 0;
+
+  constructor(config: ConfigStore, databases: Pick<Registry, 'peek' | 'use' | 'onEvent'>) {
+    this.#config = config;
+    this.#party = new AdminParty(config);
+    this.#securities = new SecurityObjects(databases);
+    config.onChange(({ section, key }) => {
+      if (SECTIONS.has(section) || SETTINGS.has(`${section}/${key}`)) this.#accountsChanged();
+    });
+    databases.onEvent(({ name }) => {
+      if (this.isUsersDatabase(name)) this.#accountsChanged();
+    });
+  }
+
+  /**
+   * Rises with each change that may make other accounts of the present ones, before anybody is told of it: who looks at rights again, in the
+   * turn in which it is told, must not find an account that is remembered from before.
+   */
+  get accountsVersion(): number {
+    return this.#accountsVersion;
+  }
+
+  /** Whose rights a request without credentials has. */
+  get withoutCredentials(): RequestUser {
+    return this.#party.isOn ? ADMIN_PARTY : ANONYMOUS;
+  }
+
+  isUsersDatabase(name: string): boolean {
+    return name === authenticationDatabase(this.#config);
+  }
+
+  /** In the same turn where the database is open. Fails with `not_found` where there is none. */
+  securityOf(database: string): MaybePromise<Security> {
+    return this.#securities.of(database);
+  }
+
+  /** Tells that the security object of that database was set. */
+  securityChanged(database: string): void {
+    this.#changes.notify(database);
+  }
+
+  #accountsChanged(): void {
+    this.#accountsVersion += 1;
+    this.#changes.notify(null);
+  }
+
+  /** Calls back when rights in that database may have changed. Gives the function that ends it. */
+  onChange(database: string | undefined, listener: () => void): () => void {
+    return this.#changes.listen((changed) => {
+      if (changed === null || changed === database) listener();
+    });
+  }
+}

@@ -1,0 +1,81 @@
+/** Finds accounts, and remembers those that were asked for last (docs/http.md#settings: `auth_cache_size`). */
+import type { Snapshot } from '../../database/contract.ts';
+import { parseDocId } from '../../documents/identifiers.ts';
+import { toRevId } from '../../documents/revisions/revisions.ts';
+import { isObject } from '../../json/objects.ts';
+import { hasLoneSurrogate } from '../../json/portable-values.ts';
+import type { Registry } from '../../registry/contract.ts';
+import { type MaybePromise, whenReady, withEnd } from '../../shared/maybe-promise.ts';
+import type { ConfigStore } from '../../system/contract.ts';
+import { USER_PREFIX } from '../contract.ts';
+import { RecentEntries } from '../recent-entries.ts';
+import { authenticationDatabase, cacheSize } from '../settings.ts';
+import { type Account, accountOfAdmin, accountOfUser, type UserDocument } from './account.ts';
+
+interface Remembered {
+  readonly account: Account | undefined;
+  readonly adminText: string | undefined;
+  readonly version: number;
+}
+
+export class AccountStore {
+  readonly #config: ConfigStore;
+  readonly #databases: Registry;
+  readonly #remembered: RecentEntries<string, Remembered>;
+  readonly #version: () => number;
+
+  /** `version`: see `Access.accountsVersion`. */
+  constructor(config: ConfigStore, databases: Registry, version: () => number) {
+    this.#config = config;
+    this.#databases = databases;
+    this.#version = version;
+    this.#remembered = new RecentEntries(() => cacheSize(config));
+  }
+
+  /** As it is at this moment: in the same turn where it is remembered. Undefined where there is none of that name. */
+  find(name: string): MaybePromise<Account | undefined> {
+    const adminText = this.#config.get('admins', name);
+    const version = this.#version();
+    const known = this.#remembered.get(name);
+    if (known?.version === version && known.adminText === adminText) return known.account;
+    return whenReady(this.readDocument(name), (document) => {
+      const ofDocument = document === undefined ? undefined : accountOfUser(name, document);
+      const account = adminText === undefined ? ofDocument : accountOfAdmin(name, adminText, document);
+      this.#remembered.set(name, { account, adminText, version });
+      return account;
+    });
+  }
+
+  /** The document of that user; undefined where there is none that lives. */
+  readDocument(name: string): MaybePromise<UserDocument | undefined> {
+    const usersDatabase = authenticationDatabase(this.#config);
+    if (!isName(name) || !this.#databases.has(usersDatabase)) return undefined;
+    return this.#databases.use(usersDatabase, (database) => {
+      const snapshot = database.snapshot();
+      return withEnd(
+        () => readUser(snapshot, name),
+        () => snapshot.release(),
+      );
+    });
+  }
+}
+
+/** Longer ones are nobody's. */
+const LONGEST_NAME = 1_024;
+
+function isName(name: string): boolean {
+  return name !== '' && name.length <= LONGEST_NAME && !hasLoneSurrogate(name);
+}
+
+function readUser(snapshot: Snapshot, name: string): MaybePromise<UserDocument | undefined> {
+  return whenReady(snapshot.document(parseDocId(`${USER_PREFIX}${name}`)), (record) => {
+    const [winner, second] = record?.leaves ?? [];
+    if (winner === undefined || winner.deleted) return undefined;
+    return whenReady(snapshot.body(winner), (text) => {
+      const body: unknown = text === undefined ? undefined : JSON.parse(text);
+      if (!isObject(body)) return undefined;
+      const rev = toRevId(winner.generation, winner.hash);
+      return { rev, body, hasConflicts: second !== undefined && !second.deleted };
+    });
+  });
+}

@@ -1,0 +1,57 @@
+/** Plain passwords of server admins do not stay in the configuration: they are replaced by their hashes (docs/http.md#server-admins). */
+import { isDatabaseError } from '../../errors/database-error.ts';
+import type { ConfigStore, Log } from '../../system/contract.ts';
+import { adminText, isHashedAdmin, type PasswordHash } from '../passwords/password-hash.ts';
+import type { Passwords } from '../passwords/passwords.ts';
+
+const SECTION = 'admins';
+
+export class AdminHashing {
+  readonly #config: ConfigStore;
+  readonly #passwords: Passwords;
+  readonly #log: Log;
+  #work: Promise<void> = Promise.resolve();
+
+  /** Begins at once with those that are there, and goes on with those that come. */
+  constructor(config: ConfigStore, passwords: Passwords, log: Log) {
+    this.#config = config;
+    this.#passwords = passwords;
+    this.#log = log;
+    for (const [name, text] of Object.entries(config.section(SECTION))) this.#note(name, text);
+    config.onChange(({ section, key, value }) => {
+      if (section === SECTION && value !== undefined) this.#note(key, value);
+    });
+  }
+
+  /** Resolves when what came before is hashed. */
+  get settled(): Promise<void> {
+    return this.#work;
+  }
+
+  /** Keeps another hash of the same password, where the text is still the one that it was made for. */
+  async replace(name: string, before: string, hash: PasswordHash): Promise<void> {
+    if (this.#config.get(SECTION, name) !== before) return;
+    const text = adminText(hash);
+    try {
+      await this.#config.set(SECTION, name, text);
+    } catch (error) {
+      if (!isDatabaseError(error, 'modification_not_allowed')) throw error;
+      // It was given at the start, and will be so again.
+      await this.#config.set(SECTION, name, text, { persist: false });
+    }
+  }
+
+  /** An empty text is no password: nobody logs in by that name. */
+  #note(name: string, text: string): void {
+    if (text === '' || isHashedAdmin(text)) return;
+    this.#work = this.#work.then(() => this.#hash(name, text));
+  }
+
+  async #hash(name: string, text: string): Promise<void> {
+    try {
+      await this.replace(name, text, await this.#passwords.hash(text));
+    } catch (error) {
+      this.#log.error('The password of a server admin could not be hashed; nobody can log in by that name.', error);
+    }
+  }
+}

@@ -1,0 +1,47 @@
+/** Who asks, and how that is known (docs/http.md#authentication). */
+import type { MaybePromise } from '../shared/maybe-promise.ts';
+import type { RequestUser } from '../shared/message.ts';
+
+export const SERVER_ADMIN_ROLE = '_admin';
+
+/** What the id of a user's document begins with; the user's name follows. Foreign peers know no other. */
+export const USER_PREFIX = 'org.couchdb.user:';
+
+export const ANONYMOUS: RequestUser = { name: null, roles: [] };
+
+/** Everybody, while there is no admin. */
+export const ADMIN_PARTY: RequestUser = { name: null, roles: [SERVER_ADMIN_ROLE] };
+
+/** What of a request tells who sent it. */
+export interface AskingRequest {
+  readonly method: string;
+  /** As the client knows it: absolute where anybody says by which host. */
+  readonly url: string;
+  /** The IP address from which it came to this service. */
+  readonly peer: string | undefined;
+  /** The IP address of its sender, who may be behind a trusted proxy; empty where there is none. */
+  readonly address: string;
+  /** Whether the client came by https. */
+  readonly isSecure: boolean;
+  /** `name` in lower case. */
+  header(name: string): string | undefined;
+}
+
+/** Somebody who has proved who it is. */
+export interface Identity {
+  readonly user: RequestUser;
+  /** The name of the handler that has recognised the credentials. */
+  readonly method: string;
+  /** The value of `Set-Cookie` for the answer, where the session is to be renewed. */
+  readonly setCookie?: string | undefined;
+  /** The user as it is by now; undefined where the credentials would be refused now, for another reason than their age. */
+  recheck(): MaybePromise<RequestUser | undefined>;
+}
+
+export interface Authenticator {
+  /**
+   * Undefined where the request has no credentials, or none that a handler of the configuration recognises. Fails with `unauthorized` where
+   * they are wrong.
+   */
+  identify(request: AskingRequest): MaybePromise<Identity | undefined>;
+}

@@ -1,0 +1,78 @@
+/**
+ * Makes and checks what is stored of passwords. A check that fails takes as long as hashing a password by the present settings, whether
+ * there is anything stored or not, so that it tells nobody which names exist. Few checks run at a time: they leave processors to others.
+ */
+import { DatabaseError } from '../../errors/database-error.ts';
+import type { RandomBytes } from '../../shared/clock.ts';
+import { areEqualSecrets } from '../../shared/constant-time.ts';
+import { randomHex } from '../../shared/random-hex.ts';
+import type { Config } from '../../system/contract.ts';
+import { hashSettings, iterationLimits } from '../settings.ts';
+import { BoundedQueue } from './bounded-queue.ts';
+import { derivePbkdf2, deriveSimple } from './key-derivation.ts';
+import type { PasswordHash } from './password-hash.ts';
+
+const CHECKS_AT_ONCE = 2;
+const MOST_WAITING = 500;
+const SALT_BYTES = 16;
+/** Salt of the work that is done for nothing. */
+const NO_SALT = '00000000000000000000000000000000';
+
+export class Passwords {
+  readonly #config: Config;
+  readonly #random: RandomBytes;
+  readonly #queue = new BoundedQueue(CHECKS_AT_ONCE, MOST_WAITING);
+  /** The most iterations that a stored hash was found to have: what fails takes at least as many. */
+  #mostIterations = 0;
+
+  constructor(config: Config, random: RandomBytes) {
+    this.#config = config;
+    this.#random = random;
+  }
+
+  /** By the present settings. */
+  async hash(password: string): Promise<PasswordHash> {
+    const { prf, iterations } = hashSettings(this.#config);
+    const salt = randomHex(this.#random, SALT_BYTES);
+    const key = await this.#queue.run(() => derivePbkdf2(password, { prf, salt, iterations }));
+    return { scheme: 'pbkdf2', prf, key, salt, iterations };
+  }
+
+  /**
+   * Whether the password is the one whose hash is stored; undefined stands for a name that does not exist, or has no password. Fails with
+   * `forbidden` where the hash has fewer or more iterations than the settings permit, and with `too_busy`.
+   */
+  async matches(password: string, stored: PasswordHash | undefined): Promise<boolean> {
+    return this.#queue.run(async () => {
+      const isRight = stored !== undefined && (await this.#matchesStored(password, stored));
+      if (!isRight) await this.#fillUp(password, stored);
+      return isRight;
+    });
+  }
+
+  /** Whether a password that was right should be stored anew. */
+  isOutdated(stored: PasswordHash): boolean {
+    return stored.scheme === 'simple';
+  }
+
+  async #matchesStored(password: string, stored: PasswordHash): Promise<boolean> {
+    if (stored.scheme === 'simple') return areEqualSecrets(stored.key, await deriveSimple(password, stored.salt));
+    const { prf, salt, iterations, key } = stored;
+    const { least, most } = iterationLimits(this.#config);
+    if (iterations > most) throw new DatabaseError('forbidden', 'Iteration count is too high for this server');
+    this.#mostIterations = Math.max(this.#mostIterations, iterations);
+    const derived = await derivePbkdf2(password, { prf, salt, iterations, bytes: key.length / 2 });
+    if (!areEqualSecrets(key, derived)) return false;
+    // Who does not know the password does not learn that the name exists.
+    if (iterations < least) throw new DatabaseError('forbidden', 'Iteration count is too low for this server');
+    return true;
+  }
+
+  /** Does what is left of the work that a check takes. */
+  async #fillUp(password: string, stored: PasswordHash | undefined): Promise<void> {
+    const { prf, iterations } = hashSettings(this.#config);
+    const done = stored?.scheme === 'pbkdf2' ? stored.iterations : 0;
+    const missing = Math.max(iterations, this.#mostIterations) - done;
+    if (missing > 0) await derivePbkdf2(password, { prf, salt: NO_SALT, iterations: missing });
+  }
+}

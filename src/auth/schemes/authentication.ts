@@ -1,0 +1,112 @@
+/**
+ * The chain of handlers that find out who sent a request (docs/http.md#authentication), in the order of the configuration. The first that
+ * recognises credentials decides: wrong ones are refused, whatever else the request has.
+ */
+import type { Clock } from '../../shared/clock.ts';
+import { type MaybePromise, whenReady } from '../../shared/maybe-promise.ts';
+import type { RequestUser } from '../../shared/message.ts';
+import type { ConfigStore } from '../../system/contract.ts';
+import { type Account, saltOf, userOf } from '../accounts/account.ts';
+import type { AccountStore } from '../accounts/account-store.ts';
+import { type Logins, usable, wrongPassword } from '../accounts/logins.ts';
+import { ANONYMOUS, type AskingRequest, type Authenticator, type Identity } from '../contract.ts';
+import { handlerNames } from '../settings.ts';
+import { isNobody, parseBasic } from './basic.ts';
+import { isCurrentToken, parseBearer, recogniseToken } from './bearer-token.ts';
+import type { OAuth } from './oauth.ts';
+import { hasProxyHeader, recogniseProxied } from './proxy-headers.ts';
+import { type SessionCookies, sessionValue } from './session-cookie.ts';
+
+export interface AuthenticationParts {
+  readonly config: ConfigStore;
+  readonly clock: Clock;
+  readonly accounts: AccountStore;
+  readonly logins: Logins;
+  readonly cookies: SessionCookies;
+  readonly oauth: OAuth;
+}
+
+type Recognise = (request: AskingRequest) => MaybePromise<Identity | undefined>;
+
+export class Authentication implements Authenticator {
+  readonly #parts: AuthenticationParts;
+  readonly #handlers: ReadonlyMap<string, Recognise>;
+
+  constructor(parts: AuthenticationParts) {
+    this.#parts = parts;
+    this.#handlers = new Map<string, Recognise>([
+      ['cookie', (request) => this.#byCookie(request)],
+      ['default', (request) => this.#byPassword(request)],
+      ['proxy', (request) => this.#byProxy(request)],
+      ['jwt', (request) => this.#byToken(request)],
+      ['oauth', (request) => this.#bySignature(request)],
+    ]);
+  }
+
+  identify(request: AskingRequest): MaybePromise<Identity | undefined> {
+    return this.#ask(handlerNames(this.#parts.config), request);
+  }
+
+  /** In the same turn where no handler has to wait. */
+  #ask(names: readonly string[], request: AskingRequest): MaybePromise<Identity | undefined> {
+    const [name, ...others] = names;
+    if (name === undefined) return undefined;
+    return whenReady(this.#handlers.get(name)?.(request), (identity) => identity ?? this.#ask(others, request));
+  }
+
+  #byCookie(request: AskingRequest): MaybePromise<Identity | undefined> {
+    const value = sessionValue(request.header('cookie'));
+    if (value === undefined) return undefined;
+    const { cookies } = this.#parts;
+    return whenReady(cookies.recognise(value), (session) => {
+      if (session === undefined) return undefined;
+      const identity = this.#identityOf(usable(session.account), 'cookie');
+      if (!session.isDue) return identity;
+      return cookies.begin(session.account, request.isSecure).then((setCookie) => ({ ...identity, setCookie }));
+    });
+  }
+
+  #byPassword(request: AskingRequest): MaybePromise<Identity | undefined> {
+    const given = parseBasic(request.header('authorization'));
+    if (given === undefined) return undefined;
+    if (given === 'malformed') throw wrongPassword();
+    if (isNobody(given)) return { user: ANONYMOUS, method: 'default', recheck: () => ANONYMOUS };
+    const account = this.#parts.logins.logIn(given.name, given.password, request.address);
+    return account.then((found) => this.#identityOf(found, 'default'));
+  }
+
+  #byProxy(request: AskingRequest): MaybePromise<Identity | undefined> {
+    const { config } = this.#parts;
+    if (!hasProxyHeader(config, request)) return undefined;
+    return whenReady(recogniseProxied(config, request), (user) => {
+      // What it depends on is the configuration alone.
+      return user && { user, method: 'proxy', recheck: () => recogniseProxied(config, request) };
+    });
+  }
+
+  #byToken(request: AskingRequest): MaybePromise<Identity | undefined> {
+    const token = parseBearer(request.header('authorization'));
+    if (token === undefined) return undefined;
+    const { config, clock } = this.#parts;
+    return recogniseToken(config, clock, token).then((recognised) => {
+      const recheck = () => (isCurrentToken(config, recognised) ? recognised.user : undefined);
+      return { user: recognised.user, method: 'jwt', recheck };
+    });
+  }
+
+  #bySignature(request: AskingRequest): MaybePromise<Identity | undefined> {
+    return whenReady(this.#parts.oauth.recognise(request), (account) => account && this.#identityOf(account, 'oauth'));
+  }
+
+  #identityOf(account: Account, method: string): Identity {
+    return { user: userOf(account), method, recheck: () => this.#recheck(account) };
+  }
+
+  /** Roles may change; who has another password now has to log in again. */
+  #recheck(before: Account): MaybePromise<RequestUser | undefined> {
+    return whenReady(this.#parts.accounts.find(before.name), (account) => {
+      const isSame = account !== undefined && !account.hasConflicts && saltOf(account) === saltOf(before);
+      return isSame && account.hash?.key === before.hash?.key ? userOf(account) : undefined;
+    });
+  }
+}

@@ -1,0 +1,154 @@
+/**
+ * OAuth 1.0 (RFC 5849; docs/http.md#oauth): requests signed with the secrets of a consumer and of a token, which stand for one account. The
+ * parameters come in the header `Authorization`, or in the query. A signed request counts once, and for some minutes.
+ */
+import { WordedError } from '../../errors/database-error.ts';
+import type { Clock } from '../../shared/clock.ts';
+import { areEqualSecrets } from '../../shared/constant-time.ts';
+import { type OAuthSignatureMethod, oauthSignature } from '../../shared/oauth-signature.ts';
+import type { ConfigStore } from '../../system/contract.ts';
+import type { Account } from '../accounts/account.ts';
+import type { AccountStore } from '../accounts/account-store.ts';
+import { usable } from '../accounts/logins.ts';
+import type { AskingRequest } from '../contract.ts';
+import { RecentEntries } from '../recent-entries.ts';
+import { useUsersForOAuth } from '../settings.ts';
+
+/** Seconds by which the clocks of a client and of this service may differ. */
+const CLOCK_SKEW_S = 300;
+/** Nonces that are remembered: so many requests of each consumer within the time. */
+const MOST_NONCES = 100_000;
+
+type Parameters = Readonly<Record<string, string>>;
+
+/** Where users keep consumers and tokens in their documents. */
+export interface OAuthUsers {
+  /** The user whose document has both, with their secrets. */
+  find(consumer: string, token: string): Promise<OAuthSecrets | undefined>;
+}
+
+export interface OAuthSecrets {
+  readonly name: string;
+  readonly consumer: string;
+  readonly token: string;
+}
+
+export class OAuth {
+  readonly #config: ConfigStore;
+  readonly #clock: Clock;
+  readonly #accounts: AccountStore;
+  readonly #users: OAuthUsers;
+  readonly #nonces = new RecentEntries<string, number>(() => MOST_NONCES);
+
+  constructor(config: ConfigStore, clock: Clock, accounts: AccountStore, users: OAuthUsers) {
+    this.#config = config;
+    this.#clock = clock;
+    this.#accounts = accounts;
+    this.#users = users;
+  }
+
+  /** Undefined where the request is not signed. Fails with `bad_request`, worded as the scheme has it. */
+  recognise(request: AskingRequest): Promise<Account> | undefined {
+    const ofHeader = parseHeader(request.header('authorization'));
+    const parameters = ofHeader ?? parametersOfQuery(request.url);
+    return parameters && this.#accountOf(request, parameters, ofHeader !== undefined);
+  }
+
+  async #accountOf(request: AskingRequest, parameters: Parameters, isInHeader: boolean): Promise<Account> {
+    const version = parameters['oauth_version'];
+    if (version !== undefined && version !== '1.0') throw refusal('invalid_oauth_version', 'Invalid OAuth version.');
+    const secrets = await this.#secretsOf(parameters);
+    await checkSignature(request, parameters, secrets, isInHeader);
+    this.#checkNonce(parameters);
+    const account = await this.#accounts.find(secrets.name);
+    if (account === undefined) throw refusal('invalid_token', 'Invalid OAuth token.');
+    return usable(account);
+  }
+
+  async #secretsOf(parameters: Parameters): Promise<OAuthSecrets> {
+    const consumerKey = parameters['oauth_consumer_key'];
+    const tokenKey = parameters['oauth_token'];
+    if (consumerKey === undefined) throw refusal('invalid_consumer', 'Invalid consumer.');
+    if (tokenKey === undefined) throw refusal('invalid_token', 'Invalid OAuth token.');
+    if (useUsersForOAuth(this.#config)) {
+      const found = await this.#users.find(consumerKey, tokenKey);
+      if (found === undefined) {
+        throw refusal('invalid_consumer_token_pair', 'Invalid consumer and token pair.');
+      }
+      return found;
+    }
+    const consumer = this.#config.get('oauth_consumer_secrets', consumerKey);
+    if (consumer === undefined) throw refusal('invalid_consumer', 'Invalid consumer.');
+    const token = this.#config.get('oauth_token_secrets', tokenKey);
+    const name = this.#config.get('oauth_token_users', tokenKey);
+    if (token === undefined || name === undefined) throw refusal('invalid_token', 'Invalid OAuth token.');
+    return { name, consumer, token };
+  }
+
+  /** Remembered under a right signature alone, so that nobody else can use a nonce up. */
+  #checkNonce(parameters: Parameters): void {
+    const { oauth_nonce: nonce, oauth_timestamp: timestamp } = parameters;
+    // A signature that is the secrets themselves can be used again by whoever has seen it, whatever its nonce.
+    if (nonce === undefined && timestamp === undefined && parameters['oauth_signature_method'] === 'PLAINTEXT') return;
+    const seconds = /^\d{1,12}$/.test(timestamp ?? '') ? Number(timestamp) : Number.NaN;
+    const isRecent = Math.abs(this.#clock.now() / 1000 - seconds) <= CLOCK_SKEW_S;
+    const key = JSON.stringify([parameters['oauth_consumer_key'], parameters['oauth_token'], timestamp, nonce]);
+    if (nonce === undefined || nonce === '' || !isRecent || this.#nonces.get(key) !== undefined) {
+      throw refusal('invalid_signature', 'Invalid signature value.');
+    }
+    this.#nonces.set(key, seconds);
+  }
+}
+
+async function checkSignature(
+  { method, url }: AskingRequest,
+  parameters: Parameters,
+  secrets: OAuthSecrets,
+  isInHeader: boolean,
+): Promise<void> {
+  const given = parameters['oauth_signature'] ?? '';
+  const way = parameters['oauth_signature_method'];
+  if (!isSignatureMethod(way)) throw refusal('invalid_signature', 'Invalid signature value.');
+  const signed = isInHeader ? { method, url, parameters } : { method, url: withoutSignature(url), parameters: {} };
+  if (!areEqualSecrets(await oauthSignature(way, signed, secrets), given)) {
+    throw refusal('invalid_signature', 'Invalid signature value.');
+  }
+}
+
+function isSignatureMethod(text: string | undefined): text is OAuthSignatureMethod {
+  return text === 'HMAC-SHA1' || text === 'PLAINTEXT';
+}
+
+/** RFC 5849, 3.5.1. Undefined where the header is of another scheme. */
+function parseHeader(header: string | undefined): Parameters | undefined {
+  const [, list] = /^oauth +(.*)$/is.exec(header ?? '') ?? [];
+  if (list === undefined) return undefined;
+  const pairs = list.split(',').flatMap((part): [string, string][] => {
+    const [, name, value] = /^\s*([^=\s]+)\s*=\s*"([^"]*)"\s*$/.exec(part) ?? [];
+    return name === undefined || value === undefined ? [] : [[decoded(name), decoded(value)]];
+  });
+  return Object.fromEntries(pairs);
+}
+
+function parametersOfQuery(url: string): Parameters | undefined {
+  if (!url.includes('oauth_signature=')) return undefined;
+  return Object.fromEntries(new URLSearchParams(url.slice(url.indexOf('?') + 1)));
+}
+
+function withoutSignature(url: string): string {
+  const address = new URL(url);
+  address.searchParams.delete('oauth_signature');
+  return address.href;
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+function refusal(word: string, reason: string): WordedError {
+  return new WordedError('bad_request', word, reason);
+}

@@ -1,0 +1,57 @@
+/**
+ * A proxy in front of the service has authenticated the user, and says so in headers (docs/http.md#proxies-that-authenticate). Anybody can
+ * send headers: these count from proxies that the operator named, or with a token that takes the secret to make. Else they are passed over.
+ */
+import { areEqualSecrets } from '../../shared/constant-time.ts';
+import { toHex } from '../../shared/hex.ts';
+import type { MaybePromise } from '../../shared/maybe-promise.ts';
+import type { RequestUser } from '../../shared/message.ts';
+import { addressListSetting } from '../../system/config.ts';
+import type { Config } from '../../system/contract.ts';
+import { type AskingRequest, SERVER_ADMIN_ROLE } from '../contract.ts';
+import { authFlag } from '../settings.ts';
+import { hmacSha1 } from './hmac.ts';
+
+type ProxyHeader = 'x_auth_username' | 'x_auth_roles' | 'x_auth_token';
+
+const NAMES: Readonly<Record<ProxyHeader, { readonly own: string; readonly original: string }>> = {
+  x_auth_username: { own: 'X-Auth-Svc-UserName', original: 'X-Auth-CouchDB-UserName' },
+  x_auth_roles: { own: 'X-Auth-Svc-Roles', original: 'X-Auth-CouchDB-Roles' },
+  x_auth_token: { own: 'X-Auth-Svc-Token', original: 'X-Auth-CouchDB-Token' },
+};
+
+export function recogniseProxied(config: Config, request: AskingRequest): MaybePromise<RequestUser | undefined> {
+  const name = proxyHeader(config, request, 'x_auth_username');
+  if (name === undefined || name === '') return undefined;
+  const user = { name, roles: rolesOf(proxyHeader(config, request, 'x_auth_roles') ?? '') };
+  const isTrusted =
+    request.peer !== undefined && addressListSetting(config, 'httpd', 'trusted_proxies').includes(request.peer);
+  if (!authFlag(config, 'proxy_use_secret')) return isTrusted ? user : undefined;
+  const secret = config.get('svc_httpd_auth', 'secret') ?? '';
+  const token = proxyHeader(config, request, 'x_auth_token');
+  if (secret === '' || token === undefined) return undefined;
+  return hmacSha1(secret, name).then((expected) =>
+    areEqualSecrets(toHex(expected), token.toLowerCase()) ? user : undefined,
+  );
+}
+
+/** Whether the request says that a proxy has authenticated it. */
+export function hasProxyHeader(config: Config, request: Pick<AskingRequest, 'header'>): boolean {
+  return proxyHeader(config, request, 'x_auth_username') !== undefined;
+}
+
+/** Under the configured name; where that is the default, under the family's original one, too. */
+function proxyHeader(config: Config, request: Pick<AskingRequest, 'header'>, key: ProxyHeader): string | undefined {
+  const { own, original } = NAMES[key];
+  const name = config.get('svc_httpd_auth', key) || own;
+  return request.header(name.toLowerCase()) ?? (name === own ? request.header(original.toLowerCase()) : undefined);
+}
+
+/** Of the service's own roles a proxy can give that of server admins alone. */
+export function rolesOf(text: string): readonly string[] {
+  return outsideRoles(text.split(',').map((role) => role.trim()));
+}
+
+export function outsideRoles(roles: readonly string[]): readonly string[] {
+  return roles.filter((role) => role !== '' && (!role.startsWith('_') || role === SERVER_ADMIN_ROLE));
+}

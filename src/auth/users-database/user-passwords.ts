@@ -1,0 +1,30 @@
+/** The member `password` of a document of a user is replaced by its hash before the document is written (docs/http.md#passwords-of-users). */
+import type { DocumentWrite } from '../../database/contract.ts';
+import { isObject, ownMember } from '../../json/objects.ts';
+import { PASSWORD_MEMBERS, userMembers } from '../passwords/password-hash.ts';
+import type { Passwords } from '../passwords/passwords.ts';
+
+const PASSWORD = 'password';
+
+/** The write as it is kept: nothing of a plain password is left in it. One that is no text stays, and is refused by `checkUserChange`. */
+export async function withHashedPassword(write: DocumentWrite, passwords: Passwords): Promise<DocumentWrite> {
+  // Parsing is avoided where the name does not occur. Any of its letters may be escaped.
+  if (!/"password"|\\u/.test(write.body)) return write;
+  const document: unknown = JSON.parse(write.body);
+  if (!isObject(document) || !Object.hasOwn(document, PASSWORD)) return write;
+  const password = ownMember(document, PASSWORD);
+  if (password === null || write.deleted) return { ...write, body: bodyWith(document, {}, [PASSWORD]) };
+  if (typeof password !== 'string') return write;
+  const members = userMembers(await passwords.hash(password));
+  return { ...write, body: bodyWith(document, members, [PASSWORD, ...PASSWORD_MEMBERS]) };
+}
+
+/** The document with a password's hash in the place of what it has. */
+export function bodyWith(
+  document: Readonly<Record<string, unknown>>,
+  members: Readonly<Record<string, string | number>>,
+  without: readonly string[] = PASSWORD_MEMBERS,
+): string {
+  const kept = Object.entries(document).filter(([name]) => !without.includes(name));
+  return JSON.stringify(Object.fromEntries([...kept, ...Object.entries(members)]));
+}

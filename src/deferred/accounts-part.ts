@@ -1,0 +1,50 @@
+/** Puts accounts together. */
+import type { Account } from '../auth/accounts/account.ts';
+import { AccountStore } from '../auth/accounts/account-store.ts';
+import { AdminHashing } from '../auth/accounts/admin-hashing.ts';
+import { HashUpgrade } from '../auth/accounts/hash-upgrade.ts';
+import { Logins } from '../auth/accounts/logins.ts';
+import { DocumentsWithOAuth } from '../auth/accounts/oauth-users.ts';
+import { Passwords } from '../auth/passwords/passwords.ts';
+import { Authentication } from '../auth/schemes/authentication.ts';
+import { OAuth } from '../auth/schemes/oauth.ts';
+import { SessionCookies } from '../auth/schemes/session-cookie.ts';
+import { SessionSecret } from '../auth/schemes/session-secret.ts';
+import { authenticationDatabase, publicFields } from '../auth/settings.ts';
+import { replicationShield } from '../auth/shields/replication-shield.ts';
+import { userShield } from '../auth/shields/user-shield.ts';
+import { UserGuard } from '../auth/users-database/user-guard.ts';
+import { type AccountsPart, accountsHandlers } from '../http/accounts/accounts-part.ts';
+import { challenge } from '../http/accounts/challenge.ts';
+import { getProtectedDocument } from '../http/accounts/protected-documents.ts';
+import { REPLICATOR_DATABASE } from '../system/system-databases.ts';
+import type { AccountNeeds } from './contract.ts';
+
+export function createAccounts(needs: AccountNeeds): AccountsPart {
+  const { config, clock, random, log, databases, counters, accountsVersion } = needs;
+  const passwords = new Passwords(config, random);
+  const accounts = new AccountStore(config, databases, accountsVersion);
+  const admins = new AdminHashing(config, passwords, log);
+  const hashes = new HashUpgrade({ config, databases, accounts, passwords, admins, log });
+  const upgrade = (account: Account, password: string) => hashes.upgrade(account, password);
+  const logins = new Logins({ config, clock, random, accounts, passwords, admins, counters, upgrade });
+  const secret = new SessionSecret(config, random);
+  const cookies = new SessionCookies({ config, clock, accounts, secret });
+  const oauth = new OAuth(config, clock, accounts, new DocumentsWithOAuth(config, databases));
+  return {
+    service: {
+      logIn: (name, password, address) => logins.logIn(name, password, address),
+      beginSession: (account, isSecure) => cookies.begin(account, isSecure),
+    },
+    handlers: accountsHandlers,
+    authenticator: new Authentication({ config, clock, accounts, logins, cookies, oauth }),
+    userWrites: new UserGuard(passwords),
+    shieldOf: (database, user) => {
+      if (database === authenticationDatabase(config)) return userShield(user, publicFields(config));
+      return database === REPLICATOR_DATABASE ? replicationShield(user) : undefined;
+    },
+    challenge,
+    getProtectedDocument,
+    settled: () => admins.settled,
+  };
+}

@@ -1,0 +1,36 @@
+import { replicatorHandlers } from '../http/replicator/replicator-handlers.ts';
+import type { ReadFilter, RunReplication } from '../replicator/contract.ts';
+import { ReplicationDocuments } from '../replicator/documents/replication-documents.ts';
+import { HostConnections } from '../replicator/host-connections.ts';
+import { Replicator } from '../replicator/jobs/replicator.ts';
+import { readReplicatorSettings } from '../replicator/jobs/replicator-settings.ts';
+import type { DeferredCode } from './contract.ts';
+
+/** The part that replicates, with what copies from one database to another. */
+export function createReplicatorPart(run: RunReplication, readFilter: ReadFilter): DeferredCode['replicator'] {
+  return ({ registry, config, tasks, ownBase, ...needs }) => {
+    const connections = needs.host.isBrowserFetch === true ? new HostConnections() : undefined;
+    const host = { ...needs.host, connections };
+    const settings = () => readReplicatorSettings(config);
+    const replicator = new Replicator({ run, readFilter, host, settings, tasks, ownBase });
+    const { clock, log } = host;
+    const documents = new ReplicationDocuments({ registry, replicator, clock, log, settings });
+    return {
+      service: { replicator, documents },
+      handlers: replicatorHandlers,
+      followDocuments: () => documents.follow(),
+      wake: () => {
+        replicator.jobs.wake();
+        documents.wake();
+      },
+      resume: () => replicator.resume(),
+      get activity() {
+        return replicator.jobs.activity;
+      },
+      close: async () => {
+        await documents.close();
+        await replicator.close();
+      },
+    };
+  };
+}

@@ -1,0 +1,9 @@
+import type { Account } from '../../auth/accounts/account.ts';
+
+/** What the handlers of sessions work with. */
+export interface AccountsService {
+  /** See `Logins`. */
+  logIn(name: string, password: string, address: string): Promise<Account>;
+  /** The value of `Set-Cookie` that begins a session. */
+  beginSession(account: Account, isSecure: boolean): Promise<string>;
+}

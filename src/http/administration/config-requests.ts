@@ -1,0 +1,111 @@
+/**
+ * `_config`: reads and changes the settings of the running service (docs/http.md#configuration). A change holds when it is answered. Values
+ * never go to the log: some are secrets.
+ */
+import { DatabaseError, WordedError } from '../../errors/database-error.ts';
+import type { Config } from '../../system/contract.ts';
+import { readJson } from '../request/bodies.ts';
+import type { Answer, Context } from '../request/context.ts';
+import { MethodNotAllowed } from '../response/error-table.ts';
+import { jsonAnswer } from '../response/responses.ts';
+import type { AdministrationService } from './administration-service.ts';
+
+const ALLOW = 'GET,PUT,DELETE';
+/** The section whose keys are the server's admins, and its values their hashed passwords. */
+const ADMINS = 'admins';
+
+/** `path`: section and key, as far as they are named. */
+export async function answerConfig(
+  service: AdministrationService,
+  context: Context,
+  path: readonly string[],
+): Promise<Answer> {
+  const [section, key, ...more] = path;
+  if (more.length > 0) throw new DatabaseError('not_found', 'missing');
+  if (context.method === 'GET') return jsonAnswer(context, 200, JSON.stringify(read(context, section, key)));
+  if (section === undefined || key === undefined) throw new MethodNotAllowed(ALLOW);
+  if (context.method === 'PUT') return put(service, context, section, key);
+  if (context.method === 'DELETE') return remove(context, section, key);
+  throw new MethodNotAllowed(ALLOW);
+}
+
+function read({ services: { config } }: Context, section: string | undefined, key: string | undefined): unknown {
+  if (section === undefined) return config.sections();
+  return key === undefined ? config.section(section) : mustGet(config, section, key);
+}
+
+/** Answers what held before; for admins, whose passwords nobody can know from it, what is kept now. */
+async function put(service: AdministrationService, context: Context, section: string, key: string): Promise<Answer> {
+  const isRaw = readRaw(context);
+  const given = await readJson(context);
+  if (typeof given !== 'string') {
+    throw new DatabaseError('bad_request', 'The body must be the value as a JSON string, such as "100" for a number.');
+  }
+  if (section === ADMINS && !isRaw) return jsonText(context, await setAdmin(service, context, key, given));
+  const before = await change(context, section, key, given);
+  return jsonText(context, section === ADMINS ? given : before);
+}
+
+/** Keeps the password's hash, and gives that. Fails with `modification_not_allowed`. */
+export async function setAdmin(
+  service: AdministrationService,
+  context: Context,
+  name: string,
+  password: string,
+): Promise<string> {
+  assertChangeable(context.services.config, ADMINS, name);
+  const hash = await service.hashAdminPassword(password);
+  await change(context, ADMINS, name, hash);
+  return hash;
+}
+
+/** Gives what held before. */
+async function change(context: Context, section: string, key: string, value: string): Promise<string> {
+  const { config, log } = context.services;
+  assertChangeable(config, section, key);
+  const before = await config.set(section, key, value, persistence(context));
+  log.info(`setting ${section}/${key} was changed`);
+  return before ?? '';
+}
+
+function jsonText(context: Context, text: string): Answer {
+  return jsonAnswer(context, 200, JSON.stringify(text));
+}
+
+async function remove(context: Context, section: string, key: string): Promise<Answer> {
+  const { config, log } = context.services;
+  assertChangeable(config, section, key);
+  mustGet(config, section, key);
+  const before = await config.delete(section, key, persistence(context));
+  log.info(`setting ${section}/${key} was deleted`);
+  return jsonText(context, before ?? '');
+}
+
+function mustGet(config: Config, section: string, key: string): string {
+  const value = config.get(section, key);
+  if (value === undefined) throw new DatabaseError('not_found', 'unknown_config_value');
+  return value;
+}
+
+function readRaw({ query }: Context): boolean {
+  const raw = query.get('raw') ?? 'false';
+  if (raw === 'true' || raw === 'false') return raw === 'true';
+  const word = `Bad value for 'raw' option: ${raw.slice(0, 200)}`;
+  throw new WordedError('bad_request', word, 'raw must be true or false.');
+}
+
+function persistence(context: Context): { readonly persist: boolean } {
+  return { persist: context.ownHeader('persist') !== 'false' };
+}
+
+/** They name files of the machine. Whoever may change settings over HTTP need not be somebody who may write anywhere there. */
+const FILE_SETTINGS: readonly string[] = ['log/file', 'ssl/cert_file', 'ssl/key_file'];
+
+/** Fails for those, and where the whitelist has other settings only. An empty one permits none: it was set, so that it means something. */
+function assertChangeable(config: Config, section: string, key: string): void {
+  const whitelist = config.get('httpd', 'config_whitelist');
+  const changed = `${section}/${key}`;
+  const isListed = whitelist === undefined || whitelist.split(',').some((name) => name.trim() === changed);
+  if (isListed && !FILE_SETTINGS.includes(changed)) return;
+  throw new DatabaseError('modification_not_allowed', 'This config variable is read-only');
+}

@@ -1,0 +1,92 @@
+/** What a host that listens to others has in front of the service: virtual hosts, and what pages of other origins may ask. */
+import type { PlainHeaders, PlainRequest } from '../../shared/message.ts';
+import type { ConfigStore } from '../../system/contract.ts';
+import { originOf } from '../address/target.ts';
+import { Context, type Handler } from '../request/context.ts';
+import { ownHost } from '../response/locations.ts';
+import { shareAcrossOrigins } from './cors.ts';
+import { VirtualHosts } from './virtual-hosts.ts';
+
+/** The path that the client asked for: functions of design documents see it under both names. */
+const VHOST_PATH = 'x-svc-vhost-path';
+const REQUESTED_PATH = 'x-svc-requested-path';
+
+export function createGateway(config: ConfigStore, next: Handler): Handler {
+  return shareAcrossOrigins(ownHost, serveVirtualHosts(config, next));
+}
+
+/** The virtual hosts that hold at the moment. */
+export function followVirtualHosts(config: ConfigStore): () => VirtualHosts {
+  let hosts = new VirtualHosts(config.section('vhosts'));
+  config.onChange(({ section }) => {
+    if (section === 'vhosts') hosts = new VirtualHosts(config.section('vhosts'));
+  });
+  return () => hosts;
+}
+
+function serveVirtualHosts(config: ConfigStore, next: Handler): Handler {
+  const hosts = followVirtualHosts(config);
+  return (context) => {
+    if (hosts().isEmpty) return next(context);
+    const rewritten = rewrite(context, hosts());
+    return next(rewritten === undefined ? context : standingFor(context, rewritten));
+  };
+}
+
+/** The address, without its origin, that the request's stands for. */
+function rewrite(context: Context, hosts: VirtualHosts): string | undefined {
+  const host = ownHost(context);
+  if (host === undefined) return undefined;
+  const { url } = context.request;
+  const address = url.slice(originOf(url)?.length ?? 0);
+  const end = address.search(/[?#]/);
+  const path = end < 0 ? address : address.slice(0, end);
+  if (isGlobal(context, path)) return undefined;
+  const target = hosts.rewrite(host, path);
+  return target === undefined ? undefined : `${target}${end < 0 ? '' : address.slice(end)}`;
+}
+
+/** Some resources of the service are the same at every host. */
+function isGlobal({ services: { config } }: Context, path: string): boolean {
+  const first = path.split('/').find((segment) => segment !== '');
+  const global = config.get('httpd', 'vhost_global_handlers') ?? '';
+  return first !== undefined && global.split(',').some((name) => name.trim() === first);
+}
+
+function standingFor(context: Context, address: string): Context {
+  const { request, services } = context;
+  const asked = request.url.slice(originOf(request.url)?.length ?? 0);
+  const headers = { ...request.headers, [VHOST_PATH]: asked, [REQUESTED_PATH]: asked };
+  const url = `${originOf(request.url) ?? ''}${services.basePath}${address}`;
+  const other = new Context(new StandingRequest(request, url, headers), services);
+  other.sharedWith = context.sharedWith;
+  return other;
+}
+
+/** The same request under another address. */
+class StandingRequest implements PlainRequest {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: PlainHeaders;
+  readonly body: PlainRequest['body'];
+  readonly peer: string | undefined;
+  readonly user: PlainRequest['user'];
+  readonly scheme: PlainRequest['scheme'];
+  readonly #request: PlainRequest;
+
+  constructor(request: PlainRequest, url: string, headers: PlainHeaders) {
+    this.method = request.method;
+    this.url = url;
+    this.headers = headers;
+    this.body = request.body;
+    this.peer = request.peer;
+    this.user = request.user;
+    this.scheme = request.scheme;
+    this.#request = request;
+  }
+
+  /** Made on demand by some hosts. */
+  get signal(): AbortSignal {
+    return this.#request.signal ?? new AbortController().signal;
+  }
+}

@@ -1,0 +1,72 @@
+/**
+ * Finds out who sent a request, before anything is done for it (docs/http.md#authentication). Without credentials that is nobody, or while
+ * there is no admin, everybody: this is decided in the same turn, and accounts are not loaded for it.
+ */
+import { DatabaseError } from '../../errors/database-error.ts';
+import { type MaybePromise, orElse, whenReady } from '../../shared/maybe-promise.ts';
+import { booleanSetting } from '../../system/config.ts';
+import type { AccountsPart } from '../accounts/accounts-part.ts';
+import type { Answer, Context, Handler } from '../request/context.ts';
+import { askingRequest } from '../response/asking-request.ts';
+import { withHeader } from '../response/responses.ts';
+
+/** A refusal for lack of rights says how to log in, unless accounts can't be loaded. `next` answers failures, too. */
+export function challengeRefused(accounts: () => MaybePromise<AccountsPart>, next: Handler): Handler {
+  return (context) =>
+    whenReady(next(context), (answer) => {
+      if (answer.status !== 401) return answer;
+      const challenged = () => whenReady(accounts(), (part) => part.challenge(context, answer));
+      return orElse(challenged, () => answer);
+    });
+}
+
+const COOKIE = 'AuthSession=';
+/** Where everybody may ask, also if nobody else is answered who is anonymous: logging in is one of them. */
+const OPEN_PATH = /^\/+(?:_session|_up)\/*(?:[?#]|$)/;
+
+export function identify(accounts: () => MaybePromise<AccountsPart>, next: Handler): Handler {
+  return (context) => {
+    if (context.request.user !== undefined) return next(context);
+    if (!hasCredentials(context)) {
+      context.user = context.services.access.withoutCredentials;
+      requireUser(context);
+      return next(context);
+    }
+    return whenReady(accounts(), (part) => identifyAndGoOn(part, context, next));
+  };
+}
+
+function identifyAndGoOn({ authenticator }: AccountsPart, context: Context, next: Handler): MaybePromise<Answer> {
+  return whenReady(authenticator.identify(askingRequest(context)), (identity) => {
+    context.identity = identity;
+    context.user = identity?.user ?? context.services.access.withoutCredentials;
+    requireUser(context);
+    const setCookie = identity?.setCookie;
+    if (setCookie === undefined) return next(context);
+    return whenReady(next(context), (answer) => renew(answer, setCookie));
+  });
+}
+
+/** Unless the answer ends the session, or begins another one. */
+function renew(answer: Answer, setCookie: string): Answer {
+  return answer.headers['set-cookie'] === undefined ? withHeader(answer, 'set-cookie', setCookie) : answer;
+}
+
+/** Whether anything in the request may be credentials of any of the handlers. */
+function hasCredentials(context: Context): boolean {
+  const { request, services } = context;
+  return (
+    context.header('authorization') !== undefined ||
+    context.header('cookie')?.includes(COOKIE) === true ||
+    request.url.includes('oauth_signature=') ||
+    services.config.get('httpd', 'authentication_handlers')?.includes('proxy') === true
+  );
+}
+
+function requireUser({ user, request, services }: Context): void {
+  if (user.name !== null || user.roles.length > 0) return;
+  if (!booleanSetting(services.config, 'svc_httpd_auth', 'require_valid_user')) return;
+  const path = request.url.replace(/^[a-z][a-z\d+.-]*:\/\/[^/?#]*/i, '').slice(services.basePath.length);
+  if (OPEN_PATH.test(path)) return;
+  throw new DatabaseError('unauthorized', 'Authentication required.');
+}

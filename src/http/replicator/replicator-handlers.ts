@@ -1,0 +1,9 @@
+/** What answers requests for replications; loaded with what replicates. */
+import type { HandlerPart, PartHandlers } from '../request/handlers.ts';
+import { postReplicate } from './replicate.ts';
+import type { ReplicatorService } from './replicator-service.ts';
+import { getScheduler } from './scheduler.ts';
+
+export const replicatorHandlers = { postReplicate, getScheduler } satisfies PartHandlers<ReplicatorService>;
+
+export type ReplicatorPart = HandlerPart<ReplicatorService, keyof typeof replicatorHandlers>;

@@ -1,0 +1,46 @@
+/** `_scheduler/jobs`: which replications there are, and how they are (docs/http.md#list-of-replications). */
+import { DatabaseError } from '../../errors/database-error.ts';
+import { listJob } from '../../replicator/jobs/job-listing.ts';
+import type { MaybePromise } from '../../shared/maybe-promise.ts';
+import type { Answer, Context } from '../request/context.ts';
+import { parseCount } from '../request/parameter-values.ts';
+import { jsonAnswer } from '../response/responses.ts';
+import type { ReplicatorService } from './replicator-service.ts';
+import { getReplicationDocuments, type Part } from './scheduler-documents.ts';
+
+/** As the family has it. */
+const DEFAULT_LIMIT = 25;
+
+export function getScheduler(
+  service: ReplicatorService,
+  context: Context,
+  _database: string,
+  rest: readonly string[],
+): MaybePromise<Answer> {
+  const [what, ...path] = rest;
+  if (what === 'jobs') return getJobs(service, context, path);
+  if (what === 'docs') return getReplicationDocuments(service, context, path, readPart(context));
+  throw missing();
+}
+
+function getJobs({ replicator }: ReplicatorService, context: Context, path: readonly string[]): Answer {
+  const [id, ...more] = path;
+  if (id === undefined) {
+    const { skip, limit } = readPart(context);
+    const rows = replicator.jobs.list().map(listJob);
+    const list = { total_rows: rows.length, offset: skip, jobs: rows.slice(skip, skip + limit) };
+    return jsonAnswer(context, 200, JSON.stringify(list));
+  }
+  const job = more.length === 0 ? replicator.jobs.get(id) : undefined;
+  if (job === undefined) throw missing();
+  return jsonAnswer(context, 200, JSON.stringify(listJob(job)));
+}
+
+/** As the query's `skip` and `limit` have it. Fails with `query_parse_error`. */
+function readPart({ query }: Context): Part {
+  return { skip: parseCount(query.get('skip') ?? 0), limit: parseCount(query.get('limit') ?? DEFAULT_LIMIT) };
+}
+
+function missing(): DatabaseError {
+  return new DatabaseError('not_found', 'missing');
+}

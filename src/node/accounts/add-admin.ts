@@ -1,0 +1,49 @@
+/** Makes somebody a server admin: keeps the hash of the password that is typed in the file of the settings (docs/node.md#accounts). */
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { adminText } from '../../auth/passwords/password-hash.ts';
+import { Passwords } from '../../auth/passwords/passwords.ts';
+import { createConfig } from '../../config/config-store.ts';
+import { DatabaseError } from '../../errors/database-error.ts';
+import { systemRandom } from '../../shared/clock.ts';
+import { silentLog } from '../../system/log.ts';
+import { IniFile } from '../config-file/ini-file.ts';
+import type { MessageStream } from '../terminal/progress.ts';
+import { askSecret, readFirstLine, type TypedInput } from '../terminal/read-secret.ts';
+
+export interface AddAdminOptions {
+  readonly admin: string;
+  readonly dataFolder: string;
+}
+
+interface Streams {
+  readonly stdin: TypedInput;
+  readonly stdout: NodeJS.WritableStream;
+  readonly stderr: MessageStream;
+}
+
+const FILE = 'settee.ini';
+
+/** Fails with `bad_request` where the name or the password can't be taken, and the two that were typed differ. */
+export async function addAdmin({ admin, dataFolder }: AddAdminOptions, streams: Streams): Promise<void> {
+  const password = await readPassword(admin, streams);
+  if (password === '') throw new DatabaseError('bad_request', 'The password is empty; nothing was changed.');
+  await mkdir(dataFolder, { recursive: true });
+  const path = join(dataFolder, FILE);
+  const file = new IniFile(path, silentLog);
+  const settings = await file.load();
+  const isNew = settings['admins']?.[admin] === undefined;
+  const hash = await new Passwords(createConfig(settings), systemRandom).hash(password);
+  await file.write('admins', admin, adminText(hash));
+  const what = isNew ? `${admin} is a server admin` : `${admin} has another password`;
+  streams.stdout.write(`${what} from the next start of the server on. It is kept in ${path}.\n`);
+}
+
+/** Twice from a terminal; from elsewhere the first line. */
+async function readPassword(admin: string, { stdin, stderr }: Streams): Promise<string> {
+  const first = await askSecret(stdin, stderr, `Password of ${admin}: `);
+  if (first === undefined) return readFirstLine(stdin);
+  const second = await askSecret(stdin, stderr, 'Once more: ');
+  if (first === second) return first;
+  throw new DatabaseError('bad_request', 'The two passwords differ; nothing was changed.');
+}

@@ -1,0 +1,100 @@
+/**
+ * Keeps settings in an INI file that a person may edit, too (docs/http.md#settings). Only its owner can read it, since it holds secrets. It is
+ * replaced as a whole: a crash leaves the old file or the new one.
+ */
+import { chmod, open, readFile, realpath, rename, rm, stat } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import type { ConfigStorage } from '../../config/contract.ts';
+import { DatabaseError } from '../../errors/database-error.ts';
+import { hasCode, syncPath } from '../../storage/lmdb/folder.ts';
+import type { Log, Settings } from '../../system/contract.ts';
+import { editIni, readIni } from './ini-text.ts';
+
+const OWNER_ONLY = 0o600;
+const OTHERS = 0o077;
+
+const BEGINNING = `; The settings of this server. "a change counts" in docs/http.md#settings says when a change made here is seen: at the next start,
+; or after POST /_restart. What is changed by /_config is written here, and counts at once.
+`;
+
+export class IniFile implements ConfigStorage {
+  readonly #path: string;
+  readonly #log: Log;
+
+  /** Nothing is read or written yet. */
+  constructor(path: string, log: Log) {
+    this.#path = path;
+    this.#log = log;
+  }
+
+  /** Takes the right to read it from everybody but its owner. */
+  async load(): Promise<Settings> {
+    const text = await this.#read();
+    if (text === undefined) return {};
+    await this.#closeToOthers();
+    return readIni(text, this.#path);
+  }
+
+  /** What a person wrote into the file meanwhile stays. */
+  async write(section: string, key: string, value: string | undefined): Promise<void> {
+    const text = (await this.#read()) ?? BEGINNING;
+    await this.#replace(editIni(text, this.#path, section, key, value));
+  }
+
+  /** Undefined where there is none. */
+  async #read(): Promise<string | undefined> {
+    try {
+      return await readFile(this.#path, 'utf8');
+    } catch (error) {
+      if (hasCode(error, 'ENOENT') || hasCode(error, 'ENOTDIR')) return undefined;
+      throw this.#unusable(error);
+    }
+  }
+
+  async #replace(text: string): Promise<void> {
+    // A link stays one.
+    const path = await realpath(this.#path).catch(() => this.#path);
+    const draft = `${path}.new`;
+    try {
+      await rm(draft, { force: true });
+      await writeDurably(draft, text);
+      await rename(draft, path);
+      await syncPath(dirname(path));
+    } catch (error) {
+      await rm(draft, { force: true }).catch(() => undefined);
+      throw this.#unusable(error);
+    }
+  }
+
+  async #closeToOthers(): Promise<void> {
+    if (process.platform === 'win32') return;
+    try {
+      const { mode } = await stat(this.#path);
+      if ((mode & OTHERS) === 0) return;
+      await chmod(this.#path, OWNER_ONLY);
+      this.#log.info(`${this.#path} could be read by others, though it may hold secrets; now only its owner can.`);
+    } catch (error) {
+      this.#log.error(
+        `${this.#path} can be read by others, and it may hold secrets: have only its owner read it.`,
+        error,
+      );
+    }
+  }
+
+  #unusable(error: unknown): DatabaseError {
+    const code = hasCode(error, 'ENOSPC') || hasCode(error, 'EDQUOT') ? 'storage_full' : 'storage_failed';
+    const why = error instanceof Error ? error.message : String(error);
+    const reason = `The configuration file ${this.#path} can't be used: ${why}. The settings are as they were; the server must be able to read and write this file and its folder.`;
+    return new DatabaseError(code, reason, { cause: error });
+  }
+}
+
+async function writeDurably(path: string, text: string): Promise<void> {
+  const file = await open(path, 'wx', OWNER_ONLY);
+  try {
+    await file.writeFile(text);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}

@@ -1,0 +1,199 @@
+/** The command `settee replicate`: copies one database to another, here or elsewhere, by the replicator that services have. */
+import { createConfig } from '../../config/config-store.ts';
+import { DatabaseError, isDatabaseError } from '../../errors/database-error.ts';
+import { isObject, type JsonObject, ownMember } from '../../json/objects.ts';
+import type { Replication, ReplicatorHost } from '../../replicator/contract.ts';
+import { describeEndpoint } from '../../replicator/jobs/endpoint.ts';
+import type { Job, JobOrder } from '../../replicator/jobs/job.ts';
+import type { RefusedLedger } from '../../replicator/jobs/refused-ledger.ts';
+import { parseReplication } from '../../replicator/jobs/replication-request.ts';
+import { Replicator } from '../../replicator/jobs/replicator.ts';
+import { readReplicatorSettings } from '../../replicator/jobs/replicator-settings.ts';
+import { readFilter } from '../../replicator/run/read-filter.ts';
+import { runReplication } from '../../replicator/run/replication-run.ts';
+import { systemClock, systemRandom } from '../../shared/clock.ts';
+import { escapeControls } from '../../shared/escape-controls.ts';
+import type { Log } from '../../system/contract.ts';
+import { ProxiedFetches } from '../http/proxied-fetch.ts';
+import { onEndSignals, type SignalHost } from '../server/end-signals.ts';
+import { type RunningServer, startServer } from '../server/server.ts';
+import { formatBytes } from '../terminal/format-bytes.ts';
+import type { MessageStream } from '../terminal/progress.ts';
+import { UsageError } from '../terminal/usage-error.ts';
+import { ReplicationProgress } from './replication-progress.ts';
+
+export interface ReplicateOptions {
+  /** As `POST /_replicate` takes them. */
+  readonly members: JsonObject;
+  readonly retryRefused: boolean;
+  /** Where databases are that are named without a URL. */
+  readonly dataFolder: string;
+}
+
+export interface ReplicateHost extends SignalHost {
+  readonly stdout: NodeJS.WritableStream;
+  readonly stderr: MessageStream;
+  exit(code: number): void;
+}
+
+const ADMIN = { name: null, roles: ['_admin'] };
+/** Part of the ids of replications between two other services, so that the same command goes on from its checkpoint wherever it is given. */
+const NO_SERVICE = 'settee replicate';
+const A_DAY_MS = 86_400_000;
+/** By name; all are counted. */
+const MOST_REFUSED = '10000';
+
+/**
+ * Copies once, or until a signal. Gives true where all was copied; documents that were refused are named on stderr.
+ *
+ * A first signal ends it after a checkpoint, a second one at once: the same command goes on from there. Fails with a `UsageError` where
+ * the members can't be, and with what the replication fails with.
+ */
+export async function replicate(options: ReplicateOptions, host: ReplicateHost): Promise<boolean> {
+  const config = createConfig({ replicator: { max_refused: MOST_REFUSED } });
+  const settings = () => readReplicatorSettings(config);
+  const replication = parse(options.members, settings().defaults);
+  const proxies = new ProxiedFetches();
+  const isLocal = [replication.source, replication.target].some(({ kind }) => kind === 'local');
+  const server = isLocal ? await openFolder(options.dataFolder) : undefined;
+  const progress = new ReplicationProgress(host.stderr);
+  const replicator = new Replicator({
+    run: runReplication,
+    readFilter,
+    host: {
+      handle: server?.handle ?? (() => Promise.reject(new Error('no database of this process was named'))),
+      fetch: (...request) => fetch(...request),
+      fetchThrough: (proxy) => proxies.through(proxy),
+      clock: systemClock,
+      random: systemRandom,
+      log: sayRetries(host),
+      basePath: '',
+      serverUuid: server === undefined ? NO_SERVICE : await uuidOf(server),
+    } satisfies ReplicatorHost,
+    settings,
+    tasks: progress,
+    ownBase: () => undefined,
+  });
+  try {
+    return await run({ replicator, replication, progress, retryRefused: options.retryRefused }, host);
+  } finally {
+    progress.end();
+    await replicator.close();
+    await proxies.close();
+    await server?.close();
+  }
+}
+
+/** What a run says to those who look for the reason of something: above all that a request failed, and when it is sent again. */
+function sayRetries({ stderr }: ReplicateHost): Log {
+  const say = (message: string) => void stderr.write(`${escapeControls(message)}\n`);
+  return { error: say, info: () => undefined, debug: say };
+}
+
+function parse(members: JsonObject, defaults: ReturnType<typeof readReplicatorSettings>['defaults']): Replication {
+  try {
+    return parseReplication(members, { user: ADMIN, ownBases: [], defaults, noNetwork: undefined, noProxy: undefined });
+  } catch (error) {
+    if (isDatabaseError(error, 'bad_request')) throw new UsageError(error.reason, 'replicate');
+    throw error;
+  }
+}
+
+/** What its own documents ask for is left to the server that the folder has usually. */
+async function openFolder(dataFolder: string): Promise<RunningServer> {
+  try {
+    return await startServer({
+      dataFolder,
+      host: '127.0.0.1',
+      port: 0,
+      logLevel: 'error',
+      replicatesByDocuments: false,
+    });
+  } catch (error) {
+    if (!isDatabaseError(error, 'storage_locked')) throw error;
+    throw new DatabaseError('storage_locked', `${error.reason} Or name its databases by their URLs.`, { cause: error });
+  }
+}
+
+async function uuidOf({ handle }: RunningServer): Promise<string> {
+  const { body } = await handle({ method: 'GET', url: '/', headers: {}, body: null, user: ADMIN });
+  const welcome: unknown = typeof body === 'string' ? JSON.parse(body) : undefined;
+  const uuid = isObject(welcome) ? ownMember(welcome, 'uuid') : undefined;
+  return typeof uuid === 'string' ? uuid : NO_SERVICE;
+}
+
+interface Work {
+  readonly replicator: Replicator;
+  readonly replication: Replication;
+  readonly progress: ReplicationProgress;
+  readonly retryRefused: boolean;
+}
+
+async function run({ replicator, replication, progress, retryRefused }: Work, host: ReplicateHost): Promise<boolean> {
+  let isSignalled = false;
+  let end: () => void = () => undefined;
+  const signalled = new Promise<void>((resolve) => {
+    end = resolve;
+  });
+  const stop = onEndSignals(
+    host,
+    () => {
+      isSignalled = true;
+      end();
+    },
+    () => host.exit(1),
+  );
+  // Between two attempts nothing else keeps the process from ending.
+  const alive = setInterval(() => undefined, A_DAY_MS);
+  try {
+    const id = await replicator.idOf(replication);
+    const { continuous } = replication;
+    const order: JobOrder = { id, replication, owner: ADMIN, isKept: continuous, listener: { failed: report(host) } };
+    const job = retryRefused ? await replicator.retryRefused(order) : replicator.jobs.add(order);
+    const result = job.result();
+    await Promise.race([result, signalled]);
+    if (isSignalled) await replicator.jobs.remove(job);
+    progress.end();
+    return conclude(job, { progress, isSignalled }, host);
+  } finally {
+    clearInterval(alive);
+    stop();
+  }
+}
+
+/** A continuous one is tried again, which takes its time: whoever looks on should know. */
+function report({ stderr }: ReplicateHost) {
+  return ({ lastFailure }: Job, _failure: unknown, retryMs: number | undefined): void => {
+    if (retryMs === undefined) return;
+    stderr.write(`${escapeControls(lastFailure ?? '')}; tried again in ${Math.ceil(retryMs / 1000)} s\n`);
+  };
+}
+
+interface Ending {
+  readonly progress: ReplicationProgress;
+  readonly isSignalled: boolean;
+}
+
+function conclude(
+  { order, ledger }: Job,
+  { progress, isSignalled }: Ending,
+  { stdout, stderr }: ReplicateHost,
+): boolean {
+  const { source, target, continuous } = order.replication;
+  nameRefused(ledger, stderr);
+  const ends = `${describeEndpoint(source)} to ${describeEndpoint(target)}`;
+  const bytes = formatBytes(progress.bytesWritten);
+  stdout.write(`${progress.written} written, ${ledger.count} refused, ${bytes} (${ends})\n`);
+  const isEarly = isSignalled && !continuous;
+  if (isEarly) stderr.write('It was ended before all was copied; the same command goes on from there.\n');
+  return !isEarly && ledger.count === 0;
+}
+
+function nameRefused(ledger: RefusedLedger, stderr: MessageStream): void {
+  const named = ledger.list();
+  for (const { id, rev, error, reason } of named) {
+    stderr.write(`${escapeControls(`${id} ${rev}: ${error}, ${reason}`)}\n`);
+  }
+  const rest = ledger.count - named.length;
+  if (rest > 0) stderr.write(`and ${rest} more\n`);
+}

@@ -1,0 +1,57 @@
+import type { ReplicationTask } from '../../system/active-tasks.ts';
+import { formatBytes } from '../terminal/format-bytes.ts';
+import { createProgress, type MessageStream, type Progress } from '../terminal/progress.ts';
+
+type Figures = Parameters<ReplicationTask['update']>[0];
+
+/** Shows how far a replication is, as the service tells it of its tasks. */
+export class ReplicationProgress {
+  readonly #stream: MessageStream;
+  #progress: Progress | undefined;
+  /** Changes of the source there have been to deal with, as far as it says. */
+  #total = 0;
+  /** Of runs before this one: each attempt counts anew. */
+  #before = { written: 0, bytes: 0 };
+  #figures: Figures | undefined;
+
+  constructor(stream: MessageStream) {
+    this.#stream = stream;
+  }
+
+  get written(): number {
+    return this.#before.written + (this.#figures?.docsWritten ?? 0);
+  }
+
+  get bytesWritten(): number {
+    return this.#before.bytes + (this.#figures?.bytesWritten ?? 0);
+  }
+
+  /** What a service calls for each attempt. */
+  readonly startReplication = (): ReplicationTask => {
+    this.#before = { written: this.written, bytes: this.bytesWritten };
+    this.#figures = undefined;
+    return {
+      update: (figures, refused) => {
+        this.#figures = figures;
+        this.#show(figures, refused.length);
+      },
+      end: () => undefined,
+    };
+  };
+
+  #show({ pending }: Figures, refused: number): void {
+    this.#total = Math.max(this.#total, pending ?? 0);
+    // A bar needs to know how much there is.
+    if (this.#progress === undefined && pending === undefined) return;
+    this.#progress ??= createProgress(this.#stream, this.#total, { handlesSignals: true });
+    const parts = [`${this.written} written, ${formatBytes(this.bytesWritten)}`];
+    if (refused > 0) parts.push(`${refused} refused`);
+    if (pending !== undefined) parts.push(`${pending} pending`);
+    this.#progress.update(this.#total - (pending ?? this.#total), parts.join(', '), this.#total);
+  }
+
+  end(): void {
+    this.#progress?.end();
+    this.#progress = undefined;
+  }
+}

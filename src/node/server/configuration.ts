@@ -1,0 +1,46 @@
+/** The settings of a server: what its flags and the environment say, over its configuration file, over the defaults. */
+import { createConfig, type SettingsStore } from '../../config/config-store.ts';
+import { unknownSettings } from '../../config/known-settings.ts';
+import type { Log, Settings } from '../../system/contract.ts';
+import type { LogLevel } from '../../system/log.ts';
+import { IniFile } from '../config-file/ini-file.ts';
+
+/** Where its file is in a data folder. */
+export const CONFIG_FILE = 'settee.ini';
+
+/** What a start says of settings. */
+export interface GivenOptions {
+  readonly host?: string | undefined;
+  readonly port?: number | undefined;
+  readonly logLevel?: LogLevel | undefined;
+  readonly tlsCert?: string | undefined;
+  readonly tlsKey?: string | undefined;
+  readonly config?: Settings | undefined;
+}
+
+/** Options that are settings, too, are those settings: they win over the file, and `_config` shows them. */
+export function givenSettings({ host, port, logLevel, tlsCert, tlsKey, config = {} }: GivenOptions): Settings {
+  const settings: Record<string, Readonly<Record<string, string>>> = { ...config };
+  const give = (section: string, key: string, value: string | undefined) => {
+    if (value !== undefined) settings[section] = { ...settings[section], [key]: value };
+  };
+  give('httpd', 'port', port === undefined ? undefined : `${port}`);
+  give('httpd', 'bind_address', host);
+  give('log', 'level', logLevel);
+  give('ssl', 'cert_file', tlsCert);
+  give('ssl', 'key_file', tlsKey);
+  return settings;
+}
+
+/**
+ * `file` need not be there; without one changes are kept nowhere. Fails with `bad_request` on a value that a setting can't have, and on a
+ * file that can't be read: a server that left out what it does not understand could be open to everybody.
+ */
+export async function openConfiguration(given: Settings, file: string | undefined, log: Log): Promise<SettingsStore> {
+  const config = createConfig(given, log);
+  if (file !== undefined) await config.keepIn(new IniFile(file, log));
+  for (const name of unknownSettings(config.sections())) {
+    log.info(`Setting ${name} is none that Settee reads, and changes nothing; see docs/http.md#settings.`);
+  }
+  return config;
+}

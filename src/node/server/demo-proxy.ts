@@ -1,0 +1,50 @@
+/**
+ * Passes requests of the demo's pages on to the database server beside it, so that the demo can show two databases that are kept in sync: one in
+ * the browser, one there. Only one database is reached in this way, and only by pages of the demo itself: for the server what comes from here has no
+ * origin any more that it could refuse.
+ */
+import { type IncomingMessage, type ServerResponse, request as send } from 'node:http';
+import { pipeline } from 'node:stream';
+
+/** The database that the demo shares with the server, below the path under which the demo's server passes it on. */
+const PASSED_ON = /^\/server(\/settee-demo(?:[/?].*)?)$/s;
+
+/** What says which page asks, and what belongs to the one connection. */
+const LEFT_OUT: ReadonlySet<string> = new Set([
+  ...['host', 'origin', 'referer', 'cookie', 'sec-fetch-site', 'sec-fetch-mode', 'sec-fetch-dest', 'sec-fetch-user'],
+  ...['connection', 'keep-alive', 'upgrade', 'te', 'trailer'],
+]);
+
+/** The path at the server; undefined for what is not passed on. */
+export function passedOnPath(url: string): string | undefined {
+  return PASSED_ON.exec(url)?.[1];
+}
+
+/** Whether it comes from a page of the demo, or from no page at all. */
+export function isOfDemo({ headers }: IncomingMessage): boolean {
+  const { origin, host } = headers;
+  const site = headers['sec-fetch-site'];
+  if (origin !== undefined && origin !== `http://${host}`) return false;
+  return site === undefined || site === 'same-origin';
+}
+
+/** `server`: its address, such as `http://127.0.0.1:5984/`. Answers 502 where it is not there. */
+export function passOn(server: string, path: string, incoming: IncomingMessage, outgoing: ServerResponse): void {
+  const { hostname, port } = new URL(server);
+  const headers = Object.fromEntries(Object.entries(incoming.headers).filter(([name]) => !LEFT_OUT.has(name)));
+  // Addresses have the brackets of IPv6, connections have not.
+  const host = hostname.replace(/^\[(.*)\]$/, '$1');
+  const asked = send({ host, port, method: incoming.method, path, headers }, (answer) => {
+    const { connection: _own, 'keep-alive': _also, ...given } = answer.headers;
+    outgoing.writeHead(answer.statusCode ?? 502, given);
+    // The head of a feed that has nothing to tell yet.
+    outgoing.flushHeaders();
+    pipeline(answer, outgoing, () => undefined);
+  });
+  asked.on('error', () => {
+    if (outgoing.headersSent) outgoing.destroy();
+    else outgoing.writeHead(502, { 'content-type': 'text/plain' }).end('The database server can’t be reached.\n');
+  });
+  outgoing.on('close', () => asked.destroy());
+  incoming.pipe(asked);
+}

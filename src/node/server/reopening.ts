@@ -1,0 +1,158 @@
+/**
+ * A core that can be closed and opened anew while the server listens on (docs/http.md#restart). Requests that come meanwhile wait for the
+ * new one; those that the old one has begun end before it is closed.
+ */
+import type { SettingsStore } from '../../config/config-store.ts';
+import type { Core } from '../../core.ts';
+import { DatabaseError } from '../../errors/database-error.ts';
+import type { MaybePromise } from '../../shared/maybe-promise.ts';
+import type { PlainRequest, PlainResponse } from '../../shared/message.ts';
+import type { Log } from '../../system/contract.ts';
+import { within } from './deadline.ts';
+
+/** How long requests of the old core may take to end. */
+const DRAIN_MS = 10_000;
+
+export interface ReopeningOptions {
+  /** The settings for the next core. Fails with `bad_request` where there is none to be had with them. */
+  configure(): Promise<SettingsStore>;
+  open(config: SettingsStore): Promise<Core>;
+  readonly log: Log;
+  /** How long the storage may take to close. */
+  readonly closeMs: number;
+}
+
+export class Reopening {
+  readonly #options: ReopeningOptions;
+  #core: Core | undefined;
+  #config: SettingsStore;
+  /** Until the next core is there. It never rejects. */
+  #opening: Promise<void> | undefined;
+  #isEnding = false;
+  /** The storage did not come to an end: nobody may open it again. */
+  #hangs = false;
+  #running = 0;
+  #onIdle: (() => void) | undefined;
+
+  private constructor(options: ReopeningOptions, config: SettingsStore, core: Core) {
+    this.#options = options;
+    this.#config = config;
+    this.#core = core;
+  }
+
+  static async open(options: ReopeningOptions, config: SettingsStore): Promise<Reopening> {
+    return new Reopening(options, config, await options.open(config));
+  }
+
+  /** The settings that hold. */
+  get config(): SettingsStore {
+    return this.#config;
+  }
+
+  /** Whether the storage did not close in time. */
+  get hangs(): boolean {
+    return this.#hangs;
+  }
+
+  handle(request: PlainRequest): MaybePromise<PlainResponse> {
+    const core = this.#core;
+    if (core === undefined) return this.#handleLater(request);
+    const answer = core.handle(request);
+    if (!(answer instanceof Promise)) return answer;
+    this.#running += 1;
+    return answer.finally(() => {
+      this.#running -= 1;
+      if (this.#running === 0) this.#onIdle?.();
+    });
+  }
+
+  /**
+   * Resolves when it is sure that the core will be closed and opened anew, and before that is done. Fails with `bad_request` where the
+   * settings for that can't be read; then all goes on as before.
+   */
+  async restart(): Promise<void> {
+    const config = await this.#options.configure();
+    if (this.#isEnding || this.#opening !== undefined) return;
+    this.#opening = this.#reopen(config).finally(() => {
+      this.#opening = undefined;
+    });
+  }
+
+  beginShutdown(): void {
+    this.#isEnding = true;
+    this.#core?.beginShutdown();
+  }
+
+  /** Fails with `storage_blocked` where the storage does not come to an end. */
+  async close(): Promise<void> {
+    this.beginShutdown();
+    await this.#opening;
+    await this.#closeCore();
+  }
+
+  async #handleLater(request: PlainRequest): Promise<PlainResponse> {
+    await this.#opening;
+    if (this.#core === undefined && !this.#isEnding) await this.#tryAgain();
+    return this.#core === undefined ? notOpen() : this.#core.handle(request);
+  }
+
+  async #reopen(config: SettingsStore): Promise<void> {
+    const { log } = this.#options;
+    try {
+      // The answer to who asked for this goes out first.
+      await new Promise((resolve) => setImmediate(resolve));
+      log.info('the service is opened anew');
+      await this.#closeCore();
+      this.#config = config;
+      if (!this.#isEnding) this.#core = await this.#options.open(config);
+    } catch (error) {
+      log.error('The service could not be opened anew.', error);
+    }
+  }
+
+  /** The last opening failed: the next one may not, after whatever was wrong was put right. */
+  async #tryAgain(): Promise<void> {
+    if (this.#hangs) return;
+    this.#opening ??= this.#reopen(this.#config).finally(() => {
+      this.#opening = undefined;
+    });
+    await this.#opening;
+  }
+
+  async #closeCore(): Promise<void> {
+    const core = this.#core;
+    this.#core = undefined;
+    if (core === undefined) return;
+    core.beginShutdown();
+    if (this.#running > 0) await this.#idle();
+    const { closeMs } = this.#options;
+    await within(core.close(), closeMs, () => {
+      this.#hangs = true;
+      return hangs(closeMs);
+    });
+  }
+
+  /** Waits for the requests under way, but not for ever: what they do is broken off then. */
+  async #idle(): Promise<void> {
+    const idle = new Promise<void>((resolve) => {
+      this.#onIdle = resolve;
+    });
+    await within(idle, DRAIN_MS, () => new Error('requests take too long')).catch(() => undefined);
+    this.#onIdle = undefined;
+  }
+}
+
+function notOpen(): PlainResponse {
+  const reason =
+    'The service was to be opened anew, and that failed; its log says why. Try again, or start the server again.';
+  return {
+    status: 503,
+    headers: { 'content-type': 'application/json', 'cache-control': 'no-store' },
+    body: `${JSON.stringify({ error: 'service_unavailable', reason })}\n`,
+  };
+}
+
+function hangs(closeMs: number): DatabaseError {
+  const reason = `The storage did not close within ${closeMs / 1000} seconds. What was acknowledged is kept; end the process, and look after the disk.`;
+  return new DatabaseError('storage_blocked', reason);
+}

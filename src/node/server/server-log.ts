@@ -1,0 +1,31 @@
+/** Where a server's log goes: to whoever runs it, to memory for `_log`, and to a file where the settings name one. */
+import { systemClock } from '../../shared/clock.ts';
+import type { Config, Log } from '../../system/contract.ts';
+import { createLog, logLevel } from '../../system/log.ts';
+import { LogBuffer, type LogTail } from '../../system/log-buffer.ts';
+import { LogFile } from './log-file.ts';
+
+interface ServerLog {
+  readonly log: Log;
+  readonly logTail: LogTail;
+  /** Waits until all is in the file. */
+  close(): Promise<void>;
+}
+
+/** `config` is asked at each entry. `write` takes each of them, without a newline at its end. */
+export function createServerLog(config: () => Config, write: (entry: string) => void): ServerLog {
+  const buffer = new LogBuffer();
+  // Not by way of the log itself: that would try to write to the file again.
+  const file = new LogFile(config, write);
+  const log = createLog({
+    level: () => logLevel(config()),
+    clock: systemClock,
+    write: (entry) => {
+      write(entry);
+      buffer.write(entry);
+      file.write(entry);
+    },
+  });
+  const read = async (bytes: number, offset: number) => (await file.read(bytes, offset)) ?? buffer.read(bytes, offset);
+  return { log, logTail: { read }, close: () => file.close() };
+}

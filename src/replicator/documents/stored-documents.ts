@@ -1,0 +1,88 @@
+/** Reads documents of `_replicator`, and writes into them how their replications are. */
+import type { AttachmentWrite, Database, Snapshot, StoredNode } from '../../database/contract.ts';
+import { splitAttachments } from '../../documents/attachments/stored-attachments.ts';
+import type { DocId, RevId } from '../../documents/contract.ts';
+import { isDesignId } from '../../documents/identifiers.ts';
+import { toRevId } from '../../documents/revisions/revisions.ts';
+import { isDatabaseError } from '../../errors/database-error.ts';
+import type { JsonObject } from '../../json/objects.ts';
+import type { Registry } from '../../registry/contract.ts';
+import { REPLICATOR_DATABASE } from '../../system/system-databases.ts';
+import { REPLICATOR } from './document-rules.ts';
+import { parseBody, type StateMembers, withState } from './state-members.ts';
+
+/** The winner of a document; without `document` where it is deleted. */
+export interface FoundDocument {
+  readonly id: DocId;
+  readonly rev: RevId;
+  readonly document: JsonObject | undefined;
+}
+
+interface StoredBody {
+  readonly rev: RevId;
+  /** Undefined for a tombstone. */
+  readonly body: string | undefined;
+}
+
+/** The winners of those documents. Design documents, and those that never were, are passed over. */
+export async function findDocuments(snapshot: Snapshot, ids: readonly DocId[]): Promise<readonly FoundDocument[]> {
+  const records = await snapshot.documents(ids.filter((id) => !isDesignId(id)));
+  const winners = records.flatMap((record) => {
+    const node = record?.leaves[0];
+    return record === undefined || node === undefined ? [] : [{ id: record.id, node }];
+  });
+  const bodies = await snapshot.bodies(winners.map(({ node }) => node));
+  return winners.map(({ id, node }, index) => {
+    const body = node.deleted ? undefined : bodies[index];
+    return { id, rev: revOf(node), document: body === undefined ? undefined : parseBody(body) };
+  });
+}
+
+/** The winner of one document; undefined where it never was, or was purged. */
+export async function findDocument(database: Database, id: DocId): Promise<FoundDocument | undefined> {
+  const snapshot = database.snapshot();
+  try {
+    return (await findDocuments(snapshot, [id]))[0];
+  } finally {
+    snapshot.release();
+  }
+}
+
+/**
+ * Writes these members about its replication, and no others, into that revision. Gives the new revision; undefined where somebody else has
+ * changed or deleted the document meanwhile, so that it is not what the members tell of any more.
+ */
+export async function writeState(
+  registry: Pick<Registry, 'use'>,
+  id: DocId,
+  rev: RevId,
+  state: StateMembers,
+): Promise<RevId | undefined> {
+  return registry.use(REPLICATOR_DATABASE, async (database) => {
+    const stored = await readWinner(database, id);
+    if (stored?.rev !== rev || stored.body === undefined) return undefined;
+    const { attachments, body } = splitAttachments(stored.body);
+    const kept: readonly AttachmentWrite[] = attachments;
+    const write = { id, rev, deleted: false, body: withState(body, state), attachments: kept };
+    const options = { newEdits: true, durability: 'relaxed', user: REPLICATOR } as const;
+    const [outcome] = await database.write([write], options);
+    if (outcome === undefined || outcome.ok) return outcome?.rev;
+    if (isDatabaseError(outcome.error, 'conflict')) return undefined;
+    throw outcome.error;
+  });
+}
+
+async function readWinner(database: Database, id: DocId): Promise<StoredBody | undefined> {
+  const snapshot = database.snapshot();
+  try {
+    const winner = (await snapshot.document(id))?.leaves[0];
+    if (winner === undefined) return undefined;
+    return { rev: revOf(winner), body: winner.deleted ? undefined : await snapshot.body(winner) };
+  } finally {
+    snapshot.release();
+  }
+}
+
+function revOf({ generation, hash }: StoredNode): RevId {
+  return toRevId(generation, hash);
+}

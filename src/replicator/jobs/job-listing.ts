@@ -1,0 +1,77 @@
+/** How replications are listed (docs/http.md#list-of-replications), in the names that later versions of the family use. Without anything secret. */
+import type { Replication } from '../contract.ts';
+import { describeEndpoint, describeProxy } from './endpoint.ts';
+import type { Job } from './job.ts';
+import type { RefusedLedger } from './refused-ledger.ts';
+
+/** What the family calls a server that is one of its own. */
+export const NODE = 'nonode@nohost';
+
+export function listJob(job: Job): object {
+  const { origin, owner, replication } = job.order;
+  return {
+    database: origin?.database ?? null,
+    id: job.id,
+    pid: `<0.${job.number}.0>`,
+    source: describeEndpoint(replication.source),
+    target: describeEndpoint(replication.target),
+    user: owner.name,
+    doc_id: origin?.docId ?? null,
+    state: job.state,
+    info: jobInfo(job),
+    history: job.history.map(({ type, at, reason }) => ({
+      timestamp: timestamp(at),
+      type,
+      ...(reason === undefined ? {} : { reason }),
+    })),
+    node: NODE,
+    start_time: timestamp(job.addedAt),
+  };
+}
+
+/** How far it is; the failure, where there was one since all went well; null where there is nothing to tell. */
+export function jobInfo({ figures, ledger, failures, lastFailure }: Job): object | null {
+  const error = failures > 0 && lastFailure !== undefined ? { error: lastFailure } : {};
+  if (figures === undefined) return failures > 0 ? { ...error, ...refusedInfo(ledger) } : null;
+  return {
+    revisions_checked: figures.missingChecked,
+    missing_revisions_found: figures.missingFound,
+    docs_read: figures.docsRead,
+    docs_written: figures.docsWritten,
+    changes_pending: figures.pending ?? null,
+    doc_write_failures: figures.docWriteFailures,
+    checkpointed_source_seq: figures.checkpointedSourceSeq,
+    source_seq: figures.sourceSeq,
+    through_seq: figures.sourceSeq,
+    bytes_read: figures.bytesRead,
+    bytes_written: figures.bytesWritten,
+    ...refusedInfo(ledger),
+    ...error,
+  };
+}
+
+/** The documents that could not be copied: the first of them, and how many there are. */
+export function refusedInfo(ledger: RefusedLedger): object {
+  return ledger.count === 0 ? {} : { refused_count: ledger.count, refused: ledger.list() };
+}
+
+export interface EndpointInfo {
+  readonly source: string | null;
+  readonly target: string | null;
+  readonly source_proxy: string | null;
+  readonly target_proxy: string | null;
+}
+
+export function endpointInfo({ source, target }: Replication): EndpointInfo {
+  return {
+    source: describeEndpoint(source),
+    target: describeEndpoint(target),
+    source_proxy: describeProxy(source),
+    target_proxy: describeProxy(target),
+  };
+}
+
+/** RFC 3339, in seconds. */
+export function timestamp(ms: number): string {
+  return new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z');
+}

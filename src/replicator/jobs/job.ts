@@ -1,0 +1,130 @@
+/**
+ * One replication that is to be done: what it is, how far it is, and what happened to it. `replication-jobs.ts` moves it through its states.
+ *
+ *     pending ── its turn ──► running ── done ──► completed
+ *        ▲  ▲                   │ │
+ *        │  └── others wait ────┘ └── failed ──► crashing ── tried often enough ──► failed
+ *        └────────────────── after a while ────────┘
+ */
+import type { DatabaseUser } from '../../database/contract.ts';
+import type { Replication, RunFigures, RunResult } from '../contract.ts';
+import type { RefusedLedger } from './refused-ledger.ts';
+import type { ReplicationId } from './replication-id.ts';
+
+export type JobState = 'pending' | 'running' | 'crashing' | 'completed' | 'failed';
+
+/** The document that asks for a replication. */
+export interface JobOrigin {
+  readonly database: string;
+  readonly docId: string;
+}
+
+export interface JobOrder {
+  readonly id: ReplicationId;
+  readonly replication: Replication;
+  /** Undefined for a request by `POST /_replicate`. */
+  readonly origin?: JobOrigin | undefined;
+  /** Who may cancel it, beside admins. */
+  readonly owner: DatabaseUser;
+  /** Tries again after failures, and is kept when it has given up. */
+  readonly isKept: boolean;
+  /** What was refused by an earlier job of the same order. */
+  readonly ledger?: RefusedLedger | undefined;
+  readonly listener?: JobListener | undefined;
+}
+
+/** What somebody is told who has ordered a replication. None of these may fail. */
+export interface JobListener {
+  /** An attempt has reached both databases: at the first one, and again after one that failed. */
+  healthy?(job: Job): void;
+  /** An attempt failed. `retryMs`: when the next one is; undefined where there is none. */
+  failed?(job: Job, failure: unknown, retryMs: number | undefined): void;
+  completed?(job: Job, result: RunResult): void;
+  /** A document was refused, or some that were refused were tried again. */
+  ledgerChanged?(job: Job): void;
+}
+
+export interface JobEvent {
+  readonly type: 'added' | 'started' | 'stopped' | 'crashed';
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+  readonly reason?: string | undefined;
+}
+
+interface Waiter {
+  resolve(result: RunResult): void;
+  reject(failure: unknown): void;
+}
+
+/** What is kept of a replication. Only `replication-jobs.ts` changes it. */
+export class Job {
+  readonly order: JobOrder;
+  readonly ledger: RefusedLedger;
+  /** Counts the jobs of this process, for listings. */
+  readonly number: number;
+  state: JobState = 'pending';
+  /** Of the attempt that runs, or ran last; undefined before there were any. */
+  figures: RunFigures | undefined;
+  /** All that was there is copied. */
+  isIdle = false;
+  /** Attempts in a row that failed. */
+  failures = 0;
+  lastFailure: string | undefined;
+  /** Ends the attempt that runs, or the wait for the next one. */
+  abort: (() => void) | undefined;
+  /** Settles, never rejecting, when the attempt that runs is over. */
+  attempt: Promise<void> | undefined;
+  /** Milliseconds since the epoch: when it was added, and when the last attempt began. */
+  readonly addedAt: number;
+  startedAt: number | undefined;
+  updatedAt: number;
+  readonly #most: number;
+  readonly #history: JobEvent[] = [];
+  readonly #waiters: Waiter[] = [];
+
+  constructor(order: JobOrder, ledger: RefusedLedger, number: number, now: number, mostEvents: number) {
+    this.order = order;
+    this.ledger = ledger;
+    this.number = number;
+    this.#most = mostEvents;
+    this.addedAt = now;
+    this.updatedAt = now;
+    this.note({ type: 'added', at: now });
+  }
+
+  get id(): string {
+    return this.order.id.full;
+  }
+
+  /** It will not run any more. */
+  get isOver(): boolean {
+    return this.state === 'completed' || this.state === 'failed';
+  }
+
+  note(event: JobEvent): void {
+    this.#history.unshift(event);
+    this.#history.length = Math.min(this.#history.length, this.#most);
+    this.updatedAt = event.at;
+  }
+
+  /** The newest first. */
+  get history(): readonly JobEvent[] {
+    return this.#history;
+  }
+
+  /** Resolves with the next result, and rejects when the job fails or is cancelled before there is one. */
+  result(): Promise<RunResult> {
+    const result = new Promise<RunResult>((resolve, reject) => this.#waiters.push({ resolve, reject }));
+    // Whoever asked may not be there any more.
+    result.catch(() => undefined);
+    return result;
+  }
+
+  settle(result: RunResult): void {
+    for (const { resolve } of this.#waiters.splice(0)) resolve(result);
+  }
+
+  reject(failure: unknown): void {
+    for (const { reject } of this.#waiters.splice(0)) reject(failure);
+  }
+}

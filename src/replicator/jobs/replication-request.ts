@@ -1,0 +1,129 @@
+/**
+ * The body of `POST /_replicate`, and a document of `_replicator`, as a replication (docs/http.md#replication). Each member that can't be
+ * is refused with `bad_request` and the reason; members that replication knows nothing of are passed over.
+ */
+import type { DatabaseUser } from '../../database/contract.ts';
+import { isObject, type JsonObject } from '../../json/objects.ts';
+import type { Replication, Selection, Sequence } from '../contract.ts';
+import { type EndpointNeeds, parseEndpoint, parseProxy } from './endpoint.ts';
+import type { ReplicationDefaults } from './replicator-settings.ts';
+import {
+  booleanMember,
+  integerMember,
+  invalid,
+  memberOf,
+  objectMember,
+  textMember,
+  textsByName,
+  textsMember,
+} from './request-members.ts';
+
+const A_DAY_MS = 86_400_000;
+const RANGES = {
+  worker_batch_size: { lowest: 1, highest: 10_000 },
+  worker_processes: { lowest: 1, highest: 64 },
+  http_connections: { lowest: 1, highest: 256 },
+  connection_timeout: { lowest: 1, highest: A_DAY_MS },
+  retries_per_request: { lowest: 0, highest: 1_000 },
+  checkpoint_interval: { lowest: 1, highest: A_DAY_MS },
+} as const;
+
+/** What a request brings beside its body. Plain data. */
+export interface RequestOrigin {
+  readonly user: DatabaseUser;
+  /** Absolute addresses by which the service is known, without a slash at their ends. */
+  readonly ownBases: readonly string[];
+}
+
+export interface RequestNeeds extends EndpointNeeds {
+  readonly defaults: ReplicationDefaults;
+  readonly user: DatabaseUser;
+}
+
+/** What `POST /_replicate` asks for. */
+export type ReplicateRequest =
+  | { readonly kind: 'start'; readonly replication: Replication; readonly retryRefused: boolean }
+  | { readonly kind: 'cancel'; readonly replication: Replication }
+  | { readonly kind: 'cancelById'; readonly id: string }
+  | { readonly kind: 'retryById'; readonly id: string };
+
+/** Fails with `bad_request`. */
+export function parseReplicateRequest(body: JsonObject, needs: RequestNeeds): ReplicateRequest {
+  const cancels = booleanMember(body, 'cancel') ?? false;
+  const retryRefused = booleanMember(body, 'retry_refused') ?? false;
+  const id = cancels || retryRefused ? idOf(body) : undefined;
+  if (id !== undefined) return { kind: cancels ? 'cancelById' : 'retryById', id };
+  const replication = parseReplication(body, needs);
+  return cancels ? { kind: 'cancel', replication } : { kind: 'start', replication, retryRefused };
+}
+
+function idOf(body: JsonObject): string | undefined {
+  return textMember(body, 'replication_id') ?? textMember(body, 'id') ?? textMember(body, '_local_id');
+}
+
+/** Fails with `bad_request`. */
+export function parseReplication(body: JsonObject, needs: RequestNeeds): Replication {
+  const { defaults, user } = needs;
+  const proxy = parseProxy('proxy', memberOf(body, 'proxy'));
+  const sourceProxy = parseProxy('source_proxy', memberOf(body, 'source_proxy')) ?? proxy;
+  const targetProxy = parseProxy('target_proxy', memberOf(body, 'target_proxy')) ?? proxy;
+  const number = (name: keyof typeof RANGES) => integerMember(body, name, RANGES[name]);
+  return {
+    source: parseEndpoint('source', memberOf(body, 'source'), sourceProxy, needs),
+    target: parseEndpoint('target', memberOf(body, 'target'), targetProxy, needs),
+    continuous: booleanMember(body, 'continuous') ?? false,
+    createTarget: booleanMember(body, 'create_target') ?? false,
+    selection: parseSelection(body),
+    sinceSeq: parseSequence(memberOf(body, 'since_seq')),
+    useCheckpoints: booleanMember(body, 'use_checkpoints') ?? defaults.useCheckpoints,
+    checkpointIntervalMs: number('checkpoint_interval') ?? defaults.checkpointIntervalMs,
+    batchSize: number('worker_batch_size') ?? defaults.batchSize,
+    workers: number('worker_processes') ?? defaults.workers,
+    connections: number('http_connections') ?? defaults.connections,
+    connectionTimeoutMs: number('connection_timeout') ?? defaults.connectionTimeoutMs,
+    retriesPerRequest: number('retries_per_request') ?? defaults.retriesPerRequest,
+    user,
+  };
+}
+
+function parseSelection(body: JsonObject): Selection | undefined {
+  const ids = textsMember(body, 'doc_ids');
+  const filter = textMember(body, 'filter');
+  const selector = objectMember(body, 'selector');
+  const parameters = textsByName(objectMember(body, 'query_params') ?? {});
+  const named = filter === '_doc_ids' || filter === '_selector' ? undefined : filter;
+  if ([ids, named, selector].filter((given) => given !== undefined).length > 1) {
+    throw invalid('`doc_ids`, `filter`, `selector` are mutually exclusive');
+  }
+  if (ids !== undefined) return { kind: 'ids', ids: [...new Set(ids)].sort() };
+  if (selector !== undefined) return { kind: 'selector', selector: JSON.stringify(selector) };
+  if (named === undefined) {
+    if (filter !== undefined) throw invalid(`The filter \`${filter}' needs the \`${filter.slice(1)}' field.`);
+    return undefined;
+  }
+  if (!named.startsWith('_') && !/^[^/]+\/.+$/.test(named)) {
+    throw invalid("The `filter' field must have the form designname/filtername.");
+  }
+  const inOrder = Object.entries(parameters).sort(([one], [other]) => (one < other ? -1 : 1));
+  return { kind: 'filter', filter: named, parameters: Object.fromEntries(inOrder) };
+}
+
+function parseSequence(value: unknown): Sequence | undefined {
+  if (value === undefined || typeof value === 'string') return value;
+  if (typeof value === 'number' && value >= 0) return value;
+  if (Array.isArray(value)) return value;
+  throw invalid("The `since_seq' field must be a sequence of the source: a number, a string or an array.");
+}
+
+/** The `user_ctx` of a document: whose rights a local side uses. Fails with `bad_request`. */
+export function parseUser(value: unknown): DatabaseUser | undefined {
+  if (value === undefined) return undefined;
+  if (!isObject(value)) throw invalid("The `user_ctx' property must be a non-null object.");
+  const name = memberOf(value, 'name') ?? null;
+  const roles = textsMember(value, 'roles') ?? [];
+  if (name !== null && (typeof name !== 'string' || name === '')) {
+    throw invalid("The `user_ctx.name' property must be a non-empty string or null.");
+  }
+  if (roles.includes('')) throw invalid('Roles must be non-empty strings.');
+  return { name, roles };
+}

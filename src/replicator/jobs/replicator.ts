@@ -1,0 +1,183 @@
+/** Carries out `POST /_replicate`: starts replications, attaches to those that run, and cancels them (docs/http.md#replication). */
+import type { DatabaseUser } from '../../database/contract.ts';
+import { DatabaseError } from '../../errors/database-error.ts';
+import type { JsonObject } from '../../json/objects.ts';
+import type { ReadFilter, Replication, RunResult } from '../contract.ts';
+import type { Job, JobListener, JobOrder } from './job.ts';
+import { KeptRequests } from './kept-requests.ts';
+import type { RefusedLedger } from './refused-ledger.ts';
+import { refusedIds, retryId, retryOf } from './refused-retries.ts';
+import { type ReplicationId, replicationId } from './replication-id.ts';
+import { type JobsParts, ReplicationJobs } from './replication-jobs.ts';
+import { parseReplicateRequest, type RequestNeeds, type RequestOrigin } from './replication-request.ts';
+
+const SERVER_ADMIN_ROLE = '_admin';
+/** Ledgers of replications that are over. */
+const MOST_LEDGERS = 100;
+
+export interface ReplicatorParts extends JobsParts {
+  readonly readFilter: ReadFilter;
+  /** The address by which pages know the service, where the host knows it: what lies below is local. */
+  readonly ownBase: () => string | undefined;
+}
+
+export type ReplicateOutcome =
+  /** It goes on until it is cancelled. */
+  | { readonly kind: 'started'; readonly id: string }
+  /** `result` comes when it is done. */
+  | { readonly kind: 'running'; readonly id: string; readonly result: Promise<RunResult> }
+  | { readonly kind: 'cancelled'; readonly id: string }
+  /** There is none that could be cancelled. */
+  | { readonly kind: 'unknown' };
+
+export class Replicator {
+  readonly jobs: ReplicationJobs;
+  readonly #parts: ReplicatorParts;
+  readonly #ended = new AbortController();
+  readonly #kept: KeptRequests;
+  /** Of replications that are over, by the ids of their checkpoints, the oldest first. */
+  readonly #ledgers = new Map<string, RefusedLedger>();
+
+  constructor(parts: ReplicatorParts) {
+    this.#parts = parts;
+    this.#kept = new KeptRequests(parts.host.requests);
+    this.jobs = new ReplicationJobs(parts);
+  }
+
+  /** Fails with `bad_request`, with `unauthorized` and `forbidden` where the job is not the user's to cancel, and as reading a filter does. */
+  async replicate(body: JsonObject, origin: RequestOrigin): Promise<ReplicateOutcome> {
+    const request = parseReplicateRequest(body, this.needs(origin));
+    if (request.kind === 'cancelById') return this.#cancel(this.jobs.get(request.id), origin.user);
+    if (request.kind === 'retryById') return this.#retry(this.jobs.get(request.id), origin.user);
+    const { replication } = request;
+    const id = await this.idOf(replication);
+    if (request.kind === 'cancel') return this.#cancel(this.#findForCancel(id), origin.user);
+    const ledger = this.#ledgers.get(id.base);
+    const order = { id, replication, owner: origin.user, isKept: replication.continuous, ledger };
+    if (request.retryRefused) return this.#running(await this.retryRefused(order));
+    const job = this.#attach(order) ?? this.jobs.add({ ...order, listener: this.#ledgerKeeper });
+    if (!replication.continuous) return this.#running(job);
+    if (job.order.origin === undefined) this.#kept.keep({ body, origin }, job.id);
+    return { kind: 'started', id: job.id };
+  }
+
+  /** Goes on with what requests have asked for before this core was there. Fails with the first failure; what failed is tried by the next call. */
+  async resume(): Promise<void> {
+    const outcomes = await Promise.allSettled(
+      this.#kept.load().map(({ body, origin }) => this.replicate(body, origin)),
+    );
+    const failed = outcomes.find((outcome) => outcome.status === 'rejected');
+    if (failed !== undefined) throw failed.reason;
+  }
+
+  /** What parsing a request takes. */
+  needs({ user, ownBases }: RequestOrigin): RequestNeeds {
+    const { fetch, fetchThrough, isBrowserFetch } = this.#parts.host;
+    const known = this.#parts.ownBase();
+    // In a browser a page may ask by the address of a server, in whose place the service answers; the replicator means the server by it.
+    const asked = isBrowserFetch === true ? [] : ownBases;
+    return {
+      user,
+      ownBases: known === undefined ? asked : [known, ...asked],
+      defaults: this.#parts.settings().defaults,
+      noNetwork: fetch === undefined ? 'it has no network here.' : undefined,
+      noProxy: fetchThrough === undefined ? noProxy(isBrowserFetch === true) : undefined,
+    };
+  }
+
+  /** Fails as reading its filter does. */
+  async idOf(replication: Replication): Promise<ReplicationId> {
+    const { host, readFilter } = this.#parts;
+    const { selection } = replication;
+    const isOwn = selection?.kind !== 'filter' || selection.filter.startsWith('_');
+    const filter = isOwn ? undefined : await readFilter(replication, selection.filter, host, this.#ended.signal);
+    return replicationId(replication, host.serverUuid, filter);
+  }
+
+  /** Begins to copy what that order's replication could not copy before, or joins whoever does that already. */
+  async retryRefused(order: JobOrder): Promise<Job> {
+    const id = retryId(order.id);
+    const job = this.jobs.get(order.id.full);
+    const ledger = job?.ledger ?? order.ledger ?? this.#ledgers.get(order.id.base);
+    const ids = await refusedIds(order.replication, order.id.base, this.#parts.host, ledger);
+    const running = this.jobs.get(id.full);
+    if (running !== undefined) return running;
+    const { origin, owner } = order;
+    const listener: JobListener = {
+      completed: (retry) => {
+        if (ledger === undefined) this.#keepLedger(order.id, retry.ledger);
+        else ledger.settle(ids, retry.ledger);
+        const running = this.jobs.get(order.id.full);
+        running?.order.listener?.ledgerChanged?.(running);
+      },
+    };
+    return this.jobs.add({ id, replication: retryOf(order.replication, ids), origin, owner, listener, isKept: false });
+  }
+
+  async close(): Promise<void> {
+    this.#ended.abort();
+    await this.jobs.close();
+  }
+
+  /** The one that does the same for the same user. One that fails at present is done as the new request has it: its password may be right now. */
+  #attach(order: JobOrder): Job | undefined {
+    const job = this.jobs.get(order.id.full);
+    if (job === undefined || job.order.origin !== undefined) return job;
+    if (job.state !== 'crashing' && job.state !== 'failed') return job;
+    void this.jobs.remove(job);
+    return undefined;
+  }
+
+  #running(job: Job): ReplicateOutcome {
+    return { kind: 'running', id: job.id, result: job.result() };
+  }
+
+  #findForCancel(id: ReplicationId): Job | undefined {
+    return this.jobs.get(id.full) ?? this.jobs.list().find(({ order }) => order.id.anyUser === id.anyUser);
+  }
+
+  async #retry(job: Job | undefined, user: DatabaseUser): Promise<ReplicateOutcome> {
+    if (job === undefined) return { kind: 'unknown' };
+    if (isOwner(job, user)) return this.#running(await this.retryRefused(job.order));
+    throw new DatabaseError('unauthorized', "Can't use a replication triggered by another user");
+  }
+
+  async #cancel(job: Job | undefined, user: DatabaseUser): Promise<ReplicateOutcome> {
+    if (job === undefined) return { kind: 'unknown' };
+    if (!isOwner(job, user)) {
+      throw new DatabaseError('unauthorized', "Can't cancel a replication triggered by another user");
+    }
+    const { origin } = job.order;
+    if (origin !== undefined) {
+      const reason = `The document ${origin.docId} of ${origin.database} asks for this replication; delete the document to end it.`;
+      throw new DatabaseError('forbidden', reason);
+    }
+    this.#kept.forget(job.id);
+    await this.jobs.remove(job);
+    return { kind: 'cancelled', id: job.id };
+  }
+
+  readonly #ledgerKeeper = {
+    completed: ({ order, ledger }: Job) => this.#keepLedger(order.id, ledger),
+    failed: ({ order, ledger }: Job) => this.#keepLedger(order.id, ledger),
+  };
+
+  #keepLedger({ base }: ReplicationId, ledger: RefusedLedger): void {
+    this.#ledgers.delete(base);
+    if (ledger.count > 0) this.#ledgers.set(base, ledger);
+    for (const oldest of this.#ledgers.keys()) {
+      if (this.#ledgers.size <= MOST_LEDGERS) break;
+      this.#ledgers.delete(oldest);
+    }
+  }
+}
+
+function isOwner({ order }: Job, { name, roles }: DatabaseUser): boolean {
+  return roles.includes(SERVER_ADMIN_ROLE) || name === order.owner.name;
+}
+
+function noProxy(isBrowser: boolean): string {
+  return isBrowser
+    ? "browsers decide themselves which proxy they use, and a page can't change that. Leave the member away."
+    : 'this service has no connections of that kind.';
+}

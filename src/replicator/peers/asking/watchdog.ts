@@ -1,0 +1,53 @@
+/** Ends a request whose peer gives no sign for too long. */
+import { AttemptFailure } from './attempt-failure.ts';
+
+export class Watchdog {
+  readonly #limitMs: number | undefined;
+  readonly #onSilence: () => void;
+  readonly #name: string;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #bark: ((failure: AttemptFailure) => void) | undefined;
+
+  /** `limitMs`: undefined for any time. */
+  constructor(name: string, limitMs: number | undefined, onSilence: () => void) {
+    this.#name = name;
+    this.#limitMs = limitMs;
+    this.#onSilence = onSilence;
+  }
+
+  /** Waits for the peer, at first for `moreMs` longer. Fails where no sign comes in time; what the work comes to then concerns nobody. */
+  during<T>(work: Promise<T>, moreMs = 0): Promise<T> {
+    if (this.#limitMs === undefined) return work;
+    return new Promise((resolve, reject) => {
+      this.#bark = reject;
+      this.#begin(moreMs);
+      work.then(resolve, reject).finally(() => {
+        this.#bark = undefined;
+        this.pause();
+      });
+    });
+  }
+
+  /** The peer gave a sign: the time begins anew. */
+  sign(): void {
+    this.#begin(0);
+  }
+
+  /** It is not the peer that is waited for, until the next sign. */
+  pause(): void {
+    clearTimeout(this.#timer);
+  }
+
+  #begin(moreMs: number): void {
+    this.pause();
+    if (this.#limitMs === undefined || this.#bark === undefined) return;
+    const waitMs = this.#limitMs + moreMs;
+    this.#timer = setTimeout(() => this.#end(waitMs), waitMs);
+  }
+
+  #end(waitMs: number): void {
+    const message = `${this.#name} gave no sign for ${Math.round(waitMs) / 1_000} s`;
+    this.#bark?.(new AttemptFailure(message, { isSilence: true }));
+    this.#onSilence();
+  }
+}

@@ -1,0 +1,50 @@
+/** The changes of a peer, chosen by it or here. */
+import type { PeerClient } from '../asking/peer-client.ts';
+import type { ChangesListing, ChangesPage, ChangesRequest, FoundDocument } from '../contract.ts';
+import { readChangesPage, tryChangesPage } from './changes-page.ts';
+import { changesRequest } from './changes-request.ts';
+import { LiveFeeds } from './live-feed.ts';
+import { OwnSelection } from './own-selection.ts';
+
+type TakeFound = (found: FoundDocument) => Promise<void>;
+
+export class ChangesSource {
+  readonly #client: PeerClient;
+  readonly #heartbeatMs: number;
+  readonly #feeds: LiveFeeds;
+  readonly #own = new OwnSelection();
+
+  constructor(client: PeerClient, heartbeatMs: number) {
+    this.#client = client;
+    this.#heartbeatMs = heartbeatMs;
+    this.#feeds = new LiveFeeds(client, heartbeatMs);
+  }
+
+  async read(request: ChangesRequest): Promise<ChangesListing> {
+    const { limit, selection } = request;
+    const heartbeatMs = this.#client.isLocal ? undefined : this.#heartbeatMs;
+    const asked = changesRequest(this.#own.requestFor(request), { feed: 'normal', heartbeatMs, limit });
+    const mayRefuse = selection !== undefined && selection.kind !== 'filter' && !this.#own.isUsed;
+    const page = await (mayRefuse ? tryChangesPage : readChangesPage)(this.#client, asked);
+    if (page !== undefined) return { ...this.#own.chosenOf(page), isLast: isLast(page, limit) };
+    if (selection !== undefined) this.#own.use(selection);
+    return this.read(request);
+  }
+
+  follow(request: ChangesRequest, take: (page: ChangesPage) => Promise<void>): Promise<void> {
+    return this.#feeds.follow(this.#own.requestFor(request), (page) => take(this.#own.chosenOf(page)));
+  }
+
+  /** Leaves out the documents that were not meant. */
+  chosen(take: TakeFound): TakeFound {
+    if (!this.#own.isUsed) return take;
+    return async (found) => {
+      if (found.type !== 'document' || this.#own.passes(found.document.text)) await take(found);
+    };
+  }
+}
+
+/** Of a page as it came: before some of it is left out here. */
+function isLast({ changes, pending }: ChangesPage, limit: number): boolean {
+  return changes.length === 0 || (pending === undefined ? changes.length < limit : pending === 0);
+}

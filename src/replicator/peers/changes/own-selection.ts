@@ -1,0 +1,53 @@
+/**
+ * Chooses documents here, for a peer that can't: old servers know no selectors, and some no lists of ids. They give all their changes then. Ids
+ * are looked at at once, and selectors when a document has come, each revision by itself as the filters of peers do it.
+ */
+import { createKeyOrder } from '../../../collation/key-order.ts';
+import { isDatabaseError } from '../../../errors/database-error.ts';
+import { parseSelector } from '../../../find/selectors/selector-parser.ts';
+import { createTest, type Test } from '../../../find/selectors/selector-test.ts';
+import type { Selection } from '../../contract.ts';
+import { ReplicationError } from '../../failure.ts';
+import type { ChangesPage, ChangesRequest } from '../contract.ts';
+
+export class OwnSelection {
+  /** The peer can't do it. */
+  #isUsed = false;
+  #ids: ReadonlySet<string> | undefined;
+  #test: Test | undefined;
+
+  /** Notes that the peer can't choose. Fails with `bad_request` where nobody could: the selector itself is at fault. */
+  use(selection: Selection): void {
+    this.#isUsed = true;
+    if (selection.kind === 'ids') this.#ids = new Set(selection.ids);
+    if (selection.kind === 'selector') this.#test = createSelectorTest(selection.selector);
+  }
+
+  get isUsed(): boolean {
+    return this.#isUsed;
+  }
+
+  /** What the peer is asked for. */
+  requestFor(request: ChangesRequest): ChangesRequest {
+    return this.#isUsed ? { ...request, selection: undefined } : request;
+  }
+
+  chosenOf(page: ChangesPage): ChangesPage {
+    const ids = this.#ids;
+    return ids === undefined ? page : { ...page, changes: page.changes.filter(({ id }) => ids.has(id)) };
+  }
+
+  /** Whether a document belongs to it. Throws `SyntaxError` where the text is no JSON. */
+  passes(text: string): boolean {
+    return this.#test === undefined || this.#test(JSON.parse(text));
+  }
+}
+
+function createSelectorTest(selector: string): Test {
+  try {
+    return createTest(parseSelector(JSON.parse(selector)), createKeyOrder('unicode'));
+  } catch (failure) {
+    if (!isDatabaseError(failure)) throw failure;
+    throw new ReplicationError('bad_request', failure.reason, { mayPass: false, cause: failure });
+  }
+}

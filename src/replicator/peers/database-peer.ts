@@ -1,0 +1,214 @@
+/** A database that is asked over the service's own interface, wherever it is. */
+import { isObject, ownMember } from '../../json/objects.ts';
+import type { RefusedDocument } from '../contract.ts';
+import { ReplicationError } from '../failure.ts';
+import type { PeerClient } from './asking/peer-client.ts';
+import { RelatedReader } from './attachments/related-reader.ts';
+import { writeRelated } from './attachments/related-writer.ts';
+import { readSequence } from './changes/changes-request.ts';
+import { ChangesSource } from './changes/changes-source.ts';
+import type {
+  AttachedDocument,
+  ChangesListing,
+  ChangesPage,
+  ChangesRequest,
+  DocumentText,
+  FoundDocument,
+  MissingRevisions,
+  Peer,
+  PeerInfo,
+  RelatedBody,
+  RelatedRefusal,
+  StoredCheckpoint,
+  WantedDocument,
+} from './contract.ts';
+import { DocumentReader } from './documents/document-reader.ts';
+import { DocumentWriter } from './documents/document-writer.ts';
+import { isEarlierRevision } from './local-revisions.ts';
+import { documentPath } from './paths.ts';
+
+/** The `instance_start_time` of later versions, which means nothing. */
+const SAME_OF_ALL = '0';
+/** Between signs of life of a local peer, of which nobody needs any. */
+const NEVER_MS = 86_400_000;
+/** A peer gives so many signs of life at least within the longest silence. */
+const SIGNS = 3;
+/** A checkpoint is written again over what somebody else wrote, so often. */
+const CHECKPOINT_ATTEMPTS = 3;
+/** Statuses of peers that may be read and not be written. */
+const READ_ONLY: readonly number[] = [401, 403, 405];
+/** Statuses of peers that make all durable by themselves; and of a database that is gone. */
+const NO_COMMITS: readonly number[] = [404, 405, 501];
+
+export class DatabasePeer implements Peer {
+  readonly name: string;
+  readonly isLocal: boolean;
+  readonly #client: PeerClient;
+  readonly #changes: ChangesSource;
+  readonly #reader: DocumentReader;
+  readonly #writer: DocumentWriter;
+  readonly #relatedReader: RelatedReader;
+  #canCommit = true;
+
+  /** `newBoundary` gives texts that occur in no document by chance. */
+  constructor(client: PeerClient, connectionTimeoutMs: number, newBoundary: () => string) {
+    this.name = client.name;
+    this.isLocal = client.isLocal;
+    this.#client = client;
+    const heartbeatMs = client.isLocal ? NEVER_MS : Math.max(1, Math.floor(connectionTimeoutMs / SIGNS));
+    this.#changes = new ChangesSource(client, heartbeatMs);
+    this.#reader = new DocumentReader(client);
+    this.#writer = new DocumentWriter(client);
+    this.#relatedReader = new RelatedReader(client, newBoundary);
+  }
+
+  info(): Promise<PeerInfo | undefined> {
+    return this.#client.ask({ method: 'GET', path: '', accepts: [404] }, async (answer) => {
+      if (answer.status === 404) {
+        await answer.discard();
+        return undefined;
+      }
+      const info = await answer.object();
+      const updateSeq = answer.useable(() => readSequence(ownMember(info, 'update_seq')));
+      return { updateSeq, instance: instanceOf(info) };
+    });
+  }
+
+  create(): Promise<void> {
+    // 412: it is there already.
+    return this.#client.ask({ method: 'PUT', path: '', accepts: [412] }, (answer) => answer.discard());
+  }
+
+  async commit(): Promise<string | undefined> {
+    if (this.#canCommit) {
+      const request = { method: 'POST', path: '/_ensure_full_commit', body: '', accepts: NO_COMMITS };
+      const outcome = await this.#client.ask(request, async (answer) => {
+        if (answer.status < 300) return { instance: instanceOf(await answer.object()) };
+        await answer.discard();
+        return undefined;
+      });
+      if (outcome !== undefined) return outcome.instance;
+    }
+    const info = await this.info();
+    if (info === undefined) {
+      throw new ReplicationError('db_not_found', `${this.name} is not there any more`, { mayPass: true });
+    }
+    this.#canCommit = false;
+    return info.instance;
+  }
+
+  async readCheckpoint(id: string): Promise<StoredCheckpoint | undefined> {
+    const stored = await this.#readLocal(id);
+    return stored === undefined ? undefined : { value: stored, rev: textOf(stored['_rev']) };
+  }
+
+  async writeCheckpoint(id: string, members: string, known: string | undefined): Promise<string | undefined> {
+    for (let attempt = 1; ; attempt++) {
+      const stored = (await this.#readLocal(id)) ?? {};
+      const rev = textOf(stored['_rev']);
+      if (isEarlierRevision(rev, known)) return undefined;
+      // The answer to an earlier attempt was lost on the way.
+      if (attempt > 1 && hasMembers(stored, members)) return rev;
+      const own = rev === undefined ? '' : `"_rev":${JSON.stringify(rev)},`;
+      const body = `{"_id":${JSON.stringify(`_local/${id}`)},${own}${members.slice(1)}`;
+      const request = { method: 'PUT', path: documentPath(`_local/${id}`), body, accepts: [409, ...READ_ONLY] };
+      const outcome = await this.#client.ask(request, async (answer) => {
+        const { status } = answer;
+        return status < 300 ? { rev: textOf((await answer.object())['rev']) } : { status, ...(await answer.refusal()) };
+      });
+      if (!('status' in outcome)) return outcome.rev ?? '';
+      // What could be read a moment ago, and can't be written, is read-only for us.
+      if (READ_ONLY.includes(outcome.status)) throw takesNoCheckpoint(this.name, outcome);
+      if (attempt < CHECKPOINT_ATTEMPTS) continue;
+      const reason = `The checkpoint in ${this.name} is being written by others again and again.`;
+      throw new ReplicationError('replication_failed', reason, { mayPass: true });
+    }
+  }
+
+  filterSource(design: string, name: string): Promise<string> {
+    const names = `filter ${design}/${name}`;
+    return this.#client.ask({ method: 'GET', path: documentPath(`_design/${design}`), names }, async (answer) => {
+      const filters = ownMember(await answer.object(), 'filters');
+      const source = isObject(filters) ? ownMember(filters, name) : undefined;
+      if (typeof source === 'string') return source;
+      throw new ReplicationError('not_found', `${this.name} has no ${names}`, { mayPass: false });
+    });
+  }
+
+  changes(request: ChangesRequest): Promise<ChangesListing> {
+    return this.#changes.read(request);
+  }
+
+  follow(request: ChangesRequest, take: (page: ChangesPage) => Promise<void>): Promise<void> {
+    return this.#changes.follow(request, take);
+  }
+
+  missing(revisions: ReadonlyMap<string, readonly string[]>): Promise<readonly MissingRevisions[]> {
+    const members = Array.from(revisions, ([id, revs]) => `${JSON.stringify(id)}:${JSON.stringify(revs)}`);
+    const request = { method: 'POST', path: '/_revs_diff', body: `{${members.join(',')}}` };
+    return this.#client.ask(request, async (answer) => {
+      const diff = await answer.object();
+      return answer.useable(() => Object.entries(diff).map(([id, entry]) => toMissing(id, entry)));
+    });
+  }
+
+  documents(
+    wanted: readonly WantedDocument[],
+    options: { readonly attachments: boolean },
+    take: (found: FoundDocument) => Promise<void>,
+  ): Promise<void> {
+    return this.#reader.read(wanted, options, this.#changes.chosen(take));
+  }
+
+  readRelated<T>(document: AttachedDocument, use: (body: RelatedBody) => Promise<T>): Promise<T> {
+    return this.#relatedReader.read(document, use);
+  }
+
+  writeRelated(document: DocumentText, body: RelatedBody): Promise<RelatedRefusal | undefined> {
+    return writeRelated(this.#client, document, body);
+  }
+
+  write(documents: readonly DocumentText[]): Promise<readonly RefusedDocument[]> {
+    return this.#writer.write(documents);
+  }
+
+  #readLocal(id: string): Promise<Readonly<Record<string, unknown>> | undefined> {
+    const request = { method: 'GET', path: documentPath(`_local/${id}`), accepts: [403, 404, 405] };
+    return this.#client.ask(request, async (answer) => {
+      if (answer.status < 300) return answer.object();
+      await answer.discard();
+      return undefined;
+    });
+  }
+}
+
+function takesNoCheckpoint(name: string, refusal: { status: number; error: string; reason: string }): ReplicationError {
+  const { status, error, reason } = refusal;
+  return new ReplicationError('forbidden', `${name} answered ${status} ${error}: ${reason}`, { mayPass: false });
+}
+
+function instanceOf(info: Readonly<Record<string, unknown>>): string | undefined {
+  const started = ownMember(info, 'instance_start_time');
+  return typeof started === 'string' && started !== SAME_OF_ALL ? started : undefined;
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined;
+}
+
+function hasMembers(stored: Readonly<Record<string, unknown>>, members: string): boolean {
+  const wanted: Readonly<Record<string, unknown>> = JSON.parse(members);
+  return Object.entries(wanted).every(([name, value]) => JSON.stringify(stored[name]) === JSON.stringify(value));
+}
+
+function toMissing(id: string, entry: unknown): MissingRevisions {
+  const members = isObject(entry) ? entry : {};
+  const missing = revisionList(members['missing']);
+  const ancestors = members['possible_ancestors'];
+  return { id, missing, possibleAncestors: ancestors === undefined ? [] : revisionList(ancestors) };
+}
+
+function revisionList(value: unknown): readonly string[] {
+  if (Array.isArray(value) && value.every((one): one is string => typeof one === 'string')) return value;
+  throw new SyntaxError('A list of revisions is none');
+}

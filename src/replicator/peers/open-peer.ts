@@ -1,0 +1,65 @@
+/** Makes the peer for an endpoint of a replication. */
+
+import { randomHex } from '../../shared/random-hex.ts';
+import type { Credentials, Endpoint, Replication, ReplicatorHost } from '../contract.ts';
+import { ReplicationError } from '../failure.ts';
+import { PeerClient } from './asking/peer-client.ts';
+import type { Peer } from './contract.ts';
+import { type Authorization, anonymous } from './credentials/authorization.ts';
+import { OAuthAuthorization } from './credentials/oauth-authorization.ts';
+import { PasswordAuthorization } from './credentials/password-authorization.ts';
+import { beginSession } from './credentials/sessions.ts';
+import { DatabasePeer } from './database-peer.ts';
+import type { Transport } from './transport/contract.ts';
+import { LocalTransport } from './transport/local-transport.ts';
+import { NetworkTransport } from './transport/network-transport.ts';
+
+/** `signal` ends all its requests. Fails with `ReplicationError` where this host can't reach such an endpoint. */
+export function openPeer(
+  endpoint: Endpoint,
+  replication: Replication,
+  host: ReplicatorHost,
+  signal: AbortSignal,
+): Peer {
+  const transport = openTransport(endpoint, replication, host);
+  const { connections, connectionTimeoutMs, retriesPerRequest } = replication;
+  const { clock, random, log } = host;
+  const client = new PeerClient({
+    transport,
+    authorization: openAuthorization(endpoint, transport, host),
+    headers: endpoint.kind === 'remote' ? endpoint.headers : {},
+    connections,
+    places: endpoint.kind === 'remote' ? host.connections?.of(endpoint.url) : undefined,
+    connectionTimeoutMs,
+    retriesPerRequest,
+    clock,
+    random,
+    log,
+    signal,
+  });
+  return new DatabasePeer(client, connectionTimeoutMs, () => randomHex(random, 16));
+}
+
+function openTransport(endpoint: Endpoint, { user }: Replication, host: ReplicatorHost): Transport {
+  if (endpoint.kind === 'local') {
+    const { handle, basePath } = host;
+    return new LocalTransport({ handle, basePath, database: endpoint.name, user });
+  }
+  const { url, proxy } = endpoint;
+  const fetch = proxy === undefined ? host.fetch : host.fetchThrough?.(proxy);
+  if (fetch === undefined) {
+    const what = proxy === undefined ? 'reach databases on the network' : 'use a proxy';
+    throw new ReplicationError('replication_failed', `This host can't ${what}: ${url}`, { mayPass: false });
+  }
+  return new NetworkTransport({ url, fetch, isBrowserFetch: host.isBrowserFetch === true });
+}
+
+function openAuthorization(endpoint: Endpoint, transport: Transport, host: ReplicatorHost): Authorization {
+  const credentials: Credentials | undefined = endpoint.kind === 'remote' ? endpoint.credentials : undefined;
+  if (credentials === undefined) return anonymous;
+  if (credentials.kind === 'password') {
+    const begin = host.isBrowserFetch === true ? undefined : beginSession(transport);
+    return new PasswordAuthorization(credentials.name, credentials.password, begin);
+  }
+  return new OAuthAuthorization(credentials, host.clock, host.random);
+}

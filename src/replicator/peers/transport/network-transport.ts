@@ -1,0 +1,115 @@
+/** A database on the network, asked with `fetch`. */
+import type { AnswerBody, Transport, TransportAnswer, TransportRequest } from './contract.ts';
+
+export interface NetworkTransportOptions {
+  /** Of the database, without credentials and without a slash at its end. */
+  readonly url: string;
+  readonly fetch: typeof globalThis.fetch;
+  readonly isBrowserFetch: boolean;
+}
+
+/** Chunks of a body that a browser's `fetch` can't take piece by piece are put together to Blobs of such a size, which it keeps on the disk. */
+const BLOB_BYTES = 4_194_304;
+/** Node's types know neither: it has no cache, and keeps no credentials. */
+const OF_BROWSERS: object = { cache: 'no-store', credentials: 'omit' };
+/**
+ * `duplex`: the one mode that there is, which has to be named. The others say that nobody needs the body twice, for following a redirection or
+ * for asking for a password: else Node keeps a copy of all that was sent (the Fetch Standard's "HTTP-network-or-cache fetch", step 8).
+ */
+const STREAMED: object = { duplex: 'half', redirect: 'error', window: null };
+const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
+
+export class NetworkTransport implements Transport {
+  readonly name: string;
+  readonly isLocal = false;
+  readonly isSlow: boolean;
+  readonly #options: NetworkTransportOptions;
+
+  constructor(options: NetworkTransportOptions) {
+    this.name = options.url;
+    this.isSlow = !LOOPBACK.test(new URL(options.url).hostname);
+    this.#options = options;
+  }
+
+  async send({ method, path, ofServer, headers, body, signal }: TransportRequest): Promise<TransportAnswer> {
+    const { url, fetch } = this.#options;
+    const base = ofServer === true ? url.slice(0, url.lastIndexOf('/')) : url;
+    const init: RequestInit = { method, headers, signal, ...(await this.#bodyOf(body)) };
+    const response = await fetch(`${base}${path}`, Object.assign(init, OF_BROWSERS));
+    // Not from the peer: what stands for an error of the network, or for a redirection that is not followed (Fetch, 2.2.6).
+    if (response.status === 0) throw new TypeError('there was no answer');
+    return {
+      status: response.status,
+      header: (name) => response.headers.get(name) ?? undefined,
+      cookies: response.headers.getSetCookie?.() ?? [],
+      body: answerBody(response.body, signal),
+    };
+  }
+
+  async #bodyOf(body: TransportRequest['body']): Promise<RequestInit> {
+    if (body === undefined) return {};
+    if (typeof body === 'string' || body instanceof Uint8Array) return { body };
+    if (this.#options.isBrowserFetch) return { body: await toBlob(body) };
+    const init: RequestInit = { body: toReadable(body) };
+    return Object.assign(init, STREAMED);
+  }
+}
+
+function toReadable(source: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array> {
+  const chunks = source[Symbol.asyncIterator]();
+  return new ReadableStream<Uint8Array>(
+    {
+      pull: async (controller) => {
+        const step = await chunks.next();
+        if (step.done === true) controller.close();
+        else controller.enqueue(step.value);
+      },
+      cancel: async () => {
+        await chunks.return?.();
+      },
+    },
+    { highWaterMark: 0 },
+  );
+}
+
+async function toBlob(source: AsyncIterable<Uint8Array>): Promise<Blob> {
+  const parts: Blob[] = [];
+  let chunks: Uint8Array<ArrayBuffer>[] = [];
+  let bytes = 0;
+  for await (const chunk of source) {
+    chunks.push(chunk.slice());
+    bytes += chunk.length;
+    if (bytes < BLOB_BYTES) continue;
+    parts.push(new Blob(chunks));
+    chunks = [];
+    bytes = 0;
+  }
+  return new Blob([...parts, ...chunks]);
+}
+
+function answerBody(stream: ReadableStream<Uint8Array> | null, signal: AbortSignal): AnswerBody {
+  const reader = stream?.getReader();
+  const decoder = new TextDecoder('utf-8', { fatal: true });
+  // Not waited for: where somebody else reads the same body, as a tool in between may, it lasts until that one is done.
+  const end = () => {
+    signal.removeEventListener('abort', end);
+    reader?.cancel().catch(() => undefined);
+  };
+  // `fetch` itself ends the body then; what stands in its place may not.
+  signal.addEventListener('abort', end, { once: true });
+  const pull = async (): Promise<Uint8Array | undefined> => {
+    const step = await reader?.read();
+    signal.throwIfAborted();
+    if (step !== undefined && !step.done) return step.value;
+    signal.removeEventListener('abort', end);
+    return undefined;
+  };
+  return {
+    pull,
+    pullText: async () => {
+      const chunk = await pull();
+      return chunk === undefined ? decoder.decode() || undefined : decoder.decode(chunk, { stream: true });
+    },
+    cancel: async () => end(),
+  };
+}

@@ -1,0 +1,134 @@
+/** Copies what a batch of changes names: asks the target what it lacks, reads that from the source, and writes it while more is coming. */
+import { utf8Length } from '../../shared/utf8.ts';
+import type { RefusedDocument } from '../contract.ts';
+import type {
+  AttachedDocument,
+  Change,
+  DocumentText,
+  FoundDocument,
+  Peer,
+  Stub,
+  WantedDocument,
+} from '../peers/contract.ts';
+import { type AttachedDocuments, withAll } from './attached-documents.ts';
+import type { Ends } from './common-checkpoint.ts';
+import type { Figures } from './figures.ts';
+
+/** Bytes of documents that are collected for one write. */
+const WRITE_BYTES = 1_048_576;
+
+export interface BatchCopierOptions {
+  readonly peers: Ends<Peer>;
+  readonly figures: Figures;
+  readonly attached: AttachedDocuments;
+}
+
+export class BatchCopier {
+  readonly #options: BatchCopierOptions;
+
+  constructor(options: BatchCopierOptions) {
+    this.#options = options;
+  }
+
+  /** Resolves when all of it is written or refused. */
+  async copy(changes: readonly Change[]): Promise<void> {
+    const revisions = new Map<string, readonly string[]>();
+    for (const { id, revs } of changes) revisions.set(id, [...new Set([...(revisions.get(id) ?? []), ...revs])]);
+    if (revisions.size === 0) return;
+    const { peers, figures } = this.#options;
+    const missing = (await peers.target.missing(revisions)).filter((one) => one.missing.length > 0);
+    figures.add({
+      missingChecked: countOf([...revisions.values()]),
+      missingFound: countOf(missing.map((one) => one.missing)),
+    });
+    if (missing.length === 0) return;
+    const wanted = missing.map((one) => ({ id: one.id, revs: one.missing, since: one.possibleAncestors }));
+    await this.#copyDocuments(wanted);
+  }
+
+  async #copyDocuments(wanted: readonly WantedDocument[]): Promise<void> {
+    const { peers, attached } = this.#options;
+    const later: AttachedDocument[] = [];
+    const collector = new Collector((documents, bytes) => this.#write(documents, bytes, later));
+    const take = (found: FoundDocument) => this.#take(found, collector, later);
+    await peers.source.documents(wanted, { attachments: false }, take);
+    await collector.flush();
+    // What the target turns out to lack is added to the list while it is dealt with.
+    for (let some = later.splice(0); some.length > 0; some = later.splice(0)) {
+      await attached.copy(some, take);
+      await collector.flush();
+    }
+  }
+
+  async #take(found: FoundDocument, collector: Collector, later: AttachedDocument[]): Promise<void> {
+    const { figures } = this.#options;
+    if (found.type === 'refused') {
+      figures.refuse(found.refused);
+      return;
+    }
+    const { document, stubs, wanted } = found;
+    if (stubs?.some(({ isMissing }) => isMissing) === true) {
+      later.push({ document, stubs, since: wanted.since });
+      return;
+    }
+    const bytes = utf8Length(document.text);
+    figures.add({ docsRead: 1, bytesRead: bytes });
+    await collector.add(document, bytes, stubs);
+  }
+
+  async #write(documents: readonly Collected[], bytes: number, later: AttachedDocument[]): Promise<void> {
+    const { peers, figures } = this.#options;
+    const refused = await peers.target.write(documents.map(({ document }) => document));
+    figures.add({ docsWritten: Math.max(0, documents.length - refused.length), bytesWritten: bytes });
+    for (const one of refused) {
+      const stubbed = one.error === 'missing_stub' ? documents.find(({ document }) => isOf(document, one)) : undefined;
+      // The target has not what its revisions made one expect: it gets all attachments.
+      if (stubbed?.stubs === undefined) figures.refuse(one);
+      else {
+        figures.add({ docsRead: -1 });
+        later.push(withAll({ document: stubbed.document, stubs: stubbed.stubs, since: [] }));
+      }
+    }
+  }
+}
+
+function isOf({ id, rev }: DocumentText, refused: RefusedDocument): boolean {
+  return id === refused.id && rev === refused.rev;
+}
+
+interface Collected {
+  readonly document: DocumentText;
+  readonly stubs: readonly Stub[] | undefined;
+}
+
+type WriteCollected = (documents: readonly Collected[], bytes: number) => Promise<void>;
+
+/** Documents that wait to be written together. */
+class Collector {
+  readonly #write: WriteCollected;
+  #documents: Collected[] = [];
+  #bytes = 0;
+
+  constructor(write: WriteCollected) {
+    this.#write = write;
+  }
+
+  /** Resolves when there is room for more. */
+  async add(document: DocumentText, bytes: number, stubs: Collected['stubs']): Promise<void> {
+    this.#documents.push({ document, stubs });
+    this.#bytes += bytes;
+    if (this.#bytes >= WRITE_BYTES) await this.flush();
+  }
+
+  async flush(): Promise<void> {
+    const documents = this.#documents;
+    const bytes = this.#bytes;
+    this.#documents = [];
+    this.#bytes = 0;
+    if (documents.length > 0) await this.#write(documents, bytes);
+  }
+}
+
+function countOf(lists: readonly (readonly string[])[]): number {
+  return lists.reduce((sum, list) => sum + list.length, 0);
+}

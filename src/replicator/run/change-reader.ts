@@ -1,0 +1,86 @@
+/** Reads the source's changes in their order: what is there, and in a continuous replication what comes. */
+
+import type { Replication, Sequence } from '../contract.ts';
+import { ReplicationError } from '../failure.ts';
+import { sleep } from '../peers/asking/waiting.ts';
+import type { ChangesPage, Peer, PeerInfo } from '../peers/contract.ts';
+import { EndChanged } from './checkpoints.ts';
+import { isBeyond, isSameSequence } from './sequences.ts';
+
+/** A feed that ends sooner is not begun again at once. */
+const SHORT_MS = 1_000;
+const FIRST_WAIT_MS = 50;
+const LONGEST_WAIT_MS = 20_000;
+
+export interface ChangeReaderOptions {
+  readonly source: Peer;
+  readonly info: PeerInfo;
+  readonly replication: Replication;
+  readonly monotonic: () => number;
+  readonly signal: AbortSignal;
+  /** Takes the next changes; what comes behind them is read when it has resolved. */
+  readonly take: (page: ChangesPage) => Promise<void>;
+  /** Called when the feed has ended or broken off. Fails where the source is not what it was. */
+  readonly check: () => Promise<void>;
+  /** All that is there was read. */
+  readonly onCaughtUp: () => void;
+}
+
+export class ChangeReader {
+  readonly #options: ChangeReaderOptions;
+  #since: Sequence;
+
+  constructor(options: ChangeReaderOptions, since: Sequence) {
+    this.#options = options;
+    this.#since = since;
+  }
+
+  /** Resolves when all is read; where the replication is continuous it never does. */
+  async read(): Promise<void> {
+    const { replication, source } = this.#options;
+    const { batchSize: limit, selection, continuous } = replication;
+    for (;;) {
+      const page = await source.changes({ since: this.#since, limit, selection });
+      if (!page.isLast && isSameSequence(page.lastSeq, this.#since)) throw standsStill(source.name);
+      await this.#take(page);
+      if (page.isLast) break;
+    }
+    this.#options.onCaughtUp();
+    if (continuous) await this.#follow();
+  }
+
+  async #take(page: ChangesPage): Promise<void> {
+    this.#since = page.lastSeq;
+    await this.#options.take(page);
+  }
+
+  async #follow(): Promise<never> {
+    const { source, replication, monotonic, signal } = this.#options;
+    const { batchSize: limit, selection } = replication;
+    for (let shortOnes = 0; ; ) {
+      const begun = monotonic();
+      await source.follow({ since: this.#since, limit, selection }, (page) => this.#take(page));
+      signal.throwIfAborted();
+      await this.#checkSource();
+      shortOnes = monotonic() - begun < SHORT_MS ? shortOnes + 1 : 0;
+      if (shortOnes > 1) await sleep(Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** shortOnes), signal);
+    }
+  }
+
+  /** Under the name there may be another database by now. */
+  async #checkSource(): Promise<void> {
+    const { source, info } = this.#options;
+    const now = await source.info();
+    if (now === undefined) {
+      throw new ReplicationError('db_not_found', `the source ${source.name} was deleted`, { mayPass: true });
+    }
+    if (now.instance !== info.instance || isBeyond(this.#since, now.updateSeq)) throw new EndChanged(source.name);
+    await this.#options.check();
+  }
+}
+
+function standsStill(name: string): ReplicationError {
+  return new ReplicationError('replication_failed', `${name} gives the same changes again and again`, {
+    mayPass: true,
+  });
+}

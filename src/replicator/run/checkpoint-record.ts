@@ -1,0 +1,116 @@
+/** The document in which each end keeps how far a replication got, in the form that foreign replicators read. */
+import { isObject, type JsonObject, ownMember } from '../../json/objects.ts';
+import type { HistoryEntry, RefusedDocument, Sequence } from '../contract.ts';
+import type { StoredCheckpoint } from '../peers/contract.ts';
+
+export const ID_VERSION = 3;
+const MOST_ENTRIES = 50;
+/** Refused documents that an earlier session's entry still names. */
+const REFUSED_OF_EARLIER = 10;
+
+/** An entry as it was read, with what it needs to have for being compared. */
+export interface StoredEntry {
+  readonly sessionId: string;
+  readonly recordedSeq: Sequence;
+  readonly startSeq: Sequence;
+  readonly entry: HistoryEntry;
+}
+
+export interface CheckpointRecord {
+  readonly sessionId: string;
+  readonly lastSeq: Sequence;
+  /** Newest first. */
+  readonly history: readonly StoredEntry[];
+  /** Where the other end takes no checkpoints: the databases of which this one is. An addition of our own. */
+  readonly alone: AloneMark | undefined;
+}
+
+/** What says that the two databases are still those of which a checkpoint tells. */
+export interface AloneMark {
+  readonly source: string;
+  readonly target: string;
+  readonly targetSeq: Sequence;
+}
+
+/** Undefined where the document is none. */
+export function readRecord(stored: StoredCheckpoint | undefined): CheckpointRecord | undefined {
+  if (stored === undefined) return undefined;
+  const { value } = stored;
+  const sessionId = ownMember(value, 'session_id');
+  const lastSeq = toSequence(ownMember(value, 'source_last_seq'));
+  const history = ownMember(value, 'history');
+  if (typeof sessionId !== 'string' || lastSeq === undefined || !Array.isArray(history)) return undefined;
+  const entries = history.flatMap(readEntry);
+  return { sessionId, lastSeq, history: entries, alone: readAlone(ownMember(value, 'alone')) };
+}
+
+/** The document's members as JSON text. */
+export function recordText(history: readonly HistoryEntry[], alone: AloneMark | undefined): string {
+  const [newest] = history;
+  return JSON.stringify({
+    session_id: newest?.session_id,
+    source_last_seq: newest?.recorded_seq,
+    replication_id_version: ID_VERSION,
+    history,
+    ...(alone === undefined
+      ? {}
+      : { alone: { source: alone.source, target: alone.target, target_seq: alone.targetSeq } }),
+  });
+}
+
+/** The history with a new entry at its head. */
+export function withEntry(entry: HistoryEntry, earlier: readonly HistoryEntry[]): readonly HistoryEntry[] {
+  return [entry, ...earlier.slice(0, MOST_ENTRIES - 1).map(shortened)];
+}
+
+function shortened(entry: HistoryEntry): HistoryEntry {
+  const { refused = [] } = entry;
+  return refused.length <= REFUSED_OF_EARLIER ? entry : { ...entry, refused: refused.slice(0, REFUSED_OF_EARLIER) };
+}
+
+function readEntry(value: unknown): readonly StoredEntry[] {
+  if (!isObject(value)) return [];
+  const sessionId = ownMember(value, 'session_id');
+  const recordedSeq = toSequence(ownMember(value, 'recorded_seq'));
+  if (typeof sessionId !== 'string' || recordedSeq === undefined) return [];
+  const startSeq = toSequence(ownMember(value, 'start_last_seq')) ?? 0;
+  return [{ sessionId, recordedSeq, startSeq, entry: toHistoryEntry(value, sessionId, recordedSeq, startSeq) }];
+}
+
+function toHistoryEntry(value: JsonObject, sessionId: string, recordedSeq: Sequence, startSeq: Sequence): HistoryEntry {
+  const count = (name: string) => Number(ownMember(value, name) ?? 0) || 0;
+  const text = (name: string) => String(ownMember(value, name) ?? '');
+  const refused = ownMember(value, 'refused');
+  return {
+    session_id: sessionId,
+    start_time: text('start_time'),
+    end_time: text('end_time'),
+    start_last_seq: startSeq,
+    end_last_seq: toSequence(ownMember(value, 'end_last_seq')) ?? recordedSeq,
+    recorded_seq: recordedSeq,
+    missing_checked: count('missing_checked'),
+    missing_found: count('missing_found'),
+    docs_read: count('docs_read'),
+    docs_written: count('docs_written'),
+    doc_write_failures: count('doc_write_failures'),
+    ...(Array.isArray(refused) ? { refused: refused.flatMap(readRefused) } : {}),
+  };
+}
+
+function readRefused(value: unknown): readonly RefusedDocument[] {
+  if (!isObject(value)) return [];
+  const text = (name: string) => String(ownMember(value, name) ?? '');
+  return [{ id: text('id'), rev: text('rev'), error: text('error'), reason: text('reason') }];
+}
+
+function readAlone(value: unknown): AloneMark | undefined {
+  if (!isObject(value)) return undefined;
+  const { source, target, target_seq: seq } = value;
+  const targetSeq = toSequence(seq);
+  if (typeof source !== 'string' || typeof target !== 'string' || targetSeq === undefined) return undefined;
+  return { source, target, targetSeq };
+}
+
+function toSequence(value: unknown): Sequence | undefined {
+  return typeof value === 'number' || typeof value === 'string' || Array.isArray(value) ? value : undefined;
+}

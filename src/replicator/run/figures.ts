@@ -1,0 +1,82 @@
+/** What a run counts, and what it tells of that while it goes on. */
+import type { RefusedDocument, RunFigures, RunObserver, Sequence } from '../contract.ts';
+
+/** An observer is told no more often. */
+const REPORT_MS = 250;
+/** Refused documents that a history entry names. */
+const KEPT_REFUSED = 100;
+
+type Counted =
+  | 'docsRead'
+  | 'docsWritten'
+  | 'docWriteFailures'
+  | 'missingChecked'
+  | 'missingFound'
+  | 'bytesRead'
+  | 'bytesWritten';
+
+export class Figures {
+  readonly refused: RefusedDocument[] = [];
+  sourceSeq: Sequence = 0;
+  checkpointedSourceSeq: Sequence = 0;
+  /** Behind what was read; undefined where the source doesn't say. */
+  pendingAtSource: number | undefined;
+  /** Changes that were read and are not dealt with. */
+  changesUnderWay = 0;
+  readonly #observer: RunObserver;
+  readonly #counts: Record<Counted, number> = {
+    docsRead: 0,
+    docsWritten: 0,
+    docWriteFailures: 0,
+    missingChecked: 0,
+    missingFound: 0,
+    bytesRead: 0,
+    bytesWritten: 0,
+  };
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #reportedAt = Number.NEGATIVE_INFINITY;
+  readonly #monotonic: () => number;
+
+  constructor(observer: RunObserver, monotonic: () => number) {
+    this.#observer = observer;
+    this.#monotonic = monotonic;
+  }
+
+  add(counts: Partial<Record<Counted, number>>): void {
+    for (const [name, count] of Object.entries(counts)) this.#counts[name as Counted] += count;
+    this.changed();
+  }
+
+  refuse(document: RefusedDocument): void {
+    if (this.refused.length < KEPT_REFUSED) this.refused.push(document);
+    this.add({ docWriteFailures: 1 });
+    this.#observer.refused(document);
+  }
+
+  get(): RunFigures {
+    const { sourceSeq, checkpointedSourceSeq, pendingAtSource, changesUnderWay } = this;
+    const pending = pendingAtSource === undefined ? undefined : pendingAtSource + changesUnderWay;
+    return { ...this.#counts, sourceSeq, checkpointedSourceSeq, pending };
+  }
+
+  /** Has the observer told, at once or soon. */
+  changed(): void {
+    if (this.#timer !== undefined) return;
+    const waitMs = this.#reportedAt + REPORT_MS - this.#monotonic();
+    if (waitMs <= 0) this.report();
+    else this.#timer = setTimeout(() => this.report(), waitMs);
+  }
+
+  /** Tells the observer at once, for the last time where nothing changes any more. */
+  report(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#reportedAt = this.#monotonic();
+    this.#observer.progress(this.get());
+  }
+
+  /** Tells what was not told yet. A run that failed before it counted anything tells nothing. */
+  end(): void {
+    if (this.#timer !== undefined) this.report();
+  }
+}

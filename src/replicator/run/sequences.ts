@@ -1,0 +1,30 @@
+/** Sequences of other servers mean something to them alone. What can be told of them without knowing more. */
+import type { Sequence } from '../contract.ts';
+
+export function isSameSequence(one: Sequence, other: Sequence): boolean {
+  return one === other || JSON.stringify(one) === JSON.stringify(other);
+}
+
+/** The number that a sequence is, or begins with: in every server of the family it grows with the database. */
+function numberOf(sequence: Sequence): number | undefined {
+  const first: unknown = Array.isArray(sequence) ? sequence[0] : sequence;
+  if (typeof first === 'number') return first;
+  const [digits] = /^\d+(?=-|$)/.exec(String(first)) ?? [];
+  return digits === undefined ? undefined : Number(digits);
+}
+
+/** The one that was reached before the other; undefined where nobody can tell. */
+export function earlierSequence(one: Sequence, other: Sequence): Sequence | undefined {
+  if (isSameSequence(one, other)) return one;
+  const first = numberOf(one);
+  const second = numberOf(other);
+  if (first === undefined || second === undefined) return undefined;
+  return first <= second ? one : other;
+}
+
+/** Whether a database that is at `reached` can't have given out `sequence`. */
+export function isBeyond(sequence: Sequence, reached: Sequence): boolean {
+  const first = numberOf(sequence);
+  const second = numberOf(reached);
+  return first !== undefined && second !== undefined && first > second;
+}

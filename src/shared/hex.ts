@@ -1,0 +1,4 @@
+/** Hexadecimal digits in lower case, two for each byte. */
+export function toHex(bytes: Uint8Array): string {
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+}

@@ -1,0 +1,135 @@
+/**
+ * Samples of what the service counts about itself (docs/http.md#statistics). They are taken when the next request comes after the end of
+ * their interval, so that a service that nobody asks does nothing.
+ */
+import { DatabaseError } from '../errors/database-error.ts';
+import type { Clock } from '../shared/clock.ts';
+import type { Config, ConfigStore } from './contract.ts';
+import type { Counters, Gauges } from './counters.ts';
+import { SampleSeries, type Summary } from './sample-series.ts';
+import { sampleRateMs, sampleWindows } from './sample-settings.ts';
+import { listStatistics, type Statistic } from './statistic-list.ts';
+
+/** A statistic as it is shown. */
+export interface ShownStatistic extends Summary {
+  readonly statistic: Statistic;
+  readonly current: number;
+}
+
+export class Statistics {
+  readonly counters: Counters;
+  readonly list: readonly Statistic[];
+  readonly #clock: Clock;
+  readonly #config: Config;
+  #sampled: readonly SampledStatistic[] = [];
+  #rateMs = 0;
+  /** The end of the last interval, by the monotonic clock. */
+  #sampledAt = 0;
+  #nextAt = 0;
+
+  constructor(clock: Clock, config: ConfigStore, counters: Counters, gauges: Gauges) {
+    this.counters = counters;
+    this.#clock = clock;
+    this.#config = config;
+    this.list = listStatistics(counters, gauges);
+    this.#begin();
+    config.onChange(({ section }) => {
+      if (section === 'stats') this.#begin();
+    });
+  }
+
+  /** A request came, at that time of the monotonic clock. */
+  noteRequest(method: string, now: number): void {
+    if (now >= this.#nextAt) this.#sample(now);
+    this.counters.requests.value += 1;
+    const counter = this.counters.methods.get(method);
+    if (counter !== undefined) counter.value += 1;
+  }
+
+  /** A request was answered. */
+  noteAnswer(status: number, milliseconds: number): void {
+    this.counters.answers.value += 1;
+    this.counters.answerMs.value += milliseconds;
+    const counter = this.counters.statuses.get(status);
+    if (counter !== undefined) counter.value += 1;
+  }
+
+  /** Ends the interval that runs, so that all that was counted is in the samples. */
+  flush(): void {
+    const now = this.#clock.monotonic();
+    if (now >= this.#nextAt) this.#sample(now);
+    for (const sampled of this.#sampled) sampled.push(0);
+    this.#sampledAt = now;
+    this.#nextAt = now + this.#rateMs;
+  }
+
+  /** Of the last so many seconds; 0: since the service was opened. Fails with `bad_request` where `stats/samples` has another number. */
+  show(seconds: number): readonly ShownStatistic[] {
+    const windows = sampleWindows(this.#config);
+    if (!windows.includes(seconds)) {
+      throw new DatabaseError('bad_request', `range is "${seconds}"; it must be one of ${windows.join(', ')}.`);
+    }
+    const now = this.#clock.monotonic();
+    if (now >= this.#nextAt) this.#sample(now);
+    const samples = Math.ceil((seconds * 1_000) / this.#rateMs);
+    return this.#sampled.map((sampled) => sampled.show(samples));
+  }
+
+  /** Begins anew, with the present settings. */
+  #begin(): void {
+    this.#rateMs = sampleRateMs(this.#config);
+    const longest = Math.max(...sampleWindows(this.#config));
+    const capacity = Math.ceil((longest * 1_000) / this.#rateMs);
+    this.#sampled = this.list.map((statistic) => new SampledStatistic(statistic, capacity));
+    this.#sampledAt = this.#clock.monotonic();
+    this.#nextAt = this.#sampledAt + this.#rateMs;
+  }
+
+  /** Takes the samples of the intervals that have ended. What was counted is of the first of them: nobody has asked since. */
+  #sample(now: number): void {
+    const intervals = Math.max(1, Math.floor((now - this.#sampledAt) / this.#rateMs));
+    for (const sampled of this.#sampled) sampled.push(intervals - 1);
+    this.#sampledAt += intervals * this.#rateMs;
+    this.#nextAt = this.#sampledAt + this.#rateMs;
+  }
+}
+
+class SampledStatistic {
+  readonly #statistic: Statistic;
+  readonly #series: SampleSeries;
+  /** What was read for the last sample. */
+  #before: number;
+  #countBefore: number;
+
+  constructor(statistic: Statistic, capacity: number) {
+    this.#statistic = statistic;
+    this.#series = new SampleSeries(capacity);
+    this.#before = statistic.read();
+    this.#countBefore = statistic.readCount?.() ?? 0;
+  }
+
+  /** The sample of an interval, and of `further` ones in which nothing came. */
+  push(further: number): void {
+    const { kind, read, readCount } = this.#statistic;
+    const value = read();
+    const came = value - this.#before;
+    this.#before = value;
+    if (kind === 'count') this.#series.push(came, 0, further);
+    else if (kind === 'gauge') this.#series.push(value, value, further);
+    else {
+      const count = readCount?.() ?? 0;
+      const added = count - this.#countBefore;
+      this.#countBefore = count;
+      this.#series.push(added === 0 ? Number.NaN : came / added, Number.NaN, further);
+    }
+  }
+
+  /** Of the latest samples; 0: of all. */
+  show(samples: number): ShownStatistic {
+    const statistic = this.#statistic;
+    const summary = samples === 0 ? this.#series.total() : this.#series.latest(samples);
+    if (statistic.kind !== 'gauge') return { statistic, ...summary, current: summary.sum };
+    const current = statistic.read();
+    return { statistic, ...summary, sum: current, current };
+  }
+}

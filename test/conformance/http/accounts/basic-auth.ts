@@ -1,0 +1,216 @@
+import { assert } from 'chai';
+import { basic, ROOT, userPath, whoIs, withAdmin, withUsers } from '../../../support/conformance/accounts.ts';
+import { assertError, assertJson } from '../../../support/conformance/answer.ts';
+import { at } from '../../../support/conformance/json.ts';
+import { suite, test } from '../../../support/conformance/suite.ts';
+
+const needs = ['settings'] as const;
+const WRONG = 'Name or password is incorrect.';
+
+/** Names and passwords with each request (docs/http.md#authentication). */
+export default suite('accounts_basic_auth', [
+  test('while there is no admin, everybody is one', async (t) => {
+    assert.deepEqual(await whoIs(t), { name: null, roles: ['_admin'] });
+  }),
+
+  test(
+    'the first admin ends that',
+    async (given) => {
+      const t = await withAdmin(given);
+      assert.deepEqual(await whoIs(t), { name: null, roles: [] });
+      assert.deepEqual(await whoIs(t, ROOT), { name: 'root', roles: ['_admin'] });
+      assertError(await t.request('PUT', '/other'), 401, 'unauthorized', 'You are not a server admin.');
+    },
+    { needs },
+  ),
+
+  test(
+    'users of the database, with their roles',
+    async (given) => {
+      const t = await withUsers(given, [{ name: 'ana', roles: ['editor'] }]);
+      assert.deepEqual(await whoIs(t, basic('ana', 'ana')), { name: 'ana', roles: ['editor'] });
+    },
+    { needs },
+  ),
+
+  test(
+    'names and passwords of all scripts, and with colons in passwords',
+    async (given) => {
+      const t = await withUsers(given, [{ name: 'Ünal 名', password: 'p:ä:😀' }]);
+      assert.deepEqual(await whoIs(t, basic('Ünal 名', 'p:ä:😀')), { name: 'Ünal 名', roles: [] });
+    },
+    { needs },
+  ),
+
+  test(
+    'wrong ones are refused at once, whatever the path is',
+    async (given) => {
+      const t = await withUsers(given, [{ name: 'ana' }]);
+      for (const headers of [basic('ana', 'x'), basic('nobody', 'x'), basic('root', ''), basic('', '')]) {
+        assertError(await t.request('GET', '/', { headers }), 401, 'unauthorized', WRONG);
+      }
+      for (const text of ['Basic', 'Basic ', 'Basic !!!', 'Basic YW5h', 'basic /w==']) {
+        const answer = await t.request('GET', '/', { headers: { authorization: text } });
+        assert.include([200, 401], answer.status, text);
+        assert.notEqual(at(answer.json, 'userCtx', 'name'), 'ana');
+      }
+    },
+    { needs },
+  ),
+
+  test(
+    'an underscore as name and password is nobody',
+    async (given) => {
+      const t = await withAdmin(given);
+      assert.deepEqual(await whoIs(t, basic('_', '_')), { name: null, roles: [] });
+    },
+    { needs },
+  ),
+
+  test(
+    'a server admin has the roles of the user of that name, and its own password',
+    async (given) => {
+      const t = await withUsers(given, [{ name: 'root', password: 'other', roles: ['editor'] }]);
+      assert.deepEqual(await whoIs(t, ROOT), { name: 'root', roles: ['_admin', 'editor'] });
+      const refused = await t.request('GET', '/', { headers: basic('root', 'other') });
+      assertError(refused, 401, 'unauthorized', WRONG);
+    },
+    { needs },
+  ),
+
+  test(
+    'where nobody is answered who is anonymous, logging in is open',
+    async (given) => {
+      const t = await withAdmin(given, { svc_httpd_auth: { require_valid_user: 'true' } });
+      for (const path of ['/', '/_all_dbs', `/${t.db}`, '/_session/x', '/_sessions', '/x/_up']) {
+        assertError(await t.request('GET', path), 401, 'unauthorized', 'Authentication required.');
+      }
+      assert.equal((await t.request('GET', '/_session')).status, 200);
+      assert.equal((await t.request('GET', '/_up')).status, 200);
+      assert.equal((await t.request('GET', '/', { headers: ROOT })).status, 200);
+    },
+    { needs },
+  ),
+
+  test(
+    'a 401 asks for a password where the client or the settings want that',
+    async (given) => {
+      const t = await withAdmin(given);
+      const plain = await t.request('GET', '/_active_tasks');
+      assert.isUndefined(plain.header('www-authenticate'));
+      const headers = { 'x-svc-www-authenticate': 'Cookie' };
+      const asked = await t.request('GET', '/_active_tasks', { headers });
+      assert.equal(asked.header('www-authenticate'), 'Cookie');
+      const set = await withAdmin(given, { httpd: { 'WWW-Authenticate': 'Basic realm="mine"' } });
+      assert.equal((await set.request('GET', '/_active_tasks')).header('www-authenticate'), 'Basic realm="mine"');
+      const required = await withAdmin(given, { svc_httpd_auth: { require_valid_user: 'true' } });
+      assert.equal((await required.request('GET', '/')).header('www-authenticate'), 'Basic realm="server"');
+    },
+    { needs },
+  ),
+
+  test(
+    'a page that may not be seen leads to the one where one logs in',
+    async (given) => {
+      const t = await withAdmin(given);
+      const answer = await t.request('GET', '/_active_tasks?a=1', { headers: { accept: 'text/html' } });
+      assert.equal(answer.status, 302);
+      const path = encodeURIComponent(`${t.basePath}/_active_tasks?a=1`);
+      const page = `${t.baseUrl}/_utils/session.html?return=${path}&reason=You+are+not+a+server+admin.`;
+      assert.equal(answer.header('location'), page);
+      const json = await t.request('GET', '/_active_tasks', { headers: { accept: 'text/html, */*' } });
+      assert.equal(json.status, 401);
+    },
+    { needs: ['settings', 'manual-redirect'] },
+  ),
+
+  test(
+    'who guesses has to wait, and others have not',
+    async (given) => {
+      const t = await withUsers(given, [{ name: 'ana' }, { name: 'bob' }]);
+      const before = { headers: basic('bob', 'bob') };
+      assert.equal((await t.request('GET', '/', before)).status, 200);
+      for (let tries = 0; tries < 5; tries++) {
+        const answer = await t.request('GET', '/', { headers: basic('ana', `guess ${tries}`) });
+        assertError(answer, 401, 'unauthorized', WRONG);
+      }
+      const late = await t.request('GET', '/', { headers: basic('ana', 'ana') });
+      assert.equal(late.status, 429);
+      assert.equal(at(late.json, 'error'), 'too_many_requests');
+      assert.match(late.header('retry-after') ?? '', /^[1-9]\d*$/);
+      assert.equal((await t.request('GET', '/', before)).status, 200);
+      assert.equal((await t.request('GET', '/', { headers: ROOT })).status, 200);
+    },
+    { needs },
+  ),
+
+  test(
+    'a right password that many requests bring at once is checked once',
+    async (given) => {
+      const t = await withUsers(given, [{ name: 'ana' }]);
+      const headers = basic('ana', 'ana');
+      const answers = await Promise.all(Array.from({ length: 20 }, () => t.request('GET', '/', { headers })));
+      assert.deepEqual([...new Set(answers.map(({ status }) => status))], [200]);
+    },
+    { needs },
+  ),
+
+  test(
+    'a hash of the old scheme is replaced when its user logs in',
+    async (given) => {
+      const t = await withUsers(given, []);
+      // printf 'passwordsalt' | sha1sum
+      const password_sha = 'c88e9c67041a74e0357befdff93f87dde0904214';
+      const json = { type: 'user', name: 'old', roles: [], password_sha, salt: 'salt' };
+      assert.equal((await t.request('PUT', userPath('old'), { headers: ROOT, json })).status, 201);
+      const headers = basic('old', 'password');
+      assert.deepEqual(await whoIs(t, headers), { name: 'old', roles: [] });
+      const kept = (await t.request('GET', userPath('old'), { headers: ROOT })).json;
+      assert.equal(at(kept, 'password_scheme'), 'pbkdf2');
+      assert.isUndefined(at(kept, 'password_sha'));
+      assert.match(`${at(kept, '_rev')}`, /^2-/);
+      assert.deepEqual(await whoIs(t, headers), { name: 'old', roles: [] });
+      assertError(await t.request('GET', '/', { headers: basic('old', 'x') }), 401, 'unauthorized', WRONG);
+    },
+    { needs },
+  ),
+
+  test(
+    'hashes with too few or too many iterations',
+    async (given) => {
+      const t = await withUsers(given, [], {
+        svc_httpd_auth: { iterations: '100', min_iterations: '100', max_iterations: '1000' },
+      });
+      // openssl kdf -keylen 20 -kdfopt digest:SHA1 -kdfopt pass:weak -kdfopt salt:s -kdfopt iter:10 PBKDF2
+      const key = 'c6cf76deb9102c4c1729fa7a846ce5ebf919cdcf';
+      const short = { password_scheme: 'pbkdf2', derived_key: key, salt: 's', iterations: 10 };
+      const weak = { type: 'user', name: 'weak', roles: [], ...short };
+      assert.equal((await t.request('PUT', userPath('weak'), { headers: ROOT, json: weak })).status, 201);
+      const low = await t.request('GET', '/', { headers: basic('weak', 'weak') });
+      assertError(low, 403, 'forbidden', 'Iteration count is too low for this server');
+      assertError(await t.request('GET', '/', { headers: basic('weak', 'x') }), 401, 'unauthorized', WRONG);
+      const hash = { password_scheme: 'pbkdf2', derived_key: '0'.repeat(40), salt: 's', iterations: 1001 };
+      const json = { type: 'user', name: 'strong', roles: [], ...hash };
+      assert.equal((await t.request('PUT', userPath('strong'), { headers: ROOT, json })).status, 201);
+      const high = await t.request('GET', '/', { headers: basic('strong', 'x') });
+      assertError(high, 403, 'forbidden', 'Iteration count is too high for this server');
+    },
+    { needs },
+  ),
+
+  test(
+    'a document with conflicts is nobody',
+    async (given) => {
+      const t = await withUsers(given, [{ name: 'ana' }]);
+      const kept = (await t.request('GET', userPath('ana'), { headers: ROOT })).json;
+      const branch = { ...Object(kept), _rev: `1-${'f'.repeat(32)}` };
+      const json = { new_edits: false, docs: [branch] };
+      assertJson(await t.request('POST', '/_users/_bulk_docs', { headers: ROOT, json }), 201, []);
+      const reason =
+        'User document conflicts must be resolved before the document is used for authentication purposes.';
+      assertError(await t.request('GET', '/', { headers: basic('ana', 'ana') }), 401, 'unauthorized', reason);
+      assertError(await t.request('GET', '/', { headers: basic('ana', 'x') }), 401, 'unauthorized', WRONG);
+    },
+    { needs },
+  ),
+]);

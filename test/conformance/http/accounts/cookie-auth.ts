@@ -1,0 +1,272 @@
+import { assert } from 'chai';
+import { basic, cookieOf, logIn, ROOT, whoIs, withUsers } from '../../../support/conformance/accounts.ts';
+import { assertError, assertJson } from '../../../support/conformance/answer.ts';
+import { at } from '../../../support/conformance/json.ts';
+import { suite, test } from '../../../support/conformance/suite.ts';
+
+const needs = ['settings', 'forbidden-headers'] as const;
+const NOBODY = { name: null, roles: [] };
+const ANA = { name: 'ana', roles: [] };
+const form = { 'content-type': 'application/x-www-form-urlencoded' };
+
+/** The bytes of a cookie's value. */
+function bytesOf(cookie: string): Uint8Array {
+  const value = cookie.slice(cookie.indexOf('=') + 1);
+  return Uint8Array.from(atob(value.replaceAll('-', '+').replaceAll('_', '/')), (one) => one.charCodeAt(0));
+}
+
+function cookieWith(bytes: Uint8Array): string {
+  const text = btoa(String.fromCharCode(...bytes));
+  return `AuthSession=${text.replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '')}`;
+}
+
+async function hmacSha1(key: string, message: string): Promise<Uint8Array> {
+  const encoder = new TextEncoder();
+  const algorithm = { name: 'HMAC', hash: 'SHA-1' };
+  const imported = await crypto.subtle.importKey('raw', encoder.encode(key), algorithm, false, ['sign']);
+  return new Uint8Array(await crypto.subtle.sign('HMAC', imported, encoder.encode(message)));
+}
+
+function forged(text: string, signature: Uint8Array): string {
+  return cookieWith(new Uint8Array([...new TextEncoder().encode(`${text}:`), ...signature]));
+}
+
+/** Sessions (docs/http.md#sessions). */
+export default suite('accounts_cookie_auth', [
+  test(
+    'begin with name and password, as JSON or as a form, and end',
+    async (given) => {
+      const t = await withUsers(given, [{ name: 'ana', roles: ['editor'] }]);
+      const byJson = await t.request('POST', '/_session', { json: { name: 'ana', password: 'ana' } });
+      assertJson(byJson, 200, { ok: true, name: 'ana', roles: ['editor'] });
+      const pattern = /^AuthSession=[\w-]+; Version=1; Path=\/; HttpOnly$/;
+      assert.match(byJson.header('set-cookie') ?? '', pattern);
+      const byForm = await t.request('POST', '/_session', { headers: form, body: 'name=ana&password=ana' });
+      assertJson(byForm, 200, { ok: true, name: 'ana', roles: ['editor'] });
+      const session = await t.request('GET', '/_session', { headers: { cookie: cookieOf(byForm) } });
+      assertJson(session, 200, {
+        ok: true,
+        userCtx: { name: 'ana', roles: ['editor'] },
+        info: {
+          authenticated: 'cookie',
+          authentication_db: '_users',
+          authentication_handlers: ['oauth', 'cookie', 'default'],
+        },
+      });
+      const ended = await t.request('DELETE', '/_session', { headers: { cookie: cookieOf(byForm) } });
+      assertJson(ended, 200, { ok: true });
+      assert.match(ended.header('set-cookie') ?? '', /^AuthSession=; Version=1; Path=\/; HttpOnly/);
+    },
+    { needs },
+  ),
+
+  test(
+    'server admins have their name',
+    async (given) => {
+      const t = await withUsers(given, []);
+      const json = { name: 'root', password: 'secret of root' };
+      const answer = await t.request('POST', '/_session', { json });
+      assertJson(answer, 200, { ok: true, name: 'root', roles: ['_admin'] });
+      assert.deepEqual(await whoIs(t, { cookie: cookieOf(answer) }), { name: 'root', roles: ['_admin'] });
+    },
+    { needs },
+  ),
+
+  test(
+    'wrong ones are refused with an empty cookie',
+    async (given) => {
+      const t = await withUsers(given, [{ name: 'ana' }]);
+      for (const json of [{ name: 'ana', password: 'x' }, { name: 'nobody', password: 'x' }, {}, { name: 1 }]) {
+        const answer = await t.request('POST', '/_session', { json });
+        assertError(answer, 401, 'unauthorized', 'Name or password is incorrect.');
+        assert.match(answer.header('set-cookie') ?? '', /^AuthSession=; /);
+      }
+    },
+    { needs },
+  ),
+
+  test(
+    'who is anonymous may be asked to log in',
+    async (given) => {
+      const t = await withUsers(given, []);
+      const plain = (await t.request('GET', '/_session')).json;
+      assert.isUndefined(at(plain, 'info', 'authenticated'));
+      assertError(await t.request('GET', '/_session?basic=true'), 401, 'unauthorized', 'Please login.');
+      assert.equal((await t.request('GET', '/_session?basic=true', { headers: ROOT })).status, 200);
+    },
+    { needs },
+  ),
+
+  test(
+    'lead on to a path of this server, and to no other place',
+    async (given) => {
+      const t = await withUsers(given, [{ name: 'ana', roles: ['editor'] }]);
+      const right = { json: { name: 'ana', password: 'ana' } };
+      const wrong = { json: { name: 'ana', password: 'x' } };
+      const gone = await t.request('POST', '/_session?next=/_utils/?a=b', right);
+      assertJson(gone, 302, { ok: true, name: null, roles: ['editor'] });
+      const origin = new URL(t.baseUrl).origin;
+      assert.equal(gone.header('location'), `${origin}/_utils/?a=b`);
+      assert.match(gone.header('set-cookie') ?? '', /^AuthSession=[\w-]+;/);
+      const failed = await t.request('POST', '/_session?next=/yes&fail=/no', wrong);
+      assert.equal(failed.status, 302);
+      assert.equal(failed.header('location'), `${origin}/no`);
+      assert.match(failed.header('set-cookie') ?? '', /^AuthSession=;/);
+      const out = await t.request('DELETE', '/_session?next=/bye');
+      assert.equal(out.status, 302);
+      assert.equal(out.header('location'), `${origin}/bye`);
+      for (const path of [
+        'https://evil.example/',
+        '//evil.example',
+        '/\\evil.example',
+        '\\\\evil.example',
+        '/%5Cevil.example',
+        '/%09/evil.example',
+        '%20//evil.example',
+        '/%0D%0ASet-Cookie:%20a=b',
+        'javascript:alert(1)',
+        '@evil.example',
+        '.evil.example',
+        '',
+      ]) {
+        for (const parameter of ['next', 'fail']) {
+          const answer = await t.request('POST', `/_session?${parameter}=${path}`, right);
+          assert.equal(answer.status, 400, `${parameter} ${path}`);
+          assert.isUndefined(answer.header('set-cookie'));
+        }
+        assert.equal((await t.request('DELETE', `/_session?next=${path}`)).status, 400, path);
+      }
+    },
+    { needs: ['settings', 'manual-redirect', 'any-url'] },
+  ),
+
+  test(
+    'last for their time since the last request, are renewed, and are over then',
+    async (given) => {
+      const t = await withUsers(given, [{ name: 'ana' }], { svc_httpd_auth: { timeout: '100' } });
+      const first = await logIn(t, 'ana');
+      const early = await t.request('GET', '/', { headers: first });
+      assert.isUndefined(early.header('set-cookie'));
+      t.host.moveClock?.(20_000);
+      const later = await t.request('GET', '/', { headers: first });
+      assert.match(later.header('set-cookie') ?? '', /^AuthSession=[\w-]+; Version=1; Path=\/; HttpOnly$/);
+      const second = { cookie: cookieOf(later) };
+      t.host.moveClock?.(90_000);
+      assert.deepEqual(await whoIs(t, first), NOBODY);
+      assert.deepEqual(await whoIs(t, second), ANA);
+      t.host.moveClock?.(20_000);
+      assert.deepEqual(await whoIs(t, second), NOBODY);
+    },
+    { needs: ['settings', 'forbidden-headers', 'clock'] },
+  ),
+
+  test(
+    'stay sane when the clock is set back',
+    async (given) => {
+      const t = await withUsers(given, [{ name: 'ana' }], { svc_httpd_auth: { timeout: '100' } });
+      const headers = await logIn(t, 'ana');
+      t.host.moveClock?.(-50_000);
+      assert.deepEqual(await whoIs(t, headers), ANA);
+      t.host.moveClock?.(-100_000);
+      assert.deepEqual(await whoIs(t, headers), NOBODY);
+    },
+    { needs: ['settings', 'forbidden-headers', 'clock'] },
+  ),
+
+  test(
+    'outlive the browser where that is permitted',
+    async (given) => {
+      const t = await withUsers(given, [{ name: 'ana' }], { svc_httpd_auth: { allow_persistent_cookies: 'true' } });
+      const answer = await t.request('POST', '/_session', { json: { name: 'ana', password: 'ana' } });
+      assert.match(answer.header('set-cookie') ?? '', /; Expires=\w{3}, [\w :]+ GMT; Max-Age=600$/);
+    },
+    { needs },
+  ),
+
+  test(
+    'last over a restart, though no secret was set',
+    async (given) => {
+      const t = await withUsers(given, [{ name: 'ana' }]);
+      const headers = await logIn(t, 'ana');
+      await t.restart();
+      assert.deepEqual(await whoIs(t, headers), ANA);
+    },
+    { needs: ['settings', 'forbidden-headers', 'restart'] },
+  ),
+
+  test(
+    'are signed with the secret and the salt, as others of the family do it',
+    async (given) => {
+      const admins = { ada: '-hashed-0000000000000000000000000000000000000000,abc' };
+      const t = await withUsers(given, [], { admins, svc_httpd_auth: { secret: 'shared' } });
+      const now = Math.floor(Date.now() / 1000)
+        .toString(16)
+        .toUpperCase();
+      const text = `ada:${now}`;
+      const right = forged(text, await hmacSha1('sharedabc', text));
+      assert.deepEqual(await whoIs(t, { cookie: right }), { name: 'ada', roles: ['_admin'] });
+      assert.deepEqual(await whoIs(t, { cookie: `a=b; ${right}; c=d` }), { name: 'ada', roles: ['_admin'] });
+      for (const key of ['shared', 'abc', 'sharedabcd', 'x']) {
+        const wrong = forged(text, await hmacSha1(key, text));
+        assert.deepEqual(await whoIs(t, { cookie: wrong }), NOBODY, key);
+      }
+      const other = forged(`root:${now}`, await hmacSha1('sharedabc', text));
+      assert.deepEqual(await whoIs(t, { cookie: other }), NOBODY);
+    },
+    { needs },
+  ),
+
+  test(
+    'that are changed in any of their bytes are none',
+    async (given) => {
+      const t = await withUsers(given, [{ name: 'ana' }, { name: 'anb' }]);
+      const { cookie = '' } = await logIn(t, 'ana');
+      const bytes = bytesOf(cookie);
+      for (const [at, byte] of bytes.entries()) {
+        for (const bit of [1, 128]) {
+          const changed = Uint8Array.from(bytes);
+          changed[at] = byte ^ bit;
+          const answer = await t.request('GET', '/_session', { headers: { cookie: cookieWith(changed) } });
+          assert.include([200, 400], answer.status);
+          if (answer.status === 200) assert.deepEqual(Object(answer.json)['userCtx'], NOBODY, `byte ${at}`);
+        }
+      }
+    },
+    { needs },
+  ),
+
+  test(
+    'that can not be read are refused as such, and empty ones are none',
+    async (given) => {
+      const t = await withUsers(given, [{ name: 'ana' }]);
+      const { cookie = '' } = await logIn(t, 'ana');
+      const reason = 'Malformed AuthSession cookie. Please clear your cookies.';
+      const truncated = [8, 12, 20, 28].map((length) => cookie.slice(0, 'AuthSession='.length + length));
+      for (const broken of [
+        'AuthSession=x',
+        'AuthSession=%%%',
+        'AuthSession=Og',
+        `AuthSession=${'A'.repeat(4000)}`,
+        ...truncated,
+      ]) {
+        assertError(await t.request('GET', '/', { headers: { cookie: broken } }), 400, 'bad_request', reason);
+      }
+      for (const none of ['AuthSession=', 'AuthSession=""', 'XAuthSession=x', 'a=AuthSession=x']) {
+        assert.deepEqual(await whoIs(t, { cookie: none }), NOBODY, none);
+      }
+    },
+    { needs },
+  ),
+
+  test(
+    'do not stand against a password that comes with them: the first handler decides',
+    async (given) => {
+      const t = await withUsers(given, [{ name: 'ana' }, { name: 'bob' }]);
+      const session = await logIn(t, 'ana');
+      assert.deepEqual(await whoIs(t, { ...session, ...basic('bob', 'bob') }), ANA);
+      const wrong = await whoIs(t, { ...session, ...basic('bob', 'x') });
+      assert.deepEqual(wrong, ANA);
+    },
+    { needs },
+  ),
+]);

@@ -1,0 +1,123 @@
+import { assert } from 'chai';
+import { type Headers, whoIs, withAdmin } from '../../../support/conformance/accounts.ts';
+import { at } from '../../../support/conformance/json.ts';
+import { suite, test } from '../../../support/conformance/suite.ts';
+import type { Toolkit } from '../../../support/conformance/toolkit.ts';
+
+const needs = ['settings'] as const;
+const SECRET = 'a secret of thirty-two bytes: ok';
+
+function base64Url(bytes: Uint8Array | string): string {
+  const text = typeof bytes === 'string' ? bytes : String.fromCharCode(...bytes);
+  return btoa(text).replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '');
+}
+
+async function signed(header: object, claims: object, secret = SECRET, hash = 'SHA-256'): Promise<Headers> {
+  const text = `${base64Url(JSON.stringify(header))}.${base64Url(JSON.stringify(claims))}`;
+  const encoder = new TextEncoder();
+  const algorithm = { name: 'HMAC', hash };
+  const key = await crypto.subtle.importKey('raw', encoder.encode(secret), algorithm, false, ['sign']);
+  const signature = new Uint8Array(await crypto.subtle.sign('HMAC', key, encoder.encode(text)));
+  return { authorization: `Bearer ${text}.${base64Url(signature)}` };
+}
+
+function withKeys(given: Toolkit, keys: Readonly<Record<string, string>> = {}): Promise<Toolkit> {
+  return withAdmin(given, {
+    httpd: { authentication_handlers: 'jwt, cookie, default' },
+    jwt_keys: { 'hmac:_default': btoa(SECRET), ...keys },
+  });
+}
+
+const seconds = () => Math.floor(Date.now() / 1000);
+
+/** JSON Web Tokens (docs/http.md#json-web-tokens). */
+export default suite('accounts_jwt', [
+  test(
+    'tell the name and the roles',
+    async (given) => {
+      const t = await withKeys(given);
+      const claims = { sub: 'ana', '_couchdb.roles': ['a', '_admin', '_replicator', 7], exp: seconds() + 60 };
+      const headers = await signed({ alg: 'HS256', typ: 'JWT' }, claims);
+      assert.deepEqual(await whoIs(t, headers), { name: 'ana', roles: ['a', '_admin'] });
+      const session = await t.request('GET', '/_session', { headers });
+      assert.equal(at(session.json, 'info', 'authenticated'), 'jwt');
+      assert.deepEqual(await whoIs(t, await signed({ alg: 'HS256' }, { sub: 'bob' })), { name: 'bob', roles: [] });
+    },
+    { needs },
+  ),
+
+  test(
+    'name their key, of which there may be several',
+    async (given) => {
+      const t = await withKeys(given, { 'hmac:second': btoa('x'.repeat(64)) });
+      const headers = await signed({ alg: 'HS512', kid: 'second' }, { sub: 'ana' }, 'x'.repeat(64), 'SHA-512');
+      assert.deepEqual(await whoIs(t, headers), { name: 'ana', roles: [] });
+    },
+    { needs },
+  ),
+
+  test(
+    'may be signed with a private key',
+    async (given) => {
+      const algorithm = { name: 'ECDSA', namedCurve: 'P-256' };
+      const { publicKey, privateKey } = await crypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
+      const spki = new Uint8Array(await crypto.subtle.exportKey('spki', publicKey));
+      const pem = `-----BEGIN PUBLIC KEY-----\\n${btoa(String.fromCharCode(...spki))}\\n-----END PUBLIC KEY-----`;
+      const t = await withKeys(given, { 'ec:mine': pem, 'hmac:mine': btoa('another secret, of 32 bytes: aaa') });
+      const text = `${base64Url('{"alg":"ES256","kid":"mine"}')}.${base64Url('{"sub":"ana"}')}`;
+      const bytes = new TextEncoder().encode(text);
+      const signature = await crypto.subtle.sign({ name: 'ECDSA', hash: 'SHA-256' }, privateKey, bytes);
+      const headers = { authorization: `Bearer ${text}.${base64Url(new Uint8Array(signature))}` };
+      assert.deepEqual(await whoIs(t, headers), { name: 'ana', roles: [] });
+      // The public key is nobody's shared secret.
+      for (const secret of [pem, pem.replaceAll('\\n', '\n'), String.fromCharCode(...spki)]) {
+        const forged = await signed({ alg: 'HS256', kid: 'mine' }, { sub: 'root' }, secret);
+        assert.equal((await t.request('GET', '/', { headers: forged })).status, 401);
+      }
+    },
+    { needs },
+  ),
+
+  test(
+    'that do not hold are refused',
+    async (given) => {
+      const t = await withKeys(given);
+      const head = { alg: 'HS256' };
+      const right = `${(await signed(head, { sub: 'ana' }))['authorization']}`;
+      const [first = '', second = '', third = ''] = right.slice('Bearer '.length).split('.');
+      const none = base64Url('{"alg":"none"}');
+      const cases: readonly Headers[] = [
+        await signed(head, { sub: 'ana' }, 'another secret of 32 bytes: aaaa'),
+        await signed(head, { sub: 'ana', exp: seconds() - 60 }),
+        await signed(head, { sub: 'ana', nbf: seconds() + 3600 }),
+        await signed(head, {}),
+        await signed(head, { sub: '' }),
+        await signed(head, { sub: 7 }),
+        await signed({ alg: 'HS256', kid: 'unknown' }, { sub: 'ana' }),
+        await signed({ alg: 'HS256', kid: '__proto__' }, { sub: 'ana' }),
+        { authorization: `Bearer ${none}.${second}.` },
+        { authorization: `Bearer ${none}.${second}.${third}` },
+        { authorization: `Bearer ${first}.${second}` },
+        { authorization: `Bearer ${first}.${base64Url('{"sub":"root"}')}.${third}` },
+        { authorization: 'Bearer x' },
+        { authorization: 'Bearer ...' },
+      ];
+      for (const headers of cases) {
+        const answer = await t.request('GET', '/', { headers });
+        assert.equal(answer.status, 401, `${headers['authorization']}`);
+        assert.match(`${at(answer.json, 'reason')}`, /^The bearer token is refused: /);
+      }
+    },
+    { needs },
+  ),
+
+  test(
+    'are nobody’s where their handler is not named',
+    async (given) => {
+      const t = await withAdmin(given, { jwt_keys: { 'hmac:_default': btoa(SECRET) } });
+      const headers = await signed({ alg: 'HS256' }, { sub: 'ana' });
+      assert.deepEqual(await whoIs(t, headers), { name: null, roles: [] });
+    },
+    { needs },
+  ),
+]);

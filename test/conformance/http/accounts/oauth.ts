@@ -1,0 +1,135 @@
+import { assert } from 'chai';
+import { oauthEncode, oauthSignature } from '../../../../src/shared/oauth-signature.ts';
+import { addUser, type Headers, ROOT, userPath, whoIs, withUsers } from '../../../support/conformance/accounts.ts';
+import { assertError } from '../../../support/conformance/answer.ts';
+import { at } from '../../../support/conformance/json.ts';
+import { suite, test } from '../../../support/conformance/suite.ts';
+import type { Toolkit } from '../../../support/conformance/toolkit.ts';
+
+const needs = ['settings', 'forbidden-headers'] as const;
+const ANA = { name: 'ana', roles: ['editor'] };
+const SECRETS = { consumer: 'consumer secret', token: 'token secret' };
+const SETTINGS = {
+  oauth_consumer_secrets: { app: SECRETS.consumer },
+  oauth_token_secrets: { tok: SECRETS.token },
+  oauth_token_users: { tok: 'ana' },
+};
+
+let nonces = 0;
+
+function parametersOf(changes: Readonly<Record<string, string>> = {}): Record<string, string> {
+  return {
+    oauth_consumer_key: 'app',
+    oauth_token: 'tok',
+    oauth_signature_method: 'HMAC-SHA1',
+    oauth_timestamp: `${Math.floor(Date.now() / 1000)}`,
+    oauth_nonce: `nonce ${nonces++}`,
+    oauth_version: '1.0',
+    ...changes,
+  };
+}
+
+interface Signing {
+  readonly method?: string;
+  readonly secrets?: typeof SECRETS;
+  readonly changes?: Readonly<Record<string, string>>;
+}
+
+async function signed(t: Toolkit, path: string, { method = 'GET', secrets = SECRETS, changes }: Signing = {}) {
+  const parameters = parametersOf(changes);
+  const way = parameters['oauth_signature_method'] === 'PLAINTEXT' ? 'PLAINTEXT' : 'HMAC-SHA1';
+  const request = { method, url: `${t.baseUrl}${path}`, parameters };
+  const all = { realm: '', ...parameters, oauth_signature: await oauthSignature(way, request, secrets) };
+  const pairs = Object.entries(all).map(([name, value]) => `${oauthEncode(name)}="${oauthEncode(value)}"`);
+  const headers: Headers = { authorization: `OAuth ${pairs.join(', ')}` };
+  return headers;
+}
+
+/** OAuth 1.0 (docs/http.md#oauth). */
+export default suite('accounts_oauth', [
+  test(
+    'signed requests are those of the token’s user',
+    async (given) => {
+      const t = await withUsers(given, [ANA], SETTINGS);
+      assert.deepEqual(await whoIs(t, await signed(t, '/_session')), ANA);
+      const plain = { changes: { oauth_signature_method: 'PLAINTEXT' } };
+      assert.deepEqual(await whoIs(t, await signed(t, '/_session', plain)), ANA);
+      const query = '/_session?b=2&a=1&a=%20x';
+      const answer = await t.request('GET', query, { headers: await signed(t, query) });
+      assert.equal(at(answer.json, 'userCtx', 'name'), 'ana');
+      assert.equal(at(answer.json, 'info', 'authenticated'), 'oauth');
+    },
+    { needs },
+  ),
+
+  test(
+    'or by parameters of the query',
+    async (given) => {
+      const t = await withUsers(given, [ANA], SETTINGS);
+      const query = new URLSearchParams(parametersOf());
+      const url = `${t.baseUrl}/_session?${query}`;
+      query.set('oauth_signature', await oauthSignature('HMAC-SHA1', { method: 'GET', url, parameters: {} }, SECRETS));
+      const answer = await t.request('GET', `/_session?${query}`);
+      assert.equal(at(answer.json, 'userCtx', 'name'), 'ana', answer.text);
+    },
+    { needs },
+  ),
+
+  test(
+    'what does not hold is refused',
+    async (given) => {
+      const t = await withUsers(given, [ANA], SETTINGS);
+      const invalid: readonly (readonly [Signing, string, string])[] = [
+        [{ secrets: { ...SECRETS, consumer: 'x' } }, 'invalid_signature', 'Invalid signature value.'],
+        [{ secrets: { ...SECRETS, token: 'x' } }, 'invalid_signature', 'Invalid signature value.'],
+        [{ method: 'PUT' }, 'invalid_signature', 'Invalid signature value.'],
+        [{ changes: { oauth_signature_method: 'X' } }, 'invalid_signature', 'Invalid signature value.'],
+        [{ changes: { oauth_timestamp: '1' } }, 'invalid_signature', 'Invalid signature value.'],
+        [{ changes: { oauth_timestamp: '1e99' } }, 'invalid_signature', 'Invalid signature value.'],
+        [{ changes: { oauth_consumer_key: 'x' } }, 'invalid_consumer', 'Invalid consumer.'],
+        [{ changes: { oauth_token: 'x' } }, 'invalid_token', 'Invalid OAuth token.'],
+        [{ changes: { oauth_version: '2.0' } }, 'invalid_oauth_version', 'Invalid OAuth version.'],
+      ];
+      for (const [signing, error, reason] of invalid) {
+        const headers = await signed(t, '/_session', signing);
+        assertError(await t.request('GET', '/_session', { headers }), 400, error, reason);
+      }
+      const headers = await signed(t, '/_session?a=1');
+      assertError(
+        await t.request('GET', '/_session?a=2', { headers }),
+        400,
+        'invalid_signature',
+        'Invalid signature value.',
+      );
+    },
+    { needs },
+  ),
+
+  test(
+    'a request that was heard counts once',
+    async (given) => {
+      const t = await withUsers(given, [ANA], SETTINGS);
+      const headers = await signed(t, '/_session');
+      assert.deepEqual(await whoIs(t, headers), ANA);
+      const again = await t.request('GET', '/_session', { headers });
+      assertError(again, 400, 'invalid_signature', 'Invalid signature value.');
+    },
+    { needs },
+  ),
+
+  test(
+    'consumers and tokens may be in documents of users',
+    async (given) => {
+      const t = await withUsers(given, [{ name: 'bob' }], { svc_httpd_oauth: { use_users_db: 'true' } });
+      await addUser(t, ANA);
+      const { json } = await t.request('GET', userPath('ana'), { headers: ROOT });
+      const oauth = { consumer_keys: { app: SECRETS.consumer }, tokens: { tok: SECRETS.token } };
+      const before = await t.request('GET', '/_session', { headers: await signed(t, '/_session') });
+      const reason = 'Invalid consumer and token pair.';
+      assertError(before, 400, 'invalid_consumer_token_pair', reason);
+      await t.request('PUT', userPath('ana'), { headers: ROOT, json: { ...Object(json), oauth } });
+      assert.deepEqual(await whoIs(t, await signed(t, '/_session')), ANA);
+    },
+    { needs },
+  ),
+]);

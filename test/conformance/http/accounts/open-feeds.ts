@@ -1,0 +1,137 @@
+import { assert } from 'chai';
+import {
+  addUser,
+  basic,
+  type Headers,
+  logIn,
+  QUICK,
+  ROOT,
+  userPath,
+  withUsers,
+} from '../../../support/conformance/accounts.ts';
+import { suite, test } from '../../../support/conformance/suite.ts';
+import type { Toolkit } from '../../../support/conformance/toolkit.ts';
+
+const needs = ['settings'] as const;
+const USERS = [{ name: 'ana', roles: ['editor'] }];
+const ANA = basic('ana', 'ana');
+
+async function secure(t: Toolkit, security: unknown): Promise<void> {
+  assert.equal((await t.at('PUT', '/_security', { headers: ROOT, json: security })).status, 200);
+}
+
+async function write(t: Toolkit, id: string): Promise<void> {
+  assert.equal((await t.at('PUT', `/${id}`, { headers: ROOT, json: {} })).status, 201);
+}
+
+async function change(t: Toolkit, members: object): Promise<void> {
+  const { json } = await t.request('GET', userPath('ana'), { headers: ROOT });
+  const changed = await t.request('PUT', userPath('ana'), { headers: ROOT, json: { ...Object(json), ...members } });
+  assert.include([200, 201], changed.status, changed.text);
+}
+
+function follow(t: Toolkit, headers: Headers, path = '/_changes?feed=continuous&heartbeat=1000') {
+  return t.follow(`/${t.db}${path}`, { headers });
+}
+
+/** Feeds that are open look at their right again (docs/http.md#rights-of-open-feeds). */
+export default suite('accounts_open_feeds', [
+  test(
+    'a feed ends when its reader is no member any more, and tells nothing of what comes',
+    async (given) => {
+      const t = await withUsers(given, USERS);
+      await write(t, 'seen');
+      const feeds = [await follow(t, ANA), await follow(t, {}), await follow(t, ANA, '/_changes?feed=eventsource')];
+      for (const feed of feeds) await feed.until('"seen"');
+      await secure(t, { members: { names: ['bob'] } });
+      await write(t, 'hidden');
+      for (const feed of feeds) assert.notInclude(await feed.failure(), 'hidden');
+    },
+    { needs },
+  ),
+
+  test(
+    'a feed goes on whose reader stays a member',
+    async (given) => {
+      const t = await withUsers(given, USERS);
+      const byName = await follow(t, ANA);
+      const admin = await follow(t, ROOT);
+      await secure(t, { members: { roles: ['editor'] } });
+      await change(t, { color: 'red' });
+      await write(t, 'seen');
+      await byName.until('"seen"');
+      await admin.until('"seen"');
+    },
+    { needs },
+  ),
+
+  test(
+    'with the role, the password and the document of its reader',
+    async (given) => {
+      const t = await withUsers(given, USERS);
+      await secure(t, { members: { roles: ['editor'] } });
+      const byRole = await follow(t, ANA);
+      await change(t, { roles: [] });
+      await byRole.failure();
+      await change(t, { roles: ['editor'] });
+      const byPassword = await follow(t, ANA);
+      await change(t, { password: 'new' });
+      await byPassword.failure();
+      const longpoll = await follow(t, basic('ana', 'new'), '/_changes?feed=longpoll&since=now&heartbeat=1000');
+      await change(t, { _deleted: true });
+      await longpoll.failure();
+    },
+    { needs },
+  ),
+
+  test(
+    'of a service that got its first admin while it ran, too',
+    async (given) => {
+      const t = await given.withSettings({ svc_httpd_auth: QUICK });
+      await t.createDatabase('_users');
+      assert.equal((await t.request('PUT', '/_config/admins/root', { json: 'secret of root' })).status, 200);
+      await addUser(t, { name: 'ana', roles: ['editor'] });
+      await secure(t, { members: { roles: ['editor'] } });
+      const feed = await follow(t, ANA);
+      await change(t, { roles: [] });
+      await feed.failure();
+    },
+    { needs },
+  ),
+
+  test(
+    'live views and live queries do the same',
+    async (given) => {
+      const t = await withUsers(given, USERS);
+      const views = { v: { map: 'function (doc) { emit(doc._id, null); }' } };
+      assert.equal((await t.at('PUT', '/_design/d', { headers: ROOT, json: { views } })).status, 201);
+      await write(t, 'seen');
+      const view = await follow(t, ANA, '/_design/d/_view/v?feed=continuous&include_rows=true&heartbeat=1000');
+      await view.until('"seen"');
+      const path = `/${t.db}/_find?feed=continuous&heartbeat=1000`;
+      const query = await t.follow(path, { headers: ANA, method: 'POST', json: { selector: {} } });
+      await query.until('"seen"');
+      await secure(t, { members: { names: ['bob'] } });
+      await write(t, 'hidden');
+      assert.notInclude(await view.failure(), 'hidden');
+      assert.notInclude(await query.failure(), 'hidden');
+    },
+    { needs },
+  ),
+
+  test(
+    'of a session nothing but its time ends without ending the feed',
+    async (given) => {
+      const t = await withUsers(given, USERS, { svc_httpd_auth: { timeout: '100' } });
+      await secure(t, { members: { names: ['ana'] } });
+      const feed = await follow(t, await logIn(t, 'ana'));
+      t.host.moveClock?.(200_000);
+      await change(t, { color: 'red' });
+      await write(t, 'seen');
+      await feed.until('"seen"');
+      await change(t, { password: 'new' });
+      await feed.failure();
+    },
+    { needs: ['settings', 'forbidden-headers', 'clock'] },
+  ),
+]);

@@ -1,0 +1,77 @@
+import { assert } from 'chai';
+import { type Headers, whoIs, withAdmin } from '../../../support/conformance/accounts.ts';
+import type { Settings } from '../../../support/conformance/host.ts';
+import { at } from '../../../support/conformance/json.ts';
+import { suite, test } from '../../../support/conformance/suite.ts';
+
+const needs = ['settings'] as const;
+const NOBODY = { name: null, roles: [] };
+const ANA = { name: 'ana', roles: ['a', 'b'] };
+const USER: Headers = { 'x-auth-svc-username': 'ana', 'x-auth-svc-roles': 'a, b' };
+/** printf 'ana' | openssl dgst -sha1 -hmac shared */
+const TOKEN = 'b117dfadb673ddb0afe07e6ac1089061e42d5e2c';
+
+function proxied(ofAccounts: Readonly<Record<string, string>>, httpd: Readonly<Record<string, string>> = {}): Settings {
+  return { httpd: { authentication_handlers: 'cookie, proxy, default', ...httpd }, svc_httpd_auth: ofAccounts };
+}
+
+/** Proxies that say who their users are (docs/http.md#proxies-that-authenticate). */
+export default suite('accounts_proxyauth', [
+  test(
+    'nobody is believed by default',
+    async (given) => {
+      assert.deepEqual(await whoIs(await withAdmin(given), USER), NOBODY);
+      assert.deepEqual(await whoIs(await withAdmin(given, proxied({})), USER), NOBODY);
+      const named = { 'x-auth-svc-username': 'root', 'x-auth-svc-roles': '_admin' };
+      assert.deepEqual(await whoIs(await withAdmin(given, proxied({ secret: 'shared' })), named), NOBODY);
+    },
+    { needs },
+  ),
+
+  test(
+    'a token that takes the secret is',
+    async (given) => {
+      const t = await withAdmin(given, proxied({ proxy_use_secret: 'true', secret: 'shared' }));
+      assert.deepEqual(await whoIs(t, { ...USER, 'x-auth-svc-token': TOKEN }), ANA);
+      assert.deepEqual(await whoIs(t, { ...USER, 'x-auth-couchdb-token': TOKEN }), ANA);
+      const original = {
+        'x-auth-couchdb-username': 'ana',
+        'x-auth-couchdb-roles': 'a,b',
+        'x-auth-couchdb-token': TOKEN,
+      };
+      assert.deepEqual(await whoIs(t, original), ANA);
+      const session = await t.request('GET', '/_session', { headers: original });
+      assert.equal(at(session.json, 'info', 'authenticated'), 'proxy');
+      for (const token of ['', 'x', TOKEN.slice(1), `${TOKEN}0`, TOKEN.replace(/.$/, '0')]) {
+        assert.deepEqual(await whoIs(t, { ...USER, 'x-auth-svc-token': token }), NOBODY, token);
+      }
+      assert.deepEqual(await whoIs(t, USER), NOBODY);
+      assert.deepEqual(await whoIs(t, { ...USER, 'x-auth-svc-username': 'bob', 'x-auth-svc-token': TOKEN }), NOBODY);
+    },
+    { needs },
+  ),
+
+  test(
+    'a secret that is empty is none',
+    async (given) => {
+      const t = await withAdmin(given, proxied({ proxy_use_secret: 'true' }));
+      // printf 'ana' | openssl dgst -sha1 -hmac ''
+      const token = 'e2060af7169c1620348d9df0b7431510e7fb8349';
+      assert.deepEqual(await whoIs(t, { ...USER, 'x-auth-svc-token': token }), NOBODY);
+      assert.deepEqual(await whoIs(t, { ...USER, 'x-auth-svc-token': '' }), NOBODY);
+    },
+    { needs },
+  ),
+
+  test(
+    'headers of other names, and no roles of the service but that of admins',
+    async (given) => {
+      const names = { x_auth_username: 'X-User', x_auth_roles: 'X-Roles', x_auth_token: 'X-Token' };
+      const t = await withAdmin(given, proxied({ proxy_use_secret: 'true', secret: 'shared', ...names }));
+      const headers = { 'x-user': 'ana', 'x-roles': '_admin,_replicator,_x,a', 'x-token': TOKEN };
+      assert.deepEqual(await whoIs(t, headers), { name: 'ana', roles: ['_admin', 'a'] });
+      assert.deepEqual(await whoIs(t, { ...USER, 'x-auth-svc-token': TOKEN }), NOBODY);
+    },
+    { needs },
+  ),
+]);

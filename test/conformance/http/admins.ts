@@ -1,0 +1,48 @@
+import { assert } from 'chai';
+import { assertError, assertJson } from '../../support/conformance/answer.ts';
+import { at } from '../../support/conformance/json.ts';
+import { suite, test } from '../../support/conformance/suite.ts';
+
+/** The password "secret" with the salt "00000000000000000000000000000000" and one iteration of PBKDF2 with SHA-1 (RFC 8018, 5.2). */
+const HASH = '-pbkdf2-d95e23f24f452ebac5c00423ef24a94e569c656e,00000000000000000000000000000000,1';
+
+const BASIC = { authorization: `Basic ${btoa('ada:secret')}` };
+
+/** Admins of the server are settings whose values are hashed (docs/http.md#server-admins). */
+export default suite('admins', [
+  test('a password is kept hashed, with a salt of its own, and the answer is what is kept', async (t) => {
+    // Until now there is no admin, and nobody of that name.
+    const answer = await t.request('PUT', '/_config/admins/ada', { json: 'secret' });
+    try {
+      assert.equal(answer.status, 200, answer.text);
+      assert.match(`${answer.json}`, /^-pbkdf2-[0-9a-f]{40},[0-9a-f]{32},10000$/);
+      const kept = await t.request('GET', '/_config/admins', { headers: BASIC });
+      assertJson(kept, 200, { ada: answer.json });
+      const again = await t.request('PUT', '/_config/admins/ada', { json: 'secret', headers: BASIC });
+      assert.match(`${again.json}`, /^-pbkdf2-[0-9a-f]{40},[0-9a-f]{32},10000$/);
+      assert.notEqual(again.json, answer.json);
+    } finally {
+      assert.equal((await t.request('DELETE', '/_config/admins/ada', { headers: BASIC })).status, 200);
+    }
+    assertJson(await t.request('GET', '/_config/admins'), 200, {});
+    const gone = await t.request('DELETE', '/_config/admins/ada');
+    assertError(gone, 404, 'not_found', 'unknown_config_value');
+  }),
+
+  test(
+    'what is hashed already is kept as it is',
+    async (t) => {
+      const other = await t.withSettings({});
+      const answer = await other.request('PUT', '/_config/admins/ada?raw=true', { json: HASH });
+      assertJson(answer, 200, HASH);
+    },
+    { needs: ['settings'] },
+  ),
+
+  test('what is no string is no password', async (t) => {
+    const answer = await t.request('PUT', '/_config/admins/ada', { json: { password: 'secret' } });
+    assert.equal(answer.status, 400);
+    assert.equal(at(answer.json, 'error'), 'bad_request');
+    assertJson(await t.request('GET', '/_config/admins'), 200, {});
+  }),
+]);

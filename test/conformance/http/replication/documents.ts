@@ -1,0 +1,174 @@
+import { assert } from 'chai';
+import { assertError } from '../../../support/conformance/answer.ts';
+import { arrayAt, at, stringAt } from '../../../support/conformance/json.ts';
+import { suite, test } from '../../../support/conformance/suite.ts';
+import {
+  arrives,
+  ask,
+  documentCount,
+  newTarget,
+  noJobs,
+  readAsked,
+  until,
+  untilState,
+  useReplicator,
+} from './steps.ts';
+
+/** Documents of `_replicator`. */
+export default suite('replication_documents', [
+  test('a document is done, and tells of it', async (t) => {
+    await useReplicator(t);
+    const target = await newTarget(t);
+    await t.bulk([{ _id: 'a' }, { _id: 'b' }]);
+    await ask(t, 'copy', { target });
+    const document = await untilState(t, 'copy', 'completed');
+    assert.deepInclude(document, { source: t.db, target, owner: null });
+    assert.match(stringAt(document, '_replication_state_time'), /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
+    assert.match(stringAt(document, '_replication_id'), /^[\da-f]{32}$/);
+    assert.deepInclude(at(document, '_replication_stats'), {
+      revisions_checked: 2,
+      missing_revisions_found: 2,
+      docs_read: 2,
+      docs_written: 2,
+      doc_write_failures: 0,
+      checkpointed_source_seq: 2,
+    });
+    assert.equal(await documentCount(t, target), 2);
+  }),
+
+  test('the database is made with the first document', async (t) => {
+    await useReplicator(t);
+    await t.request('DELETE', '/_replicator');
+    assertError(await t.request('GET', '/_replicator'), 404, 'not_found', 'no_db_file');
+    assertError(await t.request('GET', '/_replicator/copy'), 404, 'not_found', 'no_db_file');
+    await ask(t, 'copy', { target: await newTarget(t) });
+    await untilState(t, 'copy', 'completed');
+    assert.include(arrayAt((await t.request('GET', '/_all_dbs')).json), '_replicator');
+  }),
+
+  test('by ids of documents', async (t) => {
+    await useReplicator(t);
+    const target = await newTarget(t);
+    await t.bulk([{ _id: 'a' }, { _id: 'b' }, { _id: 'c' }]);
+    await ask(t, 'some', { target, doc_ids: ['a', 'c', 'none'] });
+    assert.equal(at(await untilState(t, 'some', 'completed'), '_replication_stats', 'docs_written'), 2);
+    assert.equal((await t.request('GET', `/${target}/b`)).status, 404);
+  }),
+
+  test('by a filter of the source, and one that is not there is an error', async (t) => {
+    await useReplicator(t);
+    const target = await newTarget(t);
+    await t.bulk([
+      { _id: 'a', n: 1 },
+      { _id: 'b', n: 2 },
+    ]);
+    await t.put('_design/f', { filters: { same: 'function (doc, req) { return String(doc.n) === req.query.n; }' } });
+    await ask(t, 'some', { target, filter: 'f/same', query_params: { n: '2' } });
+    await untilState(t, 'some', 'completed');
+    assert.equal((await t.request('GET', `/${target}/b`)).status, 200);
+    assert.equal(await documentCount(t, target), 1);
+    await ask(t, 'bad', { target, filter: 'f/none' });
+    assert.isNotEmpty(stringAt(await untilState(t, 'bad', 'error'), '_replication_state_reason'));
+  }),
+
+  test('a continuous one goes on, can not be edited, and ends with its document', async (t) => {
+    await useReplicator(t);
+    const target = await newTarget(t);
+    await t.put('one', {});
+    await ask(t, 'live', { target, continuous: true });
+    await arrives(t, target, 'one');
+    const document = await untilState(t, 'live', 'triggered');
+    assert.match(stringAt(document, '_replication_id'), /^[\da-f]{32}\+continuous$/);
+    await t.put('two', {});
+    await arrives(t, target, 'two');
+    assertError(
+      await t.request('PUT', '/_replicator/live', { json: { ...Object(document), note: 'mine' } }),
+      403,
+      'forbidden',
+      'Only the replicator can edit replication documents that are in the triggered state.',
+    );
+    const cancel = { cancel: true, replication_id: at(document, '_replication_id') };
+    assert.equal((await t.request('POST', '/_replicate', { json: cancel })).status, 403);
+    const rev = stringAt(document, '_rev');
+    assert.equal((await t.request('DELETE', `/_replicator/live?rev=${rev}`)).status, 200);
+    await noJobs(t);
+    await t.put('three', {});
+    assert.equal((await t.request('GET', `/${target}/three`)).status, 404);
+  }),
+
+  test('of identical ones the first is done, and the second has its id', async (t) => {
+    await useReplicator(t);
+    const target = await newTarget(t);
+    await ask(t, 'one', { target, continuous: true });
+    const one = await untilState(t, 'one', 'triggered');
+    await ask(t, 'two', { target, continuous: true });
+    const two = await until(
+      () => readAsked(t, 'two'),
+      (document) => at(document, '_replication_id') !== undefined,
+      'the second should have an id',
+    );
+    assert.equal(at(two, '_replication_id'), at(one, '_replication_id'));
+    assert.notProperty(two, '_replication_state');
+    assert.include(stringAt(two, '_replication_state_reason'), '`one');
+    await t.request('DELETE', `/_replicator/one?rev=${stringAt(one, '_rev')}`);
+    await untilState(t, 'two', 'triggered');
+  }),
+
+  test('successive ones are done one after another, a completed one is not done again', async (t) => {
+    await useReplicator(t);
+    const target = await newTarget(t);
+    await t.put('a', {});
+    await ask(t, 'first', { target });
+    const first = await untilState(t, 'first', 'completed');
+    await t.put('b', {});
+    await t.request('PUT', '/_replicator/first', { json: { ...Object(first), note: 'mine' } });
+    await ask(t, 'second', { target });
+    const second = await untilState(t, 'second', 'completed');
+    assert.equal(at(second, '_replication_stats', 'docs_written'), 1);
+    assert.equal(await documentCount(t, target), 2);
+    const kept = await readAsked(t, 'first');
+    assert.deepInclude(kept, { note: 'mine', _replication_state: 'completed' });
+    assert.equal(at(kept, '_replication_state_time'), at(first, '_replication_state_time'));
+  }),
+
+  test('one that fails says why, and is begun anew when it was changed', async (t) => {
+    await useReplicator(t);
+    const target = `${t.db}_made`;
+    t.forgetLater(target);
+    await t.put('a', {});
+    await ask(t, 'copy', { target });
+    const failed = await untilState(t, 'copy', 'error');
+    assert.include(stringAt(failed, '_replication_state_reason'), `could not open ${target}`);
+    const rev = stringAt(failed, '_rev');
+    const changed = { _rev: rev, source: t.db, target, create_target: true };
+    assert.equal((await t.request('PUT', '/_replicator/copy', { json: changed })).status, 201);
+    assert.notProperty(await untilState(t, 'copy', 'completed'), '_replication_state_reason');
+    assert.equal(await documentCount(t, target), 1);
+  }),
+
+  test('numbers of the document keep their digits when the state is written', async (t) => {
+    await useReplicator(t);
+    const target = await newTarget(t);
+    const body = `{"source":"${t.db}","target":"${target}","note":1.500,"long":123456789012345678901234567890}`;
+    const headers = { 'content-type': 'application/json' };
+    assert.equal((await t.request('PUT', '/_replicator/copy', { body, headers })).status, 201);
+    await untilState(t, 'copy', 'completed');
+    const { text } = await t.request('GET', '/_replicator/copy');
+    assert.include(text, '"note":1.500,"long":123456789012345678901234567890,');
+  }),
+
+  test('refused documents are named in the state', async (t) => {
+    await useReplicator(t);
+    const target = await newTarget(t);
+    await t.bulk([
+      { _id: 'a', n: 1 },
+      { _id: 'b', n: 2 },
+    ]);
+    const rules = { validate_doc_update: "function (doc) { if (doc.n === 2) throw { forbidden: 'no twos' }; }" };
+    await t.request('PUT', `/${target}/_design/rules`, { json: rules });
+    await ask(t, 'copy', { target });
+    const stats = at(await untilState(t, 'copy', 'completed'), '_replication_stats');
+    assert.deepInclude(stats, { docs_written: 1, doc_write_failures: 1, refused_count: 1 });
+    assert.deepInclude(arrayAt(stats, 'refused')[0], { id: 'b', error: 'forbidden', reason: 'no twos' });
+  }),
+]);

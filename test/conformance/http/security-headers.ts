@@ -1,0 +1,69 @@
+import { assert } from 'chai';
+import { suite, test } from '../../support/conformance/suite.ts';
+import type { Toolkit } from '../../support/conformance/toolkit.ts';
+
+const POLICY = 'content-security-policy';
+
+const FUNCTIONS = {
+  shows: {
+    page: 'function () { return "<script>alert(1)</script>"; }',
+    own: 'function () { return { body: "x", headers: { "Content-Security-Policy": "default-src *" } }; }',
+  },
+  lists: { page: 'function () { send("x"); }' },
+  updates: { page: 'function (doc) { return [null, "x"]; }' },
+  views: { all: { map: 'function (doc) { emit(doc._id); }' } },
+};
+
+const MADE = ['_show/page', '_list/page/all', '_update/page'];
+
+async function policiesOf(t: Toolkit): Promise<(string | undefined)[]> {
+  const answers = await Promise.all(
+    MADE.map((path) => t.at(path.startsWith('_update') ? 'POST' : 'GET', `/_design/d/${path}`)),
+  );
+  for (const answer of answers) assert.isBelow(answer.status, 300, answer.text);
+  return answers.map((answer) => answer.header(POLICY));
+}
+
+/** What keeps answers from being taken for what they are not (docs/http.md#sandboxed-answers). */
+export default suite('security_headers', [
+  test('no type is guessed, of whatever answer', async (t) => {
+    await t.at('PUT', '/doc/page.html', { headers: { 'content-type': 'text/html' }, body: '<p>' });
+    await t.put('_design/d', FUNCTIONS);
+    for (const path of ['', '/doc', '/doc/page.html', '/absent', '/_all_docs', '/_design/d/_show/page', '/_x']) {
+      assert.equal((await t.get(path)).header('x-content-type-options'), 'nosniff', path);
+    }
+    for (const path of ['/', '/_uuids', '/favicon.ico', '/absent/doc']) {
+      assert.equal((await t.request('GET', path)).header('x-content-type-options'), 'nosniff', path);
+    }
+  }),
+
+  test('an attachment is no page of the service', async (t) => {
+    await t.at('PUT', '/doc/page.html', { headers: { 'content-type': 'text/html' }, body: '<script>x</script>' });
+    assert.equal((await t.get('/doc/page.html')).header(POLICY), 'sandbox');
+    assert.equal((await t.get('/doc/page.html', { 'accept-encoding': 'identity' })).header(POLICY), 'sandbox');
+    assert.isUndefined((await t.get('/doc')).header(POLICY));
+    assert.isUndefined((await t.get('/_all_docs')).header(POLICY));
+  }),
+
+  test('what a function makes is none either', async (t) => {
+    await t.put('_design/d', FUNCTIONS);
+    assert.deepEqual(await policiesOf(t), ['sandbox', 'sandbox', 'sandbox']);
+    assert.equal((await t.get('/_design/d/_show/own')).header(POLICY), 'default-src *, sandbox');
+  }),
+
+  test(
+    'other policies, and none, as the settings have it',
+    async (t) => {
+      const csp = { showlist_header_value: 'sandbox allow-scripts', attachments_enable: 'false' };
+      const on = await t.withSettings({ csp });
+      await on.put('_design/d', FUNCTIONS);
+      await on.at('PUT', '/doc/a.txt', { headers: { 'content-type': 'text/plain' }, body: 'x' });
+      assert.deepEqual(
+        await policiesOf(on),
+        MADE.map(() => 'sandbox allow-scripts'),
+      );
+      assert.isUndefined((await on.get('/doc/a.txt')).header(POLICY));
+    },
+    { needs: ['settings'] },
+  ),
+]);

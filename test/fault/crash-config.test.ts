@@ -1,0 +1,83 @@
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { readIni } from '../../src/node/config-file/ini-text.ts';
+import { buildServer, ServerProcess } from '../support/crash/server-process.ts';
+import { SeededRandom } from '../support/seeded-random.ts';
+
+/**
+ * A server process is killed again and again while its configuration is changed. Its file is then the old or the new one, to the letter.
+ * SETTEE_CRASH_ROUNDS says how often (50), SETTEE_CRASH_SEED repeats a run's choices.
+ */
+const rounds = Number(process.env['SETTEE_CRASH_ROUNDS'] ?? 50);
+const seed = Number(process.env['SETTEE_CRASH_SEED'] ?? Date.now() % 2 ** 31);
+
+/** So long that writing it takes a while. */
+const PADDING = 'x'.repeat(60_000);
+const LATEST_KILL_MS = 60;
+const BEGINNING = '; by hand\n[uuids]\nmax_count = 7 ; few\n\n[crash]\nnumber = 0 ; a comment\n';
+
+let folder: string;
+let server: ServerProcess | undefined;
+
+beforeAll(() => buildServer(), 120_000);
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'settee-crash-config-'));
+});
+
+afterEach(async () => {
+  await server?.kill();
+  await rm(folder, { recursive: true, force: true });
+});
+
+const file = () => join(folder, 'settee.ini');
+
+/** Counts up in the file until the server is gone. Gives the last number that was acknowledged. */
+async function count(url: URL, from: number): Promise<number> {
+  let acknowledged = from;
+  for (;;) {
+    const body = JSON.stringify(`${acknowledged + 1} ${PADDING}`);
+    const answer = await fetch(`${url}_config/crash/number`, { method: 'PUT', body }).catch(() => undefined);
+    if (answer === undefined) return acknowledged;
+    expect(answer.status, await answer.text().catch(() => '')).toBe(200);
+    acknowledged += 1;
+  }
+}
+
+test(
+  `a configuration file is the old or the new one, however the server ends, ${rounds} times over`,
+  async () => {
+    console.log(`SETTEE_CRASH_SEED=${seed} repeats what this run chooses`);
+    const random = new SeededRandom(seed);
+    await writeFile(file(), BEGINNING, { mode: 0o600 });
+    let known = 0;
+    for (let round = 1; round <= rounds; round++) {
+      server = await ServerProcess.start(folder);
+      const counted = count(server.url, known);
+      await delay(random.between(0, LATEST_KILL_MS));
+      await server.kill();
+      const acknowledged = await counted;
+      const text = await readFile(file(), 'utf8');
+      const value = readIni(text, file())['crash']?.['number'] ?? '';
+      const number = Number.parseInt(value, 10);
+      const where = `seed ${seed}, round ${round}`;
+      // What was under way when the server was killed may be there, too.
+      expect([acknowledged, acknowledged + 1], where).toContain(number);
+      expect(text, where).toBe(
+        number === 0 ? BEGINNING : BEGINNING.replace('number = 0', `number = ${number} ${PADDING}`),
+      );
+      expect((await stat(file())).mode & 0o777, where).toBe(0o600);
+      known = number;
+    }
+    expect(known).toBeGreaterThan(rounds);
+    server = await ServerProcess.start(folder);
+    expect(await (await fetch(`${server.url}_config/uuids/max_count`)).json()).toBe('7');
+    await fetch(`${server.url}_config/crash/number`, { method: 'DELETE' });
+    expect(await server.stop()).toBe(0);
+    expect((await readdir(folder)).filter((name) => name.startsWith('settee.ini'))).toEqual(['settee.ini']);
+  },
+  30_000 + rounds * 6_000,
+);

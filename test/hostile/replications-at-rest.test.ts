@@ -1,0 +1,51 @@
+/** A hundred continuous replications that have nothing to do take no processor time. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { arrayAt, at } from '../support/conformance/json.ts';
+import { AttackedServer } from './support/attacked-server.ts';
+import { noProcessFiles, processorSeconds } from './support/process-use.ts';
+
+const COUNT = 100;
+const MEASURED_MS = 20_000;
+/** What a server without any of them takes in that time is measured, and this is what may come to it. */
+const MOST_SECONDS = 0.2;
+
+let server: AttackedServer;
+let other: AttackedServer;
+
+beforeEach(async () => {
+  [server, other] = await Promise.all([AttackedServer.start(), AttackedServer.start()]);
+});
+afterEach(async () => {
+  await Promise.all([server.remove(), other.remove()]);
+});
+
+describe.skipIf(noProcessFiles !== undefined)(`replications at rest (${noProcessFiles ?? 'on Linux'})`, () => {
+  test.each(['within a server', 'between two servers'] as const)('%s', async (where) => {
+    await server.client.must(201, 'PUT', '/source');
+    await server.client.must(201, 'PUT', '/source/doc', { json: {} });
+    const before = await secondsOver(server.pid);
+    for (let index = 0; index < COUNT; index++) {
+      const target = where === 'within a server' ? `target-${index}` : `${other.url.href}target-${index}`;
+      const json = { source: 'source', target, create_target: true, continuous: true };
+      await server.client.must(202, 'POST', '/_replicate', { json });
+    }
+    await areIdle();
+    const after = await secondsOver(server.pid);
+    console.log(`${where}: ${after} s in ${MEASURED_MS / 1_000} s; without them ${before} s`);
+    expect(after - before).toBeLessThanOrEqual(MOST_SECONDS);
+  });
+});
+
+async function secondsOver(pid: number): Promise<number> {
+  const begun = processorSeconds(pid);
+  await sleep(MEASURED_MS);
+  return processorSeconds(pid) - begun;
+}
+
+/** All have copied, and made their checkpoints. */
+async function areIdle(): Promise<void> {
+  const isIdle = (task: unknown) => at(task, 'docs_written') === 1 && at(task, 'checkpointed_source_seq') === 1;
+  const idle = async () => arrayAt((await server.client.must(200, 'GET', '/_active_tasks')).json).filter(isIdle).length;
+  await expect.poll(idle, { timeout: 120_000, interval: 500 }).toBe(COUNT);
+}

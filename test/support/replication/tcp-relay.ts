@@ -1,0 +1,94 @@
+/** A relay between a client and a server whose connections a test may break: real sockets, so that real errors come of it. */
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+
+export class TcpRelay {
+  readonly #server: Server;
+  readonly #target: URL;
+  readonly #sockets = new Set<Socket>();
+  /** Bytes of answers after which the next connections are reset, one for each; undefined for those that are let be. */
+  readonly #resets: number[] = [];
+  /** Nothing goes on in any connection, though all stay open. */
+  isSilent = false;
+  /** Of all that went through, in both directions. */
+  bytes = 0;
+
+  private constructor(server: Server, target: URL) {
+    this.#server = server;
+    this.#target = target;
+  }
+
+  static async start(target: string): Promise<TcpRelay> {
+    const server = createServer({ allowHalfOpen: true });
+    const relay = new TcpRelay(server, new URL(target));
+    server.on('connection', (socket) => relay.#take(socket));
+    await relay.listen(0);
+    return relay;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.#port}`;
+  }
+
+  get #port(): number {
+    const address: AddressInfo | string | null = this.#server.address();
+    if (address === null || typeof address === 'string') throw new Error('the relay does not listen');
+    return address.port;
+  }
+
+  async listen(port: number): Promise<void> {
+    this.#server.listen(port, '127.0.0.1');
+    await once(this.#server, 'listening');
+  }
+
+  /** From now on connections are refused, until `listen`. Gives the port. */
+  async refuse(): Promise<number> {
+    const port = this.#port;
+    const closed = once(this.#server, 'close');
+    this.#server.close();
+    this.resetAll();
+    await closed;
+    return port;
+  }
+
+  resetAll(): void {
+    for (const socket of this.#sockets) socket.resetAndDestroy();
+  }
+
+  /** The next connections break off behind so many bytes of their answers each. */
+  resetAfter(...bytes: readonly number[]): void {
+    this.#resets.push(...bytes);
+  }
+
+  /** What was to be broken off and was not yet is let be. */
+  forgetResets(): void {
+    this.#resets.length = 0;
+  }
+
+  async close(): Promise<void> {
+    if (this.#server.listening) await this.refuse();
+  }
+
+  #take(client: Socket): void {
+    const { hostname, port } = this.#target;
+    const server = connect({ host: hostname, port: Number(port), allowHalfOpen: true });
+    const limit = this.#resets.shift();
+    let bytes = 0;
+    for (const [one, other] of [
+      [client, server],
+      [server, client],
+    ] as const) {
+      this.#sockets.add(one);
+      one.on('error', () => other.destroy());
+      one.on('close', () => this.#sockets.delete(one));
+      one.on('end', () => other.end());
+      one.on('data', (chunk) => {
+        if (this.isSilent) return;
+        this.bytes += chunk.length;
+        if (one === server) bytes += chunk.length;
+        if (limit !== undefined && bytes > limit) client.resetAndDestroy();
+        else other.write(chunk);
+      });
+    }
+  }
+}

@@ -1,0 +1,162 @@
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { type RunningServer, type ServerOptions, startServer } from '../../../../src/node/server/server.ts';
+
+let folder = '';
+const running: RunningServer[] = [];
+const logged: string[] = [];
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'settee-configuration-'));
+  logged.length = 0;
+});
+
+afterEach(async () => {
+  for (const server of running.splice(0)) await server.close();
+  await rm(folder, { recursive: true });
+});
+
+const file = () => join(folder, 'settee.ini');
+
+async function start(options: ServerOptions = {}): Promise<RunningServer> {
+  const onLog = (entry: string) => void logged.push(entry);
+  const server = await startServer({ port: 0, dataFolder: folder, onLog, ...options });
+  running.push(server);
+  return server;
+}
+
+async function stop(server: RunningServer): Promise<void> {
+  await server.close();
+  running.splice(running.indexOf(server), 1);
+}
+
+async function ask({ url }: RunningServer, method: string, path: string, json?: unknown): Promise<unknown> {
+  const headers = { accept: 'application/json', 'content-type': 'application/json' };
+  const body = json === undefined ? {} : { body: JSON.stringify(json) };
+  const answer = await fetch(`${url}${path}`, { method, headers, ...body });
+  return answer.json();
+}
+
+describe('the configuration file', () => {
+  test('keeps what is changed over HTTP, beside what a person wrote, for its owner only', async () => {
+    await writeFile(file(), '; mine\n[uuids]\nmax_count = 7 ; few\n', { mode: 0o600 });
+    const first = await start();
+    expect(await ask(first, 'GET', '_config/uuids/max_count')).toBe('7');
+    expect(await ask(first, 'PUT', '_config/uuids/max_count', '8')).toBe('7');
+    expect(await readFile(file(), 'utf8')).toBe('; mine\n[uuids]\nmax_count = 8 ; few\n');
+    expect((await stat(file())).mode & 0o777).toBe(0o600);
+    await stop(first);
+    expect(await ask(await start(), 'GET', '_config/uuids/max_count')).toBe('8');
+  });
+
+  test('is another one where that is said', async () => {
+    const other = join(folder, 'other.ini');
+    await writeFile(other, '[uuids]\nmax_count = 7\n', { mode: 0o600 });
+    const server = await start({ configFile: other });
+    expect(await ask(server, 'PUT', '_config/test/a', '1')).toBe('');
+    expect(await readFile(other, 'utf8')).toBe('[uuids]\nmax_count = 7\n\n[test]\na = 1\n');
+    await expect(stat(file())).rejects.toMatchObject({ code: 'ENOENT' });
+  });
+
+  test('has no word where a flag has one, and is not written then', async () => {
+    await writeFile(file(), '[uuids]\nmax_count = 7\n[log]\nlevel = debug\n', { mode: 0o600 });
+    const server = await start({ config: { uuids: { max_count: '5' } }, logLevel: 'error' });
+    expect(await ask(server, 'GET', '_config/uuids/max_count')).toBe('5');
+    expect(await ask(server, 'GET', '_config/log/level')).toBe('error');
+    expect(await ask(server, 'PUT', '_config/uuids/max_count', '8')).toMatchObject({
+      error: 'modification_not_allowed',
+      reason: expect.stringContaining('uuids/max_count was given when the service was started'),
+    });
+    expect(await readFile(file(), 'utf8')).toBe('[uuids]\nmax_count = 7\n[log]\nlevel = debug\n');
+  });
+
+  test.each([
+    ['[uuids]\nmax_count = many\n', 'Setting uuids/max_count is "many"; it must be a whole number from 0 up.'],
+    ['[svc_httpd_auth]\nrequire_valid_user = yes\n', expect.stringContaining('svc_httpd_auth/require_valid_user')],
+    ['max_count = 7\n', expect.stringContaining('settee.ini, line 1')],
+    ['[httpd]\nport = 70000\n', 'Setting httpd/port is "70000"; it must be a whole number from 0 to 65535.'],
+  ])('with %j keeps the server from starting, and says why', async (text, reason) => {
+    await writeFile(file(), text, { mode: 0o600 });
+    await expect(start({ port: undefined })).rejects.toMatchObject({ code: 'bad_request', reason });
+    await writeFile(file(), '', { mode: 0o600 });
+    await start();
+  });
+
+  test('says where the server listens', async () => {
+    const other = await start({ memory: true });
+    const { port } = new URL(other.url);
+    await stop(other);
+    await writeFile(file(), `[httpd]\nport = ${port}\nbind_address = ::1\n`, { mode: 0o600 });
+    expect((await start({ port: undefined })).url).toBe(`http://[::1]:${port}/`);
+  });
+
+  test('with a setting that nothing reads is told in the log', async () => {
+    await writeFile(file(), '[httpd]\nport_ = 1\n', { mode: 0o600 });
+    await start();
+    expect(logged.join('\n')).toContain('Setting httpd/port_ is none that Settee reads');
+  });
+});
+
+test('the log follows its level', async () => {
+  const server = await start();
+  await ask(server, 'PUT', '_config/log/level', 'error');
+  logged.length = 0;
+  await ask(server, 'PUT', '_config/test/a', '1');
+  expect(logged).toEqual([]);
+  await ask(server, 'PUT', '_config/log/level', 'info');
+  await ask(server, 'PUT', '_config/test/a', '2');
+  expect(logged.at(-1)).toMatch(/\[info\] setting test\/a was changed$/);
+});
+
+test('without delayed commits all writes are full ones', async () => {
+  const server = await start();
+  await ask(server, 'PUT', 'db');
+  await ask(server, 'PUT', '_config/svc/delayed_commits', 'false');
+  expect(await ask(server, 'PUT', 'db/doc', {})).toMatchObject({ ok: true });
+});
+
+describe('a restart', () => {
+  test('keeps address and databases, reads the file again, and forgets what was not to persist', async () => {
+    const server = await start();
+    await ask(server, 'PUT', 'db');
+    await ask(server, 'PUT', 'db/doc', { a: 1 });
+    const headers = { 'content-type': 'application/json', 'x-svc-persist': 'false' };
+    await fetch(`${server.url}_config/test/a`, { method: 'PUT', headers, body: '"1"' });
+    await writeFile(file(), '[uuids]\nmax_count = 7\n', { mode: 0o600 });
+    expect(await ask(server, 'GET', '_config/uuids/max_count')).toBe('1000');
+    const answer = await fetch(`${server.url}_restart`, { method: 'POST', headers });
+    expect([answer.status, await answer.json()]).toEqual([202, { ok: true }]);
+    expect(await ask(server, 'GET', '_config/uuids/max_count')).toBe('7');
+    expect(await ask(server, 'GET', '_config/test')).toEqual({});
+    expect(await ask(server, 'GET', 'db/doc')).toMatchObject({ a: 1 });
+    expect(await ask(server, 'PUT', 'db/other', {})).toMatchObject({ ok: true });
+  });
+
+  test('ends feeds, and lets writes under way end', async () => {
+    const server = await start();
+    await ask(server, 'PUT', 'db');
+    const feed = await fetch(`${server.url}db/_changes?feed=continuous&heartbeat=60000`);
+    const writes = Array.from({ length: 50 }, (_, n) => ask(server, 'PUT', `db/${n}`, {}));
+    await ask(server, 'POST', '_restart');
+    for (const written of await Promise.all(writes)) expect(written).toMatchObject({ ok: true });
+    await feed.text();
+    expect(await ask(server, 'GET', 'db')).toMatchObject({ doc_count: 50 });
+  });
+
+  test('is refused where the file can not be read, and all goes on', async () => {
+    const server = await start();
+    await writeFile(file(), '[uuids]\nmax_count = many\n', { mode: 0o600 });
+    expect(await ask(server, 'POST', '_restart')).toMatchObject({ error: 'bad_request' });
+    expect(await ask(server, 'GET', '_config/uuids/max_count')).toBe('1000');
+  });
+
+  test('needs the type of JSON, and comes below the node as well', async () => {
+    const server = await start();
+    const plain = await fetch(`${server.url}_restart`, { method: 'POST' });
+    expect(plain.status).toBe(415);
+    expect(await ask(server, 'POST', '_node/_local/_restart')).toEqual({ ok: true });
+    expect(await ask(server, 'GET', '_up')).toMatchObject({ status: 'ok' });
+  });
+});
