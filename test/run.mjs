@@ -35,7 +35,7 @@ const unprepared = { name: 'install and build', passed: 0, failed: 1, skipped: 0
 /** Files that mock a module, for which it must not be there yet. */
 const mocking = ['test/unit/node/server/closing.test.ts'];
 /** Files of tests in browsers that measure milliseconds: nothing else may run. */
-const measuring = ['test/browser/faults-ownership.test.ts'];
+const measuring = ['test/browser/faults-ownership.test.ts', 'test/browser/functions-beside.test.ts'];
 /** How many files run at a time, where it is more than one. */
 const sideBySide = { chromium: ['--fileParallelism', '--maxWorkers=2'] };
 /** Those that take minutes in which next to nothing happens. */

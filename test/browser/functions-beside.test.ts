@@ -82,7 +82,14 @@ describe.each(chosenEngines())('functions of documents in %s', (engine) => {
   });
 
   test('a worker that is stuck in a map function is ended, and another one takes its place', async () => {
-    const stuck = `addEventListener('message', ({ data }) => { if (data.call?.operation === 'map') for (;;); });\n${script}`;
+    const stuck = `
+      const stickInMap = ({ data }) => { if (data?.call?.operation === 'map') for (;;); };
+      addEventListener('message', (event) => {
+        stickInMap(event);
+        // Where the page starts the workers, as in Firefox, calls come by this port.
+        event.ports[0]?.addEventListener('message', stickInMap);
+      });
+      ${script}`;
     let isFirst = true;
     const tab = await begin({ views: { v: { map: slow } } }, 3_000, ({ server }) =>
       server.intercept(({ url }, response) => {
