@@ -31,7 +31,8 @@ export interface OwnerLink {
 export interface PageWorker {
   /**
    * Begins to serve. Resolves when a core answers: this worker's own, or another tab's. Rejects with an Error whose message tells the
-   * developer why that can't be and what to do, for example where there is no IndexedDB or no Web Locks.
+   * developer why that can't be and what to do, for example where there is no IndexedDB or no Web Locks. The Error has the name
+   * `OTHER_PROTOCOL` where the page, or the tab that owns the storage, speaks another protocol.
    */
   open(options: WorkerOptions): Promise<void>;
   /** Streams travel as transferred ports. `call` is the page's number of the request, where `abort` may come for it. */
@@ -68,4 +69,6 @@ export interface LinkOptions {
    * of its own; a tab's worker passes nothing here, since it already waits for the lock.
    */
   readonly whenNobody?: (() => Promise<void>) | undefined;
+  /** Called, once, when the storage is found to be owned by somebody who speaks a newer protocol: it answers nothing until this side is loaded anew. */
+  readonly onOutdated?: (() => void) | undefined;
 }

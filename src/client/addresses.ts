@@ -4,6 +4,11 @@ import { createInstance, parseBase } from '../bridge/instance.ts';
 /** Where the site's root is, if the Vite plugin says so. */
 declare const __SETTEE_ROOT__: string | undefined;
 
+/** In which folder below the root the files of the page's worker are, if the Vite plugin says so: none, or one whose name changes with them. */
+declare const __SETTEE_WORKER_FOLDER__: string | undefined;
+
+const workerFolder = typeof __SETTEE_WORKER_FOLDER__ === 'string' ? __SETTEE_WORKER_FOLDER__ : '';
+
 /** Of a file of Settee's: as given, or else in the site's root. */
 export function addressOf(given: string | URL | undefined, file: string): URL {
   const root = typeof __SETTEE_ROOT__ === 'string' ? __SETTEE_ROOT__ : '/';
@@ -11,7 +16,12 @@ export function addressOf(given: string | URL | undefined, file: string): URL {
 }
 
 export function workerAddress(given: string | URL | undefined): URL {
-  return addressOf(given, 'settee-worker.js');
+  return addressOf(given, `${workerFolder}settee-worker.js`);
+}
+
+/** Whether the address of the worker's script changes with its version: then one that is missing was replaced. */
+export function isVersioned(given: string | URL | undefined): boolean {
+  return !given && workerFolder !== '';
 }
 
 /** With a slash at its end. Throws an Error that says what is wrong with the base, and which are right. */

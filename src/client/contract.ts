@@ -59,7 +59,7 @@ export interface Settee {
   persist(): Promise<boolean>;
   /**
    * Looks for a new service worker and lets it take over: bodies that are open through the old one get three seconds, then fail.
-   * Resolves to whether a new one controls the page now; then reload it at the next occasion. False as well when
+   * Resolves to whether the page is to be reloaded at the next occasion: a new one controls it now, or it is outdated. False as well when
    * the old one does not go within ten seconds of that, because a page does not read on in a body: the new one takes over by itself
    * when that body is over, or its page is gone. Rejects when the new script can't be had, as without a network.
    */
@@ -67,8 +67,9 @@ export interface Settee {
   /** Finishes what is under way and stops this page's worker. The service worker stays. */
   close(): Promise<void>;
   /**
-   * `update` tells that a new version of the service worker waits; `update()` lets it take over. One that waited before the page was
-   * loaded is told of as soon as `start` has resolved: whoever adds its listener right then misses none.
+   * `update` tells that there is a new version: of the service worker, which waits for `update()` to let it take over, or of the app in another
+   * tab, which makes this page outdated. One that was there before the page was loaded is told of as soon as `start` has resolved: whoever
+   * adds its listener right then misses none.
    */
   addEventListener(type: 'update', listener: (event: Event) => void, options?: AddEventListenerOptions): void;
   removeEventListener(type: 'update', listener: (event: Event) => void): void;
@@ -87,6 +88,11 @@ export interface SetteeStatus {
    * does, and while it is on its way.
    */
   readonly uncontrolledBecause: string | undefined;
+  /**
+   * Whether a newer version of the app runs in another tab, or as the service worker, that this page can't work with: reload it. Until then
+   * `fetch` asks the service worker where one controls the page, and else is answered 503.
+   */
+  readonly outdated: boolean;
   /** Whether a new version of the service worker waits for `update()`. */
   readonly updateWaiting: boolean;
   /** Whether the browser keeps the data when storage runs short; undefined where it does not say. */

@@ -1,19 +1,24 @@
 /** The service as a page sees it: its worker, its service worker, and `fetch` straight to the worker. */
+import { OTHER_PROTOCOL } from '../bridge/wire/control.ts';
 import { PROTOCOL, type WireResponse, type WireStream } from '../bridge/wire/wire.ts';
 import { isWireStream } from '../bridge/wire/wire-codec.ts';
-import { addressOf, workerAddress } from './addresses.ts';
+import { VERSION } from '../system/version.ts';
+import { addressOf, isVersioned, workerAddress } from './addresses.ts';
 import { type IncomingBody, receiveBody } from './body-ports.ts';
 import type { Settee, SetteeStatus, StartOptions } from './contract.ts';
 import { DirectResponse, type TextSource } from './direct-response.ts';
 import { nextOf, type Outgoing, toAddress, toOutgoing } from './outgoing-request.ts';
 import { type PageFetch, type ReplacedFetch, replacePageFetch } from './replaced-fetch.ts';
 import { ServiceWorkerSupervisor } from './service-worker-supervisor.ts';
+import { MISSING_SCRIPT } from './start-failures.ts';
 import { WorkerSupervisor } from './worker-supervisor.ts';
 
 const NOT_WANTED = 'start was given serviceWorker: false; use settee.fetch';
 const NOT_THERE =
   'This browser has no service worker here: in a private window of Firefox, where they are switched off, or where the page came neither ' +
   'over HTTPS nor from localhost. Use settee.fetch, or give start replaceFetch: true';
+
+const ANSWERED_ELSEWHERE = { role: 'follower', engine: 'indexeddb', version: VERSION } as const;
 
 /** As `fetch`, which follows no more (Fetch, 4.4). */
 const MOST_REDIRECTS = 20;
@@ -29,6 +34,8 @@ export class PageClient extends EventTarget implements Settee {
   readonly #worker: WorkerSupervisor;
   readonly #serviceWorker: ServiceWorkerSupervisor | undefined;
   readonly #onClose: () => void;
+  /** Set when a newer version of the app answers, in this browser or from its service worker. */
+  #isOutdated = false;
   /** Bodies that come from the worker and are not read to their end. */
   readonly #bodies = new Set<IncomingBody>();
 
@@ -40,11 +47,19 @@ export class PageClient extends EventTarget implements Settee {
     this.#origin = new URL(base).origin;
     this.#onClose = onClose;
     const workerOptions = { base, protocol: PROTOCOL, settings, logLevel };
-    this.#worker = new WorkerSupervisor(workerAddress(worker), workerOptions, () => this.#loseBodies());
+    this.#worker = new WorkerSupervisor(workerAddress(worker), workerOptions, {
+      onLoss: () => this.#loseBodies(),
+      onOutdated: () => this.#noteOutdated(),
+    });
     if (serviceWorker !== false && 'serviceWorker' in navigator) {
       const url = addressOf(serviceWorker, `settee-sw.js?base=${encodeURIComponent(base)}`);
-      const onUpdate = () => this.#announceUpdate();
-      this.#serviceWorker = new ServiceWorkerSupervisor({ url, base, network: this.#network, onUpdate });
+      this.#serviceWorker = new ServiceWorkerSupervisor({
+        url,
+        base,
+        network: this.#network,
+        onUpdate: () => this.#announceUpdate(),
+        onOutdated: () => this.#noteOutdated(),
+      });
     } else this.#uncontrolledBecause = serviceWorker === false ? NOT_WANTED : NOT_THERE;
     if (replaceFetch) this.#replaced = replacePageFetch(this.fetch);
     this.controlled = this.#control();
@@ -64,9 +79,9 @@ export class PageClient extends EventTarget implements Settee {
     }
   }
 
-  async #open({ persist, waitFor }: StartOptions): Promise<this> {
+  async #open({ persist, waitFor, worker }: StartOptions): Promise<this> {
     try {
-      await this.#worker.whenRunning();
+      await this.#worker.whenRunning().catch((error) => this.#doWithoutWorker(error, isVersioned(worker)));
       if (waitFor !== 'database') await this.controlled;
     } catch (error) {
       await this.close();
@@ -76,17 +91,26 @@ export class PageClient extends EventTarget implements Settee {
     return this;
   }
 
+  /** A page that has been kept while the app's files were replaced asks the service worker, of whichever version. */
+  async #doWithoutWorker(error: unknown, isVersioned: boolean): Promise<void> {
+    const { name } = Object(error);
+    const isReplaced = name === OTHER_PROTOCOL || (name === MISSING_SCRIPT && isVersioned);
+    if (!isReplaced || !(await this.controlled)) throw error;
+    this.#noteOutdated();
+  }
+
   /** The page's `fetch` for what is not below the base: whoever has put another one in its place gets it. */
   readonly #network: PageFetch = (input, init) => (this.#replaced?.original ?? globalThis.fetch)(input, init);
 
   async status(): Promise<SetteeStatus> {
     const { storage } = navigator;
-    const status = await this.#worker.status();
+    const status = this.#asksServiceWorker ? ANSWERED_ELSEWHERE : await this.#worker.status();
     const { quota, usage } = (await storage?.estimate()) ?? {};
     return {
       ...status,
       controlled: Boolean(this.#serviceWorker?.isInControl),
       uncontrolledBecause: this.#uncontrolledBecause,
+      outdated: this.#isOutdated,
       updateWaiting: Boolean(this.#serviceWorker?.isUpdateWaiting),
       persisted: await storage?.persisted(),
       quota,
@@ -99,7 +123,14 @@ export class PageClient extends EventTarget implements Settee {
   }
 
   async update(): Promise<boolean> {
-    return Boolean(await this.#serviceWorker?.update());
+    const replacing = this.#serviceWorker?.update();
+    // What a reload shows is there already, even if nothing can be had from the network.
+    if (this.#isOutdated)
+      return Promise.resolve(replacing).then(
+        () => true,
+        () => true,
+      );
+    return Boolean(await replacing);
   }
 
   async close(): Promise<void> {
@@ -117,10 +148,21 @@ export class PageClient extends EventTarget implements Settee {
     );
   }
 
+  #noteOutdated(): void {
+    if (this.#isOutdated) return;
+    this.#isOutdated = true;
+    this.#announceUpdate();
+  }
+
+  /** An outdated page's own worker answers nothing more. */
+  get #asksServiceWorker(): boolean {
+    return Boolean(this.#isOutdated && this.#serviceWorker?.isInControl);
+  }
+
   /** As a property it can be taken off the client: `const { fetch } = settee`. */
   readonly fetch = async (input: Request | URL | string, init?: RequestInit): Promise<Response> => {
     const address = toAddress(input, this.#origin);
-    if (!address.startsWith(this.base)) return this.#network(input, init);
+    if (!address.startsWith(this.base) || this.#asksServiceWorker) return this.#network(input, init);
     const outgoing = toOutgoing(address, input, init);
     let request = outgoing instanceof Promise ? await outgoing : outgoing;
     for (let redirects = 0; redirects <= MOST_REDIRECTS; redirects++) {

@@ -13,6 +13,8 @@ interface SupervisorOptions {
   readonly network: PageFetch;
   /** Called for each new version that waits. */
   readonly onUpdate: () => void;
+  /** Called when the service worker is newer than this page. */
+  readonly onOutdated: () => void;
 }
 
 export class ServiceWorkerSupervisor {
@@ -20,13 +22,15 @@ export class ServiceWorkerSupervisor {
   readonly #base: string;
   readonly #network: PageFetch;
   readonly #onUpdate: () => void;
+  readonly #onOutdated: () => void;
   #registration: ServiceWorkerRegistration | undefined;
 
-  constructor({ url, base, network, onUpdate }: SupervisorOptions) {
+  constructor({ url, base, network, onUpdate, onOutdated }: SupervisorOptions) {
     this.#url = url;
     this.#base = base;
     this.#network = network;
     this.#onUpdate = onUpdate;
+    this.#onOutdated = onOutdated;
   }
 
   get isInControl(): boolean {
@@ -50,7 +54,9 @@ export class ServiceWorkerSupervisor {
     }
     const answer = await this.#send(worker, 'SETTEE_CLAIM');
     if (!answer) throw this.#fault(`does not answer below ${this.#base}; give both the same base`);
-    if (answer.protocol !== PROTOCOL && !(await this.update())) throw this.#fault('is of another version; reload');
+    // One that is newer answers plain fetch all the same.
+    if (answer.protocol > PROTOCOL) this.#onOutdated();
+    else if (answer.protocol < PROTOCOL && !(await this.update())) throw this.#fault('is of another version; reload');
     const isInControl = () => navigator.serviceWorker.controller?.scriptURL === worker.scriptURL;
     await withinDeadline(until(isInControl, navigator.serviceWorker, 'controllerchange'));
     if (!isInControl()) throw this.#fault(`leaves this page to ${navigator.serviceWorker.controller?.scriptURL}`);

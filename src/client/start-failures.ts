@@ -1,3 +1,6 @@
+/** The name of the Error where nothing is at the address of a script, or a page. */
+export const MISSING_SCRIPT = 'MissingScript';
+
 const MISSING = 'The file is not there: with Vite add the plugin settee/vite, else copy it. ';
 const MODULE =
   "It is a module, and a service worker with Settee must be a classic script: bundle it in the format 'iife'. ";
@@ -24,13 +27,14 @@ export async function startScript<T>(what: string, url: URL, start: () => Promis
     const reason = directive
       ? `the page's Content-Security-Policy forbids it by ${directive}`
       : (cause ?? 'no reason given');
-    throw new Error(
+    const failure = new Error(
       `The ${what} ${url.href} did not start: ${reason}; its address answers ${found}. ` +
         `${isMissing(answer) ? MISSING : ''}${what === 'service worker' && (await isModule(answer)) ? MODULE : ''}` +
         "Serve the files of settee/dist/browser as JavaScript from this page's origin, under a Content-Security-Policy with " +
         "worker-src 'self', without require-trusted-types-for, and without a sandbox.",
       { cause },
     );
+    throw isMissing(answer) ? Object.assign(failure, { name: MISSING_SCRIPT }) : failure;
   } finally {
     listening.abort();
   }

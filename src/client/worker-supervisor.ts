@@ -13,7 +13,13 @@
 import { type Remote, wrap } from 'comlink';
 import type { PageWorker, WorkerOptions, WorkerStatus } from '../bridge/contract.ts';
 import { serviceUnavailable } from '../bridge/link/unavailable.ts';
-import type { KeepAlive, PortOffer, ReplicationMessage, SandboxRequest } from '../bridge/wire/control.ts';
+import type {
+  KeepAlive,
+  OutdatedMessage,
+  PortOffer,
+  ReplicationMessage,
+  SandboxRequest,
+} from '../bridge/wire/control.ts';
 import { MessageBatch } from '../bridge/wire/message-batch.ts';
 import type { PageAnswer, PageAnswers, PageCall, WireResponse } from '../bridge/wire/wire.ts';
 import { portOf } from '../bridge/wire/wire-codec.ts';
@@ -27,6 +33,13 @@ import { PageSandboxes } from './page-sandboxes.ts';
 import { PendingReplications } from './pending-replications.ts';
 import { startScript } from './start-failures.ts';
 
+interface WorkerEvents {
+  /** A worker has ended: the bodies that came from it break off. */
+  onLoss(): void;
+  /** Another tab speaks a newer protocol, and owns the storage: this page's worker answers no more. */
+  onOutdated(): void;
+}
+
 /** A worker that answers. */
 interface RunningWorker {
   readonly endpoint: Remote<PageWorker>;
@@ -34,7 +47,7 @@ interface RunningWorker {
 }
 
 type FromWorker = Partial<PageAnswers> &
-  (PortOffer | KeepAlive | ReplicationMessage | SandboxRequest | { readonly type?: never });
+  (PortOffer | KeepAlive | ReplicationMessage | SandboxRequest | OutdatedMessage | { readonly type?: never });
 
 const CLOSED = 'This Settee was closed; start it again';
 const UNKNOWN_OUTCOME =
@@ -43,7 +56,7 @@ const UNKNOWN_OUTCOME =
 export class WorkerSupervisor {
   readonly #url: URL;
   readonly #options: WorkerOptions;
-  readonly #onLoss: () => void;
+  readonly #events: WorkerEvents;
   /** Whoever waits for the present worker, by the number of the call. Called with the answer, or with nothing when the worker ends. */
   readonly #waiting = new Map<number, (answer?: PageAnswer) => void>();
   readonly #listening = new AbortController();
@@ -60,11 +73,10 @@ export class WorkerSupervisor {
   /** Resolves when the page is shown again; undefined while it is shown. */
   #shown: Promise<unknown> | undefined;
 
-  /** `onLoss` is called when a worker has ended: the bodies that came from it break off. */
-  constructor(url: URL, options: WorkerOptions, onLoss: () => void) {
+  constructor(url: URL, options: WorkerOptions, events: WorkerEvents) {
     this.#url = url;
     this.#options = options;
-    this.#onLoss = onLoss;
+    this.#events = events;
     this.#pending = new PendingReplications(options.base);
     // The controller's signal ends the listening.
     addEventListener('pagehide', () => this.#leave(), this.#listening);
@@ -146,6 +158,7 @@ export class WorkerSupervisor {
         // Looked at first, since reading the event's ports takes a hundredth of a request. Comlink's own messages have types, too.
         if (data.type === 'SETTEE_REPLICATION') this.#pending.note(data);
         else if (data.type === 'SETTEE_SANDBOX') this.#sandboxes.start(data, event.ports);
+        else if (data.type === 'SETTEE_OUTDATED') this.#events.onOutdated();
         else if (data.type && data.base) navigator.serviceWorker?.controller?.postMessage(data, [...event.ports]);
       };
       const endpoint = wrap<PageWorker>(worker);
@@ -230,6 +243,6 @@ export class WorkerSupervisor {
     this.#running = undefined;
     for (const lose of this.#waiting.values()) lose();
     this.#waiting.clear();
-    this.#onLoss();
+    this.#events.onLoss();
   }
 }

@@ -1,4 +1,5 @@
 /** Brings Settee's files into an app that Vite serves and builds, and explains requests that miss the service worker. */
+import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { join } from 'node:path';
@@ -9,17 +10,13 @@ export interface SetteePluginOptions {
   readonly base?: string;
 }
 
-/** They lie in the app's root, because a service worker controls what is below it. */
-const FILES = [
-  'settee-worker.js',
-  'settee-functions.js',
-  'settee-sandbox.js',
-  'settee-journal.js',
-  'settee-sw.js',
-  'settee-sw-core.js',
-];
-/** Beside them: the workers load it on first use. */
+/** The workers load it on first use. */
 const WASM = 'settee-quickjs.wasm';
+/** They lie in the app's root, because a service worker controls what is below it, and keep their names, because it has one address for ever. */
+const ROOT_FILES = ['settee-sw.js', 'settee-sw-core.js', WASM];
+/** The page's worker and what it loads beside it. In a build they lie in a folder that is named after what is in them. */
+const WORKER_FILES = ['settee-worker.js', 'settee-functions.js', 'settee-sandbox.js', 'settee-journal.js', WASM];
+const ALL_FILES = [...ROOT_FILES, ...WORKER_FILES];
 
 const MISDIRECTED = `${JSON.stringify({
   error: 'misdirected_request',
@@ -34,12 +31,13 @@ type Next = () => void;
 /** `folder` is where the built files are. */
 export function createPlugin({ base = '/db/' }: SetteePluginOptions, folder: string): Plugin {
   let root = '/';
+  let workerFolder = '';
+  const read = (file: string): Buffer => readFileSync(join(folder, file));
   const databases = databasesOf(base);
   const serveFile = ({ url = '' }: IncomingMessage, response: ServerResponse, next: Next): void => {
     const path = pathOf(url);
-    const file = FILES.find((name) => path === root + name);
-    if (path === root + WASM) send(response, 200, 'application/wasm', readFileSync(join(folder, WASM)));
-    else if (file) send(response, 200, 'text/javascript', readFileSync(join(folder, file)));
+    const file = ALL_FILES.find((name) => path === root + name);
+    if (file) send(response, 200, file === WASM ? 'application/wasm' : 'text/javascript', read(file));
     else next();
   };
   const explain = ({ url = '' }: IncomingMessage, response: ServerResponse, next: Next): void => {
@@ -50,9 +48,13 @@ export function createPlugin({ base = '/db/' }: SetteePluginOptions, folder: str
     name: 'settee',
     config: (config, { command }) => {
       root = rootOf(config.base ?? '/', command === 'build');
+      if (command === 'build') workerFolder = `${config.build?.assetsDir ?? 'assets'}/settee-${hashOf(read)}/`;
       return {
-        define: { __SETTEE_ROOT__: JSON.stringify(root) },
-        // Bundled before its time it would miss the line above.
+        define: {
+          __SETTEE_ROOT__: JSON.stringify(root),
+          __SETTEE_WORKER_FOLDER__: JSON.stringify(workerFolder),
+        },
+        // Bundled before its time it would miss the lines above.
         optimizeDeps: { exclude: ['settee'] },
       };
     },
@@ -64,11 +66,18 @@ export function createPlugin({ base = '/db/' }: SetteePluginOptions, folder: str
     },
     generateBundle() {
       if (this.environment.config.consumer !== 'client') return;
-      for (const fileName of [...FILES, WASM]) {
-        this.emitFile({ type: 'asset', fileName, source: readFileSync(join(folder, fileName)) });
-      }
+      for (const fileName of ROOT_FILES) this.emitFile({ type: 'asset', fileName, source: read(fileName) });
+      for (const file of WORKER_FILES)
+        this.emitFile({ type: 'asset', fileName: workerFolder + file, source: read(file) });
     },
   };
+}
+
+/** Of all that lies in the folder of the page's worker: it may be kept for ever under an address with this in it. */
+function hashOf(read: (file: string) => Buffer): string {
+  const hash = createHash('sha256');
+  for (const file of WORKER_FILES) hash.update(read(file));
+  return hash.digest('hex').slice(0, 8);
 }
 
 function send(response: ServerResponse, status: number, type: string, body: string | Buffer): void {

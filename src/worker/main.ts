@@ -28,6 +28,7 @@ const endpoint = new WorkerEndpoint({
   offerPort: isChromium ? (offer, port) => self.postMessage(offer, [port]) : undefined,
   sendKeepAlive: (message) => self.postMessage(message),
   tellReplication: (message) => self.postMessage(message),
+  tellOutdated: (message) => self.postMessage(message),
 });
 servePageCalls(self, endpoint, isChromium ? createBusyPoll() : undefined);
 expose(endpoint);

@@ -14,7 +14,13 @@ import { createInstance, ownerOf } from '../bridge/instance.ts';
 import { createLink } from '../bridge/link/link.ts';
 import { OpenWork } from '../bridge/link/open-work.ts';
 import { serviceUnavailable } from '../bridge/link/unavailable.ts';
-import type { KeepAlive, PortOffer, ReplicationMessage } from '../bridge/wire/control.ts';
+import {
+  type KeepAlive,
+  OTHER_PROTOCOL,
+  type OutdatedMessage,
+  type PortOffer,
+  type ReplicationMessage,
+} from '../bridge/wire/control.ts';
 import { PROTOCOL, type WireRequest, type WireResponse } from '../bridge/wire/wire.ts';
 import { requestFromWire, responseToWire } from '../bridge/wire/wire-codec.ts';
 import type { LoadDeferredCode } from '../deferred/contract.ts';
@@ -43,6 +49,8 @@ export interface WorkerHost {
   readonly sendKeepAlive?: (message: KeepAlive) => void;
   /** Tells the page how the replications are. */
   readonly tellReplication?: (message: ReplicationMessage) => void;
+  /** Tells the page that it is outdated. */
+  readonly tellOutdated?: (message: OutdatedMessage) => void;
   /** See `StorageOwnerOptions`. */
   readonly network?: NetworkEvents;
   readonly clock?: Clock;
@@ -54,6 +62,8 @@ interface Service {
   readonly owner: StorageOwner;
   readonly link: OwnerLink;
   readonly isOwnedByAnyone: () => Promise<boolean>;
+  /** Rejects when the owner speaks a newer protocol. */
+  readonly outdated: Promise<never>;
 }
 
 /** How long `open` waits for a core that answers. */
@@ -74,7 +84,7 @@ export class WorkerEndpoint implements PageWorker {
   }
 
   async open(options: WorkerOptions): Promise<void> {
-    if (options.protocol !== PROTOCOL) throw new Error(otherVersion(options.protocol));
+    if (options.protocol !== PROTOCOL) throw otherProtocol(pageOf(options.protocol));
     if (this.#service !== undefined) throw new Error('This worker serves a base; start another');
     try {
       this.#service = createService(this.#host, options);
@@ -151,8 +161,17 @@ function createService(host: WorkerHost, options: WorkerOptions): Service {
     host.tellReplication?.({ type: 'SETTEE_REPLICATION', base, activity });
   const given = { ...host, instance, locks, settings, log, keepAlive, onReplicationActivity };
   const owner = new StorageOwner({ ...given, kind: 'tab' });
-  const link = createLink({ instance, carrier: 'tab', locks });
-  return { owner, link, isOwnedByAnyone: async () => ownerOf(await locks.query(), instance) !== undefined };
+  let fail: (reason: Error) => void;
+  const outdated = new Promise<never>((_, reject) => {
+    fail = reject;
+  });
+  outdated.catch(() => {});
+  const onOutdated = (): void => {
+    fail(otherProtocol(NEWER_TAB));
+    host.tellOutdated?.({ type: 'SETTEE_OUTDATED' });
+  };
+  const link = createLink({ instance, carrier: 'tab', locks, onOutdated });
+  return { owner, link, outdated, isOwnedByAnyone: async () => ownerOf(await locks.query(), instance) !== undefined };
 }
 
 /**
@@ -164,10 +183,10 @@ function fetchFromServiceWorker(base: string): void {
 }
 
 /** Resolves when a core answers, this worker's own or another tab's. */
-async function firstAnswer({ owner, link }: Service, base: string): Promise<void> {
+async function firstAnswer({ owner, link, outdated }: Service, base: string): Promise<void> {
   const found = new AbortController();
   try {
-    await Promise.race([owner.opened, answerOfOtherTab(link, base, found.signal)]);
+    await Promise.race([owner.opened, outdated, answerOfOtherTab(link, base, found.signal)]);
   } finally {
     found.abort();
   }
@@ -185,6 +204,12 @@ async function answerOfOtherTab(link: OwnerLink, url: string, signal: AbortSigna
   }
 }
 
-function otherVersion(protocol: number): string {
+const NEWER_TAB = 'Another tab runs a newer version of this app and keeps the database; reload the page';
+
+function pageOf(protocol: number): string {
   return `This page speaks protocol ${protocol}, its worker ${PROTOCOL}; reload the page`;
+}
+
+function otherProtocol(message: string): Error {
+  return Object.assign(new Error(message), { name: OTHER_PROTOCOL });
 }

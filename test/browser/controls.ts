@@ -85,6 +85,7 @@ export interface StartChoice {
 export interface StatusTold {
   readonly controlled: boolean;
   readonly uncontrolledBecause: string | undefined;
+  readonly outdated: boolean;
 }
 
 export interface Answered {

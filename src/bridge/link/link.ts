@@ -62,6 +62,7 @@ class Link implements OwnerLink {
   readonly #waiting = new Set<PendingRequest>();
   #timer: ReturnType<typeof setInterval> | undefined;
   #lastId = 0;
+  #isOutdated = false;
   #isClosed = false;
 
   constructor(options: CreateLinkOptions) {
@@ -216,6 +217,7 @@ class Link implements OwnerLink {
 
   #receiveAnnouncement(message: ToAll | undefined): void {
     if (message?.kind !== 'owner' || this.#isClosed) return;
+    this.#notice(message.protocol);
     this.#owners.announced(message.from);
     this.#sendWaiting();
   }
@@ -249,11 +251,19 @@ class Link implements OwnerLink {
     if (pending === undefined) return;
     owner.requests.delete(id);
     if (why === 'protocol') {
+      this.#notice(protocol);
       pending.giveUp(otherVersion(protocol));
     } else {
       this.#owners.refused(owner);
       this.#sendAgainIfWhole(pending);
     }
+  }
+
+  /** The protocol of an owner. */
+  #notice(protocol: number): void {
+    if (this.#isOutdated || protocol <= PROTOCOL) return;
+    this.#isOutdated = true;
+    this.#options.onOutdated?.();
   }
 
   /** A message that is posted before the browser knows of the owner's channel gets lost. A request that never arrived was not begun. */

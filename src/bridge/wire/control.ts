@@ -56,6 +56,16 @@ export interface SandboxRequest {
   readonly file: string;
 }
 
+/**
+ * Another tab, which owns the storage, speaks a newer protocol than this worker. It says so to its page, once. Not answered.
+ */
+export interface OutdatedMessage {
+  readonly type: 'SETTEE_OUTDATED';
+}
+
+/** The name of the Error with which a worker rejects a page of another protocol. Stays the same in all protocols. */
+export const OTHER_PROTOCOL = 'OtherProtocol';
+
 /** The name under which a page asks the browser for background synchronization (https://wicg.github.io/background-sync/spec/). */
 export function syncTag(base: string): string {
   return `settee ${base}`;

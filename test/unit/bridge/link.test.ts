@@ -583,6 +583,32 @@ describe('an owner of another version', () => {
     owner.announce();
     expect(reasonOf(await newLink().handle(request('PUT notes/a', { body: '{}' })))).toBe(reason);
   });
+
+  test.each([
+    [PROTOCOL + 1, 1],
+    [PROTOCOL, 0],
+    [PROTOCOL - 1, 0],
+  ])('(%i) makes the link outdated %i times, by its announcements and refusals', async (protocol, times) => {
+    const onOutdated = vi.fn();
+    const link = newLink({ onOutdated });
+    const owner = await waitingOwner().rise();
+    owner.refuses = 'protocol';
+    owner.protocol = protocol;
+    owner.announce();
+    await messagesArrived();
+    expect(onOutdated).toHaveBeenCalledTimes(times);
+    await link.handle(request('PUT notes/a', { body: '{}' }));
+    expect(onOutdated).toHaveBeenCalledTimes(times);
+  });
+
+  test('makes the link outdated where its announcement was missed', async () => {
+    const owner = await waitingOwner().rise();
+    owner.refuses = 'protocol';
+    owner.protocol = PROTOCOL + 1;
+    const onOutdated = vi.fn();
+    await newLink({ onOutdated }).handle(request('PUT notes/a', { body: '{}' }));
+    expect(onOutdated).toHaveBeenCalledTimes(1);
+  });
 });
 
 describe('nobody', () => {

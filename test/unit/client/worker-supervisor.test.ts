@@ -76,8 +76,8 @@ function outgoing(init: Partial<Outgoing> = {}): Outgoing {
   return { method: 'GET', url: `${base}n/a`, headers: {}, body: null, signal: null, redirect: 'follow', ...init };
 }
 
-function createSupervisor(onLoss = () => {}): WorkerSupervisor {
-  const supervisor = new WorkerSupervisor(script, { base, protocol: 1 }, onLoss);
+function createSupervisor(onLoss = () => {}, onOutdated = () => {}): WorkerSupervisor {
+  const supervisor = new WorkerSupervisor(script, { base, protocol: 1 }, { onLoss, onOutdated });
   supervisors.push(supervisor);
   return supervisor;
 }
@@ -122,6 +122,14 @@ describe('a worker', () => {
     const sign = { type: 'SETTEE_ALIVE', base };
     workers[0]?.dispatchEvent(new MessageEvent('message', { data: sign }));
     expect(postMessage.mock.lastCall).toEqual([sign, []]);
+  });
+
+  test('tells that the page is outdated', async () => {
+    const onOutdated = vi.fn();
+    await createSupervisor(undefined, onOutdated).whenRunning();
+    expect(onOutdated).not.toHaveBeenCalled();
+    workers[0]?.dispatchEvent(new MessageEvent('message', { data: { type: 'SETTEE_OUTDATED' } }));
+    expect(onOutdated).toHaveBeenCalledTimes(1);
   });
 
   test('is opened once, for all who call', async () => {

@@ -27,12 +27,13 @@ beforeAll(async () => {
   await mkdir(join(app, 'files'));
   await writeFile(join(app, 'package.json'), '{"type": "module"}');
   await writeFile(join(app, 'index.html'), '<!doctype html><script type="module" src="/main.js"></script>');
-  await writeFile(join(app, 'main.js'), "import { root } from 'settee';\nconsole.log(root);\n");
+  await writeFile(join(app, 'main.js'), "import { root, folder } from 'settee';\nconsole.log(root, folder);\n");
   const manifest = { name: 'settee', type: 'module', exports: './dist/browser/settee.js' };
   await writeFile(join(app, 'node_modules/settee/package.json'), JSON.stringify(manifest));
   await writeFile(
     join(app, 'node_modules/settee/dist/browser/settee.js'),
-    "export const root = typeof __SETTEE_ROOT__ === 'string' ? __SETTEE_ROOT__ : 'unknown';\n",
+    "export const root = typeof __SETTEE_ROOT__ === 'string' ? __SETTEE_ROOT__ : 'unknown';\n" +
+      "export const folder = typeof __SETTEE_WORKER_FOLDER__ === 'string' ? __SETTEE_WORKER_FOLDER__ : 'unknown';\n",
   );
   for (const file of files) {
     await writeFile(join(app, 'files', file), `/* ${file} */\n`);
@@ -70,6 +71,18 @@ async function serve(config: InlineConfig): Promise<string> {
 function addressOf(address: string | AddressInfo | null | undefined): string {
   if (typeof address !== 'object' || address === null) throw new Error('The server has no port');
   return `http://127.0.0.1:${address.port}`;
+}
+
+/** The name of the folder with the worker's files. */
+async function workerFolderOf(outDir: string, assets = 'assets'): Promise<string> {
+  const folders = (await readdir(join(outDir, assets))).filter((name) => name.startsWith('settee-'));
+  return folders.join(', ');
+}
+
+/** That of the app. */
+async function codeIn(outDir: string): Promise<string> {
+  const assets = (await readdir(join(outDir, 'assets'))).filter((name) => name.endsWith('.js'));
+  return (await Promise.all(assets.map((name) => readFile(join(outDir, 'assets', name), 'utf8')))).join('');
 }
 
 describe('the dev server', () => {
@@ -137,16 +150,48 @@ describe('the dev server', () => {
 });
 
 describe('the build', () => {
-  test('emits the files in the root, and tells the page client where that is', async () => {
+  test('emits the service worker in the root, the worker in a folder, and tells the page client of both', async () => {
     const outDir = join(app, 'dist');
     await build({ ...configOf('/app/'), build: { outDir } });
-    expect((await readdir(outDir)).filter((name) => name.startsWith('settee')).sort()).toEqual([wasm, ...files].sort());
-    expect([...(await readFile(join(outDir, wasm)))]).toEqual([0, 0x61, 0x73, 0x6d, 0xff]);
+    expect((await readdir(outDir)).filter((name) => name.startsWith('settee')).sort()).toEqual([
+      wasm,
+      'settee-sw-core.js',
+      'settee-sw.js',
+    ]);
     expect(await readFile(join(outDir, 'settee-sw.js'), 'utf8')).toBe('/* settee-sw.js */\n');
-    const assets = await readdir(join(outDir, 'assets'));
-    const code = await Promise.all(assets.map((name) => readFile(join(outDir, 'assets', name), 'utf8')));
-    expect(code.join('')).toContain('/app/');
-    expect(code.join('')).not.toContain('unknown');
+    const folder = await workerFolderOf(outDir);
+    expect(folder).toMatch(/^settee-[0-9a-f]{8}$/);
+    expect((await readdir(join(outDir, 'assets', folder))).sort()).toEqual([
+      'settee-functions.js',
+      'settee-journal.js',
+      wasm,
+      'settee-sandbox.js',
+      'settee-worker.js',
+    ]);
+    expect([...(await readFile(join(outDir, 'assets', folder, wasm)))]).toEqual([0, 0x61, 0x73, 0x6d, 0xff]);
+    const code = await codeIn(outDir);
+    expect(code).toContain('/app/');
+    expect(code).toContain(`assets/${folder}/`);
+    expect(code).not.toContain('unknown');
+  });
+
+  test.for([
+    ['settee-worker.js', false],
+    [wasm, false],
+    ['settee-sw-core.js', true],
+  ] as const)('names the folder of the worker anew when %s changes: not %s', async ([file, isSame]) => {
+    const outDir = join(app, 'dist-hash');
+    const config = { ...configOf('/'), build: { outDir, emptyOutDir: true, assetsDir: 'static' } };
+    await build(config);
+    const before = await workerFolderOf(outDir, 'static');
+    const content = await readFile(join(app, 'files', file));
+    await writeFile(join(app, 'files', file), Buffer.concat([content, Buffer.from('// changed\n')]));
+    try {
+      await build(config);
+    } finally {
+      await writeFile(join(app, 'files', file), content);
+    }
+    expect((await workerFolderOf(outDir, 'static')) === before).toBe(isSame);
   });
 
   test.for([
@@ -157,9 +202,8 @@ describe('the build', () => {
   ] as const)('tells the page client of "%s" as a base, %s', async ([base, root]) => {
     const outDir = join(app, 'dist-base');
     await build({ ...configOf(base), build: { outDir, emptyOutDir: true } });
-    const assets = await readdir(join(outDir, 'assets'));
-    const code = await Promise.all(assets.map((name) => readFile(join(outDir, 'assets', name), 'utf8')));
-    expect(code.join('').replaceAll(/['`]/g, '"')).toContain(`"${root}"`);
+    const code = await codeIn(outDir);
+    expect(code.replaceAll(/['`]/g, '"')).toContain(`"${root}"`);
   });
 
   test('leaves the build for a server alone', async () => {

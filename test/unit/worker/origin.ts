@@ -66,6 +66,8 @@ export class Tab {
   readonly endpoint: WorkerEndpoint;
   /** What the page passes on to the service worker. */
   readonly offers: { readonly offer: PortOffer; readonly port: MessagePort }[] = [];
+  /** How often the page was told that it is outdated. */
+  outdated = 0;
   readonly #origin: Origin;
   #isKilled = false;
 
@@ -81,6 +83,9 @@ export class Tab {
       deferred: load,
       pingMs: 20,
       offerPort,
+      tellOutdated: () => {
+        this.outdated++;
+      },
     });
   }
 

@@ -106,6 +106,22 @@ describe('a tab by itself', () => {
   });
 });
 
+describe('a tab of another version', () => {
+  it('is refused by a worker that was loaded since, with an error of a known name', async () => {
+    const opening = origin.createTab().open({ protocol: PROTOCOL - 1 });
+    await expect(opening).rejects.toMatchObject({ name: 'OtherProtocol', message: expect.stringContaining('reload') });
+  });
+
+  it('learns at once that a newer one keeps the storage, and is told when one takes it over', async () => {
+    const tab = await origin.openTab();
+    const newer = origin.createServiceWorker({ kind: 'tab', protocol: PROTOCOL + 1 });
+    await newer.opened;
+    await vi.waitFor(() => expect(tab.outdated).toBe(1));
+    await expect(origin.openTab()).rejects.toMatchObject({ name: 'OtherProtocol' });
+    expect(await tab.ask('GET')).toMatchObject({ status: 503 });
+  });
+});
+
 describe('two tabs', () => {
   it('share one storage, which the first owns', async () => {
     const first = await origin.openTab();
