@@ -1,4 +1,6 @@
 /** The workers for functions of documents that the page starts for its own worker, where that can't start them itself. */
+
+import { scriptAddress } from '../bridge/script-address.ts';
 import type { SandboxRequest } from '../bridge/wire/control.ts';
 
 export class PageSandboxes {
@@ -8,7 +10,7 @@ export class PageSandboxes {
   start({ file }: SandboxRequest, [messages, control]: readonly MessagePort[]): void {
     if (messages === undefined || control === undefined) return;
     try {
-      const worker = new Worker(file, { type: 'module', name: 'settee sandbox' });
+      const worker = new Worker(scriptAddress(new URL(file)), { type: 'module', name: 'settee sandbox' });
       this.#workers.add(worker);
       worker.onerror = (event) => {
         event.preventDefault();

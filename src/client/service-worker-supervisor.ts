@@ -1,5 +1,6 @@
 /** This page's part in the service worker: registers it, has it take control, and lets new versions take over. */
 import { messageSW, Workbox } from 'workbox-window';
+import { scriptAddress } from '../bridge/script-address.ts';
 import type { ControlAnswer, ControlMessage } from '../bridge/wire/control.ts';
 import { PROTOCOL } from '../bridge/wire/wire.ts';
 import { withinDeadline } from './deadline.ts';
@@ -80,7 +81,7 @@ export class ServiceWorkerSupervisor {
 
   async #register(): Promise<ServiceWorkerRegistration | undefined> {
     const { href } = this.#url;
-    const workbox = new Workbox(href);
+    const workbox = new Workbox(scriptAddress(this.#url));
     workbox.addEventListener('waiting', this.#onUpdate);
     const registering = workbox.register({ immediate: true });
     // Registering waits for an update that the browser makes of its own accord, which takes seconds.

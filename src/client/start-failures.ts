@@ -31,7 +31,7 @@ export async function startScript<T>(what: string, url: URL, start: () => Promis
       `The ${what} ${url.href} did not start: ${reason}; its address answers ${found}. ` +
         `${isMissing(answer) ? MISSING : ''}${what === 'service worker' && (await isModule(answer)) ? MODULE : ''}` +
         "Serve the files of settee/dist/browser as JavaScript from this page's origin, under a Content-Security-Policy with " +
-        "worker-src 'self', without require-trusted-types-for, and without a sandbox.",
+        "worker-src 'self', with settee among its trusted-types where it has those, and without a sandbox.",
       { cause },
     );
     throw isMissing(answer) ? Object.assign(failure, { name: MISSING_SCRIPT }) : failure;

@@ -13,6 +13,7 @@
 import { type Remote, wrap } from 'comlink';
 import type { PageWorker, WorkerOptions, WorkerStatus } from '../bridge/contract.ts';
 import { serviceUnavailable } from '../bridge/link/unavailable.ts';
+import { scriptAddress } from '../bridge/script-address.ts';
 import type {
   KeepAlive,
   OutdatedMessage,
@@ -150,7 +151,7 @@ export class WorkerSupervisor {
   /** Gives undefined when the page was left meanwhile. Rejects with the worker's own words, or with why its script doesn't run. */
   #start(): Promise<RunningWorker | undefined> {
     return startScript('worker', this.#url, async () => {
-      const worker = new Worker(this.#url, { type: 'module', name: 'settee' });
+      const worker = new Worker(scriptAddress(this.#url), { type: 'module', name: 'settee' });
       this.#worker = worker;
       worker.onmessage = (event: MessageEvent<FromWorker>) => {
         const { data } = event;

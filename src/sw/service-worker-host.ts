@@ -7,6 +7,7 @@ import { createInstance, isBelow, isForNetwork } from '../bridge/instance.ts';
 import { createLink } from '../bridge/link/link.ts';
 import { serviceUnavailable } from '../bridge/link/unavailable.ts';
 import { createSessionRelay, type SharedSession, shareSession } from '../bridge/ownership/shared-session.ts';
+import { scriptAddress } from '../bridge/script-address.ts';
 import {
   type ControlAnswer,
   type ControlMessage,
@@ -142,7 +143,7 @@ export class ServiceWorkerHost implements SetteeServiceWorker {
   /** The browser keeps what was imported in `install` with this script, so that it is there at once and without a network. */
   #loadCore(): CoreScript {
     const { core = 'settee-sw-core.js' } = this.#options;
-    if (!this.#scope.setteeCore) this.#scope.importScripts(new URL(core, this.#scope.location.href).href);
+    if (!this.#scope.setteeCore) this.#scope.importScripts(scriptAddress(new URL(core, this.#scope.location.href)));
     const script = this.#scope.setteeCore;
     if (script?.protocol === PROTOCOL) return script;
     throw new Error(

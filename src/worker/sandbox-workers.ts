@@ -1,4 +1,6 @@
 /** The workers in which functions of documents run, as a page's worker has them. They end with it. */
+
+import { scriptAddress } from '../bridge/script-address.ts';
 import type { SandboxRequest } from '../bridge/wire/control.ts';
 import type { SandboxPort, SandboxWorkers } from '../query-server/programs/quickjs-sandbox.ts';
 import { integerSetting } from '../system/config.ts';
@@ -40,7 +42,7 @@ function createWorkers(config: Config, log: Log, create: () => SandboxPort): San
 }
 
 function createNestedWorker(file: URL): SandboxPort {
-  const worker = new Worker(file, { type: 'module', name: 'settee sandbox' });
+  const worker = new Worker(scriptAddress(file), { type: 'module', name: 'settee sandbox' });
   return {
     post: (message) => worker.postMessage(message),
     listen: (onMessage, onEnd) => {

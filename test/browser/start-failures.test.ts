@@ -73,11 +73,33 @@ describe.each(chosenEngines())('a start that fails in %s', (engine) => {
     expect(failure).toContain("worker-src 'self'");
   });
 
-  test.runIf(engine === 'chromium')('names the directive that no script of ours can meet', async () => {
-    const site = await siteWith('/page/', { 'content-security-policy': "require-trusted-types-for 'script'" });
-    expect(await failureOn(site)).toContain(
-      "the page's Content-Security-Policy forbids it by require-trusted-types-for",
-    );
+  test.runIf(engine === 'chromium')(
+    'names the directive trusted-types, and the policy that it must allow',
+    async () => {
+      const policy = "require-trusted-types-for 'script'; trusted-types other";
+      const site = await siteWith('/page/', { 'content-security-policy': policy });
+      const failure = await failureOn(site);
+      expect(failure).toContain("the page's Content-Security-Policy forbids it by trusted-types");
+      expect(failure).toContain('with settee among its trusted-types');
+    },
+  );
+
+  test('starts everything it has where scripts need trusted types', async () => {
+    const policy = "require-trusted-types-for 'script'; trusted-types settee";
+    // The driver of WebKit evaluates what it is told, in the page.
+    const site = await siteWith(engine === 'webkit' ? '/settee-' : '/', { 'content-security-policy': policy });
+    const tab = await site.open('control');
+    await call(tab, 'start', { base });
+    const asked = session.browser.messages.length;
+    const ask = (method: string, path: string, json?: unknown) =>
+      call(tab, 'request', 'fetch', method, `/db/notes${path}`, json);
+    expect((await ask('PUT', '')).status).toBe(201);
+    const view = { views: { all: { map: 'function (doc) { emit(doc._id); }' } } };
+    expect((await ask('PUT', '/_design/d', view)).status).toBe(201);
+    expect((await ask('PUT', '/a', {})).status).toBe(201);
+    expect((await ask('GET', '/_design/d/_view/all')).json).toMatchObject({ total_rows: 1 });
+    expect(site.server.seen).toContain('/settee-sandbox.js');
+    expect(session.browser.messages.slice(asked).join('\n')).not.toContain('No worker for functions');
   });
 
   test('tells that a page in a sandbox has no place for data', async () => {

@@ -11,6 +11,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
+import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/core';
 import { publint } from 'publint';
 import { formatMessage } from 'publint/utils';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -83,6 +84,24 @@ describe.each(['settee', 'settee-server'] as const)('the package %s', (name) => 
     const tarball = Uint8Array.from(readFileSync(tarballs[name])).buffer;
     const { messages, pkg } = await publint({ pack: { tarball }, strict: true });
     expect(messages.map((message) => formatMessage(message, pkg ?? {}))).toEqual([]);
+  });
+
+  test('has types that every resolver of ES modules finds', async () => {
+    const tarball = new Uint8Array(readFileSync(tarballs[name]));
+    const result = await checkPackage(createPackageFromTarballData(tarball), { excludeEntrypoints: [/^\.\/files\//] });
+    if (!result.types) {
+      // The server is a command, and offers nothing to import.
+      expect(name).toBe('settee-server');
+      return;
+    }
+    // Both packages are ES modules alone: require() of one is what `node16-cjs` and `node10` look at.
+    const found = result.problems.filter(
+      (problem) =>
+        !('resolutionKind' in problem) ||
+        problem.resolutionKind === 'node16-esm' ||
+        problem.resolutionKind === 'bundler',
+    );
+    expect(found).toEqual([]);
   });
 
   test('is at most 1 MB, without source maps', () => {
