@@ -375,10 +375,11 @@ async function recordMapAndRequests(tab: Tab): Promise<void> {
       for (const node of addedNodes) if (node.className === 'pulse') recorded.pulses.push(node.getAttribute('style'));
     };
     new MutationObserver((mutations) => mutations.forEach(record)).observe(document.body, { subtree: true, childList: true });
-    const real = globalThis.fetch;
-    globalThis.fetch = (...what) => {
-      recorded.requests.push(String(what[0]));
-      return real(...what);
+    // The page asks its worker.
+    const post = Worker.prototype.postMessage;
+    Worker.prototype.postMessage = function (message, ...ports) {
+      for (const [, , url] of message.calls ?? []) if (url) recorded.requests.push(url.replace(location.origin, ''));
+      return post.call(this, message, ...ports);
     };
   }`);
 }

@@ -1,4 +1,4 @@
-/** One database, spoken to with plain `fetch()`: this is all that an app needs. */
+/** One database, spoken to with `fetch()`: this is all that an app needs. */
 import type { Logging, RequestLog } from '../requests/request-log.ts';
 
 /** What a document says of a file that it has. */
@@ -105,8 +105,9 @@ export class Database {
   }
 
   /** Tells of each change behind `since`, with the document, in a line of its own. */
-  changesAddress(since: number): string {
-    return `${this.#path}/_changes?feed=continuous&since=${since}&include_docs=true&heartbeat=${HEARTBEAT_MS}`;
+  changes(since: number, signal: AbortSignal): Promise<Response> {
+    const query = `feed=continuous&since=${since}&include_docs=true&heartbeat=${HEARTBEAT_MS}`;
+    return this.#ask(`/_changes?${query}`, { signal }, 'quiet');
   }
 
   /**

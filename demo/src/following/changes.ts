@@ -39,10 +39,10 @@ export class Changes {
     this.#host = host;
     this.#feed = new LineFeed(connections, {
       // Not from `now`: where the feed is interrupted before it told anything it has to go on from where it began.
-      address: async (signal) => {
+      connect: async (signal) => {
         const since = this.#since ?? (await database.info()).updateSeq;
         if (!signal.aborted) this.#since = since;
-        return database.changesAddress(since);
+        return database.changes(since, signal);
       },
       onOpen: () => {
         if (!this.#hasBegun) host.onBegin();

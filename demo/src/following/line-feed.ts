@@ -1,5 +1,5 @@
 /**
- * Follows a continuous feed of the database: one answer to a plain `fetch()` that goes on for as long as somebody reads it. What comes
+ * Follows a continuous feed of the database: one answer to a `fetch()` that goes on for as long as somebody reads it. What comes
  * together is handed on together, which costs a page little however much another tab writes; an `EventSource` has an event for each row.
  * As that does, it connects again after an interruption, ends with the page, and begins again with one that comes back out of the
  * back/forward cache.
@@ -10,8 +10,8 @@ import { followPage } from './page-life.ts';
 const AGAIN_MS = 1000;
 
 export interface LineFeedHost<Line> {
-  /** Where the feed goes on; asked for each time that it connects. `signal`: nobody wants to know any more. */
-  address(signal: AbortSignal): Promise<string>;
+  /** Asks for the feed where it goes on; called each time that it connects. `signal`: nobody wants to know any more. */
+  connect(signal: AbortSignal): Promise<Response>;
   onOpen(): void;
   /** Objects, one for each line. */
   onLines(lines: readonly Line[]): void;
@@ -60,10 +60,8 @@ export class LineFeed<Line> {
 
   /** Resolves where the feed ends, as that of a database does which is deleted. */
   async #read(signal: AbortSignal): Promise<void> {
-    const address = await this.#host.address(signal);
-    if (signal.aborted) return;
-    const response = await fetch(address, { signal });
-    if (!response.ok || !response.body) return;
+    const response = await this.#host.connect(signal);
+    if (signal.aborted || !response.ok || !response.body) return;
     this.#connections.set(this, 'open');
     this.#host.onOpen();
     const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();

@@ -38,6 +38,7 @@ export class App {
 
   /** From now on the database answers. */
   begin(settee: Settee): void {
+    this.#log.use(settee.fetch);
     this.#makePages(settee);
     addEventListener('hashchange', () => this.#show());
     addEventListener('keydown', (event) => this.#onKey(event));

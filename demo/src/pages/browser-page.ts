@@ -119,7 +119,8 @@ export class BrowserPage {
       card(
         'fetch()',
         controlled ? 'Answered by the service worker' : 'Answered by the worker only',
-        `Settee ${version} on ${engine === 'indexeddb' ? 'IndexedDB' : engine}. Plain requests below /db/ never reach the network.`,
+        `Settee ${version} on ${engine === 'indexeddb' ? 'IndexedDB' : engine}. This page asks the worker itself. Images, links and plain ` +
+          'requests below /db/ never reach the network either.',
       ),
       storageCard(usage, quota, persisted, this.#isDeclined, () => void this.#persist()),
     ];

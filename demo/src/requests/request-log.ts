@@ -16,6 +16,8 @@ export interface LoggedEvent {
   readonly path: string;
 }
 
+type Fetch = (path: string, init?: RequestInit) => Promise<Response>;
+
 /** What the page asks without being asked to would push out of the log what people look for there. */
 export type Logging = 'logged' | 'quiet';
 
@@ -25,12 +27,19 @@ export class RequestLog extends EventTarget {
   /** The latest first. */
   readonly entries: (LoggedRequest | LoggedEvent)[] = [];
 
-  /** Plain `fetch`. Tells of each answer by a `request` event. */
+  #fetch: Fetch = (path, init) => fetch(path, init);
+
+  /** The `fetch` by which the page asks from now on. */
+  use(fetch: Fetch): void {
+    this.#fetch = fetch;
+  }
+
+  /** As `fetch`. Tells of each answer by a `request` event. */
   async fetch(path: string, init: RequestInit = {}, logging: Logging = 'logged'): Promise<Response> {
     const began = performance.now();
     let status = 0;
     try {
-      const response = await fetch(path, init);
+      const response = await this.#fetch(path, init);
       status = response.status;
       return response;
     } finally {

@@ -22,9 +22,9 @@ export class Overview {
       make(
         'p',
         { class: 'lead' },
-        'This page speaks to it with plain ',
+        'This page speaks to it with ',
         make('code', {}, "fetch('/db/…')"),
-        '. A service worker answers from storage on this device: in every tab, online and offline, with no server behind it.',
+        '. A worker answers from storage on this device: in every tab, online and offline, with no server behind it.',
       ),
       this.#map.element,
       make('div', { class: 'overview-caption' }, caption, this.#news),
