@@ -8,6 +8,7 @@ import { coldReads } from './cold.mjs';
 import { large } from './large.mjs';
 import { throughServiceWorker, untouched } from './service-worker.mjs';
 import { views } from './views.mjs';
+import { visits } from './visits.mjs';
 import { allDocs, bulk, get, put } from './with-pouchdb.mjs';
 
 const scenarios = {
@@ -15,6 +16,7 @@ const scenarios = {
   put,
   get,
   cold: coldReads,
+  visits,
   'all-docs': allDocs,
   attachments,
   views,

@@ -20,6 +20,7 @@ const SCENARIOS = [
   'put',
   'get',
   'cold',
+  'visits',
   'all-docs',
   'attachments',
   'views',
@@ -75,6 +76,11 @@ async function main() {
 }
 
 async function buildPage(outDir) {
+  await buildScript(outDir, 'page');
+  await buildScript(outDir, 'pouchdb');
+}
+
+async function buildScript(outDir, name) {
   await buildVite({
     root,
     configFile: false,
@@ -83,9 +89,9 @@ async function buildPage(outDir) {
     resolve: { alias: { events: join(import.meta.dirname, 'events.mjs') } },
     build: {
       outDir,
-      emptyOutDir: true,
+      emptyOutDir: false,
       target: 'es2022',
-      lib: { entry: join(import.meta.dirname, 'page.mjs'), formats: ['es'], fileName: () => 'page.js' },
+      lib: { entry: join(import.meta.dirname, `${name}.mjs`), formats: ['es'], fileName: () => `${name}.js` },
       rolldownOptions: { external: ['settee'], output: { paths: { settee: '/settee.js' }, codeSplitting: false } },
     },
   });

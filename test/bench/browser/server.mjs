@@ -25,12 +25,18 @@ export async function startServer(folders) {
     const { pathname } = new URL(request.url, 'http://localhost');
     const taker = takers[pathname];
     if (taker !== undefined) taker(await text(request));
-    if (taker !== undefined || pathname === '/constant.txt') response.end('{"ok":true}\n');
+    if (pathname === '/new-origin') response.end(await listen());
+    else if (taker !== undefined || pathname === '/constant.txt') response.end('{"ok":true}\n');
     else serve(folders, pathname, response);
   };
-  const servers = [createServer(answer), createServer(answer)];
-  for (const server of servers) await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const [origin, otherOrigin] = servers.map((server) => `http://127.0.0.1:${server.address().port}`);
+  const servers = [];
+  const listen = async () => {
+    const server = createServer(answer);
+    servers.push(server);
+    await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
+    return `http://127.0.0.1:${server.address().port}`;
+  };
+  const [origin, otherOrigin] = [await listen(), await listen()];
   return {
     origin,
     otherOrigin,

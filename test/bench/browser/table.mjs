@@ -56,6 +56,17 @@ const rows = [
     ],
   },
   {
+    needs: 'visits',
+    make: (values) => [
+      visit(values, 'first visit, the first answer of settee.fetch', 'first_direct', 'first_worker', 150),
+      visit(values, '– of plain fetch', 'first_plain', 'first_serviceWorker', 250),
+      visit(values, '– a database and a document by settee.fetch', 'first_write', 'first_pouchdb'),
+      visit(values, 'second visit, the first answer of settee.fetch', 'second_direct', 'second_worker', 60),
+      visit(values, '– of plain fetch', 'second_plain', 'second_serviceWorker'),
+      visit(values, '– a document by settee.fetch', 'second_write', 'second_pouchdb'),
+    ],
+  },
+  {
     needs: 'allDirect',
     make: (values) => [
       against(values, { name: `_all_docs of ${values.allDocsCount}`, ours: 'allDirect', theirs: 'all', times: 4 }),
@@ -124,6 +135,18 @@ const rows = [
     ],
   },
 ];
+
+const VISIT_FLOORS = {
+  worker: 'a worker that stores a text',
+  serviceWorker: 'a service worker that does nothing',
+  pouchdb: 'PouchDB indexeddb',
+};
+
+/** Asked are milliseconds, so that what is beside it is in the remark. */
+function visit(values, name, ours, beside, atMost) {
+  const note = `${VISIT_FLOORS[beside.split('_')[1]]}: ${values[beside].toFixed(0)} ms`;
+  return { name, ours: values[ours], unit: 'ms', note, ...(atMost === undefined ? {} : { asked: { atMost } }) };
+}
 
 /** Also what a constant costs that the service worker asks of a worker: the least that a database in a worker could cost. */
 function throughServiceWorker({ getThrough, getConstant, getByPort, getByChannel }, engine) {

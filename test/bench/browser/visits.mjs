@@ -1,0 +1,54 @@
+/**
+ * How soon the first answer comes in a page that was never here, and in one that was: each visit is a frame on an origin of its own, whose
+ * storage and cache are empty. Counted from the beginning of the frame's navigation. Interleaved with what a bare worker, a bare service worker
+ * and PouchDB need for the same.
+ */
+import { interleave } from '../figures.mjs';
+
+const WAYS = ['direct', 'plain', 'write', 'worker', 'serviceWorker', 'pouchdb'];
+
+export async function visits(bench) {
+  const second = Object.fromEntries(WAYS.map((way) => [way, []]));
+  const measurements = WAYS.map((way) => [
+    way,
+    async () => {
+      const origin = await (await fetch('/new-origin', { method: 'POST' })).text();
+      const first = await visit(origin, way);
+      second[way].push(await visit(origin, way));
+      await bench.tell(`  ${way}: ${first.toFixed(0)} ms, then ${second[way].at(-1).toFixed(0)} ms`);
+      return first;
+    },
+  ]);
+  const rounds = bench.size(15, 3);
+  const first = await interleave(rounds, Object.fromEntries(measurements));
+  // The first round warms up, as it does in interleave.
+  const medians = WAYS.map((way) => [`second_${way}`, middle(second[way].slice(1))]);
+  return {
+    visits: rounds,
+    ...Object.fromEntries(WAYS.map((way) => [`first_${way}`, first[way]])),
+    ...Object.fromEntries(medians),
+  };
+}
+
+function middle(values) {
+  return values.toSorted((one, other) => one - other)[Math.floor(values.length / 2)];
+}
+
+/** Milliseconds that the frame tells. It is left afterwards, so that its worker ends. */
+async function visit(origin, way) {
+  const frame = document.createElement('iframe');
+  const told = new Promise((resolve, reject) => {
+    addEventListener('message', function listen({ source, data }) {
+      if (source !== frame.contentWindow) return;
+      removeEventListener('message', listen);
+      if (typeof data === 'number') resolve(data);
+      else reject(new Error(`${way}: ${data}`));
+    });
+  });
+  frame.src = `${origin}/constant/visit.html?${way}`;
+  document.body.append(frame);
+  const ms = await told;
+  frame.remove();
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  return ms;
+}
