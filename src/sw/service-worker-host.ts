@@ -22,7 +22,7 @@ import { pause } from '../shared/pause.ts';
 import type { CoreScript, ServiceWorkerOptions, ServiceWorkerOwner, SetteeServiceWorker } from './contract.ts';
 import { EventIds } from './event-ids.ts';
 import { toPlainRequest } from './incoming-request.ts';
-import { OpenBodies } from './open-bodies.ts';
+import { OpenBodies, traitsOf } from './open-bodies.ts';
 
 /** How long open bodies may go on once a new version wants to take over. */
 const DRAIN_MS = 3000;
@@ -52,7 +52,7 @@ export class ServiceWorkerHost implements SetteeServiceWorker {
 
   constructor(scope: HostScope, options: ServiceWorkerOptions) {
     this.#scope = scope;
-    this.#bodies = bodiesOf.get(scope) ?? new OpenBodies(scope.navigator.userAgent.includes(' Firefox/'));
+    this.#bodies = bodiesOf.get(scope) ?? new OpenBodies(traitsOf(scope.navigator));
     bodiesOf.set(scope, this.#bodies);
     this.#options = options;
     this.#instance = createInstance(options.base, scope.location.href);

@@ -19,6 +19,8 @@ export interface Browser {
   dispatchSync(origin: string, tag: string): Promise<void>;
   /** Sets how much the origin may store. */
   limitStorage(origin: string, bytes: number): Promise<void>;
+  /** The processes that run scripts of pages and workers. */
+  processes(): Promise<readonly number[]>;
   close(): Promise<void>;
 }
 

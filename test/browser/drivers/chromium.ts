@@ -5,7 +5,9 @@ import { type BrowserContext, type CDPSession, chromium, type Page } from 'playw
 import { must } from '../../../src/shared/assert.ts';
 import type { Abilities, Browser, LaunchOptions, Tab } from './browser.ts';
 import { findChromium } from './find-browser.ts';
-import { burnProcessor, busiestProcess, findProcess, seesProcesses } from './processes.ts';
+import { burnProcessor, busiestProcess, findProcess, processesBelow, seesProcesses } from './processes.ts';
+
+const RENDERER = '--type=renderer';
 
 /** Without the networking flags the browser's own requests are refused by the dozen and slow it down. */
 const flags = [
@@ -98,6 +100,10 @@ class Chromium implements Browser {
     await session.send('ServiceWorker.disable');
   }
 
+  async processes(): Promise<readonly number[]> {
+    return processesBelow(rootOf(this.#folder), RENDERER);
+  }
+
   async close(): Promise<void> {
     await this.#context.close();
     rmSync(this.#folder, { recursive: true, force: true, maxRetries: 5 });
@@ -147,7 +153,10 @@ class ChromiumTab implements Tab {
   }
 
   process(): Promise<number> {
-    const root = must(findProcess(`--user-data-dir=${this.#folder}`), 'browser process');
-    return busiestProcess(root, '--type=renderer', () => this.#page.evaluate(burnProcessor));
+    return busiestProcess(rootOf(this.#folder), RENDERER, () => this.#page.evaluate(burnProcessor));
   }
+}
+
+function rootOf(folder: string): number {
+  return must(findProcess(`--user-data-dir=${folder}`), 'browser process');
 }

@@ -2,7 +2,9 @@ import { type Browser as Driver, launch, type Page } from 'puppeteer-core';
 import { must } from '../../../src/shared/assert.ts';
 import type { Abilities, Browser, LaunchOptions, Tab } from './browser.ts';
 import { findFirefox } from './find-browser.ts';
-import { burnProcessor, busiestProcess, seesProcesses } from './processes.ts';
+import { burnProcessor, busiestProcess, processesBelow, seesProcesses } from './processes.ts';
+
+const CONTENT = '-contentproc';
 
 export async function startFirefox({ preferences = {}, blocksSiteData }: LaunchOptions = {}): Promise<Browser> {
   const blocking = blocksSiteData ? { 'network.cookie.cookieBehavior': 2 } : {};
@@ -44,7 +46,7 @@ class Firefox implements Browser {
     page.on('console', (message) => this.messages.push(`${message.type()}: ${message.text()}`));
     page.on('pageerror', (error) => this.messages.push(`uncaught: ${String(error)}`));
     await page.goto(url);
-    return new FirefoxTab(page, must(this.#driver.process()?.pid, 'browser process'));
+    return new FirefoxTab(page, this.#root);
   }
 
   stopServiceWorkers(): Promise<void> {
@@ -63,8 +65,16 @@ class Firefox implements Browser {
     throw new Error(String(this.can.dispatchSync));
   }
 
+  async processes(): Promise<readonly number[]> {
+    return processesBelow(this.#root, CONTENT);
+  }
+
   close(): Promise<void> {
     return this.#driver.close();
+  }
+
+  get #root(): number {
+    return must(this.#driver.process()?.pid, 'browser process');
   }
 }
 
@@ -99,6 +109,6 @@ class FirefoxTab implements Tab {
   }
 
   process(): Promise<number> {
-    return busiestProcess(this.#root, '-contentproc', () => this.#page.evaluate(burnProcessor));
+    return busiestProcess(this.#root, CONTENT, () => this.#page.evaluate(burnProcessor));
   }
 }

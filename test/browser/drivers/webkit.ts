@@ -6,8 +6,10 @@ import { Builder, type WebDriver } from 'selenium-webdriver';
 import { must } from '../../../src/shared/assert.ts';
 import type { Abilities, Browser, LaunchOptions, Tab } from './browser.ts';
 import { findWebKit } from './find-browser.ts';
-import { burnProcessor, busiestProcess } from './processes.ts';
+import { burnProcessor, busiestProcess, processesBelow } from './processes.ts';
 import { Turns } from './turns.ts';
+
+const WEB_PROCESS = 'WebKitWebProcess';
 
 export async function startWebKit(_options: LaunchOptions = {}): Promise<Browser> {
   const programs = findWebKit();
@@ -129,6 +131,10 @@ class WebKit implements Browser {
     throw new Error(String(this.can.dispatchSync));
   }
 
+  async processes(): Promise<readonly number[]> {
+    return processesBelow(this.#root, WEB_PROCESS);
+  }
+
   async close(): Promise<void> {
     await this.#turns.take(() => this.#driver.quit()).catch(() => undefined);
     for (const each of this.#processes.toReversed()) each.kill();
@@ -178,7 +184,7 @@ class WebKitTab implements Tab {
   }
 
   process(): Promise<number> {
-    return busiestProcess(this.#root, 'WebKitWebProcess', () =>
+    return busiestProcess(this.#root, WEB_PROCESS, () =>
       this.#inTab(() => this.#driver.executeScript(`return ${burnProcessor}`)),
     );
   }
