@@ -29,7 +29,7 @@ export interface BrowserTraits {
 }
 
 export function traitsOf({ userAgent }: { readonly userAgent: string }): BrowserTraits {
-  return { endsSilently: userAgent.includes(' Firefox/'), collectsLate: userAgent.includes(' Chrome/') };
+  return { endsSilently: userAgent.includes(' Firefox/'), collectsLate: userAgent.includes('Chrome/') };
 }
 
 export class OpenBodies {

@@ -120,7 +120,9 @@ describe.runIf(chosenEngines().includes('chromium') && seesProcesses === true)('
     const shown = ({ in: written, out }: Growth) => `${megabytes(written)} in, ${megabytes(out)} out`;
     console.info(`${way}: ${shown(more)}; the least: ${shown(least)}`);
     expect.soft(more.in - least.in).toBeLessThan(MOST_MORE);
-    expect(more.out - least.out).toBeLessThan(MOST_MORE);
+    expect.soft(more.out - least.out).toBeLessThan(MOST_MORE);
+    // The service worker gives back what was read, which the bare relay does not.
+    expect(more.out - COLLECTED_AT).toBeLessThan(MOST_MORE);
   });
 });
 

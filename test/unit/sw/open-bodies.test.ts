@@ -7,7 +7,7 @@ import { FakeFetch } from './fake-scope.ts';
 
 const FIREFOX = traitsOf({ userAgent: 'Mozilla/5.0 (X11; Linux x86_64; rv:153.0) Gecko/20100101 Firefox/153.0' });
 const CHROMIUM = traitsOf({
-  userAgent: 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 Chrome/156.0.0.0 Safari/537.36',
+  userAgent: 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 HeadlessChrome/156.0.0.0 Safari/537.36',
 });
 
 /** One line, then nothing more. */
