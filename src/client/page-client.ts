@@ -5,6 +5,7 @@ import { addressOf, workerAddress } from './addresses.ts';
 import { type IncomingBody, receiveBody } from './body-ports.ts';
 import type { Settee, SetteeStatus, StartOptions } from './contract.ts';
 import { DirectResponse, type TextSource } from './direct-response.ts';
+import { serveDownloads } from './downloads.ts';
 import { nextOf, type Outgoing, toAddress, toOutgoing } from './outgoing-request.ts';
 import { type PageFetch, type ReplacedFetch, replacePageFetch } from './replaced-fetch.ts';
 import { ServiceWorkerSupervisor } from './service-worker-supervisor.ts';
@@ -29,6 +30,7 @@ export class PageClient extends EventTarget implements Settee {
   readonly #worker: WorkerSupervisor;
   readonly #serviceWorker: ServiceWorkerSupervisor | undefined;
   readonly #onClose: () => void;
+  readonly #closed = new AbortController();
   /** Bodies that come from the worker and are not read to their end. */
   readonly #bodies = new Set<IncomingBody>();
 
@@ -45,6 +47,7 @@ export class PageClient extends EventTarget implements Settee {
       const url = addressOf(serviceWorker, `settee-sw.js?base=${encodeURIComponent(base)}`);
       const onUpdate = () => this.#announceUpdate();
       this.#serviceWorker = new ServiceWorkerSupervisor({ url, base, network: this.#network, onUpdate });
+      serveDownloads(base, this.#closed.signal);
     } else this.#uncontrolledBecause = serviceWorker === false ? NOT_WANTED : NOT_THERE;
     if (replaceFetch) this.#replaced = replacePageFetch(this.fetch);
     this.controlled = this.#control();
@@ -104,6 +107,7 @@ export class PageClient extends EventTarget implements Settee {
 
   async close(): Promise<void> {
     this.#onClose();
+    this.#closed.abort();
     this.#replaced?.restore();
     await this.#worker.close();
   }

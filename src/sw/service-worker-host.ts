@@ -20,6 +20,7 @@ import { type MaybePromise, orElse, whenReady } from '../shared/maybe-promise.ts
 import type { PlainResponse } from '../shared/message.ts';
 import { pause } from '../shared/pause.ts';
 import type { CoreScript, ServiceWorkerOptions, ServiceWorkerOwner, SetteeServiceWorker } from './contract.ts';
+import { withDownload } from './downloads.ts';
 import { EventIds } from './event-ids.ts';
 import { toPlainRequest } from './incoming-request.ts';
 import { OpenBodies, traitsOf } from './open-bodies.ts';
@@ -89,7 +90,8 @@ export class ServiceWorkerHost implements SetteeServiceWorker {
 
   async #answer(event: FetchEvent): Promise<Response> {
     const response = await this.#carry(event.request, event.clientId);
-    const { status, headers } = response;
+    const { status } = response;
+    const headers = withDownload(event.request, response);
     return new Response(this.#bodies.open(event, response), { status, headers: Object.entries(headers) });
   }
 

@@ -1,9 +1,9 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type BrowserContext, type CDPSession, chromium, type Page } from 'playwright-core';
 import { must } from '../../../src/shared/assert.ts';
-import type { Abilities, Browser, LaunchOptions, Tab } from './browser.ts';
+import type { Abilities, Browser, LaunchOptions, SavedFile, Tab } from './browser.ts';
 import { findChromium } from './find-browser.ts';
 import { burnProcessor, busiestProcess, findProcess, processesBelow, seesProcesses } from './processes.ts';
 
@@ -49,6 +49,7 @@ class Chromium implements Browser {
     dispatchSync: true,
     backForwardCache: true,
     hardReload: true,
+    download: true,
   };
   readonly messages: string[] = [];
   readonly #context: BrowserContext;
@@ -126,6 +127,11 @@ class ChromiumTab implements Tab {
 
   evaluate(expression: string): Promise<unknown> {
     return this.#page.evaluate(expression);
+  }
+
+  async download(script: string): Promise<SavedFile> {
+    const [download] = await Promise.all([this.#page.waitForEvent('download'), this.#page.evaluate(script)]);
+    return { name: download.suggestedFilename(), text: readFileSync(await download.path(), 'utf8') };
   }
 
   async navigate(url: string): Promise<void> {

@@ -4,7 +4,7 @@ import { connect, createServer } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Builder, type WebDriver } from 'selenium-webdriver';
 import { must } from '../../../src/shared/assert.ts';
-import type { Abilities, Browser, LaunchOptions, Tab } from './browser.ts';
+import type { Abilities, Browser, LaunchOptions, SavedFile, Tab } from './browser.ts';
 import { findWebKit } from './find-browser.ts';
 import { burnProcessor, busiestProcess, processesBelow } from './processes.ts';
 import { Turns } from './turns.ts';
@@ -89,6 +89,7 @@ class WebKit implements Browser {
     dispatchSync: 'WebKit has no background synchronization',
     backForwardCache: true,
     hardReload: 'WebKitWebDriver has no command for it',
+    download: 'WebKitWebDriver does not tell of what is saved',
   };
   readonly messages: string[] = [];
   readonly #driver: WebDriver;
@@ -164,6 +165,10 @@ class WebKitTab implements Tab {
       if (parsed.error !== undefined) throw new Error(parsed.error);
       return parsed.value;
     }
+  }
+
+  download(): Promise<SavedFile> {
+    throw new Error('WebKitWebDriver does not tell of what is saved');
   }
 
   navigate(url: string): Promise<void> {
