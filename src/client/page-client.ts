@@ -7,6 +7,7 @@ import { addressOf, isVersioned, workerAddress } from './addresses.ts';
 import { type IncomingBody, receiveBody } from './body-ports.ts';
 import type { Settee, SetteeStatus, StartOptions } from './contract.ts';
 import { DirectResponse, type TextSource } from './direct-response.ts';
+import { serveDownloads } from './downloads.ts';
 import { nextOf, type Outgoing, toAddress, toOutgoing } from './outgoing-request.ts';
 import { type PageFetch, type ReplacedFetch, replacePageFetch } from './replaced-fetch.ts';
 import { ServiceWorkerSupervisor } from './service-worker-supervisor.ts';
@@ -34,6 +35,7 @@ export class PageClient extends EventTarget implements Settee {
   readonly #worker: WorkerSupervisor;
   readonly #serviceWorker: ServiceWorkerSupervisor | undefined;
   readonly #onClose: () => void;
+  readonly #closed = new AbortController();
   /** Set when a newer version of the app answers, in this browser or from its service worker. */
   #isOutdated = false;
   /** Bodies that come from the worker and are not read to their end. */
@@ -60,6 +62,7 @@ export class PageClient extends EventTarget implements Settee {
         onUpdate: () => this.#announceUpdate(),
         onOutdated: () => this.#noteOutdated(),
       });
+      serveDownloads(base, this.#closed.signal);
     } else this.#uncontrolledBecause = serviceWorker === false ? NOT_WANTED : NOT_THERE;
     if (replaceFetch) this.#replaced = replacePageFetch(this.fetch);
     this.controlled = this.#control();
@@ -135,6 +138,7 @@ export class PageClient extends EventTarget implements Settee {
 
   async close(): Promise<void> {
     this.#onClose();
+    this.#closed.abort();
     this.#replaced?.restore();
     await this.#worker.close();
   }

@@ -14,6 +14,8 @@ export type PlainHeaders = Readonly<Record<string, string>>;
 export interface ByteStream {
   /** Bytes in all, where known before. */
   readonly length?: number;
+  /** Nobody but whoever pulls them has the chunks: their memory may be moved to another thread. */
+  readonly isMovable?: boolean;
   pull(): Promise<Uint8Array | undefined>;
   /** In the place of `pull`, where the stream is made of text: the next chunk before it becomes bytes. */
   pullText?(): Promise<string | undefined>;

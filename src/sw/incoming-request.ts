@@ -94,6 +94,8 @@ async function readPart(reader: Reader): Promise<Part> {
 
 /** A body whose beginning was read already. */
 class RestOfBody implements ByteStream {
+  /** The request is for this service worker alone. */
+  readonly isMovable = true;
   readonly #beginning: Blob[];
   readonly #reader: Reader;
 

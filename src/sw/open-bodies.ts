@@ -8,6 +8,7 @@ import { isStream } from '../bridge/wire/wire-codec.ts';
 import type { ByteStream, PlainResponse } from '../shared/message.ts';
 import { pause } from '../shared/pause.ts';
 import { BrokenOff, EVENT_STREAM } from './event-ids.ts';
+import { SpentChunks } from './spent-chunks.ts';
 
 /** Statuses that never have a body (Fetch, 2.2.3); a Response refuses one. */
 const BODILESS: readonly number[] = [204, 205, 304];
@@ -19,15 +20,29 @@ const CHECK_MS = 5000;
 /** How long a failure takes to reach the reader: in Firefox a service worker that ends before gives that reader a clean end. */
 const FAILURE_MS = 300;
 
+/** What browsers differ in. */
+export interface BrowserTraits {
+  /** Ends a service worker whatever is open, and gives readers a clean end. */
+  readonly endsSilently: boolean;
+  /** Leaves much of what nobody needs any more in memory (`spent-chunks.ts`). */
+  readonly collectsLate: boolean;
+}
+
+export function traitsOf({ userAgent }: { readonly userAgent: string }): BrowserTraits {
+  return { endsSilently: userAgent.includes(' Firefox/'), collectsLate: userAgent.includes('Chrome/') };
+}
+
 export class OpenBodies {
   readonly #open = new Set<BodySource>();
+  readonly #spent: SpentChunks | undefined;
   /** Undefined in browsers that let a body fail when its service worker ends. */
   #lastEvent: number | undefined;
   #checking: ReturnType<typeof setInterval> | undefined;
   #draining: Promise<void> | undefined;
 
-  constructor(endsSilently: boolean) {
-    if (endsSilently) this.#lastEvent = performance.now();
+  constructor(browser: BrowserTraits) {
+    if (browser.endsSilently) this.#lastEvent = performance.now();
+    if (browser.collectsLate) this.#spent = new SpentChunks();
   }
 
   /** To be called for each event that keeps the service worker alive. */
@@ -43,7 +58,8 @@ export class OpenBodies {
       void body.cancel('nobody reads it').catch(() => {});
       return null;
     }
-    const source = new BodySource(body, headers['content-type'] === EVENT_STREAM);
+    const spent = body.isMovable ? this.#spent : undefined;
+    const source = new BodySource(body, headers['content-type'] === EVENT_STREAM, spent);
     this.#open.add(source);
     event.waitUntil(source.done.then(() => this.#forget(source)));
     if (this.#lastEvent !== undefined) this.#checking ??= setInterval(() => this.#check(), CHECK_MS);
@@ -91,11 +107,15 @@ class BodySource implements UnderlyingDefaultSource<Uint8Array> {
   readonly done: Promise<void>;
   readonly #stream: ByteStream;
   readonly #endsAfterFailure: boolean;
+  readonly #spent: SpentChunks | undefined;
+  #last: Uint8Array | undefined;
   #end: () => void = () => {};
   #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
 
-  constructor(stream: ByteStream, endsAfterFailure: boolean) {
+  /** `spent` is where chunks go that were read, where they are nobody else's. */
+  constructor(stream: ByteStream, endsAfterFailure: boolean, spent: SpentChunks | undefined) {
     this.#stream = stream;
+    this.#spent = spent;
     this.#endsAfterFailure = endsAfterFailure;
     this.done = new Promise((resolve) => {
       this.#end = resolve;
@@ -107,8 +127,10 @@ class BodySource implements UnderlyingDefaultSource<Uint8Array> {
   }
 
   async pull(): Promise<void> {
+    this.#dropLast();
     try {
       const chunk = await this.#stream.pull();
+      this.#last = chunk;
       if (chunk !== undefined) this.#controller?.enqueue(chunk);
       else this.#finish()?.close();
     } catch (error) {
@@ -124,6 +146,13 @@ class BodySource implements UnderlyingDefaultSource<Uint8Array> {
   fail(error: BrokenOff): void {
     this.#break(new TypeError(error.message));
     void this.#stream.cancel(error).catch(() => {});
+  }
+
+  /** The browser copies what it has read before it asks for more (Fetch, 2.2.4: "incrementally read a body"). */
+  #dropLast(): void {
+    const last = this.#last;
+    this.#last = undefined;
+    if (last !== undefined) this.#spent?.drop(last);
   }
 
   #break(error: unknown): void {

@@ -21,9 +21,10 @@ import { type MaybePromise, orElse, whenReady } from '../shared/maybe-promise.ts
 import type { PlainResponse } from '../shared/message.ts';
 import { pause } from '../shared/pause.ts';
 import type { CoreScript, ServiceWorkerOptions, ServiceWorkerOwner, SetteeServiceWorker } from './contract.ts';
+import { withDownload } from './downloads.ts';
 import { EventIds } from './event-ids.ts';
 import { toPlainRequest } from './incoming-request.ts';
-import { OpenBodies } from './open-bodies.ts';
+import { OpenBodies, traitsOf } from './open-bodies.ts';
 
 /** How long open bodies may go on once a new version wants to take over. */
 const DRAIN_MS = 3000;
@@ -53,7 +54,7 @@ export class ServiceWorkerHost implements SetteeServiceWorker {
 
   constructor(scope: HostScope, options: ServiceWorkerOptions) {
     this.#scope = scope;
-    this.#bodies = bodiesOf.get(scope) ?? new OpenBodies(scope.navigator.userAgent.includes(' Firefox/'));
+    this.#bodies = bodiesOf.get(scope) ?? new OpenBodies(traitsOf(scope.navigator));
     bodiesOf.set(scope, this.#bodies);
     this.#options = options;
     this.#instance = createInstance(options.base, scope.location.href);
@@ -90,7 +91,8 @@ export class ServiceWorkerHost implements SetteeServiceWorker {
 
   async #answer(event: FetchEvent): Promise<Response> {
     const response = await this.#carry(event.request, event.clientId);
-    const { status, headers } = response;
+    const { status } = response;
+    const headers = withDownload(event.request, response);
     return new Response(this.#bodies.open(event, response), { status, headers: Object.entries(headers) });
   }
 

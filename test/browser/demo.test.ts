@@ -303,8 +303,11 @@ describe.each(chosenEngines())('the demo in %s', (engine) => {
     await edit(tab, '"Lima"', '"Lima, offline"');
     await click(tab, '[data-action=save]');
     await shows(tab, '.message', 'Saved.');
+    await dropPhoto(tab, 'lima.png');
+    await until(tab, 'document.querySelector(".photo img")?.naturalWidth === 12');
     await tab.reload();
     await shows(tab, '.subtitle', 'Lima, offline · Americas');
+    await until(tab, 'document.querySelector(".photo img")?.naturalWidth === 12');
   });
 
   test('deletes a database, in every tab', async () => {

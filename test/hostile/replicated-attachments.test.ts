@@ -1,13 +1,12 @@
 /** A long attachment between two servers: neither of them ever holds it, and it travels once. SETTEE_HOSTILE_BYTES says how long it is (1 GB). */
-import { createHash, randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { at } from '../support/conformance/json.ts';
 import { TcpRelay } from '../support/replication/tcp-relay.ts';
 import { AttackedServer } from './support/attacked-server.ts';
+import { digestAt, upload } from './support/long-attachment.ts';
 import { highestMemory, megabytes, noProcessFiles } from './support/process-use.ts';
 
 const bytes = Number(process.env['SETTEE_HOSTILE_BYTES'] ?? 1_000_000_000);
-const CHUNK_BYTES = 1_048_576;
 const MOST_GROWTH = 64 * 1_048_576;
 
 let source: AttackedServer;
@@ -25,37 +24,6 @@ afterEach(async () => {
 
 /** What a server loads with its first replication counts for nothing. */
 const WARMING_BYTES = 4_000_000;
-
-async function upload(url: string, bytes: number): Promise<string> {
-  const hash = createHash('sha256');
-  // The same over and over would be compressed on the way; of every chunk another part is random.
-  const block = randomBytes(CHUNK_BYTES);
-  async function* chunks() {
-    for (let sent = 0; sent < bytes; sent += CHUNK_BYTES) {
-      block.writeUInt32BE(sent % 2 ** 32, 0);
-      const chunk = Buffer.from(block.subarray(0, Math.min(CHUNK_BYTES, bytes - sent)));
-      hash.update(chunk);
-      yield chunk;
-    }
-  }
-  const init = {
-    method: 'PUT',
-    headers: { 'content-type': 'application/octet-stream' },
-    body: chunks(),
-    duplex: 'half',
-  };
-  const response = await fetch(url, Object(init));
-  expect(response.status).toBe(201);
-  await response.arrayBuffer();
-  return hash.digest('hex');
-}
-
-async function digestAt(url: string): Promise<string> {
-  const hash = createHash('sha256');
-  const response = await fetch(url);
-  for await (const chunk of response.body ?? []) hash.update(chunk);
-  return hash.digest('hex');
-}
 
 describe.skipIf(noProcessFiles !== undefined)(
   `an attachment of ${megabytes(bytes)} (${noProcessFiles ?? 'on Linux'})`,

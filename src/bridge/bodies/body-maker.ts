@@ -68,7 +68,8 @@ class BodyMaker {
       this.#end();
     } else if (chunk.length > 0) {
       this.#credit--;
-      this.#pipe.send(typeof chunk === 'string' ? { step: 'text', text: chunk } : { step: 'chunk', bytes: chunk });
+      if (typeof chunk === 'string') this.#pipe.send({ step: 'text', text: chunk });
+      else this.#pipe.send({ step: 'chunk', bytes: chunk }, this.#stream.isMovable);
     }
   }
 

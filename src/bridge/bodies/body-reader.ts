@@ -32,6 +32,8 @@ interface Waiting {
 
 class BodyReader implements ByteStream {
   readonly length?: number;
+  /** They came in a message. */
+  readonly isMovable = true;
   readonly #pipe: StepPipe;
   readonly #timer: ReturnType<typeof setInterval> | undefined;
   readonly #chunks: Uint8Array[] = [];

@@ -9,8 +9,8 @@ import { serveBody } from './body-maker.ts';
 import { openBody } from './body-reader.ts';
 import type { StepPipe } from './steps.ts';
 
-/** Sends a step to the peer's channel; throws nothing. */
-export type PostStep = (peer: string, stream: string, step: BodyStep) => void;
+/** Sends a step to the peer's channel; throws nothing. `isMovable`: see `StepPipe`. */
+export type PostStep = (peer: string, stream: string, step: BodyStep, isMovable: boolean) => void;
 
 export class ChannelPipes {
   readonly #post: PostStep;
@@ -70,7 +70,7 @@ export class ChannelPipes {
     this.#pipes.set(peer, pipes);
     const pipe = new NamedPipe(
       isMade,
-      (step) => this.#post(peer, name, step),
+      (step, canMove = false) => this.#post(peer, name, step, canMove),
       () => {
         pipes.delete(name);
         if (pipes.size === 0 && this.#pipes.get(peer) === pipes) this.#pipes.delete(peer);
@@ -83,7 +83,7 @@ export class ChannelPipes {
 
 class NamedPipe implements StepPipe {
   readonly isMade: boolean;
-  readonly send: (step: BodyStep) => void;
+  readonly send: (step: BodyStep, isMovable?: boolean) => void;
   readonly close: () => void;
   #listener: ((step: BodyStep) => void) | undefined;
   #early: BodyStep[] = [];

@@ -77,9 +77,7 @@ class Link implements OwnerLink {
     };
     this.#all = new BroadcastChannel(channelName(instance));
     this.#all.onmessage = ({ data }: MessageEvent<unknown>) => this.#receiveAnnouncement(asToAll(data));
-    this.#pipes = new ChannelPipes((owner, stream, step) =>
-      this.#owners.get(owner)?.post({ kind: 'body', stream, step }),
-    );
+    this.#pipes = new ChannelPipes((owner, ...step) => this.#owners.get(owner)?.postStep(...step));
     this.#owners = new KnownOwners({
       instance,
       locks,

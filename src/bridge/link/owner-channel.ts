@@ -93,7 +93,7 @@ class ServedChannel implements OwnerChannel {
     this.#protocol = protocol;
     this.#writes = new RepeatedWrites(clock);
     this.#peers = new PeerChannels(instance);
-    this.#pipes = new ChannelPipes((peer, stream, step) => this.#postStep(peer, stream, step));
+    this.#pipes = new ChannelPipes((...step) => this.#postStep(...step));
     this.#own = new BroadcastChannel(channelName(instance, ownerId));
     this.#own.onmessage = ({ data }: MessageEvent<unknown>) => this.#take(asToOwner(data));
   }
@@ -236,9 +236,9 @@ class ServedChannel implements OwnerChannel {
     this.#peers.post(peer, this.#toMessage(answer));
   }
 
-  #postStep(peer: string, stream: string, step: BodyStep): void {
+  #postStep(peer: string, stream: string, step: BodyStep, isMovable: boolean): void {
     if (this.#hasLeft) return;
-    this.#peers.postStep(peer, step, (sent) => this.#toMessage({ kind: 'body', stream, step: sent }));
+    this.#peers.postStep(peer, step, isMovable, (sent) => this.#toMessage({ kind: 'body', stream, step: sent }));
   }
 
   #toMessage(answer: Answer): FromOwner {

@@ -2,7 +2,8 @@
  * One way to one owner, its channel or a port that it offered: the requests that were sent on it and are not settled, and whether the owner
  * gives signs of life on it.
  */
-import { type Payload, PROTOCOL, type ToOwner } from '../wire/wire.ts';
+import { toMovable } from '../bodies/steps.ts';
+import { type BodyStep, type Payload, PROTOCOL, type ToOwner } from '../wire/wire.ts';
 import type { PendingRequest } from './pending-request.ts';
 
 /** Ticks of silence after which the first ping goes out, with one more at each tick: a second. */
@@ -67,7 +68,17 @@ export class OwnerConnection {
 
   /** Throws where a part of the message can't be cloned. */
   post(message: Payload<ToOwner>): void {
-    if (!this.#ended.signal.aborted) this.#way.postMessage({ protocol: PROTOCOL, from: this.#from, ...message });
+    if (!this.#ended.signal.aborted) this.#way.postMessage(this.#toMessage(message));
+  }
+
+  /** Sends a step of a body. `isMovable`: see `StepPipe`. Channels, which may have several listeners, move nothing. */
+  postStep(stream: string, step: BodyStep, isMovable: boolean): void {
+    if (!(this.#way instanceof MessagePort)) {
+      this.post({ kind: 'body', stream, step });
+    } else if (!this.#ended.signal.aborted) {
+      const { step: moved, transfer } = toMovable(step, isMovable);
+      this.#way.postMessage(this.#toMessage({ kind: 'body', stream, step: moved }), transfer);
+    }
   }
 
   /** The owner is to be told that this request's answer has arrived: with the next request, or the next `confirm`. */
@@ -108,5 +119,9 @@ export class OwnerConnection {
   end(): void {
     this.#ended.abort();
     this.#way.close();
+  }
+
+  #toMessage(message: Payload<ToOwner>): ToOwner {
+    return { protocol: PROTOCOL, from: this.#from, ...message };
   }
 }

@@ -21,13 +21,13 @@ export class PeerChannels {
     (this.#ports.get(peer) ?? this.#channel(peer)).postMessage(message);
   }
 
-  /** Sends a step of a body, in the message that `wrap` makes of it. */
-  postStep(peer: string, step: BodyStep, wrap: (step: BodyStep) => unknown): void {
+  /** Sends a step of a body, in the message that `wrap` makes of it. `isMovable`: see `StepPipe`. */
+  postStep(peer: string, step: BodyStep, isMovable: boolean, wrap: (step: BodyStep) => unknown): void {
     const port = this.#ports.get(peer);
     if (port === undefined) {
       this.post(peer, wrap(step));
     } else {
-      const { step: moved, transfer } = toMovable(step);
+      const { step: moved, transfer } = toMovable(step, isMovable);
       port.postMessage(wrap(moved), transfer);
     }
   }

@@ -106,8 +106,9 @@ class Upload {
 
   begin(): ByteStream {
     const round = ++this.#round;
-    const { length } = this.#source;
+    const { length, isMovable = false } = this.#source;
     const stream = {
+      isMovable,
       pull: () => this.#pull(round),
       cancel: async (reason?: unknown) => {
         if (round === this.#round) await this.#source.cancel(reason);

@@ -81,3 +81,24 @@ export interface EventIdsMessage {
 export interface ControlAnswer {
   readonly protocol: number;
 }
+
+const DOWNLOAD = '#settee-download=';
+
+/** The fragment of an address whose content a page wants to have saved; no server ever sees one. The name may be empty. */
+export function downloadHash(name: string): string {
+  return DOWNLOAD + encodeURIComponent(name);
+}
+
+/** The name in such an address, as the service worker sees it; undefined in any other. */
+export function downloadName(url: string): string | undefined {
+  const at = url.indexOf(DOWNLOAD);
+  return at < 0 ? undefined : decoded(url.slice(at + DOWNLOAD.length));
+}
+
+function decoded(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
+}

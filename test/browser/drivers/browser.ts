@@ -19,6 +19,8 @@ export interface Browser {
   dispatchSync(origin: string, tag: string): Promise<void>;
   /** Sets how much the origin may store. */
   limitStorage(origin: string, bytes: number): Promise<void>;
+  /** The processes that run scripts of pages and workers. */
+  processes(): Promise<readonly number[]>;
   close(): Promise<void>;
 }
 
@@ -34,11 +36,21 @@ export interface Abilities {
   /** Pages that are left stay in the back/forward cache. */
   readonly backForwardCache: true | string;
   readonly hardReload: true | string;
+  /** What the browser saves can be read. */
+  readonly download: true | string;
+}
+
+/** What a browser saved. */
+export interface SavedFile {
+  readonly name: string;
+  readonly text: string;
 }
 
 export interface Tab {
   /** The value of an expression, awaited; what JSON can carry. Rejects with the page's own message. */
   evaluate(expression: string): Promise<unknown>;
+  /** The one file that the browser saves because of a script. */
+  download(script: string): Promise<SavedFile>;
   navigate(url: string): Promise<void>;
   /** `hard` asks the network for everything, past the service worker. */
   reload(how?: 'hard'): Promise<void>;

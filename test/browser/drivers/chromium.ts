@@ -1,11 +1,13 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type BrowserContext, type CDPSession, chromium, type Page } from 'playwright-core';
 import { must } from '../../../src/shared/assert.ts';
-import type { Abilities, Browser, LaunchOptions, Tab } from './browser.ts';
+import type { Abilities, Browser, LaunchOptions, SavedFile, Tab } from './browser.ts';
 import { findChromium } from './find-browser.ts';
-import { burnProcessor, busiestProcess, findProcess, seesProcesses } from './processes.ts';
+import { burnProcessor, busiestProcess, findProcess, processesBelow, seesProcesses } from './processes.ts';
+
+const RENDERER = '--type=renderer';
 
 /** Without the networking flags the browser's own requests are refused by the dozen and slow it down. */
 const flags = [
@@ -47,6 +49,7 @@ class Chromium implements Browser {
     dispatchSync: true,
     backForwardCache: true,
     hardReload: true,
+    download: true,
   };
   readonly messages: string[] = [];
   readonly #context: BrowserContext;
@@ -98,6 +101,10 @@ class Chromium implements Browser {
     await session.send('ServiceWorker.disable');
   }
 
+  async processes(): Promise<readonly number[]> {
+    return processesBelow(rootOf(this.#folder), RENDERER);
+  }
+
   async close(): Promise<void> {
     await this.#context.close();
     rmSync(this.#folder, { recursive: true, force: true, maxRetries: 5 });
@@ -120,6 +127,11 @@ class ChromiumTab implements Tab {
 
   evaluate(expression: string): Promise<unknown> {
     return this.#page.evaluate(expression);
+  }
+
+  async download(script: string): Promise<SavedFile> {
+    const [download] = await Promise.all([this.#page.waitForEvent('download'), this.#page.evaluate(script)]);
+    return { name: download.suggestedFilename(), text: readFileSync(await download.path(), 'utf8') };
   }
 
   async navigate(url: string): Promise<void> {
@@ -147,7 +159,10 @@ class ChromiumTab implements Tab {
   }
 
   process(): Promise<number> {
-    const root = must(findProcess(`--user-data-dir=${this.#folder}`), 'browser process');
-    return busiestProcess(root, '--type=renderer', () => this.#page.evaluate(burnProcessor));
+    return busiestProcess(rootOf(this.#folder), RENDERER, () => this.#page.evaluate(burnProcessor));
   }
+}
+
+function rootOf(folder: string): number {
+  return must(findProcess(`--user-data-dir=${folder}`), 'browser process');
 }

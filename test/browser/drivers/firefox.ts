@@ -1,10 +1,18 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { type Browser as Driver, launch, type Page } from 'puppeteer-core';
 import { must } from '../../../src/shared/assert.ts';
-import type { Abilities, Browser, LaunchOptions, Tab } from './browser.ts';
+import type { Abilities, Browser, LaunchOptions, SavedFile, Tab } from './browser.ts';
 import { findFirefox } from './find-browser.ts';
-import { burnProcessor, busiestProcess, seesProcesses } from './processes.ts';
+import { burnProcessor, busiestProcess, processesBelow, seesProcesses } from './processes.ts';
+
+const CONTENT = '-contentproc';
 
 export async function startFirefox({ preferences = {}, blocksSiteData }: LaunchOptions = {}): Promise<Browser> {
+  const downloads = mkdtempSync(join(tmpdir(), 'settee-firefox-'));
+  const saving = { 'browser.download.folderList': 2, 'browser.download.dir': downloads };
   const blocking = blocksSiteData ? { 'network.cookie.cookieBehavior': 2 } : {};
   const driver = await launch({
     browser: 'firefox',
@@ -14,9 +22,9 @@ export async function startFirefox({ preferences = {}, blocksSiteData }: LaunchO
     protocolTimeout: 600_000,
     // Nobody looks at them, and Firefox would send one for each request and answer.
     networkEnabled: false,
-    extraPrefsFirefox: { 'browser.sessionhistory.max_total_viewers': 0, ...blocking, ...preferences },
+    extraPrefsFirefox: { 'browser.sessionhistory.max_total_viewers': 0, ...saving, ...blocking, ...preferences },
   });
-  return new Firefox(driver);
+  return new Firefox(driver, downloads);
 }
 
 /** By Puppeteer, over WebDriver BiDi. */
@@ -31,12 +39,16 @@ class Firefox implements Browser {
     dispatchSync: 'Firefox has no background synchronization',
     backForwardCache: 'Firefox does not cache pages with a worker, and the driver loses track of those that it does',
     hardReload: 'WebDriver BiDi has no command for it in Firefox',
+    download: true,
   };
   readonly messages: string[] = [];
   readonly #driver: Driver;
+  /** The folder where it saves files. */
+  readonly #downloads: string;
 
-  constructor(driver: Driver) {
+  constructor(driver: Driver, downloads: string) {
     this.#driver = driver;
+    this.#downloads = downloads;
   }
 
   async open(url: string): Promise<Tab> {
@@ -44,7 +56,7 @@ class Firefox implements Browser {
     page.on('console', (message) => this.messages.push(`${message.type()}: ${message.text()}`));
     page.on('pageerror', (error) => this.messages.push(`uncaught: ${String(error)}`));
     await page.goto(url);
-    return new FirefoxTab(page, must(this.#driver.process()?.pid, 'browser process'));
+    return new FirefoxTab(page, this.#root, this.#downloads);
   }
 
   stopServiceWorkers(): Promise<void> {
@@ -63,22 +75,48 @@ class Firefox implements Browser {
     throw new Error(String(this.can.dispatchSync));
   }
 
-  close(): Promise<void> {
-    return this.#driver.close();
+  async processes(): Promise<readonly number[]> {
+    return processesBelow(this.#root, CONTENT);
+  }
+
+  async close(): Promise<void> {
+    await this.#driver.close();
+    rmSync(this.#downloads, { recursive: true, force: true, maxRetries: 5 });
+  }
+
+  get #root(): number {
+    return must(this.#driver.process()?.pid, 'browser process');
   }
 }
 
 class FirefoxTab implements Tab {
   readonly #page: Page;
   readonly #root: number;
+  readonly #downloads: string;
 
-  constructor(page: Page, root: number) {
+  constructor(page: Page, root: number, downloads: string) {
     this.#page = page;
     this.#root = root;
+    this.#downloads = downloads;
   }
 
   evaluate(expression: string): Promise<unknown> {
     return this.#page.evaluate(expression);
+  }
+
+  /** Of what it has not saved wholly yet there is an empty file, beside another one. */
+  async download(script: string): Promise<SavedFile> {
+    const before = readdirSync(this.#downloads).length;
+    await this.#page.evaluate(script);
+    for (const giveUpAt = Date.now() + 20_000; Date.now() < giveUpAt; await pause(50)) {
+      const names = readdirSync(this.#downloads);
+      const [name = ''] = names;
+      if (before > 0 || names.length !== 1 || statSync(join(this.#downloads, name)).size === 0) continue;
+      const text = readFileSync(join(this.#downloads, name), 'utf8');
+      rmSync(join(this.#downloads, name));
+      return { name, text };
+    }
+    throw new Error('Firefox has not saved one file');
   }
 
   async navigate(url: string): Promise<void> {
@@ -99,6 +137,6 @@ class FirefoxTab implements Tab {
   }
 
   process(): Promise<number> {
-    return busiestProcess(this.#root, '-contentproc', () => this.#page.evaluate(burnProcessor));
+    return busiestProcess(this.#root, CONTENT, () => this.#page.evaluate(burnProcessor));
   }
 }

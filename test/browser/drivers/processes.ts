@@ -37,6 +37,11 @@ function descendantsOf(root: number): ProcessEntry[] {
   return entries.filter(({ id }) => found.has(id) && id !== root);
 }
 
+/** The descendants of `root` whose command line holds `kind`. */
+export function processesBelow(root: number, kind: string): number[] {
+  return descendantsOf(root).flatMap(({ id }) => (commandOf(id).includes(kind) ? id : []));
+}
+
 /** The process whose command line holds `text`, and whose parent's does not. */
 export function findProcess(text: string): number {
   const holding = new Set(allIds().filter((id) => id !== process.pid && commandOf(id).includes(text)));

@@ -4,10 +4,12 @@ import { connect, createServer } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Builder, type WebDriver } from 'selenium-webdriver';
 import { must } from '../../../src/shared/assert.ts';
-import type { Abilities, Browser, LaunchOptions, Tab } from './browser.ts';
+import type { Abilities, Browser, LaunchOptions, SavedFile, Tab } from './browser.ts';
 import { findWebKit } from './find-browser.ts';
-import { burnProcessor, busiestProcess } from './processes.ts';
+import { burnProcessor, busiestProcess, processesBelow } from './processes.ts';
 import { Turns } from './turns.ts';
+
+const WEB_PROCESS = 'WebKitWebProcess';
 
 export async function startWebKit(_options: LaunchOptions = {}): Promise<Browser> {
   const programs = findWebKit();
@@ -87,6 +89,7 @@ class WebKit implements Browser {
     dispatchSync: 'WebKit has no background synchronization',
     backForwardCache: true,
     hardReload: 'WebKitWebDriver has no command for it',
+    download: 'WebKitWebDriver does not tell of what is saved',
   };
   readonly messages: string[] = [];
   readonly #driver: WebDriver;
@@ -129,6 +132,10 @@ class WebKit implements Browser {
     throw new Error(String(this.can.dispatchSync));
   }
 
+  async processes(): Promise<readonly number[]> {
+    return processesBelow(this.#root, WEB_PROCESS);
+  }
+
   async close(): Promise<void> {
     await this.#turns.take(() => this.#driver.quit()).catch(() => undefined);
     for (const each of this.#processes.toReversed()) each.kill();
@@ -160,6 +167,10 @@ class WebKitTab implements Tab {
     }
   }
 
+  download(): Promise<SavedFile> {
+    throw new Error('WebKitWebDriver does not tell of what is saved');
+  }
+
   navigate(url: string): Promise<void> {
     return this.#inTab(() => goTo(this.#driver, url));
   }
@@ -178,7 +189,7 @@ class WebKitTab implements Tab {
   }
 
   process(): Promise<number> {
-    return busiestProcess(this.#root, 'WebKitWebProcess', () =>
+    return busiestProcess(this.#root, WEB_PROCESS, () =>
       this.#inTab(() => this.#driver.executeScript(`return ${burnProcessor}`)),
     );
   }

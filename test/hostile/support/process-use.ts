@@ -33,19 +33,20 @@ export function processorSecondsOfOthers(pid: number): number {
   return all / TICKS_PER_SECOND - processorSeconds(pid) - processorSeconds(process.pid);
 }
 
-/** What is the most that a process holds while something is under way, and what came of that. */
+/** What is the most that a process, or several together, hold while something is under way, and what came of that. */
 export async function highestMemory<T>(
-  pid: number,
+  pids: number | readonly number[],
   work: () => Promise<T>,
 ): Promise<{ readonly result: T; readonly before: number; readonly highest: number }> {
-  const before = anonymousMemory(pid);
+  const present = () => [pids].flat().reduce((sum, pid) => sum + anonymousMemory(pid), 0);
+  const before = present();
   let highest = before;
   const poll = setInterval(() => {
-    highest = Math.max(highest, anonymousMemory(pid));
+    highest = Math.max(highest, present());
   }, POLL_MS);
   try {
     const result = await work();
-    return { result, before, highest: Math.max(highest, anonymousMemory(pid)) };
+    return { result, before, highest: Math.max(highest, present()) };
   } finally {
     clearInterval(poll);
   }

@@ -6,7 +6,7 @@ import { createLink } from '../../../src/bridge/link/link.ts';
 import { type OwnerChannel, serveOwner } from '../../../src/bridge/link/owner-channel.ts';
 import type { PortOffer } from '../../../src/bridge/wire/control.ts';
 import type { Carrier, ToOwner } from '../../../src/bridge/wire/wire.ts';
-import type { PlainRequest, PlainResponse } from '../../../src/shared/message.ts';
+import type { ByteStream, PlainRequest, PlainResponse } from '../../../src/shared/message.ts';
 import { type FakeLockClient, FakeLocks } from '../../support/fake-locks.ts';
 import { bytes, messagesArrived, newInstance, readAll, reasonOf, sourceOf, streamOf, until } from './support.ts';
 
@@ -191,6 +191,20 @@ describe('over a port', () => {
     expect(page.buffer.byteLength).toBe(100_000);
   });
 
+  test("chunks that are nobody else's are moved themselves", async () => {
+    const owner = await new Owner().rise();
+    const link = await linkOverPort(owner);
+    owner.handle = async ({ body }) => answer(streamOf(body));
+    const [own, part] = [new Uint8Array(20_000).fill(1), new Uint8Array(30_000).fill(2).subarray(0, 20_000)];
+    const upload = { ...streamed([own, part]), isMovable: true };
+    const { body } = await link.handle({ method: 'PUT', url: `${instance.base}a`, headers: {}, body: upload });
+    const echo = streamOf(body);
+    expect(await echo.pull()).toEqual(new Uint8Array(20_000).fill(1));
+    expect(await echo.pull()).toEqual(new Uint8Array(20_000).fill(2));
+    expect(await echo.pull()).toBeUndefined();
+    expect([own.length, part.length]).toEqual([0, 20_000]);
+  });
+
   test('what began on the channel ends there', async () => {
     const owner = await new Owner().rise();
     const link = newLink();
@@ -335,3 +349,8 @@ describe('of many ports', () => {
     expect(owner.asked.filter((what) => what === 'PUT c')).toHaveLength(1);
   });
 });
+
+function streamed(chunks: readonly Uint8Array[]): ByteStream {
+  const left = [...chunks];
+  return { pull: async () => left.shift(), cancel: async () => {} };
+}
