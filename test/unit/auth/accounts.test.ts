@@ -105,7 +105,6 @@ test('a session that was seen lately is known in the same turn', async () => {
   expect(answer).toMatchObject({ status: 200 });
 });
 
-/** What a log-in costs is its iterations; that they are the same is shown by counting them, whatever the machine is doing. */
 test('a proof that is remembered is a hit of the cache, any other request with a password a miss', async () => {
   await open({ admins: { root: 'secret' } });
   for (const password of ['secret', 'secret', 'wrong', 'secret', 'wrong']) {
@@ -118,6 +117,7 @@ test('a proof that is remembered is a hit of the cache, any other request with a
   expect(await count('auth_cache_misses')).toBe(3);
 });
 
+/** What a log-in costs is its iterations; that they are the same is shown by counting them, whatever the machine is doing. */
 test('a log-in that fails costs the same whether the name exists', async () => {
   await open({ admins: { root: 'secret' } });
   await ask(core, 'PUT /_users', { headers: ROOT });
