@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createLink } from '../../../src/bridge/link/link.ts';
 import { createSessionRelay, shareSession } from '../../../src/bridge/ownership/shared-session.ts';
 import { createIndexedDbPageStore } from '../../../src/storage/indexeddb/indexeddb-page-store.ts';
-import { CookieJar } from '../../../src/worker/cookie-jar.ts';
+import { CookieJar } from '../../../src/cookies/cookie-jar.ts';
 import { CoreSupervisor } from '../../../src/worker/core-supervisor.ts';
 import { SessionRequests } from '../../../src/worker/session-requests.ts';
 import { Origin, toText } from './origin.ts';
