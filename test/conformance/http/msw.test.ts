@@ -18,7 +18,11 @@ class MswHost extends FetchHost {
       name,
       baseUrl,
       fetch: (request) => fetch(request),
-      capabilities: { 'function-threads': 'a test that mocks its requests has one thread', settings: true },
+      capabilities: {
+        'function-threads': 'a test that mocks its requests has one thread',
+        'restart-request': 'what is kept in memory would be gone; `reset` does that',
+        settings: true,
+      },
       close: async () => {
         if (isFirst) server.close();
         await service.reset();
