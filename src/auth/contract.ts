@@ -17,6 +17,8 @@ export interface AskingRequest {
   readonly method: string;
   /** As the client knows it: absolute where anybody says by which host. */
   readonly url: string;
+  /** What follows the `?` of the address, as it was sent; empty where there is none. */
+  readonly search: string;
   /** The IP address from which it came to this service. */
   readonly peer: string | undefined;
   /** The IP address of its sender, who may be behind a trusted proxy; empty where there is none. */

@@ -2,6 +2,8 @@
 export class RecentEntries<K, V> {
   readonly #most: () => number;
   readonly #entries = new Map<K, V>();
+  /** Asked for again and again where one client is busy; it need not be moved then. */
+  #latest: K | undefined;
 
   /** `most` is asked each time that an entry comes. */
   constructor(most: () => number) {
@@ -14,15 +16,17 @@ export class RecentEntries<K, V> {
 
   get(key: K): V | undefined {
     const value = this.#entries.get(key);
-    if (value === undefined) return undefined;
+    if (value === undefined || key === this.#latest) return value;
     this.#entries.delete(key);
     this.#entries.set(key, value);
+    this.#latest = key;
     return value;
   }
 
   set(key: K, value: V): void {
     this.#entries.delete(key);
     this.#entries.set(key, value);
+    this.#latest = key;
     const most = this.#most();
     for (const oldest of this.#entries.keys()) {
       if (this.#entries.size <= most) return;
@@ -31,6 +35,12 @@ export class RecentEntries<K, V> {
   }
 
   delete(key: K): void {
+    if (key === this.#latest) this.#latest = undefined;
     this.#entries.delete(key);
+  }
+
+  clear(): void {
+    this.#latest = undefined;
+    this.#entries.clear();
   }
 }

@@ -1,14 +1,21 @@
-/** A core on memory that is there when it is asked, and can be exchanged for an empty one. */
+/** A core on memory that is there when it is asked, and can be exchanged for an empty one. It keeps the session's cookies, as a page's worker does. */
+import { CookieJar } from '../cookies/cookie-jar.ts';
 import { type Core, type CoreOptions, createCore } from '../core.ts';
 import { deferredAtHand } from '../deferred/deferred-code.ts';
 import { createFetch } from '../http/fetch-adapter.ts';
 import { createQuickJsSandbox, type QuickJsSandboxOptions } from '../query-server/programs/quickjs-sandbox.ts';
 import { systemClock, systemRandom } from '../shared/clock.ts';
+import { whenReady } from '../shared/maybe-promise.ts';
+import type { Handle } from '../shared/message.ts';
 import { createMemoryPageStore } from '../storage/memory/memory-page-store.ts';
 
 export type ServiceOptions = Pick<CoreOptions, 'basePath' | 'config'>;
 
+/** Where there is only a path, the cookies belong to this host; they go nowhere else than to this service. */
+const HOST = 'http://localhost/';
+
 export class MemoryService {
+  #jar = newJar();
   readonly #options: ServiceOptions;
   readonly #loadWasm: QuickJsSandboxOptions['loadWasm'] | undefined;
   #core: Promise<Core> | undefined;
@@ -22,12 +29,14 @@ export class MemoryService {
   async fetch(request: Request): Promise<Response> {
     this.#core ??= this.#open();
     const core = await this.#core;
-    return breakOff(await createFetch(core.handle)(request), request.signal);
+    const handle = request.credentials === 'omit' ? core.handle : withSession(core.handle, this.#jar);
+    return breakOff(await createFetch(handle)(request), request.signal);
   }
 
   async reset(): Promise<void> {
     const core = this.#core;
     this.#core = undefined;
+    this.#jar = newJar();
     await (await core)?.close();
   }
 
@@ -42,6 +51,26 @@ export class MemoryService {
       network: { fetch: (...request) => fetch(...request) },
     });
   }
+}
+
+function newJar(): CookieJar {
+  return new CookieJar({ clock: systemClock, base: HOST, onChange: () => {} });
+}
+
+/**
+ * Neither `fetch` on Node nor a mocked one in a page keeps cookies that only the browser is to see. A client that sends cookies of its own has a
+ * jar of its own.
+ */
+function withSession(handle: Handle, jar: CookieJar): Handle {
+  return (request) => {
+    const cookie = request.headers['cookie'] ?? jar.header(request.url);
+    const headers = cookie === undefined ? request.headers : { ...request.headers, cookie };
+    return whenReady(handle({ ...request, headers }), (response) => {
+      const lines = response.headers['set-cookie'];
+      if (lines !== undefined) jar.take(lines, request.url);
+      return response;
+    });
+  };
 }
 
 /** An abort while the body is read ends it with the signal's reason, as `fetch` does; MSW alone would let it go on. */

@@ -26,16 +26,23 @@ export class Statistics {
   /** The end of the last interval, by the monotonic clock. */
   #sampledAt = 0;
   #nextAt = 0;
+  readonly #openedAt: number;
 
   constructor(clock: Clock, config: ConfigStore, counters: Counters, gauges: Gauges) {
     this.counters = counters;
     this.#clock = clock;
+    this.#openedAt = clock.monotonic();
     this.#config = config;
     this.list = listStatistics(counters, gauges);
     this.#begin();
     config.onChange(({ section }) => {
       if (section === 'stats') this.#begin();
     });
+  }
+
+  /** Milliseconds since the service was opened, by the monotonic clock. */
+  get uptimeMs(): number {
+    return this.#clock.monotonic() - this.#openedAt;
   }
 
   /** A request came, at that time of the monotonic clock. */

@@ -4,6 +4,7 @@
  *     closed ── open() or a request ──► opening ──► open ── the browser takes the storage away ──► lost
  *                                          ▲                                                        │
  *                                          └───────────────────── next request ─────────────────────┘
+ *     open ── `_restart` ──► what was begun ends, the core is closed ──► opening
  *     any of these ── close(): stores what only the journal holds; drop(): writes nothing more ──► ended
  *
  * A request that failed because the storage was lost is sent once more, to the core that is opened anew, unless it writes and nobody knows
@@ -12,6 +13,7 @@
  */
 import type { Instance } from '../bridge/contract.ts';
 import { toNetworkAddress } from '../bridge/instance.ts';
+import { OpenWork } from '../bridge/link/open-work.ts';
 import { serviceUnavailable } from '../bridge/link/unavailable.ts';
 import { isStream } from '../bridge/wire/wire-codec.ts';
 import { type Core, type CoreOptions, createCore } from '../core.ts';
@@ -50,13 +52,16 @@ export interface CoreSupervisorOptions {
 interface Opened {
   readonly core: Core;
   readonly store: PageStore;
-  /** Whether the browser took the storage away: it closed the connection, or cleared the data. */
+  readonly work: OpenWork;
+  /** Whether another core takes its place: the browser closed the connection, or cleared the data, or a restart was asked for. */
   isLost: boolean;
 }
 
 /** How long a request waits for a storage that can't be opened at the moment. */
 const PATIENCE_MS = 15_000;
 const RETRY_MS = 250;
+/** How long what was begun may go on when the service is restarted. */
+const DRAIN_MS = 3_000;
 
 export class CoreSupervisor {
   readonly #options: CoreSupervisorOptions;
@@ -79,7 +84,7 @@ export class CoreSupervisor {
   handle(request: PlainRequest): MaybePromise<PlainResponse> {
     return whenReady(this.#opened ?? this.#whenOpen(request.method), (opened) => {
       if ('status' in opened) return opened;
-      return whenReady(opened.core.handle(request), (response) =>
+      return whenReady(opened.work.run(opened.core.handle, request), (response) =>
         response.status < 400 ? response : this.#repeatIfLost(opened, request, response),
       );
     });
@@ -137,6 +142,32 @@ export class CoreSupervisor {
     return this.#opening;
   }
 
+  /** Whoever has asked for a restart is answered while it goes on; requests that come meanwhile wait for the core that is opened then. */
+  async #restart(): Promise<void> {
+    const opened = this.#opened;
+    // Another one is under way.
+    if (opened === undefined || this.#isEnded) return;
+    this.#options.log.info('the service is opened anew: a restart was asked for');
+    opened.isLost = true;
+    this.#opened = undefined;
+    this.#opening = this.#reopen(opened).finally(() => {
+      this.#opening = undefined;
+    });
+    // It is tried again with the next request.
+    this.#opening.catch(() => undefined);
+  }
+
+  async #reopen({ core, store, work }: Opened): Promise<Opened> {
+    // Feeds end with that; what else was begun goes on.
+    core.beginShutdown();
+    await work.idle(DRAIN_MS);
+    await core.close().catch((error: unknown) => {
+      this.#options.log.error('the service could not be closed in order for a restart', error);
+      return store.close().catch(() => undefined);
+    });
+    return this.#open();
+  }
+
   async #open(): Promise<Opened> {
     if (this.#isEnded) throw new DatabaseError('shutting_down', 'This tab has let go of the storage; try again.');
     const { instance, settings } = this.#options;
@@ -159,8 +190,9 @@ export class CoreSupervisor {
         config: settings,
         network: { fetch: (url, init) => fetch(toNetwork(instance, url), init), isBrowserFetch: true },
         ownBase: () => ownBaseOf(instance),
+        restart: () => this.#restart(),
       });
-      opened = { core, store, isLost };
+      opened = { core, store, work: new OpenWork(), isLost };
     } catch (error) {
       await store.close().catch(() => undefined);
       throw error;
@@ -174,7 +206,7 @@ export class CoreSupervisor {
   async #repeatIfLost(opened: Opened, request: PlainRequest, response: PlainResponse): Promise<PlainResponse> {
     if (!(await this.#shouldRepeat(opened, request, response))) return response;
     const again = await this.#whenOpen(request.method);
-    return 'status' in again ? again : again.core.handle(request);
+    return 'status' in again ? again : again.work.run(again.core.handle, request);
   }
 
   async #shouldRepeat(opened: Opened, request: PlainRequest, { errorCode }: PlainResponse): Promise<boolean> {
@@ -183,7 +215,8 @@ export class CoreSupervisor {
       this.#lose(opened, 'somebody else opened the storage meanwhile');
     }
     if (!opened.isLost || this.#isEnded || isStream(request.body)) return false;
-    const wroteNothing = errorCode === 'storage_closed' || errorCode === 'storage_fenced';
+    const wroteNothing =
+      errorCode === 'storage_closed' || errorCode === 'storage_fenced' || errorCode === 'shutting_down';
     return wroteNothing || isReadOnlyRequest(request, this.#options.instance.base);
   }
 

@@ -18,6 +18,7 @@ import { type SharedSession, shareSession } from '../bridge/ownership/shared-ses
 import type { PortOffer } from '../bridge/wire/control.ts';
 import type { Carrier } from '../bridge/wire/wire.ts';
 import { isStream } from '../bridge/wire/wire-codec.ts';
+import { CookieJar } from '../cookies/cookie-jar.ts';
 import type { LoadDeferredCode } from '../deferred/contract.ts';
 import { isDatabaseError } from '../errors/database-error.ts';
 import { isReadOnlyRequest } from '../http/address/read-only-requests.ts';
@@ -28,7 +29,6 @@ import type { Handle, PlainRequest, PlainResponse, RequestBody } from '../shared
 import type { LoadJournalFiles } from '../storage/indexeddb/journal-files.ts';
 import type { Log, Settings } from '../system/contract.ts';
 import { silentLog } from '../system/log.ts';
-import { CookieJar } from './cookie-jar.ts';
 import { CoreSupervisor } from './core-supervisor.ts';
 import { type NetworkEvents, watchNetwork } from './network-watch.ts';
 import { SessionRequests } from './session-requests.ts';

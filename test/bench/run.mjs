@@ -76,6 +76,7 @@ const { values: options } = parseArgs({
 class Bench {
   build = options.build === undefined ? builtMain : resolve(options.build);
   openDatabaseScript = join(root, 'dist', 'bench', 'open-database.js');
+  countedRequestsScript = join(root, 'dist', 'bench', 'counted-requests.js');
   millionDocuments = Number(options.million);
   profileFolder;
   #folder = mkdtempSync(join(options.folder, 'settee-bench-'));
@@ -135,17 +136,20 @@ async function prepare() {
   install();
   if (options.build === undefined) buildSettee();
   const { build } = await import('vite');
-  await build({
-    root,
-    configFile: false,
-    logLevel: 'warn',
-    build: {
-      ssr: 'test/bench/open-database.ts',
-      outDir: 'dist/bench',
-      target: 'node20',
-      rolldownOptions: { output: { entryFileNames: 'open-database.js', codeSplitting: false } },
-    },
-  });
+  for (const script of ['open-database', 'counted-requests']) {
+    await build({
+      root,
+      configFile: false,
+      logLevel: 'warn',
+      build: {
+        ssr: `test/bench/${script}.ts`,
+        outDir: 'dist/bench',
+        emptyOutDir: false,
+        target: 'node20',
+        rolldownOptions: { output: { entryFileNames: `${script}.js`, codeSplitting: false } },
+      },
+    });
+  }
 }
 
 async function runScenario(scenario) {

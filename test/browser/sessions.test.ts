@@ -41,4 +41,26 @@ describe.each(chosenEngines())('sessions in %s', (engine) => {
     expect((await call(third, 'request', way, 'DELETE', session)).status).toBe(200);
     expect(await whoIs(third, way)).toEqual({ name: null, roles: ['_admin'] });
   });
+
+  test('outlives the service worker, and is known to validation functions', async ({ skip }) => {
+    const { stopServiceWorkers } = browser.browser.can;
+    if (stopServiceWorkers !== true) skip(stopServiceWorkers);
+    const site = await browser.openSite();
+    const tab = await site.open('control');
+    await call(tab, 'start', { base });
+    const ana = { type: 'user', name: 'ana', roles: ['editor'], password: 'secret' };
+    await call(tab, 'request', 'fetch', 'PUT', '/db/_users');
+    await call(tab, 'request', 'fetch', 'PUT', user, ana);
+    await call(tab, 'request', 'fetch', 'PUT', '/db/notes');
+    const validate = 'function (doc, old, user) { throw({forbidden: JSON.stringify(user)}); }';
+    await call(tab, 'request', 'fetch', 'PUT', '/db/notes/_design/d', { validate_doc_update: validate });
+    await call(tab, 'request', 'fetch', 'POST', session, { name: 'ana', password: 'secret' });
+    for (const way of ways) {
+      await browser.browser.stopServiceWorkers(site.server.origin);
+      expect(await whoIs(tab, way)).toEqual({ name: 'ana', roles: ['editor'] });
+      const written = await call(tab, 'request', way, 'PUT', '/db/notes/first', {});
+      expect(written.status).toBe(403);
+      expect(JSON.parse(Object(written.json).reason)).toEqual({ db: 'notes', name: 'ana', roles: ['editor'] });
+    }
+  });
 });

@@ -1,5 +1,6 @@
 /** Plain passwords of server admins do not stay in the configuration: they are replaced by their hashes (docs/http.md#server-admins). */
 import { isDatabaseError } from '../../errors/database-error.ts';
+import type { MaybePromise } from '../../shared/maybe-promise.ts';
 import type { ConfigStore, Log } from '../../system/contract.ts';
 import { adminText, isHashedAdmin, type PasswordHash } from '../passwords/password-hash.ts';
 import type { Passwords } from '../passwords/passwords.ts';
@@ -10,7 +11,8 @@ export class AdminHashing {
   readonly #config: ConfigStore;
   readonly #passwords: Passwords;
   readonly #log: Log;
-  #work: Promise<void> = Promise.resolve();
+  /** Undefined while nothing is left to do. */
+  #work: Promise<void> | undefined;
 
   /** Begins at once with those that are there, and goes on with those that come. */
   constructor(config: ConfigStore, passwords: Passwords, log: Log) {
@@ -23,8 +25,8 @@ export class AdminHashing {
     });
   }
 
-  /** Resolves when what came before is hashed. */
-  get settled(): Promise<void> {
+  /** Resolves when what came before is hashed; undefined where it is. */
+  get settled(): MaybePromise<void> {
     return this.#work;
   }
 
@@ -44,7 +46,12 @@ export class AdminHashing {
   /** An empty text is no password: nobody logs in by that name. */
   #note(name: string, text: string): void {
     if (text === '' || isHashedAdmin(text)) return;
-    this.#work = this.#work.then(() => this.#hash(name, text));
+    const work = (this.#work ?? Promise.resolve())
+      .then(() => this.#hash(name, text))
+      .then(() => {
+        if (this.#work === work) this.#work = undefined;
+      });
+    this.#work = work;
   }
 
   async #hash(name: string, text: string): Promise<void> {

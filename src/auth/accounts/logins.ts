@@ -1,21 +1,18 @@
 /**
  * Checks names and passwords (docs/http.md#authentication). What fails costs the same whether the name exists, and comes slower each time
- * (`failed-logins.ts`). A password that was right is remembered, by a digest under a key of this process, as long as its account stays the
- * same; so a client that sends it with each request waits for its check once.
+ * (`failed-logins.ts`). A password that was right is remembered (`proved-passwords.ts`).
  */
 import { DatabaseError, isDatabaseError } from '../../errors/database-error.ts';
 import type { Clock, RandomBytes } from '../../shared/clock.ts';
-import { toHex } from '../../shared/hex.ts';
+import { type MaybePromise, whenReady } from '../../shared/maybe-promise.ts';
 import type { ConfigStore } from '../../system/contract.ts';
 import type { Counters } from '../../system/counters.ts';
 import { FailedLogins } from '../passwords/failed-logins.ts';
-import { requireSubtle, type SubtleKey } from '../passwords/key-derivation.ts';
 import type { Passwords } from '../passwords/passwords.ts';
-import { RecentEntries } from '../recent-entries.ts';
-import { cacheSize } from '../settings.ts';
-import { type Account, saltOf } from './account.ts';
+import type { Account } from './account.ts';
 import type { AccountStore } from './account-store.ts';
 import type { AdminHashing } from './admin-hashing.ts';
+import { ProvedPasswords } from './proved-passwords.ts';
 
 export interface LoginParts {
   readonly config: ConfigStore;
@@ -29,50 +26,55 @@ export interface LoginParts {
   readonly upgrade: (account: Account, password: string) => Promise<Account | undefined>;
 }
 
-const DIGEST = { name: 'HMAC', hash: 'SHA-256' } as const;
+interface Attempt {
+  readonly name: string;
+  readonly password: string;
+  readonly address: string;
+}
 
 export class Logins {
   readonly #parts: LoginParts;
   readonly #failed: FailedLogins;
-  /** The salts of accounts, by the digests of names and passwords that were right. */
-  readonly #proved: RecentEntries<string, string>;
+  readonly #proved: ProvedPasswords;
   /** Checks under way: who asks for the same meanwhile waits for the same. */
   readonly #checks = new Map<string, Promise<Account>>();
-  #key: Promise<SubtleKey> | undefined;
 
   constructor(parts: LoginParts) {
     this.#parts = parts;
     this.#failed = new FailedLogins(parts.clock);
-    this.#proved = new RecentEntries(() => cacheSize(parts.config));
+    this.#proved = new ProvedPasswords(parts.config, parts.random);
   }
 
   /**
-   * The account whose password that is. Fails with `unauthorized` where it is not, with `too_many_requests`, `too_busy`, and with `forbidden`
-   * where the stored hash is outside of what the settings permit. `address`: see `AskingRequest`.
+   * The account whose password that is: in the same turn where that was proved lately. Fails with `unauthorized` where it is not, with
+   * `too_many_requests`, `too_busy`, and with `forbidden` where the stored hash is outside of what the settings permit. `address`: see
+   * `AskingRequest`.
    */
-  async logIn(name: string, password: string, address: string): Promise<Account> {
-    await this.#parts.admins.settled;
-    const digest = await this.#digest(name, password);
-    const account = await this.#parts.accounts.find(name);
-    const provedSalt = this.#proved.get(digest);
-    const { authCacheHits, authCacheMisses } = this.#parts.counters;
-    if (account !== undefined && provedSalt !== undefined && provedSalt === saltOf(account)) {
-      authCacheHits.value += 1;
-      return usable(account);
-    }
-    authCacheMisses.value += 1;
-    const running = this.#checks.get(`${address} ${digest}`);
-    if (running !== undefined) return running;
-    const check = this.#check(account, { name, password, address }, digest);
-    this.#checks.set(`${address} ${digest}`, check);
-    return check.finally(() => this.#checks.delete(`${address} ${digest}`));
+  logIn(name: string, password: string, address: string): MaybePromise<Account> {
+    return whenReady(this.#parts.admins.settled, () => {
+      const digest = this.#proved.digest(name, password);
+      return whenReady(this.#parts.accounts.find(name), (account) => {
+        const { authCacheHits, authCacheMisses } = this.#parts.counters;
+        if (account !== undefined && this.#proved.has(digest, account)) {
+          authCacheHits.value += 1;
+          return usable(account);
+        }
+        authCacheMisses.value += 1;
+        return this.#checkOnce(account, { name, password, address }, digest);
+      });
+    });
   }
 
-  async #check(
-    account: Account | undefined,
-    { name, password, address }: { readonly name: string; readonly password: string; readonly address: string },
-    digest: string,
-  ): Promise<Account> {
+  #checkOnce(account: Account | undefined, attempt: Attempt, digest: string): Promise<Account> {
+    const key = `${attempt.address} ${digest}`;
+    const running = this.#checks.get(key);
+    if (running !== undefined) return running;
+    const check = this.#check(account, attempt, digest);
+    this.#checks.set(key, check);
+    return check.finally(() => this.#checks.delete(key));
+  }
+
+  async #check(account: Account | undefined, { name, password, address }: Attempt, digest: string): Promise<Account> {
     const attempt = this.#failed.begin(name, address);
     let isRight: boolean;
     try {
@@ -85,14 +87,8 @@ export class Logins {
     attempt.succeed();
     const isOutdated = account.hash !== undefined && this.#parts.passwords.isOutdated(account.hash);
     const current = isOutdated ? ((await this.#parts.upgrade(account, password)) ?? account) : account;
-    this.#proved.set(digest, saltOf(current));
+    this.#proved.add(digest, current);
     return usable(current);
-  }
-
-  async #digest(name: string, password: string): Promise<string> {
-    this.#key ??= requireSubtle().importKey('raw', this.#parts.random(new Uint8Array(32)), DIGEST, false, ['sign']);
-    const bytes = new TextEncoder().encode(`${name.length}:${name}${password}`);
-    return toHex(new Uint8Array(await requireSubtle().sign('HMAC', await this.#key, bytes)));
   }
 }
 

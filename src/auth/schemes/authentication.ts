@@ -31,6 +31,7 @@ type Recognise = (request: AskingRequest) => MaybePromise<Identity | undefined>;
 export class Authentication implements Authenticator {
   readonly #parts: AuthenticationParts;
   readonly #handlers: ReadonlyMap<string, Recognise>;
+  #ordered: { readonly setting: string | undefined; readonly handlers: readonly Recognise[] } | undefined;
 
   constructor(parts: AuthenticationParts) {
     this.#parts = parts;
@@ -44,14 +45,25 @@ export class Authentication implements Authenticator {
   }
 
   identify(request: AskingRequest): MaybePromise<Identity | undefined> {
-    return this.#ask(handlerNames(this.#parts.config), request);
+    return this.#ask(this.#order(), 0, request);
+  }
+
+  /** As the setting says, which is parsed when it has changed. */
+  #order(): readonly Recognise[] {
+    const { config } = this.#parts;
+    const setting = config.get('httpd', 'authentication_handlers');
+    if (this.#ordered === undefined || this.#ordered.setting !== setting) {
+      const handlers = handlerNames(config).flatMap((name) => this.#handlers.get(name) ?? []);
+      this.#ordered = { setting, handlers };
+    }
+    return this.#ordered.handlers;
   }
 
   /** In the same turn where no handler has to wait. */
-  #ask(names: readonly string[], request: AskingRequest): MaybePromise<Identity | undefined> {
-    const [name, ...others] = names;
-    if (name === undefined) return undefined;
-    return whenReady(this.#handlers.get(name)?.(request), (identity) => identity ?? this.#ask(others, request));
+  #ask(handlers: readonly Recognise[], index: number, request: AskingRequest): MaybePromise<Identity | undefined> {
+    const recognise = handlers[index];
+    if (recognise === undefined) return undefined;
+    return whenReady(recognise(request), (identity) => identity ?? this.#ask(handlers, index + 1, request));
   }
 
   #byCookie(request: AskingRequest): MaybePromise<Identity | undefined> {
@@ -72,7 +84,7 @@ export class Authentication implements Authenticator {
     if (given === 'malformed') throw wrongPassword();
     if (isNobody(given)) return { user: ANONYMOUS, method: 'default', recheck: () => ANONYMOUS };
     const account = this.#parts.logins.logIn(given.name, given.password, request.address);
-    return account.then((found) => this.#identityOf(found, 'default'));
+    return whenReady(account, (found) => this.#identityOf(found, 'default'));
   }
 
   #byProxy(request: AskingRequest): MaybePromise<Identity | undefined> {

@@ -50,7 +50,7 @@ export class OAuth {
   /** Undefined where the request is not signed. Fails with `bad_request`, worded as the scheme has it. */
   recognise(request: AskingRequest): Promise<Account> | undefined {
     const ofHeader = parseHeader(request.header('authorization'));
-    const parameters = ofHeader ?? parametersOfQuery(request.url);
+    const parameters = ofHeader ?? parametersOfQuery(request.search);
     return parameters && this.#accountOf(request, parameters, ofHeader !== undefined);
   }
 
@@ -130,9 +130,8 @@ function parseHeader(header: string | undefined): Parameters | undefined {
   return Object.fromEntries(pairs);
 }
 
-function parametersOfQuery(url: string): Parameters | undefined {
-  if (!url.includes('oauth_signature=')) return undefined;
-  return Object.fromEntries(new URLSearchParams(url.slice(url.indexOf('?') + 1)));
+function parametersOfQuery(search: string): Parameters | undefined {
+  return search.includes('oauth_signature=') ? Object.fromEntries(new URLSearchParams(search)) : undefined;
 }
 
 function withoutSignature(url: string): string {

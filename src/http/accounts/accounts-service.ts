@@ -1,9 +1,10 @@
 import type { Account } from '../../auth/accounts/account.ts';
+import type { MaybePromise } from '../../shared/maybe-promise.ts';
 
 /** What the handlers of sessions work with. */
 export interface AccountsService {
   /** See `Logins`. */
-  logIn(name: string, password: string, address: string): Promise<Account>;
+  logIn(name: string, password: string, address: string): MaybePromise<Account>;
   /** The value of `Set-Cookie` that begins a session. */
   beginSession(account: Account, isSecure: boolean): Promise<string>;
 }

@@ -32,8 +32,15 @@ export async function answerNode(
   assertGet(context);
   if (what === '_stats') return answerNodeStatistics(context, rest);
   if (what === '_prometheus' && rest.length === 0) return answerPrometheus(context);
+  if (what === '_system' && rest.length === 0) return answerSystem(context);
   if (what !== undefined) throw missing();
   return jsonAnswer(context, 200, JSON.stringify({ name: NAME }));
+}
+
+/** Of what later versions tell here the rest is about the machine that they run on: its processes, schedulers and memory. */
+function answerSystem(context: Context): Answer {
+  const uptime = Math.floor(context.services.statistics.uptimeMs / 1_000);
+  return jsonAnswer(context, 200, JSON.stringify({ uptime }));
 }
 
 export function getMembership(_service: AdministrationService, context: Context): Answer {

@@ -9,7 +9,10 @@ import type { AdministrationService } from './administration-service.ts';
 export async function postRestart({ restart }: AdministrationService, context: Context): Promise<Answer> {
   requireJsonType(context);
   if (restart === undefined) {
-    throw new DatabaseError('not_implemented', 'This service can not restart itself; in a browser, reload the page.');
+    throw new DatabaseError(
+      'not_implemented',
+      'This service can not restart itself: whoever has opened it has to close it, and to open it again.',
+    );
   }
   await restart();
   return okAnswer(context, 202);

@@ -3,12 +3,12 @@ import { authorizeUser } from '../../auth/access/authorization.ts';
 import { DatabaseError, isDatabaseError } from '../../errors/database-error.ts';
 import { ownMember } from '../../json/objects.ts';
 import { Pace } from '../../shared/turn.ts';
-import { isEmptyRange, toRowRange } from '../lists/key-range.ts';
-import { type ListParameters, parseListQuery } from '../lists/list-parameters.ts';
+import { parseListQuery } from '../lists/list-parameters.ts';
 import { readObject } from '../request/bodies.ts';
 import type { Answer, Context } from '../request/context.ts';
 import { jsonAnswer } from '../response/responses.ts';
 import { shownInfo } from './database-info.ts';
+import { namesOf } from './database-names.ts';
 
 /** All databases, or those in the range of names that the query asks for. */
 export async function getDatabaseInfos(context: Context): Promise<Answer> {
@@ -21,19 +21,6 @@ export async function postDatabaseInfos(context: Context): Promise<Answer> {
   const keys = ownMember(await readObject(context), 'keys');
   if (!Array.isArray(keys)) throw new DatabaseError('bad_request', '`keys` member must exist.');
   return answerInfos(context, keys);
-}
-
-/** `names` ascend. They are ASCII, so the order of JavaScript is that of their bytes. */
-function namesOf(names: readonly string[], parameters: ListParameters): readonly string[] {
-  const range = toRowRange(parameters);
-  if (isEmptyRange(range)) return [];
-  const { start, end, startInclusive, endInclusive } = range;
-  const found = names.filter((name) => {
-    const isBehindStart = start === undefined || name > start || (startInclusive !== false && name === start);
-    return isBehindStart && (end === undefined || name < end || (endInclusive !== false && name === end));
-  });
-  const { descending, skip, limit } = parameters;
-  return (descending ? found.toReversed() : found).slice(skip, limit === undefined ? undefined : skip + limit);
 }
 
 async function answerInfos(context: Context, keys: readonly unknown[]): Promise<Answer> {

@@ -4,6 +4,7 @@ import { parseTarget } from '../address/target.ts';
 import { shownInfo } from '../database/database-info.ts';
 import { readText } from '../request/bodies.ts';
 import type { Context } from '../request/context.ts';
+import { clientAddress } from '../response/asking-request.ts';
 
 /** The header in which a rewritten request keeps the address that the client asked for (docs/http.md#rewrite-rules). */
 export const REQUESTED_PATH = 'x-svc-requested-path';
@@ -11,13 +12,16 @@ export const REQUESTED_PATH = 'x-svc-requested-path';
 /** Headers by which somebody proves who it is. */
 const CREDENTIALS = /^(?:proxy-)?authorization$|^x-auth-.*token$/;
 const SESSION_COOKIE = 'AuthSession';
+/** By which requests are signed in their address. With PLAINTEXT it is the secrets themselves (docs/http.md#oauth). */
+const SIGNATURE = 'oauth_signature';
+const SIGNATURE_IN_ADDRESS = /(?<=[?&])oauth_signature=[^&#\s]*&?/g;
 const FORM_TYPE = 'application/x-www-form-urlencoded';
 /** Parameters whose value in an address is JSON. */
 const JSON_VALUED: ReadonlySet<string> = new Set(['key', 'startkey', 'start_key', 'endkey', 'end_key']);
 /** What functions see where there is no body. */
 const NO_BODY = 'undefined';
-/** The service answers its own machine only; behind it there is nobody to name. */
-const PEER = '127.0.0.1';
+/** Of those who share the service's process, which nobody else reaches. */
+const OWN_ADDRESS = '127.0.0.1';
 
 /** JSON text. `id` is the document that the path names. `body` is the request's where it was read already. */
 export async function functionRequest(
@@ -28,7 +32,7 @@ export async function functionRequest(
 ): Promise<string> {
   const { request, services } = context;
   const text = body ?? (request.body === null ? '' : await readText(context));
-  const rawPath = pathOf(request.url);
+  const rawPath = withoutSignature(pathOf(request.url));
   const { name, roles } = context.user;
   const members = {
     info: shownInfo(await database.info()),
@@ -41,7 +45,7 @@ export async function functionRequest(
     query: queryOf(context),
     headers: headersOf(context),
     body: text === '' ? NO_BODY : text,
-    peer: PEER,
+    peer: clientAddress(context) || OWN_ADDRESS,
     form: formOf(context, text),
     cookie: cookiesOf(context),
     userCtx: { db: database.name, name, roles },
@@ -59,7 +63,7 @@ function segmentsOf(context: Context, path: string): readonly string[] {
 }
 
 function queryOf(context: Context): Record<string, unknown> {
-  const pairs = [...context.query.entries()];
+  const pairs = [...context.query.entries()].filter(([name]) => name !== SIGNATURE);
   return Object.fromEntries(pairs.map(([name, text]) => [name, JSON_VALUED.has(name) ? jsonValue(text) : text]));
 }
 
@@ -77,17 +81,23 @@ export function jsonValue(text: string): unknown {
  * not to be anybody else.
  */
 function headersOf(context: Context): Record<string, string> {
+  const proxyToken = context.services.config.get('svc_httpd_auth', 'x_auth_token')?.toLowerCase();
   const headers = Object.entries(context.request.headers).flatMap(([name, value]): [string, string][] => {
-    if (CREDENTIALS.test(name)) return [];
+    if (CREDENTIALS.test(name) || name === proxyToken) return [];
     const shown =
       name === 'cookie'
         ? cookiePairs(context)
             .map((pair) => pair.join('='))
             .join('; ')
-        : value;
+        : withoutSignature(value);
     return shown === '' && name === 'cookie' ? [] : [[customaryName(name), shown]];
   });
   return Object.fromEntries(headers);
+}
+
+/** Of an address, or of a header that repeats one. */
+function withoutSignature(text: string): string {
+  return text.includes(SIGNATURE) ? text.replace(SIGNATURE_IN_ADDRESS, '') : text;
 }
 
 function customaryName(name: string): string {

@@ -22,13 +22,45 @@ export function isSecure(context: Context): boolean {
 }
 
 export function askingRequest(context: Context): AskingRequest {
-  const { request } = context;
-  return {
-    method: request.method,
-    url: `${ownOrigin(context)}${request.url.slice(originOf(request.url)?.length ?? 0)}`,
-    peer: request.peer,
-    address: clientAddress(context),
-    isSecure: isSecure(context),
-    header: (name) => context.header(name),
-  };
+  return new Asking(context);
+}
+
+/** What takes work is found out when it is asked for: most ways to log in need a header alone. */
+class Asking implements AskingRequest {
+  readonly #context: Context;
+
+  constructor(context: Context) {
+    this.#context = context;
+  }
+
+  get method(): string {
+    return this.#context.request.method;
+  }
+
+  get url(): string {
+    const { url } = this.#context.request;
+    return `${ownOrigin(this.#context)}${url.slice(originOf(url)?.length ?? 0)}`;
+  }
+
+  get search(): string {
+    const { url } = this.#context.request;
+    const mark = url.indexOf('?');
+    return mark < 0 ? '' : url.slice(mark + 1);
+  }
+
+  get peer(): string | undefined {
+    return this.#context.request.peer;
+  }
+
+  get address(): string {
+    return clientAddress(this.#context);
+  }
+
+  get isSecure(): boolean {
+    return isSecure(this.#context);
+  }
+
+  header(name: string): string | undefined {
+    return this.#context.header(name);
+  }
 }

@@ -15,6 +15,7 @@ import { postForm } from '../attachments/form-upload.ts';
 import { changesHandlers } from '../changes/change-handlers.ts';
 import { deleteDatabase, getDatabase, putDatabase } from '../database/database.ts';
 import { getDatabaseInfos, postDatabaseInfos } from '../database/database-infos.ts';
+import { getAllDatabases } from '../database/database-names.ts';
 import { getRevsLimit, getSecurity, putRevsLimit, putSecurity } from '../database/settings.ts';
 import { postCompact, postEnsureFullCommit } from '../database/upkeep.ts';
 import type { DesignPart } from '../design/design-handlers.ts';
@@ -35,7 +36,7 @@ import { getActiveTasks } from '../server/active-tasks.ts';
 import { getDatabaseEvents } from '../server/database-events.ts';
 import { getIcon } from '../server/icon.ts';
 import { getUuids } from '../server/uuids.ts';
-import { getAllDatabases, getUp, getWelcome } from '../server/welcome.ts';
+import { getUp, getWelcome } from '../server/welcome.ts';
 import type { ViewPart } from '../views/view-handlers.ts';
 import {
   anyone,

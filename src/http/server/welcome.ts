@@ -9,10 +9,6 @@ export function getWelcome(context: Context): Answer {
   return jsonAnswer(context, 200, JSON.stringify(welcome));
 }
 
-export function getAllDatabases(context: Context): Answer {
-  return jsonAnswer(context, 200, JSON.stringify(context.services.registry.names()));
-}
-
 /** Whether the service is to be asked; while it shuts down nothing gets here. */
 export function getUp(context: Context): Answer {
   const mode = context.services.config.get('svc', 'maintenance_mode') ?? 'false';

@@ -21,12 +21,14 @@ export function getIndexInfo(
   });
 }
 
-function shownInfo(info: ViewGroupInfo): Readonly<Record<string, string | number | boolean>> {
+function shownInfo(info: ViewGroupInfo): Readonly<Record<string, unknown>> {
   return {
     signature: info.signature,
     language: info.language,
     disk_size: info.diskSize,
     data_size: info.dataSize,
+    // As later versions have them, without which their administration tools show nothing at all.
+    sizes: { file: info.diskSize, external: info.dataSize, active: info.dataSize },
     updater_running: info.updaterRunning,
     compact_running: info.compactRunning,
     waiting_commit: info.waitingCommit,

@@ -1,10 +1,12 @@
+import { execFileSync } from 'node:child_process';
 import { draw } from '../documents.mjs';
 import { figure, interleave } from '../figures.mjs';
 import { Connection, toRequest } from '../http-client.mjs';
 import { Workload } from '../workload.mjs';
 
 export const name = 'accounts';
-export const about = 'GET of random documents, 50 at a time, by who has a session or sends a password, against nobody';
+export const about =
+  'GET of random documents, 50 at a time, by who has a session or sends a password, against nobody; what statistics take of one';
 
 const DOCUMENTS = 5_000;
 const NAME_AND_PASSWORD = { name: 'ana', password: 'secret of ana' };
@@ -38,7 +40,12 @@ export async function run(bench) {
       unit: 'µs',
       asked: { atMost },
     });
-  return [line('with a session', us.session, 1.1), line('with a password', us.password, 1.2)];
+  const counting = JSON.parse(execFileSync(process.execPath, [bench.countedRequestsScript], { encoding: 'utf8' })).us;
+  return [
+    line('with a session', us.session, 1.1),
+    line('with a password', us.password, 1.2),
+    { ...line('', counting, 0.02), name: 'statistics of a request' },
+  ];
 }
 
 /** Makes a user, then an admin, so that who sends nothing is nobody. Gives the user's session. */

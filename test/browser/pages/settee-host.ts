@@ -12,21 +12,55 @@ import type {
 /** What hosts in a page can't do and why, beyond what `FetchHost` says of any page. */
 const clock = 'the worker takes the time from the browser';
 
-/** The service worker, asked by the page's own `fetch`. */
-export async function startNetworkHost(base: string): Promise<Host> {
-  const settee = await start({ base });
-  return new FetchHost({
-    name: `fetch below ${base}`,
-    baseUrl: settee.base.replace(/\/$/, ''),
-    fetch: (request) => fetch(request),
-    capabilities: {
-      restart:
-        'a page without its worker is answered by the service worker, which is not the same service started again',
-      settings: 'there is one service worker script, registered with one base',
-      clock,
-    },
-    close: () => settee.close(),
-  });
+/** So many services with settings of their own a run of the suite may make; a service worker is told all its bases when it is registered. */
+const MOST_VARIANTS = 240;
+
+/** The service worker, asked by the page's own `fetch`. It answers below several bases, so that there can be services with other settings. */
+export class NetworkHost extends FetchHost {
+  readonly #variants: VariantBases;
+
+  private constructor(settee: Settee, variants: VariantBases) {
+    super({
+      name: `fetch below ${settee.base}`,
+      baseUrl: settee.base.replace(/\/$/, ''),
+      fetch: (request) => fetch(request),
+      capabilities: {
+        restart:
+          'a page without its worker is answered by the service worker, which is not the same service started again',
+        settings: true,
+        clock,
+      },
+      close: () => settee.close(),
+    });
+    this.#variants = variants;
+  }
+
+  static async start(base: string): Promise<NetworkHost> {
+    const variants = new VariantBases(base);
+    return new NetworkHost(await start({ base, serviceWorker: variants.serviceWorker }), variants);
+  }
+
+  async withSettings(settings: Settings): Promise<NetworkHost> {
+    const variants = this.#variants;
+    const settee = await start({ base: variants.next(), settings, serviceWorker: variants.serviceWorker });
+    return new NetworkHost(settee, variants);
+  }
+}
+
+/** Bases of one service worker, each of which is used once: a service that ends leaves its storage behind, and the session's cookies. */
+class VariantBases {
+  readonly serviceWorker: string;
+  readonly #bases = Array.from({ length: MOST_VARIANTS }, (_, number) => `/v${number}/`);
+
+  constructor(base: string) {
+    this.serviceWorker = `/settee-sw.js?${[base, ...this.#bases].map((each) => `base=${each}`).join('&')}`;
+  }
+
+  next(): string {
+    const base = this.#bases.pop();
+    if (base === undefined) throw new Error('more services than bases: raise MOST_VARIANTS');
+    return base;
+  }
 }
 
 /** The page's worker, asked by `settee.fetch`, with no service worker anywhere. */

@@ -23,7 +23,10 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'settee-clients-'));
   host = await NodeHost.start({
     admins: { root: 'secret' },
-    httpd: { authentication_handlers: 'cookie, proxy, default, jwt' },
+    httpd: { authentication_handlers: 'oauth, cookie, proxy, default, jwt' },
+    oauth_consumer_secrets: { app: 'consumer key' },
+    oauth_token_secrets: { tok: 'token key' },
+    oauth_token_users: { tok: 'ana' },
     jwt_keys: { 'hmac:_default': btoa(SECRET) },
     // nano sends no cookie back that does not say when it expires.
     svc_httpd_auth: { allow_persistent_cookies: 'true', proxy_use_secret: 'true', secret: SECRET, iterations: '100' },
@@ -113,5 +116,28 @@ describe('curl', () => {
     const token = createHmac('sha1', SECRET).update('ana').digest('hex');
     const headers = ['X-Auth-CouchDB-UserName: ana', `X-Auth-CouchDB-Token: ${token}`].flatMap((line) => ['-H', line]);
     expect(await curl(...headers, session())).toMatchObject(ana('proxy'));
+  });
+
+  /** RFC 5849 by hand: what curl and openssl make of it in a script. */
+  describe('with OAuth', () => {
+    const key = 'consumer%20key&token%20key';
+    const oauth = (method: string, signature: string, more = '') =>
+      `Authorization: OAuth oauth_consumer_key="app", oauth_token="tok", oauth_signature_method="${method}", ${more}oauth_signature="${encodeURIComponent(signature)}"`;
+
+    test('and PLAINTEXT', async () => {
+      expect(await curl('-H', oauth('PLAINTEXT', key), session())).toMatchObject(ana('oauth'));
+      const refused = { error: 'invalid_signature', reason: 'Invalid signature value.' };
+      expect(await curl('-H', oauth('PLAINTEXT', 'consumer%20key&'), session())).toEqual(refused);
+    });
+
+    test('and HMAC-SHA1, once', async () => {
+      const time = Math.floor(Date.now() / 1000);
+      const parameters = `oauth_consumer_key=app&oauth_nonce=n1&oauth_signature_method=HMAC-SHA1&oauth_timestamp=${time}&oauth_token=tok`;
+      const base = `GET&${encodeURIComponent(session())}&${encodeURIComponent(parameters)}`;
+      const signature = createHmac('sha1', key).update(base).digest('base64');
+      const header = oauth('HMAC-SHA1', signature, `oauth_nonce="n1", oauth_timestamp="${time}", `);
+      expect(await curl('-H', header, session())).toMatchObject(ana('oauth'));
+      expect(await curl('-H', header, session())).toMatchObject({ error: 'invalid_signature' });
+    });
   });
 });

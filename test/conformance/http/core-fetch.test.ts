@@ -27,7 +27,11 @@ registerSuites(name, async () => {
     baseUrl: 'http://settee.test',
     fetch: createFetch(core.handle),
     // No network lies between: what the core answers is seen as it is, and nothing is added to a request.
-    capabilities: { 'manual-redirect': true, 'bare-accept': true },
+    capabilities: {
+      'manual-redirect': true,
+      'bare-accept': true,
+      'restart-request': 'nobody is there who could open the core anew',
+    },
     close: () => core.close(),
   });
 });

@@ -52,6 +52,17 @@ export default suite('corrections_lists', [
     assert.equal((await listed(t, `?startkey=${json(a)}&limit=1`)).length, 1);
   }),
 
+  test('the same choose names in _all_dbs, where administration tools look databases up', async (t) => {
+    const [a = '', b = '', c = ''] = await createThree(t);
+    const names = async (query: string) => (await t.request('GET', `/_all_dbs${query}`)).json;
+    const range = `?startkey=${json(a)}&endkey=${json(c)}`;
+    assert.deepEqual(await names(range), [a, b, c]);
+    assert.deepEqual(await names(`${range}&skip=1&limit=1`), [b]);
+    assert.deepEqual(await names(`?descending=true&startkey=${json(c)}&endkey=${json(a)}&limit=2`), [c, b]);
+    assert.deepEqual(await names(`?startkey=${json(b)}&endkey=${json(`${b}\u9999`)}&limit=30`), [b]);
+    assertError(await t.request('GET', '/_all_dbs?startkey=a'), 400, 'bad_request', 'invalid_json');
+  }),
+
   test('its parameters are checked as those of other lists', async (t) => {
     const wrong = await t.request('GET', '/_dbs_info?limit=ten');
     assertError(wrong, 400, 'query_parse_error', 'Invalid value for integer: ten');

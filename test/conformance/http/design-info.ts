@@ -28,6 +28,7 @@ export default suite('design_info', [
       'language',
       'purge_seq',
       'signature',
+      'sizes',
       'update_seq',
       'updater_running',
       'waiting_clients',
@@ -44,6 +45,9 @@ export default suite('design_info', [
     assert.match(`${at(index, 'signature')}`, /^[0-9a-f]{32}$/);
     assert.isAbove(numberAt(index, 'data_size'), 0);
     assert.isAtLeast(numberAt(index, 'disk_size'), 0);
+    // What later versions call these, and their administration tools ask for.
+    const [file, live] = [at(index, 'disk_size'), at(index, 'data_size')];
+    assert.deepEqual(at(index, 'sizes'), { file, external: live, active: live });
   }),
 
   test('the signature is of the views, and of nothing else', async (t) => {

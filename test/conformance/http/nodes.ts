@@ -1,6 +1,7 @@
 import { assert } from 'chai';
 import { basic, QUICK, ROOT } from '../../support/conformance/accounts.ts';
 import { assertAllowed, assertError, assertJson } from '../../support/conformance/answer.ts';
+import { numberAt } from '../../support/conformance/json.ts';
 import { suite, test } from '../../support/conformance/suite.ts';
 
 const NAME = 'nonode@nohost';
@@ -15,6 +16,16 @@ export default suite('nodes', [
     assertJson(await t.request('GET', '/_membership'), 200, { all_nodes: [NAME], cluster_nodes: [NAME] });
     assertJson(await t.request('GET', '/_node/_local'), 200, { name: NAME });
     assertJson(await t.request('GET', `/_node/${NAME}`), 200, { name: NAME });
+  }),
+
+  test('how long it has been up', async (t) => {
+    const first = await t.request('GET', '/_node/_local/_system');
+    assert.equal(first.status, 200);
+    assert.hasAllKeys(first.json, ['uptime']);
+    const uptime = numberAt(first.json, 'uptime');
+    assert.isTrue(Number.isInteger(uptime) && uptime >= 0 && uptime < 3_600, first.text);
+    assertAllowed(await t.request('PUT', '/_node/_local/_system', { json: {} }), 'GET');
+    assertError(await t.request('GET', '/_node/_local/_system/uptime'), 404, 'not_found', 'missing');
   }),
 
   test('other nodes, and other things of this one, are not there', async (t) => {

@@ -32,6 +32,31 @@ export default suite('restart', [
   ),
 
   test(
+    'by a request: feeds end, what was not to persist is forgotten, all else is there',
+    async (t) => {
+      await t.put('doc', { n: 1 });
+      const setting = (key: string, headers = {}) => t.request('PUT', `/_config/test/${key}`, { headers, json: 'set' });
+      await setting('kept');
+      await setting('forgotten', { 'x-svc-persist': 'false' });
+      const feed = await t.feed('feed=continuous&heartbeat=60000');
+      await feed.until('"doc"');
+      assertJson(await t.request('POST', '/_restart', { json: {} }), 202, { ok: true });
+      // What comes meanwhile waits for the service that is opened anew.
+      const written = await Promise.all(Array.from({ length: 20 }, (_, n) => t.at('PUT', `/${n}`, { json: {} })));
+      assert.deepEqual(
+        written.map(({ status }) => status),
+        Array.from({ length: 20 }, () => 201),
+      );
+      await feed.over();
+      assertJson(await t.request('GET', '/_config/test'), 200, { kept: 'set' });
+      await t.request('DELETE', '/_config/test/kept');
+      assertJson(await t.get('/doc'), 200, { _id: 'doc', _rev: stringAt((await t.get('/doc')).json, '_rev'), n: 1 });
+      assert.deepInclude(await t.info(), { doc_count: 21 });
+    },
+    { needs: ['restart-request'] },
+  ),
+
+  test(
     'counts, sequences, and the start time that tells of lost data',
     async (t) => {
       await t.delete('gone', await t.put('gone', {}));

@@ -62,6 +62,7 @@ export class CoreHost implements Host {
       clock: true,
       network: 'the core in this process was given no network',
       gateway: options.basePath === undefined ? true : 'virtual hosts are for services at the root',
+      'restart-request': 'nobody is there who could open the core anew',
       'function-threads': options.createWorkers === undefined ? 'this core was given no threads' : true,
     };
   }

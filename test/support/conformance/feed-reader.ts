@@ -55,10 +55,15 @@ export class FeedReader {
 
   /** The feed must break off, soon: the message of the failure. */
   async failure(): Promise<string> {
-    const end = await this.rest().catch((error: unknown) => (error instanceof Error ? error : new Error(`${error}`)));
-    if (end instanceof DeadlineError) throw end;
+    const end = await this.#restOrFailure();
     assert.instanceOf(end, Error, `${this.#asked} should have broken off`);
     return end.message;
+  }
+
+  /** The feed must be over soon, whether it ends or breaks off: what it still had, or the message of the failure. */
+  async over(): Promise<string> {
+    const end = await this.#restOrFailure();
+    return end instanceof Error ? end.message : end;
   }
 
   /** Reads no further. May be called more than once. */
@@ -66,6 +71,12 @@ export class FeedReader {
     if (this.#isOver) return;
     this.#isOver = true;
     await this.#answer.cancel();
+  }
+
+  async #restOrFailure(): Promise<string | Error> {
+    const end = await this.rest().catch((error: unknown) => (error instanceof Error ? error : new Error(`${error}`)));
+    if (end instanceof DeadlineError) throw end;
+    return end;
   }
 
   async #more(): Promise<boolean> {

@@ -72,5 +72,6 @@ const ofAnyPage = {
   settings: 'the service is not at hand',
   clock: 'the service is not at hand',
   network: 'where a service worker answers, the address below which it does so leads to no server',
+  'restart-request': true,
   'function-threads': true,
 } as const satisfies Capabilities;

@@ -35,6 +35,7 @@ export type Settings = Readonly<Record<string, Readonly<Record<string, string>>>
  * - `restart`, `settings`, `clock`: has the function of that kind
  * - `network`: reaches its own address over the network, as another service would
  * - `gateway`: has CORS and virtual hosts
+ * - `restart-request`: does what `_restart` asks for
  * - `function-threads`: functions of documents run in threads of their own
  */
 export type Capability =
@@ -50,6 +51,7 @@ export type Capability =
   | 'clock'
   | 'network'
   | 'gateway'
+  | 'restart-request'
   | 'function-threads';
 
 /** `true`, or the reason why this host can't. */

@@ -24,6 +24,7 @@ export class NodeHost implements Host {
     settings: true,
     network: true,
     gateway: true,
+    'restart-request': true,
     'function-threads': true,
     clock: 'the server uses the clock of its machine',
   };

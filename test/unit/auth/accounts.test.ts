@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type Core, createCore } from '../../../src/core.ts';
 import { deferredAtHand } from '../../../src/deferred/deferred-code.ts';
 import { systemRandom } from '../../../src/shared/clock.ts';
@@ -105,7 +105,6 @@ test('a session that was seen lately is known in the same turn', async () => {
   expect(answer).toMatchObject({ status: 200 });
 });
 
-/** What a log-in costs is its iterations; that they are the same is shown by counting them, whatever the machine is doing. */
 test('a proof that is remembered is a hit of the cache, any other request with a password a miss', async () => {
   await open({ admins: { root: 'secret' } });
   for (const password of ['secret', 'secret', 'wrong', 'secret', 'wrong']) {
@@ -118,6 +117,38 @@ test('a proof that is remembered is a hit of the cache, any other request with a
   expect(await count('auth_cache_misses')).toBe(3);
 });
 
+describe('a password that was right lately', () => {
+  const asks = (headers: Record<string, string>) =>
+    core.handle({ method: 'GET', url: '/_active_tasks', headers, body: null });
+
+  beforeEach(async () => {
+    await open({ admins: { root: 'secret' } });
+    await ask(core, 'GET /', { headers: ROOT });
+  });
+
+  test('is known in the same turn', () => {
+    expect(asks(ROOT)).toMatchObject({ status: 200 });
+    expect(asks(basic('root', 'secret '))).toBeInstanceOf(Promise);
+  });
+
+  test('is checked again after another hash was set with the same salt', async () => {
+    const text = core.config.get('admins', 'root') ?? '';
+    const other = text.replace(/^-pbkdf2-[\da-f]{40}/, `-pbkdf2-${'0'.repeat(40)}`);
+    await core.config.set('admins', 'root', other, { persist: false });
+    expect((await asks(ROOT)).status).toBe(401);
+    await core.config.set('admins', 'root', text, { persist: false });
+    expect((await asks(ROOT)).status).toBe(200);
+  });
+
+  test('is checked again after the settings of accounts have changed', async () => {
+    await core.config.set('svc_httpd_auth', 'min_iterations', '11', { persist: false });
+    expect((await asks(ROOT)).status).toBe(403);
+    await core.config.set('svc_httpd_auth', 'min_iterations', '10', { persist: false });
+    expect((await asks(ROOT)).status).toBe(200);
+  });
+});
+
+/** What a log-in costs is its iterations; that they are the same is shown by counting them, whatever the machine is doing. */
 test('a log-in that fails costs the same whether the name exists', async () => {
   await open({ admins: { root: 'secret' } });
   await ask(core, 'PUT /_users', { headers: ROOT });

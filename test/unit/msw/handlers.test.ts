@@ -30,6 +30,53 @@ async function fill(count: number): Promise<void> {
   await ask('big/_bulk_docs', { method: 'POST', headers, body: JSON.stringify({ docs }) });
 }
 
+describe('a session', () => {
+  const whoIs = async (init?: RequestInit) => Object((await ask('_session', init)).json).userCtx;
+  const logIn = () =>
+    ask('_session', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ name: 'ana', password: 'secret' }),
+    });
+
+  beforeEach(async () => {
+    await put('_users');
+    await put('_users/org.couchdb.user:ana', { type: 'user', name: 'ana', roles: ['editor'], password: 'secret' });
+  });
+
+  test('is kept as in a page, until it is ended or everything is', async () => {
+    expect(await logIn()).toMatchObject({ status: 200, json: { name: 'ana', roles: ['editor'] } });
+    expect(await whoIs()).toEqual({ name: 'ana', roles: ['editor'] });
+    expect(await whoIs({ credentials: 'omit' })).toEqual({ name: null, roles: ['_admin'] });
+    await ask('_session', { method: 'DELETE' });
+    expect(await whoIs()).toEqual({ name: null, roles: ['_admin'] });
+    await logIn();
+    await current.reset();
+    expect(await whoIs()).toEqual({ name: null, roles: ['_admin'] });
+  });
+
+  test('is known to the functions of documents', async () => {
+    await put('notes');
+    const validate = 'function (doc, old, user) { throw({forbidden: user.name + " of " + user.db}); }';
+    await put('notes/_design/d', { validate_doc_update: validate });
+    await logIn();
+    expect(await put('notes/first', {})).toMatchObject({ status: 403, json: { reason: 'ana of notes' } });
+  });
+
+  test('of a client that sends its own cookies is its own matter', async () => {
+    const { headers } = await fetch(`${base}_session`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ name: 'ana', password: 'secret' }),
+    });
+    const [cookie = ''] = headers.get('set-cookie')?.split(';') ?? [];
+    await ask('_session', { method: 'DELETE' });
+    expect(await whoIs({ headers: { cookie } })).toEqual({ name: 'ana', roles: ['editor'] });
+    await logIn();
+    expect(await whoIs({ headers: { cookie: 'other=1' } })).toEqual({ name: null, roles: ['_admin'] });
+  });
+});
+
 describe('the handlers', () => {
   test('send what a function answers under a status that has no body without one', async () => {
     await put('notes');

@@ -2,8 +2,8 @@ import 'fake-indexeddb/auto';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createLink } from '../../../src/bridge/link/link.ts';
 import { createSessionRelay, shareSession } from '../../../src/bridge/ownership/shared-session.ts';
+import { CookieJar } from '../../../src/cookies/cookie-jar.ts';
 import { createIndexedDbPageStore } from '../../../src/storage/indexeddb/indexeddb-page-store.ts';
-import { CookieJar } from '../../../src/worker/cookie-jar.ts';
 import { CoreSupervisor } from '../../../src/worker/core-supervisor.ts';
 import { SessionRequests } from '../../../src/worker/session-requests.ts';
 import { Origin, toText } from './origin.ts';
@@ -229,5 +229,48 @@ describe('the session', () => {
     expect(onLoad).toHaveBeenCalledTimes(1);
     secondShare.close();
     kept.close();
+  });
+});
+
+describe('a restart that a request asks for', () => {
+  it('keeps the owner, the session and what is under way, and ends feeds', async () => {
+    const [owner, follower] = [await origin.openTab(), await origin.openTab()];
+    for (const name of ['notes', 'quiet', '_users']) await owner.ask('PUT', name);
+    const ana = { type: 'user', name: 'ana', roles: [], password: 'secret' };
+    await owner.ask('PUT', '_users/org.couchdb.user:ana', ana);
+    await owner.ask('POST', '_session', { name: 'ana', password: 'secret' });
+    const feed = owner.ask('GET', 'quiet/_changes?feed=longpoll&since=now&heartbeat=60000');
+    const writes = Array.from({ length: 50 }, (_, n) => follower.ask('PUT', `notes/${n}`, {}));
+    await Promise.all(writes.slice(0, 10));
+    // Ana may not ask for it; nobody may, since there is no admin.
+    const nobody = { 'content-type': 'application/json', 'settee-credentials': 'omit' };
+    expect((await follower.send('POST', '_restart', nobody, '{}')).status).toBe(202);
+    writes.push(...Array.from({ length: 50 }, (_, n) => owner.ask('PUT', `notes/later-${n}`, {})));
+    expect((await Promise.all(writes)).map(({ status }) => status)).toEqual(writes.map(() => 201));
+    expect((await feed).status).toBe(200);
+    expect((await owner.ask('GET', 'notes')).json).toMatchObject({ doc_count: 100 });
+    expect((await follower.ask('GET', '_session')).json.userCtx).toEqual({ name: 'ana', roles: [] });
+    expect([await owner.role(), await follower.role()]).toEqual(['owner', 'follower']);
+  });
+
+  it('opens a new core: what was not to persist is forgotten, once, however often it is asked for', async () => {
+    const opened = vi.spyOn(CoreSupervisor.prototype, 'open');
+    const tab = await origin.openTab({ settings: { test: { given: 'app' } } });
+    const headers = { 'content-type': 'application/json', 'x-svc-persist': 'false' };
+    await tab.send('PUT', '_config/test/given', headers, '"other"');
+    expect((await tab.ask('GET', '_config/test')).json).toEqual({ given: 'other' });
+    const answers = await Promise.all([1, 2, 3].map(() => tab.ask('POST', '_restart', {})));
+    expect(answers.map(({ status }) => status)).toEqual([202, 202, 202]);
+    expect((await tab.ask('GET', '_config/test')).json).toEqual({ given: 'app' });
+    expect(opened).toHaveBeenCalledTimes(1);
+  });
+
+  it('comes to nothing where the storage is let go meanwhile', async () => {
+    const [owner, follower] = [await origin.openTab(), await origin.openTab()];
+    await owner.ask('PUT', 'notes');
+    expect((await owner.ask('POST', '_restart', {})).status).toBe(202);
+    await owner.close();
+    expect((await follower.ask('PUT', 'notes/first', {})).status).toBe(201);
+    expect(await follower.role()).toBe('owner');
   });
 });

@@ -38,6 +38,7 @@ export const ACCESS_TABLE = `
   GET     /_node/_local/_prometheus             - - - - +
   GET     /_node/_local/_stats                  - - - - +
   GET     /_node/_local/_stats/svc/httpd        - - - - +
+  GET     /_node/_local/_system                 - - - - +
   POST    /_node/_local/_restart                - - - - +
   GET     /_oauth/request_token                 + + + + +
   POST    /_oauth/access_token                  + + + + +

@@ -6,7 +6,7 @@ import { at } from '../../../support/conformance/json.ts';
 import { suite, test } from '../../../support/conformance/suite.ts';
 import type { Toolkit } from '../../../support/conformance/toolkit.ts';
 
-const needs = ['settings', 'forbidden-headers'] as const;
+const needs = ['settings'] as const;
 const ANA = { name: 'ana', roles: ['editor'] };
 const SECRETS = { consumer: 'consumer secret', token: 'token secret' };
 const SETTINGS = {

@@ -1,5 +1,5 @@
 import { assert } from 'chai';
-import { basic, type Headers, logIn, ROOT, withUsers } from '../../../support/conformance/accounts.ts';
+import { basic, type Headers, logIn, ROOT, userPath, withUsers } from '../../../support/conformance/accounts.ts';
 import { assertError, assertJson } from '../../../support/conformance/answer.ts';
 import { arrayAt, at } from '../../../support/conformance/json.ts';
 import { suite, test } from '../../../support/conformance/suite.ts';
@@ -18,6 +18,28 @@ const AUTHORS = `function (newDoc, oldDoc, userCtx, secObj) {
 }`;
 
 const ECHO = 'function (newDoc, oldDoc, userCtx, secObj) { throw { forbidden: JSON.stringify([userCtx, secObj]) }; }';
+
+/** Each function tells all that it was given. */
+const SPIES = {
+  views: { v: { map: 'function (doc) { emit(null, null); }' } },
+  shows: { spy: 'function (doc, req) { return JSON.stringify(req); }' },
+  lists: { spy: 'function (head, req) { return JSON.stringify([head, req]); }' },
+  updates: { spy: 'function (doc, req) { return [null, JSON.stringify(req)]; }' },
+  filters: { spy: 'function (doc, req) { throw { forbidden: JSON.stringify(req) }; }' },
+  rewrites: [{ from: 'spy', to: '_show/spy' }],
+  validate_doc_update:
+    'function (newDoc, oldDoc, userCtx, secObj) { throw { forbidden: JSON.stringify([newDoc, oldDoc, userCtx, secObj]) }; }',
+};
+
+/** How they are called, with what a query begins with there. */
+const SPIED = [
+  ['GET', '/_design/d/_show/spy', '?'],
+  ['GET', '/_design/d/_list/spy/v', '?'],
+  ['POST', '/_design/d/_update/spy', '?'],
+  ['GET', '/_changes?filter=d/spy', '&'],
+  ['GET', '/_design/d/_rewrite/spy', '?'],
+  ['PUT', '/new', '?'],
+] as const;
 
 async function design(t: Toolkit, members: object): Promise<void> {
   const answer = await t.at('PUT', '/_design/d', { headers: ROOT, json: members });
@@ -102,19 +124,65 @@ export default suite('accounts_security_validation', [
   ),
 
   test(
-    'a function of a document sees the cookies and the password of nobody else',
+    'no function of a document sees what proves who calls it',
     async (given) => {
-      const t = await withUsers(given, USERS);
-      await design(t, { shows: { all: 'function (doc, req) { return JSON.stringify(req); }' } });
-      const session = await logIn(t, 'ana');
-      const shown = await t.at('GET', '/_design/d/_show/all', { headers: session });
-      assert.notInclude(shown.text, `${session['cookie']}`.slice('AuthSession='.length));
-      const basicShown = await t.at('GET', '/_design/d/_show/all', { headers: basic('ana', 'ana') });
-      assert.notInclude(basicShown.text, `${basic('ana', 'ana')['authorization']}`);
-      const other = await t.at('GET', '/_design/d/_show/all', { headers: { cookie: 'a=b; AuthSession=; c=d' } });
-      assert.deepInclude(at(JSON.parse(other.text), 'cookie'), { a: 'b', c: 'd' });
+      const settings = {
+        ...{
+          httpd: { authentication_handlers: 'oauth, cookie, proxy, default' },
+          oauth_consumer_secrets: { app: 'consumer-key' },
+        },
+        ...{ oauth_token_secrets: { tok: 'token-key' }, oauth_token_users: { tok: 'ana' } },
+        svc_httpd_auth: { proxy_use_secret: 'true', secret: 'shared', x_auth_token: 'X-Proof-Of-Proxy' },
+      };
+      const t = await withUsers(given, USERS, settings);
+      await t.at('PUT', '/doc', { headers: ROOT, json: {} });
+      await design(t, SPIES);
+      const { cookie = '' } = await logIn(t, 'ana');
+      const password = basic('ana', 'ana')['authorization'] ?? '';
+      // printf ana | openssl sha1 -hmac shared
+      const token = 'b117dfadb673ddb0afe07e6ac1089061e42d5e2c';
+      const plain =
+        'oauth_consumer_key=app&oauth_token=tok&oauth_signature_method=PLAINTEXT&oauth_signature=consumer-key%26token-key';
+      const ways: readonly (readonly [secret: string, headers: Headers, query: string])[] = [
+        [cookie.slice('AuthSession='.length), { cookie: `a=b; ${cookie}; c=d` }, ''],
+        [password.slice('Basic '.length), { authorization: password, 'proxy-authorization': password }, ''],
+        [token, { 'x-auth-svc-username': 'ana', 'x-auth-svc-roles': 'editor', 'x-proof-of-proxy': token }, ''],
+        ['consumer-key', { referer: `http://app.example/?${plain}` }, plain],
+      ];
+      for (const [secret, headers, query] of ways) {
+        for (const [method, path, separator] of SPIED) {
+          const sent = method === 'GET' ? { headers } : { headers, json: {} };
+          const answer = await t.at(method, `${path}${query === '' ? '' : separator}${query}`, sent);
+          // They were called, for the user whose credentials these are.
+          assert.include(answer.text.replaceAll('\\', ''), '"name":"ana"', `${path} ${secret}`);
+          assert.notInclude(answer.text, secret, path);
+        }
+      }
+      const shown = await t.at('GET', '/_design/d/_show/spy', { headers: { cookie: `a=b; ${cookie}; c=d` } });
+      assert.deepEqual(at(JSON.parse(shown.text), 'cookie'), { a: 'b', c: 'd' });
+      assert.equal(at(JSON.parse(shown.text), 'headers', 'Cookie'), 'a=b; c=d');
     },
     { needs: ['settings', 'forbidden-headers'] },
+  ),
+
+  test(
+    'a validation function of the users’ database sees no plain password',
+    async (given) => {
+      const t = await withUsers(given, USERS);
+      const validate = 'function (doc, old) { throw({forbidden: JSON.stringify([doc, old])}); }';
+      const answer = await t.request('PUT', '/_users/_design/d', {
+        headers: ROOT,
+        json: { validate_doc_update: validate },
+      });
+      assert.equal(answer.status, 201);
+      const { json } = await t.request('GET', userPath('ana'), { headers: ROOT });
+      const changed = { ...Object(json), password: 'plain secret' };
+      const refused = await t.request('PUT', userPath('ana'), { headers: basic('ana', 'ana'), json: changed });
+      assert.equal(refused.status, 403);
+      assert.include(refused.text, 'derived_key');
+      assert.notInclude(refused.text, 'plain secret');
+    },
+    { needs: ['settings'] },
   ),
 
   test(

@@ -59,7 +59,10 @@ test('a host that can not open the service anew says so', async () => {
   const { core } = await open();
   expect(await askJson(core, 'POST /_restart')).toEqual([
     501,
-    { error: 'not_implemented', reason: 'This service can not restart itself; in a browser, reload the page.' },
+    {
+      error: 'not_implemented',
+      reason: 'This service can not restart itself: whoever has opened it has to close it, and to open it again.',
+    },
   ]);
 });
 

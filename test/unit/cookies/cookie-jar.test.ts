@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { CookieJar } from '../../../src/cookies/cookie-jar.ts';
 import type { PlainRequest } from '../../../src/shared/message.ts';
-import { CookieJar } from '../../../src/worker/cookie-jar.ts';
 
 const BASE = 'https://app.example/db/';
 

@@ -1,0 +1,23 @@
+/** The names of all databases, or of a range of them (docs/http.md#list-of-databases). */
+import { isEmptyRange, toRowRange } from '../lists/key-range.ts';
+import { type ListParameters, parseListQuery } from '../lists/list-parameters.ts';
+import type { Answer, Context } from '../request/context.ts';
+import { jsonAnswer } from '../response/responses.ts';
+
+export function getAllDatabases(context: Context): Answer {
+  const names = namesOf(context.services.registry.names(), parseListQuery(context.query.entries()));
+  return jsonAnswer(context, 200, JSON.stringify(names));
+}
+
+/** Those in the range that is asked for. `names` ascend; they are ASCII, so the order of JavaScript is that of their bytes. */
+export function namesOf(names: readonly string[], parameters: ListParameters): readonly string[] {
+  const range = toRowRange(parameters);
+  if (isEmptyRange(range)) return [];
+  const { start, end, startInclusive, endInclusive } = range;
+  const found = names.filter((name) => {
+    const isBehindStart = start === undefined || name > start || (startInclusive !== false && name === start);
+    return isBehindStart && (end === undefined || name < end || (endInclusive !== false && name === end));
+  });
+  const { descending, skip, limit } = parameters;
+  return (descending ? found.toReversed() : found).slice(skip, limit === undefined ? undefined : skip + limit);
+}

@@ -1,0 +1,79 @@
+import { afterAll, assert, beforeAll, test } from 'vitest';
+import { basic } from '../support/conformance/accounts.ts';
+import { at } from '../support/conformance/json.ts';
+import { AttackedServer } from './support/attacked-server.ts';
+
+/**
+ * From how long a refusal takes nobody can tell which names exist. All kinds of names are tried in turns, so that whatever the machine does
+ * meanwhile is done to all of them, and the middle of each kind's times is compared.
+ */
+const ROUNDS = 60;
+/** Of some 10 ms for each hash. Where nothing is hashed for one of the kinds, it takes a tenth of that. */
+const MOST_APART = 1.3;
+const ROOT = basic('root', 'secret of root');
+
+let server: AttackedServer;
+
+beforeAll(async () => {
+  server = await AttackedServer.start({
+    // Each round comes from an address of its own, so that no one has to wait for guessing too often.
+    settings: ['httpd/trusted_proxies=127.0.0.1', 'svc_httpd_auth/iterations=50000', 'admins/root=secret of root'],
+  });
+  const members = { type: 'user', roles: [] };
+  const put = (name: string, more: object) =>
+    server.client.must(201, 'PUT', `/_users/org.couchdb.user:${name}`, {
+      headers: ROOT,
+      json: { ...members, name, ...more },
+    });
+  await server.client.must([201, 412], 'PUT', '/_users', { headers: ROOT });
+  await put('ana', { password: 'secret of ana' });
+  await put('without', {});
+  await put('old', { password_sha: '0'.repeat(40), salt: 'salt' });
+});
+
+afterAll(() => server.remove());
+
+const WAYS: readonly (readonly [string, (name: string, from: object) => Promise<number>])[] = [
+  ['Basic', (name, from) => statusOf('GET', '/', { headers: { ...from, ...basic(name, 'wrong') } })],
+  [
+    '_session',
+    (name, from) => statusOf('POST', '/_session', { headers: { ...from }, json: { name, password: 'wrong' } }),
+  ],
+];
+
+test.for(WAYS)('a log-in that fails takes as long whether the name exists, by %s', async ([, tryName]) => {
+  const times = new Map<string, number[]>(['ana', 'root', 'without', 'old', 'absent'].map((name) => [name, []]));
+  for (let round = 0; round < ROUNDS; round++) {
+    const from = { 'x-forwarded-for': `2001:db8:0:${round.toString(16)}::1` };
+    for (const [name, list] of inTurns(times, round)) {
+      const began = performance.now();
+      assert.equal(await tryName(name, from), 401);
+      list.push(performance.now() - began);
+    }
+  }
+  const middles = new Map([...times].map(([name, list]) => [name, median(list)]));
+  const all = [...middles.values()];
+  const shown = JSON.stringify(Object.fromEntries(middles));
+  assert.isBelow(Math.max(...all) / Math.min(...all), MOST_APART, `milliseconds by name: ${shown}`);
+});
+
+test('and who gives the right password of another name is told the same', async () => {
+  const known = await server.client.ask('GET', '/', { headers: basic('ana', 'wrong') });
+  const unknown = await server.client.ask('GET', '/', { headers: basic('absent', 'secret of ana') });
+  assert.deepEqual([known.status, at(known.json, 'reason')], [401, 'Name or password is incorrect.']);
+  assert.deepEqual(known.text, unknown.text);
+});
+
+async function statusOf(...question: Parameters<AttackedServer['client']['ask']>): Promise<number> {
+  return (await server.client.ask(...question)).status;
+}
+
+/** Each round begins with another one. */
+function inTurns<T>(items: Iterable<T>, round: number): readonly T[] {
+  const all = [...items];
+  return all.map((_item, index) => all[(index + round) % all.length] as T);
+}
+
+function median(values: readonly number[]): number {
+  return [...values].sort((one, other) => one - other)[Math.floor(values.length / 2)] ?? Number.NaN;
+}
