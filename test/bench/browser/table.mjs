@@ -123,6 +123,24 @@ const rows = [
       },
     ],
   },
+  {
+    needs: 'pullDirect',
+    make: (values) => [
+      against(values, {
+        name: `pull of ${values.pullCount} documents from a Node server`,
+        ours: 'pullDirect',
+        theirs: 'pull',
+        times: 5,
+      }),
+      {
+        name: `memory for a pull of ${values.pullManyCount}: growth of the page's process, with its workers`,
+        ours: values.pullManyMegabytes,
+        unit: 'MB',
+        asked: { atMost: 150 },
+        note: `${(values.pullManyMs / 1_000).toFixed(1)} s`,
+      },
+    ],
+  },
 ];
 
 /** Also what a constant costs that the service worker asks of a worker: the least that a database in a worker could cost. */
