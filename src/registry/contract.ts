@@ -21,6 +21,11 @@ export interface Registry {
   create(name: string): Promise<void>;
   /** As `create`; gives false, and changes nothing, where there is one of that name. */
   createIfMissing(name: string): Promise<boolean>;
+  /**
+   * Runs `write` with a registry in which the database is there. Where there was none it is created with what `write` had written by its end,
+   * however that came; where that is nothing, nothing was created, and nobody else has seen anything.
+   */
+  createByWriting<T>(name: string, write: (registry: Registry) => MaybePromise<T>): Promise<T>;
   /** `not_found` "missing" where there is none. Closes its handle; reads under way fail with `storage_deleted`. */
   delete(name: string): Promise<void>;
   /**

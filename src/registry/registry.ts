@@ -1,23 +1,22 @@
-import type { CreateWriteGuard, Database, DatabaseCounters, VerifyReport } from '../database/contract.ts';
+import type { Database, VerifyReport } from '../database/contract.ts';
 import { openDatabase } from '../database/open-database.ts';
-import { type DatabaseSettings, defaultSettings } from '../database/settings.ts';
+import { defaultSettings } from '../database/settings.ts';
 import type { StoredDatabase } from '../database/stored-database.ts';
-import type { Md5 } from '../documents/md5.ts';
 import { createRevisionHasher, type RevisionHasher } from '../documents/revisions/revision-hash.ts';
 import { DatabaseError } from '../errors/database-error.ts';
 import { must } from '../shared/assert.ts';
 import { CacheBudget } from '../shared/cache-budget.ts';
-import type { Clock, RandomBytes } from '../shared/clock.ts';
 import { type MaybePromise, whenReady, withEnd } from '../shared/maybe-promise.ts';
 import { randomHex } from '../shared/random-hex.ts';
-import type { PageFile, PageStore } from '../storage/page-store.ts';
-import type { ActiveTasks } from '../system/active-tasks.ts';
+import type { PageFile } from '../storage/page-store.ts';
 import { integerSetting } from '../system/config.ts';
-import type { Config, Log } from '../system/contract.ts';
 import type { DatabaseEvent, Lease, Registry } from './contract.ts';
 import { DatabaseList } from './database-list.ts';
 import { checkDatabaseName, createFileName, databaseFileOf } from './database-name.ts';
+import { type Draft, isWritten, RegistryWithDraft } from './draft.ts';
+import { FileRemovals } from './file-removals.ts';
 import { HandleCache, shutDown } from './handle-cache.ts';
+import type { RegistryParts } from './registry-parts.ts';
 import { findUnlisted, nameForUnknown } from './unlisted-files.ts';
 
 /** The file that holds the list of databases: itself a database, with one local document for each. */
@@ -25,27 +24,6 @@ export const REGISTRY_FILE = 'registry';
 
 /** Where no setting says otherwise. */
 const DEFAULT_MAX_OPEN = 100;
-
-interface RegistryParts {
-  readonly store: PageStore;
-  readonly clock: Clock;
-  readonly random: RandomBytes;
-  readonly config: Config;
-  readonly log: Log;
-  readonly settings?: Partial<DatabaseSettings>;
-  /** What all databases together keep for reading; without one they share a budget of `settings.cacheBytes`. */
-  readonly cache?: CacheBudget;
-  /** Validates what is written into the databases; without one all is taken. */
-  readonly createGuard?: CreateWriteGuard;
-  /** Where compactions are shown; without it they are not. */
-  readonly tasks?: ActiveTasks;
-  /** Without them nothing is counted. */
-  readonly counters?: DatabaseCounters;
-  /** The host's own, where it has a quicker one than WebAssembly. */
-  readonly md5?: Md5 | undefined;
-  /** Where it is given, damaged journals are cut off instead of refused; it gets the file, and what is dropped. */
-  readonly onRepair?: ((file: string, repair: string) => void) | undefined;
-}
 
 /** Opens the list of databases, or begins one, and begins the removals that an earlier run left undone. */
 export async function openRegistry(parts: RegistryParts): Promise<Registry> {
@@ -60,20 +38,20 @@ class StoredRegistry implements Registry {
   readonly #handles: HandleCache;
   readonly #listeners = new Set<(event: DatabaseEvent) => void>();
   #openedList: DatabaseList | undefined;
+  /** By the names that they will have. */
+  readonly #drafts = new Map<string, Draft>();
   /** Databases whose deletion may be in the list or not. Reading the list again finds out. */
   readonly #uncertain = new Set<string>();
   /** Creations and deletions happen one after another. */
   #changes: Promise<unknown> = Promise.resolve();
-  /** Removals of files that are under way. They may take long, since a frozen tab can hold a file. */
-  readonly #removals = new Set<Promise<void>>();
-  /** Files that could not be removed, to be tried again. */
-  readonly #leftovers = new Set<string>();
+  readonly #removals: FileRemovals;
   #closed = false;
 
   constructor(parts: RegistryParts, hasher: RevisionHasher) {
     const cache = parts.cache ?? new CacheBudget(parts.settings?.cacheBytes ?? defaultSettings.cacheBytes);
     this.#parts = { ...parts, cache };
     this.#hasher = hasher;
+    this.#removals = new FileRemovals(parts.store, parts.log, (file) => this.#removed(file));
     const maxOpen = () => integerSetting(parts.config, 'svc', 'max_dbs_open') ?? DEFAULT_MAX_OPEN;
     this.#handles = new HandleCache(maxOpen, (name) => this.#open(name));
   }
@@ -104,12 +82,13 @@ class StoredRegistry implements Registry {
    */
   async #sortUnlisted(): Promise<void> {
     const { store, log } = this.#parts;
-    const listed = new Set([REGISTRY_FILE, ...[...this.#list.entries.values()].map(({ file }) => file)]);
+    const known = [...this.#list.entries.values(), ...this.#drafts.values()];
+    const listed = new Set([REGISTRY_FILE, ...known.map(({ file }) => file)]);
     const { leftovers, unknown } = await findUnlisted(store, listed, this.#list.removedFiles);
     for (const file of unknown) await this.#setAside(file);
     for (const file of leftovers) {
       log.info(`removing ${file}, a leftover`);
-      this.#removeInBackground(file, store.destroy(file));
+      this.#removals.beginFile(file);
     }
     const present = new Set((await store.list()).map(databaseFileOf));
     for (const file of this.#list.removedFiles) if (!present.has(file)) await this.#forgetRemoved(file);
@@ -128,39 +107,13 @@ class StoredRegistry implements Registry {
     }
   }
 
-  /** Nobody waits for the removal. One that fails is tried again at the next change of the list, and at the next start. */
-  #removeInBackground(file: string, work: Promise<void>): void {
-    const removal: Promise<void> = work
-      .then(
-        () => {
-          if (this.#list.removedFiles.has(file))
-            void this.#inOrder(() => this.#forgetRemoved(file)).catch(() => undefined);
-        },
-        (error: unknown) => {
-          this.#leftovers.add(file);
-          this.#parts.log.error(`${file} could not be removed; it is tried again`, error);
-        },
-      )
-      .finally(() => this.#removals.delete(removal));
-    this.#removals.add(removal);
+  #removed(file: string): void {
+    if (this.#list.removedFiles.has(file)) void this.#inOrder(() => this.#forgetRemoved(file)).catch(() => undefined);
   }
 
   /** Where the list can't be written, the next start finds that the file is gone. */
   async #forgetRemoved(file: string): Promise<void> {
     await this.#list.forget(file).catch(() => undefined);
-  }
-
-  /** A database's file with what belongs to it. */
-  async #removeDatabase(databaseFile: string): Promise<void> {
-    const { store } = this.#parts;
-    await store.destroy(databaseFile);
-    for (const file of await store.list()) if (databaseFileOf(file) === databaseFile) await store.destroy(file);
-  }
-
-  #removeLeftovers(): void {
-    const files = [...this.#leftovers];
-    this.#leftovers.clear();
-    for (const file of files) this.#removeInBackground(file, this.#removeDatabase(file));
   }
 
   get serverUuid(): string {
@@ -196,28 +149,79 @@ class StoredRegistry implements Registry {
     checkDatabaseName(name);
     return this.#inOrder(async () => {
       if (this.has(name)) return false;
-      await this.#createFile(name);
+      await this.#addToList(name, this.#drafts.get(name) ?? (await this.#beginDraft(name)));
       this.#emit({ type: 'created', name });
       return true;
     });
   }
 
-  async #createFile(name: string): Promise<void> {
-    const fileName = createFileName(name, `${this.#parts.clock.now().toString(36)}${randomHex(this.#parts.random, 4)}`);
-    const database = await this.#beginFile(name, fileName);
+  async createByWriting<T>(name: string, write: (registry: Registry) => MaybePromise<T>): Promise<T> {
+    checkDatabaseName(name);
+    const draft = await this.#inOrder(async () => (this.has(name) ? undefined : this.#joinDraft(name)));
+    if (draft === undefined) return write(this);
     try {
-      await this.#list.add(name, fileName);
+      return await write(new RegistryWithDraft(this, name, draft.database));
+    } finally {
+      // Before anybody hears that it was written.
+      await this.#inOrder(() => this.#leaveDraft(name, draft));
+    }
+  }
+
+  async #joinDraft(name: string): Promise<Draft> {
+    const draft = this.#drafts.get(name) ?? (await this.#beginDraft(name));
+    this.#drafts.set(name, draft);
+    draft.users += 1;
+    return draft;
+  }
+
+  /** Those who would make the same database share a draft, so that what one of them writes is there for all. */
+  async #leaveDraft(name: string, draft: Draft): Promise<void> {
+    draft.users -= 1;
+    try {
+      if (draft.state === 'draft' && (await isWritten(draft.database))) {
+        await this.#addToList(name, draft);
+        this.#emit({ type: 'created', name });
+        this.#emit({ type: 'updated', name });
+      }
+    } finally {
+      if (draft.users === 0) await this.#endDraft(name, draft);
+    }
+  }
+
+  async #endDraft(name: string, draft: Draft): Promise<void> {
+    if (this.#drafts.get(name) === draft) this.#drafts.delete(name);
+    draft.lease?.release();
+    if (draft.state === 'draft') await this.#dropDraft(draft);
+  }
+
+  async #dropDraft(draft: Draft): Promise<void> {
+    draft.state = 'gone';
+    await draft.database.discard();
+    this.#removals.beginDatabase(draft.file);
+  }
+
+  async #beginDraft(name: string): Promise<Draft> {
+    const file = createFileName(name, `${this.#parts.clock.now().toString(36)}${randomHex(this.#parts.random, 4)}`);
+    return { database: await this.#beginFile(name, file), file, users: 0, state: 'draft', lease: undefined };
+  }
+
+  async #addToList(name: string, draft: Draft): Promise<void> {
+    // Another one may be begun where this one fails.
+    this.#drafts.delete(name);
+    try {
+      await this.#list.add(name, draft.file);
     } catch (error) {
-      if (!this.#list.isLost) {
-        await database.discard();
-        this.#removeInBackground(fileName, this.#removeDatabase(fileName));
-      } else {
+      if (!this.#list.isLost) await this.#dropDraft(draft);
+      else {
         // Nobody knows whether the list has the name; reading it again finds out.
-        await database.close().catch(() => undefined);
+        draft.state = 'gone';
+        await draft.database.close().catch(() => undefined);
       }
       throw error;
     }
-    this.#handles.add(name, database);
+    draft.state = 'listed';
+    this.#handles.add(name, draft.database);
+    if (draft.users > 0) draft.lease = this.#handles.leaseNow(name);
   }
 
   async #beginFile(name: string, fileName: string): Promise<StoredDatabase> {
@@ -225,7 +229,7 @@ class StoredRegistry implements Registry {
       return await this.#openFile(name, await this.#parts.store.open(fileName, 'create'));
     } catch (error) {
       // The list does not name it, and the next attempt makes another one.
-      this.#removeInBackground(fileName, this.#removeDatabase(fileName));
+      this.#removals.beginDatabase(fileName);
       throw error;
     }
   }
@@ -236,7 +240,9 @@ class StoredRegistry implements Registry {
       if (opened !== undefined) this.#handles.forget(name, opened);
     };
     opened = await this.#openIn(name, file, onFailure);
-    opened.onChange(() => this.#emit({ type: 'updated', name }));
+    opened.onChange(() => {
+      if (this.has(name)) this.#emit({ type: 'updated', name });
+    });
     return opened;
   }
 
@@ -273,7 +279,7 @@ class StoredRegistry implements Registry {
     await this.#handles
       .discard(name)
       .catch((error: unknown) => this.#parts.log.error(`${name} was deleted but not closed in order`, error));
-    this.#removeInBackground(file, this.#removeDatabase(file));
+    this.#removals.beginDatabase(file);
     this.#emit({ type: 'deleted', name });
   }
 
@@ -330,7 +336,7 @@ class StoredRegistry implements Registry {
     if (this.#closed) return Promise.reject(shutDown());
     const result = this.#changes.then(async () => {
       if (this.#list.isLost) await this.#recover();
-      this.#removeLeftovers();
+      this.#removals.beginFailedAgain();
       return change();
     });
     this.#changes = result.catch(() => undefined);
@@ -361,9 +367,9 @@ class StoredRegistry implements Registry {
     await this.#changes;
     // Each is closed whatever becomes of those before it; the first failure is thrown.
     try {
-      await this.#handles.close();
+      await Promise.all([this.#handles.close(), ...[...this.#drafts.values()].map(({ database }) => database.close())]);
     } finally {
-      await Promise.allSettled(this.#removals);
+      await this.#removals.settled();
       try {
         await this.#list.close();
       } finally {

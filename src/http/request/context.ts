@@ -65,7 +65,7 @@ export type Gateway = (config: ConfigStore, next: Handler) => Handler;
 /** One request on its way. Only middleware and router change it, before the handler runs. */
 export class Context {
   readonly request: PlainRequest;
-  readonly services: Services;
+  services: Services;
   /** GET for a HEAD request, and what `X-HTTP-Method-Override` says (docs/http.md#method-override). */
   method: string;
   /** The answer's body will be dropped: don't produce one that costs much. */

@@ -11,7 +11,7 @@ import type { DatabaseHandler, DocumentHandler } from '../request/handlers.ts';
 import { encodeDocId, fitsHeader, ownBase, toAscii, withLocation } from '../response/locations.ts';
 import { answerBy, findResource, isReserved, type Resource } from './resources.ts';
 import type { Routes } from './routes.ts';
-import { createSystemDatabase, needsSystemDatabase } from './system-databases.ts';
+import { createByAnswering, needsSystemDatabase } from './system-databases.ts';
 
 const DESIGN_WORD = '_design';
 const LOCAL_WORD = '_local';
@@ -46,7 +46,7 @@ export class Router {
   #dispatchInDatabase(context: Context, database: string, path: readonly string[]): MaybePromise<Answer> {
     const first = path[0] ?? '';
     if (needsSystemDatabase(context, database, path)) {
-      return createSystemDatabase(context, database).then(() => this.#dispatchInDatabase(context, database, path));
+      return createByAnswering(context, database, () => this.#dispatchInDatabase(context, database, path));
     }
     requireDatabase(context, database, path);
     if (isReserved(first)) return this.#dispatchReserved(context, database, path);

@@ -1,8 +1,8 @@
-/** Databases that the service itself reads: they are made when somebody writes the first document into them (docs/http.md#database-names). */
+/** Databases that the service itself reads: they are made with the first document that is written into them (docs/http.md#database-names). */
 import { isServerAdmin } from '../../auth/access/security.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
 import { REPLICATOR_DATABASE } from '../../system/system-databases.ts';
-import type { Context } from '../request/context.ts';
+import type { Answer, Context, Handler } from '../request/context.ts';
 import { isReserved } from './resources.ts';
 
 /** Whether the request would write a document into such a database, which is not there. */
@@ -13,8 +13,19 @@ export function needsSystemDatabase({ method, services }: Context, database: str
   return method === 'PUT' && path.length > 0 && (!isReserved(first) || first === '_design');
 }
 
-/** Makes it, for whoever may make databases. Fails with `unauthorized`. */
-export async function createSystemDatabase(context: Context, database: string): Promise<void> {
+/**
+ * Answers the request in such a database, for whoever may make databases: it is there from the first document on that is accepted, and not
+ * at all where none is. Fails with `unauthorized`.
+ */
+export function createByAnswering(context: Context, database: string, answer: Handler): Promise<Answer> {
   if (!isServerAdmin(context.user)) throw new DatabaseError('unauthorized', 'You are not a server admin.');
-  await context.services.registry.createIfMissing(database);
+  const { services } = context;
+  return services.registry.createByWriting(database, async (registry) => {
+    context.services = { ...services, registry };
+    try {
+      return await answer(context);
+    } finally {
+      context.services = services;
+    }
+  });
 }

@@ -19,6 +19,8 @@ export async function launch(engine, address) {
   };
   await starters[engine](programs, { profile, address, start });
   return {
+    // Under a display of its own the browser comes last.
+    pid: processes.at(-1).pid,
     close: async () => {
       for (const child of processes.reverse()) {
         if (child.exitCode === null && child.kill()) await once(child, 'exit');

@@ -6,6 +6,7 @@ import { start } from 'settee';
 import { attachments } from './attachments.mjs';
 import { coldReads } from './cold.mjs';
 import { large } from './large.mjs';
+import { replication } from './replication.mjs';
 import { throughServiceWorker, untouched } from './service-worker.mjs';
 import { views } from './views.mjs';
 import { visits } from './visits.mjs';
@@ -23,6 +24,7 @@ const scenarios = {
   'service-worker': throughServiceWorker,
   others: untouched,
   large,
+  replication,
 };
 
 const parameters = new URLSearchParams(location.search);
@@ -48,6 +50,12 @@ class Bench {
     sessionStorage.setItem('state', JSON.stringify(state));
     location.reload();
     return new Promise(() => {});
+  }
+
+  /** Of the process that serves this page. */
+  async ask(path, value = null) {
+    const answer = await fetch(path, { method: 'POST', body: JSON.stringify(value) });
+    return answer.json();
   }
 
   tell(text) {

@@ -12,6 +12,8 @@ import { build as buildVite } from 'vite';
 import { build, install, root } from '../../../src/node/prepare.mjs';
 import { toMarkdown } from '../figures.mjs';
 import { launch } from './launch.mjs';
+import { startRemote } from './remote-server.mjs';
+import { watchRenderers } from './renderers.mjs';
 import { startServer } from './server.mjs';
 import { toFigures } from './table.mjs';
 
@@ -27,6 +29,7 @@ const SCENARIOS = [
   'service-worker',
   'others',
   'large',
+  'replication',
 ];
 
 const help = `Usage: npm run bench:browser -- [options]
@@ -61,16 +64,25 @@ async function main() {
   const pages = join(root, 'dist', 'bench-browser');
   await buildPage(pages);
   const folders = [join(root, 'dist', 'browser'), pages, import.meta.dirname];
-  const server = await startServer(folders);
+  const services = {};
+  const server = await startServer(folders, services);
+  const remote = await startRemote(server.origin);
   const address = new URL('/page.html', server.origin);
   if (options.quick) address.searchParams.set('quick', '1');
   for (const name of options.only) address.searchParams.append('only', name);
   address.searchParams.set('other', server.otherOrigin);
   const browser = await launch(options.engine, address.href);
+  let watch;
+  services['/remote'] = ({ name, count }) => remote.fill(name, count);
+  services['/memory/begin'] = () => {
+    watch = watchRenderers(browser.pid);
+  };
+  services['/memory/end'] = () => ({ megabytes: watch.stop() });
   try {
     report(await server.results);
   } finally {
     await browser.close();
+    await remote.stop();
     server.close();
   }
 }

@@ -6,8 +6,11 @@ import { text } from 'node:stream/consumers';
 
 const types = { '.js': 'text/javascript', '.mjs': 'text/javascript', '.html': 'text/html; charset=utf-8' };
 
-/** `results` resolves to what the page posts to `/results`, and rejects with what it posts to `/failure`. */
-export async function startServer(folders) {
+/**
+ * `results` resolves to what the page posts to `/results`, and rejects with what it posts to `/failure`. `services`: what else it may ask for,
+ * by path: functions of the JSON that was posted, whose values are answered as JSON.
+ */
+export async function startServer(folders, services = {}) {
   let resolveResults;
   let rejectResults;
   const results = new Promise((resolve, reject) => {
@@ -23,6 +26,10 @@ export async function startServer(folders) {
   };
   const answer = async (request, response) => {
     const { pathname } = new URL(request.url, 'http://localhost');
+    if (services[pathname] !== undefined) {
+      response.end(JSON.stringify((await services[pathname](JSON.parse(await text(request)))) ?? null));
+      return;
+    }
     const taker = takers[pathname];
     if (taker !== undefined) taker(await text(request));
     if (pathname === '/new-origin') response.end(await listen());
@@ -31,7 +38,7 @@ export async function startServer(folders) {
   };
   const servers = [];
   const listen = async () => {
-    const server = createServer(answer);
+    const server = createServer((request, response) => answer(request, response).catch(rejectResults));
     servers.push(server);
     await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
     return `http://127.0.0.1:${server.address().port}`;

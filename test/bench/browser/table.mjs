@@ -134,6 +134,24 @@ const rows = [
       },
     ],
   },
+  {
+    needs: 'pullDirect',
+    make: (values) => [
+      against(values, {
+        name: `pull of ${values.pullCount} documents from a Node server`,
+        ours: 'pullDirect',
+        theirs: 'pull',
+        times: 5,
+      }),
+      {
+        name: `memory for a pull of ${values.pullManyCount}: growth of the page's process, with its workers`,
+        ours: values.pullManyMegabytes,
+        unit: 'MB',
+        asked: { atMost: 150 },
+        note: `${(values.pullManyMs / 1_000).toFixed(1)} s`,
+      },
+    ],
+  },
 ];
 
 const VISIT_FLOORS = {

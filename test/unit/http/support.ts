@@ -90,6 +90,7 @@ export function services(settings: Settings = {}, changes: Partial<Services> = {
       peek: () => undefined,
       create: unused,
       createIfMissing: unused,
+      createByWriting: unused,
       delete: unused,
       use: unused,
       acquire: unused,

@@ -46,6 +46,33 @@ export default suite('replication_documents', [
     assert.include(arrayAt((await t.request('GET', '/_all_dbs')).json), '_replicator');
   }),
 
+  test('no document that is refused makes the database', async (t) => {
+    await useReplicator(t);
+    await t.request('DELETE', '/_replicator');
+    const wrong = { source: t.db };
+    assert.equal((await t.request('PUT', '/_replicator/wrong', { json: wrong })).status, 403);
+    assert.equal((await t.request('POST', '/_replicator', { json: { ...wrong, _id: 'wrong' } })).status, 403);
+    const right = { source: t.db, target: `${t.db}_made` };
+    const stale = { json: { ...right, _rev: '1-967a00dff5e02add41819138abb3284d' } };
+    assert.equal((await t.request('PUT', '/_replicator/stale', stale)).status, 409);
+    const headers = { 'content-type': 'application/json' };
+    assert.equal((await t.request('PUT', '/_replicator/cut', { body: '{"source":', headers })).status, 400);
+    const refused = await t.request('POST', '/_replicator/_bulk_docs', {
+      json: { docs: [{ ...wrong, _id: 'wrong' }] },
+    });
+    assert.deepInclude(at(refused.json, 0), { id: 'wrong', error: 'forbidden' });
+    assertError(await t.request('GET', '/_replicator'), 404, 'not_found', 'no_db_file');
+    assert.notInclude(arrayAt((await t.request('GET', '/_all_dbs')).json), '_replicator');
+    // One of several is enough, and so is one that is written later.
+    const docs = [{ ...wrong, _id: 'wrong' }, { _id: '_local/mine' }];
+    assert.equal((await t.request('POST', '/_replicator/_bulk_docs', { json: { docs } })).status, 201);
+    assert.equal((await t.request('GET', '/_replicator/_local/mine')).status, 200);
+    await t.request('DELETE', '/_replicator');
+    const later = { json: { language: 'javascript' } };
+    assert.equal((await t.request('PUT', '/_replicator/_design/later?batch=ok', later)).status, 202);
+    assert.equal((await t.request('GET', '/_replicator/_design/later')).status, 200);
+  }),
+
   test('by ids of documents', async (t) => {
     await useReplicator(t);
     const target = await newTarget(t);
