@@ -7,6 +7,7 @@
  * | `node/main.js` | the Node host: one ES module, dependencies stay in node_modules |
  * | `node/sandbox-worker.js` | the threads in which the Node host runs functions of documents |
  * | `browser/settee.js` | what a page imports (`settee`): an ES module with all it needs |
+ * | `browser/settee-database.js` | `settee/database`: a typed helper over `fetch`, for pages and Node |
  * | `browser/settee-worker.js` | the core in a dedicated module worker |
  * | `browser/settee-functions.js` | views, queries and functions of documents, which that worker loads on first use |
  * | `browser/settee-sandbox.js` | the workers in which that worker runs functions of documents |
@@ -211,6 +212,7 @@ const environments: Readonly<Record<string, EnvironmentOptions>> = {
   node: nodeFile('main', './src/node/main.ts'),
   nodeSandbox: nodeFile('sandbox-worker', './src/node/server/sandbox-worker.ts'),
   client: browserFile('settee', './src/client/index.ts', 'es'),
+  databaseClient: browserFile('settee-database', './src/database-client/index.ts', 'es'),
   worker: workerFiles(),
   sandbox: browserFile('settee-sandbox', './src/worker/sandbox-worker.ts', 'es'),
   serviceWorker: browserFile('settee-sw', './sw/settee-sw.ts', 'iife'),
