@@ -14,6 +14,7 @@
  * | `browser/settee-journal.js` | the journal in files, which that worker loads where the browser has such as take a write at once |
  * | `browser/settee-sw.js` | the service worker, a classic script |
  * | `browser/settee-sw-core.js` | the core for the service worker, a classic script that it imports by itself |
+ * | `browser/settee-sw-precache.js` | what keeps the files of an app, a classic script that the service worker imports where it has a list of them |
  * | `browser/settee-quickjs.wasm` | QuickJS, which runs functions of design documents, loaded by those two on first use |
  * | `library/sw.js`, `library/vite.js`, `library/msw.js` | `settee/sw`, `settee/vite`, `settee/msw` |
  * | `types/`, `packages/` | declarations, and the package `settee-server`, by `src/build/prepack.mjs` |
@@ -216,6 +217,7 @@ const environments: Readonly<Record<string, EnvironmentOptions>> = {
   worker: workerFiles(),
   sandbox: browserFile('settee-sandbox', './src/worker/sandbox-worker.ts', 'es'),
   serviceWorker: browserFile('settee-sw', './sw/settee-sw.ts', 'iife'),
+  serviceWorkerPrecache: browserFile('settee-sw-precache', './sw/settee-sw-precache.ts', 'iife'),
   serviceWorkerCore: browserFile('settee-sw-core', './sw/settee-sw-core.ts', 'iife'),
   swLibrary: libraryFile('sw', './src/sw/index.ts', []),
   viteLibrary: libraryFile('vite', './src/vite/index.ts', ['vite', /^node:/]),

@@ -116,6 +116,7 @@ describe('settee in an empty folder', () => {
       'dist/browser/settee-quickjs.wasm',
       'dist/browser/settee-sandbox.js',
       'dist/browser/settee-sw-core.js',
+      'dist/browser/settee-sw-precache.js',
       'dist/browser/settee-sw.js',
       'dist/browser/settee-worker.js',
       'dist/browser/settee.js',

@@ -30,7 +30,7 @@ describe('what a browser has to load, gzipped', () => {
 });
 
 describe('the files', () => {
-  test.for(['settee-sw.js', 'settee-sw-core.js'])('%s is a classic script', (file) => {
+  test.for(['settee-sw.js', 'settee-sw-core.js', 'settee-sw-precache.js'])('%s is a classic script', (file) => {
     expect(() => new Function(read(file))).not.toThrow();
   });
 
