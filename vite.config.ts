@@ -8,6 +8,7 @@
  * | `node/sandbox-worker.js` | the threads in which the Node host runs functions of documents |
  * | `browser/settee.js` | what a page imports (`settee`): an ES module with all it needs |
  * | `browser/settee-database.js` | `settee/database`: a typed helper over `fetch`, for pages and Node |
+ * | `browser/settee-transfer.js` | `settee/transfer`: export and import of databases |
  * | `browser/settee-worker.js` | the core in a dedicated module worker |
  * | `browser/settee-functions.js` | views, queries and functions of documents, which that worker loads on first use |
  * | `browser/settee-sandbox.js` | the workers in which that worker runs functions of documents |
@@ -214,6 +215,7 @@ const environments: Readonly<Record<string, EnvironmentOptions>> = {
   nodeSandbox: nodeFile('sandbox-worker', './src/node/server/sandbox-worker.ts'),
   client: browserFile('settee', './src/client/index.ts', 'es'),
   databaseClient: browserFile('settee-database', './src/database-client/index.ts', 'es'),
+  transfer: browserFile('settee-transfer', './src/transfer/index.ts', 'es'),
   worker: workerFiles(),
   sandbox: browserFile('settee-sandbox', './src/worker/sandbox-worker.ts', 'es'),
   serviceWorker: browserFile('settee-sw', './sw/settee-sw.ts', 'iife'),

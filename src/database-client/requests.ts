@@ -24,18 +24,22 @@ export function createAsk(fetch: Fetch, address: string): Ask {
       ...(body !== undefined && { body: JSON.stringify(body) }),
       ...(signal && { signal }),
     });
-    const answer = parse(await response.text());
-    if (answer === undefined) {
-      const what = `${method} ${root}${path} was not answered by a database`;
-      throw new SetteeError(
-        response.status,
-        'no_json',
-        `${what}. Use the fetch that start() gives, and an address below its base.`,
-      );
-    }
-    if (response.ok) return answer;
-    throw new SetteeError(response.status, answer?.error ?? 'unknown_error', answer?.reason);
+    return answerOf(response, `${method} ${root}${path}`);
   };
+}
+
+/** What the answer has; a refusal is thrown. `request` names it in messages. */
+export async function answerOf<Answer>(response: Response, request: string): Promise<Answer> {
+  const answer = parse(await response.text());
+  if (answer === undefined) {
+    throw new SetteeError(
+      response.status,
+      'no_json',
+      `${request} was not answered by a database. Use the fetch that start() gives, and an address below its base.`,
+    );
+  }
+  if (response.ok) return answer;
+  throw new SetteeError(response.status, answer?.error ?? 'unknown_error', answer?.reason);
 }
 
 /** A conflict is a value; every other refusal is thrown. */

@@ -118,6 +118,7 @@ describe('settee in an empty folder', () => {
       'dist/browser/settee-sw-core.js',
       'dist/browser/settee-sw-precache.js',
       'dist/browser/settee-sw.js',
+      'dist/browser/settee-transfer.js',
       'dist/browser/settee-worker.js',
       'dist/browser/settee.js',
       'dist/library/msw.js',

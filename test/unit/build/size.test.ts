@@ -22,6 +22,7 @@ describe('what a browser has to load, gzipped', () => {
   test.for([
     ['settee.js', 10],
     ['settee-database.js', 2],
+    ['settee-transfer.js', 4],
     ['settee-sw.js', 12],
     ['settee-worker.js', 130],
   ] as const)('%s is at most %d kB', ([file, most]) => {
@@ -37,6 +38,7 @@ describe('the files', () => {
   test.for([
     'settee.js',
     'settee-database.js',
+    'settee-transfer.js',
     'settee-worker.js',
     'settee-functions.js',
     'settee-journal.js',

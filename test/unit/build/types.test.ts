@@ -13,7 +13,7 @@ let folder = '';
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'settee-types-'));
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'), 'junction');
-  for (const part of ['client', 'database-client', 'sw', 'vite', 'msw']) {
+  for (const part of ['client', 'database-client', 'transfer', 'sw', 'vite', 'msw']) {
     compile(join(root, 'src', part, 'tsconfig.types.json'), '--outDir', join(folder, 'dist/types'));
   }
 });
