@@ -7,12 +7,15 @@
  * | `node/main.js` | the Node host: one ES module, dependencies stay in node_modules |
  * | `node/sandbox-worker.js` | the threads in which the Node host runs functions of documents |
  * | `browser/settee.js` | what a page imports (`settee`): an ES module with all it needs |
+ * | `browser/settee-database.js` | `settee/database`: a typed helper over `fetch`, for pages and Node |
+ * | `browser/settee-transfer.js` | `settee/transfer`: export and import of databases |
  * | `browser/settee-worker.js` | the core in a dedicated module worker |
  * | `browser/settee-functions.js` | views, queries and functions of documents, which that worker loads on first use |
  * | `browser/settee-sandbox.js` | the workers in which that worker runs functions of documents |
  * | `browser/settee-journal.js` | the journal in files, which that worker loads where the browser has such as take a write at once |
  * | `browser/settee-sw.js` | the service worker, a classic script |
  * | `browser/settee-sw-core.js` | the core for the service worker, a classic script that it imports by itself |
+ * | `browser/settee-sw-precache.js` | what keeps the files of an app, a classic script that the service worker imports where it has a list of them |
  * | `browser/settee-quickjs.wasm` | QuickJS, which runs functions of design documents, loaded by those two on first use |
  * | `library/sw.js`, `library/vite.js`, `library/msw.js` | `settee/sw`, `settee/vite`, `settee/msw` |
  * | `types/`, `packages/` | declarations, and the package `settee-server`, by `src/build/prepack.mjs` |
@@ -211,9 +214,12 @@ const environments: Readonly<Record<string, EnvironmentOptions>> = {
   node: nodeFile('main', './src/node/main.ts'),
   nodeSandbox: nodeFile('sandbox-worker', './src/node/server/sandbox-worker.ts'),
   client: browserFile('settee', './src/client/index.ts', 'es'),
+  databaseClient: browserFile('settee-database', './src/database-client/index.ts', 'es'),
+  transfer: browserFile('settee-transfer', './src/transfer/index.ts', 'es'),
   worker: workerFiles(),
   sandbox: browserFile('settee-sandbox', './src/worker/sandbox-worker.ts', 'es'),
   serviceWorker: browserFile('settee-sw', './sw/settee-sw.ts', 'iife'),
+  serviceWorkerPrecache: browserFile('settee-sw-precache', './sw/settee-sw-precache.ts', 'iife'),
   serviceWorkerCore: browserFile('settee-sw-core', './sw/settee-sw-core.ts', 'iife'),
   swLibrary: libraryFile('sw', './src/sw/index.ts', []),
   viteLibrary: libraryFile('vite', './src/vite/index.ts', ['vite', /^node:/]),

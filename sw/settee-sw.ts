@@ -1,26 +1,48 @@
 /**
  * The ready-made service worker. Its address says what it answers: `settee-sw.js?base=/db/`, with one `base` or several. Requests
  * below a base go to the database, all others are left to the browser. A parameter `settings`, JSON by section and key, is for when no
- * page is open.
+ * page is open. A parameter `precache` is the address of a script that leaves a `PrecacheList` in the global `setteePrecache`; the Vite
+ * plugin writes that global into this script itself. The files of that list are kept, and answered from there.
  */
+import type { PrecacheList, Precaching } from '../src/sw/contract.ts';
 import { createSettee, type ServiceWorkerOptions } from '../src/sw/index.ts';
 import { leaveOthers } from '../src/sw/static-routes.ts';
 
-declare const self: ServiceWorkerGlobalScope;
+declare const self: ServiceWorkerGlobalScope & {
+  readonly setteePrecache?: PrecacheList;
+  readonly setteePrecaching?: (list: PrecacheList) => Precaching;
+};
 
 const parameters = new URL(self.location.href).searchParams;
 const bases = parameters.getAll('base');
 const settings: ServiceWorkerOptions['settings'] = JSON.parse(parameters.get('settings') ?? '{}');
 const services = (bases.length > 0 ? bases : ['/db/']).map((base) => createSettee({ base, settings }));
+const precaching = openPrecaching(parameters.get('precache'));
 
 self.addEventListener('install', (event) => {
   for (const settee of services) settee.install(event);
+  precaching?.install(event);
+  if (precaching) return;
   leaveOthers(
     event,
     services.map(({ base }) => base),
   );
 });
 
+self.addEventListener('activate', (event) => precaching?.activate(event));
+
 self.addEventListener('fetch', (event) => {
-  services.some((settee) => settee.respond(event));
+  if (!services.some((settee) => settee.respond(event))) precaching?.respond(event);
 });
+
+/** Undefined where no files are to be kept. Both scripts are kept by the browser with this one. */
+function openPrecaching(list: string | null): Precaching | undefined {
+  if (list !== null) self.importScripts(list);
+  const { setteePrecache } = self;
+  if (setteePrecache === undefined && list === null) return undefined;
+  if (!Array.isArray(setteePrecache?.files)) {
+    throw new Error(`${list} must set self.setteePrecache = { version: '1', files: ['/', '/app.js'] }`);
+  }
+  self.importScripts('settee-sw-precache.js');
+  return self.setteePrecaching?.(setteePrecache);
+}

@@ -9,7 +9,7 @@ import { dirname, join, relative } from 'node:path';
 import { build, checkNode, install, PreparationError, root } from '../node/prepare.mjs';
 
 /** The entries that have types, as folders below `src`. */
-const TYPED = ['client', 'sw', 'vite', 'msw'];
+const TYPED = ['client', 'database-client', 'transfer', 'sw', 'vite', 'msw'];
 
 try {
   checkNode();

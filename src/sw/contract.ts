@@ -45,3 +45,24 @@ export interface ServiceWorkerOwner {
    */
   replicate(): Promise<ReplicationMessage['activity'] | undefined>;
 }
+
+/** The files of an app that are kept, as `settee-precache.js` or the Vite plugin leaves them in the global `setteePrecache`. */
+export interface PrecacheList {
+  /**
+   * Addresses, relative to the service worker's own. An entry with a revision is fetched again when that changes; with `null` its address
+   * changes with its content.
+   */
+  readonly files: readonly (string | { readonly url: string; readonly revision: string | null })[];
+  /** The revision of all files that have none of their own: another one has all of them fetched again. */
+  readonly version: string;
+  /** One of the files: the page for navigations to addresses of which none is a file. Default: none, the network answers them. */
+  readonly fallback?: string;
+}
+
+/** What `settee-sw-precache.js` does with such a list. */
+export interface Precaching {
+  install(event: ExtendableEvent): void;
+  activate(event: ExtendableEvent): void;
+  /** Answers the event's request if it is for one of the files, and else leaves it untouched. */
+  respond(event: FetchEvent): void;
+}

@@ -7,12 +7,21 @@
  */
 import { fileURLToPath } from 'node:url';
 import type { Plugin } from 'vite';
-import { createPlugin, type SetteePluginOptions } from './plugin.ts';
+import { createPlugin, type SetteePluginOptions as FileOptions } from './plugin.ts';
+import { createPrecachePlugin, type PrecacheOptions } from './precache.ts';
 
-export type { SetteePluginOptions } from './plugin.ts';
+export type { PrecacheOptions } from './precache.ts';
 
-export function settee(options: SetteePluginOptions = {}): Plugin {
-  return createPlugin(options, fileURLToPath(new URL('../browser', import.meta.url)));
+export interface SetteePluginOptions extends FileOptions {
+  /** Has the service worker keep the files of the build, so that the app starts without a network, too. Default: false. */
+  readonly precache?: boolean | PrecacheOptions;
+}
+
+export function settee({ precache = false, ...options }: SetteePluginOptions = {}): Plugin[] {
+  const folder = fileURLToPath(new URL('../browser', import.meta.url));
+  const files = createPlugin(options, folder);
+  if (precache === false) return [files];
+  return [files, createPrecachePlugin(precache === true ? {} : precache, folder)];
 }
 
 export default settee;

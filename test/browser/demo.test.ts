@@ -321,6 +321,38 @@ describe.each(chosenEngines())('the demo in %s', (engine) => {
     await shows(tab, '.databases tbody tr:first-child td', 'not there');
     await shows(list, '.load h2', 'No countries yet');
   });
+
+  test('writes a database to a file, and reads it back', async () => {
+    await openWithCountries();
+    const tab = await open('#/browser');
+    await bringToSight(tab);
+    await shows(tab, '.databases tbody tr:first-child td', '250');
+    // What the browser would save is kept for the test.
+    await tab.evaluate(`{
+      const { createObjectURL } = URL;
+      globalThis.saved = new Promise((resolve) => {
+        URL.createObjectURL = (blob) => {
+          resolve(blob);
+          return createObjectURL.call(URL, blob);
+        };
+      });
+      HTMLAnchorElement.prototype.click = () => {};
+    }`);
+    await click(tab, '[data-action=export-countries]');
+    await until(tab, `/^251 documents, \\d+ KB$/.test(document.querySelector('.transfer .told').textContent)`);
+    await click(tab, '.databases .danger');
+    await click(tab, 'dialog .danger');
+    await shows(tab, '.databases tbody tr:first-child td', 'not there');
+    await tab.evaluate(`saved.then((blob) => {
+      const files = new DataTransfer();
+      files.items.add(new File([blob], 'countries.jsonl.gz'));
+      const input = document.querySelector('.transfer input');
+      input.files = files.files;
+      input.dispatchEvent(new Event('change'));
+    })`);
+    await shows(tab, '.transfer .told', '251 documents');
+    await shows(tab, '.databases tbody tr:first-child td', '250');
+  });
 });
 
 /** The state of the storage, which has no feed, is asked for only while somebody sees it. */

@@ -67,7 +67,7 @@ function serve(folders: readonly string[], request: IncomingMessage, response: S
     response.end(htmlOf(page));
     return;
   }
-  const file = folders.map((folder) => join(folder, normalize(pathname))).find(isFile);
+  const file = folders.map((folder) => join(folder, normalize(decodeURIComponent(pathname)))).find(isFile);
   if (file === undefined) {
     response.writeHead(404, { 'content-type': 'text/plain' });
     response.end(`nothing at ${pathname}`);

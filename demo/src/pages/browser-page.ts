@@ -4,6 +4,7 @@ import type { Database, DatabaseInfo } from '../data/database.ts';
 import { coalesce } from '../elements/coalesce.ts';
 import { button, type Child, fill, make } from '../elements/elements.ts';
 import { formatBytes, formatCount, formatShare } from '../elements/format.ts';
+import { TransferButtons } from './transfer-buttons.ts';
 
 /** The state of the storage has no feed. */
 const EVERY_MS = 2000;
@@ -22,6 +23,7 @@ export class BrowserPage {
   readonly refresh = coalesce(() => this.#read().catch((error) => this.#fail(error)));
   readonly #settee: Settee;
   readonly #databases: readonly Database[];
+  readonly #transfers: ReadonlyMap<Database, TransferButtons>;
   /** How many documents the databases have that are there. */
   readonly #counts = new Map<string, number>();
   readonly #cards = make('div', { class: 'cards' });
@@ -37,6 +39,7 @@ export class BrowserPage {
   constructor(settee: Settee, databases: readonly Database[]) {
     this.#settee = settee;
     this.#databases = databases;
+    this.#transfers = new Map(databases.map((each) => [each, new TransferButtons(settee, each.name)]));
     const head = ['Database', 'Documents', 'Sequence', 'Size', ''].map((text) => make('th', { scope: 'col' }, text));
     fill(
       this.element,
@@ -128,6 +131,8 @@ export class BrowserPage {
 
   #row(database: Database, info: DatabaseInfo | undefined): HTMLElement {
     const documents = this.#counts.get(database.name) ?? 0;
+    const transfer = this.#transfers.get(database);
+    if (transfer) transfer.isThere = info !== undefined;
     const figures = info
       ? [formatCount(documents), formatCount(info.updateSeq), formatBytes(info.bytes)]
       : ['not there', '', ''];
@@ -139,6 +144,7 @@ export class BrowserPage {
       make(
         'td',
         {},
+        transfer?.element,
         info &&
           button('Delete …', () => this.#confirm(database, documents), {
             class: 'danger',
@@ -210,7 +216,7 @@ function storageCard(
     : isDeclined
       ? 'The browser did not agree to keep it: it does for sites that are used often, or installed.'
       : 'When storage runs short, the browser may drop it.';
-  const ask = persisted === false && button('Ask to keep it', onPersist, { 'data-action': 'persist' });
+  const ask = persisted === false && button('Keep my data', onPersist, { 'data-action': 'persist' });
   if (usage === undefined || quota === undefined) return card('Storage', 'IndexedDB', kept, '', ask);
   const meter = make('meter', { min: 0, max: quota, value: usage, 'aria-label': 'Storage used' });
   const share = `${formatShare(usage, quota)} of the ${formatBytes(quota)} that this site may use. ${kept}`;

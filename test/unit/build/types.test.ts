@@ -3,6 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, test } from 'vitest';
+import { readPage, samplesOf } from '../docs/pages.ts';
 
 const root = join(import.meta.dirname, '../../..');
 const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
@@ -12,7 +13,7 @@ let folder = '';
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'settee-types-'));
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'), 'junction');
-  for (const part of ['client', 'sw', 'vite', 'msw']) {
+  for (const part of ['client', 'database-client', 'transfer', 'sw', 'vite', 'msw']) {
     compile(join(root, 'src', part, 'tsconfig.types.json'), '--outDir', join(folder, 'dist/types'));
   }
 });
@@ -94,4 +95,44 @@ test('a configuration of Vite sees the types of settee/vite', () => {
     ['ES2023', 'ESNext.Disposable', 'DOM'],
     ['node'],
   );
+});
+
+const usesDatabase = `import { type Change, database, type FindAnswer, SetteeError, type Stored } from 'settee/database';
+  interface Note { text: string; stars?: number }
+  const notes = database<Note>(fetch, 'http://localhost/db/notes');
+  const note: Stored<Note> | undefined = await notes.get('first');
+  const saved = await notes.put({ _id: 'first', text: 'Hello' });
+  const rev: string = saved.ok ? saved.rev : '';
+  if (!saved.ok) { const code: 'conflict' = saved.error; console.log(code); }
+  const { docs }: FindAnswer<Pick<Stored<Note>, 'text'>> = await notes.find({ selector: { stars: { $gt: 1 } }, fields: ['text'] });
+  for await (const change of notes.changes({ include_docs: true })) { const row: Change<Note> = change; console.log(row.doc?.text); }
+  try { await notes.remove({ _id: 'first', _rev: rev }); } catch (error) { if (error instanceof SetteeError) console.log(error.status); }
+  // @ts-expect-error The text is required.
+  await notes.put({ _id: 'first' });
+  // @ts-expect-error An id is required.
+  await notes.put({ text: 'Hello' });
+  // @ts-expect-error A Note has no such member.
+  await notes.post({ text: 'Hello', colour: 'red' });
+  export { note, docs };`;
+
+test.for([
+  ['a page', ['ES2023', 'ESNext.Disposable', 'DOM', 'DOM.Iterable', 'DOM.AsyncIterable'], []],
+  ['Node', ['ES2023', 'ESNext.Disposable'], ['node']],
+] as const)('%s sees the types of settee/database', ([, lib, types]) => {
+  check(usesDatabase, [...lib], [...types]);
+});
+
+test('what settee gives is a fetch for settee/database', () => {
+  check(
+    `import { start } from 'settee';
+     import { database } from 'settee/database';
+     const { fetch } = await start({ base: '/db/' });
+     export const notes = database<{ text: string }>(fetch, '/db/notes');`,
+    ['ES2023', 'ESNext.Disposable', 'DOM', 'DOM.Iterable', 'DOM.AsyncIterable'],
+  );
+});
+
+test('the samples of docs/types.md, one behind the other, have no error', () => {
+  const samples = samplesOf(readPage('docs/types.md').text, 'ts');
+  check(samples.join('\n'), ['ES2023', 'ESNext.Disposable', 'DOM', 'DOM.Iterable', 'DOM.AsyncIterable']);
 });

@@ -1,0 +1,123 @@
+/** A database as a file, and back: JSON lines, gzipped, which `settee import` and `settee export` have, too. */
+import type { Settee } from 'settee';
+import { exportDatabase, importDatabase, type RefusedLine } from 'settee/transfer';
+import { button, fill, make } from '../elements/elements.ts';
+import { formatBytes, formatCount } from '../elements/format.ts';
+
+/** Between two figures that are shown of an export. */
+const STEP = 500;
+
+/** What a transfer says of itself while it runs. */
+type Show = (documents: number, done: number, total: number | undefined) => void;
+
+/** The two buttons of a database, or how far they are. The element stays the same while the page around it changes. */
+export class TransferButtons {
+  readonly element = make('div', { class: 'transfer' });
+  readonly #settee: Settee;
+  readonly #name: string;
+  readonly #choice = make('input', {
+    type: 'file',
+    accept: '.jsonl,.gz,.json',
+    hidden: true,
+    change: () => this.#chosen(),
+  });
+  /** Whether there is anything to export. */
+  #isThere = false;
+  #isRunning = false;
+
+  constructor(settee: Settee, name: string) {
+    this.#settee = settee;
+    this.#name = name;
+    this.#showButtons();
+  }
+
+  set isThere(isThere: boolean) {
+    if (this.#isThere === isThere) return;
+    this.#isThere = isThere;
+    if (!this.#isRunning) this.#showButtons();
+  }
+
+  #showButtons(told = ''): void {
+    const choose = () => this.#choice.click();
+    fill(
+      this.element,
+      make('span', { class: 'told', role: 'status' }, told),
+      this.#isThere && button('Export', () => void this.#export(), { 'data-action': `export-${this.#name}` }),
+      button('Import …', choose, { 'data-action': `import-${this.#name}` }),
+      this.#choice,
+    );
+  }
+
+  #chosen(): void {
+    const [file] = this.#choice.files ?? [];
+    if (file) void this.#import(file);
+    // So that the same file can be chosen again.
+    this.#choice.value = '';
+  }
+
+  #export(): Promise<void> {
+    return this.#run(async (signal, show) => {
+      let count = 0;
+      const lines = exportDatabase(this.#settee.fetch, this.#path, {
+        signal,
+        onProgress: ({ documents, total }) => {
+          count = documents;
+          if (documents % STEP === 0) show(documents, documents, total);
+        },
+      });
+      const file = await new Response(lines.pipeThrough(new CompressionStream('gzip'))).blob();
+      save(file, `${this.#name}.jsonl.gz`);
+      return `${formatCount(count)} documents, ${formatBytes(file.size)}`;
+    });
+  }
+
+  #import(file: File): Promise<void> {
+    return this.#run(async (signal, show) => {
+      let first: RefusedLine | undefined;
+      const { written, refused } = await importDatabase(this.#settee.fetch, this.#path, file, {
+        signal,
+        onRefused: (refusal) => {
+          first ??= refusal;
+        },
+        onProgress: ({ written, bytes, total }) => show(written, bytes, total),
+      });
+      if (first === undefined) return `${formatCount(written)} documents`;
+      return `${formatCount(written)} written, ${formatCount(refused)} refused; line ${first.line}: ${first.reason}`;
+    });
+  }
+
+  async #run(work: (signal: AbortSignal, show: Show) => Promise<string>): Promise<void> {
+    const controller = new AbortController();
+    const progress = make('progress', { max: 1, 'aria-label': 'Progress' });
+    const count = make('span', { class: 'told' });
+    fill(
+      this.element,
+      count,
+      progress,
+      button('Stop', () => controller.abort()),
+    );
+    this.#isRunning = true;
+    let told = '';
+    try {
+      told = await work(controller.signal, (documents, done, total) => {
+        fill(count, formatCount(documents));
+        if (total !== undefined) progress.value = done / Math.max(1, total);
+      });
+    } catch (error) {
+      told = controller.signal.aborted ? 'Stopped' : error instanceof Error ? error.message : String(error);
+    }
+    this.#isRunning = false;
+    this.#showButtons(told);
+  }
+
+  get #path(): string {
+    return `/db/${this.#name}`;
+  }
+}
+
+function save(file: Blob, name: string): void {
+  const href = URL.createObjectURL(file);
+  make('a', { href, download: name }).click();
+  // The browser has begun to read it by then.
+  setTimeout(() => URL.revokeObjectURL(href), 60_000);
+}

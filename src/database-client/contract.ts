@@ -1,0 +1,141 @@
+/** What `database()` gives. Types alone. Each method is one request, but `update` and `changes`; whatever it does, `fetch` alone can do. */
+import type { Change } from '../interface/changes.ts';
+import type { Deletion, Draft, Refused, Stored, Written } from '../interface/documents.ts';
+import type {
+  AllDocs,
+  AllDocsRowFor,
+  ListOptions,
+  ReducedAnswer,
+  ViewAnswer,
+  ViewOptions,
+  ViewRow,
+  WithDoc,
+} from '../interface/lists.ts';
+import type { FindAnswer, FindQuery, Selector } from '../interface/selectors.ts';
+import type { Created } from '../interface/server.ts';
+
+/** `settee.fetch`, or the `fetch` of a page or of Node, or what wraps one, such as to add credentials. */
+export type Fetch = (address: string, init: FetchInit) => Promise<Response>;
+
+export interface FetchInit {
+  readonly method: string;
+  readonly headers: Record<string, string>;
+  readonly body?: string;
+  readonly signal?: AbortSignal;
+}
+
+/** A write that was based on a revision that is not, or no longer, the document's (docs/http.md#update-conflicts). Nothing was changed. */
+export interface Conflict {
+  readonly ok: false;
+  readonly id: string;
+  readonly error: 'conflict';
+  readonly reason: string;
+}
+
+/** docs/http.md#reading-a-document, docs/http.md#metadata-of-a-read */
+export interface GetOptions {
+  readonly rev?: string;
+  readonly revs?: boolean;
+  readonly revs_info?: boolean;
+  readonly conflicts?: boolean;
+  readonly deleted_conflicts?: boolean;
+  readonly meta?: boolean;
+  readonly local_seq?: boolean;
+  readonly latest?: boolean;
+  readonly attachments?: boolean;
+  readonly att_encoding_info?: boolean;
+}
+
+export interface UpdateOptions {
+  /** How often it reads and writes again after a conflict. Default: 10. */
+  readonly retries?: number;
+}
+
+export interface BulkOptions {
+  /** `false`: documents bring their own revisions (docs/http.md#replicated-writes). Default: true. */
+  readonly new_edits?: boolean;
+}
+
+/** docs/http.md#parameters-of-feeds, docs/http.md#filters-of-changes */
+export interface ChangesOptions<T> {
+  /** Default: 0, from the beginning. `now`: what comes after the first request. */
+  readonly since?: number | 'now';
+  /** Goes on and waits for what comes, until the loop is left or the signal aborts. Default: false. */
+  readonly live?: boolean;
+  /** Changes that one request asks for. Default: 500. */
+  readonly batch?: number;
+  readonly include_docs?: boolean;
+  readonly conflicts?: boolean;
+  readonly attachments?: boolean;
+  readonly style?: 'main_only' | 'all_docs';
+  readonly doc_ids?: readonly string[];
+  readonly selector?: Selector<Stored<T>>;
+  /** `design/name`; other query parameters of the filter stand in `query`. */
+  readonly filter?: string;
+  readonly view?: string;
+  readonly query?: Readonly<Record<string, string>>;
+  /** Ends the feed: the loop throws the signal's reason. */
+  readonly signal?: AbortSignal;
+}
+
+/** Options that say that a view is to be reduced. */
+export type Reduced = { readonly reduce: true } | { readonly group: true } | { readonly group_level: number };
+
+/**
+ * One database. Answers with a status from 400 up, other than those that are values here, throw a `SetteeError`; a request that gets no
+ * answer fails as `fetch` does.
+ */
+export interface Database<T extends object> {
+  /** Creates the database where it is not there. */
+  create(): Promise<Created>;
+  /** The document; undefined where there is none or it is deleted. A database that is not there is an error. */
+  get(id: string, options?: GetOptions): Promise<Stored<T> | undefined>;
+  /** Writes a document under its id: a new one, or one that has the revision which it replaces. */
+  put(document: (Draft<T> & { readonly _id: string }) | Deletion): Promise<Written | Conflict>;
+  /** Writes a new document, for which the service makes an id where it has none. */
+  post(document: Draft<T>): Promise<Written | Conflict>;
+  /** Deletes this revision of the document. */
+  remove(document: { readonly _id: string; readonly _rev: string }): Promise<Written | Conflict>;
+  /**
+   * Reads the document, undefined where there is none, and writes what `change` makes of it, with its revision; after a conflict all over
+   * again. So `change` may be called several times. The conflict is the result where that was tried often enough.
+   */
+  update(
+    id: string,
+    change: (
+      document: Stored<T> | undefined,
+    ) => MaybePromise<Draft<T> | (Partial<Deletion> & { readonly _deleted: true })>,
+    options?: UpdateOptions,
+  ): Promise<Written | Conflict>;
+  /** docs/http.md#find */
+  find<Field extends keyof Stored<T> & string = keyof Stored<T> & string>(
+    query: FindQuery<T, Field | `${string}.${string}`>,
+  ): Promise<FindAnswer<Pick<Stored<T>, Field>>>;
+  /**
+   * Rows of the view `design/name`, as they were emitted (docs/http.md#view-queries). Reductions are asked for by `reduce`, `group` or
+   * `group_level`. A document that a row refers to may be null.
+   */
+  view<Key = unknown, Value = unknown>(
+    name: string,
+    options: ViewOptions<Key> & Reduced,
+  ): Promise<ReducedAnswer<Key, Value>>;
+  view<Key = unknown, Value = unknown>(
+    name: string,
+    options: ViewOptions<Key> & { readonly include_docs: true; readonly reduce?: false },
+  ): Promise<ViewAnswer<WithDoc<ViewRow<Key, Value>, T, { include_docs: true }, null>>>;
+  view<Key = unknown, Value = unknown>(
+    name: string,
+    options?: ViewOptions<Key> & { readonly reduce?: false },
+  ): Promise<ViewAnswer<ViewRow<Key, Value>>>;
+  /** docs/http.md#list-of-all-documents */
+  all<const Options extends ListOptions>(options?: Options): Promise<AllDocs<AllDocsRowFor<T, Options>>>;
+  /**
+   * Changes of documents, one after another, in requests that bring a batch each: `for await (const change of notes.changes())`. A feed
+   * that failed goes on behind the last change where the next one begins with its `seq`.
+   */
+  changes(options?: ChangesOptions<T>): AsyncGenerator<Change<T>, void, void>;
+  /** Writes many documents, each by itself: one row for each, in order, whose `ok` tells whether it was (docs/http.md#bulk-writes). */
+  bulk(documents: readonly (Draft<T> | Deletion)[], options?: BulkOptions): Promise<(Written | Refused)[]>;
+}
+
+type MaybePromise<Value> = Value | Promise<Value>;

@@ -1,0 +1,80 @@
+/** One request of a database and its answer. */
+import type { Conflict, Fetch } from './contract.ts';
+import { SetteeError } from './settee-error.ts';
+
+/** Parameters that are JSON in an address; all others stand there as they are. */
+const JSON_PARAMETERS = /^(start|end)?_?key$/;
+
+interface AskOptions {
+  readonly body?: unknown;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** What the answer has is not looked at: it is what docs/http.md says, as the caller names it. */
+export type Ask = <Answer>(method: string, path: string, options?: AskOptions) => Promise<Answer>;
+
+/** For requests at and below that address. */
+export function createAsk(fetch: Fetch, address: string): Ask {
+  const root = address.replace(/\/+$/, '');
+  return async (method, path, { body, signal } = {}) => {
+    const response = await fetch(root + path, {
+      method,
+      // Without this, attachments would come in parts behind the document (docs/http.md#multipart-documents).
+      headers: { accept: 'application/json', ...(body !== undefined && { 'content-type': 'application/json' }) },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+      ...(signal && { signal }),
+    });
+    return answerOf(response, `${method} ${root}${path}`);
+  };
+}
+
+/** What the answer has; a refusal is thrown. `request` names it in messages. */
+export async function answerOf<Answer>(response: Response, request: string): Promise<Answer> {
+  const answer = parse(await response.text());
+  if (answer === undefined) {
+    throw new SetteeError(
+      response.status,
+      'no_json',
+      `${request} was not answered by a database. Use the fetch that start() gives, and an address below its base.`,
+    );
+  }
+  if (response.ok) return answer;
+  throw new SetteeError(response.status, answer?.error ?? 'unknown_error', answer?.reason);
+}
+
+/** A conflict is a value; every other refusal is thrown. */
+export async function conflictAsValue<Answer>(id: string, asked: Promise<Answer>): Promise<Answer | Conflict> {
+  try {
+    return await asked;
+  } catch (error) {
+    if (!isRefusal(error, 409)) throw error;
+    return { ok: false, id, error: 'conflict', reason: String(error.reason) };
+  }
+}
+
+export function isRefusal(error: unknown, status: number): error is SetteeError {
+  return error instanceof SetteeError && error.status === status;
+}
+
+/** A slash in an id is encoded, that behind `_design` and `_local` is not (docs/http.md#request-path). */
+export function pathOf(id: string): string {
+  return `/${encodeURIComponent(id).replace(/^_(design|local)%2F/, '_$1/')}`;
+}
+
+/** Parameters that are undefined are left out. */
+export function queryOf(options: object = {}): string {
+  const parameters = new URLSearchParams();
+  for (const [name, value] of Object.entries(options)) {
+    if (value !== undefined) parameters.set(name, JSON_PARAMETERS.test(name) ? JSON.stringify(value) : String(value));
+  }
+  const text = String(parameters);
+  return text === '' ? '' : `?${text}`;
+}
+
+function parse(text: string) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

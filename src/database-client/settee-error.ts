@@ -1,0 +1,17 @@
+/** An answer that refuses a request (docs/http.md#errors). */
+export class SetteeError extends Error {
+  override readonly name = 'SetteeError';
+  /** Of the answer, 400 or above. */
+  readonly status: number;
+  /** The code, such as `not_found`. */
+  readonly error: string;
+  /** Text; functions of documents may refuse with any JSON value. */
+  readonly reason: unknown;
+
+  constructor(status: number, error: string, reason: unknown) {
+    super(`${status} ${error}: ${typeof reason === 'string' ? reason : JSON.stringify(reason)}`);
+    this.status = status;
+    this.error = error;
+    this.reason = reason;
+  }
+}

@@ -1,0 +1,29 @@
+/** Feeds of changes (docs/http.md#changes) and of database events (docs/http.md#database-events). */
+import type { Stored } from './documents.ts';
+
+export interface Change<T = unknown> {
+  /** To go on behind this change it is the `since` of a feed. */
+  readonly seq: number;
+  readonly id: string;
+  /** The winning revision; with `style=all_docs` all leaves, the winner first. */
+  readonly changes: readonly { readonly rev: string }[];
+  readonly deleted?: true;
+  /** With `include_docs`; null where it can't be read. */
+  readonly doc?: Stored<T> | null;
+}
+
+/** The answer of the feeds `normal` and `longpoll`. */
+export interface ChangesAnswer<T = unknown> {
+  readonly results: readonly Change<T>[];
+  readonly last_seq: number;
+  readonly pending: number;
+}
+
+/** The last line of a feed `continuous`. */
+export type ChangesEnd = Omit<ChangesAnswer, 'results'>;
+
+export interface DatabaseEvent {
+  readonly db_name: string;
+  readonly ok: true;
+  readonly type: 'created' | 'updated' | 'deleted';
+}

@@ -1,0 +1,127 @@
+/** Documents as JSON (docs/http.md#document-members). `T` is what the app itself keeps in one. */
+
+/** An attachment in an answer (docs/http.md#attachments-in-documents). `data` stands in the place of `length` and `stub`. */
+export interface Attachment {
+  readonly content_type: string;
+  /** Generation of the revision in which it was written last. */
+  readonly revpos: number;
+  /** `md5-` and Base64, of the bytes as they are stored. */
+  readonly digest: string;
+  /** Bytes. */
+  readonly length?: number;
+  readonly stub?: true;
+  /** Base64, where the read asked for it. */
+  readonly data?: string;
+  readonly encoding?: string;
+  /** Bytes. */
+  readonly encoded_length?: number;
+}
+
+/** An attachment in a request: new content, or what the revision before has under this name. */
+export type AttachmentDraft =
+  | { readonly content_type?: string /** Base64. */; readonly data: string }
+  | { readonly stub: true };
+
+/** `start` is the newest generation; the hashes are the newest first. */
+export interface Revisions {
+  readonly start: number;
+  readonly ids: readonly string[];
+}
+
+export interface RevisionStatus {
+  readonly rev: string;
+  readonly status: 'available' | 'missing' | 'deleted';
+}
+
+/** What the service adds to a document. Members that a read has to ask for are absent without that (docs/http.md#metadata-of-a-read). */
+export interface DocumentMembers {
+  readonly _id: string;
+  readonly _rev: string;
+  readonly _deleted?: true;
+  readonly _attachments?: Readonly<Record<string, Attachment>>;
+  readonly _revisions?: Revisions;
+  readonly _revs_info?: readonly RevisionStatus[];
+  readonly _conflicts?: readonly string[];
+  readonly _deleted_conflicts?: readonly string[];
+  readonly _local_seq?: number;
+}
+
+/** A document as it is read. */
+export type Stored<T> = T & DocumentMembers;
+
+/** A document as it is written. One that was read can be written again. */
+export type Draft<T> = T & {
+  /** Made by the service where it is absent. */
+  readonly _id?: string;
+  /** The revision that is replaced; absent for a new document. */
+  readonly _rev?: string;
+  readonly _attachments?: Readonly<Record<string, Attachment | AttachmentDraft>>;
+  /** With `new_edits=false`. */
+  readonly _revisions?: Revisions;
+};
+
+/** A write that deletes (docs/http.md#deleting-a-document). Other members stay in the tombstone. */
+export interface Deletion {
+  readonly _id: string;
+  readonly _rev: string;
+  readonly _deleted: true;
+  readonly [member: string]: unknown;
+}
+
+/** The answer to a write. Without `rev` in batch mode. */
+export interface Written {
+  readonly ok: true;
+  readonly id: string;
+  readonly rev: string;
+}
+
+/** A document of a bulk write that was refused (docs/http.md#bulk-writes). */
+export interface Refused {
+  readonly ok?: undefined;
+  readonly id: string;
+  readonly rev?: string;
+  readonly error: string;
+  /** Functions of documents may give any JSON value. */
+  readonly reason: unknown;
+}
+
+/** The body of any answer with a status from 400 up (docs/http.md#errors). */
+export interface ErrorBody {
+  readonly error: string;
+  /** Text for people; functions of documents may give any JSON value. */
+  readonly reason: unknown;
+}
+
+/** One of `open_revs` (docs/http.md#open-revisions). */
+export type OpenRevision<T> = { readonly ok: Stored<T> } | { readonly missing: string };
+
+/** The answer to `_bulk_get` (docs/http.md#bulk-reads). */
+export interface BulkGetAnswer<T> {
+  readonly results: readonly {
+    readonly id: string;
+    readonly docs: readonly ({ readonly ok: Stored<T> } | { readonly error: Refused & { readonly rev: string } })[];
+  }[];
+}
+
+/** The answer to `_revs_diff` (docs/http.md#missing-revisions), by the ids of documents. */
+export type MissingRevisions = Readonly<
+  Record<string, { readonly missing: readonly string[]; readonly possible_ancestors?: readonly string[] }>
+>;
+
+/** A design document (docs/http.md#design-documents). Functions are sources. */
+export interface DesignDocument {
+  readonly language?: string;
+  readonly views?: Readonly<
+    Record<
+      string,
+      { readonly map: string; readonly reduce?: string; readonly options?: Readonly<Record<string, unknown>> }
+    >
+  >;
+  readonly options?: Readonly<Record<string, unknown>>;
+  readonly validate_doc_update?: string;
+  readonly filters?: Readonly<Record<string, string>>;
+  readonly shows?: Readonly<Record<string, string>>;
+  readonly lists?: Readonly<Record<string, string>>;
+  readonly updates?: Readonly<Record<string, string>>;
+  readonly rewrites?: readonly Readonly<Record<string, unknown>>[];
+}

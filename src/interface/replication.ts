@@ -1,0 +1,132 @@
+/** Replications: what is asked for, and what is told of them (docs/http.md#replication). */
+import type { Selector } from './selectors.ts';
+
+/** docs/http.md#endpoints-of-replications */
+export type ReplicationEndpoint =
+  | string
+  | {
+      readonly url: string;
+      readonly headers?: Readonly<Record<string, string>>;
+      readonly auth?: Readonly<Record<string, Readonly<Record<string, string>>>>;
+    };
+
+/** The body of `_replicate`. At most one of `doc_ids`, `filter` and `selector`. */
+export interface ReplicationRequest {
+  readonly source: ReplicationEndpoint;
+  readonly target: ReplicationEndpoint;
+  readonly continuous?: boolean;
+  readonly create_target?: boolean;
+  readonly cancel?: boolean;
+  readonly doc_ids?: readonly string[];
+  readonly filter?: string;
+  readonly query_params?: Readonly<Record<string, string>>;
+  readonly selector?: Selector<unknown>;
+  readonly retry_refused?: boolean;
+  readonly since_seq?: number | string;
+  readonly use_checkpoints?: boolean;
+  /** Milliseconds. */
+  readonly checkpoint_interval?: number;
+  readonly worker_batch_size?: number;
+  readonly worker_processes?: number;
+  readonly http_connections?: number;
+  /** Milliseconds. */
+  readonly connection_timeout?: number;
+  readonly retries_per_request?: number;
+}
+
+/** The answer where it is not continuous, when all is copied (docs/http.md#results-of-replications). */
+export interface ReplicationResult {
+  readonly ok: true;
+  readonly no_changes?: true;
+  readonly session_id: string;
+  readonly source_last_seq: number | string;
+  readonly replication_id_version: number;
+  readonly history: readonly ReplicationRun[];
+}
+
+/** The answer where it is continuous. */
+export interface ReplicationStarted {
+  readonly ok: true;
+  readonly _local_id: string;
+}
+
+export interface ReplicationRun {
+  readonly session_id: string;
+  readonly start_time: string;
+  readonly end_time: string;
+  readonly start_last_seq: number | string;
+  readonly end_last_seq: number | string;
+  readonly recorded_seq: number | string;
+  readonly missing_checked: number;
+  readonly missing_found: number;
+  readonly docs_read: number;
+  readonly docs_written: number;
+  readonly doc_write_failures: number;
+  readonly refused?: readonly RefusedDocument[];
+}
+
+/** A document that the target, or the reading of the source, refused (docs/http.md#refused-documents). */
+export interface RefusedDocument {
+  readonly id: string;
+  readonly rev: string;
+  readonly error: string;
+  readonly reason: unknown;
+}
+
+/** A document of `_replicator`, with what the service writes into it (docs/http.md#replication-documents). */
+export interface ReplicationDocument extends Omit<ReplicationRequest, 'cancel'> {
+  readonly owner?: string | null;
+  readonly user_ctx?: { readonly name?: string | null; readonly roles?: readonly string[] };
+  readonly _replication_state?: 'triggered' | 'completed' | 'error';
+  readonly _replication_state_time?: string;
+  readonly _replication_state_reason?: string;
+  readonly _replication_id?: string;
+  readonly _replication_stats?: Readonly<Record<string, unknown>>;
+}
+
+/** `GET /_scheduler/docs` (docs/http.md#list-of-replication-documents). */
+export interface ReplicationDocumentList {
+  readonly total_rows: number;
+  readonly offset: number;
+  readonly docs: readonly ReplicationDocumentEntry[];
+}
+
+export interface ReplicationDocumentEntry {
+  readonly database: string;
+  readonly doc_id: string;
+  readonly id: string | null;
+  readonly state: 'initializing' | 'pending' | 'running' | 'crashing' | 'error' | 'completed' | 'failed';
+  readonly source: string;
+  readonly target: string;
+  readonly info: Readonly<Record<string, unknown>> | null;
+  readonly error_count: number;
+  readonly start_time: string;
+  readonly last_updated: string;
+  readonly node: string;
+}
+
+/** `GET /_scheduler/jobs` (docs/http.md#list-of-replications). */
+export interface ReplicationJobList {
+  readonly total_rows: number;
+  readonly offset: number;
+  readonly jobs: readonly ReplicationJob[];
+}
+
+export interface ReplicationJob {
+  readonly id: string;
+  readonly database: string | null;
+  readonly doc_id: string | null;
+  readonly source: string;
+  readonly target: string;
+  readonly user: string | null;
+  readonly state: 'pending' | 'running' | 'crashing' | 'failed';
+  readonly info: Readonly<Record<string, unknown>> | null;
+  readonly history: readonly {
+    readonly timestamp: string;
+    readonly type: 'added' | 'started' | 'stopped' | 'crashed';
+    readonly reason?: string;
+  }[];
+  readonly start_time: string;
+  readonly pid: string | null;
+  readonly node: string;
+}

@@ -1,0 +1,72 @@
+import type { Fetch } from '../database-client/contract.ts';
+import { answerOf } from '../database-client/requests.ts';
+import { SetteeError } from '../database-client/settee-error.ts';
+import type { ExportOptions } from './contract.ts';
+import { linesOf, toStream } from './lines.ts';
+
+/** Begins the document in a row. No string of JSON has it, since quotes in strings are escaped. */
+const DOC = ',"doc":';
+
+/**
+ * All documents of a database as JSON lines: each in its current revision, exactly as it is stored, in the order of their ids. It is what
+ * `settee export` writes: without deleted documents, revisions that lost a conflict, and local documents. The lines show the database at one
+ * moment, are read as fast as the stream is, and nothing is asked before it is read. The stream fails with a `SetteeError` where the database
+ * refuses, and with an Error where its answer is cut off; what came until then is no whole export.
+ *
+ * @param fetch `settee.fetch`, or any other
+ * @param address such as `/db/notes`
+ */
+export function exportDatabase(
+  fetch: Fetch,
+  address: string,
+  options: ExportOptions = {},
+): ReadableStream<Uint8Array<ArrayBuffer>> {
+  return toStream(exportedLines(fetch, address.replace(/\/+$/, ''), options));
+}
+
+async function* exportedLines(
+  fetch: Fetch,
+  address: string,
+  { attachments = true, onProgress, signal }: ExportOptions,
+): AsyncGenerator<string, void, void> {
+  const path = `${address}/_all_docs?include_docs=true&attachments=${attachments}`;
+  const headers = { accept: 'application/json' };
+  const response = await fetch(path, { method: 'GET', headers, ...(signal && { signal }) });
+  if (!response.ok || response.body === null) {
+    await answerOf(response, `GET ${path}`);
+    return;
+  }
+  let total: number | undefined;
+  let documents = 0;
+  let last = '';
+  for await (const text of linesOf(response.body)) {
+    const line = text.trim();
+    if (line !== '') last = line;
+    if (total === undefined) total = totalOf(line, path);
+    else if (line.startsWith('{')) {
+      yield `${documentOf(line)}\n`;
+      documents++;
+      onProgress?.({ documents, total });
+    }
+  }
+  if (!last.endsWith(']}')) throw new Error(`The answer of ${address} was cut off; export it again.`);
+}
+
+/** The row is the document's, and nothing stands behind it but the end of the row (docs/http.md#row-framing). */
+function documentOf(line: string): string {
+  const row = line.replace(/,$/, '');
+  const at = row.indexOf(DOC);
+  if (at < 0) throw new Error(`The database gave a row without its document: ${row.slice(0, 200)}`);
+  return row.slice(at + DOC.length, -1);
+}
+
+/** Of the first line of the list. */
+function totalOf(head: string, path: string): number {
+  const [, rows] = /^\{"total_rows":(\d+),.*"rows":\[$/.exec(head) ?? [];
+  if (rows !== undefined) return Number(rows);
+  throw new SetteeError(
+    200,
+    'no_json',
+    `GET ${path} was not answered by a database. Use the fetch that start() gives, and an address below its base.`,
+  );
+}

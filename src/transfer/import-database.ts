@@ -1,0 +1,161 @@
+import type { Fetch } from '../database-client/contract.ts';
+import { database } from '../database-client/database.ts';
+import { answerOf } from '../database-client/requests.ts';
+import { SetteeError } from '../database-client/settee-error.ts';
+import type { Refused, Written } from '../interface/documents.ts';
+import type { ImportOptions, ImportResult, RefusedLine } from './contract.ts';
+import { linesOf } from './lines.ts';
+import { openSource } from './source.ts';
+
+/** Documents of one request, and characters, unless one alone has more. */
+const BATCH_DOCUMENTS = 500;
+const BATCH_LENGTH = 1024 * 1024;
+
+/** Statuses of a request that one of its documents may be the reason for. With any other the database can't take documents at all. */
+const ABOUT_DOCUMENTS: ReadonlySet<number> = new Set([400, 401, 403, 409, 412, 413, 414, 415, 417, 422, 501]);
+
+interface Line {
+  readonly line: number;
+  readonly id: string | undefined;
+  readonly rev: unknown;
+  readonly text: string;
+}
+
+/**
+ * Writes the documents of JSON lines into a database, which is created where it is not there: what `exportDatabase` or `settee export` wrote,
+ * gzipped or not, or any file with a JSON object in each line. A document that has a `_rev` keeps it, and is merged as replication does it:
+ * what is there in this or a later revision stays. One that has none is a new edit. Each line is written or refused; a line that is refused keeps no
+ * other one out. Rejects where it can't go on: with a `SetteeError` where the database takes nothing, with what the source or the signal fails
+ * with. What was written until then stays.
+ *
+ * @param fetch `settee.fetch`, or any other
+ * @param address such as `/db/notes`
+ * @param source such as the `File` of an `<input type="file">`, or the body of a Response
+ */
+export async function importDatabase(
+  fetch: Fetch,
+  address: string,
+  source: Blob | ReadableStream<Uint8Array>,
+  options: ImportOptions = {},
+): Promise<ImportResult> {
+  const path = address.replace(/\/+$/, '');
+  const writer = new Writer(fetch, path, options);
+  const { stream, progress } = await openSource(source);
+  const show = () => options.onProgress?.({ ...progress(), ...writer.result });
+  await database(fetch, path).create();
+  const batches = { ofReplicas: new Batch(), ofEdits: new Batch() };
+  let number = 0;
+  for await (const line of linesOf(stream)) {
+    number++;
+    const text = line.trim();
+    if (text === '') continue;
+    options.signal?.throwIfAborted();
+    const document = parse(text);
+    const id = typeof document?._id === 'string' ? document._id : undefined;
+    if (document === undefined) writer.refuse({ line: number, id, error: 'bad_request', reason: 'no JSON object' });
+    else {
+      const isReplica = document._rev !== undefined;
+      const batch = isReplica ? batches.ofReplicas : batches.ofEdits;
+      if (batch.isFull(text.length)) await writer.write(batch.take(), isReplica).then(show);
+      batch.add({ line: number, id, rev: document._rev, text });
+    }
+  }
+  await writer.write(batches.ofReplicas.take(), true);
+  await writer.write(batches.ofEdits.take(), false).then(show);
+  return writer.result;
+}
+
+class Batch {
+  #lines: Line[] = [];
+  #length = 0;
+
+  /** Whether it has to be sent before a document of that length is added. */
+  isFull(length: number): boolean {
+    const { length: count } = this.#lines;
+    return count > 0 && (count >= BATCH_DOCUMENTS || this.#length + length > BATCH_LENGTH);
+  }
+
+  add(line: Line): void {
+    this.#lines.push(line);
+    this.#length += line.text.length;
+  }
+
+  /** What is in it, which it has no longer. */
+  take(): readonly Line[] {
+    const lines = this.#lines;
+    this.#lines = [];
+    this.#length = 0;
+    return lines;
+  }
+}
+
+class Writer {
+  readonly #fetch: Fetch;
+  readonly #path: string;
+  readonly #options: ImportOptions;
+  #written = 0;
+  #refused = 0;
+
+  constructor(fetch: Fetch, path: string, options: ImportOptions) {
+    this.#fetch = fetch;
+    this.#path = path;
+    this.#options = options;
+  }
+
+  get result(): ImportResult {
+    return { written: this.#written, refused: this.#refused };
+  }
+
+  refuse(refusal: RefusedLine): void {
+    this.#refused++;
+    this.#options.onRefused?.(refusal);
+  }
+
+  /** A document that is malformed has the whole request refused, and nothing of it written: so it is looked for in halves. */
+  async write(lines: readonly Line[], isReplica: boolean): Promise<void> {
+    const [first, ...others] = lines;
+    if (first === undefined) return;
+    try {
+      const rows = await this.#send(lines, isReplica);
+      this.#written += lines.length;
+      for (const [index, row] of rows.entries()) {
+        if (row.ok) continue;
+        this.#written--;
+        const { id, rev, error, reason } = row;
+        // Of replicas only those are answered that were refused; of edits there is a row for each, in their order.
+        const found = isReplica ? lines.find((one) => one.id === id && one.rev === rev) : lines[index];
+        this.refuse({ line: (found ?? first).line, id, error, reason });
+      }
+    } catch (error) {
+      if (!(error instanceof SetteeError) || !ABOUT_DOCUMENTS.has(error.status)) throw error;
+      if (others.length === 0)
+        return this.refuse({ line: first.line, id: first.id, error: error.error, reason: error.reason });
+      const middle = lines.length >> 1;
+      await this.write(lines.slice(0, middle), isReplica);
+      await this.write(lines.slice(middle), isReplica);
+    }
+  }
+
+  /** Texts go as they are, so that numbers keep their digits. */
+  async #send(lines: readonly Line[], isReplica: boolean): Promise<(Written | Refused)[]> {
+    const { signal } = this.#options;
+    const address = `${this.#path}/_bulk_docs`;
+    const response = await this.#fetch(address, {
+      method: 'POST',
+      headers: { accept: 'application/json', 'content-type': 'application/json' },
+      body: `{"new_edits":${!isReplica},"docs":[${lines.map(({ text }) => text).join(',')}]}`,
+      ...(signal && { signal }),
+    });
+    return answerOf(response, `POST ${address}`);
+  }
+}
+
+/** Undefined for what is no JSON object. */
+function parse(text: string): { readonly _id?: unknown; readonly _rev?: unknown } | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,75 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { readInstructions } from '../recipes/page-files.ts';
+import { type PackedSettee, packSettee, WalkThrough } from '../recipes/walk-through.ts';
+import type { Browser, Tab } from './drivers/browser.ts';
+import { chosenEngines, startBrowser } from './drivers/start.ts';
+
+/** What docs/first-app.md promises, done as it says. What is installed comes from npm's cache or its registry. */
+const { commands, files } = readInstructions('docs/first-app.md');
+
+const linesOf = (text: string) => text.split('\n').filter((line) => line.trim() !== '').length;
+
+test('docs/first-app.md has five commands and thirty lines of code at most', () => {
+  expect(commands).toHaveLength(5);
+  expect([...files.keys()].sort()).toEqual(['app.ts', 'index.html', 'notes.test.ts', 'notes.ts', 'vite.config.mts']);
+  // Those that only close something and those that import are lines as all others are.
+  expect([...files.values()].reduce((sum, text) => sum + linesOf(text), 0)).toBeLessThanOrEqual(30);
+});
+
+describe.each(chosenEngines())('the first app, in %s', (engine) => {
+  let settee: PackedSettee;
+  let reader: WalkThrough;
+  let browser: Browser;
+
+  beforeAll(async () => {
+    settee = await packSettee();
+    reader = new WalkThrough(settee);
+    browser = await startBrowser(engine);
+  }, 300_000);
+  afterAll(async () => {
+    await browser?.close();
+    await reader?.remove();
+    settee?.remove();
+  });
+
+  const shown = (tab: Tab) => tab.evaluate("[...document.querySelectorAll('li')].map((item) => item.textContent)");
+
+  const shows = (tab: Tab, texts: readonly string[]) =>
+    expect.poll(() => shown(tab), { timeout: 20_000 }).toEqual(texts);
+
+  const add = (tab: Tab, text: string) =>
+    tab.evaluate(`{
+      document.querySelector('input').value = '${text}';
+      document.querySelector('input').dispatchEvent(new Event('change'));
+    }`);
+
+  test('is installed, checked, tested, built, and works off line', { timeout: 300_000 }, async () => {
+    const [init = '', install = '', installTools = '', check = '', serve = ''] = commands;
+    for (const command of [init, install, installTools]) await reader.run(command);
+    reader.write(files);
+    expect(await reader.run(check)).toMatch(/1 passed/);
+    // Types that let everything pass would be none.
+    const wrong = "import { openNotes } from './notes';\nawait openNotes(fetch, '/db/').post({ txt: '' });\n";
+    reader.write([['wrong.ts', wrong]]);
+    await expect(reader.run('npx tsc --noEmit wrong.ts')).rejects.toThrow("'txt' does not exist in type");
+    const address = await reader.serve(`${serve} --port 0`);
+    const tab = await browser.open(address);
+    // The page listens once the database answers.
+    await expect
+      .poll(() => tab.evaluate('navigator.serviceWorker.controller !== null'), { timeout: 20_000 })
+      .toBe(true);
+    await add(tab, 'milk');
+    await shows(tab, ['milk']);
+    await reader.stop();
+    await tab.reload();
+    await shows(tab, ['milk']);
+    await add(tab, 'bread');
+    await shows(tab, ['milk', 'bread']);
+    const other = await browser.open(address);
+    await shows(other, ['milk', 'bread']);
+    await add(other, 'salt');
+    await shows(tab, ['milk', 'bread', 'salt']);
+    await other.close();
+    await tab.close();
+  });
+});
