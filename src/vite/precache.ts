@@ -21,16 +21,18 @@ interface Entry {
 
 const SERVICE_WORKER = 'settee-sw.js';
 const PART = 'settee-sw-precache.js';
-/** A service worker is kept by the browser itself, with what it imports. */
-const KEPT_BY_BROWSER = /^settee-sw[.-]/;
+/** A service worker is kept by the browser itself, with what it imports; and what it fetches for itself does not come from what it keeps. */
+const OF_SERVICE_WORKER = /^settee-(sw[.-]|quickjs\.wasm$)/;
 const SOURCE_MAP = /\.map$/;
 /** How names end in which the bundler has put a hash. */
 const HASHED = /[-.][\w-]{8,}\.\w+$/;
+/** The folder of the page's worker is named after all that is in it. */
+const IN_HASHED_FOLDER = /(^|\/)settee-[0-9a-f]{8}\//;
 
 /** `folder` is where the built files are. */
 export function createPrecachePlugin({ exclude = [], fallback }: PrecacheOptions, folder: string): Plugin {
   let config: ResolvedConfig;
-  const isKept = (name: string) => ![KEPT_BY_BROWSER, SOURCE_MAP, ...exclude].some((pattern) => pattern.test(name));
+  const isKept = (name: string) => ![OF_SERVICE_WORKER, SOURCE_MAP, ...exclude].some((pattern) => pattern.test(name));
   return {
     name: 'settee:precache',
     apply: 'build',
@@ -68,7 +70,9 @@ export function createPrecachePlugin({ exclude = [], fallback }: PrecacheOptions
 
 function toEntry(file: Rolldown.OutputAsset | Rolldown.OutputChunk, output: Rolldown.NormalizedOutputOptions): Entry {
   const content = file.type === 'chunk' ? file.code : file.source;
-  const isHashed = HASHED.test(file.fileName) && hasHash(patternOf(file, output), file.fileName);
+  const isHashed =
+    IN_HASHED_FOLDER.test(file.fileName) ||
+    (HASHED.test(file.fileName) && hasHash(patternOf(file, output), file.fileName));
   return { url: encodeURI(file.fileName), revision: isHashed ? null : hashOf(content) };
 }
 
