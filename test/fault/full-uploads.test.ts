@@ -12,8 +12,10 @@ import { memoryStorage } from '../support/conformance/memory-storage.ts';
 import { type Answer, Connection } from '../support/crash/connection.ts';
 import { HookedStore } from '../unit/database/harness.ts';
 
-/** The storage is full in the middle of an upload, behind a real server: docs/http.md#error-table says what is to come. */
+/** Uploads that can not be stored, behind a real server, mostly since the storage is full: docs/http.md#error-table says what is to come. */
 const MEGABYTE = 2 ** 20;
+/** Of an attachment. */
+const MOST_BYTES = 8 * MEGABYTE;
 const BINARY = { 'content-type': 'application/octet-stream' };
 const REFUSED = { status: 507, json: { error: 'insufficient_storage', reason: 'The test has no more room.' } };
 const full = () => new DatabaseError('storage_full', 'The test has no more room.');
@@ -58,6 +60,7 @@ describe.each([
       random: systemRandom,
       log: { error: noteError, info: () => undefined, debug: () => undefined },
       deferred: () => Promise.reject(new Error('no function is called here')),
+      config: { svc: { max_attachment_chunk_size: String(MOST_BYTES) } },
     });
     const listener = createListener(core.handle, noteError);
     const watched: typeof listener = (incoming, outgoing) => {
@@ -189,5 +192,45 @@ describe.each([
     expect(refused).toBeGreaterThanOrEqual(4);
     expect(sockets.size).toBe(1);
     expect(await damage()).toEqual([]);
+  });
+
+  test('what is refused for itself: the exact error, nothing is stored, and the connection goes on', async () => {
+    const kept = await written(put('db/doc/kept', bytesOf(1), BINARY));
+    const before = await connection.ask({ method: 'GET', path: 'db/doc' });
+    const mixed = { 'content-type': 'multipart/related; boundary=b' };
+    const announced = (length: number) => related({ _attachments: { a: { follows: true, length } } }, bytesOf(2));
+    const limit = `An attachment may have ${MOST_BYTES} bytes (svc/max_attachment_chunk_size).`;
+    const uploads: readonly (readonly [Promise<Answer>, number, string, unknown])[] = [
+      [
+        put('db/other/a', bytesOf(2), { ...BINARY, 'content-md5': 'XUFAKrxLKna5cZ2REBfFkg==' }),
+        400,
+        'content_md5_mismatch',
+        'Possible message corruption.',
+      ],
+      [put('db/other/a', bytesOf(9), BINARY), 413, 'too_large', limit],
+      [put(`db/doc/a?rev=${kept}`, bytesOf(9), BINARY), 413, 'too_large', limit],
+      [
+        put('db/other', announced(2 * MEGABYTE - 1), mixed),
+        400,
+        'bad_request',
+        expect.stringContaining('was announced with'),
+      ],
+      [
+        put('db/other', announced(2 * MEGABYTE + 1), mixed),
+        400,
+        'bad_request',
+        expect.stringContaining('was announced with'),
+      ],
+      [put('db/other', announced(2 * MEGABYTE).subarray(0, MEGABYTE), mixed), 400, 'bad_request', expect.any(String)],
+    ];
+    for (const [answer, status, error, reason] of uploads) {
+      expect(await answer).toEqual({ status, json: { error, reason } });
+      expect(await connection.ask({ method: 'GET', path: 'db/doc' })).toEqual(before);
+      expect(await connection.ask({ method: 'GET', path: 'db/other' })).toMatchObject({ status: 404 });
+    }
+    expect(await damage()).toEqual([]);
+    await written(put('db/other/a', bytesOf(8), BINARY));
+    expect(await holds('db/other/a', bytesOf(8))).toBe(true);
+    expect(sockets.size).toBe(1);
   });
 });

@@ -46,6 +46,18 @@ export default suite('attachment_views', [
     }
   }),
 
+  test('what a selector finds has stubs, whole or by a field', async (t) => {
+    await prepare(t);
+    const stub = { stub: true, length: 5, content_type: 'text/plain', revpos: 1 };
+    for (const more of [{}, { fields: ['_attachments'] }]) {
+      const answer = await t.at('POST', '/_find', { json: { selector: { n: 1 }, ...more } });
+      assert.deepInclude(at(answer.json, 'docs', 0, '_attachments', 'x'), stub);
+      assert.notProperty(at(answer.json, 'docs', 0, '_attachments', 'x'), 'data');
+    }
+    const answer = await t.at('POST', '/_find', { json: { selector: { '_attachments.y.length': 1 } } });
+    assert.deepEqual(at(answer.json, 'docs', 0, '_id'), 'a');
+  }),
+
   test('and how they are stored', async (t) => {
     await prepare(t);
     const text = { content_type: 'text/plain', data: btoa('hello '.repeat(50)) };
