@@ -11,11 +11,12 @@ const SECONDS = 3;
 const A_SECOND = 100;
 /** Five tries of a name are free; then one second has to pass, then two. */
 const MOST_CHECKED = 7;
-/** A hash takes some 5 ms here; whoever waits behind a hundred of them waits for more than this. */
-const LONGEST_WAIT_MS = 400;
+/** Others may wait for so many times as long as when nobody guesses, and for what the machine does besides. */
+const SLOWED_DOWN = 5;
+const BESIDES_MS = 100;
 
 let server: AttackedServer;
-const guesser = { 'x-forwarded-for': '203.0.113.9' };
+const from = (address: string) => ({ 'x-forwarded-for': address });
 
 beforeAll(async () => {
   server = await AttackedServer.start({
@@ -27,6 +28,8 @@ beforeAll(async () => {
 afterAll(() => server.remove());
 
 test('a hundred wrong passwords a second', async () => {
+  const quiet: number[] = [];
+  for (let n = 0; n < 10; n++) quiet.push(await timeOf(100 + n));
   const began = performance.now();
   const guesses: Promise<{ readonly status: number; readonly retryAfter: unknown }>[] = [];
   const waits: number[] = [];
@@ -43,17 +46,19 @@ test('a hundred wrong passwords a second', async () => {
   const refused = answers.filter(({ status }) => status === 429);
   assert.equal(checked + refused.length, SECONDS * A_SECOND);
   for (const { retryAfter } of refused) assert.match(`${retryAfter}`, /^[1-9]\d*$/);
-  assert.isBelow(Math.max(...waits), LONGEST_WAIT_MS, `${waits}`);
+  assert.isBelow(median(waits), SLOWED_DOWN * median(quiet) + BESIDES_MS, `${waits} instead of ${quiet}`);
 });
 
 test('the right one does not get in either, from there, until the time is up; from elsewhere it does', async () => {
   const headers = basic('root', 'secret of root');
+  const guesser = from('203.0.113.10');
+  await Promise.all(Array.from({ length: 5 }, (_, n) => guess(n, guesser)));
   const there = await server.client.must(429, 'GET', '/_session', { headers: { ...guesser, ...headers } });
   assert.equal(at(there.json, 'error'), 'too_many_requests');
   await server.client.must(200, 'GET', '/_active_tasks', { headers });
 });
 
-async function guess(n: number) {
+async function guess(n: number, guesser = from('203.0.113.9')) {
   const headers = { ...guesser, ...basic('root', `guess ${n}`) };
   const answer = await server.client.ask('GET', '/_session', { headers });
   return { status: answer.status, retryAfter: answer.headers['retry-after'] };
@@ -62,10 +67,14 @@ async function guess(n: number) {
 /** Somebody else who logs in, each time anew, and reads. */
 async function timeOf(n: number): Promise<number> {
   const began = performance.now();
-  const from = { 'x-forwarded-for': `198.51.100.${n % 250}` };
+  const address = from(`198.51.100.${n % 250}`);
   const json = { name: 'ada', password: 'secret of ada' };
-  const { headers } = await server.client.must(200, 'POST', '/_session', { headers: from, json });
+  const { headers } = await server.client.must(200, 'POST', '/_session', { headers: address, json });
   const cookie = `${headers['set-cookie']}`.split(';')[0] ?? '';
-  await server.client.must(200, 'GET', '/db', { headers: { ...from, cookie } });
+  await server.client.must(200, 'GET', '/db', { headers: { ...address, cookie } });
   return performance.now() - began;
+}
+
+function median(values: readonly number[]): number {
+  return [...values].sort((one, other) => one - other)[Math.floor(values.length / 2)] ?? Number.NaN;
 }

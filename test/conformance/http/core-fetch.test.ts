@@ -9,29 +9,39 @@ import { systemClock, systemRandom } from '../../../src/shared/clock.ts';
 import { createMemoryPageStore } from '../../../src/storage/memory/memory-page-store.ts';
 import { silentLog } from '../../../src/system/log.ts';
 import { FetchHost } from '../../support/conformance/fetch-host.ts';
+import type { Settings } from '../../support/conformance/host.ts';
 import { registerSuites } from '../../support/conformance/register.ts';
 
 const name = 'core through its fetch adapter';
 
-registerSuites(name, async () => {
-  const core = await createCore({
-    storage: createMemoryPageStore(),
-    clock: systemClock,
-    random: systemRandom,
-    deferred: deferredAtHand(
-      createQuickJsSandbox({ loadWasm: readQuickJsWasm, workers: createSandboxWorkers(createConfig(), silentLog) }),
-    ),
-  });
-  return new FetchHost({
-    name,
-    baseUrl: 'http://settee.test',
-    fetch: createFetch(core.handle),
-    // No network lies between: what the core answers is seen as it is, and nothing is added to a request.
-    capabilities: {
-      'manual-redirect': true,
-      'bare-accept': true,
-      'restart-request': 'nobody is there who could open the core anew',
-    },
-    close: () => core.close(),
-  });
-});
+class AdapterHost extends FetchHost {
+  static async start(settings: Settings = {}): Promise<AdapterHost> {
+    const workers = createSandboxWorkers(createConfig(settings), silentLog);
+    const core = await createCore({
+      storage: createMemoryPageStore(),
+      clock: systemClock,
+      random: systemRandom,
+      config: settings,
+      deferred: deferredAtHand(createQuickJsSandbox({ loadWasm: readQuickJsWasm, workers })),
+    });
+    return new AdapterHost({
+      name,
+      baseUrl: 'http://settee.test',
+      fetch: createFetch(core.handle),
+      capabilities: {
+        // No network lies between: what the core answers is seen as it is, and nothing is added to a request.
+        'manual-redirect': true,
+        'bare-accept': true,
+        'restart-request': 'nobody is there who could open the core anew',
+        settings: true,
+      },
+      close: () => core.close(),
+    });
+  }
+
+  withSettings(settings: Settings): Promise<AdapterHost> {
+    return AdapterHost.start(settings);
+  }
+}
+
+registerSuites(name, () => AdapterHost.start());

@@ -3,6 +3,54 @@ import { createConfig } from '../../../src/config/config-store.ts';
 import { unknownSettings } from '../../../src/config/known-settings.ts';
 import { addressListSetting, booleanSetting, integerSetting } from '../../../src/system/config.ts';
 
+/** As the interface lists them; where this service has others, docs/http.md#settings says so. */
+const INTERFACE_DEFAULTS = `
+  svc/max_attachment_chunk_size = 4294967296
+  svc/max_dbs_open = 100
+  svc/os_process_timeout = 5000
+  svc/delayed_commits = true
+  httpd/max_connections = 2048
+  httpd/port = 5984
+  httpd/authentication_handlers = oauth, cookie, default
+  httpd/allow_jsonp = false
+  httpd/enable_cors = false
+  httpd/secure_rewrites = true
+  httpd/changes_timeout = 60000
+  httpd/max_uri_length = (unset)
+  httpd/WWW-Authenticate = (unset)
+  httpd/vhost_global_handlers = _utils, _uuids, _session, _oauth, _users
+  cors/credentials = false
+  cors/max_age = 12345
+  cors/origins = (unset)
+  replicator/max_http_pipeline_size = 10
+  replicator/max_http_sessions = 10
+  replicator/max_replication_retry_count = 10
+  stats/rate = 1000
+  stats/samples = [0, 60, 300, 900]
+  attachments/compression_level = 8
+  attachments/compressible_types = text/*, application/javascript, application/json, application/xml
+  log/level = info
+  uuids/algorithm = sequential
+  uuids/max_count = 1000
+  svc_httpd_auth/allow_persistent_cookies = false
+  svc_httpd_auth/auth_cache_size = 50
+  svc_httpd_auth/authentication_db = _users
+  svc_httpd_auth/authentication_redirect = /_utils/session.html
+  svc_httpd_auth/iterations = 10000
+  svc_httpd_auth/min_iterations = 100
+  svc_httpd_auth/max_iterations = 100000
+  svc_httpd_auth/proxy_use_secret = false
+  svc_httpd_auth/public_fields = (unset)
+  svc_httpd_auth/users_db_public = false
+  svc_httpd_auth/require_valid_user = false
+  svc_httpd_auth/secret = (unset)
+  svc_httpd_auth/timeout = 600
+  svc_httpd_auth/x_auth_roles = X-Auth-Svc-Roles
+  svc_httpd_auth/x_auth_username = X-Auth-Svc-UserName
+  svc_httpd_auth/x_auth_token = X-Auth-Svc-Token
+  svc_httpd_oauth/use_users_db = false
+`;
+
 describe('config', () => {
   test('has the defaults of the interface', () => {
     const config = createConfig();
@@ -13,6 +61,16 @@ describe('config', () => {
     expect(config.get('uuids', 'max_count')).toBe('1000');
     expect(config.get('svc', 'os_process_timeout')).toBe('5000');
     expect(config.get('httpd', 'max_uri_length')).toBeUndefined();
+  });
+
+  test.each(
+    INTERFACE_DEFAULTS.trim()
+      .split('\n')
+      .map((row) => row.trim()),
+  )('has the default of %s', (row) => {
+    const [name = '', value] = row.split(' = ');
+    const [section = '', key = ''] = name.split('/');
+    expect(createConfig().get(section, key)).toBe(value === '(unset)' ? undefined : value);
   });
 
   test('what was given wins over the defaults, key by key', () => {

@@ -29,6 +29,26 @@ export default suite('accounts_proxyauth', [
   ),
 
   test(
+    'a proxy is that the operator has named, by its address',
+    async (given) => {
+      // The requests come from the same machine.
+      const trusting = await withAdmin(given, proxied({}, { trusted_proxies: '10.1.1.1, 127.0.0.1' }));
+      assert.deepEqual(await whoIs(trusting, USER), ANA);
+      const forwarded = { ...USER, 'x-forwarded-for': '203.0.113.1' };
+      assert.deepEqual(await whoIs(trusting, forwarded), ANA);
+      const other = await withAdmin(given, proxied({}, { trusted_proxies: '10.1.1.1' }));
+      assert.deepEqual(await whoIs(other, USER), NOBODY);
+      assert.deepEqual(await whoIs(other, { ...USER, 'x-forwarded-for': '10.1.1.1' }), NOBODY);
+      // Where the token is asked for, the address alone is not enough.
+      const both = { proxy_use_secret: 'true', secret: 'shared' };
+      const asking = await withAdmin(given, proxied(both, { trusted_proxies: '127.0.0.1' }));
+      assert.deepEqual(await whoIs(asking, USER), NOBODY);
+      assert.deepEqual(await whoIs(asking, { ...USER, 'x-auth-svc-token': TOKEN }), ANA);
+    },
+    { needs: ['settings', 'raw-socket'] },
+  ),
+
+  test(
     'a token that takes the secret is',
     async (given) => {
       const t = await withAdmin(given, proxied({ proxy_use_secret: 'true', secret: 'shared' }));
