@@ -153,6 +153,32 @@ describe.each(chosenEngines())('an app that keeps its own files, in %s', (engine
     await tab.close();
   });
 
+  test('keeps nothing of what it no longer wants to be kept', async () => {
+    const created = app();
+    await build(created, { precache: true });
+    const server = await serve(created.outDir);
+    const tab = await open(`${server.origin}/`);
+    expect(await tab.evaluate(kept)).toEqual(expect.arrayContaining(['/about.html', '/index.html', '/logo%20one.svg']));
+    await build(created, { precache: { exclude: [/^(about|logo)/] } });
+    expect(await tab.evaluate('settee.update()')).toBe(true);
+    // A service worker is in control a little before it has tidied up.
+    const isKept = async (path: string) => String(await tab.evaluate(kept)).includes(path);
+    await expect.poll(() => isKept('/about.html')).toBe(false);
+    await expect.poll(() => isKept('/logo%20one.svg')).toBe(false);
+    expect(await isKept('/index.html')).toBe(true);
+    created.write('main.js', main('second', 'settee'));
+    await build(created, {});
+    await tab.reload();
+    expect(await tab.evaluate(shown)).toBe('first');
+    await tab.evaluate('ready');
+    expect(await tab.evaluate('settee.update()')).toBe(true);
+    await tab.reload();
+    expect(await tab.evaluate(shown)).toBe('second');
+    await tab.evaluate('ready');
+    await expect.poll(() => tab.evaluate('caches.keys()')).toEqual([]);
+    await tab.close();
+  });
+
   test('needs no bundler: a list of its files will do', async () => {
     const created = app();
     const folder = join(created.path, 'site');
