@@ -1,0 +1,58 @@
+import { expect, inject, onTestFailed, onTestFinished } from 'vitest';
+import type { Browser } from '../browser/drivers/browser.ts';
+import { chosenEngines, startBrowser } from '../browser/drivers/start.ts';
+import { add, isControlled, removeFirst, shows } from './notes-page.ts';
+import { readInstructions } from './page-files.ts';
+import { WalkThrough } from './walk-through.ts';
+
+/** Somebody who has done all that `docs/recipes/<name>.md` says but the last command. What is begun ends with the test. */
+export async function followRecipe(
+  name: string,
+  { node = 20 }: { readonly node?: number } = {},
+): Promise<{ reader: WalkThrough; lastCommand: string }> {
+  const { commands, files } = readInstructions(`docs/recipes/${name}.md`);
+  const reader = new WalkThrough({ tarball: inject('setteeTarball') });
+  onTestFinished(() => reader.remove());
+  await reader.useNode(node);
+  for (const command of commands.slice(0, -1)) await reader.run(command);
+  reader.write(files);
+  return { reader, lastCommand: commands.at(-1) ?? '' };
+}
+
+/** Runs a command whose last part serves the app. Resolves to the address. */
+export async function buildAndServe(reader: WalkThrough, command: string, portOption = '--port 0'): Promise<string> {
+  const parts = command.split(' && ');
+  if (parts.length > 1) await reader.run(parts.slice(0, -1).join(' && '));
+  return reader.serve(`${parts.at(-1)} ${portOption}`);
+}
+
+export async function openBrowser(): Promise<Browser> {
+  const [engine = 'chromium'] = chosenEngines();
+  const browser = await startBrowser(engine);
+  onTestFailed(() => console.info(browser.messages.slice(-30).join('\n')));
+  onTestFinished(() => browser.close());
+  return browser;
+}
+
+/** Writes notes and deletes one, in two tabs, on line and off. */
+export async function useNotes(reader: WalkThrough, address: string): Promise<void> {
+  const browser = await openBrowser();
+  const tab = await browser.open(address);
+  await isControlled(tab);
+  await add(tab, 'milk');
+  await shows(tab, ['milk']);
+  await reader.stop();
+  await tab.reload();
+  await shows(tab, ['milk']);
+  await add(tab, 'bread');
+  await shows(tab, ['milk', 'bread']);
+  const other = await browser.open(address);
+  await shows(other, ['milk', 'bread']);
+  await removeFirst(other);
+  await shows(tab, ['bread']);
+  await add(other, 'salt');
+  await shows(tab, ['bread', 'salt']);
+  // Browsers ask for an icon that these apps don't have.
+  const errors = browser.messages.filter((message) => /error/i.test(message) && !/Failed to load resource/.test(message));
+  expect(errors).toEqual([]);
+}
