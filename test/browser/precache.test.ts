@@ -6,7 +6,7 @@ import { type AppFolder, createApp } from './app-builds.ts';
 import { useBrowserSession } from './browser-session.ts';
 import type { Tab } from './drivers/browser.ts';
 import { chosenEngines } from './drivers/start.ts';
-import { startTestServer, type TestServer } from './server.ts';
+import { startSiteServer, type TestServer } from './server.ts';
 
 /** What the pages of these apps do: they show which build they are, and leave what they are asked for in globals. */
 const page = (script: string) =>
@@ -38,15 +38,8 @@ afterEach(async () => {
   for (const server of servers.splice(0)) await server.close().catch(() => undefined);
 });
 
-/** As web servers do it: a folder is its `index.html`. */
 async function serve(folder: string): Promise<TestServer> {
-  const server = await startTestServer([folder]);
-  server.intercept((request, response) => {
-    if (new URL(request.url ?? '', server.origin).pathname !== '/') return false;
-    response.writeHead(200, { 'content-type': 'text/html', 'cache-control': 'no-cache' });
-    response.end(readFileSync(join(folder, 'index.html')));
-    return true;
-  });
+  const server = await startSiteServer(folder);
   servers.push(server);
   return server;
 }

@@ -1,16 +1,16 @@
 import { expect, test } from 'vitest';
-import { buildAndServe, followRecipe, useNotes } from './recipe.ts';
+import { buildAndServe, followRecipe, openAndUse } from './recipe.ts';
 
 test('the app of next keeps its notes, and itself', async () => {
   const { reader, lastCommand } = await followRecipe('next');
   const address = await buildAndServe(reader, lastCommand);
   // What is rendered on the server has nothing of the database.
   expect(await (await fetch(address)).text()).toContain('…');
-  await useNotes(reader, address);
+  await openAndUse(address, () => reader.stop());
 });
 
 test('the app of sveltekit keeps its notes, and itself', async () => {
   const { reader, lastCommand } = await followRecipe('sveltekit', { node: 24 });
   const address = await buildAndServe(reader, lastCommand);
-  await useNotes(reader, address);
+  await openAndUse(address, () => reader.stop());
 });

@@ -1,5 +1,5 @@
 import { expect, inject, onTestFailed, onTestFinished } from 'vitest';
-import type { Browser } from '../browser/drivers/browser.ts';
+import type { Browser, Tab } from '../browser/drivers/browser.ts';
 import { chosenEngines, startBrowser } from '../browser/drivers/start.ts';
 import { add, isControlled, removeFirst, shows } from './notes-page.ts';
 import { readInstructions } from './page-files.ts';
@@ -34,14 +34,19 @@ export async function openBrowser(): Promise<Browser> {
   return browser;
 }
 
-/** Writes notes and deletes one, in two tabs, on line and off. */
-export async function useNotes(reader: WalkThrough, address: string): Promise<void> {
+/** Opens the app, and uses it as `useNotes` does. */
+export async function openAndUse(address: string, goOffline: () => Promise<void>): Promise<void> {
   const browser = await openBrowser();
-  const tab = await browser.open(address);
+  await useNotes(browser, await browser.open(address), goOffline);
+}
+
+/** Writes notes and deletes one, in two tabs, on line and off. The list is empty before. */
+export async function useNotes(browser: Browser, tab: Tab, goOffline: () => Promise<void>): Promise<void> {
+  const address = String(await tab.evaluate('location.href'));
   await isControlled(tab);
   await add(tab, 'milk');
   await shows(tab, ['milk']);
-  await reader.stop();
+  await goOffline();
   await tab.reload();
   await shows(tab, ['milk']);
   await add(tab, 'bread');
@@ -52,7 +57,11 @@ export async function useNotes(reader: WalkThrough, address: string): Promise<vo
   await shows(tab, ['bread']);
   await add(other, 'salt');
   await shows(tab, ['bread', 'salt']);
-  // Browsers ask for an icon that these apps don't have.
-  const errors = browser.messages.filter((message) => /error/i.test(message) && !/Failed to load resource/.test(message));
-  expect(errors).toEqual([]);
+  noErrors(browser);
+}
+
+/** But that there is no icon, which browsers ask for. */
+export function noErrors({ messages }: Browser): void {
+  const errors = messages.filter((message) => /error|uncaught/i.test(message));
+  expect(errors.filter((message) => !/Failed to load resource/.test(message))).toEqual([]);
 }
