@@ -49,7 +49,9 @@ describe.each(chosenEngines())('in %s', (engine) => {
     await tab.close();
   });
 
-  test('the app that had PouchDB takes its notes along, once', async () => {
+  test('the app that had PouchDB takes its notes along, once', async ({ skip }) => {
+    if (engine === 'webkit')
+      skip('PouchDB waits for ever in a private session of WebKit, which keeps no Blobs in IndexedDB');
     const { app } = follow('pouchdb', ['pouchdb', 'vite']);
     app.write('public/before.html', '<!doctype html><script src="before.js"></script>');
     cpSync(pouchDb, join(app.path, 'public/before.js'));

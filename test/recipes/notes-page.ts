@@ -19,7 +19,8 @@ export async function isControlled(tab: Tab): Promise<void> {
 
 /** As somebody who types a text and presses Enter. */
 export async function add(tab: Tab, text: string): Promise<void> {
-  await expect.poll(() => tab.evaluate("document.querySelector('input') !== null"), { timeout: TIMEOUT_MS }).toBe(true);
+  const isReady = "document.querySelector('input:enabled') !== null";
+  await expect.poll(() => tab.evaluate(isReady), { timeout: TIMEOUT_MS }).toBe(true);
   await tab.evaluate(`{
     const input = document.querySelector('input');
     input.value = ${JSON.stringify(text)};

@@ -60,6 +60,25 @@ export async function useNotes(browser: Browser, tab: Tab, goOffline: () => Prom
   noErrors(browser);
 }
 
+/** The same where there is no service worker, so that a page is loaded from its files but asks them for nothing more. */
+export async function openAndUseWithoutServiceWorker(address: string, stop: () => Promise<void>): Promise<void> {
+  const browser = await openBrowser();
+  const tab = await browser.open(address);
+  await add(tab, 'milk');
+  await shows(tab, ['milk']);
+  await tab.reload();
+  await shows(tab, ['milk']);
+  const other = await browser.open(address);
+  await shows(other, ['milk']);
+  await stop();
+  await add(other, 'bread');
+  await shows(tab, ['milk', 'bread']);
+  await removeFirst(tab);
+  await shows(other, ['bread']);
+  expect(await tab.evaluate('navigator.serviceWorker.getRegistrations().then((all) => all.length)')).toBe(0);
+  noErrors(browser);
+}
+
 /** But that there is no icon, which browsers ask for. */
 export function noErrors({ messages }: Browser): void {
   const errors = messages.filter((message) => /error|uncaught/i.test(message));

@@ -114,8 +114,21 @@ export class WalkThrough {
 
   get #environment(): NodeJS.ProcessEnv {
     const { NODE_ENV: _, VITEST: __, ...environment } = process.env;
-    const quiet = { npm_config_audit: 'false', npm_config_fund: 'false', npm_config_update_notifier: 'false' };
+    const quiet = {
+      npm_config_audit: 'false',
+      npm_config_fund: 'false',
+      npm_config_update_notifier: 'false',
+      npm_config_yes: 'true',
+    };
     const path = [this.#programs, environment['PATH']].filter((part) => part !== undefined).join(delimiter);
-    return { ...environment, PATH: path, ...quiet, npm_config_prefer_offline: 'true', NO_COLOR: '1', CI: 'true' };
+    return {
+      ...environment,
+      PATH: path,
+      ...quiet,
+      ELECTRON_SKIP_BINARY_DOWNLOAD: '1',
+      npm_config_prefer_offline: 'true',
+      NO_COLOR: '1',
+      CI: 'true',
+    };
   }
 }
