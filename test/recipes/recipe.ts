@@ -57,6 +57,11 @@ export async function useNotes(browser: Browser, tab: Tab, goOffline: () => Prom
   await shows(tab, ['bread']);
   await add(other, 'salt');
   await shows(tab, ['bread', 'salt']);
+  // The tab that has had the storage goes, and whoever follows the changes goes on.
+  await tab.close();
+  const third = await browser.open(address);
+  await add(third, 'jam');
+  await shows(other, ['bread', 'salt', 'jam']);
   noErrors(browser);
 }
 
