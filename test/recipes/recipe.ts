@@ -34,6 +34,18 @@ export async function openBrowser(): Promise<Browser> {
   return browser;
 }
 
+/** What somebody does before there is a build: the app is served from its sources. */
+export async function tryInDevelopment(reader: WalkThrough, command: string): Promise<void> {
+  const address = await reader.serve(`${command} --port 0`);
+  const browser = await openBrowser();
+  const tab = await browser.open(address);
+  await add(tab, 'milk');
+  await shows(tab, ['milk']);
+  await isControlled(tab);
+  noErrors(browser);
+  await reader.stop();
+}
+
 /** Opens the app, and uses it as `useNotes` does. */
 export async function openAndUse(address: string, goOffline: () => Promise<void>): Promise<void> {
   const browser = await openBrowser();
