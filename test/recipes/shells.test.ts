@@ -6,6 +6,8 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
 import { startSiteServer } from '../browser/server.ts';
+import { openExtension } from './extension.ts';
+import { add, shows } from './notes-page.ts';
 import { followRecipe, openAndUseWithoutServiceWorker } from './recipe.ts';
 
 const firstPart = (command: string) => command.split(' && ')[0] ?? '';
@@ -38,6 +40,17 @@ test('the app of electron runs from what its scheme answers', async () => {
   onTestFinished(stop);
   const port = String(Object(server.address()).port);
   await openAndUseWithoutServiceWorker(`http://127.0.0.1:${port}/index.html`, stop);
+
+  const openPage = await openExtension(join(reader.folder, 'dist'));
+  const page = await openPage();
+  expect(await page.evaluate('location.protocol')).toBe('chrome-extension:');
+  await add(page, 'milk');
+  await shows(page, ['milk']);
+  const other = await openPage();
+  await shows(other, ['milk']);
+  await page.close();
+  await add(other, 'bread');
+  await shows(other, ['milk', 'bread']);
 });
 
 test('the app of capacitor is whole in its Android project', async () => {
