@@ -98,6 +98,6 @@ export async function openAndUseWithoutServiceWorker(address: string, stop: () =
 
 /** But that there is no icon, which browsers ask for. */
 export function noErrors({ messages }: Browser): void {
-  const errors = messages.filter((message) => /error|uncaught/i.test(message));
-  expect(errors.filter((message) => !/Failed to load resource/.test(message))).toEqual([]);
+  const errors = messages.filter((message) => /^(error|uncaught):/i.test(message));
+  expect(errors.filter((message) => !/Failed to load resource|favicon\.ico/.test(message))).toEqual([]);
 }
