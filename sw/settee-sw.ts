@@ -2,10 +2,11 @@
  * The ready-made service worker. Its address says what it answers: `settee-sw.js?base=/db/`, with one `base` or several. Requests
  * below a base go to the database, all others are left to the browser. A parameter `settings`, JSON by section and key, is for when no
  * page is open. A parameter `precache` is the address of a script that leaves a `PrecacheList` in the global `setteePrecache`; the Vite
- * plugin writes that global into this script itself. The files of that list are kept, and answered from there.
+ * plugin writes that global into this script itself. The files of that list are kept, and answered from there; what an earlier list had goes.
  */
 import type { PrecacheList, Precaching } from '../src/sw/contract.ts';
 import { createSettee, type ServiceWorkerOptions } from '../src/sw/index.ts';
+import { deleteOldPrecache } from '../src/sw/old-precache.ts';
 import { leaveOthers } from '../src/sw/static-routes.ts';
 
 declare const self: ServiceWorkerGlobalScope & {
@@ -29,7 +30,10 @@ self.addEventListener('install', (event) => {
   );
 });
 
-self.addEventListener('activate', (event) => precaching?.activate(event));
+self.addEventListener('activate', (event) => {
+  if (precaching) precaching.activate(event);
+  else deleteOldPrecache(event);
+});
 
 self.addEventListener('fetch', (event) => {
   if (!services.some((settee) => settee.respond(event))) precaching?.respond(event);

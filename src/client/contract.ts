@@ -28,7 +28,7 @@ export interface StartOptions {
    * worker: XMLHttpRequest, EventSource, images, forms, links, and pages that don't call `start`. Default: false.
    */
   readonly replaceFetch?: boolean;
-  /** Asks the browser to keep the data when storage runs short, as `persist()` does. Some browsers ask the user. Default: false. */
+  /** Asks the browser to keep the data when storage runs short, as `persist()` does. Some ask the user, for whom `start` does not wait. Default: false. */
   readonly persist?: boolean;
   /**
    * Settings of the service by section and key, over its defaults. Those of the tab that owns the storage count, and with no page open

@@ -90,7 +90,8 @@ export class PageClient extends EventTarget implements Settee {
       await this.close();
       throw error;
     }
-    if (persist) await this.persist();
+    // A browser that asks the user answers when the user does.
+    if (persist) void this.persist().catch(() => {});
     return this;
   }
 

@@ -50,7 +50,8 @@ interface RunningWorker {
 type FromWorker = Partial<PageAnswers> &
   (PortOffer | KeepAlive | ReplicationMessage | SandboxRequest | OutdatedMessage | { readonly type?: never });
 
-const CLOSED = 'This Settee was closed; start it again';
+/** Unlike the `TypeError` of a request that failed, it tells that none will succeed. */
+const closed = () => new DOMException('This Settee was closed; start it again', 'InvalidStateError');
 const UNKNOWN_OUTCOME =
   'The page was left, or its worker was stuck, during this request: it may have been carried out or not; read before you write again';
 
@@ -99,7 +100,7 @@ export class WorkerSupervisor {
     return (await this.#unlessLost(endpoint.status())) ?? this.status();
   }
 
-  /** Rejects with a TypeError when the request can't be carried out at all, or with its signal's reason. */
+  /** Rejects with a TypeError when the request can't be carried out at all, with its signal's reason, or because this was closed. */
   handle(request: Outgoing): Promise<WireResponse> {
     return this.#running && !this.#closed ? this.#call(this.#running, request) : this.#callNext(request);
   }
@@ -107,7 +108,7 @@ export class WorkerSupervisor {
   /** Calls the next worker, once it runs. */
   async #callNext(request: Outgoing): Promise<WireResponse> {
     request.signal?.throwIfAborted();
-    if (this.#closed) throw new TypeError(CLOSED);
+    if (this.#closed) throw closed();
     return this.whenRunning().then(
       (running) => this.#call(running, request),
       (error) => serviceUnavailable(String(error)),
@@ -142,7 +143,7 @@ export class WorkerSupervisor {
   async #startUntilShown(): Promise<RunningWorker> {
     for (;;) {
       await this.#shown;
-      if (this.#closed) throw new TypeError(CLOSED);
+      if (this.#closed) throw closed();
       this.#running = await this.#start();
       if (this.#running) return this.#running;
     }

@@ -60,7 +60,10 @@ export interface BulkOptions {
 export interface ChangesOptions<T> {
   /** Default: 0, from the beginning. `now`: what comes after the first request. */
   readonly since?: number | 'now';
-  /** Goes on and waits for what comes, until the loop is left or the signal aborts. Default: false. */
+  /**
+   * Goes on and waits for what comes, until the loop is left or the signal aborts; behind the last change, too, where a request then gets no
+   * answer, or one that says to ask later. Default: false.
+   */
   readonly live?: boolean;
   /** Changes that one request asks for. Default: 500. */
   readonly batch?: number;
@@ -130,8 +133,8 @@ export interface Database<T extends object> {
   /** docs/http.md#list-of-all-documents */
   all<const Options extends ListOptions>(options?: Options): Promise<AllDocs<AllDocsRowFor<T, Options>>>;
   /**
-   * Changes of documents, one after another, in requests that bring a batch each: `for await (const change of notes.changes())`. A feed
-   * that failed goes on behind the last change where the next one begins with its `seq`.
+   * Changes of documents, one after another, in requests that bring a batch each: `for await (const change of notes.changes())`. After an
+   * error that ended the loop, the next one goes on behind the last change where it begins with its `seq`.
    */
   changes(options?: ChangesOptions<T>): AsyncGenerator<Change<T>, void, void>;
   /** Writes many documents, each by itself: one row for each, in order, whose `ok` tells whether it was (docs/http.md#bulk-writes). */

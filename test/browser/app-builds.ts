@@ -5,7 +5,7 @@ import { build, type InlineConfig } from 'vite';
 
 const repository = join(import.meta.dirname, '../..');
 
-/** An app in a folder of its own, in which `settee` is installed, that Vite builds as it builds any. */
+/** An app in a folder of its own, in which `settee` and some of the packages of this repository are installed, that Vite builds as it builds any. */
 export interface AppFolder {
   readonly path: string;
   /** Below it lies the last build. */
@@ -15,7 +15,7 @@ export interface AppFolder {
   remove(): void;
 }
 
-export function createApp(files: Readonly<Record<string, string>>): AppFolder {
+export function createApp(files: Readonly<Record<string, string>>, packages: readonly string[] = []): AppFolder {
   const path = mkdtempSync(join(tmpdir(), 'settee-app-'));
   const outDir = join(path, 'dist');
   const write = (name: string, text: string) => {
@@ -25,6 +25,9 @@ export function createApp(files: Readonly<Record<string, string>>): AppFolder {
   write('package.json', '{"type": "module"}');
   mkdirSync(join(path, 'node_modules'));
   symlinkSync(repository, join(path, 'node_modules/settee'), 'junction');
+  for (const name of packages) {
+    symlinkSync(join(repository, 'node_modules', name), join(path, 'node_modules', name), 'junction');
+  }
   for (const [name, text] of Object.entries(files)) write(name, text);
   return {
     path,

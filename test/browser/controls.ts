@@ -79,6 +79,7 @@ export interface StartChoice {
   readonly settings?: Readonly<Record<string, Readonly<Record<string, string>>>>;
   readonly waitFor?: 'control' | 'database';
   readonly replaceFetch?: boolean;
+  readonly persist?: boolean;
 }
 
 /** What tests ask for of a status. */

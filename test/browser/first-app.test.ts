@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { add, isControlled, shows } from '../recipes/notes-page.ts';
 import { readInstructions } from '../recipes/page-files.ts';
 import { type PackedSettee, packSettee, WalkThrough } from '../recipes/walk-through.ts';
-import type { Browser, Tab } from './drivers/browser.ts';
+import type { Browser } from './drivers/browser.ts';
 import { chosenEngines, startBrowser } from './drivers/start.ts';
 
 /** What docs/first-app.md promises, done as it says. What is installed comes from npm's cache or its registry. */
@@ -32,17 +33,6 @@ describe.each(chosenEngines())('the first app, in %s', (engine) => {
     settee?.remove();
   });
 
-  const shown = (tab: Tab) => tab.evaluate("[...document.querySelectorAll('li')].map((item) => item.textContent)");
-
-  const shows = (tab: Tab, texts: readonly string[]) =>
-    expect.poll(() => shown(tab), { timeout: 20_000 }).toEqual(texts);
-
-  const add = (tab: Tab, text: string) =>
-    tab.evaluate(`{
-      document.querySelector('input').value = '${text}';
-      document.querySelector('input').dispatchEvent(new Event('change'));
-    }`);
-
   test('is installed, checked, tested, built, and works off line', { timeout: 300_000 }, async () => {
     const [init = '', install = '', installTools = '', check = '', serve = ''] = commands;
     for (const command of [init, install, installTools]) await reader.run(command);
@@ -55,9 +45,7 @@ describe.each(chosenEngines())('the first app, in %s', (engine) => {
     const address = await reader.serve(`${serve} --port 0`);
     const tab = await browser.open(address);
     // The page listens once the database answers.
-    await expect
-      .poll(() => tab.evaluate('navigator.serviceWorker.controller !== null'), { timeout: 20_000 })
-      .toBe(true);
+    await isControlled(tab);
     await add(tab, 'milk');
     await shows(tab, ['milk']);
     await reader.stop();
@@ -69,7 +57,13 @@ describe.each(chosenEngines())('the first app, in %s', (engine) => {
     await shows(other, ['milk', 'bread']);
     await add(other, 'salt');
     await shows(tab, ['milk', 'bread', 'salt']);
-    await other.close();
+    // The tab that has had the storage goes, and the other one goes on.
     await tab.close();
+    const third = await browser.open(address);
+    await shows(third, ['milk', 'bread', 'salt']);
+    await add(third, 'jam');
+    await shows(other, ['milk', 'bread', 'salt', 'jam']);
+    await other.close();
+    await third.close();
   });
 });

@@ -6,7 +6,7 @@ import { type AppFolder, createApp } from './app-builds.ts';
 import { useBrowserSession } from './browser-session.ts';
 import type { Tab } from './drivers/browser.ts';
 import { chosenEngines } from './drivers/start.ts';
-import { startTestServer, type TestServer } from './server.ts';
+import { startSiteServer, type TestServer } from './server.ts';
 
 /** What the pages of these apps do: they show which build they are, and leave what they are asked for in globals. */
 const page = (script: string) =>
@@ -38,15 +38,8 @@ afterEach(async () => {
   for (const server of servers.splice(0)) await server.close().catch(() => undefined);
 });
 
-/** As web servers do it: a folder is its `index.html`. */
 async function serve(folder: string): Promise<TestServer> {
-  const server = await startTestServer([folder]);
-  server.intercept((request, response) => {
-    if (new URL(request.url ?? '', server.origin).pathname !== '/') return false;
-    response.writeHead(200, { 'content-type': 'text/html', 'cache-control': 'no-cache' });
-    response.end(readFileSync(join(folder, 'index.html')));
-    return true;
-  });
+  const server = await startSiteServer(folder);
   servers.push(server);
   return server;
 }
@@ -150,6 +143,32 @@ describe.each(chosenEngines())('an app that keeps its own files, in %s', (engine
     expect(await tab.evaluate(shown)).toBe('first');
     await tab.navigate(`${server.origin}/db/notes`);
     expect(await tab.evaluate('document.body.textContent')).toContain('"db_name":"notes"');
+    await tab.close();
+  });
+
+  test('keeps nothing of what it no longer wants to be kept', async () => {
+    const created = app();
+    await build(created, { precache: true });
+    const server = await serve(created.outDir);
+    const tab = await open(`${server.origin}/`);
+    expect(await tab.evaluate(kept)).toEqual(expect.arrayContaining(['/about.html', '/index.html', '/logo%20one.svg']));
+    await build(created, { precache: { exclude: [/^(about|logo)/] } });
+    expect(await tab.evaluate('settee.update()')).toBe(true);
+    // A service worker is in control a little before it has tidied up.
+    const isKept = async (path: string) => String(await tab.evaluate(kept)).includes(path);
+    await expect.poll(() => isKept('/about.html')).toBe(false);
+    await expect.poll(() => isKept('/logo%20one.svg')).toBe(false);
+    expect(await isKept('/index.html')).toBe(true);
+    created.write('main.js', main('second', 'settee'));
+    await build(created, {});
+    await tab.reload();
+    expect(await tab.evaluate(shown)).toBe('first');
+    await tab.evaluate('ready');
+    expect(await tab.evaluate('settee.update()')).toBe(true);
+    await tab.reload();
+    expect(await tab.evaluate(shown)).toBe('second');
+    await tab.evaluate('ready');
+    await expect.poll(() => tab.evaluate('caches.keys()')).toEqual([]);
     await tab.close();
   });
 

@@ -1,4 +1,4 @@
-import { createReadStream, statSync } from 'node:fs';
+import { createReadStream, readFileSync, statSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { extname, join, normalize } from 'node:path';
@@ -52,6 +52,18 @@ export async function startTestServer(folders: readonly string[]): Promise<TestS
         server.closeAllConnections();
       }),
   };
+}
+
+/** As web servers do it: the folder itself is its `index.html`. */
+export async function startSiteServer(folder: string): Promise<TestServer> {
+  const server = await startTestServer([folder]);
+  server.intercept((request, response) => {
+    if (new URL(request.url ?? '', server.origin).pathname !== '/') return false;
+    response.writeHead(200, { 'content-type': types['.html'], 'cache-control': 'no-cache' });
+    response.end(readFileSync(join(folder, 'index.html')));
+    return true;
+  });
+  return server;
 }
 
 function portOf(address: AddressInfo | string | null): number {

@@ -48,6 +48,15 @@ describe.each(chosenEngines())('a start in %s', (engine) => {
     expect((await call(tab, 'status')).uncontrolledBecause).toContain('private window of Firefox');
   });
 
+  test('does not wait for what the user says to a question of the browser', async () => {
+    const tab = await openControl();
+    await tab.evaluate(`void Object.defineProperty(navigator, 'storage', {
+      value: { persist: () => ((globalThis.asked = true), new Promise(() => {})) },
+    })`);
+    await call(tab, 'start', { base, serviceWorker: false, persist: true });
+    expect(await tab.evaluate('asked')).toBe(true);
+  });
+
   test('replaces the fetch of the page, from its call until close()', async () => {
     const tab = await openControl();
     const before = await tab.evaluate('String(globalThis.before = fetch)');

@@ -2,7 +2,7 @@ import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 
 const run = promisify(execFile);
@@ -27,10 +27,13 @@ export async function packSettee(): Promise<PackedSettee> {
 /** Somebody who does what a page says, in an empty folder. */
 export class WalkThrough {
   readonly folder = mkdtempSync(join(tmpdir(), 'settee-recipe-'));
-  readonly #settee: PackedSettee;
+  readonly #folders = [this.folder];
+  readonly #settee: Pick<PackedSettee, 'tarball'>;
   readonly #running: ChildProcess[] = [];
+  /** Where programs are looked for first. */
+  #programs: string | undefined;
 
-  constructor(settee: PackedSettee) {
+  constructor(settee: Pick<PackedSettee, 'tarball'>) {
     this.#settee = settee;
   }
 
@@ -39,6 +42,16 @@ export class WalkThrough {
       mkdirSync(dirname(join(this.folder, name)), { recursive: true });
       writeFileSync(join(this.folder, name), text);
     }
+  }
+
+  /** For what wants a newer Node than the one of the tests: one from npm's registry. */
+  async useNode(major: number): Promise<void> {
+    if (Number.parseInt(process.versions.node, 10) >= major) return;
+    const name = `node-${process.platform === 'win32' ? 'win' : process.platform}-${process.arch}`;
+    const folder = mkdtempSync(join(tmpdir(), 'settee-node-'));
+    this.#folders.push(folder);
+    await this.run(`npm install --prefix ${folder} ${name}@${major}`);
+    this.#programs = join(folder, 'node_modules', name, 'bin');
   }
 
   /** Resolves to what it prints on stdout. Rejects with everything that it prints. */
@@ -73,8 +86,8 @@ export class WalkThrough {
     const ended = once(child, 'close').then(() => Promise.reject(new Error(`${command} ended:\n${printed}`)));
     ended.catch(() => undefined);
     for (;;) {
-      const address = /https?:\/\/(?:localhost|127\.0\.0\.1):\d+\//.exec(printed)?.[0];
-      if (address !== undefined) return address;
+      const address = /https?:\/\/(?:localhost|127\.0\.0\.1):\d+(?=\D)/.exec(printed)?.[0];
+      if (address !== undefined) return `${address}/`;
       await Promise.race([ended, child.stdout && once(child.stdout, 'data')]);
     }
   }
@@ -91,7 +104,7 @@ export class WalkThrough {
 
   async remove(): Promise<void> {
     await this.stop();
-    rmSync(this.folder, { recursive: true });
+    for (const folder of this.#folders) rmSync(folder, { recursive: true });
   }
 
   /** The package is not in the registry. What is in npm's cache is not asked for again. */
@@ -101,7 +114,21 @@ export class WalkThrough {
 
   get #environment(): NodeJS.ProcessEnv {
     const { NODE_ENV: _, VITEST: __, ...environment } = process.env;
-    const quiet = { npm_config_audit: 'false', npm_config_fund: 'false', npm_config_update_notifier: 'false' };
-    return { ...environment, ...quiet, npm_config_prefer_offline: 'true', NO_COLOR: '1', CI: 'true' };
+    const quiet = {
+      npm_config_audit: 'false',
+      npm_config_fund: 'false',
+      npm_config_update_notifier: 'false',
+      npm_config_yes: 'true',
+    };
+    const path = [this.#programs, environment['PATH']].filter((part) => part !== undefined).join(delimiter);
+    return {
+      ...environment,
+      PATH: path,
+      ...quiet,
+      ELECTRON_SKIP_BINARY_DOWNLOAD: '1',
+      npm_config_prefer_offline: 'true',
+      NO_COLOR: '1',
+      CI: 'true',
+    };
   }
 }

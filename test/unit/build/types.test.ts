@@ -2,7 +2,8 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, test } from 'vitest';
+import { afterAll, beforeAll, describe, test } from 'vitest';
+import { readInstructions } from '../../recipes/page-files.ts';
 import { readPage, samplesOf } from '../docs/pages.ts';
 
 const root = join(import.meta.dirname, '../../..');
@@ -31,7 +32,7 @@ function compile(project: string, ...options: string[]): void {
 }
 
 /** Type checks the code of an app that has these declarations installed. */
-function check(code: string, lib: string[], types: string[] = []): void {
+function check(code: string, lib: string[], types: string[] = [], skipLibCheck = types.length > 0): void {
   const paths = Object.fromEntries(
     Object.entries<string | { types: string }>(manifest.exports).flatMap(([name, target]) =>
       typeof target === 'string' ? [] : [[name.replace(/^\./, 'settee'), [target.types]]],
@@ -41,7 +42,7 @@ function check(code: string, lib: string[], types: string[] = []): void {
   const compilerOptions = {
     ...base,
     exactOptionalPropertyTypes: true,
-    skipLibCheck: types.length > 0,
+    skipLibCheck,
     lib,
     types,
     paths,
@@ -135,4 +136,22 @@ test('what settee gives is a fetch for settee/database', () => {
 test('the samples of docs/types.md, one behind the other, have no error', () => {
   const samples = samplesOf(readPage('docs/types.md').text, 'ts');
   check(samples.join('\n'), ['ES2023', 'ESNext.Disposable', 'DOM', 'DOM.Iterable', 'DOM.AsyncIterable']);
+});
+
+describe('recipes', () => {
+  const page = ['ES2023', 'ESNext.Disposable', 'DOM', 'DOM.Iterable', 'DOM.AsyncIterable'];
+  const worker = ['ES2023', 'ESNext.Disposable', 'WebWorker', 'WebWorker.AsyncIterable'];
+
+  /** Those with code that needs nothing else than what this repository has. Declarations of other packages are not looked at. */
+  test.for([
+    ['electron', 'src/main.ts', page, []],
+    ['capacitor', 'src/main.ts', page, []],
+    ['vite-plugin-pwa', 'src/main.ts', page, ['vite/client']],
+    ['vite-plugin-pwa', 'src/sw.ts', worker, []],
+    ['pouchdb', 'src/notes.ts', page, []],
+    ['pouchdb', 'vite.config.mts', page, ['node']],
+  ] as const)('%s has no error in %s', ([name, file, lib, types]) => {
+    const code = readInstructions(`docs/recipes/${name}.md`).files.get(file);
+    check(code ?? 'there is no such file', [...lib], [...types], true);
+  });
 });

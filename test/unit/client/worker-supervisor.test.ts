@@ -343,7 +343,7 @@ describe('closing', () => {
     expect(workers.map(({ isTerminated }) => isTerminated)).toEqual([true]);
     await closing;
     page.dispatchEvent(new Event('pageshow'));
-    await expect(supervisor.handle(outgoing())).rejects.toThrow(TypeError);
+    await expect(supervisor.handle(outgoing())).rejects.toMatchObject({ name: 'InvalidStateError' });
     expect(workers).toHaveLength(1);
   });
 
@@ -477,7 +477,7 @@ describe('closing', () => {
     await supervisor.close();
     expect(steps).toEqual(['closed while there']);
     expect(workers[0]?.isTerminated).toBe(true);
-    await expect(supervisor.handle(outgoing())).rejects.toThrow(TypeError);
+    await expect(supervisor.handle(outgoing())).rejects.toMatchObject({ name: 'InvalidStateError' });
     page.dispatchEvent(new Event('pagehide'));
     page.dispatchEvent(new Event('pageshow'));
     await new Promise((resolve) => setImmediate(resolve));

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, expectTypeOf, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, expectTypeOf, test, vi } from 'vitest';
 import type { Fetch } from '../../../src/database-client/contract.ts';
 import {
   type Conflict,
@@ -235,6 +235,94 @@ describe.each([
     };
     await expect(follow(controller.signal)).rejects.toThrow('enough');
     expect(seen).toEqual(['old', 'new']);
+  });
+});
+
+describe('a feed whose requests fail', () => {
+  const row = (seq: number) => ({ seq, id: `${seq}`, changes: [{ rev: '1-a' }] });
+  const changes = (...seqs: number[]) =>
+    Response.json({ results: seqs.map(row), last_seq: seqs.at(-1) ?? 0, pending: 0 });
+  const refusal = (status: number) => Response.json({ error: 'refused', reason: 'For the test.' }, { status });
+  const cutOff = () =>
+    new Response(new ReadableStream({ pull: (controller) => controller.error(new TypeError('terminated')) }));
+  const noNetwork = () => {
+    throw new TypeError('Failed to fetch');
+  };
+
+  /** The answers, one for each request; what is asked behind them ends the feed. */
+  async function follow(answers: (() => Response)[], options: { live?: boolean } = { live: true }) {
+    const asked: unknown[] = [];
+    const seen: number[] = [];
+    const feed = database(async (address) => {
+      asked.push(new URLSearchParams(address.replace(/.*\?/, '')).get('since'));
+      return (answers.shift() ?? (() => refusal(404)))();
+    }, '/db/notes').changes(options);
+    const end = await (async () => {
+      for await (const { seq } of feed) seen.push(seq);
+    })().catch((error: unknown) => error);
+    return { asked, seen, end };
+  }
+
+  beforeEach(() => {
+    vi.useFakeTimers({ toFake: ['setTimeout'] });
+    const advancing = setInterval(() => vi.advanceTimersToNextTimer(), 1);
+    return () => {
+      clearInterval(advancing);
+      vi.useRealTimers();
+    };
+  });
+
+  test('goes on behind its last change while it is live, until there is an answer that will not change', async () => {
+    const answers = [
+      () => changes(1, 2),
+      noNetwork,
+      noNetwork,
+      cutOff,
+      () => changes(3),
+      () => refusal(503),
+      () => new Response('<h1>Bad gateway</h1>', { status: 502 }),
+      () => changes(4),
+    ];
+    const { asked, seen, end } = await follow(answers);
+    expect(asked).toEqual(['0', '2', '2', '2', '2', '3', '3', '3', '4']);
+    expect(seen).toEqual([1, 2, 3, 4]);
+    expect(end).toMatchObject({ status: 404 });
+  });
+
+  test('ends where it is not live, or was never answered', async () => {
+    expect(await follow([() => refusal(503)], {})).toMatchObject({ asked: ['0'], end: { status: 503 } });
+    expect(await follow([noNetwork])).toMatchObject({ asked: ['0'], end: new TypeError('Failed to fetch') });
+    const { asked } = await follow([() => refusal(503), () => changes(1), () => refusal(500)]);
+    expect(asked).toEqual(['0', '0', '1']);
+  });
+
+  test('ends with what says that nothing will be answered any more', async () => {
+    const closed = new DOMException('This Settee was closed; start it again', 'InvalidStateError');
+    const close = () => {
+      throw closed;
+    };
+    expect(await follow([() => changes(1), close])).toEqual({ asked: ['0', '1'], seen: [1], end: closed });
+  });
+
+  test('is asked less and less often', async () => {
+    const waits = vi.spyOn(globalThis, 'setTimeout');
+    await follow([() => changes(1), ...Array.from({ length: 8 }, () => noNetwork)]);
+    expect(waits.mock.calls.map(([, ms]) => ms)).toEqual([250, 500, 1000, 2000, 4000, 8000, 10_000, 10_000]);
+  });
+
+  test('ends at once when its signal aborts, whatever it waits for', async () => {
+    // Longer than any test: nobody moves the time on.
+    vi.useFakeTimers({ toFake: ['setTimeout', 'setInterval'] });
+    const controller = new AbortController();
+    const answers = [() => changes(1), noNetwork];
+    const notes = database(async () => {
+      if (answers.length === 1) setImmediate(() => controller.abort(new Error('enough')));
+      return (answers.shift() ?? noNetwork)();
+    }, '/db/notes');
+    const reading = (async () => {
+      for await (const { seq } of notes.changes({ live: true, signal: controller.signal })) expect(seq).toBe(1);
+    })();
+    await expect(reading).rejects.toThrow('enough');
   });
 });
 

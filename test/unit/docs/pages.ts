@@ -10,10 +10,16 @@ export interface Page {
   readonly text: string;
 }
 
-/** `README.md`, the changelog, all pages in `docs/`, and the map of the source. */
+/** `README.md`, the changelog, all pages in `docs/` and `docs/recipes/`, and the map of the source. */
 export function readPages(): Page[] {
-  const names = readdirSync(join(repository, 'docs')).filter((name) => name.endsWith('.md'));
-  return ['README.md', 'CHANGELOG.md', ...names.sort().map((name) => `docs/${name}`), 'src/README.md'].map(readPage);
+  const paths = ['docs', 'docs/recipes'].flatMap(namesOfPages);
+  return ['README.md', 'CHANGELOG.md', ...paths, 'src/README.md'].map(readPage);
+}
+
+/** Of a folder, from the repository's root. */
+export function namesOfPages(folder: string): string[] {
+  const names = readdirSync(join(repository, folder)).filter((name) => name.endsWith('.md'));
+  return names.sort().map((name) => `${folder}/${name}`);
 }
 
 export function readPage(path: string): Page {
