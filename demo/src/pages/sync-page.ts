@@ -18,6 +18,13 @@ const BEGIN_AGAIN_MS = 3_000;
 /** What both sides say in the conflict that is made on request. */
 const TORN = ['Raincoats, the long ones', 'Umbrellas'] as const;
 
+const SWITCH: Readonly<Record<LineState['state'], string>> = {
+  off: 'Off line',
+  copying: 'Connected',
+  resting: 'Connected',
+  failing: 'Waiting',
+};
+
 const STATES: Readonly<Record<LineState['state'], string>> = {
   off: 'Off line: each side goes its own way',
   copying: 'Copying …',
@@ -130,13 +137,13 @@ export class SyncPage {
     this.#isOn = isOn;
     this.element.dataset['line'] = state;
     this.#switch.setAttribute('aria-checked', String(isOn));
-    fill(this.#switch, isOn ? 'Connected' : 'Off line');
+    fill(this.#switch, SWITCH[state]);
     fill(this.#state, trouble && !isAway(trouble) ? 'Replication fails' : STATES[state]);
     fill(this.#trouble, trouble ? describe(trouble) : '');
     fill(this.#pending, pending === undefined ? '' : PENDING[state](pending));
     this.#again.hidden = trouble?.nextAttempt === undefined;
     fill(this.#figures, isOn ? `${formatCount(sent)} sent · ${formatCount(received)} received` : '');
-    this.#tear.disabled = this.#isBusy;
+    this.#tear.disabled = this.#isBusy || state === 'failing';
     this.#switch.disabled = this.#isBusy;
     this.#again.disabled = this.#isBusy;
   }
