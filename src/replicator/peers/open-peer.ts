@@ -61,7 +61,7 @@ function openAuthorization(endpoint: Endpoint, transport: Transport, host: Repli
   if (credentials === undefined) return anonymous;
   if (credentials.kind === 'password') {
     const begin = host.isBrowserFetch === true ? undefined : beginSession(transport);
-    return new PasswordAuthorization(credentials.name, credentials.password, begin);
+    return new PasswordAuthorization(credentials.name, credentials.password, begin, () => host.clock.now());
   }
   return new OAuthAuthorization(credentials, host.clock, host.random);
 }
