@@ -20,7 +20,7 @@ export function writeBulk(
   client: PeerClient,
   documents: readonly DocumentText[],
 ): Promise<readonly RefusedDocument[] | BatchRefusal> {
-  const body = bodyOf(documents);
+  const body = `{"new_edits":false,"docs":[${documents.map(({ text }) => text).join(',')}]}`;
   // Checkpoints make all durable that came before them.
   const headers = { 'x-couch-full-commit': 'false' };
   const request = { method: 'POST', path: '/_bulk_docs', headers, body, accepts: OF_DOCUMENTS };
@@ -33,16 +33,6 @@ export function writeBulk(
       isObject(row) && row['error'] !== undefined ? [toRefused(row, documents)] : [],
     );
   });
-}
-
-/** Made in one go: what engines put together of two texts they copy once more when it is read, and keep that until they look for garbage in all. */
-function bodyOf(documents: readonly DocumentText[]): string {
-  const last = documents.length - 1;
-  const texts = documents.map(({ text }, index) => {
-    const begun = index === 0 ? `{"new_edits":false,"docs":[${text}` : text;
-    return index === last ? `${begun}]}` : begun;
-  });
-  return texts.join(',');
 }
 
 /** Not all servers name the revision. */
