@@ -90,6 +90,17 @@ export interface RunFigures {
   readonly checkpointedSourceSeq: Sequence;
   /** Changes of the source that are not dealt with yet; undefined where the source doesn't say. */
   readonly pending: number | undefined;
+  /** Undefined while all goes on. */
+  readonly trouble?: Trouble | undefined;
+}
+
+/** A database that doesn't answer as it should, and is asked again within the run. */
+export interface Trouble {
+  /** A code and what happened. */
+  readonly reason: string;
+  /** Milliseconds since the epoch: since when no request has succeeded, and when the next one is sent. */
+  readonly since: number;
+  readonly nextAttempt: number;
 }
 
 /** A revision that could not be copied. The run went on without it. */

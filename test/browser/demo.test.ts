@@ -82,6 +82,31 @@ describe.each(chosenEngines())('the demo in %s', (engine) => {
     }
   });
 
+  test('tells that the server is away, and what waits for it', async () => {
+    database = await NodeHost.start();
+    await serveDemo();
+    const tab = await open('#/sync');
+    await shows(tab, '.line-state', 'In sync');
+    await shows(tab, '.line-pending', 'Nothing left to copy');
+    await database.close();
+    database = undefined;
+    await shows(tab, '.line-state', 'The server can’t be reached');
+    await shows(tab, '.line-pending', 'Nothing here waits to be sent');
+    expect(await text(tab, '.line-trouble')).toMatch(
+      /^Since \d+:\d\d:\d\d [AP]M\. (Being tried now|Next attempt in \d+ s)\.$/,
+    );
+    await shows(
+      tab,
+      '[data-side=there] [role=status]',
+      'This database does not answer at the moment; this is what it had.',
+    );
+    await retype(tab, '[data-side=here] .packing li:first-child input[type=text]', 'Hammock');
+    await shows(tab, '.line-pending', '1 change here waits to be sent');
+    await click(tab, '[role=switch]');
+    await shows(tab, '.line-state', 'Off line: each side goes its own way');
+    await shows(tab, '.line-pending', '1 change here waits to be sent');
+  });
+
   test('loads the countries, and finds them by how their ids begin', async () => {
     const tab = await openWithCountries();
     expect(await text(tab, '.rows li:first-child .row-title')).toBe('Afghanistan');

@@ -1,5 +1,5 @@
 /** Kills in the middle of a replication of 20,000 documents, 20 times at random moments. */
-import { beforeAll, describe, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { buildServer } from '../support/crash/server-process.ts';
 import { replicateWithKills } from '../support/replication/kills.ts';
 import { SeededRandom } from '../support/seeded-random.ts';
@@ -12,6 +12,8 @@ describe.each(['pull', 'push'] as const)('a server that is killed in a %s', (dir
   test('goes on from its checkpoint, and copies all', async () => {
     console.log(`SETTEE_HOSTILE_SEED=${seed} repeats what this run chooses`);
     const random = new SeededRandom(seed);
-    console.log(await replicateWithKills({ direction, documents: 20_000, kills: 20, random }));
+    const told = await replicateWithKills({ direction, documents: 20_000, kills: 20, random });
+    console.log(told);
+    expect(told).toMatch(/^killed 20 times/);
   }, 600_000);
 });

@@ -1,11 +1,12 @@
 /**
  * Three databases: one on memory as a browser has it, one of a Node server on LMDB, and one of PouchDB, which is a server of its own, too. They
- * are edited at random, and copied to one another in random order, over connections that break off at random. After a last exchange of all with
- * all they have the same trees of revisions.
+ * are edited at random, and copied to one another in random order, over connections that break off at random, while the server ends and comes
+ * back. After a last exchange of all with all they have the same trees of revisions.
  *
  * SETTEE_REPLICATION_SEED repeats the choices of a run; SETTEE_REPLICATION_STEPS says how many there are.
  */
 
+import { setTimeout as pause } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Core } from '../../src/core.ts';
 import type { Endpoint } from '../../src/replicator/contract.ts';
@@ -144,15 +145,23 @@ async function replicateRandomly(random: SeededRandom): Promise<string> {
     connections: random.between(1, 4),
     retriesPerRequest: random.between(0, 3),
   });
-  const outcome = await run(host(), replication, name).catch((failure: unknown) => failure);
+  const attempt = run(host(), replication, name).catch((failure: unknown) => failure);
+  // Sometimes the server ends meanwhile, and another one goes on with its data.
+  const isRestarted = random.chance(20);
+  if (isRestarted) {
+    await pause(random.between(0, 60));
+    await server.restart();
+  }
+  const outcome = await attempt;
   relays.server.forgetResets();
   relays.pouch.forgetResets();
+  const told = isRestarted ? `${name}, the server begins anew` : name;
   if (outcome instanceof Error) {
     expect(outcome).toMatchObject({ code: 'replication_failed', mayPass: true });
-    return `${name}: ${outcome.message}`;
+    return `${told}: ${outcome.message}`;
   }
   expect(outcome).toMatchObject({ history: expect.anything() });
-  return name;
+  return told;
 }
 
 /** From the beginning: what was purged in one comes back from another. */

@@ -18,6 +18,17 @@ export function formatBytes(bytes: number): string {
   return `${value < 10 && step > 0 ? value.toFixed(1) : count.format(Math.round(value))} ${units[step]}`;
 }
 
+const clock = new Intl.DateTimeFormat('en', { hour: 'numeric', minute: '2-digit', second: '2-digit' });
+
+/** The time of day; `ms` since the epoch. */
+export function formatTime(ms: number): string {
+  return clock.format(ms);
+}
+
+export function formatWait(seconds: number): string {
+  return seconds < 100 ? `${seconds} s` : `${Math.ceil(seconds / 60)} min`;
+}
+
 export function formatMs(ms: number): string {
   return ms < 10 ? `${ms.toFixed(1)} ms` : `${formatCount(ms)} ms`;
 }

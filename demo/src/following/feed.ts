@@ -19,6 +19,8 @@ export interface FeedHost<Event> {
    */
   onOpen?(anew: boolean): void | Promise<void>;
   onEvent(event: Event): void;
+  /** It broke off, or could not begin. It is tried again, until `onOpen` is called. */
+  onLost?(): void;
 }
 
 export class Feed<Event> {
@@ -58,6 +60,7 @@ export class Feed<Event> {
     try {
       await this.#host.prepare?.();
     } catch {
+      this.#host.onLost?.();
       return this.#connectLater();
     }
     if (wanted === undefined || this.#wanted !== wanted || this.#source) return;
@@ -73,6 +76,7 @@ export class Feed<Event> {
     source.onmessage = ({ data }) => this.#host.onEvent(JSON.parse(data));
     source.onerror = () => {
       this.#connections.set(this, 'interrupted');
+      this.#host.onLost?.();
       if (source.readyState === EventSource.CLOSED) this.#connectLater();
     };
   }

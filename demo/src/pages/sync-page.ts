@@ -1,10 +1,10 @@
 /** Two windows on one list: this browser's database, and the server's. Replication keeps them the same, as long as there is a line between them. */
 import { coalesce } from '../elements/coalesce.ts';
 import { button, fill, make } from '../elements/elements.ts';
-import { formatCount } from '../elements/format.ts';
+import { formatCount, formatTime, formatWait } from '../elements/format.ts';
 import type { Connections } from '../following/connections.ts';
 import type { RequestLog } from '../requests/request-log.ts';
-import { Line, type LineState } from '../sync/line.ts';
+import { Line, type LineState, type Trouble } from '../sync/line.ts';
 import { ListPanel } from '../sync/list-panel.ts';
 import { PackingList } from '../sync/packing-list.ts';
 
@@ -13,14 +13,23 @@ const LOCAL = 'packing';
 const REMOTE = '/server/settee-demo';
 /** How the replications are has no feed. */
 const EVERY_MS = 700;
+/** A server that was not there when the page came is looked for again. */
+const BEGIN_AGAIN_MS = 3_000;
 /** What both sides say in the conflict that is made on request. */
 const TORN = ['Raincoats, the long ones', 'Umbrellas'] as const;
+
+const SWITCH: Readonly<Record<LineState['state'], string>> = {
+  off: 'Off line',
+  copying: 'Connected',
+  resting: 'Connected',
+  failing: 'Waiting',
+};
 
 const STATES: Readonly<Record<LineState['state'], string>> = {
   off: 'Off line: each side goes its own way',
   copying: 'Copying …',
   resting: 'In sync',
-  failing: 'The server can’t be reached; it is tried again',
+  failing: 'The server can’t be reached',
 };
 
 export class SyncPage {
@@ -32,11 +41,16 @@ export class SyncPage {
   readonly #refresh = coalesce(() => this.#read().catch(() => undefined));
   readonly #switch = button('', () => void this.#toggle(), { class: 'line-switch', role: 'switch' });
   readonly #state = make('p', { class: 'line-state', role: 'status' });
+  readonly #trouble = make('p', { class: 'hint line-trouble' });
+  readonly #pending = make('p', { class: 'line-pending' });
   readonly #figures = make('p', { class: 'hint' });
+  readonly #again = button('Try now', () => void this.#tryNow(), { 'data-action': 'again' });
   readonly #tear = button('Make a conflict', () => void this.#makeConflict(), { 'data-action': 'tear' });
   readonly #failure = make('p', { class: 'failure', role: 'alert' });
   #isOn = false;
   #isBusy = false;
+  #hasBegun = false;
+  #beganAt = 0;
   #timer: ReturnType<typeof setInterval> | undefined;
 
   constructor(log: RequestLog, connections: Connections) {
@@ -68,14 +82,25 @@ export class SyncPage {
         'div',
         { class: 'windows' },
         here?.element,
-        make('div', { class: 'line' }, this.#switch, this.#state, this.#figures, this.#tear),
+        make(
+          'div',
+          { class: 'line' },
+          this.#switch,
+          this.#state,
+          this.#trouble,
+          this.#again,
+          this.#pending,
+          this.#figures,
+          this.#tear,
+        ),
         there?.element,
       ),
     );
   }
 
   start(): void {
-    void this.#begin();
+    for (const panel of this.#panels) panel.start();
+    void this.#refresh();
     this.#timer = setInterval(() => void this.#refresh(), EVERY_MS);
   }
 
@@ -86,36 +111,53 @@ export class SyncPage {
 
   /** The first visit connects both. Where the server is not there, as in a demo that runs alone, it says so. */
   async #begin(): Promise<void> {
+    if (this.#hasBegun || Date.now() - this.#beganAt < BEGIN_AGAIN_MS) return;
+    this.#beganAt = Date.now();
     try {
-      const isNew = await this.#here.create();
-      const isNewThere = await this.#there.create();
-      if (isNew && isNewThere) await this.#here.addFirstItems();
-      if (isNew) await this.#line.connect();
+      await this.#there.create();
+      await this.#here.create();
+      if (await this.#line.isNew()) {
+        const [here, there] = await Promise.all([this.#here.items(), this.#there.items()]);
+        if (here.length + there.length === 0) await this.#here.addFirstItems();
+        await this.#line.connect();
+      }
+      this.#hasBegun = true;
       fill(this.#failure);
     } catch {
       fill(this.#failure, 'The database server does not answer. Start it with npm start: it brings this page with it.');
     }
-    for (const panel of this.#panels) panel.start();
-    await this.#refresh();
   }
 
   async #read(): Promise<void> {
+    await this.#begin();
     this.#show(await this.#line.state());
   }
 
-  #show({ isOn, state, sent, received }: LineState): void {
+  #show({ isOn, state, sent, received, pending, trouble }: LineState): void {
     this.#isOn = isOn;
     this.element.dataset['line'] = state;
     this.#switch.setAttribute('aria-checked', String(isOn));
-    fill(this.#switch, isOn ? 'Connected' : 'Off line');
-    fill(this.#state, STATES[state]);
+    fill(this.#switch, SWITCH[state]);
+    fill(this.#state, trouble && !isAway(trouble) ? 'Replication fails' : STATES[state]);
+    fill(this.#trouble, trouble ? describe(trouble) : '');
+    fill(this.#pending, pending === undefined ? '' : PENDING[state](pending));
+    this.#again.hidden = trouble?.nextAttempt === undefined;
     fill(this.#figures, isOn ? `${formatCount(sent)} sent · ${formatCount(received)} received` : '');
-    this.#tear.disabled = this.#isBusy;
+    this.#tear.disabled = this.#isBusy || state === 'failing';
     this.#switch.disabled = this.#isBusy;
+    this.#again.disabled = this.#isBusy;
   }
 
   #toggle(): Promise<void> {
     return this.#work(() => (this.#isOn ? this.#line.disconnect() : this.#line.connect()));
+  }
+
+  /** Asked for anew, replications begin at once. */
+  #tryNow(): Promise<void> {
+    return this.#work(async () => {
+      await this.#line.disconnect();
+      await this.#line.connect();
+    });
   }
 
   /** Step by step, as people make one: off line, an edit on each side of the same item, and the line back. */
@@ -147,6 +189,41 @@ export class SyncPage {
       await this.#refresh();
     }
   }
+}
+
+const PENDING: Readonly<Record<LineState['state'], (count: number) => string>> = {
+  off: waiting,
+  failing: waiting,
+  copying: (count) => (count === 0 ? '' : `${changes(count)} left to copy`),
+  resting: () => 'Nothing left to copy',
+};
+
+/** In this browser: what waits at the server nobody knows as long as it is not asked. */
+function waiting(count: number): string {
+  return count === 0
+    ? 'Nothing here waits to be sent'
+    : `${changes(count)} here ${count === 1 ? 'waits' : 'wait'} to be sent`;
+}
+
+function changes(count: number): string {
+  return `${formatCount(count)} ${count === 1 ? 'change' : 'changes'}`;
+}
+
+/** No answer came, or one from what stands in front of the server. */
+function isAway({ reason }: Trouble): boolean {
+  return /can't be reached|broke off|with 50[0234] /.test(reason);
+}
+
+function describe(trouble: Trouble): string {
+  const { reason, since, nextAttempt } = trouble;
+  const seconds = nextAttempt === undefined ? 0 : Math.ceil((nextAttempt - Date.now()) / 1000);
+  return [
+    isAway(trouble) ? '' : `${reason}.`,
+    since === undefined ? '' : `Since ${formatTime(since)}.`,
+    seconds > 0 ? `Next attempt in ${formatWait(seconds)}.` : 'Being tried now.',
+  ]
+    .join(' ')
+    .trim();
 }
 
 function pause(ms: number): Promise<void> {

@@ -5,7 +5,23 @@ import type { RequestLog } from '../requests/request-log.ts';
 interface Listed {
   readonly doc_id: string;
   readonly state: string | null;
-  readonly info: { readonly docs_written?: number; readonly changes_pending?: number; readonly error?: string } | null;
+  readonly info: {
+    readonly docs_written?: number;
+    readonly changes_pending?: number | null;
+    /** Of the local database where it is the source: a number. */
+    readonly source_seq?: unknown;
+    readonly error?: string;
+    readonly error_since?: string;
+    readonly next_attempt?: string;
+  } | null;
+}
+
+/** What keeps the line from copying. */
+export interface Trouble {
+  readonly reason: string;
+  /** Milliseconds since the epoch. Undefined where it is not known, and while an attempt is made. */
+  readonly since: number | undefined;
+  readonly nextAttempt: number | undefined;
 }
 
 export interface LineState {
@@ -15,23 +31,36 @@ export interface LineState {
   /** Documents that were copied since the replications began. */
   readonly sent: number;
   readonly received: number;
+  /** Changes that are not copied yet: in both directions while it copies, else those of this browser. Undefined where it is not known. */
+  readonly pending: number | undefined;
+  readonly trouble: Trouble | undefined;
 }
 
 const REPLICATOR = '/db/_replicator';
-const IDS = ['demo-send', 'demo-receive'];
+const SEND = 'demo-send';
+const RECEIVE = 'demo-receive';
+const IDS = [SEND, RECEIVE];
 const JSON_HEADERS = { Accept: 'application/json', 'Content-Type': 'application/json' };
-const OFF: LineState = { isOn: false, state: 'off', sent: 0, received: 0 };
 
 export class Line {
   readonly #log: RequestLog;
   readonly #local: string;
   readonly #remote: string;
+  /** Up to here the server has all of the local database; kept for the next visit. */
+  readonly #sentUpTo: KeptNumber;
 
   /** `local`: a database's name; `remote`: an absolute address. */
   constructor(local: string, remote: string, log: RequestLog) {
     this.#local = local;
     this.#remote = remote;
     this.#log = log;
+    this.#sentUpTo = new KeptNumber(`demo-sent-up-to/${local}`);
+  }
+
+  /** No line was ever there. */
+  async isNew(): Promise<boolean> {
+    const rows = await Promise.all(IDS.map((id) => this.#row(id)));
+    return rows.every((row) => row?.value === undefined);
   }
 
   async connect(): Promise<void> {
@@ -48,28 +77,45 @@ export class Line {
 
   async disconnect(): Promise<void> {
     for (const id of IDS) {
-      const rev = await this.#revision(id);
-      if (rev !== undefined)
-        await this.#ask(`${REPLICATOR}/${id}?${new URLSearchParams({ rev })}`, { method: 'DELETE' });
+      const value = (await this.#row(id))?.value;
+      if (value === undefined || value.deleted === true) continue;
+      await this.#ask(`${REPLICATOR}/${id}?${new URLSearchParams({ rev: value.rev })}`, { method: 'DELETE' });
     }
   }
 
   async state(): Promise<LineState> {
     const answer = await this.#ask('/db/_scheduler/docs/_replicator', {}, 'quiet');
-    if (!answer.ok) return OFF;
-    const { docs }: { readonly docs: readonly Listed[] } = await answer.json();
-    const own = docs.filter(({ doc_id }) => IDS.includes(doc_id));
-    if (own.length === 0) return OFF;
-    const written = (id: string) => own.find(({ doc_id }) => doc_id === id)?.info?.docs_written ?? 0;
-    return { isOn: true, state: stateOf(own), sent: written('demo-send'), received: written('demo-receive') };
+    const docs: readonly Listed[] = answer.ok ? (await answer.json()).docs : [];
+    const send = docs.find(({ doc_id }) => doc_id === SEND);
+    const receive = docs.find(({ doc_id }) => doc_id === RECEIVE);
+    const own = [send, receive].filter((one) => one !== undefined);
+    if (isAtRest(send)) this.#sentUpTo.set(send?.info?.source_seq);
+    const state = stateOf(own);
+    return {
+      isOn: own.length > 0,
+      state,
+      sent: send?.info?.docs_written ?? 0,
+      received: receive?.info?.docs_written ?? 0,
+      pending: state === 'off' || state === 'failing' ? await this.#unsent() : pendingOf(own),
+      trouble: troubleOf(own),
+    };
   }
 
-  async #revision(id: string): Promise<string | undefined> {
+  /** Changes of this browser that the server has not seen. */
+  async #unsent(): Promise<number | undefined> {
+    const since = this.#sentUpTo.get();
+    if (since === undefined) return undefined;
+    const query = new URLSearchParams({ since: String(since), limit: '1' });
+    const answer = await this.#ask(`/db/${this.#local}/_changes?${query}`, {}, 'quiet');
+    if (!answer.ok) return undefined;
+    const { results, pending } = await answer.json();
+    return results.length + pending;
+  }
+
+  async #row(id: string): Promise<{ readonly value?: { readonly rev: string; readonly deleted?: true } } | undefined> {
     const query = new URLSearchParams({ keys: JSON.stringify([id]) });
     const answer = await this.#ask(`${REPLICATOR}/_all_docs?${query}`, {}, 'quiet');
-    if (!answer.ok) return undefined;
-    const { rows } = await answer.json();
-    return rows[0]?.value?.deleted === true ? undefined : rows[0]?.value?.rev;
+    return answer.ok ? (await answer.json()).rows[0] : undefined;
   }
 
   #ask(path: string, init: RequestInit, logging?: 'quiet'): Promise<Response> {
@@ -77,8 +123,55 @@ export class Line {
   }
 }
 
-function stateOf(listed: readonly Listed[]): LineState['state'] {
-  if (listed.some(({ state, info }) => state === 'crashing' || state === 'failed' || info?.error)) return 'failing';
-  const isResting = listed.every(({ state, info }) => state === 'running' && info?.changes_pending === 0);
-  return isResting ? 'resting' : 'copying';
+function stateOf(own: readonly Listed[]): LineState['state'] {
+  if (own.length === 0) return 'off';
+  if (troubleOf(own) !== undefined) return 'failing';
+  return own.every(isAtRest) ? 'resting' : 'copying';
+}
+
+function isAtRest(one: Listed | undefined): boolean {
+  return one?.state === 'running' && one.info?.changes_pending === 0 && one.info.error === undefined;
+}
+
+function pendingOf(own: readonly Listed[]): number {
+  return own.reduce((sum, { info }) => sum + (info?.changes_pending ?? 0), 0);
+}
+
+/** Of the two the one that lasts longer, and the attempt that comes first. */
+function troubleOf(own: readonly Listed[]): Trouble | undefined {
+  const failing = own.filter(({ info }) => info?.error !== undefined);
+  if (failing.length === 0) return undefined;
+  const times = (name: 'error_since' | 'next_attempt') =>
+    failing.flatMap(({ info }) => (info?.[name] === undefined ? [] : [Date.parse(info[name])]));
+  return {
+    reason: failing[0]?.info?.error ?? '',
+    since: least(times('error_since')),
+    nextAttempt: least(times('next_attempt')),
+  };
+}
+
+function least(numbers: readonly number[]): number | undefined {
+  return numbers.length === 0 ? undefined : Math.min(...numbers);
+}
+
+/** A number that the next visit knows as well. */
+class KeptNumber {
+  readonly #key: string;
+  #value: number | undefined;
+
+  constructor(key: string) {
+    this.#key = key;
+    const text = localStorage.getItem(key);
+    this.#value = text === null ? undefined : Number(text);
+  }
+
+  get(): number | undefined {
+    return this.#value;
+  }
+
+  set(value: unknown): void {
+    if (typeof value !== 'number' || value === this.#value) return;
+    this.#value = value;
+    localStorage.setItem(this.#key, String(value));
+  }
 }

@@ -36,6 +36,7 @@ export class ListPanel {
       },
       onOpen: () => this.refresh(),
       onEvent: () => void this.refresh(),
+      onLost: () => this.#tellAway(),
     });
     const add = (event: Event) => {
       event.preventDefault();
@@ -65,6 +66,7 @@ export class ListPanel {
   async #read(): Promise<void> {
     const items = await this.#list.items();
     fill(this.#note);
+    this.element.classList.remove('is-away');
     const before = this.#shown;
     this.#shown = new Map(items.map((item) => [item.id, textOf(item)]));
     // Nobody loses the text that is being typed to what has not changed.
@@ -130,7 +132,9 @@ export class ListPanel {
   }
 
   #tellAway(): void {
-    fill(this.#note, 'This database does not answer at the moment.');
+    this.element.classList.add('is-away');
+    const isShown = this.#items.childElementCount > 0;
+    fill(this.#note, `This database does not answer at the moment${isShown ? '; this is what it had' : ''}.`);
   }
 }
 

@@ -3,7 +3,8 @@
  * the browser, one there. Only one database is reached in this way, and only by pages of the demo itself: for the server what comes from here has no
  * origin any more that it could refuse.
  */
-import { type IncomingMessage, type ServerResponse, request as send } from 'node:http';
+import { type IncomingMessage, request as requestPlainly, type ServerResponse } from 'node:http';
+import { request as requestSecurely } from 'node:https';
 import { pipeline } from 'node:stream';
 
 /** The database that the demo shares with the server, below the path under which the demo's server passes it on. */
@@ -28,13 +29,18 @@ export function isOfDemo({ headers }: IncomingMessage): boolean {
   return site === undefined || site === 'same-origin';
 }
 
-/** `server`: its address, such as `http://127.0.0.1:5984/`. Answers 502 where it is not there. */
+/**
+ * `server`: its address, such as `http://127.0.0.1:5984/`. Answers 502 where it is not there. With https any certificate will do: it is that of
+ * the server in this very process, may be made by hand, and speaks of a name by which others reach it.
+ */
 export function passOn(server: string, path: string, incoming: IncomingMessage, outgoing: ServerResponse): void {
-  const { hostname, port } = new URL(server);
+  const { protocol, hostname, port } = new URL(server);
   const headers = Object.fromEntries(Object.entries(incoming.headers).filter(([name]) => !LEFT_OUT.has(name)));
   // Addresses have the brackets of IPv6, connections have not.
   const host = hostname.replace(/^\[(.*)\]$/, '$1');
-  const asked = send({ host, port, method: incoming.method, path, headers }, (answer) => {
+  const send = protocol === 'https:' ? requestSecurely : requestPlainly;
+  const options = { host, port, method: incoming.method, path, headers, rejectUnauthorized: false };
+  const asked = send(options, (answer) => {
     const { connection: _own, 'keep-alive': _also, ...given } = answer.headers;
     outgoing.writeHead(answer.statusCode ?? 502, given);
     // The head of a feed that has nothing to tell yet.

@@ -5,7 +5,7 @@ import { isObject, type JsonObject, ownMember } from '../../json/objects.ts';
 import { REPLICATOR_DATABASE } from '../../system/system-databases.ts';
 import { describeEndpointText } from '../jobs/endpoint.ts';
 import type { Job } from '../jobs/job.ts';
-import { type EndpointInfo, endpointInfo, jobInfo, NODE, timestamp } from '../jobs/job-listing.ts';
+import { type EndpointInfo, endpointInfo, failureInfo, jobInfo, NODE, timestamp } from '../jobs/job-listing.ts';
 import { stateOf } from './state-members.ts';
 import { findDocuments } from './stored-documents.ts';
 import type { WatchedDocument } from './watched-document.ts';
@@ -90,13 +90,15 @@ function listStored(common: Common, document: JsonObject): ListedDocument {
 
 function listWatched(common: Common, document: JsonObject, watched: WatchedDocument): ListedDocument {
   const { replication, replicationId, job, failures, reason, addedAt, updatedAt, status } = watched;
+  const { failingSince, nextAttempt } = watched;
   const isStarted = job !== undefined && (status === 'started' || status === 'completed');
+  const hasFailed = reason !== undefined && status !== 'initializing';
   return {
     ...common,
     id: replicationId?.full ?? null,
     state: isStarted ? job.state : stateOfStatus(status),
     ...(replication === undefined ? endpointsOf(document) : endpointInfo(replication)),
-    info: isStarted ? jobInfo(job) : reason === undefined || status === 'initializing' ? null : { error: reason },
+    info: isStarted ? jobInfo(job) : hasFailed ? failureInfo(reason, failingSince, nextAttempt) : null,
     error_count: isStarted ? job.failures : failures,
     start_time: timestamp(addedAt),
     last_updated: timestamp(isStarted ? latest(job, updatedAt) : updatedAt),

@@ -67,6 +67,9 @@ export class WatchedDocument {
   /** Attempts to begin that failed. */
   failures = 0;
   reason: string | undefined;
+  /** Milliseconds since the epoch: the first of those failures, and when the next attempt is made. */
+  failingSince: number | undefined;
+  nextAttempt: number | undefined;
   readonly #parts: WatchParts;
   readonly #document: JsonObject;
   readonly #former: StateMembers;
@@ -222,9 +225,11 @@ export class WatchedDocument {
     this.failures++;
     this.reason = failureText(failure);
     if (!isDatabaseError(failure)) log.error(`the replication document ${this.id} failed by a defect`, failure);
-    const triesAgain = this.failures <= settings().maxRetries;
-    this.#setStatus(triesAgain ? 'error' : 'failed');
-    if (triesAgain) this.#stopTimer = startBackgroundTimer(backOffMs(this.failures, failure), () => this.begin());
+    const retryMs = this.failures <= settings().maxRetries ? backOffMs(this.failures, failure) : undefined;
+    this.#setStatus(retryMs === undefined ? 'failed' : 'error');
+    this.failingSince ??= this.updatedAt;
+    this.nextAttempt = retryMs === undefined ? undefined : this.updatedAt + retryMs;
+    if (retryMs !== undefined) this.#stopTimer = startBackgroundTimer(retryMs, () => this.begin());
     this.#note('error', this.reason);
   }
 

@@ -30,8 +30,9 @@ export function listJob(job: Job): object {
 }
 
 /** How far it is; the failure, where there was one since all went well; null where there is nothing to tell. */
-export function jobInfo({ figures, ledger, failures, lastFailure }: Job): object | null {
-  const error = failures > 0 && lastFailure !== undefined ? { error: lastFailure } : {};
+export function jobInfo(job: Job): object | null {
+  const { figures, ledger, failures } = job;
+  const error = errorInfo(job);
   if (figures === undefined) return failures > 0 ? { ...error, ...refusedInfo(ledger) } : null;
   return {
     revisions_checked: figures.missingChecked,
@@ -47,6 +48,23 @@ export function jobInfo({ figures, ledger, failures, lastFailure }: Job): object
     bytes_written: figures.bytesWritten,
     ...refusedInfo(ledger),
     ...error,
+  };
+}
+
+function errorInfo({ state, figures, failures, lastFailure, failingSince, nextAttempt }: Job): object {
+  const trouble = state === 'running' ? figures?.trouble : undefined;
+  if (trouble !== undefined) {
+    return failureInfo(trouble.reason, failingSince ?? trouble.since, trouble.nextAttempt);
+  }
+  return failures > 0 && lastFailure !== undefined ? failureInfo(lastFailure, failingSince, nextAttempt) : {};
+}
+
+/** Why it can't go on, since when, and when that is tried again; times in milliseconds since the epoch. */
+export function failureInfo(error: string, since: number | undefined, nextAttempt: number | undefined): object {
+  return {
+    error,
+    ...(since === undefined ? {} : { error_since: timestamp(since) }),
+    ...(nextAttempt === undefined ? {} : { next_attempt: timestamp(nextAttempt) }),
   };
 }
 

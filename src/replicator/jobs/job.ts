@@ -70,6 +70,9 @@ export class Job {
   /** Attempts in a row that failed. */
   failures = 0;
   lastFailure: string | undefined;
+  /** Milliseconds since the epoch: since when nothing has gone well, and when the next attempt is made. */
+  failingSince: number | undefined;
+  nextAttempt: number | undefined;
   /** Ends the attempt that runs, or the wait for the next one. */
   abort: (() => void) | undefined;
   /** Settles, never rejecting, when the attempt that runs is over. */
@@ -99,6 +102,12 @@ export class Job {
   /** It will not run any more. */
   get isOver(): boolean {
     return this.state === 'completed' || this.state === 'failed';
+  }
+
+  /** What failed before does not count any more. */
+  recover(): void {
+    this.failures = 0;
+    this.failingSince = undefined;
   }
 
   note(event: JobEvent): void {

@@ -130,6 +130,7 @@ export class ReplicationJobs {
   #queue(job: Job): void {
     job.state = 'pending';
     job.updatedAt = this.#now();
+    job.nextAttempt = undefined;
     this.#waiting.add(job);
     this.#startWaiting();
   }
@@ -234,7 +235,7 @@ export class ReplicationJobs {
     if (!this.#end(job, signal)) return;
     job.state = 'completed';
     job.updatedAt = this.#now();
-    job.failures = 0;
+    job.recover();
     this.#jobs.delete(job.id);
     this.#parts.host.log.info(`replication ${job.id} is done: ${describe(job)}`);
     job.order.listener?.completed?.(job, result);
@@ -246,9 +247,11 @@ export class ReplicationJobs {
     if (!this.#end(job, signal)) return;
     const { host, settings } = this.#parts;
     const reason = failureText(failure);
+    const now = this.#now();
+    job.failingSince ??= job.figures?.trouble?.since ?? now;
     job.failures++;
     job.lastFailure = reason;
-    job.note({ type: 'crashed', at: this.#now(), reason });
+    job.note({ type: 'crashed', at: now, reason });
     const triesAgain = job.order.isKept && job.failures <= settings().maxRetries;
     const retryMs = triesAgain ? backOffMs(job.failures, failure) : undefined;
     host.log.info(`replication ${job.id} failed (${describe(job)}), ${whatFollows(retryMs)}: ${reason}`);
@@ -258,6 +261,7 @@ export class ReplicationJobs {
       if (!job.order.isKept) this.#jobs.delete(job.id);
     } else {
       job.state = 'crashing';
+      job.nextAttempt = now + retryMs;
       job.abort = startBackgroundTimer(retryMs, () => {
         job.abort = undefined;
         this.#queue(job);
@@ -291,7 +295,7 @@ class JobObserver {
     const checkpoint = JSON.stringify(figures.checkpointedSourceSeq);
     this.#firstCheckpoint ??= checkpoint;
     this.#noteHealth();
-    if (checkpoint !== this.#firstCheckpoint) job.failures = 0;
+    if (checkpoint !== this.#firstCheckpoint) job.recover();
   }
 
   refused(document: RefusedDocument): void {
@@ -304,7 +308,7 @@ class JobObserver {
     this.#job.isIdle = isIdle;
     this.#job.updatedAt = this.#service.now();
     this.#noteHealth();
-    if (isIdle) this.#job.failures = 0;
+    if (isIdle) this.#job.recover();
     this.#service.onActivity();
   }
 

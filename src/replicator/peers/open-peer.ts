@@ -1,7 +1,7 @@
 /** Makes the peer for an endpoint of a replication. */
 
 import { randomHex } from '../../shared/random-hex.ts';
-import type { Credentials, Endpoint, Replication, ReplicatorHost } from '../contract.ts';
+import type { Credentials, Endpoint, Replication, ReplicatorHost, Trouble } from '../contract.ts';
 import { ReplicationError } from '../failure.ts';
 import { PeerClient } from './asking/peer-client.ts';
 import type { Peer } from './contract.ts';
@@ -14,12 +14,13 @@ import type { Transport } from './transport/contract.ts';
 import { LocalTransport } from './transport/local-transport.ts';
 import { NetworkTransport } from './transport/network-transport.ts';
 
-/** `signal` ends all its requests. Fails with `ReplicationError` where this host can't reach such an endpoint. */
+/** `signal` ends all its requests; `onTrouble` as in `PeerClientOptions`. Fails with `ReplicationError` where this host can't reach such an endpoint. */
 export function openPeer(
   endpoint: Endpoint,
   replication: Replication,
   host: ReplicatorHost,
   signal: AbortSignal,
+  onTrouble?: (trouble: Trouble | undefined) => void,
 ): Peer {
   const transport = openTransport(endpoint, replication, host);
   const { connections, connectionTimeoutMs, retriesPerRequest } = replication;
@@ -35,6 +36,7 @@ export function openPeer(
     clock,
     random,
     log,
+    onTrouble,
     signal,
   });
   return new DatabasePeer(client, connectionTimeoutMs, () => randomHex(random, 16));
@@ -59,7 +61,7 @@ function openAuthorization(endpoint: Endpoint, transport: Transport, host: Repli
   if (credentials === undefined) return anonymous;
   if (credentials.kind === 'password') {
     const begin = host.isBrowserFetch === true ? undefined : beginSession(transport);
-    return new PasswordAuthorization(credentials.name, credentials.password, begin);
+    return new PasswordAuthorization(credentials.name, credentials.password, begin, () => host.clock.now());
   }
   return new OAuthAuthorization(credentials, host.clock, host.random);
 }

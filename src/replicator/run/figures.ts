@@ -1,5 +1,5 @@
 /** What a run counts, and what it tells of that while it goes on. */
-import type { RefusedDocument, RunFigures, RunObserver, Sequence } from '../contract.ts';
+import type { RefusedDocument, RunFigures, RunObserver, Sequence, Trouble } from '../contract.ts';
 
 /** An observer is told no more often. */
 const REPORT_MS = 250;
@@ -33,6 +33,7 @@ export class Figures {
     bytesRead: 0,
     bytesWritten: 0,
   };
+  readonly #troubles = new Map<string, Trouble>();
   #timer: ReturnType<typeof setTimeout> | undefined;
   #reportedAt = Number.NEGATIVE_INFINITY;
   readonly #monotonic: () => number;
@@ -53,10 +54,18 @@ export class Figures {
     this.#observer.refused(document);
   }
 
+  /** `end`: whose trouble it is; undefined when it is over. */
+  setTrouble(end: 'source' | 'target', trouble: Trouble | undefined): void {
+    if (trouble === undefined) this.#troubles.delete(end);
+    else this.#troubles.set(end, trouble);
+    this.changed();
+  }
+
   get(): RunFigures {
     const { sourceSeq, checkpointedSourceSeq, pendingAtSource, changesUnderWay } = this;
     const pending = pendingAtSource === undefined ? undefined : pendingAtSource + changesUnderWay;
-    return { ...this.#counts, sourceSeq, checkpointedSourceSeq, pending };
+    const [trouble] = [...this.#troubles.values()].sort((one, other) => one.since - other.since);
+    return { ...this.#counts, sourceSeq, checkpointedSourceSeq, pending, trouble };
   }
 
   /** Has the observer told, at once or soon. */

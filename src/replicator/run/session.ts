@@ -257,10 +257,10 @@ export class Session {
   }
 
   #openPeers(replication: Replication, signal: AbortSignal): Ends<Peer> {
-    const { host } = this.#options;
+    const { host, figures } = this.#options;
     return {
-      source: openPeer(replication.source, replication, host, signal),
-      target: openPeer(replication.target, replication, host, signal),
+      source: openPeer(replication.source, replication, host, signal, (one) => figures.setTrouble('source', one)),
+      target: openPeer(replication.target, replication, host, signal, (one) => figures.setTrouble('target', one)),
     };
   }
 

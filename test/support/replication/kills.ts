@@ -15,8 +15,6 @@ export interface KilledReplication {
   readonly random: SeededRandom;
 }
 
-/** How long the server is let at most before it is killed, behind the first checkpoint of an attempt. */
-const LONGEST_LIFE_MS = 300;
 const BATCH = 100;
 
 export async function replicateWithKills({ direction, documents, kills, random }: KilledReplication): Promise<string> {
@@ -39,16 +37,18 @@ export async function replicateWithKills({ direction, documents, kills, random }
     let done = 0;
     for (let reached = 0; done < kills; done++) {
       const before = await countAt(target());
+      // So that something is left for each of the kills, however quick the machine is.
+      const share = Math.floor((documents - before) / (kills - done + 1));
+      const enough = before + random.between(Math.min(BATCH, share), share);
       const outcome = ask('POST', `${own.url.href}_replicate`, request).catch(() => 'killed');
       const isAtWork = async () => {
         const checkpoint = await checkpointAt(own.url.href);
-        if (checkpoint <= reached || (await countAt(target())) < before + BATCH) return false;
+        if (checkpoint <= reached || (await countAt(target())) < enough) return false;
         reached = checkpoint;
         return true;
       };
       // What is left is too little for another attempt.
       if (!(await comesToPass(isAtWork, outcome))) break;
-      await sleep(random.between(0, LONGEST_LIFE_MS));
       await own.kill();
       await outcome;
       own = await ServerProcess.start(ownFolder);

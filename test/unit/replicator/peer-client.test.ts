@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import type { Trouble } from '../../../src/replicator/contract.ts';
 import { PeerClient, type PeerClientOptions } from '../../../src/replicator/peers/asking/peer-client.ts';
 import { anonymous } from '../../../src/replicator/peers/credentials/authorization.ts';
 import type { Transport, TransportAnswer, TransportRequest } from '../../../src/replicator/peers/transport/contract.ts';
@@ -112,6 +113,26 @@ describe('a request that fails', () => {
     const reason = `http://peer.test/db answered GET /x with ${status} e: r`;
     await expect(json(clientOf(transport))).rejects.toMatchObject({ code, reason, mayPass });
     expect(transport.requests.length).toBe(1);
+  });
+
+  test('is told with the time of the next attempt, until one succeeds', async () => {
+    const told: (Trouble | undefined)[] = [];
+    const clock = { now: () => 1_000, monotonic: () => 0 };
+    const transport = new ScriptedTransport([unreachable, answer(500, '{}'), answer(200, '{}')]);
+    await json(clientOf(transport, { clock, onTrouble: (trouble) => told.push(trouble) }));
+    expect(told).toEqual([
+      {
+        reason: "replication_failed: http://peer.test/db can't be reached: connect ECONNREFUSED",
+        since: 1_000,
+        nextAttempt: 1_100,
+      },
+      {
+        reason: 'replication_failed: http://peer.test/db answered GET /x with 500 500: ',
+        since: 1_000,
+        nextAttempt: 1_200,
+      },
+      undefined,
+    ]);
   });
 
   test('with 401 may pass where others were let in before', async () => {

@@ -1,5 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Core } from '../../../src/core.ts';
+import type { RunFigures } from '../../../src/replicator/contract.ts';
+import { runReplication } from '../../../src/replicator/run/replication-run.ts';
 import { begin, hostOf, local, must, newCore, pick, replicationOf, run, treesOf } from './support.ts';
 
 let core: Core;
@@ -57,6 +59,20 @@ describe('a replication within one service', () => {
       'GET /to',
       'GET /to/_local/checkpoint',
     ]);
+  });
+
+  test('tells how much is pending, down to nothing', async () => {
+    await fill('from', 25);
+    const pending: (number | undefined)[] = [];
+    const observer = { progress: (now: RunFigures) => void pending.push(now.pending), refused() {}, idle() {} };
+    // Between two looks at it much time has passed, so that all is told.
+    let passed = 0;
+    const clock = { now: () => 0, monotonic: () => ++passed * 1_000 };
+    const inParts = { ...copy, batchSize: 5, workers: 1 };
+    const { signal } = new AbortController();
+    await runReplication(inParts, 'checkpoint', hostOf(core.handle, { clock }), observer, signal);
+    const counts = pending.filter((count) => count !== undefined);
+    expect([...new Set(counts)]).toEqual([25, 20, 15, 10, 5, 0]);
   });
 
   test('copies what was added since', async () => {

@@ -5,6 +5,7 @@
 import type { ErrorCode } from '../../../errors/database-error.ts';
 import type { Clock, RandomBytes } from '../../../shared/clock.ts';
 import type { Log } from '../../../system/contract.ts';
+import type { Trouble } from '../../contract.ts';
 import { ReplicationError } from '../../failure.ts';
 import type { HostPlaces } from '../../host-connections.ts';
 import type { Authorization } from '../credentials/authorization.ts';
@@ -29,6 +30,8 @@ export interface PeerClientOptions {
   readonly clock: Clock;
   readonly random: RandomBytes;
   readonly log: Log;
+  /** Told of each failure after which a request is sent again, and with undefined when a request has succeeded since. */
+  readonly onTrouble?: ((trouble: Trouble | undefined) => void) | undefined;
   /** Ends all requests. */
   readonly signal: AbortSignal;
 }
@@ -76,6 +79,7 @@ export class PeerClient {
   /** No request is sent before that. By the clock that never goes back. */
   #pausedUntil = 0;
   #hasSucceeded = false;
+  #troubleSince: number | undefined;
 
   constructor(options: PeerClientOptions) {
     this.name = options.transport.name;
@@ -129,12 +133,28 @@ export class PeerClient {
         failures++;
         const waitMs = failure.retryAfterMs ?? backOffMs(failures, random);
         if (!failure.mayPass || failures > retries || waitMs > LONGEST_PAUSE_MS) throw failure.asFinal();
+        this.#noteTrouble(failure, waitMs);
         log.debug(`replication: ${failure.message}; the request is sent again in ${Math.round(waitMs)} ms`);
         await sleep(waitMs, signal).catch(() => {
           throw cancelled();
         });
       }
     }
+  }
+
+  #noteTrouble({ code, message }: AttemptFailure, waitMs: number): void {
+    const now = this.#options.clock.now();
+    this.#troubleSince ??= now;
+    const reason = `${code}: ${message}`;
+    this.#options.onTrouble?.({ reason, since: this.#troubleSince, nextAttempt: now + waitMs });
+  }
+
+  #noteSuccess(): void {
+    this.#hasSucceeded = true;
+    this.#limit.succeeded();
+    if (this.#troubleSince === undefined) return;
+    this.#troubleSince = undefined;
+    this.#options.onTrouble?.(undefined);
   }
 
   async #attempt<T>(request: PeerRequest, signal: AbortSignal, use: (answer: Answer) => Promise<T>): Promise<T> {
@@ -172,8 +192,7 @@ export class PeerClient {
   async #judged<T>(request: PeerRequest, answer: Answer, use: (answer: Answer) => Promise<T>): Promise<T> {
     const { status } = answer;
     if (status < 300 || (request.accepts?.includes(status) === true && !isFromBetween(answer))) {
-      this.#hasSucceeded = true;
-      this.#limit.succeeded();
+      this.#noteSuccess();
       return use(answer);
     }
     throw await this.#failureOf(request, answer);

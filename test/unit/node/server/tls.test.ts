@@ -1,12 +1,13 @@
 import { spawnSync } from 'node:child_process';
 import { EventEmitter, once } from 'node:events';
-import { copyFile, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
 import { Agent, type RequestOptions, request } from 'node:https';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startDemo } from '../../../../src/node/server/demo.ts';
 import { type RunningServer, type ServerOptions, startServer } from '../../../../src/node/server/server.ts';
 
 let folder = '';
@@ -15,12 +16,12 @@ const file = (name: string) => join(folder, name);
 /** Node makes no certificates; OpenSSL's command does, and nearly every machine has it. */
 const hasOpenSsl = spawnSync('openssl', ['version']).status === 0;
 
-function makeCertificate(name: string): void {
+function makeCertificate(name: string, names = 'DNS:localhost,IP:127.0.0.1'): void {
   const { status, stderr } = spawnSync(
     'openssl',
     [
       ...['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2'],
-      ...['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost,IP:127.0.0.1'],
+      ...['-subj', '/CN=Settee', '-addext', `subjectAltName=${names}`],
       ...['-keyout', file(`${name}.key`), '-out', file(`${name}.pem`)],
     ],
     { encoding: 'utf8' },
@@ -57,6 +58,20 @@ describe.skipIf(!hasOpenSsl)('a server with a certificate', () => {
     const created = await ask(server.url, 'PUT', 'db');
     expect(created.statusCode).toBe(201);
     expect(created.headers.location).toBe(`${server.url}db`);
+    await server.close();
+  });
+
+  test('is reached by the demo, whatever name its certificate has', async () => {
+    makeCertificate('elsewhere', 'DNS:db.example');
+    const server = await start({ tlsCert: file('elsewhere.pem'), tlsKey: file('elsewhere.key') });
+    const pages = file('pages');
+    await mkdir(pages);
+    await writeFile(join(pages, 'index.html'), '');
+    const demo = await startDemo({ port: 0, folder: pages, server: server.url });
+    if (demo === undefined || typeof demo === 'string') throw new Error(`no demo: ${demo}`);
+    const answer = await fetch(`${demo.url}server/settee-demo`, { method: 'PUT' });
+    expect([answer.status, await answer.json()]).toEqual([201, { ok: true }]);
+    await demo.close();
     await server.close();
   });
 

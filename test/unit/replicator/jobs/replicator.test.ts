@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { jobInfo } from '../../../../src/replicator/jobs/job-listing.ts';
 import type { ReplicateOutcome } from '../../../../src/replicator/jobs/replicator.ts';
 import {
   ADMIN,
@@ -141,6 +142,32 @@ describe('failures', () => {
     vi.advanceTimersByTime(1e9);
     await settle();
     expect(service.runs).toHaveLength(11);
+  });
+
+  test('are told with since when they last, and when the next attempt is', async () => {
+    const service = open();
+    await post(service, LIVE);
+    await settle();
+    const [job] = service.replicator.jobs.list();
+    const info = () => job && jobInfo(job);
+    const at = (seconds: number) => new Date(service.now + seconds * 1_000).toISOString().replace('.000', '');
+    service.now = Date.UTC(2026, 0, 1);
+    const trouble = { reason: 'code: no answer', since: service.now - 7_000, nextAttempt: service.now + 3_000 };
+    service.runs[0]?.observer.progress({ ...NO_FIGURES, trouble });
+    expect(info()).toMatchObject({ error: 'code: no answer', error_since: at(-7), next_attempt: at(3) });
+    service.runs[0]?.fail(failure('it is away'));
+    await settle();
+    const away = { error: 'replication_failed: it is away', error_since: at(-7) };
+    expect(info()).toMatchObject({ ...away, next_attempt: at(5) });
+    vi.advanceTimersByTime(5_000);
+    await settle();
+    expect(info()).toEqual(away);
+    service.runs[1]?.observer.progress({ ...NO_FIGURES, trouble: { ...trouble, since: service.now } });
+    expect(info()).toMatchObject({ error: 'code: no answer', error_since: at(-7), next_attempt: at(3) });
+    service.runs[1]?.observer.progress(NO_FIGURES);
+    service.runs[1]?.observer.idle(true);
+    expect(info()).not.toHaveProperty('error');
+    expect(job?.failingSince).toBeUndefined();
   });
 
   test('what the peer asked for is waited for', async () => {
