@@ -24,6 +24,8 @@ export class TransferButtons {
   /** Whether there is anything to export. */
   #isThere = false;
   #isRunning = false;
+  /** What became of the last transfer. */
+  #told = '';
 
   constructor(settee: Settee, name: string) {
     this.#settee = settee;
@@ -34,14 +36,16 @@ export class TransferButtons {
   set isThere(isThere: boolean) {
     if (this.#isThere === isThere) return;
     this.#isThere = isThere;
+    // An import is over, sometimes, before the page hears of the database that it made.
+    if (!isThere) this.#told = '';
     if (!this.#isRunning) this.#showButtons();
   }
 
-  #showButtons(told = ''): void {
+  #showButtons(): void {
     const choose = () => this.#choice.click();
     fill(
       this.element,
-      make('span', { class: 'told', role: 'status' }, told),
+      make('span', { class: 'told', role: 'status' }, this.#told),
       this.#isThere && button('Export', () => void this.#export(), { 'data-action': `export-${this.#name}` }),
       button('Import …', choose, { 'data-action': `import-${this.#name}` }),
       this.#choice,
@@ -97,17 +101,17 @@ export class TransferButtons {
       button('Stop', () => controller.abort()),
     );
     this.#isRunning = true;
-    let told = '';
+    this.#told = '';
     try {
-      told = await work(controller.signal, (documents, done, total) => {
+      this.#told = await work(controller.signal, (documents, done, total) => {
         fill(count, formatCount(documents));
         if (total !== undefined) progress.value = done / Math.max(1, total);
       });
     } catch (error) {
-      told = controller.signal.aborted ? 'Stopped' : error instanceof Error ? error.message : String(error);
+      this.#told = controller.signal.aborted ? 'Stopped' : error instanceof Error ? error.message : String(error);
     }
     this.#isRunning = false;
-    this.#showButtons(told);
+    this.#showButtons();
   }
 
   get #path(): string {
