@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { add, isControlled, shows } from '../recipes/notes-page.ts';
+import { add, shows, useOffline } from '../recipes/notes-page.ts';
 import { readInstructions } from '../recipes/page-files.ts';
 import { type PackedSettee, packSettee, WalkThrough } from '../recipes/walk-through.ts';
 import type { Browser } from './drivers/browser.ts';
@@ -45,16 +45,7 @@ describe.each(chosenEngines())('the first app, in %s', (engine) => {
     const address = await reader.serve(`${serve} --port 0`);
     const tab = await browser.open(address);
     // The page listens once the database answers.
-    await isControlled(tab);
-    await add(tab, 'milk');
-    await shows(tab, ['milk']);
-    await reader.stop();
-    await tab.reload();
-    await shows(tab, ['milk']);
-    await add(tab, 'bread');
-    await shows(tab, ['milk', 'bread']);
-    const other = await browser.open(address);
-    await shows(other, ['milk', 'bread']);
+    const other = await useOffline(browser, tab, () => reader.stop());
     await add(other, 'salt');
     await shows(tab, ['milk', 'bread', 'salt']);
     // The tab that has had the storage goes, and the other one goes on.

@@ -74,6 +74,16 @@ const queries = `fetch('/db/notes/_find', {
 describe.each(chosenEngines())('an app that keeps its own files, in %s', (engine) => {
   const session = useBrowserSession(engine);
 
+  /** A page of the first build gets the second one by its own `update()`, and no sooner. */
+  async function updates(tab: Tab): Promise<void> {
+    await tab.reload();
+    expect(await tab.evaluate(shown)).toBe('first');
+    await tab.evaluate('ready');
+    expect(await tab.evaluate('settee.update()')).toBe(true);
+    await tab.reload();
+    expect(await tab.evaluate(shown)).toBe('second');
+  }
+
   async function open(url: string): Promise<Tab> {
     const tab = await session.browser.open(url);
     await tab.evaluate('ready');
@@ -114,12 +124,7 @@ describe.each(chosenEngines())('an app that keeps its own files, in %s', (engine
     created.write('main.js', main('second', 'settee'));
     created.write('public/logo one.svg', '<svg xmlns="http://www.w3.org/2000/svg" id="new"/>');
     await build(created, { precache: true });
-    await tab.reload();
-    expect(await tab.evaluate(shown)).toBe('first');
-    await tab.evaluate('ready');
-    expect(await tab.evaluate('settee.update()')).toBe(true);
-    await tab.reload();
-    expect(await tab.evaluate(shown)).toBe('second');
+    await updates(tab);
     const after = await tab.evaluate(kept);
     const assets = (list: unknown) =>
       (Array.isArray(list) ? list : []).filter((path) => /^\/assets\/index-/.test(path));
@@ -161,12 +166,7 @@ describe.each(chosenEngines())('an app that keeps its own files, in %s', (engine
     expect(await isKept('/index.html')).toBe(true);
     created.write('main.js', main('second', 'settee'));
     await build(created, {});
-    await tab.reload();
-    expect(await tab.evaluate(shown)).toBe('first');
-    await tab.evaluate('ready');
-    expect(await tab.evaluate('settee.update()')).toBe(true);
-    await tab.reload();
-    expect(await tab.evaluate(shown)).toBe('second');
+    await updates(tab);
     await tab.evaluate('ready');
     await expect.poll(() => tab.evaluate('caches.keys()')).toEqual([]);
     await tab.close();

@@ -1,6 +1,6 @@
 /** The page of an app with notes: a field for a new one, and a list of all, where each may have a button that deletes it. */
 import { expect } from 'vitest';
-import type { Tab } from '../browser/drivers/browser.ts';
+import type { Browser, Tab } from '../browser/drivers/browser.ts';
 
 type Page = Pick<Tab, 'evaluate'>;
 
@@ -34,4 +34,20 @@ export async function add(tab: Page, text: string): Promise<void> {
 /** Presses the button beside the first note. */
 export async function removeFirst(tab: Page): Promise<void> {
   await tab.evaluate("document.querySelector('li button').click()");
+}
+
+/** Writes two notes, the second of them off line, and opens the app once more. The list is empty before. Resolves to the other tab. */
+export async function useOffline(browser: Browser, tab: Tab, goOffline: () => Promise<void>): Promise<Tab> {
+  const address = String(await tab.evaluate('location.href'));
+  await isControlled(tab);
+  await add(tab, 'milk');
+  await shows(tab, ['milk']);
+  await goOffline();
+  await tab.reload();
+  await shows(tab, ['milk']);
+  await add(tab, 'bread');
+  await shows(tab, ['milk', 'bread']);
+  const other = await browser.open(address);
+  await shows(other, ['milk', 'bread']);
+  return other;
 }

@@ -1,7 +1,7 @@
 import { expect, inject, onTestFailed, onTestFinished } from 'vitest';
 import type { Browser, Tab } from '../browser/drivers/browser.ts';
 import { chosenEngines, startBrowser } from '../browser/drivers/start.ts';
-import { add, isControlled, removeFirst, shows } from './notes-page.ts';
+import { add, isControlled, removeFirst, shows, useOffline } from './notes-page.ts';
 import { readInstructions } from './page-files.ts';
 import { WalkThrough } from './walk-through.ts';
 
@@ -55,16 +55,7 @@ export async function openAndUse(address: string, goOffline: () => Promise<void>
 /** Writes notes and deletes one, in two tabs, on line and off. The list is empty before. */
 export async function useNotes(browser: Browser, tab: Tab, goOffline: () => Promise<void>): Promise<void> {
   const address = String(await tab.evaluate('location.href'));
-  await isControlled(tab);
-  await add(tab, 'milk');
-  await shows(tab, ['milk']);
-  await goOffline();
-  await tab.reload();
-  await shows(tab, ['milk']);
-  await add(tab, 'bread');
-  await shows(tab, ['milk', 'bread']);
-  const other = await browser.open(address);
-  await shows(other, ['milk', 'bread']);
+  const other = await useOffline(browser, tab, goOffline);
   await removeFirst(other);
   await shows(tab, ['bread']);
   await add(other, 'salt');
