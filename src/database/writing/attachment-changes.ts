@@ -92,6 +92,16 @@ export class AttachmentChanges {
     );
   }
 
+  /**
+   * The pages of uploads that the group took and let go again: a replay joins the record that brought them with that of a purge. No state will
+   * refer to them, and outside of a replay they are still the uploader's. To be asked when the group's documents have been counted (`nextState`).
+   */
+  get letGo(): readonly PageNumber[] {
+    return [...this.#adopted].flatMap(([digest, { pages }]) =>
+      (this.#working.get(digest)?.references ?? 0) > 0 ? [] : pages,
+    );
+  }
+
   /** What a journal record has to say of bytes: the adopted ones, and without pages such as are there already and were found to be gzip. */
   get recorded(): readonly StoredBytes[] {
     return [...this.#working].flatMap(([digest, { stored, isFoundEncoded, references }]) => {

@@ -133,6 +133,7 @@ async function replayGroup({ state, settings, detached }: OpenedFile, group: rea
     next,
     batch.attachments.freed().flatMap((pages) => detached.remove(pages)),
   );
+  state.free(batch.attachments.letGo);
 }
 
 /** The documents and attachments that a group changes. `absent`: documents that were not there before the group. */

@@ -121,6 +121,19 @@ test('bytes that a head lists as free, since no document had them yet, stay afte
   expect((await next.verify()).damage).toEqual([]);
 });
 
+test('bytes that came and were purged again take no space after a crash, whose replay joins the two', async () => {
+  const bench = new Bench({ supports: TINY_PAGES });
+  const db = await bench.open();
+  const [written] = await write(db, 'one', undefined, [brought(await store(db))]);
+  if (written?.ok !== true) throw new Error('the document was refused');
+  await db.purge(new Map([[id('one'), [written.rev]]]));
+  const successor = await bench.open();
+  await put(successor, 'two');
+  await successor.compact();
+  expect((await successor.verify()).damage).toEqual([]);
+  expect(storedBytes(bench)).toBeLessThan(2_500);
+});
+
 test('an upload that was interrupted takes no space after the next opening', async () => {
   const bench = new Bench({ settings: TINY, supports: TINY_PAGES });
   const db = await bench.open();
