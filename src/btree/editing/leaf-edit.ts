@@ -4,9 +4,11 @@ import type { KeyShare } from '../nodes/key-shares.ts';
 import { FIRST_LINE, type Leaf } from '../nodes/leaf.ts';
 
 /** The lines of a leaf after some changes, which may be too many for one leaf, or none. */
-export interface EditedLines {
+export interface EditedLines<K> {
   /** Each of one or more whole lines without the last line end. */
   readonly chunks: readonly string[];
+  /** The keys of new lines that are too long to share a leaf, by the places of their chunks. */
+  readonly longLines: ReadonlyMap<number, K>;
   /** By how many entries there are more (or fewer) than before. */
   readonly added: number;
   /** Length of all lines, each with its line end. */
@@ -18,14 +20,19 @@ export interface EditedLines {
   readonly newValues: readonly string[];
 }
 
-/** Works sorted changes into a leaf's lines; undefined where they change nothing. Looks at no more lines than it must. */
+/**
+ * Works sorted changes into a leaf's lines; undefined where they change nothing. Looks at no more lines than it must.
+ * `longLine`: from which length on a line shares its leaf with none.
+ */
 export function editLeaf<K>(
   spec: TreeSpec<K, unknown>,
   leaf: Leaf,
   changes: readonly TreeChange<K>[],
   { from, to }: KeyShare,
-): EditedLines | undefined {
+  longLine: number,
+): EditedLines<K> | undefined {
   const chunks: string[] = [];
+  const longLines = new Map<number, K>();
   const formerValues: string[] = [];
   const newValues: string[] = [];
   const { end } = leaf;
@@ -46,6 +53,7 @@ export function editLeaf<K>(
     }
     if (value === undefined) continue;
     const line = toLine(spec, key, value);
+    if (line.length > longLine) longLines.set(chunks.length, key);
     chunks.push(line);
     newValues.push(value);
     bytes += line.length + 1;
@@ -53,7 +61,8 @@ export function editLeaf<K>(
   if (formerValues.length + newValues.length === 0) return undefined;
   const isExtended = taken === end && must(changes[to - 1]).value !== undefined;
   if (taken < end) chunks.push(leaf.linesBetween(taken, end));
-  return { chunks, added: newValues.length - formerValues.length, bytes, isExtended, formerValues, newValues };
+  const added = newValues.length - formerValues.length;
+  return { chunks, longLines, added, bytes, isExtended, formerValues, newValues };
 }
 
 /** A line end would make two entries of one, so it must not get in. */

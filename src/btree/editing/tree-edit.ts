@@ -1,5 +1,6 @@
 import { assert, must } from '../../shared/assert.ts';
-import { Pace } from '../../shared/turn.ts';
+import { inTurns, Pace } from '../../shared/turn.ts';
+import { putTogether } from '../../shared/utf8.ts';
 import type { ReplacedNode, TreeChange, TreeSizes, TreeSpec } from '../contract.ts';
 import { corruptNode } from '../nodes/corrupt-node.ts';
 import { Inner, type Link, type Slot, type Slots, type TreeNode } from '../nodes/inner.ts';
@@ -72,11 +73,19 @@ export class TreeEdit<K, R> {
     const pieces = root === undefined ? this.#plant() : await this.#editRoot(root);
     const top = pieces === undefined ? root : await this.#lower(this.#grow(pieces));
     for (const link of this.#replaced) this.#source.forget(link);
+    await this.#putTogether();
     return { root: top, replaced: this.#replaced.map((link) => link.place) };
   }
 
+  /** Each long text in a turn of its own, before somebody looks at it among other work. */
+  async #putTogether(): Promise<void> {
+    for (const { node } of this.#created)
+      if (node instanceof Leaf && node.isLong) await inTurns(putTogether(node.text));
+  }
+
   #plant(): Outcome<K, R> {
-    const edited = editLeaf(this.#spec, Leaf.fromChunks([]), this.#changes, { from: 0, to: this.#changes.length });
+    const share = { from: 0, to: this.#changes.length };
+    const edited = editLeaf(this.#spec, Leaf.fromChunks([]), this.#changes, share, this.#sizes.leafBytes);
     return edited && this.#adopt(this.#maker.leaves({ ...edited, count: edited.added }, { fill: true }));
   }
 
@@ -111,12 +120,12 @@ export class TreeEdit<K, R> {
   }
 
   #editLeaf(visit: Visit<K, R>, leaf: Leaf): Outcome<K, R> {
-    const edited = editLeaf(this.#spec, leaf, this.#changes, visit);
+    const edited = editLeaf(this.#spec, leaf, this.#changes, visit, this.#sizes.leafBytes);
     if (edited === undefined) return undefined;
     const { link } = visit;
-    const { chunks, bytes, added, isExtended } = edited;
+    const { added, isExtended } = edited;
     this.#discard(link);
-    const lines = { chunks, bytes, count: link.count + added };
+    const lines = { ...edited, count: link.count + added };
     const pieces = this.#adopt(this.#maker.leaves(lines, { fill: visit.isLast && isExtended }));
     const only = pieces.length === 1 ? pieces[0] : undefined;
     if (only !== undefined) this.#adjustReduction(link, only.link, edited);
@@ -125,7 +134,7 @@ export class TreeEdit<K, R> {
   }
 
   /** Works out the reduction of an edited leaf from the former one's, where the tree's owner can. */
-  #adjustReduction(former: Link<K, R>, edited: Link<K, R>, { formerValues, newValues }: EditedLines): void {
+  #adjustReduction(former: Link<K, R>, edited: Link<K, R>, { formerValues, newValues }: EditedLines<K>): void {
     const spec = this.#spec;
     if (spec.adjust !== undefined) edited.reduction = spec.adjust(reductionOf(spec, former), formerValues, newValues);
   }

@@ -34,6 +34,18 @@ export class Leaf {
     return new Leaf([LEAF_HEADER, ...chunks].join('\n'));
   }
 
+  /** Of one line. Where it is long nobody looks for more of them: to look at its text would put it together. */
+  static ofLine(line: string): Leaf {
+    const leaf = Leaf.fromChunks([line]);
+    if (leaf.isLong) leaf.#starts = [FIRST_LINE, leaf.end];
+    return leaf;
+  }
+
+  /** Whether to copy its text, or to put it together, holds the thread. */
+  get isLong(): boolean {
+    return this.text.length > LONG_TEXT;
+  }
+
   get #lineStarts(): readonly number[] {
     this.#starts ??= findLineStarts(this.text);
     return this.#starts;
@@ -155,6 +167,28 @@ export class Leaf {
     const start = this.search(spec, key);
     return start < 0 ? undefined : this.valueAt(start);
   }
+}
+
+/** The text of the key of a chunk's first line. */
+export function firstKey(chunk: string): string {
+  return keyFrom(chunk, 0);
+}
+
+export function lastKey(chunk: string): string {
+  return keyFrom(chunk, chunk.lastIndexOf('\n') + 1);
+}
+
+function keyFrom(chunk: string, start: number): string {
+  const tab = chunk.indexOf('\t', start);
+  if (tab < 0) throw corruptNode('a line of it has no tab', chunk.slice(start));
+  return chunk.slice(start, tab);
+}
+
+/** Of a chunk of whole lines without the last line end. */
+export function lineCount(chunk: string): number {
+  let count = 1;
+  for (let end = chunk.indexOf('\n'); end >= 0; end = chunk.indexOf('\n', end + 1)) count += 1;
+  return count;
 }
 
 function findLineStarts(text: string): number[] {

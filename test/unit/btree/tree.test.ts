@@ -138,6 +138,34 @@ describe('the stored form', () => {
   });
 });
 
+describe('entries that are too long to share a leaf', () => {
+  test('have one each, with separators between them and their neighbours, wherever they come in', async () => {
+    const shelf = new PageShelf();
+    const long = 'v'.repeat(200);
+    const set = (key: string, value: string) => ({ key, value });
+    const first = await Tree.empty(shelf.options(textSpec, small)).update([
+      set('a', '1'),
+      set('b', long),
+      set('c', '3'),
+      set('d', long),
+      set('e', long),
+    ]);
+    const second = (await first.tree.update([set('a', long), set('aa', '2'), set('bb', '4'), set('f', '5')])).tree;
+    const root = shelf.store(second);
+    const entries = leafTexts(shelf).map((text) =>
+      text
+        .split('\n')
+        .slice(1)
+        .map((line) => line.replaceAll('v', '').trim()),
+    );
+    expect(entries).toEqual([['"a"'], ['"aa"\t2'], ['"b"'], ['"bb"\t4'], ['"c"\t3'], ['"d"'], ['"e"'], ['"f"\t5']]);
+    const opened = Tree.open(shelf.options(textSpec, small), root);
+    for (const key of ['a', 'b', 'd', 'e']) expect(await opened.get(key)).toBe(long);
+    expect(await opened.getMany(['aa', 'bb', 'c', 'f'])).toEqual(['2', '4', '3', '5']);
+    expect(await list(checkTree(opened))).toEqual([]);
+  });
+});
+
 describe('an update', () => {
   test('says what it replaced, and what is not stored yet is known', async () => {
     const shelf = new PageShelf();
