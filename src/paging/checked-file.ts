@@ -111,7 +111,7 @@ export class CheckedFile implements PageFile {
     }
     return {
       ...others,
-      ...(journal && { journal: { ...journal, text: yield* addToRecord(this.#crc32, journal.number, journal.text) } }),
+      ...(journal && { journal: yield* addToRecord(this.#crc32, journal) }),
       ...(writePages && { writePages: pages }),
     };
   }

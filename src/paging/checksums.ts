@@ -1,7 +1,7 @@
 import type { Crc32 } from '../shared/crc32.ts';
 import type { Steps } from '../shared/turn.ts';
 import { putTogether, wholeCharactersEnd } from '../shared/utf8.ts';
-import type { PageNumber } from '../storage/page-store.ts';
+import type { JournalRecord, PageNumber } from '../storage/page-store.ts';
 
 /**
  * How checksums (CRC-32) are stored with what they are of.
@@ -65,8 +65,21 @@ export function checkHead(crc32: Crc32, stored: string): { readonly text: string
 }
 
 /** In steps, since a record may be as long as a request. */
-export function* addToRecord(crc32: Crc32, number: number, text: string): Steps<string> {
-  return toDigits(yield* checksumInSteps(crc32, text, seedOf(number))) + text;
+export function* addToRecord(crc32: Crc32, { number, text, pieces }: JournalRecord): Steps<JournalRecord> {
+  const seed = seedOf(number);
+  const digits = toDigits(
+    yield* pieces === undefined ? checksumInSteps(crc32, text, seed) : checksumOf(crc32, pieces, seed),
+  );
+  return { number, text: digits + text, pieces: pieces && [digits, ...pieces] };
+}
+
+function* checksumOf(crc32: Crc32, pieces: readonly string[], seed: number): Steps<number> {
+  let checksum = seed;
+  for (const piece of pieces) {
+    checksum = yield* checksumInSteps(crc32, piece, checksum);
+    yield;
+  }
+  return checksum;
 }
 
 function* checksumInSteps(crc32: Crc32, text: string, seed: number): Steps<number> {

@@ -9,6 +9,9 @@ import type { PageNumber } from '../storage/page-store.ts';
  * halves of one can't be stored.
  */
 
+/** To join as many units takes a good part of a turn. */
+const LONG_TEXT = 4_194_304;
+
 /** How many pages a text of this length takes. */
 export function pageCount(length: number, maxLength: number): number {
   return length <= maxLength ? 1 : Math.ceil(length / strideOf(maxLength));
@@ -38,9 +41,11 @@ export async function readPieces(
     if (pace.isDue) await pace.rest();
   }
   const texts = await Promise.all(pieces);
-  if (pace.isDue) await pace.rest();
+  const length = texts.reduce((sum, piece) => sum + piece.length, 0);
+  if (length < LONG_TEXT) return texts.join('');
+  await pace.endTurn();
   const text = texts.join('');
-  if (pace.isDue) await pace.rest();
+  await pace.endTurn();
   return text;
 }
 

@@ -39,33 +39,58 @@ export function* putTogether(text: string): Steps<void> {
   yield;
 }
 
-/** As a `TextEncoder` does: others may have a turn in the middle of a long text. The bytes may be a part of a larger buffer. */
-export function* encodeInSteps(text: string): Steps<Uint8Array> {
-  const encoder = new TextEncoder();
+/**
+ * As a `TextEncoder` does: others may have a turn in the middle of a long text. The bytes may be a part of a larger buffer. `pieces`: those
+ * that the text was made of, of whole characters, where there are some; then it is not put together.
+ */
+export function* encodeInSteps(text: string, pieces?: readonly string[]): Steps<Uint8Array> {
   // Enough for ASCII, which most long texts are: pieces that are joined afterwards would be held twice.
-  let bytes = new Uint8Array(text.length);
-  let end = 0;
-  let from = 0;
-  yield* putTogether(text);
-  while (from < text.length) {
-    const piece = text.slice(from, wholeCharactersEnd(text, from + STEP_LENGTH));
-    const { read, written } = encoder.encodeInto(piece, bytes.subarray(end));
-    from += read;
-    end += written;
-    if (read < piece.length) bytes = enlarged(bytes, end + Math.ceil((text.length - from) * GROWTH) + LEAST_GROWTH);
+  const encoder = new SteppedEncoder(text.length);
+  for (const piece of pieces ?? [text]) {
+    yield* encoder.add(piece);
     yield;
   }
-  return bytes.subarray(0, end);
+  return encoder.bytes;
 }
 
 /** Bytes for each unit that is still to be encoded where there are more than one; text in other scripts takes two to three. */
 const GROWTH = 1.5;
 const LEAST_GROWTH = 1_024;
 
-function enlarged(bytes: Uint8Array, length: number): Uint8Array<ArrayBuffer> {
-  const larger = new Uint8Array(length);
-  larger.set(bytes.subarray(0, length));
-  return larger;
+class SteppedEncoder {
+  readonly #encoder = new TextEncoder();
+  #buffer: Uint8Array<ArrayBuffer>;
+  #end = 0;
+  /** Characters that are still to come. */
+  #left: number;
+
+  constructor(length: number) {
+    this.#buffer = new Uint8Array(length);
+    this.#left = length;
+  }
+
+  get bytes(): Uint8Array {
+    return this.#buffer.subarray(0, this.#end);
+  }
+
+  *add(text: string): Steps<void> {
+    yield* putTogether(text);
+    for (let from = 0; from < text.length; ) {
+      const piece = text.slice(from, wholeCharactersEnd(text, from + STEP_LENGTH));
+      const { read, written } = this.#encoder.encodeInto(piece, this.#buffer.subarray(this.#end));
+      from += read;
+      this.#end += written;
+      this.#left -= read;
+      if (read < piece.length) this.#enlarge();
+      yield;
+    }
+  }
+
+  #enlarge(): void {
+    const larger = new Uint8Array(this.#end + Math.ceil(this.#left * GROWTH) + LEAST_GROWTH);
+    larger.set(this.bytes);
+    this.#buffer = larger;
+  }
 }
 
 /** `end`, or one less where it is between the two halves of a surrogate pair. For cutting a text into pieces that are encoded by themselves. */

@@ -67,6 +67,11 @@ export type PageValue = string | Uint8Array;
 export interface JournalRecord {
   readonly number: number;
   readonly text: string;
+  /**
+   * In a commit, where the text is long: the same in pieces of whole characters. Who works through it takes these, since an engine puts
+   * together a whole text that somebody looks at, in one go.
+   */
+  readonly pieces?: readonly string[] | undefined;
 }
 
 /** What was found when the file was opened. The journal is in ascending order, without claims. */

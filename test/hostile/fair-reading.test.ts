@@ -92,19 +92,26 @@ type Attack = readonly [
   method: string,
   path: string,
   question?: () => Question,
+  /** Requests that go before it, and are not measured. */
+  before?: readonly string[],
 ];
 
-async function attack([, status, tail, method, path, question = () => ({})]: Attack, readers = 1): Promise<void> {
+async function attack(
+  [, status, tail, method, path, question = () => ({}), before = []]: Attack,
+  readers = 1,
+): Promise<void> {
   const { result } = await assertUndisturbed(neighbour, limits, {
     // Made before, so that the answers are what is measured.
     prepare: async () => {
       const { json, body = json === undefined ? undefined : Buffer.from(JSON.stringify(json)), headers } = question();
-      const ownPath = path.replace('%', () => `${++count}`);
+      if (path.includes('%')) count += 1;
+      const ownPath = path.replace('%', `${count}`);
       if (ownPath !== path) await server.client.must(201, 'PUT', ownPath.slice(0, ownPath.indexOf('/', 1)));
       const sent: Question = {
         ...(body === undefined ? {} : { body }),
         headers: { 'content-type': 'application/json', ...headers },
       };
+      for (const other of before) await server.client.must(201, method, other.replace('%', `${count}`), sent);
       return { ownPath, sent };
     },
     disturb: ({ ownPath, sent }) =>
@@ -331,6 +338,15 @@ describe('who brings much', () => {
       'PUT',
       '/brought-%/_local/large',
       () => ({ json: { list: new Array(long / 4).fill(1.5) } }),
+    ],
+    [
+      'in a local document beside two others',
+      201,
+      written,
+      'PUT',
+      '/brought-%/_local/large',
+      () => ({ json: { list: new Array(long / 4).fill(1.5) } }),
+      ['/brought-%/_local/before', '/brought-%/_local/next'],
     ],
     ['in nested arrays', 400, /bad_request/, 'PUT', '/brought/deep', () => ({ body: Buffer.alloc(long, '[') })],
     ['in nested objects', 400, /bad_request/, 'PUT', '/brought/deep', () => ({ body: Buffer.alloc(long, '{"a":') })],

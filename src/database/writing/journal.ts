@@ -2,7 +2,7 @@ import type { DocId, RevId } from '../../documents/contract.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
 import { parseInSteps } from '../../json/parse-in-steps.ts';
 import type { Steps } from '../../shared/turn.ts';
-import { wholeCharactersEnd } from '../../shared/utf8.ts';
+import { putTogether, wholeCharactersEnd } from '../../shared/utf8.ts';
 import type { JournalRecord } from '../../storage/page-store.ts';
 import type { BodyLocation, StoredBytes } from '../contract.ts';
 import { decodeAttachment, encodeAttachment } from '../state/attachments-tree.ts';
@@ -78,7 +78,8 @@ const REVISIONS_PER_STEP = 1_024;
 /** And units of a long local document. */
 const UNITS_PER_STEP = 524_288;
 
-export function* encodeJournalEntry(entry: JournalEntry): Steps<string> {
+/** The record's text, and where it is long its pieces (`JournalRecord`). */
+export function* encodeJournalEntry(entry: JournalEntry): Steps<Pick<JournalRecord, 'text' | 'pieces'>> {
   const stored: StoredEntry = { u: entry.updateSeq };
   const isLong = entry.locals.some(({ value = '' }) => value.length > UNITS_PER_STEP);
   if (entry.locals.length > 0 && !isLong) stored.l = entry.locals.map(({ key, value }) => [key, value ?? null]);
@@ -91,14 +92,19 @@ export function* encodeJournalEntry(entry: JournalEntry): Steps<string> {
   );
   if (references.length > 0) stored.a = references;
   const rest = JSON.stringify(stored);
-  const line = isLong ? `${rest.slice(0, -1)},"l":${yield* encodeLocals(entry.locals)}}` : rest;
-  if (entry.revisions.length === 0) return line;
-  const head = `${line.slice(0, -1)},"r":[`;
+  const revisions = entry.revisions.length === 0 ? '}' : yield* encodeRevisions(entry.revisions);
+  if (!isLong) return { text: `${rest.slice(0, -1)}${revisions}` };
+  const pieces = [`${rest.slice(0, -1)},"l":`, ...(yield* encodeLocals(entry.locals)), revisions];
+  return { text: pieces.reduce((text, piece) => text + piece), pieces };
+}
+
+/** The last member of the line, its end, and the lines behind it. */
+function* encodeRevisions(revisions: readonly RevisionChange[]): Steps<string> {
   // Texts that grow bit by bit have to be put together by whoever reads them first, in one go. These are put together in each step.
   const pieces: string[] = [];
   let tuples: string[] = [];
   let bodies = '';
-  for (const change of entry.revisions) {
+  for (const change of revisions) {
     tuples.push(encodeRevision(change));
     if (typeof change.body === 'string') bodies += `\n${change.body}`;
     if (tuples.length < REVISIONS_PER_STEP) continue;
@@ -107,30 +113,33 @@ export function* encodeJournalEntry(entry: JournalEntry): Steps<string> {
     yield;
   }
   if (tuples.length > 0) pieces.push(tuples.join(','));
-  return `${head}${pieces.join(',')}]}${bodies}`;
+  return `,"r":[${pieces.join(',')}]}${bodies}`;
 }
 
-/** Not put together: whoever looks at the record first does that with the rest of it. */
-function* encodeLocals(locals: readonly LocalChange[]): Steps<string> {
-  let text = '[';
+function* encodeLocals(locals: readonly LocalChange[]): Steps<string[]> {
+  const pieces: string[] = [];
   for (const [index, { key, value }] of locals.entries()) {
-    text += `${index === 0 ? '' : ','}[${JSON.stringify(key)},`;
-    text += value === undefined ? 'null' : yield* quoted(value);
-    text += ']';
+    pieces.push(`${index === 0 ? '[' : ','}[${JSON.stringify(key)},`);
+    if (value === undefined) pieces.push('null');
+    else for (const piece of yield* quoted(value)) pieces.push(piece);
+    pieces.push(']');
   }
-  return `${text}]`;
+  pieces.push(']');
+  return pieces;
 }
 
-/** The JSON of a text. */
-function* quoted(value: string): Steps<string> {
-  let text = '"';
+/** The JSON of a text, in pieces. */
+function* quoted(value: string): Steps<string[]> {
+  const pieces = ['"'];
+  yield* putTogether(value);
   for (let from = 0; from < value.length; ) {
     const to = wholeCharactersEnd(value, from + UNITS_PER_STEP);
-    text += JSON.stringify(value.slice(from, to)).slice(1, -1);
+    pieces.push(JSON.stringify(value.slice(from, to)).slice(1, -1));
     from = to;
     yield;
   }
-  return `${text}"`;
+  pieces.push('"');
+  return pieces;
 }
 
 /** A `RevisionTuple` as JSON. Written by hand, since it is most of what a large commit has to write. */

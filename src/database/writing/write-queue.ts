@@ -1,6 +1,6 @@
 import { DatabaseError, type ErrorCode, isDatabaseError } from '../../errors/database-error.ts';
 import { inTurns, nextTurn, Pace, type Steps } from '../../shared/turn.ts';
-import type { Page } from '../../storage/page-store.ts';
+import type { JournalRecord, Page } from '../../storage/page-store.ts';
 import type { BodyStore } from '../bodies/body-store.ts';
 import type { Durability } from '../contract.ts';
 import { LINEAGE_KEY } from '../state/lineage.ts';
@@ -264,8 +264,8 @@ export class WriteQueue {
       const { updateSeq } = batch;
       if (head.mustRaiseCeiling(updateSeq)) await head.raiseCeiling(updateSeq, updateSeq - state.current.updateSeq);
       const prepared = inTurns(prepareCommit(batch, bodies, this.#options.packFrom));
-      const { text, pages } = prepared instanceof Promise ? await prepared : prepared;
-      const journal = { number: state.nextJournal, text };
+      const { record, pages } = prepared instanceof Promise ? await prepared : prepared;
+      const journal = { number: state.nextJournal, ...record };
       const pace = new Pace();
       const commit = file.commit({ durability, journal, ...(pages.length > 0 ? { writePages: pages } : {}) });
       // The trees are made while the commit is under way; a failure of either drops both.
@@ -279,7 +279,7 @@ export class WriteQueue {
         this.#giveUp(made.reason);
         return;
       }
-      state.noteCommit(text.length, pages.length);
+      state.noteCommit(record.text.length, pages.length);
       for (const upload of batch.attachments.adopted) detached.adopted(upload.pages);
       state.publish(
         made.value,
@@ -314,11 +314,11 @@ function* prepareCommit(
   batch: WriteBatch,
   bodies: BodyStore,
   packFrom: number,
-): Steps<{ readonly text: string; readonly pages: readonly Page[] }> {
+): Steps<{ readonly record: Pick<JournalRecord, 'text' | 'pieces'>; readonly pages: readonly Page[] }> {
   const { entry, pages } = yield* batch.place(bodies, packFrom);
-  const text = yield* encodeJournalEntry(entry);
+  const record = yield* encodeJournalEntry(entry);
   if (pages.length > MANY_PAGES) yield;
-  return { text, pages };
+  return { record, pages };
 }
 
 /** Jobs that come behind a commit that failed are not begun. Of them everybody knows the outcome, also where nobody knows that of the commit. */

@@ -21,5 +21,5 @@ export function* encodeLongTexts({ journal, writePages = [] }: Commit): Steps<Pu
   for (const { number, value } of writePages) {
     pages.push({ number, value: typeof value === 'string' ? yield* encodeInSteps(value) : value });
   }
-  return { record: record === undefined ? undefined : yield* encodeInSteps(record), pages };
+  return { record: record === undefined ? undefined : yield* encodeInSteps(record, journal?.pieces), pages };
 }

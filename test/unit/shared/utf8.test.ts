@@ -20,6 +20,12 @@ test.each([
   expect(Buffer.compare(atOnce(encodeInSteps(text)), new TextEncoder().encode(text))).toBe(0);
 });
 
+test('a text of pieces is encoded as the whole', () => {
+  const pieces = ['', 'é'.repeat(700_000), 'x', '😀'.repeat(300_000), '€'];
+  const text = pieces.join('');
+  expect(Buffer.compare(atOnce(encodeInSteps(text, pieces)), new TextEncoder().encode(text))).toBe(0);
+});
+
 test('a long text in ASCII is not copied when it is encoded', () => {
   const bytes = atOnce(encodeInSteps('x'.repeat(2_000_000)));
   expect(bytes.buffer.byteLength).toBe(2_000_000);
