@@ -61,6 +61,25 @@ describe('a replication within one service', () => {
     ]);
   });
 
+  test('writes batches of a megabyte, however many documents that takes', async () => {
+    const text = 'x'.repeat(100_000);
+    const docs = Array.from({ length: 60 }, (_, index) => ({ _id: `doc-${index}`, text }));
+    await must(core, 'POST /from/_bulk_docs', { docs });
+    const written: number[] = [];
+    const handle: typeof core.handle = (request) => {
+      if (request.method === 'POST' && request.url.startsWith('/to/_bulk_docs')) {
+        const { body } = request;
+        expect(body).toBeTypeOf('string');
+        written.push(String(body).length);
+      }
+      return core.handle(request);
+    };
+    await run(hostOf(handle), { ...copy, workers: 1 });
+    expect(written.length).toBe(6);
+    for (const length of written) expect(length).toBeLessThan(1_200_000);
+    expect(await treesOf(core, 'to')).toEqual(await treesOf(core, 'from'));
+  });
+
   test('tells how much is pending, down to nothing', async () => {
     await fill('from', 25);
     const pending: (number | undefined)[] = [];
