@@ -102,21 +102,31 @@ export function receiveBody(
   return body;
 }
 
-/** Offers a body to the worker: what comes back is the port for it. Reads no more than the worker gives credit for. */
+/**
+ * Offers a body to the worker: what comes back is the port for it. Reads no more than the worker gives credit for. Closes its own end when the
+ * body is over: WebKit keeps that for as long as the page lives, though the worker has closed the other, and looks for messages at each one
+ * that it keeps whenever a message comes by any port of the page.
+ */
 export function offerBody(readable: ReadableStream<unknown>): MessagePort {
   const { port1, port2 } = new MessageChannel();
   const reader = readable.getReader();
   const send = (step: BodyStep) => port1.postMessage(step);
-  const fail = (reason: unknown) => send({ step: 'fail', reason: String(reason) });
+  const end = (step: BodyStep) => {
+    send(step);
+    port1.close();
+  };
+  const fail = (reason: unknown) => end({ step: 'fail', reason: String(reason) });
   const sendNext = async () => {
     const { done, value } = await reader.read();
     if (value instanceof Uint8Array) send({ step: 'chunk', bytes: value });
-    else if (done) send({ step: 'end' });
+    else if (done) end({ step: 'end' });
     else throw new TypeError('A stream that is sent must give Uint8Arrays');
   };
   port1.onmessage = ({ data }: MessageEvent<BodyStep>) => {
-    if (data.step === 'cancel') void reader.cancel(data.reason).catch(() => {});
-    else if (data.step === 'pull') for (let left = data.chunks; left > 0; left--) sendNext().catch(fail);
+    if (data.step === 'cancel') {
+      port1.close();
+      void reader.cancel(data.reason).catch(() => {});
+    } else if (data.step === 'pull') for (let left = data.chunks; left > 0; left--) sendNext().catch(fail);
   };
   return port2;
 }

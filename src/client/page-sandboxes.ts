@@ -20,6 +20,7 @@ export class PageSandboxes {
       control.onmessage = () => {
         this.#workers.delete(worker);
         worker.terminate();
+        control.close();
       };
       worker.postMessage(null, [messages]);
     } catch (error) {

@@ -3,6 +3,7 @@ import { afterEach, describe, expect, test, vi } from 'vitest';
 import { serveBody } from '../../../src/bridge/bodies/body-maker.ts';
 import { openBody } from '../../../src/bridge/bodies/body-reader.ts';
 import { portPipe } from '../../../src/bridge/bodies/port-pipe.ts';
+import type { BodyStep } from '../../../src/bridge/wire/wire.ts';
 import { type IncomingBody, offerBody, receiveBody } from '../../../src/client/body-ports.ts';
 import type { ByteStream } from '../../../src/shared/message.ts';
 
@@ -222,5 +223,23 @@ describe('a body for the worker', () => {
     await stream.pull();
     await stream.cancel('too large');
     await vi.waitFor(() => expect(cancel).toHaveBeenCalledWith('too large'));
+  });
+
+  const failing = () => {
+    throw new Error('the camera was unplugged');
+  };
+  test.each<[string, UnderlyingDefaultSource<unknown>, BodyStep, BodyStep[]]>([
+    ['has ended', { pull: (controller) => controller.close() }, { step: 'pull', chunks: 1 }, [{ step: 'end' }]],
+    ['has failed', { pull: failing }, { step: 'pull', chunks: 1 }, [{ step: 'fail', reason: expect.any(String) }]],
+    ['was cancelled', {}, { step: 'cancel', reason: 'too large' }, []],
+  ])('closes its port when it %s', async (_how, source, step, last) => {
+    const port = offerBody(new ReadableStream(source, { highWaterMark: 0 }));
+    ports.push(port);
+    const steps: unknown[] = [];
+    port.onmessage = ({ data }) => steps.push(data);
+    const closed = once(port, 'close');
+    port.postMessage(step);
+    await closed;
+    expect(steps).toEqual(last);
   });
 });

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { SandboxRequest } from '../../../src/bridge/wire/control.ts';
 import { PageSandboxes } from '../../../src/client/page-sandboxes.ts';
@@ -75,8 +76,10 @@ test('it ends when its owner says so, and all of them with their owner', async (
   const sandboxes = new PageSandboxes();
   const { control } = start(sandboxes);
   start(sandboxes);
+  const closed = once(control, 'close');
   control.postMessage('end');
   await vi.waitFor(() => expect(workers.map(({ isTerminated }) => isTerminated)).toEqual([true, false]));
+  await closed;
   sandboxes.end();
   expect(workers.map(({ isTerminated }) => isTerminated)).toEqual([true, true]);
 });
