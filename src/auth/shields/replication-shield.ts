@@ -14,6 +14,7 @@ export function replicationShield({ name }: RequestUser): Shield {
     maySeeList: true,
     maySeeChanges: true,
     hides: () => false,
+    hidesAttachments: () => false,
     show: (id, body) => (isDesignId(id) ? body : shownText(body, name)),
   };
 }

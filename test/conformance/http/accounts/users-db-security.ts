@@ -136,6 +136,55 @@ export default suite('accounts_users_db_security', [
   ),
 
   test(
+    'attachments are never public',
+    async (given) => {
+      const settings = { svc_httpd_auth: { users_db_public: 'true', public_fields: 'name, _attachments' } };
+      const t = await withUsers(given, USERS, settings);
+      const bob = basic('bob', 'bob');
+      const file = `${userPath('bob')}/file`;
+      const { json } = await t.request('GET', userPath('bob'), { headers: ROOT });
+      const put = await t.request('PUT', `${file}?rev=${at(json, '_rev')}`, { headers: bob, body: 'of bob' });
+      assert.equal(put.status, 201, put.text);
+      assert.equal((await t.request('GET', file, { headers: bob })).text, 'of bob');
+      for (const headers of [{}, basic('ana', 'ana')]) {
+        for (const method of ['GET', 'PUT', 'DELETE']) {
+          assertError(await t.request(method, file, { headers }), 404, 'not_found', 'missing');
+        }
+        assert.notInclude((await t.request('GET', userPath('bob'), { headers })).text, 'file');
+      }
+    },
+    { needs },
+  ),
+
+  test(
+    'local documents are for admins, whichever way they are written',
+    async (given) => {
+      const t = await withUsers(given, USERS);
+      await t.createDatabase('_replicator');
+      const doc = { _id: '_local/x', a: 1 };
+      for (const headers of [{}, basic('ana', 'ana')]) {
+        for (const db of ['/_users', '/_replicator']) {
+          const json = { docs: [doc] };
+          const answers = [
+            await t.request('PUT', `${db}/_local/x`, { headers, json: doc }),
+            await t.request('POST', db, { headers, json: doc }),
+            await t.request('POST', `${db}/_bulk_docs`, { headers, json }),
+            await t.request('POST', `${db}/_bulk_docs`, { headers, json: { ...json, new_edits: false } }),
+            await t.request('POST', `${db}/_bulk_docs`, { headers, json: { ...json, all_or_nothing: true } }),
+          ];
+          for (const answer of answers) assertError(answer, 401, 'unauthorized', NOT_ADMIN);
+        }
+      }
+      const copy = { ...basic('ana', 'ana'), destination: '_local/x' };
+      assertError(await t.request('COPY', userPath('ana'), { headers: copy }), 401, 'unauthorized', NOT_ADMIN);
+      assertError(await t.request('GET', '/_users/_local/x', { headers: ROOT }), 404, 'not_found', 'missing');
+      const ofAdmin = await t.request('POST', '/_users/_bulk_docs', { headers: ROOT, json: { docs: [doc] } });
+      assert.equal(at(ofAdmin.json, '0', 'ok'), true, ofAdmin.text);
+    },
+    { needs },
+  ),
+
+  test(
     'public members without the switch are not',
     async (given) => {
       const t = await withUsers(given, USERS, { svc_httpd_auth: { public_fields: 'name' } });
