@@ -3,10 +3,22 @@ import { basic, ROOT, USER_ID, userPath, withUsers } from '../../../support/conf
 import { assertError, assertJson } from '../../../support/conformance/answer.ts';
 import { arrayAt, at } from '../../../support/conformance/json.ts';
 import { suite, test } from '../../../support/conformance/suite.ts';
+import type { Toolkit } from '../../../support/conformance/toolkit.ts';
 
 const needs = ['settings'] as const;
 const USERS = [{ name: 'ana' }, { name: 'bob' }];
 const NOT_ADMIN = 'You are not a db or server admin.';
+
+/** The replicator may be writing into it at the same time. */
+async function removeDocument(t: Toolkit, path: string): Promise<void> {
+  for (;;) {
+    const { json } = await t.request('GET', path, { headers: ROOT });
+    const answer = await t.request('DELETE', `${path}?rev=${at(json, '_rev')}`, { headers: ROOT });
+    if (answer.status === 409) continue;
+    assert.equal(answer.status, 200, answer.text);
+    return;
+  }
+}
 
 /** Who reads what of the users' database (docs/http.md#reading-users). */
 export default suite('accounts_users_db_security', [
@@ -218,6 +230,23 @@ export default suite('accounts_users_db_security', [
       assert.deepInclude((await t.request('GET', '/_replicator/r')).json, shown);
       for (const headers of [ROOT, basic('bob', 'bob')]) {
         assert.include((await t.request('GET', '/_replicator/r', { headers })).text, secret);
+      }
+      // A slip in a URL may put the password anywhere.
+      const slips = [' http://me:$@a.example/db', 'http:/me:$@a.example/db', 'http://me:1/$@a.example/db'];
+      for (const slip of [...slips, 'http:me:$@a.example/db', 'http://me:?$@a.example/db', 'http://a.example/db#$']) {
+        const source = slip.replace('$', secret);
+        const written = await t.request('PUT', '/_replicator/slip', { headers: ROOT, json: { ...json, source } });
+        assert.equal(written.status, 201, written.text);
+        for (const path of ['slip', '_all_docs?include_docs=true']) {
+          const answer = await t.request('GET', `/_replicator/${path}`, { headers: basic('ana', 'ana') });
+          assert.notInclude(answer.text, secret, slip);
+        }
+        await removeDocument(t, '/_replicator/slip');
+        if (!slip.startsWith('http://')) {
+          const refused = await t.request('POST', '/_replicate', { headers: ROOT, json: { source, target: 'x' } });
+          const reason = "The `source' must be the name of a database, or its URL with http: or https:.";
+          assertError(refused, 400, 'bad_request', reason);
+        }
       }
       const closed = ['_changes?include_docs=true', '_changes?filter=_selector', '_bulk_get', '_find', '_index'];
       for (const path of closed) {
