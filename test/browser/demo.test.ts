@@ -119,6 +119,26 @@ describe.each(chosenEngines())('the demo in %s', (engine) => {
     expect(await text(tab, '.row-id')).toBe('aland-islands');
     await type(tab, '#search', 'atlantis');
     await shows(tab, '.empty-note', 'No id begins with “atlantis”.');
+    // By links, and by the way back.
+    await navigateTo(tab, '#/countries?q=new');
+    await shows(tab, '.range', '1–2 of 2');
+    await navigateTo(tab, '#/countries');
+    await shows(tab, '.range', '1–40 of 250');
+    await tab.back();
+    await shows(tab, '.range', '1–2 of 2');
+    expect(await tab.evaluate('document.querySelector("#search").value')).toBe('new');
+  });
+
+  test('cuts nothing off where a name is one long word', async () => {
+    const tab = await openWithCountries();
+    const id = 'a'.repeat(2_000);
+    await tab.evaluate(create(id));
+    await navigateTo(tab, `#/countries/${id}`);
+    await shows(tab, 'h1', id);
+    const wide = `[...document.querySelectorAll('.document, .document > *, .document header > *, .document .marks > *')]
+      .filter((element) => element.getBoundingClientRect().right > innerWidth)
+      .map(({ tagName, className }) => \`\${tagName} \${className}\`)`;
+    expect(await tab.evaluate(wide)).toEqual([]);
   });
 
   test('shows in one tab what another one saved', async () => {

@@ -42,6 +42,8 @@ export class DocumentList {
   /** What other tabs have just written: shown with a flash, once. */
   readonly #news = new Set<string>();
   #position = START;
+  /** The prefix that the last reading was for; undefined before the first. */
+  #prefixRead: string | undefined;
   #selected: string | undefined;
 
   constructor(dataset: Dataset, database: Database, connections: Connections, host: ListHost) {
@@ -82,6 +84,11 @@ export class DocumentList {
   show(query: string, selected: string | undefined): void {
     if (this.#search.value !== query && document.activeElement !== this.#search) this.#search.value = query;
     this.#selected = selected;
+    // Another query by a link, the address bar, or the way back.
+    if (this.#prefixRead !== undefined && this.#prefixRead !== this.#prefix) {
+      this.#position = START;
+      void this.refresh('logged');
+    }
     this.#mark();
     if (selected !== undefined) this.#linkOf(selected)?.scrollIntoView({ block: 'nearest' });
   }
@@ -130,6 +137,7 @@ export class DocumentList {
 
   async #read(): Promise<void> {
     const prefix = this.#prefix;
+    this.#prefixRead = prefix;
     const start = this.#position;
     const logging = this.#logging;
     this.#logging = 'quiet';

@@ -19,6 +19,7 @@ export type PasswordHash =
   | { readonly scheme: 'simple'; readonly key: string; readonly salt: string };
 
 const HEX = /^(?:[\da-f]{2}){16,64}$/i;
+const BLANK = /^\0*$/;
 const ADMIN_PREFIX = { simple: '-hashed-', pbkdf2: '-pbkdf2-', named: '-pbkdf2:' } as const;
 
 /** Of a user document; undefined where it has none, so that nobody logs in with a password. */
@@ -52,6 +53,14 @@ export function isHashedAdmin(text: string): boolean {
   return Object.values(ADMIN_PREFIX).some((prefix) => text.startsWith(prefix));
 }
 
+/**
+ * Whether a salt is one. Sessions are signed by the service's secret with the salt behind it: without one, or with zeros, which HMAC does not
+ * tell from nothing (RFC 2104, 2), a session's signature would be a token of a proxy, which the secret alone signs.
+ */
+export function isSalt(value: unknown): value is string {
+  return typeof value === 'string' && !BLANK.test(value);
+}
+
 /** The members by which a user document keeps the hash. */
 export function userMembers(hash: PasswordHash): Readonly<Record<string, string | number>> {
   if (hash.scheme === 'simple') return { password_scheme: 'simple', password_sha: hash.key, salt: hash.salt };
@@ -78,12 +87,12 @@ export const PASSWORD_MEMBERS: readonly string[] = [
 ];
 
 function simpleHash(key: unknown, salt: string): PasswordHash | undefined {
-  return isKey(key) ? { scheme: 'simple', key: key.toLowerCase(), salt } : undefined;
+  return isKey(key) && isSalt(salt) ? { scheme: 'simple', key: key.toLowerCase(), salt } : undefined;
 }
 
 function pbkdf2Hash(prf: unknown, key: unknown, salt: string, iterations: unknown): PasswordHash | undefined {
   const known = asPrf(prf);
-  if (known === undefined || !isKey(key) || !isCount(iterations)) return undefined;
+  if (known === undefined || !isKey(key) || !isSalt(salt) || !isCount(iterations)) return undefined;
   return { scheme: 'pbkdf2', prf: known, key: key.toLowerCase(), salt, iterations };
 }
 

@@ -69,8 +69,8 @@ export class SessionCookies {
     const current = secret.current;
     if (left <= 0 || current === undefined) return undefined;
     return whenReady(this.#parts.accounts.find(session.name), (account) => {
-      // Takes as long as for a name that exists.
-      if (account === undefined) return hmacSha1(current, value).then(() => undefined);
+      // Takes as long as for a name that exists. Who has no password never began a session.
+      if (account?.hash === undefined) return hmacSha1(current, value).then(() => undefined);
       const found = { account, isDue: left < RENEWED_BELOW * sessionSeconds(this.#parts.config) };
       if (proved !== undefined && proved.salt === saltOf(account) && proved.secret === current) return found;
       if (proved !== undefined) this.#proved.delete(value);

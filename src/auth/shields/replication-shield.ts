@@ -7,13 +7,18 @@ import type { Shield } from './shield.ts';
 const ENDPOINTS: ReadonlySet<string> = new Set(['source', 'target', 'proxy', 'source_proxy', 'target_proxy']);
 /** Members of an endpoint that anybody may see; others, such as `headers` and `auth`, say how to get in. */
 const SHOWN: ReadonlySet<string> = new Set(['url']);
-const USER_OF_URL = /^([a-z][a-z\d+.-]*:\/\/)[^/?#]*@/i;
+/** No name of a database has one of these. */
+const NOT_IN_NAMES = /[@:\\?#\s]/;
+const ADDRESS = /^[a-z][a-z\d+.-]*:\/\/[^/]/i;
+/** In the place of an address that can't be shown. */
+const HIDDEN = 'hidden';
 
 export function replicationShield({ name }: RequestUser): Shield {
   return {
     maySeeList: true,
     maySeeChanges: true,
     hides: () => false,
+    hidesAttachments: () => false,
     show: (id, body) => (isDesignId(id) ? body : shownText(body, name)),
   };
 }
@@ -40,7 +45,21 @@ function shownMembers(endpoint: JsonObject): JsonObject {
   );
 }
 
-/** Up to the last `@` of the authority: passwords may have some, unencoded. The query may have tokens. */
-function withoutUser(url: string): string {
-  return url.replace(USER_OF_URL, '$1').replace(/\?.*$/s, '');
+/**
+ * Without user, query and fragment, as the URL is understood. What is neither a URL nor a name is not shown: a slip in a URL, such as a password
+ * that is not percent-encoded, may have put a secret anywhere.
+ */
+function withoutUser(address: string): string {
+  if (!NOT_IN_NAMES.test(address)) return address;
+  const url = ADDRESS.test(address) ? parseUrl(address) : undefined;
+  if (url === undefined || /@/.test(`${url.pathname}${url.search}${url.hash}`)) return HIDDEN;
+  return `${url.protocol}//${url.host}${url.pathname}`;
+}
+
+function parseUrl(text: string): URL | undefined {
+  try {
+    return new URL(text);
+  } catch {
+    return undefined;
+  }
 }

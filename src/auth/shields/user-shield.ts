@@ -12,6 +12,8 @@ export function userShield({ name }: RequestUser, fields: ReadonlySet<string> | 
     maySeeList: fields !== undefined,
     maySeeChanges: false,
     hides: (id) => !isOwn(id) && (fields === undefined || isDesignId(id)),
+    // No member that could be public names them.
+    hidesAttachments: (id) => !isOwn(id),
     show: (id, body) => {
       if (isOwn(id)) return body;
       return fields === undefined || isDesignId(id) ? undefined : publicText(body, fields);

@@ -2,6 +2,7 @@
 import { DatabaseError } from '../../errors/database-error.ts';
 import { type JsonObject, ownMember } from '../../json/objects.ts';
 import { USER_PREFIX } from '../contract.ts';
+import { isSalt } from '../passwords/password-hash.ts';
 import { asPrf } from '../settings.ts';
 
 export interface UserChange {
@@ -63,10 +64,12 @@ function checkHash(after: JsonObject): void {
   if (member('password_sha') !== undefined && typeof member('salt') !== 'string') {
     throw forbidden('Users with password_sha must have a salt: a string that was put behind the password.');
   }
+  const salt = member('salt');
+  if (typeof salt === 'string' && !isSalt(salt)) throw forbidden('salt must not be empty.');
   if (member('password_scheme') !== 'pbkdf2') return;
   if (typeof member('iterations') !== 'number') throw forbidden('iterations must be a number.');
   if (typeof member('derived_key') !== 'string') throw forbidden('derived_key must be a string.');
-  if (typeof member('salt') !== 'string') throw forbidden('salt must be a string.');
+  if (typeof salt !== 'string') throw forbidden('salt must be a string.');
   const prf = member('pbkdf2_prf');
   if (prf !== undefined && asPrf(prf) === undefined) throw forbidden('pbkdf2_prf must be sha, sha256 or sha512.');
 }

@@ -13,7 +13,7 @@ import { jsonAnswer } from '../response/responses.ts';
 import { hasIncoming, type IncomingWrite, writeAttached } from './attached-writes.ts';
 import { revOfOwnKind } from './base-revision.ts';
 import { readBulkBody } from './request-documents.ts';
-import { replicatedWrite, writeLocal, writtenText } from './single-write.ts';
+import { checkLocalRights, replicatedWrite, writeLocal, writtenText } from './single-write.ts';
 
 /** A row of the answer: what was written, or what was refused and why. */
 type Row =
@@ -55,21 +55,27 @@ async function writeAll(
 ): Promise<readonly Row[]> {
   const mustRefuse = writes.some((write) => isLocalId(write.id) && hasIncoming(write));
   if (mustRefuse || !writes.some(({ id }) => isLocalId(id))) return writeAttached(context, database, writes, options);
+  checkLocalRights(context);
   const ordinary = writes.filter(({ id }) => !isLocalId(id));
   const outcomes = ordinary.length === 0 ? [] : await writeAttached(context, database, ordinary, options);
   if (options.allOrNothing === true && outcomes.some(isRefused)) return outcomes;
   const rows: Row[] = [];
   let next = 0;
   for (const write of writes) {
-    rows.push(isLocalId(write.id) ? await writeLocalRow(database, write, options) : must(outcomes[next++]));
+    rows.push(isLocalId(write.id) ? await writeLocalRow(context, database, write, options) : must(outcomes[next++]));
   }
   return rows;
 }
 
-async function writeLocalRow(database: Database, write: DocumentWrite, options: WriteOptions): Promise<Row> {
+async function writeLocalRow(
+  context: Context,
+  database: Database,
+  write: DocumentWrite,
+  options: WriteOptions,
+): Promise<Row> {
   const { id, rev } = write;
   try {
-    return { ok: true, id, rev: await writeLocal(database, write, options) };
+    return { ok: true, id, rev: await writeLocal(context, database, write, options) };
   } catch (error) {
     if (!isDatabaseError(error, 'conflict')) throw error;
     return { ok: false, id, rev, error };

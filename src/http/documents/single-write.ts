@@ -53,7 +53,8 @@ export async function writeOne(
   options: WriteOptions,
 ): Promise<Written> {
   const { id, deleted } = write;
-  if (isLocalId(id) && !hasIncoming(write)) return { id, rev: await writeLocal(database, write, options), deleted };
+  if (isLocalId(id) && !hasIncoming(write))
+    return { id, rev: await writeLocal(context, database, write, options), deleted };
   const [outcome] = await writeAttached(context, database, [write], options);
   const written = must(outcome, 'a write has an outcome');
   if (!written.ok) throw written.error;
@@ -70,9 +71,15 @@ async function answerBeforeWriting(context: Context, database: string, write: Do
 /**
  * A replicated local document replaces what is there, since it has no history that could show a conflict (docs/http.md#local-documents); it is refused
  * where it names a revision that no local document can have. All or nothing refuses nothing (docs/http.md#all-or-nothing). All other conflicts are
- * found by the database.
+ * found by the database. Fails with `unauthorized`, see `checkLocalRights`.
  */
-export async function writeLocal(database: Database, write: DocumentWrite, options: WriteOptions): Promise<string> {
+export async function writeLocal(
+  context: Context,
+  database: Database,
+  write: DocumentWrite,
+  options: WriteOptions,
+): Promise<string> {
+  checkLocalRights(context);
   const { id, rev, deleted, body } = write;
   const content = deleted ? undefined : body;
   const { newEdits, allOrNothing = false, durability } = options;
@@ -82,6 +89,11 @@ export async function writeLocal(database: Database, write: DocumentWrite, optio
   }
   const current = await database.readLocal(id);
   return database.writeLocal(id, current?.rev, content, durability);
+}
+
+/** Those of system databases are for their admins, whichever way they are written: no guard judges them (docs/http.md#reading-users). */
+export function checkLocalRights({ shield }: Context): void {
+  if (shield !== undefined) throw new DatabaseError('unauthorized', 'You are not a db or server admin.');
 }
 
 /** 201 for a live result, 200 for a deletion, which has no `Location`. */

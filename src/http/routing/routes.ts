@@ -82,9 +82,9 @@ export function createRoutes(parts: DeferredParts): Routes {
     document: documentRoutes(parts),
     localDocument: localDocumentRoutes(),
     attachment: resource('DELETE,GET,HEAD,PUT', {
-      GET: member(unlessHidden(getAttachment), undefined, 'own'),
-      PUT: member(unlessHidden(putAttachment), undefined, 'own'),
-      DELETE: member(unlessHidden(deleteAttachment), undefined, 'own'),
+      GET: member(unlessAttachmentsHidden(getAttachment), undefined, 'own'),
+      PUT: member(unlessAttachmentsHidden(putAttachment), undefined, 'own'),
+      DELETE: member(unlessAttachmentsHidden(deleteAttachment), undefined, 'own'),
     }),
   };
 }
@@ -259,12 +259,24 @@ function localDocumentRoutes(): Resource<DocumentHandler> {
   });
 }
 
+type OfDocument<More extends readonly unknown[]> = (
+  context: Context,
+  database: string,
+  id: DocId,
+  ...more: More
+) => MaybePromise<Answer>;
+
 /** Answers 404 where the reader must not see whether there is such a document. */
-function unlessHidden<More extends readonly unknown[]>(
-  handler: (context: Context, database: string, id: DocId, ...more: More) => MaybePromise<Answer>,
-): (context: Context, database: string, id: DocId, ...more: More) => MaybePromise<Answer> {
+function unlessHidden<More extends readonly unknown[]>(handler: OfDocument<More>): OfDocument<More> {
   return (context, database, id, ...more) => {
     if (context.shield?.hides(id) === true) throw missing();
     return handler(context, database, id, ...more);
   };
+}
+
+function unlessAttachmentsHidden(handler: AttachmentHandler): AttachmentHandler {
+  return unlessHidden((context, database, id, name) => {
+    if (context.shield?.hidesAttachments(id) === true) throw missing();
+    return handler(context, database, id, name);
+  });
 }

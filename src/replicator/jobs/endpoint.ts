@@ -18,6 +18,9 @@ export interface EndpointNeeds {
 
 /** RFC 9110, 5.6.2. */
 const TOKEN = /^[\w!#$%&'*+.^`|~-]+$/;
+/** No name of a database has one of these. A URL with a slip in it has, and it may hold a password. */
+const NOT_IN_NAMES = /[@:\\?#\s]/;
+const ADDRESS = /^[a-z][a-z\d+.-]*:\/\//i;
 const SIGNATURE_METHODS = ['HMAC-SHA1', 'PLAINTEXT'] as const;
 
 /** Fails with `bad_request`. */
@@ -42,7 +45,8 @@ function toEndpoint(
 ): Endpoint {
   const headers = parseHeaders(side, memberOf(details, 'headers'));
   const given = parseAuth(side, memberOf(details, 'auth'));
-  if (!/^[a-z][a-z\d+.-]*:\/\//i.test(text)) {
+  if (!ADDRESS.test(text)) {
+    if (NOT_IN_NAMES.test(text)) throw neither(side);
     if (given !== undefined || Object.keys(headers).length > 0) throw localSecrets(side);
     return { kind: 'local', name: text };
   }
@@ -69,10 +73,14 @@ interface Address {
 }
 
 /** A reason never repeats the address: it may hold a password. */
+function neither(side: Side): Error {
+  return invalid(`The \`${side}' must be the name of a database, or its URL with http: or https:.`);
+}
+
 function parseAddress(side: Side, text: string): Address {
   const url = parseUrl(text);
   if (url === undefined || !['http:', 'https:'].includes(url.protocol)) {
-    throw invalid(`The \`${side}' must be the name of a database, or its URL with http: or https:.`);
+    throw neither(side);
   }
   const path = url.pathname.replace(/\/+$/, '');
   if (path === '' || url.search !== '') {
@@ -196,9 +204,12 @@ export function describeEndpoint(endpoint: Endpoint): string {
 
 /** As `describeEndpoint`, for what a document has that was not understood, or need not be; null where nothing can be shown of it. */
 export function describeEndpointText(text: string): string | null {
-  if (!/^[a-z][a-z\d+.-]*:\/\//i.test(text)) return text;
+  if (!ADDRESS.test(text)) return NOT_IN_NAMES.test(text) ? null : text;
   const url = parseUrl(text);
-  return url === undefined ? null : `${url.protocol}//${url.host}${url.pathname.replace(/\/+$/, '')}/`;
+  // Part of a password that was not percent-encoded may have become the path.
+  return url === undefined || url.pathname.includes('@')
+    ? null
+    : `${url.protocol}//${url.host}${url.pathname.replace(/\/+$/, '')}/`;
 }
 
 /** A proxy's address, without its credentials. */

@@ -1,5 +1,6 @@
 import { assert } from 'chai';
-import { type Headers, whoIs, withAdmin } from '../../../support/conformance/accounts.ts';
+import { type Headers, ROOT, userPath, whoIs, withAdmin, withUsers } from '../../../support/conformance/accounts.ts';
+import { assertError } from '../../../support/conformance/answer.ts';
 import type { Settings } from '../../../support/conformance/host.ts';
 import { at } from '../../../support/conformance/json.ts';
 import { suite, test } from '../../../support/conformance/suite.ts';
@@ -79,6 +80,32 @@ export default suite('accounts_proxyauth', [
       const token = 'e2060af7169c1620348d9df0b7431510e7fb8349';
       assert.deepEqual(await whoIs(t, { ...USER, 'x-auth-svc-token': token }), NOBODY);
       assert.deepEqual(await whoIs(t, { ...USER, 'x-auth-svc-token': '' }), NOBODY);
+    },
+    { needs },
+  ),
+
+  test(
+    'no session of a user is a token: without a salt nobody has one',
+    async (given) => {
+      const t = await withUsers(given, [], proxied({ proxy_use_secret: 'true', secret: 'shared' }));
+      // PBKDF2 with SHA-1 of `mal`, ten iterations. To HMAC a salt of zeros is none.
+      const keys = {
+        '': '65e098b7d05d2fa829035b31f3bcc80169575793',
+        '\0': '3a258f0172ea564a575c18aa80a5a9a846e63a20',
+      };
+      for (const [salt, derived_key] of Object.entries(keys)) {
+        const hash = { password_scheme: 'pbkdf2', iterations: 10, derived_key, salt };
+        const json = { type: 'user', name: 'mal', roles: [], ...hash };
+        assertError(await t.request('PUT', userPath('mal'), { json }), 403, 'forbidden', 'salt must not be empty.');
+        // As if an earlier version had written it, where nothing looks at documents of users.
+        await t.request('PUT', '/_config/svc_httpd_auth/authentication_db', { headers: ROOT, json: 'elsewhere' });
+        assert.equal((await t.request('PUT', userPath('mal'), { headers: ROOT, json })).status, 201);
+        await t.request('DELETE', '/_config/svc_httpd_auth/authentication_db', { headers: ROOT });
+        const answer = await t.request('POST', '/_session', { json: { name: 'mal', password: 'mal' } });
+        assert.equal(answer.status, 401, answer.text);
+        const { json: written } = await t.request('GET', userPath('mal'), { headers: ROOT });
+        await t.request('DELETE', `${userPath('mal')}?rev=${at(written, '_rev')}`, { headers: ROOT });
+      }
     },
     { needs },
   ),

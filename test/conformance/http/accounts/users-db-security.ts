@@ -3,10 +3,22 @@ import { basic, ROOT, USER_ID, userPath, withUsers } from '../../../support/conf
 import { assertError, assertJson } from '../../../support/conformance/answer.ts';
 import { arrayAt, at } from '../../../support/conformance/json.ts';
 import { suite, test } from '../../../support/conformance/suite.ts';
+import type { Toolkit } from '../../../support/conformance/toolkit.ts';
 
 const needs = ['settings'] as const;
 const USERS = [{ name: 'ana' }, { name: 'bob' }];
 const NOT_ADMIN = 'You are not a db or server admin.';
+
+/** The replicator may be writing into it at the same time. */
+async function removeDocument(t: Toolkit, path: string): Promise<void> {
+  for (;;) {
+    const { json } = await t.request('GET', path, { headers: ROOT });
+    const answer = await t.request('DELETE', `${path}?rev=${at(json, '_rev')}`, { headers: ROOT });
+    if (answer.status === 409) continue;
+    assert.equal(answer.status, 200, answer.text);
+    return;
+  }
+}
 
 /** Who reads what of the users' database (docs/http.md#reading-users). */
 export default suite('accounts_users_db_security', [
@@ -136,6 +148,55 @@ export default suite('accounts_users_db_security', [
   ),
 
   test(
+    'attachments are never public',
+    async (given) => {
+      const settings = { svc_httpd_auth: { users_db_public: 'true', public_fields: 'name, _attachments' } };
+      const t = await withUsers(given, USERS, settings);
+      const bob = basic('bob', 'bob');
+      const file = `${userPath('bob')}/file`;
+      const { json } = await t.request('GET', userPath('bob'), { headers: ROOT });
+      const put = await t.request('PUT', `${file}?rev=${at(json, '_rev')}`, { headers: bob, body: 'of bob' });
+      assert.equal(put.status, 201, put.text);
+      assert.equal((await t.request('GET', file, { headers: bob })).text, 'of bob');
+      for (const headers of [{}, basic('ana', 'ana')]) {
+        for (const method of ['GET', 'PUT', 'DELETE']) {
+          assertError(await t.request(method, file, { headers }), 404, 'not_found', 'missing');
+        }
+        assert.notInclude((await t.request('GET', userPath('bob'), { headers })).text, 'file');
+      }
+    },
+    { needs },
+  ),
+
+  test(
+    'local documents are for admins, whichever way they are written',
+    async (given) => {
+      const t = await withUsers(given, USERS);
+      await t.createDatabase('_replicator');
+      const doc = { _id: '_local/x', a: 1 };
+      for (const headers of [{}, basic('ana', 'ana')]) {
+        for (const db of ['/_users', '/_replicator']) {
+          const json = { docs: [doc] };
+          const answers = [
+            await t.request('PUT', `${db}/_local/x`, { headers, json: doc }),
+            await t.request('POST', db, { headers, json: doc }),
+            await t.request('POST', `${db}/_bulk_docs`, { headers, json }),
+            await t.request('POST', `${db}/_bulk_docs`, { headers, json: { ...json, new_edits: false } }),
+            await t.request('POST', `${db}/_bulk_docs`, { headers, json: { ...json, all_or_nothing: true } }),
+          ];
+          for (const answer of answers) assertError(answer, 401, 'unauthorized', NOT_ADMIN);
+        }
+      }
+      const copy = { ...basic('ana', 'ana'), destination: '_local/x' };
+      assertError(await t.request('COPY', userPath('ana'), { headers: copy }), 401, 'unauthorized', NOT_ADMIN);
+      assertError(await t.request('GET', '/_users/_local/x', { headers: ROOT }), 404, 'not_found', 'missing');
+      const ofAdmin = await t.request('POST', '/_users/_bulk_docs', { headers: ROOT, json: { docs: [doc] } });
+      assert.equal(at(ofAdmin.json, '0', 'ok'), true, ofAdmin.text);
+    },
+    { needs },
+  ),
+
+  test(
     'public members without the switch are not',
     async (given) => {
       const t = await withUsers(given, USERS, { svc_httpd_auth: { public_fields: 'name' } });
@@ -169,6 +230,23 @@ export default suite('accounts_users_db_security', [
       assert.deepInclude((await t.request('GET', '/_replicator/r')).json, shown);
       for (const headers of [ROOT, basic('bob', 'bob')]) {
         assert.include((await t.request('GET', '/_replicator/r', { headers })).text, secret);
+      }
+      // A slip in a URL may put the password anywhere.
+      const slips = [' http://me:$@a.example/db', 'http:/me:$@a.example/db', 'http://me:1/$@a.example/db'];
+      for (const slip of [...slips, 'http:me:$@a.example/db', 'http://me:?$@a.example/db', 'http://a.example/db#$']) {
+        const source = slip.replace('$', secret);
+        const written = await t.request('PUT', '/_replicator/slip', { headers: ROOT, json: { ...json, source } });
+        assert.equal(written.status, 201, written.text);
+        for (const path of ['slip', '_all_docs?include_docs=true']) {
+          const answer = await t.request('GET', `/_replicator/${path}`, { headers: basic('ana', 'ana') });
+          assert.notInclude(answer.text, secret, slip);
+        }
+        await removeDocument(t, '/_replicator/slip');
+        if (!slip.startsWith('http://')) {
+          const refused = await t.request('POST', '/_replicate', { headers: ROOT, json: { source, target: 'x' } });
+          const reason = "The `source' must be the name of a database, or its URL with http: or https:.";
+          assertError(refused, 400, 'bad_request', reason);
+        }
       }
       const closed = ['_changes?include_docs=true', '_changes?filter=_selector', '_bulk_get', '_find', '_index'];
       for (const path of closed) {
