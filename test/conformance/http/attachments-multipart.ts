@@ -41,6 +41,15 @@ export default suite('attachments_multipart', [
     assert.deepInclude(stub, { content_type: 'x/y', length: 5, revpos: 1, stub: true });
   }),
 
+  test('also where their names are like numbers, which objects put in another order', async (t) => {
+    const entries = `"2":${JSON.stringify(follows(3))},"1":${JSON.stringify(follows(3))}`;
+    const first = `--b\r\n\r\n{"_attachments": {${entries}}}`;
+    const answer = await put(t, '/doc', join(first, '\r\n--b\r\n\r\ntwo\r\n--b\r\n\r\none\r\n--b--'));
+    assert.equal(answer.status, 201, answer.text);
+    assert.equal((await t.get('/doc/2')).text, 'two');
+    assert.equal((await t.get('/doc/1')).text, 'one');
+  }),
+
   test('or by their file names', async (t) => {
     const document = { _attachments: { 'a b.txt': follows(5), c: follows(3) } };
     const parts = [
