@@ -35,6 +35,11 @@ export function checkAttachmentName(name: string): void {
     throw new DatabaseError('bad_request', 'Attachment name is not UTF-8 encoded');
 }
 
+/** Of a document that has a name twice. */
+export function duplicateAttachments(): DatabaseError {
+  return new DatabaseError('bad_request', 'Duplicate attachments');
+}
+
 function sourceOf(name: string, entry: JsonObject): IncomingAttachment['source'] {
   const { stub, follows, data } = entry;
   if (stub === true) return 'stub';

@@ -4,7 +4,7 @@
  * sure of.
  */
 import { DatabaseError } from '../../errors/database-error.ts';
-import { BACKSLASH, OPEN_BRACE, UNDERSCORE } from '../../json/characters.ts';
+import { BACKSLASH, OPEN_BRACE, SPACE, UNDERSCORE } from '../../json/characters.ts';
 import { JsonCursor } from '../../json/json-cursor.ts';
 import { KeptMembers } from '../../json/kept-members.ts';
 import { minify } from '../../json/minify-json.ts';
@@ -60,7 +60,8 @@ function toDocument(text: string, cut: CutBody, value: unknown): IncomingDocumen
   if (mayBeUnportable(cut.body)) checkPortable(value);
   const body = wholeBody(text, cut, value);
   const { _id: id, _rev: rev, _deleted: deleted, _revisions: revisions, _attachments: attachments } = value;
-  return toIncomingDocument({ id, rev, deleted, revisions, attachments }, body);
+  const { attachmentNames } = cut;
+  return toIncomingDocument({ id, rev, deleted, revisions, attachments, attachmentNames }, body);
 }
 
 function mustBeDocument(value: unknown): asserts value is JsonObject {
@@ -75,6 +76,8 @@ interface CutBody {
   readonly body: string;
   /** Whether there is white space in it, outside of strings. */
   readonly hasSpace: boolean;
+  /** In the order of the text, which an object does not keep where they are like numbers. */
+  readonly attachmentNames: readonly string[] | undefined;
 }
 
 function cutBody(cursor: JsonCursor): CutBody {
@@ -86,12 +89,31 @@ function cutBody(cursor: JsonCursor): CutBody {
   const kept = new KeptMembers(text);
   kept.begin(start);
   let members = 0;
-  while (cursor.nextMember()) {
+  let attachmentNames: readonly string[] | undefined;
+  while (cursor.nextName()) {
     members++;
-    if (isOfBody(cursor)) kept.keep(cursor.keyStart, cursor.valueEnd);
+    const isKept = isOfBody(cursor);
+    if (!isKept && cursor.name === '_attachments') attachmentNames = passNames(cursor);
+    else cursor.skipValue();
+    if (isKept) kept.keep(cursor.keyStart, cursor.valueEnd);
     else kept.leaveOut();
   }
-  return { start, members, body: kept.objectText(cursor.position), hasSpace: cursor.sawSpace };
+  return { start, members, body: kept.objectText(cursor.position), hasSpace: cursor.sawSpace, attachmentNames };
+}
+
+/** Passes the value that begins here, and gives the names of its members; undefined where it is no object. */
+function passNames(cursor: JsonCursor): readonly string[] | undefined {
+  const { text } = cursor;
+  let at = cursor.position;
+  while (text.charCodeAt(at) <= SPACE) at++;
+  if (text.charCodeAt(at) !== OPEN_BRACE) {
+    cursor.skipValue();
+    return undefined;
+  }
+  cursor.enter();
+  const names: string[] = [];
+  while (cursor.nextMember()) names.push(cursor.name);
+  return names;
 }
 
 function wholeBody(text: string, { start, members, body, hasSpace }: CutBody, value: JsonObject): string {

@@ -4,7 +4,7 @@
  */
 import { DatabaseError } from '../../errors/database-error.ts';
 import { isObject } from '../../json/objects.ts';
-import { parseAttachment } from '../attachments/incoming-attachment.ts';
+import { duplicateAttachments, parseAttachment } from '../attachments/incoming-attachment.ts';
 import type { DocId, IncomingAttachment, IncomingDocument, RevId, RevisionPath } from '../contract.ts';
 import { isLocalId, parseDocId } from '../identifiers.ts';
 import { checkHash, isLocalRev, parseRevId, toRevId } from '../revisions/revisions.ts';
@@ -38,6 +38,8 @@ export interface ReservedValues {
   readonly deleted: unknown;
   readonly revisions: unknown;
   readonly attachments: unknown;
+  /** Those of the attachments as they were written, each as often. */
+  readonly attachmentNames?: readonly string[] | undefined;
 }
 
 /** Whether a member of this name, which begins with `_`, stays in the body. Fails with `doc_validation` where it is not known. */
@@ -49,7 +51,7 @@ export function staysInBody(name: string): boolean {
 
 /** The document with that body. Errors are those of `readDocument`. */
 export function toIncomingDocument(values: ReservedValues, body: string): IncomingDocument {
-  const { id, rev, deleted, revisions, attachments } = values;
+  const { id, rev, deleted, revisions, attachments, attachmentNames } = values;
   const checkedId = id === undefined ? undefined : parseDocId(id);
   const path = revisions === undefined ? undefined : parseRevisions(revisions);
   return {
@@ -57,7 +59,7 @@ export function toIncomingDocument(values: ReservedValues, body: string): Incomi
     rev: parseRev(rev, checkedId, path),
     deleted: deleted === undefined ? false : parseDeleted(deleted),
     revisions: path,
-    attachments: attachments === undefined ? NONE : parseAttachments(attachments),
+    attachments: attachments === undefined ? NONE : parseAttachments(attachments, attachmentNames),
     body,
   };
 }
@@ -102,9 +104,12 @@ function parseDeleted(value: unknown): boolean {
   return value;
 }
 
-function parseAttachments(value: unknown): readonly IncomingAttachment[] {
+/** In the order in which they were written: that in which they follow, where they do. */
+function parseAttachments(value: unknown, written: readonly string[] | undefined): readonly IncomingAttachment[] {
   if (!isObject(value)) throw badMember('_attachments');
-  return Object.entries(value).map(([name, entry]) => parseAttachment(name, entry));
+  const names = written ?? Object.keys(value);
+  if (new Set(names).size < names.length) throw duplicateAttachments();
+  return names.map((name) => parseAttachment(name, value[name]));
 }
 
 function badMember(name: string): DatabaseError {

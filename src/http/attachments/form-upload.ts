@@ -4,7 +4,11 @@
  */
 import { type TakenIn, takeIn } from '../../attachments/intake.ts';
 import type { AttachmentWrite, Database, DocumentWrite } from '../../database/contract.ts';
-import { checkAttachmentName, DEFAULT_CONTENT_TYPE } from '../../documents/attachments/incoming-attachment.ts';
+import {
+  checkAttachmentName,
+  DEFAULT_CONTENT_TYPE,
+  duplicateAttachments,
+} from '../../documents/attachments/incoming-attachment.ts';
 import type { DocId, RevId } from '../../documents/contract.ts';
 import { isLocalId } from '../../documents/identifiers.ts';
 import { readDocumentInSteps } from '../../documents/incoming/read-document.ts';
@@ -76,6 +80,7 @@ async function takeFile(
   { headers, chunks }: IncomingPart,
 ): Promise<void> {
   checkAttachmentName(name);
+  if (files.some((file) => file.name === name)) throw duplicateAttachments();
   const contentType = headers['content-type'] ?? DEFAULT_CONTENT_TYPE;
   const taken = await takeIn(database, context.services, { contentType, encoding: undefined, source: chunks });
   files.push({ name, contentType, taken });

@@ -1,5 +1,4 @@
 /** `GET /{db}/{docid}?open_revs=…`: the replicator's read (docs/http.md#open-revisions). Always 200. */
-import { ChunkStream } from '../../attachments/outgoing.ts';
 import type { DocId, RevId } from '../../documents/contract.ts';
 import { parseRevId } from '../../documents/revisions/revisions.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
@@ -11,8 +10,8 @@ import { multipartText, multipartType, type Part } from '../response/multipart-w
 import { MUST_REVALIDATE, textAnswer } from '../response/responses.ts';
 import { streamedBody } from '../response/streams.ts';
 import { readMetaFlags, revOf } from './document-rendering.ts';
-import { type AttachmentFlags, okPieces, readAttachmentFlags, renderedText } from './inline-attachments.ts';
-import { relatedDocument } from './related-document.ts';
+import { type AttachmentFlags, okPieces, readAttachmentFlags } from './inline-attachments.ts';
+import { type MixedPart, mixedAnswer } from './mixed-answer.ts';
 import { hasAttachments, readTexts, renderSelected, type Selected, selectRevisions } from './revision-selection.ts';
 
 /** How many documents are read at once. */
@@ -41,7 +40,7 @@ export async function answerOpenRevisions(
     const selected = selectRevisions(record, wanted, context.query.flag('latest'));
     const multipart = accepts(context.header('accept'), 'multipart/mixed');
     const withContent = selected.some(hasAttachments);
-    if (multipart && withContent) return answerWithAttachments(context, lease, selected);
+    if (multipart && withContent) return mixedAnswer(context, lease, mixedParts(context, lease, selected));
     return multipart ? answerMultipart(context, lease, selected) : answerJson(context, lease, selected);
   });
 }
@@ -62,46 +61,18 @@ async function answerMultipart(context: Context, lease: SnapshotLease, selected:
   return { status: 200, headers, body: await streamedBody(context, pieces, lease.release) };
 }
 
-/** As `answerMultipart`; documents with attachments are parts that have parts themselves. */
-function answerWithAttachments(context: Context, lease: SnapshotLease, selected: readonly Selected[]): Answer {
-  const boundary = context.services.uuids.random();
-  const headers = { 'content-type': multipartType(boundary), 'cache-control': MUST_REVALIDATE };
-  if (context.isHead) {
-    lease.release();
-    return { status: 200, headers, body: null };
-  }
-  const chunks = mixedChunks(context, lease, selected, boundary);
-  return { status: 200, headers, body: new ChunkStream(chunks, undefined, lease.release) };
-}
-
-async function* mixedChunks(
+/** As `partBatches`, for parts that have parts themselves. */
+async function* mixedParts(
   context: Context,
   { snapshot }: SnapshotLease,
   selected: readonly Selected[],
-  boundary: string,
-): AsyncGenerator<Uint8Array> {
-  const encoder = new TextEncoder();
-  const attached = { content: true, since: readAttachmentFlags(context.query)?.since ?? [], encodingInfo: false };
+): AsyncGenerator<MixedPart> {
+  const since = readAttachmentFlags(context.query)?.since ?? [];
   const meta = readMetaFlags(context.query);
-  yield encoder.encode(`--${boundary}`);
   for (const one of selected) {
     const rendered = await renderSelected(snapshot, one, meta);
-    const inner = context.services.uuids.random();
-    const related = rendered && (await relatedDocument(snapshot, rendered, attached, inner));
-    if (related === undefined) {
-      const { type, text } = partFor(rendered && renderedText(rendered), revisionOf(one));
-      yield encoder.encode(`\r\nContent-Type: ${type}\r\n\r\n${text}\r\n--${boundary}`);
-      continue;
-    }
-    try {
-      yield encoder.encode(`\r\nContent-Type: multipart/related; boundary="${inner}"\r\n\r\n`);
-      yield* related.chunks;
-      yield encoder.encode(`\r\n--${boundary}`);
-    } finally {
-      related.release();
-    }
+    yield rendered === undefined ? partFor(undefined, revisionOf(one)) : { rendered, since };
   }
-  yield encoder.encode('--');
 }
 
 /** As `listText`, with the content of attachments in the documents. */

@@ -8,21 +8,27 @@ import { DatabaseError } from '../../errors/database-error.ts';
 import { isObject, ownMember } from '../../json/objects.ts';
 import { inTurns, mapInSteps } from '../../shared/turn.ts';
 import { readMetaFlags, revOf } from '../documents/document-rendering.ts';
-import { type AttachmentFlags, okPieces, readAttachmentFlags } from '../documents/inline-attachments.ts';
+import {
+  type AttachmentFlags,
+  okPieces,
+  type RenderedDocument,
+  readAttachmentFlags,
+} from '../documents/inline-attachments.ts';
+import { type MixedPart, mixedAnswer } from '../documents/mixed-answer.ts';
 import { readTexts, renderSelected, selectRevisions } from '../documents/revision-selection.ts';
 import { accepts } from '../request/accept.ts';
 import { readObject } from '../request/bodies.ts';
 import type { Answer, Context } from '../request/context.ts';
 import { type SnapshotLease, withSnapshotLease } from '../request/snapshot-lease.ts';
 import { showError } from '../response/error-table.ts';
-import { multipartText, multipartType, type Part } from '../response/multipart-writer.ts';
-import { MUST_REVALIDATE, textAnswer, withHeader } from '../response/responses.ts';
+import { textAnswer, withHeader } from '../response/responses.ts';
 import { streamedBody } from '../response/streams.ts';
 
 /** How many entries are read at once. */
 const BATCH = 100;
 const UNKNOWN = 'undefined';
 const JSON_TYPE = 'application/json';
+const ERROR_TYPE = `${JSON_TYPE}; error="true"`;
 
 /** What one entry asks for, or why it can't be answered. */
 type Asked =
@@ -53,18 +59,13 @@ export async function postBulkGet(context: Context, database: string): Promise<A
   const accept = context.header('accept');
   const multipart = !accepts(accept, 'application/json') && accepts(accept, 'multipart/mixed');
   return withSnapshotLease(context, database, async (lease) => {
-    const batches = entryBatches(context, lease, asked);
-    if (!multipart) {
-      const flags = readAttachmentFlags(context.query);
-      const pieces = flags === undefined ? listText(batches) : listPieces(context, lease, asked, flags);
-      const list = textAnswer(context, 200, await streamedBody(context, pieces, lease.release));
-      // Replicators ask for JSON and multipart in one, and read the type of the answer.
-      return withHeader(list, 'content-type', JSON_TYPE);
-    }
-    const boundary = context.services.uuids.random();
-    const headers = { 'content-type': multipartType(boundary), 'cache-control': MUST_REVALIDATE };
-    const pieces = multipartText(boundary, partBatches(batches));
-    return { status: 200, headers, body: await streamedBody(context, pieces, lease.release) };
+    if (multipart) return mixedAnswer(context, lease, mixedParts(context, lease, asked));
+    const flags = readAttachmentFlags(context.query);
+    const pieces =
+      flags === undefined ? listText(entryBatches(context, lease, asked)) : listPieces(context, lease, asked, flags);
+    const list = textAnswer(context, 200, await streamedBody(context, pieces, lease.release));
+    // Replicators ask for JSON and multipart in one, and read the type of the answer.
+    return withHeader(list, 'content-type', JSON_TYPE);
   });
 }
 
@@ -171,28 +172,47 @@ async function* entryPieces(
   asked: Asked,
   flags: AttachmentFlags,
 ): AsyncGenerator<string, void, void> {
-  if (asked.refused !== undefined) return yield resultText(emptyResult(asked));
+  let separator = '';
+  for await (const { rendered, since, result } of entryRevisions(context, snapshot, asked)) {
+    yield separator;
+    separator = ',';
+    if (rendered === undefined) yield resultText(result);
+    else yield* okPieces(snapshot, rendered, { ...flags, since });
+  }
+}
+
+/** As `listPieces`, for `multipart/mixed`. */
+async function* mixedParts(
+  context: Context,
+  { snapshot }: SnapshotLease,
+  asked: readonly Asked[],
+): AsyncGenerator<MixedPart> {
+  for (const one of asked) {
+    for await (const found of entryRevisions(context, snapshot, one)) {
+      yield found.rendered === undefined ? { type: ERROR_TYPE, text: found.result.text } : found;
+    }
+  }
+}
+
+/** A revision that an entry leads to, or why it can't be shown. */
+type Found =
+  | { readonly rendered: RenderedDocument; readonly since: readonly RevId[]; readonly result?: undefined }
+  | { readonly rendered?: undefined; readonly since?: undefined; readonly result: Result };
+
+async function* entryRevisions(context: Context, snapshot: Snapshot, asked: Asked): AsyncGenerator<Found, void, void> {
+  if (asked.refused !== undefined) return yield { result: emptyResult(asked) };
   const { id, rev, since } = asked;
   const meta = readMetaFlags(context.query);
   const wanted = rev === undefined ? 'all' : [rev];
   const selected = selectRevisions(await snapshot.document(id), wanted, context.query.flag('latest'));
-  if (selected.length === 0) yield resultText(emptyResult(asked));
-  for (const [index, revision] of selected.entries()) {
-    if (index > 0) yield ',';
+  if (selected.length === 0) yield { result: emptyResult(asked) };
+  for (const revision of selected) {
     const rendered = await renderSelected(snapshot, revision, meta);
-    if (rendered !== undefined) yield* okPieces(snapshot, rendered, { ...flags, since });
-    else yield resultText(missingResult(id, revision.record === undefined ? revision.missing : revOf(revision.node)));
+    if (rendered !== undefined) yield { rendered, since };
+    else yield { result: missingResult(id, revision.record === undefined ? revision.missing : revOf(revision.node)) };
   }
 }
 
 function resultText({ ok, text }: Result): string {
   return ok ? `{"ok":${text}}` : `{"error":${text}}`;
-}
-
-async function* partBatches(batches: AsyncIterable<readonly EntryResults[]>): AsyncGenerator<Part[]> {
-  for await (const batch of batches) {
-    yield batch.flatMap(({ results }) =>
-      results.map(({ ok, text }) => ({ type: ok ? 'application/json' : 'application/json; error="true"', text })),
-    );
-  }
 }

@@ -9,7 +9,7 @@ import { OpenGrant } from './open-grant.ts';
 
 export interface LiveSource {
   readonly pieces: AsyncGenerator<string, void, void>;
-  /** After so many milliseconds without a piece, however long the next one takes; undefined for never. */
+  /** After so many milliseconds in which nothing was told, however long the next piece takes; undefined for never. */
   readonly heartbeatMs: number | undefined;
   /** Has `pieces` end, also in the middle of a wait. Called when nobody reads on. */
   close(): void;
@@ -60,11 +60,14 @@ export class LiveBody implements ByteStream {
   }
 
   async #nextText(): Promise<string | undefined> {
+    const { clock } = this.#context.services;
+    const { heartbeatMs } = this.#source;
+    // Of the text, not of the piece: changes that a filter lets pass nothing of make pieces that tell nothing, as often as they come.
+    const dueAt = heartbeatMs === undefined ? undefined : clock.monotonic() + heartbeatMs;
     try {
       for (;;) {
         this.#next ??= new LatePiece(this.#source.pieces.next());
-        const { heartbeatMs } = this.#source;
-        if (heartbeatMs !== undefined && !(await this.#next.isThereWithin(heartbeatMs))) return HEARTBEAT;
+        if (dueAt !== undefined && !(await this.#next.isThereWithin(dueAt - clock.monotonic()))) return HEARTBEAT;
         const step = await this.#next.step;
         this.#next = undefined;
         await this.#grant.assert();
@@ -124,8 +127,9 @@ class LatePiece {
     step.then(note, note);
   }
 
-  /** Whether it has come, or failed, when so much time is over. */
-  isThereWithin(ms: number): Promise<boolean> {
+  /** Whether it has come, or failed, when so much time is over; false where none is left. */
+  async isThereWithin(ms: number): Promise<boolean> {
+    if (ms <= 0) return false;
     return new Promise((resolve) => {
       const answer = () => {
         stopTimer();

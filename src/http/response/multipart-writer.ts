@@ -18,8 +18,13 @@ export async function* multipartText(
   yield `--${boundary}`;
   for await (const batch of parts) {
     let text = '';
-    for (const part of batch) text += `\r\nContent-Type: ${part.type}\r\n\r\n${part.text}\r\n--${boundary}`;
+    for (const part of batch) text += partText(part, boundary);
     yield text;
   }
   yield '--';
+}
+
+/** The part, and the boundary behind it. */
+export function partText({ type, text }: Part, boundary: string): string {
+  return `\r\nContent-Type: ${type}\r\n\r\n${text}\r\n--${boundary}`;
 }

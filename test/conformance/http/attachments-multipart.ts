@@ -41,6 +41,15 @@ export default suite('attachments_multipart', [
     assert.deepInclude(stub, { content_type: 'x/y', length: 5, revpos: 1, stub: true });
   }),
 
+  test('also where their names are like numbers, which objects put in another order', async (t) => {
+    const entries = `"2":${JSON.stringify(follows(3))},"1":${JSON.stringify(follows(3))}`;
+    const first = `--b\r\n\r\n{"_attachments": {${entries}}}`;
+    const answer = await put(t, '/doc', join(first, '\r\n--b\r\n\r\ntwo\r\n--b\r\n\r\none\r\n--b--'));
+    assert.equal(answer.status, 201, answer.text);
+    assert.equal((await t.get('/doc/2')).text, 'two');
+    assert.equal((await t.get('/doc/1')).text, 'one');
+  }),
+
   test('or by their file names', async (t) => {
     const document = { _attachments: { 'a b.txt': follows(5), c: follows(3) } };
     const parts = [
@@ -229,5 +238,24 @@ export default suite('attachments_multipart', [
     assert.deepInclude(document(2), { _id: 'b', n: 1 });
     assert.deepInclude(at(json, 'results', 3, 'docs', 0, 'error'), { id: 'none', error: 'not_found' });
     assert.equal(at(json, 'results', 3, 'id'), 'none');
+  }),
+
+  test('_bulk_get as multipart brings them behind each document', async (t) => {
+    const first = await t.put('a', { _attachments: { x: { content_type: 'x/y', data: 'aGVsbG8=' } } });
+    await t.put('a', { _rev: first, _attachments: { x: { stub: true }, z: { content_type: 'x/y', data: 'eA==' } } });
+    await t.put('b', { n: 1 });
+    const docs = [{ id: 'a' }, { id: 'a', atts_since: [first] }, { id: 'b' }, { id: 'none' }];
+    const headers = { accept: 'multipart/mixed' };
+    const { text } = await t.at('POST', '/_bulk_get?attachments=true', { json: { docs }, headers });
+    const inner = [...text.matchAll(/multipart\/related; boundary="(\w+)"/g)].map(([, boundary]) => boundary);
+    assert.lengthOf(inner, 2);
+    const [all = [], since = []] = inner.map((boundary) => text.split(`--${boundary}`).slice(1, -1));
+    const shown = (parts: readonly string[]) => parts.slice(1).map((part) => part.split('\r\n\r\n')[1]);
+    assert.deepEqual(shown(all), ['hello\r\n', 'x\r\n']);
+    assert.deepEqual(shown(since), ['x\r\n']);
+    const stub = at(parseJson(since[0]?.split('\r\n\r\n')[1] ?? ''), '_attachments', 'x');
+    assert.deepInclude(stub, { stub: true, length: 5 });
+    assert.match(text, /application\/json\r\n\r\n\{"_id":"b"/);
+    assert.match(text, /error="true"\r\n\r\n\{"id":"none","rev":"undefined","error":"not_found"/);
   }),
 ]);

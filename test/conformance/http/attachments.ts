@@ -147,6 +147,14 @@ export default suite('attachments', [
     assert.deepInclude(await t.info(), { doc_count: 0 });
   }),
 
+  test('a name that comes twice is refused', async (t) => {
+    const body = '{"_attachments":{"a":{"data":"YQ=="},"b":{"data":"Yg=="},"\\u0061":{"data":"Yw=="}}}';
+    assertError(await t.at('PUT', '/doc', { body }), 400, 'bad_request', 'Duplicate attachments');
+    const bulk = { body: `{"docs":[{"_id":"doc",${body.slice(1)}]}`, headers: { 'content-type': 'application/json' } };
+    assertError(await t.at('POST', '/_bulk_docs', bulk), 400, 'bad_request', 'Duplicate attachments');
+    assert.equal((await t.get('/doc')).status, 404);
+  }),
+
   test('design documents have them, local ones do not', async (t) => {
     await putAttachment(t, '/_design/app/index.html', 'hello', 'application/xhtml+xml');
     assertHello(await t.get('/_design/app/index.html'));

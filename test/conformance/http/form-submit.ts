@@ -53,6 +53,16 @@ export default suite('form_submit', [
   ),
 
   test(
+    'two files of one name are refused',
+    async (t) => {
+      const answer = await post(t, '/doc', [field('_doc', '{"n":2}'), file('a', 'one'), file('a', 'two')]);
+      assertError(answer, 400, 'bad_request', 'Duplicate attachments');
+      assert.equal((await t.get('/doc')).status, 404);
+    },
+    { needs: ['forbidden-headers'] },
+  ),
+
+  test(
     'a revision that is not the current one is refused',
     async (t) => {
       const rev = await t.put('doc', { n: 1 });

@@ -122,6 +122,16 @@ describe('a document that comes in', () => {
       [{ name: 'a', source: 'stub', contentType: 'application/octet-stream' }],
     ],
     [
+      'in the order of the text',
+      '{"_attachments" : {"b":{"stub":true}, "2":{"stub":true},"1":{"stub":true}},"n":1}',
+      [{ name: 'b' }, { name: '2' }, { name: '1' }],
+    ],
+    [
+      'those of the last member',
+      '{"_attachments":{"a":{"stub":true}},"_attachments":{"b":{"stub":true}}}',
+      [{ name: 'b' }],
+    ],
+    [
       'data',
       '{"_attachments":{"a/b":{"content_type":"text/plain","data":"eA==","revpos":3}}}',
       [{ name: 'a/b', source: { data: 'eA==' }, contentType: 'text/plain', revpos: 3 }],

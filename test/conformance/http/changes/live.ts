@@ -118,6 +118,21 @@ export default suite('changes_live', [
     }
   }),
 
+  test('heartbeats flow while changes that do not pass come faster than they', async (t) => {
+    const feed = await t.feed('feed=continuous&filter=_design&since=now&heartbeat=1000');
+    let hasBeaten = false;
+    const beat = feed.until('\n\n').then((text) => {
+      hasBeaten = true;
+      return text;
+    });
+    const begun = performance.now();
+    for (let n = 0; !hasBeaten; n += 1) {
+      assert.isBelow(performance.now() - begun, 4_000, 'no heartbeat');
+      await t.put(`doc-${n}`, {});
+    }
+    assert.equal(await beat, '\n\n');
+  }),
+
   test('a filter that rejects everything lets last_seq go on with what is written', async (t) => {
     const feed = await t.feed('feed=continuous&filter=_design&timeout=1500');
     await threeDocuments(t);

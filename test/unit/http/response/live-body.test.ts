@@ -7,7 +7,7 @@ import { settle } from '../../database/harness.ts';
 import { contextOf } from '../support.ts';
 
 beforeEach(() => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
 });
 afterEach(() => {
   expect(vi.getTimerCount()).toBe(0);
@@ -179,6 +179,22 @@ describe('heartbeats', () => {
     await vi.advanceTimersByTimeAsync(20);
     await source.give('one');
     expect(await piece).toBe('one');
+  });
+
+  test('come at their time also while pieces come that tell nothing', async () => {
+    const source = new Scripted(50);
+    const beginning = source.body.pullText();
+    await source.give(WAITS);
+    expect(await beginning).toBe('\n');
+    const beat = source.body.pullText();
+    for (let n = 0; n < 2; n += 1) {
+      await vi.advanceTimersByTimeAsync(20);
+      await source.give(WAITS);
+      await settle();
+    }
+    await vi.advanceTimersByTimeAsync(10);
+    expect(await beat).toBe('\n');
+    await source.body.cancel();
   });
 
   test('come no more when the piece is there, though nobody took it at once', async () => {
