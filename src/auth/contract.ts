@@ -7,6 +7,9 @@ export const SERVER_ADMIN_ROLE = '_admin';
 /** What the id of a user's document begins with; the user's name follows. Foreign peers know no other. */
 export const USER_PREFIX = 'org.couchdb.user:';
 
+/** Characters of a user's name, at most: nobody logs in by a longer one. */
+export const LONGEST_NAME = 1_024;
+
 export const ANONYMOUS: RequestUser = { name: null, roles: [] };
 
 /** Everybody, while there is no admin. */

@@ -98,13 +98,25 @@ describe.each(chosenEngines())('the demo in %s', (engine) => {
     await shows(
       tab,
       '[data-side=there] [role=status]',
-      'This database does not answer at the moment; this is what it had.',
+      'This database can’t be reached at the moment; this is what it had.',
     );
     await retype(tab, '[data-side=here] .packing li:first-child input[type=text]', 'Hammock');
     await shows(tab, '.line-pending', '1 change here waits to be sent');
     await click(tab, '[role=switch]');
     await shows(tab, '.line-state', 'Off line: each side goes its own way');
     await shows(tab, '.line-pending', '1 change here waits to be sent');
+  });
+
+  test('tells what to do where the server has an admin, and goes on when that is done', async () => {
+    database = await NodeHost.start({ admins: { root: 'secret' } });
+    await serveDemo();
+    const tab = await open('#/sync');
+    await until(tab, `document.querySelector('.failure')?.textContent.startsWith('The server has an admin, and only')`);
+    const authorization = `Basic ${Buffer.from('root:secret').toString('base64')}`;
+    await fetch(`${database.baseUrl}/settee-demo`, { method: 'PUT', headers: { authorization } });
+    await shows(tab, '.line-state', 'In sync');
+    await shows(tab, '.failure', '');
+    await until(tab, `document.querySelectorAll('[data-side=there] .packing li').length === 4`);
   });
 
   test('loads the countries, and finds them by how their ids begin', async () => {

@@ -1,4 +1,6 @@
 /** Two windows on one list: this browser's database, and the server's. Replication keeps them the same, as long as there is a line between them. */
+
+import { RequestError } from '../data/database.ts';
 import { coalesce } from '../elements/coalesce.ts';
 import { button, fill, make } from '../elements/elements.ts';
 import { formatCount, formatTime, formatWait } from '../elements/format.ts';
@@ -123,8 +125,8 @@ export class SyncPage {
       }
       this.#hasBegun = true;
       fill(this.#failure);
-    } catch {
-      fill(this.#failure, 'The database server does not answer. Start it with npm start: it brings this page with it.');
+    } catch (error) {
+      fill(this.#failure, ...whyNotBegun(error));
     }
   }
 
@@ -228,4 +230,15 @@ function describe(trouble: Trouble): string {
 
 function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
+}
+
+/** What is in the way of the first connection, and what to do about it. */
+function whyNotBegun(error: unknown): readonly (string | Node)[] {
+  if (!(error instanceof RequestError) || error.status !== 401) {
+    return ['The database server does not answer. Start it with npm start: it brings this page with it.'];
+  }
+  return [
+    'The server has an admin, and only an admin may make the database settee-demo there. When it is there, this page goes on by itself: ',
+    make('code', {}, 'curl -u ADMIN -X PUT http://127.0.0.1:5984/settee-demo'),
+  ];
 }

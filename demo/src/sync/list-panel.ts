@@ -134,7 +134,7 @@ export class ListPanel {
   #tellAway(): void {
     this.element.classList.add('is-away');
     const isShown = this.#items.childElementCount > 0;
-    fill(this.#note, `This database does not answer at the moment${isShown ? '; this is what it had' : ''}.`);
+    fill(this.#note, `This database can’t be reached at the moment${isShown ? '; this is what it had' : ''}.`);
   }
 }
 

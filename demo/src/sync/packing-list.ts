@@ -1,4 +1,5 @@
 /** One of the two databases that replication keeps the same: in this browser, or at the server. Both are spoken to in the same way. */
+import { RequestError } from '../data/database.ts';
 import type { RequestLog } from '../requests/request-log.ts';
 
 export interface Item {
@@ -42,9 +43,11 @@ export class PackingList {
     return `${this.path}/_changes?feed=eventsource&since=now&heartbeat=20000`;
   }
 
-  /** Makes the database where it is not there; gives whether it was made. */
+  /** Makes the database where it is not there; gives whether it was made. At a server with an admin, only that one may. */
   async create(): Promise<boolean> {
-    const { existed } = await succeed(await this.#ask('?if-missing=true', { method: 'PUT' }, 'quiet'));
+    const answer = await this.#ask('?if-missing=true', { method: 'PUT' }, 'quiet');
+    if (answer.status === 401 && (await this.#ask('', {}, 'quiet')).ok) return false;
+    const { existed } = await succeed(answer);
     return existed !== true;
   }
 
@@ -116,5 +119,5 @@ async function isTaken(answer: Response): Promise<boolean> {
 async function succeed(answer: Response) {
   const json = await answer.json();
   if (answer.ok) return json;
-  throw new Error(`${json.reason ?? json.error ?? answer.statusText}`);
+  throw new RequestError(answer.status, `${json.reason ?? json.error ?? answer.statusText}`);
 }

@@ -7,7 +7,7 @@ import { hasLoneSurrogate } from '../../json/portable-values.ts';
 import type { Registry } from '../../registry/contract.ts';
 import { type MaybePromise, whenReady, withEnd } from '../../shared/maybe-promise.ts';
 import type { ConfigStore } from '../../system/contract.ts';
-import { USER_PREFIX } from '../contract.ts';
+import { LONGEST_NAME, USER_PREFIX } from '../contract.ts';
 import { RecentEntries } from '../recent-entries.ts';
 import { authenticationDatabase, cacheSize } from '../settings.ts';
 import { type Account, accountOfAdmin, accountOfUser, type UserDocument } from './account.ts';
@@ -59,9 +59,6 @@ export class AccountStore {
     });
   }
 }
-
-/** Longer ones are nobody's. */
-const LONGEST_NAME = 1_024;
 
 function isName(name: string): boolean {
   return name !== '' && name.length <= LONGEST_NAME && !hasLoneSurrogate(name);

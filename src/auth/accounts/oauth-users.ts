@@ -30,7 +30,7 @@ export class DocumentsWithOAuth {
     });
   }
 
-  async find(consumerKey: string, tokenKey: string): Promise<Found | undefined> {
+  async find(consumerKey: string, tokenKey: string): Promise<readonly Found[]> {
     if (this.#read?.version !== this.#version) {
       const documents = this.#readAll();
       documents.catch(() => {
@@ -38,12 +38,11 @@ export class DocumentsWithOAuth {
       });
       this.#read = { version: this.#version, documents };
     }
-    for (const { name, consumers, tokens } of await this.#read.documents) {
+    return (await this.#read.documents).flatMap(({ name, consumers, tokens }) => {
       const consumer = ownMember(consumers, consumerKey);
       const token = ownMember(tokens, tokenKey);
-      if (typeof consumer === 'string' && typeof token === 'string') return { name, consumer, token };
-    }
-    return undefined;
+      return typeof consumer === 'string' && typeof token === 'string' ? [{ name, consumer, token }] : [];
+    });
   }
 
   async #readAll(): Promise<readonly OAuthDocument[]> {

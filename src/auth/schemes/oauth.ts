@@ -23,8 +23,8 @@ type Parameters = Readonly<Record<string, string>>;
 
 /** Where users keep consumers and tokens in their documents. */
 export interface OAuthUsers {
-  /** The user whose document has both, with their secrets. */
-  find(consumer: string, token: string): Promise<OAuthSecrets | undefined>;
+  /** The users whose documents have both, with their secrets. Anybody may name a consumer and a token of somebody else. */
+  find(consumer: string, token: string): Promise<readonly OAuthSecrets[]>;
 }
 
 export interface OAuthSecrets {
@@ -57,22 +57,23 @@ export class OAuth {
   async #accountOf(request: AskingRequest, parameters: Parameters, isInHeader: boolean): Promise<Account> {
     const version = parameters['oauth_version'];
     if (version !== undefined && version !== '1.0') throw refusal('invalid_oauth_version', 'Invalid OAuth version.');
-    const secrets = await this.#secretsOf(parameters);
-    await checkSignature(request, parameters, secrets, isInHeader);
-    this.#checkNonce(parameters);
+    const candidates = await this.#secretsOf(parameters);
+    const secrets = await signerOf(request, parameters, candidates, isInHeader);
+    this.#checkNonce(parameters, secrets.name);
     const account = await this.#accounts.find(secrets.name);
     if (account === undefined) throw refusal('invalid_token', 'Invalid OAuth token.');
     return usable(account);
   }
 
-  async #secretsOf(parameters: Parameters): Promise<OAuthSecrets> {
+  /** At least one. */
+  async #secretsOf(parameters: Parameters): Promise<readonly OAuthSecrets[]> {
     const consumerKey = parameters['oauth_consumer_key'];
     const tokenKey = parameters['oauth_token'];
     if (consumerKey === undefined) throw refusal('invalid_consumer', 'Invalid consumer.');
     if (tokenKey === undefined) throw refusal('invalid_token', 'Invalid OAuth token.');
     if (useUsersForOAuth(this.#config)) {
       const found = await this.#users.find(consumerKey, tokenKey);
-      if (found === undefined) {
+      if (found.length === 0) {
         throw refusal('invalid_consumer_token_pair', 'Invalid consumer and token pair.');
       }
       return found;
@@ -82,17 +83,17 @@ export class OAuth {
     const token = this.#config.get('oauth_token_secrets', tokenKey);
     const name = this.#config.get('oauth_token_users', tokenKey);
     if (token === undefined || name === undefined) throw refusal('invalid_token', 'Invalid OAuth token.');
-    return { name, consumer, token };
+    return [{ name, consumer, token }];
   }
 
   /** Remembered under a right signature alone, so that nobody else can use a nonce up. */
-  #checkNonce(parameters: Parameters): void {
+  #checkNonce(parameters: Parameters, name: string): void {
     const { oauth_nonce: nonce, oauth_timestamp: timestamp } = parameters;
     // A signature that is the secrets themselves can be used again by whoever has seen it, whatever its nonce.
     if (nonce === undefined && timestamp === undefined && parameters['oauth_signature_method'] === 'PLAINTEXT') return;
     const seconds = /^\d{1,12}$/.test(timestamp ?? '') ? Number(timestamp) : Number.NaN;
     const isRecent = Math.abs(this.#clock.now() / 1000 - seconds) <= CLOCK_SKEW_S;
-    const key = JSON.stringify([parameters['oauth_consumer_key'], parameters['oauth_token'], timestamp, nonce]);
+    const key = JSON.stringify([name, parameters['oauth_consumer_key'], parameters['oauth_token'], timestamp, nonce]);
     if (nonce === undefined || nonce === '' || !isRecent || this.#nonces.get(key) !== undefined) {
       throw refusal('invalid_signature', 'Invalid signature value.');
     }
@@ -100,19 +101,21 @@ export class OAuth {
   }
 }
 
-async function checkSignature(
+/** The one of the candidates by whose secrets it is signed. */
+async function signerOf(
   { method, url }: AskingRequest,
   parameters: Parameters,
-  secrets: OAuthSecrets,
+  candidates: readonly OAuthSecrets[],
   isInHeader: boolean,
-): Promise<void> {
+): Promise<OAuthSecrets> {
   const given = parameters['oauth_signature'] ?? '';
   const way = parameters['oauth_signature_method'];
   if (!isSignatureMethod(way)) throw refusal('invalid_signature', 'Invalid signature value.');
   const signed = isInHeader ? { method, url, parameters } : { method, url: withoutSignature(url), parameters: {} };
-  if (!areEqualSecrets(await oauthSignature(way, signed, secrets), given)) {
-    throw refusal('invalid_signature', 'Invalid signature value.');
+  for (const secrets of candidates) {
+    if (areEqualSecrets(await oauthSignature(way, signed, secrets), given)) return secrets;
   }
+  throw refusal('invalid_signature', 'Invalid signature value.');
 }
 
 function isSignatureMethod(text: string | undefined): text is OAuthSignatureMethod {

@@ -1,7 +1,7 @@
 /** What documents of users must look like, and who may write which of them (docs/http.md#writing-users). */
 import { DatabaseError } from '../../errors/database-error.ts';
 import { type JsonObject, ownMember } from '../../json/objects.ts';
-import { USER_PREFIX } from '../contract.ts';
+import { LONGEST_NAME, USER_PREFIX } from '../contract.ts';
 import { isSalt } from '../passwords/password-hash.ts';
 import { asPrf } from '../settings.ts';
 
@@ -35,6 +35,7 @@ export function checkUserChange({ id, before, after }: UserChange, writer: Write
     throw forbidden('No system roles (starting with underscore) in users db.');
   }
   if (name.startsWith('_')) throw forbidden('Username may not start with underscore.');
+  if (name.length > LONGEST_NAME) throw forbidden(`Usernames have at most ${LONGEST_NAME} characters.`);
   if (name.includes(':')) throw forbidden('Character `:` is not allowed in usernames.');
 }
 

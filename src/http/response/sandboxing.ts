@@ -8,10 +8,16 @@ import type { Answer } from '../request/context.ts';
 import { withHeader } from './responses.ts';
 
 const POLICY = 'content-security-policy';
+/** What holds for the whole origin, and beyond the one answer. */
+const OF_ORIGIN = ['clear-site-data', 'service-worker-allowed', 'strict-transport-security'] as const;
+/** A cookie without a name is sent as its value is. */
+const SESSION = /\bAuthSession\s*=/i;
 
-/** Beside a policy that the answer has: both hold then. */
+/** Beside a policy that the answer has: both hold then. Headers that would act for the whole origin, or as somebody's session, are left out. */
 export function sandboxed(answer: Answer, config: Config, kind: 'attachments' | 'showlist'): Answer {
   if (!booleanSetting(config, 'csp', `${kind}_enable`)) return answer;
+  for (const name of OF_ORIGIN) delete answer.headers[name];
+  if (SESSION.test(answer.headers['set-cookie'] ?? '')) delete answer.headers['set-cookie'];
   const policy = config.get('csp', `${kind}_header_value`) || 'sandbox';
   const own = answer.headers[POLICY];
   return withHeader(answer, POLICY, own === undefined ? policy : `${own}, ${policy}`);

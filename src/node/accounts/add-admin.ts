@@ -1,6 +1,6 @@
 /** Makes somebody a server admin: keeps the hash of the password that is typed in the file of the settings (docs/node.md#accounts). */
 import { mkdir } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { adminText } from '../../auth/passwords/password-hash.ts';
 import { Passwords } from '../../auth/passwords/passwords.ts';
 import { createConfig } from '../../config/config-store.ts';
@@ -14,6 +14,8 @@ import { askSecret, readFirstLine, type TypedInput } from '../terminal/read-secr
 export interface AddAdminOptions {
   readonly admin: string;
   readonly dataFolder: string;
+  /** The configuration file. Default: `settee.ini` in the data folder. */
+  readonly configFile?: string | undefined;
 }
 
 interface Streams {
@@ -25,18 +27,20 @@ interface Streams {
 const FILE = 'settee.ini';
 
 /** Fails with `bad_request` where the name or the password can't be taken, and the two that were typed differ. */
-export async function addAdmin({ admin, dataFolder }: AddAdminOptions, streams: Streams): Promise<void> {
+export async function addAdmin(
+  { admin, dataFolder, configFile = join(dataFolder, FILE) }: AddAdminOptions,
+  streams: Streams,
+): Promise<void> {
   const password = await readPassword(admin, streams);
   if (password === '') throw new DatabaseError('bad_request', 'The password is empty; nothing was changed.');
-  await mkdir(dataFolder, { recursive: true });
-  const path = join(dataFolder, FILE);
-  const file = new IniFile(path, silentLog);
+  await mkdir(dirname(configFile), { recursive: true });
+  const file = new IniFile(configFile, silentLog);
   const settings = await file.load();
   const isNew = settings['admins']?.[admin] === undefined;
   const hash = await new Passwords(createConfig(settings), systemRandom).hash(password);
   await file.write('admins', admin, adminText(hash));
   const what = isNew ? `${admin} is a server admin` : `${admin} has another password`;
-  streams.stdout.write(`${what} from the next start of the server on. It is kept in ${path}.\n`);
+  streams.stdout.write(`${what} from the next start of the server on. It is kept in ${configFile}.\n`);
 }
 
 /** Twice from a terminal; from elsewhere the first line. */

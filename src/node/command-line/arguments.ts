@@ -92,14 +92,19 @@ const parsers: Readonly<Record<CommandName, (argv: readonly string[], environmen
 };
 
 function parseAdmin(argv: readonly string[], environment: Environment): Command {
-  const { values, positionals } = parseFlags('admin', argv, { ...dataOption });
+  const { values, positionals } = parseFlags('admin', argv, { ...dataOption, config: { type: 'string' } });
   const [verb, admin] = atMost(positionals, 2, 'admin');
   if (verb !== 'add' || admin === undefined || admin === '') {
     throw new UsageError('Say who is to be an admin: settee admin add NAME', 'admin');
   }
   // Names and passwords are sent with a colon between them.
   if (admin.includes(':')) throw new UsageError('The name of an admin can not have a colon.', 'admin');
-  return { name: 'admin', admin, dataFolder: dataFolder(values.data, environment) };
+  return {
+    name: 'admin',
+    admin,
+    dataFolder: dataFolder(values.data, environment),
+    configFile: configFile('admin', values.config, environment),
+  };
 }
 
 function parseServe(argv: readonly string[], environment: Environment): Command {
@@ -133,7 +138,7 @@ function parseServe(argv: readonly string[], environment: Environment): Command 
     dataFolder: dataFolder(values.data, environment),
     memory: values.memory ?? false,
     logLevel: optional(values['log-level'], (level) => oneOf(level, LOG_LEVELS, '--log-level', 'serve')),
-    configFile: configFile(values.config, environment),
+    configFile: configFile('serve', values.config, environment),
     tlsCert: values['tls-cert'],
     tlsKey: values['tls-key'],
     config: parseSettings(values.set ?? []),
@@ -231,10 +236,14 @@ function dataFolder(given: string | undefined, environment: Environment): string
   throw new UsageError(`${given === undefined ? 'SETTEE_DATA' : '--data'} is empty; name a folder.`);
 }
 
-function configFile(given: string | undefined, environment: Environment): string | undefined {
+function configFile(
+  command: 'serve' | 'admin',
+  given: string | undefined,
+  environment: Environment,
+): string | undefined {
   const file = given ?? environment['SETTEE_CONFIG'];
   if (file !== '') return file;
-  throw new UsageError(`${given === undefined ? 'SETTEE_CONFIG' : '--config'} is empty; name a file.`, 'serve');
+  throw new UsageError(`${given === undefined ? 'SETTEE_CONFIG' : '--config'} is empty; name a file.`, command);
 }
 
 /** Undefined: the configuration says where. */

@@ -148,6 +148,7 @@ standard input is no terminal, its first line is taken. Its hash is kept in sett
 its owner can read. A server that is running has to be started again.
 
   -d, --data FOLDER           (SETTEE_DATA, else ./data)
+      --config FILE           the server's configuration file (SETTEE_CONFIG, else settee.ini in the data folder)
 
 Exit code: 0 when it is kept, 1 on failure, 2 for a wrong call.
 `,

@@ -7,12 +7,12 @@ export function isLoopback(host: string): boolean {
   return /^(localhost|127(\.\d{1,3}){3}|::1|\[::1\])$/i.test(host);
 }
 
-/** Fails with `bad_request`. */
-export function assertReach(host: string, hasAdmin: boolean): void {
+/** Fails with `bad_request`. `adminCommand` sets an admin. */
+export function assertReach(host: string, hasAdmin: boolean, adminCommand = 'settee admin add NAME'): void {
   if (hasAdmin || isLoopback(host)) return;
   throw new DatabaseError(
     'bad_request',
-    `Settee does not listen on ${host}: it has no admin, so anyone who reaches that address could read and delete everything. Set one with "settee admin add NAME"; or use 127.0.0.1 (the default), ::1 or localhost.`,
+    `Settee does not listen on ${host}: it has no admin, so anyone who reaches that address could read and delete everything. Set one with "${adminCommand}"; or use 127.0.0.1 (the default), ::1 or localhost.`,
   );
 }
 

@@ -1,4 +1,3 @@
-import { resolve } from 'node:path';
 import { VERSION } from '../../system/version.ts';
 import { startDemo } from './demo.ts';
 import { onEndSignals, type SignalHost } from './end-signals.ts';
@@ -15,8 +14,6 @@ export interface ServeOptions extends ServerOptions {
   /** Where the demo is served; 0 takes any free port, undefined serves none. */
   readonly demoPort?: number | undefined;
 }
-
-const DEFAULT_DATA_FOLDER = './data';
 
 interface Service {
   /** Printed when it runs. */
@@ -66,12 +63,6 @@ function describe({ url, dataFolder }: RunningServer): string {
   return `Settee ${VERSION} answers at ${url} and ${storage}`;
 }
 
-function adviceFor({ hasAdmin, dataFolder }: RunningServer): string[] {
-  if (hasAdmin) return [];
-  // Without the folder the command would write to another one.
-  const isDefault = dataFolder === undefined || dataFolder === resolve(DEFAULT_DATA_FOLDER);
-  const folder = isDefault
-    ? ''
-    : ` --data ${/^[\w./:\\-]+$/.test(dataFolder) ? dataFolder : JSON.stringify(dataFolder)}`;
-  return [`It has no admin: whoever reaches it may do everything. Set one with: settee admin add NAME${folder}`];
+function adviceFor({ hasAdmin, adminCommand }: RunningServer): string[] {
+  return hasAdmin ? [] : [`It has no admin: whoever reaches it may do everything. Set one with: ${adminCommand}`];
 }

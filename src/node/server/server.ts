@@ -21,6 +21,7 @@ import { createListener } from '../http/listener.ts';
 import { ProxiedFetches } from '../http/proxied-fetch.ts';
 import { assertReach } from '../http/reach.ts';
 import { followTlsKeys, readTlsKeys } from '../http/tls-files.ts';
+import { adminCommand } from './admin-advice.ts';
 import { CONFIG_FILE, givenSettings, openConfiguration } from './configuration.ts';
 import { gzip } from './gzip.ts';
 import { findMd5 } from './md5.ts';
@@ -76,6 +77,8 @@ export interface RunningServer {
   readonly url: string;
   /** Whether it has an admin now; without one, everybody who reaches it may do everything. */
   readonly hasAdmin: boolean;
+  /** By which somebody sets one. */
+  readonly adminCommand: string;
   /** Absolute; undefined for a server in memory. */
   readonly dataFolder: string | undefined;
   /** The service's one door, for who asks it in this process. */
@@ -122,7 +125,7 @@ async function start(options: ServerOptions, undo: UndoList): Promise<RunningSer
   const configFile = options.configFile ?? (memory ? undefined : join(dataFolder, CONFIG_FILE));
   const configure = () => openConfiguration(givenSettings(options), configFile, log);
   config = await configure();
-  assertReach(bindAddress(config), hasAdmin(config));
+  assertReach(bindAddress(config), hasAdmin(config), adminCommand(configFile, memory ? undefined : dataFolder));
   const tls = await readTlsKeys(config.get('ssl', 'cert_file'), config.get('ssl', 'key_file'));
   const folder = memory ? undefined : await openDataFolder(dataFolder);
   if (folder) {
@@ -156,6 +159,7 @@ async function start(options: ServerOptions, undo: UndoList): Promise<RunningSer
   return {
     url: http.url,
     hasAdmin: hasAdmin(running.config),
+    adminCommand: adminCommand(configFile, folder?.path),
     dataFolder: folder?.path,
     handle: (request) => running.handle(request),
     close: () => undo.run().catch((error) => logAndThrow(log, error)),

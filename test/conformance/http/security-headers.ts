@@ -52,6 +52,31 @@ export default suite('security_headers', [
   }),
 
   test(
+    'no function speaks for the whole origin, nor logs anybody in',
+    async (t) => {
+      const headers = {
+        'Clear-Site-Data': '"storage"',
+        'Service-Worker-Allowed': '/',
+        'Strict-Transport-Security': 'max-age=1',
+        'X-Own': 'yes',
+      };
+      const show = (cookie: string) =>
+        `function () { return { body: "x", headers: ${JSON.stringify({ ...headers, 'Set-Cookie': cookie })} }; }`;
+      const shows = { log: show('AuthSession=x; Path=/'), nameless: show('=AuthSession=x'), own: show('a=b; Path=/') };
+      await t.put('_design/d', { shows });
+      for (const name of Object.keys(shows)) {
+        const answer = await t.get(`/_design/d/_show/${name}`);
+        assert.equal(answer.header('x-own'), 'yes', answer.text);
+        for (const left of ['clear-site-data', 'service-worker-allowed', 'strict-transport-security']) {
+          assert.isUndefined(answer.header(left), left);
+        }
+        assert.equal(answer.header('set-cookie'), name === 'own' ? 'a=b; Path=/' : undefined);
+      }
+    },
+    { needs: ['forbidden-headers'] },
+  ),
+
+  test(
     'other policies, and none, as the settings have it',
     async (t) => {
       const csp = { showlist_header_value: 'sandbox allow-scripts', attachments_enable: 'false' };

@@ -129,6 +129,14 @@ export default suite('accounts_oauth', [
       assertError(before, 400, 'invalid_consumer_token_pair', reason);
       await t.request('PUT', userPath('ana'), { headers: ROOT, json: { ...Object(json), oauth } });
       assert.deepEqual(await whoIs(t, await signed(t, '/_session')), ANA);
+      // Nobody keeps another one out by the same names.
+      const own = { consumer: 'own', token: 'own' };
+      const shadow = { consumer_keys: { app: own.consumer }, tokens: { tok: own.token } };
+      const aaa = { type: 'user', name: 'aaa', roles: [], password: 'aaa', oauth: shadow };
+      assert.equal((await t.request('PUT', userPath('aaa'), { json: aaa })).status, 201);
+      assert.deepEqual(await whoIs(t, await signed(t, '/_session')), ANA);
+      const ofOther = await signed(t, '/_session', { secrets: own });
+      assert.deepEqual(await whoIs(t, ofOther), { name: 'aaa', roles: [] });
     },
     { needs },
   ),

@@ -129,6 +129,8 @@ export default suite('accounts_users_db', [
       for (const [name, reason] of [
         ['_ana', 'Username may not start with underscore.'],
         ['a:b', 'Character `:` is not allowed in usernames.'],
+        // One by which nobody could log in.
+        ['a'.repeat(1_025), 'Usernames have at most 1024 characters.'],
       ] as const) {
         const answer = await t.request('PUT', userPath(name), { ...asRoot, json: userDocument({ name }) });
         assertError(answer, 403, 'forbidden', reason);

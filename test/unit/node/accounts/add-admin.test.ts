@@ -50,6 +50,15 @@ test('another password replaces the one before, and leaves other admins alone', 
   expect(await isPassword('bob', 'second')).toBe(true);
 });
 
+test('a server with a configuration file elsewhere has its admins there', async () => {
+  const configFile = join(folder, 'etc', 'settee.ini');
+  const [stdout, stderr] = [new PassThrough(), new PassThrough()];
+  await addAdmin({ admin: 'ana', dataFolder: folder, configFile }, { stdin: Readable.from(['a\n']), stdout, stderr });
+  expect(`${stdout.read()}`).toContain(`It is kept in ${configFile}.`);
+  expect(Object.keys((await new IniFile(configFile, silentLog).load())['admins'] ?? {})).toEqual(['ana']);
+  await expect(stat(join(folder, 'settee.ini'))).rejects.toMatchObject({ code: 'ENOENT' });
+});
+
 test('without a password nothing is kept', async () => {
   await expect(add('ana', '\n')).rejects.toMatchObject({ code: 'bad_request' });
   await expect(stat(folder)).rejects.toMatchObject({ code: 'ENOENT' });
