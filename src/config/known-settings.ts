@@ -21,6 +21,8 @@ import { sampleWindows } from '../system/sample-settings.ts';
 /** Reads a setting as whoever uses it does. Fails with `bad_request` on a value that it can't have. */
 type Check = (config: Config, section: string, key: string) => unknown;
 
+const SETTING_NAME = /^[^\s/[\]{}]+\/[^\s[\]{}]+$/;
+
 interface Known {
   /** Undefined: unset. */
   readonly value?: string;
@@ -47,6 +49,14 @@ const sharing: Check = (config) => {
 
 /** With a name that is none, nobody might be able to log in and put it right. */
 const handlers: Check = (config, section, key) => choicesSetting(config, section, key, AUTHENTICATION_HANDLERS);
+
+/** With one in another form, such as other servers have, nobody could change a setting any more, this one included. */
+const namesOfSettings: Check = (config, section, key) => {
+  const text = config.get(section, key) ?? '';
+  if (text.trim() === '' || text.split(',').every((name) => SETTING_NAME.test(name.trim()))) return;
+  const reason = `Setting ${section}/${key} is "${text}"; it must be names of settings, such as uuids/max_count, with commas between them.`;
+  throw new DatabaseError('bad_request', reason);
+};
 
 /** Each bounds the other. */
 const ratesAndWindows: Check = (config) => sampleWindows(config);
@@ -86,7 +96,7 @@ const KNOWN: Readonly<Record<string, Readonly<Record<string, Known>>>> = {
     authentication_handlers: { value: 'oauth, cookie, default', check: handlers },
     allow_jsonp: flag('false'),
     changes_timeout: number('60000'),
-    config_whitelist: {},
+    config_whitelist: { check: namesOfSettings },
     enable_cors: flag('false'),
     max_bytes_in_flight: number('268435456'),
     max_connections: number('2048'),

@@ -12,13 +12,17 @@ export const UUID_ALGORITHMS = ['sequential', 'random', 'utc_random', 'utc_id'] 
 
 /** A whole number from 0 up, or undefined where the setting is unset. Fails with `bad_request` on any other text. */
 export function integerSetting(config: Config, section: string, key: string): number | undefined {
+  return wholeNumber(config, section, key, 0);
+}
+
+function wholeNumber(config: Config, section: string, key: string, least: 0 | 1): number | undefined {
   const text = config.get(section, key);
   if (text === undefined || text === '') return undefined;
   const value = Number(text);
-  if (Number.isSafeInteger(value) && value >= 0) return value;
+  if (Number.isSafeInteger(value) && value >= least) return value;
   throw new DatabaseError(
     'bad_request',
-    `Setting ${section}/${key} is "${text}"; it must be a whole number from 0 up.`,
+    `Setting ${section}/${key} is "${text}"; it must be a whole number from ${least} up.`,
   );
 }
 
@@ -32,9 +36,7 @@ export function portSetting(config: Config): number {
 
 /** As `integerSetting`, from 1 up. */
 export function positiveSetting(config: Config, section: string, key: string): number | undefined {
-  const value = integerSetting(config, section, key);
-  if (value !== 0) return value;
-  throw new DatabaseError('bad_request', `Setting ${section}/${key} is "0"; it must be a whole number from 1 up.`);
+  return wholeNumber(config, section, key, 1);
 }
 
 /** One of the given texts. Fails with `bad_request` on any other, and where the setting is unset. */

@@ -41,6 +41,8 @@ test('what is set is never logged, only that it was', async () => {
 
 test('a whitelist that is empty lets nobody change anything', async () => {
   const { core } = await open();
+  const other = await askJson(core, 'PUT /_config/httpd/config_whitelist', { body: '"[{httpd,config_whitelist}]"' });
+  expect(other).toMatchObject([400, { error: 'bad_request' }]);
   await askJson(core, 'PUT /_config/httpd/config_whitelist', { body: '""' });
   const refused = [400, { error: 'modification_not_allowed', reason: 'This config variable is read-only' }];
   expect(await askJson(core, 'PUT /_config/a/b', { body: '"c"' })).toEqual(refused);
