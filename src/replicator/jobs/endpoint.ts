@@ -72,11 +72,12 @@ interface Address {
   readonly credentials: Credentials | undefined;
 }
 
-/** A reason never repeats the address: it may hold a password. */
+/** The reason does not repeat what was given: it may hold a password. */
 function neither(side: Side): Error {
   return invalid(`The \`${side}' must be the name of a database, or its URL with http: or https:.`);
 }
 
+/** A reason never repeats the address: it may hold a password. */
 function parseAddress(side: Side, text: string): Address {
   const url = parseUrl(text);
   if (url === undefined || !['http:', 'https:'].includes(url.protocol)) {
