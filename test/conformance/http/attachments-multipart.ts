@@ -115,6 +115,17 @@ export default suite('attachments_multipart', [
     assert.deepInclude(await t.info(), { doc_count: 0, update_seq: 0 });
   }),
 
+  test("a part's Content-MD5 is checked", async (t) => {
+    const one = { _attachments: { a: follows(5) } };
+    for (const sum of ['XUFAKrxLKna5cZ2REBfFkQ==', 'nonsense']) {
+      const answer = await put(t, '/doc', related(one, `Content-MD5: ${sum}\r\n\r\nhello`));
+      assertError(answer, 400, 'content_md5_mismatch', 'Possible message corruption.');
+    }
+    assert.deepInclude(await t.info(), { doc_count: 0 });
+    const right = related(one, 'Content-MD5: XUFAKrxLKna5cZ2REBfFkg==\r\n\r\nhello');
+    assert.equal((await put(t, '/doc', right)).status, 201);
+  }),
+
   test('a type without a boundary is refused', async (t) => {
     const answer = await put(t, '/doc', related({}), 'multipart/related');
     const reason = 'The Content-Type of a multipart body must name its boundary: multipart/related';
