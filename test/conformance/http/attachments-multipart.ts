@@ -251,6 +251,21 @@ export default suite('attachments_multipart', [
     assert.equal(at(json, 'results', 3, 'id'), 'none');
   }),
 
+  test('what was read can be written elsewhere, whatever the names', async (t) => {
+    const names = ['a\r\nb', 'a b', '2', '1', 'a"b', 'a', 'a\\b', ' a', 'é/😀', 'constructor'];
+    const entries = names.map((name, index) => `${JSON.stringify(name)}:{"data":"${btoa(`${index}`)}"}`);
+    assert.equal((await t.at('PUT', '/doc', { body: `{"_attachments":{${entries.join(',')}}}` })).status, 201);
+    const read = await t.get('/doc?attachments=true&revs=true', { accept: 'multipart/related' });
+    const other = `${t.db}_other`;
+    await t.createDatabase(other);
+    const headers = { 'content-type': read.header('content-type') ?? '' };
+    const put = await t.request('PUT', `/${other}/doc?new_edits=false`, { body: read.bytes, headers });
+    assert.equal(put.status, 201, put.text);
+    for (const [index, name] of names.entries()) {
+      assert.equal((await t.request('GET', `/${other}/doc/${encodeURIComponent(name)}`)).text, `${index}`, name);
+    }
+  }),
+
   test('_bulk_get as multipart brings them behind each document', async (t) => {
     const first = await t.put('a', { _attachments: { x: { content_type: 'x/y', data: 'aGVsbG8=' } } });
     await t.put('a', { _rev: first, _attachments: { x: { stub: true }, z: { content_type: 'x/y', data: 'eA==' } } });
