@@ -67,6 +67,17 @@ export default suite('attachments_multipart', [
     assert.equal((await t.get('/doc/c')).text, 'abc');
   }),
 
+  test('a file name with quotes that are not escaped counts as none', async (t) => {
+    const document = { _attachments: { 'a"b': follows(3), a: follows(3) } };
+    const parts = [
+      'Content-Disposition: attachment; filename="a"b"\r\n\r\none',
+      'Content-Disposition: attachment; filename="a"\r\n\r\ntwo',
+    ];
+    assert.equal((await put(t, '/doc', related(document, ...parts))).status, 201);
+    assert.equal((await t.get('/doc/a%22b')).text, 'one');
+    assert.equal((await t.get('/doc/a')).text, 'two');
+  }),
+
   test('beside inline content and stubs', async (t) => {
     const rev = await t.put('doc', { _attachments: { kept: { data: 'eA==' } } });
     const _attachments = { kept: { stub: true }, inline: { data: 'eQ==' }, followed: follows(1) };
