@@ -1,5 +1,6 @@
 /** Takes the bytes of an attachment in: compresses what is worth it, and stores them while they come. */
 import type { AttachmentUpload, Database, FinishedUpload } from '../database/contract.ts';
+import { contentMd5Mismatch } from '../documents/attachments/digests.ts';
 import { beginMd5, type Md5Stream } from '../documents/md5.ts';
 import { DatabaseError } from '../errors/database-error.ts';
 import { must } from '../shared/assert.ts';
@@ -14,8 +15,8 @@ export interface IncomingBytes {
   /** How the bytes are encoded already. */
   readonly encoding: 'gzip' | undefined;
   readonly source: AsyncIterable<Uint8Array>;
-  /** MD5 of the bytes as they come, as 32 hexadecimal digits, where the sender says it. */
-  readonly digest?: string | undefined;
+  /** MD5 of the bytes as they come, as 32 hexadecimal digits, where the sender says it. Called when all have come. */
+  readonly digest?: () => string | undefined;
   /** How many come, where the sender says it. */
   readonly length?: number | undefined;
 }
@@ -50,9 +51,8 @@ export async function takeIn(database: Database, services: IntakeServices, incom
     const finished = await upload.finish(isWorthIt ? plain : undefined);
     // What is not compressed here is stored as it comes, and was summed there.
     const digest = isCompressed ? given.sum().digest : finished.stored.digest;
-    if (incoming.digest !== undefined && incoming.digest !== digest) {
-      throw new DatabaseError('content_md5_mismatch', 'Possible message corruption.');
-    }
+    const announced = incoming.digest?.();
+    if (announced !== undefined && announced !== digest) throw contentMd5Mismatch();
     if (!isWorthIt) return await takeInPlain(database, upload, isCompressed ? given.all : undefined);
     return { upload: finished, discard: () => upload.discard() };
   } catch (failure) {

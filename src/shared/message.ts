@@ -20,6 +20,8 @@ export interface ByteStream {
   /** In the place of `pull`, where the stream is made of text: the next chunk before it becomes bytes. */
   pullText?(): Promise<string | undefined>;
   cancel(reason?: unknown): Promise<void>;
+  /** Headers that came behind the last byte (RFC 9112, 7.1.2), where the host hands them on; known when that was pulled. */
+  readonly trailers?: PlainHeaders | undefined;
 }
 
 export type RequestBody = null | string | Uint8Array | Blob | ByteStream;

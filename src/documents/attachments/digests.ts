@@ -1,4 +1,5 @@
 /** Digests of attachments: 32 hexadecimal digits inside, `md5-` and Base64 in documents (docs/http.md#attachments-in-documents). */
+import { DatabaseError } from '../../errors/database-error.ts';
 
 const PREFIX = 'md5-';
 const BASE64_MD5 = /^[A-Za-z0-9+/]{22}==$/;
@@ -11,6 +12,19 @@ export function writeDigest(hex: string): string {
 /** The 32 hexadecimal digits; undefined where the text is no digest of that form. */
 export function readDigest(text: unknown): string | undefined {
   return typeof text === 'string' && text.startsWith(PREFIX) ? base64ToHex(text.slice(PREFIX.length)) : undefined;
+}
+
+/** The 32 hexadecimal digits of a `Content-MD5`; undefined where there is none. Fails with `content_md5_mismatch` where nothing has that sum. */
+export function readContentMd5(header: string | undefined): string | undefined {
+  const text = header?.trim();
+  if (text === undefined || text === '') return undefined;
+  const digest = base64ToHex(text);
+  if (digest === undefined) throw contentMd5Mismatch();
+  return digest;
+}
+
+export function contentMd5Mismatch(): DatabaseError {
+  return new DatabaseError('content_md5_mismatch', 'Possible message corruption.');
 }
 
 /** As `Content-MD5` has it (RFC 1864). */

@@ -1,7 +1,7 @@
 /** `/{db}/{docid}/{attachment}` (docs/http.md#attachments). The name may have slashes. */
 import { takeIn } from '../../attachments/intake.ts';
 import type { AttachmentWrite, Database } from '../../database/contract.ts';
-import { base64ToHex } from '../../documents/attachments/digests.ts';
+import { readContentMd5 } from '../../documents/attachments/digests.ts';
 import { checkAttachmentName, DEFAULT_CONTENT_TYPE } from '../../documents/attachments/incoming-attachment.ts';
 import { splitAttachments } from '../../documents/attachments/stored-attachments.ts';
 import type { DocId, RevId, StoredAttachment } from '../../documents/contract.ts';
@@ -12,7 +12,7 @@ import { keptAttachment, uploadOf } from '../documents/attached-writes.ts';
 import { baseRevision } from '../documents/base-revision.ts';
 import { missing, nodeToRead } from '../documents/requested-revision.ts';
 import { writtenText } from '../documents/single-write.ts';
-import { bodyChunks } from '../request/bodies.ts';
+import { bodyChunks, isStream } from '../request/bodies.ts';
 import type { Answer, Context } from '../request/context.ts';
 import { withSnapshot } from '../request/snapshot-lease.ts';
 import { writeOptions } from '../request/write-options.ts';
@@ -42,6 +42,7 @@ export function putAttachment(context: Context, database: string, id: DocId, nam
   const rev = baseRevision(context, id, undefined);
   const encoding = encodingOf(context);
   const contentType = context.header('content-type') ?? DEFAULT_CONTENT_TYPE;
+  const digest = readContentMd5(context.header('content-md5'));
   return context.services.registry.use(database, async (open) => {
     // Before the body is taken in, for nothing.
     await documentBefore(open, id, rev);
@@ -49,7 +50,7 @@ export function putAttachment(context: Context, database: string, id: DocId, nam
       contentType,
       encoding,
       source: bodyChunks(context.request.body),
-      digest: announcedDigest(context),
+      digest: () => digest ?? trailingDigest(context),
     });
     try {
       const added = { name, contentType, revpos: undefined, ...uploadOf(taken) };
@@ -106,11 +107,7 @@ function encodingOf(context: Context): 'gzip' | undefined {
   throw new DatabaseError('bad_content_type', 'Only gzip and identity content-encodings are supported');
 }
 
-/** Fails with `content_md5_mismatch` where the header can't be the digest of anything. */
-function announcedDigest(context: Context): string | undefined {
-  const header = context.header('content-md5')?.trim();
-  if (header === undefined || header === '') return undefined;
-  const digest = base64ToHex(header);
-  if (digest === undefined) throw new DatabaseError('content_md5_mismatch', 'Possible message corruption.');
-  return digest;
+/** What comes behind the body says it. */
+function trailingDigest({ request: { body } }: Context): string | undefined {
+  return readContentMd5(isStream(body) ? body.trailers?.['content-md5'] : undefined);
 }

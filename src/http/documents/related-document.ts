@@ -101,12 +101,12 @@ function partHead({ name, contentType }: StoredAttachment, { stored }: Attachmen
   const encoding = stored.encoding === undefined ? '' : `\r\nContent-Encoding: ${stored.encoding}`;
   const type = headerText(contentType);
   return (
-    `\r\nContent-Disposition: attachment; filename=${quoted(name)}` +
+    `\r\nContent-Disposition: attachment${fileName(name)}` +
     `\r\nContent-Type: ${type}\r\nContent-Length: ${stored.storedLength}${encoding}\r\n\r\n`
   );
 }
 
-/** What ends a header can't stand in one; a name that has it is known by its place. */
-function quoted(name: string): string {
-  return `"${name.replace(/["\\]/g, '\\$&').replace(/[\r\n]+/g, ' ')}"`;
+/** What ends a header can't stand in one: a name that has it is known by its place, and must not look like another one. */
+function fileName(name: string): string {
+  return /[\r\n]/.test(name) ? '' : `; filename="${name.replace(/["\\]/g, '\\$&')}"`;
 }

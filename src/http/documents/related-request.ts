@@ -1,7 +1,7 @@
 /** Documents that come as `multipart/related`, their attachments behind them (docs/http.md#multipart-uploads). */
 import { type TakenIn, takeIn } from '../../attachments/intake.ts';
 import type { Database } from '../../database/contract.ts';
-import { base64ToHex } from '../../documents/attachments/digests.ts';
+import { readContentMd5 } from '../../documents/attachments/digests.ts';
 import type { IncomingAttachment, IncomingDocument } from '../../documents/contract.ts';
 import { readDocumentInSteps } from '../../documents/incoming/read-document.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
@@ -67,13 +67,13 @@ function takePart(
   { headers, chunks }: IncomingPart,
 ): Promise<TakenIn> {
   const isEncoded = encoding === 'gzip' || headers['content-encoding']?.toLowerCase() === 'gzip';
-  const md5 = headers['content-md5'];
+  const md5 = readContentMd5(headers['content-md5']);
   return takeIn(database, context.services, {
     contentType,
     encoding: isEncoded ? 'gzip' : undefined,
     source: chunks,
     length: isEncoded ? encodedLength : length,
-    digest: md5 === undefined ? undefined : base64ToHex(md5),
+    digest: () => md5,
   });
 }
 

@@ -12,7 +12,8 @@ export interface IncomingPart {
 /** Of a part. */
 const MOST_HEADER_BYTES = 16_384;
 const BOUNDARY = /;\s*boundary\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;"]+))/i;
-const FILE_NAME = /;\s*filename\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;"]+))/i;
+/** Some senders escape no quotes within a name: what such a one would be taken for is another name. */
+const FILE_NAME = /;\s*filename\s*=\s*(?:"((?:[^"\\]|\\.)*)"(?=\s*(?:;|$))|([^\s;"]+))/i;
 const FIELD_NAME = /;\s*name\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;"]+))/i;
 const LINE_END = Uint8Array.of(0x0d, 0x0a);
 const HEADERS_END = Uint8Array.of(0x0d, 0x0a, 0x0d, 0x0a);

@@ -128,8 +128,8 @@ class LatePiece {
   }
 
   /** Whether it has come, or failed, when so much time is over; false where none is left. */
-  async isThereWithin(ms: number): Promise<boolean> {
-    if (ms <= 0) return false;
+  isThereWithin(ms: number): Promise<boolean> {
+    if (ms <= 0) return Promise.resolve(false);
     return new Promise((resolve) => {
       const answer = () => {
         stopTimer();

@@ -44,7 +44,9 @@ export function documentLocation(context: Context, database: string, id: string)
 }
 
 export function attachmentLocation(context: Context, database: string, id: string, name: string): string {
-  const path = name.split('/').map(encodeURIComponent).join('/');
+  // A path's empty segments are passed over.
+  const parts = name.split('/');
+  const path = parts.map(encodeURIComponent).join(parts.includes('') ? '%2F' : '/');
   return `${documentLocation(context, database, id)}/${path}`;
 }
 

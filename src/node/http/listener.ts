@@ -7,6 +7,7 @@ import { assert } from '../../shared/assert.ts';
 import type { Handle, PlainHeaders, PlainRequest } from '../../shared/message.ts';
 import { VERSION } from '../../system/version.ts';
 import { AnswerBatch } from './answer-batch.ts';
+import { toPlainHeaders } from './plain-headers.ts';
 import { readBody } from './request-body.ts';
 import { toResponse } from './response.ts';
 
@@ -73,20 +74,6 @@ class NodeRequest implements PlainRequest {
   get signal(): AbortSignal {
     return this.#request.signal;
   }
-}
-
-type IncomingHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
-
-/** Node has put names into lower case and joined repeated lines already, except for `Set-Cookie`, which no request should have. */
-function toPlainHeaders(headers: IncomingHeaders): PlainHeaders {
-  if (isPlain(headers)) return headers;
-  const { 'set-cookie': _, ...others } = headers;
-  assert(isPlain(others), 'only Set-Cookie has several lines');
-  return others;
-}
-
-function isPlain(headers: IncomingHeaders): headers is PlainHeaders {
-  return headers['set-cookie'] === undefined;
 }
 
 function toHttp1({ incoming, outgoing }: Bindings): HttpBindings {

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { DatabaseError } from '../../errors/database-error.ts';
-import type { ByteStream } from '../../shared/message.ts';
+import type { ByteStream, PlainHeaders } from '../../shared/message.ts';
+import { toPlainHeaders } from './plain-headers.ts';
 
 /** A body of at most this many bytes is collected before the request is handled; a larger one is streamed. */
 const collectedBytes = 1024 * 1024;
@@ -79,6 +80,10 @@ class IncomingStream implements ByteStream {
       if (this.#incoming.readableEnded) return undefined;
       await this.#readable();
     }
+  }
+
+  get trailers(): PlainHeaders {
+    return toPlainHeaders(this.#incoming.trailers);
   }
 
   async cancel(): Promise<void> {

@@ -42,6 +42,13 @@ function toResponseAtOnce(response: PlainResponse, exchange: Exchange): Response
   return new Response(toReadable(body, exchange), { status, headers: sized });
 }
 
+/** Cuts the connection behind what was written: that may say why, and node would drop what waits for its turn to be sent. */
+function breakOff(outgoing: ServerResponse): void {
+  const { socket } = outgoing;
+  if (socket === null) outgoing.destroy();
+  else socket.write('', () => outgoing.destroy());
+}
+
 function toReadable(body: ByteStream, { outgoing, onBrokenStream }: Exchange): ReadableStream<Uint8Array> {
   /** The client went away. A read that waits then, as a feed's does, comes to an end that nobody waits for. */
   let isLeft = false;
@@ -56,7 +63,7 @@ function toReadable(body: ByteStream, { outgoing, onBrokenStream }: Exchange): R
         } catch (error) {
           onBrokenStream(error);
           // Not `controller.error`: the listener would print it. The close event of the connection cancels the stream.
-          outgoing.destroy();
+          breakOff(outgoing);
         }
       },
       cancel: (reason) => {

@@ -121,7 +121,7 @@ export class Job {
     return this.#history;
   }
 
-  /** Resolves with the next result, and rejects when the job fails or is cancelled before there is one. */
+  /** Resolves with the next result, and rejects when an attempt fails, or the job is cancelled, before there is one. */
   result(): Promise<RunResult> {
     const result = new Promise<RunResult>((resolve, reject) => this.#waiters.push({ resolve, reject }));
     // Whoever asked may not be there any more.

@@ -268,7 +268,8 @@ export class ReplicationJobs {
       });
     }
     job.order.listener?.failed?.(job, failure, retryMs);
-    if (retryMs === undefined) job.reject(failure);
+    // Whoever waits for it is told of this attempt: the next one may be hours away, or never come.
+    job.reject(failure);
     this.#startWaiting();
   }
 }

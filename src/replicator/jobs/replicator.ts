@@ -119,13 +119,19 @@ export class Replicator {
     await this.jobs.close();
   }
 
-  /** The one that does the same for the same user. One that fails at present is done as the new request has it: its password may be right now. */
+  /**
+   * The one that does the same for the same user. One that fails at present is tried at once: as the document has it that asks for it, else as
+   * the new request has it, whose password may be right now.
+   */
   #attach(order: JobOrder): Job | undefined {
     const job = this.jobs.get(order.id.full);
-    if (job === undefined || job.order.origin !== undefined) return job;
-    if (job.state !== 'crashing' && job.state !== 'failed') return job;
-    void this.jobs.remove(job);
-    return undefined;
+    if (job === undefined || (job.state !== 'crashing' && job.state !== 'failed')) return job;
+    if (job.order.origin === undefined) {
+      void this.jobs.remove(job);
+      return undefined;
+    }
+    this.jobs.retry(job);
+    return job;
   }
 
   #running(job: Job): ReplicateOutcome {

@@ -67,6 +67,17 @@ export default suite('attachments_multipart', [
     assert.equal((await t.get('/doc/c')).text, 'abc');
   }),
 
+  test('a file name with quotes that are not escaped counts as none', async (t) => {
+    const document = { _attachments: { 'a"b': follows(3), a: follows(3) } };
+    const parts = [
+      'Content-Disposition: attachment; filename="a"b"\r\n\r\none',
+      'Content-Disposition: attachment; filename="a"\r\n\r\ntwo',
+    ];
+    assert.equal((await put(t, '/doc', related(document, ...parts))).status, 201);
+    assert.equal((await t.get('/doc/a%22b')).text, 'one');
+    assert.equal((await t.get('/doc/a')).text, 'two');
+  }),
+
   test('beside inline content and stubs', async (t) => {
     const rev = await t.put('doc', { _attachments: { kept: { data: 'eA==' } } });
     const _attachments = { kept: { stub: true }, inline: { data: 'eQ==' }, followed: follows(1) };
@@ -113,6 +124,17 @@ export default suite('attachments_multipart', [
     const image = join('--b\r\nContent-Type: image/png\r\n\r\nx\r\n--b--');
     await refused(image, 'The first part must be the document, as application/json.');
     assert.deepInclude(await t.info(), { doc_count: 0, update_seq: 0 });
+  }),
+
+  test("a part's Content-MD5 is checked", async (t) => {
+    const one = { _attachments: { a: follows(5) } };
+    for (const sum of ['XUFAKrxLKna5cZ2REBfFkQ==', 'nonsense']) {
+      const answer = await put(t, '/doc', related(one, `Content-MD5: ${sum}\r\n\r\nhello`));
+      assertError(answer, 400, 'content_md5_mismatch', 'Possible message corruption.');
+    }
+    assert.deepInclude(await t.info(), { doc_count: 0 });
+    const right = related(one, 'Content-MD5: XUFAKrxLKna5cZ2REBfFkg==\r\n\r\nhello');
+    assert.equal((await put(t, '/doc', right)).status, 201);
   }),
 
   test('a type without a boundary is refused', async (t) => {
@@ -238,6 +260,21 @@ export default suite('attachments_multipart', [
     assert.deepInclude(document(2), { _id: 'b', n: 1 });
     assert.deepInclude(at(json, 'results', 3, 'docs', 0, 'error'), { id: 'none', error: 'not_found' });
     assert.equal(at(json, 'results', 3, 'id'), 'none');
+  }),
+
+  test('what was read can be written elsewhere, whatever the names', async (t) => {
+    const names = ['a\r\nb', 'a b', '2', '1', 'a"b', 'a', 'a\\b', ' a', 'é/😀', 'constructor'];
+    const entries = names.map((name, index) => `${JSON.stringify(name)}:{"data":"${btoa(`${index}`)}"}`);
+    assert.equal((await t.at('PUT', '/doc', { body: `{"_attachments":{${entries.join(',')}}}` })).status, 201);
+    const read = await t.get('/doc?attachments=true&revs=true', { accept: 'multipart/related' });
+    const other = `${t.db}_other`;
+    await t.createDatabase(other);
+    const headers = { 'content-type': read.header('content-type') ?? '' };
+    const put = await t.request('PUT', `/${other}/doc?new_edits=false`, { body: read.bytes, headers });
+    assert.equal(put.status, 201, put.text);
+    for (const [index, name] of names.entries()) {
+      assert.equal((await t.request('GET', `/${other}/doc/${encodeURIComponent(name)}`)).text, `${index}`, name);
+    }
   }),
 
   test('_bulk_get as multipart brings them behind each document', async (t) => {

@@ -139,6 +139,17 @@ export default suite('attachments', [
     assert.sameMembers(names, ['deep/er/x.txt', 'with space', 'é😀', 'semi;colon,?#', 'A', 'a']);
   }),
 
+  test('the address of one leads to it, also where its name has empty parts', async (t) => {
+    for (const name of ['a%2Fb', 'a%2F%2Fb', '%2Fa', 'a%2F']) {
+      const { pathname } = new URL((await put(name)).header('location') ?? '', t.baseUrl);
+      assert.equal((await t.request('GET', pathname.slice(t.basePath.length))).text, name, name);
+    }
+
+    function put(name: string): Promise<Answer> {
+      return t.at('PUT', `/doc-${name}/${name}`, { body: name, headers: { 'content-type': BINARY } });
+    }
+  }),
+
   test('names that begin with an underscore are refused', async (t) => {
     const reason = "Attachment name can't start with '_'";
     assertError(await t.at('PUT', '/doc/_a', { body: 'x' }), 400, 'bad_request', reason);

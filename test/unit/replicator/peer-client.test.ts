@@ -115,6 +115,21 @@ describe('a request that fails', () => {
     expect(transport.requests.length).toBe(1);
   });
 
+  test('that keeps us out of the database says so', async () => {
+    const out = '{"error":"e","reason":"Who are you?"}';
+    for (const method of ['GET', 'PUT'] as const) {
+      const client = clientOf(new ScriptedTransport([answer(401, out)]));
+      await expect(client.ask({ method, path: '' }, (one) => one.json())).rejects.toMatchObject({
+        code: 'unauthorized',
+        reason: 'unauthorized to access or create database http://peer.test/db: Who are you?',
+      });
+    }
+    const forbidden = clientOf(new ScriptedTransport([answer(403, out)]));
+    await expect(forbidden.ask({ method: 'GET', path: '' }, (one) => one.json())).rejects.toMatchObject({
+      reason: 'http://peer.test/db answered GET with 403 e: Who are you?',
+    });
+  });
+
   test('is told with the time of the next attempt, until one succeeds', async () => {
     const told: (Trouble | undefined)[] = [];
     const clock = { now: () => 1_000, monotonic: () => 0 };

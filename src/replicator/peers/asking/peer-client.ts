@@ -203,12 +203,14 @@ export class PeerClient {
     const { status } = answer;
     const pauseMs = retryAfterMs(answer.header('retry-after'), this.#options.clock.now());
     const { error, reason } = await answer.refusal();
-    const told = `${this.name} answered ${request.method} ${pathOf(request)} with ${status} ${error}: ${reason}`;
-    if (status === UNAUTHORIZED || status === 403) {
+    const told = `${this.name} answered ${describe(request)} with ${status} ${error}: ${reason}`;
+    if (status === UNAUTHORIZED) {
+      const isOfDatabase = request.path === '';
+      const why = isOfDatabase ? `unauthorized to access or create database ${this.name}: ${reason}` : told;
       // Who was let in before has not changed: a peer may lose its accounts for a while.
-      const mayPass = status === UNAUTHORIZED && this.#hasSucceeded;
-      return new RefusedAttempt(told, status === 403 ? 'forbidden' : 'unauthorized', status, mayPass);
+      return new RefusedAttempt(why, 'unauthorized', status, this.#hasSucceeded);
     }
+    if (status === 403) return new RefusedAttempt(told, 'forbidden', status, false);
     if (status === 404 && !isFromBetween(answer)) {
       const isDatabase = request.names === undefined || OF_DATABASE.test(reason);
       const code = isDatabase ? 'db_not_found' : 'not_found';
@@ -321,6 +323,11 @@ function sendingMs(body: TransportRequest['body']): number {
 }
 
 /** Without its parameters, which may be long. */
+/** Its method, and what it is sent to below the database. */
+function describe(request: PeerRequest): string {
+  return `${request.method} ${pathOf(request)}`.trimEnd();
+}
+
 function pathOf({ path }: PeerRequest): string {
   return path.replace(/\?.*$/s, '');
 }

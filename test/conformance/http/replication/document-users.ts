@@ -107,7 +107,13 @@ export default suite('replication_document_users', [
       assert.equal((await write(own, ROOT, 'anas', { target, user_ctx: AS_ANA })).status, 201);
       const anas = await ended(own, 'anas');
       assert.equal(at(anas, '_replication_state'), 'error');
-      assert.match(stringAt(anas, '_replication_state_reason'), /^unauthorized: /);
+      const why = `unauthorized to access or create database ${own.db}: You are not authorized to access this db.`;
+      assert.equal(stringAt(anas, '_replication_state_reason'), `unauthorized: ${why}`);
+      const asked = {
+        headers: { ...ANA, 'content-type': 'application/json' },
+        body: JSON.stringify({ source: own.db, target }),
+      };
+      assertError(await own.request('POST', '/_replicate', asked), 500, 'unauthorized', why);
     },
     { needs },
   ),

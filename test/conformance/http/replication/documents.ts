@@ -173,6 +173,21 @@ export default suite('replication_documents', [
     assert.equal(await documentCount(t, target), 1);
   }),
 
+  test('a request for what a document asks for, and what fails, is tried at once', async (t) => {
+    await useReplicator(t);
+    await t.put('one', {});
+    const target = `${t.db}_late`;
+    await ask(t, 'copy', { target });
+    await untilState(t, 'copy', 'error');
+    const request = () => t.request('POST', '/_replicate', { json: { source: t.db, target } });
+    assertError(await request(), 500, 'db_not_found', `could not open ${target}`);
+    await newTarget(t, 'late');
+    const answer = await request();
+    assert.equal(answer.status, 200, answer.text);
+    assert.equal(await documentCount(t, target), 1);
+    await untilState(t, 'copy', 'completed');
+  }),
+
   test('numbers of the document keep their digits when the state is written', async (t) => {
     await useReplicator(t);
     const target = await newTarget(t);

@@ -332,6 +332,27 @@ describe('the answer', () => {
     expect(failures).toMatchObject([{ request: 'GET /broken', error: { message: 'the disk is gone' } }]);
   });
 
+  test('that breaks off has sent what came before, which may say why', async () => {
+    const pieces = ['one\n', 'it failed\n'];
+    const body: ByteStream = {
+      pull: async () => {
+        const piece = pieces.shift();
+        if (piece === undefined) throw new Error('the disk is gone');
+        return new TextEncoder().encode(piece);
+      },
+      cancel: async () => undefined,
+    };
+    const url = await serve(async () => answer(body));
+    const received: string[] = [];
+    const failure = await new Promise<unknown>((resolve) => {
+      httpRequest(url, (response) => {
+        response.setEncoding('utf8').on('data', (text) => received.push(text));
+        response.on('error', resolve).on('end', () => resolve('an end'));
+      }).end();
+    });
+    expect([received.join(''), failure]).toEqual(['one\nit failed\n', expect.any(Error)]);
+  });
+
   test('is 500 with a reason when handling throws', async () => {
     const url = await serve(async () => {
       throw new Error('a defect');
