@@ -42,11 +42,17 @@ function toResponseAtOnce(response: PlainResponse, exchange: Exchange): Response
   return new Response(toReadable(body, exchange), { status, headers: sized });
 }
 
+/** For so long a connection waits for a client to take what was written before it is cut. */
+const LAST_WORDS_MS = 5_000;
+
 /** Cuts the connection behind what was written: that may say why, and node would drop what waits for its turn to be sent. */
 function breakOff(outgoing: ServerResponse): void {
   const { socket } = outgoing;
-  if (socket === null) outgoing.destroy();
-  else socket.write('', () => outgoing.destroy());
+  const cut = () => outgoing.destroy();
+  if (socket === null) return void cut();
+  const timer = setTimeout(cut, LAST_WORDS_MS);
+  outgoing.once('close', () => clearTimeout(timer));
+  socket.write('', cut);
 }
 
 function toReadable(body: ByteStream, { outgoing, onBrokenStream }: Exchange): ReadableStream<Uint8Array> {

@@ -322,12 +322,12 @@ function sendingMs(body: TransportRequest['body']): number {
   return typeof body === 'string' || body instanceof Uint8Array ? body.length / SLOWEST_BYTES_PER_MS : 0;
 }
 
-/** Without its parameters, which may be long. */
 /** Its method, and what it is sent to below the database. */
 function describe(request: PeerRequest): string {
   return `${request.method} ${pathOf(request)}`.trimEnd();
 }
 
+/** Without its parameters, which may be long. */
 function pathOf({ path }: PeerRequest): string {
   return path.replace(/\?.*$/s, '');
 }
