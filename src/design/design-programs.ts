@@ -35,6 +35,11 @@ export class DesignPrograms {
     this.#parts = parts;
   }
 
+  /** What programs that are opened now are given for one call, in milliseconds. */
+  get timeoutMs(): number {
+    return functionTimeoutMs(this.#parts.config);
+  }
+
   /** Fails with `not_implemented` where this host can't run functions of that language. */
   async open(database: Database, { id, rev, body }: StoredDesign): Promise<Program> {
     const { sandbox, log } = this.#parts;
@@ -48,7 +53,7 @@ export class DesignPrograms {
       signature: `${id} ${rev}`,
       designId: id,
       designDocument: withIdentity(id, rev, body),
-      timeoutMs: functionTimeoutMs(this.#parts.config),
+      timeoutMs: this.timeoutMs,
       log: (message) => log.info(`${id} in ${database.name}: ${message}`),
     });
   }

@@ -36,11 +36,21 @@ export async function openValidators(
   { programs, clock }: ValidatorsParts,
 ): Promise<Validators> {
   const validators: Validate[] = [];
-  for (const design of designs) {
-    const program = await programs.open(database, design).catch(permanentError);
-    validators.push((writes) => validateWith(program, writes));
-  }
+  for (const design of designs) validators.push(await openValidator(database, design, programs));
   return new DesignValidators(database, validators, clock);
+}
+
+/** The program is opened anew where another time limit was set meanwhile. */
+async function openValidator(database: Database, design: StoredDesign, programs: DesignPrograms): Promise<Validate> {
+  const open = async () => {
+    const { timeoutMs } = programs;
+    return { timeoutMs, program: await programs.open(database, design).catch(permanentError) };
+  };
+  let opened = await open();
+  return async (writes) => {
+    if (opened.timeoutMs !== programs.timeoutMs) opened = await open();
+    return validateWith(opened.program, writes);
+  };
 }
 
 async function validateWith(program: Program | DatabaseError, writes: readonly ValidatedWrite[]): Promise<Refusals> {

@@ -49,5 +49,7 @@ export function functionAnswer(config: Config, { code, headers, body }: Made, de
     if (name === 'location') withLocation(answer, value);
     else withHeader(answer, name, value);
   }
-  return sandboxed(answer, config, 'showlist');
+  const isJson =
+    !(body instanceof Uint8Array) && answer.headers['content-type']?.startsWith('application/json') === true;
+  return sandboxed({ ...answer, isJson }, config, 'showlist');
 }

@@ -23,13 +23,14 @@ export async function show(
   return withSnapshot(context, name, async (snapshot, database) => {
     const design = await readDesign(snapshot, designName);
     const document = await readFunctionDocument(database, snapshot, id);
-    const tag = await tagOf([design.id, design.rev, document.rev ?? '', ...requesterOf(context)]);
+    // The text, since it has more than its revision says: conflicts, and local documents, whose revisions come again.
+    const tag = await tagOf([design.id, design.rev, document, ...requesterOf(context)]);
     if (context.method === 'GET' && matchesTag(context.header('if-none-match'), tag)) {
       return withHeader(notModified(tag), 'vary', 'Accept');
     }
     const program = await service.programs.open(database, design);
     const request = await functionRequest(context, database, id ?? null);
-    const made = await program.show(functionName, document.text, request);
+    const made = await program.show(functionName, document, request);
     return functionAnswer(context.services.config, made, {
       code: 200,
       type: HTML_TYPE,

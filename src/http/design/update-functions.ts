@@ -29,7 +29,7 @@ export async function update(
     const document = await readFunctionDocument(database, snapshot, id);
     const program = await service.programs.open(database, design);
     const request = await functionRequest(context, database, id ?? null);
-    const { document: made, response } = await program.update(functionName, document.text, request);
+    const { document: made, response } = await program.update(functionName, document, request);
     if (made === undefined) return functionAnswer(context.services.config, response, { code: 200, type: HTML_TYPE });
     const saved = await save(context, database, made);
     const encodedId = encodeURIComponent(saved.id);

@@ -31,12 +31,12 @@ function callbackOf({ request: { url }, services: { config } }: Context): string
   return question < 0 ? undefined : new Query(url.slice(question + 1)).get('callback');
 }
 
+/** What is no JSON stays as it is: an attachment of whichever type has a length of its own. */
 function wrap(answer: Answer, callback: string): Answer {
-  const { headers, body } = answer;
-  const type = headers['content-type'] ?? '';
-  if (body === null || !(type.startsWith('application/json') || type.startsWith('text/plain'))) return answer;
+  const { headers, body, isJson = false } = answer;
+  if (!isJson) return answer;
   headers['content-type'] = 'text/javascript';
-  return { ...answer, body: wrapBody(body, `/* svc */${callback}(`) };
+  return body === null ? answer : { ...answer, body: wrapBody(body, `/* svc */${callback}(`) };
 }
 
 function wrapBody(body: NonNullable<ResponseBody>, head: string): ResponseBody {

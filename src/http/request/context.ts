@@ -52,6 +52,8 @@ export interface Answer {
   readonly status: number;
   readonly headers: Record<string, string>;
   readonly body: ResponseBody;
+  /** Its body is JSON text, or a stream of it, whatever its type says. */
+  readonly isJson?: boolean;
   /** See `PlainResponse`. */
   readonly errorCode?: string;
 }

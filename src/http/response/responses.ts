@@ -15,6 +15,7 @@ export function textAnswer(context: Context, status: number, body: ResponseBody)
     status,
     headers: { 'content-type': context.jsonType, 'cache-control': MUST_REVALIDATE },
     body,
+    isJson: true,
   };
 }
 

@@ -1,9 +1,9 @@
 import type { IncomingMessage } from 'node:http';
 import type { Refusal } from './refusals.ts';
 
-/** 400 for a request of which it is unclear where it ends. */
+/** 400 for a request of which it is unclear where it ends, or which host it is for. */
 export function framingRefusal(incoming: IncomingMessage): Refusal | undefined {
-  const reason = framingFault(incoming);
+  const reason = framingFault(incoming) ?? hostFault(incoming);
   return reason === undefined ? undefined : { status: 400, error: 'bad_request', reason };
 }
 
@@ -20,4 +20,17 @@ function framingFault(incoming: IncomingMessage): string | undefined {
   }
   if (encoding.trim().toLowerCase() === 'chunked') return undefined;
   return 'Transfer-Encoding has to be "chunked" alone. Say how the body itself is compressed as Content-Encoding.';
+}
+
+/**
+ * Node passes on the first of several hosts, and others take the last: what a proxy lets through for one of them would be answered for
+ * another (RFC 9112, 3.2). One that is missing is refused by Node's parser.
+ */
+function hostFault({ rawHeaders }: IncomingMessage): string | undefined {
+  let hosts = 0;
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at];
+    if (name?.length === 4 && name.toLowerCase() === 'host') hosts++;
+  }
+  return hosts > 1 ? 'A request has one Host header alone.' : undefined;
 }

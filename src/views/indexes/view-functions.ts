@@ -90,6 +90,11 @@ export class ViewFunctions {
     });
   }
 
+  /** What reduce functions that are compiled now are bound by; the same text means the same limits. */
+  get reduceLimits(): string {
+    return `${functionTimeoutMs(this.#parts.config)} ${this.reduceLimit}`;
+  }
+
   get reduceLimit(): ReduceLimit {
     const setting = this.#parts.config.get('query_server_config', 'reduce_limit');
     return setting === 'false' || setting === 'log' ? setting : 'true';

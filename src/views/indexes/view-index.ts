@@ -1,6 +1,7 @@
 import type { Database, DatabaseOrigin } from '../../database/contract.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
 import type { SnapshotRegister } from '../../paging/snapshot-register.ts';
+import type { ReduceLimit } from '../../query-server/contract.ts';
 import type { CacheBudget } from '../../shared/cache-budget.ts';
 import type { Clock } from '../../shared/clock.ts';
 import { Pace } from '../../shared/turn.ts';
@@ -15,6 +16,7 @@ import type { IndexIdentity } from '../storing/index-file.ts';
 import { decodeIndexHead, type IndexHead } from '../storing/index-head.ts';
 import type { GroupDefinition } from '../trees/definition.ts';
 import type { IndexState } from '../trees/index-state.ts';
+import { keepsRefusedGrowth } from '../trees/refused-growth.ts';
 import { createTreeOrders, type TreeOrder } from '../trees/tree-order.ts';
 import { RowWatches } from '../updating/row-watches.ts';
 import { Updater } from '../updating/updater.ts';
@@ -60,8 +62,12 @@ export class ViewIndex {
   #lastWork: Promise<unknown> = Promise.resolve();
   readonly #updates = new SharedUpdate();
   #compacting: Promise<void> | undefined;
-  #preparing: Promise<void> | undefined;
-  #isPrepared: boolean;
+  readonly #hasScripts: boolean;
+  #preparing: { readonly limits: string; readonly done: Promise<void> } | undefined;
+  /** The limits by which the reduce functions are compiled. */
+  #limits: string | undefined;
+  /** By which limit of reductions those that are kept were looked at: some may have been refused by another one. */
+  #keptLimit: ReduceLimit | undefined;
   /** How many callers wait for an update. */
   #waiting = 0;
   /** Set when it is closed: what is thrown from then on. */
@@ -73,7 +79,7 @@ export class ViewIndex {
     this.definition = definition;
     this.databaseName = databaseName;
     this.orders = createTreeOrders(definition.trees);
-    this.#isPrepared = this.orders.every(({ scripts }) => scripts.length === 0);
+    this.#hasScripts = this.orders.some(({ scripts }) => scripts.length > 0);
     this.#content = new IndexContent({ ...parts, orders: this.orders }, file, head);
   }
 
@@ -120,7 +126,8 @@ export class ViewIndex {
   isCurrent({ database }: IndexSource): boolean {
     const { updateSeq, purgeSeq } = this.state;
     return (
-      this.#isPrepared &&
+      this.isPrepared &&
+      this.#hasFittingReductions &&
       this.#comparedDatabase === database &&
       updateSeq >= database.updateSeq &&
       purgeSeq === database.purgeSeq
@@ -152,7 +159,11 @@ export class ViewIndex {
 
   /** Whether `reader` may be called. */
   get isPrepared(): boolean {
-    return this.#isPrepared;
+    return !this.#hasScripts || this.#limits === this.#parts.functions.reduceLimits;
+  }
+
+  get #hasFittingReductions(): boolean {
+    return !this.#hasScripts || this.#keptLimit === this.#parts.functions.reduceLimit;
   }
 
   reader(replace: ReplaceIndex): IndexReader {
@@ -160,39 +171,45 @@ export class ViewIndex {
     return new IndexReader(this, replace);
   }
 
-  /** Compiles the reduce functions, which readers need. */
+  /** Compiles the reduce functions, which readers need, for the limits that are set now. */
   prepare(source: IndexSource): Promise<void> {
-    this.#preparing ??= this.#prepare(source).catch((error: unknown) => {
-      this.#preparing = undefined;
+    const limits = this.#parts.functions.reduceLimits;
+    if (this.#preparing?.limits === limits) return this.#preparing.done;
+    const before = this.#preparing?.done.catch(() => undefined);
+    const done = this.#prepare(source, limits, before).catch((error: unknown) => {
+      if (this.#preparing?.done === done) this.#preparing = undefined;
       throw error;
     });
-    return this.#preparing;
+    this.#preparing = { limits, done };
+    return done;
   }
 
-  async #prepare(source: IndexSource): Promise<void> {
+  async #prepare(source: IndexSource, limits: string, before: Promise<void> | undefined): Promise<void> {
+    await before;
     const { functions } = this.#parts;
-    const scripts = this.orders.flatMap((order) => order.scripts);
-    if (scripts.length > 0) {
+    if (this.#hasScripts) {
+      const scripts = this.orders.flatMap((order) => order.scripts);
+      const limit = functions.reduceLimit;
       const program = await functions.openProgram(source.functions);
       const pace = new Pace();
       for (const { source: text, reducer } of scripts) {
-        reducer.use(await program.reducer(text, functions.reduceLimit));
+        reducer.use(await program.reducer(text, limit));
         if (pace.isDue) await pace.rest();
       }
     }
-    this.#isPrepared = true;
+    this.#limits = limits;
   }
 
   /** Resolves when the index reflects everything that is in the database now. */
   async update(source: IndexSource): Promise<void> {
     this.#waiting++;
     try {
-      await this.prepare(source);
       const { updateSeq, purgeSeq } = source.database;
       do {
+        await this.prepare(source);
         this.#assertOpen();
         await this.#updates.join(source.database, () => this.#inOrder(() => this.#update(source)));
-      } while (this.state.updateSeq < updateSeq || this.state.purgeSeq < purgeSeq);
+      } while (!this.#hasFittingReductions || this.state.updateSeq < updateSeq || this.state.purgeSeq < purgeSeq);
     } finally {
       this.#waiting--;
     }
@@ -206,6 +223,7 @@ export class ViewIndex {
     task.update(0, database.updateSeq - this.state.updateSeq);
     try {
       await this.#compareHistory(source);
+      await this.#dropRefusedGrowth();
       await this.#runUpdater(source, (done, total) => task.update(done, total));
     } catch (error) {
       // A handle that was closed meanwhile fails as well, which says nothing about the index.
@@ -252,6 +270,21 @@ export class ViewIndex {
     }
     this.#content.identity = this.#identity(origin);
     this.#comparedDatabase = database;
+  }
+
+  /** Empties the index if it keeps reductions that were refused, and would be taken now. */
+  async #dropRefusedGrowth(): Promise<void> {
+    const { functions, log } = this.#parts;
+    const limit = functions.reduceLimit;
+    if (this.#hasFittingReductions || !this.isPrepared) return;
+    if (limit !== 'true' && (await keepsRefusedGrowth(this.orders, this.state))) {
+      log.info(
+        `an index of ${this.databaseName} has reductions that were refused by another setting, and is built anew`,
+      );
+      await this.#content.clear();
+      this.watches.lose();
+    }
+    this.#keptLimit = limit;
   }
 
   /** Joins a compaction that runs. */

@@ -64,6 +64,7 @@ import findOperators from './find-operators.ts';
 import findPlanning from './find-planning.ts';
 import findRegex from './find-regex.ts';
 import formSubmit from './form-submit.ts';
+import functionLimits from './function-limits.ts';
 import gzip from './gzip.ts';
 import head from './head.ts';
 import hostile from './hostile.ts';
@@ -198,6 +199,7 @@ export const suites: readonly Suite[] = [
   findPlanning,
   findRegex,
   formSubmit,
+  functionLimits,
   gzip,
   head,
   hostile,

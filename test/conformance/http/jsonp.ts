@@ -32,6 +32,29 @@ export default suite('jsonp', [
   ),
 
   test(
+    'leaves what is no JSON as it is, and HEAD has the type of GET',
+    async (t) => {
+      const other = await t.withSettings(allowed);
+      for (const type of ['text/plain', 'text/plain; charset=utf-8', 'application/json']) {
+        const written = await other.at('PUT', '/doc/file', { body: '[1]', headers: { 'content-type': type } });
+        const answer = await other.get('/doc/file?callback=run');
+        assert.deepEqual([answer.header('content-type'), answer.text], [type, '[1]']);
+        await other.at('DELETE', `/doc?rev=${written.header('etag')?.slice(1, -1)}`);
+      }
+      await other.put('_design/test', {
+        shows: { plain: 'function () { return {headers: {"Content-Type": "text/plain"}, body: "x"}; }' },
+      });
+      const shown = await other.get('/_design/test/_show/plain?callback=run');
+      assert.deepEqual([shown.header('content-type'), shown.text], ['text/plain', 'x']);
+      for (const path of ['', '/_design/test', '/_all_docs', '/_changes', '/nobody']) {
+        const head = await other.at('HEAD', `${path}?callback=run`);
+        assert.match(head.header('content-type') ?? '', /^text\/javascript\b/, path);
+      }
+    },
+    { needs: ['settings'] },
+  ),
+
+  test(
     'takes no callback that could be more than a name',
     async (t) => {
       const other = await t.withSettings(allowed);

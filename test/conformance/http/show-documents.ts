@@ -102,6 +102,31 @@ export default suite('show_documents', [
     assert.deepEqual([fresh.status, fresh.text], [200, 'new']);
   }),
 
+  test('a tag of all that the function sees of the document: its conflicts, too', async (t) => {
+    const source = 'function (doc) { return {json: doc && [doc._conflicts, doc.name]}; }';
+    await t.put('_design/test', { shows: { seen: source } });
+    const seen = async (id: string, tag = '') => {
+      const answer = await show(t, `seen/${id}`, { 'if-none-match': tag });
+      return { shown: [answer.status, answer.text.trim()], tag: `${answer.header('etag')}` };
+    };
+    await t.put('ann', { name: 'Ann' });
+    const alone = await seen('ann');
+    assert.deepEqual(alone.shown, [200, '[null,"Ann"]']);
+    await t.at('PUT', '/ann?new_edits=false', { json: { _rev: '1-0', name: 'Anna' } });
+    const inConflict = await seen('ann', alone.tag);
+    assert.deepEqual(inConflict.shown, [200, '[["1-0"],"Ann"]']);
+    assert.deepEqual((await seen('ann', inConflict.tag)).shown, [304, '']);
+    await t.at('DELETE', '/ann?rev=1-0');
+    assert.deepEqual((await seen('ann', inConflict.tag)).shown, [200, '[null,"Ann"]']);
+    assert.deepEqual((await seen('ann', alone.tag)).shown, [304, '']);
+
+    await t.put('_local/ann', { name: 'one' });
+    const local = await seen('_local/ann');
+    await t.at('DELETE', '/_local/ann?rev=0-1');
+    await t.put('_local/ann', { name: 'other' });
+    assert.deepEqual((await seen('_local/ann', local.tag)).shown, [200, '[null,"other"]']);
+  }),
+
   test('failures have the words of the interface', async (t) => {
     await fill(t);
     assertError(await show(t, 'number'), 500, 'render_error', 'undefined response from show function');

@@ -245,7 +245,7 @@ async function sendRaw(server: { readonly url: string }, text: string): Promise<
   return received;
 }
 
-describe('a request whose end could be seen in two places', () => {
+describe('a request whose end could be seen in two places, or which is for two hosts', () => {
   const smuggled = 'DELETE /smuggled HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n';
   const chunked = `2\r\n{}\r\n0\r\n\r\n${smuggled}`;
   const head = (version: string, ...lines: string[]) =>
@@ -278,6 +278,8 @@ describe('a request whose end could be seen in two places', () => {
     ['1.1', 'Transfer-Encoding: xchunked'],
     ['1.1', 'Content-Length: 2\r\nTransfer-Encoding: chunked'],
     ['1.1', 'Content-Length: 2\r\nContent-Length: 0'],
+    ['1.1', 'Host: localhost\r\nTransfer-Encoding: chunked'],
+    ['1.1', 'host: other.localhost\r\nTransfer-Encoding: chunked'],
   ])('is refused with 400, and nothing behind it is read: HTTP/%s, %s', async (version, lines) => {
     const { answer, asked } = await exchange(head(version, lines) + chunked);
     expect(answer).toMatch(/^HTTP\/1\.1 400 [\s\S]*\r\nConnection: close\r\n[\s\S]*"error":"bad_request","reason":"/);
