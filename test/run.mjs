@@ -8,8 +8,8 @@
  * tests run, with no checks before. `npm run test:browsers` is this with `--browsers=firefox,webkit`: only the tests in
  * browsers, in those.
  *
- * Outside of browsers all files of a process share the modules that it has loaded: no module of ours keeps anything
- * (src/README.md#one-door), and loading them for each file anew takes as long as most tests. Chosen files are run each by itself.
+ * All files of a process share the modules that it has loaded: no module of ours keeps anything (src/README.md#one-door), and loading them for
+ * each file anew takes as long as most tests. Outside of browsers, chosen files are run each by itself.
  *
  * Most of what is tested in browsers keeps them waiting for a part of the time, so two files run at a time, each with a browser of
  * its own: two of Chromium, or one of Firefox and one of WebKit. What measures how soon an answer comes runs before them, by itself; what

@@ -29,6 +29,8 @@ export default defineConfig({
     // A browser, or what drives it, now and then loses an answer. What fails in any other way fails at once. See second-attempts.ts.
     retry: { count: 1, condition: /^Test timed out in/ },
     fileParallelism: false,
+    // No module keeps anything, and loading the drivers anew for each file takes a second of a processor.
+    isolate: false,
     sequence: { sequencer: LongestFirst },
     // Those that do run at once only wait.
     maxConcurrency: 20,
