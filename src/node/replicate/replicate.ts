@@ -150,7 +150,7 @@ async function run({ replicator, replication, progress, retryRefused }: Work, ho
     const { continuous } = replication;
     const order: JobOrder = { id, replication, owner: ADMIN, isKept: continuous, listener: { failed: report(host) } };
     const job = retryRefused ? await replicator.retryRefused(order) : replicator.jobs.add(order);
-    const result = job.result();
+    const result = job.result({ lasting: true });
     await Promise.race([result, signalled]);
     if (isSignalled) await replicator.jobs.remove(job);
     progress.end();

@@ -54,6 +54,7 @@ export interface JobEvent {
 interface Waiter {
   resolve(result: RunResult): void;
   reject(failure: unknown): void;
+  readonly lasting: boolean;
 }
 
 /** What is kept of a replication. Only `replication-jobs.ts` changes it. */
@@ -121,9 +122,12 @@ export class Job {
     return this.#history;
   }
 
-  /** Resolves with the next result, and rejects when an attempt fails, or the job is cancelled, before there is one. */
-  result(): Promise<RunResult> {
-    const result = new Promise<RunResult>((resolve, reject) => this.#waiters.push({ resolve, reject }));
+  /**
+   * Resolves with the next result, and rejects when the job is cancelled, or an attempt fails, before there is one. With `lasting` only the
+   * last attempt counts: those that are made again are passed over.
+   */
+  result({ lasting = false } = {}): Promise<RunResult> {
+    const result = new Promise<RunResult>((resolve, reject) => this.#waiters.push({ resolve, reject, lasting }));
     // Whoever asked may not be there any more.
     result.catch(() => undefined);
     return result;
@@ -133,7 +137,11 @@ export class Job {
     for (const { resolve } of this.#waiters.splice(0)) resolve(result);
   }
 
-  reject(failure: unknown): void {
-    for (const { reject } of this.#waiters.splice(0)) reject(failure);
+  /** `isLast`: no other attempt follows. */
+  reject(failure: unknown, isLast: boolean): void {
+    for (const waiter of this.#waiters.splice(0)) {
+      if (waiter.lasting && !isLast) this.#waiters.push(waiter);
+      else waiter.reject(failure);
+    }
   }
 }

@@ -84,7 +84,7 @@ export class ReplicationJobs {
     if (this.#jobs.get(job.id) === job) this.#jobs.delete(job.id);
     this.#waiting.delete(job);
     job.abort?.();
-    job.reject(why);
+    job.reject(why, true);
     this.#noteActivity();
     await job.attempt;
   }
@@ -269,7 +269,7 @@ export class ReplicationJobs {
     }
     job.order.listener?.failed?.(job, failure, retryMs);
     // Whoever waits for it is told of this attempt: the next one may be hours away, or never come.
-    job.reject(failure);
+    job.reject(failure, retryMs === undefined);
     this.#startWaiting();
   }
 }
