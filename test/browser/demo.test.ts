@@ -136,7 +136,7 @@ describe.each(chosenEngines())('the demo in %s', (engine) => {
     await shows(tab, '.range', '1–2 of 2');
     await navigateTo(tab, '#/countries');
     await shows(tab, '.range', '1–40 of 250');
-    await tab.back();
+    await tab.evaluate('history.back()');
     await shows(tab, '.range', '1–2 of 2');
     expect(await tab.evaluate('document.querySelector("#search").value')).toBe('new');
   });
