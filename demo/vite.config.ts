@@ -1,4 +1,4 @@
-/** How the demo is built, as any app that uses Settee: `npx vite build demo` makes `dist/demo`, `npx vite demo` serves it from its sources. */
+/** How the demo is built, like any app that uses Settee: `npx vite build demo` makes `dist/demo`, `npx vite demo` serves it from its sources. */
 import { fileURLToPath } from 'node:url';
 import { settee } from 'settee/vite';
 import { defineConfig } from 'vite';

@@ -11,7 +11,7 @@ export interface SessionStore {
   load(text: string): void;
 }
 
-/** What all of an instance share for as long as any of them is left, and what no storage keeps. */
+/** What all of an instance share while any of them is left, and what no storage keeps. */
 export interface SessionStores {
   readonly cookies: SessionStore;
   /** The replications that requests have asked for. */

@@ -138,7 +138,7 @@ export function shareAcrossOrigins(hostOf: (context: Context) => string | undefi
   };
 }
 
-/** Undefined where something is asked for that is not granted: the request is answered as any other then, and the browser goes no further. */
+/** Undefined where something is asked for that is not granted: the request is answered like any other then, and the browser goes no further. */
 function answerPreflight({ request: { headers } }: Context, settings: HostSettings, grant: Grant): Answer | undefined {
   const method = headers['access-control-request-method'];
   const methods = settings.list('methods') ?? METHODS;

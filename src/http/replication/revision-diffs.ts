@@ -50,7 +50,7 @@ export async function postPurge(context: Context, database: string): Promise<Ans
 
 interface RevisionList {
   readonly id: string;
-  /** Undefined where no document can have that id; it is asked for as any other that isn't there. */
+  /** Undefined where no document can have that id; it is asked for like any other that isn't there. */
   readonly docId: DocId | undefined;
   readonly revs: readonly RevId[];
 }

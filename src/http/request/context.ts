@@ -80,7 +80,7 @@ export class Context {
   grant: Grant | undefined;
   /** What this reader sees of the documents; undefined where that is all of them. */
   shield: Shield | undefined;
-  /** That pages of the origin which sent it may ask, where settings say so; `isNamed`: by its name, rather than as any other. */
+  /** That pages of the origin which sent it may ask, where settings say so; `isNamed`: by its name, rather than like any other. */
   sharedWith: { readonly origin: string; readonly isNamed: boolean } | undefined;
   /** The query, without the `?`. */
   search = '';

@@ -1,4 +1,4 @@
-/** A stored content type as a header can carry it: it may have been given as any text. */
+/** A stored content type as a header can carry it: whatever text was given. */
 export function headerText(type: string): string {
   return type.replace(/[^ -~]+/g, '').trim() || 'application/octet-stream';
 }

@@ -213,7 +213,7 @@ const LOCK_FILE_BYTES = 16_384;
 
 /**
  * Gives the lock file its room on the disk. LMDB makes it with a hole and writes to it through a memory map: on a full
- * disk the system ends the process for that (SIGBUS), where this fails as any other write does. Linked into its place,
+ * disk the system ends the process for that (SIGBUS), where this fails like any other write does. Linked into its place,
  * so that nobody finds it half made or has it emptied while in use.
  */
 function reserveLockFile(path: string): void {
