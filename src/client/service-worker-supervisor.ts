@@ -3,9 +3,13 @@ import { messageSW, Workbox } from 'workbox-window';
 import { scriptAddress } from '../bridge/script-address.ts';
 import type { ControlAnswer, ControlMessage } from '../bridge/wire/control.ts';
 import { PROTOCOL } from '../bridge/wire/wire.ts';
+import { pause } from '../shared/pause.ts';
 import { withinDeadline } from './deadline.ts';
 import type { PageFetch } from './replaced-fetch.ts';
 import { startScript } from './start-failures.ts';
+
+/** Between the requests of which one is to reach the service worker. */
+const WAITS_MS = [0, 100, 400, 1_500];
 
 interface SupervisorOptions {
   readonly url: URL;
@@ -63,12 +67,25 @@ export class ServiceWorkerSupervisor {
     if (!isInControl()) throw this.#fault(`leaves this page to ${navigator.serviceWorker.controller?.scriptURL}`);
     // A policy may forbid another origin. And a page that another base's service worker controlled when it was loaded keeps
     // that one's static routes in Chromium.
-    const ask = () => this.#network(`${this.#base}_settee/alive`).then(({ status }) => status, String);
-    // Asked once more: where the process of a service worker dies with another tab, the request goes on to the network.
-    const found = await ask().then((answer) => (answer === 204 ? answer : ask()));
+    const found = await this.#askByFetch();
     if (found !== 204) {
       throw this.#fault(`is not asked by fetch (${found}); reload, or allow ${this.#base} in the CSP's connect-src`);
     }
+  }
+
+  /**
+   * The status by which the base answers this page's `fetch`, or the failure's text. Asked again for some two seconds: where the process of
+   * a service worker has died with another tab, requests go on to the network until the browser has noticed and started it anew.
+   */
+  async #askByFetch(): Promise<number | string> {
+    const ask = () => this.#network(`${this.#base}_settee/alive`).then(({ status }) => status, String);
+    let found = await ask();
+    for (const waitMs of WAITS_MS) {
+      if (found === 204) break;
+      await pause(waitMs);
+      found = await ask();
+    }
+    return found;
   }
 
   /** As `Settee.update`. */
