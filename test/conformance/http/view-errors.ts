@@ -128,7 +128,7 @@ export default suite('view_errors', [
   test(
     'a document that takes for ever ends the build, and holds up nobody meanwhile',
     async (t) => {
-      // Where there are no settings it takes 5 s.
+      // Where there are no settings it takes 5 s. Whoever were held up would wait for all of it.
       const hasSettings = t.host.capabilities.settings === true;
       const patient = hasSettings ? await t.withSettings({ svc: { os_process_timeout: '1500' } }) : t;
       const neighbour = `${t.db}_neighbour`;
@@ -153,7 +153,7 @@ export default suite('view_errors', [
       }
       assertError(await hostile, 500, 'os_process_error', 'OS process timed out.');
       assert.isAtLeast(answered, 10, 'answers before the function was ended');
-      assert.isBelow(longestMs, 1_000, 'milliseconds that two requests beside it took');
+      assert.isBelow(longestMs, hasSettings ? 1_000 : 3_000, 'milliseconds that two requests beside it took');
     },
     { needs: ['function-threads'] },
   ),
