@@ -1,6 +1,6 @@
 import { assert, must } from '../shared/assert.ts';
 import type { MaybePromise } from '../shared/maybe-promise.ts';
-import { Pace } from '../shared/turn.ts';
+import { inTurns, Pace, type Steps } from '../shared/turn.ts';
 import type {
   AllocateNode,
   KeyRange,
@@ -30,7 +30,9 @@ import { type Hit, peekValue, rankOf, readValue, readValues } from './reading/lo
 import { reduceBetween } from './reading/range-reduce.ts';
 
 /** Changes that are made in one go: a leaf may get all of them, and others have a turn only between leaves. */
-const CHANGES_AT_ONCE = 4_096;
+const CHANGES_AT_ONCE = 2_048;
+/** Keys whose order is checked between two looks at the clock. */
+const KEYS_PER_STEP = 1_024;
 
 export interface TreeOptions<K, R> {
   readonly spec: TreeSpec<K, R>;
@@ -120,8 +122,9 @@ export class Tree<K, R> implements WholeTree<K, R> {
 
   /** The values of ascending keys, in their order. Visits each node once. */
   async getMany(sortedKeys: readonly K[]): Promise<(string | undefined)[]> {
-    assertAscending(this.#source.spec, sortedKeys, 0);
     if (sortedKeys.length === 0) return [];
+    const checked = inTurns(checkAscending(this.#source.spec, sortedKeys, 0));
+    if (checked instanceof Promise) await checked;
     const values =
       this.#root === undefined
         ? sortedKeys.map(() => undefined)
@@ -188,7 +191,8 @@ export class Tree<K, R> implements WholeTree<K, R> {
 
   async #edit(changes: readonly TreeChange<K>[]): Promise<TreeUpdate<Tree<K, R>>> {
     const keys = changes.map((change) => change.key);
-    assertAscending(this.#source.spec, keys, -1);
+    const checked = inTurns(checkAscending(this.#source.spec, keys, -1));
+    if (checked instanceof Promise) await checked;
     const isLong = changes.length > CHANGES_AT_ONCE;
     const { root, replaced } = await (isLong
       ? this.#editParts(changes, keys)
@@ -285,9 +289,11 @@ export class Tree<K, R> implements WholeTree<K, R> {
 }
 
 /** Keys out of order would end up where no search finds them. `most` is the most that comparing a key with the next may give. */
-function assertAscending<K>(spec: TreeSpec<K, unknown>, keys: readonly K[], most: 0 | -1): void {
+function* checkAscending<K>(spec: TreeSpec<K, unknown>, keys: readonly K[], most: 0 | -1): Steps<void> {
   for (let index = 1; index < keys.length; index += 1) {
-    if (spec.compare(must(keys[index - 1]), must(keys[index])) <= most) continue;
-    assert(false, `key ${index} of ${keys.length} is not above the one before it`);
+    if (spec.compare(must(keys[index - 1]), must(keys[index])) > most) {
+      assert(false, `key ${index} of ${keys.length} is not above the one before it`);
+    }
+    if (index % KEYS_PER_STEP === 0) yield;
   }
 }

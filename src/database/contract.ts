@@ -225,7 +225,7 @@ export interface WriteGuard {
   prepare?(writes: readonly DocumentWrite[], options: WriteOptions): MaybePromise<readonly DocumentWrite[]>;
   /** Whether `validate` has to be called; read at each write. Where a design document is among the writes it is called in any case. */
   readonly isNeeded: boolean;
-  /** For each write why it is refused, or undefined. With `allOrNothing` one refusal is one of all. */
+  /** For each write why it is refused, or undefined; an empty list where none is. With `allOrNothing` one refusal is one of all. */
   validate(writes: readonly DocumentWrite[], options: WriteOptions): Promise<readonly (DatabaseError | undefined)[]>;
   /** Design documents were written or purged; called before the writer's promise resolves. */
   designsChanged(): void;

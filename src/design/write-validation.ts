@@ -7,6 +7,7 @@ import type { Database, DocumentWrite, WriteGuard, WriteOptions } from '../datab
 import { DESIGN_RANGE, isDesignId } from '../documents/identifiers.ts';
 import type { DatabaseError } from '../errors/database-error.ts';
 import { must } from '../shared/assert.ts';
+import { inTurns, someInSteps } from '../shared/turn.ts';
 import type { StoredDesign } from './design-programs.ts';
 
 /** The validation functions that a database has at one moment. */
@@ -19,6 +20,8 @@ export interface Validators {
 export type OpenValidators = (database: Database, designs: readonly StoredDesign[]) => Promise<Validators>;
 
 type Refusal = DatabaseError | undefined;
+
+const NO_REFUSALS: readonly Refusal[] = [];
 
 /** Validates the writes of one open database. */
 export class WriteValidation implements WriteGuard {
@@ -47,9 +50,9 @@ export class WriteValidation implements WriteGuard {
   }
 
   async validate(writes: readonly DocumentWrite[], options: WriteOptions): Promise<readonly Refusal[]> {
-    if (writes.every(({ id }) => isDesignId(id))) return noRefusals(writes);
+    if (!(await inTurns(someInSteps(writes, ({ id }) => !isDesignId(id))))) return NO_REFUSALS;
     const validators = this.#validators === undefined ? await this.#load() : this.#validators;
-    return validators === null ? noRefusals(writes) : validators.validate(writes, options);
+    return validators === null ? NO_REFUSALS : validators.validate(writes, options);
   }
 
   #load(): Promise<Validators | null> {
@@ -75,10 +78,6 @@ export class WriteValidation implements WriteGuard {
     const validating = designs.filter(hasValidator);
     return validating.length === 0 ? null : this.#open(this.#database, validating);
   }
-}
-
-function noRefusals(writes: readonly DocumentWrite[]): readonly Refusal[] {
-  return writes.map(() => undefined);
 }
 
 async function readDesigns(database: Database): Promise<StoredDesign[]> {

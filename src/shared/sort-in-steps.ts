@@ -22,6 +22,32 @@ export function* sortInSteps<T>(items: readonly T[], compare: (left: T, right: T
   return runs[0] ?? [];
 }
 
+/** Sorts numbers where they are, in steps: without a comparison that is called for each pair. Gives the same array, or another one of its kind. */
+export function* sortNumbersInSteps(numbers: Float64Array): Steps<Float64Array> {
+  for (let from = 0; from < numbers.length; from += ITEMS_PER_STEP) {
+    numbers.subarray(from, from + ITEMS_PER_STEP).sort();
+    yield;
+  }
+  let sorted = numbers;
+  let other: Float64Array = new Float64Array(numbers.length > ITEMS_PER_STEP ? numbers.length : 0);
+  for (let width = ITEMS_PER_STEP; width < numbers.length; width *= 2) {
+    for (let from = 0; from < numbers.length; from += 2 * width) yield* mergeNumbers(sorted, other, from, width);
+    [sorted, other] = [other, sorted];
+  }
+  return sorted;
+}
+
+/** Merges the sorted runs that begin at `from` and at `from + width`, each of so many numbers at most. */
+function* mergeNumbers(source: Float64Array, target: Float64Array, from: number, width: number): Steps<void> {
+  const [middle, end] = [Math.min(from + width, source.length), Math.min(from + 2 * width, source.length)];
+  let [left, right] = [from, middle];
+  for (let at = from; at < end; at += 1) {
+    const isLeft = right >= end || (left < middle && must(source[left]) <= must(source[right]));
+    target[at] = must(isLeft ? source[left++] : source[right++]);
+    if (at % ITEMS_PER_STEP === ITEMS_PER_STEP - 1) yield;
+  }
+}
+
 /** Of equals, those of the left side come first. */
 function* merge<T>(left: readonly T[], right: readonly T[], compare: (left: T, right: T) => number): Steps<T[]> {
   const merged: T[] = [];

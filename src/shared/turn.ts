@@ -153,13 +153,42 @@ async function goOn<T>(steps: Steps<T>, pace: Pace, isLong: boolean): Promise<T>
 const ITEMS_PER_STEP = 256;
 
 /** What `convert` makes of each item, some at a time. */
-export function* mapInSteps<T, R>(items: Iterable<T>, convert: (item: T) => R): Steps<R[]> {
+export function* mapInSteps<T, R>(items: Iterable<T>, convert: (item: T, index: number) => R): Steps<R[]> {
   const converted: R[] = [];
-  for (const item of items) {
-    converted.push(convert(item));
-    if (converted.length % ITEMS_PER_STEP === 0) yield;
-  }
+  yield* eachInSteps(items, (item, index) => {
+    converted.push(convert(item, index));
+  });
   return converted;
+}
+
+/** Those of the items of which `test` is true, some at a time. */
+export function* filterInSteps<T>(items: Iterable<T>, test: (item: T, index: number) => boolean): Steps<T[]> {
+  const found: T[] = [];
+  yield* eachInSteps(items, (item, index) => {
+    if (test(item, index)) found.push(item);
+  });
+  return found;
+}
+
+/** Whether `test` is true of any of the items, some at a time. */
+export function* someInSteps<T>(items: Iterable<T>, test: (item: T) => boolean): Steps<boolean> {
+  let looked = 0;
+  for (const item of items) {
+    if (test(item)) return true;
+    looked += 1;
+    if (looked % ITEMS_PER_STEP === 0) yield;
+  }
+  return false;
+}
+
+/** Hands each item to `visit`, some at a time. */
+export function* eachInSteps<T>(items: Iterable<T>, visit: (item: T, index: number) => void): Steps<void> {
+  let index = 0;
+  for (const item of items) {
+    visit(item, index);
+    index += 1;
+    if (index % ITEMS_PER_STEP === 0) yield;
+  }
 }
 
 /** Does all the work in one go. */

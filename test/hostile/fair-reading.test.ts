@@ -297,6 +297,23 @@ describe('who brings much', () => {
       '/brought/_bulk_docs',
       () => ({ json: { docs: numbers.slice(0, 50_000).map((n) => ({ n, text: `text ${n}` })) } }),
     ],
+    // So many that a loop that gives nobody a turn shows.
+    [
+      'in very many documents',
+      201,
+      written,
+      'POST',
+      '/brought/_bulk_docs',
+      () => ({ json: { docs: numbers.map(() => ({})) } }),
+    ],
+    [
+      'in very many revisions',
+      201,
+      /^\[\]\n$/,
+      'POST',
+      '/many%/_bulk_docs',
+      () => ({ json: { new_edits: false, docs: numbers.map((n) => ({ _id: idOf(n), _rev: '1-00', n })) } }),
+    ],
     [
       'in documents with all or nothing',
       201,

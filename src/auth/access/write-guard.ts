@@ -6,6 +6,7 @@ import type { Database, DocumentWrite, WriteGuard, WriteOptions } from '../../da
 import { isDesignId } from '../../documents/identifiers.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
 import { type MaybePromise, whenReady } from '../../shared/maybe-promise.ts';
+import { filterInSteps, inTurns, mapInSteps, someInSteps } from '../../shared/turn.ts';
 import { isDatabaseAdmin, isServerAdmin, parseSecurity } from './security.ts';
 
 /** The rules of the users' database. */
@@ -25,6 +26,8 @@ interface AccessGuardParts {
 }
 
 type Refusal = DatabaseError | undefined;
+
+const NO_REFUSALS: readonly Refusal[] = [];
 
 export class AccessGuard implements WriteGuard {
   readonly #parts: AccessGuardParts;
@@ -50,11 +53,11 @@ export class AccessGuard implements WriteGuard {
   async validate(writes: readonly DocumentWrite[], options: WriteOptions): Promise<readonly Refusal[]> {
     const { inner } = this.#parts;
     const refusals = await this.#judge(writes, options);
-    if (!refusals.some((refusal) => refusal !== undefined)) return inner.validate(writes, options);
-    const passed = writes.filter((_write, index) => refusals[index] === undefined);
+    if (!(await inTurns(someInSteps(refusals, isRefusal)))) return inner.validate(writes, options);
+    const passed = await inTurns(filterInSteps(writes, (_write, index) => !isRefusal(refusals[index])));
     const verdicts = passed.length === 0 ? [] : await inner.validate(passed, options);
     let next = 0;
-    return refusals.map((refusal) => refusal ?? verdicts[next++]);
+    return inTurns(mapInSteps(writes, (_write, index) => refusals[index] ?? verdicts[next++]));
   }
 
   get #isUsers(): boolean {
@@ -63,18 +66,19 @@ export class AccessGuard implements WriteGuard {
 
   async #judge(writes: readonly DocumentWrite[], options: WriteOptions): Promise<readonly Refusal[]> {
     const { database, users } = this.#parts;
-    const ofDesigns = this.#refuseDesigns(writes, options);
-    if (!this.#isUsers) return ofDesigns;
-    const rules = await users();
-    const ofUsers = await rules.validate(database, writes, options);
-    return ofDesigns.map((refusal, index) => refusal ?? ofUsers[index]);
+    const ofUsers = this.#isUsers ? await (await users()).validate(database, writes, options) : NO_REFUSALS;
+    if (this.#mayWriteDesigns(options)) return ofUsers;
+    return inTurns(mapInSteps(writes, ({ id }, index) => (isDesignId(id) ? notAnAdmin() : ofUsers[index])));
   }
 
-  #refuseDesigns(writes: readonly DocumentWrite[], { user }: WriteOptions): readonly Refusal[] {
+  #mayWriteDesigns({ user }: WriteOptions): boolean {
     const { security } = this.#parts.database;
-    const mayWrite = user === undefined || isServerAdmin(user) || isDatabaseAdmin(user, parseSecurity(security));
-    return writes.map(({ id }) => (mayWrite || !isDesignId(id) ? undefined : notAnAdmin()));
+    return user === undefined || isServerAdmin(user) || isDatabaseAdmin(user, parseSecurity(security));
   }
+}
+
+function isRefusal(refusal: Refusal): boolean {
+  return refusal !== undefined;
 }
 
 export function notAnAdmin(): DatabaseError {

@@ -8,6 +8,9 @@ import { BodyPage, encodeListing, listingBytes, mostListingBytes } from './body-
 import { BodyReader, type BodyReaderOptions } from './body-reader.ts';
 import { TextArena } from './text-arena.ts';
 
+/** Bodies packed between two looks at the clock. */
+const BODIES_PER_STEP = 256;
+
 interface BodyStoreOptions extends BodyReaderOptions {
   readonly allocator: PageAllocator;
 }
@@ -76,6 +79,7 @@ export class BodyStore {
       if (page !== undefined && this.#isFull(page, id, bytes.length)) close();
       page ??= new BodyPage(this.#options.allocator.allocate());
       locations.push(this.#appendTo(page, id, bytes));
+      if (locations.length % BODIES_PER_STEP === 0) yield;
     }
     close();
     return { locations, pages };

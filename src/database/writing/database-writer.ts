@@ -1,6 +1,7 @@
 import type { DocId, RevId } from '../../documents/contract.ts';
 import type { RevisionHasher } from '../../documents/revisions/revision-hash.ts';
 import type { MaybePromise } from '../../shared/maybe-promise.ts';
+import { inTurns } from '../../shared/turn.ts';
 import type { Log } from '../../system/contract.ts';
 import type {
   DatabaseUser,
@@ -49,7 +50,8 @@ export class DatabaseWriter {
   }
 
   #apply(writes: readonly DocumentWrite[], options: WriteOptions): Promise<WriteOutcome[]> {
-    return this.#run(new DocumentsJob(writes, options, this.#parts.hasher));
+    const job = inTurns(DocumentsJob.of(writes, options, this.#parts.hasher));
+    return job instanceof Promise ? job.then((made) => this.#run(made)) : this.#run(job);
   }
 
   writeDelayed(writes: readonly DocumentWrite[], user: DatabaseUser | undefined): MaybePromise<void> {

@@ -4,7 +4,7 @@ import { toRevId, toRevision } from '../../documents/revisions/revisions.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
 import { must } from '../../shared/assert.ts';
 import type { MaybePromise } from '../../shared/maybe-promise.ts';
-import { inTurns, type Steps } from '../../shared/turn.ts';
+import { eachInSteps, inTurns, type Steps } from '../../shared/turn.ts';
 import type { DocumentWrite, Durability, WriteOptions, WriteOutcome } from '../contract.ts';
 import { decodeLocal, encodeLocal } from '../state/local-documents.ts';
 import { attach } from './attach.ts';
@@ -71,6 +71,15 @@ export abstract class PromisedJob<T> implements Job {
   }
 }
 
+interface DocumentsJobParts {
+  readonly ids: readonly DocId[];
+  readonly digests: readonly string[];
+  readonly weight: number;
+  readonly writes: readonly DocumentWrite[];
+  readonly options: WriteOptions;
+  readonly hasher: RevisionHasher;
+}
+
 /** A write of documents, under the rules of docs/http.md#bulk-writes. */
 export class DocumentsJob extends PromisedJob<WriteOutcome[]> {
   override readonly ids: readonly DocId[];
@@ -81,18 +90,30 @@ export class DocumentsJob extends PromisedJob<WriteOutcome[]> {
   readonly #hasher: RevisionHasher;
   #outcomes: WriteOutcome[] = [];
 
-  /** Fails with `bad_request` where a replicated revision is not named: then nothing of the request is written. */
-  constructor(writes: readonly DocumentWrite[], options: WriteOptions, hasher: RevisionHasher) {
+  private constructor({ ids, digests, weight, writes, options, hasher }: DocumentsJobParts) {
     super(options.durability);
-    if (!options.newEdits && writes.some(({ rev }) => rev === undefined)) {
-      throw new DatabaseError('bad_request', 'Document must have a _rev when new_edits is false');
-    }
-    this.ids = writes.map((write) => write.id);
-    this.digests = writes.flatMap(({ attachments = NOTHING }) => attachments.map(({ digest }) => digest));
-    this.weight = writes.reduce((sum, write) => sum + write.body.length, 0);
+    this.ids = ids;
+    this.digests = digests;
+    this.weight = weight;
     this.#writes = writes;
     this.#options = options;
     this.#hasher = hasher;
+  }
+
+  /** Fails with `bad_request` where a replicated revision is not named: then nothing of the request is written. */
+  static *of(writes: readonly DocumentWrite[], options: WriteOptions, hasher: RevisionHasher): Steps<DocumentsJob> {
+    const ids: DocId[] = [];
+    const digests: string[] = [];
+    let weight = 0;
+    yield* eachInSteps(writes, ({ id, rev, body, attachments = NOTHING }) => {
+      if (rev === undefined && !options.newEdits) {
+        throw new DatabaseError('bad_request', 'Document must have a _rev when new_edits is false');
+      }
+      ids.push(id);
+      for (const { digest } of attachments) digests.push(digest);
+      weight += body.length;
+    });
+    return new DocumentsJob({ ids, digests, weight, writes, options, hasher });
   }
 
   apply(batch: WriteBatch): MaybePromise<void> {

@@ -1,5 +1,6 @@
 import type { TreeChange } from '../../btree/contract.ts';
-import { inTurns, mapInSteps, Pace, type Steps } from '../../shared/turn.ts';
+import { sortNumbersInSteps } from '../../shared/sort-in-steps.ts';
+import { eachInSteps, inTurns, mapInSteps, Pace, type Steps } from '../../shared/turn.ts';
 import { encodeChange, encodeEntry, encodeEntryInSteps, MANY_LEAVES } from '../state/entry.ts';
 import type { State } from '../state/state.ts';
 import { type NextState, TreeUpdates, updateSpace } from '../state/tree-updates.ts';
@@ -16,13 +17,12 @@ const DOCUMENTS_PER_STEP = 256;
  */
 export async function nextState(state: State, batch: WriteBatch, delaysById = false): Promise<NextState> {
   const pace = new Pace();
-  const changed = batch.changedDocuments();
+  const changed = await inTurns(batch.changedDocuments());
   const updates = new TreeUpdates();
-  const encoded = inTurns(byIdChanges(changed));
-  const changes = encoded instanceof Promise ? await encoded : encoded;
+  const changes = await inTurns(byIdChanges(changed));
   const formerValues = () => changed.map((document) => document.formerValue);
   const delayed = delaysById && changes.length > 0 ? state.byId.delayChanges(changes, formerValues()) : undefined;
-  const counts = countDocuments(changed);
+  const counts = await inTurns(countDocuments(changed));
   const byId = delayed ?? (await updates.apply(state.byId, changes));
   if (pace.isDue) await pace.rest();
   const changesBySeq = await inTurns(bySeqChanges(changed));
@@ -32,7 +32,7 @@ export async function nextState(state: State, batch: WriteBatch, delaysById = fa
     byId,
     bySeq: await updates.apply(state.bySeq, changesBySeq),
     locals: await updates.apply(state.locals, batch.changedLocals()),
-    space: await updateSpace(state.space, batch.spaceDeltas(), updates),
+    space: await updateSpace(state.space, await inTurns(batch.spaceDeltas()), updates),
     attachments: await updates.apply(state.attachments, batch.attachments.changes()),
     updateSeq: batch.updateSeq,
     purgeSeq: batch.purgeSeq,
@@ -62,10 +62,7 @@ function* byIdChanges(changed: readonly WorkingDocument[]): Steps<TreeChange<str
   return changes;
 }
 
-/**
- * The former sequence numbers of changed documents go, the new ones come. The numbers are sorted as an array of numbers: calling a
- * comparison of ours for each pair would take most of the time of replaying a journal.
- */
+/** The former sequence numbers of changed documents go, the new ones come. */
 function* bySeqChanges(changed: readonly WorkingDocument[]): Steps<TreeChange<number>[]> {
   const values = new Map<number, string | undefined>();
   for (const [index, { id, seq, formerSeq, tree }] of changed.entries()) {
@@ -74,14 +71,14 @@ function* bySeqChanges(changed: readonly WorkingDocument[]): Steps<TreeChange<nu
     if (leaves.length > 0) values.set(seq, encodeChange(id, leaves));
     if (index % DOCUMENTS_PER_STEP === DOCUMENTS_PER_STEP - 1) yield;
   }
-  const sorted = Float64Array.from(values.keys()).sort();
+  const sorted = yield* sortNumbersInSteps(Float64Array.from(values.keys()));
   return yield* mapInSteps(sorted, (key) => ({ key, value: values.get(key) }));
 }
 
-function countDocuments(changed: readonly WorkingDocument[]): { live: number; deleted: number } {
+function* countDocuments(changed: readonly WorkingDocument[]): Steps<{ live: number; deleted: number }> {
   let live = 0;
   let deleted = 0;
-  for (const { formerSeq, wasDeleted, tree } of changed) {
+  yield* eachInSteps(changed, ({ formerSeq, wasDeleted, tree }) => {
     if (formerSeq !== undefined) {
       if (wasDeleted) deleted--;
       else live--;
@@ -89,6 +86,6 @@ function countDocuments(changed: readonly WorkingDocument[]): { live: number; de
     const { winner } = tree;
     if (winner?.deleted === true) deleted++;
     else if (winner !== undefined) live++;
-  }
+  });
   return { live, deleted };
 }

@@ -1,6 +1,8 @@
 import { isDesignId } from '../../documents/identifiers.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
 import { must } from '../../shared/assert.ts';
+import { type MaybePromise, whenReady } from '../../shared/maybe-promise.ts';
+import { filterInSteps, inTurns, mapInSteps, someInSteps } from '../../shared/turn.ts';
 import type { DocumentWrite, WriteGuard, WriteOptions, WriteOutcome } from '../contract.ts';
 
 type Apply = (writes: readonly DocumentWrite[], options: WriteOptions) => Promise<WriteOutcome[]>;
@@ -18,10 +20,12 @@ export class ValidatedWrites {
     this.#apply = apply;
   }
 
-  write(writes: readonly DocumentWrite[], options: WriteOptions): Promise<WriteOutcome[]> {
-    const hasDesign = writes.some(({ id }) => isDesignId(id));
-    if (!hasDesign && !this.#guard.isNeeded) return this.#apply(writes, options);
-    return this.#write(writes, options, hasDesign);
+  write(writes: readonly DocumentWrite[], options: WriteOptions): MaybePromise<WriteOutcome[]> {
+    const looked = inTurns(someInSteps(writes, ({ id }) => isDesignId(id)));
+    return whenReady(looked, (hasDesign) => {
+      if (!hasDesign && !this.#guard.isNeeded) return this.#apply(writes, options);
+      return this.#write(writes, options, hasDesign);
+    });
   }
 
   async #write(given: readonly DocumentWrite[], options: WriteOptions, hasDesign: boolean): Promise<WriteOutcome[]> {
@@ -29,7 +33,7 @@ export class ValidatedWrites {
       const writes = (await this.#guard.prepare?.(given, options)) ?? given;
       const mustValidate = hasDesign || this.#guard.isNeeded;
       const verdicts = mustValidate ? await this.#guard.validate(writes, options) : [];
-      const isRefused = verdicts.some((verdict) => verdict !== undefined);
+      const isRefused = await inTurns(someInSteps(verdicts, (verdict) => verdict !== undefined));
       return isRefused ? await this.#writeRest(writes, verdicts, options) : await this.#apply(writes, options);
     } finally {
       // Before anyone learns that they are written.
@@ -42,14 +46,15 @@ export class ValidatedWrites {
     verdicts: readonly (DatabaseError | undefined)[],
     options: WriteOptions,
   ): Promise<WriteOutcome[]> {
-    const rest = writes.filter((_write, index) => verdicts[index] === undefined);
+    const rest = await inTurns(filterInSteps(writes, (_write, index) => verdicts[index] === undefined));
     const isAborted = options.allOrNothing === true;
     const outcomes = isAborted || rest.length === 0 ? [] : await this.#apply(rest, options);
     let next = 0;
-    return writes.map(({ id, rev }, index): WriteOutcome => {
+    const outcomeOf = ({ id, rev }: DocumentWrite, index: number): WriteOutcome => {
       const error = verdicts[index] ?? (isAborted ? aborted() : undefined);
       return error === undefined ? must(outcomes[next++]) : { ok: false, id, rev, error };
-    });
+    };
+    return inTurns(mapInSteps(writes, outcomeOf));
   }
 }
 

@@ -2,7 +2,7 @@ import { compareCodePoints } from '../../collation/code-points.ts';
 import type { DocId, RevId, RevisionPath } from '../../documents/contract.ts';
 import { must } from '../../shared/assert.ts';
 import { sortInSteps } from '../../shared/sort-in-steps.ts';
-import { inTurns, mapInSteps, Pace, type Steps } from '../../shared/turn.ts';
+import { eachInSteps, filterInSteps, inTurns, mapInSteps, Pace, type Steps } from '../../shared/turn.ts';
 import { encodeInSteps } from '../../shared/utf8.ts';
 import type { Page } from '../../storage/page-store.ts';
 import { EMPTY_BODY, EMPTY_LOCATION } from '../bodies/body-location.ts';
@@ -50,11 +50,7 @@ export interface Placed {
 /** Documents opened between two looks at the clock. */
 const OPENED_PER_STEP = 256;
 /** Revisions of which something small is done between two looks at the clock. */
-const REVISIONS_PER_STEP = 4_096;
-/** Bytes of bodies that are packed in one go. Each time a page is left that may not be full. */
-const PACKED_BYTES = 8 * 2 ** 20;
-/** What packing a body costs beside its bytes. */
-const PACKED_BODY = 1_024;
+const REVISIONS_PER_STEP = 1_024;
 
 /**
  * What one group commit changes: documents and local keys, loaded as the state has them and then changed step by step.
@@ -104,7 +100,7 @@ export class WriteBatch {
     const pace = new Pace();
     const sortedIds = await inTurns(sortedWithoutRepeats(ids));
     if (pace.isDue) await pace.rest();
-    const wanted = absent.size === 0 ? sortedIds : sortedIds.filter((id) => !absent.has(id));
+    const wanted = absent.size === 0 ? sortedIds : await inTurns(filterInSteps(sortedIds, (id) => !absent.has(id)));
     const values = wanted.length === 0 ? [] : await state.byId.getMany(wanted);
     if (pace.isDue) await pace.rest();
     let [rank, found] = [0, 0];
@@ -124,11 +120,12 @@ export class WriteBatch {
   async #loadAttachments(state: State, digests: readonly string[]): Promise<void> {
     const known = state.attachments.count === 0 ? [] : this.#documents.values();
     const all = new Set(digests);
-    for (const document of known) {
+    const note = (document: WorkingDocument) => {
       const found = digestsIn(document.formerValue ?? '');
       if (found.length > 0) this.#attached.add(document);
       for (const digest of found) all.add(digest);
-    }
+    };
+    await inTurns(eachInSteps(known, note));
     if (all.size > 0) await this.attachments.load(state.attachments, all);
   }
 
@@ -137,10 +134,8 @@ export class WriteBatch {
   }
 
   /** The documents that changed, in the order of their ids. */
-  changedDocuments(): WorkingDocument[] {
-    const changed: WorkingDocument[] = [];
-    for (const document of this.#documents.values()) if (document.changed) changed.push(document);
-    return changed;
+  changedDocuments(): Steps<WorkingDocument[]> {
+    return filterInSteps(this.#documents.values(), ({ changed }) => changed);
   }
 
   local(key: string): string | undefined {
@@ -239,7 +234,7 @@ export class WriteBatch {
    */
   *place(store: BodyStore, packFrom: number): Steps<Placed> {
     yield* this.#settleTrees();
-    this.#countAttachments();
+    yield* eachInSteps(this.#attached, (document) => this.#countAttachments(document));
     const packAll = (yield* this.#bodyBytes()) >= packFrom;
     const isPacked = (body: NewBody) => packAll || store.reader.isLarge(body.bytes.length);
     const unsorted: NewBody[] = [];
@@ -270,13 +265,11 @@ export class WriteBatch {
     return { entry, pages };
   }
 
-  /** What the group changes in how many revisions refer to which attachments. */
-  #countAttachments(): void {
-    for (const { id, formerValue, tree, changed } of this.#attached) {
-      if (!changed) continue;
-      if (formerValue !== undefined) this.attachments.count(decodeEntry(id, formerValue).leaves, -1);
-      this.attachments.count(tree.leaves, 1);
-    }
+  /** What the group changes in how many of the document's revisions refer to which attachments. */
+  #countAttachments({ id, formerValue, tree, changed }: WorkingDocument): void {
+    if (!changed) return;
+    if (formerValue !== undefined) this.attachments.count(decodeEntry(id, formerValue).leaves, -1);
+    this.attachments.count(tree.leaves, 1);
   }
 
   *#settleTrees(): Steps<void> {
@@ -288,21 +281,23 @@ export class WriteBatch {
   }
 
   /** How the bytes in body pages change; to be asked after `place`. */
-  spaceDeltas(): Map<number, SpaceDelta> {
+  *spaceDeltas(): Steps<Map<number, SpaceDelta>> {
     const deltas = new Map<number, SpaceDelta>();
     const deltaOf = (page: number): SpaceDelta => {
       const delta = deltas.get(page) ?? { total: 0, live: 0 };
       deltas.set(page, delta);
       return delta;
     };
-    for (const { body } of this.#revisions) {
+    yield* eachInSteps(this.#revisions, ({ body }) => {
       const location = 'location' in body ? body.location : body;
-      if (location.page === 0) continue;
+      if (location.page === 0) return;
       const delta = deltaOf(location.page);
       delta.total += location.length;
       delta.live += location.length;
-    }
-    for (const location of this.#released) deltaOf(location.page).live -= location.length;
+    });
+    yield* eachInSteps(this.#released, ({ page, length }) => {
+      deltaOf(page).live -= length;
+    });
     return deltas;
   }
 }
@@ -331,19 +326,8 @@ function moveTo(location: NewBody['location'], { page, offset, length, checksum 
 
 /** Gives bodies their places, in the given order, and the pages that they are in. */
 function* packInSteps(store: BodyStore, bodies: readonly NewBody[]): Steps<readonly Page[]> {
-  const pages: Page[] = [];
-  let [start, end] = [0, 0];
-  let bytes = 0;
-  for (const body of bodies) {
-    bytes += body.bytes.length + PACKED_BODY;
-    end++;
-    if (bytes < PACKED_BYTES && end < bodies.length) continue;
-    const packed = yield* store.pack(start === 0 && end === bodies.length ? bodies : bodies.slice(start, end));
-    for (const location of packed.locations) moveTo(must(bodies[start++]).location, location);
-    for (const page of packed.pages) pages.push(page);
-    bytes = 0;
-    if (start < bodies.length) yield;
-  }
+  const { locations, pages } = yield* store.pack(bodies);
+  yield* eachInSteps(bodies, ({ location }, index) => moveTo(location, must(locations[index])));
   return pages;
 }
 

@@ -22,8 +22,9 @@ export interface IncomingBulk {
   readonly allOrNothing: boolean;
 }
 
-/** Characters that are read in one go, at least. */
+/** Characters between two looks at the clock, and documents. */
 const STEP_LENGTH = 65_536;
+const DOCUMENTS_PER_STEP = 256;
 
 /**
  * Reads a request, `{docs, new_edits?, all_or_nothing?}`, step by step. One malformed document fails the whole
@@ -72,7 +73,7 @@ function* readList(cursor: JsonCursor, documents: IncomingDocument[]): Steps<num
     if (!isSure) cursor.moveTo(at);
     documents.push(isSure ? toIncomingDocument(scanner, scanner.body) : parseDocument(cursor));
     const end = isSure ? scanner.end : cursor.position;
-    if (end - restedAt >= STEP_LENGTH) {
+    if (end - restedAt >= STEP_LENGTH || documents.length % DOCUMENTS_PER_STEP === 0) {
       restedAt = end;
       yield;
     }

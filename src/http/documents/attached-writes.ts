@@ -17,6 +17,7 @@ import { findNode } from '../../documents/revisions/revision-tree.ts';
 import { toRevision } from '../../documents/revisions/revisions.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
 import { fromBase64 } from '../../shared/base64.ts';
+import { inTurns, Pace, someInSteps } from '../../shared/turn.ts';
 import type { Context } from '../request/context.ts';
 
 /** A document on its way in, with its attachments as the client named them. */
@@ -40,15 +41,17 @@ export async function writeAttached(
   writes: readonly IncomingWrite[],
   options: WriteOptions,
 ): Promise<WriteOutcome[]> {
-  if (!writes.some(hasIncoming)) return database.write(writes, options);
+  if (!(await inTurns(someInSteps(writes, hasIncoming)))) return database.write(writes, options);
   const taken: TakenIn[] = [];
   const snapshot = database.snapshot();
   try {
     const resolved: DocumentWrite[] = [];
+    const pace = new Pace();
     for (const { incoming = [], followed, ...write } of writes) {
       const given = { incoming, followed: followed ?? new Map(), newEdits: options.newEdits };
       const attachments = await resolve(context, database, snapshot, write, given, taken);
       resolved.push(attachments.length === 0 ? write : { ...write, attachments });
+      if (pace.isDue) await pace.rest();
     }
     return await database.write(resolved, options);
   } finally {

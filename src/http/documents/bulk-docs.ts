@@ -4,7 +4,7 @@ import type { IncomingDocument } from '../../documents/contract.ts';
 import { isLocalId, parseDocId } from '../../documents/identifiers.ts';
 import { type DatabaseError, isDatabaseError } from '../../errors/database-error.ts';
 import { must } from '../../shared/assert.ts';
-import { inTurns, mapInSteps } from '../../shared/turn.ts';
+import { eachInSteps, filterInSteps, inTurns, mapInSteps, type Steps } from '../../shared/turn.ts';
 import { requireJsonType } from '../request/bodies.ts';
 import type { Answer, Context } from '../request/context.ts';
 import { writeOptions } from '../request/write-options.ts';
@@ -16,9 +16,17 @@ import { readBulkBody } from './request-documents.ts';
 import { checkLocalRights, replicatedWrite, writeLocal, writtenText } from './single-write.ts';
 
 /** A row of the answer: what was written, or what was refused and why. */
-type Row =
-  | { readonly ok: true; readonly id: string; readonly rev: string }
-  | { readonly ok: false; readonly id: string; readonly rev: string | undefined; readonly error: DatabaseError };
+type Row = { readonly ok: true; readonly id: string; readonly rev: string } | RefusedRow;
+
+interface RefusedRow {
+  readonly ok: false;
+  readonly id: string;
+  readonly rev: string | undefined;
+  readonly error: DatabaseError;
+}
+
+/** Rows whose texts are put together between two looks at the clock. */
+const ROWS_PER_STEP = 256;
 
 export async function postBulkDocs(context: Context, database: string): Promise<Answer> {
   requireJsonType(context);
@@ -27,12 +35,13 @@ export async function postBulkDocs(context: Context, database: string): Promise<
   const writes = await inTurns(mapInSteps(documents, (document) => toWrite(context, document, newEdits)));
   const options = { ...writeOptions(context, newEdits), allOrNothing };
   const rows = await context.services.registry.use(database, (open) => writeAll(context, open, writes, options));
-  if (allOrNothing && rows.some(isRefused)) {
+  const refused = allOrNothing || !newEdits ? await refusedOf(rows) : [];
+  if (allOrNothing && refused.length > 0) {
     // The other documents were not written because of these.
-    const refused = rows.filter(isRefused).filter((row) => row.error.code !== 'cancelled');
-    return jsonAnswer(context, 417, await listText(refused, refusedText));
+    const causes = await inTurns(filterInSteps(refused, ({ error }) => error.code !== 'cancelled'));
+    return jsonAnswer(context, 417, await listText(causes, refusedText));
   }
-  if (!newEdits) return jsonAnswer(context, 201, await listText(rows.filter(isRefused), refusedText));
+  if (!newEdits) return jsonAnswer(context, 201, await listText(refused, refusedText));
   return jsonAnswer(context, 201, await listText(rows, rowText));
 }
 
@@ -53,12 +62,12 @@ async function writeAll(
   writes: readonly IncomingWrite[],
   options: WriteOptions,
 ): Promise<readonly Row[]> {
-  const mustRefuse = writes.some((write) => isLocalId(write.id) && hasIncoming(write));
-  if (mustRefuse || !writes.some(({ id }) => isLocalId(id))) return writeAttached(context, database, writes, options);
+  const locals = await inTurns(filterInSteps(writes, ({ id }) => isLocalId(id)));
+  if (locals.length === 0 || locals.some(hasIncoming)) return writeAttached(context, database, writes, options);
   checkLocalRights(context);
-  const ordinary = writes.filter(({ id }) => !isLocalId(id));
+  const ordinary = await inTurns(filterInSteps(writes, ({ id }) => !isLocalId(id)));
   const outcomes = ordinary.length === 0 ? [] : await writeAttached(context, database, ordinary, options);
-  if (options.allOrNothing === true && outcomes.some(isRefused)) return outcomes;
+  if (options.allOrNothing === true && (await refusedOf(outcomes)).length > 0) return outcomes;
   const rows: Row[] = [];
   let next = 0;
   for (const write of writes) {
@@ -82,12 +91,27 @@ async function writeLocalRow(
   }
 }
 
-function isRefused(row: Row): row is Extract<Row, { readonly ok: false }> {
-  return !row.ok;
+async function refusedOf(rows: readonly Row[]): Promise<readonly RefusedRow[]> {
+  const refused: RefusedRow[] = [];
+  const note = (row: Row) => {
+    if (!row.ok) refused.push(row);
+  };
+  await inTurns(eachInSteps(rows, note));
+  return refused;
 }
 
 async function listText<T>(rows: readonly T[], textOf: (row: T) => string): Promise<string> {
-  return `[${(await inTurns(mapInSteps(rows, textOf))).join(',')}]`;
+  return inTurns(listInSteps(rows, textOf));
+}
+
+function* listInSteps<T>(rows: readonly T[], textOf: (row: T) => string): Steps<string> {
+  let text = '[';
+  for (let from = 0; from < rows.length; from += ROWS_PER_STEP) {
+    const texts = rows.slice(from, from + ROWS_PER_STEP).map(textOf);
+    text += `${from > 0 ? ',' : ''}${texts.join(',')}`;
+    yield;
+  }
+  return `${text}]`;
 }
 
 function rowText(row: Row): string {
@@ -97,7 +121,7 @@ function rowText(row: Row): string {
   return JSON.stringify({ id: row.id, error, reason });
 }
 
-function refusedText({ id, rev, error: failure }: Extract<Row, { readonly ok: false }>): string {
+function refusedText({ id, rev, error: failure }: RefusedRow): string {
   const { error, reason } = showError(failure);
   return JSON.stringify({ id, rev, error, reason });
 }
