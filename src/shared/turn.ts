@@ -25,7 +25,7 @@ export function nextTurn(): Promise<void> {
 }
 
 /** How long the thread is held in one go by work that can wait. A turn costs a thousandth of it. */
-const HOLD_MS = 10;
+const HOLD_MS = 5;
 /** Work that has just begun goes on for so long in a turn that others have used up, so that what is small need not wait for them. */
 const LEAST_MS = 1;
 

@@ -125,10 +125,10 @@ describe('work in turns', () => {
   test('that is short is done at once', () => {
     stopClock();
     expect(inTurns(work(1000))).toBe('done');
-    expect(inTurns(work(9, 1))).toBe('done');
+    expect(inTurns(work(4, 1))).toBe('done');
   });
 
-  test('that is long lets others have a turn every 10 ms', async () => {
+  test('that is long lets others have a turn every 5 ms', async () => {
     await nextTurn();
     await nextTurn();
     stopClock();
@@ -143,7 +143,7 @@ describe('work in turns', () => {
     expect(await done).toBe('done');
     isOver = true;
     // The first step is done before the clock is looked at.
-    expect(turns).toEqual([11, 21, 31, 41]);
+    expect(turns).toEqual([6, 11, 16, 21, 26, 31, 36, 41, 46]);
   });
 
   test('gives a step that is long by itself a turn to itself', async () => {
