@@ -52,6 +52,9 @@ export async function rankOf<K, R>(source: NodeSource<K, R>, link: Link<K, R>, e
   return rank + node.countBefore(source.spec, edge.key, edge.after);
 }
 
+/** Keys that are looked for in one leaf in one go. */
+const KEYS_AT_ONCE = 1_024;
+
 interface NodeShare<K, R> extends KeyShare {
   readonly link: Link<K, R>;
 }
@@ -74,7 +77,10 @@ export async function readValues<K, R>(
       if (pace.isDue) await pace.rest();
       const node = must(nodes[at]);
       if (node instanceof Leaf) {
-        findAll(spec, node, keys, share, values);
+        for (let from = share.from; from < share.to; from += KEYS_AT_ONCE) {
+          findAll(spec, node, keys, { from, to: Math.min(from + KEYS_AT_ONCE, share.to) }, values);
+          if (pace.isDue) await pace.rest();
+        }
       } else {
         for (const { index, from, to } of shareOut(spec, node, keys, share)) {
           below.push({ link: node.slots.link(index), from, to });
