@@ -154,14 +154,14 @@ export class Tree<K, R> implements WholeTree<K, R> {
    * tree has under the changes' keys. Undefined where the tree's reduction can't be worked out from those, and where some
    * changes are delayed already.
    */
-  delayChanges(
+  *delayChanges(
     changes: readonly TreeChange<K>[],
     formerValues: readonly (string | undefined)[],
-  ): Tree<K, R> | undefined {
+  ): Steps<Tree<K, R> | undefined> {
     if (this.#delayed !== undefined) return undefined;
     const { spec } = this.#source;
     const before = { count: this.count, bytes: this.bytes, reduction: this.reduction() };
-    const delayed = DelayedChanges.of(spec, before, changes, formerValues);
+    const delayed = yield* DelayedChanges.of(spec, before, changes, formerValues);
     return delayed && new Tree(this.#source, this.#sizes, this.#root, delayed);
   }
 

@@ -303,7 +303,7 @@ describe('who brings much', () => {
       201,
       written,
       'POST',
-      '/brought/_bulk_docs',
+      '/many%/_bulk_docs',
       () => ({ json: { docs: numbers.map(() => ({})) } }),
     ],
     [

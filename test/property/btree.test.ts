@@ -18,6 +18,7 @@ import { Tree, type TreeOptions } from '../../src/btree/tree.ts';
 import { compareCodePoints } from '../../src/collation/code-points.ts';
 import { PageCache } from '../../src/paging/page-cache.ts';
 import { cutText, pageCount } from '../../src/paging/page-texts.ts';
+import { atOnce } from '../../src/shared/turn.ts';
 
 /**
  * The tree against a sorted array. Nodes are a few entries large, so that a hundred entries make a deep tree; reductions
@@ -518,7 +519,7 @@ test('a tree with delayed changes has the same entries as one with those changes
       };
       const stored = reopened((await Tree.empty(options).update(first)).tree, options, pages);
       const formerValues = await stored.getMany(delayed.map(({ key }) => key));
-      const tree = stored.delayChanges(delayed, formerValues);
+      const tree = atOnce(stored.delayChanges(delayed, formerValues));
       if (stored.isEmpty || tree === undefined) {
         expect([stored.isEmpty, tree]).toEqual([true, undefined]);
         return;
@@ -538,7 +539,7 @@ test('a tree with delayed changes has the same entries as one with those changes
         expect(await tree.get(key)).toBe(values[key]);
         expect(tree.peek(key) ?? { hit: true, value: values[key] }).toEqual({ hit: true, value: values[key] });
       }
-      expect(tree.delayChanges(later, [])).toBeUndefined();
+      expect(atOnce(tree.delayChanges(later, []))).toBeUndefined();
       const updated = await tree.update(later);
       expect(await gather(updated.tree.entries())).toEqual(await gather((await made.update(later)).tree.entries()));
       const left = updated.replaced.map((node) => node.page);
@@ -567,5 +568,5 @@ test('changes whose reduction can not be worked out are not delayed', async () =
   const reader: NodeReader = { readNode: () => '' };
   const options = { spec: numberSpec, reader, cache: new PageCache(1_000), sizes: { leafBytes: 60, innerBytes: 99 } };
   const { tree } = await Tree.empty(options).update([{ key: 1, value: 'a' }]);
-  expect(tree.delayChanges([{ key: 2, value: 'b' }], [undefined])).toBeUndefined();
+  expect(atOnce(tree.delayChanges([{ key: 2, value: 'b' }], [undefined]))).toBeUndefined();
 });

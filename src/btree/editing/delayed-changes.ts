@@ -1,6 +1,10 @@
 import { must } from '../../shared/assert.ts';
+import type { Steps } from '../../shared/turn.ts';
 import type { TreeChange, TreeSpec } from '../contract.ts';
 import type { EntrySums } from '../nodes/slots.ts';
+
+/** Changes that are added up between two looks at the clock. */
+const CHANGES_PER_STEP = 256;
 
 /** What is known of a tree before it is changed. */
 interface TreeSums<R> extends EntrySums {
@@ -29,33 +33,37 @@ export class DelayedChanges<K, R> {
   }
 
   /** Undefined where the reduction can't be worked out from these values. `formerValues`: what the tree has under the same keys. */
-  static of<K, R>(
+  static *of<K, R>(
     spec: TreeSpec<K, R>,
     before: TreeSums<R>,
     changes: readonly TreeChange<K>[],
     formerValues: readonly (string | undefined)[],
-  ): DelayedChanges<K, R> | undefined {
+  ): Steps<DelayedChanges<K, R> | undefined> {
     if (spec.adjust === undefined || before.reduction === undefined) return undefined;
-    const former: string[] = [];
-    const added: string[] = [];
     let { count, bytes } = before;
-    for (let index = 0; index < changes.length; index += 1) {
-      const { key, value } = must(changes[index]);
-      const formerValue = formerValues[index];
-      const keyBytes = spec.encodeKey(key).length + 2;
-      if (formerValue !== undefined) {
-        former.push(formerValue);
-        count -= 1;
-        bytes -= keyBytes + formerValue.length;
+    let reduction: R = before.reduction;
+    for (let from = 0; from < changes.length; from += CHANGES_PER_STEP) {
+      const former: string[] = [];
+      const added: string[] = [];
+      for (let index = from; index < Math.min(from + CHANGES_PER_STEP, changes.length); index += 1) {
+        const { key, value } = must(changes[index]);
+        const formerValue = formerValues[index];
+        const keyBytes = spec.encodeKey(key).length + 2;
+        if (formerValue !== undefined) {
+          former.push(formerValue);
+          count -= 1;
+          bytes -= keyBytes + formerValue.length;
+        }
+        if (value !== undefined) {
+          added.push(value);
+          count += 1;
+          bytes += keyBytes + value.length;
+        }
       }
-      if (value !== undefined) {
-        added.push(value);
-        count += 1;
-        bytes += keyBytes + value.length;
-      }
+      reduction = spec.adjust(reduction, former, added);
+      yield;
     }
-    const reduction = count === 0 ? undefined : spec.adjust(before.reduction, former, added);
-    return new DelayedChanges(spec, changes, { count, bytes, reduction });
+    return new DelayedChanges(spec, changes, { count, bytes, reduction: count === 0 ? undefined : reduction });
   }
 
   /** The change of a key, if there is one. */

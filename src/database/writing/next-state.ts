@@ -1,5 +1,5 @@
 import type { TreeChange } from '../../btree/contract.ts';
-import { sortNumbersInSteps } from '../../shared/sort-in-steps.ts';
+import { sortInSteps, sortNumbersInSteps } from '../../shared/sort-in-steps.ts';
 import { eachInSteps, inTurns, mapInSteps, Pace, type Steps } from '../../shared/turn.ts';
 import { encodeChange, encodeEntry, encodeEntryInSteps, MANY_LEAVES } from '../state/entry.ts';
 import type { State } from '../state/state.ts';
@@ -20,8 +20,7 @@ export async function nextState(state: State, batch: WriteBatch, delaysById = fa
   const changed = await inTurns(batch.changedDocuments());
   const updates = new TreeUpdates();
   const changes = await inTurns(byIdChanges(changed));
-  const formerValues = () => changed.map((document) => document.formerValue);
-  const delayed = delaysById && changes.length > 0 ? state.byId.delayChanges(changes, formerValues()) : undefined;
+  const delayed = delaysById && changes.length > 0 ? await inTurns(delayById(state, changed, changes)) : undefined;
   const counts = await inTurns(countDocuments(changed));
   const byId = delayed ?? (await updates.apply(state.byId, changes));
   if (pace.isDue) await pace.rest();
@@ -51,6 +50,14 @@ export async function applyDelayedChanges(state: State): Promise<NextState> {
   return { state: { ...state, version: state.version + 1, byId }, replaced };
 }
 
+function* delayById(
+  { byId }: State,
+  changed: readonly WorkingDocument[],
+  changes: readonly TreeChange<string>[],
+): Steps<State['byId'] | undefined> {
+  return yield* byId.delayChanges(changes, yield* mapInSteps(changed, ({ formerValue }) => formerValue));
+}
+
 function* byIdChanges(changed: readonly WorkingDocument[]): Steps<TreeChange<string>[]> {
   const changes: TreeChange<string>[] = [];
   for (const { id, seq, tree } of changed) {
@@ -62,17 +69,21 @@ function* byIdChanges(changed: readonly WorkingDocument[]): Steps<TreeChange<str
   return changes;
 }
 
-/** The former sequence numbers of changed documents go, the new ones come. */
+/** The former sequence numbers of changed documents go, the new ones come, which are all above them. */
 function* bySeqChanges(changed: readonly WorkingDocument[]): Steps<TreeChange<number>[]> {
-  const values = new Map<number, string | undefined>();
-  for (const [index, { id, seq, formerSeq, tree }] of changed.entries()) {
-    const { leaves } = tree;
-    if (formerSeq !== undefined) values.set(formerSeq, undefined);
-    if (leaves.length > 0) values.set(seq, encodeChange(id, leaves));
-    if (index % DOCUMENTS_PER_STEP === DOCUMENTS_PER_STEP - 1) yield;
-  }
-  const sorted = yield* sortNumbersInSteps(Float64Array.from(values.keys()));
-  return yield* mapInSteps(sorted, (key) => ({ key, value: values.get(key) }));
+  const former: number[] = [];
+  const present: WorkingDocument[] = [];
+  yield* eachInSteps(changed, (document) => {
+    if (document.formerSeq !== undefined) former.push(document.formerSeq);
+    if (document.tree.leaves.length > 0) present.push(document);
+  });
+  const changes: TreeChange<number>[] = [];
+  for (const key of yield* sortNumbersInSteps(Float64Array.from(former))) changes.push({ key, value: undefined });
+  const inOrder = yield* sortInSteps(present, (one, other) => one.seq - other.seq);
+  yield* eachInSteps(inOrder, ({ id, seq, tree }) => {
+    changes.push({ key: seq, value: encodeChange(id, tree.leaves) });
+  });
+  return changes;
 }
 
 function* countDocuments(changed: readonly WorkingDocument[]): Steps<{ live: number; deleted: number }> {
