@@ -51,7 +51,7 @@ describe('the process', () => {
     expect(line).toMatch(/^Settee 0\.1\.0 answers at http:\/\/127\.0\.0\.1:\d+\/ and keeps its data in /);
     expect(line.endsWith(` and keeps its data in ${folder}`)).toBe(true);
     // With the folder, without which the command would write to another one.
-    await expect.poll(() => server.stdout).toMatch(/ Set one with: settee admin add NAME --data \S+\n$/);
+    await expect.poll(() => server.stdout).toMatch(/ Set one with: (npx )?settee admin add NAME --data \S+\n$/);
     expect(server.stdout.trimEnd().endsWith(` --data ${folder}`)).toBe(true);
   });
 
