@@ -262,6 +262,14 @@ describe('who names many', () => {
       '/many/_bulk_get',
       () => ({ json: { docs: ids().map((id) => ({ id })) } }),
     ],
+    [
+      'ids whose changes are asked for',
+      200,
+      /"pending":0\}\n$/,
+      'POST',
+      '/many/_changes?filter=_doc_ids',
+      () => ({ json: { doc_ids: ids() } }),
+    ],
     ['revisions to purge', 200, /\}\n$/, 'POST', '/many/_purge', () => ({ json: revisions() })],
     [
       'queries',

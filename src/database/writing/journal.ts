@@ -1,7 +1,7 @@
 import type { DocId, RevId } from '../../documents/contract.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
 import { parseInSteps } from '../../json/parse-in-steps.ts';
-import type { Steps } from '../../shared/turn.ts';
+import { eachInSteps, type Steps } from '../../shared/turn.ts';
 import { putTogether, wholeCharactersEnd } from '../../shared/utf8.ts';
 import type { JournalRecord } from '../../storage/page-store.ts';
 import type { BodyLocation, StoredBytes } from '../contract.ts';
@@ -61,17 +61,20 @@ const FIRST = 2;
 /** Id, sequence number, generation, hashes, flags, and the body's page, offset, length and checksum. */
 type RevisionTuple = [DocId, number, number, readonly string[], number, number, number, number, number?];
 
-interface StoredEntry {
-  u: number;
-  r?: RevisionTuple[];
-  l?: [string, string | null][];
-  x?: [DocId, number, number, readonly RevId[]][];
-  p?: readonly number[];
+/** The lists of a stored entry, by what is in them. */
+interface StoredLists {
+  readonly r: RevisionTuple;
+  readonly l: readonly [string, string | null];
+  readonly x: readonly [DocId, number, number, readonly RevId[]];
+  readonly p: number;
   /** Which revisions, by their positions, refer to which attachments. */
-  a?: [number, readonly string[]][];
+  readonly a: readonly [number, readonly string[]];
   /** Digests of attachments that came, and their entries. */
-  n?: [string, string][];
+  readonly n: readonly [string, string];
 }
+
+/** A list that is empty is left out. */
+type StoredEntry = { readonly u: number } & { readonly [Name in keyof StoredLists]?: readonly StoredLists[Name][] };
 
 /** Revisions encoded, or decoded, between two looks at the clock. */
 const REVISIONS_PER_STEP = 1_024;
@@ -80,22 +83,43 @@ const UNITS_PER_STEP = 524_288;
 
 /** The record's text, and where it is long its pieces (`JournalRecord`). */
 export function* encodeJournalEntry(entry: JournalEntry): Steps<Pick<JournalRecord, 'text' | 'pieces'>> {
-  const stored: StoredEntry = { u: entry.updateSeq };
   const isLong = entry.locals.some(({ value = '' }) => value.length > UNITS_PER_STEP);
-  if (entry.locals.length > 0 && !isLong) stored.l = entry.locals.map(({ key, value }) => [key, value ?? null]);
-  if (entry.purges.length > 0) stored.x = entry.purges.map(({ id, seq, purgeSeq, revs }) => [id, seq, purgeSeq, revs]);
-  if (entry.pages.length > 0) stored.p = entry.pages;
-  if (entry.attachments.length > 0)
-    stored.n = entry.attachments.map((bytes) => [bytes.digest, encodeStoredBytes(bytes)]);
-  const references = entry.revisions.flatMap(({ attachments }, index): [number, readonly string[]][] =>
-    attachments === undefined ? [] : [[index, attachments]],
-  );
-  if (references.length > 0) stored.a = references;
-  const rest = JSON.stringify(stored);
+  const lists = [
+    yield* encodeList('l', isLong ? [] : entry.locals, ({ key, value }) => [key, value ?? null]),
+    yield* encodeList('x', entry.purges, ({ id, seq, purgeSeq, revs }) => [id, seq, purgeSeq, revs]),
+    yield* encodeList('p', entry.pages, (page) => page),
+    yield* encodeList('n', entry.attachments, (bytes) => [bytes.digest, encodeStoredBytes(bytes)]),
+    yield* encodeList('a', yield* referencesOf(entry.revisions), (reference) => reference),
+  ];
+  const rest = `{"u":${entry.updateSeq}${lists.join('')}`;
   const revisions = entry.revisions.length === 0 ? '}' : yield* encodeRevisions(entry.revisions);
-  if (!isLong) return { text: `${rest.slice(0, -1)}${revisions}` };
-  const pieces = [`${rest.slice(0, -1)},"l":`, ...(yield* encodeLocals(entry.locals)), revisions];
+  if (!isLong) return { text: `${rest}${revisions}` };
+  const pieces = [`${rest},"l":`, ...(yield* encodeLocals(entry.locals)), revisions];
   return { text: pieces.reduce((text, piece) => text + piece), pieces };
+}
+
+/** A list of `StoredEntry` behind its name; nothing where it is empty. */
+function* encodeList<T, Name extends keyof StoredLists>(
+  name: Name,
+  items: readonly T[],
+  toStored: (item: T) => StoredLists[Name],
+): Steps<string> {
+  if (items.length === 0) return '';
+  const pieces: string[] = [];
+  for (let from = 0; from < items.length; from += REVISIONS_PER_STEP) {
+    const some = items.slice(from, from + REVISIONS_PER_STEP);
+    pieces.push(some.map((item) => JSON.stringify(toStored(item))).join(','));
+    yield;
+  }
+  return `,"${name}":[${pieces.join(',')}]`;
+}
+
+function* referencesOf(revisions: readonly RevisionChange[]): Steps<StoredLists['a'][]> {
+  const references: StoredLists['a'][] = [];
+  yield* eachInSteps(revisions, ({ attachments }, index) => {
+    if (attachments !== undefined) references.push([index, attachments]);
+  });
+  return references;
 }
 
 /** The last member of the line, its end, and the lines behind it. */

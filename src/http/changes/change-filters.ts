@@ -5,6 +5,7 @@ import type { DocId } from '../../documents/contract.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
 import { ownMember } from '../../json/objects.ts';
 import type { MaybePromise } from '../../shared/maybe-promise.ts';
+import { eachInSteps, inTurns } from '../../shared/turn.ts';
 import { parseBody, parseJson, toObject } from '../request/bodies.ts';
 import type { Context } from '../request/context.ts';
 import { toDocId } from '../request/parameter-values.ts';
@@ -79,10 +80,11 @@ async function openIdFilter(allLeaves: boolean, body: string, given: string | un
   const listed = given === undefined ? ownMember(await bodyObject(body), 'doc_ids') : parseJson(given);
   if (!Array.isArray(listed)) throw new DatabaseError('bad_request', '`doc_ids` filter parameter is not a list.');
   const ids = new Set<DocId>();
-  for (const one of listed) {
+  const add = (one: unknown) => {
     const id = toDocId(one);
     if (id !== undefined) ids.add(id);
-  }
+  };
+  await inTurns(eachInSteps(listed, add));
   return { ids: [...ids], ...matching(allLeaves, ({ id }) => ids.has(id)) };
 }
 
