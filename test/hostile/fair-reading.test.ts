@@ -315,6 +315,15 @@ describe('who brings much', () => {
       () => ({ json: { docs: numbers.map(() => ({})) } }),
     ],
     [
+      'in very many documents that are there already',
+      201,
+      /"error":"conflict"[^}]*\}\]\n$/,
+      'POST',
+      '/many%/_bulk_docs',
+      () => ({ json: { docs: numbers.map((n) => ({ _id: idOf(n) })) } }),
+      ['/many%/_bulk_docs'],
+    ],
+    [
       'in very many revisions',
       201,
       /^\[\]\n$/,

@@ -52,8 +52,10 @@ export async function rankOf<K, R>(source: NodeSource<K, R>, link: Link<K, R>, e
   return rank + node.countBefore(source.spec, edge.key, edge.after);
 }
 
-/** Keys that are looked for in one leaf in one go. */
+/** Keys that are looked for in one leaf in one go, … */
 const KEYS_AT_ONCE = 1_024;
+/** … and nodes that are read together: storage that gives them at once holds the thread meanwhile. */
+const NODES_AT_ONCE = 128;
 
 interface NodeShare<K, R> extends KeyShare {
   readonly link: Link<K, R>;
@@ -70,26 +72,33 @@ export async function readValues<K, R>(
   const pace = new Pace();
   let level: NodeShare<K, R>[] = [{ link: root, from: 0, to: keys.length }];
   while (level.length > 0) {
-    const resolved = source.resolveAll(level.map((share) => share.link));
-    const nodes = resolved instanceof Promise ? await resolved : resolved;
     const below: NodeShare<K, R>[] = [];
-    for (const [at, share] of level.entries()) {
-      if (pace.isDue) await pace.rest();
-      const node = must(nodes[at]);
-      if (node instanceof Leaf) {
-        for (let from = share.from; from < share.to; from += KEYS_AT_ONCE) {
-          findAll(spec, node, keys, { from, to: Math.min(from + KEYS_AT_ONCE, share.to) }, values);
-          if (pace.isDue) await pace.rest();
+    for (let first = 0; first < level.length; first += NODES_AT_ONCE) {
+      const shares = level.slice(first, first + NODES_AT_ONCE);
+      const resolved = source.resolveAll(shares.map((share) => share.link));
+      const nodes = resolved instanceof Promise ? await resolved : resolved;
+      for (const [at, share] of shares.entries()) {
+        if (pace.isDue) await pace.rest();
+        const node = must(nodes[at]);
+        if (!(node instanceof Leaf)) {
+          for (const { index, from, to } of shareOut(spec, node, keys, share)) {
+            below.push({ link: node.slots.link(index), from, to });
+          }
+          continue;
         }
-      } else {
-        for (const { index, from, to } of shareOut(spec, node, keys, share)) {
-          below.push({ link: node.slots.link(index), from, to });
+        for (const part of partsOf(share)) {
+          findAll(spec, node, keys, part, values);
+          if (pace.isDue) await pace.rest();
         }
       }
     }
     level = below;
   }
   return values;
+}
+
+function* partsOf({ from: start, to: end }: KeyShare): Generator<KeyShare> {
+  for (let from = start; from < end; from += KEYS_AT_ONCE) yield { from, to: Math.min(from + KEYS_AT_ONCE, end) };
 }
 
 /** The values of a leaf's share of the keys. Each key is looked for behind the one before it. */
