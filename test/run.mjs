@@ -32,8 +32,8 @@ const checks = [
 
 const unprepared = { name: 'install and build', passed: 0, failed: 1, skipped: 0, failures: ['see above'] };
 
-/** Files that mock a module, for which it must not be there yet. */
-const mocking = ['test/unit/node/server/closing.test.ts'];
+/** Files that mock a module, for which it must not be there yet, or that count the process's timers, of which others may have some. */
+const inOwnProcess = ['test/unit/node/server/closing.test.ts', 'test/unit/http/response/live-body.test.ts'];
 /** Files of tests in browsers that measure milliseconds: nothing else may run. */
 const measuring = ['test/browser/faults-ownership.test.ts', 'test/browser/functions-beside.test.ts'];
 /** How many files run at a time, where it is more than one. */
@@ -87,8 +87,8 @@ async function runAll(filters) {
 }
 
 async function runOutsideBrowsers() {
-  const shared = await runTests('tests', ['--no-isolate', ...without(mocking)]);
-  return sumOf([shared, await runTests('tests', mocking)]);
+  const shared = await runTests('tests', ['--no-isolate', ...without(inOwnProcess)]);
+  return sumOf([shared, await runTests('tests', inOwnProcess)]);
 }
 
 /** Chosen files run one after another, engine after engine. */
