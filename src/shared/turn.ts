@@ -161,6 +161,21 @@ export function* mapInSteps<T, R>(items: Iterable<T>, convert: (item: T, index: 
   return converted;
 }
 
+/** The texts of the items with commas between them. It is put together in each step, so that nobody has to do it in one go later. */
+export function* joinInSteps<T>(items: readonly T[], textOf: (item: T) => string): Steps<string> {
+  const pieces: string[] = [];
+  for (let from = 0; from < items.length; from += ITEMS_PER_STEP) {
+    pieces.push(
+      items
+        .slice(from, from + ITEMS_PER_STEP)
+        .map(textOf)
+        .join(','),
+    );
+    yield;
+  }
+  return pieces.join(',');
+}
+
 /** Those of the items of which `test` is true, some at a time. */
 export function* filterInSteps<T>(items: Iterable<T>, test: (item: T, index: number) => boolean): Steps<T[]> {
   const found: T[] = [];

@@ -1,7 +1,7 @@
 import type { DocId, RevId } from '../../documents/contract.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
 import { parseInSteps } from '../../json/parse-in-steps.ts';
-import { eachInSteps, type Steps } from '../../shared/turn.ts';
+import { eachInSteps, joinInSteps, type Steps } from '../../shared/turn.ts';
 import { putTogether, wholeCharactersEnd } from '../../shared/utf8.ts';
 import type { JournalRecord } from '../../storage/page-store.ts';
 import type { BodyLocation, StoredBytes } from '../contract.ts';
@@ -105,13 +105,7 @@ function* encodeList<T, Name extends keyof StoredLists>(
   toStored: (item: T) => StoredLists[Name],
 ): Steps<string> {
   if (items.length === 0) return '';
-  const pieces: string[] = [];
-  for (let from = 0; from < items.length; from += REVISIONS_PER_STEP) {
-    const some = items.slice(from, from + REVISIONS_PER_STEP);
-    pieces.push(some.map((item) => JSON.stringify(toStored(item))).join(','));
-    yield;
-  }
-  return `,"${name}":[${pieces.join(',')}]`;
+  return `,"${name}":[${yield* joinInSteps(items, (item) => JSON.stringify(toStored(item)))}]`;
 }
 
 function* referencesOf(revisions: readonly RevisionChange[]): Steps<StoredLists['a'][]> {

@@ -4,7 +4,7 @@ import type { IncomingDocument } from '../../documents/contract.ts';
 import { isLocalId, parseDocId } from '../../documents/identifiers.ts';
 import { type DatabaseError, isDatabaseError } from '../../errors/database-error.ts';
 import { must } from '../../shared/assert.ts';
-import { eachInSteps, filterInSteps, inTurns, mapInSteps, type Steps } from '../../shared/turn.ts';
+import { eachInSteps, filterInSteps, inTurns, joinInSteps, mapInSteps } from '../../shared/turn.ts';
 import { requireJsonType } from '../request/bodies.ts';
 import type { Answer, Context } from '../request/context.ts';
 import { writeOptions } from '../request/write-options.ts';
@@ -24,9 +24,6 @@ interface RefusedRow {
   readonly rev: string | undefined;
   readonly error: DatabaseError;
 }
-
-/** Rows whose texts are put together between two looks at the clock. */
-const ROWS_PER_STEP = 256;
 
 export async function postBulkDocs(context: Context, database: string): Promise<Answer> {
   requireJsonType(context);
@@ -101,17 +98,7 @@ async function refusedOf(rows: readonly Row[]): Promise<readonly RefusedRow[]> {
 }
 
 async function listText<T>(rows: readonly T[], textOf: (row: T) => string): Promise<string> {
-  return inTurns(listInSteps(rows, textOf));
-}
-
-function* listInSteps<T>(rows: readonly T[], textOf: (row: T) => string): Steps<string> {
-  let text = '[';
-  for (let from = 0; from < rows.length; from += ROWS_PER_STEP) {
-    const texts = rows.slice(from, from + ROWS_PER_STEP).map(textOf);
-    text += `${from > 0 ? ',' : ''}${texts.join(',')}`;
-    yield;
-  }
-  return `${text}]`;
+  return `[${await inTurns(joinInSteps(rows, textOf))}]`;
 }
 
 function rowText(row: Row): string {

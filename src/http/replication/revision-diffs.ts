@@ -4,7 +4,7 @@ import type { DocId, RevId } from '../../documents/contract.ts';
 import { findNode, revisionsOf } from '../../documents/revisions/revision-tree.ts';
 import { parseRevId, toRevision } from '../../documents/revisions/revisions.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
-import { inTurns, mapInSteps, Pace, type Steps } from '../../shared/turn.ts';
+import { inTurns, joinInSteps, mapInSteps, Pace, type Steps } from '../../shared/turn.ts';
 import { revOf } from '../documents/document-rendering.ts';
 import { readMembers, requireJsonType } from '../request/bodies.ts';
 import type { Answer, Context } from '../request/context.ts';
@@ -44,8 +44,8 @@ export async function postPurge(context: Context, database: string): Promise<Ans
   }
   const outcome = await context.services.registry.use(database, (open) => open.purge(revisions));
   const textOf = ([id, revs]: readonly [DocId, readonly RevId[]]) => `${JSON.stringify(id)}:${JSON.stringify(revs)}`;
-  const members = await inTurns(mapInSteps(outcome.purged, textOf));
-  return jsonAnswer(context, 200, `{"purge_seq":${outcome.purgeSeq},"purged":{${members.join(',')}}}`);
+  const members = await inTurns(joinInSteps([...outcome.purged], textOf));
+  return jsonAnswer(context, 200, `{"purge_seq":${outcome.purgeSeq},"purged":{${members}}}`);
 }
 
 interface RevisionList {
