@@ -7,6 +7,8 @@ import { cpus, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { build as buildSettee, builtMain, install, root } from '../../src/node/prepare.mjs';
+import { buildOf } from './against/builds.mjs';
+import { compare, pin, toTable } from './against/comparison.mjs';
 import { toMarkdown } from './figures.mjs';
 import { ServerProcess } from './processes.mjs';
 import { describeProfiles } from './profile.mjs';
@@ -50,6 +52,7 @@ const help = `Usage: npm run bench -- [options]
   --quick        smaller numbers, a minute in all; the scenario "million" is left out
   --million N    documents in that scenario (default 1000000)
   --profile      also tell where the server spent its time
+  --against REF  this build beside that of another commit, in turns; see docs/contributing.md
   --build FILE   another build of src/node/main.ts, to compare with (default: dist/node/main.js, made if need be)
   --folder DIR   where the data goes (default: the system's temporary folder)
   -h, --help     this text
@@ -67,6 +70,8 @@ const { values: options } = parseArgs({
     million: { type: 'string', default: '1000000' },
     profile: { type: 'boolean', default: false },
     build: { type: 'string' },
+    against: { type: 'string' },
+    generations: { type: 'string', default: '3' },
     folder: { type: 'string', default: tmpdir() },
     help: { type: 'boolean', short: 'h', default: false },
   },
@@ -112,6 +117,7 @@ if (options.help) process.stdout.write(help);
 else await main();
 
 async function main() {
+  if (options.against !== undefined) return compareBuilds();
   const chosen = choose();
   await prepare();
   const figures = [];
@@ -123,6 +129,29 @@ async function main() {
   mkdirSync(join(root, 'dist'), { recursive: true });
   writeFileSync(join(root, 'dist', 'bench.md'), table);
   process.exitCode = figures.some(({ ok }) => ok === false) ? 1 : 0;
+}
+
+async function compareBuilds() {
+  install();
+  buildSettee();
+  const { commit, main: former } = buildOf(options.against);
+  const builds = { former, current: builtMain };
+  const bench = new Bench();
+  pin(process.pid, 0);
+  try {
+    const rows = await compare({
+      start: (build, nodeArguments) => ServerProcess.startSettee(builds[build], bench.newFolder(), nodeArguments),
+      generations: options.quick ? 1 : Number(options.generations),
+      rounds: options.quick ? 3 : 5,
+      only: options.only,
+    });
+    const table = `${commit} → this build, Node ${process.version}, ${new Date().toISOString().slice(0, 10)}\n\n${toTable(rows)}\n`;
+    process.stdout.write(`\n${table}`);
+    writeFileSync(join(root, 'dist', `bench-against-${commit}.md`), table);
+    process.exitCode = rows.some(({ isLoss }) => isLoss) ? 1 : 0;
+  } finally {
+    bench.cleanUp();
+  }
 }
 
 function choose() {

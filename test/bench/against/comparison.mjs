@@ -1,0 +1,184 @@
+/**
+ * Two builds side by side: this one and that of another commit. In each generation every build gets a fresh process, this one two, since a
+ * process that happens to be optimised otherwise is slower for its whole life. Within a generation the builds take turns, round by round. What this
+ * build differs from itself is the noise.
+ */
+import { execFileSync } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { median } from '../figures.mjs';
+import { requestKinds, Session } from './request-kinds.mjs';
+
+const BUILDS = ['former', 'current', 'twin'];
+/** A ratio below this, and by more than the noise, is a loss. */
+const LOSS = 0.9;
+
+/**
+ * `start(build, nodeArguments)` starts a server of a build: `former` or `current`. Gives a row for each kind of requests:
+ * milliseconds and CPU microseconds a request of both, the ratio of the CPU times (above 1: less than before), the noise, and counts.
+ */
+export async function compare({ start, generations, rounds, only }) {
+  const kinds = requestKinds.map((kind) => ({
+    ...kind,
+    isChosen: only.length === 0 || only.some((word) => kind.name.includes(word)),
+  }));
+  const measured = kinds.map(() => Object.fromEntries(BUILDS.map((build) => [build, []])));
+  for (let generation = 0; generation < generations; generation++) {
+    process.stderr.write(`generation ${generation + 1} of ${generations} …\n`);
+    await runGeneration(start, kinds, rounds, measured);
+  }
+  const counts = {
+    former: await countRequests(start, 'former', kinds),
+    current: await countRequests(start, 'current', kinds),
+  };
+  return kinds.flatMap((kind, index) =>
+    kind.isChosen
+      ? [toRow(kind.name, measured[index], { former: counts.former[index], current: counts.current[index] })]
+      : [],
+  );
+}
+
+async function runGeneration(start, kinds, rounds, measured) {
+  const sessions = {};
+  for (const build of BUILDS) sessions[build] = await openSession(start, build, []);
+  for (const [index, kind] of kinds.entries()) {
+    const values = Object.fromEntries(BUILDS.map((build) => [build, []]));
+    for (const build of BUILDS) await kind.prepare?.(sessions[build]);
+    if (!kind.isChosen) continue;
+    // The first round warms up.
+    for (let round = 0; round <= rounds; round++) {
+      for (const build of inTurn(round)) {
+        const cost = await measure(sessions[build], kind, round);
+        if (round > 0) values[build].push(cost);
+      }
+    }
+    for (const build of BUILDS) {
+      const of = (what) => median(values[build].map((cost) => cost[what]));
+      measured[index][build].push({ ms: of('ms'), all: of('all'), main: of('main') });
+    }
+  }
+  for (const session of Object.values(sessions)) await endSession(session);
+}
+
+/** No build is always the first. */
+function inTurn(round) {
+  const at = round % BUILDS.length;
+  const turned = [...BUILDS.slice(at), ...BUILDS.slice(0, at)];
+  return round % 2 === 0 ? turned : turned.reverse();
+}
+
+async function openSession(start, build, nodeArguments) {
+  const server = await start(build === 'former' ? 'former' : 'current', nodeArguments);
+  pin(server.pid, 1);
+  return Session.open(server);
+}
+
+async function endSession(session) {
+  session.close();
+  await session.server.kill();
+}
+
+/** Server and client each keep a processor, where the system has `taskset`. */
+export function pin(pid, cpu) {
+  try {
+    execFileSync('taskset', ['-a', '-c', '-p', String(cpu), String(pid)], { stdio: 'ignore' });
+  } catch {
+    // Without it the figures scatter more.
+  }
+}
+
+async function measure(session, kind, round) {
+  const before = cpuOf(session.server.pid);
+  const startedAt = performance.now();
+  await kind.run(session, round);
+  const ms = (performance.now() - startedAt) / kind.count;
+  const after = cpuOf(session.server.pid);
+  return { ms, all: (after.all - before.all) / kind.count, main: (after.main - before.main) / kind.count };
+}
+
+/** Microseconds of processor time so far: of all threads, and of the main one. */
+function cpuOf(pid) {
+  const ofTask = (task) => {
+    try {
+      return Number(readFileSync(`/proc/${pid}/task/${task}/schedstat`, 'utf8').split(' ')[0]) / 1_000;
+    } catch {
+      return 0;
+    }
+  };
+  const tasks = readdirSync(`/proc/${pid}/task`);
+  return { all: tasks.reduce((sum, task) => sum + ofTask(task), 0), main: ofTask(String(pid)) };
+}
+
+/** A round that warms up, then one that is counted. */
+async function countRequests(start, build, kinds) {
+  const session = await openSession(start, build, ['--import', new URL('counter.mjs', import.meta.url).href]);
+  const counts = [];
+  for (const kind of kinds) {
+    await kind.prepare?.(session);
+    if (!kind.isChosen) {
+      counts.push({});
+      continue;
+    }
+    await kind.run(session, 0);
+    await session.server.exchange('begin');
+    await kind.run(session, 1);
+    const total = await session.server.exchange('end');
+    counts.push(Object.fromEntries(Object.entries(total).map(([what, count]) => [what, count / kind.count])));
+  }
+  await endSession(session);
+  return counts;
+}
+
+function toRow(name, values, counts) {
+  const of = (build, what) => median(values[build].map((value) => value[what]));
+  const both = (what) => median([...values.current, ...values.twin].map((value) => value[what]));
+  const noiseOf = (what) =>
+    Math.max(
+      Math.abs(1 - of('current', what) / of('twin', what)),
+      median(values.current.map((value, at) => Math.abs(1 - value[what] / values.twin[at][what]))),
+    );
+  const ratioOf = (what) => of('former', what) / both(what);
+  const isLoss = (what) => ratioOf(what) + noiseOf(what) < LOSS;
+  return {
+    name,
+    former: { ms: of('former', 'ms'), all: of('former', 'all'), main: of('former', 'main') },
+    current: { ms: both('ms'), all: both('all'), main: both('main') },
+    ratio: { ms: ratioOf('ms'), all: ratioOf('all') },
+    noise: { ms: noiseOf('ms'), all: noiseOf('all') },
+    counts,
+    // Time alone says little on a loaded machine.
+    isLoss: isLoss('ms') && isLoss('all'),
+  };
+}
+
+export function toTable(rows) {
+  const cells = rows.map(({ name, former, current, ratio, noise, counts, isLoss }) => [
+    name,
+    `${short(former.ms * 1_000)} → ${short(current.ms * 1_000)}`,
+    `${ratio.ms.toFixed(2)} ± ${noise.ms.toFixed(2)}`,
+    `${short(former.all)}/${short(former.main)} → ${short(current.all)}/${short(current.main)}`,
+    `${ratio.all.toFixed(2)} ± ${noise.all.toFixed(2)}`,
+    ...['promises', 'timers', 'immediates', 'calls'].map(
+      (what) => `${short(counts.former[what] ?? 0)} → ${short(counts.current[what] ?? 0)}`,
+    ),
+    isLoss ? 'SLOWER' : '',
+  ]);
+  const titles = [
+    '',
+    'µs a request',
+    'ratio',
+    'CPU µs, all/main',
+    'ratio',
+    'promises',
+    'timers',
+    'immediates',
+    'own calls',
+    '',
+  ];
+  const widths = titles.map((title, column) => Math.max(title.length, ...cells.map((row) => row[column].length)));
+  const line = (row) => `| ${row.map((cell, column) => cell.padEnd(widths[column])).join(' | ')} |`;
+  return [line(titles), line(widths.map((width) => '-'.repeat(width))), ...cells.map(line)].join('\n');
+}
+
+function short(value) {
+  return Math.abs(value) >= 100 ? value.toFixed(0) : Number(value.toPrecision(3)).toString();
+}
