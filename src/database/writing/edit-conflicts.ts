@@ -3,7 +3,7 @@ import type { RevId } from '../../documents/contract.ts';
 import { toRevId, toRevision } from '../../documents/revisions/revisions.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
 import type { DocumentWrite, StoredNode, WriteOutcome } from '../contract.ts';
-import type { WorkingDocument } from './working-document.ts';
+import type { RequestEdits, WorkingDocument } from './working-document.ts';
 
 /** What a new revision follows; `rev` undefined at the root. */
 interface Parent {
@@ -21,13 +21,22 @@ function asParent(node: StoredNode): Parent {
 /**
  * The leaf that an edit replaces: any leaf may be extended, also a losing or deleted one; without a revision only a
  * document that is not there or whose winner is deleted (whose branch then goes on). Undefined = conflict.
+ *
+ * One request may edit several leaves of a document, each once. `earlier` are its edits so far: the revisions that they made
+ * can't be edited in the same request, and a write without a revision must come before all others of its document.
  */
-export function editedLeaf(document: WorkingDocument, rev: RevId | undefined): Parent | undefined {
+export function editedLeaf(
+  document: WorkingDocument,
+  rev: RevId | undefined,
+  earlier: RequestEdits | undefined,
+): Parent | undefined {
   if (rev === undefined) {
+    if (earlier !== undefined) return undefined;
     const { winner } = document.tree;
     if (winner === undefined) return ROOT;
     return winner.deleted ? asParent(winner) : undefined;
   }
+  if (earlier?.made(rev) === true) return undefined;
   const { generation, hash } = toRevision(rev);
   const leaf = document.tree.leaf({ generation, hash });
   return leaf === undefined ? undefined : { rev, generation, hash };

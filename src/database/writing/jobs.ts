@@ -9,6 +9,7 @@ import type { DocumentWrite, Durability, WriteOptions, WriteOutcome } from '../c
 import { decodeLocal, encodeLocal } from '../state/local-documents.ts';
 import { attach } from './attach.ts';
 import { branchingParent, conflict, editedLeaf } from './edit-conflicts.ts';
+import { RequestEdits } from './working-document.ts';
 import type { WriteBatch } from './write-batch.ts';
 
 /**
@@ -138,12 +139,13 @@ export class DocumentsJob extends PromisedJob<WriteOutcome[]> {
     return this.#outcomes;
   }
 
-  /** Of several edits of one document in one request only one is accepted, whatever the others are based on. */
   *#edit(batch: WriteBatch, write: DocumentWrite): Steps<WriteOutcome> {
     const document = batch.document(write.id);
-    const parent = this.#options.allOrNothing ? branchingParent(document, write.rev) : editedLeaf(document, write.rev);
-    const isSecond = document.editedBy === this && !this.#options.allOrNothing;
-    if (parent === undefined || isSecond) return conflict(write);
+    const earlier = document.edits?.request === this ? document.edits : undefined;
+    const parent = this.#options.allOrNothing
+      ? branchingParent(document, write.rev)
+      : editedLeaf(document, write.rev, earlier);
+    if (parent === undefined) return conflict(write);
     if (!Number.isSafeInteger(parent.generation + 1)) return this.#refuse(write, parent.generation);
     const { deleted, body } = write;
     const generation = parent.generation + 1;
@@ -160,7 +162,8 @@ export class DocumentsJob extends PromisedJob<WriteOutcome[]> {
       const stored = isLong(text) ? yield* batch.encodeInSteps(text) : batch.encode(text);
       batch.addRevision(document, path, deleted, stored, undefined, digests);
     }
-    document.editedBy = this;
+    if (earlier === undefined) document.edits = new RequestEdits(this, rev);
+    else earlier.add(rev);
     return { ok: true, id: write.id, rev, deleted };
   }
 

@@ -1,4 +1,4 @@
-import type { DocId } from '../../documents/contract.ts';
+import type { DocId, RevId } from '../../documents/contract.ts';
 import { GrowingTree } from '../../documents/revisions/growing-tree.ts';
 import type { BodyLocation } from '../contract.ts';
 import { decodeEntry } from '../state/entry.ts';
@@ -16,8 +16,31 @@ export interface WorkingDocument {
   readonly tree: GrowingTree<BodyLocation>;
   seq: number;
   changed: boolean;
-  /** The request that edited it last. */
-  editedBy: object | undefined;
+  /** What the request that edited it last has made of it. */
+  edits: RequestEdits | undefined;
+}
+
+/** The edits of one document that were accepted from one request. */
+export class RequestEdits {
+  readonly request: object;
+  readonly #first: RevId;
+  /** Most requests edit a document once. */
+  #later: Set<RevId> | undefined;
+
+  constructor(request: object, first: RevId) {
+    this.request = request;
+    this.#first = first;
+  }
+
+  add(rev: RevId): void {
+    this.#later ??= new Set();
+    this.#later.add(rev);
+  }
+
+  /** Whether the request made that revision. */
+  made(rev: RevId): boolean {
+    return rev === this.#first || this.#later?.has(rev) === true;
+  }
 }
 
 /** `value`: the document's by-id entry; undefined where there is none. `rank`: see `WorkingDocument`. */
@@ -32,11 +55,11 @@ export function openDocument(id: DocId, rank: number, value: string | undefined)
       tree: new GrowingTree([]),
       seq: 0,
       changed: false,
-      editedBy: undefined,
+      edits: undefined,
     };
   }
   const { seq, leaves } = decodeEntry(id, value);
   const wasDeleted = leaves[0]?.deleted === true;
   const tree = new GrowingTree(leaves);
-  return { id, rank, formerSeq: seq, formerValue: value, wasDeleted, tree, seq, changed: false, editedBy: undefined };
+  return { id, rank, formerSeq: seq, formerValue: value, wasDeleted, tree, seq, changed: false, edits: undefined };
 }

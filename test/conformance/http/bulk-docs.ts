@@ -43,7 +43,59 @@ export default suite('bulk_docs', [
     assert.equal(at((await t.get('/old')).json, 'n'), 2);
   }),
 
-  test('the first of two writes to one id wins', async (t) => {
+  test('edits several leaves of one document, each once, as conflicts are resolved', async (t) => {
+    const [left, right] = [fakeRev(2, 'a'), fakeRev(2, 'b')];
+    await t.replicate([replicated('doc', 2, 'a1', { n: 1 }), replicated('doc', 2, 'b1', { n: 2 })]);
+    const rows = await t.bulk([
+      { _id: 'doc', _rev: left, n: 3 },
+      { _id: 'doc', _rev: right, _deleted: true },
+      { _id: 'doc', _rev: left, n: 4 },
+    ]);
+    const [merged, gone] = [stringAt(rows, 0, 'rev'), stringAt(rows, 1, 'rev')];
+    assert.deepEqual(rows.slice(0, 2), [
+      { ok: true, id: 'doc', rev: merged },
+      { ok: true, id: 'doc', rev: gone },
+    ]);
+    assert.deepInclude(rows[2], conflictRow('doc'));
+    assertJson(await t.get('/doc?conflicts=true&deleted_conflicts=true'), 200, {
+      _id: 'doc',
+      _rev: merged,
+      n: 3,
+      _deleted_conflicts: [gone],
+    });
+  }),
+
+  test('all_or_nothing edits several leaves of one document, too', async (t) => {
+    const [left, right] = [fakeRev(2, 'a'), fakeRev(2, 'b')];
+    await t.replicate([replicated('doc', 2, 'a1', { n: 1 }), replicated('doc', 2, 'b1', { n: 2 })]);
+    const docs = [
+      { _id: 'doc', _rev: left, n: 3 },
+      { _id: 'doc', _rev: right, _deleted: true },
+    ];
+    const rows = await t.bulk(docs, { all_or_nothing: true });
+    assert.deepInclude((await t.get('/doc?conflicts=true')).json, { _rev: stringAt(rows, 0, 'rev'), n: 3 });
+    assert.notProperty((await t.get('/doc?conflicts=true')).json, '_conflicts');
+  }),
+
+  test('validation functions judge each leaf by itself, and a refused edit leaves its leaf to the next one', async (t) => {
+    const [left, right] = [fakeRev(2, 'a'), fakeRev(2, 'b')];
+    await t.replicate([replicated('doc', 2, 'a1', { n: 1 }), replicated('doc', 2, 'b1', { n: 2 })]);
+    const validator = 'function (doc, old) { if (old && doc.n < old.n) throw { forbidden: "less than " + old.n }; }';
+    await t.put('_design/rules', { validate_doc_update: validator });
+    const rows = await t.bulk([
+      { _id: 'doc', _rev: right, n: 1 },
+      { _id: 'doc', _rev: left, n: 1 },
+      { _id: 'doc', _rev: right, n: 5 },
+    ]);
+    assert.deepInclude(rows[0], { id: 'doc', error: 'forbidden', reason: 'less than 2' });
+    assert.deepInclude(rows[1], { ok: true });
+    assert.deepInclude(rows[2], { ok: true });
+    const last = [stringAt(rows, 1, 'rev'), stringAt(rows, 2, 'rev')];
+    const open = (await t.get('/doc?open_revs=all')).json;
+    assert.sameMembers([stringAt(open, 0, 'ok', '_rev'), stringAt(open, 1, 'ok', '_rev')], last);
+  }),
+
+  test('the first of two writes to one leaf wins', async (t) => {
     const rows = await t.bulk([
       { _id: 'doc', n: 1 },
       { _id: 'doc', n: 2 },

@@ -117,16 +117,21 @@ async function bulk(t: Toolkit, model: DatabaseModel, writes: readonly Write[]):
   const named = writes.map((write) => revOf(model.document(write.id), write.rev));
   const rows = await t.bulk(writes.map((write, index) => ({ _id: write.id, ...bodyOf(write, named[index]) })));
   assert.lengthOf(rows, writes.length);
-  // All are checked against what was there before: a write can't build on another of the same request.
+  // All are checked against what was there before: a write can't build on another of the same request. Each leaf is taken once, and a
+  // write that names none comes first of its document.
   const before = writes.map((write, index) => model.document(write.id).parentFor(named[index]));
+  const edited = new Set<string>();
   const taken = new Set<string>();
   for (const [index, write] of writes.entries()) {
     const parent = before[index];
-    const clash = parent === 'conflict' || taken.has(write.id);
+    const leaf = `${write.id} ${parent === 'conflict' ? '' : parent?.rev}`;
+    const isTaken = taken.has(leaf) || (named[index] === undefined && edited.has(write.id));
+    const clash = parent === 'conflict' || isTaken;
     assert.equal(at(rows, index, 'error'), clash ? 'conflict' : undefined, JSON.stringify({ write, index, rows }));
     assert.equal(at(rows, index, 'id'), write.id);
     if (clash) continue;
-    taken.add(write.id);
+    edited.add(write.id);
+    taken.add(leaf);
     addWritten(model.document(write.id), parent?.rev, stringAt(rows, index, 'rev'), write);
   }
 }

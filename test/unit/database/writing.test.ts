@@ -83,7 +83,7 @@ describe('the conflict check', () => {
 });
 
 describe('a batch', () => {
-  test('gives one outcome per write, in order; of two writes of one document the second conflicts', async () => {
+  test('gives one outcome per write, in order; of two writes of one leaf the second conflicts', async () => {
     const db = await new Bench().open();
     const writes = [toWrite('b'), toWrite('a'), toWrite('b', { body: '{"n":2}' }), toWrite('c', { rev: FIRST })];
     const outcomes = await db.write(writes, NEW_EDITS);
@@ -104,6 +104,73 @@ describe('a batch', () => {
     expect(outcomes.map((outcome) => outcome.ok || outcome.error.code)).toEqual([true, 'conflict', true, 'conflict']);
     expect((await seeAll(db)).changes).toEqual(['1 a', '2 b deleted']);
     await db.close();
+  });
+
+  test('edits each leaf of a document once, whether it wins, loses or is deleted', async () => {
+    const db = await new Bench().open();
+    const branches = [
+      toWrite('a', { rev: '2-z', ids: ['z', 'r'] }),
+      toWrite('a', { rev: '2-b', ids: ['b', 'r'] }),
+      toWrite('a', { rev: '2-c', ids: ['c', 'r'], deleted: true }),
+    ];
+    await db.write(branches, { newEdits: false, durability: 'relaxed' });
+    const outcomes = await db.write(
+      [
+        toWrite('a', { rev: '2-b', deleted: true, body: '{}' }),
+        toWrite('a', { rev: '2-z', body: '{"n":3}' }),
+        toWrite('a', { rev: '2-z', body: '{"n":4}' }),
+        toWrite('a', { body: '{"n":5}' }),
+        toWrite('a', { rev: '2-c', body: '{"n":6}' }),
+        toWrite('a', { rev: '2-b', body: '{"n":7}' }),
+      ],
+      NEW_EDITS,
+    );
+    const results = outcomes.map((outcome) => outcome.ok || outcome.error.code);
+    expect(results).toEqual([true, true, 'conflict', 'conflict', true, 'conflict']);
+    const [gone, merged, , , revived] = outcomes.map((outcome) => outcome.rev);
+    const leaves = await leavesOf(db, 'a');
+    expect([...leaves].sort()).toEqual([`${gone}!={}`, `${merged}={"n":3}`, `${revived}={"n":6}`].sort());
+    expect(leaves.at(-1)).toBe(`${gone}!={}`);
+    await db.close();
+  });
+
+  test('of a deleted document takes a write without a revision first, and other leaves after it', async () => {
+    const db = await new Bench().open();
+    const branches = [
+      toWrite('a', { rev: '2-z', ids: ['z', 'r'], deleted: true }),
+      toWrite('a', { rev: '2-b', ids: ['b', 'r'], deleted: true }),
+    ];
+    await db.write(branches, { newEdits: false, durability: 'relaxed' });
+    const writes = [toWrite('a'), toWrite('a', { rev: '2-b', deleted: true }), toWrite('a', { rev: '2-z' })];
+    const outcomes = await db.write(writes, NEW_EDITS);
+    expect(outcomes.map((outcome) => outcome.ok || outcome.error.code)).toEqual([true, true, 'conflict']);
+    const turned = await db.write([toWrite('b', { deleted: true })], NEW_EDITS);
+    const rev = turned[0]?.rev ?? '';
+    const late = await db.write([toWrite('b', { rev, deleted: true }), toWrite('b')], NEW_EDITS);
+    expect(late.map((outcome) => outcome.ok || outcome.error.code)).toEqual([true, 'conflict']);
+    await db.close();
+  });
+
+  test('edits many leaves of a document, and none of what it made of them', async () => {
+    const db = await new Bench().open();
+    const hashes = Array.from({ length: 40 }, (_unused, index) => `h${index}`);
+    await db.write(
+      hashes.map((hash) => toWrite('a', { rev: `1-${hash}`, ids: [hash] })),
+      { newEdits: false, durability: 'relaxed' },
+    );
+    const edits = hashes.map((hash) => toWrite('a', { rev: `1-${hash}`, deleted: true, body: '{}' }));
+    const expected = await db.write(edits, NEW_EDITS);
+    expect(expected.every((outcome) => outcome.ok)).toBe(true);
+    expect(await seeAll(db)).toMatchObject({ docCount: 0, docDelCount: 1 });
+    const other = await new Bench().open();
+    await other.write(
+      hashes.map((hash) => toWrite('a', { rev: `1-${hash}`, ids: [hash] })),
+      { newEdits: false, durability: 'relaxed' },
+    );
+    const onWhatItMakes = expected.map(({ rev }) => toWrite('a', { rev: rev ?? '' }));
+    const outcomes = await other.write([...edits, ...onWhatItMakes], NEW_EDITS);
+    expect(outcomes.map((outcome) => outcome.ok)).toEqual([...hashes.map(() => true), ...hashes.map(() => false)]);
+    await Promise.all([db.close(), other.close()]);
   });
 
   test('with all_or_nothing a stale revision makes a branch, and nothing conflicts', async () => {
