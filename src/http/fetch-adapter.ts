@@ -2,7 +2,7 @@
  * `fetch` around `handle`, for wherever the web's own classes are at hand. Bodies flow both ways as they are pulled, and
  * a cancellation at either end reaches the other.
  */
-import type { ByteStream, Handle, PlainResponse, RequestBody } from '../shared/message.ts';
+import { type ByteStream, type Handle, headerLines, type PlainResponse, type RequestBody } from '../shared/message.ts';
 import { isStream } from './request/bodies.ts';
 
 type FetchFunction = (request: Request) => Promise<Response>;
@@ -36,7 +36,8 @@ function fromReadable(readable: ReadableStream<Uint8Array>): ByteStream {
 }
 
 function toResponse({ status, headers, body }: PlainResponse): Response {
-  return new Response(isStream(body) ? toReadable(body) : toBytes(body), { status, headers: { ...headers } });
+  const lines = headerLines(headers);
+  return new Response(isStream(body) ? toReadable(body) : toBytes(body), { status, headers: lines });
 }
 
 /** A view on shared memory is no body for a Response; ours never are, and the copy tells the compiler so. */

@@ -4,7 +4,7 @@ import { refuseCrossSite } from './middleware/cross-site.ts';
 import { answerErrors } from './middleware/errors.ts';
 import { answerHead } from './middleware/head.ts';
 import { releaseBytes } from './middleware/held-bytes.ts';
-import { challengeRefused, identify } from './middleware/identification.ts';
+import { challengeRefused, identify, renewSession } from './middleware/identification.ts';
 import { wrapJsonp } from './middleware/jsonp.ts';
 import { overrideMethod } from './middleware/method-override.ts';
 import { addServerHeaders } from './middleware/server-headers.ts';
@@ -25,7 +25,7 @@ export function createHandle(
   const router = new Router(createRoutes(parts), parts.accounts);
   const routed = refuseWhenClosing(isClosing, wrapJsonp(identify(parts.accounts, router.dispatch)));
   const guarded = challengeRefused(parts.accounts, answerErrors(cancelUnreadBody(refuseCrossSite(routed))));
-  const answering = answerHead(releaseBytes(guarded));
+  const answering = answerHead(releaseBytes(renewSession(guarded)));
   const served = gateway(services.config, overrideMethod(answering));
   const handler = countRequests(addServerHeaders(services.clock, served));
   return (request) => handler(new Context(request, services));

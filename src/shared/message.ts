@@ -2,7 +2,7 @@ import type { MaybePromise } from './maybe-promise.ts';
 
 /**
  * The one door (src/README.md#one-door): a plain request goes in, a plain response comes out. Header names are lower case, one line
- * per header. Everything but streams and signals is structured-cloneable.
+ * per header; `set-cookie` has one for each cookie. Everything but streams and signals is structured-cloneable.
  */
 export type PlainHeaders = Readonly<Record<string, string>>;
 
@@ -60,3 +60,13 @@ export interface PlainResponse {
 
 /** Answers in the same turn where all that it takes is at hand. */
 export type Handle = (request: PlainRequest) => MaybePromise<PlainResponse>;
+
+const SET_COOKIE = 'set-cookie';
+
+/** The headers as the web's classes take them: a `Set-Cookie` of several cookies, one on each line, becomes several headers. */
+export function headerLines(headers: PlainHeaders): PlainHeaders | [string, string][] {
+  const cookies = headers[SET_COOKIE];
+  if (cookies === undefined || !cookies.includes('\n')) return headers;
+  const others = Object.entries(headers).filter(([name]) => name !== SET_COOKIE);
+  return [...others, ...cookies.split('\n').map((cookie): [string, string] => [SET_COOKIE, cookie])];
+}

@@ -109,9 +109,9 @@ export class SessionCookies {
   }
 }
 
-/** The header that ends it in the client. */
+/** The header that ends it in the client. In both ways: there are clients that know `Expires` alone. */
 export function endedCookie(isSecure: boolean): string {
-  return `${setCookie('', isSecure)}; Max-Age=0`;
+  return `${setCookie('', isSecure)}; Expires=Thu, 01 Jan 1970 00:00:00 GMT; Max-Age=0`;
 }
 
 function setCookie(value: string, isSecure: boolean): string {

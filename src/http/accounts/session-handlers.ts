@@ -8,7 +8,7 @@ import { readObject, readText } from '../request/bodies.ts';
 import type { Answer, Context } from '../request/context.ts';
 import { clientAddress, isSecure } from '../response/asking-request.ts';
 import { showError } from '../response/error-table.ts';
-import { jsonAnswer, okAnswer, withHeader } from '../response/responses.ts';
+import { jsonAnswer, okAnswer, withCookie } from '../response/responses.ts';
 import type { AccountsService } from './accounts-service.ts';
 import { redirect, redirectOf } from './redirects.ts';
 
@@ -32,21 +32,17 @@ export async function postSession(service: AccountsService, context: Context): P
   const { name, password } = await readCredentials(context);
   try {
     const account = await service.logIn(name, password, clientAddress(context));
-    return withHeader(
-      loggedIn(context, account, next),
-      'set-cookie',
-      await service.beginSession(account, isSecure(context)),
-    );
+    return withCookie(loggedIn(context, account, next), await service.beginSession(account, isSecure(context)));
   } catch (error) {
     if (!isDatabaseError(error, 'unauthorized')) throw error;
-    return withHeader(notLoggedIn(context, error, fail), 'set-cookie', endedCookie(isSecure(context)));
+    return withCookie(notLoggedIn(context, error, fail), endedCookie(isSecure(context)));
   }
 }
 
 export function deleteSession(_service: AccountsService, context: Context): Answer {
   const next = redirectOf(context, 'next');
   const answer = next === undefined ? okAnswer(context, 200) : redirect(context, next, { ok: true });
-  return withHeader(answer, 'set-cookie', endedCookie(isSecure(context)));
+  return withCookie(answer, endedCookie(isSecure(context)));
 }
 
 /** Of the answer to a redirected request nobody but its browser gets anything: it has no name. */
@@ -61,14 +57,16 @@ function notLoggedIn(context: Context, failure: DatabaseError, fail: string | un
   return { ...jsonAnswer(context, status, JSON.stringify({ error, reason })), errorCode: failure.code };
 }
 
-/** As JSON, or as a form sends them. What is missing is empty, which is nobody's. */
+/** As JSON, or as a form sends them; some clients call the name `username`. What is missing is empty, which is nobody's. */
 async function readCredentials(context: Context): Promise<{ readonly name: string; readonly password: string }> {
   if (JSON_TYPE.test(context.header('content-type') ?? '')) {
     const body = await readObject(context);
-    return { name: textOf(ownMember(body, 'name')), password: textOf(ownMember(body, 'password')) };
+    const name = ownMember(body, 'name') ?? ownMember(body, 'username');
+    return { name: textOf(name), password: textOf(ownMember(body, 'password')) };
   }
   const form = new URLSearchParams(await readText(context));
-  return { name: form.get('name') ?? '', password: form.get('password') ?? '' };
+  const name = form.get('name') ?? form.get('username') ?? '';
+  return { name, password: form.get('password') ?? '' };
 }
 
 function textOf(value: unknown): string {

@@ -8,7 +8,24 @@ import { booleanSetting } from '../../system/config.ts';
 import type { AccountsPart } from '../accounts/accounts-part.ts';
 import type { Answer, Context, Handler } from '../request/context.ts';
 import { askingRequest } from '../response/asking-request.ts';
-import { withHeader } from '../response/responses.ts';
+import { withCookie } from '../response/responses.ts';
+
+/**
+ * Renews the session of who sent a request, where that is due, with whatever the answer is: who gets errors works, too. `next` answers
+ * failures, too.
+ */
+export function renewSession(next: Handler): Handler {
+  return (context) =>
+    whenReady(next(context), (answer) => {
+      const setCookie = context.identity?.setCookie;
+      return setCookie === undefined || setsSession(answer) ? answer : withCookie(answer, setCookie);
+    });
+}
+
+/** Whether the answer ends the session, or begins another one. */
+function setsSession({ headers }: Answer): boolean {
+  return headers['set-cookie']?.includes(COOKIE) === true;
+}
 
 /** A refusal for lack of rights says how to log in, unless accounts can't be loaded. `next` answers failures, too. */
 export function challengeRefused(accounts: () => MaybePromise<AccountsPart>, next: Handler): Handler {
@@ -41,15 +58,8 @@ function identifyAndGoOn({ authenticator }: AccountsPart, context: Context, next
     context.identity = identity;
     context.user = identity?.user ?? context.services.access.withoutCredentials;
     requireUser(context);
-    const setCookie = identity?.setCookie;
-    if (setCookie === undefined) return next(context);
-    return whenReady(next(context), (answer) => renew(answer, setCookie));
+    return next(context);
   });
-}
-
-/** Unless the answer ends the session, or begins another one. */
-function renew(answer: Answer, setCookie: string): Answer {
-  return answer.headers['set-cookie'] === undefined ? withHeader(answer, 'set-cookie', setCookie) : answer;
 }
 
 /** Whether anything in the request may be credentials of any of the handlers. */

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { type MaybePromise, whenReady } from '../../shared/maybe-promise.ts';
-import type { ByteStream, PlainResponse } from '../../shared/message.ts';
+import { type ByteStream, headerLines, type PlainResponse } from '../../shared/message.ts';
 import { inTurns, Pace, type Steps } from '../../shared/turn.ts';
 import { putTogether, wholeCharactersEnd } from '../../shared/utf8.ts';
 
@@ -29,12 +29,13 @@ export function toResponse(response: PlainResponse, exchange: Exchange): MaybePr
 
 function toResponseAtOnce(response: PlainResponse, exchange: Exchange): Response {
   const { status, headers, body } = response;
-  if (body === null || typeof body === 'string') return new Response(body, { status, headers });
-  if (body instanceof Uint8Array) return new Response(body, { status, headers });
+  const lines = headerLines(headers);
+  if (body === null || typeof body === 'string') return new Response(body, { status, headers: lines });
+  if (body instanceof Uint8Array) return new Response(body, { status, headers: lines });
   const sized =
     body.length === undefined || 'content-length' in headers
-      ? headers
-      : { ...headers, 'content-length': `${body.length}` };
+      ? lines
+      : headerLines({ ...headers, 'content-length': `${body.length}` });
   if (exchange.method === 'HEAD') {
     body.cancel().catch(exchange.onBrokenStream);
     return new Response(null, { status, headers: sized });

@@ -34,6 +34,11 @@ describe('fetch', () => {
     expect(seen).toEqual([{ 'content-type': 'application/json' }]);
   });
 
+  test('gives each cookie a header of its own', async () => {
+    const response = await fetching({ headers: { 'set-cookie': 'a=b\nc=d; Path=/' } })(new Request('http://h/'));
+    expect(response.headers.getSetCookie()).toEqual(['a=b', 'c=d; Path=/']);
+  });
+
   test('gives status, headers and text', async () => {
     const response = await fetching({ status: 201, headers: { etag: '"1-a"' }, body: '{"ok":true}\n' })(
       new Request('http://h/'),

@@ -31,6 +31,33 @@ function forged(text: string, signature: Uint8Array): string {
   return cookieWith(new Uint8Array([...new TextEncoder().encode(`${text}:`), ...signature]));
 }
 
+/** Addresses that look like this one's, and lead to another server, or outside of the service. */
+function foreignAddresses({ protocol, host, hostname, pathname }: URL): readonly string[] {
+  const port = host.slice(hostname.length + 1);
+  const outside =
+    pathname === '/' ? [] : [`${protocol}//${host}/other`, `${protocol}//${host}${pathname}/%2e%2e/other`];
+  return [
+    `${protocol}//${hostname}.evil.example:${port}/`,
+    `${protocol}//${host}@evil.example/`,
+    `${protocol}//user:word@${host}${pathname}`,
+    `${protocol}//evil.example\\@${host}/`,
+    `${protocol}//evil.example/${host}`,
+    `${protocol}//${hostname}:${Number(port) + 1}/`,
+    `${protocol}//${host}//evil.example/`,
+    `${protocol}:/${host}/x`,
+    `${protocol}///${host}.evil.example/`,
+    `ftp://${host}/x`,
+    ...outside,
+  ].map(encodeURIComponent);
+}
+
+interface Options {
+  readonly headers?: Record<string, string>;
+  readonly json?: unknown;
+  readonly body?: string;
+}
+type Row = readonly [status: number, method: string, path: string, options?: Options];
+
 /** Sessions (docs/http.md#sessions). */
 export default suite('accounts_cookie_auth', [
   test(
@@ -55,7 +82,25 @@ export default suite('accounts_cookie_auth', [
       });
       const ended = await t.request('DELETE', '/_session', { headers: { cookie: cookieOf(byForm) } });
       assertJson(ended, 200, { ok: true });
-      assert.match(ended.header('set-cookie') ?? '', /^AuthSession=; Version=1; Path=\/; HttpOnly/);
+      const over = 'AuthSession=; Version=1; Path=/; HttpOnly; Expires=Thu, 01 Jan 1970 00:00:00 GMT; Max-Age=0';
+      assert.equal(ended.header('set-cookie'), over);
+      for (const answer of [byJson, byForm, ended]) {
+        assert.equal(answer.header('cache-control'), 'private, must-revalidate');
+      }
+    },
+    { needs },
+  ),
+
+  test(
+    'take the name as `username`, too',
+    async (given) => {
+      const t = await withUsers(given, [{ name: 'ana' }]);
+      const byJson = await t.request('POST', '/_session', { json: { username: 'ana', password: 'ana' } });
+      assertJson(byJson, 200, { ok: true, name: 'ana', roles: [] });
+      const byForm = await t.request('POST', '/_session', { headers: form, body: 'username=ana&password=ana' });
+      assertJson(byForm, 200, { ok: true, name: 'ana', roles: [] });
+      const both = { name: 'ana', username: 'bob', password: 'ana' };
+      assertJson(await t.request('POST', '/_session', { json: both }), 200, { ok: true, name: 'ana', roles: [] });
     },
     { needs },
   ),
@@ -128,6 +173,7 @@ export default suite('accounts_cookie_auth', [
         '@evil.example',
         '.evil.example',
         '',
+        ...foreignAddresses(new URL(t.baseUrl)),
       ]) {
         for (const parameter of ['next', 'fail']) {
           const answer = await t.request('POST', `/_session?${parameter}=${path}`, right);
@@ -138,6 +184,88 @@ export default suite('accounts_cookie_auth', [
       }
     },
     { needs: ['settings', 'manual-redirect', 'any-url'] },
+  ),
+
+  test(
+    'lead on to a full address of this service',
+    async (given) => {
+      const t = await withUsers(given, [{ name: 'ana' }]);
+      const json = { name: 'ana', password: 'ana' };
+      const base = t.baseUrl.replace(/\/$/, '');
+      const { origin, host } = new URL(base);
+      const below = base.slice(origin.length);
+      for (const [next, location] of [
+        [`${base}/d/x?a=b&c=d#e`, `${base}/d/x?a=b&c=d#e`],
+        [`${base}/d/%C3%A4`, `${base}/d/%C3%A4`],
+        [`HTTP://${host.toUpperCase()}${below}/d`, `${base}/d`],
+        [`${base}/d/../x`, `${base}/x`],
+      ] as const) {
+        const gone = await t.request('POST', `/_session?next=${encodeURIComponent(next)}`, { json });
+        assert.equal(gone.status, 302, next);
+        assert.equal(gone.header('location'), location);
+        const out = await t.request('DELETE', `/_session?next=${encodeURIComponent(next)}`);
+        assert.equal(out.header('location'), location);
+      }
+    },
+    { needs: ['settings', 'manual-redirect', 'any-url'] },
+  ),
+
+  test(
+    'are renewed by every answer, whatever it says',
+    async (given) => {
+      const t = await withUsers(given, [{ name: 'ana' }], { svc_httpd_auth: { timeout: '100' } });
+      const { rev } = Object((await t.request('PUT', `/${t.db}/doc`, { headers: ROOT, json: {} })).json);
+      const { cookie = '' } = await logIn(t, 'ana');
+      t.host.moveClock?.(20_000);
+      const tag = { 'if-none-match': `"${rev}"` };
+      for (const [status, method, path, options] of [
+        [200, 'GET', `/${t.db}/doc`],
+        [200, 'GET', `/${t.db}/_all_docs`],
+        [200, 'GET', `/${t.db}/_changes?feed=longpoll`],
+        [200, 'GET', `/${t.db}/_changes?feed=continuous&timeout=1`],
+        [200, 'HEAD', `/${t.db}/doc`],
+        [304, 'GET', `/${t.db}/doc`, { headers: tag }],
+        [400, 'GET', `/${t.db}/_all_docs?limit=x`],
+        [400, 'PUT', `/${t.db}/doc`, { body: '{' }],
+        [401, 'PUT', '/new-database'],
+        [403, 'PUT', '/_users/org.couchdb.user:ana', { json: {} }],
+        [404, 'GET', `/${t.db}/nothing`],
+        [404, 'HEAD', `/${t.db}/nothing`],
+        [404, 'GET', '/no-database/x'],
+        [405, 'DELETE', `/${t.db}/_all_docs`],
+        [409, 'PUT', `/${t.db}/doc`, { json: {} }],
+        [412, 'PUT', `/${t.db}/stub`, { json: { _attachments: { f: { stub: true } } } }],
+        [415, 'POST', `/${t.db}/_bulk_docs`, { headers: { 'content-type': 'text/plain' }, body: '{}' }],
+        [501, 'GET', '/_utils/'],
+      ] as const satisfies readonly Row[]) {
+        const { headers = {}, ...others }: Options = options ?? {};
+        const answer = await t.request(method, path, { ...others, headers: { ...headers, cookie } });
+        assert.equal(answer.status, status, `${method} ${path}: ${answer.text}`);
+        const set = answer.header('set-cookie') ?? '';
+        assert.match(set, /^AuthSession=[\w-]+; Version=1; Path=\/; HttpOnly$/, `${method} ${path}`);
+        assert.match(answer.header('cache-control') ?? '', /^private\b/, `${method} ${path}`);
+        assert.deepEqual(await whoIs(t, { cookie: cookieOf(answer) }), ANA);
+      }
+    },
+    { needs: ['settings', 'forbidden-headers', 'clock', 'any-url'] },
+  ),
+
+  test(
+    'are renewed beside a cookie that a function sets',
+    async (given) => {
+      const t = await withUsers(given, [{ name: 'ana' }], { svc_httpd_auth: { timeout: '100' } });
+      const shows = {
+        c: `function () { return { headers: { 'Set-Cookie': 'a=b', 'Cache-Control': 'public, max-age=5' }, body: 'x' }; }`,
+      };
+      await t.request('PUT', `/${t.db}/_design/s`, { headers: ROOT, json: { shows } });
+      const session = await logIn(t, 'ana');
+      t.host.moveClock?.(20_000);
+      const answer = await t.request('GET', `/${t.db}/_design/s/_show/c`, { headers: session });
+      assert.equal(answer.status, 200, answer.text);
+      assert.match(answer.header('set-cookie') ?? '', /^a=b(?:, |\n)AuthSession=[\w-]+; Version=1; Path=\/; HttpOnly$/);
+      assert.equal(answer.header('cache-control'), 'private, max-age=5');
+    },
+    { needs: ['settings', 'forbidden-headers', 'clock'] },
   ),
 
   test(

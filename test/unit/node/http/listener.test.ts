@@ -237,6 +237,22 @@ describe('the request', () => {
 });
 
 describe('the answer', () => {
+  test('has a header for each of its cookies', async () => {
+    const set = { 'set-cookie': 'a=b\nc=d; Path=/', x: 'y' };
+    const bodies = [
+      null,
+      'text',
+      new Uint8Array(1),
+      { length: 0, pull: async () => undefined, cancel: async () => {} },
+    ];
+    for (const body of bodies) {
+      const response = await fetch(await serve(async () => answer(body, set)));
+      expect(response.headers.getSetCookie()).toEqual(['a=b', 'c=d; Path=/']);
+      expect(response.headers.get('x')).toBe('y');
+      await response.arrayBuffer();
+    }
+  });
+
   test('has status, headers and text with its length in bytes', async () => {
     const url = await serve(async () => answer('{"ok":"é"}\n', { etag: '"1-a"', 'content-type': 'text/plain' }, 201));
     const response = await fetch(url);
