@@ -12,36 +12,25 @@
  * in it is left as it is.
  */
 import type { Steps } from '../../shared/turn.ts';
+import { findImport, type ImportName, readSections, SECTION, type Section, TYPE } from './wasm-imports.ts';
 import { WasmReader } from './wasm-reader.ts';
 
 interface GuardedModule {
   readonly bytes: Uint8Array<ArrayBuffer>;
   /** The import that guarded loops call. */
-  readonly tick: { readonly module: string; readonly name: string };
+  readonly tick: ImportName;
 }
 
 /** Iterations between two calls of the host: 0.1 to 10 ms. */
 const COUNTDOWN = 100_000;
 
-const SECTION = { type: 1, import: 2, global: 6, code: 10 } as const;
-const F64 = 0x7c;
-const I32 = 0x7f;
-
-interface Section {
-  readonly id: number;
-  readonly start: number;
-  readonly contentStart: number;
-  readonly end: number;
-}
-
 /** Undefined where the module is not of the expected kind. */
 export function* guardLoops(bytes: Uint8Array<ArrayBuffer>): Steps<GuardedModule | undefined> {
   const sections = readSections(bytes);
   const find = (id: number) => sections.find((section) => section.id === id);
-  const [types, imports, globals, code] = [SECTION.type, SECTION.import, SECTION.global, SECTION.code].map(find);
-  if (types === undefined || imports === undefined || globals === undefined || code === undefined) return undefined;
-  const tick = findTick(bytes, imports, findClockType(bytes, types));
-  if (tick === undefined) return undefined;
+  const [globals, code] = [SECTION.global, SECTION.code].map(find);
+  const tick = findImport(bytes, sections, { parameters: [], results: [TYPE.f64] });
+  if (tick === undefined || globals === undefined || code === undefined) return undefined;
   const count = new WasmReader(bytes, globals.contentStart).unsigned();
   const guarded = yield* guardCode(bytes, code, guardOf(tick.importedGlobals + count, tick.index));
   if (guarded === undefined) return undefined;
@@ -53,64 +42,11 @@ export function* guardLoops(bytes: Uint8Array<ArrayBuffer>): Steps<GuardedModule
   return { bytes: concat([bytes.subarray(0, 8), ...parts]), tick };
 }
 
-function readSections(bytes: Uint8Array): Section[] {
-  const sections: Section[] = [];
-  const reader = new WasmReader(bytes, 8);
-  while (reader.position < bytes.length) {
-    const start = reader.position;
-    const id = reader.byte();
-    const length = reader.unsigned();
-    sections.push({ id, start, contentStart: reader.position, end: reader.position + length });
-    reader.position += length;
-  }
-  return sections;
-}
-
-/** Number of the function type () → f64, or -1. */
-function findClockType(bytes: Uint8Array, section: Section): number {
-  const reader = new WasmReader(bytes, section.contentStart);
-  const count = reader.unsigned();
-  for (let index = 0; index < count; index++) {
-    reader.byte();
-    const parameters = reader.byteVector();
-    const results = reader.byteVector();
-    if (parameters.length === 0 && results.length === 1 && results[0] === F64) return index;
-  }
-  return -1;
-}
-
-interface TickImport {
-  readonly module: string;
-  readonly name: string;
-  /** Its number among the functions. */
-  readonly index: number;
-  readonly importedGlobals: number;
-}
-
-/** The import of that type, if it is the only one. */
-function findTick(bytes: Uint8Array, section: Section, clockType: number): TickImport | undefined {
-  const reader = new WasmReader(bytes, section.contentStart);
-  const found: Omit<TickImport, 'importedGlobals'>[] = [];
-  let functions = 0;
-  let importedGlobals = 0;
-  for (let left = reader.unsigned(); left > 0; left--) {
-    const module = reader.name();
-    const name = reader.name();
-    const kind = reader.importKind();
-    if (kind.kind === 'global') importedGlobals++;
-    if (kind.kind !== 'function') continue;
-    if (kind.type === clockType) found.push({ module, name, index: functions });
-    functions++;
-  }
-  const [only] = found;
-  return only === undefined || found.length > 1 ? undefined : { ...only, importedGlobals };
-}
-
 /** One more global, a changeable i32 that begins with the countdown. */
 function withGlobal(bytes: Uint8Array, section: Section, count: number): Uint8Array {
   const reader = new WasmReader(bytes, section.contentStart);
   reader.unsigned();
-  const added = [I32, 1, 0x41, ...signed(COUNTDOWN), 0x0b];
+  const added = [TYPE.i32, 1, 0x41, ...signed(COUNTDOWN), 0x0b];
   return concat([unsigned(count + 1), bytes.subarray(reader.position, section.end), added]);
 }
 

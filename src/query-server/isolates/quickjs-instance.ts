@@ -9,6 +9,8 @@ import { DatabaseError } from '../../errors/database-error.ts';
 import { functionsUnavailable } from '../../errors/functions-unavailable.ts';
 import { inTurns, nextTurn } from '../../shared/turn.ts';
 import { guardLoops } from './loop-guard.ts';
+import { findLocalTime, type LocalTime, utcLocalTime } from './utc.ts';
+import type { ImportName } from './wasm-imports.ts';
 
 /**
  * Gives the bytes of the package's `emscripten-module.wasm`, from where the host keeps them. Called on first use, and
@@ -36,6 +38,8 @@ export interface QuickJsInstance {
 
 type Instantiate = NonNullable<NonNullable<Parameters<typeof loadEmscripten>[0]>['instantiateWasm']>;
 type WasmImports = Parameters<Instantiate>[0];
+/** Loops call Emscripten's `Date.now`, which goes through `onTick` first (loop-guard.ts). */
+type ImportedFunction = LocalTime | (() => number);
 type WasmInstance = Parameters<Parameters<Instantiate>[1]>[0];
 /** A compiled module; opaque here. */
 type WasmModule = object;
@@ -58,7 +62,9 @@ export function isInstanceFault(error: unknown): boolean {
 export interface CompiledWasm {
   readonly module: WasmModule;
   /** The imported function that guarded loops call; undefined where they could not be guarded. */
-  readonly tick: { readonly module: string; readonly name: string } | undefined;
+  readonly tick: ImportName | undefined;
+  /** The imported function that says the local time. */
+  readonly localTime: ImportName | undefined;
 }
 
 type EmscriptenModule = Awaited<ReturnType<typeof loadEmscripten>>;
@@ -96,7 +102,8 @@ export class QuickJsInstanceFactory {
       const bytes = await this.#source().catch(notLoaded);
       const guarded = await inTurns(guardLoops(bytes));
       await nextTurn();
-      return { module: await compileWasm(guarded?.bytes ?? bytes), tick: guarded?.tick };
+      const module = await compileWasm(guarded?.bytes ?? bytes);
+      return { module, tick: guarded?.tick, localTime: findLocalTime(bytes) };
     } catch (error) {
       this.#compiled = undefined;
       throw error;
@@ -122,10 +129,19 @@ function notLoaded(cause: unknown): never {
 /** What quickjs-emscripten does with a variant, but for its dynamic imports: bundlers would make files of their own of those. */
 async function instantiate(compiled: CompiledWasm, mostPages: number): Promise<QuickJsInstance> {
   const ticking = { onTick: () => {} };
+  const wasmMemory = new WebAssembly.Memory({ initial: FIRST_PAGES, maximum: mostPages });
+  const now = () => {
+    ticking.onTick();
+    return Date.now();
+  };
   const module = await loadEmscripten({
-    wasmMemory: new WebAssembly.Memory({ initial: FIRST_PAGES, maximum: mostPages }),
+    wasmMemory,
     instantiateWasm: async (imports, onSuccess) => {
-      const instance = await WebAssembly.instantiate(compiled.module, withTick(imports, compiled, ticking));
+      const ticked = replaced(imports, compiled.tick, now);
+      const instance = await WebAssembly.instantiate(
+        compiled.module,
+        replaced(ticked, compiled.localTime, utcLocalTime(wasmMemory)),
+      );
       onSuccess(instance);
       return instance.exports;
     },
@@ -135,15 +151,11 @@ async function instantiate(compiled: CompiledWasm, mostPages: number): Promise<Q
   return Object.assign(ticking, { quickjs: new QuickJSWASMModule(module, new QuickJSFFI(module)) });
 }
 
-/** The imports, the one that loops call (Emscripten's `Date.now`) going through `onTick` first. */
-function withTick(imports: WasmImports, { tick }: CompiledWasm, ticking: { onTick: () => void }): WasmImports {
-  const members = tick === undefined ? undefined : imports[tick.module];
-  if (tick === undefined || members === undefined) return imports;
-  const now = () => {
-    ticking.onTick();
-    return Date.now();
-  };
-  return { ...imports, [tick.module]: { ...members, [tick.name]: now } };
+/** The imports with another function in the place of one. */
+function replaced(imports: WasmImports, name: ImportName | undefined, by: ImportedFunction): WasmImports {
+  const members = name === undefined ? undefined : imports[name.module];
+  if (name === undefined || members === undefined) return imports;
+  return { ...imports, [name.module]: { ...members, [name.name]: by } };
 }
 
 /** Texts longer than this don't keep their buffer. */

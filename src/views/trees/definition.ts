@@ -50,9 +50,9 @@ type Members = Readonly<Record<string, unknown>>;
 
 /**
  * To be raised where the same definition comes to other rows or reductions, so that what was stored is left. 2: members
- * beyond ASCII. 3: sums of objects, statistics of lists. 4: rows with one key in the order of their values.
+ * beyond ASCII. 3: sums of objects, statistics of lists. 4: rows with one key in the order of their values. 5: dates in UTC.
  */
-const ROWS_VERSION = 4;
+const ROWS_VERSION = 5;
 
 /**
  * `body`: JSON text of a design document, which may have very many views, or megabytes of source. `bad_request` where a view is invalid.
