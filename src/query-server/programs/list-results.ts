@@ -32,53 +32,79 @@ export function finishedList(text: string): FinishedList {
   return new FinishedList(toListHead(text.slice(0, at)), sent === '' ? [] : [sent]);
 }
 
-/** Whether a list is done, by what its answers have behind the head: `D` (done) or `W` (waits), and what it sent. */
-const isDone = (progress: string): boolean => progress.startsWith('D');
+/** A list as far as it has run: what `stepOn` of the sandboxes' program says (runtime/lists.ts). */
+interface ListStep {
+  readonly isDone: boolean;
+  /** Empty where an earlier step sent something. */
+  readonly head: string;
+  readonly sent: string;
+}
+
+function toStep(text: string): ListStep {
+  const at = text.indexOf(SEPARATOR);
+  return { isDone: text.startsWith('D'), head: text.slice(1, at), sent: text.slice(at + 1) };
+}
 
 /**
  * A list whose function waits in its isolate for the next rows. It runs on when more of its output is wanted: while the reader is slow
  * there are no more than one batch of rows, and what the function made of them, in memory.
  */
 export class WaitingList implements ListResult {
-  readonly code: number | undefined;
-  readonly headers: Readonly<Record<string, string>>;
   readonly #begun: BegunList;
   readonly #rows: RowSource;
   readonly #id: string;
-  #progress: string;
+  readonly #pace = new Pace();
+  #step: ListStep;
+  #head: ListHead | undefined;
   #isClosed = false;
 
-  constructor(begun: BegunList, rows: RowSource) {
-    const [id = '', head = ''] = begun.answer.split(SEPARATOR, 2);
+  private constructor(begun: BegunList, rows: RowSource) {
+    const at = begun.answer.indexOf(SEPARATOR);
     this.#begun = begun;
     this.#rows = rows;
-    this.#id = id;
-    this.#progress = begun.answer.slice(id.length + head.length + 2);
+    this.#id = begun.answer.slice(0, at);
+    this.#step = toStep(begun.answer.slice(at + 1));
+  }
+
+  /** Runs the list until it has sent something, or is done: until then the function may change its head. Closes it where that fails. */
+  static async create(begun: BegunList, rows: RowSource): Promise<WaitingList> {
+    const list = new WaitingList(begun, rows);
     try {
-      const { code, headers } = toListHead(head);
-      this.code = code;
-      this.headers = headers;
+      while (!list.#step.isDone && list.#step.sent === '') await list.#runOn();
+      list.#head = toListHead(list.#step.head);
+      return list;
     } catch (error) {
-      this.close();
+      list.close();
       throw error;
     }
   }
 
+  get code(): number | undefined {
+    return this.#head?.code;
+  }
+
+  get headers(): Readonly<Record<string, string>> {
+    return this.#head?.headers ?? {};
+  }
+
   async *chunks(): AsyncGenerator<string, void, void> {
-    const pace = new Pace();
     try {
       for (;;) {
-        const sent = this.#progress.slice(1);
+        const { isDone, sent } = this.#step;
         if (sent !== '') yield sent;
-        if (isDone(this.#progress)) return;
-        const next = this.#rows.next();
-        const rows = (next instanceof Promise ? await next : next) ?? '';
-        this.#progress = await this.#begun.call('resumeList', [this.#id, rows]);
-        if (pace.isDue) await pace.rest();
+        if (isDone) return;
+        await this.#runOn();
       }
     } finally {
       this.close();
     }
+  }
+
+  async #runOn(): Promise<void> {
+    if (this.#pace.isDue) await this.#pace.rest();
+    const next = this.#rows.next();
+    const rows = (next instanceof Promise ? await next : next) ?? '';
+    this.#step = toStep(await this.#begun.call('resumeList', [this.#id, rows]));
   }
 
   close(): void {
@@ -86,7 +112,7 @@ export class WaitingList implements ListResult {
     this.#isClosed = true;
     this.#rows.close?.();
     const drop = async (): Promise<void> => {
-      if (!isDone(this.#progress)) await this.#begun.call('dropList', [this.#id]);
+      if (!this.#step.isDone) await this.#begun.call('dropList', [this.#id]);
     };
     // Where that fails the isolate is gone, and the list with it.
     void drop()

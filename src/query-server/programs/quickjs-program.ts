@@ -123,7 +123,7 @@ export class QuickJsProgram implements Program, IsolateOwner {
     const source = this.#resumableLists.sourceOf(name);
     if (source !== undefined) {
       const begun = await this.#executor.beginList({ name, source, head, request });
-      if (begun !== undefined) return new WaitingList(begun, rows);
+      if (begun !== undefined) return WaitingList.create(begun, rows);
     }
     const batches = await readAhead(rows);
     const { text } = await this.#executor.run({ operation: 'list', texts: [name, head, request], rows: batches });

@@ -1,5 +1,5 @@
 /** What functions of documents throw, and how it leaves the sandbox. */
-import { hasOwn, isObject, type Members, parse, shorten, textOf } from './values.ts';
+import { hasOwn, isObject, parse, shorten, textOf } from './values.ts';
 
 /** QuickJS throws this when memory runs out. */
 declare const InternalError: ErrorConstructor;
@@ -40,17 +40,17 @@ export function isFatal(thrown: unknown): boolean {
   return Array.isArray(thrown) && thrown[0] === 'fatal';
 }
 
-/** What a function threw, as it is answered: `["error", word, reason]`, `{error, reason}`, an Error, or anything else. */
+/** What a function threw, as it is answered: a refusal, `["error", word, reason]`, `{error, reason}`, an Error, or anything else. */
 export function toFailure(thrown: unknown): Failure {
   if (thrown instanceof Failure) return thrown;
   try {
     if (isOutOfMemory(thrown)) return new Failure('memory', '', '');
+    const refusal = toRefusal(thrown);
+    if (refusal !== undefined) return refusal;
     if (Array.isArray(thrown) && (thrown[0] === 'error' || thrown[0] === 'fatal')) {
       return new Failure('function_error', `${thrown[1]}`, reasonOf(thrown[2]));
     }
     if (isObject(thrown)) {
-      const refusal = toRefusal(thrown);
-      if (refusal !== undefined) return refusal;
       if (thrown['error'] && thrown['reason']) {
         return new Failure('function_error', `${thrown['error']}`, reasonOf(thrown['reason']));
       }
@@ -69,13 +69,22 @@ export function toValidationFailure(thrown: unknown): Failure {
   return isNamed ? failure : new Failure('function_error', 'unknown_error', describe(thrown));
 }
 
-/** What `{forbidden: reason}` and `{unauthorized: reason}` say. */
-function toRefusal(thrown: Members): Failure | undefined {
-  for (const code of ['forbidden', 'unauthorized']) {
-    // What has no JSON text, such as a function, is null.
-    if (hasOwn(thrown, code)) return new Failure(code, '', parse(textOf(thrown[code])));
+const REFUSALS = ['forbidden', 'unauthorized'];
+
+/** What `{forbidden: reason}`, `["forbidden", reason]` and `["error", "forbidden", reason]` say, and the same with `unauthorized`. */
+function toRefusal(thrown: unknown): Failure | undefined {
+  if (Array.isArray(thrown)) {
+    const [word, reason]: readonly unknown[] = thrown[0] === 'error' ? thrown.slice(1) : thrown;
+    return REFUSALS.includes(word as string) ? refusal(word as string, reason) : undefined;
   }
-  return undefined;
+  if (!isObject(thrown)) return undefined;
+  const code = REFUSALS.find((name) => hasOwn(thrown, name));
+  return code === undefined ? undefined : refusal(code, thrown[code]);
+}
+
+/** A reason that has no JSON text, such as a function, is null. */
+function refusal(code: string, reason: unknown): Failure {
+  return new Failure(code, '', parse(textOf(reason)));
 }
 
 /** `[code, word, reason]`. */

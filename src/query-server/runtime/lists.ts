@@ -55,18 +55,17 @@ export function addList(name: string, check: string, source: string): string {
   }
 }
 
-/** As `list`, up to where it needs its first row: its number, its head, and `D` (done) or `W` (waits) before what it sent. */
+/** As `list`, up to where it needs its first row. Gives its number and, behind a separator, the step (see `stepOn`). */
 export function beginList(name: string, headText: string, requestText: string): string {
   const render = resumableLists.get(name) as DocumentFunction;
   const state = beginRendering({ isList: true, isResumable: true });
   lastId++;
   const id = `${lastId}`;
   const steps = stepsOf(render, state, [parse(headText), parse(requestText) as Members]);
-  const said = stepOn(id, { steps, state });
-  return `${id}${SEPARATOR}${listHead(state)}${SEPARATOR}${said}`;
+  return `${id}${SEPARATOR}${stepOn(id, { steps, state })}`;
 }
 
-/** `rows`: a JSON array that is not empty, or an empty text behind the last. Gives what `beginList` has behind the head. */
+/** `rows`: a JSON array that is not empty, or an empty text behind the last. Gives the step. */
 export function resumeList(id: string, rows: string): string {
   const waiting = waitingLists.get(id) as WaitingList;
   const state = resumeRendering(waiting.state);
@@ -93,17 +92,23 @@ function* stepsOf(
   sendTail(tail);
 }
 
+/**
+ * Runs the list up to its next row. Gives `D` (done) or `W` (waits), the head that the answer has as things stand, a separator, and
+ * what it sent. The head is an empty text in the steps after one that sent something.
+ */
 function stepOn(id: string, waiting: WaitingList): string {
-  let isDone: boolean | undefined;
+  const { state, steps } = waiting;
+  // The caller has the head of an earlier step.
+  const isHeadSent = state.hasSent;
+  waitingLists.delete(id);
   try {
-    isDone = waiting.steps.next().done;
+    const isDone = steps.next().done === true;
+    const step = `${isDone ? 'D' : 'W'}${isHeadSent ? '' : listHead(state)}${SEPARATOR}${takeSent(state)}`;
+    if (!isDone) waitingLists.set(id, waiting);
+    return step;
   } catch (thrown) {
-    waitingLists.delete(id);
     throw toRenderFailure(thrown);
   }
-  if (isDone === true) waitingLists.delete(id);
-  else waitingLists.set(id, waiting);
-  return (isDone === true ? 'D' : 'W') + takeSent(waiting.state);
 }
 
 function isGenerator(value: unknown): value is Generator<unknown, unknown> {

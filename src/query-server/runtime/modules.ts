@@ -2,6 +2,7 @@
 import { toCompilationFailure, withHelpers } from './compiling.ts';
 import { designDocument } from './design-document.ts';
 import { Failure } from './failures.ts';
+import { registerTypes, type TypeRegistration, typesOf } from './rendering.ts';
 import { type DocumentFunction, hasOwn, isObject } from './values.ts';
 
 interface Module {
@@ -11,7 +12,8 @@ interface Module {
 
 interface LoadedModule {
   readonly module: Module;
-  isLoading: boolean;
+  /** What it registers by `registerType`. */
+  types: readonly TypeRegistration[];
 }
 
 /** By absolute path. */
@@ -19,27 +21,29 @@ const modules = new Map<string, LoadedModule>();
 
 /**
  * A `require` that resolves paths with a dot in front from that folder, a list of member names. A module runs once per
- * sandbox; one that (through others) requires itself is refused.
+ * sandbox. One that is still running, because it requires itself through others, gives its exports so far, as in CommonJS.
  */
 export function requireFrom(folder: readonly string[]): (path: unknown) => unknown {
   return function require(path: unknown): unknown {
     const names = resolvePath(path, folder);
-    const id = names.join('/');
-    const known = modules.get(id);
-    if (known?.isLoading === true) throw badPath(path, 'the module requires itself');
-    if (known !== undefined) return known.module.exports;
-    const source = sourceAt(names, path);
-    const entry: LoadedModule = { module: { id, exports: {} }, isLoading: true };
-    modules.set(id, entry);
-    try {
-      run(source, names.slice(0, -1), entry.module);
-    } catch (thrown) {
-      modules.delete(id);
-      throw thrown;
-    }
-    entry.isLoading = false;
-    return entry.module.exports;
+    const { module, types } = modules.get(names.join('/')) ?? load(names, path);
+    registerTypes(types);
+    return module.exports;
   };
+}
+
+function load(names: readonly string[], path: unknown): LoadedModule {
+  const source = sourceAt(names, path);
+  const id = names.join('/');
+  const entry: LoadedModule = { module: { id, exports: {} }, types: [] };
+  modules.set(id, entry);
+  try {
+    entry.types = typesOf(() => run(source, names.slice(0, -1), entry.module));
+  } catch (thrown) {
+    modules.delete(id);
+    throw thrown;
+  }
+  return entry;
 }
 
 /** Absolute path of a module, as its segments: from the design document, or (with a dot in front) from the folder of the caller. */

@@ -23,7 +23,9 @@ export interface Rendering {
   chunks: string[];
   /** What `start` was given. */
   head: Members;
-  /** The first row was asked for: what comes later is too late for the head of the answer. */
+  /** `send` was called with some text. */
+  hasSent: boolean;
+  /** Some text was sent before a row was asked for, and may have left: the head of the answer can't change any more. */
   hasBegun: boolean;
   readonly isList: boolean;
   /** It is a list that waits for its rows between two turns, rather than pull them. */
@@ -33,8 +35,13 @@ export interface Rendering {
   isAtEnd: boolean;
 }
 
+/** What `registerType` was given: the short name of media types, and these. */
+export type TypeRegistration = readonly [key: string, names: readonly string[]];
+
 /** Undefined between requests. */
 let rendering: Rendering | undefined;
+/** The types of the module that is being loaded. Undefined outside of modules. */
+let loading: TypeRegistration[] | undefined;
 let pullRows: PullRows = () => '';
 
 /** To be called once, before any list runs. */
@@ -49,6 +56,7 @@ export function beginRendering({ isList = false, isResumable = false } = {}): Re
     chosenType: undefined,
     chunks: [],
     head: {},
+    hasSent: false,
     hasBegun: false,
     isList,
     isResumable,
@@ -75,7 +83,27 @@ function mustRender(name: string): Rendering {
 
 /** The helper `registerType`. */
 export function registerType(key: string, ...names: string[]): void {
-  mustRender('registerType').types.set(key, names);
+  if (loading === undefined) mustRender('registerType');
+  registerTypes([[key, names]]);
+}
+
+/** Loads a module, and gives the types that it registers: it runs once, and they count for each request that requires it. */
+export function typesOf(load: () => void): readonly TypeRegistration[] {
+  const outer = loading;
+  const types: TypeRegistration[] = [];
+  loading = types;
+  try {
+    load();
+  } finally {
+    loading = outer;
+  }
+  return types;
+}
+
+/** For the current request, where there is one, and for the module that is being loaded, where there is one. */
+export function registerTypes(types: readonly TypeRegistration[]): void {
+  for (const [key, names] of types) rendering?.types.set(key, names);
+  loading?.push(...types);
 }
 
 /** The helper `provides`. */
@@ -83,11 +111,11 @@ export function provides(key: string, answer: DocumentFunction): void {
   mustRender('provides').provided.push([key, answer]);
 }
 
-/** The helper `start`. The first row begins the answer: what comes later is too late for its head, as in CouchDB. */
+/** The helper `start`. The last call counts that comes before text is sent and a row asked for: getRow() sends that text. */
 export function start(response: unknown): void {
   const state = mustRender('start');
   if (state.hasBegun) {
-    log('start() after getRow() changes nothing: the head of the answer is said before the first row');
+    log('start() after send() and getRow() changes nothing: the head of the answer was sent with the text');
   } else {
     state.head = isObject(response) ? response : {};
   }
@@ -95,14 +123,17 @@ export function start(response: unknown): void {
 
 /** The helper `send`. */
 export function send(chunk: unknown): void {
-  mustRender('send').chunks.push(String(chunk));
+  const state = mustRender('send');
+  const text = String(chunk);
+  state.chunks.push(text);
+  state.hasSent ||= text !== '';
 }
 
 /** The helper `getRow`: the next row of the list, or null. */
 export function getRow(): unknown {
   const state = mustRender('getRow');
   if (!state.isList) return null;
-  state.hasBegun = true;
+  state.hasBegun = state.hasSent;
   while (state.nextRow >= state.rows.length) {
     if (state.isAtEnd) return null;
     if (state.isResumable) {

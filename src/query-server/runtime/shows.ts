@@ -6,11 +6,18 @@ import {
   beginRendering,
   type Rendering,
   runProvided,
+  takeSent,
   toRenderFailure,
   toResponseText,
   withChosenType,
 } from './rendering.ts';
 import { isObject, type Members, parse, stringify } from './values.ts';
+
+/** What one function sent, and what it returned then. */
+interface Said {
+  readonly sent: string;
+  readonly returned: unknown;
+}
 
 /** Takes the texts of a document (`null` for none) and of a request, and gives the text of a response. */
 export function show(name: string, documentText: string, requestText: string): string {
@@ -18,20 +25,21 @@ export function show(name: string, documentText: string, requestText: string): s
   const document = parse(documentText);
   const request = parse(requestText) as Members;
   const state = beginRendering();
-  let returned: unknown;
-  let provided: unknown;
+  const said: Said[] = [];
   try {
-    returned = render.call(designDocument, document, request);
-    provided = runProvided(state, request);
+    const returned = render.call(designDocument, document, request);
+    said.push({ sent: takeSent(state), returned });
+    const provided = runProvided(state, request);
+    said.push({ sent: takeSent(state), returned: provided });
   } catch (thrown) {
     const failure = toRenderFailure(thrown);
     if (failure.code !== 'render_error' || !isMissing(document, request)) throw failure;
     throw new Failure('not_found', '', 'document not found');
   }
-  if (!mayRespond(returned) || !mayRespond(provided)) {
+  if (!said.every(({ returned }) => mayRespond(returned))) {
     throw new Failure('render_error', '', 'undefined response from show function');
   }
-  return toResponseText(joinResponse(state, returned, provided));
+  return toResponseText(joinResponse(state, said));
 }
 
 /** As `show`, with the text of the document to save in front, or nothing, and a separator. */
@@ -48,7 +56,7 @@ export function update(name: string, documentText: string, requestText: string):
     throw new Failure('render_error', '', 'undefined response from update function');
   }
   const document = isObject(returned[0]) ? stringify(withoutRevisions(returned[0])) : '';
-  return `${document}${SEPARATOR}${toResponseText(joinResponse(state, returned[1], undefined))}`;
+  return `${document}${SEPARATOR}${toResponseText(joinResponse(state, [{ sent: takeSent(state), returned: returned[1] }]))}`;
 }
 
 /** An edit is of one revision, which `_rev` names; a function may have made the document of another one with all its members. */
@@ -62,25 +70,37 @@ function isMissing(document: unknown, request: Members): boolean {
   return document === null && typeof request['id'] === 'string';
 }
 
-/** Nothing is an answer without a body. */
+/** Nothing is an answer without a body, and so is what counts as nothing: zero, false and the like. */
 function mayRespond(value: unknown): boolean {
-  return value === undefined || value === null || isResponse(value);
+  return !value || isResponse(value);
 }
 
 function isResponse(value: unknown): boolean {
-  return typeof value === 'string' || isObject(value);
+  return typeof value === 'string' || (isObject(value) && !Array.isArray(value));
 }
 
-/** What the function returned, what one given to `provides` did, and what start() and send() said, as one response object. */
-function joinResponse(state: Rendering, returned: unknown, provided: unknown): Members {
-  const { head, chunks } = state;
-  const parts = [toResponse(returned), toResponse(provided)];
-  const { code, json, base64 }: Members = Object.assign({}, head, ...parts);
-  const headers = Object.assign({}, head['headers'], ...parts.map((part) => part?.['headers']));
-  const bodies = parts.map((part) => part?.['body']).filter((body) => body !== undefined);
-  const text = chunks.join('') + bodies.map(String).join('');
-  const hasBody = chunks.length > 0 || bodies.length > 0;
-  return { code, headers: withChosenType(state, headers), body: hasBody ? text : undefined, json, base64 };
+/** Members of what start() is given that are no headers. */
+const NO_HEADERS = ['code', 'headers', 'body', 'json', 'base64'];
+
+/**
+ * One response of what the functions returned and sent, each text in its turn. What start() was given wins over the headers that they
+ * return: `{code, headers}` as in lists, or the headers themselves.
+ */
+function joinResponse(state: Rendering, said: readonly Said[]): Members {
+  const { head } = state;
+  const responses = said.map(({ returned }) => toResponse(returned));
+  const { code, json, base64 }: Members = Object.assign({}, head, ...responses);
+  const plainHeaders = Object.fromEntries(Object.entries(head).filter(([name]) => !NO_HEADERS.includes(name)));
+  const headers = Object.assign(
+    {},
+    ...responses.map((response) => response?.['headers']),
+    plainHeaders,
+    head['headers'],
+  );
+  const texts = said.flatMap(({ sent }, at) => [sent === '' ? undefined : sent, responses[at]?.['body']]);
+  const bodies = texts.filter((text) => text !== undefined && text !== null);
+  const body = bodies.length > 0 ? bodies.map(String).join('') : undefined;
+  return { code, headers: withChosenType(state, headers), body, json, base64 };
 }
 
 function toResponse(value: unknown): Members | undefined {

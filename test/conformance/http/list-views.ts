@@ -27,7 +27,12 @@ const lists = {
   arrow: '(head) => { let row; while ((row = getRow())) send(row.id + ";"); return head.total_rows; }',
   hidden: 'function () { var next = getRow, row; while (row = next()) send(row.id + ";"); return "end"; }',
   nested: 'function () { [1, 2].forEach(function () { send(getRow().id + ";"); }); return "end"; }',
-  late_start: 'function () { start({ code: 202 }); getRow(); start({ code: 203 }); return "x"; }',
+  late_start:
+    'function () { start({ code: 202 }); getRow(); start({ code: 203, headers: { "X-T": "y" } }); send("none"); }',
+  later_start: 'function () { var n = 0; while (getRow()) n++; start({ code: 206 }); return n + " rows"; }',
+  too_late: 'function () { start({ code: 202 }); send("a"); getRow(); start({ code: 203 }); return "x"; }',
+  hidden_start:
+    'function () { var next = getRow; next(); start({ code: 203 }); send("a"); next(); start({ code: 404 }); }',
   padded: 'function () { var row, pad = "x".repeat(1000); while (row = getRow()) send(row.id + pad + "\\n"); }',
 };
 
@@ -126,10 +131,15 @@ export default suite('list_views', [
     assert.equal(text.slice(-1002), `9${'x'.repeat(1000)}\n`);
   }),
 
-  test('begin their answers with the first row', async (t) => {
-    await fill(t, 3);
-    const answer = await list(t, 'late_start/rows');
-    assert.deepEqual([answer.status, answer.text], [202, 'x']);
+  test('begin their answers with the first text that they send', async (t) => {
+    await fill(t, 3000);
+    const late = await list(t, 'late_start/rows');
+    assert.deepEqual([late.status, late.header('x-t'), late.text], [203, 'y', 'none']);
+    const later = await list(t, 'later_start/rows');
+    assert.deepEqual([later.status, later.text], [206, '3000 rows']);
+    const tooLate = await list(t, 'too_late/rows');
+    assert.deepEqual([tooLate.status, tooLate.text], [202, 'ax']);
+    assert.equal((await list(t, 'hidden_start/rows')).status, 203);
   }),
 
   test('are chosen by Accept or format', async (t) => {

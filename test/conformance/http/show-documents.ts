@@ -25,6 +25,19 @@ const shows = {
   }`,
 };
 
+/** As in the family: what is sent and what is returned comes in its turn, and start() has the headers themselves. */
+const chunked = {
+  started: 'function () { start({ "X-Own": "y" }); send("Hey"); }',
+  mixed: 'function () { start({ "X-Own": "y" }); send("Hey "); return { headers: { "X-More": "z" }, body: "Dude" }; }',
+  in_provides: 'function () { provides("text", function () { send("foo, "); send("bar, "); send("baz!"); }); }',
+  in_turn: `function () {
+    provides("text", function () { send("4, "); send("5, "); send("6, "); return "7!"; });
+    send("1, ");
+    send("2, ");
+    return "3, ";
+  }`,
+};
+
 const lib = { words: 'exports.word = "shown";' };
 
 async function fill(t: Toolkit): Promise<void> {
@@ -125,6 +138,17 @@ export default suite('show_documents', [
     await t.at('DELETE', '/_local/ann?rev=0-1');
     await t.put('_local/ann', { name: 'other' });
     assert.deepEqual((await seen('_local/ann', local.tag)).shown, [200, '[null,"other"]']);
+  }),
+
+  test('send parts of their answers', async (t) => {
+    await t.put('_design/test', { shows: chunked });
+    const started = await show(t, 'started');
+    assert.deepEqual([started.text, started.header('x-own')], ['Hey', 'y']);
+    const mixed = await show(t, 'mixed');
+    assert.deepEqual([mixed.text, mixed.header('x-own'), mixed.header('x-more')], ['Hey Dude', 'y', 'z']);
+    const provided = await show(t, 'in_provides', { accept: 'text/plain' });
+    assert.deepEqual([provided.text, provided.header('content-type')], ['foo, bar, baz!', 'text/plain; charset=utf-8']);
+    assert.equal((await show(t, 'in_turn', { accept: 'text/plain' })).text, '1, 2, 3, 4, 5, 6, 7!');
   }),
 
   test('failures have the words of the interface', async (t) => {

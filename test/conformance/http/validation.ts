@@ -208,6 +208,18 @@ export default suite('validation', [
     await t.put('a', { colour: 'red' });
   }),
 
+  test('refuses with a list as with an object', async (t) => {
+    await validateBy(t, 'function (newDoc) { throw newDoc.thrown; }');
+    const write = (thrown: unknown) => t.at('PUT', '/a', { json: { thrown } });
+    assertError(await write(['forbidden', 'no']), 403, 'forbidden', 'no');
+    assertError(await write(['unauthorized', 'log in']), 401, 'unauthorized', 'log in');
+    assertError(await write(['error', 'forbidden', 'no']), 403, 'forbidden', 'no');
+    assertError(await write(['error', 'unauthorized', 'log in']), 401, 'unauthorized', 'log in');
+    assertError(await write(['error', 'teapot', 'short and stout']), 500, 'teapot', 'short and stout');
+    const [row] = await t.bulk([{ _id: 'a', thrown: ['forbidden', 'no'] }]);
+    assert.deepEqual(row, { id: 'a', error: 'forbidden', reason: 'no' });
+  }),
+
   test('many documents in one request', async (t) => {
     await validateBy(t, AUTHORS);
     const docs = Array.from({ length: 500 }, (_, n) => ({ _id: `${n}`, ...(n % 3 === 0 ? {} : { author: 'ann' }) }));

@@ -1,6 +1,6 @@
 import { assert } from 'chai';
 import { assertError } from '../../support/conformance/answer.ts';
-import { at } from '../../support/conformance/json.ts';
+import { arrayAt, at } from '../../support/conformance/json.ts';
 import { suite, test } from '../../support/conformance/suite.ts';
 import { pluck, putViews, query, rowsOf } from '../../support/conformance/view-steps.ts';
 
@@ -72,6 +72,44 @@ export default suite('view_sandboxing', [
     });
     await t.put('x', { n: 3 });
     assert.deepEqual(rowsOf(await query(t, 'v')), [{ id: 'x', key: 6, value: 12 }]);
+  }),
+
+  test('modules may require each other', async (t) => {
+    const modules = {
+      a: 'exports.early = "e"; var b = require("./b"); exports.name = "a" + b.name;',
+      b: 'var a = require("./a"); exports.name = "b" + a.early; exports.later = function () { return a.name; };',
+    };
+    const names = (folder: string) =>
+      `[require("${folder}/a").name, require("${folder}/b").name, require("${folder}/b").later()].join()`;
+    await t.put('_design/test', {
+      views: { lib: modules, v: { map: `function () { emit(${names('views/lib')}, null); }` } },
+      lib: modules,
+      shows: { s: `function () { return ${names('lib')}; }` },
+      lists: { l: `function () { return ${names('lib')}; }` },
+      updates: { u: `function () { return [null, ${names('lib')}]; }` },
+      filters: { f: `function () { return ${names('lib')} === "abe,be,abe"; }` },
+      validate_doc_update: `function () { if (${names('lib')} !== "abe,be,abe") throw { forbidden: "no" }; }`,
+    });
+    await t.put('x', {});
+    assert.deepEqual(pluck(await query(t, 'v'), 'key'), ['abe,be,abe']);
+    assert.equal((await t.get('/_design/test/_show/s')).text, 'abe,be,abe');
+    assert.equal((await t.get('/_design/test/_list/l/v')).text, 'abe,be,abe');
+    assert.equal((await t.at('POST', '/_design/test/_update/u')).text, 'abe,be,abe');
+    assert.lengthOf(arrayAt((await t.get('/_changes?filter=test/f')).json, 'results'), 2);
+  }),
+
+  test('dates are in UTC', async (t) => {
+    await putViews(t, {
+      v: 'function (doc) { var d = new Date(doc.at); emit([d.getFullYear(), d.getMonth(), d.getDate(), d.getHours(), d.getTimezoneOffset()], new Date(2026, 6, 1).getTime()); }',
+    });
+    await t.put('a', { at: '2026-07-01T00:30:00Z' });
+    await t.put('b', { at: '2026-07-01T00:30:00' });
+    const rows = rowsOf(await query(t, 'v'));
+    const value = 1_782_864_000_000;
+    assert.deepEqual(rows, [
+      { id: 'a', key: [2026, 6, 1, 0, 0], value },
+      { id: 'b', key: [2026, 6, 1, 0, 0], value },
+    ]);
   }),
 
   test('recursion without end is one document that fails', async (t) => {

@@ -36,6 +36,21 @@ describe('a show', () => {
       'start({headers: {"X-B": "b"}}); send("one "); send(2); return " three"',
       { code: undefined, headers: { 'X-B': 'b' }, body: 'one 2 three' },
     ],
+    ['start({"X-B": "b"}); send("one "); return "two"', { code: undefined, headers: { 'X-B': 'b' }, body: 'one two' }],
+    [
+      'start({code: 203, "X-B": "b"}); send("x"); return {body: "y", headers: {"X-B": "c", "X-C": "d"}}',
+      { code: 203, headers: { 'X-B': 'b', 'X-C': 'd' }, body: 'xy' },
+    ],
+    [
+      'provides("text", function () { send("4, "); send("5, "); send("6, "); return "7!"; }); send("1, "); send("2, "); return "3, "',
+      { code: undefined, headers: { 'Content-Type': 'text/plain; charset=utf-8' }, body: '1, 2, 3, 4, 5, 6, 7!' },
+    ],
+    [
+      'provides("text", function () { start({"Content-Type": "text/x-own"}); send("a"); }); return {body: "b", code: 202}',
+      { code: 202, headers: { 'Content-Type': 'text/x-own' }, body: 'ba' },
+    ],
+    ['send(""); return {json: 1}', { code: undefined, headers: { 'Content-Type': 'application/json' }, body: '1' }],
+    ['return false', { code: undefined, headers: {}, body: '' }],
     ['return undefined', { code: undefined, headers: {}, body: '' }],
     ['return null', { code: undefined, headers: {}, body: '' }],
     ['provides("html", function () {}); return null', expect.objectContaining({ body: '' })],
@@ -47,6 +62,8 @@ describe('a show', () => {
 
   test.each([
     ['return 5', { code: 'render_error', reason: 'undefined response from show function' }],
+    ['return ["text"]', { code: 'render_error', reason: 'undefined response from show function' }],
+    ['throw ["error", "forbidden", "no"]', { code: 'forbidden', reason: 'no' }],
     ['throw new Error("no")', { code: 'render_error', reason: 'function raised error: Error: no' }],
     [
       'throw ["error", "teapot", "short and stout"]',
@@ -144,6 +161,29 @@ describe('an update', () => {
   });
 });
 
+test('types that a module registers count for each request that requires it', async () => {
+  const { program } = await openProgram(sandbox, {
+    lib: {
+      types:
+        'registerType("geo", "application/vnd.geo"); exports.give = function () { provides("geo", function () { return "geo"; }); };',
+      outer: 'exports.give = require("./types").give;',
+    },
+    shows: {
+      s: 'function () { require("lib/types").give(); }',
+      other: 'function () { require("lib/outer").give(); }',
+      none: 'function () { provides("geo", function () { return "geo"; }); }',
+    },
+    filters: { f: 'function () { return require("lib/outer").give !== undefined; }' },
+  });
+  expect(await program.filter('f', ['{}'], '{}')).toEqual([true]);
+  const asked = request('application/vnd.geo');
+  for (const name of ['s', 'other', 's', 'other']) {
+    const { body, headers } = await program.show(name, 'null', asked);
+    expect([body, headers]).toEqual(['geo', { 'Content-Type': 'application/vnd.geo' }]);
+  }
+  await expect((async () => program.show('none', 'null', asked))()).rejects.toMatchObject({ code: 'not_acceptable' });
+});
+
 describe('a list', () => {
   const list = async (source: string, batches: readonly string[], accept?: string) => {
     const { program } = await openProgram(sandbox, { lists: { l: source } });
@@ -191,9 +231,41 @@ describe('a list', () => {
     });
   });
 
-  test('begins its answer with the first row', async () => {
-    const source = 'function () { start({code: 202}); getRow(); start({code: 203}); return "x"; }';
-    expect((await list(source, batches)).code).toBe(202);
+  test.each([
+    ['getRow(); start({code: 203})', 203],
+    ['start({code: 202}); getRow(); start({code: 203}); while (getRow());', 203],
+    ['while (getRow()); start({code: 203})', 203],
+    ['send(""); getRow(); start({code: 203})', 203],
+    ['start({code: 202}); send("a"); start({code: 203}); getRow(); start({code: 204})', 203],
+    ['getRow(); start({code: 203}); send("a"); getRow(); start({code: 204}); while (getRow());', 203],
+    ['getRow(); getRow(); send("a"); getRow(); start({code: 204});', undefined],
+  ])('has the head that start() was given before text was sent: %s', async (body, code) => {
+    expect((await list(`function () { ${body}; return "x"; }`, batches)).code).toBe(code);
+    // It gets all rows at once, since it calls getRow() by another name.
+    expect(
+      (
+        await list(
+          `function () { var getRow2 = getRow; ${body.replaceAll('getRow(', 'getRow2(')}; return "x"; }`,
+          batches,
+        )
+      ).code,
+    ).toBe(code);
+  });
+
+  test('has a head of its own where provides() chose a type', async () => {
+    const source = `function () {
+      provides("html", function () { var row = getRow(); start({code: 404, headers: {"X-T": "y"}}); send("none"); return "!"; });
+      send("early ");
+      return "not sent";
+    }`;
+    const { code, headers, chunks } = await list(source, batches, 'text/html');
+    expect([code, headers, chunks.join('')]).toEqual([
+      undefined,
+      { 'Content-Type': 'text/html; charset=utf-8' },
+      'early none!',
+    ]);
+    const late = await list(source.replace('send("early ");', ''), batches, 'text/html');
+    expect([late.code, late.headers]).toEqual([404, { 'X-T': 'y', 'Content-Type': 'text/html; charset=utf-8' }]);
   });
 });
 
@@ -249,11 +321,11 @@ describe('a list that can wait', () => {
   test('may wait in what it provides', async () => {
     const rows = new CountedRows(3);
     const source =
-      'function () { provides("text", function () { var row, n = 0; while (row = getRow()) n += 1; send(n); }); }';
+      'function () { provides("text", function () { send("rows: "); var row, n = 0; while (row = getRow()) n += 1; send(n); }); }';
     const { made } = await open(source, rows);
     expect(rows.asked).toBe(0);
     expect(made.headers).toEqual({ 'Content-Type': 'text/plain; charset=utf-8' });
-    expect(await chunksOf(made)).toEqual(['3']);
+    expect(await chunksOf(made)).toEqual(['rows: ', '3']);
   });
 
   test('lets others of its design document run meanwhile', async () => {
@@ -274,14 +346,14 @@ describe('a list that can wait', () => {
   test('keeps nothing of itself once it is closed', async () => {
     const rows = new CountedRows(3);
     const { program, made } = await open(
-      'function () { for (;;) { var big = "x".repeat(1e7); if (!getRow()) return big.length; } }',
+      'function () { send("."); for (;;) { var big = "x".repeat(1e7); if (!getRow()) return big.length; } }',
       rows,
     );
     made.close();
     expect(rows.closed).toBe(1);
     // Each waits with 10 MB, of 64 that there are.
     for (let time = 0; time < 20; time++) (await program.list('l', '{}', request(), new CountedRows(3))).close();
-    expect(await chunksOf(await program.list('l', '{}', request(), new CountedRows(3)))).toEqual(['10000000']);
+    expect(await chunksOf(await program.list('l', '{}', request(), new CountedRows(3)))).toEqual(['.', '10000000']);
   });
 
   test('keeps nothing of itself where its head can not be sent', async () => {
