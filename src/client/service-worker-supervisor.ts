@@ -48,11 +48,13 @@ export class ServiceWorkerSupervisor {
 
   /** Resolves when the service worker controls this page and answers below the base. */
   async open(): Promise<void> {
-    const registration = await startScript('service worker', this.#url, () => this.#register());
-    if (!registration) return;
-    this.#registration = registration;
-    const { active, waiting, installing, scope } = registration;
+    const registered = await startScript('service worker', this.#url, () => this.#register());
+    if (!registered) return;
+    const { scope } = registered;
     if (!location.href.startsWith(scope)) throw this.#fault(`controls only what is below ${scope}; move it up`);
+    const registration = (await this.#takeNarrower(scope)) ?? registered;
+    this.#registration = registration;
+    const { active, waiting, installing } = registration;
     const worker = [active, waiting, installing].find((one) => one?.scriptURL === this.#url.href) ?? active;
     if (!worker || !(await this.#activate(worker))) {
       throw this.#fault('was not installed; settee-sw-core.js must lie beside it');
@@ -64,9 +66,12 @@ export class ServiceWorkerSupervisor {
     else if (answer.protocol < PROTOCOL && !(await this.update())) throw this.#fault('is of another version; reload');
     const isInControl = () => navigator.serviceWorker.controller?.scriptURL === worker.scriptURL;
     await withinDeadline(until(isInControl, navigator.serviceWorker, 'controllerchange'));
-    if (!isInControl()) throw this.#fault(`leaves this page to ${navigator.serviceWorker.controller?.scriptURL}`);
-    // A policy may forbid another origin. And a page that another base's service worker controlled when it was loaded keeps
-    // that one's static routes in Chromium.
+    if (!isInControl()) {
+      throw this.#fault(`leaves this page to ${navigator.serviceWorker.controller?.scriptURL}; unregister that one`);
+    }
+    if (registration !== registered) await registration.unregister();
+    // A policy may forbid another origin. And in Chromium a page keeps the static routes of the service worker that controlled it when it was
+    // loaded: those of Settee's own let such requests pass, those of another may not.
     const found = await this.#askByFetch();
     if (found !== 204) {
       throw this.#fault(`is not asked by fetch (${found}); reload, or allow ${this.#base} in the CSP's connect-src`);
@@ -86,6 +91,21 @@ export class ServiceWorkerSupervisor {
       found = await ask();
     }
     return found;
+  }
+
+  /**
+   * Takes over a narrower scope that has this page in it, from a ready-made service worker of an earlier release of the app: of two service
+   * workers that could control a page, browsers take the one with the narrower scope. The registration for that scope goes with its last page.
+   * An app's own service worker stays, since it may do more than this.
+   */
+  async #takeNarrower(scope: string): Promise<ServiceWorkerRegistration | undefined> {
+    const { controller } = navigator.serviceWorker;
+    if (!controller || controller.scriptURL === this.#url.href) return undefined;
+    const narrower = await navigator.serviceWorker.getRegistration();
+    const script = narrower?.active && new URL(narrower.active.scriptURL).pathname;
+    const isNarrower = narrower && narrower.scope !== scope && narrower.scope.startsWith(scope);
+    if (!isNarrower || !script?.endsWith('/settee-sw.js')) return undefined;
+    return navigator.serviceWorker.register(scriptAddress(this.#url), { scope: narrower.scope });
   }
 
   /** As `Settee.update`. */

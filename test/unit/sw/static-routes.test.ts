@@ -6,7 +6,7 @@ afterEach(() => {
 });
 
 describe('static routes', () => {
-  test('send what is below a base to the fetch listener, and all else to the network', async () => {
+  test('send what is below a base to the fetch listener, and the code of an app to the network; the rest fits none', async () => {
     vi.stubGlobal(
       'URLPattern',
       class {
@@ -25,7 +25,20 @@ describe('static routes', () => {
       [
         [
           { condition: { urlPattern: { init: pattern } }, source: 'fetch-event' },
-          { condition: { urlPattern: { init: {} } }, source: 'network' },
+          {
+            condition: {
+              or: [
+                { requestMode: 'navigate' },
+                { requestDestination: 'script' },
+                { requestDestination: 'style' },
+                { requestDestination: 'font' },
+                { requestDestination: 'manifest' },
+                { requestDestination: 'worker' },
+                { requestDestination: 'sharedworker' },
+              ],
+            },
+            source: 'network',
+          },
         ],
       ],
     ]);
