@@ -8,6 +8,7 @@ import { withDeadline } from './deadline.ts';
 import type { EarlyCommits } from './early-commit.ts';
 import { toDatabaseError } from './indexeddb-errors.ts';
 import type { FormerSegments, JournalFile, JournalFiles, LoadJournalFiles } from './journal-files.ts';
+import { JournalSize } from './journal-size.ts';
 import type { Ownership } from './ownership.ts';
 import { countAfterCommit } from './page-count.ts';
 import { PageReader } from './page-reader.ts';
@@ -56,9 +57,11 @@ export class IndexedDbPageFile implements PageFile {
   /** Until it was called. */
   #loadJournalFiles: LoadJournalFiles | undefined;
   #journalFile: JournalFile | undefined;
+  readonly #journalSize: JournalSize;
   #nextJournal: number;
   #journalFloor: number;
   #pageCounts: PageCounts;
+  #headLength: number;
   #hasUnflushed = true;
   /** Commits under way that change pages: reads wait for them. */
   #pageCommits = 0;
@@ -76,6 +79,8 @@ export class IndexedDbPageFile implements PageFile {
     this.#earlyCommits = earlyCommits;
     this.#onClosed = onClosed;
     this.#claims = ownership.claims;
+    this.#journalSize = new JournalSize(this.opening.journal);
+    this.#headLength = this.opening.head?.length ?? 0;
     this.#nextJournal = this.opening.nextJournal;
     this.#journalFloor = ownership.journalFloor;
     this.#pageCounts = ownership.pageCounts;
@@ -109,6 +114,8 @@ export class IndexedDbPageFile implements PageFile {
       assertCommit(commit, this.#nextJournal, this.#support.maxPageBytes);
       if (!this.#isInFile(commit)) await this.#write(commit);
       this.#hasUnflushed = commit.durability === 'relaxed';
+      this.#journalSize.committed(commit);
+      this.#headLength = commit.head?.length ?? this.#headLength;
       if (commit.journal !== undefined) this.#nextJournal += 1;
     } finally {
       this.#life.endOperation();
@@ -134,12 +141,12 @@ export class IndexedDbPageFile implements PageFile {
   }
 
   /**
-   * Browsers don't say what one database takes, so this is the number of pages that are there times the mean length of
-   * those that ever were.
+   * Browsers don't say what one database takes. So this is what the journal and the head hold, and the number of pages that are there times
+   * the mean length of those that ever were.
    */
   async size(): Promise<number> {
     this.#life.mustBeOpen();
-    return this.#keptBytes + (this.opening.head?.length ?? 0);
+    return this.#keptBytes + this.#journalSize.bytes + this.#headLength;
   }
 
   get #keptBytes(): number {

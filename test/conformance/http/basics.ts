@@ -1,6 +1,6 @@
 import { assert } from 'chai';
 import { assertError, assertJson, assertWritten } from '../../support/conformance/answer.ts';
-import { at, stringAt } from '../../support/conformance/json.ts';
+import { at, numberAt, stringAt } from '../../support/conformance/json.ts';
 import { suite, test } from '../../support/conformance/suite.ts';
 
 /** The life of a database and of a document, in its plainest form (docs/http.md#documents). */
@@ -22,6 +22,19 @@ export default suite('basics', [
     assert.isNumber(at(info, 'data_size'));
     assert.isNumber(at(info, 'disk_format_version'));
     assert.match(stringAt(info, 'instance_start_time'), /^\d+$/);
+  }),
+
+  test('the sizes count what was written just now', async (t) => {
+    const docs = Array.from({ length: 300 }, (_, index) => ({
+      _id: `doc-${index}`,
+      text: `${index}`.padStart(100, 'x'),
+    }));
+    assert.equal((await t.at('POST', '/_bulk_docs', { json: { docs } })).status, 201);
+    const info = await t.info();
+    assert.isAtLeast(numberAt(info, 'disk_size'), 300 * 100);
+    assert.isAtLeast(numberAt(info, 'data_size'), 300 * 100);
+    await t.put('small', { n: 1 });
+    assert.isAtLeast(numberAt(await t.info(), 'disk_size'), numberAt(info, 'disk_size'));
   }),
 
   test('PUT creates a document and answers id, revision, ETag and Location', async (t) => {

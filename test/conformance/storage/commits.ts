@@ -292,6 +292,27 @@ export const commitCases: readonly StorageCase[] = [
     },
   },
   {
+    name: 'the size counts the journal, and what a later owner finds of it',
+    run: async (context) => {
+      const store = context.createStore();
+      const file = await store.open('journalled', 'create');
+      const before = await file.size();
+      // Enough for a backend that measures whole blocks.
+      const text = 'x'.repeat(100_000);
+      const first = file.opening.nextJournal;
+      await file.commit(relaxed({ journal: { number: first, text } }));
+      await file.commit(relaxed({ journal: { number: first + 1, text } }));
+      assert.isAtLeast(await file.size(), before + 150_000);
+      await file.close();
+      const reopened = await store.open('journalled', 'open');
+      assert.isAtLeast(await reopened.size(), before + 150_000);
+      if (!store.supports.shrinks) return;
+      await reopened.commit(relaxed({ head: 'head', truncateJournal: first + 1 }));
+      assert.isBelow(await reopened.size(), before + 150_000);
+      assert.isAtLeast(await reopened.size(), before + 100_000);
+    },
+  },
+  {
     name: 'only backends that do not shrink by themselves have a compaction',
     run: async (context) => {
       const store = context.createStore();
