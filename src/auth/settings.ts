@@ -1,5 +1,5 @@
 /** The settings of accounts (docs/node.md#settings). They are read at each use, so that a change holds at once. */
-import { booleanSetting, integerSetting } from '../system/config.ts';
+import { authenticationHandlers, booleanSetting, integerSetting } from '../system/config.ts';
 import type { Config } from '../system/contract.ts';
 
 const SECTION = 'svc_httpd_auth';
@@ -36,8 +36,7 @@ export function iterationLimits(config: Config): { readonly least: number; reado
 
 /** Names of the handlers that recognise credentials, in the order in which they are asked. */
 export function handlerNames(config: Config): readonly string[] {
-  const text = config.get('httpd', 'authentication_handlers') ?? 'oauth, cookie, default';
-  return text.split(',').flatMap((name) => name.trim() || []);
+  return authenticationHandlers(config);
 }
 
 export function authenticationDatabase(config: Config): string {
@@ -51,7 +50,7 @@ export function sessionSeconds(config: Config): number {
 
 export function authFlag(
   config: Config,
-  key: 'allow_persistent_cookies' | 'proxy_use_secret' | 'require_valid_user' | 'users_db_public',
+  key: 'allow_persistent_cookies' | 'proxy_use_secret' | 'users_db_public',
 ): boolean {
   return booleanSetting(config, SECTION, key);
 }

@@ -2,26 +2,11 @@
  * Which settings there are, what holds where nothing was set, and which values each can have. docs/http.md#settings says what they mean; a
  * test holds both to each other.
  */
-import { DatabaseError } from '../errors/database-error.ts';
-import {
-  AUTHENTICATION_HANDLERS,
-  addressListSetting,
-  choiceSetting,
-  choicesSetting,
-  integerSetting,
-  portSetting,
-  positiveSetting,
-  sandboxMemoryBytes,
-  UUID_ALGORITHMS,
-} from '../system/config.ts';
+
+import { UUID_ALGORITHMS } from '../system/config.ts';
 import type { Config, Settings } from '../system/contract.ts';
-import { LOG_LEVELS } from '../system/log.ts';
-import { sampleWindows } from '../system/sample-settings.ts';
-
-/** Reads a setting as whoever uses it does. Fails with `bad_request` on a value that it can't have. */
-type Check = (config: Config, section: string, key: string) => unknown;
-
-const SETTING_NAME = /^[^\s/[\]{}]+\/[^\s[\]{}]+$/;
+import * as checks from './setting-checks.ts';
+import { type Check, choice, LONGEST_MS, whole } from './setting-checks.ts';
 
 interface Known {
   /** Undefined: unset. */
@@ -29,156 +14,152 @@ interface Known {
   readonly check?: Check;
 }
 
-function choice(...choices: readonly string[]): Check {
-  return (config, section, key) => choiceSetting(config, section, key, choices);
-}
-
-const integer: Check = integerSetting;
-const positive: Check = positiveSetting;
 const boolean = choice('true', 'false');
-
-/** Not to everybody with credentials: every page could act as whoever is logged in. */
-const sharing: Check = (config) => {
-  choiceSetting(config, 'cors', 'credentials', ['true', 'false']);
-  const origins = (config.get('cors', 'origins') ?? '').split(',').map((origin) => origin.trim());
-  if (!origins.includes('*') || config.get('cors', 'credentials') !== 'true') return;
-  const reason =
-    'Settings cors/origins and cors/credentials would let every page act as whoever is logged in: name the origins, or leave credentials off.';
-  throw new DatabaseError('bad_request', reason);
-};
-
-/** With a name that is none, nobody might be able to log in and put it right. */
-const handlers: Check = (config, section, key) => choicesSetting(config, section, key, AUTHENTICATION_HANDLERS);
-
-/** With one in another form, such as other servers have, nobody could change a setting any more, this one included. */
-const namesOfSettings: Check = (config, section, key) => {
-  const text = config.get(section, key) ?? '';
-  if (text.trim() === '' || text.split(',').every((name) => SETTING_NAME.test(name.trim()))) return;
-  const reason = `Setting ${section}/${key} is "${text}"; it must be names of settings, such as uuids/max_count, with commas between them.`;
-  throw new DatabaseError('bad_request', reason);
-};
-
-/** Each bounds the other. */
-const ratesAndWindows: Check = (config) => sampleWindows(config);
 
 /** `true`, `false` */
 function flag(value: 'true' | 'false'): Known {
   return { value, check: boolean };
 }
 
-function number(value: string, check = integer): Known {
+function number(value: string, check = whole()): Known {
   return { value, check };
 }
 
+/** Of a timer. */
+function milliseconds(value: string, least = 1): Known {
+  return number(value, whole({ least, most: LONGEST_MS }));
+}
+
+/** How many there are at most, or at a time. */
+function count(value: string, most: number, least = 1): Known {
+  return number(value, whole({ least, most }));
+}
+
+/** A request's JSON text must be able to hold a document, or the value of a setting. */
+const LEAST_DOCUMENT = 256;
+/** The address by which the setting itself is put right must not be too long, also below a node and a base path. */
+const LEAST_URI = 100;
+const MIB = 1_048_576;
+
 const KNOWN: Readonly<Record<string, Readonly<Record<string, Known>>>> = {
   svc: {
-    max_document_size: number('67108864'),
-    max_attachment_chunk_size: number('4294967296'),
+    max_document_size: number('67108864', whole({ least: LEAST_DOCUMENT })),
+    max_attachment_chunk_size: number('4294967296', whole({ mayBeUnlimited: true })),
     max_dbs_open: number('100'),
     page_cache_bytes: number('33554432'),
-    os_process_timeout: number('5000'),
+    os_process_timeout: milliseconds('5000', 0),
     delayed_commits: flag('true'),
     maintenance_mode: { value: 'false', check: choice('false', 'true', 'nolb') },
   },
   stats: {
-    rate: number('1000', ratesAndWindows),
-    samples: { value: '[0, 60, 300, 900]', check: ratesAndWindows },
+    rate: number('1000', checks.ratesAndWindows),
+    samples: { value: '[0, 60, 300, 900]', check: checks.ratesAndWindows },
   },
   log: {
-    level: { value: 'info', check: choice(...LOG_LEVELS) },
+    level: { value: 'info', check: checks.level },
     file: {},
-    max_bytes: number('10485760', positive),
-    max_files: number('5', positive),
+    max_bytes: number('10485760', whole({ least: 1 })),
+    max_files: count('5', 1_000),
   },
   httpd: {
-    port: number('5984', portSetting),
-    bind_address: { value: '127.0.0.1' },
-    authentication_handlers: { value: 'oauth, cookie, default', check: handlers },
+    port: number('5984', whole({ most: 65_535 })),
+    bind_address: { value: '127.0.0.1', check: checks.host },
+    authentication_handlers: { value: 'oauth, cookie, default', check: checks.handlers },
     allow_jsonp: flag('false'),
-    changes_timeout: number('60000'),
-    config_whitelist: { check: namesOfSettings },
+    changes_timeout: milliseconds('60000'),
+    config_whitelist: { check: checks.whitelist },
     enable_cors: flag('false'),
-    max_bytes_in_flight: number('268435456'),
+    max_bytes_in_flight: number('268435456', whole({ least: MIB / 4 })),
     max_connections: number('2048'),
-    max_uri_length: { check: integer },
+    max_uri_length: { check: whole({ least: LEAST_URI, mayBeEmpty: true }) },
     secure_rewrites: flag('true'),
-    trusted_proxies: { check: addressListSetting },
+    trusted_proxies: { check: checks.addresses },
     vhost_global_handlers: { value: '_utils, _uuids, _session, _oauth, _users' },
-    'WWW-Authenticate': {},
-    x_forwarded_host: { value: 'X-Forwarded-Host' },
-    x_forwarded_proto: { value: 'X-Forwarded-Proto' },
-    x_forwarded_ssl: { value: 'X-Forwarded-Ssl' },
+    'WWW-Authenticate': { check: checks.headerValue },
+    x_forwarded_host: { value: 'X-Forwarded-Host', check: checks.headerName },
+    x_forwarded_proto: { value: 'X-Forwarded-Proto', check: checks.headerName },
+    x_forwarded_ssl: { value: 'X-Forwarded-Ssl', check: checks.headerName },
   },
   svc_httpd_auth: {
     allow_persistent_cookies: flag('false'),
-    auth_cache_size: number('50'),
-    authentication_db: { value: '_users' },
+    auth_cache_size: count('50', MIB, 0),
+    authentication_db: { value: '_users', check: checks.databaseName },
     authentication_redirect: { value: '/_utils/session.html' },
-    iterations: number('10000', positive),
+    iterations: number('10000', checks.iterations),
     pbkdf2_prf: { value: 'sha', check: choice('sha', 'sha256', 'sha512') },
-    min_iterations: number('100', positive),
-    max_iterations: number('100000', positive),
+    min_iterations: number('100', checks.iterations),
+    max_iterations: number('100000', checks.iterations),
     proxy_use_secret: flag('false'),
     public_fields: {},
     users_db_public: flag('false'),
     require_valid_user: flag('false'),
+    require_valid_user_except_for_up: flag('false'),
     secret: {},
-    timeout: number('600', positive),
-    x_auth_roles: { value: 'X-Auth-Svc-Roles' },
-    x_auth_token: { value: 'X-Auth-Svc-Token' },
-    x_auth_username: { value: 'X-Auth-Svc-UserName' },
+    timeout: count('600', LONGEST_MS),
+    x_auth_roles: { value: 'X-Auth-Svc-Roles', check: checks.headerName },
+    x_auth_token: { value: 'X-Auth-Svc-Token', check: checks.headerName },
+    x_auth_username: { value: 'X-Auth-Svc-UserName', check: checks.headerName },
   },
   svc_httpd_oauth: { use_users_db: flag('false') },
   cors: {
-    origins: { check: sharing },
-    credentials: { value: 'false', check: sharing },
-    methods: {},
-    headers: {},
-    max_age: number('12345'),
+    origins: { check: checks.sharing },
+    credentials: { value: 'false', check: checks.sharing },
+    methods: { check: checks.tokens },
+    headers: { check: checks.tokens },
+    max_age: count('12345', LONGEST_MS, 0),
   },
   ssl: { cert_file: {}, key_file: {} },
   csp: {
     attachments_enable: flag('true'),
-    attachments_header_value: { value: 'sandbox' },
+    attachments_header_value: { value: 'sandbox', check: checks.headerValue },
     showlist_enable: flag('true'),
-    showlist_header_value: { value: 'sandbox' },
+    showlist_header_value: { value: 'sandbox', check: checks.headerValue },
   },
   attachments: {
-    compression_level: number('8'),
+    compression_level: count('8', 9, 0),
     compressible_types: { value: 'text/*, application/javascript, application/json, application/xml' },
   },
   query_server_config: {
     reduce_limit: { value: 'true', check: choice('true', 'false', 'log') },
-    memory_bytes: { value: '1073741824', check: sandboxMemoryBytes },
-    workers: { check: integer },
+    memory_bytes: { value: '1073741824', check: checks.sandboxMemory },
+    workers: { check: whole({ most: 1_024, mayBeEmpty: true }) },
   },
   replicator: {
-    max_jobs: number('500'),
-    interval: number('60000'),
-    max_churn: number('20'),
-    max_replication_retry_count: number('10'),
-    max_history: number('20'),
-    max_refused: number('100'),
-    worker_batch_size: number('500'),
-    worker_processes: number('4'),
-    http_connections: number('20'),
-    connection_timeout: number('30000'),
-    retries_per_request: number('10'),
-    checkpoint_interval: number('5000'),
+    max_jobs: count('500', 100_000),
+    interval: milliseconds('60000'),
+    max_churn: count('20', 100_000),
+    max_replication_retry_count: number('10', whole({ mayBeUnlimited: true })),
+    max_history: count('20', 1_000, 2),
+    max_refused: count('100', 10_000, 0),
+    worker_batch_size: count('500', 10_000),
+    worker_processes: count('4', 100),
+    http_connections: count('20', 1_000),
+    connection_timeout: milliseconds('30000'),
+    retries_per_request: count('10', 1_000, 0),
+    checkpoint_interval: milliseconds('5000'),
     use_checkpoints: flag('true'),
     max_http_sessions: number('10'),
     max_http_pipeline_size: number('10'),
   },
   uuids: {
     algorithm: { value: 'sequential', check: choice(...UUID_ALGORITHMS) },
-    max_count: number('1000'),
-    utc_id_suffix: { value: '' },
+    max_count: count('1000', 1_000_000, 0),
+    utc_id_suffix: { value: '', check: checks.idSuffix },
   },
 };
 
 /** Sections whose keys are names that the operator chooses. */
-const FREE_SECTIONS =
-  /^(?:admins|vhosts|oauth_consumer_secrets|oauth_token_secrets|oauth_token_users|jwt_keys|cors:.+)$/;
+const FREE_SECTIONS: readonly (readonly [sections: RegExp, check?: Check])[] = [
+  [/^admins$/, checks.admin],
+  [/^vhosts$/, checks.virtualHost],
+  [/^jwt_keys$/, checks.tokenKey],
+  [/^oauth_(?:consumer_secrets|token_secrets|token_users)$/],
+  // What apps keep for themselves; nothing here reads it.
+  [/^app(?::.+)?$/],
+];
+
+/** Their keys are those of `cors`, for one host. */
+const CORS_OF_HOST = /^cors:./;
 
 /** What holds where nothing was set. */
 export const DEFAULT_SETTINGS: Settings = Object.fromEntries(
@@ -190,6 +171,11 @@ export const UNSET_BY_DEFAULT: readonly string[] = Object.entries(KNOWN).flatMap
   Object.entries(keys).flatMap(([key, { value }]) => (value === undefined ? [`${section}/${key}`] : [])),
 );
 
+/** All that have a name of their own, as `section/key`. */
+export function knownNames(): string[] {
+  return Object.entries(KNOWN).flatMap(([section, keys]) => Object.keys(keys).map((key) => `${section}/${key}`));
+}
+
 function defaultsOf(keys: Readonly<Record<string, Known>>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(keys).flatMap(([key, { value }]) => (value === undefined ? [] : [[key, value]])),
@@ -197,21 +183,23 @@ function defaultsOf(keys: Readonly<Record<string, Known>>): Record<string, strin
 }
 
 function knownSetting(section: string, key: string): Known | undefined {
-  if (!Object.hasOwn(KNOWN, section)) return undefined;
-  const keys = KNOWN[section] ?? {};
-  return Object.hasOwn(keys, key) ? keys[key] : undefined;
+  const table = CORS_OF_HOST.test(section) ? 'cors' : section;
+  if (Object.hasOwn(KNOWN, table)) {
+    const keys = KNOWN[table] ?? {};
+    return Object.hasOwn(keys, key) ? keys[key] : undefined;
+  }
+  const free = FREE_SECTIONS.find(([sections]) => sections.test(section));
+  if (free === undefined) return undefined;
+  const [, check] = free;
+  return check === undefined ? {} : { check };
+}
+
+/** Whether something here reads the setting of that name, or its section has keys that the operator chooses. */
+export function isKnown(section: string, key: string): boolean {
+  return knownSetting(section, key) !== undefined;
 }
 
 /** Fails with `bad_request` where the setting has a value that it can't have. */
 export function checkSetting(config: Config, section: string, key: string): void {
   knownSetting(section, key)?.check?.(config, section, key);
-}
-
-/** Those of the given settings that nothing here reads: most likely they are misspelt. As `section/key`. */
-export function unknownSettings(settings: Settings): string[] {
-  return Object.entries(settings)
-    .filter(([section]) => !FREE_SECTIONS.test(section))
-    .flatMap(([section, keys]) => Object.keys(keys).map((key): [string, string] => [section, key]))
-    .filter(([section, key]) => knownSetting(section, key) === undefined)
-    .map(([section, key]) => `${section}/${key}`);
 }

@@ -10,6 +10,9 @@ export const AUTHENTICATION_HANDLERS = ['oauth', 'cookie', 'proxy', 'default', '
 
 export const UUID_ALGORITHMS = ['sequential', 'random', 'utc_random', 'utc_id'] as const;
 
+/** In the place of a number: without a limit. */
+export const NO_LIMIT = 'infinity';
+
 /** A whole number from 0 up, or undefined where the setting is unset. Fails with `bad_request` on any other text. */
 export function integerSetting(config: Config, section: string, key: string): number | undefined {
   return wholeNumber(config, section, key, 0);
@@ -18,6 +21,7 @@ export function integerSetting(config: Config, section: string, key: string): nu
 function wholeNumber(config: Config, section: string, key: string, least: 0 | 1): number | undefined {
   const text = config.get(section, key);
   if (text === undefined || text === '') return undefined;
+  if (text === NO_LIMIT) return Number.MAX_SAFE_INTEGER;
   const value = Number(text);
   if (Number.isSafeInteger(value) && value >= least) return value;
   throw new DatabaseError(
@@ -55,18 +59,34 @@ export function choiceSetting<T extends string>(
   );
 }
 
-/** Some of the given texts, at least one, separated by commas. Fails with `bad_request` on any other. */
-export function choicesSetting(
-  config: Config,
-  section: string,
-  key: string,
-  choices: readonly string[],
-): readonly string[] {
-  const text = config.get(section, key) ?? '';
-  const names = text.split(',').map((name) => name.trim());
-  if (names.every((name) => choices.includes(name))) return names;
-  const known = choices.join(', ');
-  throw new DatabaseError('bad_request', `Setting ${section}/${key} is "${text}"; it must be a list of ${known}.`);
+/** A handler as configuration files of the family name it, such as `{chttpd_auth, cookie_authentication_handler}`. */
+const FAMILY_HANDLER = /\{\s*\w+\s*,\s*([a-z]+)_authentication_handler\s*\}/g;
+
+/** Those that find out who sent a request, at least one, in the order in which they are asked. Fails with `bad_request` on any other. */
+export function authenticationHandlers(config: Config): readonly string[] {
+  const text = config.get('httpd', 'authentication_handlers') ?? '';
+  const known: readonly string[] = AUTHENTICATION_HANDLERS;
+  const names = text.replace(FAMILY_HANDLER, '$1').split(',');
+  const trimmed = names.map((name) => name.trim());
+  if (trimmed.every((name) => known.includes(name))) return trimmed;
+  const reason = `Setting httpd/authentication_handlers is "${text}"; it must be a list of ${known.join(', ')}.`;
+  throw new DatabaseError('bad_request', reason);
+}
+
+const SETTING_NAME = /^[^\s/[\]{}]+\/[^\s[\]{}]+$/;
+/** A name as configuration files of the family have it: `{section,key}`, each perhaps as `"text"` or `<<"text">>`. */
+const FAMILY_NAME = /\{\s*(?:<<)?"?([^\s"<>{},/]+)"?(?:>>)?\s*,\s*(?:<<)?"?([^\s"<>{},]+)"?(?:>>)?\s*\}/g;
+
+/** The names of settings, `section/key`, that can be changed over HTTP; undefined where all can. Fails with `bad_request` on other texts. */
+export function whitelistSetting(config: Config): readonly string[] | undefined {
+  const text = config.get('httpd', 'config_whitelist');
+  if (text === undefined || text.trim() === '') return text === undefined ? undefined : [];
+  const isFamily = text.includes('{');
+  const list = isFamily ? text.replace(/^\s*\[(.*)\]\s*$/, '$1').replace(FAMILY_NAME, '$1/$2') : text;
+  const names = list.split(',').map((name) => name.trim());
+  if (names.every((name) => SETTING_NAME.test(name))) return names;
+  const reason = `Setting httpd/config_whitelist is "${text}"; it must be names of settings, such as uuids/max_count, with commas between them.`;
+  throw new DatabaseError('bad_request', reason);
 }
 
 /** IP addresses, separated by commas; none where the setting is unset. Fails with `bad_request` on what can't be one. */
@@ -82,7 +102,7 @@ function assertAddress(text: string, name: string): boolean {
 }
 
 /** Two threads with an isolate or two each. */
-const LEAST_SANDBOX_BYTES = 96 * 1024 * 1024;
+export const LEAST_SANDBOX_BYTES = 96 * 1024 * 1024;
 
 /** What the sandboxes of all functions of design documents may take together. Fails with `bad_request` where that is too little. */
 export function sandboxMemoryBytes(config: Config): number | undefined {
@@ -104,4 +124,12 @@ export function functionTimeoutMs(config: Config): number {
 /** True only for the text `true`. */
 export function booleanSetting(config: Config, section: string, key: string): boolean {
   return config.get(section, key) === 'true';
+}
+
+/** Whether anonymous clients are refused. `_up` and `_session` stay open under both names, since load balancers and those who log in are anonymous. */
+export function requiresValidUser(config: Config): boolean {
+  return (
+    booleanSetting(config, 'svc_httpd_auth', 'require_valid_user') ||
+    booleanSetting(config, 'svc_httpd_auth', 'require_valid_user_except_for_up')
+  );
 }

@@ -10,6 +10,12 @@ export interface Config {
 /** Settings by section and key. */
 export type Settings = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
+export interface SettingName {
+  readonly section: string;
+  readonly key: string;
+}
+
+/** Under our own name of the setting. */
 export interface ConfigChange {
   readonly section: string;
   readonly key: string;
@@ -30,13 +36,15 @@ export interface ConfigOptions {
  * One that is refused, or can't be kept, changes nothing.
  */
 export interface ConfigStore extends Config {
-  /** All that hold, defaults included, sorted by section and key: a copy. */
+  /** Our own name of a setting, which may be named as other servers of the family do. `set`, `delete` and `section` take such names, too. */
+  ownName(section: string, key: string): SettingName;
+  /** All that hold, defaults included, under our own names, sorted by section and key: a copy. */
   sections(): Settings;
-  /** Those of one section; empty where it has none. */
+  /** Those of one section, which may be one of the family's; empty where it has none. */
   section(name: string): Readonly<Record<string, string>>;
   /**
-   * Gives the value before, undefined where it was unset. Fails with `bad_request` on a value that the setting can't have, on line breaks
-   * and other control characters; with `modification_not_allowed` where the setting was given at the start (a flag, the environment, the
+   * Gives the value before, undefined where it was unset. Fails with `bad_request` on a value that the setting can't have, on a setting that means
+   * nothing here, on line breaks and other control characters; with `modification_not_allowed` where the setting was given at the start (a flag, the environment, the
    * app) and the change should persist: it would be gone at the next start.
    */
   set(section: string, key: string, value: string, options?: ConfigOptions): Promise<string | undefined>;

@@ -37,9 +37,18 @@ export function createLog(options: LogOptions): Log {
   };
 }
 
+/** Levels of other servers of the family, by the one of ours that writes what they are asked for. */
+const FAMILY_LEVELS: Readonly<Record<string, LogLevel>> = {
+  notice: 'info',
+  ...{ warning: 'error', warn: 'error', err: 'error', critical: 'error', crit: 'error' },
+  ...{ alert: 'error', emergency: 'error', emerg: 'error' },
+};
+
 /** The setting `log/level`. */
 export function logLevel(config: Config): LogLevel {
-  return choiceSetting(config, 'log', 'level', LOG_LEVELS);
+  const text = config.get('log', 'level') ?? '';
+  const family = Object.hasOwn(FAMILY_LEVELS, text) ? FAMILY_LEVELS[text] : undefined;
+  return family ?? choiceSetting(config, 'log', 'level', LOG_LEVELS);
 }
 
 function isBeyond(level: LogLevel, limit: LogLevel): boolean {

@@ -1,5 +1,5 @@
 /** How a refusal for lack of rights asks its client to log in (docs/http.md#refusals-for-lack-of-rights). */
-import { booleanSetting } from '../../system/config.ts';
+import { requiresValidUser } from '../../system/config.ts';
 import { originOf } from '../address/target.ts';
 import { accepts } from '../request/accept.ts';
 import type { Answer, Context } from '../request/context.ts';
@@ -14,7 +14,7 @@ export function challenge(context: Context, answer: Answer): Answer {
   if (wanted !== undefined && wanted !== '') return withHeader(answer, 'www-authenticate', printable(wanted));
   const page = config.get('svc_httpd_auth', 'authentication_redirect');
   if (page === undefined || page === '') return answer;
-  if (booleanSetting(config, 'svc_httpd_auth', 'require_valid_user')) {
+  if (requiresValidUser(config)) {
     return withHeader(answer, 'www-authenticate', BASIC);
   }
   const accept = context.header('accept');

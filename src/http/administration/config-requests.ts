@@ -3,7 +3,8 @@
  * never go to the log: some are secrets.
  */
 import { DatabaseError, WordedError } from '../../errors/database-error.ts';
-import type { Config } from '../../system/contract.ts';
+import { whitelistSetting } from '../../system/config.ts';
+import type { ConfigStore } from '../../system/contract.ts';
 import { readJson } from '../request/bodies.ts';
 import type { Answer, Context } from '../request/context.ts';
 import { MethodNotAllowed } from '../response/error-table.ts';
@@ -41,6 +42,8 @@ async function put(service: AdministrationService, context: Context, section: st
   if (typeof given !== 'string') {
     throw new DatabaseError('bad_request', 'The body must be the value as a JSON string, such as "100" for a number.');
   }
+  if (section === ADMINS && given === '')
+    throw new DatabaseError('bad_request', 'The password of an admin must not be empty.');
   if (section === ADMINS && !isRaw) return jsonText(context, await setAdmin(service, context, key, given));
   const before = await change(context, section, key, given);
   return jsonText(context, section === ADMINS ? given : before);
@@ -64,7 +67,7 @@ async function change(context: Context, section: string, key: string, value: str
   const { config, log } = context.services;
   assertChangeable(config, section, key);
   const before = await config.set(section, key, value, persistence(context));
-  log.info(`setting ${section}/${key} was changed`);
+  log.info(`setting ${ownText(config, section, key)} was changed`);
   return before ?? '';
 }
 
@@ -77,12 +80,13 @@ async function remove(context: Context, section: string, key: string): Promise<A
   assertChangeable(config, section, key);
   mustGet(config, section, key);
   const before = await config.delete(section, key, persistence(context));
-  log.info(`setting ${section}/${key} was deleted`);
+  log.info(`setting ${ownText(config, section, key)} was deleted`);
   return jsonText(context, before ?? '');
 }
 
-function mustGet(config: Config, section: string, key: string): string {
-  const value = config.get(section, key);
+function mustGet(config: ConfigStore, section: string, key: string): string {
+  const own = config.ownName(section, key);
+  const value = config.get(own.section, own.key);
   if (value === undefined) throw new DatabaseError('not_found', 'unknown_config_value');
   return value;
 }
@@ -98,14 +102,27 @@ function persistence(context: Context): { readonly persist: boolean } {
   return { persist: context.ownHeader('persist') !== 'false' };
 }
 
-/** They name files of the machine. Whoever may change settings over HTTP need not be somebody who may write anywhere there. */
+/** They name files of the machine. Those who may change settings over HTTP need not be those who may write anywhere there. */
 const FILE_SETTINGS: readonly string[] = ['log/file', 'ssl/cert_file', 'ssl/key_file'];
 
 /** Fails for those, and where the whitelist has other settings only. An empty one permits none: it was set, so that it means something. */
-function assertChangeable(config: Config, section: string, key: string): void {
-  const whitelist = config.get('httpd', 'config_whitelist');
-  const changed = `${section}/${key}`;
-  const isListed = whitelist === undefined || whitelist.split(',').some((name) => name.trim() === changed);
-  if (isListed && !FILE_SETTINGS.includes(changed)) return;
+function assertChangeable(config: ConfigStore, section: string, key: string): void {
+  const whitelist = whitelistSetting(config);
+  const changed = ownText(config, section, key);
+  if (isListed(config, whitelist, changed) && !FILE_SETTINGS.includes(changed)) return;
   throw new DatabaseError('modification_not_allowed', 'This config variable is read-only');
+}
+
+function isListed(config: ConfigStore, whitelist: readonly string[] | undefined, changed: string): boolean {
+  return whitelist === undefined || whitelist.some((name) => ownText(config, ...splitName(name)) === changed);
+}
+
+function splitName(name: string): [section: string, key: string] {
+  const slash = name.indexOf('/');
+  return [name.slice(0, slash), name.slice(slash + 1)];
+}
+
+function ownText(config: ConfigStore, section: string, key: string): string {
+  const own = config.ownName(section, key);
+  return `${own.section}/${own.key}`;
 }

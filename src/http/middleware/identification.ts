@@ -4,7 +4,7 @@
  */
 import { DatabaseError } from '../../errors/database-error.ts';
 import { type MaybePromise, orElse, whenReady } from '../../shared/maybe-promise.ts';
-import { booleanSetting } from '../../system/config.ts';
+import { requiresValidUser } from '../../system/config.ts';
 import type { AccountsPart } from '../accounts/accounts-part.ts';
 import type { Answer, Context, Handler } from '../request/context.ts';
 import { askingRequest } from '../response/asking-request.ts';
@@ -75,7 +75,7 @@ function hasCredentials(context: Context): boolean {
 
 function requireUser({ user, request, services }: Context): void {
   if (user.name !== null || user.roles.length > 0) return;
-  if (!booleanSetting(services.config, 'svc_httpd_auth', 'require_valid_user')) return;
+  if (!requiresValidUser(services.config)) return;
   const path = request.url.replace(/^[a-z][a-z\d+.-]*:\/\/[^/?#]*/i, '').slice(services.basePath.length);
   if (OPEN_PATH.test(path)) return;
   throw new DatabaseError('unauthorized', 'Authentication required.');

@@ -35,10 +35,11 @@ export async function addAdmin(
   if (password === '') throw new DatabaseError('bad_request', 'The password is empty; nothing was changed.');
   await mkdir(dirname(configFile), { recursive: true });
   const file = new IniFile(configFile, silentLog);
-  const settings = await file.load();
-  const isNew = settings['admins']?.[admin] === undefined;
-  const hash = await new Passwords(createConfig(settings), systemRandom).hash(password);
-  await file.write('admins', admin, adminText(hash));
+  const config = createConfig();
+  await config.keepIn(file);
+  const isNew = config.get('admins', admin) === undefined;
+  const hash = await new Passwords(config, systemRandom).hash(password);
+  await config.set('admins', admin, adminText(hash));
   const what = isNew ? `${admin} is a server admin` : `${admin} has another password`;
   streams.stdout.write(`${what} from the next start of the server on. It is kept in ${configFile}.\n`);
 }

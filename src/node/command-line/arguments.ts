@@ -282,15 +282,18 @@ function oneOf<T extends string>(text: string, choices: readonly T[], flag: stri
   throw new UsageError(`${flag} is "${text}"; it must be one of ${choices.join(', ')}.`, topic);
 }
 
+/** A section ends at the first slash, that of one host at the last one before the value: `cors:http://example.com/origins=*`. */
+const SETTING = /^(cors:[^=]+|[^/=]+)\/([^=]+)=(.*)$/s;
+
 /** Parses texts `section/key=value`; if a key is given twice, the later value counts. */
 function parseSettings(texts: readonly string[]): Record<string, Record<string, string>> {
-  const settings: Record<string, Record<string, string>> = {};
+  const settings = new Map<string, Map<string, string>>();
   for (const text of texts) {
-    const [, section, key, value] = /^([\w-]+)\/([\w.-]+)=(.*)$/s.exec(text) ?? [];
+    const [, section, key, value] = SETTING.exec(text) ?? [];
     if (section === undefined || key === undefined || value === undefined) {
       throw new UsageError(`--set is "${text}"; it must be SECTION/KEY=VALUE, as in svc/max_dbs_open=200.`, 'serve');
     }
-    settings[section] = { ...settings[section], [key]: value };
+    settings.set(section, (settings.get(section) ?? new Map<string, string>()).set(key, value));
   }
-  return settings;
+  return Object.fromEntries([...settings].map(([section, keys]) => [section, Object.fromEntries(keys)]));
 }

@@ -7,7 +7,7 @@ import { dirname } from 'node:path';
 import type { ConfigStorage } from '../../config/contract.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
 import { hasCode, syncPath } from '../../storage/lmdb/folder.ts';
-import type { Log, Settings } from '../../system/contract.ts';
+import type { Log, SettingName, Settings } from '../../system/contract.ts';
 import { editIni, readIni } from './ini-text.ts';
 
 const OWNER_ONLY = 0o600;
@@ -36,9 +36,15 @@ export class IniFile implements ConfigStorage {
   }
 
   /** What a person wrote into the file meanwhile stays. */
-  async write(section: string, key: string, value: string | undefined): Promise<void> {
+  async write(names: readonly SettingName[], value: string | undefined): Promise<void> {
     const text = (await this.#read()) ?? BEGINNING;
-    await this.#replace(editIni(text, this.#path, section, key, value));
+    const there = readIni(text, this.#path);
+    const kept = names.find(({ section, key }) => there[section]?.[key] !== undefined) ?? names[0];
+    const edited = names.reduce(
+      (edit, name) => editIni(edit, this.#path, name.section, name.key, name === kept ? value : undefined),
+      text,
+    );
+    await this.#replace(edited);
   }
 
   /** Undefined where there is none. */

@@ -1,6 +1,5 @@
 /** The settings of a server: what its flags and the environment say, over its configuration file, over the defaults. */
 import { createConfig, type SettingsStore } from '../../config/config-store.ts';
-import { unknownSettings } from '../../config/known-settings.ts';
 import type { Log, Settings } from '../../system/contract.ts';
 import type { LogLevel } from '../../system/log.ts';
 import { IniFile } from '../config-file/ini-file.ts';
@@ -39,8 +38,5 @@ export function givenSettings({ host, port, logLevel, tlsCert, tlsKey, config = 
 export async function openConfiguration(given: Settings, file: string | undefined, log: Log): Promise<SettingsStore> {
   const config = createConfig(given, log);
   if (file !== undefined) await config.keepIn(new IniFile(file, log));
-  for (const name of unknownSettings(config.sections())) {
-    log.info(`Setting ${name} is none that Settee reads, and changes nothing; see docs/http.md#settings.`);
-  }
   return config;
 }

@@ -37,6 +37,8 @@ import changesTags from './changes/tags.ts';
 import clock from './clock.ts';
 import compact from './compact.ts';
 import config from './config.ts';
+import configNames from './config-names.ts';
+import configValues from './config-values.ts';
 import conflicts from './conflicts.ts';
 import contentNegotiation from './content-negotiation.ts';
 import copyDoc from './copy-doc.ts';
@@ -172,6 +174,8 @@ export const suites: readonly Suite[] = [
   clock,
   compact,
   config,
+  configNames,
+  configValues,
   conflicts,
   contentNegotiation,
   copyDoc,

@@ -35,7 +35,7 @@ export default suite('restart', [
     'by a request: feeds end, what was not to persist is forgotten, all else is there',
     async (t) => {
       await t.put('doc', { n: 1 });
-      const setting = (key: string, headers = {}) => t.request('PUT', `/_config/test/${key}`, { headers, json: 'set' });
+      const setting = (key: string, headers = {}) => t.request('PUT', `/_config/app/${key}`, { headers, json: 'set' });
       await setting('kept');
       await setting('forgotten', { 'x-svc-persist': 'false' });
       const feed = await t.feed('feed=continuous&heartbeat=60000');
@@ -48,8 +48,8 @@ export default suite('restart', [
         Array.from({ length: 20 }, () => 201),
       );
       await feed.over();
-      assertJson(await t.request('GET', '/_config/test'), 200, { kept: 'set' });
-      await t.request('DELETE', '/_config/test/kept');
+      assertJson(await t.request('GET', '/_config/app'), 200, { kept: 'set' });
+      await t.request('DELETE', '/_config/app/kept');
       assertJson(await t.get('/doc'), 200, { _id: 'doc', _rev: stringAt((await t.get('/doc')).json, '_rev'), n: 1 });
       assert.deepInclude(await t.info(), { doc_count: 21 });
     },

@@ -141,6 +141,7 @@ describe('a password that was right lately', () => {
   });
 
   test('is checked again after the settings of accounts have changed', async () => {
+    await core.config.set('svc_httpd_auth', 'iterations', '11', { persist: false });
     await core.config.set('svc_httpd_auth', 'min_iterations', '11', { persist: false });
     expect((await asks(ROOT)).status).toBe(403);
     await core.config.set('svc_httpd_auth', 'min_iterations', '10', { persist: false });

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { createConfig } from '../../../src/config/config-store.ts';
 import type { ConfigStorage } from '../../../src/config/contract.ts';
 import { DatabaseError } from '../../../src/errors/database-error.ts';
-import type { ConfigChange, Settings } from '../../../src/system/contract.ts';
+import type { ConfigChange, SettingName, Settings } from '../../../src/system/contract.ts';
 
 /** Keeps settings as a file does: what was written is there, also for the next store. */
 class FakeStorage implements ConfigStorage {
@@ -22,10 +22,11 @@ class FakeStorage implements ConfigStorage {
     return sections;
   }
 
-  async write(section: string, key: string, value: string | undefined): Promise<void> {
+  async write(names: readonly SettingName[], value: string | undefined): Promise<void> {
     if (this.failure !== undefined) throw this.failure;
-    if (value === undefined) this.kept.delete(`${section}/${key}`);
-    else this.kept.set(`${section}/${key}`, value);
+    for (const { section, key } of names) this.kept.delete(`${section}/${key}`);
+    const [own] = names;
+    if (own !== undefined && value !== undefined) this.kept.set(`${own.section}/${own.key}`, value);
   }
 }
 
@@ -44,26 +45,26 @@ describe('a change', () => {
     expect(await config.set('uuids', 'max_count', '7')).toBe('1000');
     expect(await config.set('uuids', 'max_count', '8')).toBe('7');
     expect(config.get('uuids', 'max_count')).toBe('8');
-    expect(await config.set('mine', 'key', 'value')).toBeUndefined();
+    expect(await config.set('app', 'key', 'value')).toBeUndefined();
     expect([...storage.kept]).toEqual([
       ['uuids/max_count', '8'],
-      ['mine/key', 'value'],
+      ['app/key', 'value'],
     ]);
     const next = createConfig();
     await next.keepIn(storage);
     expect(next.get('uuids', 'max_count')).toBe('8');
-    expect(next.get('mine', 'key')).toBe('value');
+    expect(next.get('app', 'key')).toBe('value');
   });
 
   test('is taken back by a deletion: the default holds again', async () => {
-    const storage = new FakeStorage({ 'uuids/max_count': '7', 'mine/key': 'value' });
+    const storage = new FakeStorage({ 'uuids/max_count': '7', 'app/key': 'value' });
     const config = createConfig();
     await config.keepIn(storage);
     expect(await config.delete('uuids', 'max_count')).toBe('7');
     expect(config.get('uuids', 'max_count')).toBe('1000');
-    expect(await config.delete('mine', 'key')).toBe('value');
-    expect(config.sections()).not.toHaveProperty('mine');
-    expect(await config.delete('mine', 'key')).toBeUndefined();
+    expect(await config.delete('app', 'key')).toBe('value');
+    expect(config.sections()).not.toHaveProperty('app');
+    expect(await config.delete('app', 'key')).toBeUndefined();
     expect(storage.kept.size).toBe(0);
   });
 
@@ -108,14 +109,14 @@ describe('a change', () => {
 
   test.each([
     ['', 'key', 'value'],
-    ['section', '', 'value'],
-    ['section', 'key', 'two\nlines'],
-    ['section', 'key', 'two\r[admins]'],
-    ['section', 'a\nkey', 'value'],
+    ['app', '', 'value'],
+    ['app', 'key', 'two\nlines'],
+    ['app', 'key', 'two\r[admins]'],
+    ['app', 'a\nkey', 'value'],
     ['a\u0000section', 'key', 'value'],
-    ['section', 'key', 'half \ud800'],
-    ['section', 'key', 'x'.repeat(65_537)],
-    ['section', 'k'.repeat(1_025), 'value'],
+    ['app', 'key', 'half \ud800'],
+    ['app', 'key', 'x'.repeat(65_537)],
+    ['app', 'k'.repeat(1_025), 'value'],
   ])('of %j/%j to %j is refused: no line could keep it', async (section, key, value) => {
     const config = createConfig();
     expect(await codeOf(config.set(section, key, value))).toBe('bad_request');
@@ -129,17 +130,17 @@ describe('a change', () => {
     const changes: ConfigChange[] = [];
     config.onChange((change) => changes.push(change));
     storage.failure = new Error('no space left');
-    expect(await codeOf(config.set('mine', 'key', 'value'))).toBe(storage.failure);
-    expect(config.get('mine', 'key')).toBeUndefined();
+    expect(await codeOf(config.set('app', 'key', 'value'))).toBe(storage.failure);
+    expect(config.get('app', 'key')).toBeUndefined();
     storage.failure = undefined;
-    expect(await config.set('mine', 'key', 'other')).toBeUndefined();
-    expect(changes).toEqual([{ section: 'mine', key: 'key', value: 'other', before: undefined }]);
+    expect(await config.set('app', 'key', 'other')).toBeUndefined();
+    expect(changes).toEqual([{ section: 'app', key: 'key', value: 'other', before: undefined }]);
   });
 
   test('comes after the change that was asked for before it', async () => {
     const config = createConfig();
     await config.keepIn(new FakeStorage());
-    const all = ['1', '2', '3', '4'].map((value) => config.set('mine', 'key', value));
+    const all = ['1', '2', '3', '4'].map((value) => config.set('app', 'key', value));
     expect(await Promise.all(all)).toEqual([undefined, '1', '2', '3']);
   });
 });
@@ -148,12 +149,12 @@ describe('those who listen', () => {
   test('are told when the change holds, in the order of coming, until they end it', async () => {
     const config = createConfig();
     const told: string[] = [];
-    const stop = config.onChange(({ value }) => told.push(`first ${value} ${config.get('mine', 'key')}`));
+    const stop = config.onChange(({ value }) => told.push(`first ${value} ${config.get('app', 'key')}`));
     config.onChange(({ value, before }) => told.push(`second ${before} ${value}`));
-    await config.set('mine', 'key', '1');
+    await config.set('app', 'key', '1');
     stop();
-    await config.set('mine', 'key', '2');
-    await config.delete('mine', 'key');
+    await config.set('app', 'key', '2');
+    await config.delete('app', 'key');
     expect(told).toEqual(['first 1 1', 'second undefined 1', 'second 1 2', 'second 2 undefined']);
   });
 
@@ -162,16 +163,16 @@ describe('those who listen', () => {
     let told = 0;
     config.onChange(() => told++);
     await config.set('uuids', 'max_count', '1000');
-    await config.delete('mine', 'key');
+    await config.delete('app', 'key');
     expect(told).toBe(0);
   });
 
   test('are told of what is kept, where that differs from what held', async () => {
-    const config = createConfig({ mine: { given: '1' } });
+    const config = createConfig({ app: { given: '1' } });
     const told: string[] = [];
     config.onChange(({ section, key, value }) => told.push(`${section}/${key}=${value}`));
-    await config.keepIn(new FakeStorage({ 'mine/given': '2', 'mine/kept': '3', 'uuids/max_count': '1000' }));
-    expect(told).toEqual(['mine/kept=3']);
+    await config.keepIn(new FakeStorage({ 'app/given': '2', 'app/kept': '3', 'uuids/max_count': '1000' }));
+    expect(told).toEqual(['app/kept=3']);
   });
 
   test('one that fails keeps nobody else from being told, and the change holds', async () => {
@@ -183,31 +184,31 @@ describe('those who listen', () => {
       throw new Error('broken');
     });
     config.onChange(({ key }) => told.push(key));
-    await config.set('mine', 'key', 'value');
+    await config.set('app', 'key', 'value');
     expect(told).toEqual(['key']);
-    expect(logged).toEqual(['The change of mine/key could not be followed.']);
+    expect(logged).toEqual(['The change of app/key could not be followed.']);
   });
 });
 
 describe('what is kept', () => {
   test('that can not be read fails, or is left out and told', async () => {
-    const storage = new FakeStorage({ 'uuids/max_count': 'many', 'mine/key': 'value' });
+    const storage = new FakeStorage({ 'uuids/max_count': 'many', 'app/key': 'value' });
     expect(await codeOf(createConfig().keepIn(storage))).toBe('bad_request');
     const config = createConfig();
     const told: string[] = [];
     await config.keepIn(storage, ({ reason }) => told.push(reason));
-    expect(told).toEqual(['Setting uuids/max_count is "many"; it must be a whole number from 0 up.']);
+    expect(told).toEqual(['Setting uuids/max_count is "many"; it must be a whole number from 0 to 1000000.']);
     expect(config.get('uuids', 'max_count')).toBe('1000');
-    expect(config.get('mine', 'key')).toBe('value');
+    expect(config.get('app', 'key')).toBe('value');
   });
 });
 
 test('all that hold are given sorted, with the defaults', () => {
-  const config = createConfig({ mine: { b: '2', a: '1' }, __proto__own: { toString: 'x' } });
-  expect(Object.keys(config.section('mine'))).toEqual(['a', 'b']);
+  const config = createConfig({ app: { b: '2', a: '1' }, 'app:__proto__own': { toString: 'x' } });
+  expect(Object.keys(config.section('app'))).toEqual(['a', 'b']);
   const sections = config.sections();
   expect(Object.keys(sections)).toEqual(Object.keys(sections).sort());
   expect(sections['uuids']).toEqual({ algorithm: 'sequential', max_count: '1000', utc_id_suffix: '' });
-  expect(sections['__proto__own']).toEqual({ toString: 'x' });
+  expect(sections['app:__proto__own']).toEqual({ toString: 'x' });
   expect(config.section('absent')).toEqual({});
 });

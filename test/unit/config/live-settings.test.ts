@@ -15,12 +15,12 @@ describe('a number that is followed', () => {
     const config = createConfig();
     const told: (number | undefined)[] = [];
     const stop = followInteger(config, 'httpd', 'max_uri_length', (value) => told.push(value));
-    await config.set('httpd', 'max_uri_length', '99');
+    await config.set('httpd', 'max_uri_length', '999');
     await config.set('httpd', 'changes_timeout', '1');
     await config.delete('httpd', 'max_uri_length');
     stop();
-    await config.set('httpd', 'max_uri_length', '5');
-    expect(told).toEqual([undefined, 99, undefined]);
+    await config.set('httpd', 'max_uri_length', '500');
+    expect(told).toEqual([undefined, 999, undefined]);
   });
 });
 
@@ -38,8 +38,8 @@ describe('a running service', () => {
       403,
       { error: 'forbidden', reason: 'count parameter too large' },
     ]);
-    await config.set('svc', 'max_document_size', '20');
-    const body = JSON.stringify({ text: 'longer than twenty' });
+    await config.set('svc', 'max_document_size', '256');
+    const body = JSON.stringify({ text: 'x'.repeat(256) });
     await askJson(core, 'PUT /db');
     expect((await askJson(core, 'PUT /db/doc', { body }))[0]).toBe(413);
     await config.delete('svc', 'max_document_size');

@@ -3,7 +3,10 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import packageJson from '../../../package.json' with { type: 'json' };
-import { DEFAULT_SETTINGS, UNSET_BY_DEFAULT } from '../../../src/config/known-settings.ts';
+import { createConfig } from '../../../src/config/config-store.ts';
+import { settingsWithoutEffect, withoutEffect } from '../../../src/config/family-settings.ts';
+import { DEFAULT_SETTINGS, knownNames, UNSET_BY_DEFAULT } from '../../../src/config/known-settings.ts';
+import { namesOf, splitName } from '../../../src/config/setting-names.ts';
 import { commandNames, helpFor } from '../../../src/node/command-line/help.ts';
 import serverJson from '../../../src/node/package.json' with { type: 'json' };
 import { namesIn, readPage, repository, rowsOf } from './pages.ts';
@@ -27,6 +30,61 @@ test('every setting is told with its default', () => {
   );
   const unset = UNSET_BY_DEFAULT.map((name) => [name, ''] as const);
   expect(told).toEqual(new Map([...defaults, ...unset]));
+});
+
+test('every setting has the values told that its refusals name', () => {
+  const told = rowsOf(readPage('docs/http.md').text, 'setting');
+  for (const [cell, , value = ''] of told) {
+    const name = namesIn(cell)[0] ?? '';
+    const words = wordsOf(name);
+    // Some have no such refusal: they are texts, or bound by others.
+    if (words !== undefined) expect(`${name}: ${value}`).toBe(`${name}: ${words}`);
+    else expect(`${name}: ${value}`).toMatch(/: any text$/);
+  }
+});
+
+/** What a refusal says that the setting must be. */
+function wordsOf(name: string): string | undefined {
+  const { section, key } = splitName(name);
+  try {
+    createConfig({ [section]: { [key]: 'é ?' } });
+    return undefined;
+  } catch (error) {
+    return /it must be (.*)\.$/.exec(String(error))?.[1];
+  }
+}
+
+test('every alias of a setting is told', () => {
+  const rows = rowsOf(readPage('docs/http.md').text, 'here').map(([here = '', there = '']) => [
+    namesIn(here)[0] ?? '',
+    namesIn(there),
+  ]);
+  const told = new Map(rows as [string, string[]][]);
+  for (const own of knownNames()) {
+    const { section, key } = splitName(own);
+    const bySection = (told.get(`${section}/…`) ?? []).map((name) => name.replace('…', key));
+    const byKey = told.get(own) ?? [];
+    const others = namesOf({ section, key }).map((name) => `${name.section}/${name.key}`);
+    const named = [own, ...bySection, ...byKey];
+    for (const other of others) {
+      // A key of the family has the family's sections as well.
+      const inSection = byKey.map((name) => `${other.slice(0, other.indexOf('/'))}/${splitName(name).key}`);
+      expect([...named, ...inSection], own).toContain(other);
+    }
+    for (const name of [...bySection, ...byKey]) expect(others).toContain(name);
+  }
+});
+
+test('every setting of the family without effect is told with its reason', () => {
+  const told = rowsOf(readPage('docs/http.md').text, 'without effect').map(([names, why]) => [namesIn(names), why]);
+  expect(told).toEqual(settingsWithoutEffect().map(({ names, why }) => [names, why]));
+});
+
+test('no setting of ours is one without effect', () => {
+  for (const name of knownNames()) {
+    const { section, key } = splitName(name);
+    expect(withoutEffect(section, key), name).toBeUndefined();
+  }
 });
 
 describe('the command line', () => {

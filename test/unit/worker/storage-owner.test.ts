@@ -255,13 +255,13 @@ describe('a restart that a request asks for', () => {
 
   it('opens a new core: what was not to persist is forgotten, once, however often it is asked for', async () => {
     const opened = vi.spyOn(CoreSupervisor.prototype, 'open');
-    const tab = await origin.openTab({ settings: { test: { given: 'app' } } });
+    const tab = await origin.openTab({ settings: { app: { given: 'app' } } });
     const headers = { 'content-type': 'application/json', 'x-svc-persist': 'false' };
-    await tab.send('PUT', '_config/test/given', headers, '"other"');
-    expect((await tab.ask('GET', '_config/test')).json).toEqual({ given: 'other' });
+    await tab.send('PUT', '_config/app/given', headers, '"other"');
+    expect((await tab.ask('GET', '_config/app')).json).toEqual({ given: 'other' });
     const answers = await Promise.all([1, 2, 3].map(() => tab.ask('POST', '_restart', {})));
     expect(answers.map(({ status }) => status)).toEqual([202, 202, 202]);
-    expect((await tab.ask('GET', '_config/test')).json).toEqual({ given: 'app' });
+    expect((await tab.ask('GET', '_config/app')).json).toEqual({ given: 'app' });
     expect(opened).toHaveBeenCalledTimes(1);
   });
 

@@ -29,7 +29,7 @@ describe('serve', () => {
   test('takes all its options', () => {
     expect(
       parse(
-        'serve -p 80 --host ::1 --allow-host a.example --allow-host b -d /x --log-level debug --config /x.ini --tls-cert c.pem --tls-key k.pem --set svc/max_dbs_open=5 --set svc/a=b=c --set httpd/x=',
+        'serve -p 80 --host ::1 --allow-host a.example --allow-host b -d /x --log-level debug --config /x.ini --tls-cert c.pem --tls-key k.pem --set svc/max_dbs_open=5 --set app/a=b=c --set app/x=',
       ),
     ).toEqual({
       name: 'serve',
@@ -44,10 +44,32 @@ describe('serve', () => {
         tlsCert: 'c.pem',
         tlsKey: 'k.pem',
         demoPort: 5985,
-        config: { svc: { max_dbs_open: '5', a: 'b=c' }, httpd: { x: '' } },
+        config: { svc: { max_dbs_open: '5' }, app: { a: 'b=c', x: '' } },
       },
     });
     expect(parse('--memory')).toMatchObject({ options: { memory: true } });
+  });
+
+  test.each([
+    ['jwt_keys/hmac:_default=aGVsbG8=', 'jwt_keys', 'hmac:_default', 'aGVsbG8='],
+    ['cors:example.com:8080/origins=https://a.example', 'cors:example.com:8080', 'origins', 'https://a.example'],
+    ['cors:http://example.com/origins=*', 'cors:http://example.com', 'origins', '*'],
+    ['cors:[::1]:5984/max_age=5', 'cors:[::1]:5984', 'max_age', '5'],
+    ['vhosts/example.com:5984=/db', 'vhosts', 'example.com:5984', '/db'],
+    [
+      'vhosts/*.example.com/shop=/db/_design/shop/_rewrite',
+      'vhosts',
+      '*.example.com/shop',
+      '/db/_design/shop/_rewrite',
+    ],
+    ['admins/ana.b@example.com=pass=word/1', 'admins', 'ana.b@example.com', 'pass=word/1'],
+    ['oauth_consumer_secrets/a b=x', 'oauth_consumer_secrets', 'a b', 'x'],
+    ['app:shop/a:b.c=', 'app:shop', 'a:b.c', ''],
+    ['chttpd/require_valid_user=true', 'chttpd', 'require_valid_user', 'true'],
+    ['httpd/WWW-Authenticate=Basic realm="x"', 'httpd', 'WWW-Authenticate', 'Basic realm="x"'],
+  ])('takes --set %s', (text, section, key, value) => {
+    const command = parseCommand(['--set', text], {});
+    expect(command).toMatchObject({ options: { config: { [section]: { [key]: value } } } });
   });
 
   test('puts the demo on any free port where the server is on one, or where it is told, or leaves it out', () => {
@@ -80,6 +102,22 @@ describe('serve', () => {
       'Setting uuids/algorithm is "bogus"; it must be one of sequential, random, utc_random, utc_id.',
     ],
     ['--set svc/max_dbs_open=many', 'Setting svc/max_dbs_open is "many"; it must be a whole number from 0 up.'],
+    [
+      '--set chttpd/require_valid_usr=true',
+      "There is no setting chttpd/require_valid_usr. The nearest is chttpd/require_valid_user. Settings of an app's own go into a section app or app:NAME.",
+    ],
+    [
+      '--set __proto__/x=1',
+      "There is no setting __proto__/x. Settings of an app's own go into a section app or app:NAME.",
+    ],
+    [
+      '--set couchdb/single_node=true',
+      'Setting couchdb/single_node has no effect here: the service is always a single node.',
+    ],
+    [
+      '--set svc/max_dbs_open=1 --set couchdb/max_dbs_open=2',
+      'Setting svc/max_dbs_open is given under two names with different values, svc/max_dbs_open and couchdb/max_dbs_open. Give one of them.',
+    ],
     ['--set httpd/max_connections=-1', 'Setting httpd/max_connections is "-1"; it must be a whole number from 0 up.'],
     [
       '--allow-host http://a/',

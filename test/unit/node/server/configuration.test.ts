@@ -55,8 +55,8 @@ describe('the configuration file', () => {
     const other = join(folder, 'other.ini');
     await writeFile(other, '[uuids]\nmax_count = 7\n', { mode: 0o600 });
     const server = await start({ configFile: other });
-    expect(await ask(server, 'PUT', '_config/test/a', '1')).toBe('');
-    expect(await readFile(other, 'utf8')).toBe('[uuids]\nmax_count = 7\n\n[test]\na = 1\n');
+    expect(await ask(server, 'PUT', '_config/app/a', '1')).toBe('');
+    expect(await readFile(other, 'utf8')).toBe('[uuids]\nmax_count = 7\n\n[app]\na = 1\n');
     await expect(stat(file())).rejects.toMatchObject({ code: 'ENOENT' });
   });
 
@@ -73,7 +73,7 @@ describe('the configuration file', () => {
   });
 
   test.each([
-    ['[uuids]\nmax_count = many\n', 'Setting uuids/max_count is "many"; it must be a whole number from 0 up.'],
+    ['[uuids]\nmax_count = many\n', 'Setting uuids/max_count is "many"; it must be a whole number from 0 to 1000000.'],
     ['[svc_httpd_auth]\nrequire_valid_user = yes\n', expect.stringContaining('svc_httpd_auth/require_valid_user')],
     ['max_count = 7\n', expect.stringContaining('settee.ini, line 1')],
     ['[httpd]\nport = 70000\n', 'Setting httpd/port is "70000"; it must be a whole number from 0 to 65535.'],
@@ -92,10 +92,71 @@ describe('the configuration file', () => {
     expect((await start({ port: undefined })).url).toBe(`http://[::1]:${port}/`);
   });
 
-  test('with a setting that nothing reads is told in the log', async () => {
-    await writeFile(file(), '[httpd]\nport_ = 1\n', { mode: 0o600 });
-    await start();
-    expect(logged.join('\n')).toContain('Setting httpd/port_ is none that Settee reads');
+  test('with settings that mean nothing here is used, and the log names them', async () => {
+    const text =
+      '[httpd]\nport_ = 1\n[couchdb]\nuuid = 5\n[smoosh.ratio_dbs]\nmin_priority = 2.0\n[uuids]\nmax_count = 7\n';
+    await writeFile(file(), text, { mode: 0o600 });
+    const server = await start();
+    const entries = logged.map((entry) => entry.slice(entry.indexOf('[')));
+    expect(entries).toEqual([
+      "[error] A setting that is kept changes nothing. There is no setting httpd/port_. The nearest is httpd/port. Settings of an app's own go into a section app or app:NAME.",
+      '[info] A setting that is kept changes nothing. Setting couchdb/uuid has no effect here: the data folder is named by the option --data, and its files have a form of their own.',
+      '[info] A setting that is kept changes nothing. Setting smoosh.ratio_dbs/min_priority has no effect here: compaction and caches need no settings.',
+    ]);
+    // They are shown, and can be deleted, but not changed.
+    expect(await ask(server, 'GET', '_config/couchdb/uuid')).toBe('5');
+    expect(await ask(server, 'PUT', '_config/httpd/port_', '2')).toMatchObject({ error: 'bad_request' });
+    expect(await ask(server, 'DELETE', '_config/httpd/port_')).toBe('1');
+    expect(await readFile(file(), 'utf8')).toBe(text.replace('port_ = 1\n', ''));
+  });
+
+  test('with names of other servers of the family is understood, and keeps its lines', async () => {
+    await writeFile(
+      file(),
+      '; of another server\n[chttpd]\nrequire_valid_user = true ; safe\n[couchdb]\nmax_dbs_open = 7\n',
+    );
+    const server = await start({ config: { admins: { root: 'secret' } } });
+    const authorization = `Basic ${btoa('root:secret')}`;
+    expect((await fetch(`${server.url}_all_dbs`)).status).toBe(401);
+    const put = { method: 'PUT', headers: { authorization, 'content-type': 'application/json' }, body: '"false"' };
+    expect(await (await fetch(`${server.url}_config/svc_httpd_auth/require_valid_user`, put)).json()).toBe('true');
+    expect((await fetch(`${server.url}_all_dbs`)).status).toBe(200);
+    expect(await readFile(file(), 'utf8')).toBe(
+      '; of another server\n[chttpd]\nrequire_valid_user = false ; safe\n[couchdb]\nmax_dbs_open = 7\n',
+    );
+    const remove = { method: 'DELETE', headers: { authorization } };
+    expect(await (await fetch(`${server.url}_config/svc/max_dbs_open`, remove)).json()).toBe('7');
+    expect(await readFile(file(), 'utf8')).toBe(
+      '; of another server\n[chttpd]\nrequire_valid_user = false ; safe\n[couchdb]\n',
+    );
+  });
+
+  test('with both names of a setting: our own counts, the log says so, and a change leaves one of them', async () => {
+    await writeFile(file(), '[couchdb]\nmax_dbs_open = 7\n[svc]\nmax_dbs_open = 9\n', { mode: 0o600 });
+    const server = await start();
+    expect(await ask(server, 'GET', '_config/couchdb')).toMatchObject({ max_dbs_open: '9' });
+    expect(logged.join('\n')).toContain(
+      '[error] svc/max_dbs_open and couchdb/max_dbs_open are one setting under two names; the value of svc/max_dbs_open counts.',
+    );
+    expect(await ask(server, 'PUT', '_config/couchdb/max_dbs_open', '8')).toBe('9');
+    expect(await readFile(file(), 'utf8')).toBe('[couchdb]\n[svc]\nmax_dbs_open = 8\n');
+  });
+
+  test('in the forms of other servers of the family is understood: levels, handlers, lists of names', async () => {
+    const lines = [
+      '[log]\nlevel = warning',
+      '[chttpd]\nauthentication_handlers = {chttpd_auth, jwt_authentication_handler}, {chttpd_auth, default_authentication_handler}',
+      '[httpd]\nconfig_whitelist = [{httpd,config_whitelist}, {"log",level}, {<<"chttpd">>,<<"require_valid_user">>}]',
+    ];
+    await writeFile(file(), `${lines.join('\n')}\n`, { mode: 0o600 });
+    const server = await start();
+    expect(logged).toEqual([]);
+    const session = await ask(server, 'GET', '_session');
+    expect(session).toMatchObject({ info: { authentication_handlers: ['jwt', 'default'] } });
+    expect(await ask(server, 'PUT', '_config/svc_httpd_auth/require_valid_user', 'false')).toBe('false');
+    expect(await ask(server, 'PUT', '_config/uuids/max_count', '5')).toMatchObject({
+      error: 'modification_not_allowed',
+    });
   });
 });
 
@@ -103,11 +164,11 @@ test('the log follows its level', async () => {
   const server = await start();
   await ask(server, 'PUT', '_config/log/level', 'error');
   logged.length = 0;
-  await ask(server, 'PUT', '_config/test/a', '1');
+  await ask(server, 'PUT', '_config/app/a', '1');
   expect(logged).toEqual([]);
   await ask(server, 'PUT', '_config/log/level', 'info');
-  await ask(server, 'PUT', '_config/test/a', '2');
-  expect(logged.at(-1)).toMatch(/\[info\] setting test\/a was changed$/);
+  await ask(server, 'PUT', '_config/app/a', '2');
+  expect(logged.at(-1)).toMatch(/\[info\] setting app\/a was changed$/);
 });
 
 test('without delayed commits all writes are full ones', async () => {
@@ -123,13 +184,13 @@ describe('a restart', () => {
     await ask(server, 'PUT', 'db');
     await ask(server, 'PUT', 'db/doc', { a: 1 });
     const headers = { 'content-type': 'application/json', 'x-svc-persist': 'false' };
-    await fetch(`${server.url}_config/test/a`, { method: 'PUT', headers, body: '"1"' });
+    await fetch(`${server.url}_config/app/a`, { method: 'PUT', headers, body: '"1"' });
     await writeFile(file(), '[uuids]\nmax_count = 7\n', { mode: 0o600 });
     expect(await ask(server, 'GET', '_config/uuids/max_count')).toBe('1000');
     const answer = await fetch(`${server.url}_restart`, { method: 'POST', headers });
     expect([answer.status, await answer.json()]).toEqual([202, { ok: true }]);
     expect(await ask(server, 'GET', '_config/uuids/max_count')).toBe('7');
-    expect(await ask(server, 'GET', '_config/test')).toEqual({});
+    expect(await ask(server, 'GET', '_config/app')).toEqual({});
     expect(await ask(server, 'GET', 'db/doc')).toMatchObject({ a: 1 });
     expect(await ask(server, 'PUT', 'db/other', {})).toMatchObject({ ok: true });
   });

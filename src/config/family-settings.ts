@@ -1,0 +1,187 @@
+/**
+ * Settings that other servers of the family have and this one has not, each with the reason (docs/http.md#settings-without-effect). To take them
+ * would be to promise what is not done. `*` at the end of a name stands for anything. Sections have the names that they have here.
+ */
+
+interface Group {
+  /** Completes "Setting … has no effect here: …". */
+  readonly why: string;
+  /** What it would protect is not protected: the log says so as an error. */
+  readonly protects?: boolean;
+  readonly names: readonly string[];
+}
+
+const GROUPS: readonly Group[] = [
+  {
+    why: 'requests for it are open to everybody who may ask at all; to keep anonymous clients out, set svc_httpd_auth/require_valid_user',
+    protects: true,
+    names: ['httpd/admin_only_all_dbs'],
+  },
+  {
+    why: 'a new database is open to everybody who may ask at all; give it a _security object, or set svc_httpd_auth/require_valid_user',
+    protects: true,
+    names: ['svc/default_security'],
+  },
+  {
+    why: 'certificates of clients are not asked for',
+    protects: true,
+    names: ['ssl/verify_ssl_certificates', 'ssl/fail_if_no_peer_cert', 'ssl/cacert_file', 'ssl/verify_fun'],
+  },
+  {
+    why: 'failed attempts to log in are not counted',
+    protects: true,
+    names: ['chttpd_auth_lockout/*'],
+  },
+  {
+    why: 'of a token the service checks signature, time and name, and takes roles from the claim _couchdb.roles',
+    protects: true,
+    names: ['jwt_auth/*'],
+  },
+  {
+    why: 'it is not enforced',
+    protects: true,
+    names: [
+      'purge/*',
+      'svc/max_bulk_docs_count',
+      'svc/max_bulk_get_count',
+      'svc/max_document_id_length',
+      'svc/max_database_name_length',
+      'httpd/enable_xframe_options',
+      'x_frame_options/*',
+    ],
+  },
+  {
+    why: 'bytes of a request are bounded by svc/max_document_size and svc/max_attachment_chunk_size',
+    names: ['httpd/max_http_request_size', 'svc/single_max_doc_size'],
+  },
+  {
+    why: 'databases of single users are not made by the service',
+    names: ['couch_peruser/*'],
+  },
+  {
+    why: 'the service is always a single node',
+    names: [
+      ...['cluster/*', 'fabric/*', 'mem3/*', 'rexi/*', 'reshard/*', 'resharding/*', 'global_changes/*'],
+      ...['svc/single_node', 'svc/max_partition_size', 'couch_jobs/*', 'feature_flags/*'],
+    ],
+  },
+  {
+    why: 'the data folder is named by the option --data, and its files have a form of their own',
+    names: [
+      ...['svc/database_dir', 'svc/view_index_dir', 'svc/util_driver_dir', 'svc/plugin_dir', 'svc/uri_file'],
+      ...['svc/uuid', 'svc/default_engine', 'couchdb_engines/*', 'svc/file_compression', 'svc/fsync_options'],
+      ...['svc/btree_chunk_size', 'svc/attachment_stream_buffer_size', 'svc/enable_database_recovery'],
+      ...['svc/stem_interactive_updates', 'svc/update_lru_on_read', 'svc/changes_doc_ids_optimization_threshold'],
+      ...['svc/users_db_suffix', 'svc/users_db_security_editable', 'view_updater/*'],
+    ],
+  },
+  {
+    why: 'compaction and caches need no settings',
+    names: [
+      ...['compaction_daemon/*', 'compactions/*', 'database_compaction/*', 'view_compaction/*', 'smoosh*', 'ken*'],
+      ...['ioq*', 'ddoc_cache/*', 'chttpd_auth_cache/*', 'disk_monitor/*', 'couch_scanner*', 'process_priority/*'],
+    ],
+  },
+  {
+    why: 'functions run in a sandbox of the service’s own, which has svc/os_process_timeout and the other settings of query_server_config',
+    names: [
+      ...[
+        'query_servers/*',
+        'native_query_servers/*',
+        'couch_eval.languages/*',
+        'quickjs/*',
+        'indexers/*',
+        'couch_views/*',
+      ],
+      ...['query_server_config/os_process_limit', 'query_server_config/os_process_soft_limit'],
+      ...['query_server_config/os_process_idle_limit', 'query_server_config/commit_freq'],
+      ...['query_server_config/group_info_timeout', 'query_server_config/query_limit'],
+      ...['query_server_config/partition_query_limit', 'query_server_config/reduce_limit_threshold'],
+      ...['query_server_config/reduce_limit_ratio', 'mango/*'],
+    ],
+  },
+  {
+    why: 'no other programs are started, and paths have the meaning that they have',
+    names: [
+      ...['daemons/*', 'os_daemons/*', 'os_daemon_settings/*', 'external/*', 'update_notification/*', 'dreyfus/*'],
+      ...['nouveau/*', 'httpd_global_handlers/*', 'httpd_db_handlers/*', 'httpd_design_handlers/*'],
+      ...['httpd/default_handler', 'httpd/redirect_vhost_handler', 'httpd/docroot', 'httpd/rewrite_limit'],
+    ],
+  },
+  {
+    why: 'connections are managed by the host',
+    names: [
+      ...['httpd/socket_options', 'httpd/server_options', 'httpd/backlog', 'httpd/nodelay', 'httpd/buffer_response'],
+      ...['httpd/disconnect_check_msec', 'httpd/disconnect_check_jitter_msec', 'httpd/log_max_chunk_size'],
+      ...['httpd/prefer_minimal', 'httpd/server_header_versions', 'httpd/bulk_get_use_batches'],
+      ...['httpd/max_db_number_for_dbs_info_req', 'replicator/socket_options', 'replicator/valid_socket_options'],
+    ],
+  },
+  {
+    why: 'the server speaks https where ssl/cert_file and ssl/key_file are set, at httpd/port, as Node does it',
+    names: [
+      ...['ssl/enable', 'ssl/port', 'ssl/password', 'ssl/ssl_certificate_max_depth', 'ssl/secure_renegotiate'],
+      ...['ssl/ciphers', 'ssl/tls_versions', 'ssl/ecc_curves', 'ssl/signature_algs'],
+    ],
+  },
+  {
+    why: 'passwords are always hashed by PBKDF2, hashes are renewed as people log in, and sessions are signed in one way',
+    names: [
+      ...['svc_httpd_auth/password_scheme', 'svc_httpd_auth/hash_algorithms', 'svc_httpd_auth/upgrade_hash_on_auth'],
+      ...['svc_httpd_auth/cookie_domain', 'svc_httpd_auth/same_site', 'svc_httpd_auth/password_regexp'],
+    ],
+  },
+  {
+    why: 'replications here have neither certificates of their own nor these limits',
+    names: [
+      ...['replicator/db', 'replicator/update_docs', 'replicator/interval_sec', 'replicator/startup_jitter'],
+      ...['replicator/cert_file', 'replicator/key_file', 'replicator/password', 'replicator/auth_plugins'],
+      ...['replicator/ssl_trusted_certificates_file', 'replicator/ssl_certificate_max_depth'],
+      ...['replicator/request_timeout', 'replicator/max_document_id_length', 'replicator/missing_doc_retry_msec'],
+      ...['replicator/session_refresh_interval_sec', 'replicator/cluster_start_period', 'replicator/priority_coeff'],
+      ...['replicator/usage_coeff', 'replicator/quanta', 'replicator/max_acceptors', 'replicator/accept_jitter'],
+      ...['replicator/min_run_time_sec', 'replicator/health_threshold', 'replicator/health_threshold_sec'],
+      ...['replicator/min_backoff_penalty_sec', 'replicator/max_backoff_penalty_sec', 'replicator.shares/*'],
+      ...['replicator/bulk_get_retries', 'replicator/use_bulk_get', 'replicator/stats_update_interval_sec'],
+    ],
+  },
+  {
+    why: 'certificates of peers are always checked as the host does it, and peers are named by http and https',
+    names: [
+      ...['replicator/verify_ssl_certificates', 'replicator/verify_ssl_certificates_log'],
+      ...['replicator/valid_endpoint_protocols', 'replicator/valid_endpoint_protocols_log'],
+      ...['replicator/valid_proxy_protocols', 'replicator/valid_proxy_protocols_log'],
+    ],
+  },
+  {
+    why: 'the log goes to stderr and to log/file, at log/level',
+    names: [
+      ...['log/writer', 'log/include_sasl', 'log/max_message_size', 'log/write_buffer', 'log/write_delay'],
+      ...['log/syslog_*', 'log/report_level', 'log/report_human', 'log/strip_last_msg', 'log/filter_fields'],
+      ...['log_level_by_module/*', 'access_log/*', 'tracing*'],
+    ],
+  },
+  {
+    why: 'it would say what the service itself says: statistics are set by stats/rate and stats/samples, metrics are at /_node/_local/_prometheus, and the root names the vendor',
+    names: ['stats/interval', 'prometheus/*', 'vendor/*'],
+  },
+  {
+    why: 'there is no page below /_utils; csp/attachments_… and csp/showlist_… are for the answers that strangers make',
+    names: ['csp/enable', 'csp/header_value', 'csp/utils_enable', 'csp/utils_header_value'],
+  },
+];
+
+/** Why the family's setting means nothing here; undefined where it is none of theirs, or has an effect. */
+export function withoutEffect(section: string, key: string): Pick<Group, 'why' | 'protects'> | undefined {
+  const asked = `${section}/${key}`;
+  return GROUPS.find(({ names }) => names.some((name) => fits(name, asked)));
+}
+
+function fits(name: string, asked: string): boolean {
+  return name.endsWith('*') ? asked.startsWith(name.slice(0, -1)) : asked === name;
+}
+
+/** For the documents, which list them all. */
+export function settingsWithoutEffect(): readonly Pick<Group, 'why' | 'names'>[] {
+  return GROUPS;
+}
