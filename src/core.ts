@@ -131,6 +131,7 @@ export async function createCore(options: CoreOptions): Promise<Core> {
       loaded.accounts({
         ...{ config, clock, random, log },
         ...{ databases: registry, counters, accountsVersion: () => access.accountsVersion },
+        onSessionEnd: (name) => access.sessionEnded(name),
       }),
     ),
   );

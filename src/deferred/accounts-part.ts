@@ -7,10 +7,11 @@ import { Logins } from '../auth/accounts/logins.ts';
 import { DocumentsWithOAuth } from '../auth/accounts/oauth-users.ts';
 import { Passwords } from '../auth/passwords/passwords.ts';
 import { Authentication } from '../auth/schemes/authentication.ts';
+import { EndedSessions } from '../auth/schemes/ended-sessions.ts';
 import { OAuth } from '../auth/schemes/oauth.ts';
 import { SessionCookies } from '../auth/schemes/session-cookie.ts';
 import { SessionSecret } from '../auth/schemes/session-secret.ts';
-import { authenticationDatabase, publicFields } from '../auth/settings.ts';
+import { authenticationDatabase, publicFields, sessionSeconds } from '../auth/settings.ts';
 import { replicationShield } from '../auth/shields/replication-shield.ts';
 import { userShield } from '../auth/shields/user-shield.ts';
 import { UserGuard } from '../auth/users-database/user-guard.ts';
@@ -21,7 +22,7 @@ import { REPLICATOR_DATABASE } from '../system/system-databases.ts';
 import type { AccountNeeds } from './contract.ts';
 
 export function createAccounts(needs: AccountNeeds): AccountsPart {
-  const { config, clock, random, log, databases, counters, accountsVersion } = needs;
+  const { config, clock, random, log, databases, counters, accountsVersion, onSessionEnd } = needs;
   const passwords = new Passwords(config, random);
   const accounts = new AccountStore(config, databases, accountsVersion);
   const admins = new AdminHashing(config, passwords, log);
@@ -29,12 +30,14 @@ export function createAccounts(needs: AccountNeeds): AccountsPart {
   const upgrade = (account: Account, password: string) => hashes.upgrade(account, password);
   const logins = new Logins({ config, clock, random, accounts, passwords, admins, counters, upgrade });
   const secret = new SessionSecret(config, random);
-  const cookies = new SessionCookies({ config, clock, accounts, secret });
+  const ended = new EndedSessions({ notes: databases, clock, lastsSeconds: () => sessionSeconds(config) });
+  const cookies = new SessionCookies({ config, clock, random, accounts, secret, ended, onEnd: onSessionEnd });
   const oauth = new OAuth(config, clock, accounts, new DocumentsWithOAuth(config, databases));
   return {
     service: {
       logIn: (name, password, address) => logins.logIn(name, password, address),
       beginSession: (account, isSecure) => cookies.begin(account, isSecure),
+      endSession: (value) => cookies.end(value),
     },
     handlers: accountsHandlers,
     authenticator: new Authentication({ config, clock, accounts, logins, cookies, oauth }),

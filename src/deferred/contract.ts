@@ -66,6 +66,8 @@ export interface AccountNeeds {
   readonly counters: Counters;
   /** See `Access.accountsVersion`. */
   readonly accountsVersion: () => number;
+  /** Called when a user has ended a session. */
+  readonly onSessionEnd: (name: string) => void;
 }
 
 export interface ReplicatorNeeds {

@@ -12,6 +12,13 @@ export interface Registry {
   readonly settings: string | undefined;
   /** Keeps such text in the place of what was there. Resolves when it would survive a crash. */
   keepSettings(text: string): Promise<void>;
+  /** Texts that parts of the service keep with the list of databases, by the names that they give them. */
+  readonly notes: ReadonlyMap<string, string>;
+  /**
+   * Keeps a text under that name, in the place of what was there; undefined removes it. Resolves when a text would survive a crash; a removal
+   * may be lost in one.
+   */
+  keepNote(name: string, text: string | undefined): Promise<void>;
   /** How many databases are open at the moment. */
   readonly openCount: number;
   /** Sorted by code point. */

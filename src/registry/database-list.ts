@@ -6,6 +6,7 @@ import { must } from '../shared/assert.ts';
 
 const NAME_PREFIX = '_local/database/';
 const SERVER_KEY = '_local/server' as DocId;
+const NOTE_PREFIX = '_local/note/';
 const SETTINGS_KEY = '_local/settings' as DocId;
 
 /** What the list says of one database. */
@@ -27,8 +28,8 @@ interface Removed {
   readonly rev: string;
 }
 
-/** The settings that are kept, as text, and the revision of the document that holds them. */
-interface KeptSettings {
+/** A text that is kept, and the revision of the document that holds it. */
+interface KeptText {
   readonly text: string;
   readonly rev: string;
 }
@@ -56,7 +57,10 @@ export class DatabaseList {
   /** By name. */
   #removed = new Map<string, Removed>();
   #serverUuid = '';
-  #settings: KeptSettings | undefined;
+  #settings: KeptText | undefined;
+  /** By name. */
+  #notes = new Map<string, string>();
+  #noteRevs = new Map<string, string>();
 
   private constructor(options: DatabaseListOptions) {
     this.#options = options;
@@ -75,6 +79,11 @@ export class DatabaseList {
   /** JSON text; undefined where none were kept yet. */
   get settings(): string | undefined {
     return this.#settings?.text;
+  }
+
+  /** See `Registry.notes`. */
+  get notes(): ReadonlyMap<string, string> {
+    return this.#notes;
   }
 
   /** By name. */
@@ -132,6 +141,20 @@ export class DatabaseList {
     this.#settings = { text, rev };
   }
 
+  async keepNote(name: string, text: string | undefined): Promise<void> {
+    const former = this.#noteRevs.get(name);
+    if (text === undefined && former === undefined) return;
+    const id = `${NOTE_PREFIX}${name}` as DocId;
+    const rev = await this.#write(id, former, text, text === undefined ? 'relaxed' : 'strict');
+    if (text === undefined) {
+      this.#notes.delete(name);
+      this.#noteRevs.delete(name);
+    } else {
+      this.#notes.set(name, text);
+      this.#noteRevs.set(name, rev);
+    }
+  }
+
   async verify(): Promise<VerifyReport> {
     return must(this.#database, 'a list that was just opened is there').verify();
   }
@@ -182,13 +205,20 @@ export class DatabaseList {
     const entries = new Map<string, Listed>();
     const removed = new Map<string, Removed>();
     let serverUuid: string | undefined;
-    let settings: KeptSettings | undefined;
+    let settings: KeptText | undefined;
+    const notes = new Map<string, string>();
+    const noteRevs = new Map<string, string>();
     const snapshot = database.snapshot();
     try {
       for await (const locals of snapshot.locals({})) {
         for (const { id, rev, body } of locals) {
           if (id === SERVER_KEY) serverUuid = (JSON.parse(body) as { uuid: string }).uuid;
           if (id === SETTINGS_KEY) settings = { text: body, rev };
+          if (id.startsWith(NOTE_PREFIX)) {
+            const name = id.slice(NOTE_PREFIX.length);
+            notes.set(name, body);
+            noteRevs.set(name, rev);
+          }
           if (!id.startsWith(NAME_PREFIX)) continue;
           const { file, removed: files = [] } = JSON.parse(body) as StoredEntry;
           const name = id.slice(NAME_PREFIX.length);
@@ -203,6 +233,8 @@ export class DatabaseList {
     this.#entries = entries;
     this.#removed = removed;
     this.#settings = settings;
+    this.#notes = notes;
+    this.#noteRevs = noteRevs;
   }
 
   async #createUuid(database: StoredDatabase): Promise<string> {

@@ -73,6 +73,14 @@ export class RegistryWithDraft implements Registry {
     return this.#registry.keepSettings(text);
   }
 
+  get notes(): ReadonlyMap<string, string> {
+    return this.#registry.notes;
+  }
+
+  keepNote(name: string, text: string | undefined): Promise<void> {
+    return this.#registry.keepNote(name, text);
+  }
+
   names(): readonly string[] {
     return this.#registry.names();
   }

@@ -128,6 +128,14 @@ class StoredRegistry implements Registry {
     return this.#inOrder(() => this.#list.keepSettings(text));
   }
 
+  get notes(): ReadonlyMap<string, string> {
+    return this.#list.notes;
+  }
+
+  keepNote(name: string, text: string | undefined): Promise<void> {
+    return this.#inOrder(() => this.#list.keepNote(name, text));
+  }
+
   get openCount(): number {
     return this.#handles.size;
   }

@@ -28,6 +28,8 @@ export class Access {
   readonly #securities: SecurityObjects;
   /** The database whose rights may have changed; null for those of all. */
   readonly #changes = new Notifier<string | null>();
+  /** The name of a user who has ended a session. */
+  readonly #endedSessions = new Notifier<string>();
   #accountsVersion = 0;
 
   constructor(config: ConfigStore, databases: Pick<Registry, 'peek' | 'use' | 'onEvent'>) {
@@ -69,15 +71,28 @@ export class Access {
     this.#changes.notify(database);
   }
 
+  /** Tells that a user of that name has ended a session. */
+  sessionEnded(name: string): void {
+    this.#endedSessions.notify(name);
+  }
+
   #accountsChanged(): void {
     this.#accountsVersion += 1;
     this.#changes.notify(null);
   }
 
-  /** Calls back when rights in that database may have changed. Gives the function that ends it. */
-  onChange(database: string | undefined, listener: () => void): () => void {
-    return this.#changes.listen((changed) => {
-      if (changed === null || changed === database) listener();
-    });
+  /** Calls back when what that user may do in that database may have changed. Gives the function that ends it. */
+  onChange(database: string | undefined, { name }: RequestUser, listener: () => void): () => void {
+    const stops = [
+      this.#changes.listen((changed) => {
+        if (changed === null || changed === database) listener();
+      }),
+      this.#endedSessions.listen((changed) => {
+        if (changed === name) listener();
+      }),
+    ];
+    return () => {
+      for (const stop of stops) stop();
+    };
   }
 }

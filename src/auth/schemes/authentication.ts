@@ -15,7 +15,7 @@ import { isNobody, parseBasic } from './basic.ts';
 import { isCurrentToken, parseBearer, recogniseToken } from './bearer-token.ts';
 import type { OAuth } from './oauth.ts';
 import { hasProxyHeader, recogniseProxied } from './proxy-headers.ts';
-import { type SessionCookies, sessionValue } from './session-cookie.ts';
+import { type LiveSession, type SessionCookies, sessionValue } from './session-cookie.ts';
 
 export interface AuthenticationParts {
   readonly config: ConfigStore;
@@ -72,10 +72,15 @@ export class Authentication implements Authenticator {
     const { cookies } = this.#parts;
     return whenReady(cookies.recognise(value), (session) => {
       if (session === undefined) return undefined;
-      const identity = this.#identityOf(usable(session.account), 'cookie');
+      const identity = this.#identityOfSession(session);
       if (!session.isDue) return identity;
-      return cookies.begin(session.account, request.isSecure).then((setCookie) => ({ ...identity, setCookie }));
+      return cookies.renew(session, request.isSecure).then((setCookie) => ({ ...identity, setCookie }));
     });
+  }
+
+  #identityOfSession({ account, holds }: LiveSession): Identity {
+    const { user, method } = this.#identityOf(usable(account), 'cookie');
+    return { user, method, recheck: () => (holds() ? this.#recheck(account) : undefined) };
   }
 
   #byPassword(request: AskingRequest): MaybePromise<Identity | undefined> {

@@ -1,11 +1,12 @@
 /**
- * The cookie of a session (docs/http.md#sessions). Its value is `name:time:signature` in the alphabet of Base64 for addresses: the time is
- * that of its making, in seconds and hexadecimal digits; the signature is HMAC-SHA1 of what stands before it, under the service's secret and
- * the account's salt. Nothing is kept of a session: it ends with its time, with the account, and when the password changes.
+ * The cookie of a session (docs/http.md#sessions). Its value is `name:time:id:signature` in the alphabet of Base64 for addresses: the time is
+ * that of its making, in seconds and hexadecimal digits; the id is the same in all cookies of a session; the signature is HMAC-SHA1 of what
+ * stands before it, under the service's secret and the account's salt. Others of the family have no id in theirs. Nothing is kept of a
+ * session while it lasts: it ends with its time, with the account, when the password changes, and when it is ended (`ended-sessions.ts`).
  */
 import { DatabaseError } from '../../errors/database-error.ts';
 import { fromBase64, toBase64 } from '../../shared/base64.ts';
-import type { Clock } from '../../shared/clock.ts';
+import type { Clock, RandomBytes } from '../../shared/clock.ts';
 import { areEqualSecretBytes } from '../../shared/constant-time.ts';
 import { type MaybePromise, whenReady } from '../../shared/maybe-promise.ts';
 import type { ConfigStore } from '../../system/contract.ts';
@@ -13,6 +14,7 @@ import { type Account, saltOf } from '../accounts/account.ts';
 import type { AccountStore } from '../accounts/account-store.ts';
 import { RecentEntries } from '../recent-entries.ts';
 import { authFlag, cacheSize, sessionSeconds } from '../settings.ts';
+import type { EndedSessions, Session } from './ended-sessions.ts';
 import { HMAC_BYTES, hmacSha1 } from './hmac.ts';
 import type { SessionSecret } from './session-secret.ts';
 
@@ -23,12 +25,10 @@ const COLON = 0x3a;
 const RENEWED_BELOW = 0.9;
 /** Characters of a value that can be one of ours. */
 const LONGEST_VALUE = 8_192;
-
-interface Session {
-  readonly name: string;
-  /** Seconds since the epoch at which the cookie was made. */
-  readonly madeAt: number;
-}
+/** 16 characters, so that no id can be taken for a time. */
+const ID_BYTES = 12;
+const WITH_ID = /^(.+):([\da-f]{1,12}):([\w-]{16})$/is;
+const WITHOUT_ID = /^(.+):([\da-f]{1,12})$/is;
 
 /** A session whose signature was right, with what that depended on. */
 interface Proved extends Session {
@@ -44,8 +44,21 @@ interface ReadSession extends Session {
 interface SessionParts {
   readonly config: ConfigStore;
   readonly clock: Clock;
+  readonly random: RandomBytes;
   readonly accounts: AccountStore;
   readonly secret: SessionSecret;
+  readonly ended: EndedSessions;
+  /** Called when a user has ended a session. */
+  readonly onEnd: (name: string) => void;
+}
+
+export interface LiveSession {
+  readonly account: Account;
+  readonly id: string;
+  /** It should be renewed. */
+  readonly isDue: boolean;
+  /** Whether it was not ended meanwhile. */
+  holds(): boolean;
 }
 
 export class SessionCookies {
@@ -58,38 +71,55 @@ export class SessionCookies {
   }
 
   /**
-   * The account whose session it is, and whether it should be renewed; undefined where it has ended, or was not signed here. In the same turn
-   * for a session that was asked for lately. Fails with `bad_request` where the value can't be read.
+   * The session; undefined where it has ended, or was not signed here. In the same turn for one that was asked for lately. Fails with
+   * `bad_request` where the value can't be read.
    */
-  recognise(value: string): MaybePromise<{ readonly account: Account; readonly isDue: boolean } | undefined> {
+  recognise(value: string): MaybePromise<LiveSession | undefined> {
     const proved = this.#proved.get(value);
     const session = proved ?? readSession(value);
-    const { secret } = this.#parts;
+    const { secret, ended } = this.#parts;
     const left = this.#secondsLeft(session);
     const current = secret.current;
-    if (left <= 0 || current === undefined) return undefined;
+    if (left <= 0 || current === undefined || ended.has(session)) return undefined;
     return whenReady(this.#parts.accounts.find(session.name), (account) => {
       // Takes as long as for a name that exists. Who has no password never began a session.
       if (account?.hash === undefined) return hmacSha1(current, value).then(() => undefined);
-      const found = { account, isDue: left < RENEWED_BELOW * sessionSeconds(this.#parts.config) };
+      const isDue = left < RENEWED_BELOW * sessionSeconds(this.#parts.config);
+      const found = { account, id: session.id, isDue, holds: () => !ended.has(session) };
       if (proved !== undefined && proved.salt === saltOf(account) && proved.secret === current) return found;
       if (proved !== undefined) this.#proved.delete(value);
       return this.#isSigned(readSession(value), account, current).then((isSigned) => {
         if (!isSigned) return undefined;
         this.#proved.set(value, { ...session, salt: saltOf(account), secret: current });
-        return found;
+        return ended.has(session) ? undefined : found;
       });
     });
   }
 
-  /** The header `Set-Cookie` that begins a session, or renews it. */
-  async begin(account: Account, isSecure: boolean): Promise<string> {
-    const { config, clock, secret } = this.#parts;
-    const signed = `${account.name}:${seconds(clock).toString(16).toUpperCase()}`;
+  /** The header `Set-Cookie` that begins a session. */
+  begin(account: Account, isSecure: boolean): Promise<string> {
+    const { random } = this.#parts;
+    return this.renew({ account, id: toAddressBase64(random(new Uint8Array(ID_BYTES))) }, isSecure);
+  }
+
+  /** The header `Set-Cookie` that renews a session. */
+  async renew({ account, id }: Pick<LiveSession, 'account' | 'id'>, isSecure: boolean): Promise<string> {
+    const { config, secret, ended } = this.#parts;
+    const signed = `${account.name}:${ended.timeOfNew(account.name).toString(16).toUpperCase()}:${id}`;
     const signature = await hmacSha1((await secret.get()) + saltOf(account), signed);
     const bytes = concatenate(new TextEncoder().encode(`${signed}:`), signature);
-    const value = toBase64(bytes).replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '');
-    return setCookie(value, isSecure) + (authFlag(config, 'allow_persistent_cookies') ? this.#age() : '');
+    return (
+      setCookie(toAddressBase64(bytes), isSecure) + (authFlag(config, 'allow_persistent_cookies') ? this.#age() : '')
+    );
+  }
+
+  /** Ends the session for everybody who has one of its cookies. Resolves when that would survive a crash. Fails as `recognise` does. */
+  async end(value: string): Promise<void> {
+    const session = await this.recognise(value);
+    if (session === undefined) return;
+    const { account, id } = session;
+    await this.#parts.ended.end({ name: account.name, id });
+    this.#parts.onEnd(account.name);
   }
 
   /** In both ways: there are clients that know `Expires` alone. */
@@ -139,9 +169,17 @@ function readSession(value: string): ReadSession {
   const end = (bytes?.length ?? 0) - HMAC_BYTES - 1;
   if (bytes === undefined || bytes[end] !== COLON) throw malformed();
   const signed = decode(bytes.subarray(0, end));
-  const [, name, time] = /^(.+):([\dA-F]{1,12})$/is.exec(signed) ?? [];
+  const signature = bytes.subarray(end + 1);
+  // Of a session of others that is renewed here all cookies have the id that follows from the first one.
+  const ownId = toAddressBase64(signature.subarray(0, ID_BYTES));
+  const [, name, time, id = ownId] = WITH_ID.exec(signed) ?? WITHOUT_ID.exec(signed) ?? [];
   if (name === undefined || time === undefined) throw malformed();
-  return { name, madeAt: Number.parseInt(time, 16), signed, signature: bytes.subarray(end + 1) };
+  return { name, id, madeAt: Number.parseInt(time, 16), signed, signature };
+}
+
+/** In the alphabet for addresses (RFC 4648, section 5), without padding. */
+function toAddressBase64(bytes: Uint8Array): string {
+  return toBase64(bytes).replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '');
 }
 
 function decode(bytes: Uint8Array): string {

@@ -7,4 +7,6 @@ export interface AccountsService {
   logIn(name: string, password: string, address: string): MaybePromise<Account>;
   /** The value of `Set-Cookie` that begins a session. */
   beginSession(account: Account, isSecure: boolean): Promise<string>;
+  /** See `SessionCookies.end`. */
+  endSession(value: string): Promise<void>;
 }

@@ -1,6 +1,6 @@
 /** `_session`: logging in, out, and who one is (docs/http.md#sessions). */
 import type { Account } from '../../auth/accounts/account.ts';
-import { endedCookie } from '../../auth/schemes/session-cookie.ts';
+import { endedCookie, sessionValue } from '../../auth/schemes/session-cookie.ts';
 import { authenticationDatabase, handlerNames } from '../../auth/settings.ts';
 import { DatabaseError, isDatabaseError } from '../../errors/database-error.ts';
 import { ownMember } from '../../json/objects.ts';
@@ -39,8 +39,10 @@ export async function postSession(service: AccountsService, context: Context): P
   }
 }
 
-export function deleteSession(_service: AccountsService, context: Context): Answer {
+export async function deleteSession(service: AccountsService, context: Context): Promise<Answer> {
   const next = redirectOf(context, 'next');
+  const session = sessionValue(context.header('cookie'));
+  if (session !== undefined) await service.endSession(session);
   const answer = next === undefined ? okAnswer(context, 200) : redirect(context, next, { ok: true });
   return withCookie(answer, endedCookie(isSecure(context)));
 }

@@ -20,9 +20,9 @@ export class OpenGrant {
   constructor(context: Context, onLost: () => void) {
     this.#context = context;
     this.#onLost = onLost;
-    const { grant, services } = context;
+    const { grant, services, user } = context;
     const note = () => this.#note();
-    this.#stop = grant === undefined ? () => undefined : services.access.onChange(grant.database, note);
+    this.#stop = grant === undefined ? () => undefined : services.access.onChange(grant.database, user, note);
   }
 
   /** Fails with `unauthorized` where the right is lost. */

@@ -84,6 +84,8 @@ export function services(settings: Settings = {}, changes: Partial<Services> = {
       serverUuid: 'uuid',
       settings: undefined,
       keepSettings: unused,
+      notes: new Map(),
+      keepNote: unused,
       openCount: 0,
       names: () => [],
       has: () => false,

@@ -73,6 +73,31 @@ describe('a list that gave itself up', () => {
     await again.close();
   });
 
+  test('keeps notes by their names, and removes them', async () => {
+    const service = new Service();
+    const registry = await service.open();
+    await registry.keepNote('a/ä', '{"a":1}');
+    await registry.keepNote('b', '1');
+    breakList(service, 'afterCommit');
+    await expect(registry.keepNote('a/ä', '{"a":2}')).rejects.toMatchObject(failed);
+    await settle();
+    await registry.keepNote('a/ä', '{"a":3}');
+    await registry.keepNote('b', undefined);
+    await registry.keepNote('nothing', undefined);
+    expect([...registry.notes]).toEqual([['a/ä', '{"a":3}']]);
+    await registry.close();
+    const again = await service.open();
+    expect([...again.notes]).toEqual([['a/ä', '{"a":3}']]);
+    await again.keepNote('c', '2');
+    await again.close();
+    const crashed = await service.crashed().open();
+    expect([...crashed.notes]).toEqual([
+      ['a/ä', '{"a":3}'],
+      ['c', '2'],
+    ]);
+    await crashed.close();
+  });
+
   test('keeps the uuid of the service', async () => {
     const service = new Service();
     const registry = await service.open();

@@ -312,6 +312,108 @@ export default suite('accounts_cookie_auth', [
   ),
 
   test(
+    'are worth nothing once they were ended, in none of their cookies, and others go on',
+    async (given) => {
+      const t = await withUsers(given, [{ name: 'ana' }, { name: 'bob' }]);
+      const [first, second, ofBob] = [await logIn(t, 'ana'), await logIn(t, 'ana'), await logIn(t, 'bob')];
+      assert.notDeepEqual(first, second);
+      assertJson(await t.request('DELETE', '/_session', { headers: first }), 200, { ok: true });
+      assert.deepEqual(await whoIs(t, first), NOBODY);
+      assertError(
+        await t.request('PUT', '/other', { headers: first }),
+        401,
+        'unauthorized',
+        'You are not a server admin.',
+      );
+      assert.deepEqual(await whoIs(t, second), ANA);
+      assert.deepEqual(await whoIs(t, ofBob), { name: 'bob', roles: [] });
+      assertJson(await t.request('DELETE', '/_session', { headers: first }), 200, { ok: true });
+      assert.deepEqual(await whoIs(t, await logIn(t, 'ana')), ANA);
+    },
+    { needs },
+  ),
+
+  test(
+    'that were ended stay so over a restart',
+    async (given) => {
+      const t = await withUsers(given, [{ name: 'ana' }]);
+      const [first, second] = [await logIn(t, 'ana'), await logIn(t, 'ana')];
+      await t.request('DELETE', '/_session', { headers: first });
+      await t.restart();
+      assert.deepEqual(await whoIs(t, first), NOBODY);
+      assert.deepEqual(await whoIs(t, second), ANA);
+    },
+    { needs: ['settings', 'forbidden-headers', 'restart'] },
+  ),
+
+  test(
+    'end with all cookies that renewed them, and with the first',
+    async (given) => {
+      const t = await withUsers(given, [{ name: 'ana' }], { svc_httpd_auth: { timeout: '100' } });
+      for (const ending of [0, 1, 2]) {
+        const other = await logIn(t, 'ana');
+        const cookies = [await logIn(t, 'ana')];
+        for (const headers of cookies) {
+          t.host.moveClock?.(20_000);
+          const renewed = { cookie: cookieOf(await t.request('GET', '/', { headers })) };
+          if (cookies.length < 3) cookies.push(renewed);
+        }
+        for (const headers of [...cookies, other]) assert.deepEqual(await whoIs(t, headers), ANA);
+        await t.request('DELETE', '/_session', { headers: cookies[ending] ?? {} });
+        for (const headers of cookies) {
+          const answer = await t.request('GET', '/_session', { headers });
+          assert.deepEqual(Object(answer.json).userCtx, NOBODY);
+          assert.isUndefined(answer.header('set-cookie'));
+        }
+        assert.deepEqual(await whoIs(t, other), ANA);
+      }
+    },
+    { needs: ['settings', 'forbidden-headers', 'clock'] },
+  ),
+
+  test(
+    'that were ended do not come back when they may last longer',
+    async (given) => {
+      const t = await withUsers(given, [{ name: 'ana' }, { name: 'bob' }], { svc_httpd_auth: { timeout: '100' } });
+      const ended = await logIn(t, 'ana');
+      await t.request('DELETE', '/_session', { headers: ended });
+      for (const name of ['bob', 'ana', 'bob']) {
+        t.host.moveClock?.(300_000);
+        await t.request('DELETE', '/_session', { headers: await logIn(t, name) });
+      }
+      await t.request('PUT', '/_config/svc_httpd_auth/timeout', { headers: ROOT, json: '10000' });
+      assert.deepEqual(await whoIs(t, ended), NOBODY);
+      assert.deepEqual(await whoIs(t, await logIn(t, 'ana')), ANA);
+    },
+    { needs: ['settings', 'forbidden-headers', 'clock'] },
+  ),
+
+  test(
+    'of others of the family are taken, renewed and ended, too',
+    async (given) => {
+      const admins = { ada: '-hashed-0000000000000000000000000000000000000000,abc' };
+      const t = await withUsers(given, [], { admins, svc_httpd_auth: { secret: 'shared', timeout: '100' } });
+      const ada = { name: 'ada', roles: ['_admin'] };
+      const made = 1_800_000_000_000;
+      t.host.moveClock?.(made - Date.now());
+      const cookies: string[] = [];
+      for (const second of [made / 1000, made / 1000 + 1]) {
+        const text = `ada:${second.toString(16).toUpperCase()}`;
+        cookies.push(forged(text, await hmacSha1('sharedabc', text)));
+      }
+      t.host.moveClock?.(20_000);
+      const [cookie = '', other = ''] = cookies;
+      const renewed = cookieOf(await t.request('GET', '/', { headers: { cookie } }));
+      assert.deepEqual(await whoIs(t, { cookie: renewed }), ada);
+      await t.request('DELETE', '/_session', { headers: { cookie: renewed } });
+      assert.deepEqual(await whoIs(t, { cookie: renewed }), NOBODY);
+      assert.deepEqual(await whoIs(t, { cookie }), NOBODY);
+      assert.deepEqual(await whoIs(t, { cookie: other }), ada);
+    },
+    { needs: ['settings', 'forbidden-headers', 'clock'] },
+  ),
+
+  test(
     'last over a restart, though no secret was set',
     async (given) => {
       const t = await withUsers(given, [{ name: 'ana' }]);

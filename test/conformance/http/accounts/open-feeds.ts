@@ -69,6 +69,21 @@ export default suite('accounts_open_feeds', [
   ),
 
   test(
+    'with the session that it was opened with, and no other of that user',
+    async (given) => {
+      const t = await withUsers(given, USERS);
+      const [first, second] = [await logIn(t, 'ana'), await logIn(t, 'ana')];
+      const [ofFirst, ofSecond, byPassword] = [await follow(t, first), await follow(t, second), await follow(t, ANA)];
+      await t.request('DELETE', '/_session', { headers: first });
+      await write(t, 'seen');
+      assert.notInclude(await ofFirst.failure(), 'seen');
+      await ofSecond.until('"seen"');
+      await byPassword.until('"seen"');
+    },
+    { needs: ['settings', 'forbidden-headers'] },
+  ),
+
+  test(
     'with the role, the password and the document of its reader',
     async (given) => {
       const t = await withUsers(given, USERS);
