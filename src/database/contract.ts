@@ -225,6 +225,8 @@ export interface WriteGuard {
   prepare?(writes: readonly DocumentWrite[], options: WriteOptions): MaybePromise<readonly DocumentWrite[]>;
   /** Whether `validate` has to be called; read at each write. Where a design document is among the writes it is called in any case. */
   readonly isNeeded: boolean;
+  /** Whether no other write may come between `validate` and the writes that it lets pass; by default others may. */
+  readonly isExclusive?: boolean;
   /** For each write why it is refused, or undefined; an empty list where none is. With `allOrNothing` one refusal is one of all. */
   validate(writes: readonly DocumentWrite[], options: WriteOptions): Promise<readonly (DatabaseError | undefined)[]>;
   /** Design documents were written or purged; called before the writer's promise resolves. */

@@ -40,6 +40,11 @@ export class AccessGuard implements WriteGuard {
     return this.#isUsers || this.#parts.inner.isNeeded;
   }
 
+  /** Documents of users are judged by those that are there: two writes at a time could both take a name that is free. */
+  get isExclusive(): boolean {
+    return this.#isUsers;
+  }
+
   designsChanged(): void {
     this.#parts.inner.designsChanged();
   }

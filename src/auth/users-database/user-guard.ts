@@ -1,13 +1,13 @@
 /** Looks at what is written into the users' database, whichever way it comes. */
-import type { Database, DocumentWrite, WriteOptions } from '../../database/contract.ts';
+import type { Database, DocumentWrite, StoredNode, WriteOptions } from '../../database/contract.ts';
 import { isDesignId } from '../../documents/identifiers.ts';
 import { findNode } from '../../documents/revisions/revision-tree.ts';
-import { toRevision } from '../../documents/revisions/revisions.ts';
+import { compareRevisions, toRevision } from '../../documents/revisions/revisions.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
 import { isObject, type JsonObject } from '../../json/objects.ts';
 import type { RequestUser } from '../../shared/message.ts';
 import { isDatabaseAdmin, parseSecurity } from '../access/security.ts';
-import { ADMIN_PARTY } from '../contract.ts';
+import { ADMIN_PARTY, USER_PREFIX } from '../contract.ts';
 import type { Passwords } from '../passwords/passwords.ts';
 import { withHashedPassword } from './user-passwords.ts';
 import { checkUserChange, type Writer } from './user-rules.ts';
@@ -32,14 +32,16 @@ export class UserGuard {
 
   /**
    * For each write why it is refused, or undefined. A write is judged by the document that is there, whatever revision it names: else a
-   * replicated branch that begins anew would let anybody take a name over.
+   * replicated branch with a beginning of its own would let anybody take a name over. Users who are logged in learn of no documents of
+   * others; who signs up learns that the name is taken. No other write may come between this and the write itself.
    */
   async validate(
     database: Database,
     writes: readonly DocumentWrite[],
-    { newEdits, user = ADMIN_PARTY }: WriteOptions,
+    { newEdits, allOrNothing = false, user = ADMIN_PARTY }: WriteOptions,
   ): Promise<readonly Refusal[]> {
     const writer = writerOf(database, user);
+    const mayConflict = newEdits && !allOrNothing;
     const snapshot = database.snapshot();
     try {
       const records = await snapshot.documents(writes.map(({ id }) => id));
@@ -48,9 +50,14 @@ export class UserGuard {
         const leaves = records[index]?.leaves ?? [];
         // A replicated revision that is there already changes nothing.
         const isKnown = !newEdits && write.rev !== undefined && findNode(leaves, toRevision(write.rev)) !== undefined;
-        const [winner] = leaves;
-        const body = winner === undefined || winner.deleted ? undefined : await snapshot.body(winner);
-        refusals.push(isKnown || isDesignId(write.id) ? undefined : refusalOf(write, parse(body), writer));
+        if (isKnown || isDesignId(write.id)) refusals.push(undefined);
+        else if (isOfOther(write, writer)) refusals.push(new DatabaseError('not_found', 'missing'));
+        else if (mayConflict && isConflict(write, leaves)) refusals.push(conflict());
+        else {
+          const [winner] = leaves;
+          const body = winner === undefined || winner.deleted ? undefined : await snapshot.body(winner);
+          refusals.push(refusalOf(write, parse(body), writer));
+        }
       }
       return refusals;
     } finally {
@@ -61,6 +68,22 @@ export class UserGuard {
 
 function writerOf({ security }: Database, user: RequestUser): Writer {
   return { name: user.name, isAdmin: isDatabaseAdmin(user, parseSecurity(security)) };
+}
+
+/** Whether the writer is logged in, is no admin, and has no say in that document, be it there or not. */
+function isOfOther({ id }: DocumentWrite, { name, isAdmin }: Writer): boolean {
+  return !isAdmin && name !== null && id !== `${USER_PREFIX}${name}`;
+}
+
+/** Also a sign-up with a name that is taken. */
+function isConflict({ rev }: DocumentWrite, leaves: readonly StoredNode[]): boolean {
+  if (rev === undefined) return leaves[0]?.deleted === false;
+  const revision = toRevision(rev);
+  return !leaves.some((leaf) => compareRevisions(leaf, revision) === 0);
+}
+
+function conflict(): DatabaseError {
+  return new DatabaseError('conflict', 'Document update conflict.');
 }
 
 function refusalOf(write: DocumentWrite, before: JsonObject | undefined, writer: Writer): Refusal {

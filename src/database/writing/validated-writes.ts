@@ -14,6 +14,8 @@ type Apply = (writes: readonly DocumentWrite[], options: WriteOptions) => Promis
 export class ValidatedWrites {
   readonly #guard: WriteGuard;
   readonly #apply: Apply;
+  /** Settles when what was begun exclusively is done. */
+  #exclusive: Promise<unknown> = Promise.resolve();
 
   constructor(guard: WriteGuard, apply: Apply) {
     this.#guard = guard;
@@ -31,14 +33,30 @@ export class ValidatedWrites {
   async #write(given: readonly DocumentWrite[], options: WriteOptions, hasDesign: boolean): Promise<WriteOutcome[]> {
     try {
       const writes = (await this.#guard.prepare?.(given, options)) ?? given;
-      const mustValidate = hasDesign || this.#guard.isNeeded;
-      const verdicts = mustValidate ? await this.#guard.validate(writes, options) : [];
-      const isRefused = await inTurns(someInSteps(verdicts, (verdict) => verdict !== undefined));
-      return isRefused ? await this.#writeRest(writes, verdicts, options) : await this.#apply(writes, options);
+      const write = () => this.#validateAndWrite(writes, options, hasDesign);
+      return await (this.#guard.isExclusive === true ? this.#alone(write) : write());
     } finally {
       // Before anyone learns that they are written.
       if (hasDesign) this.#guard.designsChanged();
     }
+  }
+
+  async #validateAndWrite(
+    writes: readonly DocumentWrite[],
+    options: WriteOptions,
+    hasDesign: boolean,
+  ): Promise<WriteOutcome[]> {
+    const mustValidate = hasDesign || this.#guard.isNeeded;
+    const verdicts = mustValidate ? await this.#guard.validate(writes, options) : [];
+    const isRefused = await inTurns(someInSteps(verdicts, (verdict) => verdict !== undefined));
+    return isRefused ? this.#writeRest(writes, verdicts, options) : this.#apply(writes, options);
+  }
+
+  /** Does it when all that was begun before has ended. */
+  #alone<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.#exclusive.then(work);
+    this.#exclusive = done.catch(() => undefined);
+    return done;
   }
 
   async #writeRest(

@@ -13,10 +13,11 @@ function writeOf(id: string): DocumentWrite {
 }
 
 /** A guard that refuses ids with `bad` in them, and a writer that takes everything; `seen` is what happened, in order. */
-function scene(isNeeded = true) {
+function scene(isNeeded = true, isExclusive = false) {
   const seen: string[] = [];
   const guard: WriteGuard = {
     isNeeded,
+    isExclusive,
     validate: async (writes) => {
       seen.push(`validate ${writes.map(({ id }) => id).join()}`);
       return writes.map(({ id }) => (id.includes('bad') ? FORBIDDEN : undefined));
@@ -62,6 +63,15 @@ describe('writes behind a guard', () => {
       'b: cancelled',
     ]);
     expect(seen).toEqual(['validate a,bad,b']);
+  });
+
+  test('of an exclusive guard are validated one after another, each after what came before is written', async () => {
+    const { seen, write } = scene(true, true);
+    expect(await Promise.all([write('a'), write('bad'), write('b')])).toEqual([['a'], ['bad: forbidden'], ['b']]);
+    expect(seen).toEqual(['validate a', 'apply a', 'validate bad', 'validate b', 'apply b']);
+    const { seen: beside, write: writeBeside } = scene(true, false);
+    await Promise.all([writeBeside('a'), writeBeside('b')]);
+    expect(beside).toEqual(['validate a', 'validate b', 'apply a', 'apply b']);
   });
 
   test.each([true, false])(

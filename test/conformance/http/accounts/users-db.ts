@@ -154,8 +154,17 @@ export default suite('accounts_users_db', [
       assert.equal((await sign('bob', {})).status, 201);
       assert.deepEqual(await whoIs(t, basic('bob', 'bob')), { name: 'bob', roles: [] });
       assertError(await sign('eve', { roles: ['editor'] }), 403, 'forbidden', 'Only _admin may set roles');
+      const taken = 'Document update conflict.';
+      assertError(await sign('ana', { password: 'mine now' }), 409, 'conflict', taken);
+      assertError(await sign('ana', { password: 'mine now', roles: ['editor'] }), 409, 'conflict', taken);
+      assertError(await sign('ana', { password: 'mine now', _rev: '1-abc' }), 409, 'conflict', taken);
+      const row = { _id: `${USER_ID}ana`, ...userDocument({ name: 'ana' }) };
+      assertError(await t.request('POST', '/_users', { json: row }), 409, 'conflict', taken);
+      const bulk = await t.request('POST', '/_users/_bulk_docs', { json: { docs: [row] } });
+      assert.deepInclude(arrayAt(bulk.json)[0], { error: 'conflict', reason: taken });
       const reason = 'You may only update your own user document.';
-      assertError(await sign('ana', { password: 'mine now' }), 403, 'forbidden', reason);
+      const all = await t.request('POST', '/_users/_bulk_docs', { json: { docs: [row], all_or_nothing: true } });
+      assert.include(all.text, reason);
       const branch = { password: 'mine now', _rev: '9-abc', _revisions: { start: 9, ids: ['abc', 'def'] } };
       assertError(await sign('ana', branch, '?new_edits=false'), 403, 'forbidden', reason);
       const { json } = await t.request('GET', userPath('ana'), asRoot);
@@ -178,15 +187,6 @@ export default suite('accounts_users_db', [
       assertError(await write({ roles: ['a', 'b', 'c'] }), 403, 'forbidden', 'Only _admin may edit roles');
       assertError(await write({ roles: [] }), 403, 'forbidden', 'Only _admin may edit roles');
       assertError(await write({ name: 'bob' }), 403, 'forbidden', 'Doc ID must be of the form org.couchdb.user:name');
-      const others = { ...userDocument({ name: 'bob' }), _rev: undefined };
-      const reason = 'You may only update your own user document.';
-      assertError(await write(others, 'bob'), 403, 'forbidden', reason);
-      const created = { ...userDocument({ name: 'new' }), _rev: undefined };
-      assertError(await write(created, 'new'), 403, 'forbidden', reason);
-      const copied = await t.request('COPY', userPath('ana'), {
-        headers: { ...headers, destination: `${USER_ID}eve` },
-      });
-      assertError(copied, 403, 'forbidden', 'Doc ID must be of the form org.couchdb.user:name');
       const foreign = await t.request('COPY', userPath('bob'), { headers: { ...headers, destination: 'x' } });
       assertError(foreign, 404, 'not_found', 'missing');
       const changed = await write({ roles: ['a', 'b'], color: 'red', password: 'new' });
@@ -194,6 +194,66 @@ export default suite('accounts_users_db', [
       const rev = at(changed.json, 'rev');
       const gone = await t.request('DELETE', `${userPath('ana')}?rev=${rev}`, { headers: basic('ana', 'new') });
       assert.equal(gone.status, 200, gone.text);
+    },
+    { needs },
+  ),
+
+  test(
+    'who is logged in writes no document of others, on no way, and learns nothing of them',
+    async (given) => {
+      const t = await withUsers(given, [{ name: 'ana' }, { name: 'bob' }]);
+      const headers = basic('ana', 'ana');
+      const rev = `${at((await t.request('GET', userPath('bob'), asRoot)).json, '_rev')}`;
+      for (const name of ['bob', 'nobody']) {
+        const id = `${USER_ID}${name}`;
+        const path = userPath(name);
+        const json = { _id: id, ...userDocument({ name, password: 'mine' }) };
+        const branch = { ...json, _rev: '9-abc', _revisions: { start: 9, ids: ['abc', 'def'] } };
+        const answers = [
+          await t.request('PUT', path, { headers, json }),
+          await t.request('PUT', path, { headers, json: { ...json, _rev: rev } }),
+          await t.request('PUT', path, { headers, json: { ...json, roles: 1 } }),
+          await t.request('PUT', `${path}?new_edits=false`, { headers, json: branch }),
+          await t.request('POST', '/_users', { headers, json }),
+          await t.request('DELETE', `${path}?rev=${rev}`, { headers }),
+          await t.request('COPY', userPath('ana'), { headers: { ...headers, destination: id } }),
+          await t.request('COPY', userPath('ana'), { headers: { ...headers, destination: `${id}?rev=${rev}` } }),
+          await t.request('PUT', `${path}/file`, { headers, body: 'x' }),
+          await t.request('PUT', `${path}/file?rev=${rev}`, { headers, body: 'x' }),
+          await t.request('DELETE', `${path}/file?rev=${rev}`, { headers }),
+        ];
+        for (const answer of answers) assertError(answer, 404, 'not_found', 'missing');
+        for (const body of [{ docs: [json] }, { docs: [branch], new_edits: false }]) {
+          const rows = arrayAt((await t.request('POST', '/_users/_bulk_docs', { headers, json: body })).json);
+          assert.deepInclude(rows[0], { id, error: 'not_found', reason: 'missing' });
+        }
+      }
+      assert.equal(at((await t.request('GET', userPath('bob'), asRoot)).json, '_rev'), rev);
+      assertError(await t.request('GET', userPath('nobody'), asRoot), 404, 'not_found', 'missing');
+    },
+    { needs },
+  ),
+
+  test(
+    'of many who sign up with a name at once one gets it',
+    async (given) => {
+      const t = await withUsers(given, []);
+      const sign = (number: number) => {
+        const json = userDocument({ name: 'ana', password: `word ${number}` });
+        if (number % 2 === 0) return t.request('PUT', userPath('ana'), { json });
+        const ids = [`${number}`.padStart(32, 'a')];
+        const branch = { ...json, _rev: `1-${ids[0]}`, _revisions: { start: 1, ids } };
+        return t.request('PUT', `${userPath('ana')}?new_edits=false`, { json: branch });
+      };
+      const answers = await Promise.all(Array.from({ length: 20 }, (_, number) => sign(number)));
+      assert.lengthOf(
+        answers.filter(({ status }) => status === 201),
+        1,
+      );
+      const leaves = await t.request('GET', `${userPath('ana')}?conflicts=true`, asRoot);
+      assert.isUndefined(at(leaves.json, '_conflicts'));
+      const winner = answers.findIndex(({ status }) => status === 201);
+      assert.deepEqual(await whoIs(t, basic('ana', `word ${winner}`)), { name: 'ana', roles: [] });
     },
     { needs },
   ),
@@ -212,7 +272,7 @@ export default suite('accounts_users_db', [
       assert.equal(answer.status, 201);
       const [own, others, design] = arrayAt(answer.json);
       assert.deepInclude(own, { ok: true });
-      assert.deepInclude(others, { error: 'forbidden', reason: 'You may only update your own user document.' });
+      assert.deepInclude(others, { error: 'not_found', reason: 'missing' });
       assert.deepInclude(design, { error: 'unauthorized', reason: 'You are not a db or server admin.' });
     },
     { needs },
