@@ -39,7 +39,7 @@ export async function answerOf<Answer>(response: Response, request: string): Pro
     );
   }
   if (response.ok) return answer;
-  throw new SetteeError(response.status, answer?.error ?? 'unknown_error', answer?.reason);
+  throw new SetteeError(response.status, answer?.error ?? 'unknown_error', answer?.reason, answer?.failures);
 }
 
 /** A conflict is a value; every other refusal is thrown. */

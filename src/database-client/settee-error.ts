@@ -1,3 +1,5 @@
+import type { RuleFailure } from '../interface/documents.ts';
+
 /** An answer that refuses a request (docs/http.md#errors). */
 export class SetteeError extends Error {
   override readonly name = 'SetteeError';
@@ -7,11 +9,14 @@ export class SetteeError extends Error {
   readonly error: string;
   /** Text; functions of documents may refuse with any JSON value. */
   readonly reason: unknown;
+  /** Where a declarative rule of a design document refuses: what is wrong with the document. */
+  readonly failures: readonly RuleFailure[] | undefined;
 
-  constructor(status: number, error: string, reason: unknown) {
+  constructor(status: number, error: string, reason: unknown, failures?: readonly RuleFailure[]) {
     super(`${status} ${error}: ${typeof reason === 'string' ? reason : JSON.stringify(reason)}`);
     this.status = status;
     this.error = error;
     this.reason = reason;
+    this.failures = failures;
   }
 }

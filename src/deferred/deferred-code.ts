@@ -54,7 +54,7 @@ function createQueryServer({ clock, config, log }: QueryServerNeeds, sandbox: Sa
   return {
     sandbox,
     programs,
-    openValidators: (database, designs) => openValidators(database, designs, { programs, clock }),
+    openValidators: (database, designs) => openValidators(database, designs, { programs, clock, log }),
     close: () => sandbox?.close(),
   };
 }

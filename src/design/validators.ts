@@ -1,18 +1,25 @@
-/** Runs the validation functions of design documents (docs/http.md#validation-functions). */
+/** Asks the rules of design documents about writes (docs/http.md#validation-functions). */
 import type { Database, DocumentWrite, WriteOptions } from '../database/contract.ts';
 import { type DatabaseError, isDatabaseError } from '../errors/database-error.ts';
+import { isObject } from '../json/objects.ts';
 import type { Program, ValidatedWrite } from '../query-server/contract.ts';
 import { must } from '../shared/assert.ts';
 import type { Clock } from '../shared/clock.ts';
 import { nextTurn } from '../shared/turn.ts';
-import type { DesignPrograms, StoredDesign } from './design-programs.ts';
+import type { Log } from '../system/contract.ts';
+import { createDeclarativeValidator } from './declarative-validator.ts';
+import { type DesignPrograms, languageOf, SCRIPT_LANGUAGE, type StoredDesign } from './design-programs.ts';
 import { type ValidationInput, validationInputs } from './validation-inputs.ts';
 import type { Validators } from './write-validation.ts';
 
 interface ValidatorsParts {
   readonly programs: DesignPrograms;
   readonly clock: Clock;
+  readonly log: Log;
 }
+
+/** Of design documents that have indexes and rules as selectors. */
+const SELECTOR_LANGUAGE = 'query';
 
 /** Writes whose bodies are read and validated at once. */
 const BATCH = 50;
@@ -26,22 +33,51 @@ type Refusals = readonly Refusal[];
 type Validate = (writes: readonly ValidatedWrite[]) => Promise<Refusals>;
 
 /**
- * Opens the validation functions of design documents. Fails as `DesignPrograms.open` does, except where a function can't be
- * compiled or run: then every write that it would validate is refused. The design documents among the writes are not, so the
- * function can be corrected.
+ * Opens the rules of design documents: functions, and the declarative form. Fails as `DesignPrograms.open` does, except where a rule
+ * can't be read or run: then every write that it would validate is refused. The design documents among the writes are not, so the
+ * rule can be corrected.
  */
 export async function openValidators(
   database: Database,
   designs: readonly StoredDesign[],
-  { programs, clock }: ValidatorsParts,
-): Promise<Validators> {
+  { programs, clock, log }: ValidatorsParts,
+): Promise<Validators | null> {
   const validators: Validate[] = [];
-  for (const design of designs) validators.push(await openValidator(database, design, programs));
-  return new DesignValidators(database, validators, clock);
+  for (const design of designs) {
+    const validate = await openValidator(database, design, programs);
+    if (validate !== undefined) validators.push(validate);
+    else log.info(`${design.id} in ${database.name}: its validate_doc_update is not in a form that this host asks.`);
+  }
+  return validators.length === 0 ? null : new DesignValidators(database, validators, clock);
 }
 
-/** The program is opened anew where another time limit was set meanwhile. */
-async function openValidator(database: Database, design: StoredDesign, programs: DesignPrograms): Promise<Validate> {
+/**
+ * The form decides: a text is a function in JavaScript, an object a declarative rule. Anything else, and all of other languages, is
+ * nothing that this host could ask, so it refuses no write (docs/http.md#which-rules-are-asked).
+ */
+async function openValidator(
+  database: Database,
+  design: StoredDesign,
+  programs: DesignPrograms,
+): Promise<Validate | undefined> {
+  const language = languageOf(design.body);
+  const { validate_doc_update: rule }: { readonly validate_doc_update?: unknown } = Object(JSON.parse(design.body));
+  const isScript = language === SCRIPT_LANGUAGE;
+  if (isScript && typeof rule === 'string') return openFunction(database, design, programs);
+  return (isScript || language === SELECTOR_LANGUAGE) && isObject(rule) ? openDeclared(design, rule) : undefined;
+}
+
+function openDeclared({ id }: StoredDesign, rule: unknown): Validate {
+  try {
+    return createDeclarativeValidator(id, rule);
+  } catch (error) {
+    const refusal = permanentError(error);
+    return async (writes) => writes.map(() => refusal);
+  }
+}
+
+/** The program is opened again where another time limit was set meanwhile. */
+async function openFunction(database: Database, design: StoredDesign, programs: DesignPrograms): Promise<Validate> {
   const open = async () => {
     const { timeoutMs } = programs;
     return { timeoutMs, program: await programs.open(database, design).catch(permanentError) };

@@ -16,8 +16,8 @@ export interface Validators {
   validate(writes: readonly DocumentWrite[], options: WriteOptions): Promise<readonly Refusal[]>;
 }
 
-/** Opens the validation functions of these design documents, in their order. */
-export type OpenValidators = (database: Database, designs: readonly StoredDesign[]) => Promise<Validators>;
+/** Opens the rules of these design documents, in their order. Null where none of them has one that this host asks. */
+export type OpenValidators = (database: Database, designs: readonly StoredDesign[]) => Promise<Validators | null>;
 
 type Refusal = DatabaseError | undefined;
 

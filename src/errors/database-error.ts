@@ -89,16 +89,26 @@ export class WordedError extends DatabaseError {
   }
 }
 
-/** A function refused something, and `value` is the JSON value that it gave as the reason. */
+/** A place in a document at which it broke a rule. */
+export interface RuleFailure {
+  /** Names of members, and numbers of elements. */
+  readonly path: readonly (string | number)[];
+  readonly message: string;
+}
+
+/** A function or a rule of a design document refused something, and `value` is the JSON value that it gave as the reason. */
 export class RefusalError extends DatabaseError {
   readonly refusal: 'forbidden' | 'unauthorized';
   readonly value: unknown;
+  /** Of rules, what is wrong with the document. */
+  readonly failures: readonly RuleFailure[] | undefined;
 
-  constructor(code: 'forbidden' | 'unauthorized', value: unknown) {
+  constructor(code: 'forbidden' | 'unauthorized', value: unknown, failures?: readonly RuleFailure[]) {
     super(code, typeof value === 'string' ? value : JSON.stringify(value));
     this.name = 'RefusalError';
     this.refusal = code;
     this.value = value;
+    this.failures = failures;
   }
 }
 

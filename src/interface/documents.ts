@@ -83,6 +83,14 @@ export interface Refused {
   readonly error: string;
   /** Functions of documents may give any JSON value. */
   readonly reason: unknown;
+  readonly failures?: readonly RuleFailure[];
+}
+
+/** A place at which a document breaks a declarative rule (docs/http.md#declarative-validation). */
+export interface RuleFailure {
+  /** Names of members, and numbers of elements; it begins with `newDoc` or `oldDoc`. */
+  readonly path: readonly (string | number)[];
+  readonly message: string;
 }
 
 /** The body of any answer with a status from 400 up (docs/http.md#errors). */
@@ -90,6 +98,8 @@ export interface ErrorBody {
   readonly error: string;
   /** Text for people; functions of documents may give any JSON value. */
   readonly reason: unknown;
+  /** Where a declarative rule of a design document refuses: what is wrong with the document. */
+  readonly failures?: readonly RuleFailure[];
 }
 
 /** One of `open_revs` (docs/http.md#open-revisions). */

@@ -109,6 +109,6 @@ function rowText(row: Row): string {
 }
 
 function refusedText({ id, rev, error: failure }: RefusedRow): string {
-  const { error, reason } = showError(failure);
-  return JSON.stringify({ id, rev, error, reason });
+  const { status: _, ...shown } = showError(failure);
+  return JSON.stringify({ id, rev, ...shown });
 }

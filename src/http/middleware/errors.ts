@@ -20,9 +20,9 @@ export function answerErrors(next: Handler): Handler {
 function errorAnswer(context: Context, failure: unknown): Answer {
   // Not the address as a whole: a query may hold what should not be in a log.
   if (isInternal(failure)) context.services.log.error(`A ${context.request.method} request failed`, failure);
-  const { status, error, reason } = showError(failure);
+  const { status, ...shown } = showError(failure);
   const errorCode = isDatabaseError(failure) ? failure.code : 'unknown_error';
-  const answer: Answer = { ...jsonAnswer(context, status, JSON.stringify({ error, reason })), errorCode };
+  const answer: Answer = { ...jsonAnswer(context, status, JSON.stringify(shown)), errorCode };
   if (errorCode === 'too_busy') return withHeader(answer, 'retry-after', RETRY_AFTER_S);
   if (failure instanceof RetryLaterError) return withHeader(answer, 'retry-after', String(failure.retryAfterS));
   if (failure instanceof RangeNotSatisfiable) return withHeader(answer, 'content-range', `bytes */${failure.length}`);

@@ -2,7 +2,13 @@
  * The only place that knows which HTTP status and which `error` word a failure becomes (docs/http.md#error-table). A code without a
  * row does not compile.
  */
-import { DatabaseError, type ErrorCode, RefusalError, WordedError } from '../../errors/database-error.ts';
+import {
+  DatabaseError,
+  type ErrorCode,
+  RefusalError,
+  type RuleFailure,
+  WordedError,
+} from '../../errors/database-error.ts';
 
 /** Statuses by code. The word is the code itself, but for those of `WORDS`. */
 export const STATUSES: Readonly<Record<ErrorCode, number>> = {
@@ -81,8 +87,10 @@ const WORDS: Readonly<Partial<Record<ErrorCode, string>>> = {
 export interface ShownError {
   readonly status: number;
   readonly error: string;
-  /** JSON value: text, but for what functions of documents refuse. */
+  /** JSON value. Text, except where a function of a document refuses. */
   readonly reason: unknown;
+  /** What is wrong with a document, where a declarative rule refused it. */
+  readonly failures?: readonly RuleFailure[];
 }
 
 /** Nothing of an error that isn't ours is shown: it may hold paths, or parts of documents. */
@@ -96,6 +104,7 @@ export function showError(failure: unknown): ShownError {
     status: STATUSES[code],
     error: failure instanceof WordedError ? failure.word : (WORDS[code] ?? code),
     reason: reasonOf(failure),
+    ...(failure instanceof RefusalError && failure.failures !== undefined && { failures: failure.failures }),
   };
 }
 

@@ -51,6 +51,7 @@ import correctionsViews from './corrections-views.ts';
 import cors from './cors.ts';
 import crossSite from './cross-site.ts';
 import databases from './databases.ts';
+import declarativeValidation from './declarative-validation.ts';
 import delayedCommits from './delayed-commits.ts';
 import designDocs from './design-docs.ts';
 import designInfo from './design-info.ts';
@@ -188,6 +189,7 @@ export const suites: readonly Suite[] = [
   cors,
   crossSite,
   databases,
+  declarativeValidation,
   delayedCommits,
   designDocs,
   designInfo,

@@ -76,7 +76,10 @@ const NO_REPLICATION = '{"error":"not found"}\n';
 
 function assertDecentRefusal(asked: string, answer: Answer): void {
   if (answer.text === NO_REPLICATION) return;
-  assert.hasAllKeys(answer.json, ['error', 'reason'], asked);
+  // Declarative rules also say what is wrong with a document.
+  const failures = at(answer.json, 'failures');
+  if (failures !== undefined) assert.isArray(failures, asked);
+  assert.hasAllKeys(answer.json, ['error', 'reason', ...(failures === undefined ? [] : ['failures'])], asked);
   assert.isString(at(answer.json, 'error'), asked);
   // Validation functions may give any JSON value as the reason of a refusal.
   if (answer.status !== 401 && answer.status !== 403) assert.isString(at(answer.json, 'reason'), asked);
