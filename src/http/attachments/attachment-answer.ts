@@ -1,5 +1,6 @@
 /** The answer to `GET /{db}/{docid}/{attachment}`: all of it, one part, or several (docs/http.md#reading-an-attachment). */
 import { ChunkStream, plainBytes, storedBytes } from '../../attachments/outgoing.ts';
+import { PlainParts } from '../../attachments/plain-parts.ts';
 import type { AttachmentReader, StoredBytes } from '../../database/contract.ts';
 import { hexToBase64 } from '../../documents/attachments/digests.ts';
 import type { StoredAttachment } from '../../documents/contract.ts';
@@ -26,6 +27,13 @@ export function attachmentAnswer(context: Context, attachment: StoredAttachment,
   }
 }
 
+/** Reads some of the bytes, which have no encoding. */
+interface PartReader {
+  read(from: number, to: number): AsyncIterable<Uint8Array>;
+  /** Called when nobody reads on. */
+  stop?(): Promise<void>;
+}
+
 class AttachmentAnswer {
   readonly #context: Context;
   readonly #attachment: StoredAttachment;
@@ -40,61 +48,86 @@ class AttachmentAnswer {
   }
 
   make(): Answer {
-    if (matchesTag(this.#context.header('if-none-match'), this.#tag)) {
+    const known = [this.#tag, this.#plainTag].find((tag) => matchesTag(this.#context.header('if-none-match'), tag));
+    if (known !== undefined) {
       this.#reader.release();
-      return notModified(this.#tag);
+      return notModified(known);
     }
-    if (this.#reader.stored.encoding !== undefined) return this.#encoded();
     const ranges = this.#ranges();
-    if (ranges === undefined) return this.#whole();
+    if (ranges === undefined) return this.#isEncoded ? this.#encoded() : this.#whole();
+    const parts = this.#isEncoded ? new PlainParts(this.#reader) : this.#reader;
     const [only] = ranges;
-    return ranges.length === 1 && only !== undefined ? this.#part(only) : this.#parts(ranges);
+    return ranges.length === 1 && only !== undefined ? this.#part(parts, only) : this.#parts(parts, ranges);
+  }
+
+  get #isEncoded(): boolean {
+    return this.#reader.stored.encoding !== undefined;
   }
 
   /** Of HEAD the range is passed over (RFC 9110, 14.2). */
   #ranges(): readonly ByteRange[] | undefined {
-    const ifRange = this.#context.header('if-range');
-    if (this.#context.isHead || (ifRange !== undefined && ifRange.trim() !== this.#tag)) return undefined;
+    const ifRange = this.#context.header('if-range')?.trim();
+    if (this.#context.isHead || (ifRange !== undefined && !this.#tagsOfPlain.includes(ifRange))) return undefined;
     return parseRanges(this.#context.header('range'), this.#length);
   }
 
+  /** Parts are of the plain bytes. */
   get #length(): number {
-    return this.#reader.stored.storedLength;
+    return this.#reader.stored.length;
   }
 
-  /** What is stored compressed has no ranges: it goes as it is to those who take gzip, and decoded to the others. */
+  get #takesGzip(): boolean {
+    return acceptsCoding(this.#context.header('accept-encoding'), 'gzip');
+  }
+
+  /**
+   * The tag of plain bytes for a client that would get the whole as gzip. With the same tag for both it could put a part behind the beginning
+   * of the gzip (RFC 9110, 8.8.3.3 and 15.3.7.3).
+   */
+  get #plainTag(): string {
+    return this.#isEncoded ? `${this.#tag.slice(0, -1)}-plain"` : this.#tag;
+  }
+
+  /** The tags by which this client knows the plain bytes. The simple one means the gzip where it takes that. */
+  get #tagsOfPlain(): readonly string[] {
+    return this.#isEncoded && this.#takesGzip ? [this.#plainTag] : [this.#tag, this.#plainTag];
+  }
+
+  /** All of what is stored compressed: as it is for those who take gzip, and decoded for the others. */
   #encoded(): Answer {
-    const takesGzip = acceptsCoding(this.#context.header('accept-encoding'), 'gzip');
-    const headers = { ...this.#headers('none'), vary: 'accept-encoding' };
-    if (!takesGzip) return this.#answer(200, headers, plainBytes(this.#reader), this.#reader.stored.length);
+    const headers = this.#headers(this.#tag);
+    if (!this.#takesGzip) return this.#answer(200, headers, plainBytes(this.#reader), this.#length);
     const encoded = { ...headers, 'content-encoding': 'gzip', ...this.#md5() };
-    return this.#answer(200, encoded, storedBytes(this.#reader), this.#length);
+    return this.#answer(200, encoded, storedBytes(this.#reader), this.#reader.stored.storedLength);
   }
 
   #whole(): Answer {
-    return this.#answer(200, { ...this.#headers('bytes'), ...this.#md5() }, storedBytes(this.#reader), this.#length);
+    const headers = { ...this.#headers(this.#tag), ...this.#md5() };
+    return this.#answer(200, headers, storedBytes(this.#reader), this.#length);
   }
 
-  #part({ first, last }: ByteRange): Answer {
-    const headers = { ...this.#headers('bytes'), 'content-range': this.#contentRange({ first, last }) };
-    return this.#answer(206, headers, this.#reader.read(first, last + 1), last + 1 - first);
+  #part(parts: PartReader, { first, last }: ByteRange): Answer {
+    const headers = { ...this.#partHeaders(), 'content-range': this.#contentRange({ first, last }) };
+    const stop = () => parts.stop?.();
+    return this.#answer(206, headers, parts.read(first, last + 1), last + 1 - first, stop);
   }
 
-  #parts(ranges: readonly ByteRange[]): Answer {
+  #parts(parts: PartReader, ranges: readonly ByteRange[]): Answer {
     const boundary = this.#context.services.uuids.random();
     const type = `multipart/byteranges; boundary="${boundary}"`;
-    const headers = { ...this.#headers('bytes'), 'content-type': type };
-    return this.#answer(206, headers, this.#multipart(boundary, ranges), undefined);
+    const headers = { ...this.#partHeaders(), 'content-type': type };
+    const stop = () => parts.stop?.();
+    return this.#answer(206, headers, this.#multipart(parts, boundary, ranges), undefined, stop);
   }
 
   /** RFC 9110, 14.6. */
-  async *#multipart(boundary: string, ranges: readonly ByteRange[]): AsyncGenerator<Uint8Array> {
+  async *#multipart(parts: PartReader, boundary: string, ranges: readonly ByteRange[]): AsyncGenerator<Uint8Array> {
     const encoder = new TextEncoder();
     const { contentType } = this.#attachment;
     for (const range of ranges) {
       const head = `Content-Type: ${headerText(contentType)}\r\nContent-Range: ${this.#contentRange(range)}`;
       yield encoder.encode(`\r\n--${boundary}\r\n${head}\r\n\r\n`);
-      yield* this.#reader.read(range.first, range.last + 1);
+      yield* parts.read(range.first, range.last + 1);
     }
     yield encoder.encode(`\r\n--${boundary}--`);
   }
@@ -103,12 +136,17 @@ class AttachmentAnswer {
     return `bytes ${first}-${last}/${this.#length}`;
   }
 
-  #headers(ranges: 'bytes' | 'none'): Record<string, string> {
+  #partHeaders(): Record<string, string> {
+    return this.#headers(this.#isEncoded && this.#takesGzip ? this.#plainTag : this.#tag);
+  }
+
+  #headers(tag: string): Record<string, string> {
     return {
       'content-type': headerText(this.#attachment.contentType),
-      etag: this.#tag,
-      'accept-ranges': ranges,
+      etag: tag,
+      'accept-ranges': 'bytes',
       'cache-control': MUST_REVALIDATE,
+      ...(this.#isEncoded ? { vary: 'accept-encoding' } : {}),
     };
   }
 
@@ -122,19 +160,27 @@ class AttachmentAnswer {
     headers: Record<string, string>,
     chunks: AsyncIterable<Uint8Array>,
     length: number | undefined,
+    stop?: () => Promise<void> | undefined,
   ): Answer {
     const sized = length === undefined ? headers : { ...headers, 'content-length': String(length) };
-    const answer = { status, headers: sized, body: this.#body(chunks, length) };
+    const answer = { status, headers: sized, body: this.#body(chunks, length, stop) };
     return sandboxed(answer, this.#context.services.config, 'attachments');
   }
 
-  #body(chunks: AsyncIterable<Uint8Array>, length: number | undefined): ResponseBody {
+  #body(
+    chunks: AsyncIterable<Uint8Array>,
+    length: number | undefined,
+    stop: (() => Promise<void> | undefined) | undefined,
+  ): ResponseBody {
     if (this.#context.isHead) {
       this.#reader.release();
       return null;
     }
     this.#context.countStream(Math.min(length ?? READ_AHEAD_BYTES, READ_AHEAD_BYTES));
-    return new ChunkStream(chunks, length, () => this.#reader.release());
+    return new ChunkStream(chunks, length, () => {
+      stop?.()?.catch(() => undefined);
+      this.#reader.release();
+    });
   }
 }
 

@@ -12,6 +12,14 @@ async function prepare(t: Toolkit): Promise<(range: string, more?: Record<string
   return (range, more = {}) => t.get('/doc/a', { range, ...more });
 }
 
+/** Of a type that is compressed, over several pages when it is not, and of parts that all differ. */
+const LONG_TEXT = Array.from({ length: 60_000 }, (_, line) => `${String(line).padStart(9, '0')}\n`).join('');
+
+async function putText(t: Toolkit): Promise<void> {
+  const put = await t.at('PUT', '/doc/text', { body: LONG_TEXT, headers: { 'content-type': 'text/plain' } });
+  assert.equal(put.status, 201, put.text);
+}
+
 /** Parts of attachments (docs/http.md#ranges-of-attachments). */
 export default suite('attachment_ranges', [
   test('one part', async (t) => {
@@ -73,12 +81,81 @@ export default suite('attachment_ranges', [
     assert.equal((await read('bytes=0-0', { 'if-range': '"other"' })).status, 200);
   }),
 
-  test('what is stored compressed has no parts', async (t) => {
-    const text = TEXT.repeat(100);
-    await t.at('PUT', '/doc/a', { body: text, headers: { 'content-type': 'text/plain' } });
-    const answer = await t.get('/doc/a', { range: 'bytes=0-0', 'accept-encoding': 'identity' });
-    assert.equal(answer.status, 200);
-    assert.equal(answer.text, text);
+  test('parts of what is stored compressed are plain bytes', async (t) => {
+    await putText(t);
+    for (const [range, part] of [
+      ['bytes=0-0', [0, 0]],
+      ['bytes=0-', [0, 599_999]],
+      ['bytes=300000-300009', [300_000, 300_009]],
+      ['bytes=599990-700000', [599_990, 599_999]],
+      ['bytes=-10', [599_990, 599_999]],
+    ] as const) {
+      const answer = await t.get('/doc/text', { range, 'accept-encoding': 'identity' });
+      assert.equal(answer.status, 206, range);
+      assert.equal(answer.header('content-range'), `bytes ${part.join('-')}/600000`, range);
+      assert.equal(answer.text, LONG_TEXT.slice(part[0], part[1] + 1), range);
+      assert.equal(answer.header('accept-ranges'), 'bytes');
+      assert.isUndefined(answer.header('content-encoding'));
+      assert.isUndefined(answer.header('content-md5'));
+    }
+    for (const range of ['bytes=600000-', 'bytes=5-3', 'bytes=-0']) {
+      const answer = await t.get('/doc/text', { range });
+      assertError(answer, 416, 'requested_range_not_satisfiable', 'Requested range not satisfiable');
+      assert.equal(answer.header('content-range'), 'bytes */600000', range);
+    }
+  }),
+
+  test('several parts of what is stored compressed, in any order', async (t) => {
+    await putText(t);
+    const answer = await t.get('/doc/text', {
+      range: 'bytes=500000-500004,1-3,1-2,599999-',
+    });
+    assert.equal(answer.status, 206);
+    const boundary = /^multipart\/byteranges; boundary="([^"]+)"$/.exec(answer.header('content-type') ?? '')?.[1];
+    const parts = [
+      [500_000, 500_004],
+      [1, 3],
+      [1, 2],
+      [599_999, 599_999],
+    ].map(([first = 0, last = 0]) => {
+      const head = `Content-Type: text/plain\r\nContent-Range: bytes ${first}-${last}/600000`;
+      return `\r\n--${boundary}\r\n${head}\r\n\r\n${LONG_TEXT.slice(first, last + 1)}`;
+    });
+    assert.equal(answer.text, `${parts.join('')}\r\n--${boundary}--`);
+  }),
+
+  test(
+    'a client that would get gzip gets plain parts under a tag of their own',
+    async (t) => {
+      await putText(t);
+      const identity = { 'accept-encoding': 'identity' };
+      const tag = (await t.get('/doc/text', identity)).header('etag') ?? '';
+      const part = await t.get('/doc/text', { range: 'bytes=5-9', 'accept-encoding': 'gzip' });
+      assert.equal(part.status, 206);
+      assert.equal(part.text, LONG_TEXT.slice(5, 10));
+      assert.isUndefined(part.header('content-encoding'));
+      const partTag = part.header('etag') ?? '';
+      assert.equal(partTag, `${tag.slice(0, -1)}-plain"`);
+      const read = (ifRange: string, coding: string) =>
+        t.get('/doc/text', { range: 'bytes=5-9', 'if-range': ifRange, 'accept-encoding': coding });
+      // A beginning under the simple tag may be gzip: its end can't be cut from plain bytes.
+      assert.equal((await read(tag, 'gzip')).status, 200);
+      assert.equal((await read(tag, 'identity')).status, 206);
+      assert.equal((await read(partTag, 'gzip')).status, 206);
+      assert.equal((await read(partTag, 'identity')).status, 206);
+      assert.equal((await read('"other"', 'identity')).status, 200);
+      assert.equal((await t.get('/doc/text', { ...identity, 'if-none-match': partTag })).status, 304);
+    },
+    { needs: ['forbidden-headers'] },
+  ),
+
+  test('HEAD tells that there are parts, and passes the range over', async (t) => {
+    await putText(t);
+    const head = await t.at('HEAD', '/doc/text', { headers: { range: 'bytes=0-0', 'accept-encoding': 'identity' } });
+    assert.equal(head.status, 200);
+    assert.equal(head.header('accept-ranges'), 'bytes');
+    assert.equal(head.header('content-length'), '600000');
+    assert.match(head.header('vary') ?? '', /accept-encoding/i);
   }),
 
   test('a part over the border of stored pages', async (t) => {
