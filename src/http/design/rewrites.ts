@@ -2,12 +2,11 @@
 
 import { DatabaseError } from '../../errors/database-error.ts';
 import { ownMember } from '../../json/objects.ts';
-import { must } from '../../shared/assert.ts';
 import { booleanSetting } from '../../system/config.ts';
 import { originOf } from '../address/target.ts';
 import { readDesign } from '../documents/design-document.ts';
 import { toObject } from '../request/bodies.ts';
-import { type Answer, Context } from '../request/context.ts';
+import type { Answer, Context } from '../request/context.ts';
 import { withSnapshot } from '../request/snapshot-lease.ts';
 import type { DesignService } from './design-service.ts';
 import { REQUESTED_PATH } from './function-request.ts';
@@ -30,14 +29,8 @@ export async function answerRewritten(
   // Unless it is switched off, rules lead no further than the database that the document is in.
   const isSecure = booleanSetting(context.services.config, 'httpd', 'secure_rewrites');
   const rewritten = rewrite(rules, { method: methodOf(context), path, query: context.query.entries() }, { isSecure });
-  const next = new Context(rewrittenRequest(context, [name, '_design', designName], rewritten), context.services);
-  next.method = context.method;
-  next.isHead = context.isHead;
-  next.user = context.user;
-  next.identity = context.identity;
-  next.rewrites = context.rewrites + 1;
-  next.holdFor(context);
-  return must(context.dispatch, 'the router names itself to each request')(next);
+  const request = rewrittenRequest(context, [name, '_design', designName], rewritten);
+  return context.answerInstead(request, context.method, context.rewrites + 1);
 }
 
 function methodOf(context: Context): string {

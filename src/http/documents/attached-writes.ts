@@ -75,7 +75,7 @@ async function resolve(
   taken: TakenIn[],
 ): Promise<readonly AttachmentWrite[]> {
   if (incoming.length === 0) return write.attachments ?? [];
-  if (isLocalId(write.id)) throw new DatabaseError('bad_request', '_local documents do not accept attachments.');
+  if (isLocalId(write.id)) throw noLocalAttachments();
   const stubs = incoming.some(({ source }) => source === 'stub')
     ? await attachmentsBefore(snapshot, write, newEdits)
     : [];
@@ -157,6 +157,10 @@ function pathOfOne(rev: Parameters<typeof toRevision>[0]): { start: number; ids:
 
 async function* chunksOf(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield bytes;
+}
+
+export function noLocalAttachments(): DatabaseError {
+  return new DatabaseError('bad_request', '_local documents do not accept attachments.');
 }
 
 function followsNothing(name: string): DatabaseError {

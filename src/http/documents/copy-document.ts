@@ -5,25 +5,51 @@ import type { DocId, RevId } from '../../documents/contract.ts';
 import { isLocalId } from '../../documents/identifiers.ts';
 import { isLocalRev, parseRevId } from '../../documents/revisions/revisions.ts';
 import type { Answer, Context } from '../request/context.ts';
-import { withSnapshot } from '../request/snapshot-lease.ts';
-import { keptAttachment } from './attached-writes.ts';
+import { withSnapshot, withSnapshotLease } from '../request/snapshot-lease.ts';
+import { keptAttachment, noLocalAttachments } from './attached-writes.ts';
 import { baseRevision } from './base-revision.ts';
+import { writeElsewhere } from './copy-elsewhere.ts';
 import { parseDestination } from './destination.ts';
 import { missing, nodeToRead } from './requested-revision.ts';
 import { answerWrite } from './single-write.ts';
 
 export async function copyDocument(context: Context, database: string, id: DocId): Promise<Answer> {
   const sourceRev = baseRevision(context, id, undefined);
-  const target = parseDestination(context, database);
-  const body = await withSnapshot(context, database, (snapshot, open) =>
-    isLocalId(id) ? readLocalSource(open, id, sourceRev) : readSource(snapshot, id, sourceRev),
+  const target = parseDestination(context);
+  if (target.database !== undefined && target.database !== database) {
+    const { database: other, id: copyId, rev } = target;
+    const write = { database: other, id: copyId, rev };
+    return withSnapshotLease(context, database, async (lease) => {
+      const body = await shownSource(context, lease, id, sourceRev);
+      return writeElsewhere(context, lease, body, write);
+    });
+  }
+  const shown = await withSnapshot(context, database, (snapshot, open) =>
+    shownSource(context, { snapshot, database: open }, id, sourceRev),
   );
   const rev = target.rev === undefined ? undefined : parseTargetRev(target.id, target.rev);
-  const shown = context.shield === undefined ? body : context.shield.show(id, body);
-  if (shown === undefined) throw missing();
   const { attachments, body: own } = splitAttachments(shown);
+  if (isLocalId(target.id) && attachments.length > 0) throw noLocalAttachments();
   const copies = attachments.map((one) => ({ ...keptAttachment(one), revpos: undefined }));
   return answerWrite(context, database, { id: target.id, rev, deleted: false, body: own, attachments: copies }, true);
+}
+
+interface Source {
+  readonly snapshot: Snapshot;
+  readonly database: Database;
+}
+
+/** What the user sees of the source. */
+async function shownSource(
+  context: Context,
+  { snapshot, database }: Source,
+  id: DocId,
+  rev: RevId | undefined,
+): Promise<string> {
+  const body = isLocalId(id) ? await readLocalSource(database, id, rev) : await readSource(snapshot, id, rev);
+  const shown = context.shield === undefined ? body : context.shield.show(id, body);
+  if (shown === undefined) throw missing();
+  return shown;
 }
 
 /** Also of a tombstone, whose copy is live (docs/http.md#copying-a-document). */

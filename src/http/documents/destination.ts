@@ -8,6 +8,8 @@ import { Query } from '../request/query.ts';
 import { ownOrigin } from '../response/locations.ts';
 
 interface Destination {
+  /** The database that a full address names; undefined for that of the source. */
+  readonly database: string | undefined;
   readonly id: DocId;
   /** The target's revision that is to be overwritten. */
   readonly rev: string | undefined;
@@ -17,31 +19,31 @@ interface Destination {
  * Reads `Destination`: a document's id, percent-encoded, or its full address on this server, with the revision to
  * overwrite as `?rev=`. Fails with `bad_request`.
  */
-export function parseDestination(context: Context, database: string): Destination {
+export function parseDestination(context: Context): Destination {
   const header = withUtf8(context.header('destination') ?? '');
   if (header === '') throw new DatabaseError('bad_request', 'Destination header is mandatory for COPY.');
-  if (originOf(header) !== undefined) return destinationOfUrl(context, header, database);
+  if (originOf(header) !== undefined) return destinationOfUrl(context, header);
   const question = header.indexOf('?');
   const path = question < 0 ? header : header.slice(0, question);
   const query = new Query(question < 0 ? '' : header.slice(question + 1));
-  return { id: parseDocId(decodeDestination(path)), rev: query.get('rev') };
+  return { database: undefined, id: parseDocId(decodeDestination(path)), rev: query.get('rev') };
 }
 
-function destinationOfUrl(context: Context, url: string, database: string): Destination {
+function destinationOfUrl(context: Context, url: string): Destination {
   const { basePath } = context.services;
-  if (originOf(url)?.toLowerCase() !== ownOrigin(context).toLowerCase() || !isBelow(url, basePath)) {
-    throw new DatabaseError('bad_request', 'Destination URL must be relative.');
-  }
+  const isOwn = comparable(originOf(url)) === comparable(ownOrigin(context));
+  if (!isOwn || !isBelow(url, basePath)) throw new DatabaseError('bad_request', 'Destination URL must be relative.');
   const { segments, search } = parseTarget(url, basePath);
-  const [targetDatabase, ...id] = segments;
-  if (targetDatabase !== database) {
-    const reason = `Destination must be in the database "${database}"; to copy into another one, read and write.`;
-    throw new DatabaseError('bad_request', reason);
-  }
-  if (id.length > (id[0] === '_design' || id[0] === '_local' ? 2 : 1)) {
+  const [database, ...id] = segments;
+  if (id.length === 0 || id.length > (id[0] === '_design' || id[0] === '_local' ? 2 : 1)) {
     throw new DatabaseError('bad_request', 'Destination must name a document; write a / in its id as %2F.');
   }
-  return { id: parseDocId(id.join('/')), rev: new Query(search).get('rev') };
+  return { database, id: parseDocId(id.join('/')), rev: new Query(search).get('rev') };
+}
+
+/** Without the port that the scheme has by itself. */
+function comparable(origin: string | undefined): string | undefined {
+  return origin?.toLowerCase().replace(/^(http:.*):80$|^(https:.*):443$/, '$1$2');
 }
 
 /** A header is bytes, which hosts show one by one. Those of a client that encoded nothing are UTF-8, or what they look like. */

@@ -28,15 +28,33 @@ interface Sent {
 const encoder = new TextEncoder();
 
 /** Undefined where no attachment is to be sent: then the document is told as JSON. `boundary` must be random. */
-export async function relatedDocument(
+export function relatedDocument(
   snapshot: Snapshot,
-  rendered: RenderedDocument,
+  { record, node, body, members }: RenderedDocument,
   flags: AttachmentFlags,
   boundary: string,
 ): Promise<RelatedDocument | undefined> {
-  const { record, node, body, members } = rendered;
+  const own = documentText(record, node, '{}', members);
+  return relatedText(snapshot, { own, body, known: knownGeneration(node, flags.since) }, boundary);
+}
+
+/** What a text with attachments behind it is made of. */
+interface TextParts {
+  /** JSON object with the members that stand before all others; it has one at least. */
+  readonly own: string;
+  /** As it is stored. */
+  readonly body: string;
+  /** Attachments of this generation and earlier ones stay stubs; 0 for none. */
+  readonly known: number;
+}
+
+/** As `relatedDocument`, with members of the caller's own at the beginning. */
+export async function relatedText(
+  snapshot: Snapshot,
+  { own, body, known }: TextParts,
+  boundary: string,
+): Promise<RelatedDocument | undefined> {
   const { attachments, body: rest } = splitAttachments(body);
-  const known = knownGeneration(node, flags.since);
   if (!attachments.some(({ revpos }) => revpos > known)) return undefined;
   const sent: Sent[] = [];
   const release = () => {
@@ -50,7 +68,6 @@ export async function relatedDocument(
       if (reader !== undefined) sent.push({ reader, head: encoder.encode(partHead(attachment, reader)) });
       entries.push(`${JSON.stringify(attachment.name)}:${entryOf(attachment, reader)}`);
     }
-    const own = documentText(record, node, '{}', members);
     const end = rest === '{}' ? '}' : `,${rest.slice(1)}`;
     const text = `${own.slice(0, -1)},"_attachments":{${entries.join(',')}}${end}`;
     const first = encoder.encode(`--${boundary}\r\nContent-Type: application/json\r\n\r\n${text}`);

@@ -6,6 +6,7 @@ import type { Shield } from '../../auth/shields/shield.ts';
 import type { Feeds } from '../../changes/contract.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
 import type { Registry } from '../../registry/contract.ts';
+import { must } from '../../shared/assert.ts';
 import type { ByteBudget, ByteLease } from '../../shared/byte-budget.ts';
 import type { Clock } from '../../shared/clock.ts';
 import type { MaybePromise } from '../../shared/maybe-promise.ts';
@@ -122,10 +123,20 @@ export class Context {
     this.#lease?.release();
   }
 
-  /** Counts all that this request holds as held by another one, which it stands for. */
-  holdFor(other: Context): void {
-    other.#lease ??= this.services.bytesInFlight.open();
-    this.#lease = other.#lease;
+  /**
+   * Has another request answered in the place of this one: through the router, as the same user. What it holds of the memory counts as held
+   * by this one. The caller sees to its body. `method`: see `Context.method`.
+   */
+  answerInstead(request: PlainRequest, method: string, rewrites = this.rewrites): MaybePromise<Answer> {
+    const next = new Context(request, this.services);
+    next.method = method;
+    next.isHead = this.isHead;
+    next.user = this.user;
+    next.identity = this.identity;
+    next.rewrites = rewrites;
+    this.#lease ??= this.services.bytesInFlight.open();
+    next.#lease = this.#lease;
+    return must(this.dispatch, 'the router names itself to each request')(next);
   }
 
   /** The content type under which this client gets JSON. */

@@ -1,7 +1,7 @@
 import { assert } from 'chai';
 import type { Answer } from '../../support/conformance/answer.ts';
 import { assertError, assertJson, assertWritten } from '../../support/conformance/answer.ts';
-import { stringAt } from '../../support/conformance/json.ts';
+import { at, stringAt } from '../../support/conformance/json.ts';
 import { suite, test } from '../../support/conformance/suite.ts';
 import type { Toolkit } from '../../support/conformance/toolkit.ts';
 
@@ -64,6 +64,66 @@ export default suite('copy_doc', [
   test('the destination may be a full URL of this database', async (t) => {
     await t.put('original', { n: 1 });
     assertWritten(await copy(t, '/original', `${t.baseUrl}/${t.db}/target`), 201, 'target');
+  }),
+
+  test('a full URL of another database copies there, under the rules of that one', async (t) => {
+    const other = `${t.db}-other`;
+    await t.createDatabase(other);
+    const url = `${t.baseUrl}/${other}`;
+    const path = `/${other}`;
+    await t.put('original', { n: 1 });
+    const first = await copy(t, '/original', `${url}/a%2Fb`, {
+      'if-match': stringAt((await t.get('/original')).json, '_rev'),
+    });
+    const rev = assertWritten(first, 201, 'a/b');
+    assert.equal(first.header('location'), `${url}/a%2Fb`);
+    assert.equal(first.header('etag'), `"${rev}"`);
+    assertJson(await t.request('GET', `${path}/a%2Fb`), 200, { _id: 'a/b', _rev: rev, n: 1 });
+    assert.equal((await t.get('/a%2Fb')).status, 404);
+    assertError(await copy(t, '/original', `${url}/a%2Fb`), 409, 'conflict', 'Document update conflict.');
+    assert.match(assertWritten(await copy(t, '/original', `${url}/a%2Fb?rev=${rev}`), 201, 'a/b'), /^2-/);
+    assertError(await copy(t, '/nobody', `${url}/x`), 404, 'not_found', 'missing');
+    assertError(await copy(t, '/original', `${t.baseUrl}/${t.db}-nowhere/x`), 404, 'not_found', 'no_db_file');
+    for (const bad of [url, `${url}/`, `${url}/a/b`]) {
+      assert.equal((await copy(t, '/original', bad)).status, 400, bad);
+    }
+    const validate = `function (doc) { if (!doc.title) throw { forbidden: 'no title' }; }`;
+    const design = { validate_doc_update: validate };
+    assert.equal((await t.request('PUT', `${path}/_design/v`, { json: design })).status, 201);
+    assertError(await copy(t, '/original', `${url}/refused`), 403, 'forbidden', 'no title');
+    assert.equal((await t.request('GET', `${path}/refused`)).status, 404);
+    await t.put('_local/one', { title: 'local' });
+    assertWritten(await copy(t, '/_local/one', `${url}/_local/two`), 201, '_local/two');
+    assertWritten(await copy(t, '/_local/one', `${url}/plain`), 201, 'plain');
+  }),
+
+  test('attachments are copied with their document, within a database and beyond', async (t) => {
+    const other = `${t.db}-other`;
+    await t.createDatabase(other);
+    const text = 'the same words again and again, '.repeat(20_000);
+    const put = (name: string, type: string, body: string | Uint8Array, rev = '') =>
+      t.at('PUT', `/original/${name}${rev}`, { body, headers: { 'content-type': type } });
+    const first = stringAt((await put('text', 'text/plain', text)).json, 'rev');
+    const image = new Uint8Array(300_000).map((_, index) => (index * 31 + (index >> 8)) % 256);
+    await put('a/%22%C3%A9', 'image/png', image, `?rev=${first}`);
+    const stubs = at((await t.get('/original?att_encoding_info=true')).json, '_attachments');
+    for (const [destination, path] of [
+      ['copy', `/${t.db}/copy`],
+      [`${t.baseUrl}/${other}/copy`, `/${other}/copy`],
+    ] as const) {
+      assertWritten(await copy(t, '/original', destination), 201, 'copy');
+      assert.equal((await t.request('GET', `${path}/text`)).text, text);
+      assert.deepEqual((await t.request('GET', `${path}/a/%22%C3%A9`)).bytes, image);
+      const copied = at((await t.request('GET', `${path}?att_encoding_info=true`)).json, '_attachments');
+      for (const name of ['text', 'a/"é']) {
+        assert.deepEqual(at(copied, name), { ...Object(at(stubs, name)), revpos: 1 }, `${destination} ${name}`);
+      }
+    }
+    const local = [`_local/copy`, `${t.baseUrl}/${other}/_local/copy`];
+    for (const destination of local) {
+      const reason = '_local documents do not accept attachments.';
+      assertError(await copy(t, '/original', destination), 400, 'bad_request', reason);
+    }
   }),
 
   test('any other URL is refused', async (t) => {

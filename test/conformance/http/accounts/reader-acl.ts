@@ -1,7 +1,7 @@
 import { assert } from 'chai';
 import { basic, type Headers, ROOT, withUsers } from '../../../support/conformance/accounts.ts';
 import { assertError, assertJson } from '../../../support/conformance/answer.ts';
-import { arrayAt, at } from '../../../support/conformance/json.ts';
+import { arrayAt, at, stringAt } from '../../../support/conformance/json.ts';
 import { suite, test } from '../../../support/conformance/suite.ts';
 import type { Toolkit } from '../../../support/conformance/toolkit.ts';
 
@@ -140,6 +140,28 @@ export default suite('accounts_reader_acl', [
       await t.at('PUT', '/_design/d', { headers: ROOT, json: { rewrites } });
       assertError(await t.get('/_design/d/_rewrite/out'), 401, 'unauthorized', REASON);
       assert.equal((await t.get('/_design/d/_rewrite/out', basic('ana', 'ana'))).status, 200);
+    },
+    { needs },
+  ),
+
+  test(
+    'a copy into another database needs the right there',
+    async (given) => {
+      const t = await withUsers(given, USERS);
+      await t.createDatabase('closed');
+      const security = { members: { names: ['ana'] } };
+      await t.request('PUT', '/closed/_security', { headers: ROOT, json: security });
+      await t.put('doc', { n: 1 });
+      await t.at('PUT', `/doc/a?rev=${stringAt((await t.get('/doc')).json, '_rev')}`, { body: 'hello' });
+      const copy = (id: string, more: Readonly<Record<string, string>> = {}) =>
+        t.at('COPY', '/doc', { headers: { destination: `${t.baseUrl}/closed/${id}`, ...more } });
+      assertError(await copy('copy'), 401, 'unauthorized', REASON);
+      const [bob, ana] = [basic('bob', 'bob'), basic('ana', 'ana')];
+      assertError(await copy('copy', bob), 401, 'unauthorized', REASON);
+      assert.equal((await t.request('GET', '/closed/copy', { headers: ROOT })).status, 404);
+      assert.equal((await copy('copy', ana)).status, 201);
+      assert.equal((await t.request('GET', '/closed/copy/a', { headers: ana })).text, 'hello');
+      assert.equal((await copy('_design/copy', ana)).status, 401);
     },
     { needs },
   ),

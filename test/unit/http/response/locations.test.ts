@@ -87,7 +87,7 @@ describe('our own address', () => {
 
 describe('Destination', () => {
   const destination = (header: string) =>
-    parseDestination(contextOf({ headers: { host: 'h:5984', destination: header } }), 'db');
+    parseDestination(contextOf({ headers: { host: 'h:5984', destination: header } }));
 
   test.each([
     ['copy', { id: 'copy', rev: undefined }],
@@ -97,20 +97,20 @@ describe('Destination', () => {
     ['_design/x', { id: '_design/x', rev: undefined }],
     ['_design%2Fx', { id: '_design/x', rev: undefined }],
     ['_local/x?rev=0-1', { id: '_local/x', rev: '0-1' }],
-    ['http://h:5984/db/copy?rev=1-a', { id: 'copy', rev: '1-a' }],
-    ['http://h:5984/db/a%2Fb', { id: 'a/b', rev: undefined }],
-    ['HTTP://H:5984/db/_design/x', { id: '_design/x', rev: undefined }],
+    ['http://h:5984/db/copy?rev=1-a', { database: 'db', id: 'copy', rev: '1-a' }],
+    ['http://h:5984/db/a%2Fb', { database: 'db', id: 'a/b', rev: undefined }],
+    ['HTTP://H:5984/db/_design/x', { database: 'db', id: '_design/x', rev: undefined }],
+    ['http://h:5984/other%2Fone/copy', { database: 'other/one', id: 'copy', rev: undefined }],
   ])('%s', (header, expected) => {
-    expect(destination(header)).toEqual(expected);
+    expect(destination(header)).toEqual({ database: undefined, ...expected });
   });
 
   test.each([
     ['', 'Destination header is mandatory for COPY.'],
     ['http://elsewhere/db/copy', 'Destination URL must be relative.'],
     ['https://h:5984/db/copy', 'Destination URL must be relative.'],
-    ['http://h:5984/other/copy', 'Destination must be in the database "db"; to copy into another one, read and write.'],
     ['http://h:5984/db/copy/att', 'Destination must name a document; write a / in its id as %2F.'],
-    ['http://h:5984/db', 'Document id must not be empty'],
+    ['http://h:5984/db', 'Destination must name a document; write a / in its id as %2F.'],
     ['a%zz', 'Destination "a%zz" is not valid percent-encoding; write a literal % as %25.'],
     ['_odd', 'Only reserved document ids may start with underscore.'],
   ])('"%s" is refused', (header, reason) => {
@@ -118,22 +118,27 @@ describe('Destination', () => {
   });
 
   test.each([
-    ['http://h:5984/data/db/copy?rev=1-a', { id: 'copy', rev: '1-a' }],
+    ['http://h:5984/data/db/copy?rev=1-a', { database: 'db', id: 'copy', rev: '1-a' }],
     ['copy', { id: 'copy', rev: undefined }],
   ])('below a path: %s', (header, expected) => {
     const context = contextOf({ headers: { host: 'h:5984', destination: header } }, {}, '/data');
-    expect(parseDestination(context, 'db')).toEqual(expected);
+    expect(parseDestination(context)).toEqual({ database: undefined, ...expected });
   });
 
   test.each(['http://h:5984/db/copy', 'http://h:5984/database/db/copy', 'http://h:5984'])(
     'outside of the path: %s is refused',
     (header) => {
       const context = contextOf({ headers: { host: 'h:5984', destination: header } }, {}, '/data');
-      expect(() => parseDestination(context, 'db')).toThrow('bad_request: Destination URL must be relative.');
+      expect(() => parseDestination(context)).toThrow('bad_request: Destination URL must be relative.');
     },
   );
 
+  test('the port that a scheme has by itself may be left out', () => {
+    const context = contextOf({ headers: { host: 'h', destination: 'http://h:80/db/copy' } });
+    expect(parseDestination(context)).toEqual({ database: 'db', id: 'copy', rev: undefined });
+  });
+
   test('must be there', () => {
-    expect(() => parseDestination(contextOf({}), 'db')).toThrow('Destination header is mandatory for COPY.');
+    expect(() => parseDestination(contextOf({}))).toThrow('Destination header is mandatory for COPY.');
   });
 });
