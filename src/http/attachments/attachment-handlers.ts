@@ -12,6 +12,7 @@ import { keptAttachment, uploadOf } from '../documents/attached-writes.ts';
 import { baseRevision } from '../documents/base-revision.ts';
 import { missing, nodeToRead } from '../documents/requested-revision.ts';
 import { writtenText } from '../documents/single-write.ts';
+import { accepts } from '../request/accept.ts';
 import { bodyChunks, isStream } from '../request/bodies.ts';
 import type { Answer, Context } from '../request/context.ts';
 import { withSnapshot } from '../request/snapshot-lease.ts';
@@ -89,8 +90,8 @@ async function writeChanged(context: Context, database: string, open: Database, 
   if (!outcome.ok) throw outcome.error;
   const answer = jsonAnswer(context, added === undefined ? 200 : 201, writtenText(id, outcome.rev));
   withHeader(answer, 'etag', revisionTag(outcome.rev));
-  // Clients that send bytes name their type, and no longer what they accept; they read the revision from JSON.
-  withHeader(answer, 'content-type', 'application/json');
+  // Here `*/*` is enough for JSON: some clients that send bytes name no type that they accept, and parse an answer by its type.
+  if (accepts(context.header('accept'), 'application/json')) withHeader(answer, 'content-type', 'application/json');
   return added === undefined ? answer : withLocation(answer, attachmentLocation(context, database, id, name));
 }
 

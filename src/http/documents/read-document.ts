@@ -17,14 +17,22 @@ import { type RelatedDocument, relatedDocument } from './related-document.ts';
 import { missing, nodeToRead } from './requested-revision.ts';
 
 export function getDocument(context: Context, database: string, id: DocId): MaybePromise<Answer> {
-  const current = context.query.isEmpty && context.services.registry.peek(database)?.current(id);
+  const wantsParts = takesPartsAlone(context.header('accept'));
+  const current = context.query.isEmpty && !wantsParts && context.services.registry.peek(database)?.current(id);
   if (current && hasTag(current.rev)) return answerCurrent(context, id, current);
   const openRevs = context.query.get('open_revs');
   const wanted = openRevs === undefined ? undefined : parseOpenRevs(openRevs);
   if (wanted !== undefined) return answerOpenRevisions(context, database, id, wanted);
-  const attached = readAttachmentFlags(context.query);
+  const asked = readAttachmentFlags(context.query);
+  const attached = wantsParts ? { since: [], encodingInfo: false, ...asked, content: true } : asked;
   if (attached !== undefined) return answerAttached(context, database, id, attached);
   return withSnapshot(context, database, (snapshot) => answerOneRevision(context, snapshot, id));
+}
+
+/** Whether the client takes a document with its attachments behind it and takes no JSON, so that it need not ask for them in the query. */
+function takesPartsAlone(accept: string | undefined): boolean {
+  if (accept === undefined || !/multipart\//i.test(accept)) return false;
+  return accepts(accept, 'multipart/related') && !accepts(accept, 'application/json');
 }
 
 /** All that is left to do where neither a query asks for more nor anything has to be waited for: with a snapshot it would take twice as long. */

@@ -2,10 +2,10 @@
  * Turns text that is produced piece by piece into an answer's body. What is small becomes one string; the rest a stream
  * of chunks that are produced when they are pulled, so that neither memory nor snapshots are held for nobody.
  */
-import type { MaybePromise } from '../../shared/maybe-promise.ts';
 import type { ByteStream, ResponseBody } from '../../shared/message.ts';
 import { Pace } from '../../shared/turn.ts';
 import type { Log } from '../../system/contract.ts';
+import { isStream } from '../request/bodies.ts';
 import type { Context } from '../request/context.ts';
 import { isInternal } from './error-table.ts';
 
@@ -29,14 +29,18 @@ export async function textBody(source: TextSource, log: Log): Promise<ResponseBo
   return stream.ended ? first : stream.startingWith(first);
 }
 
-/** The body of an answer, unless it will be dropped: then nothing is produced, and `release` called at once. */
-export function streamedBody(
+/**
+ * The body of an answer. For HEAD the first chunk is made, so that status and length are those of GET (docs/http.md#head), and no more than
+ * that: where more would come nothing is held any longer.
+ */
+export async function streamedBody(
   context: Context,
   pieces: TextSource['pieces'],
   release: () => void,
-): MaybePromise<ResponseBody> {
-  if (!context.isHead) return textBody({ pieces, release }, context.services.log);
-  release();
+): Promise<ResponseBody> {
+  const body = await textBody({ pieces, release }, context.services.log);
+  if (!context.isHead || !isStream(body)) return body;
+  await body.cancel();
   return null;
 }
 

@@ -167,6 +167,32 @@ export default suite('attachments_multipart', [
     assert.equal(second, `${head('z', 1)}x\r\n`);
   }),
 
+  test('a client that takes nothing else need not ask for them', async (t) => {
+    const rev = await t.put('doc', { n: 1, _attachments: { a: { content_type: 'x/y', data: 'aGVsbG8=' } } });
+    await t.put('plain', { n: 1 });
+    const read = async (path: string, accept: string) => (await t.get(path, { accept })).header('content-type') ?? '';
+    for (const accept of [
+      'multipart/related',
+      'multipart/*',
+      'Multipart/Related;q=0.5',
+      'multipart/related, image/png',
+    ]) {
+      for (const query of ['', `?rev=${rev}`, '?revs=true', '?att_encoding_info=true']) {
+        assert.match(await read(`/doc${query}`, accept), /^multipart\/related; boundary=/, `${accept} ${query}`);
+      }
+    }
+    assert.include((await t.get('/doc', { accept: 'multipart/related' })).text, '\r\n\r\nhello\r\n');
+    for (const accept of [
+      '*/*',
+      'multipart/related, application/json',
+      'multipart/related, */*;q=0.1',
+      'multipart/mixed',
+    ]) {
+      assert.match(await read('/doc', accept), /^(?:application\/json|text\/plain)/, accept);
+    }
+    assert.match(await read('/plain', 'multipart/related'), /^text\/plain/);
+  }),
+
   test('what was read can be written elsewhere as it is', async (t) => {
     const text = 'the same again, '.repeat(100);
     await t.at('PUT', '/doc/a.txt', { body: text, headers: { 'content-type': 'text/plain' } });

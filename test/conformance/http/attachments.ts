@@ -71,6 +71,17 @@ export default suite('attachments', [
     const stub = { content_type: BINARY, revpos: 2, digest: `md5-${HELLO_MD5}`, length: 5, stub: true };
     assertJson(await t.get('/doc'), 200, { _id: 'doc', _rev: rev, n: 1, _attachments: { 'icon.png': stub } });
 
+    for (const [accept, type] of [
+      ['application/json', 'application/json'],
+      ['text/plain', 'text/plain; charset=utf-8'],
+      ['image/png', 'text/plain; charset=utf-8'],
+    ] as const) {
+      const headers = { accept };
+      const other = await t.at('PUT', `/other-${accept.length}/a`, { body: 'hello', headers });
+      assert.equal(other.header('content-type'), type, accept);
+      const path = `/other-${accept.length}/a?rev=${stringAt(other.json, 'rev')}`;
+      assert.equal((await t.at('DELETE', path, { headers })).header('content-type'), type, accept);
+    }
     const gone = await t.at('DELETE', `/doc/icon.png?rev=${rev}`);
     const last = stringAt(gone.json, 'rev');
     assertJson(gone, 200, { ok: true, id: 'doc', rev: last });

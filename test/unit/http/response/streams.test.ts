@@ -103,11 +103,15 @@ describe('text that is produced piece by piece', () => {
     expect(seen.produced).toBeLessThan(128);
   });
 
-  test('is not produced at all for HEAD', async () => {
-    const { text, seen } = source(1000);
+  test('is produced for HEAD as far as it takes to know whether it has a length', async () => {
     const context = contextOf({ method: 'HEAD' });
     context.isHead = true;
-    expect(await streamedBody(context, text.pieces, text.release)).toBeNull();
-    expect(seen).toEqual({ produced: 0, released: 1, closed: 0 });
+    const long = source(1000);
+    expect(await streamedBody(context, long.text.pieces, long.text.release)).toBeNull();
+    expect(long.seen).toMatchObject({ released: 1, closed: 1 });
+    expect(long.seen.produced).toBeLessThan(128);
+    const short = source(2);
+    expect(await streamedBody(context, short.text.pieces, short.text.release)).toBeTypeOf('string');
+    expect(short.seen).toMatchObject({ produced: 2, released: 1 });
   });
 });
