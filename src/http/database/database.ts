@@ -10,7 +10,29 @@ export async function getDatabase(context: Context, database: string): Promise<A
   return jsonAnswer(context, 200, JSON.stringify(shownInfo(info)));
 }
 
+/** What clients of the family say of clusters, which makes no difference here. */
+const HARMLESS: ReadonlySet<string> = new Set(['q', 'n', 'placement']);
+/** Kinds of databases that there are elsewhere. A database of another kind than was asked for would be found out too late. */
+const OTHER_KINDS: ReadonlyMap<string, string> = new Map([
+  ['partitioned', 'Databases are not divided into partitions'],
+  ['access', 'Documents have no access lists of their own'],
+]);
+
+/** Fails with `bad_request` on an option that this service doesn't have. */
+function checkCreationOptions({ query }: Context): void {
+  if (query.isEmpty) return;
+  for (const [name, value] of query.entries()) {
+    if (name === 'if-missing' || HARMLESS.has(name)) continue;
+    const otherwise = OTHER_KINDS.get(name);
+    if (otherwise !== undefined && value === 'false') continue;
+    const why = otherwise ?? 'It is no option of this service';
+    const reason = `A database can't be created with "${name}=${value}". ${why}. Create it without that option.`;
+    throw new DatabaseError('bad_request', reason);
+  }
+}
+
 export async function putDatabase(context: Context, database: string): Promise<Answer> {
+  checkCreationOptions(context);
   const { registry } = context.services;
   if (!context.query.flag('if-missing')) await registry.create(database);
   else if (!(await registry.createIfMissing(database))) {

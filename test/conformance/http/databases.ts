@@ -46,6 +46,24 @@ export default suite('databases', [
     assertError(await t.request('PUT', '/Upper?if-missing=true'), 400, 'illegal_database_name', illegal('Upper'));
   }),
 
+  test('PUT with options that are not there is refused, and creates nothing', async (t) => {
+    const name = `${t.db}_options`;
+    t.forgetLater(name);
+    const refused = [
+      ['partitioned=true', 'Databases are not divided into partitions.'],
+      ['access=true', 'Documents have no access lists of their own.'],
+      ['engine=other', 'It is no option of this service.'],
+      ['if-mising=true', 'It is no option of this service.'],
+    ];
+    for (const [query, why] of refused) {
+      const reason = `A database can't be created with "${query}". ${why} Create it without that option.`;
+      assertError(await t.request('PUT', `/${name}?${query}`), 400, 'bad_request', reason);
+      assert.equal((await t.request('GET', `/${name}`)).status, 404);
+    }
+    const taken = await t.request('PUT', `/${name}?q=8&n=3&placement=a:1&partitioned=false&access=false`);
+    assertJson(taken, 201, { ok: true });
+  }),
+
   test('of two that create at once with if-missing one does', async (t) => {
     const name = `${t.db}_twice`;
     t.forgetLater(name);
