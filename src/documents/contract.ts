@@ -1,4 +1,5 @@
 /** The types that the layers above share with the pure document code. */
+import type { DatabaseError } from '../errors/database-error.ts';
 
 declare const docIdTag: unique symbol;
 /** A document id that was checked (`parseDocId`). */
@@ -32,10 +33,19 @@ export interface RevisionNode<B> extends Revision {
   readonly parent: RevisionNode<B> | undefined;
 }
 
+/** A `_rev` that is no revision. */
+export interface BadRev {
+  /** What the document has there; JSON text where it is no string. */
+  readonly text: string;
+  readonly error: DatabaseError;
+}
+
 /** A document as it came in, checked, with its body's text cut free of the members that begin with `_`. */
 export interface IncomingDocument {
   readonly id: DocId | undefined;
   readonly rev: RevId | undefined;
+  /** Where its `_rev` is no revision; then `rev` is undefined. Only documents of a bulk request come with one: others are refused. */
+  readonly badRev: BadRev | undefined;
   readonly deleted: boolean;
   readonly revisions: RevisionPath | undefined;
   /** The members of `_attachments`; none where it is absent. */

@@ -79,7 +79,8 @@ export interface Written {
 export interface Refused {
   readonly ok?: undefined;
   readonly id: string;
-  readonly rev?: string;
+  /** The `_rev` that the document named; empty where it named none. */
+  readonly rev: string;
   readonly error: string;
   /** Functions of documents may give any JSON value. */
   readonly reason: unknown;

@@ -22,7 +22,7 @@ const LONG_TEXT = 262_144;
  * member that isn't known or has a value it can't have; `_deleted` must be `true` or `false`).
  */
 export function readDocument(text: string): IncomingDocument {
-  return scanDocument(text) ?? parseDocumentValue(new JsonCursor(text), parseJson(text));
+  return scanDocument(text) ?? withRevision(parseDocumentValue(new JsonCursor(text), parseJson(text)));
 }
 
 /** The document, or undefined where the scanner is not sure of it. Errors are those of `readDocument`. */
@@ -30,7 +30,7 @@ export function scanDocument(text: string): IncomingDocument | undefined {
   const json = new JsonScanner(text);
   const scanner = new DocumentScanner(json);
   const isSure = scanner.scan(json.skipSpace(0)) && json.skipSpace(scanner.end) === text.length;
-  return isSure ? toIncomingDocument(scanner, scanner.body) : undefined;
+  return isSure ? withRevision(toIncomingDocument(scanner, scanner.body)) : undefined;
 }
 
 /** As `readDocument`: others may have a turn in the middle of a long document. */
@@ -39,6 +39,11 @@ export function* readDocumentInSteps(text: string): Steps<IncomingDocument> {
   const json = new JsonScanner(text);
   const scanner = new DocumentScanner(json);
   const isSure = (yield* scanner.scanInSteps(json.skipSpace(0))) && json.skipSpace(scanner.end) === text.length;
-  if (isSure) return toIncomingDocument(scanner, scanner.body);
-  return parseDocumentValue(new JsonCursor(text), yield* parseJsonInSteps(text));
+  if (isSure) return withRevision(toIncomingDocument(scanner, scanner.body));
+  return withRevision(parseDocumentValue(new JsonCursor(text), yield* parseJsonInSteps(text)));
+}
+
+function withRevision(document: IncomingDocument): IncomingDocument {
+  if (document.badRev !== undefined) throw document.badRev.error;
+  return document;
 }

@@ -2,10 +2,10 @@
  * The members of a document that begin with `_` (docs/http.md#document-members): which of them there are, and what their values have to be.
  * The service reads them; what else begins with `_` is refused.
  */
-import { DatabaseError } from '../../errors/database-error.ts';
+import { DatabaseError, isDatabaseError } from '../../errors/database-error.ts';
 import { isObject } from '../../json/objects.ts';
 import { duplicateAttachments, parseAttachment } from '../attachments/incoming-attachment.ts';
-import type { DocId, IncomingAttachment, IncomingDocument, RevId, RevisionPath } from '../contract.ts';
+import type { BadRev, DocId, IncomingAttachment, IncomingDocument, RevId, RevisionPath } from '../contract.ts';
 import { isLocalId, parseDocId } from '../identifiers.ts';
 import { checkHash, isLocalRev, parseRevId, toRevId } from '../revisions/revisions.ts';
 
@@ -27,6 +27,8 @@ const RESERVED: ReadonlyMap<string, ReservedUse> = new Map([
   ['_replication_state_reason', 'kept'],
   ['_replication_id', 'kept'],
   ['_replication_stats', 'kept'],
+  // Nothing of the service reads it: who may read a document is a matter of its database.
+  ['_access', 'kept'],
 ]);
 
 const NONE: readonly IncomingAttachment[] = [];
@@ -49,19 +51,34 @@ export function staysInBody(name: string): boolean {
   return use === 'kept';
 }
 
-/** The document with that body. Errors are those of `readDocument`. */
+/**
+ * The document with that body. Errors are those of `readDocument`, except that a `_rev` that is no revision becomes `badRev`: in a bulk
+ * request it concerns its document alone.
+ */
 export function toIncomingDocument(values: ReservedValues, body: string): IncomingDocument {
   const { id, rev, deleted, revisions, attachments, attachmentNames } = values;
   const checkedId = id === undefined ? undefined : parseDocId(id);
   const path = revisions === undefined ? undefined : parseRevisions(revisions);
+  const found = findRev(rev, checkedId, path);
+  const isBad = typeof found === 'object';
   return {
     id: checkedId,
-    rev: parseRev(rev, checkedId, path),
+    rev: isBad ? undefined : found,
+    badRev: isBad ? found : undefined,
     deleted: deleted === undefined ? false : parseDeleted(deleted),
     revisions: path,
     attachments: attachments === undefined ? NONE : parseAttachments(attachments, attachmentNames),
     body,
   };
+}
+
+function findRev(value: unknown, id: DocId | undefined, path: RevisionPath | undefined): RevId | BadRev | undefined {
+  try {
+    return parseRev(value, id, path);
+  } catch (error) {
+    if (!isDatabaseError(error)) throw error;
+    return { text: typeof value === 'string' ? value : JSON.stringify(value), error };
+  }
 }
 
 /**

@@ -73,6 +73,6 @@ function generationEnd(value: string): number {
   return at;
 }
 
-function invalidRev(): DatabaseError {
+export function invalidRev(): DatabaseError {
   return new DatabaseError('bad_request', 'Invalid rev format');
 }

@@ -1,7 +1,7 @@
 /** The revision that a write builds on, which a request names in its body, its query or a header (docs/http.md#revision-sources). */
-import type { RevId } from '../../documents/contract.ts';
+import type { BadRev, RevId } from '../../documents/contract.ts';
 import { isLocalId } from '../../documents/identifiers.ts';
-import { isLocalRev, parseRevId } from '../../documents/revisions/revisions.ts';
+import { invalidRev, isLocalRev, parseRevId } from '../../documents/revisions/revisions.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
 import type { Context } from '../request/context.ts';
 
@@ -34,7 +34,15 @@ function parseGiven(id: string, text: string | undefined): RevId | undefined {
  * with either kind when it is read.
  */
 export function revOfOwnKind(id: string, rev: RevId): RevId {
-  return isLocalRev(rev) && !isLocalId(id) ? parseRevId(rev) : rev;
+  const foreign = foreignRev(id, { rev });
+  if (foreign !== undefined) throw foreign.error;
+  return rev;
+}
+
+/** A local document's revision that stands in another document. */
+export function foreignRev(id: string, { rev }: { readonly rev: RevId | undefined }): BadRev | undefined {
+  if (rev === undefined || !isLocalRev(rev) || isLocalId(id)) return undefined;
+  return { text: rev, error: invalidRev() };
 }
 
 function unquote(tag: string | undefined): string | undefined {

@@ -1,8 +1,11 @@
-/** `POST /{db}/_bulk_docs` (docs/http.md#bulk-writes). One malformed document fails the whole, nothing is written. */
+/**
+ * `POST /{db}/_bulk_docs` (docs/http.md#bulk-writes). One malformed document fails the whole, and nothing is written; but a `_rev` that is no
+ * revision refuses its row alone.
+ */
 import type { Database, DocumentWrite, WriteOptions } from '../../database/contract.ts';
-import type { IncomingDocument } from '../../documents/contract.ts';
+import type { BadRev, IncomingDocument } from '../../documents/contract.ts';
 import { isLocalId, parseDocId } from '../../documents/identifiers.ts';
-import { type DatabaseError, isDatabaseError } from '../../errors/database-error.ts';
+import { DatabaseError, isDatabaseError } from '../../errors/database-error.ts';
 import { must } from '../../shared/assert.ts';
 import { eachInSteps, filterInSteps, inTurns, joinInSteps, mapInSteps } from '../../shared/turn.ts';
 import { requireJsonType } from '../request/bodies.ts';
@@ -11,7 +14,7 @@ import { writeOptions } from '../request/write-options.ts';
 import { showError } from '../response/error-table.ts';
 import { jsonAnswer } from '../response/responses.ts';
 import { hasIncoming, type IncomingWrite, writeAttached } from './attached-writes.ts';
-import { revOfOwnKind } from './base-revision.ts';
+import { foreignRev } from './base-revision.ts';
 import { readBulkBody } from './request-documents.ts';
 import { checkLocalRights, replicatedWrite, writeLocal, writtenText } from './single-write.ts';
 
@@ -29,9 +32,9 @@ export async function postBulkDocs(context: Context, database: string): Promise<
   requireJsonType(context);
   context.services.statistics.counters.bulkRequests.value += 1;
   const { documents, newEdits, allOrNothing } = await readBulkBody(context);
-  const writes = await inTurns(mapInSteps(documents, (document) => toWrite(context, document, newEdits)));
+  const read = await inTurns(mapInSteps(documents, (document) => toWrite(context, document, newEdits)));
   const options = { ...writeOptions(context, newEdits), allOrNothing };
-  const rows = await context.services.registry.use(database, (open) => writeAll(context, open, writes, options));
+  const rows = await context.services.registry.use(database, (open) => writeReadable(context, open, read, options));
   const refused = allOrNothing || !newEdits ? await refusedOf(rows) : [];
   if (allOrNothing && refused.length > 0) {
     // The other documents were not written because of these.
@@ -42,11 +45,50 @@ export async function postBulkDocs(context: Context, database: string): Promise<
   return jsonAnswer(context, 201, await listText(rows, rowText));
 }
 
-function toWrite(context: Context, document: IncomingDocument, newEdits: boolean): IncomingWrite {
+/** The write that a document asks for, or its row where its revision can't be read. */
+function toWrite(context: Context, document: IncomingDocument, newEdits: boolean): IncomingWrite | RefusedRow {
   const id = document.id ?? parseDocId(context.services.uuids.next());
+  const bad = document.badRev ?? foreignRev(id, document);
+  if (bad !== undefined) return refusedRev(id, bad);
   if (!newEdits) return replicatedWrite(id, document);
   const { rev, deleted, body, attachments: incoming } = document;
-  return { id, rev: rev === undefined ? undefined : revOfOwnKind(id, rev), deleted, body, incoming };
+  return { id, rev, deleted, body, incoming };
+}
+
+/** Characters of a malformed `_rev` that a row repeats. No revision is longer. */
+const LONGEST_REPEATED = 200;
+
+function refusedRev(id: string, { text }: BadRev): RefusedRow {
+  const rev = text.length > LONGEST_REPEATED ? `${text.slice(0, LONGEST_REPEATED)}…` : text;
+  const where = `the _rev of document ${JSON.stringify(id)} is ${JSON.stringify(rev)}`;
+  const reason = `Invalid rev format: ${where}. Send the revision as the database gave it.`;
+  return { ok: false, id, rev, error: new DatabaseError('bad_request', reason) };
+}
+
+/** Writes the documents that could be read. Where it is all or nothing, one that could not be read keeps all others from being written. */
+async function writeReadable(
+  context: Context,
+  database: Database,
+  read: readonly (IncomingWrite | RefusedRow)[],
+  options: WriteOptions,
+): Promise<readonly Row[]> {
+  const writes: IncomingWrite[] = [];
+  const unreadable: RefusedRow[] = [];
+  await inTurns(
+    eachInSteps(read, (one) => {
+      if (isRow(one)) unreadable.push(one);
+      else writes.push(one);
+    }),
+  );
+  if (unreadable.length === 0) return writeAll(context, database, writes, options);
+  if (options.allOrNothing === true) return unreadable;
+  const rows = writes.length === 0 ? [] : await writeAll(context, database, writes, options);
+  let next = 0;
+  return inTurns(mapInSteps(read, (one): Row => (isRow(one) ? one : must(rows[next++]))));
+}
+
+function isRow(one: IncomingWrite | RefusedRow): one is RefusedRow {
+  return 'ok' in one;
 }
 
 /**
@@ -102,13 +144,11 @@ async function listText<T>(rows: readonly T[], textOf: (row: T) => string): Prom
 }
 
 function rowText(row: Row): string {
-  if (row.ok) return writtenText(row.id, row.rev);
-  if (row.error.code !== 'conflict') return refusedText(row);
-  const { error, reason } = showError(row.error);
-  return JSON.stringify({ id: row.id, error, reason });
+  return row.ok ? writtenText(row.id, row.rev) : refusedText(row);
 }
 
-function refusedText({ id, rev, error: failure }: RefusedRow): string {
+/** `rev` is what the document named, empty where it named none. */
+function refusedText({ id, rev = '', error: failure }: RefusedRow): string {
   const { status: _, ...shown } = showError(failure);
   return JSON.stringify({ id, rev, ...shown });
 }

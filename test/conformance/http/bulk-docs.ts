@@ -4,8 +4,14 @@ import { fakeRev, replicated } from '../../support/conformance/fake-revisions.ts
 import { at, stringAt } from '../../support/conformance/json.ts';
 import { suite, test } from '../../support/conformance/suite.ts';
 
-function conflictRow(id: string): object {
-  return { id, error: 'conflict', reason: 'Document update conflict.' };
+function conflictRow(id: string, rev = ''): object {
+  return { id, rev, error: 'conflict', reason: 'Document update conflict.' };
+}
+
+function badRevRow(id: string, rev: string): object {
+  const where = `the _rev of document ${JSON.stringify(id)} is ${JSON.stringify(rev)}`;
+  const reason = `Invalid rev format: ${where}. Send the revision as the database gave it.`;
+  return { id, rev, error: 'bad_request', reason };
 }
 
 /** `_bulk_docs` (docs/http.md#bulk-writes). */
@@ -36,7 +42,7 @@ export default suite('bulk_docs', [
     const rev = await t.put('old', { n: 1 });
     await t.put('old', { _rev: rev, n: 2 });
     const rows = await t.bulk([{ _id: 'new' }, { _id: 'old', _rev: rev, n: 3 }, { _id: 'old', n: 4 }, { _id: 'last' }]);
-    assert.deepEqual(rows[1], conflictRow('old'));
+    assert.deepEqual(rows[1], conflictRow('old', rev));
     assert.deepEqual(rows[2], conflictRow('old'));
     assert.deepInclude(rows[0], { ok: true, id: 'new' });
     assert.deepInclude(rows[3], { ok: true, id: 'last' });
@@ -56,7 +62,7 @@ export default suite('bulk_docs', [
       { ok: true, id: 'doc', rev: merged },
       { ok: true, id: 'doc', rev: gone },
     ]);
-    assert.deepInclude(rows[2], conflictRow('doc'));
+    assert.deepEqual(rows[2], conflictRow('doc', left));
     assertJson(await t.get('/doc?conflicts=true&deleted_conflicts=true'), 200, {
       _id: 'doc',
       _rev: merged,
@@ -109,7 +115,7 @@ export default suite('bulk_docs', [
       { _id: 'doc', _rev: rev, n: 3 },
       { _id: 'doc', _rev: rev, n: 4 },
     ]);
-    assert.deepEqual(again[1], conflictRow('doc'));
+    assert.deepEqual(again[1], conflictRow('doc', rev));
     assert.equal(at((await t.get('/doc')).json, 'n'), 3);
   }),
 
@@ -130,7 +136,7 @@ export default suite('bulk_docs', [
       { _id: 'doc', n: 1 },
       { _id: 'doc', _rev: stringAt(row, 'rev'), n: 2 },
     ]);
-    assert.deepEqual(rows[1], conflictRow('doc'));
+    assert.deepEqual(rows[1], conflictRow('doc', stringAt(row, 'rev')));
   }),
 
   test('a tombstone may keep members', async (t) => {
@@ -165,6 +171,67 @@ export default suite('bulk_docs', [
     const answer = await t.at('POST', '/_bulk_docs', { json: { docs } });
     assertError(answer, 400, 'doc_validation', 'Bad special document member: _zing');
     assertError(await t.get('/good'), 404, 'not_found', 'missing');
+  }),
+
+  test('a _rev that is no revision refuses its row alone, and the reason names the document', async (t) => {
+    const long = `1-${'x'.repeat(300)}`;
+    const docs = [
+      { _id: 'first' },
+      { _id: 'cut', _rev: '1-' },
+      { _id: 'number', _rev: 5 },
+      { _id: 'none', _rev: null },
+      { _id: 'long', _rev: long },
+      { _id: 'zero', _rev: '0-1' },
+      { _id: '_local/own', _rev: '1-' },
+      { _id: 'last' },
+    ];
+    const rows = await t.bulk(docs);
+    assert.deepInclude(rows[0], { ok: true, id: 'first' });
+    assert.deepEqual(rows.slice(1, 7), [
+      badRevRow('cut', '1-'),
+      badRevRow('number', '5'),
+      badRevRow('none', 'null'),
+      badRevRow('long', `${long.slice(0, 200)}…`),
+      badRevRow('zero', '0-1'),
+      badRevRow('_local/own', '1-'),
+    ]);
+    assert.deepInclude(rows[7], { ok: true, id: 'last' });
+    const [unnamed] = await t.bulk([{ _rev: '0-1' }]);
+    assert.deepEqual(unnamed, badRevRow(stringAt(unnamed, 'id'), '0-1'));
+    assert.deepInclude(await t.info(), { doc_count: 2, update_seq: 2 });
+    // By itself it is refused as ever.
+    assertError(await t.at('PUT', '/cut', { json: { _rev: '1-' } }), 400, 'bad_request', 'Invalid rev format');
+    assertError(await t.at('POST', '', { json: { _rev: '0-1' } }), 400, 'bad_request', 'Invalid rev format');
+  }),
+
+  test('so it does with new_edits=false, and with all_or_nothing it keeps the others from being written', async (t) => {
+    const docs = [replicated('first', 1, 'a'), { _id: 'cut', _rev: '1-' }];
+    assert.deepEqual(await t.bulk(docs, { new_edits: false }), [badRevRow('cut', '1-')]);
+    assert.equal((await t.get('/first')).status, 200);
+    const json = { docs: [{ _id: 'second' }, { _id: '_local/x' }, { _id: 'cut', _rev: '1-' }], all_or_nothing: true };
+    assertJson(await t.at('POST', '/_bulk_docs', { json }), 417, [badRevRow('cut', '1-')]);
+    assert.equal((await t.get('/second')).status, 404);
+    assert.equal((await t.get('/_local/x')).status, 404);
+  }),
+
+  test('rev is in every row of a refused write, also of one that all_or_nothing keeps back', async (t) => {
+    const rev = await t.put('old', { n: 1 });
+    const validator = 'function (doc) { if (doc.bad) throw { forbidden: "bad" }; }';
+    await t.put('_design/rules', { validate_doc_update: validator });
+    const docs = [{ _id: 'good' }, { _id: 'new', bad: 1 }, { _id: 'old', _rev: rev, bad: 1 }];
+    const refused = [
+      { id: 'new', rev: '', error: 'forbidden', reason: 'bad' },
+      { id: 'old', rev, error: 'forbidden', reason: 'bad' },
+    ];
+    assertJson(await t.at('POST', '/_bulk_docs', { json: { docs, all_or_nothing: true } }), 417, refused);
+    assert.deepEqual((await t.bulk(docs)).slice(1), refused);
+  }),
+
+  test('_access is a member like any other', async (t) => {
+    const [row] = await t.bulk([{ _id: 'many', _access: ['ana'], n: 1 }]);
+    assertJson(await t.get('/many'), 200, { _id: 'many', _rev: stringAt(row, 'rev'), _access: ['ana'], n: 1 });
+    const rev = await t.put('one', { _access: ['ana'] });
+    assertJson(await t.get('/one'), 200, { _id: 'one', _rev: rev, _access: ['ana'] });
   }),
 
   test('the body must be declared as JSON', async (t) => {

@@ -148,7 +148,7 @@ describe.each([
       { _id: 'b', text: 'two' },
     ]);
     expect(rows).toEqual([
-      { id: 'a', error: 'conflict', reason: 'Document update conflict.' },
+      { id: 'a', rev: '', error: 'conflict', reason: 'Document update conflict.' },
       { ok: true, id: 'b', rev: expect.stringMatching(/^1-/) },
     ]);
     for (const row of rows) if (row.ok) expectTypeOf(row).toEqualTypeOf<Written>();

@@ -3,7 +3,14 @@ import { readBulkInSteps } from '../../../src/documents/incoming/read-bulk.ts';
 import { readDocument } from '../../../src/documents/incoming/read-document.ts';
 import { atOnce } from '../../../src/shared/turn.ts';
 
-const plain = { id: undefined, rev: undefined, deleted: false, revisions: undefined, attachments: [] };
+const plain = {
+  id: undefined,
+  rev: undefined,
+  badRev: undefined,
+  deleted: false,
+  revisions: undefined,
+  attachments: [],
+};
 const bodyOf = (text: string) => readDocument(text).body;
 const TOO_DEEP = 'The JSON has arrays and objects in more than 1000 levels; send what is nested deeper as a string.';
 const readBulk = (text: string) => atOnce(readBulkInSteps(text));

@@ -157,7 +157,12 @@ describe('an import', () => {
       { line: 6, id: '_wrong', error: 'bad_request', reason: 'Only reserved document ids may start with underscore.' },
       { line: 7, id: 'there', error: 'conflict', reason: 'Document update conflict.' },
       { line: 8, id: 'c', error: 'forbidden', reason: 'not that' },
-      { line: 10, id: 'd', error: 'bad_request', reason: 'Invalid rev format' },
+      {
+        line: 10,
+        id: 'd',
+        error: 'bad_request',
+        reason: 'Invalid rev format: the _rev of document "d" is "wrong". Send the revision as the database gave it.',
+      },
     ]);
     expect(await database(fetch, notes).get('c')).toMatchObject({ _rev: '4-x' });
   });
