@@ -33,9 +33,9 @@ const GROUPS: readonly Group[] = [
     names: ['chttpd_auth_lockout/*'],
   },
   {
-    why: 'of a token the service checks signature, time and name, and takes roles from the claim _couchdb.roles',
+    why: 'the roles of a token are those of the claim _couchdb.roles',
     protects: true,
-    names: ['jwt_auth/*'],
+    names: ['jwt_auth/roles_claim_name', 'jwt_auth/roles_claim_path'],
   },
   {
     why: 'it is not enforced',

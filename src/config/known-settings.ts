@@ -101,6 +101,7 @@ const KNOWN: Readonly<Record<string, Readonly<Record<string, Known>>>> = {
     x_auth_username: { value: 'X-Auth-Svc-UserName', check: checks.headerName },
   },
   svc_httpd_oauth: { use_users_db: flag('false') },
+  jwt_auth: { required_claims: { value: 'exp', check: checks.claims } },
   cors: {
     origins: { check: checks.sharing },
     credentials: { value: 'false', check: checks.sharing },

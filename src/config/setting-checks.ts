@@ -12,6 +12,7 @@ import {
 import type { Config } from '../system/contract.ts';
 import { logLevel } from '../system/log.ts';
 import { sampleWindows } from '../system/sample-settings.ts';
+import { requiredClaims } from '../system/token-claims.ts';
 
 export type Check = (config: Config, section: string, key: string) => unknown;
 
@@ -123,6 +124,7 @@ export const sandboxMemory: Check = (config, section, key) => {
   whole({ least: LEAST_SANDBOX_BYTES })(config, section, key);
 };
 export const level: Check = logLevel;
+export const claims: Check = requiredClaims;
 
 /** Each bounds the other. */
 export const ratesAndWindows: Check = (config) => {

@@ -9,6 +9,7 @@ import { fromBase64 } from '../../shared/base64.ts';
 import type { Clock } from '../../shared/clock.ts';
 import type { RequestUser } from '../../shared/message.ts';
 import type { Config } from '../../system/contract.ts';
+import { type RequiredClaim, requiredClaims } from '../../system/token-claims.ts';
 import { outsideRoles } from './proxy-headers.ts';
 
 const SECTION = 'jwt_keys';
@@ -42,6 +43,7 @@ export async function recogniseToken(config: Config, clock: Clock, token: string
     return importKey(config.get(SECTION, keyName), header.alg);
   };
   const { payload } = await jwtVerify(token, keyOf, { currentDate: new Date(clock.now()) }).catch(refuse);
+  for (const claim of requiredClaims(config)) assertClaim(payload, claim);
   return { user: userOf(payload), keyName, keyText: config.get(SECTION, keyName) };
 }
 
@@ -79,6 +81,12 @@ function userOf(payload: JWTPayload): RequestUser {
   const roles = isObject(payload) ? ownMember(payload, ROLES_CLAIM) : undefined;
   const texts = Array.isArray(roles) ? roles.filter((role): role is string => typeof role === 'string') : [];
   return { name, roles: outsideRoles(texts) };
+}
+
+function assertClaim(payload: JWTPayload, { name, value }: RequiredClaim): void {
+  const claim = isObject(payload) ? ownMember(payload, name) : undefined;
+  if (claim === undefined) throw refusal(`it has no claim ${name}, which jwt_auth/required_claims asks for`);
+  if (value !== undefined && claim !== value) throw refusal(`its claim ${name} does not hold`);
 }
 
 function refuse(error: unknown): never {

@@ -1,5 +1,6 @@
 import { assert } from 'chai';
-import { type Headers, whoIs, withAdmin } from '../../../support/conformance/accounts.ts';
+import { basic, type Headers, whoIs, withAdmin } from '../../../support/conformance/accounts.ts';
+import { assertError } from '../../../support/conformance/answer.ts';
 import { at } from '../../../support/conformance/json.ts';
 import { suite, test } from '../../../support/conformance/suite.ts';
 import type { Toolkit } from '../../../support/conformance/toolkit.ts';
@@ -7,12 +8,16 @@ import type { Toolkit } from '../../../support/conformance/toolkit.ts';
 const needs = ['settings'] as const;
 const SECRET = 'a secret of thirty-two bytes: ok';
 
+const seconds = () => Math.floor(Date.now() / 1000);
+
 function base64Url(bytes: Uint8Array | string): string {
   const text = typeof bytes === 'string' ? bytes : String.fromCharCode(...bytes);
   return btoa(text).replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '');
 }
 
-async function signed(header: object, claims: object, secret = SECRET, hash = 'SHA-256'): Promise<Headers> {
+/** With a time at which it expires, unless the claims say otherwise. */
+async function signed(header: object, given: object, secret = SECRET, hash = 'SHA-256'): Promise<Headers> {
+  const claims = { exp: seconds() + 60, ...given };
   const text = `${base64Url(JSON.stringify(header))}.${base64Url(JSON.stringify(claims))}`;
   const encoder = new TextEncoder();
   const algorithm = { name: 'HMAC', hash };
@@ -27,8 +32,6 @@ function withKeys(given: Toolkit, keys: Readonly<Record<string, string>> = {}): 
     jwt_keys: { 'hmac:_default': btoa(SECRET), ...keys },
   });
 }
-
-const seconds = () => Math.floor(Date.now() / 1000);
 
 /** JSON Web Tokens (docs/http.md#json-web-tokens). */
 export default suite('accounts_jwt', [
@@ -64,7 +67,7 @@ export default suite('accounts_jwt', [
       const spki = new Uint8Array(await crypto.subtle.exportKey('spki', publicKey));
       const pem = `-----BEGIN PUBLIC KEY-----\\n${btoa(String.fromCharCode(...spki))}\\n-----END PUBLIC KEY-----`;
       const t = await withKeys(given, { 'ec:mine': pem, 'hmac:mine': btoa('another secret, of 32 bytes: aaa') });
-      const text = `${base64Url('{"alg":"ES256","kid":"mine"}')}.${base64Url('{"sub":"ana"}')}`;
+      const text = `${base64Url('{"alg":"ES256","kid":"mine"}')}.${base64Url(`{"sub":"ana","exp":${seconds() + 60}}`)}`;
       const bytes = new TextEncoder().encode(text);
       const signature = await crypto.subtle.sign({ name: 'ECDSA', hash: 'SHA-256' }, privateKey, bytes);
       const headers = { authorization: `Bearer ${text}.${base64Url(new Uint8Array(signature))}` };
@@ -107,6 +110,33 @@ export default suite('accounts_jwt', [
         assert.equal(answer.status, 401, `${headers['authorization']}`);
         assert.match(`${at(answer.json, 'reason')}`, /^The bearer token is refused: /);
       }
+    },
+    { needs },
+  ),
+
+  test(
+    'must have the claims that the setting names: `exp` by default',
+    async (given) => {
+      const t = await withKeys(given);
+      const head = { alg: 'HS256' };
+      const endless = await signed(head, { sub: 'ana', exp: undefined, iss: 'us' });
+      const refused = 'The bearer token is refused: it has no claim exp, which jwt_auth/required_claims asks for.';
+      assertError(await t.request('GET', '/', { headers: endless }), 401, 'unauthorized', refused);
+      const set = async (json: string) => {
+        const path = '/_config/jwt_auth/required_claims';
+        const headers = basic('root', 'secret of root');
+        return (await t.request('PUT', path, { headers, json })).status;
+      };
+      assert.equal(await set(''), 200);
+      assert.deepEqual(await whoIs(t, endless), { name: 'ana', roles: [] });
+      assert.equal(await set('sub, {iss, "us"}'), 200);
+      assert.deepEqual(await whoIs(t, endless), { name: 'ana', roles: [] });
+      for (const iss of ['them', ['us'], undefined]) {
+        const other = await signed(head, { sub: 'ana', iss });
+        assert.equal((await t.request('GET', '/', { headers: other })).status, 401);
+      }
+      for (const text of ['{iss}', 'exp,, iat', '{iss, us}', '"exp"', ',']) assert.equal(await set(text), 400, text);
+      assert.deepEqual(await whoIs(t, endless), { name: 'ana', roles: [] });
     },
     { needs },
   ),
