@@ -2,7 +2,7 @@
 import { isDatabaseError } from '../../errors/database-error.ts';
 import type { MaybePromise } from '../../shared/maybe-promise.ts';
 import type { ConfigStore, Log } from '../../system/contract.ts';
-import { adminText, isHashedAdmin, type PasswordHash } from '../passwords/password-hash.ts';
+import { adminText, hashOfAdmin, isHashedAdmin, type PasswordHash } from '../passwords/password-hash.ts';
 import type { Passwords } from '../passwords/passwords.ts';
 
 const SECTION = 'admins';
@@ -45,6 +45,11 @@ export class AdminHashing {
 
   /** An empty text is no password: nobody logs in by that name. */
   #note(name: string, text: string): void {
+    if (hashOfAdmin(text) === undefined && isHashedAdmin(text)) {
+      this.#log.error(
+        `Nobody can log in as the admin ${name}: the text begins as the hash of a password does, and is none.`,
+      );
+    }
     if (text === '' || isHashedAdmin(text)) return;
     const work = (this.#work ?? Promise.resolve())
       .then(() => this.#hash(name, text))

@@ -45,6 +45,10 @@ async function put(service: AdministrationService, context: Context, section: st
   if (section === ADMINS && given === '')
     throw new DatabaseError('bad_request', 'The password of an admin must not be empty.');
   if (section === ADMINS && !isRaw) return jsonText(context, await setAdmin(service, context, key, given));
+  if (section === ADMINS && service.isUnreadableHash(given)) {
+    const reason = 'The text begins as the hash of a password does, and is none: nobody could log in by it.';
+    throw new DatabaseError('bad_request', reason);
+  }
   const before = await change(context, section, key, given);
   return jsonText(context, section === ADMINS ? given : before);
 }

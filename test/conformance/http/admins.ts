@@ -39,6 +39,29 @@ export default suite('admins', [
     { needs: ['settings'] },
   ),
 
+  test(
+    'a password that looks like a hash is hashed, unless it is said to be one',
+    async (t) => {
+      const other = await t.withSettings({});
+      let headers = {};
+      for (const query of ['', '?raw=false']) {
+        for (const password of [HASH, '-pbkdf2-', '-hashed-x', '-pbkdf2:sha256-a,b,c']) {
+          const answer = await other.request('PUT', `/_config/admins/ada${query}`, { headers, json: password });
+          assert.match(`${answer.json}`, /^-pbkdf2-[0-9a-f]{40},[0-9a-f]{32},10000$/, password);
+          assert.notEqual(answer.json, password);
+          headers = { authorization: `Basic ${btoa(`ada:${password}`)}` };
+          assert.equal(at((await other.request('GET', '/_session', { headers })).json, 'userCtx', 'name'), 'ada');
+        }
+      }
+      for (const json of ['-pbkdf2-', '-hashed-x', '-pbkdf2:sha256-a,b,c', `${HASH.slice(0, -1)}x`]) {
+        const answer = await other.request('PUT', '/_config/admins/ada?raw=true', { headers, json });
+        assert.equal(answer.status, 400, json);
+      }
+      assert.equal((await other.request('GET', '/_active_tasks', { headers })).status, 200);
+    },
+    { needs: ['settings'] },
+  ),
+
   test('what is no string is no password', async (t) => {
     const answer = await t.request('PUT', '/_config/admins/ada', { json: { password: 'secret' } });
     assert.equal(answer.status, 400);
