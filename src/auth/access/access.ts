@@ -3,6 +3,7 @@ import type { Registry } from '../../registry/contract.ts';
 import type { MaybePromise } from '../../shared/maybe-promise.ts';
 import type { RequestUser } from '../../shared/message.ts';
 import { Notifier } from '../../shared/notifier.ts';
+import { requiresValidUser } from '../../system/config.ts';
 import type { ConfigStore } from '../../system/contract.ts';
 import { ADMIN_PARTY, ANONYMOUS } from '../contract.ts';
 import { authenticationDatabase } from '../settings.ts';
@@ -28,6 +29,7 @@ export class Access {
   readonly #securities: SecurityObjects;
   /** The database whose rights may have changed; null for those of all. */
   readonly #changes = new Notifier<string | null>();
+  #requiresUser: boolean;
   /** The name of a user who has ended a session. */
   readonly #endedSessions = new Notifier<string>();
   #accountsVersion = 0;
@@ -35,8 +37,10 @@ export class Access {
   constructor(config: ConfigStore, databases: Pick<Registry, 'peek' | 'use' | 'onEvent'>) {
     this.#config = config;
     this.#party = new AdminParty(config);
+    this.#requiresUser = requiresValidUser(config);
     this.#securities = new SecurityObjects(databases);
     config.onChange(({ section, key }) => {
+      this.#requiresUser = requiresValidUser(config);
       if (SECTIONS.has(section) || SETTINGS.has(`${section}/${key}`)) this.#accountsChanged();
     });
     databases.onEvent(({ name }) => {
@@ -55,6 +59,11 @@ export class Access {
   /** Whose rights a request without credentials has. */
   get withoutCredentials(): RequestUser {
     return this.#party.isOn ? ADMIN_PARTY : ANONYMOUS;
+  }
+
+  /** Whether anonymous clients are refused. */
+  get requiresUser(): boolean {
+    return this.#requiresUser;
   }
 
   isUsersDatabase(name: string): boolean {

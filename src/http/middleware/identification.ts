@@ -2,10 +2,11 @@
  * Finds out who sent a request, before anything is done for it (docs/http.md#authentication). Without credentials that is nobody, or while
  * there is no admin, everybody: this is decided in the same turn, and accounts are not loaded for it.
  */
+import { ANONYMOUS } from '../../auth/contract.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
 import { type MaybePromise, orElse, whenReady } from '../../shared/maybe-promise.ts';
-import { requiresValidUser } from '../../system/config.ts';
 import type { AccountsPart } from '../accounts/accounts-part.ts';
+import { originOf } from '../address/target.ts';
 import type { Answer, Context, Handler } from '../request/context.ts';
 import { askingRequest } from '../response/asking-request.ts';
 import { withCookie } from '../response/responses.ts';
@@ -38,8 +39,13 @@ export function challengeRefused(accounts: () => MaybePromise<AccountsPart>, nex
 }
 
 const COOKIE = 'AuthSession=';
-/** Where everybody may ask, also if nobody else is answered who is anonymous: logging in is one of them. */
+/** Where everybody may ask, also if anonymous clients are refused everywhere else: logging in is one of them. */
 const OPEN_PATH = /^\/+(?:_session|_up)\/*(?:[?#]|$)/;
+/** What makes a server admin. As long as there is none nobody could be let in otherwise, and everybody may. */
+const FIRST_ADMIN: Readonly<Record<string, RegExp>> = {
+  PUT: /^\/+(?:_node\/+[^/?#]+\/+)?_config\/+admins\/+[^/?#]+\/*(?:[?#]|$)/,
+  POST: /^\/+_cluster_setup\/*(?:[?#]|$)/,
+};
 
 export function identify(accounts: () => MaybePromise<AccountsPart>, next: Handler): Handler {
   return (context) => {
@@ -73,10 +79,13 @@ function hasCredentials(context: Context): boolean {
   );
 }
 
-function requireUser({ user, request, services }: Context): void {
-  if (user.name !== null || user.roles.length > 0) return;
-  if (!requiresValidUser(services.config)) return;
-  const path = request.url.replace(/^[a-z][a-z\d+.-]*:\/\/[^/?#]*/i, '').slice(services.basePath.length);
+/** Fails with `unauthorized`. Nobody is an admin then without having logged in, also while there is none. */
+function requireUser(context: Context): void {
+  const { user, method, request, services } = context;
+  if (user.name !== null || !services.access.requiresUser) return;
+  const path = request.url.slice(originOf(request.url)?.length ?? 0).slice(services.basePath.length);
+  if (user.roles.length > 0 && FIRST_ADMIN[method]?.test(path) === true) return;
+  context.user = ANONYMOUS;
   if (OPEN_PATH.test(path)) return;
   throw new DatabaseError('unauthorized', 'Authentication required.');
 }

@@ -48,8 +48,10 @@ export class OpenGrant {
   /** Undefined where the credentials hold no more. Who the service's own requests are made for was found out when that was asked for. */
   #currentUser(): MaybePromise<RequestUser | undefined> {
     const { request, identity, services } = this.#context;
+    const { access } = services;
     if (request.user !== undefined) return request.user;
-    return identity === undefined ? services.access.withoutCredentials : identity.recheck();
+    if (access.requiresUser && this.#context.user.name === null) return undefined;
+    return identity === undefined ? access.withoutCredentials : identity.recheck();
   }
 
   async #check(): Promise<void> {

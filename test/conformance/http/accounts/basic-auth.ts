@@ -82,12 +82,59 @@ export default suite('accounts_basic_auth', [
     'where nobody is answered who is anonymous, logging in is open',
     async (given) => {
       const t = await withAdmin(given, { svc_httpd_auth: { require_valid_user: 'true' } });
-      for (const path of ['/', '/_all_dbs', `/${t.db}`, '/_session/x', '/_sessions', '/x/_up']) {
-        assertError(await t.request('GET', path), 401, 'unauthorized', 'Authentication required.');
+      const required = 'Authentication required.';
+      const paths = [
+        '/',
+        '/_all_dbs',
+        `/${t.db}`,
+        `/${t.db}/x`,
+        `/${t.db}/_changes`,
+        '/_session/x',
+        '/_sessions',
+        '/x/_up',
+      ];
+      const others = [
+        '/_uuids',
+        '/_stats',
+        '/_log',
+        '/_utils/',
+        '/favicon.ico',
+        '/nothing',
+        '/_nothing',
+        '/x/_all_docs?limit=x',
+      ];
+      for (const path of [...paths, ...others, '/_config/admins/eve', '/_cluster_setup']) {
+        assertError(await t.request('GET', path), 401, 'unauthorized', required);
+        assertError(await t.request('GET', path, { headers: basic('_', '_') }), 401, 'unauthorized', required);
+        assert.equal((await t.request('HEAD', path)).status, 401);
+        assertError(await t.request('DELETE', path), 401, 'unauthorized', required);
+        assertError(await t.request('PUT', path, { json: 'x' }), 401, 'unauthorized', required);
+        assertError(await t.request('POST', path, { json: {} }), 401, 'unauthorized', required);
       }
       assert.equal((await t.request('GET', '/_session')).status, 200);
       assert.equal((await t.request('GET', '/_up')).status, 200);
       assert.equal((await t.request('GET', '/', { headers: ROOT })).status, 200);
+    },
+    { needs },
+  ),
+
+  test(
+    'where there is no admin yet anonymous clients can make the first one, and do nothing else',
+    async (given) => {
+      const t = await given.withSettings({});
+      assertJson(await t.request('PUT', '/_config/chttpd/require_valid_user', { json: 'true' }), 200, 'false');
+      const required = 'Authentication required.';
+      for (const path of ['/', `/${t.db}`, '/_config', '/_config/admins', '/_config/chttpd/require_valid_user']) {
+        assertError(await t.request('GET', path), 401, 'unauthorized', required);
+        assertError(await t.request('PUT', path, { json: 'false' }), 401, 'unauthorized', required);
+      }
+      assert.deepEqual(await whoIs(t), { name: null, roles: [] });
+      assertError(await t.request('DELETE', '/_config/admins/ada'), 401, 'unauthorized', required);
+      assert.equal((await t.request('PUT', '/_node/_local/_config/admins/ada', { json: 'secret' })).status, 200);
+      assertError(await t.request('PUT', '/_config/admins/eve', { json: 'secret' }), 401, 'unauthorized', required);
+      const headers = basic('ada', 'secret');
+      assertJson(await t.request('PUT', '/_config/chttpd/require_valid_user', { headers, json: 'false' }), 200, 'true');
+      assert.equal((await t.request('GET', '/')).status, 200);
     },
     { needs },
   ),

@@ -84,6 +84,20 @@ export default suite('accounts_open_feeds', [
   ),
 
   test(
+    'of nobody, when anonymous clients are refused from then on',
+    async (given) => {
+      const t = await withUsers(given, USERS);
+      const [anonymous, nobody, ofAna] = [await follow(t, {}), await follow(t, basic('_', '_')), await follow(t, ANA)];
+      const path = '/_config/svc_httpd_auth/require_valid_user';
+      assert.equal((await t.request('PUT', path, { headers: ROOT, json: 'true' })).status, 200);
+      await write(t, 'seen');
+      for (const feed of [anonymous, nobody]) assert.notInclude(await feed.failure(), 'seen');
+      await ofAna.until('"seen"');
+    },
+    { needs },
+  ),
+
+  test(
     'with the role, the password and the document of its reader',
     async (given) => {
       const t = await withUsers(given, USERS);
