@@ -1,5 +1,7 @@
 /** The settings of a server: what its flags and the environment say, over its configuration file, over the defaults. */
 import { createConfig, type SettingsStore } from '../../config/config-store.ts';
+import type { ConfigStorage } from '../../config/contract.ts';
+import { createSettingsDocument } from '../../config/settings-document.ts';
 import type { Log, Settings } from '../../system/contract.ts';
 import type { LogLevel } from '../../system/log.ts';
 import { IniFile } from '../config-file/ini-file.ts';
@@ -32,11 +34,27 @@ export function givenSettings({ host, port, logLevel, tlsCert, tlsKey, config = 
 }
 
 /**
- * `file` need not be there; without one changes are kept nowhere. Fails with `bad_request` on a value that a setting can't have, and on a
- * file that can't be read: a server that left out what it does not understand could be open to everybody.
+ * Where settings are kept from one opening of the service to the next: in the file, which need not be there; without one in memory, until the process
+ * ends.
  */
-export async function openConfiguration(given: Settings, file: string | undefined, log: Log): Promise<SettingsStore> {
+export function settingsStorage(file: string | undefined, log: Log): ConfigStorage {
+  return file === undefined ? createSettingsDocument(new MemoryText()) : new IniFile(file, log);
+}
+
+class MemoryText {
+  settings: string | undefined;
+
+  async keepSettings(text: string): Promise<void> {
+    this.settings = text;
+  }
+}
+
+/**
+ * Fails with `bad_request` on a value that a setting can't have, and on a file that can't be read: a server that left out what it does not understand
+ * could be open to everybody.
+ */
+export async function openConfiguration(given: Settings, storage: ConfigStorage, log: Log): Promise<SettingsStore> {
   const config = createConfig(given, log);
-  if (file !== undefined) await config.keepIn(new IniFile(file, log));
+  await config.keepIn(storage);
   return config;
 }

@@ -10,6 +10,7 @@ import { createGateway, followVirtualHosts } from '../../http/gateway/gateway.ts
 import { createQuickJsSandbox } from '../../query-server/programs/quickjs-sandbox.ts';
 import { systemClock, systemRandom } from '../../shared/clock.ts';
 import type { Handle } from '../../shared/message.ts';
+import { MemoryMedium } from '../../storage/memory/memory-medium.ts';
 import { createMemoryPageStore } from '../../storage/memory/memory-page-store.ts';
 import { integerSetting, portSetting, sandboxMemoryBytes } from '../../system/config.ts';
 import type { Config, ConfigStore, Log } from '../../system/contract.ts';
@@ -22,7 +23,7 @@ import { ProxiedFetches } from '../http/proxied-fetch.ts';
 import { assertReach } from '../http/reach.ts';
 import { followTlsKeys, readTlsKeys } from '../http/tls-files.ts';
 import { adminCommand } from './admin-advice.ts';
-import { CONFIG_FILE, givenSettings, openConfiguration } from './configuration.ts';
+import { CONFIG_FILE, givenSettings, openConfiguration, settingsStorage } from './configuration.ts';
 import { gzip } from './gzip.ts';
 import { findMd5 } from './md5.ts';
 import { readQuickJsWasm } from './quickjs-wasm.ts';
@@ -123,7 +124,8 @@ async function start(options: ServerOptions, undo: UndoList): Promise<RunningSer
   const { log, logTail, close: closeLog } = createServerLog(settings, options.onLog ?? toStderr);
   undo.add(closeLog);
   const configFile = options.configFile ?? (memory ? undefined : join(dataFolder, CONFIG_FILE));
-  const configure = () => openConfiguration(givenSettings(options), configFile, log);
+  const kept = settingsStorage(configFile, log);
+  const configure = () => openConfiguration(givenSettings(options), kept, log);
   config = await configure();
   assertReach(bindAddress(config), hasAdmin(config), adminCommand(configFile, memory ? undefined : dataFolder));
   const tls = await readTlsKeys(config.get('ssl', 'cert_file'), config.get('ssl', 'key_file'));
@@ -134,10 +136,12 @@ async function start(options: ServerOptions, undo: UndoList): Promise<RunningSer
   }
   const proxies = new ProxiedFetches();
   undo.add(() => proxies.close());
+  // It outlives the core, which `_restart` opens again.
+  const medium = new MemoryMedium();
   const openCore = (settings: SettingsStore): Promise<Core> =>
     createCore({
       ...platform(settings, log),
-      storage: folder ? openStorage(folder.databases) : createMemoryPageStore({ crc32 }),
+      storage: folder ? openStorage(folder.databases) : createMemoryPageStore({ crc32, medium }),
       config: settings,
       log,
       logTail,

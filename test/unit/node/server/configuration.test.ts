@@ -206,6 +206,27 @@ describe('a restart', () => {
     expect(await ask(server, 'GET', 'db')).toMatchObject({ doc_count: 50 });
   });
 
+  test('of a server in memory keeps its databases, settings and admins', async () => {
+    const server = await start({ memory: true });
+    await ask(server, 'PUT', 'db');
+    await ask(server, 'PUT', 'db/doc', { a: 1 });
+    await ask(server, 'PUT', '_config/chttpd/changes_timeout', '777');
+    const { uuid } = Object(await ask(server, 'GET', ''));
+    await ask(server, 'PUT', '_config/admins/root', 'secret');
+    const headers = { authorization: `Basic ${btoa('root:secret')}`, 'content-type': 'application/json' };
+    const anonymous = await fetch(`${server.url}_restart`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+    });
+    expect(anonymous.status).toBe(401);
+    expect((await fetch(`${server.url}_restart`, { method: 'POST', headers })).status).toBe(202);
+    expect(await ask(server, 'GET', 'db/doc')).toMatchObject({ a: 1 });
+    expect(await ask(server, 'GET', '')).toMatchObject({ uuid });
+    expect(await ask(server, 'GET', '_config/httpd/changes_timeout')).toMatchObject({ error: 'unauthorized' });
+    const timeout = await fetch(`${server.url}_config/httpd/changes_timeout`, { headers });
+    expect(await timeout.json()).toBe('777');
+  });
+
   test('is refused where the file can not be read, and all goes on', async () => {
     const server = await start();
     await writeFile(file(), '[uuids]\nmax_count = many\n', { mode: 0o600 });
