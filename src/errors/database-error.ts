@@ -60,6 +60,7 @@ export type ErrorCode =
   | 'too_busy'
   | 'too_many_requests'
   | 'cancelled'
+  | 'request_timeout'
   | 'unknown_error';
 
 /**

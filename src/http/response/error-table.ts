@@ -68,6 +68,7 @@ export const STATUSES: Readonly<Record<ErrorCode, number>> = {
   // RFC 6585, 4.
   too_many_requests: 429,
   cancelled: 503,
+  request_timeout: 408,
   unknown_error: 500,
 };
 
@@ -81,6 +82,7 @@ const WORDS: Readonly<Partial<Record<ErrorCode, string>>> = {
   write_outcome_unknown: 'service_unavailable',
   storage_full: 'insufficient_storage',
   too_busy: 'service_unavailable',
+  request_timeout: 'timeout',
 };
 
 /** A failure as the interface shows it (docs/http.md#errors). */

@@ -1,11 +1,15 @@
 import type { IncomingMessage } from 'node:http';
-import type { Refusal } from './refusals.ts';
+import { type Refusal, UNKNOWN_METHOD, UNKNOWN_VERSION } from './refusals.ts';
 
-/** 400 for a request of which it is unclear where it ends, or which host it is for. */
+/** 400 for a request of which it is unclear where it ends, or which host it is for; 505 and 405 for other versions of HTTP, and for no resource. */
 export function framingRefusal(incoming: IncomingMessage): Refusal | undefined {
+  if (!VERSIONS.includes(incoming.httpVersion)) return UNKNOWN_VERSION;
+  if (incoming.url === '*') return UNKNOWN_METHOD;
   const reason = framingFault(incoming) ?? hostFault(incoming);
   return reason === undefined ? undefined : { status: 400, error: 'bad_request', reason };
 }
+
+const VERSIONS = ['1.1', '1.0'];
 
 /**
  * Why it is unclear where a request ends, or undefined. Two readers that disagree on that, such as a proxy and this server, can be made to
@@ -24,13 +28,15 @@ function framingFault(incoming: IncomingMessage): string | undefined {
 
 /**
  * Node passes on the first of several hosts, and others take the last: what a proxy lets through for one of them would be answered for
- * another (RFC 9112, 3.2). One that is missing is refused by Node's parser.
+ * another (RFC 9112, 3.2). Only HTTP/1.0 may have none.
  */
-function hostFault({ rawHeaders }: IncomingMessage): string | undefined {
+function hostFault({ rawHeaders, httpVersion }: IncomingMessage): string | undefined {
   let hosts = 0;
   for (let at = 0; at < rawHeaders.length; at += 2) {
     const name = rawHeaders[at];
     if (name?.length === 4 && name.toLowerCase() === 'host') hosts++;
   }
-  return hosts > 1 ? 'A request has one Host header alone.' : undefined;
+  if (hosts > 1) return 'A request has one Host header alone.';
+  if (hosts === 1 || httpVersion === '1.0') return undefined;
+  return 'A request in HTTP/1.1 has a Host header. Add it, such as "Host: localhost".';
 }

@@ -5,11 +5,12 @@ import type { Socket } from 'node:net';
 import { DatabaseError } from '../../errors/database-error.ts';
 import { assert } from '../../shared/assert.ts';
 import { ConnectionLimit, TOO_MANY_CONNECTIONS } from './connection-limit.ts';
+import { Exchanges } from './exchanges.ts';
 import { framingRefusal } from './framing-check.ts';
 import { HostCheck } from './host-check.ts';
 import type { NodeListener } from './listener.ts';
 import { assertReach, isLoopback, reachRefusal } from './reach.ts';
-import { type Refusal, refuse, refuseAndClose, refuseUnreadable } from './refusals.ts';
+import { type Refusal, refuse, refuseAndClose, UNKNOWN_EXPECTATION, UNKNOWN_METHOD } from './refusals.ts';
 import type { TlsKeys } from './tls-files.ts';
 
 /** At a shutdown, connections whose requests still run after this time are closed. */
@@ -27,6 +28,8 @@ const serverOptions = {
   requestTimeout: 24 * 60 * 60 * 1000,
   /** Longer than clients and proxies usually have it, so that they don't send into a connection that is being closed. */
   keepAliveTimeout: 65_000,
+  /** One that is missing is refused with a reason (`framingRefusal`). */
+  requireHostHeader: false,
   /** Of TLS. */
   handshakeTimeout: 10_000,
 };
@@ -123,30 +126,29 @@ function createHttpServer(
   { hostCheck, maxConnections, headersFor, tls, refusal: refuseTo }: Checks,
 ): CreatedServer {
   const unused = new Set<Socket>();
-  /** The answer to the last request of each connection. */
-  const lastAnswers = new WeakMap<Socket, ServerResponse>();
-  /** Connections of which nothing more is read. */
-  const ended = new WeakSet<Socket>();
-  const take = (incoming: IncomingMessage, outgoing: ServerResponse) => {
+  const exchanges = new Exchanges();
+  const take = (incoming: IncomingMessage, outgoing: ServerResponse, fault?: Refusal) => {
     const { socket } = incoming;
     unused.delete(socket);
-    const answer = () => {
-      if (socket.destroyed || ended.has(socket)) return;
-      const refusal = limit.isBeyond(socket) ? TOO_MANY_CONNECTIONS : (framingRefusal(incoming) ?? refuseTo(socket));
+    // Another protocol is not spoken. Node reads no request behind one that asks for it, so that the connection ends with the answer.
+    if (incoming.headers.upgrade !== undefined) outgoing.shouldKeepAlive = false;
+    exchanges.begin(incoming, outgoing, () => {
+      const isBeyond = limit.isBeyond(socket);
+      const refusal = isBeyond ? TOO_MANY_CONNECTIONS : (fault ?? framingRefusal(incoming) ?? refuseTo(socket));
       if (refusal !== undefined) {
-        ended.add(socket);
+        exchanges.end(socket);
         refuseAndClose(refusal, outgoing, headersFor(incoming));
       } else if (hostCheck.accepts(incoming)) void listener(incoming, outgoing);
       else refuse(hostCheck.refusal(incoming), outgoing, headersFor(incoming));
-    };
-    const previous = lastAnswers.get(socket);
-    lastAnswers.set(socket, outgoing);
-    // Node passes on pipelined requests at once, but a read must see the write before it (RFC 9112, 9.3.2).
-    if (previous === undefined || previous.writableFinished) answer();
-    else previous.once('close', answer);
+    });
   };
+  const onRequest = (incoming: IncomingMessage, outgoing: ServerResponse) => take(incoming, outgoing);
   const server =
-    tls === undefined ? createServer(serverOptions, take) : createTlsServer({ ...serverOptions, ...tls }, take);
+    tls === undefined
+      ? createServer(serverOptions, onRequest)
+      : createTlsServer({ ...serverOptions, ...tls }, onRequest);
+  // All of them are bounded by the size of the head. Node would leave out those beyond 2,000, also ones that matter.
+  server.maxHeadersCount = 0;
   const limit = new ConnectionLimit(server, maxConnections);
   const sockets = new Set<Socket>();
   server.on('connection', (socket: Socket) => {
@@ -158,19 +160,26 @@ function createHttpServer(
     socket.once('close', () => unused.delete(socket));
     limit.add(socket);
   });
-  server.on('clientError', (error: Error, socket: Socket) => {
-    const answer = lastAnswers.get(socket);
-    const isHalfAnswered = answer?.headersSent && !answer.writableFinished;
-    if (isHalfAnswered || !socket.writable || ended.has(socket)) socket.destroySoon();
-    else refuseUnreadable(error, socket);
+  answerUnheard(server, exchanges, (incoming, outgoing) => take(incoming, outgoing, UNKNOWN_EXPECTATION));
+  return { server, unused, sockets };
+}
+
+type OnRequest = (incoming: IncomingMessage, outgoing: ServerResponse) => void;
+
+/** What Node gives to no listener of requests, and would end with an empty answer or none. */
+function answerUnheard(server: Server, exchanges: Exchanges, onUnknownExpectation: OnRequest): void {
+  server.on('clientError', (error: Error, socket: Socket) => exchanges.refuseUnreadable(socket, error));
+  server.on('checkExpectation', onUnknownExpectation);
+  server.on('connect', (_incoming: IncomingMessage, socket: Socket) => {
+    socket.on('error', () => {});
+    exchanges.refuseRest(socket, UNKNOWN_METHOD);
   });
   server.on('timeout', (socket: Socket) => {
-    const answer = lastAnswers.get(socket);
+    const answer = exchanges.lastAnswer(socket);
     // Where no bytes wait for the client, the server still works on the answer.
     const isServerBusy = answer !== undefined && !answer.writableFinished && socket.writableLength === 0;
     if (!isServerBusy) socket.destroy();
   });
-  return { server, unused, sockets };
 }
 
 function addressOf(server: Server, scheme: string): string {

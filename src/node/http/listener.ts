@@ -36,12 +36,16 @@ export function createListener(
     const { incoming, outgoing } = toHttp1(bindings);
     const onBrokenStream = (error: unknown) => onFailure(describe(incoming), error);
     try {
-      const body = readBody(incoming);
+      const body = readBody(incoming, () => {
+        outgoing.shouldKeepAlive = false;
+      });
       const plain = new NodeRequest(request, incoming, body instanceof Promise ? await body : body);
       const response = await handle(plain);
       await batch.turnEnd();
       return toResponse(response, { method: plain.method, outgoing, onBrokenStream });
     } catch (error) {
+      if (isDatabaseError(error, 'request_timeout'))
+        return ownAnswer(408, 'timeout', error.reason, headersFor(incoming));
       // The client went away: it needs no answer, and nothing has failed.
       if (!isDatabaseError(error, 'cancelled')) onFailure(describe(incoming), error);
       return failedAnswer(headersFor(incoming));
@@ -94,14 +98,21 @@ const ownHeaders = {
 };
 
 function failedAnswer(more: Readonly<Record<string, string>>): Response {
-  const body = '{"error":"unknown_error","reason":"The service failed on this request; its log says why."}\n';
-  return new Response(body, { status: 500, headers: { ...ownHeaders, ...more } });
+  return ownAnswer(500, 'unknown_error', 'The service failed on this request; its log says why.', more);
+}
+
+function ownAnswer(
+  status: number,
+  error: string,
+  reason: string,
+  more: Readonly<Record<string, string>> = {},
+): Response {
+  return new Response(`${JSON.stringify({ error, reason })}\n`, { status, headers: { ...ownHeaders, ...more } });
 }
 
 /** The answer where @hono/node-server can't make a `Request` of the message. */
 function invalidAddressAnswer(): Response {
   const reason =
     'The address or the Host header of this request is not valid; percent-encode what has no place in an address (a backslash is %5C).';
-  const body = `${JSON.stringify({ error: 'bad_request', reason })}\n`;
-  return new Response(body, { status: 400, headers: ownHeaders });
+  return ownAnswer(400, 'bad_request', reason);
 }

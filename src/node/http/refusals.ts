@@ -17,6 +17,28 @@ const NOT_HTTP: Refusal = {
     'This is not a request in HTTP/1.1. If it was meant as one, percent-encode letters beyond ASCII and spaces in its address (ä is %C3%A4), and look at its headers.',
 };
 
+const METHODS = 'COPY,DELETE,GET,HEAD,OPTIONS,POST,PUT';
+
+/** 405 for a method that no resource has. */
+export const UNKNOWN_METHOD: Refusal = {
+  status: 405,
+  error: 'method_not_allowed',
+  reason: `Only ${METHODS} allowed`,
+  headers: { Allow: METHODS },
+};
+
+export const UNKNOWN_EXPECTATION: Refusal = {
+  status: 417,
+  error: 'expectation_failed',
+  reason: 'The only expectation that is met is "Expect: 100-continue". Send the request without that header.',
+};
+
+export const UNKNOWN_VERSION: Refusal = {
+  status: 505,
+  error: 'http_version_not_supported',
+  reason: 'The server speaks HTTP/1.1 and HTTP/1.0.',
+};
+
 /** By the codes of Node's parser. */
 const refusals: Readonly<Record<string, Refusal>> = {
   HPE_HEADER_OVERFLOW: {
@@ -30,15 +52,35 @@ const refusals: Readonly<Record<string, Refusal>> = {
     error: 'timeout',
     reason: 'The request did not come in time. Send it again.',
   },
+  HPE_PAUSED_H2_UPGRADE: UNKNOWN_VERSION,
 };
 
-/**
- * Answers a request that Node's parser could not read and therefore gave to no listener. Closes the connection, because
- * after such a request it is unknown where the next one begins.
- */
-export function refuseUnreadable(error: Error, socket: Duplex): void {
+/** Why a request is refused that Node's parser could not read and therefore gave to no listener. */
+export function unreadableRefusal(error: Error): Refusal {
   const code = 'code' in error ? String(error.code) : '';
-  const refusal = refusals[code] ?? NOT_HTTP;
+  if (code === 'HPE_INVALID_METHOD' && REQUEST_LINE.test(lineAt(error))) return UNKNOWN_METHOD;
+  if (code === 'HPE_INVALID_VERSION' && OTHER_VERSION.test(lineAt(error))) return UNKNOWN_VERSION;
+  return refusals[code] ?? NOT_HTTP;
+}
+
+const OTHER_VERSION = / HTTP\/(?!1\.[01])\d/;
+const REQUEST_LINE = /^[!#$%&'*+.^_`|~\dA-Za-z-]+ \S+ HTTP\/1\.[01]\r?$/;
+
+/** The line at which the parser gave up. */
+function lineAt(error: Error): string {
+  const { rawPacket, bytesParsed }: { readonly rawPacket?: unknown; readonly bytesParsed?: unknown } = Object(error);
+  if (!(rawPacket instanceof Uint8Array) || typeof bytesParsed !== 'number') return '';
+  const text = Buffer.from(rawPacket).toString('latin1');
+  const begin = text.lastIndexOf('\n', bytesParsed - 1) + 1;
+  const end = text.indexOf('\n', begin);
+  return text.slice(begin, end < 0 ? text.length : end);
+}
+
+/**
+ * Answers what Node made no response for, and closes the connection: behind such a request it is unknown where the next one begins.
+ */
+export function refuseUnanswered(refusal: Refusal, socket: Duplex): void {
+  if (!socket.writable) return;
   const { headers, body } = toAnswer(refusal);
   const all = { ...headers, Date: new Date().toUTCString(), Connection: 'close' };
   const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}`);
