@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { boundaryOf, fileNameOf, readParts } from '../../src/http/request/multipart-reader.ts';
+import { boundaryOf, fileNameOf, readParts } from '../../src/shared/multipart/multipart-reader.ts';
 
 /** Multipart bodies that arrive in pieces of any size, with content that looks like boundaries, against what was put together. */
 
@@ -56,7 +56,7 @@ async function* inPieces(bytes: Uint8Array, sizes: readonly number[]): AsyncGene
 
 async function readAll(source: AsyncIterable<Uint8Array>, skipped: readonly number[] = []) {
   const parts: { headers: Readonly<Record<string, string>>; content: Buffer | undefined }[] = [];
-  for await (const { headers, chunks } of readParts(source, BOUNDARY)) {
+  for await (const { headers, chunks } of readParts(source, BOUNDARY, (reason) => new RangeError(reason))) {
     if (skipped.includes(parts.length)) {
       parts.push({ headers, content: undefined });
       continue;
@@ -116,7 +116,7 @@ describe('a multipart body', () => {
       fc.asyncProperty(fc.array(part, { maxLength: 3 }), sizes, fc.nat(), async (parts, pieces, cut) => {
         const whole = write(parts, '');
         const broken = whole.subarray(0, cut % (whole.length - 1));
-        await expect(readAll(inPieces(broken, pieces))).rejects.toMatchObject({ code: 'bad_request' });
+        await expect(readAll(inPieces(broken, pieces))).rejects.toThrow(RangeError);
       }),
     );
   });
@@ -132,7 +132,7 @@ test.each([
 });
 
 test('a type without a boundary is refused', () => {
-  expect(() => boundaryOf('multipart/related')).toThrow(expect.objectContaining({ code: 'bad_request' }));
+  expect(boundaryOf('multipart/related')).toBeUndefined();
 });
 
 test.each([

@@ -15,12 +15,13 @@ import { readDocumentInSteps } from '../../documents/incoming/read-document.ts';
 import { parseRevId } from '../../documents/revisions/revisions.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
 import type { MaybePromise } from '../../shared/maybe-promise.ts';
+import { fileNameOf, type IncomingPart, nameOf } from '../../shared/multipart/multipart-reader.ts';
 import { inTurns } from '../../shared/turn.ts';
 import { type IncomingWrite, keptAttachment, uploadOf } from '../documents/attached-writes.ts';
 import { writeOne, writtenAnswer } from '../documents/single-write.ts';
 import { bodyChunks, isMultipart, readPartText } from '../request/bodies.ts';
 import type { Answer, Context } from '../request/context.ts';
-import { boundaryOf, fileNameOf, type IncomingPart, nameOf, readParts } from '../request/multipart-reader.ts';
+import { mustBoundaryOf, readParts } from '../request/multipart-request.ts';
 import { writeOptions } from '../request/write-options.ts';
 import { ownHost } from '../response/locations.ts';
 import { documentBefore } from './document-before.ts';
@@ -59,7 +60,7 @@ function mustComeFromHere(context: Context): void {
 }
 
 async function readForm(context: Context, database: Database, form: Form): Promise<void> {
-  const boundary = boundaryOf(context.header('content-type') ?? '');
+  const boundary = mustBoundaryOf(context.header('content-type') ?? '');
   for await (const part of readParts(bodyChunks(context.request.body), boundary)) {
     const disposition = part.headers['content-disposition'];
     const field = nameOf(disposition);

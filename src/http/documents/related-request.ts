@@ -5,10 +5,11 @@ import { readContentMd5 } from '../../documents/attachments/digests.ts';
 import type { IncomingAttachment, IncomingDocument } from '../../documents/contract.ts';
 import { readDocumentInSteps } from '../../documents/incoming/read-document.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
+import { fileNameOf, type IncomingPart } from '../../shared/multipart/multipart-reader.ts';
 import { inTurns } from '../../shared/turn.ts';
 import { bodyChunks, readPartText } from '../request/bodies.ts';
 import type { Context } from '../request/context.ts';
-import { boundaryOf, fileNameOf, type IncomingPart, readParts } from '../request/multipart-reader.ts';
+import { mustBoundaryOf, readParts } from '../request/multipart-request.ts';
 
 export interface RelatedRequest {
   readonly document: IncomingDocument;
@@ -23,7 +24,7 @@ export interface RelatedRequest {
  * not the first part, or a part that the document announces is missing or of another length.
  */
 export async function receiveRelated(context: Context, database: Database): Promise<RelatedRequest> {
-  const parts = readParts(bodyChunks(context.request.body), boundaryOf(context.header('content-type') ?? ''));
+  const parts = readParts(bodyChunks(context.request.body), mustBoundaryOf(context.header('content-type') ?? ''));
   const followed = new Map<string, TakenIn>();
   const discard = () => {
     for (const { discard: discardOne } of followed.values()) discardOne();

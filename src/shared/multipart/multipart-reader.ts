@@ -1,6 +1,5 @@
 /** Reads multipart bodies part by part, while they arrive (RFC 2046, 5.1). */
-import { DatabaseError } from '../../errors/database-error.ts';
-import type { PlainHeaders } from '../../shared/message.ts';
+import type { PlainHeaders } from '../message.ts';
 
 export interface IncomingPart {
   /** Names in lower case. */
@@ -19,16 +18,10 @@ const LINE_END = Uint8Array.of(0x0d, 0x0a);
 const HEADERS_END = Uint8Array.of(0x0d, 0x0a, 0x0d, 0x0a);
 const HYPHEN = 0x2d;
 
-/** The boundary that a content type names. Fails with `bad_request` where it names none. */
-export function boundaryOf(contentType: string): string {
+/** The boundary that a content type names; undefined where it names none. */
+export function boundaryOf(contentType: string): string | undefined {
   const boundary = parameterOf(BOUNDARY, contentType);
-  if (boundary === undefined || boundary === '') {
-    throw new DatabaseError(
-      'bad_request',
-      `The Content-Type of a multipart body must name its boundary: ${contentType}`,
-    );
-  }
-  return boundary;
+  return boundary === '' ? undefined : boundary;
 }
 
 /** The `filename` of a `Content-Disposition`, if there is one. */
@@ -46,12 +39,16 @@ export function nameOf(disposition: string | undefined): string | undefined {
   return disposition === undefined ? undefined : parameterOf(FIELD_NAME, disposition);
 }
 
-/** The parts in their order. Fails with `bad_request` where the body ends before its last boundary. */
+/** Makes the error for a body that can't be read, from the reason. */
+export type MultipartFailure = (reason: string) => Error;
+
+/** The parts in their order. Fails with what `failure` makes where the body ends before its last boundary. */
 export async function* readParts(
   source: AsyncIterable<Uint8Array>,
   boundary: string,
+  failure: MultipartFailure,
 ): AsyncGenerator<IncomingPart, void, void> {
-  const input = new Input(source);
+  const input = new Input(source, failure);
   const delimiter = new TextEncoder().encode(`\r\n--${boundary}`);
   // What stands before the first boundary is of no meaning.
   await skip(input.until(delimiter));
@@ -81,10 +78,12 @@ function parseHeaders(bytes: Uint8Array): PlainHeaders {
 /** The bytes as they arrive, with those that were not taken yet. */
 class Input {
   readonly #source: AsyncIterator<Uint8Array>;
+  readonly #failure: MultipartFailure;
   /** Begins with the line end that a boundary at the very beginning lacks. */
   #bytes: Uint8Array = LINE_END;
 
-  constructor(source: AsyncIterable<Uint8Array>) {
+  constructor(source: AsyncIterable<Uint8Array>, failure: MultipartFailure) {
+    this.#failure = failure;
     this.#source = source[Symbol.asyncIterator]();
   }
 
@@ -123,7 +122,7 @@ class Input {
         return lines;
       }
       if (this.#bytes.length > MOST_HEADER_BYTES) {
-        throw new DatabaseError('bad_request', 'The headers of a part have more than 16 kB; nothing was changed.');
+        throw this.#failure('The headers of a part have more than 16 kB');
       }
       await this.#more();
     }
@@ -138,10 +137,7 @@ class Input {
 
   async #more(): Promise<void> {
     const step = await this.#source.next();
-    if (step.done === true) {
-      const reason = 'The multipart body ended before its last boundary; nothing was changed.';
-      throw new DatabaseError('bad_request', reason);
-    }
+    if (step.done === true) throw this.#failure('The multipart body ended before its last boundary');
     const bytes = new Uint8Array(this.#bytes.length + step.value.length);
     bytes.set(this.#bytes);
     bytes.set(step.value, this.#bytes.length);

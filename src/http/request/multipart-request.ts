@@ -1,0 +1,22 @@
+/** Multipart bodies of requests. */
+import { DatabaseError } from '../../errors/database-error.ts';
+import * as multipart from '../../shared/multipart/multipart-reader.ts';
+
+/** The boundary that a content type names. Fails with `bad_request` where it names none. */
+export function mustBoundaryOf(contentType: string): string {
+  const boundary = multipart.boundaryOf(contentType);
+  if (boundary !== undefined) return boundary;
+  throw new DatabaseError('bad_request', `The Content-Type of a multipart body must name its boundary: ${contentType}`);
+}
+
+/** The parts in their order. Fails with `bad_request` where the body ends before its last boundary. */
+export function readParts(
+  source: AsyncIterable<Uint8Array>,
+  boundary: string,
+): AsyncGenerator<multipart.IncomingPart, void, void> {
+  return multipart.readParts(
+    source,
+    boundary,
+    (reason) => new DatabaseError('bad_request', `${reason}; nothing was changed.`),
+  );
+}
