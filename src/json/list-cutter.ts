@@ -18,6 +18,14 @@ import { isObject, type JsonObject } from './objects.ts';
 const LONGEST_ELEMENT = 268_435_456;
 const LONGEST_REST = 65_536;
 
+/** An element of the list is neither an object nor an array. */
+export class ScalarElement extends SyntaxError {
+  constructor() {
+    super('An element of the list is no object');
+    this.name = 'ScalarElement';
+  }
+}
+
 export class ListCutter {
   readonly #member: string;
   #place: 'around' | 'between' | 'inside' = 'around';
@@ -116,7 +124,7 @@ export class ListCutter {
         this.#place = 'around';
         return at + 1;
       }
-      if (code !== COMMA && !isSpace(code)) throw new SyntaxError('An element of the list is no object');
+      if (code !== COMMA && !isSpace(code)) throw new ScalarElement();
     }
     return text.length;
   }

@@ -29,7 +29,13 @@ export async function refusedIds(
 ): Promise<readonly string[] | undefined> {
   if (ledger?.isComplete === false) return undefined;
   const recorded = await recordedDocuments(replication, base, host);
-  return recorded === undefined ? undefined : distinct([...recorded, ...(ledger?.list() ?? [])]);
+  const ids = recorded === undefined ? undefined : distinct([...recorded, ...(ledger?.list() ?? [])]);
+  return ids?.every(isWhole) === true ? ids : undefined;
+}
+
+/** Whether a document can be asked for by the id that the ledger has, which may not be the one that a peer named (`run/ledger-line.ts`). */
+function isWhole(id: string): boolean {
+  return !id.includes('\ufffd') && !id.endsWith('…');
 }
 
 function distinct(documents: readonly Named[]): readonly string[] {

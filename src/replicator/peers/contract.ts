@@ -1,5 +1,4 @@
 /** A database of a replication, here or elsewhere, as a run sees it. Everything fails with `ReplicationError`. */
-import type { JsonObject } from '../../json/objects.ts';
 import type { RefusedDocument, Selection, Sequence } from '../contract.ts';
 
 export interface Peer {
@@ -31,11 +30,18 @@ export interface Peer {
    * ended, or broken off: the database may be another one then.
    */
   follow(request: ChangesRequest, take: (page: ChangesPage) => Promise<void>): Promise<void>;
-  /** Which of the revisions the database has not. */
-  missing(revisions: ReadonlyMap<string, readonly string[]>): Promise<readonly MissingRevisions[]>;
+  /**
+   * Which of the revisions the database lacks: of those that were asked about, whatever it answers. Gives those of which it can't say it, since
+   * no document may have such an id or revision there, to `refuse`.
+   */
+  missing(
+    revisions: ReadonlyMap<string, readonly string[]>,
+    refuse: (refused: RefusedDocument) => void,
+  ): Promise<readonly MissingRevisions[]>;
   /**
    * Reads documents with their ancestry. Gives each to `take` as it comes, which may be a newer revision than the one that was asked for; what
-   * can't be read is given as refused. `attachments`: with the content of those that the target lacks, for what is not long.
+   * can't be read is given as refused. Each of the wanted revisions is settled by one of the two. `attachments`: with the content of those that
+   * the target lacks, for what is not long; it is held against `WantedDocument.stubs`.
    */
   documents(
     wanted: readonly WantedDocument[],
@@ -44,7 +50,7 @@ export interface Peer {
   ): Promise<void>;
   /**
    * Reads a document with the content of attachments behind it. Gives what `use` makes of it. Fails with `not_found` where the revision is
-   * gone, or an attachment of it.
+   * gone, or an attachment of it, and with `ContentMismatch` where the content is not what the stubs say.
    */
   readRelated<T>(document: AttachedDocument, use: (body: RelatedBody) => Promise<T>): Promise<T>;
   /** Writes such a document; undefined where the peer took it. Fails with what the body fails with. It is not sent twice. */
@@ -78,6 +84,8 @@ export interface Change {
   readonly id: string;
   /** All leaves, the winner first. */
   readonly revs: readonly string[];
+  /** What the row names beside them, and what no document can have. */
+  readonly refused?: readonly RefusedDocument[] | undefined;
 }
 
 export interface ChangesPage {
@@ -105,6 +113,8 @@ export interface WantedDocument {
   readonly revs: readonly string[];
   /** Revisions that the target has. */
   readonly since: readonly string[];
+  /** The attachments of the one revision that is wanted, where they are known. */
+  readonly stubs?: readonly Stub[] | undefined;
 }
 
 export type FoundDocument =
@@ -112,19 +122,33 @@ export type FoundDocument =
       readonly type: 'document';
       readonly document: DocumentText;
       readonly wanted: WantedDocument;
+      /** Those of the wanted revisions that it is, or descends from. */
+      readonly settles: readonly string[];
       /** Undefined where it has no attachments, or has them with their content. */
       readonly stubs: readonly Stub[] | undefined;
     }
-  | { readonly type: 'refused'; readonly refused: RefusedDocument };
+  /** It is not one of those that the replication chooses. */
+  | { readonly type: 'not chosen'; readonly settles: readonly string[]; readonly id: string }
+  | { readonly type: 'refused'; readonly refused: RefusedDocument; readonly settles: readonly string[] };
 
 export interface Stub {
   readonly name: string;
   /** Of the content, as it is when it is not compressed. */
   readonly length: number;
-  /** The entry as it came. */
-  readonly entry: JsonObject;
+  /** Of the content, as the peer has it stored; undefined where the peer does not say. */
+  readonly digest: string | undefined;
+  /** The peer has it stored in a compressed form, of which the digest is. */
+  readonly isEncoded: boolean;
+  /** What the entry says beside its length; members that are undefined are missing in it. */
+  readonly entry: StubEntry;
   /** The target has none of its revisions that has this attachment. */
   readonly isMissing: boolean;
+}
+
+export interface StubEntry {
+  readonly content_type: string | undefined;
+  readonly revpos: number | undefined;
+  readonly digest: string | undefined;
 }
 
 export interface AttachedDocument {

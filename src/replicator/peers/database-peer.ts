@@ -1,5 +1,8 @@
 /** A database that is asked over the service's own interface, wherever it is. */
+
+import type { ErrorCode } from '../../errors/database-error.ts';
 import { isObject, ownMember } from '../../json/objects.ts';
+import { hasLoneSurrogate } from '../../json/portable-values.ts';
 import type { RefusedDocument } from '../contract.ts';
 import { ReplicationError } from '../failure.ts';
 import type { PeerClient } from './asking/peer-client.ts';
@@ -24,11 +27,13 @@ import type {
 } from './contract.ts';
 import { DocumentReader } from './documents/document-reader.ts';
 import { DocumentWriter } from './documents/document-writer.ts';
+import { readMissing } from './documents/missing-revisions.ts';
 import { isEarlierRevision } from './local-revisions.ts';
 import { documentPath } from './paths.ts';
 
 /** The `instance_start_time` of later versions, which means nothing. */
 const SAME_OF_ALL = '0';
+const LONGEST_INSTANCE = 200;
 /** Between signs of life of a local peer, of which nobody needs any. */
 const NEVER_MS = 86_400_000;
 /** A peer gives so many signs of life at least within the longest silence. */
@@ -37,6 +42,9 @@ const SIGNS = 3;
 const CHECKPOINT_ATTEMPTS = 3;
 /** Statuses of peers that may be read and not be written. */
 const READ_ONLY: readonly number[] = [401, 403, 405];
+/** Statuses that speak of what a checkpoint says. */
+const TOO_LARGE = 413;
+const OF_CONTENT: readonly number[] = [400, TOO_LARGE, 422];
 /** Statuses of peers that make all durable by themselves; and of a database that is gone. */
 const NO_COMMITS: readonly number[] = [404, 405, 501];
 
@@ -111,14 +119,22 @@ export class DatabasePeer implements Peer {
       if (attempt > 1 && hasMembers(stored, members)) return rev;
       const own = rev === undefined ? '' : `"_rev":${JSON.stringify(rev)},`;
       const body = `{"_id":${JSON.stringify(`_local/${id}`)},${own}${members.slice(1)}`;
-      const request = { method: 'PUT', path: documentPath(`_local/${id}`), body, accepts: [409, ...READ_ONLY] };
+      const request = {
+        method: 'PUT',
+        path: documentPath(`_local/${id}`),
+        body,
+        accepts: [409, ...READ_ONLY, ...OF_CONTENT],
+      };
       const outcome = await this.#client.ask(request, async (answer) => {
         const { status } = answer;
         return status < 300 ? { rev: textOf((await answer.object())['rev']) } : { status, ...(await answer.refusal()) };
       });
       if (!('status' in outcome)) return outcome.rev ?? '';
       // What could be read a moment ago, and can't be written, is read-only for us.
-      if (READ_ONLY.includes(outcome.status)) throw takesNoCheckpoint(this.name, outcome);
+      if (READ_ONLY.includes(outcome.status)) throw takesNoCheckpoint(this.name, outcome, 'forbidden');
+      if (OF_CONTENT.includes(outcome.status)) {
+        throw takesNoCheckpoint(this.name, outcome, outcome.status === TOO_LARGE ? 'too_large' : 'bad_request');
+      }
       if (attempt < CHECKPOINT_ATTEMPTS) continue;
       const reason = `The checkpoint in ${this.name} is being written by others again and again.`;
       throw new ReplicationError('replication_failed', reason, { mayPass: true });
@@ -143,13 +159,11 @@ export class DatabasePeer implements Peer {
     return this.#changes.follow(request, take);
   }
 
-  missing(revisions: ReadonlyMap<string, readonly string[]>): Promise<readonly MissingRevisions[]> {
-    const members = Array.from(revisions, ([id, revs]) => `${JSON.stringify(id)}:${JSON.stringify(revs)}`);
-    const request = { method: 'POST', path: '/_revs_diff', body: `{${members.join(',')}}` };
-    return this.#client.ask(request, async (answer) => {
-      const diff = await answer.object();
-      return answer.useable(() => Object.entries(diff).map(([id, entry]) => toMissing(id, entry)));
-    });
+  missing(
+    revisions: ReadonlyMap<string, readonly string[]>,
+    refuse: (refused: RefusedDocument) => void,
+  ): Promise<readonly MissingRevisions[]> {
+    return readMissing(this.#client, [...revisions], refuse);
   }
 
   documents(
@@ -182,14 +196,19 @@ export class DatabasePeer implements Peer {
   }
 }
 
-function takesNoCheckpoint(name: string, refusal: { status: number; error: string; reason: string }): ReplicationError {
-  const { status, error, reason } = refusal;
-  return new ReplicationError('forbidden', `${name} answered ${status} ${error}: ${reason}`, { mayPass: false });
+function takesNoCheckpoint(
+  name: string,
+  { status, error, reason }: { status: number; error: string; reason: string },
+  code: ErrorCode,
+): ReplicationError {
+  return new ReplicationError(code, `${name} answered ${status} ${error}: ${reason}`, { mayPass: false });
 }
 
 function instanceOf(info: Readonly<Record<string, unknown>>): string | undefined {
   const started = ownMember(info, 'instance_start_time');
-  return typeof started === 'string' && started !== SAME_OF_ALL ? started : undefined;
+  if (typeof started !== 'string' || started === SAME_OF_ALL) return undefined;
+  // It becomes part of checkpoints.
+  return started.length <= LONGEST_INSTANCE && !hasLoneSurrogate(started) ? started : undefined;
 }
 
 function textOf(value: unknown): string | undefined {
@@ -199,16 +218,4 @@ function textOf(value: unknown): string | undefined {
 function hasMembers(stored: Readonly<Record<string, unknown>>, members: string): boolean {
   const wanted: Readonly<Record<string, unknown>> = JSON.parse(members);
   return Object.entries(wanted).every(([name, value]) => JSON.stringify(stored[name]) === JSON.stringify(value));
-}
-
-function toMissing(id: string, entry: unknown): MissingRevisions {
-  const members = isObject(entry) ? entry : {};
-  const missing = revisionList(members['missing']);
-  const ancestors = members['possible_ancestors'];
-  return { id, missing, possibleAncestors: ancestors === undefined ? [] : revisionList(ancestors) };
-}
-
-function revisionList(value: unknown): readonly string[] {
-  if (Array.isArray(value) && value.every((one): one is string => typeof one === 'string')) return value;
-  throw new SyntaxError('A list of revisions is none');
 }

@@ -6,6 +6,7 @@ import type { RandomBytes } from '../../shared/clock.ts';
 import { ReplicationError } from '../failure.ts';
 import { ConnectionLimit } from '../peers/asking/connection-limit.ts';
 import { backOffMs, LONGEST_PAUSE_MS, sleep } from '../peers/asking/waiting.ts';
+import { ContentMismatch } from '../peers/attachments/content-check.ts';
 import type { AttachedDocument, FoundDocument, Peer, RelatedRefusal, WantedDocument } from '../peers/contract.ts';
 import type { Ends } from './common-checkpoint.ts';
 import type { Figures } from './figures.ts';
@@ -25,6 +26,8 @@ const REQUEST_BYTES = 1_048_576;
 /** Of targets that take no documents with attachments behind them. */
 const LONGEST_INSIDE = 33_554_432;
 const LONG_AT_ONCE = 3;
+/** Times that content which is not what the stubs say is asked for: some is cut short on the way, with an end as if it were whole. */
+const MOST_USELESS = 3;
 
 type TakeFound = (found: FoundDocument) => Promise<void>;
 
@@ -46,22 +49,32 @@ export class AttachedDocuments {
     await Promise.all(long.map((one) => this.#copyLong(one, take)));
   }
 
-  #copyInside(documents: readonly AttachedDocument[], take: TakeFound): Promise<void> {
-    return this.#options.peers.source.documents(documents.map(toWanted), { attachments: true }, take);
+  /** They are read with the stubs that they are held against. One that came in a newer revision has others. */
+  async #copyInside(documents: readonly AttachedDocument[], take: TakeFound): Promise<void> {
+    const newer: AttachedDocument[] = [];
+    const byId = new Map(documents.map((one) => [one.document.id, one]));
+    await this.#options.peers.source.documents(documents.map(toWanted), { attachments: true }, async (found) => {
+      const asked = found.type === 'document' ? byId.get(found.document.id) : undefined;
+      if (asked === undefined || found.type !== 'document' || found.document.rev === asked.document.rev)
+        await take(found);
+      else newer.push(asked);
+    });
+    const reason = 'with its attachments the source gives another revision of it';
+    for (const one of newer)
+      await this.#readAgain(one, take, new ReplicationError('replication_failed', reason, { mayPass: true }));
   }
 
   async #copyLong(document: AttachedDocument, take: TakeFound): Promise<void> {
     await this.#long.acquire();
     try {
       const { signal, retries, random } = this.#options;
-      for (let failures = 0; ; ) {
+      for (let failures = 1; ; failures++) {
         signal.throwIfAborted();
         try {
           return await this.#transfer(document, take);
         } catch (failure) {
-          if (failure instanceof ReplicationError && failure.code === 'not_found') return this.#noteGone(document);
-          failures++;
-          if (!mayPassSoon(failure) || failures > retries) throw failure;
+          if (isUseless(failure, failures)) return await this.#copyInsideIfPossible(document, take, failure);
+          if (!mayPassSoon(failure) || (failures > retries && !(failure instanceof ContentMismatch))) throw failure;
           await sleep(backOffMs(failures, random), signal);
         }
       }
@@ -72,7 +85,7 @@ export class AttachedDocuments {
 
   async #transfer(document: AttachedDocument, take: TakeFound): Promise<void> {
     const { figures, peers } = this.#options;
-    if (!this.#targetTakesRelated) return this.#copyInsideIfPossible(document, take);
+    if (!this.#targetTakesRelated) return this.#copyInsideIfPossible(document, take, tooLong());
     const outcome = await peers.source.readRelated(document, async ({ type, chunks }) => {
       const refusal = await peers.target.writeRelated(document.document, { type, chunks: counted(chunks, figures) });
       return { refusal };
@@ -80,16 +93,11 @@ export class AttachedDocuments {
     await this.#note(document, outcome.refusal, take);
   }
 
-  #noteGone({ document }: AttachedDocument): void {
-    const { id, rev } = document;
-    this.#options.figures.refuse({ id, rev, error: 'not_found', reason: 'missing' });
-  }
-
   async #note(document: AttachedDocument, refusal: RelatedRefusal | undefined, take: TakeFound): Promise<void> {
     const { figures } = this.#options;
     if (refusal?.isOfForm === true) {
       this.#targetTakesRelated = false;
-      return this.#copyInsideIfPossible(document, take);
+      return this.#copyInsideIfPossible(document, take, tooLong());
     }
     const { since } = document;
     // The target has not what its revisions made one expect: it gets all attachments.
@@ -100,12 +108,35 @@ export class AttachedDocuments {
     if (refusal !== undefined) figures.refuse(refusal.refused);
   }
 
-  async #copyInsideIfPossible(document: AttachedDocument, take: TakeFound): Promise<void> {
+  /** `otherwise`: why it can't be copied where its content is too long to be held. */
+  async #copyInsideIfPossible(document: AttachedDocument, take: TakeFound, otherwise: ReplicationError): Promise<void> {
     if (missingBytes(document) <= LONGEST_INSIDE) return this.#copyInside([document], take);
-    const { id, rev } = document.document;
-    const reason = 'the target takes attachments inside of documents only, and these are too long for that';
-    this.#options.figures.refuse({ id, rev, error: 'too_large', reason });
+    await this.#readAgain(document, take, otherwise);
   }
+
+  /**
+   * Looks once more for a document that was there: it may have been edited, or be gone. Where it is there as before it is refused, because of
+   * `otherwise`.
+   */
+  #readAgain({ document, since }: AttachedDocument, take: TakeFound, otherwise: ReplicationError): Promise<void> {
+    const { id, rev } = document;
+    const { code: error, reason } = otherwise;
+    return this.#options.peers.source.documents([{ id, revs: [rev], since }], { attachments: false }, (found) => {
+      const isSame = found.type === 'document' && found.document.rev === rev;
+      return take(isSame ? { type: 'refused', refused: { id, rev, error, reason }, settles: [rev] } : found);
+    });
+  }
+}
+
+/** Whether the document can't be had in this way, also where it is asked for again. */
+function isUseless(failure: unknown, failures: number): failure is ReplicationError {
+  if (failure instanceof ContentMismatch) return failures >= MOST_USELESS;
+  return failure instanceof ReplicationError && failure.code === 'not_found';
+}
+
+function tooLong(): ReplicationError {
+  const reason = 'the target takes attachments inside of documents only, and these are too long for that';
+  return new ReplicationError('too_large', reason, { mayPass: false });
 }
 
 /** Not where a peer wants to be left alone for long. A shorter pause is made before the next request. */
@@ -118,8 +149,8 @@ export function withAll({ document, stubs }: AttachedDocument): AttachedDocument
   return { document, stubs: stubs.map((stub) => ({ ...stub, isMissing: true })), since: [] };
 }
 
-function toWanted({ document, since }: AttachedDocument): WantedDocument {
-  return { id: document.id, revs: [document.rev], since };
+function toWanted({ document, since, stubs }: AttachedDocument): WantedDocument {
+  return { id: document.id, revs: [document.rev], since, stubs };
 }
 
 function missingBytes({ stubs }: AttachedDocument): number {

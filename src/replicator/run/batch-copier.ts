@@ -1,6 +1,7 @@
 /** Copies what a batch of changes names: asks the target what it lacks, reads that from the source, and writes it while more is coming. */
 import { utf8Length } from '../../shared/utf8.ts';
 import type { RefusedDocument } from '../contract.ts';
+import { withFollowing } from '../peers/attachments/related-body.ts';
 import type {
   AttachedDocument,
   Change,
@@ -13,6 +14,7 @@ import type {
 import { type AttachedDocuments, withAll } from './attached-documents.ts';
 import type { Ends } from './common-checkpoint.ts';
 import type { Figures } from './figures.ts';
+import { Unsettled } from './unsettled.ts';
 
 /** Bytes of documents that are collected for one write. */
 const WRITE_BYTES = 1_048_576;
@@ -32,11 +34,15 @@ export class BatchCopier {
 
   /** Resolves when all of it is written or refused. */
   async copy(changes: readonly Change[]): Promise<void> {
-    const revisions = new Map<string, readonly string[]>();
-    for (const { id, revs } of changes) revisions.set(id, [...new Set([...(revisions.get(id) ?? []), ...revs])]);
-    if (revisions.size === 0) return;
     const { peers, figures } = this.#options;
-    const missing = (await peers.target.missing(revisions)).filter((one) => one.missing.length > 0);
+    const refuse = (refused: RefusedDocument) => figures.refuse(refused);
+    const revisions = new Map<string, readonly string[]>();
+    for (const { id, revs, refused = [] } of changes) {
+      refused.forEach(refuse);
+      if (revs.length > 0) revisions.set(id, [...new Set([...(revisions.get(id) ?? []), ...revs])]);
+    }
+    if (revisions.size === 0) return;
+    const missing = await peers.target.missing(revisions, refuse);
     figures.add({
       missingChecked: countOf([...revisions.values()]),
       missingFound: countOf(missing.map((one) => one.missing)),
@@ -50,9 +56,14 @@ export class BatchCopier {
     const { peers, attached } = this.#options;
     const later: AttachedDocument[] = [];
     const collector = new Collector((documents, bytes) => this.#write(documents, bytes, later));
+    const unsettled = new Unsettled(wanted);
     const take = (found: FoundDocument) => this.#take(found, collector, later);
-    await peers.source.documents(wanted, { attachments: false }, take);
+    await peers.source.documents(wanted, { attachments: false }, (found) => {
+      unsettled.settle(found);
+      return take(found);
+    });
     await collector.flush();
+    unsettled.assertNone(peers.source.name);
     // What the target turns out to lack is added to the list while it is dealt with.
     for (let some = later.splice(0); some.length > 0; some = later.splice(0)) {
       await attached.copy(some, take);
@@ -66,7 +77,9 @@ export class BatchCopier {
       figures.refuse(found.refused);
       return;
     }
-    const { document, stubs, wanted } = found;
+    if (found.type === 'not chosen') return;
+    const { stubs, wanted } = found;
+    const document = withPlainStubs(found.document, stubs);
     if (stubs?.some(({ isMissing }) => isMissing) === true) {
       later.push({ document, stubs, since: wanted.since });
       return;
@@ -90,6 +103,12 @@ export class BatchCopier {
       }
     }
   }
+}
+
+/** Which form the source stores is of no meaning to others, and some would take it for that of their own. */
+function withPlainStubs(document: DocumentText, stubs: readonly Stub[] | undefined): DocumentText {
+  const isEncoded = stubs?.some((stub) => stub.isEncoded) === true;
+  return isEncoded ? { ...document, text: withFollowing(document.text, [], stubs) } : document;
 }
 
 function isOf({ id, rev }: DocumentText, refused: RefusedDocument): boolean {

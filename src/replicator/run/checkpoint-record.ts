@@ -1,12 +1,19 @@
 /** The document in which each end keeps how far a replication got, in the form that foreign replicators read. */
+
 import { isObject, type JsonObject, ownMember } from '../../json/objects.ts';
+import { hasLoneSurrogate } from '../../json/portable-values.ts';
 import type { HistoryEntry, RefusedDocument, Sequence } from '../contract.ts';
 import type { StoredCheckpoint } from '../peers/contract.ts';
+import { isSequence } from '../peers/sequence-form.ts';
+import { ledgerLine, storableText } from './ledger-line.ts';
 
 export const ID_VERSION = 3;
 const MOST_ENTRIES = 50;
 /** Refused documents that an earlier session's entry still names. */
 const REFUSED_OF_EARLIER = 10;
+/** What is taken of a stored entry, which may be another peer's: refused documents, and characters of a text. */
+const MOST_REFUSED = 100;
+const LONGEST_TEXT = 200;
 
 /** An entry as it was read, with what it needs to have for being compared. */
 export interface StoredEntry {
@@ -39,9 +46,14 @@ export function readRecord(stored: StoredCheckpoint | undefined): CheckpointReco
   const sessionId = ownMember(value, 'session_id');
   const lastSeq = toSequence(ownMember(value, 'source_last_seq'));
   const history = ownMember(value, 'history');
-  if (typeof sessionId !== 'string' || lastSeq === undefined || !Array.isArray(history)) return undefined;
-  const entries = history.flatMap(readEntry);
+  if (!isSessionId(sessionId) || lastSeq === undefined || !Array.isArray(history)) return undefined;
+  const entries = history.slice(0, MOST_ENTRIES).flatMap(readEntry);
   return { sessionId, lastSeq, history: entries, alone: readAlone(ownMember(value, 'alone')) };
+}
+
+/** Without what peers, and the databases' documents, may have put into it: the newest session alone, no document by name. */
+export function withoutDetails(history: readonly HistoryEntry[]): readonly HistoryEntry[] {
+  return history.slice(0, 1).map(({ refused: _, ...entry }) => entry);
 }
 
 /** The document's members as JSON text. */
@@ -72,14 +84,14 @@ function readEntry(value: unknown): readonly StoredEntry[] {
   if (!isObject(value)) return [];
   const sessionId = ownMember(value, 'session_id');
   const recordedSeq = toSequence(ownMember(value, 'recorded_seq'));
-  if (typeof sessionId !== 'string' || recordedSeq === undefined) return [];
+  if (!isSessionId(sessionId) || recordedSeq === undefined) return [];
   const startSeq = toSequence(ownMember(value, 'start_last_seq')) ?? 0;
   return [{ sessionId, recordedSeq, startSeq, entry: toHistoryEntry(value, sessionId, recordedSeq, startSeq) }];
 }
 
 function toHistoryEntry(value: JsonObject, sessionId: string, recordedSeq: Sequence, startSeq: Sequence): HistoryEntry {
-  const count = (name: string) => Number(ownMember(value, name) ?? 0) || 0;
-  const text = (name: string) => String(ownMember(value, name) ?? '');
+  const count = (name: string) => countAt(value, name);
+  const text = (name: string) => textAt(value, name, LONGEST_TEXT);
   const refused = ownMember(value, 'refused');
   return {
     session_id: sessionId,
@@ -93,14 +105,29 @@ function toHistoryEntry(value: JsonObject, sessionId: string, recordedSeq: Seque
     docs_read: count('docs_read'),
     docs_written: count('docs_written'),
     doc_write_failures: count('doc_write_failures'),
-    ...(Array.isArray(refused) ? { refused: refused.flatMap(readRefused) } : {}),
+    ...(Array.isArray(refused) ? { refused: refused.slice(0, MOST_REFUSED).flatMap(readRefused) } : {}),
   };
 }
 
 function readRefused(value: unknown): readonly RefusedDocument[] {
   if (!isObject(value)) return [];
-  const text = (name: string) => String(ownMember(value, name) ?? '');
-  return [{ id: text('id'), rev: text('rev'), error: text('error'), reason: text('reason') }];
+  const text = (name: string) => textAt(value, name);
+  return [ledgerLine({ id: text('id'), rev: text('rev'), error: text('error'), reason: text('reason') })];
+}
+
+/** What is no text counts as none. */
+function textAt(value: JsonObject, name: string, longest = Number.POSITIVE_INFINITY): string {
+  const text = ownMember(value, name);
+  return typeof text === 'string' ? storableText(text, longest) : '';
+}
+
+function countAt(value: JsonObject, name: string): number {
+  const count = ownMember(value, name);
+  return typeof count === 'number' && Number.isSafeInteger(count) ? count : 0;
+}
+
+function isSessionId(value: unknown): value is string {
+  return typeof value === 'string' && value.length <= LONGEST_TEXT && !hasLoneSurrogate(value);
 }
 
 function readAlone(value: unknown): AloneMark | undefined {
@@ -112,5 +139,5 @@ function readAlone(value: unknown): AloneMark | undefined {
 }
 
 function toSequence(value: unknown): Sequence | undefined {
-  return typeof value === 'number' || typeof value === 'string' || Array.isArray(value) ? value : undefined;
+  return isSequence(value) ? value : undefined;
 }

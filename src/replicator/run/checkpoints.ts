@@ -4,7 +4,7 @@ import type { HistoryEntry, Sequence } from '../contract.ts';
 import { ReplicationError } from '../failure.ts';
 import type { Peer, PeerInfo } from '../peers/contract.ts';
 import { isEarlierRevision } from '../peers/local-revisions.ts';
-import { type AloneMark, readRecord, recordText } from './checkpoint-record.ts';
+import { type AloneMark, readRecord, recordText, withoutDetails } from './checkpoint-record.ts';
 import { type CommonCheckpoint, commonCheckpoint, type Ends } from './common-checkpoint.ts';
 
 /** An end is not the database any more with which the session began: it was made anew, or has lost something. */
@@ -75,13 +75,13 @@ export class Checkpoints {
   async write(history: readonly HistoryEntry[]): Promise<void> {
     const { peers } = this.#options;
     const targetSeq = await this.#targetSeqIfAlone();
-    await this.#writeTo('target', recordText(history, this.#aloneMark('source', targetSeq)));
+    await this.#writeTo('target', history, this.#aloneMark('source', targetSeq));
     // That the target refuses may be new.
     const seq = targetSeq ?? (await this.#targetSeqIfAlone());
     const isNew = !this.#refusing.has('source');
-    await this.#writeTo('source', recordText(history, this.#aloneMark('target', seq)));
+    await this.#writeTo('source', history, this.#aloneMark('target', seq));
     if (!isNew || !this.#refusing.has('source')) return;
-    await this.#writeTo('target', recordText(history, this.#aloneMark('source', await this.#seqOf(peers.target))));
+    await this.#writeTo('target', history, this.#aloneMark('source', await this.#seqOf(peers.target)));
   }
 
   async #targetSeqIfAlone(): Promise<Sequence | undefined> {
@@ -99,13 +99,13 @@ export class Checkpoints {
     return { source: source.instance, target: target.instance, targetSeq };
   }
 
-  async #writeTo(side: Side, text: string): Promise<void> {
+  async #writeTo(side: Side, history: readonly HistoryEntry[], alone: AloneMark | undefined): Promise<void> {
     if (this.#refusing.has(side)) return;
-    const { id, peers, log } = this.#options;
+    const { peers, log } = this.#options;
     const peer = peers[side];
     const known = this.#known.get(side);
     try {
-      const rev = await peer.writeCheckpoint(id, text, known);
+      const rev = await this.#writeRecord(peer, history, alone, known);
       // It lacks a checkpoint that it had, and so perhaps what that told of.
       if (rev === undefined) throw new EndChanged(peer.name);
       this.#known.set(side, rev);
@@ -117,6 +117,23 @@ export class Checkpoints {
       const rest =
         this.#refusing.size === 1 ? 'the other end keeps it alone' : 'so the next run has to look at all changes again';
       log.info(`replication: the ${side} ${peer.name} takes no checkpoint (${failure.reason}); ${rest}`);
+    }
+  }
+
+  /** What peers and databases have put into it must not keep it from being written: where an end can't take it, it gets less. */
+  async #writeRecord(
+    peer: Peer,
+    history: readonly HistoryEntry[],
+    alone: AloneMark | undefined,
+    known: string | undefined,
+  ): Promise<string | undefined> {
+    const { id, log } = this.#options;
+    try {
+      return await peer.writeCheckpoint(id, recordText(history, alone), known);
+    } catch (failure) {
+      if (!isOfContent(failure)) throw failure;
+      log.info(`replication: ${failure.reason}; the checkpoint is written without details`);
+      return peer.writeCheckpoint(id, recordText(withoutDetails(history), alone), known);
     }
   }
 
@@ -151,4 +168,9 @@ function differs(now: string | undefined, before: string | undefined): boolean {
 
 function isRefusal(failure: unknown): failure is ReplicationError {
   return failure instanceof ReplicationError && (failure.code === 'forbidden' || failure.code === 'unauthorized');
+}
+
+/** Whether an end can't store what the checkpoint says. */
+function isOfContent(failure: unknown): failure is ReplicationError {
+  return failure instanceof ReplicationError && (failure.code === 'bad_request' || failure.code === 'too_large');
 }

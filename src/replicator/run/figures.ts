@@ -1,5 +1,6 @@
 /** What a run counts, and what it tells of that while it goes on. */
 import type { RefusedDocument, RunFigures, RunObserver, Sequence, Trouble } from '../contract.ts';
+import { ledgerLine } from './ledger-line.ts';
 
 /** An observer is told no more often. */
 const REPORT_MS = 250;
@@ -48,7 +49,8 @@ export class Figures {
     this.changed();
   }
 
-  refuse(document: RefusedDocument): void {
+  refuse(refused: RefusedDocument): void {
+    const document = ledgerLine(refused);
     if (this.refused.length < KEPT_REFUSED) this.refused.push(document);
     this.add({ docWriteFailures: 1 });
     this.#observer.refused(document);

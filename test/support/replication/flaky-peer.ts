@@ -15,7 +15,7 @@ export interface FaultyRequest {
 }
 
 /** Undefined where nothing is the matter. */
-export type Fault = (asked: FaultyRequest) => Promise<Response> | Response | undefined;
+export type Fault = (asked: FaultyRequest) => Promise<Response | undefined> | Response | undefined;
 
 export class FlakyNetwork {
   readonly #server = setupServer();

@@ -1,7 +1,7 @@
 /** One suite for peers, whether they are in the same process or at a Node server that is asked over HTTP. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Selection } from '../../../src/replicator/contract.ts';
-import type { FoundDocument, Peer, RelatedRefusal } from '../../../src/replicator/peers/contract.ts';
+import type { FoundDocument, Peer, RelatedBody, RelatedRefusal } from '../../../src/replicator/peers/contract.ts';
 import { openPeer } from '../../../src/replicator/peers/open-peer.ts';
 import { type Kind, type Place, World } from './places.ts';
 import { local, remote, replicationOf } from './support.ts';
@@ -28,7 +28,9 @@ async function found(peer: Peer, wanted: readonly [id: string, revs: readonly st
 }
 
 const textsOf = (all: readonly FoundDocument[]) =>
-  all.map((one) => (one.type === 'document' ? one.document.text : JSON.stringify(one.refused)));
+  all.map((one) =>
+    one.type === 'document' ? one.document.text : JSON.stringify(one.type === 'refused' && one.refused),
+  );
 
 const kinds: readonly Kind[] = ['local', 'remote'];
 
@@ -168,7 +170,7 @@ describe.each(kinds)('a %s peer', (kind) => {
       ['b', ['2-b']],
       ['__proto__', ['1-p']],
     ]);
-    expect(await peer.missing(revisions)).toEqual([
+    expect(await peer.missing(revisions, (refused) => expect(refused).toBeUndefined())).toEqual([
       { id: 'a', missing: ['2-x'], possibleAncestors: ['1-a'] },
       { id: '__proto__', missing: ['1-p'], possibleAncestors: [] },
     ]);
@@ -243,7 +245,10 @@ describe.each(kinds)('a %s peer', (kind) => {
       (await place.ask('GET', '/doc?attachments=true')).value,
     );
     const gone = { document: { ...document, rev: '1-x' }, stubs, since: [] };
-    await expect(peer.readRelated(gone, async () => 'used')).rejects.toMatchObject({ code: 'not_found' });
+    const readAll = async ({ chunks }: RelatedBody) => {
+      for await (const _ of chunks);
+    };
+    await expect(peer.readRelated(gone, readAll)).rejects.toMatchObject({ code: 'not_found' });
   });
 
   test('tells that a document with a malformed body behind it is refused', async () => {

@@ -1,22 +1,30 @@
 /**
- * Reads documents whose attachments are long as `multipart/related`, to be written on as they come: in the form in which the source sends
- * them, or of peers that don't send such, put together of the document and each attachment by itself. Nothing is held but what is on its way.
+ * Reads documents whose attachments are long as `multipart/related`, to be written on as they come: as the source sends them in one answer, or
+ * put together of each attachment by itself. Either way the document is the one that was read before, and content goes on only as far as it is
+ * what the stubs say. Nothing is held but what is on its way.
  */
 
-import { JsonCursor } from '../../../json/json-cursor.ts';
-import { KeptMembers } from '../../../json/kept-members.ts';
+import { readDigest } from '../../../documents/attachments/digests.ts';
+import { isObject, type JsonObject, ownMember } from '../../../json/objects.ts';
+import { boundaryOf, type IncomingPart, readParts } from '../../../shared/multipart/multipart-reader.ts';
+import { ReplicationError } from '../../failure.ts';
 import type { Answer } from '../asking/answer.ts';
 import { AttemptFailure } from '../asking/attempt-failure.ts';
 import type { PeerClient } from '../asking/peer-client.ts';
-import type { AttachedDocument, RelatedBody, Stub } from '../contract.ts';
-import { documentPath, queryText } from '../paths.ts';
+import type { AttachedDocument, DocumentText, RelatedBody, Stub } from '../contract.ts';
+import { attachmentNames, readDocumentText } from '../documents/document-text.ts';
+import { documentPath, isAddressable, isSegment, queryText } from '../paths.ts';
+import { ContentMismatch, checkedContent, type ExpectedContent, plainContent } from './content-check.ts';
+import { Handover } from './handover.ts';
+import { type Following, relatedBody, relatedType, withFollowing } from './related-body.ts';
 
 /** Gives a text that occurs in no document by chance. */
 type NewBoundary = () => string;
 type UseBody<T> = (body: RelatedBody) => Promise<T>;
 
-/** Of a body's end that is looked at: boundaries have 70 characters at most, and little may follow. */
-const LONGEST_END = 256;
+/** `other form`: the source does not answer in this form. `useless`: not with this document. */
+type WholeOutcome<T> = 'other form' | 'useless' | { readonly result: T };
+
 const RELATED = /^\s*multipart\/related\s*;/i;
 
 export class RelatedReader {
@@ -29,64 +37,78 @@ export class RelatedReader {
     this.#newBoundary = newBoundary;
   }
 
-  /** Gives what `use` makes of the body. Fails with `not_found` where the revision is not there any more, or an attachment of it. */
+  /**
+   * Gives what `use` makes of the body; it is called again with another one where the first was of no use. Fails with `not_found` where the
+   * revision is not there any more, or an attachment of it, and with `ContentMismatch`.
+   */
   async read<T>(wanted: AttachedDocument, use: UseBody<T>): Promise<T> {
+    const { id } = wanted.document;
+    if (!isAddressable(id)) throw new ContentMismatch(id, 'is of a document that no address can name');
     if (this.#sendsRelated) {
       const outcome = await this.#readWhole(wanted, use);
-      if (outcome !== 'other form') return outcome.result;
-      this.#sendsRelated = false;
+      if (typeof outcome !== 'string') return outcome.result;
+      if (outcome === 'other form') this.#sendsRelated = false;
     }
-    const boundary = this.#newBoundary();
-    return use({ type: relatedType(boundary), chunks: this.#partByPart(wanted, boundary) });
+    return use(this.#partByPart(wanted));
   }
 
-  #readWhole<T>(
-    { document, since }: AttachedDocument,
-    use: UseBody<T>,
-  ): Promise<'other form' | { readonly result: T }> {
+  /**
+   * Asks for the revision itself. (With `latest=true` some servers answer with the winner, which has other attachments, and with nothing where
+   * the revision is a deletion.)
+   */
+  async #readWhole<T>(wanted: AttachedDocument, use: UseBody<T>): Promise<WholeOutcome<T>> {
+    const { document, since } = wanted;
     const known = since.length === 0 ? undefined : JSON.stringify(since);
-    const query = queryText({
-      rev: document.rev,
-      revs: 'true',
-      attachments: 'true',
-      latest: 'true',
-      atts_since: known,
-    });
+    const query = queryText({ rev: document.rev, attachments: 'true', atts_since: known });
     const path = `${documentPath(document.id)}${query}`;
     const headers = { accept: 'multipart/related' };
     const request = { method: 'GET', path, headers, accepts: [406], names: `document ${document.id}` };
-    return this.#client.ask(request, async (answer) => {
-      const type = answer.header('content-type') ?? '';
-      const isRelated = answer.status < 300 && RELATED.test(type);
-      try {
-        if (isRelated) return { result: await use({ type, chunks: wholeBody(answer, type) }) };
-        return 'other form';
-      } finally {
-        await answer.discard();
-      }
-    });
+    try {
+      return await this.#client.ask(request, (answer) => this.#useWhole(answer, wanted, use));
+    } catch (failure) {
+      if (failure instanceof ContentMismatch || isNotFound(failure)) return 'useless';
+      throw failure;
+    }
   }
 
-  async *#partByPart({ document, stubs }: AttachedDocument, boundary: string): AsyncGenerator<Uint8Array, void, void> {
-    const encoder = new TextEncoder();
-    const text = withFollowing(document.text, stubs);
-    yield encoder.encode(`--${boundary}\r\nContent-Type: application/json\r\n\r\n${text}\r\n--${boundary}`);
-    for (const { name, length, isMissing } of stubs) {
-      if (!isMissing) continue;
-      // In the order of the document they need no names, which a header could not have in any case.
-      yield encoder.encode(`\r\nContent-Disposition: attachment\r\nContent-Length: ${length}\r\n\r\n`);
-      yield* this.#content(document, name, length);
-      yield encoder.encode(`\r\n--${boundary}`);
+  async #useWhole<T>(answer: Answer, wanted: AttachedDocument, use: UseBody<T>): Promise<WholeOutcome<T>> {
+    const type = answer.header('content-type') ?? '';
+    const boundary = boundaryOf(type);
+    try {
+      if (answer.status >= 300 || !RELATED.test(type) || boundary === undefined) return 'other form';
+      const parts = readParts(answer.chunks(), boundary, (reason) => answer.unusable(reason));
+      const following = await readFollowing(parts, wanted);
+      if (following === undefined) return 'useless';
+      const contentOf = (one: Following) => nextContent(parts, one, answer);
+      return { result: await use(this.#bodyOf(wanted, following, contentOf)) };
+    } finally {
+      await answer.discard();
     }
-    yield encoder.encode('--\r\n');
+  }
+
+  #partByPart(wanted: AttachedDocument): RelatedBody {
+    const following = wanted.stubs
+      .filter(({ isMissing }) => isMissing)
+      // The digest may be of the bytes as they are stored, compressed, which these are not.
+      .map((stub) => ({ stub, encodedLength: undefined, hasDigest: false }));
+    return this.#bodyOf(wanted, following, ({ stub }) => this.#content(wanted.document, stub));
+  }
+
+  #bodyOf(
+    { document, stubs }: AttachedDocument,
+    following: readonly Following[],
+    contentOf: (one: Following) => AsyncIterable<Uint8Array>,
+  ): RelatedBody {
+    const boundary = this.#newBoundary();
+    const kept = stubs.filter((stub) => !following.some((one) => one.stub === stub));
+    const text = withFollowing(document.text, following, kept);
+    return { type: relatedType(boundary), chunks: relatedBody(boundary, text, following, contentOf) };
   }
 
   /** As a stream of its own: what the request ends with comes out of it. */
-  async *#content(
-    { id, rev }: AttachedDocument['document'],
-    name: string,
-    length: number,
-  ): AsyncGenerator<Uint8Array, void, void> {
+  async *#content({ id, rev }: DocumentText, stub: Stub): AsyncGenerator<Uint8Array, void, void> {
+    const { name } = stub;
+    if (!isSegment(name)) throw new ContentMismatch(name, 'can be named by no address');
     const path = `${documentPath(id)}/${encodeURIComponent(name)}${queryText({ rev })}`;
     const handed = new Handover();
     const headers = { accept: '*/*' };
@@ -102,7 +124,8 @@ export class RelatedReader {
     const reading = this.#client.ask(request, (answer) => handed.give(answer));
     reading.catch((failure: unknown) => handed.fail(failure));
     try {
-      yield* ofLength(await handed.answer, length);
+      const answer = await handed.answer;
+      yield* checkedContent(answer.chunks(), plainContent(stub));
     } catch (failure) {
       // What is asked for again is the document with all of its attachments.
       throw failure instanceof AttemptFailure ? failure.asFinal() : failure;
@@ -113,86 +136,63 @@ export class RelatedReader {
   }
 }
 
-/** Fails where the body ends before its last boundary: the target would blame the document for what was lost on the way. */
-async function* wholeBody(answer: Answer, type: string): AsyncGenerator<Uint8Array, void, void> {
-  const last = `--${boundaryOf(type)}--`;
-  let end = '';
-  const decoder = new TextDecoder('latin1');
-  for await (const chunk of answer.chunks()) {
-    end = (end + decoder.decode(chunk.subarray(-LONGEST_END))).slice(-LONGEST_END);
-    yield chunk;
-  }
-  if (!end.includes(last)) throw answer.unusable('it ended before its last boundary');
+function isNotFound(failure: unknown): boolean {
+  return failure instanceof ReplicationError && failure.code === 'not_found';
 }
 
-async function* ofLength(answer: Answer, length: number): AsyncGenerator<Uint8Array, void, void> {
-  let bytes = 0;
-  for await (const chunk of answer.chunks()) {
-    bytes += chunk.length;
-    yield chunk;
-  }
-  if (bytes !== length) throw answer.unusable(`it has ${bytes} bytes in the place of ${length}`);
-}
-
-function boundaryOf(type: string): string {
-  const [, quoted, plain = ''] = /;\s*boundary\s*=\s*(?:"([^"]*)"|([^;\s]+))/i.exec(type) ?? [];
-  return quoted ?? plain;
-}
-
-/** An answer that is read outside of the call that gave it, which lasts until then. */
-class Handover {
-  readonly answer: Promise<Answer>;
-  #resolve: ((answer: Answer) => void) | undefined;
-  #reject: ((failure: unknown) => void) | undefined;
-  #end: (() => void) | undefined;
-  readonly #ended = new Promise<void>((resolve) => {
-    this.#end = resolve;
-  });
-
-  constructor() {
-    this.answer = new Promise((resolve, reject) => {
-      this.#resolve = resolve;
-      this.#reject = reject;
-    });
-  }
-
-  async give(answer: Answer): Promise<void> {
-    this.#resolve?.(answer);
-    await this.#ended;
-    await answer.discard();
-  }
-
-  fail(failure: unknown): void {
-    this.#reject?.(failure);
-  }
-
-  end(): void {
-    this.#end?.();
+/** The attachments whose content comes, as the first part announces them; undefined where it is another document, or says other things of them. */
+async function readFollowing(
+  parts: AsyncIterator<IncomingPart, void, void>,
+  { document, stubs }: AttachedDocument,
+): Promise<readonly Following[] | undefined> {
+  const first = await parts.next();
+  if (first.done === true) return undefined;
+  const text = await textOf(first.value.chunks);
+  try {
+    const { id, rev, attachments = {} } = readDocumentText(text);
+    if (id !== document.id || rev !== document.rev) return undefined;
+    const known = new Map(stubs.map((stub) => [stub.name, stub]));
+    const following: Following[] = [];
+    for (const name of attachmentNames(text)) {
+      const entry = ownMember(attachments, name);
+      if (!isObject(entry) || entry['follows'] !== true) continue;
+      const one = toFollowing(known.get(name), entry);
+      if (one === undefined) return undefined;
+      following.push(one);
+    }
+    return following;
+  } catch (failure) {
+    if (failure instanceof SyntaxError) return undefined;
+    throw failure;
   }
 }
 
-export function relatedType(boundary: string): string {
-  return `multipart/related; boundary="${boundary}"`;
+function toFollowing(stub: Stub | undefined, { digest, length, encoding, encoded_length }: JsonObject) {
+  if (stub === undefined || digest !== stub.digest || (length ?? stub.length) !== stub.length) return undefined;
+  if (encoding === undefined) return { stub, encodedLength: undefined, hasDigest: !stub.isEncoded };
+  if (encoding !== 'gzip' || typeof encoded_length !== 'number' || !Number.isSafeInteger(encoded_length))
+    return undefined;
+  return { stub, encodedLength: encoded_length, hasDigest: true };
 }
 
-/** The document's text, the content of attachments that are missing being announced. What else it has stays as it was written. */
-export function withFollowing(text: string, stubs: readonly Stub[]): string {
-  const entries = stubs.map(({ name, length, entry, isMissing }) => {
-    const { content_type, revpos, digest } = entry;
-    // The digest is of the bytes as they were stored: compressed, perhaps, which these are not.
-    const shown = isMissing
-      ? { content_type, revpos, length, follows: true }
-      : { content_type, revpos, digest, length, stub: true };
-    return `${JSON.stringify(name)}:${JSON.stringify(shown)}`;
-  });
-  const cursor = new JsonCursor(text);
-  cursor.enter();
-  const kept = new KeptMembers(text);
-  kept.begin(cursor.position - 1);
-  while (cursor.nextMember()) {
-    if (cursor.name === '_attachments') kept.leaveOut();
-    else kept.keep(cursor.keyStart, cursor.valueEnd);
-  }
-  const rest = kept.objectText(cursor.position);
-  return `{"_attachments":{${entries.join(',')}},${rest.slice(1)}`;
+async function textOf(chunks: AsyncIterable<Uint8Array>): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = '';
+  for await (const chunk of chunks) text += decoder.decode(chunk, { stream: true });
+  return text + decoder.decode();
+}
+
+async function* nextContent(
+  parts: AsyncIterator<IncomingPart, void, void>,
+  one: Following,
+  answer: Answer,
+): AsyncGenerator<Uint8Array, void, void> {
+  const part = await parts.next();
+  if (part.done === true) throw answer.unusable('it lacks an attachment that it announces');
+  yield* checkedContent(part.value.chunks, expectedOf(one));
+}
+
+function expectedOf({ stub, encodedLength }: Following): ExpectedContent {
+  const { name, digest } = stub;
+  return encodedLength === undefined ? plainContent(stub) : { name, length: encodedLength, md5: readDigest(digest) };
 }

@@ -1,4 +1,5 @@
 /** Writes documents with their attachments behind them (docs/http.md#multipart-uploads). */
+import { type JsonObject, ownMember } from '../../../json/objects.ts';
 import type { PeerClient } from '../asking/peer-client.ts';
 import type { DocumentText, RelatedBody, RelatedRefusal } from '../contract.ts';
 import { writeBulk } from '../documents/bulk-docs.ts';
@@ -22,13 +23,23 @@ export async function writeRelated(
   const accepts = [...OF_RIGHTS, ...OF_DOCUMENT, ...OF_FORM];
   const request = { method: 'PUT', path, headers, body, accepts, retries: 0 };
   const told = await client
-    .ask(request, async (answer) => ({ status: answer.status, ...(await answer.refusal()) }))
+    .ask(request, async (answer) => {
+      const { status } = answer;
+      return status < 300 ? readWritten(await answer.object(), rev) : { status, ...(await answer.refusal()) };
+    })
     // The request lacked its end because of that, whatever came of it.
     .finally(() => source.throwFailure());
-  if (told.status < 300) return undefined;
+  if (told === undefined) return undefined;
   // Whether a function refused this document, or the peer refuses us: that fails then.
   if (OF_RIGHTS.includes(told.status)) await writeBulk(client, []);
   return { isOfForm: OF_FORM.includes(told.status), refused: { id, rev, error: told.error, reason: told.reason } };
+}
+
+/** Undefined where the document was written as it is. */
+function readWritten(written: JsonObject, rev: string) {
+  const asRev = ownMember(written, 'rev');
+  if (typeof asRev !== 'string' || asRev === rev) return undefined;
+  return { status: 200, error: 'bad_answer', reason: `the target says that it wrote it as revision ${asRev}` };
 }
 
 /** Remembers what they fail with: whoever sends them tells only that a body broke off. */

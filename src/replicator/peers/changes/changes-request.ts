@@ -4,6 +4,8 @@ import type { Selection, Sequence } from '../../contract.ts';
 import type { PeerRequest } from '../asking/peer-client.ts';
 import type { Change, ChangesRequest } from '../contract.ts';
 import { queryText } from '../paths.ts';
+import { idProblem, isRevision } from '../revision-form.ts';
+import { isSequence } from '../sequence-form.ts';
 
 export interface FeedParameters {
   readonly feed: 'normal' | 'longpoll' | 'continuous';
@@ -49,24 +51,43 @@ function sequenceText(since: Sequence): string {
   return typeof since === 'string' ? since : JSON.stringify(since);
 }
 
-/** A row with its sequence. Throws `SyntaxError` where it is none. */
+/**
+ * A row with its sequence. Throws `SyntaxError` where it is none. What it names that no document can have is refused by name: it says nothing
+ * about the other rows.
+ */
 export function readChange(row: unknown): Change & { readonly seq: Sequence } {
   const members = isObject(row) ? row : {};
   const id = ownMember(members, 'id');
+  if (typeof id !== 'string') throw new SyntaxError('A row is no change of a document');
+  const seq = readSequence(ownMember(members, 'seq'));
   const changes = ownMember(members, 'changes');
-  if (typeof id !== 'string' || !Array.isArray(changes)) throw new SyntaxError('A row is no change of a document');
-  return { id, revs: changes.map(readRev), seq: readSequence(ownMember(members, 'seq')) };
+  const named = Array.isArray(changes) ? changes.map(revOf) : [];
+  const problem = idProblem(id) ?? (named.length === 0 ? 'the row of the source names no revision' : undefined);
+  if (problem !== undefined) {
+    const refused = named.length === 0 ? [''] : named;
+    return { id, revs: [], seq, refused: refused.map((rev) => ({ id, rev, error: BAD_CHANGE, reason: problem })) };
+  }
+  const revs = named.filter(isRevision);
+  if (revs.length === named.length) return { id, revs, seq };
+  const reason = 'this is no revision';
+  const wrong = named.filter((rev) => !isRevision(rev));
+  return { id, revs, seq, refused: wrong.map((rev) => ({ id, rev, error: BAD_CHANGE, reason })) };
 }
 
-function readRev(change: unknown): string {
-  const rev = isObject(change) ? change['rev'] : undefined;
-  if (typeof rev === 'string') return rev;
-  throw new SyntaxError('A change has no revision');
+/** What is refused with it the source names, and nobody can have. */
+const BAD_CHANGE = 'bad_change';
+
+function revOf(change: unknown): string {
+  const rev = isObject(change) ? ownMember(change, 'rev') : undefined;
+  return typeof rev === 'string' ? rev : '';
 }
 
-/** Throws `SyntaxError` where it is none: with a sequence that was made up a replication would begin anew, or miss something. */
+/**
+ * Throws `SyntaxError` where it is none, or one that can't be handed back as it is: with a sequence that was made up a replication would begin
+ * from the start, or miss something.
+ */
 export function readSequence(value: unknown): Sequence {
-  if (typeof value === 'number' || typeof value === 'string' || Array.isArray(value)) return value;
+  if (isSequence(value)) return value;
   throw new SyntaxError('A sequence is none');
 }
 

@@ -26,20 +26,22 @@ export class ChangesSource {
     const asked = changesRequest(this.#own.requestFor(request), { feed: 'normal', heartbeatMs, limit });
     const mayRefuse = selection !== undefined && selection.kind !== 'filter' && !this.#own.isUsed;
     const page = await (mayRefuse ? tryChangesPage : readChangesPage)(this.#client, asked);
-    if (page !== undefined) return { ...this.#own.chosenOf(page), isLast: isLast(page, limit) };
+    if (page !== undefined) return { ...this.#own.chosenOf(page, selection), isLast: isLast(page, limit) };
     if (selection !== undefined) this.#own.use(selection);
     return this.read(request);
   }
 
   follow(request: ChangesRequest, take: (page: ChangesPage) => Promise<void>): Promise<void> {
-    return this.#feeds.follow(this.#own.requestFor(request), (page) => take(this.#own.chosenOf(page)));
+    const { selection } = request;
+    return this.#feeds.follow(this.#own.requestFor(request), (page) => take(this.#own.chosenOf(page, selection)));
   }
 
-  /** Leaves out the documents that were not meant. */
+  /** Says of the documents that were not meant no more than that. */
   chosen(take: TakeFound): TakeFound {
     if (!this.#own.isUsed) return take;
-    return async (found) => {
-      if (found.type !== 'document' || this.#own.passes(found.document.text)) await take(found);
+    return (found) => {
+      if (found.type !== 'document' || this.#own.passes(found.document.text)) return take(found);
+      return take({ type: 'not chosen', id: found.document.id, settles: found.settles });
     };
   }
 }

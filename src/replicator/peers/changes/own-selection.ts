@@ -1,6 +1,7 @@
 /**
  * Chooses documents here, for a peer that can't: old servers know no selectors, and some no lists of ids. They give all their changes then. Ids
- * are looked at at once, and selectors when a document has come, each revision by itself as the filters of peers do it.
+ * are looked at at once, of each peer, since some give more than they were asked for; selectors when a document has come, each revision by itself
+ * as the filters of peers do it.
  */
 import { createKeyOrder } from '../../../collation/key-order.ts';
 import { isDatabaseError } from '../../../errors/database-error.ts';
@@ -13,13 +14,12 @@ import type { ChangesPage, ChangesRequest } from '../contract.ts';
 export class OwnSelection {
   /** The peer can't do it. */
   #isUsed = false;
-  #ids: ReadonlySet<string> | undefined;
+  #chosenIds: { readonly selection: Selection; readonly ids: ReadonlySet<string> } | undefined;
   #test: Test | undefined;
 
   /** Notes that the peer can't choose. Fails with `bad_request` where nobody could: the selector itself is at fault. */
   use(selection: Selection): void {
     this.#isUsed = true;
-    if (selection.kind === 'ids') this.#ids = new Set(selection.ids);
     if (selection.kind === 'selector') this.#test = createSelectorTest(selection.selector);
   }
 
@@ -32,14 +32,27 @@ export class OwnSelection {
     return this.#isUsed ? { ...request, selection: undefined } : request;
   }
 
-  chosenOf(page: ChangesPage): ChangesPage {
-    const ids = this.#ids;
-    return ids === undefined ? page : { ...page, changes: page.changes.filter(({ id }) => ids.has(id)) };
+  /** Those of the changes that were meant, as far as ids say it. */
+  chosenOf<T extends ChangesPage>(page: T, selection: Selection | undefined): T {
+    if (selection?.kind !== 'ids') return page;
+    if (this.#chosenIds?.selection !== selection) this.#chosenIds = { selection, ids: new Set(selection.ids) };
+    const { ids } = this.#chosenIds;
+    return { ...page, changes: page.changes.filter(({ id }) => ids.has(id)) };
   }
 
-  /** Whether a document belongs to it. Throws `SyntaxError` where the text is no JSON. */
+  /** Whether a document belongs to it. What is no JSON does: the target says what is wrong with it. */
   passes(text: string): boolean {
-    return this.#test === undefined || this.#test(JSON.parse(text));
+    if (this.#test === undefined) return true;
+    const parsed = parsedOf(text);
+    return parsed === undefined || this.#test(parsed.value);
+  }
+}
+
+function parsedOf(text: string): { readonly value: unknown } | undefined {
+  try {
+    return { value: JSON.parse(text) };
+  } catch {
+    return undefined;
   }
 }
 

@@ -1,5 +1,5 @@
 /** Writes revisions as they are with `POST /{db}/_bulk_docs` (docs/http.md#bulk-writes). */
-import { isObject } from '../../../json/objects.ts';
+import { isObject, type JsonObject } from '../../../json/objects.ts';
 import type { RefusedDocument } from '../../contract.ts';
 import type { PeerClient } from '../asking/peer-client.ts';
 import type { DocumentText } from '../contract.ts';
@@ -15,11 +15,14 @@ export interface BatchRefusal {
   readonly reason: string;
 }
 
-/** Gives the documents that were refused, or why all were. */
+/**
+ * Gives the documents that were refused, or why all were; `unclear` where the peer refuses something that can't be told from the rest: then
+ * each has to be written by itself.
+ */
 export function writeBulk(
   client: PeerClient,
   documents: readonly DocumentText[],
-): Promise<readonly RefusedDocument[] | BatchRefusal> {
+): Promise<readonly RefusedDocument[] | BatchRefusal | 'unclear'> {
   const body = `{"new_edits":false,"docs":[${documents.map(({ text }) => text).join(',')}]}`;
   // Checkpoints make all durable that came before them.
   const headers = { 'x-couch-full-commit': 'false' };
@@ -29,20 +32,42 @@ export function writeBulk(
     if (status >= 300) return { status, ...(await answer.refusal()) };
     const rows = await answer.json();
     if (!Array.isArray(rows)) throw answer.unusable('it is no list');
-    return rows.flatMap((row: unknown) =>
-      isObject(row) && row['error'] !== undefined ? [toRefused(row, documents)] : [],
-    );
+    return readRows(rows, documents);
   });
 }
 
-/** Not all servers name the revision. */
-function toRefused(row: Readonly<Record<string, unknown>>, documents: readonly DocumentText[]): RefusedDocument {
-  const id = String(row['id']);
-  const rev = row['rev'] ?? documents.find((document) => document.id === id)?.rev ?? '';
-  return { id, rev: String(rev), error: String(row['error']), reason: reasonText(row['reason']) };
+function readRows(
+  rows: readonly unknown[],
+  documents: readonly DocumentText[],
+): readonly RefusedDocument[] | 'unclear' {
+  const refused = new Map<DocumentText, RefusedDocument>();
+  for (const row of rows) {
+    const refusal = isObject(row) ? refusalOf(row, documents) : undefined;
+    if (!isObject(row) || refusal === undefined) continue;
+    const document = documentOf(row, documents);
+    if (document === undefined) return 'unclear';
+    const { id, rev } = document;
+    refused.set(document, { id, rev, ...refusal });
+  }
+  return [...refused.values()];
+}
+
+/** Undefined for a row of a document that was written as it is. */
+function refusalOf({ id, rev, error, reason }: JsonObject, documents: readonly DocumentText[]) {
+  if (error !== undefined) return { error: textOf(error), reason: textOf(reason) };
+  const revs = documents.filter((one) => one.id === id).map((one) => one.rev);
+  const isOther = typeof rev === 'string' && revs.length > 0 && !revs.includes(rev);
+  return isOther ? { error: 'bad_answer', reason: `the target says that it wrote it as revision ${rev}` } : undefined;
+}
+
+/** Of which document the row is. Not all servers name the revision, and some not the id. */
+function documentOf({ id, rev }: JsonObject, documents: readonly DocumentText[]): DocumentText | undefined {
+  if (documents.length === 1) return documents[0];
+  const [first, ...more] = documents.filter((document) => document.id === id);
+  return more.length === 0 ? first : [first, ...more].find((document) => document?.rev === rev);
 }
 
 /** Functions may refuse with any JSON value. */
-function reasonText(reason: unknown): string {
+function textOf(reason: unknown): string {
   return typeof reason === 'string' ? reason : (JSON.stringify(reason) ?? '');
 }

@@ -44,12 +44,17 @@ export class DocumentWriter {
 
   async #writeBatch(batch: readonly DocumentText[]): Promise<readonly RefusedDocument[]> {
     const outcome = await writeBulk(this.#client, batch);
+    if (outcome === 'unclear') return this.#writeHalves(batch);
     if (!isRefusal(outcome)) return outcome;
     const [first] = batch;
     if (first !== undefined && batch.length === 1) return [refusedAlone(first, outcome)];
     if (outcome.status === TOO_LARGE) this.#takeLess(batch);
     if (outcome.status === MISSING_STUB && batch.some(({ text }) => mayHaveStubs(text)))
       return this.#writeStubsAlone(batch);
+    return this.#writeHalves(batch);
+  }
+
+  async #writeHalves(batch: readonly DocumentText[]): Promise<readonly RefusedDocument[]> {
     const half = Math.ceil(batch.length / 2);
     return [...(await this.#writeBatch(batch.slice(0, half))), ...(await this.#writeBatch(batch.slice(half)))];
   }

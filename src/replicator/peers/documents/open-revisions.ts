@@ -1,25 +1,37 @@
 /** Reads documents one by one with `open_revs` (docs/http.md#open-revisions), from peers that know nothing better. */
 import { JsonCursor } from '../../../json/json-cursor.ts';
-import { ListCutter } from '../../../json/list-cutter.ts';
 import { ReplicationError } from '../../failure.ts';
 import type { Answer } from '../asking/answer.ts';
 import type { PeerClient } from '../asking/peer-client.ts';
 import type { FoundDocument, WantedDocument } from '../contract.ts';
-import { documentPath, queryText } from '../paths.ts';
-import type { ReadOptions } from './bulk-get.ts';
-import { foundDocument, revOf } from './found-document.ts';
+import { documentPath, isAddressable, queryText } from '../paths.ts';
+import { readElements } from './answered-list.ts';
+import { contentParameters, type ReadOptions } from './bulk-get.ts';
+import { foundDocument, refusedDocument } from './found-document.ts';
+import { Settled } from './settled.ts';
 
 /** Revisions that an address names at most: servers bound its length. */
 const REVS_PER_REQUEST = 50;
+/** Answers without what was asked for, until the revision is refused: some are cut short on the way, with an end as if they were whole. */
+const MOST_USELESS = 3;
+/** Statuses that speak of the one document whose revisions are asked for. */
+const OF_DOCUMENT: readonly number[] = [400, 413, 414, 422];
+/** What a revision is refused with that the peer neither gives nor says to be missing. */
+const BAD_ANSWER = 'bad_answer';
 
 type TakeFound = (found: FoundDocument) => Promise<void>;
 
+/** Settles all wanted revisions: what does not come is given as refused. */
 export async function readByOpenRevisions(
   client: PeerClient,
   wanted: WantedDocument,
   options: ReadOptions,
   take: TakeFound,
 ): Promise<void> {
+  if (!isAddressable(wanted.id)) {
+    const reason = 'the source gives it in no list, and no address can name it';
+    return refuseAll(wanted, BAD_ANSWER, reason, take);
+  }
   for (let from = 0; from < wanted.revs.length; from += REVS_PER_REQUEST) {
     const revs = wanted.revs.slice(from, from + REVS_PER_REQUEST);
     await readRevisions(client, { ...wanted, revs }, options, take);
@@ -32,52 +44,57 @@ async function readRevisions(
   options: ReadOptions,
   take: TakeFound,
 ): Promise<void> {
-  const own = { revs: 'true', latest: 'true', open_revs: JSON.stringify(wanted.revs) };
-  const path = `${documentPath(wanted.id)}${queryText({ ...own, ...attachmentParameters(wanted, options) })}`;
-  const taken = new Set<string>();
-  /** What came before an answer broke off comes again with the next one; and of several revisions some may have the same leaf. */
-  const takeOnce = async (found: FoundDocument) => {
-    const rev = revOf(found);
-    if (taken.has(rev)) return;
-    await take(found);
-    taken.add(rev);
-  };
+  // What came before an answer broke off is not asked for again.
+  const settled = new Settled(wanted, take);
+  let useless = 0;
+  const request = () => ({
+    method: 'GET',
+    path: pathOf(settled.left, options),
+    names: `document ${wanted.id}`,
+    accepts: OF_DOCUMENT,
+  });
   try {
-    const request = { method: 'GET', path, names: `document ${wanted.id}` };
-    await client.ask(request, (answer) => readList(answer, wanted, options, takeOnce));
+    const refusal = await client.ask(request, async (answer) => {
+      if (answer.status >= 300) return answer.refusal();
+      await readList(answer, settled, options);
+      if (!settled.isDone && ++useless < MOST_USELESS) throw answer.unusable(settled.problem ?? 'it lacks a revision');
+      return undefined;
+    });
+    if (refusal !== undefined) return await refuseAll(settled.left, refusal.error, refusal.reason, take);
   } catch (failure) {
     // A missing database fails with another code.
     if (!(failure instanceof ReplicationError && failure.code === 'not_found')) throw failure;
-    for (const rev of wanted.revs) await takeOnce(missing(wanted.id, rev));
+    return refuseAll(settled.left, 'not_found', 'missing', take);
   }
+  const { problem = 'it is not in the answer' } = settled;
+  await refuseAll(settled.left, BAD_ANSWER, `the source does not give what it was asked for: ${problem}`, take);
 }
 
-async function readList(answer: Answer, wanted: WantedDocument, options: ReadOptions, take: TakeFound): Promise<void> {
-  const cutter = new ListCutter('');
-  for (let piece = await answer.pullText(); piece !== undefined; piece = await answer.pullText()) {
-    const text = piece;
-    const read = () => cutter.push(text).map((element) => readElement(element, wanted, options));
-    for (const found of answer.useable(read)) await take(found);
-  }
-  answer.useable(() => cutter.finish());
+async function refuseAll({ id, revs }: WantedDocument, error: string, reason: string, take: TakeFound): Promise<void> {
+  for (const rev of revs) await take(refusedDocument(id, rev, error, reason));
+}
+
+function pathOf(wanted: WantedDocument, options: ReadOptions): string {
+  const own = { revs: 'true', latest: 'true', open_revs: JSON.stringify(wanted.revs), ...contentParameters(options) };
+  const since = options.attachments && wanted.since.length > 0 ? JSON.stringify(wanted.since) : undefined;
+  return `${documentPath(wanted.id)}${queryText({ ...own, atts_since: since })}`;
+}
+
+async function readList(answer: Answer, settled: Settled, options: ReadOptions): Promise<void> {
+  const read = (element: string) => settled.take(() => readElement(element, settled.wanted, options));
+  await readElements(answer, '', read);
 }
 
 /** `{"ok":…}` or `{"missing":rev}` */
-function readElement(text: string, wanted: WantedDocument, { attachments }: ReadOptions): FoundDocument {
+function readElement(text: string, wanted: WantedDocument, { attachments }: ReadOptions): FoundDocument | undefined {
   const cursor = new JsonCursor(text);
   cursor.enter();
   while (cursor.nextMember()) {
     if (cursor.name === 'ok') return foundDocument(cursor.valueText, wanted, attachments);
-    if (cursor.name === 'missing') return missing(wanted.id, String(JSON.parse(cursor.valueText)));
+    if (cursor.name !== 'missing') continue;
+    const rev: unknown = JSON.parse(cursor.valueText);
+    const isWanted = typeof rev === 'string' && wanted.revs.includes(rev);
+    return isWanted ? refusedDocument(wanted.id, rev, 'not_found', 'missing') : undefined;
   }
-  throw new SyntaxError('A result is neither a document nor a missing revision');
-}
-
-function missing(id: string, rev: string): FoundDocument {
-  return { type: 'refused', refused: { id, rev, error: 'not_found', reason: 'missing' } };
-}
-
-function attachmentParameters({ since }: WantedDocument, { attachments }: ReadOptions) {
-  if (!attachments) return {};
-  return { attachments: 'true', atts_since: since.length === 0 ? undefined : JSON.stringify(since) };
+  return undefined;
 }

@@ -1,0 +1,33 @@
+import type { Answer } from '../asking/answer.ts';
+
+/** An answer that is read outside of the call that gave it, which lasts until then. */
+export class Handover {
+  readonly answer: Promise<Answer>;
+  #resolve: ((answer: Answer) => void) | undefined;
+  #reject: ((failure: unknown) => void) | undefined;
+  #end: (() => void) | undefined;
+  readonly #ended = new Promise<void>((resolve) => {
+    this.#end = resolve;
+  });
+
+  constructor() {
+    this.answer = new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+    });
+  }
+
+  async give(answer: Answer): Promise<void> {
+    this.#resolve?.(answer);
+    await this.#ended;
+    await answer.discard();
+  }
+
+  fail(failure: unknown): void {
+    this.#reject?.(failure);
+  }
+
+  end(): void {
+    this.#end?.();
+  }
+}

@@ -1,0 +1,33 @@
+import { ReplicationError } from '../failure.ts';
+import type { FoundDocument, WantedDocument } from '../peers/contract.ts';
+
+/** The revisions of a batch of which it is not known yet what becomes of them. */
+export class Unsettled {
+  readonly #revs: Map<string, Set<string>>;
+
+  constructor(wanted: readonly WantedDocument[]) {
+    this.#revs = new Map(wanted.map(({ id, revs }) => [id, new Set(revs)]));
+  }
+
+  /** They are on their way to the target, are refused by name, or are not meant to be copied. */
+  settle(found: FoundDocument): void {
+    const id = idOf(found);
+    const revs = this.#revs.get(id);
+    for (const rev of found.settles) revs?.delete(rev);
+    if (revs?.size === 0) this.#revs.delete(id);
+  }
+
+  /** Fails where something is left: a checkpoint behind it would say that it is at the target. */
+  assertNone(source: string): void {
+    for (const [id, revs] of this.#revs) {
+      const [rev] = revs;
+      const reason = `${source} neither gave nor refused revision ${rev} of the document ${JSON.stringify(id)}`;
+      throw new ReplicationError('replication_failed', reason, { mayPass: true });
+    }
+  }
+}
+
+function idOf(found: FoundDocument): string {
+  if (found.type === 'document') return found.document.id;
+  return found.type === 'refused' ? found.refused.id : found.id;
+}
