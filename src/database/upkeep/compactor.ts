@@ -7,6 +7,7 @@ import type { OpenedFile } from '../state/opened-file.ts';
 import { liveBytes } from '../state/state.ts';
 import type { Checkpointer } from './checkpointer.ts';
 import { isWorthCompacting, type Repacker } from './repacker.ts';
+import { Trimmer } from './trimmer.ts';
 
 /** Files below this size are not worth compacting by themselves. */
 const MIN_COMPACTED_BYTES = 4 * 2 ** 20;
@@ -29,26 +30,24 @@ interface CompactorParts {
   wake(): void;
 }
 
-/** The part of a compaction that is done in the turns of the write queue: emptying pages. */
-interface Emptying {
-  /** The pages that are still to be looked at. */
-  readonly pages: PageNumber[];
-  readonly total: number;
-  readonly done: Promise<void>;
-  onProgress(done: number, total: number): void;
+/** The part of a compaction that is done in the turns of the write queue, piece by piece. */
+interface TurnWork {
+  /** Does a piece; gives whether it was the last. */
+  step(): Promise<boolean>;
   resolve(): void;
   reject(error: unknown): void;
 }
 
 /**
- * Compacts a database, one compaction at a time: every body page that holds garbage, or is far from full, is emptied, a
- * few at a time between the group commits; a checkpoint makes that last, and the pages are dropped; then the file gives
- * the space of free pages back to the medium, where it does not do so by itself.
+ * Compacts a database, one compaction at a time: documents are trimmed (trimmer.ts), and every body page that holds garbage, or is far
+ * from full, is emptied, a few at a time between the group commits; a checkpoint makes that last, and the pages are dropped; then the file
+ * gives the space of free pages back to the medium, where it does not do so by itself.
  */
 export class Compactor {
   readonly #parts: CompactorParts;
   #compaction: Promise<void> | undefined;
-  #emptying: Emptying | undefined;
+  readonly #trimmer: Trimmer;
+  #work: TurnWork | undefined;
   #isStopped = false;
   #stopReason: unknown;
   /** Size of the file after its last compaction. */
@@ -56,6 +55,7 @@ export class Compactor {
 
   constructor(parts: CompactorParts) {
     this.#parts = parts;
+    this.#trimmer = new Trimmer(parts.opened, parts.snapshots);
   }
 
   get isRunning(): boolean {
@@ -103,7 +103,7 @@ export class Compactor {
   }
 
   async #compact(task: ActiveTask | undefined): Promise<void> {
-    const { checkpointer, opened, shrinks, barrier, wake } = this.#parts;
+    const { checkpointer, opened, repacker, shrinks, barrier, wake } = this.#parts;
     await barrier();
     // The barrier may have come through with the last commit before the end; a checkpoint would never come then.
     this.#mustGoOn();
@@ -111,11 +111,21 @@ export class Compactor {
     await this.#checkpoint();
     const changes = opened.state.current.bySeq.count;
     task?.update(0, changes);
-    // A page counts for its share of the changes, and what comes after the last page as another one.
-    await this.#beginEmptying((done, total) => task?.update(Math.floor((changes * done) / (total + 1)), changes));
-    this.#mustGoOn();
-    wake();
-    await this.#emptying?.done;
+    // Before pages are emptied: the bodies of ancestors that are given up need not be looked for in them.
+    for await (const ids of this.#trimmer.documents()) {
+      if (ids.length === 0) this.#mustGoOn();
+      else await this.#inTurns(() => this.#trimmer.trim(ids).then(() => true));
+    }
+    const pages = await this.#pagesToEmpty();
+    const total = pages.length;
+    if (total > 0) {
+      await this.#inTurns(async () => {
+        await repacker.repackPages(pages.splice(-PAGES_PER_STEP));
+        // A page counts for its share of the changes, and what comes after the last page as another one.
+        task?.update(Math.floor((changes * (total - pages.length)) / (total + 1)), changes);
+        return pages.length === 0;
+      });
+    }
     this.#mustGoOn();
     await this.#checkpoint();
     this.#mustGoOn();
@@ -138,19 +148,16 @@ export class Compactor {
     throw this.#stopReason;
   }
 
-  /** Collects the pages to empty. The queue's turns do the rest, step by step. */
-  async #beginEmptying(onProgress: Emptying['onProgress']): Promise<void> {
-    assert(this.#emptying === undefined, 'two compactions of one database');
-    const pages = await this.#pagesToEmpty();
-    let resolve: () => void = () => undefined;
-    let reject: (error: unknown) => void = () => undefined;
-    const done = new Promise<void>((onDone, onFailed) => {
-      resolve = onDone;
-      reject = onFailed;
+  /** Has the turns of the write queue do one piece after another. */
+  async #inTurns(step: () => Promise<boolean>): Promise<void> {
+    this.#mustGoOn();
+    assert(this.#work === undefined, 'two compactions of one database');
+    const done = new Promise<void>((resolve, reject) => {
+      this.#work = { step, resolve, reject };
     });
-    // Where nobody waits for it any more a failure must not count as unhandled.
-    done.catch(() => undefined);
-    if (pages.length > 0) this.#emptying = { pages, total: pages.length, done, onProgress, resolve, reject };
+    this.#parts.wake();
+    await done;
+    this.#mustGoOn();
   }
 
   async #pagesToEmpty(): Promise<PageNumber[]> {
@@ -169,32 +176,30 @@ export class Compactor {
     return pages;
   }
 
-  /** Whether there are pages to be emptied. */
+  /** Whether there is something to do in a turn of the write queue. */
   get hasWork(): boolean {
-    return this.#emptying !== undefined;
+    return this.#work !== undefined;
   }
 
-  /** Empties some pages. In a turn of the write queue. */
+  /** Does some of it. In a turn of the write queue. */
   async step(): Promise<void> {
-    const emptying = this.#emptying;
-    if (emptying === undefined) return;
+    const work = this.#work;
+    if (work === undefined) return;
     try {
-      await this.#parts.repacker.repackPages(emptying.pages.splice(-PAGES_PER_STEP));
+      if (!(await work.step()) || this.#work !== work) return;
     } catch (error) {
       this.fail(error);
       throw error;
     }
-    emptying.onProgress(emptying.total - emptying.pages.length, emptying.total);
-    if (emptying.pages.length > 0 || this.#emptying !== emptying) return;
-    this.#emptying = undefined;
-    emptying.resolve();
+    this.#work = undefined;
+    work.resolve();
   }
 
   /** Ends the compaction that runs; what it has moved stays moved. */
   fail(error: unknown): void {
-    const emptying = this.#emptying;
-    this.#emptying = undefined;
-    emptying?.reject(error);
+    const work = this.#work;
+    this.#work = undefined;
+    work?.reject(error);
   }
 
   /** Ends the compaction that runs early, and begins none any more. Resolves when it has ended. */

@@ -10,7 +10,8 @@
  * - Repacking (`repacker.ts`), before each checkpoint that is due: some of the body pages with the smallest share of live
  *   bytes are emptied, in proportion to what came in since the last checkpoint. Live bodies move to new pages.
  * - A compaction (`compactor.ts`), when it is asked for, and when the database is idle and more than half of its file is
- *   garbage: every page that is worth it is emptied, a checkpoint stores that, and the file gives free space back.
+ *   garbage: documents are trimmed (`trimmer.ts`), every page that is worth it is emptied, a checkpoint stores that, and the file gives
+ *   free space back.
  *
  * Who frees what: a commit or a repacking replaces tree nodes, and a repacking empties body pages. Both are collected by
  * `DatabaseState`, which hands them to the next checkpoint. When its head is stored their pages are free: they are added to

@@ -1,7 +1,7 @@
 import { assert } from 'chai';
 import { assertAllowed, assertError, assertJson } from '../../support/conformance/answer.ts';
 import { fakeRev, replicated } from '../../support/conformance/fake-revisions.ts';
-import { at, numberAt } from '../../support/conformance/json.ts';
+import { at, numberAt, stringAt } from '../../support/conformance/json.ts';
 import { suite, test } from '../../support/conformance/suite.ts';
 
 const json = { 'content-type': 'application/json' };
@@ -14,6 +14,25 @@ export default suite('compact', [
     for (const answer of answers) assertJson(answer, 202, { ok: true });
     await t.compact();
     assert.deepInclude(await t.info(), { compact_running: false, doc_count: 1 });
+  }),
+
+  test('removes the empty bodies of older revisions, too', async (t) => {
+    const first = await t.put('doc', {});
+    const second = await t.put('doc', { _rev: first, b: 1 });
+    const gone = stringAt((await t.at('DELETE', `/doc?rev=${second}`)).json, 'rev');
+    assertJson(await t.get(`/doc?rev=${first}`), 200, { _id: 'doc', _rev: first });
+    await t.compact();
+    assertError(await t.get(`/doc?rev=${first}`), 404, 'not_found', 'missing');
+    assertJson(await t.get(`/doc?rev=${gone}&revs_info=true`), 200, {
+      _id: 'doc',
+      _rev: gone,
+      _deleted: true,
+      _revs_info: [
+        { rev: gone, status: 'deleted' },
+        { rev: second, status: 'missing' },
+        { rev: first, status: 'missing' },
+      ],
+    });
   }),
 
   test('removes the bodies of older revisions, not their names', async (t) => {

@@ -45,6 +45,22 @@ export default suite('rev_stemming', [
     assert.lengthOf(arrayAt(read, '_revisions', 'ids'), 3);
   }),
 
+  test('and with a compaction, also where no edit comes', async (t) => {
+    const rev = await updateTo(t, 'doc', 6);
+    await limitRevisions(t, 3);
+    assert.lengthOf(arrayAt((await t.get('/doc?revs=true')).json, '_revisions', 'ids'), 6);
+    const before = await t.info();
+    await t.compact();
+    const read = (await t.get('/doc?revs=true')).json;
+    assert.deepInclude(read, { _rev: rev, n: 6 });
+    assert.equal(numberAt(read, '_revisions', 'start'), 6);
+    assert.lengthOf(arrayAt(read, '_revisions', 'ids'), 3);
+    assert.equal(at(await t.info(), 'update_seq'), at(before, 'update_seq'));
+    // It is edited as ever.
+    const next = await t.put('doc', { _rev: rev, n: 7 });
+    assert.deepInclude((await t.get('/doc?conflicts=true')).json, { _rev: next, n: 7 });
+  }),
+
   test('a replicated path is cut as well', async (t) => {
     await limitRevisions(t, 2);
     await t.replicate([replicated('doc', 4, 'dcba', { n: 1 })]);

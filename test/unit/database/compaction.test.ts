@@ -42,6 +42,82 @@ describe('compaction', () => {
     await db.close();
   });
 
+  test('drops empty bodies of replaced revisions, too, on all branches', async () => {
+    const bench = new Bench();
+    const db = await bench.open();
+    await merge(db, 'a', { rev: '1-a', body: '{}' });
+    await merge(db, 'a', { rev: '2-b', ids: ['b', 'a'], body: '{}' });
+    await merge(db, 'a', { rev: '2-c', ids: ['c', 'a'], body: '{}', deleted: true });
+    const first = await put(db, 'single', { body: '{}' });
+    const second = await put(db, 'single', { rev: first, body: '{"n":2}' });
+    await put(db, 'single', { rev: second, deleted: true, body: '{}' });
+    await put(db, 'leaf', { body: '{}' });
+    const before = await seeAll(db);
+    expect(await bodiesOfPath(db, 'single')).toEqual(['{}', '{"n":2}', '{}']);
+    await db.compact();
+    expect(await seeAll(db)).toEqual(before);
+    expect(await bodiesOfPath(db, 'a')).toEqual(['{}', undefined]);
+    expect(await bodiesOfPath(db, 'single')).toEqual(['{}', undefined, undefined]);
+    expect(await bodiesOfPath(db, 'leaf')).toEqual(['{}']);
+    expect((await db.verify()).damage).toEqual([]);
+    await db.close();
+    const again = await bench.open();
+    expect(await bodiesOfPath(again, 'single')).toEqual(['{}', undefined, undefined]);
+    await again.close();
+  });
+
+  test('forgets ancestors beyond a limit that was lowered, however many documents there are', async () => {
+    const bench = new Bench();
+    const db = await bench.open();
+    const names = Array.from({ length: 5_000 }, (_unused, index) => `d${index}`);
+    const ids = ['f', 'e', 'd', 'c', 'b', 'a'];
+    await db.write(
+      names.map((name) => toWrite(name, { rev: '6-f', ids, body: '{"n":6}' })),
+      { newEdits: false, durability: 'relaxed' },
+    );
+    await merge(db, 'd7', { rev: '5-x', ids: ['x', ...ids.slice(2)], deleted: true });
+    const before = await seeAll(db);
+    await db.setRevsLimit(3);
+    await db.compact();
+    expect(await seeAll(db)).toEqual(before);
+    expect(await bodiesOfPath(db, 'd0')).toEqual(['{"n":6}', undefined, undefined]);
+    expect(await bodiesOfPath(db, 'd4999')).toEqual(['{"n":6}', undefined, undefined]);
+    // The other leaf keeps its three, 5-x, 4-d and 3-c, and the winner's path goes down to where it meets them.
+    expect(await bodiesOfPath(db, 'd7')).toEqual(['{"n":6}', undefined, undefined, undefined]);
+    expect((await db.verify()).damage).toEqual([]);
+    await db.setRevsLimit(1);
+    await db.compact();
+    expect(await bodiesOfPath(db, 'd7')).toEqual(['{"n":6}']);
+    await db.close();
+  });
+
+  test('trims while the same documents are written, and what it trimmed survives a crash with them', async () => {
+    const bench = tinyBench();
+    const db = await bench.open();
+    const names = Array.from({ length: 40 }, (_unused, index) => `d${index}`);
+    const revs = new Map<string, string>();
+    const writeAll = async () => {
+      for (const name of names) {
+        const rev = revs.get(name);
+        revs.set(name, await put(db, name, { ...(rev === undefined ? {} : { rev }), body: '{}' }));
+      }
+    };
+    for (let round = 0; round < 3; round++) await writeAll();
+    await db.setRevsLimit(2);
+    const compaction = db.compact();
+    await writeAll();
+    await compaction;
+    await writeAll();
+    // The owner is left alone, as if it had crashed.
+    const again = await bench.open();
+    for (const name of names) {
+      expect(await leavesOf(again, name)).toEqual([`${revs.get(name)}={}`]);
+      expect(await bodiesOfPath(again, name)).toHaveLength(2);
+    }
+    expect((await again.verify()).damage).toEqual([]);
+    await again.close();
+  });
+
   test('makes the file small again, keeps what can be seen, and a revision without body is still known', async () => {
     const bench = tinyBench();
     const db = await bench.open();
