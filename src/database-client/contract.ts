@@ -20,7 +20,10 @@ export type Fetch = (address: string, init: FetchInit) => Promise<Response>;
 export interface FetchInit {
   readonly method: string;
   readonly headers: Record<string, string>;
-  readonly body?: string;
+  /** What the platform's own `fetch` takes: a text, bytes, a Blob, a stream. `database()` sends texts. */
+  readonly body?: NonNullable<RequestInit['body']>;
+  /** Some platforms require it beside a stream. */
+  readonly duplex?: 'half';
   readonly signal?: AbortSignal;
 }
 
@@ -94,7 +97,7 @@ export interface Database<T extends object> {
   /** The document; undefined where there is none or it is deleted. A database that is not there is an error. */
   get(id: string, options?: GetOptions): Promise<Stored<T> | undefined>;
   /** Writes a document under its id: a new one, or one that has the revision which it replaces. */
-  put(document: (Draft<T> & { readonly _id: string }) | Deletion): Promise<Written | Conflict>;
+  put(document: (Draft<T> & { readonly _id: string }) | Deletion<T>): Promise<Written | Conflict>;
   /** Writes a new document, for which the service makes an id where it has none. */
   post(document: Draft<T>): Promise<Written | Conflict>;
   /** Deletes this revision of the document. */
@@ -103,11 +106,9 @@ export interface Database<T extends object> {
    * Reads the document, undefined where there is none, and writes what `change` makes of it, with its revision; after a conflict all over
    * again. So `change` may be called several times. The conflict is the result where that was tried often enough.
    */
-  update(
+  update<Changed extends (Draft<T> | Removal<T>) & KnownMembers<Changed, T>>(
     id: string,
-    change: (
-      document: Stored<T> | undefined,
-    ) => MaybePromise<Draft<T> | (Partial<Deletion> & { readonly _deleted: true })>,
+    change: (document: Stored<T> | undefined) => MaybePromise<Changed>,
     options?: UpdateOptions,
   ): Promise<Written | Conflict>;
   /** docs/http.md#find */
@@ -138,7 +139,17 @@ export interface Database<T extends object> {
    */
   changes(options?: ChangesOptions<T>): AsyncGenerator<Change<T>, void, void>;
   /** Writes many documents, each by itself: one row for each, in order, whose `ok` tells whether it was (docs/http.md#bulk-writes). */
-  bulk(documents: readonly (Draft<T> | Deletion)[], options?: BulkOptions): Promise<(Written | Refused)[]>;
+  bulk(documents: readonly (Draft<T> | Deletion<T>)[], options?: BulkOptions): Promise<(Written | Refused)[]>;
 }
 
 type MaybePromise<Value> = Value | Promise<Value>;
+
+/** What deletes in `update`, which knows id and revision. */
+type Removal<T extends object> = Partial<Deletion<T>> & { readonly _deleted: true };
+
+type MembersOf<T> = T extends unknown ? keyof T : never;
+
+/** A compiler looks for misspelt members in arguments alone, not in what functions give. Without this they would be stored. */
+type KnownMembers<Changed, T extends object> = {
+  [Member in keyof Changed]: Member extends MembersOf<Stored<T> | Draft<T> | Removal<T>> ? unknown : never;
+};

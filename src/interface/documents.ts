@@ -60,13 +60,15 @@ export type Draft<T> = T & {
   readonly _revisions?: Revisions;
 };
 
-/** A write that deletes (docs/http.md#deleting-a-document). Other members stay in the tombstone. */
-export interface Deletion {
+/** A write that deletes (docs/http.md#deleting-a-document). Other members, such as some of the document's, stay in the tombstone. */
+export type Deletion<T extends object = Record<string, unknown>> = Partial<T> & {
   readonly _id: string;
   readonly _rev: string;
   readonly _deleted: true;
-  readonly [member: string]: unknown;
-}
+  readonly _attachments?: Readonly<Record<string, Attachment | AttachmentDraft>>;
+  /** With `new_edits=false`. */
+  readonly _revisions?: Revisions;
+};
 
 /** The answer to a write. Without `rev` in batch mode. */
 export interface Written {

@@ -98,7 +98,7 @@ test('a configuration of Vite sees the types of settee/vite', () => {
   );
 });
 
-const usesDatabase = `import { type Change, database, type FindAnswer, SetteeError, type Stored } from 'settee/database';
+const usesDatabase = `import { type Change, database, type Fetch, type FindAnswer, SetteeError, type Stored } from 'settee/database';
   interface Note { text: string; stars?: number }
   const notes = database<Note>(fetch, 'http://localhost/db/notes');
   const note: Stored<Note> | undefined = await notes.get('first');
@@ -114,6 +114,50 @@ const usesDatabase = `import { type Change, database, type FindAnswer, SetteeErr
   await notes.put({ text: 'Hello' });
   // @ts-expect-error A Note has no such member.
   await notes.post({ text: 'Hello', colour: 'red' });
+  // @ts-expect-error A Note has no such member.
+  await notes.put({ _id: 'first', text: 'Hello', colour: 'red' });
+  // @ts-expect-error A Note has no such member.
+  await notes.put({ ...note, _id: 'first', text: 'Hello', strs: 5 });
+  // @ts-expect-error A Note has no such member.
+  await notes.bulk([{ text: 'Hello' }, { text: 'Hello', colour: 'red' }]);
+  // @ts-expect-error A Note has no such member.
+  await notes.put({ _id: 'first', _rev: rev, _deleted: true, colour: 'red' });
+  // @ts-expect-error A Note has no such member.
+  await notes.update('first', () => ({ text: 'Hello', colour: 'red' }));
+  // @ts-expect-error A Note has no such member.
+  await notes.update('first', async (current) => ({ ...current, text: 'Hello', strs: 5 }));
+  // @ts-expect-error A Note has no such member.
+  await notes.update('first', (current) => (current ? { _deleted: true as const } : { text: 'Hello', colour: 'red' }));
+  // @ts-expect-error The text is required.
+  await notes.update('first', () => ({ stars: 1 }));
+  // @ts-expect-error A text is no number.
+  await notes.update('first', () => ({ text: 1 }));
+  await notes.put({ ...note, _id: 'first', text: 'Hello', stars: 5, _attachments: {} });
+  await notes.put({ _id: 'first', _rev: rev, _deleted: true, text: 'It stays in the tombstone.' });
+  if (note) await notes.put({ ...note, _deleted: true });
+  await notes.bulk([{ text: 'Hello' }, { _id: 'first', _rev: rev, _deleted: true }, { _id: 'second', text: 'Hello' }]);
+  await notes.update('first', (current) => ({ ...current, text: current?.text ?? '', stars: (current?.stars ?? 0) + 1 }));
+  await notes.update('first', async (current) => ({ ...current, text: 'Hello' }), { retries: 3 });
+  await notes.update('first', () => ({ _deleted: true }));
+  await notes.update('first', (current) => (current?.stars ? { ...current, stars: 0 } : { _deleted: true }));
+  interface Task { kind: 'task'; done: boolean }
+  interface List { kind: 'list'; title: string }
+  const items = database<Task | List>(fetch, '/db/items');
+  await items.put({ _id: 'a', kind: 'task', done: true });
+  await items.update('a', (item) => (item?.kind === 'task' ? { ...item, done: true } : { kind: 'list', title: 'New' }));
+  // @ts-expect-error No item has such a member.
+  await items.update('a', () => ({ kind: 'list', title: 'New', colour: 'red' }));
+  const anything = database(fetch, '/db/anything');
+  await anything.put({ _id: 'a', colour: 'red' });
+  await anything.update('a', (current) => ({ ...current, colour: 'red' }));
+  await anything.bulk([{ colour: 'red' }, { _id: 'b', _rev: rev, _deleted: true, why: 'old' }]);
+  const plain: Fetch = fetch;
+  const wrapped: Fetch = (address, init) => fetch(address, { ...init, headers: { ...init.headers, authorization: 'x' } });
+  for (const send of [plain, wrapped]) {
+    await send('/db/notes/first/photo', { method: 'PUT', headers: {}, body: new Blob(['a']) });
+    await send('/db/notes/first/photo', { method: 'PUT', headers: {}, body: new Blob(['a']).stream(), duplex: 'half' });
+    await send('/db/notes/first/photo', { method: 'PUT', headers: {}, body: new Uint8Array(3) });
+  }
   export { note, docs };`;
 
 test.for([
