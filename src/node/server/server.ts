@@ -145,7 +145,7 @@ async function start(options: ServerOptions, undo: UndoList): Promise<RunningSer
       config: settings,
       log,
       logTail,
-      network: { fetch: (...request) => fetch(...request), fetchThrough: (proxy) => proxies.through(proxy) },
+      network: { fetch: (...request) => fetch(...request), fetchThrough: proxies.through },
       ownBase: () => ownUrl,
       replicatesByDocuments: options.replicatesByDocuments,
       restart: async () => service?.restart(),
