@@ -167,6 +167,8 @@ export interface RelatedBody {
 export interface RelatedRefusal {
   /** The peer takes no documents in this form. */
   readonly isOfForm: boolean;
+  /** It may be that it takes the document in another form. */
+  readonly mayBeOfForm: boolean;
   readonly refused: RefusedDocument;
 }
 

@@ -99,6 +99,8 @@ export class AttachedDocuments {
       this.#targetTakesRelated = false;
       return this.#copyInsideIfPossible(document, take, tooLong());
     }
+    if (refusal?.mayBeOfForm === true && missingBytes(document) <= LONGEST_INSIDE)
+      return this.#copyInside([document], take);
     const { since } = document;
     // The target has not what its revisions made one expect: it gets all attachments.
     if (refusal?.refused.error === 'missing_stub' && since.length > 0) {
@@ -131,7 +133,9 @@ export class AttachedDocuments {
 /** Whether the document can't be had in this way, also where it is asked for again. */
 function isUseless(failure: unknown, failures: number): failure is ReplicationError {
   if (failure instanceof ContentMismatch) return failures >= MOST_USELESS;
-  return failure instanceof ReplicationError && failure.code === 'not_found';
+  if (!(failure instanceof ReplicationError)) return false;
+  // The peer can't do it with this document, such as with a name that it can't read.
+  return failure.code === 'not_found' || (failure.code === 'replication_failed' && !failure.mayPass);
 }
 
 function tooLong(): ReplicationError {

@@ -1,7 +1,8 @@
 /** The answer of a peer, read under the eyes of a watchdog. All failures are of the attempt, so that the request can be sent again. */
+import { assertShallowInSteps } from '../../../json/nesting.ts';
 import { isObject, type JsonObject } from '../../../json/objects.ts';
 import { parseInSteps } from '../../../json/parse-in-steps.ts';
-import { inTurns, Pace } from '../../../shared/turn.ts';
+import { inTurns, Pace, type Steps } from '../../../shared/turn.ts';
 import type { TransportAnswer } from '../transport/contract.ts';
 import { AttemptFailure, describeFailure } from './attempt-failure.ts';
 import type { Watchdog } from './watchdog.ts';
@@ -62,7 +63,7 @@ export class Answer {
   async json(): Promise<unknown> {
     const text = await this.text();
     try {
-      return await inTurns(parseInSteps(text));
+      return await inTurns(parsedInSteps(text));
     } catch (cause) {
       throw this.unusable(NO_JSON, cause);
     }
@@ -130,7 +131,15 @@ export class Answer {
   }
 }
 
+/** What is nested very deeply takes very long to parse, and fails wherever it is walked through. */
+function* parsedInSteps(text: string): Steps<unknown> {
+  yield* assertShallowInSteps(text);
+  return yield* parseInSteps(text);
+}
+
 function shortText(value: unknown): string {
-  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  const given = typeof value === 'string' ? value : JSON.stringify(value);
+  // What can't be stored would keep a failure from being told in a document.
+  const text = given.replace(/\p{Surrogate}/gu, '\ufffd');
   return text.length > LONGEST_REASON ? `${text.slice(0, LONGEST_REASON)}…` : text;
 }

@@ -15,13 +15,15 @@ export function backOffMs(failures: number, random: RandomBytes): number {
   return base * (1 + (JITTER * byte) / 256);
 }
 
-/** A header `Retry-After`: seconds, or a date. Undefined where it is neither. */
+/** Nobody is asked to wait for longer: what says so means something else, and no calendar may have the day. */
+const LONGEST_ASKED_MS = 86_400_000;
+
+/** A header `Retry-After`: seconds, or a date. Undefined where it is neither. A day at most. */
 export function retryAfterMs(header: string | undefined, nowMs: number): number | undefined {
   if (header === undefined) return undefined;
   const text = header.trim();
-  if (/^\d+$/.test(text)) return Number(text) * 1_000;
-  const date = Date.parse(text);
-  return Number.isNaN(date) ? undefined : Math.max(0, date - nowMs);
+  const ms = /^\d+$/.test(text) ? Number(text) * 1_000 : Date.parse(text) - nowMs;
+  return Number.isNaN(ms) ? undefined : Math.min(LONGEST_ASKED_MS, Math.max(0, ms));
 }
 
 /** Resolves after so long, and fails with the signal's reason where that comes before. */

@@ -10,12 +10,16 @@ import type { Stub } from '../contract.ts';
 /** Bytes that are digested in one step. */
 const STEP_BYTES = 262_144;
 
-/** The content that came is not the one that the document names. */
+/** The content that came is not the one that the document names, or did not come in a form that can be read. */
 export class ContentMismatch extends ReplicationError {
-  constructor(name: string, why: string) {
-    super('content_md5_mismatch', `the source's attachment ${JSON.stringify(name)} ${why}`, { mayPass: true });
+  constructor(reason: string) {
+    super('content_md5_mismatch', reason, { mayPass: true });
     this.name = 'ContentMismatch';
   }
+}
+
+export function contentMismatch(attachment: string, why: string): ContentMismatch {
+  return new ContentMismatch(`the source's attachment ${JSON.stringify(attachment)} ${why}`);
 }
 
 /** Content that is to come. */
@@ -40,12 +44,12 @@ export async function* checkedContent(
   let bytes = 0;
   for await (const chunk of chunks) {
     bytes += chunk.length;
-    if (bytes > length) throw new ContentMismatch(name, `has more than the ${length} bytes that it should have`);
+    if (bytes > length) throw contentMismatch(name, `has more than the ${length} bytes that it should have`);
     digest?.update(chunk);
     yield chunk;
   }
-  if (bytes !== length) throw new ContentMismatch(name, `has ${bytes} bytes in place of ${length}`);
-  if (digest !== undefined && digest.digest() !== md5) throw new ContentMismatch(name, OTHER_DIGEST);
+  if (bytes !== length) throw contentMismatch(name, `has ${bytes} bytes in place of ${length}`);
+  if (digest !== undefined && digest.digest() !== md5) throw contentMismatch(name, OTHER_DIGEST);
 }
 
 const OTHER_DIGEST = 'has another content than its digest says';
@@ -55,7 +59,7 @@ export async function checkInline(attachments: JsonObject, stubs: readonly Stub[
   for (const stub of stubs) await checkEntry(stub, ownMember(attachments, stub.name));
   const known = new Set(stubs.map(({ name }) => name));
   const added = Object.keys(attachments).find((name) => !known.has(name));
-  if (added !== undefined) throw new ContentMismatch(added, 'was not there before in the same revision');
+  if (added !== undefined) throw contentMismatch(added, 'was not there before in the same revision');
 }
 
 async function checkEntry(stub: Stub, entry: unknown): Promise<void> {
@@ -64,10 +68,10 @@ async function checkEntry(stub: Stub, entry: unknown): Promise<void> {
   if (members['stub'] === true && !isMissing) return;
   const { data } = members;
   const bytes = typeof data === 'string' ? fromBase64(data) : undefined;
-  if (bytes === undefined) throw new ContentMismatch(name, 'did not come with its document');
+  if (bytes === undefined) throw contentMismatch(name, 'did not come with its document');
   const { length, md5 } = plainContent(stub);
-  if (bytes.length !== length) throw new ContentMismatch(name, `has ${bytes.length} bytes in place of ${length}`);
-  if (md5 !== undefined && (await md5Of(bytes)) !== md5) throw new ContentMismatch(name, OTHER_DIGEST);
+  if (bytes.length !== length) throw contentMismatch(name, `has ${bytes.length} bytes in place of ${length}`);
+  if (md5 !== undefined && (await md5Of(bytes)) !== md5) throw contentMismatch(name, OTHER_DIGEST);
 }
 
 async function md5Of(bytes: Uint8Array): Promise<string> {

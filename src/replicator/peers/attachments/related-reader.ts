@@ -14,7 +14,13 @@ import type { PeerClient } from '../asking/peer-client.ts';
 import type { AttachedDocument, DocumentText, RelatedBody, Stub } from '../contract.ts';
 import { attachmentNames, readDocumentText } from '../documents/document-text.ts';
 import { documentPath, isAddressable, isSegment, queryText } from '../paths.ts';
-import { ContentMismatch, checkedContent, type ExpectedContent, plainContent } from './content-check.ts';
+import {
+  ContentMismatch,
+  checkedContent,
+  contentMismatch,
+  type ExpectedContent,
+  plainContent,
+} from './content-check.ts';
 import { Handover } from './handover.ts';
 import { type Following, relatedBody, relatedType, withFollowing } from './related-body.ts';
 
@@ -43,7 +49,7 @@ export class RelatedReader {
    */
   async read<T>(wanted: AttachedDocument, use: UseBody<T>): Promise<T> {
     const { id } = wanted.document;
-    if (!isAddressable(id)) throw new ContentMismatch(id, 'is of a document that no address can name');
+    if (!isAddressable(id)) throw new ContentMismatch('no address can name the document');
     if (this.#sendsRelated) {
       const outcome = await this.#readWhole(wanted, use);
       if (typeof outcome !== 'string') return outcome.result;
@@ -76,10 +82,10 @@ export class RelatedReader {
     const boundary = boundaryOf(type);
     try {
       if (answer.status >= 300 || !RELATED.test(type) || boundary === undefined) return 'other form';
-      const parts = readParts(answer.chunks(), boundary, (reason) => answer.unusable(reason));
+      const parts = readParts(answer.chunks(), boundary, (reason) => new ContentMismatch(reason));
       const following = await readFollowing(parts, wanted);
       if (following === undefined) return 'useless';
-      const contentOf = (one: Following) => nextContent(parts, one, answer);
+      const contentOf = (one: Following) => nextContent(parts, one);
       return { result: await use(this.#bodyOf(wanted, following, contentOf)) };
     } finally {
       await answer.discard();
@@ -108,7 +114,7 @@ export class RelatedReader {
   /** As a stream of its own: what the request ends with comes out of it. */
   async *#content({ id, rev }: DocumentText, stub: Stub): AsyncGenerator<Uint8Array, void, void> {
     const { name } = stub;
-    if (!isSegment(name)) throw new ContentMismatch(name, 'can be named by no address');
+    if (!isSegment(name)) throw contentMismatch(name, 'can be named by no address');
     const path = `${documentPath(id)}/${encodeURIComponent(name)}${queryText({ rev })}`;
     const handed = new Handover();
     const headers = { accept: '*/*' };
@@ -185,10 +191,9 @@ async function textOf(chunks: AsyncIterable<Uint8Array>): Promise<string> {
 async function* nextContent(
   parts: AsyncIterator<IncomingPart, void, void>,
   one: Following,
-  answer: Answer,
 ): AsyncGenerator<Uint8Array, void, void> {
   const part = await parts.next();
-  if (part.done === true) throw answer.unusable('it lacks an attachment that it announces');
+  if (part.done === true) throw contentMismatch(one.stub.name, 'is announced and does not come');
   yield* checkedContent(part.value.chunks, expectedOf(one));
 }
 

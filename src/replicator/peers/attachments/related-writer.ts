@@ -7,6 +7,7 @@ import { documentPath } from '../paths.ts';
 
 /** Statuses that speak of the document. */
 const OF_DOCUMENT: readonly number[] = [400, 409, 412, 413, 417, 422];
+const BAD_REQUEST = 400;
 const OF_RIGHTS: readonly number[] = [401, 403];
 /** Statuses of peers that take no such bodies. */
 const OF_FORM: readonly number[] = [405, 406, 415, 501];
@@ -32,7 +33,12 @@ export async function writeRelated(
   if (told === undefined) return undefined;
   // Whether a function refused this document, or the peer refuses us: that fails then.
   if (OF_RIGHTS.includes(told.status)) await writeBulk(client, []);
-  return { isOfForm: OF_FORM.includes(told.status), refused: { id, rev, error: told.error, reason: told.reason } };
+  const mayBeOfForm = told.status === BAD_REQUEST;
+  return {
+    isOfForm: OF_FORM.includes(told.status),
+    mayBeOfForm,
+    refused: { id, rev, error: told.error, reason: told.reason },
+  };
 }
 
 /** Undefined where the document was written as it is. */

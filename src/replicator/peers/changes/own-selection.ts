@@ -7,6 +7,7 @@ import { createKeyOrder } from '../../../collation/key-order.ts';
 import { isDatabaseError } from '../../../errors/database-error.ts';
 import { parseSelector } from '../../../find/selectors/selector-parser.ts';
 import { createTest, type Test } from '../../../find/selectors/selector-test.ts';
+import { isShallowText } from '../../../json/nesting.ts';
 import type { Selection } from '../../contract.ts';
 import { ReplicationError } from '../../failure.ts';
 import type { ChangesPage, ChangesRequest } from '../contract.ts';
@@ -40,9 +41,9 @@ export class OwnSelection {
     return { ...page, changes: page.changes.filter(({ id }) => ids.has(id)) };
   }
 
-  /** Whether a document belongs to it. What is no JSON does: the target says what is wrong with it. */
+  /** Whether a document belongs to it. What is no JSON, or nested too deeply, does: the target says what is wrong with it. */
   passes(text: string): boolean {
-    if (this.#test === undefined) return true;
+    if (this.#test === undefined || !isShallowText(text)) return true;
     const parsed = parsedOf(text);
     return parsed === undefined || this.#test(parsed.value);
   }

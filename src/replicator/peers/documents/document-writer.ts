@@ -3,6 +3,7 @@
  * refuses as a whole is sent again in halves, until the document is found that is at fault.
  */
 import type { RefusedDocument } from '../../contract.ts';
+import { ReplicationError } from '../../failure.ts';
 import type { PeerClient } from '../asking/peer-client.ts';
 import type { DocumentText } from '../contract.ts';
 import { type BatchRefusal, TOO_LARGE, writeBulk } from './bulk-docs.ts';
@@ -11,10 +12,13 @@ import { type BatchRefusal, TOO_LARGE, writeBulk } from './bulk-docs.ts';
 const MOST_LENGTH = 4_194_304;
 const MISSING_STUB = 412;
 const LEAST_LENGTH = 16_384;
+/** Statuses that speak of what is in a document, of those that speak of documents. */
+const OF_CONTENT: readonly number[] = [MISSING_STUB, TOO_LARGE];
 
 export class DocumentWriter {
   readonly #client: PeerClient;
   #mostLength = MOST_LENGTH;
+  #takesSome = false;
 
   constructor(client: PeerClient) {
     this.#client = client;
@@ -47,7 +51,10 @@ export class DocumentWriter {
     if (outcome === 'unclear') return this.#writeHalves(batch);
     if (!isRefusal(outcome)) return outcome;
     const [first] = batch;
-    if (first !== undefined && batch.length === 1) return [refusedAlone(first, outcome)];
+    if (first !== undefined && batch.length === 1) {
+      await this.#assertTakesOthers(outcome);
+      return [refusedAlone(first, outcome)];
+    }
     if (outcome.status === TOO_LARGE) this.#takeLess(batch);
     if (outcome.status === MISSING_STUB && batch.some(({ text }) => mayHaveStubs(text)))
       return this.#writeStubsAlone(batch);
@@ -57,6 +64,17 @@ export class DocumentWriter {
   async #writeHalves(batch: readonly DocumentText[]): Promise<readonly RefusedDocument[]> {
     const half = Math.ceil(batch.length / 2);
     return [...(await this.#writeBatch(batch.slice(0, half))), ...(await this.#writeBatch(batch.slice(half)))];
+  }
+
+  /** Whether the peer refused the document, or refuses everything: that fails then. Looked at once. */
+  async #assertTakesOthers({ status, error, reason }: BatchRefusal): Promise<void> {
+    if (this.#takesSome || OF_CONTENT.includes(status)) return;
+    const outcome = await writeBulk(this.#client, []);
+    if (outcome !== 'unclear' && isRefusal(outcome)) {
+      const told = `${this.#client.name} takes no documents at all: it answered ${status} ${error}: ${reason}`;
+      throw new ReplicationError('replication_failed', told, { mayPass: true });
+    }
+    this.#takesSome = true;
   }
 
   /** Of a document with stubs it is likelier that it is the one. */

@@ -14,6 +14,7 @@ import { Settled } from './settled.ts';
 const REVS_PER_REQUEST = 50;
 /** Answers without what was asked for, until the revision is refused: some are cut short on the way, with an end as if they were whole. */
 const MOST_USELESS = 3;
+const PAUSE_MS = 100;
 /** Statuses that speak of the one document whose revisions are asked for. */
 const OF_DOCUMENT: readonly number[] = [400, 413, 414, 422];
 /** What a revision is refused with that the peer neither gives nor says to be missing. */
@@ -46,7 +47,6 @@ async function readRevisions(
 ): Promise<void> {
   // What came before an answer broke off is not asked for again.
   const settled = new Settled(wanted, take);
-  let useless = 0;
   const request = () => ({
     method: 'GET',
     path: pathOf(settled.left, options),
@@ -54,13 +54,14 @@ async function readRevisions(
     accepts: OF_DOCUMENT,
   });
   try {
-    const refusal = await client.ask(request, async (answer) => {
-      if (answer.status >= 300) return answer.refusal();
-      await readList(answer, settled, options);
-      if (!settled.isDone && ++useless < MOST_USELESS) throw answer.unusable(settled.problem ?? 'it lacks a revision');
-      return undefined;
-    });
-    if (refusal !== undefined) return await refuseAll(settled.left, refusal.error, refusal.reason, take);
+    for (let answers = 0; !settled.isDone && answers < MOST_USELESS; answers++) {
+      if (answers > 0) await client.pause(PAUSE_MS * answers);
+      const refusal = await client.ask(request, async (answer) => {
+        if (answer.status >= 300) return answer.refusal();
+        return readList(answer, settled, options);
+      });
+      if (refusal !== undefined) return await refuseAll(settled.left, refusal.error, refusal.reason, take);
+    }
   } catch (failure) {
     // A missing database fails with another code.
     if (!(failure instanceof ReplicationError && failure.code === 'not_found')) throw failure;
@@ -80,7 +81,7 @@ function pathOf(wanted: WantedDocument, options: ReadOptions): string {
   return `${documentPath(wanted.id)}${queryText({ ...own, atts_since: since })}`;
 }
 
-async function readList(answer: Answer, settled: Settled, options: ReadOptions): Promise<void> {
+async function readList(answer: Answer, settled: Settled, options: ReadOptions): Promise<undefined> {
   const read = (element: string) => settled.take(() => readElement(element, settled.wanted, options));
   await readElements(answer, '', read);
 }
