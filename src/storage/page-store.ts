@@ -100,6 +100,8 @@ export interface Commit {
   readonly head?: string;
   /** Removes journal records with a number below this. Where claims are records, they stay: a stale owner's next number must be taken. */
   readonly truncateJournal?: number;
+  /** The part of the store's reserved space that this step may use where there is no room else (`space-reserve.ts`). Default: none. */
+  readonly reserve?: 'deletions' | 'upkeep' | undefined;
 }
 
 /**
@@ -120,6 +122,8 @@ export interface PageFile {
   commit(commit: Commit): Promise<void>;
   /** Numbers of all pages at or above `from`, ascending, in batches. */
   pageNumbers(from: PageNumber): AsyncIterable<readonly PageNumber[]>;
+  /** Whether the medium was full, and reserved space was given up that has not been taken back since. Default: false. */
+  readonly isScarce?: boolean;
   /** False once another owner opened the file. */
   isCurrent(): Promise<boolean>;
   /** Bytes that the file takes on its medium: measured where the medium allows it, else the sum of what it holds. */

@@ -48,7 +48,7 @@ export function storageNewerFormat(file: string, found: number, known: number): 
 export function storageFull(file: string, cause: unknown): DatabaseError {
   return new DatabaseError(
     'storage_full',
-    `No space is left for file "${file}"; nothing of this step was written, free some space and try again`,
+    `No space is left for file "${file}"; nothing of this step was written. Delete documents or databases, or free space elsewhere, and try again`,
     { cause },
   );
 }

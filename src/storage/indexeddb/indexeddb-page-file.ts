@@ -19,8 +19,11 @@ import { runWrite } from './write-transaction.ts';
 const NUMBERS_PER_BATCH = 1000;
 /** A commit may take so many times as long as what only reads: a slow medium has been seen to hold writes up for seconds. */
 const PATIENCE = 3;
-/** Failures of the last flush that leave nothing to answer for: the file is another owner's, or the browser has taken it away. */
-const ENDS_FLUSH = ['storage_fenced', 'storage_closed', 'write_outcome_unknown'] as const;
+/**
+ * Failures of the last flush that leave nothing to answer for: the file is another owner's, or the browser has taken it away; or there is no
+ * room for it, and all stays where it is.
+ */
+const ENDS_FLUSH = ['storage_fenced', 'storage_closed', 'write_outcome_unknown', 'storage_full'] as const;
 
 interface IndexedDbPageFileParts {
   readonly name: string;
