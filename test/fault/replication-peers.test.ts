@@ -33,6 +33,16 @@ describe('peers that take not everything', () => {
     },
   );
 
+  test('a source that is full is read, and need not be read again', async () => {
+    const { source, target, replication } = sidesOf(ends, 'pull');
+    const { revisions } = await fill(source, 'db', 60);
+    ends.peer.fault = ({ request, path }) =>
+      request.method === 'PUT' && path.includes('/_local/') ? failure(507) : undefined;
+    const first = await run(ends.host, replication);
+    await expectCopied(source, target, revisions);
+    expect(await run(ends.host, replication)).toMatchObject({ no_changes: true, session_id: first.session_id });
+  });
+
   test('a source that takes no POST at all is read document by document', async () => {
     const { source, target, replication } = sidesOf(ends, 'pull');
     const { revisions } = await fill(source, 'db', 60);

@@ -153,8 +153,7 @@ export class WatchedDocument {
     try {
       const user = parseUser(ownMember(this.#document, 'user_ctx')) ?? { name: this.#owner.name, roles: ['_admin'] };
       booleanMember(this.#document, 'retry_refused');
-      const needs = { ...replicator.needs({ user, ownBases: [] }), takesAnyParameters: true };
-      return parseReplication(this.#document, needs);
+      return parseReplication(this.#document, replicator.needs({ user, ownBases: [] }));
     } catch (failure) {
       if (!isDatabaseError(failure, 'bad_request')) throw failure;
       this.#setStatus('failed');

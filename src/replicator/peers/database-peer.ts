@@ -42,6 +42,8 @@ const SIGNS = 3;
 const CHECKPOINT_ATTEMPTS = 3;
 /** Statuses of peers that may be read and not be written. */
 const READ_ONLY: readonly number[] = [401, 403, 405];
+/** A peer that has no more room can still be read. */
+const FULL = 507;
 /** Statuses that speak of what a checkpoint says. */
 const TOO_LARGE = 413;
 const OF_CONTENT: readonly number[] = [400, TOO_LARGE, 422];
@@ -123,7 +125,7 @@ export class DatabasePeer implements Peer {
         method: 'PUT',
         path: documentPath(`_local/${id}`),
         body,
-        accepts: [409, ...READ_ONLY, ...OF_CONTENT],
+        accepts: [409, FULL, ...READ_ONLY, ...OF_CONTENT],
       };
       const outcome = await this.#client.ask(request, async (answer) => {
         const { status } = answer;
@@ -131,7 +133,8 @@ export class DatabasePeer implements Peer {
       });
       if (!('status' in outcome)) return outcome.rev ?? '';
       // What could be read a moment ago, and can't be written, is read-only for us.
-      if (READ_ONLY.includes(outcome.status)) throw takesNoCheckpoint(this.name, outcome, 'forbidden');
+      if (outcome.status === FULL || READ_ONLY.includes(outcome.status))
+        throw takesNoCheckpoint(this.name, outcome, 'forbidden');
       if (OF_CONTENT.includes(outcome.status)) {
         throw takesNoCheckpoint(this.name, outcome, outcome.status === TOO_LARGE ? 'too_large' : 'bad_request');
       }
