@@ -38,7 +38,7 @@ export interface Database {
 
   readLocal(id: DocId): MaybePromise<LocalDocument | undefined>;
   /** `rev` must be the current `0-n` (or absent where there is none), else `conflict`. `body: undefined` deletes. */
-  writeLocal(id: DocId, rev: string | undefined, body: string | undefined, durability: Durability): Promise<string>;
+  writeLocal(id: DocId, rev: string | undefined, body: string | undefined, options: LocalWriteOptions): Promise<string>;
 
   /** The security object's JSON text, `{}` where none was set. */
   readonly security: string;
@@ -80,6 +80,12 @@ export interface CurrentDocument {
 }
 
 export type Durability = 'relaxed' | 'strict';
+
+export interface LocalWriteOptions {
+  readonly durability: Durability;
+  /** Whether it leads to space becoming free, so that it may use what is reserved for that. Default: true for a deletion, else false. */
+  readonly makesRoom?: boolean | undefined;
+}
 
 export interface DatabaseInfo {
   readonly name: string;

@@ -14,8 +14,8 @@ import type {
   DatabaseOrigin,
   DatabaseUser,
   DocumentWrite,
-  Durability,
   LocalDocument,
+  LocalWriteOptions,
   PurgeOutcome,
   VerifyReport,
   WriteOptions,
@@ -163,8 +163,13 @@ export class StoredDatabase implements Database {
     return this.#writer.writeDelayed(writes, user);
   }
 
-  writeLocal(id: DocId, rev: string | undefined, body: string | undefined, durability: Durability): Promise<string> {
-    return this.#writer.writeLocal(id, rev, body, durability);
+  writeLocal(
+    id: DocId,
+    rev: string | undefined,
+    body: string | undefined,
+    options: LocalWriteOptions,
+  ): Promise<string> {
+    return this.#writer.writeLocal(id, rev, body, options);
   }
 
   get security(): string {
@@ -236,7 +241,7 @@ export class StoredDatabase implements Database {
     this.#upkeep.checkpoint().catch(() => undefined);
     await this.#queue.drain(closedError(this.name));
     try {
-      if (!this.#queue.hasFailed) await this.#upkeep.markClean();
+      if (!this.#queue.hasFailed) await this.#upkeep.markClean().catch(ignoreFullMedium);
     } finally {
       this.#opened.cache.close();
       await this.#opened.file.close();
@@ -297,4 +302,9 @@ export class StoredDatabase implements Database {
 
 function closedError(name: string): DatabaseError {
   return new DatabaseError('storage_closed', `The database ${name} is closed. Open it again.`);
+}
+
+/** Where there is no room to mark a file as closed in order, the next opening finds out that nothing is missing. */
+function ignoreFullMedium(error: unknown): void {
+  if (!isDatabaseError(error, 'storage_full')) throw error;
 }

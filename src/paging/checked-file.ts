@@ -126,6 +126,10 @@ export class CheckedFile implements PageFile {
     return this.#file.pageNumbers(from);
   }
 
+  get isScarce(): boolean {
+    return this.#file.isScarce ?? false;
+  }
+
   isCurrent(): Promise<boolean> {
     return this.#file.isCurrent();
   }

@@ -1,5 +1,5 @@
 import { must } from '../shared/assert.ts';
-import type { Page, PageFile, PageNumber } from '../storage/page-store.ts';
+import type { Commit, Page, PageFile, PageNumber } from '../storage/page-store.ts';
 import type { PageAllocator } from './page-allocator.ts';
 import type { SnapshotRegister } from './snapshot-register.ts';
 
@@ -60,12 +60,14 @@ export class FreeList {
   /**
    * One commit that writes `pages` and drops up to `limit` free ones that no snapshot can reach; none where there are
    * neither. If it fails, all of them stay free.
+   *
+   * @param reserve see `Commit`.
    */
-  async commit(file: PageFile, pages: readonly Page[], limit: number): Promise<void> {
+  async commit(file: PageFile, pages: readonly Page[], limit: number, reserve?: Commit['reserve']): Promise<void> {
     const dropPages = this.#droppable(limit);
     if (pages.length + dropPages.length === 0) return;
     const writePages = pages.length === 0 ? {} : { writePages: pages };
-    await file.commit({ durability: 'relaxed', ...writePages, dropPages });
+    await file.commit({ durability: 'relaxed', ...writePages, dropPages, reserve });
     this.#forget(dropPages.length);
   }
 

@@ -1,4 +1,4 @@
-import type { Durability, VerifyReport } from '../database/contract.ts';
+import type { LocalWriteOptions, VerifyReport } from '../database/contract.ts';
 import type { StoredDatabase } from '../database/stored-database.ts';
 import type { DocId } from '../documents/contract.ts';
 import { DatabaseError } from '../errors/database-error.ts';
@@ -110,7 +110,7 @@ export class DatabaseList {
 
   async add(name: string, file: string): Promise<void> {
     const { files = [], rev: former } = this.#removed.get(name) ?? {};
-    const rev = await this.#writeEntry(name, former, { file, removed: files }, 'strict');
+    const rev = await this.#writeEntry(name, former, { file, removed: files }, { durability: 'strict' });
     this.#entries.set(name, { file, rev });
     if (files.length > 0) this.#removed.set(name, { files, rev });
   }
@@ -118,7 +118,7 @@ export class DatabaseList {
   async remove(name: string): Promise<void> {
     const { file, rev: former } = must(this.#entries.get(name), 'only a listed database is deleted');
     const files = [...(this.#removed.get(name)?.files ?? []), file];
-    const rev = await this.#writeEntry(name, former, { removed: files }, 'strict');
+    const rev = await this.#writeEntry(name, former, { removed: files }, { durability: 'strict', makesRoom: true });
     this.#entries.delete(name);
     this.#removed.set(name, { files, rev });
   }
@@ -129,7 +129,8 @@ export class DatabaseList {
       if (!files.includes(file)) continue;
       const left = files.filter((other) => other !== file);
       const entry = this.#entries.get(name);
-      const rev = await this.#writeEntry(name, former, { file: entry?.file, removed: left }, 'relaxed');
+      const options: LocalWriteOptions = { durability: 'relaxed', makesRoom: true };
+      const rev = await this.#writeEntry(name, former, { file: entry?.file, removed: left }, options);
       if (entry !== undefined) this.#entries.set(name, { ...entry, rev });
       if (left.length > 0) this.#removed.set(name, { files: left, rev });
       else this.#removed.delete(name);
@@ -137,7 +138,7 @@ export class DatabaseList {
   }
 
   async keepSettings(text: string): Promise<void> {
-    const rev = await this.#write(SETTINGS_KEY, this.#settings?.rev, text, 'strict');
+    const rev = await this.#write(SETTINGS_KEY, this.#settings?.rev, text, { durability: 'strict' });
     this.#settings = { text, rev };
   }
 
@@ -145,7 +146,7 @@ export class DatabaseList {
     const former = this.#noteRevs.get(name);
     if (text === undefined && former === undefined) return;
     const id = `${NOTE_PREFIX}${name}` as DocId;
-    const rev = await this.#write(id, former, text, text === undefined ? 'relaxed' : 'strict');
+    const rev = await this.#write(id, former, text, { durability: text === undefined ? 'relaxed' : 'strict' });
     if (text === undefined) {
       this.#notes.delete(name);
       this.#noteRevs.delete(name);
@@ -167,15 +168,15 @@ export class DatabaseList {
     name: string,
     rev: string | undefined,
     { file, removed = [] }: StoredEntry,
-    durability: Durability,
+    options: LocalWriteOptions,
   ): Promise<string> {
     const isEmpty = file === undefined && removed.length === 0;
     const entry: StoredEntry = { file, removed: removed.length > 0 ? removed : undefined };
-    return this.#write(listId(name), rev, isEmpty ? undefined : JSON.stringify(entry), durability);
+    return this.#write(listId(name), rev, isEmpty ? undefined : JSON.stringify(entry), options);
   }
 
-  #write(id: DocId, rev: string | undefined, body: string | undefined, durability: Durability): Promise<string> {
-    if (this.#database !== undefined) return this.#database.writeLocal(id, rev, body, durability);
+  #write(id: DocId, rev: string | undefined, body: string | undefined, options: LocalWriteOptions): Promise<string> {
+    if (this.#database !== undefined) return this.#database.writeLocal(id, rev, body, options);
     const reason = 'The list of databases is not open after a failure. Send the request again.';
     return Promise.reject(new DatabaseError('storage_closed', reason));
   }
@@ -239,7 +240,7 @@ export class DatabaseList {
 
   async #createUuid(database: StoredDatabase): Promise<string> {
     const uuid = this.#options.newUuid();
-    await database.writeLocal(SERVER_KEY, undefined, JSON.stringify({ uuid }), 'strict');
+    await database.writeLocal(SERVER_KEY, undefined, JSON.stringify({ uuid }), { durability: 'strict' });
     return uuid;
   }
 }

@@ -57,7 +57,7 @@ const STEPS: readonly Step[] = [
   create('large', 2_500),
   update('a', 90),
   { name: 'conflict', run: (db) => merge(db, 'a', { rev: '1-z', body: text(30, 'conflict') }) },
-  { name: 'local', run: (db) => db.writeLocal(id('_local/x'), undefined, '{"n":1}', 'strict') },
+  { name: 'local', run: (db) => db.writeLocal(id('_local/x'), undefined, '{"n":1}', { durability: 'strict' }) },
   { name: 'security', run: (db) => db.setSecurity('{"admins":{}}') },
   update('many3', 300),
   {
@@ -69,7 +69,7 @@ const STEPS: readonly Step[] = [
   { name: 'purge', run: async (db) => db.purge(new Map([[id('many1'), [rev(await winner(db, 'many1'))]]])) },
   { name: 'compact', run: (db) => db.compact() },
   update('large', 2_200),
-  { name: 'local again', run: (db) => db.writeLocal(id('_local/x'), '0-1', '{"n":2}', 'relaxed') },
+  { name: 'local again', run: (db) => db.writeLocal(id('_local/x'), '0-1', '{"n":2}', { durability: 'relaxed' }) },
   createMany('more', 6, 200),
   update('a', 40),
   update('more2', 40),

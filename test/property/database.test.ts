@@ -311,7 +311,7 @@ class Run {
     const current = this.#model.locals.get(of);
     const given = current === undefined ? undefined : `0-${current.count}`;
     const body = deleted ? undefined : this.#body(size);
-    const written = await this.#db.writeLocal(id(of), given, body, 'relaxed');
+    const written = await this.#db.writeLocal(id(of), given, body, { durability: 'relaxed' });
     if (body === undefined) this.#model.locals.delete(of);
     else this.#model.locals.set(of, { count: (current?.count ?? 0) + 1, body });
     expect(written).toBe(body === undefined ? '0-0' : `0-${(current?.count ?? 0) + 1}`);

@@ -79,7 +79,7 @@ async function apply(database: StoredDatabase, step: Write): Promise<void> {
   if (step.kind === 'local') {
     const local = `_local/${id}` as DocId;
     const former = await database.readLocal(local);
-    await database.writeLocal(local, former?.rev, body, 'relaxed');
+    await database.writeLocal(local, former?.rev, body, { durability: 'relaxed' });
   }
   if (step.kind === 'security') await database.setSecurity(body);
   if (step.kind === 'limit') await database.setRevsLimit(1 + step.depth);

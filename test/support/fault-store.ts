@@ -127,6 +127,6 @@ async function* numbersThrough(faults: Faults, file: PageFile, from: PageNumber)
 }
 
 function describe(commit: Commit): string {
-  const { durability, ...parts } = commit;
+  const { durability, reserve: _reserve, ...parts } = commit;
   return `${durability} commit of ${Object.keys(parts).join(', ') || 'nothing'}`;
 }

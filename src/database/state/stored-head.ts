@@ -51,10 +51,10 @@ export class StoredHead {
 
   /**
    * Durably makes room for sequence numbers up to `updateSeq` and some more, so that after a loss (a power cut with relaxed
-   * durability) numbering can go on above everything that anyone may have seen. `needed`: how many the next commit takes.
+   * durability) numbering can go on above everything that anyone may have seen. `needed`: how many the next commit takes; `reserve`: see `Commit`.
    */
-  raiseCeiling(updateSeq: number, needed: number): Promise<void> {
+  raiseCeiling(updateSeq: number, needed: number, reserve?: Commit['reserve']): Promise<void> {
     const seqCeiling = updateSeq + Math.max(CEILING_STEP, CEILING_COMMITS * needed);
-    return this.write({ ...this.#current, seqCeiling, clean: false }, { durability: 'strict' });
+    return this.write({ ...this.#current, seqCeiling, clean: false }, { durability: 'strict', reserve });
   }
 }

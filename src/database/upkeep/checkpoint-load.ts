@@ -17,9 +17,11 @@ const MEASURED_EVERY = 32 * 1024;
 const NODE_BYTES_PER_JOURNAL_BYTE = 50;
 /** How far beyond its bounds what waits to be stored may grow before nothing comes to it. Opening has to replay it. */
 const OVERDUE = 1.5;
+/** And how far on a full medium, where no checkpoint has room, before deletions don't come to it either: memory has to hold what they change. */
+const FAR_OVERDUE = 4;
 /**
- * What share of its bound on nodes in memory a bloated file's checkpoint waits for. A checkpoint needs room for all that
- * it replaces, and updates in random order replace most leaves of a tree when there are many of them.
+ * What share of its bound on nodes in memory the checkpoint of a bloated file, or of one on a full medium, waits for. A checkpoint needs room
+ * for all that it replaces, and updates in random order replace most leaves of a tree when there are many of them.
  */
 const HASTE = 1 / 6;
 /** A file of which less than about six tenths is live counts as bloated: well before it is twice as large as what it holds. */
@@ -51,6 +53,11 @@ export class CheckpointLoad {
     return this.#ratio >= OVERDUE;
   }
 
+  /** Whether so much waits to be stored that not even deletions may come to it. */
+  get isFarOverdue(): boolean {
+    return this.#ratio >= FAR_OVERDUE;
+  }
+
   /**
    * Whether a file that gives no space back by itself had grown far beyond what is live in it, when that was last looked
    * at. Its free pages are room for new ones, so that its size is what was in use at the worst moment.
@@ -76,7 +83,7 @@ export class CheckpointLoad {
     return Math.max(
       this.#state.journalBytes / journalBytes,
       this.#state.journalRecords / journalRecords,
-      this.#unstoredBytes / (this.#isBloated ? HASTE * dirtyBytes : dirtyBytes),
+      this.#unstoredBytes / (this.#isBloated || this.#file.isScarce ? HASTE * dirtyBytes : dirtyBytes),
     );
   }
 

@@ -116,6 +116,10 @@ export class Checkpointer {
     return this.#load.isOverdue;
   }
 
+  get isFarOverdue(): boolean {
+    return this.#load.isFarOverdue;
+  }
+
   get #isDue(): boolean {
     return (this.#isRequested && this.isDirty) || this.#load.isDue;
   }
@@ -193,7 +197,7 @@ export class Checkpointer {
     const { pages, bytes, result: roots } = slice;
     const began = this.#clock.monotonic();
     // What earlier checkpoints freed goes along, so that the file does not grow while writes keep coming.
-    const written = this.#freeList.commit(this.#opened.file, pages, DROPPED_WITH_SLICE + 2 * pages.length);
+    const written = this.#freeList.commit(this.#opened.file, pages, DROPPED_WITH_SLICE + 2 * pages.length, 'upkeep');
     // The next slice is made while this one is being written.
     running.prepared = roots === undefined ? gatherSlice(running.writes, limit) : undefined;
     await written;
@@ -227,7 +231,7 @@ export class Checkpointer {
       unstored: state.bodies.unstoredPages.map((page) => allocator.next - page),
     };
     const writePages = lists.length > 0 ? { writePages: lists } : {};
-    await head.write(next, { durability: 'relaxed', truncateJournal: journalFrom, ...writePages });
+    await head.write(next, { durability: 'relaxed', truncateJournal: journalFrom, reserve: 'upkeep', ...writePages });
     this.#storedVersion = captured.version;
     this.#running = undefined;
     this.#freeList.add(captured.version, freed);
@@ -238,7 +242,7 @@ export class Checkpointer {
   }
 
   async #dropPages(): Promise<void> {
-    await this.#freeList.commit(this.#opened.file, [], DROP_SLICE);
+    await this.#freeList.commit(this.#opened.file, [], DROP_SLICE, 'upkeep');
     this.#resolveDropped();
   }
 
@@ -255,6 +259,6 @@ export class Checkpointer {
     const border =
       this.#freeList.pages().length > 0 || !detached.isEmpty ? {} : { pageMark: allocator.next, unstored: [] };
     const closed: Head = { ...head.current, ...border, clean: true, journalFrom: nextJournal };
-    return head.write(closed, { durability: 'strict', truncateJournal: nextJournal });
+    return head.write(closed, { durability: 'strict', truncateJournal: nextJournal, reserve: 'upkeep' });
   }
 }

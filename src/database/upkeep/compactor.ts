@@ -5,6 +5,7 @@ import type { ActiveTasks } from '../../system/active-tasks.ts';
 import type { ActiveTask } from '../../system/contract.ts';
 import type { OpenedFile } from '../state/opened-file.ts';
 import { liveBytes } from '../state/state.ts';
+import { decodeSpace } from '../state/trees.ts';
 import type { Checkpointer } from './checkpointer.ts';
 import { isWorthCompacting, type Repacker } from './repacker.ts';
 import { Trimmer } from './trimmer.ts';
@@ -13,6 +14,8 @@ import { Trimmer } from './trimmer.ts';
 const MIN_COMPACTED_BYTES = 4 * 2 ** 20;
 /** Pages that are looked at in one turn of the write queue. */
 const PAGES_PER_STEP = 8;
+/** On a full medium, bytes of bodies that are moved before what they leave behind is dropped. */
+const SCARCE_BYTES = 2 ** 18;
 
 interface CompactorParts {
   readonly name: string;
@@ -120,7 +123,8 @@ export class Compactor {
     const total = pages.length;
     if (total > 0) {
       await this.#inTurns(async () => {
-        await repacker.repackPages(pages.splice(-PAGES_PER_STEP));
+        await repacker.repackPages(pages.splice(-PAGES_PER_STEP).sort((left, right) => left - right));
+        this.#dropSoonIfScarce();
         // A page counts for its share of the changes, and what comes after the last page as another one.
         task?.update(Math.floor((changes * (total - pages.length)) / (total + 1)), changes);
         return pages.length === 0;
@@ -164,16 +168,20 @@ export class Compactor {
     const { opened, snapshots } = this.#parts;
     const { bodies, current } = opened.state;
     const { pageBytes } = bodies.reader.options;
-    const pages: PageNumber[] = [];
+    const pages: { readonly page: PageNumber; readonly live: number }[] = [];
     const ticket = snapshots.take(current.version);
     try {
       for await (const entries of current.space.entries({})) {
-        for (const { key, value } of entries) if (isWorthCompacting(value, pageBytes)) pages.push(key);
+        for (const { key: page, value } of entries) {
+          if (isWorthCompacting(value, pageBytes)) pages.push({ page, live: decodeSpace(value).live });
+        }
       }
     } finally {
       ticket.release();
     }
-    return pages;
+    // The last come first. Pages without anything live need no room themselves, and leave theirs to the others.
+    if (opened.file.isScarce) pages.sort((left, right) => right.live - left.live);
+    return pages.map(({ page }) => page);
   }
 
   /** Whether there is something to do in a turn of the write queue. */
@@ -193,6 +201,14 @@ export class Compactor {
     }
     this.#work = undefined;
     work.resolve();
+  }
+
+  /** Where there is little room, pages that were emptied make it for those that come. */
+  #dropSoonIfScarce(): void {
+    const { opened, checkpointer } = this.#parts;
+    if (!opened.file.isScarce || opened.state.bodies.unstoredBytes < SCARCE_BYTES) return;
+    // Where it fails, so does the compaction.
+    checkpointer.request().catch(() => undefined);
   }
 
   /** Ends the compaction that runs; what it has moved stays moved. */

@@ -87,12 +87,18 @@ export class Upkeep implements BackgroundWork {
     return this.#checkpointer.isOverdue;
   }
 
+  get isFarOverdue(): boolean {
+    return this.#checkpointer.isFarOverdue;
+  }
+
   step(jobsWait: boolean): Promise<void> {
     return this.#compactor.hasWork ? this.#stepBoth(jobsWait) : this.#checkpointer.step(jobsWait);
   }
 
   async #stepBoth(jobsWait: boolean): Promise<void> {
-    await this.#compactor.step();
+    // Where there is little room, what was emptied makes it for what is moved next.
+    const isDropping = this.#parts.opened.file.isScarce && this.#checkpointer.hasWork;
+    if (!isDropping) await this.#compactor.step();
     if (this.#checkpointer.hasWork) await this.#checkpointer.step(jobsWait);
   }
 

@@ -6,7 +6,7 @@ import type { Log } from '../../system/contract.ts';
 import type {
   DatabaseUser,
   DocumentWrite,
-  Durability,
+  LocalWriteOptions,
   PurgeOutcome,
   WriteGuard,
   WriteOptions,
@@ -72,9 +72,9 @@ export class DatabaseWriter {
     id: DocId,
     rev: string | undefined,
     body: string | undefined,
-    durability: Durability,
+    options: LocalWriteOptions,
   ): Promise<string> {
-    return this.#run(new LocalJob(id, rev, body, durability));
+    return this.#run(new LocalJob(id, rev, body, options));
   }
 
   async setSecurity(json: string): Promise<void> {

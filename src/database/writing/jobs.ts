@@ -5,7 +5,7 @@ import { DatabaseError } from '../../errors/database-error.ts';
 import { must } from '../../shared/assert.ts';
 import type { MaybePromise } from '../../shared/maybe-promise.ts';
 import { eachInSteps, inTurns, type Steps } from '../../shared/turn.ts';
-import type { DocumentWrite, Durability, WriteOptions, WriteOutcome } from '../contract.ts';
+import type { DocumentWrite, Durability, LocalWriteOptions, WriteOptions, WriteOutcome } from '../contract.ts';
 import { decodeLocal, encodeLocal } from '../state/local-documents.ts';
 import { attach } from './attach.ts';
 import { branchingParent, conflict, editedLeaf } from './edit-conflicts.ts';
@@ -26,6 +26,8 @@ export interface Job {
   readonly weight: number;
   /** Gets a commit of its own, since a journal record does not keep the order of changes of different kinds. */
   readonly isAlone: boolean;
+  /** Whether it makes room: then it may use the space that is reserved for deletions. */
+  readonly isDeletion: boolean;
   /** Gives a promise where it takes so long that others have turns meanwhile. */
   apply(batch: WriteBatch): MaybePromise<void>;
   succeed(): void;
@@ -37,6 +39,8 @@ const STEP_LENGTH = 65_536;
 const DOCUMENT_LENGTH = 1_000;
 /** Characters of a body from which on encoding and hashing it is long work. */
 const LONG_BODY = 1_048_576;
+/** Characters of a body that a deletion may leave behind, and still counts as making room. */
+const SHORT_BODY = 1_024;
 
 const NOTHING: readonly never[] = [];
 
@@ -48,6 +52,7 @@ export abstract class PromisedJob<T> implements Job {
   readonly digests: readonly string[] = NOTHING;
   readonly weight: number = 0;
   readonly isAlone: boolean = false;
+  readonly isDeletion: boolean = false;
   readonly promise: Promise<T>;
   #resolve: (value: T) => void = () => undefined;
   #reject: (error: unknown) => void = () => undefined;
@@ -76,6 +81,7 @@ interface DocumentsJobParts {
   readonly ids: readonly DocId[];
   readonly digests: readonly string[];
   readonly weight: number;
+  readonly isDeletion: boolean;
   readonly writes: readonly DocumentWrite[];
   readonly options: WriteOptions;
   readonly hasher: RevisionHasher;
@@ -86,16 +92,18 @@ export class DocumentsJob extends PromisedJob<WriteOutcome[]> {
   override readonly ids: readonly DocId[];
   override readonly digests: readonly string[];
   override readonly weight: number;
+  override readonly isDeletion: boolean;
   readonly #writes: readonly DocumentWrite[];
   readonly #options: WriteOptions;
   readonly #hasher: RevisionHasher;
   #outcomes: WriteOutcome[] = [];
 
-  private constructor({ ids, digests, weight, writes, options, hasher }: DocumentsJobParts) {
+  private constructor({ ids, digests, weight, isDeletion, writes, options, hasher }: DocumentsJobParts) {
     super(options.durability);
     this.ids = ids;
     this.digests = digests;
     this.weight = weight;
+    this.isDeletion = isDeletion;
     this.#writes = writes;
     this.#options = options;
     this.#hasher = hasher;
@@ -106,15 +114,18 @@ export class DocumentsJob extends PromisedJob<WriteOutcome[]> {
     const ids: DocId[] = [];
     const digests: string[] = [];
     let weight = 0;
-    yield* eachInSteps(writes, ({ id, rev, body, attachments = NOTHING }) => {
+    // A replicated deletion may be of a document that is not here, and would come to what is stored.
+    let isDeletion = options.newEdits;
+    yield* eachInSteps(writes, ({ id, rev, deleted, body, attachments = NOTHING }) => {
       if (rev === undefined && !options.newEdits) {
         throw new DatabaseError('bad_request', 'Document must have a _rev when new_edits is false');
       }
       ids.push(id);
       for (const { digest } of attachments) digests.push(digest);
       weight += body.length;
+      isDeletion &&= deleted && body.length <= SHORT_BODY && attachments.length === 0;
     });
-    return new DocumentsJob({ ids, digests, weight, writes, options, hasher });
+    return new DocumentsJob({ ids, digests, weight, isDeletion, writes, options, hasher });
   }
 
   apply(batch: WriteBatch): MaybePromise<void> {
@@ -199,13 +210,15 @@ function isLong(text: string): boolean {
 export class LocalJob extends PromisedJob<string> {
   override readonly localKeys: readonly string[];
   override readonly weight: number;
+  override readonly isDeletion: boolean;
   readonly #key: string;
   readonly #rev: string | undefined;
   readonly #body: string | undefined;
   #outcome: string | DatabaseError = '0-0';
 
-  constructor(key: string, rev: string | undefined, body: string | undefined, durability: Durability) {
-    super(durability);
+  constructor(key: string, rev: string | undefined, body: string | undefined, options: LocalWriteOptions) {
+    super(options.durability);
+    this.isDeletion = options.makesRoom ?? body === undefined;
     this.localKeys = [key];
     this.weight = body?.length ?? 0;
     this.#key = key;
@@ -272,6 +285,9 @@ export class SettingJob extends PromisedJob<void> {
 
 /** Changes nothing: settles when everything that was submitted before it is committed. */
 export class BarrierJob extends PromisedJob<void> {
+  /** It adds nothing. */
+  override readonly isDeletion = true;
+
   apply(): void {}
 
   protected result(): void {}

@@ -10,6 +10,7 @@ import type { WriteBatch } from './write-batch.ts';
 export class PurgeJob extends PromisedJob<PurgeOutcome> {
   override readonly ids: readonly DocId[];
   override readonly isAlone = true;
+  override readonly isDeletion = true;
   readonly #revisions: ReadonlyMap<DocId, readonly RevId[]>;
   readonly #purged = new Map<DocId, readonly RevId[]>();
   #purgeSeq = 0;

@@ -1,6 +1,6 @@
 import { DatabaseError, type ErrorCode, isDatabaseError } from '../../errors/database-error.ts';
 import { inTurns, nextTurn, Pace, type Steps } from '../../shared/turn.ts';
-import type { JournalRecord, Page } from '../../storage/page-store.ts';
+import type { Commit, JournalRecord, Page } from '../../storage/page-store.ts';
 import type { BodyStore } from '../bodies/body-store.ts';
 import type { Durability } from '../contract.ts';
 import { LINEAGE_KEY } from '../state/lineage.ts';
@@ -34,6 +34,8 @@ export interface BackgroundWork {
   readonly hasWork: boolean;
   /** Whether so much of it has piled up that no job may be taken in before `catchUp`. */
   readonly isOverdue: boolean;
+  /** Whether it is so much that no deletion may be taken in either, where the medium has no room for the work. */
+  readonly isFarOverdue: boolean;
   /** Does one piece of it: a small one while jobs wait. */
   step(jobsWait: boolean): Promise<void>;
   /** Works until it is not overdue any more. */
@@ -185,14 +187,16 @@ export class WriteQueue {
 
   async #commitGroup(group: readonly Job[]): Promise<void> {
     try {
-      if (this.#mustPrepare) await this.#prepare();
+      if (this.#mustPrepare) await this.#prepare(group);
       if (this.#givenUp) throw this.#refusal;
       const batch = await this.#applyGroup(group);
       if (batch === undefined) return await this.#commitEach(group);
-      if (!batch.isUnchanged) await this.#commit(batch, durabilityOf(group));
-      else if (durabilityOf(group) === 'strict') await this.#opened.file.commit({ durability: 'strict' });
+      const [durability, reserve] = [durabilityOf(group), reserveOf(group)];
+      if (!batch.isUnchanged) await this.#commit(batch, durability, reserve);
+      else if (durability === 'strict') await this.#opened.file.commit({ durability, reserve });
       for (const job of group) job.succeed();
     } catch (error) {
+      if (isDatabaseError(error, 'storage_full') && isMixed(group)) return await this.#commitEach(group);
       for (const job of group) job.fail(error);
     }
   }
@@ -206,9 +210,13 @@ export class WriteQueue {
   }
 
   /** What has to be done before a group can be taken in. */
-  async #prepare(): Promise<void> {
+  async #prepare(group: readonly Job[]): Promise<void> {
     if (this.#hasDelayedChanges) await this.#applyDelayedChanges();
-    if (this.#background.isOverdue) await this.#makeRoom();
+    if (!this.#background.isOverdue) return;
+    await this.#makeRoom().catch((error: unknown) => {
+      const isDeletion = reserveOf(group) !== undefined && isDatabaseError(error, 'storage_full');
+      if (!isDeletion || this.#background.isFarOverdue) throw error;
+    });
   }
 
   /** Makes the nodes that opening the database left unmade. */
@@ -228,7 +236,7 @@ export class WriteQueue {
     }
   }
 
-  /** Where one job can't be applied the others still can. */
+  /** Where one job can't be applied, or has no room, others still can. */
   async #commitEach(group: readonly Job[]): Promise<void> {
     for (const job of group) await this.#commitGroup([job]);
   }
@@ -255,19 +263,20 @@ export class WriteQueue {
     return batch;
   }
 
-  async #commit(batch: WriteBatch, durability: Durability): Promise<void> {
+  async #commit(batch: WriteBatch, durability: Durability, reserve: Commit['reserve']): Promise<void> {
     const { file, head, state, detached } = this.#opened;
     const { bodies } = state;
     const mark = bodies.mark();
     try {
       if (state.unnotedLineage !== undefined) batch.setLocal(LINEAGE_KEY, state.unnotedLineage);
       const { updateSeq } = batch;
-      if (head.mustRaiseCeiling(updateSeq)) await head.raiseCeiling(updateSeq, updateSeq - state.current.updateSeq);
+      const growth = updateSeq - state.current.updateSeq;
+      if (head.mustRaiseCeiling(updateSeq)) await head.raiseCeiling(updateSeq, growth, reserve);
       const prepared = inTurns(prepareCommit(batch, bodies, this.#options.packFrom));
       const { record, pages } = prepared instanceof Promise ? await prepared : prepared;
       const journal = { number: state.nextJournal, ...record };
       const pace = new Pace();
-      const commit = file.commit({ durability, journal, ...(pages.length > 0 ? { writePages: pages } : {}) });
+      const commit = file.commit({ durability, journal, reserve, ...(pages.length > 0 ? { writePages: pages } : {}) });
       // The trees are made while the commit is under way; a failure of either drops both.
       const making = pace.isDue
         ? pace.rest().then(() => nextState(state.current, batch))
@@ -329,4 +338,14 @@ function codeForLaterJobs(error: unknown): ErrorCode {
 
 function durabilityOf(group: readonly Job[]): Durability {
   return group.some((job) => job.durability === 'strict') ? 'strict' : 'relaxed';
+}
+
+/** A commit that does nothing but make room may use what is reserved for that. */
+function reserveOf(group: readonly Job[]): Commit['reserve'] {
+  return group.every((job) => job.isDeletion) ? 'deletions' : undefined;
+}
+
+/** Whether some of the jobs make room, and others take it. */
+function isMixed(group: readonly Job[]): boolean {
+  return group.some((job) => job.isDeletion) && !group.every((job) => job.isDeletion);
 }

@@ -83,12 +83,12 @@ export async function writeLocal(
   const { id, rev, deleted, body } = write;
   const content = deleted ? undefined : body;
   const { newEdits, allOrNothing = false, durability } = options;
-  if (newEdits && !allOrNothing) return database.writeLocal(id, rev, content, durability);
+  if (newEdits && !allOrNothing) return database.writeLocal(id, rev, content, { durability });
   if (!allOrNothing && rev !== undefined && !isLocalRev(rev)) {
     throw new DatabaseError('conflict', 'Document update conflict.');
   }
   const current = await database.readLocal(id);
-  return database.writeLocal(id, current?.rev, content, durability);
+  return database.writeLocal(id, current?.rev, content, { durability });
 }
 
 /** Those of system databases are for their admins, whichever way they are written: no guard judges them (docs/http.md#reading-users). */

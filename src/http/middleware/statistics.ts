@@ -1,20 +1,17 @@
-/** Counts requests and their answers (docs/http.md#statistics) and logs them (docs/http.md#log), without those that the service sends to itself. */
+/** Counts requests and their answers (docs/http.md#statistics), but for those that the service sends to itself. */
 import { whenReady } from '../../shared/maybe-promise.ts';
 import type { Handler } from '../request/context.ts';
-import { requestEntry } from './request-entry.ts';
 
 /** `next` answers failures, too. */
 export function countRequests(next: Handler): Handler {
   return (context) => {
     const { request, services } = context;
     if (request.user !== undefined) return next(context);
-    const { clock, statistics, log } = services;
+    const { clock, statistics } = services;
     const began = clock.monotonic();
     statistics.noteRequest(request.method, began);
     return whenReady(next(context), (answer) => {
-      const ms = clock.monotonic() - began;
-      statistics.noteAnswer(answer.status, ms);
-      log.request?.(() => requestEntry(context, answer, ms));
+      statistics.noteAnswer(answer.status, clock.monotonic() - began);
       return answer;
     });
   };

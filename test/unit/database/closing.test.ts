@@ -15,7 +15,9 @@ describe('closing', () => {
     await expect(db.write([toWrite('b')], NEW_EDITS)).rejects.toMatchObject(closed);
     await expect(db.info()).rejects.toMatchObject(closed);
     await expect(async () => db.readLocal(id('_local/x'))).rejects.toMatchObject(closed);
-    await expect(db.writeLocal(id('_local/x'), undefined, '{}', 'relaxed')).rejects.toMatchObject(closed);
+    await expect(db.writeLocal(id('_local/x'), undefined, '{}', { durability: 'relaxed' })).rejects.toMatchObject(
+      closed,
+    );
     await expect(db.setSecurity('{}')).rejects.toMatchObject(closed);
     await expect(db.setRevsLimit(3)).rejects.toMatchObject(closed);
     await expect(db.purge(new Map())).rejects.toMatchObject(closed);

@@ -19,7 +19,7 @@ async function build(): Promise<{ bench: Bench; seen: SeenDatabase }> {
     await put(db, `d${index}`, { body: `{"n":${index},"t":"${'x'.repeat(30)}"}` });
   await merge(db, 'd10', { rev: '1-conflict', body: '{"n":"conflict"}' });
   await put(db, 'large', { body: `{"t":"${'x'.repeat(2_500)}"}` });
-  await db.writeLocal(id('_local/x'), undefined, `{"t":"${'y'.repeat(1_500)}"}`, 'relaxed');
+  await db.writeLocal(id('_local/x'), undefined, `{"t":"${'y'.repeat(1_500)}"}`, { durability: 'relaxed' });
   const seen = await seeAll(db);
   await db.close();
   return { bench, seen };

@@ -113,7 +113,7 @@ describe('group commit', () => {
     await expect(put(db, 'a')).rejects.toMatchObject({ code: 'conflict' });
     expect(commits).toEqual([]);
     expect(await db.flush()).toBe('1700000000000000');
-    expect(commits).toEqual([{ durability: 'strict' }]);
+    expect(commits).toEqual([{ durability: 'strict', reserve: 'deletions' }]);
     await db.close();
   });
 
@@ -133,7 +133,7 @@ describe('group commit', () => {
     const results = await Promise.allSettled([
       put(again, 'new 1'),
       put(again, 'd10', { body: '{"other":1}' }),
-      again.writeLocal(id('_local/x'), undefined, '{}', 'relaxed'),
+      again.writeLocal(id('_local/x'), undefined, '{}', { durability: 'relaxed' }),
       put(again, 'd69', { rev: '1-00000000000000000000000000000000' }),
     ]);
     const codes = results.map((result) => (result.status === 'fulfilled' ? 'ok' : result.reason.code));

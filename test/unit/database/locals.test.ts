@@ -8,22 +8,26 @@ describe('local documents (docs/http.md#local-documents)', () => {
   test('count their revisions up, need the current one, and leave no trace when deleted', async () => {
     const db = await new Bench().open();
     expect(await db.readLocal(LOCAL)).toBeUndefined();
-    expect(await db.writeLocal(LOCAL, undefined, '{"n":1}', 'relaxed')).toBe('0-1');
-    expect(await db.writeLocal(LOCAL, '0-1', '{"n":2}', 'strict')).toBe('0-2');
+    expect(await db.writeLocal(LOCAL, undefined, '{"n":1}', { durability: 'relaxed' })).toBe('0-1');
+    expect(await db.writeLocal(LOCAL, '0-1', '{"n":2}', { durability: 'strict' })).toBe('0-2');
     expect(await db.readLocal(LOCAL)).toEqual({ id: '_local/x', rev: '0-2', body: '{"n":2}' });
     for (const stale of [undefined, '0-1', '0-3', '1-abc', '0-0']) {
-      await expect(db.writeLocal(LOCAL, stale, '{}', 'relaxed')).rejects.toMatchObject({ code: 'conflict' });
+      await expect(db.writeLocal(LOCAL, stale, '{}', { durability: 'relaxed' })).rejects.toMatchObject({
+        code: 'conflict',
+      });
     }
-    await expect(db.writeLocal(LOCAL, undefined, undefined, 'relaxed')).rejects.toMatchObject({ code: 'conflict' });
-    expect(await db.writeLocal(LOCAL, '0-2', undefined, 'relaxed')).toBe('0-0');
+    await expect(db.writeLocal(LOCAL, undefined, undefined, { durability: 'relaxed' })).rejects.toMatchObject({
+      code: 'conflict',
+    });
+    expect(await db.writeLocal(LOCAL, '0-2', undefined, { durability: 'relaxed' })).toBe('0-0');
     expect(await db.readLocal(LOCAL)).toBeUndefined();
-    expect(await db.writeLocal(LOCAL, '0-0', '{"n":3}', 'relaxed')).toBe('0-1');
+    expect(await db.writeLocal(LOCAL, '0-0', '{"n":3}', { durability: 'relaxed' })).toBe('0-1');
     await db.close();
   });
 
   test('take no sequence number, are in no count and in no list of documents', async () => {
     const db = await new Bench().open();
-    await db.writeLocal(LOCAL, undefined, '{"n":1}', 'relaxed');
+    await db.writeLocal(LOCAL, undefined, '{"n":1}', { durability: 'relaxed' });
     expect(await seeAll(db)).toMatchObject({ documents: {}, changes: [], rows: [], docCount: 0, updateSeq: 0 });
     await db.close();
   });
@@ -32,9 +36,10 @@ describe('local documents (docs/http.md#local-documents)', () => {
     const bench = new Bench({ settings: TINY, supports: TINY_PAGES });
     const db = await bench.open();
     const names = ['_local/a\tb', '_local/\\', '_local/ö/c', '_local/big'];
-    for (const name of names) await db.writeLocal(id(name), undefined, JSON.stringify({ name }), 'relaxed');
+    for (const name of names)
+      await db.writeLocal(id(name), undefined, JSON.stringify({ name }), { durability: 'relaxed' });
     const big = `{"t":"${'x'.repeat(50_000)}"}`;
-    await db.writeLocal(id('_local/big'), '0-1', big, 'relaxed');
+    await db.writeLocal(id('_local/big'), '0-1', big, { durability: 'relaxed' });
     const check = async (opened: typeof db) => {
       expect((await opened.readLocal(id('_local/big')))?.body).toBe(big);
       for (const name of names.slice(0, 3)) {
@@ -57,9 +62,9 @@ describe('local documents (docs/http.md#local-documents)', () => {
     // Whatever it is cut into, some cut falls into a character.
     const long = `{"t":"${'x😀é"'.repeat(400_000).replaceAll('"', '\\"')}","u":"${'😀'.repeat(600_000)}"}`;
     const names = ['_local/a', '_local/b', '_local/c', '_local/d', '_local/e'];
-    for (const name of names) await db.writeLocal(id(name), undefined, `{"n":"${name}"}`, 'relaxed');
-    await db.writeLocal(id('_local/b'), '0-1', long, 'relaxed');
-    await db.writeLocal(id('_local/d'), '0-1', long, 'relaxed');
+    for (const name of names) await db.writeLocal(id(name), undefined, `{"n":"${name}"}`, { durability: 'relaxed' });
+    await db.writeLocal(id('_local/b'), '0-1', long, { durability: 'relaxed' });
+    await db.writeLocal(id('_local/d'), '0-1', long, { durability: 'relaxed' });
     await db.setRevsLimit(5);
     const check = async (opened: typeof db) => {
       for (const name of names) {
@@ -76,7 +81,7 @@ describe('local documents (docs/http.md#local-documents)', () => {
     await db.close();
     const reopened = await bench.open();
     await check(reopened);
-    expect(await reopened.writeLocal(id('_local/b'), '0-2', undefined, 'relaxed')).toBe('0-0');
+    expect(await reopened.writeLocal(id('_local/b'), '0-2', undefined, { durability: 'relaxed' })).toBe('0-0');
     await reopened.close();
     const last = await bench.open();
     expect(await last.readLocal(id('_local/b'))).toBeUndefined();
@@ -89,7 +94,7 @@ describe('local documents (docs/http.md#local-documents)', () => {
     await db.setSecurity('{"admins":{}}');
     await db.setRevsLimit(5);
     const names = Array.from({ length: 20 }, (_unused, index) => `_local/${String(index).padStart(2, '0')}`);
-    for (const name of names) await db.writeLocal(id(name), undefined, '{}', 'relaxed');
+    for (const name of names) await db.writeLocal(id(name), undefined, '{}', { durability: 'relaxed' });
     const snapshot = db.snapshot();
     const list = async (range: RowRange) => {
       const found: string[] = [];
@@ -112,8 +117,8 @@ describe('local documents (docs/http.md#local-documents)', () => {
   test('two writers of one local document: one of them wins', async () => {
     const db = await new Bench().open();
     const both = await Promise.allSettled([
-      db.writeLocal(LOCAL, undefined, '{"n":1}', 'relaxed'),
-      db.writeLocal(LOCAL, undefined, '{"n":2}', 'relaxed'),
+      db.writeLocal(LOCAL, undefined, '{"n":1}', { durability: 'relaxed' }),
+      db.writeLocal(LOCAL, undefined, '{"n":2}', { durability: 'relaxed' }),
     ]);
     expect(both.map((one) => one.status)).toEqual(['fulfilled', 'rejected']);
     expect((await db.readLocal(LOCAL))?.body).toBe('{"n":1}');

@@ -17,7 +17,7 @@ describe('a database that another owner opened', () => {
     for (let times = 0; times < 3; times++) {
       await expect(put(stale, `late ${times}`)).rejects.toMatchObject({ code: 'storage_fenced' });
     }
-    await expect(stale.writeLocal(id('_local/x'), undefined, '{}', 'relaxed')).rejects.toMatchObject({
+    await expect(stale.writeLocal(id('_local/x'), undefined, '{}', { durability: 'relaxed' })).rejects.toMatchObject({
       code: 'storage_fenced',
     });
     await expect(stale.setSecurity('{}')).rejects.toMatchObject({ code: 'storage_fenced' });

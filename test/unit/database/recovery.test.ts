@@ -143,7 +143,7 @@ describe('opening after a crash', () => {
       ),
       NEW_EDITS,
     );
-    await db.writeLocal(id('_local/x'), undefined, '{"n":1}', 'relaxed');
+    await db.writeLocal(id('_local/x'), undefined, '{"n":1}', { durability: 'relaxed' });
     const { updateSeq: _ignored, ...expected } = await seeAll(db);
     const again = await bench.crashed().open();
     expect(await seeAll(again)).toMatchObject(expected);
@@ -308,7 +308,7 @@ describe('opening after a close in order', () => {
     for (let times = 0; times < 20; times++) {
       const db = await bench.open();
       await merge(db, 'a', { rev: '1-a' });
-      await db.writeLocal(id('_local/x'), times === 0 ? undefined : `0-${times}`, '{}', 'relaxed');
+      await db.writeLocal(id('_local/x'), times === 0 ? undefined : `0-${times}`, '{}', { durability: 'relaxed' });
       sizes.push((await db.info()).diskSize);
       await db.close();
     }

@@ -106,7 +106,7 @@ describe('a snapshot that grew too old', () => {
     const bench = tinyBench();
     const db = await bench.open();
     await fill(db);
-    for (const name of NAMES) await db.writeLocal(id(`_local/${name}`), undefined, '{}', 'relaxed');
+    for (const name of NAMES) await db.writeLocal(id(`_local/${name}`), undefined, '{}', { durability: 'relaxed' });
     const snapshot = db.snapshot();
     const rows: string[] = [];
     for await (const batch of snapshot.rows({ descending: true, skip: 3 })) {
@@ -117,7 +117,8 @@ describe('a snapshot that grew too old', () => {
     const locals: string[] = [];
     for await (const batch of snapshot.locals({})) {
       if (locals.length === 0) {
-        for (const name of NAMES) await db.writeLocal(id(`_local/${name}`), '0-1', '{"n":2}', 'relaxed');
+        for (const name of NAMES)
+          await db.writeLocal(id(`_local/${name}`), '0-1', '{"n":2}', { durability: 'relaxed' });
         await outlive(bench, db);
       }
       locals.push(...batch.map((local) => local.id));
@@ -258,7 +259,7 @@ describe('reading while the medium is slow', () => {
     const bench = new Bench({ settings: UNCACHED, supports: TINY_PAGES, hooks });
     const db = await bench.open();
     await fill(db);
-    for (const name of NAMES) await db.writeLocal(id(`_local/${name}`), undefined, '{}', 'relaxed');
+    for (const name of NAMES) await db.writeLocal(id(`_local/${name}`), undefined, '{}', { durability: 'relaxed' });
     await db.verify();
     slow = true;
     const reads = Promise.all([db.readLocal(id('_local/d33')), leavesOf(db, 'd33'), seeAll(db)]);
@@ -267,7 +268,7 @@ describe('reading while the medium is slow', () => {
       NAMES.map((name) => toWrite(`other ${name}`)),
       NEW_EDITS,
     );
-    for (const name of NAMES) await db.writeLocal(id(`_local/${name}`), '0-1', '{"n":2}', 'relaxed');
+    for (const name of NAMES) await db.writeLocal(id(`_local/${name}`), '0-1', '{"n":2}', { durability: 'relaxed' });
     await merge(db, 'd33', { rev: '9-z', body: '{"new":true}' });
     await db.compact();
     const [local, leaves, seen] = await reads;

@@ -22,7 +22,7 @@ async function build(): Promise<{ bench: Bench; db: StoredDatabase }> {
     await put(db, `d${index}`, { body: `{"n":${index},"t":"${'x'.repeat(30)}"}` });
   await merge(db, 'd10', { rev: '1-conflict', body: '{"n":"conflict"}' });
   await put(db, 'large', { body: `{"t":"${'x'.repeat(2_500)}"}` });
-  await db.writeLocal(id('_local/x'), undefined, '{}', 'relaxed');
+  await db.writeLocal(id('_local/x'), undefined, '{}', { durability: 'relaxed' });
   expect((await db.verify()).damage).toEqual([]);
   return { bench, db };
 }

@@ -368,7 +368,7 @@ describe('listeners', () => {
     const heard: number[] = [];
     const leave = db.onChange((seq) => heard.push(seq));
     await db.write([toWrite('a'), toWrite('b')], NEW_EDITS);
-    await db.writeLocal(id('_local/x'), undefined, '{}', 'relaxed');
+    await db.writeLocal(id('_local/x'), undefined, '{}', { durability: 'relaxed' });
     await db.setSecurity('{"admins":{}}');
     await put(db, 'c');
     leave();
