@@ -42,14 +42,6 @@ export interface ReplicationResult {
   readonly source_last_seq: number | string;
   readonly replication_id_version: number;
   readonly history: readonly ReplicationRun[];
-  /** Of this run alone. */
-  readonly start_time: string;
-  readonly end_time: string;
-  readonly missing_checked: number;
-  readonly missing_found: number;
-  readonly docs_read: number;
-  readonly docs_written: number;
-  readonly doc_write_failures: number;
 }
 
 /** The answer where it is continuous. */
@@ -82,9 +74,7 @@ export interface RefusedDocument {
 }
 
 /** A document of `_replicator`, with what the service writes into it (docs/http.md#replication-documents). */
-export interface ReplicationDocument extends Omit<ReplicationRequest, 'cancel' | 'query_params'> {
-  /** Values that are no strings are sent as JSON text. */
-  readonly query_params?: Readonly<Record<string, unknown>>;
+export interface ReplicationDocument extends Omit<ReplicationRequest, 'cancel'> {
   readonly owner?: string | null;
   readonly user_ctx?: { readonly name?: string | null; readonly roles?: readonly string[] };
   readonly _replication_state?: 'triggered' | 'completed' | 'error';

@@ -26,7 +26,9 @@ import type { PlainRequest, PlainResponse } from '../shared/message.ts';
 import { pause } from '../shared/pause.ts';
 import { createIndexedDbPageStore } from '../storage/indexeddb/indexeddb-page-store.ts';
 import type { LoadJournalFiles } from '../storage/indexeddb/journal-files.ts';
+import { ReservedDatabases } from '../storage/indexeddb/reserved-databases.ts';
 import type { PageStore } from '../storage/page-store.ts';
+import { withReserve } from '../storage/reserving-store.ts';
 import { storageFenced } from '../storage/storage-errors.ts';
 import { browserEngine } from '../system/browser-engine.ts';
 import type { Log, Settings } from '../system/contract.ts';
@@ -177,7 +179,8 @@ export class CoreSupervisor {
       isLost = true;
       if (opened !== undefined) this.#lose(opened, `the browser closed ${file}`);
     };
-    const store = createIndexedDbPageStore({ ...this.#options, prefix: `${instance.name}|`, onLost });
+    const options = { ...this.#options, prefix: `${instance.name}|` };
+    const store = withReserve(createIndexedDbPageStore({ ...options, onLost }), new ReservedDatabases(options));
     try {
       const basePath = new URL(instance.base).pathname.slice(0, -1);
       const storage = openedByOwnerOnly(store, async () => this.#isFirstOpening || this.#options.isStillOwner());

@@ -64,6 +64,45 @@ describe.each(chosenEngines())('the storage in %s', (engine) => {
     expect(await call(tab, 'request', 'settee', 'PUT', `${database}/again`, {})).toMatchObject({ status: 201 });
   });
 
+  test('full: a start reads on, deletes documents and databases, and then writes again', { timeout: 300_000 }, async ({
+    skip,
+  }) => {
+    if (engine !== 'chromium')
+      skip('the bound of the others is that of all storage, which the test before has used up');
+    await openControl(quotaBytes);
+    const ask = (method: string, path: string, json?: unknown) => call(tab, 'request', 'settee', method, path, json);
+    for (const name of ['second', 'third']) expect(await ask('PUT', `/db/${name}`)).toMatchObject({ status: 201 });
+    const docs = Array.from({ length: 200 }, (_, number) => ({ _id: `doc-${number}`, text: `${number}`.repeat(200) }));
+    for (const path of [database, '/db/second', '/db/third']) {
+      expect(await ask('POST', `${path}/_bulk_docs`, { docs })).toMatchObject({ status: 201 });
+    }
+    await expect.poll(() => reservedParts(tab), { timeout: 30_000 }).toEqual(['deletions', 'upkeep']);
+    const written = await fillWholly(tab, database);
+    const before = await everything(tab);
+    expect(before.get(database)).toHaveLength(200 + written);
+
+    await tab.reload();
+    await call(tab, 'start', { base });
+    expect(await everything(tab)).toEqual(before);
+    const changes = await ask('GET', `${database}/_changes`);
+    expect(Object(changes.json).results).toHaveLength(200 + written);
+    for (const id of ['doc-0', 'doc-1', 'doc-2']) await deleteDocument(tab, `${database}/${id}`);
+
+    await tab.reload();
+    await call(tab, 'start', { base });
+    await deleteDocument(tab, '/db/second/doc-3');
+    for (const name of ['third', 'second']) expect(await ask('DELETE', `/db/${name}`)).toMatchObject({ status: 200 });
+    expect((await ask('GET', '/db/_all_dbs')).json).toEqual(['notes']);
+    // Chromium counts what was freed late.
+    const write = async () => (await ask('PUT', `${database}/again`, { n: 1 })).status;
+    await expect.poll(write, { timeout: 120_000, interval: 1000 }).toBe(201);
+
+    await tab.reload();
+    await call(tab, 'start', { base });
+    const left = before.get(database)?.filter((id) => !['doc-0', 'doc-1', 'doc-2'].includes(id)) ?? [];
+    expect(await everything(tab)).toEqual(new Map([[database, ['again', ...left].sort()]]));
+  });
+
   test('full in the middle of an upload: 507, and nothing of it is stored', { timeout: 120_000 }, async ({ skip }) => {
     if (engine !== 'chromium')
       skip('the bound of the others is that of all storage, which the test before has used up');
@@ -101,3 +140,44 @@ describe.each(chosenEngines())('the storage in %s', (engine) => {
     ]);
   });
 });
+
+/** The parts of the reserve that are there. */
+async function reservedParts(tab: Tab): Promise<string[]> {
+  const names = await tab.evaluate('indexedDB.databases().then((all) => all.map(({ name }) => name))');
+  return String(names)
+    .split(',')
+    .flatMap((name) => /_reserve\.(deletions|upkeep)$/.exec(name)?.[1] ?? [])
+    .sort();
+}
+
+/** Fills the database until nothing is taken; gives how many documents that were. */
+async function fillWholly(tab: Tab, path: string): Promise<number> {
+  const written = await tab.evaluate(`(async () => {
+    let written = 0;
+    for (const bytes of [1_000_000, 100_000, 10_000, 1_000, 10]) {
+      for (;;) {
+        const text = [...crypto.getRandomValues(new Uint8Array(Math.ceil(bytes / 20)))].map((byte) => byte.toString(36)).join('').repeat(10).slice(0, bytes);
+        const answer = await send('settee', '${path}/large-' + written, { method: 'PUT', body: JSON.stringify({ text }) });
+        if (answer.status === 507) break;
+        if (answer.status !== 201) throw new Error('a write was answered ' + answer.status);
+        written += 1;
+      }
+    }
+    return written;
+  })()`);
+  return Number(written);
+}
+
+/** The ids in each database. */
+async function everything(tab: Tab): Promise<Map<string, string[]>> {
+  const { json } = await call(tab, 'request', 'settee', 'GET', '/db/_all_dbs');
+  const found = new Map<string, string[]>();
+  for (const name of json as string[]) found.set(`/db/${name}`, await call(tab, 'ids', 'settee', `/db/${name}`));
+  return found;
+}
+
+async function deleteDocument(tab: Tab, path: string): Promise<void> {
+  const { json } = await call(tab, 'request', 'settee', 'GET', path);
+  const deleted = await call(tab, 'request', 'settee', 'DELETE', `${path}?rev=${Object(json)._rev}`);
+  expect(deleted).toMatchObject({ status: 200 });
+}

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { closeSync, mkdirSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, mkdirSync, mkdtempSync, openSync, readdirSync, rmSync, statSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -19,9 +19,9 @@ afterEach(() => {
   for (const folder of mounted.splice(0)) removeDisk(folder);
 });
 
-function makeDisk(): string | undefined {
+function makeDisk(bytes = SIZE): string | undefined {
   const folder = mkdtempSync(join(tmpdir(), 'settee-disk-'));
-  if (spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${SIZE}`, 'tmpfs', folder]).status === 0) return folder;
+  if (spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${bytes}`, 'tmpfs', folder]).status === 0) return folder;
   rmSync(folder, { recursive: true });
   return undefined;
 }
@@ -38,8 +38,8 @@ function reasonToSkip(): string | undefined {
   return undefined;
 }
 
-function diskFor(): string {
-  const folder = makeDisk();
+function diskFor(bytes = SIZE): string {
+  const folder = makeDisk(bytes);
   if (folder === undefined) return assert.fail('the disk could be mounted before');
   mounted.push(folder);
   return folder;
@@ -162,3 +162,85 @@ test.skipIf(reason !== undefined)(
     }
   },
 );
+
+/** Writes documents, ever smaller ones, until none is taken. */
+async function fillByWriting({ client }: AttackedServer, path: string): Promise<void> {
+  let written = 0;
+  for (const bytes of [100_000, 10_000, 1_000, 10]) {
+    for (;;) {
+      const json = { text: randomBytes(bytes / 2).toString('hex') };
+      const { status } = await client.must([201, 507], 'PUT', `${path}/filling-${written}`, { json });
+      if (status === 507) break;
+      written += 1;
+    }
+  }
+}
+
+async function deleteDocument({ client }: AttackedServer, path: string): Promise<void> {
+  const { json } = await client.must(200, 'GET', path);
+  await client.must(200, 'DELETE', `${path}?rev=${String(at(json, '_rev'))}`);
+}
+
+test.skipIf(reason !== undefined).for(['documents', 'a file beside them'])(
+  'on a disk that is full of %s a server starts, reads, deletes documents and databases, and then writes again',
+  async (what) => {
+    const disk = diskFor(4 * SIZE);
+    const folder = join(disk, 'data');
+    let server = await AttackedServer.start({ folder });
+    const docs = Array.from({ length: 300 }, (_, number) => ({ _id: `doc-${number}`, text: `${number}`.repeat(200) }));
+    for (const name of ['one', 'two', 'three']) {
+      await server.client.must(201, 'PUT', `/${name}`);
+      await server.client.must(201, 'POST', `/${name}/_bulk_docs`, { json: { docs } });
+    }
+    await expect.poll(() => reservedBytes(folder), { timeout: 20_000 }).toBeGreaterThan(2 ** 20);
+    if (what === 'documents') await fillByWriting(server, '/one');
+    else fill(disk, 0);
+    await server.client.must(507, 'PUT', '/one/large', { json: { text: randomBytes(500_000).toString('hex') } });
+
+    for (let round = 0; round < 3; round += 1) {
+      await server.kill();
+      server = await AttackedServer.start({ folder });
+      for (const name of ['one', 'two', 'three'].slice(0, 3 - round)) {
+        await server.client.must(200, 'GET', `/${name}/_all_docs?include_docs=true`);
+        await server.client.must(200, 'GET', `/${name}/_changes`);
+        await deleteDocument(server, `/${name}/doc-${round}`);
+      }
+      if (round < 2) await server.client.must(200, 'DELETE', `/${['three', 'two'][round]}`);
+    }
+    await server.client.must(202, 'POST', '/one/_compact', { json: {} });
+    if (what !== 'documents') rmSync(join(disk, 'filler'));
+    await writeWhenFreed(server.client, '/one/again', { json: { n: 1 } });
+    await server.stop();
+    const verified = await server.verify();
+    expect(verified.code, verified.stdout + verified.stderr).toBe(0);
+    server = await AttackedServer.start({ folder });
+    await server.client.must(200, 'GET', '/one/again');
+    for (const number of [0, 1, 2]) await server.client.must(404, 'GET', `/one/doc-${number}`);
+    await server.client.must(200, 'GET', '/one/doc-3');
+    await server.kill();
+  },
+);
+
+test.skipIf(reason !== undefined)('a full disk does not keep its data folder from being copied elsewhere', async () => {
+  const disk = diskFor();
+  const folder = join(disk, 'data');
+  const server = await AttackedServer.start({ folder });
+  await server.client.must(201, 'PUT', '/db');
+  await server.client.must(201, 'PUT', '/db/doc', { json: { n: 1 } });
+  await server.kill();
+  fill(disk, 0);
+  const copy = mkdtempSync(join(tmpdir(), 'settee-copy-'));
+  try {
+    const backup = await settee(['backup', '--data', folder, join(copy, 'backup')]);
+    expect(backup.code, backup.stderr).toBe(0);
+    const verified = await settee(['verify', '--data', folder]);
+    expect(verified.code, verified.stdout + verified.stderr).toBe(0);
+  } finally {
+    rmSync(copy, { recursive: true });
+  }
+});
+
+function reservedBytes(folder: string): number {
+  const names = readdirSync(join(folder, 'databases')).filter((name) => name.startsWith('_reserve.'));
+  return names.reduce((sum, name) => sum + statSync(join(folder, 'databases', name)).size, 0);
+}

@@ -6,6 +6,8 @@ import { isDatabaseFile } from '../../registry/database-name.ts';
 import { REGISTRY_FILE } from '../../registry/registry.ts';
 import { listFiles } from '../../storage/lmdb/folder.ts';
 import { createLmdbPageStore, type OnJournalDamage, refuseDamage } from '../../storage/lmdb/lmdb-page-store.ts';
+import { ReservedFiles } from '../../storage/lmdb/reserved-files.ts';
+import { withReserve } from '../../storage/reserving-store.ts';
 import { type FolderLock, lockFolder } from './folder-lock.ts';
 
 /** The folder in a data folder that belongs to the page store. */
@@ -80,7 +82,7 @@ export function openStorage(databases: string, { onRepair, checksWholly = false 
     }
     onRepair(file, describeLoss(damage.number, damage.place, damage.behind));
   };
-  return createLmdbPageStore(databases, { onDamage, checksWholly });
+  return withReserve(createLmdbPageStore(databases, { onDamage, checksWholly }), new ReservedFiles(databases));
 }
 
 export function damagedList(databases: string): DatabaseError {

@@ -8,7 +8,6 @@ import {
 } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
 import { ProxiedFetches } from '../../../../src/node/http/proxied-fetch.ts';
-import { must } from '../../../../src/shared/assert.ts';
 
 const ends: (() => unknown)[] = [];
 
@@ -90,10 +89,10 @@ async function read(socket: Socket, bytes: number): Promise<Buffer> {
   }
 }
 
-function openFetches() {
+function openFetches(): ProxiedFetches {
   const fetches = new ProxiedFetches();
   ends.push(() => fetches.close());
-  return { through: (proxy: string) => must(fetches.through)(proxy) };
+  return fetches;
 }
 
 test('an HTTP proxy is asked for the whole address, with name and password', async () => {
