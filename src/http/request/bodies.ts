@@ -41,7 +41,7 @@ export function readText(context: Context): MaybePromise<string> {
   const { body } = context.request;
   const limit = integerSetting(context.services.config, 'svc', 'max_document_size') ?? Number.POSITIVE_INFINITY;
   const gzip = isGzip(context.header('content-encoding'));
-  if (Number(context.header('content-length') ?? 0) > limit) throw tooLarge();
+  if (Number(context.header('content-length') ?? 0) > limit) throw tooLarge(limit);
   if (typeof body === 'string' && !gzip) return checkText(body, limit);
   if (body instanceof Uint8Array && !gzip && body.length <= COUNTED_BYTES) {
     return inTurns(decodeInSteps([checkBytes(body, limit)]));
@@ -52,7 +52,7 @@ export function readText(context: Context): MaybePromise<string> {
 async function readLong(context: Context, limit: number, gzip: boolean): Promise<string> {
   const { body } = context.request;
   const length = declaredLength(body) ?? 0;
-  if (length > limit) throw tooLarge();
+  if (length > limit) throw tooLarge(limit);
   // All at once where it is known, so that few requests wait with half a body.
   const counted = gzip ? length : length * MEMORY_PER_BYTE;
   if (counted > COUNTED_BYTES) await context.holdBytes(counted);
@@ -179,12 +179,12 @@ function isGzip(encoding: string | undefined): boolean {
 
 /** Text can only come from this process. What can't be written as UTF-8 is replaced, as `fetch` does with it. */
 function checkText(text: string, limit: number): string {
-  if (text.length * MAX_BYTES_PER_UNIT > limit && new TextEncoder().encode(text).length > limit) throw tooLarge();
+  if (text.length * MAX_BYTES_PER_UNIT > limit && new TextEncoder().encode(text).length > limit) throw tooLarge(limit);
   return /\p{Surrogate}/u.test(text) ? text.replace(/\p{Surrogate}/gu, '\ufffd') : text;
 }
 
 function checkBytes(bytes: Uint8Array, limit: number): Uint8Array {
-  if (bytes.length > limit) throw tooLarge();
+  if (bytes.length > limit) throw tooLarge(limit);
   return bytes;
 }
 

@@ -24,7 +24,7 @@ export class ByteCollector {
   /** Keeps the chunk, which must not change afterwards. Fails with `too_large`, and as `grow`. */
   async add(chunk: Uint8Array): Promise<void> {
     this.#length += chunk.length;
-    if (this.#length > this.#limit) throw tooLarge();
+    if (this.#length > this.#limit) throw tooLarge(this.#limit);
     this.#chunks.push(chunk);
     this.#uncounted += chunk.length;
     if (this.#grow === undefined || this.#uncounted < GROWTH_BYTES) return;
@@ -41,7 +41,9 @@ export class ByteCollector {
   }
 }
 
-/** docs/http.md#request-bodies */
-export function tooLarge(): DatabaseError {
-  return new DatabaseError('too_large', 'the request entity is too large');
+/** Begins with the family's words. `limit` is that of docs/http.md#size-of-bodies. */
+export function tooLarge(limit: number): DatabaseError {
+  const remedy = 'Keep large data in attachments, or send fewer documents at a time.';
+  const reason = `the request entity is too large: its JSON may have ${limit} bytes (svc/max_document_size); nothing was changed. ${remedy}`;
+  return new DatabaseError('too_large', reason);
 }

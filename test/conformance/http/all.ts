@@ -57,6 +57,7 @@ import designDocs from './design-docs.ts';
 import designInfo from './design-info.ts';
 import designOptions from './design-options.ts';
 import designPaths from './design-paths.ts';
+import documentSize from './document-size.ts';
 import errors from './errors.ts';
 import etagsHead from './etags-head.ts';
 import etagsViews from './etags-views.ts';
@@ -195,6 +196,7 @@ export const suites: readonly Suite[] = [
   designInfo,
   designOptions,
   designPaths,
+  documentSize,
   errors,
   etagsHead,
   etagsViews,

@@ -73,7 +73,8 @@ const refusals: readonly Refusal[] = [
     ask: (t) => t.at('PUT', '/doc', { body: large }),
     status: 413,
     error: 'too_large',
-    reason: 'the request entity is too large',
+    reason:
+      'the request entity is too large: its JSON may have 1000 bytes (svc/max_document_size); nothing was changed. Keep large data in attachments, or send fewer documents at a time.',
   },
   {
     ask: (t) => t.get(`/${'x'.repeat(600)}`),

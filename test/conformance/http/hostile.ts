@@ -178,21 +178,6 @@ export default suite('hostile', [
   ),
 
   test(
-    'a body over the limit is refused',
-    async (t) => {
-      const small = await t.withSettings({ svc: { max_document_size: '1000' } });
-      const reason = 'the request entity is too large';
-      const json = { text: 'x'.repeat(1000) };
-      assertError(await small.at('PUT', '/doc', { json }), 413, 'too_large', reason);
-      assertError(await small.at('POST', '', { json }), 413, 'too_large', reason);
-      assertError(await small.at('POST', '/_bulk_docs', { json: { docs: [json] } }), 413, 'too_large', reason);
-      await assertUntouched(small);
-      assert.equal((await small.at('PUT', '/fits', { json: { text: 'x'.repeat(900) } })).status, 201);
-    },
-    { needs: ['settings'] },
-  ),
-
-  test(
     'a path over the limit is refused',
     async (t) => {
       const small = await t.withSettings({ httpd: { max_uri_length: '200' } });

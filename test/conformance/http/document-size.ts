@@ -1,0 +1,137 @@
+import { assert } from 'chai';
+import type { Answer } from '../../support/conformance/answer.ts';
+import { assertError } from '../../support/conformance/answer.ts';
+import { gzip } from '../../support/conformance/gzip.ts';
+import { arrayAt, at, numberAt } from '../../support/conformance/json.ts';
+import { suite, test } from '../../support/conformance/suite.ts';
+import type { RequestOptions, Toolkit } from '../../support/conformance/toolkit.ts';
+
+const LIMIT = 1_000;
+const SETTINGS = { svc: { max_document_size: `${LIMIT}` } };
+const REASON =
+  'the request entity is too large: its JSON may have 1000 bytes (svc/max_document_size); nothing was changed. ' +
+  'Keep large data in attachments, or send fewer documents at a time.';
+
+/** A document whose JSON text has so many bytes. */
+function textOf(bytes: number, members: Readonly<Record<string, unknown>> = {}): string {
+  const empty = JSON.stringify({ ...members, text: '' });
+  return JSON.stringify({ ...members, text: 'x'.repeat(bytes - empty.length) });
+}
+
+const JSON_TYPE = { 'content-type': 'application/json' };
+
+function asJson(body: string): RequestOptions {
+  return { body, headers: JSON_TYPE };
+}
+
+function related(document: string): RequestOptions {
+  const body = `--b\r\ncontent-type: application/json\r\n\r\n${document}\r\n--b\r\n\r\nhello\r\n--b--`;
+  return { body, headers: { 'content-type': 'multipart/related; boundary=b' } };
+}
+
+function form(t: Toolkit, document: string): RequestOptions {
+  const body = `--b\r\ncontent-disposition: form-data; name="_doc"\r\n\r\n${document}\r\n--b--`;
+  return { body, headers: { 'content-type': 'multipart/form-data; boundary=b', referer: `${t.baseUrl}/` } };
+}
+
+function bulk(bytes: number, members = ''): string {
+  const docs = ['a', 'b', 'c', 'd'].map((_id) => textOf(200, { _id, _rev: members === '' ? undefined : '1-a' }));
+  const filled = `{"docs":[${docs.join(',')}]${members},"note":""}`;
+  return filled.replace('"note":""', `"note":"${'x'.repeat(bytes - filled.length)}"`);
+}
+
+type Send = (t: Toolkit, bytes: number) => Promise<Answer>;
+
+/** Whatever way the JSON comes, with how many bytes it is to have. */
+const WAYS: Readonly<Record<string, Send>> = {
+  'a document': (t, bytes) => t.at('PUT', '/doc', asJson(textOf(bytes))),
+  'a document without an id': (t, bytes) => t.at('POST', '', asJson(textOf(bytes))),
+  'a replicated document': (t, bytes) => t.at('PUT', '/doc?new_edits=false', asJson(textOf(bytes, { _rev: '1-a' }))),
+  'a local document': (t, bytes) => t.at('PUT', '/_local/doc', asJson(textOf(bytes))),
+  'a design document': (t, bytes) => t.at('PUT', '/_design/doc', asJson(textOf(bytes))),
+  'small documents of a bulk, all together': (t, bytes) => t.at('POST', '/_bulk_docs', asJson(bulk(bytes))),
+  'replicated ones': (t, bytes) => t.at('POST', '/_bulk_docs', asJson(bulk(bytes, ',"new_edits":false'))),
+  'content inside a document': (t, bytes) =>
+    t.at('PUT', '/doc', asJson(textOf(bytes, { _attachments: { a: { data: 'aGVsbG8=' } } }))),
+  'the document of a multipart body': (t, bytes) =>
+    t.at('PUT', '/doc', related(textOf(bytes, { _attachments: { a: { follows: true } } }))),
+  'the document of a form': (t, bytes) => t.at('POST', '/doc', form(t, textOf(bytes))),
+  'a compressed document, by what comes out': async (t, bytes) =>
+    t.at('PUT', '/doc', { body: await gzip(textOf(bytes)), headers: { ...JSON_TYPE, 'content-encoding': 'gzip' } }),
+};
+
+/** `svc/max_document_size` (docs/http.md#size-of-bodies). */
+export default suite('document_size', [
+  ...Object.entries(WAYS).map(([what, send]) =>
+    test(
+      `bounds ${what}`,
+      async (given) => {
+        const t = await given.withSettings(SETTINGS);
+        for (const bytes of [LIMIT + 1, 50 * LIMIT, 1_000 * LIMIT]) {
+          assertError(await send(t, bytes), 413, 'too_large', REASON);
+        }
+        assert.deepInclude(await t.info(), { doc_count: 0, update_seq: 0 });
+        assert.equal((await t.get('/_local/doc')).status, 404);
+        const taken = await send(t, LIMIT);
+        assert.equal(taken.status, 201, taken.text);
+      },
+      // Forms have a `Referer`, which `fetch` keeps to itself.
+      { needs: what.includes('form') ? ['settings', 'forbidden-headers'] : ['settings'] },
+    ),
+  ),
+
+  test(
+    'bounds no bytes of attachments, whether they come alone or behind a document',
+    async (given) => {
+      const t = await given.withSettings(SETTINGS);
+      const body = 'x'.repeat(50 * LIMIT);
+      assert.equal((await t.at('PUT', '/alone/a', { body, headers: { 'content-type': 'x/y' } })).status, 201);
+      const options = related('{"_attachments":{"a":{"follows":true}}}');
+      const large = { ...options, body: String(options.body).replace('hello', body) };
+      assert.equal((await t.at('PUT', '/doc', large)).status, 201);
+      assert.equal((await t.get('/doc/a')).text, body);
+    },
+    { needs: ['settings'] },
+  ),
+
+  test(
+    'a document that is larger than a limit of today is read, copied and left out of replications by name',
+    async (given) => {
+      const t = await given.withSettings({});
+      await t.put('small', {});
+      await t.put('large', { text: 'x'.repeat(5_000) });
+      const target = `${t.db}-target`;
+      await t.createDatabase(target);
+      const set = await t.request('PUT', '/_config/svc/max_document_size', asJson('"1000"'));
+      assert.equal(set.status, 200, set.text);
+      assert.equal((await t.get('/large')).status, 200);
+      assert.equal((await t.at('COPY', '/large', { headers: { destination: 'copy' } })).status, 201);
+      const { status, json, text } = await t.request('POST', '/_replicate', { json: { source: t.db, target } });
+      assert.equal(status, 200, text);
+      assert.equal(numberAt(json, 'docs_written'), 1);
+      const refused = arrayAt(json, 'history', 0, 'refused').map((one) => [at(one, 'id'), at(one, 'error')]);
+      assert.sameDeepMembers(refused, [
+        ['copy', 'too_large'],
+        ['large', 'too_large'],
+      ]);
+    },
+    { needs: ['settings'] },
+  ),
+
+  test(
+    'is answered, also to a client that sends everything before it reads',
+    async (given) => {
+      const t = await given.withSettings(SETTINGS);
+      const body = textOf(8_000_000);
+      const head = `PUT /${t.db}/doc HTTP/1.1\r\nHost: ${new URL(t.baseUrl).host}\r\nConnection: close\r\n`;
+      const chunked = `Transfer-Encoding: chunked\r\n\r\n${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`;
+      for (const rest of [`Content-Length: ${body.length}\r\n\r\n${body}`, chunked]) {
+        const bytes = await t.host.sendRaw?.(new TextEncoder().encode(head + rest));
+        const answer = new TextDecoder().decode(bytes);
+        assert.match(answer, /^HTTP\/1\.1 413 /);
+        assert.include(answer, REASON);
+      }
+    },
+    { needs: ['settings', 'raw-socket'] },
+  ),
+]);
