@@ -217,7 +217,7 @@ export default suite('validation', [
     assertError(await write(['error', 'unauthorized', 'log in']), 401, 'unauthorized', 'log in');
     assertError(await write(['error', 'teapot', 'short and stout']), 500, 'teapot', 'short and stout');
     const [row] = await t.bulk([{ _id: 'a', thrown: ['forbidden', 'no'] }]);
-    assert.deepEqual(row, { id: 'a', error: 'forbidden', reason: 'no' });
+    assert.deepEqual(row, { id: 'a', rev: '', error: 'forbidden', reason: 'no' });
   }),
 
   test('many documents in one request', async (t) => {
