@@ -28,8 +28,7 @@ const GROUPS: readonly Group[] = [
     names: ['ssl/verify_ssl_certificates', 'ssl/fail_if_no_peer_cert', 'ssl/cacert_file', 'ssl/verify_fun'],
   },
   {
-    why: 'failed attempts to log in are not counted',
-    protects: true,
+    why: 'attempts to log in that fail are always slowed down, and refused when there are too many',
     names: ['chttpd_auth_lockout/*'],
   },
   {
@@ -55,6 +54,10 @@ const GROUPS: readonly Group[] = [
     names: ['httpd/max_http_request_size', 'svc/single_max_doc_size'],
   },
   {
+    why: 'a server makes its own uuid, and the database of users is named by svc_httpd_auth/authentication_db',
+    names: ['svc/uuid', 'svc/users_db_suffix', 'svc/users_db_security_editable'],
+  },
+  {
     why: 'databases of single users are not made by the service',
     names: ['couch_peruser/*'],
   },
@@ -69,10 +72,10 @@ const GROUPS: readonly Group[] = [
     why: 'the data folder is named by the option --data, and its files have a form of their own',
     names: [
       ...['svc/database_dir', 'svc/view_index_dir', 'svc/util_driver_dir', 'svc/plugin_dir', 'svc/uri_file'],
-      ...['svc/uuid', 'svc/default_engine', 'couchdb_engines/*', 'svc/file_compression', 'svc/fsync_options'],
+      ...['svc/default_engine', 'couchdb_engines/*', 'svc/file_compression', 'svc/fsync_options'],
       ...['svc/btree_chunk_size', 'svc/attachment_stream_buffer_size', 'svc/enable_database_recovery'],
       ...['svc/stem_interactive_updates', 'svc/update_lru_on_read', 'svc/changes_doc_ids_optimization_threshold'],
-      ...['svc/users_db_suffix', 'svc/users_db_security_editable', 'view_updater/*'],
+      ...['view_updater/*'],
     ],
   },
   {
@@ -83,25 +86,22 @@ const GROUPS: readonly Group[] = [
     ],
   },
   {
-    why: 'functions run in a sandbox of the service’s own, which has svc/os_process_timeout and the other settings of query_server_config',
+    why: 'functions run in a sandbox here, which has svc/os_process_timeout, and memory_bytes, workers and reduce_limit of query_server_config',
     names: [
-      ...[
-        'query_servers/*',
-        'native_query_servers/*',
-        'couch_eval.languages/*',
-        'quickjs/*',
-        'indexers/*',
-        'couch_views/*',
-      ],
+      ...['query_servers/*', 'native_query_servers/*', 'couch_eval.languages/*', 'quickjs/*'],
       ...['query_server_config/os_process_limit', 'query_server_config/os_process_soft_limit'],
       ...['query_server_config/os_process_idle_limit', 'query_server_config/commit_freq'],
       ...['query_server_config/group_info_timeout', 'query_server_config/query_limit'],
       ...['query_server_config/partition_query_limit', 'query_server_config/reduce_limit_threshold'],
-      ...['query_server_config/reduce_limit_ratio', 'mango/*'],
+      'query_server_config/reduce_limit_ratio',
     ],
   },
   {
-    why: 'no other programs are started, and paths have the meaning that they have',
+    why: 'queries and indexes have limits of their own, which are not settings',
+    names: ['mango/*', 'indexers/*', 'couch_views/*'],
+  },
+  {
+    why: 'no other programs are started, and no handlers of paths can be added',
     names: [
       ...['daemons/*', 'os_daemons/*', 'os_daemon_settings/*', 'external/*', 'update_notification/*', 'dreyfus/*'],
       ...['nouveau/*', 'httpd_global_handlers/*', 'httpd_db_handlers/*', 'httpd_design_handlers/*'],
@@ -112,7 +112,7 @@ const GROUPS: readonly Group[] = [
     why: 'connections are managed by the host',
     names: [
       ...['httpd/socket_options', 'httpd/server_options', 'httpd/backlog', 'httpd/nodelay', 'httpd/buffer_response'],
-      ...['httpd/disconnect_check_msec', 'httpd/disconnect_check_jitter_msec', 'httpd/log_max_chunk_size'],
+      ...['httpd/disconnect_check_msec', 'httpd/disconnect_check_jitter_msec'],
       ...['httpd/prefer_minimal', 'httpd/server_header_versions', 'httpd/bulk_get_use_batches'],
       ...['httpd/max_db_number_for_dbs_info_req', 'replicator/socket_options', 'replicator/valid_socket_options'],
     ],
@@ -125,14 +125,20 @@ const GROUPS: readonly Group[] = [
     ],
   },
   {
-    why: 'passwords are always hashed by PBKDF2, hashes are renewed as people log in, and sessions are signed in one way',
-    names: [
-      ...['svc_httpd_auth/password_scheme', 'svc_httpd_auth/hash_algorithms', 'svc_httpd_auth/upgrade_hash_on_auth'],
-      ...['svc_httpd_auth/cookie_domain', 'svc_httpd_auth/same_site', 'svc_httpd_auth/password_regexp'],
-    ],
+    why: 'passwords are always hashed by PBKDF2, and hashes are renewed as people log in',
+    names: [...['svc_httpd_auth/password_scheme', 'svc_httpd_auth/upgrade_hash_on_auth']],
   },
   {
-    why: 'replications here have neither certificates of their own nor these limits',
+    why: 'passwords are not held against patterns',
+    protects: true,
+    names: ['svc_httpd_auth/password_regexp', 'svc_httpd_auth/password_regexp_admin'],
+  },
+  {
+    why: 'the cookie of a session is signed in one way, for the host that set it, and pages of other sites are refused by other means',
+    names: ['svc_httpd_auth/hash_algorithms', 'svc_httpd_auth/cookie_domain', 'svc_httpd_auth/same_site'],
+  },
+  {
+    why: 'replications here have no such setting, nor certificates of their own',
     names: [
       ...['replicator/db', 'replicator/update_docs', 'replicator/interval_sec', 'replicator/startup_jitter'],
       ...['replicator/cert_file', 'replicator/key_file', 'replicator/password', 'replicator/auth_plugins'],
@@ -152,6 +158,10 @@ const GROUPS: readonly Group[] = [
       ...['replicator/valid_endpoint_protocols', 'replicator/valid_endpoint_protocols_log'],
       ...['replicator/valid_proxy_protocols', 'replicator/valid_proxy_protocols_log'],
     ],
+  },
+  {
+    why: 'a request for _log gives at most 1000000 bytes',
+    names: ['httpd/log_max_chunk_size'],
   },
   {
     why: 'the log goes to stderr and to log/file, at log/level',

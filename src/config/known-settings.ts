@@ -35,8 +35,8 @@ function count(value: string, most: number, least = 1): Known {
   return number(value, whole({ least, most }));
 }
 
-/** A request's JSON text must be able to hold a document, or the value of a setting. */
-const LEAST_DOCUMENT = 256;
+/** The bytes of a request that puts the setting itself right. */
+const LEAST_DOCUMENT = 20;
 /** The address by which the setting itself is put right must not be too long, also below a node and a base path. */
 const LEAST_URI = 100;
 const MIB = 1_048_576;

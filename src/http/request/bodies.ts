@@ -2,7 +2,7 @@
  * Reads request bodies (docs/http.md#request-bodies): inflated, within `svc/max_document_size` bytes, as valid UTF-8. Nothing
  * is handed on before the whole body has arrived, so a request that stops half-way changes nothing.
  */
-import { DatabaseError } from '../../errors/database-error.ts';
+import { DatabaseError, isDatabaseError } from '../../errors/database-error.ts';
 import { assertShallowInSteps, assertShallowText } from '../../json/nesting.ts';
 import { isObject, type JsonObject } from '../../json/objects.ts';
 import { parseInSteps, parseMembersInSteps } from '../../json/parse-in-steps.ts';
@@ -232,5 +232,6 @@ function nextChunk(stream: ByteStream): Promise<Uint8Array | undefined> {
 }
 
 function brokenOff(cause?: unknown): never {
+  if (isDatabaseError(cause, 'request_timeout')) throw cause;
   throw new DatabaseError('bad_request', 'The request body broke off before its end; nothing was changed.', { cause });
 }

@@ -6,7 +6,7 @@ import { suite, test } from '../../support/conformance/suite.ts';
 
 /** Values by which a service would lock its clients out, or break, and those just beside them that it takes. */
 const BOUNDS: readonly (readonly [name: string, refused: readonly string[], taken: readonly string[]])[] = [
-  ['svc/max_document_size', ['0', '255', '-1', 'NaN', '', '1e9', '0x1000', ' 300', 'infinity'], ['256', '4294967296']],
+  ['svc/max_document_size', ['0', '19', '-1', 'NaN', '', '1e9', '0x1000', ' 300', 'infinity'], ['20', '4294967296']],
   ['svc/max_attachment_chunk_size', ['-1', '', 'none'], ['0', 'infinity']],
   ['svc/os_process_timeout', ['2147483648', '-1', ''], ['0', '2147483647']],
   ['httpd/changes_timeout', ['0', '2147483648'], ['1', '2147483647']],

@@ -88,7 +88,7 @@ describe('config', () => {
   test('a number that is none is told at start', () => {
     for (const value of ['many', '-1', '1.5', '0x']) {
       expect(() => createConfig({ svc: { max_document_size: value } })).toThrow(
-        `Setting svc/max_document_size is "${value}"; it must be a whole number from 256 up.`,
+        `Setting svc/max_document_size is "${value}"; it must be a whole number from 20 up.`,
       );
     }
   });

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { DatabaseError } from '../../../../src/errors/database-error.ts';
 import { parseJson, readJson, readObject, readText, requireJsonType } from '../../../../src/http/request/bodies.ts';
 import { fastestMs } from '../../../support/fastest.ts';
 import { contextOf, streamOf } from '../support.ts';
@@ -96,6 +97,12 @@ describe('reading a body', () => {
       reason,
     });
   });
+});
+
+test('a stream whose sender is silent for too long is a timeout, whoever reads it', async () => {
+  const silent = new DatabaseError('request_timeout', 'Nothing came.');
+  const stream = { pull: () => Promise.reject(silent), cancel: async () => undefined };
+  await expect(async () => readText(contextOf({ body: stream }))).rejects.toBe(silent);
 });
 
 describe('encodings', () => {

@@ -100,7 +100,7 @@ describe('the configuration file', () => {
     const entries = logged.map((entry) => entry.slice(entry.indexOf('[')));
     expect(entries).toEqual([
       "[error] A setting that is kept changes nothing. There is no setting httpd/port_. The nearest is httpd/port. Settings of an app's own go into a section app or app:NAME.",
-      '[info] A setting that is kept changes nothing. Setting couchdb/uuid has no effect here: the data folder is named by the option --data, and its files have a form of their own.',
+      '[info] A setting that is kept changes nothing. Setting couchdb/uuid has no effect here: a server makes its own uuid, and the database of users is named by svc_httpd_auth/authentication_db.',
       '[info] A setting that is kept changes nothing. Setting smoosh.ratio_dbs/min_priority has no effect here: compaction and caches need no settings.',
     ]);
     // They are shown, and can be deleted, but not changed.
@@ -108,6 +108,19 @@ describe('the configuration file', () => {
     expect(await ask(server, 'PUT', '_config/httpd/port_', '2')).toMatchObject({ error: 'bad_request' });
     expect(await ask(server, 'DELETE', '_config/httpd/port_')).toBe('1');
     expect(await readFile(file(), 'utf8')).toBe(text.replace('port_ = 1\n', ''));
+  });
+
+  test('says where the log goes, also what is logged about the file itself', async () => {
+    const logFile = join(folder, 'own.log');
+    await writeFile(file(), `[log]\nlevel = warning\nfile = ${logFile}\n[couchdb]\nuuid = 5\n[httpd]\nport_ = 1\n`, {
+      mode: 0o600,
+    });
+    const server = await start();
+    expect(logged.map((entry) => entry.slice(entry.indexOf('[')))).toEqual([
+      expect.stringMatching(/^\[error\] .*There is no setting httpd\/port_\./),
+    ]);
+    await stop(server);
+    expect(await readFile(logFile, 'utf8')).toBe(`${logged.join('\n')}\n`);
   });
 
   test('with names of other servers of the family is understood, and keeps its lines', async () => {
