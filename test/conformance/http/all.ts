@@ -89,6 +89,7 @@ import multipleRows from './multiple-rows.ts';
 import nodes from './nodes.ts';
 import notYet from './not-yet.ts';
 import numbers from './numbers.ts';
+import oldApp from './old-app.ts';
 import openRevs from './open-revs.ts';
 import purge from './purge.ts';
 import readDocuments from './read-documents.ts';
@@ -228,6 +229,7 @@ export const suites: readonly Suite[] = [
   nodes,
   notYet,
   numbers,
+  oldApp,
   openRevs,
   purge,
   readDocuments,
