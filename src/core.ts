@@ -126,14 +126,16 @@ export async function createCore(options: CoreOptions): Promise<Core> {
   );
   /** The names of databases that have design documents, or may have got one. */
   const designs = new Notifier<string>();
-  const accounts: Deferred<AccountsPart> = new Deferred(() =>
-    code.use((loaded) =>
-      loaded.accounts({
-        ...{ config, clock, random, log },
-        ...{ databases: registry, counters, accountsVersion: () => access.accountsVersion },
-        onSessionEnd: (name) => access.sessionEnded(name),
-      }),
-    ),
+  const accounts: Deferred<AccountsPart> = new Deferred(
+    () =>
+      code.use((loaded) =>
+        loaded.accounts({
+          ...{ config, clock, random, log },
+          ...{ databases: registry, counters, accountsVersion: () => access.accountsVersion },
+          onSessionEnd: (name) => access.sessionEnded(name),
+        }),
+      ),
+    (part) => part.close(),
   );
   const createGuard = guardedBy({ code, queryServer, designs, accounts, config });
   const counters = new Counters();
@@ -164,7 +166,7 @@ export async function createCore(options: CoreOptions): Promise<Core> {
   );
   const running: RunningCore = new RunningCore({
     ...{ handle, config, replications, feeds, views, registry },
-    ...{ code, queryServer, storage },
+    ...{ code, queryServer, accounts, storage },
   });
   if (options.replicatesByDocuments !== false) replications.begin();
   return running;
@@ -205,6 +207,7 @@ interface CoreParts {
   readonly registry: Registry;
   readonly code: Deferred<DeferredCode>;
   readonly queryServer: Deferred<QueryServer>;
+  readonly accounts: Deferred<AccountsPart>;
   readonly storage: PageStore;
 }
 
@@ -235,13 +238,13 @@ class RunningCore implements Core {
   }
 
   async close(): Promise<void> {
-    const { replications, feeds, views, registry, code, queryServer, storage } = this.#parts;
+    const { replications, feeds, views, registry, code, queryServer, accounts, storage } = this.#parts;
     this.isClosing = true;
     await replications.close();
     feeds.end();
     await views.close();
     // Writes that were accepted for later are validated while the databases are closed.
-    await registry.close().finally(() => Promise.all([code.close(), queryServer.close()]));
+    await registry.close().finally(() => Promise.all([code.close(), queryServer.close(), accounts.close()]));
     await storage.close();
   }
 }

@@ -48,7 +48,7 @@ export interface WorkerOptions {
   readonly protocol: number;
   /** Settings by section and key, over the defaults; those of the worker that becomes owner count. */
   readonly settings?: Readonly<Record<string, Readonly<Record<string, string>>>> | undefined;
-  readonly logLevel?: 'error' | 'info' | 'debug' | undefined;
+  readonly logLevel?: 'error' | 'info' | 'debug' | 'request' | undefined;
 }
 
 export interface WorkerStatus {

@@ -36,7 +36,7 @@ export interface StartOptions {
    */
   readonly settings?: Readonly<Record<string, Readonly<Record<string, string>>>>;
   /** What the worker writes to the console. Default: `error`. */
-  readonly logLevel?: 'error' | 'info' | 'debug';
+  readonly logLevel?: 'error' | 'info' | 'debug' | 'request';
 }
 
 export interface Settee {

@@ -3,6 +3,7 @@ import type { Account } from '../auth/accounts/account.ts';
 import { AccountStore } from '../auth/accounts/account-store.ts';
 import { AdminHashing } from '../auth/accounts/admin-hashing.ts';
 import { HashUpgrade } from '../auth/accounts/hash-upgrade.ts';
+import { isRefused, LoginFailures } from '../auth/accounts/login-failures.ts';
 import { Logins } from '../auth/accounts/logins.ts';
 import { DocumentsWithOAuth } from '../auth/accounts/oauth-users.ts';
 import { Passwords } from '../auth/passwords/passwords.ts';
@@ -18,6 +19,7 @@ import { UserGuard } from '../auth/users-database/user-guard.ts';
 import { type AccountsPart, accountsHandlers } from '../http/accounts/accounts-part.ts';
 import { challenge } from '../http/accounts/challenge.ts';
 import { getProtectedDocument } from '../http/accounts/protected-documents.ts';
+import { orElse } from '../shared/maybe-promise.ts';
 import { REPLICATOR_DATABASE } from '../system/system-databases.ts';
 import type { AccountNeeds } from './contract.ts';
 
@@ -33,14 +35,22 @@ export function createAccounts(needs: AccountNeeds): AccountsPart {
   const ended = new EndedSessions({ notes: databases, clock, lastsSeconds: () => sessionSeconds(config) });
   const cookies = new SessionCookies({ config, clock, random, accounts, secret, ended, onEnd: onSessionEnd });
   const oauth = new OAuth(config, clock, accounts, new DocumentsWithOAuth(config, databases));
+  const failures = new LoginFailures(log);
   return {
     service: {
-      logIn: (name, password, address) => logins.logIn(name, password, address),
+      logIn: (name, password, address) =>
+        orElse(
+          () => logins.logIn(name, password, address),
+          (error) => {
+            if (isRefused(error)) failures.note({ way: 'a session', name, address });
+            throw error;
+          },
+        ),
       beginSession: (account, isSecure) => cookies.begin(account, isSecure),
       endSession: (value) => cookies.end(value),
     },
     handlers: accountsHandlers,
-    authenticator: new Authentication({ config, clock, accounts, logins, cookies, oauth }),
+    authenticator: new Authentication({ config, clock, accounts, logins, cookies, oauth, failures }),
     userWrites: new UserGuard(passwords),
     shieldOf: (database, user) => {
       if (database === authenticationDatabase(config)) return userShield(user, publicFields(config));
@@ -49,5 +59,6 @@ export function createAccounts(needs: AccountNeeds): AccountsPart {
     challenge,
     getProtectedDocument,
     settled: () => admins.settled,
+    close: () => failures.close(),
   };
 }

@@ -77,7 +77,7 @@ export interface IncomingAttachment {
   /** Where the bytes are: in the document as Base64, in a later part of the request, or in the revision before. */
   readonly source: { readonly data: string } | 'follows' | 'stub';
   readonly revpos: number | undefined;
-  /** What the client says of the bytes, as 32 hexadecimal digits. */
+  /** What the client says of the bytes, as 32 hexadecimal digits; empty where it says it in another form. */
   readonly digest: string | undefined;
   /** Of the plain bytes. */
   readonly length: number | undefined;

@@ -31,10 +31,10 @@ export interface ViewOptions<Key = unknown> extends ListOptions<Key> {
   readonly stale?: 'ok' | 'update_after';
 }
 
-/** `offset` is absent where the list was asked by keys; `update_seq` where it was not asked for. */
+/** `offset`: the rows before the first one, or of a list of documents that was asked by keys the keys that were skipped. `update_seq` is absent where it was not asked for. */
 export interface ListHead {
   readonly total_rows: number;
-  readonly offset?: number;
+  readonly offset: number;
   readonly update_seq?: number;
 }
 

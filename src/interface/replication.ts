@@ -42,6 +42,14 @@ export interface ReplicationResult {
   readonly source_last_seq: number | string;
   readonly replication_id_version: number;
   readonly history: readonly ReplicationRun[];
+  /** Of this run alone. */
+  readonly start_time: string;
+  readonly end_time: string;
+  readonly missing_checked: number;
+  readonly missing_found: number;
+  readonly docs_read: number;
+  readonly docs_written: number;
+  readonly doc_write_failures: number;
 }
 
 /** The answer where it is continuous. */
@@ -74,7 +82,9 @@ export interface RefusedDocument {
 }
 
 /** A document of `_replicator`, with what the service writes into it (docs/http.md#replication-documents). */
-export interface ReplicationDocument extends Omit<ReplicationRequest, 'cancel'> {
+export interface ReplicationDocument extends Omit<ReplicationRequest, 'cancel' | 'query_params'> {
+  /** Values that are no strings are sent as JSON text. */
+  readonly query_params?: Readonly<Record<string, unknown>>;
   readonly owner?: string | null;
   readonly user_ctx?: { readonly name?: string | null; readonly roles?: readonly string[] };
   readonly _replication_state?: 'triggered' | 'completed' | 'error';

@@ -136,8 +136,16 @@ export interface RunResult {
   readonly source_last_seq: Sequence;
   readonly replication_id_version: number;
   readonly history: readonly HistoryEntry[];
-  /** Nothing was new. */
+  /** Nothing was new, or nothing of what was new was to be copied. */
   readonly no_changes?: true;
+  /** Of this run alone; all counts are 0 where there were no changes. */
+  readonly start_time: string;
+  readonly end_time: string;
+  readonly missing_checked: number;
+  readonly missing_found: number;
+  readonly docs_read: number;
+  readonly docs_written: number;
+  readonly doc_write_failures: number;
 }
 
 /** What a run tells while it goes on. None of them is awaited, and none may fail. */

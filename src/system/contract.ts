@@ -54,11 +54,16 @@ export interface ConfigStore extends Config {
   onChange(listener: (change: ConfigChange) => void): () => void;
 }
 
-/** ERROR: a developer must look. INFO: the state changed. DEBUG: all else. Never document bodies or credentials. */
+/**
+ * ERROR: a developer must look. INFO: the state changed, or a log-in failed. DEBUG: all else but requests, which have a level of their own.
+ * Never document bodies or credentials.
+ */
 export interface Log {
   error(message: string, cause?: unknown): void;
   info(message: string): void;
   debug(message: string): void;
+  /** Takes one request and how it was answered. The message is made where it is written, since most services write none. */
+  request?(message: () => string): void;
 }
 
 export interface ActiveTask {

@@ -53,5 +53,9 @@ export function bufferedLog(log: Log, buffer: LogBuffer, clock: Clock, config: C
       log.debug(message);
       kept.debug(message);
     },
+    request: (message) => {
+      log.request?.(message);
+      kept.request?.(message);
+    },
   };
 }

@@ -8,25 +8,28 @@ import { escapeControls } from '../shared/escape-controls.ts';
 import { choiceSetting } from './config.ts';
 import type { Config, Log } from './contract.ts';
 
-export type LogLevel = 'error' | 'info' | 'debug' | 'none';
+export type LogLevel = 'none' | EntryLevel;
+
+export type EntryLevel = 'error' | 'info' | 'debug' | 'request';
 
 /** From the one that logs least to the one that logs most. */
-export const LOG_LEVELS: readonly LogLevel[] = ['none', 'error', 'info', 'debug'];
+export const LOG_LEVELS: readonly LogLevel[] = ['none', 'error', 'info', 'debug', 'request'];
 
 interface LogOptions {
   /** The most talkative level that is written, or what says it at each entry. */
   readonly level: LogLevel | (() => LogLevel);
   readonly clock: Clock;
   /** Takes one entry without a newline at its end, and its level; an error's entry may have several lines. */
-  readonly write: (entry: string, level: 'error' | 'info' | 'debug') => void;
+  readonly write: (entry: string, level: EntryLevel) => void;
 }
 
 /** Writes entries of the form `2026-01-31T12:00:00.000Z [info] text`. */
 export function createLog(options: LogOptions): Log {
   const { clock, write } = options;
   const { level: limit } = options;
-  const entry = (level: 'error' | 'info' | 'debug', message: string, cause?: unknown) => {
-    if (isBeyond(level, typeof limit === 'function' ? limit() : limit)) return;
+  const isWritten = (level: EntryLevel) => !isBeyond(level, typeof limit === 'function' ? limit() : limit);
+  const entry = (level: EntryLevel, message: string, cause?: unknown) => {
+    if (!isWritten(level)) return;
     const lines = [message, ...(cause === undefined ? [] : describeCause(cause))].map(escapeControls);
     write(`${new Date(clock.now()).toISOString()} [${level}] ${lines.join('\n')}`, level);
   };
@@ -34,6 +37,9 @@ export function createLog(options: LogOptions): Log {
     error: (message, cause) => entry('error', message, cause),
     info: (message) => entry('info', message),
     debug: (message) => entry('debug', message),
+    request: (message) => {
+      if (isWritten('request')) entry('request', message());
+    },
   };
 }
 

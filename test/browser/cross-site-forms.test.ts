@@ -40,7 +40,7 @@ describe.each(chosenEngines())('a form in %s', (engine) => {
     await call(app, 'start', { base: '/db/' });
     await call(app, 'request', 'settee', 'PUT', '/db/notes');
     const address = `${site.server.origin}/db/notes/_all_docs`;
-    const answered = { total_rows: 0, rows: [{ key: 'doc', error: 'not_found' }] };
+    const answered = { total_rows: 0, offset: 0, rows: [{ key: 'doc', error: 'not_found' }] };
     const refused = { error: 'forbidden', reason: expect.stringContaining('another site') };
 
     expect(await sendForm(await site.open('empty'), address, 'strict-origin-when-cross-origin')).toEqual(answered);

@@ -108,7 +108,7 @@ function waitOfAddress({ count: tries }: AddressFailures): number {
 }
 
 /** Who has an IPv6 address has 2^64 of them. */
-function networkOf(address: string): string {
+export function networkOf(address: string): string {
   if (!address.includes(':')) return address;
   const [head = '', tail] = address.split('%')[0]?.split('::') ?? [];
   const front = head === '' ? [] : head.split(':');

@@ -3,18 +3,19 @@
  * recognises credentials decides: wrong ones are refused, whatever else the request has.
  */
 import type { Clock } from '../../shared/clock.ts';
-import { type MaybePromise, whenReady } from '../../shared/maybe-promise.ts';
+import { type MaybePromise, orElse, whenReady } from '../../shared/maybe-promise.ts';
 import type { RequestUser } from '../../shared/message.ts';
 import type { ConfigStore } from '../../system/contract.ts';
 import { type Account, saltOf, userOf } from '../accounts/account.ts';
 import type { AccountStore } from '../accounts/account-store.ts';
+import { isRefused, type LoginFailure, type LoginFailures } from '../accounts/login-failures.ts';
 import { type Logins, usable, wrongPassword } from '../accounts/logins.ts';
 import { ANONYMOUS, type AskingRequest, type Authenticator, type Identity } from '../contract.ts';
 import { handlerNames } from '../settings.ts';
 import { isNobody, parseBasic } from './basic.ts';
 import { isCurrentToken, parseBearer, recogniseToken } from './bearer-token.ts';
 import type { OAuth } from './oauth.ts';
-import { hasProxyHeader, recogniseProxied } from './proxy-headers.ts';
+import { proxiedName, recogniseProxied } from './proxy-headers.ts';
 import { type LiveSession, type SessionCookies, sessionValue } from './session-cookie.ts';
 
 export interface AuthenticationParts {
@@ -24,6 +25,7 @@ export interface AuthenticationParts {
   readonly logins: Logins;
   readonly cookies: SessionCookies;
   readonly oauth: OAuth;
+  readonly failures: LoginFailures;
 }
 
 type Recognise = (request: AskingRequest) => MaybePromise<Identity | undefined>;
@@ -71,7 +73,8 @@ export class Authentication implements Authenticator {
     if (value === undefined) return undefined;
     const { cookies } = this.#parts;
     return whenReady(cookies.recognise(value), (session) => {
-      if (session === undefined) return undefined;
+      if (session === 'wrong') this.#note('the cookie of a session', undefined, request);
+      if (session === undefined || session === 'wrong') return undefined;
       const identity = this.#identityOfSession(session);
       if (!session.isDue) return identity;
       return cookies.renew(session, request.isSecure).then((setCookie) => ({ ...identity, setCookie }));
@@ -86,16 +89,24 @@ export class Authentication implements Authenticator {
   #byPassword(request: AskingRequest): MaybePromise<Identity | undefined> {
     const given = parseBasic(request.header('authorization'));
     if (given === undefined) return undefined;
-    if (given === 'malformed') throw wrongPassword();
+    if (given === 'malformed') {
+      this.#note('a password', undefined, request);
+      throw wrongPassword();
+    }
     if (isNobody(given)) return { user: ANONYMOUS, method: 'default', recheck: () => ANONYMOUS };
-    const account = this.#parts.logins.logIn(given.name, given.password, request.address);
+    const { name, password } = given;
+    const account = this.#noting('a password', name, request, () =>
+      this.#parts.logins.logIn(name, password, request.address),
+    );
     return whenReady(account, (found) => this.#identityOf(found, 'default'));
   }
 
   #byProxy(request: AskingRequest): MaybePromise<Identity | undefined> {
     const { config } = this.#parts;
-    if (!hasProxyHeader(config, request)) return undefined;
+    const name = proxiedName(config, request);
+    if (name === undefined) return undefined;
     return whenReady(recogniseProxied(config, request), (user) => {
+      if (user === undefined) this.#note('a proxy', name, request);
       // What it depends on is the configuration alone.
       return user && { user, method: 'proxy', recheck: () => recogniseProxied(config, request) };
     });
@@ -105,14 +116,32 @@ export class Authentication implements Authenticator {
     const token = parseBearer(request.header('authorization'));
     if (token === undefined) return undefined;
     const { config, clock } = this.#parts;
-    return recogniseToken(config, clock, token).then((recognised) => {
+    const asked = this.#noting('a token', undefined, request, () => recogniseToken(config, clock, token));
+    return whenReady(asked, (recognised) => {
       const recheck = () => (isCurrentToken(config, recognised) ? recognised.user : undefined);
       return { user: recognised.user, method: 'jwt', recheck };
     });
   }
 
   #bySignature(request: AskingRequest): MaybePromise<Identity | undefined> {
-    return whenReady(this.#parts.oauth.recognise(request), (account) => account && this.#identityOf(account, 'oauth'));
+    const asked = this.#noting('OAuth', undefined, request, () => this.#parts.oauth.recognise(request));
+    return whenReady(asked, (account) => account && this.#identityOf(account, 'oauth'));
+  }
+
+  #noting<T>(
+    way: LoginFailure['way'],
+    name: string | undefined,
+    request: AskingRequest,
+    work: () => MaybePromise<T>,
+  ): MaybePromise<T> {
+    return orElse(work, (error) => {
+      if (isRefused(error)) this.#note(way, name, request);
+      throw error;
+    });
+  }
+
+  #note(way: LoginFailure['way'], name: string | undefined, { address }: AskingRequest): void {
+    this.#parts.failures.note({ way, name, address });
   }
 
   #identityOf(account: Account, method: string): Identity {

@@ -21,8 +21,8 @@ const NAMES: Readonly<Record<ProxyHeader, { readonly own: string; readonly origi
 };
 
 export function recogniseProxied(config: Config, request: AskingRequest): MaybePromise<RequestUser | undefined> {
-  const name = proxyHeader(config, request, 'x_auth_username');
-  if (name === undefined || name === '') return undefined;
+  const name = proxiedName(config, request);
+  if (name === undefined) return undefined;
   const user = { name, roles: rolesOf(proxyHeader(config, request, 'x_auth_roles') ?? '') };
   const isTrusted =
     request.peer !== undefined && addressListSetting(config, 'httpd', 'trusted_proxies').includes(request.peer);
@@ -35,9 +35,9 @@ export function recogniseProxied(config: Config, request: AskingRequest): MaybeP
   );
 }
 
-/** Whether the request says that a proxy has authenticated it. */
-export function hasProxyHeader(config: Config, request: Pick<AskingRequest, 'header'>): boolean {
-  return proxyHeader(config, request, 'x_auth_username') !== undefined;
+/** The name of whom a proxy has authenticated, as the request says; undefined where it says nothing of it. */
+export function proxiedName(config: Config, request: Pick<AskingRequest, 'header'>): string | undefined {
+  return proxyHeader(config, request, 'x_auth_username') || undefined;
 }
 
 /** Under the configured name; where that is the default, under the family's original one, too. */

@@ -71,10 +71,10 @@ export class SessionCookies {
   }
 
   /**
-   * The session; undefined where it has ended, or was not signed here. In the same turn for one that was asked for lately. Fails with
-   * `bad_request` where the value can't be read.
+   * The session; undefined where it has ended, and `wrong` where it was not signed here. In the same turn for one that was asked for lately.
+   * Fails with `bad_request` where the value can't be read.
    */
-  recognise(value: string): MaybePromise<LiveSession | undefined> {
+  recognise(value: string): MaybePromise<LiveSession | 'wrong' | undefined> {
     const proved = this.#proved.get(value);
     const session = proved ?? readSession(value);
     const { secret, ended } = this.#parts;
@@ -83,13 +83,13 @@ export class SessionCookies {
     if (left <= 0 || current === undefined || ended.has(session)) return undefined;
     return whenReady(this.#parts.accounts.find(session.name), (account) => {
       // Takes as long as for a name that exists. Who has no password never began a session.
-      if (account?.hash === undefined) return hmacSha1(current, value).then(() => undefined);
+      if (account?.hash === undefined) return hmacSha1(current, value).then(() => 'wrong');
       const isDue = left < RENEWED_BELOW * sessionSeconds(this.#parts.config);
       const found = { account, id: session.id, isDue, holds: () => !ended.has(session) };
       if (proved !== undefined && proved.salt === saltOf(account) && proved.secret === current) return found;
       if (proved !== undefined) this.#proved.delete(value);
       return this.#isSigned(readSession(value), account, current).then((isSigned) => {
-        if (!isSigned) return undefined;
+        if (!isSigned) return 'wrong';
         this.#proved.set(value, { ...session, salt: saltOf(account), secret: current });
         return ended.has(session) ? undefined : found;
       });
@@ -116,7 +116,7 @@ export class SessionCookies {
   /** Ends the session for everybody who has one of its cookies. Resolves when that would survive a crash. Fails as `recognise` does. */
   async end(value: string): Promise<void> {
     const session = await this.recognise(value);
-    if (session === undefined) return;
+    if (session === undefined || session === 'wrong') return;
     const { account, id } = session;
     await this.#parts.ended.end({ name: account.name, id });
     this.#parts.onEnd(account.name);

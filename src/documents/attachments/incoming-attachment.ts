@@ -19,7 +19,7 @@ export function parseAttachment(name: string, entry: unknown): IncomingAttachmen
     contentType: type,
     source: sourceOf(name, entry),
     revpos: Number.isSafeInteger(revpos) ? Number(revpos) : undefined,
-    digest: readDigest(entry['digest']),
+    digest: digestOf(entry['digest']),
     length: lengthOf(entry['length']),
     encoding: encoding === 'gzip' ? encoding : undefined,
     encodedLength: lengthOf(entry['encoded_length']),
@@ -31,8 +31,18 @@ export function checkAttachmentName(name: string): void {
   if (name.startsWith('_')) {
     throw new DatabaseError('bad_request', "Attachment name can't start with '_'");
   }
-  if (name === '' || SURROGATE.test(name))
-    throw new DatabaseError('bad_request', 'Attachment name is not UTF-8 encoded');
+  if (name === '') throw new DatabaseError('bad_request', 'Attachment name must not be empty');
+  if (SURROGATE.test(name)) throw new DatabaseError('bad_request', 'Attachment name is not UTF-8 encoded');
+}
+
+/**
+ * Fails with `bad_request` on a name that no address can have: clients take `.` and `..` out of a path, also where they are percent-encoded,
+ * and ask for something else then. Names that are there already, and replicated ones, are kept.
+ */
+export function checkAddressable(name: string): void {
+  if (name !== '.' && name !== '..') return;
+  const reason = `An attachment can't be named "${name}", which no address can end in. Give it another name.`;
+  throw new DatabaseError('bad_request', reason);
 }
 
 /** Of a document that has a name twice. */
@@ -46,6 +56,11 @@ function sourceOf(name: string, entry: JsonObject): IncomingAttachment['source']
   if (follows === true) return 'follows';
   if (typeof data === 'string') return { data };
   throw invalid(name, 'it has neither data, nor stub, nor follows');
+}
+
+/** Empty where it is in another form than ours, and so is no digest that is stored here. */
+function digestOf(value: unknown): string | undefined {
+  return value === undefined || value === null ? undefined : (readDigest(value) ?? '');
 }
 
 function lengthOf(value: unknown): number | undefined {

@@ -59,8 +59,9 @@ export async function parseIndexRequest(body: JsonObject): Promise<IndexRequest>
 /** Stores an index. Returns whether it was there already. */
 export async function putIndex(database: Database, request: IndexRequest, writer: IndexWriter): Promise<boolean> {
   const view = indexView(request.map, request.definition);
-  const isChanged = await changeDesign(database, request.design, writer, (document = {}) => {
-    checkLanguage(document, request.design);
+  const isChanged = await changeDesign(database, request.design, writer, (stored) => {
+    if (stored !== undefined) checkLanguage(stored, request.design);
+    const document = stored ?? {};
     const views = isObject(document['views']) ? document['views'] : {};
     const former = Object.hasOwn(views, request.name) ? views[request.name] : undefined;
     if (isSameIndex(former, view)) return document;
@@ -131,9 +132,9 @@ function isSameIndex(former: unknown, view: JsonObject): boolean {
 }
 
 function checkLanguage(document: JsonObject, id: DocId): void {
-  const { language = Object.keys(document).length === 0 ? QUERY_LANGUAGE : 'javascript' } = document;
+  const { language = 'javascript' } = document;
   if (language === QUERY_LANGUAGE) return;
-  const remedy = `Give the index a design document of its own: ${id} has other views.`;
+  const remedy = `Give the index a design document of its own: ${id} holds no indexes.`;
   throw queryError('invalid_ddoc_lang', `Existing design doc has an invalid language: ${excerpt(language)}. ${remedy}`);
 }
 

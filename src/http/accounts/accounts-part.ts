@@ -22,4 +22,6 @@ export interface AccountsPart extends HandlerPart<AccountsService, keyof typeof 
   readonly getProtectedDocument: DocumentHandler;
   /** Resolves when no plain password of a server admin is left in the configuration. */
   settled(): MaybePromise<void>;
+  /** Logs what is left to say. Requests may still need the part. */
+  close(): void;
 }

@@ -2,7 +2,11 @@
 import { takeIn } from '../../attachments/intake.ts';
 import type { AttachmentWrite, Database } from '../../database/contract.ts';
 import { readContentMd5 } from '../../documents/attachments/digests.ts';
-import { checkAttachmentName, DEFAULT_CONTENT_TYPE } from '../../documents/attachments/incoming-attachment.ts';
+import {
+  checkAddressable,
+  checkAttachmentName,
+  DEFAULT_CONTENT_TYPE,
+} from '../../documents/attachments/incoming-attachment.ts';
 import { splitAttachments } from '../../documents/attachments/stored-attachments.ts';
 import type { DocId, RevId, StoredAttachment } from '../../documents/contract.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
@@ -40,6 +44,7 @@ export async function getAttachment(context: Context, database: string, id: DocI
 /** Without a revision the document is created, with nothing but its attachment. */
 export function putAttachment(context: Context, database: string, id: DocId, name: string): MaybePromise<Answer> {
   checkAttachmentName(name);
+  checkAddressable(name);
   const rev = baseRevision(context, id, undefined);
   const encoding = encodingOf(context);
   const contentType = context.header('content-type') ?? DEFAULT_CONTENT_TYPE;

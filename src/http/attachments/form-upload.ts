@@ -5,6 +5,7 @@
 import { type TakenIn, takeIn } from '../../attachments/intake.ts';
 import type { AttachmentWrite, Database, DocumentWrite } from '../../database/contract.ts';
 import {
+  checkAddressable,
   checkAttachmentName,
   DEFAULT_CONTENT_TYPE,
   duplicateAttachments,
@@ -81,6 +82,7 @@ async function takeFile(
   { headers, chunks }: IncomingPart,
 ): Promise<void> {
   checkAttachmentName(name);
+  checkAddressable(name);
   if (files.some((file) => file.name === name)) throw duplicateAttachments();
   const contentType = headers['content-type'] ?? DEFAULT_CONTENT_TYPE;
   const taken = await takeIn(database, context.services, { contentType, encoding: undefined, source: chunks });

@@ -3,7 +3,7 @@ import type { ChangeFilter, SelectedChange } from '../../changes/contract.ts';
 import type { ChangeRow, Database, Snapshot } from '../../database/contract.ts';
 import type { DocId } from '../../documents/contract.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
-import { ownMember } from '../../json/objects.ts';
+import { isObject, type JsonObject, ownMember } from '../../json/objects.ts';
 import type { MaybePromise } from '../../shared/maybe-promise.ts';
 import { eachInSteps, inTurns } from '../../shared/turn.ts';
 import { parseBody, parseJson, toObject } from '../request/bodies.ts';
@@ -17,8 +17,8 @@ export interface DeferredFilters {
   byFunction(request: FilterRequest, design: string, name: string): MaybePromise<ChangeFilter>;
   /** Changes for which the map of that view emits. */
   byView(request: FilterRequest, design: string, view: string): MaybePromise<ChangeFilter>;
-  /** Fails with `bad_request` where `selector` is none. */
-  bySelector(selector: unknown, allLeaves: boolean): MaybePromise<ChangeFilter>;
+  /** Fails with `bad_request` where the object is no selector. */
+  bySelector(selector: JsonObject, allLeaves: boolean): MaybePromise<ChangeFilter>;
 }
 
 /** A request for changes, as functions of documents see it. */
@@ -77,7 +77,9 @@ function matching(allLeaves: boolean, matches: (row: ChangeRow) => boolean): Cha
 }
 
 async function openIdFilter(allLeaves: boolean, body: string, given: string | undefined): Promise<ChangeFilter> {
-  const listed = given === undefined ? ownMember(await bodyObject(body), 'doc_ids') : parseJson(given);
+  // The list of a POST's body counts before that of the address.
+  const inBody = ownMember(await bodyObject(body), 'doc_ids');
+  const listed = inBody === undefined && given !== undefined ? parseJson(given) : inBody;
   if (!Array.isArray(listed)) throw new DatabaseError('bad_request', '`doc_ids` filter parameter is not a list.');
   const ids = new Set<DocId>();
   const add = (one: unknown) => {
@@ -89,13 +91,22 @@ async function openIdFilter(allLeaves: boolean, body: string, given: string | un
 }
 
 async function openSelectorFilter(allLeaves: boolean, body: string, deferred: DeferredFilters): Promise<ChangeFilter> {
-  const selector = ownMember(await bodyObject(body), 'selector');
-  if (selector !== undefined) return deferred.bySelector(selector, allLeaves);
-  throw new DatabaseError('bad_request', 'Selector must be specified in POST payload');
+  const payload = await bodyValue(body);
+  const selector = isObject(payload) ? ownMember(payload, 'selector') : payload;
+  if (selector === undefined) throw new DatabaseError('bad_request', 'Selector must be specified in POST payload');
+  if (!isObject(payload) || !isObject(selector)) {
+    throw new DatabaseError('bad_request', 'Selector error: expected a JSON object');
+  }
+  return deferred.bySelector(selector, allLeaves);
 }
 
 async function bodyObject(body: string) {
-  return toObject(body.trim() === '' ? {} : await parseBody(body));
+  return toObject(await bodyValue(body));
+}
+
+/** A body that was left out counts as an empty object. */
+function bodyValue(body: string): MaybePromise<unknown> {
+  return body.trim() === '' ? {} : parseBody(body);
 }
 
 /** `design/name`. */

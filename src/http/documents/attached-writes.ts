@@ -10,6 +10,7 @@ import type {
   WriteOptions,
   WriteOutcome,
 } from '../../database/contract.ts';
+import { checkAddressable } from '../../documents/attachments/incoming-attachment.ts';
 import { splitAttachments } from '../../documents/attachments/stored-attachments.ts';
 import type { IncomingAttachment, StoredAttachment } from '../../documents/contract.ts';
 import { isLocalId } from '../../documents/identifiers.ts';
@@ -82,10 +83,12 @@ async function resolve(
   const attachments: AttachmentWrite[] = [...(write.attachments ?? [])];
   for (const one of incoming) {
     if (one.source === 'stub') {
-      attachments.push(kept(write, one, stubs));
+      attachments.push(kept(write, one, { stubs, newEdits }));
       continue;
     }
     const { name, contentType, source } = one;
+    // A replicated one is what it is elsewhere.
+    if (newEdits) checkAddressable(name);
     const stored = source === 'follows' ? followed.get(name) : await takeInline(context, database, one, source.data);
     if (stored === undefined) throw followsNothing(name);
     if (source !== 'follows') taken.push(stored);
@@ -114,14 +117,34 @@ export function keptAttachment({ name, contentType, revpos, digest, length }: St
   return { name, contentType, revpos, digest, length };
 }
 
-function kept(
-  { id }: DocumentWrite,
-  { name }: IncomingAttachment,
-  stubs: readonly StoredAttachment[],
-): AttachmentWrite {
-  const stub = stubs.find((one) => one.name === name);
-  if (stub === undefined) throw new DatabaseError('missing_stub', `id:${id}, name:${name}`);
-  return keptAttachment(stub);
+function kept({ id }: DocumentWrite, claimed: IncomingAttachment, { stubs, newEdits }: Before): AttachmentWrite {
+  const { name } = claimed;
+  const stored = stubs.find((one) => one.name === name);
+  const isMeant = stored !== undefined && (newEdits ? isAsRead(claimed, stored) : isSameContent(claimed, stored));
+  if (!isMeant) throw new DatabaseError('missing_stub', `id:${id}, name:${name}`);
+  return keptAttachment(stored);
+}
+
+interface Before {
+  /** The attachments of the revision before. */
+  readonly stubs: readonly StoredAttachment[];
+  readonly newEdits: boolean;
+}
+
+/** A client that edits a document sends back the stubs that it read, or says less: what differs was read of another revision. */
+function isAsRead({ revpos, digest }: IncomingAttachment, stored: StoredAttachment): boolean {
+  return (revpos ?? stored.revpos) === stored.revpos && (digest ?? stored.digest) === stored.digest;
+}
+
+/**
+ * Whether the stub of a replicated revision stands for the content that its ancestor has here. The same content has another digest where
+ * another server compressed it, and clients of the family count `revpos` in other ways: one of the two has to agree. With an equal `revpos`
+ * both name the revision of one path that brought the content; lengths tell of a mistake in that.
+ */
+function isSameContent({ revpos, digest, length }: IncomingAttachment, stored: StoredAttachment): boolean {
+  if (length !== undefined && length !== stored.length) return false;
+  if (digest === stored.digest || revpos === stored.revpos) return true;
+  return digest === undefined && revpos === undefined;
 }
 
 /** The attachments of the revision that the write replaces; of a replicated one, of its nearest ancestor that is kept. */

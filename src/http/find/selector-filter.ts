@@ -1,14 +1,26 @@
 /** Selectors as filters of changes (docs/http.md#filters-of-changes). */
+import { DatabaseError, isDatabaseError } from '../../errors/database-error.ts';
 import type { Finder } from '../../find/contract.ts';
+import type { JsonObject } from '../../json/objects.ts';
 import type { DeferredFilters } from '../changes/change-filters.ts';
 import { documentFilter } from '../changes/document-filter.ts';
 
 export type SelectorFilters = Pick<DeferredFilters, 'bySelector'>;
 
+/** Changes know one kind of request that can't be understood. */
+function testOf(finder: Finder, selector: JsonObject): (document: unknown) => boolean {
+  try {
+    return finder.test(selector);
+  } catch (failure) {
+    if (!isDatabaseError(failure, 'bad_request')) throw failure;
+    throw new DatabaseError('bad_request', failure.reason, { cause: failure });
+  }
+}
+
 export function selectorFilters(finder: Finder): SelectorFilters {
   return {
     bySelector: (selector, allLeaves) => {
-      const passes = finder.test(selector);
+      const passes = testOf(finder, selector);
       return documentFilter((documents) => documents.map((text) => passes(JSON.parse(text))), allLeaves);
     },
   };

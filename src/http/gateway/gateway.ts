@@ -1,4 +1,5 @@
 /** What a host that listens to others has in front of the service: virtual hosts, and what pages of other origins may ask. */
+import { whenReady } from '../../shared/maybe-promise.ts';
 import type { PlainHeaders, PlainRequest } from '../../shared/message.ts';
 import type { ConfigStore } from '../../system/contract.ts';
 import { originOf } from '../address/target.ts';
@@ -29,7 +30,12 @@ function serveVirtualHosts(config: ConfigStore, next: Handler): Handler {
   return (context) => {
     if (hosts().isEmpty) return next(context);
     const rewritten = rewrite(context, hosts());
-    return next(rewritten === undefined ? context : standingFor(context, rewritten));
+    if (rewritten === undefined) return next(context);
+    const other = standingFor(context, rewritten);
+    return whenReady(next(other), (answer) => {
+      context.user = other.user;
+      return answer;
+    });
   };
 }
 

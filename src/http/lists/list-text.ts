@@ -18,7 +18,7 @@ interface ListContent {
   readonly rows: AsyncIterable<readonly string[]>;
 }
 
-/** Where keys are given the rows have no offset. `updateSeq` is that of the moment that is read. */
+/** Where keys are given, `offset` counts those that were skipped. `updateSeq` is that of the moment that is read. */
 export async function readList(
   list: DocumentList,
   parameters: ListParameters,
@@ -27,7 +27,10 @@ export async function readList(
   const { keys, limit = Number.POSITIVE_INFINITY } = parameters;
   const total = await list.total();
   const seq = parameters.updateSeq ? { update_seq: updateSeq } : {};
-  if (keys !== undefined) return { head: { total_rows: total, ...seq }, rows: keyedRows(list, keys, parameters) };
+  if (keys !== undefined) {
+    const offset = Math.min(parameters.skip, keys.length);
+    return { head: { total_rows: total, offset, ...seq }, rows: keyedRows(list, keys, parameters) };
+  }
   const range = toRowRange(parameters);
   if (isEmptyRange(range)) {
     const offset = range.beginsBehindAll ? total : 0;

@@ -1,17 +1,20 @@
-/** Counts requests and their answers (docs/http.md#statistics), but for those that the service sends to itself. */
+/** Counts requests and their answers (docs/http.md#statistics) and logs them (docs/http.md#log), without those that the service sends to itself. */
 import { whenReady } from '../../shared/maybe-promise.ts';
 import type { Handler } from '../request/context.ts';
+import { requestEntry } from './request-entry.ts';
 
 /** `next` answers failures, too. */
 export function countRequests(next: Handler): Handler {
   return (context) => {
     const { request, services } = context;
     if (request.user !== undefined) return next(context);
-    const { clock, statistics } = services;
+    const { clock, statistics, log } = services;
     const began = clock.monotonic();
     statistics.noteRequest(request.method, began);
     return whenReady(next(context), (answer) => {
-      statistics.noteAnswer(answer.status, clock.monotonic() - began);
+      const ms = clock.monotonic() - began;
+      statistics.noteAnswer(answer.status, ms);
+      log.request?.(() => requestEntry(context, answer, ms));
       return answer;
     });
   };

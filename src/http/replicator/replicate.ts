@@ -19,6 +19,12 @@ import type { ReplicatorService } from './replicator-service.ts';
 const HEAD_AFTER_MS = 10_000;
 const HEARTBEAT_MS = 10_000;
 
+/** The family's word for it, with a space. */
+const UNKNOWN = JSON.stringify({
+  error: 'not found',
+  reason: 'There is no such replication. GET /_scheduler/jobs lists those that there are, with their ids.',
+});
+
 export async function postReplicate({ replicator }: ReplicatorService, context: Context): Promise<Answer> {
   requireJsonType(context);
   const body = await readObject(context);
@@ -33,7 +39,7 @@ export async function postReplicate({ replicator }: ReplicatorService, context: 
 function answerOutcome(context: Context, outcome: ReplicateOutcome): Answer | Promise<Answer> {
   switch (outcome.kind) {
     case 'unknown':
-      return jsonAnswer(context, 404, '{"error":"not found"}');
+      return jsonAnswer(context, 404, UNKNOWN);
     case 'cancelled':
       return jsonAnswer(context, 200, idText(outcome.id));
     case 'started':

@@ -44,9 +44,10 @@ export function documentLocation(context: Context, database: string, id: string)
 }
 
 export function attachmentLocation(context: Context, database: string, id: string, name: string): string {
-  // A path's empty segments are passed over.
+  // A path's empty segments are passed over, and `.` and `..` are taken out of it.
   const parts = name.split('/');
-  const path = parts.map(encodeURIComponent).join(parts.includes('') ? '%2F' : '/');
+  const isFolded = parts.some((part) => part === '' || part === '.' || part === '..');
+  const path = parts.map(encodeURIComponent).join(isFolded ? '%2F' : '/');
   return `${documentLocation(context, database, id)}/${path}`;
 }
 

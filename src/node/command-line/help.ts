@@ -39,7 +39,7 @@ everything. A second signal ends it at once, which loses nothing that was acknow
       --memory                keep everything in memory instead, until the end
       --demo-port NUMBER      where the demo is served (default 5985; any free port where --port is 0)
       --no-demo               serve no demo
-      --log-level LEVEL       none, error, info or debug, on stderr (else log/level, info)
+      --log-level LEVEL       none, error, info, debug or request, on stderr (else log/level, info)
       --tls-cert FILE         speak https with this certificate (PEM; else ssl/cert_file)
       --tls-key FILE          and with this key of it (PEM; else ssl/key_file)
       --config FILE           the configuration file (SETTEE_CONFIG, else settee.ini in the data folder)

@@ -1,16 +1,31 @@
 /** `fetch` by way of a proxy, for replications (docs/http.md#options-of-replications). */
-import { type Dispatcher, ProxyAgent, Socks5ProxyAgent, fetch as undiciFetch } from 'undici';
+import type { Dispatcher } from 'undici';
+
+/** Loaded with the first request: few servers ever use a proxy, and Bun has a module of that name that lacks what is needed here. */
+const loadUndici = () => import('undici');
+type Undici = Awaited<ReturnType<typeof loadUndici>>;
 
 /** Proxies whose connections are kept. More of them are rare, and cost a connection for each request then. */
 const MOST_AGENTS = 16;
 
+/** Whether this runtime can use proxies. Bun brings an `undici` of its own, which would connect without the proxy. */
+const canUseProxies = process.versions['bun'] === undefined;
+
 export class ProxiedFetches {
   readonly #agents = new Map<string, Dispatcher>();
 
-  /** `proxy`: an address with `http:` or `socks5:`, perhaps with name and password. */
-  through(proxy: string): typeof globalThis.fetch {
-    // The agent is looked up for each request: it may have been given up for another one meanwhile.
-    return (input, init) => Reflect.apply(undiciFetch, undefined, [input, { ...init, dispatcher: this.#agent(proxy) }]);
+  /**
+   * Gives a `fetch` by way of a proxy: an address with `http:` or `socks5:`, perhaps with name and password. Undefined where this runtime
+   * can't use proxies.
+   */
+  readonly through = canUseProxies ? (proxy: string) => this.#fetchThrough(proxy) : undefined;
+
+  #fetchThrough(proxy: string): typeof globalThis.fetch {
+    return async (input, init) => {
+      const undici = await loadUndici();
+      // The agent is looked up for each request: it may have been given up for another one meanwhile.
+      return Reflect.apply(undici.fetch, undefined, [input, { ...init, dispatcher: this.#agent(undici, proxy) }]);
+    };
   }
 
   async close(): Promise<void> {
@@ -19,8 +34,8 @@ export class ProxiedFetches {
     await Promise.all(agents.map((agent) => agent.destroy()));
   }
 
-  #agent(proxy: string): Dispatcher {
-    const agent = this.#agents.get(proxy) ?? createAgent(proxy);
+  #agent(undici: Undici, proxy: string): Dispatcher {
+    const agent = this.#agents.get(proxy) ?? createAgent(undici, proxy);
     this.#agents.delete(proxy);
     this.#agents.set(proxy, agent);
     for (const [oldest, unused] of this.#agents) {
@@ -33,7 +48,7 @@ export class ProxiedFetches {
   }
 }
 
-function createAgent(proxy: string): Dispatcher {
+function createAgent({ ProxyAgent, Socks5ProxyAgent }: Undici, proxy: string): Dispatcher {
   if (new URL(proxy).protocol === 'socks5:') return new Socks5ProxyAgent(proxy);
   // Many proxies open tunnels for TLS alone.
   return new ProxyAgent({ uri: proxy, proxyTunnel: false });

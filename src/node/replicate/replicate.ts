@@ -63,7 +63,7 @@ export async function replicate(options: ReplicateOptions, host: ReplicateHost):
     host: {
       handle: server?.handle ?? (() => Promise.reject(new Error('no database of this process was named'))),
       fetch: (...request) => fetch(...request),
-      fetchThrough: (proxy) => proxies.through(proxy),
+      fetchThrough: proxies.through,
       clock: systemClock,
       random: systemRandom,
       log: sayRetries(host),

@@ -15,6 +15,7 @@ import { createMemoryPageStore } from '../../storage/memory/memory-page-store.ts
 import { integerSetting, portSetting, sandboxMemoryBytes } from '../../system/config.ts';
 import type { Config, ConfigStore, Log } from '../../system/contract.ts';
 import type { LogLevel } from '../../system/log.ts';
+import { VERSION } from '../../system/version.ts';
 import { holdsDatabases, openDataFolder, openStorage } from '../data-folder/data-folder.ts';
 import { assertHostName } from '../http/host-check.ts';
 import { type HttpServer, type ListenOptions, listen } from '../http/http-server.ts';
@@ -124,6 +125,7 @@ async function start(options: ServerOptions, undo: UndoList): Promise<RunningSer
   const settings = () => service?.config ?? config;
   const { log, logTail, close: closeLog } = createServerLog(settings, options.onLog ?? toStderr);
   undo.add(closeLog);
+  undo.add(() => service && log.info('the server has stopped'));
   const configFile = options.configFile ?? (memory ? undefined : join(dataFolder, CONFIG_FILE));
   const startLog = new HeldLog(log);
   undo.add(() => startLog.release());
@@ -149,7 +151,7 @@ async function start(options: ServerOptions, undo: UndoList): Promise<RunningSer
       config: settings,
       log,
       logTail,
-      network: { fetch: (...request) => fetch(...request), fetchThrough: (proxy) => proxies.through(proxy) },
+      network: { fetch: (...request) => fetch(...request), fetchThrough: proxies.through },
       ownBase: () => ownUrl,
       replicatesByDocuments: options.replicatesByDocuments,
       restart: async () => service?.restart(),
@@ -164,6 +166,8 @@ async function start(options: ServerOptions, undo: UndoList): Promise<RunningSer
   if (tls !== undefined) undo.add(renewTls(http, config, options.tlsCheckMs, log));
   undo.add(() => running.beginShutdown());
   folder?.announce(http.url);
+  undo.add(() => log.info('the server stops'));
+  log.info(`the server has started: Settee ${VERSION} at ${http.url}`);
   return {
     url: http.url,
     hasAdmin: hasAdmin(running.config),

@@ -153,7 +153,8 @@ export class WatchedDocument {
     try {
       const user = parseUser(ownMember(this.#document, 'user_ctx')) ?? { name: this.#owner.name, roles: ['_admin'] };
       booleanMember(this.#document, 'retry_refused');
-      return parseReplication(this.#document, replicator.needs({ user, ownBases: [] }));
+      const needs = { ...replicator.needs({ user, ownBases: [] }), takesAnyParameters: true };
+      return parseReplication(this.#document, needs);
     } catch (failure) {
       if (!isDatabaseError(failure, 'bad_request')) throw failure;
       this.#setStatus('failed');

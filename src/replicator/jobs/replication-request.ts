@@ -3,6 +3,8 @@
  * is refused with `bad_request` and the reason; members that replication knows nothing of are passed over.
  */
 import type { DatabaseUser } from '../../database/contract.ts';
+import { isDatabaseError } from '../../errors/database-error.ts';
+import { parseSelector } from '../../find/selectors/selector-parser.ts';
 import { isObject, type JsonObject } from '../../json/objects.ts';
 import type { Replication, Selection, Sequence } from '../contract.ts';
 import { type EndpointNeeds, parseEndpoint, parseProxy } from './endpoint.ts';
@@ -11,6 +13,7 @@ import {
   booleanMember,
   integerMember,
   invalid,
+  jsonTextsByName,
   memberOf,
   objectMember,
   textMember,
@@ -38,6 +41,8 @@ export interface RequestOrigin {
 export interface RequestNeeds extends EndpointNeeds {
   readonly defaults: ReplicationDefaults;
   readonly user: DatabaseUser;
+  /** Parameters of a filter may be any JSON values, whose texts are sent; without it they must be strings. */
+  readonly takesAnyParameters?: boolean;
 }
 
 /** What `POST /_replicate` asks for. */
@@ -73,7 +78,7 @@ export function parseReplication(body: JsonObject, needs: RequestNeeds): Replica
     target: parseEndpoint('target', memberOf(body, 'target'), targetProxy, needs),
     continuous: booleanMember(body, 'continuous') ?? false,
     createTarget: booleanMember(body, 'create_target') ?? false,
-    selection: parseSelection(body),
+    selection: parseSelection(body, needs.takesAnyParameters ?? false),
     sinceSeq: parseSequence(memberOf(body, 'since_seq')),
     useCheckpoints: booleanMember(body, 'use_checkpoints') ?? defaults.useCheckpoints,
     checkpointIntervalMs: number('checkpoint_interval') ?? defaults.checkpointIntervalMs,
@@ -86,17 +91,18 @@ export function parseReplication(body: JsonObject, needs: RequestNeeds): Replica
   };
 }
 
-function parseSelection(body: JsonObject): Selection | undefined {
-  const ids = textsMember(body, 'doc_ids');
+function parseSelection(body: JsonObject, takesAnyParameters: boolean): Selection | undefined {
+  const ids = textsMember(body, 'doc_ids')?.map(decodeId);
   const filter = textMember(body, 'filter');
   const selector = objectMember(body, 'selector');
-  const parameters = textsByName(objectMember(body, 'query_params') ?? {});
+  const given = objectMember(body, 'query_params') ?? {};
+  const parameters = takesAnyParameters ? jsonTextsByName(given) : textsByName(given);
   const named = filter === '_doc_ids' || filter === '_selector' ? undefined : filter;
   if ([ids, named, selector].filter((given) => given !== undefined).length > 1) {
     throw invalid('`doc_ids`, `filter`, `selector` are mutually exclusive');
   }
   if (ids !== undefined) return { kind: 'ids', ids: [...new Set(ids)].sort() };
-  if (selector !== undefined) return { kind: 'selector', selector: JSON.stringify(selector) };
+  if (selector !== undefined) return parseSelectorMember(selector);
   if (named === undefined) {
     if (filter !== undefined) throw invalid(`The filter \`${filter}' needs the \`${filter.slice(1)}' field.`);
     return undefined;
@@ -106,6 +112,34 @@ function parseSelection(body: JsonObject): Selection | undefined {
   }
   const inOrder = Object.entries(parameters).sort(([one], [other]) => (one < other ? -1 : 1));
   return { kind: 'filter', filter: named, parameters: Object.fromEntries(inOrder) };
+}
+
+/** Fails with `bad_request` where the object is no selector, rather than when the source is asked. */
+function parseSelectorMember(selector: JsonObject): Selection {
+  try {
+    parseSelector(selector);
+  } catch (failure) {
+    if (!isDatabaseError(failure, 'bad_request')) throw failure;
+    throw invalid(failure.reason);
+  }
+  return { kind: 'selector', selector: JSON.stringify(selector) };
+}
+
+/** Percent-encoded UTF-8; what is not encoded so stays as it is. */
+const ENCODED = /(?:%[\da-f]{2})+/gi;
+
+/**
+ * Ids are percent-decoded, as all servers of the family do it: some clients send them as they stand in a path. A `+` stays one. An id that
+ * has a `%` with two hexadecimal digits behind it itself has to be sent encoded.
+ */
+function decodeId(id: string): string {
+  return id.replace(ENCODED, (encoded) => {
+    try {
+      return decodeURIComponent(encoded);
+    } catch {
+      return encoded;
+    }
+  });
 }
 
 function parseSequence(value: unknown): Sequence | undefined {

@@ -55,6 +55,15 @@ export function integerMember(object: JsonObject, name: string, { lowest, highes
   throw invalid(`The \`${name}' field must be a whole number from ${lowest} to ${highest}.`);
 }
 
+/** An object's values as texts: strings as they are, others as JSON. */
+export function jsonTextsByName(object: JsonObject): Readonly<Record<string, string>> {
+  const entries = Object.entries(object).map(([name, value]): [string, string] => [
+    name,
+    typeof value === 'string' ? value : JSON.stringify(value),
+  ]);
+  return Object.fromEntries(entries);
+}
+
 /** An object all of whose values are strings, such as the parameters of a filter. */
 export function textsByName(object: JsonObject): Readonly<Record<string, string>> {
   const entries = Object.entries(object).map(([name, value]): [string, string] => {

@@ -267,12 +267,17 @@ export class Session {
   #result({ common, since, order }: State): RunResult {
     const isUnchanged = isSameSequence(since, order.reached);
     const history = isUnchanged ? common.history : this.#history;
+    const { start_time, end_time, missing_checked, missing_found, docs_read, docs_written, doc_write_failures } =
+      this.#entry(since, order.reached);
+    // Changes that a filter left out are read, and recorded, too.
+    const hasNothing = isUnchanged || (missing_checked === 0 && doc_write_failures === 0);
     return {
       session_id: history[0]?.session_id ?? this.#id,
       source_last_seq: order.reached,
       replication_id_version: ID_VERSION,
       history,
-      ...(isUnchanged ? { no_changes: true } : {}),
+      ...{ start_time, end_time, missing_checked, missing_found, docs_read, docs_written, doc_write_failures },
+      ...(hasNothing ? { no_changes: true } : {}),
     };
   }
 

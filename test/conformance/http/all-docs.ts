@@ -160,9 +160,10 @@ export default suite('all_docs', [
     ];
     const keys = ['c', 'x', 'a', 'c', 'd'];
     const posted = await t.at('POST', '/_all_docs', { json: { keys } });
-    assertJson(posted, 200, { total_rows: 4, rows });
+    assertJson(posted, 200, { total_rows: 4, offset: 0, rows });
     assertJson(await t.get(`/_all_docs?keys=${encodeURIComponent(JSON.stringify(keys))}`), 200, {
       total_rows: 4,
+      offset: 0,
       rows,
     });
     const reversed = await t.at('POST', '/_all_docs?descending=true', { json: { keys } });
@@ -187,12 +188,25 @@ export default suite('all_docs', [
       arrayAt(answer.json, 'rows').map((row) => at(row, 'key')),
       ['d', 'x'],
     );
+    assert.deepInclude(answer.json, { total_rows: 5, offset: 1 });
+    const beyond = await t.get('/_all_docs?skip=7&keys=["a","b"]');
+    assertJson(beyond, 200, { total_rows: 5, offset: 2, rows: [] });
+    await t.put('_local/l', {});
+    await t.put('_design/d', {});
+    for (const [path, total] of [
+      ['/_design_docs', 1],
+      ['/_local_docs', 1],
+    ] as const) {
+      const rows = [notFound('a')];
+      assertJson(await t.get(`${path}?keys=["a"]`), 200, { total_rows: total, offset: 0, rows });
+      assertJson(await t.at('POST', path, { json: { keys: ['a'] } }), 200, { total_rows: total, offset: 0, rows });
+    }
   }),
 
   test('POST without keys, and with none', async (t) => {
     await fiveDocuments(t);
     assert.lengthOf(arrayAt((await t.at('POST', '/_all_docs', { json: {} })).json, 'rows'), 5);
-    assertJson(await t.at('POST', '/_all_docs', { json: { keys: [] } }), 200, { total_rows: 5, rows: [] });
+    assertJson(await t.at('POST', '/_all_docs', { json: { keys: [] } }), 200, { total_rows: 5, offset: 0, rows: [] });
   }),
 
   test('the body of a POST may have any parameter, and wins', async (t) => {

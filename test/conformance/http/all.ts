@@ -15,6 +15,7 @@ import admins from './admins.ts';
 import allDocs from './all-docs.ts';
 import allowedMethods from './allowed-methods.ts';
 import attachmentRanges from './attachment-ranges.ts';
+import attachmentStubs from './attachment-stubs.ts';
 import attachmentViews from './attachment-views.ts';
 import attachments from './attachments.ts';
 import attachmentsMultipart from './attachments-multipart.ts';
@@ -156,6 +157,7 @@ export const suites: readonly Suite[] = [
   allowedMethods,
   attachments,
   attachmentRanges,
+  attachmentStubs,
   attachmentViews,
   attachmentsMultipart,
   basics,

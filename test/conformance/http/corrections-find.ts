@@ -96,8 +96,15 @@ export default suite('corrections_find', [
 
   test('a design document of another language takes no index', async (t) => {
     await t.put('_design/js', { language: 'javascript', views: {} });
-    const answer = await t.at('POST', '/_index', { json: { index: { fields: ['a'] }, ddoc: 'js' } });
-    assert.deepEqual([answer.status, at(answer.json, 'error')], [400, 'invalid_ddoc_lang']);
+    // Without a language it is JavaScript, also where there is nothing else in it.
+    await t.put('_design/empty', {});
+    for (const ddoc of ['js', 'empty', '_design/empty']) {
+      const answer = await t.at('POST', '/_index', { json: { index: { fields: ['a'] }, ddoc } });
+      assert.deepEqual([answer.status, at(answer.json, 'error')], [400, 'invalid_ddoc_lang'], ddoc);
+    }
+    assert.match(stringAt((await t.get('/_design/empty')).json, '_rev'), /^1-/);
+    await t.delete('_design/empty', stringAt((await t.get('/_design/empty')).json, '_rev'));
+    assert.equal((await t.at('POST', '/_index', { json: { index: { fields: ['a'] }, ddoc: 'empty' } })).status, 200);
   }),
 
   test('the filter of an index is stored in its normal form', async (t) => {

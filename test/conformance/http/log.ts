@@ -1,4 +1,5 @@
 import { assert } from 'chai';
+import { basic, ROOT, withUsers } from '../../support/conformance/accounts.ts';
 import { assertAllowed, assertError, assertJson } from '../../support/conformance/answer.ts';
 import { at } from '../../support/conformance/json.ts';
 import { suite, test } from '../../support/conformance/suite.ts';
@@ -15,12 +16,89 @@ async function read(t: Toolkit, query = ''): Promise<string> {
   return answer.text;
 }
 
+const post = (t: Toolkit, json: object) => t.request('POST', '/_session', { json });
+const get = (t: Toolkit, headers: Record<string, string>) => t.request('GET', '/', { headers });
+
+/** Of a session that began now, with a signature of zeros. */
+function wrongCookie(): string {
+  const now = Math.floor(Date.now() / 1000).toString(16);
+  return `AuthSession=${btoa(`ana:${now}:${'\0'.repeat(20)}`).replace(/=+$/, '')}`;
+}
+
 /** The service's log, over HTTP (docs/http.md#log). */
 export default suite('log', [
   test('what is written is read', async (t) => {
     await write(t, `a message of ${t.db}`);
     assert.match(await read(t), new RegExp(`\\d{4}-\\d\\d-\\d\\dT[\\d:.]+Z \\[info\\] a message of ${t.db}\\n$`));
   }),
+
+  test(
+    'failed log-ins are told, on every way to log in, and no password',
+    async (given) => {
+      const settings = {
+        httpd: { authentication_handlers: 'oauth, cookie, proxy, default, jwt' },
+        svc_httpd_auth: { secret: 'shared', proxy_use_secret: 'true' },
+      };
+      const ways: readonly (readonly [way: string, send: (t: Toolkit) => Promise<unknown>])[] = [
+        ['"ana" from ADDRESS, by a session', (t) => post(t, { name: 'ana', password: 'wrong word' })],
+        ['"ana" from ADDRESS, by a password', (t) => get(t, basic('ana', 'wrong word'))],
+        ['from ADDRESS, by a password', (t) => get(t, { authorization: 'Basic wrongword' })],
+        ['from ADDRESS, by a token', (t) => get(t, { authorization: 'Bearer wrong.word.x' })],
+        [
+          '"ana" from ADDRESS, by a proxy',
+          (t) => get(t, { 'x-auth-svc-username': 'ana', 'x-auth-svc-token': 'wrong word' }),
+        ],
+        ['from ADDRESS, by OAuth', (t) => get(t, { authorization: 'OAuth oauth_token="wrong word"' })],
+        ['from ADDRESS, by the cookie of a session', (t) => get(t, { cookie: wrongCookie() })],
+      ];
+      for (const [words, send] of ways) {
+        const t = await withUsers(given, [{ name: 'ana' }], settings);
+        await send(t);
+        const log = (await t.request('GET', '/_log?bytes=100000', { headers: ROOT })).text;
+        const address = '(?:127\\.0\\.0\\.1|::1|an unknown address)';
+        assert.match(log, new RegExp(`\\[info\\] a log-in failed: ${words.replace('ADDRESS', address)}\\n`), words);
+        assert.notInclude(log, 'wrong word');
+        assert.notInclude(log, 'wrongword');
+      }
+    },
+    { needs: ['settings', 'forbidden-headers'] },
+  ),
+
+  test(
+    'of many that fail the first is told at once',
+    async (given) => {
+      const t = await withUsers(given, [{ name: 'ana' }]);
+      for (let count = 0; count < 5; count++) await post(t, { name: 'ana', password: `wrong ${count}` });
+      const log = (await t.request('GET', '/_log?bytes=100000', { headers: ROOT })).text;
+      assert.lengthOf(log.split('a log-in failed').slice(1), 1, log);
+    },
+    { needs: ['settings'] },
+  ),
+
+  test(
+    'requests have a level of their own',
+    async (given) => {
+      const t = await withUsers(given, [{ name: 'ana b' }]);
+      const set = (level: string) => t.request('PUT', '/_config/log/level', { headers: ROOT, json: level });
+      const entries = async () => {
+        const { text } = await t.request('GET', '/_log?bytes=100000', { headers: ROOT });
+        return text.split('\n').filter((line) => line.includes('[request]'));
+      };
+      await set('debug');
+      await t.request('GET', `/${t.db}`);
+      assert.deepEqual(await entries(), []);
+      await set('request');
+      await t.request('GET', `/${t.db}/a%0Ab?password=secret`);
+      await t.request('PUT', `/${t.db}/x`, { headers: basic('ana b', 'ana b'), json: {} });
+      const [first = '', second = ''] = (await entries()).filter((line) => !line.includes('/_config'));
+      const end = '\\d+\\.\\d ms$';
+      const before = '^[\\d:.TZ-]+ \\[request\\] (?:-|127\\.0\\.0\\.1|::1)';
+      assert.match(first, new RegExp(`${before} - GET ${t.basePath}/${t.db}/a%0Ab 404 ${end}`));
+      assert.match(second, new RegExp(`${before} "ana b" PUT ${t.basePath}/${t.db}/x 201 ${end}`));
+      await set('info');
+    },
+    { needs: ['settings'] },
+  ),
 
   test('so many bytes, so far from the end', async (t) => {
     await write(t, 'the first entry');

@@ -1,4 +1,5 @@
-import { execFileSync } from 'node:child_process';
+import { type ChildProcessWithoutNullStreams, execFileSync, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import {
   mkdirSync,
   mkdtempSync,
@@ -146,7 +147,29 @@ describe('settee in an empty folder', () => {
       ...files.filter((file) => file.startsWith('dist/types/')),
       'package.json',
     ]);
+    expect(filesOf(join(app, 'node_modules/settee/src'))).toEqual(['README.md', 'node/settee-command.mjs']);
     expect(files.filter((file) => file.startsWith('dist/types/')).length).toBeLessThanOrEqual(30);
+  });
+
+  test('has a command that says in which package the command is, and runs that one where it is installed', () => {
+    // Not below `folder`, which has the server's package among its modules.
+    const alone = mkdtempSync(join(tmpdir(), 'settee-alone-'));
+    try {
+      writeFileSync(join(alone, 'package.json'), '{}');
+      npm(['install', '--offline', '--no-audit', '--no-fund', tarballs.settee], alone);
+      const serve = spawnSync('npm', ['exec', '--offline', '--', 'settee', 'serve'], {
+        cwd: alone,
+        encoding: 'utf8',
+        shell: process.platform === 'win32',
+        timeout: 60_000,
+      });
+      expect([serve.status, serve.stderr]).toEqual([1, expect.stringContaining('npm install settee-server')]);
+      symlinkSync(server, join(alone, 'node_modules/settee-server'), 'junction');
+      const { version } = JSON.parse(readFileSync(join(server, 'package.json'), 'utf8'));
+      expect(npm(['exec', '--offline', '--', 'settee', '--version'], alone)).toBe(`${version}\n`);
+    } finally {
+      rmSync(alone, { recursive: true });
+    }
   });
 
   test('has types for every way to look for them that knows ES modules', () => {
@@ -202,9 +225,51 @@ describe('settee-server', () => {
     const manifest = JSON.parse(readFileSync(join(server, 'package.json'), 'utf8'));
     expect(run(process.execPath, [join(server, manifest.bin.settee), '--version'])).toBe(`${manifest.version}\n`);
     const code = ['main.js', 'sandbox-worker.js'].map((file) => readFileSync(join(server, file), 'utf8')).join('\n');
-    const imported = [...code.matchAll(/^import .*? from "((?:@[^/"]+\/)?[^./"][^/"]*)/gm)].map(([, name]) => name);
+    const imported = [...code.matchAll(/^import .*? from "((?:@[^/"]+\/)?[^./"][^/"]*)|\bimport\("([^./"]+)"\)/gm)].map(
+      ([, name, later]) => name ?? later,
+    );
     const packages = new Set(imported.filter((name) => !name?.startsWith('node:')));
     // Hono is not imported: the adapter of Node's server needs it.
     expect(Object.keys(manifest.dependencies).sort()).toEqual([...packages, 'hono'].sort());
   });
+
+  /** Other runtimes of JavaScript that have Node's modules, and what they take to run a file with all rights. */
+  test.for([
+    ['bun', []],
+    ['deno', ['run', '--allow-all']],
+  ] as const)('runs on %s', async ([runtime, options], { skip }) => {
+    const version = spawnSync(runtime, ['--version'], { encoding: 'utf8' });
+    skip(version.status !== 0, `${runtime} is not installed; \`npm install --no-save ${runtime}\` does that`);
+    const serve = [join(server, 'command.mjs'), 'serve', '--no-demo', '--port', '0', '--data'];
+    const running = spawn(runtime, [...options, ...serve, join(folder, `data-${runtime}`)], { stdio: 'pipe' });
+    try {
+      const base = await addressOf(running);
+      const put = async (path: string, body?: unknown) =>
+        (await fetch(`${base}${path}`, { method: 'PUT', body: body === undefined ? null : JSON.stringify(body) }))
+          .status;
+      expect(await put('notes')).toBe(201);
+      expect(await put('notes/a', { at: '2026-07-01T00:30:00' })).toBe(201);
+      const map = 'function (doc) { emit(new Date(doc.at).getHours(), null); }';
+      expect(await put('notes/_design/d', { views: { hours: { map } } })).toBe(201);
+      const rows = await (await fetch(`${base}notes/_design/d/_view/hours`)).json();
+      expect(rows).toEqual({ total_rows: 1, offset: 0, rows: [{ id: 'a', key: 0, value: null }] });
+    } finally {
+      running.kill('SIGINT');
+      await once(running, 'exit');
+    }
+  });
 });
+
+/** Where a server that was just started answers, by the first lines that it prints. Fails with these where it ends before. */
+function addressOf({ stdout, stderr }: ChildProcessWithoutNullStreams): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let printed = '';
+    const read = (chunk: Buffer) => {
+      printed += String(chunk);
+      const address = /answers at (\S+)/.exec(printed)?.[1];
+      if (address !== undefined) resolve(address);
+    };
+    stdout.on('data', read).on('end', () => reject(new Error(`The server ended: ${printed}`)));
+    stderr.on('data', read);
+  });
+}

@@ -170,7 +170,7 @@ describe('a document that comes in', () => {
 
   test.each([
     ['_a', "Attachment name can't start with '_'"],
-    ['', 'Attachment name is not UTF-8 encoded'],
+    ['', 'Attachment name must not be empty'],
     ['\ud800', 'Attachment name is not UTF-8 encoded'],
   ])('is refused with an attachment named "%s"', (name, reason) => {
     const text = JSON.stringify({ _attachments: { [name]: { stub: true } } });

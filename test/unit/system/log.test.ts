@@ -10,6 +10,7 @@ function entriesAt(level: LogLevel): string[] {
   log.error('broken');
   log.info('changed');
   log.debug('looked');
+  log.request?.(() => 'asked');
   return entries;
 }
 
@@ -17,10 +18,19 @@ test('entries have time and level, and the level filters them', () => {
   const error = '2026-01-31T12:00:00.000Z [error] broken';
   const info = '2026-01-31T12:00:00.000Z [info] changed';
   const debug = '2026-01-31T12:00:00.000Z [debug] looked';
+  const request = '2026-01-31T12:00:00.000Z [request] asked';
   expect(entriesAt('none')).toEqual([]);
   expect(entriesAt('error')).toEqual([error]);
   expect(entriesAt('info')).toEqual([error, info]);
   expect(entriesAt('debug')).toEqual([error, info, debug]);
+  expect(entriesAt('request')).toEqual([error, info, debug, request]);
+});
+
+test('the entry of a request is made where it is written', () => {
+  const log = createLog({ level: 'debug', clock, write: () => {} });
+  log.request?.(() => {
+    throw new Error('nobody reads it');
+  });
 });
 
 test('an error is written with its stack and what caused it', () => {

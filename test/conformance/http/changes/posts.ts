@@ -1,5 +1,6 @@
 import { assert } from 'chai';
 import { assertError } from '../../../support/conformance/answer.ts';
+import { at } from '../../../support/conformance/json.ts';
 import { suite, test } from '../../../support/conformance/suite.ts';
 import { changes, rowText, threeDocuments } from './steps.ts';
 
@@ -41,12 +42,25 @@ export default suite('changes_posts', [
 
   test('a body that a filter reads must be an object', async (t) => {
     const headers = { 'content-type': 'application/json' };
-    for (const filter of ['_doc_ids', '_selector']) {
+    for (const [filter, reason] of [
+      ['_doc_ids', 'Request body must be a JSON object'],
+      ['_selector', 'Selector error: expected a JSON object'],
+    ] as const) {
       const path = `/_changes?filter=${filter}`;
       assertError(await t.at('POST', path, { headers, body: '{' }), 400, 'bad_request', 'invalid_json');
-      const reason = 'Request body must be a JSON object';
       assertError(await t.at('POST', path, { headers, body: '[]' }), 400, 'bad_request', reason);
     }
+  }),
+
+  test('the ids of the body count before those of the address', async (t) => {
+    await threeDocuments(t);
+    const inAddress = `filter=_doc_ids&doc_ids=${encodeURIComponent('["a"]')}`;
+    const idsOf = async (json: unknown) => (await changes(t, inAddress, { json })).rows.map((row) => at(row, 'id'));
+    assert.deepEqual(await idsOf({ doc_ids: ['b', 'c'] }), ['b', 'c']);
+    assert.deepEqual(await idsOf({ doc_ids: [] }), []);
+    assert.deepEqual(await idsOf({}), ['a']);
+    const reason = '`doc_ids` filter parameter is not a list.';
+    assertError(await t.at('POST', `/_changes?${inAddress}`, { json: { doc_ids: 'b' } }), 400, 'bad_request', reason);
   }),
 
   test('waits as GET does', async (t) => {

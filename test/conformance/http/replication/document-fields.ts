@@ -60,7 +60,7 @@ export default suite('replication_document_fields', [
     await useReplicator(t);
     const cases: readonly (readonly [object, string])[] = [
       [{ doc_ids: ['a'], filter: 'd/f' }, '`doc_ids`, `filter`, `selector` are mutually exclusive'],
-      [{ filter: 'd/f', query_params: { n: 1 } }, '`n` value must be a string.'],
+      [{ filter: 'f' }, "The `filter' field must have the form designname/filtername."],
     ];
     for (const [index, [members, reason]] of cases.entries()) {
       const id = `doc${index}`;

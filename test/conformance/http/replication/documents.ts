@@ -98,6 +98,20 @@ export default suite('replication_documents', [
     assert.isNotEmpty(stringAt(await untilState(t, 'bad', 'error'), '_replication_state_reason'));
   }),
 
+  test('parameters of a filter may be numbers, and a selector that is none says so at once', async (t) => {
+    await useReplicator(t);
+    await t.bulk([1, 2, 3].map((n) => ({ _id: `d${n}`, n })));
+    const least = 'function (doc, req) { return doc.n >= Number(req.query.least) && req.query.flag === "true"; }';
+    await t.put('_design/f', { filters: { least } });
+    const target = await newTarget(t);
+    await ask(t, 'numbers', { target, filter: 'f/least', query_params: { least: 2, flag: true } });
+    await untilState(t, 'numbers', 'completed');
+    assert.equal(await documentCount(t, target), 2);
+    await ask(t, 'wrong', { target, selector: { n: { $nonsense: 1 } } });
+    const document = await untilState(t, 'wrong', 'error');
+    assert.match(stringAt(document, '_replication_state_reason'), /\$nonsense/);
+  }),
+
   test('a continuous one goes on, can not be edited, and ends with its document', async (t) => {
     await useReplicator(t);
     const target = await newTarget(t);

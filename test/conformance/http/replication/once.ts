@@ -47,8 +47,14 @@ export default suite('replication_once', [
     });
     assert.match(stringAt(entry, 'start_time'), RFC_2822);
     assert.match(stringAt(entry, 'end_time'), RFC_2822);
+    for (const name of ['start_time', 'end_time', 'missing_checked', 'missing_found', 'docs_read', 'docs_written']) {
+      assert.equal(at(first, name), at(entry, name), name);
+    }
+    assert.equal(at(first, 'doc_write_failures'), 0);
     const none = await replicate(t, { target });
     assert.deepInclude(none, { no_changes: true, source_last_seq: 3, session_id: at(first, 'session_id') });
+    assert.deepInclude(none, { docs_read: 0, docs_written: 0, doc_write_failures: 0, missing_checked: 0 });
+    assert.match(stringAt(none, 'start_time'), RFC_2822);
     await t.put('d', {});
     const second = await replicate(t, { target });
     assert.lengthOf(arrayAt(second, 'history'), 2);
@@ -101,6 +107,24 @@ export default suite('replication_once', [
     assert.deepEqual(await idsOf(byFilter), ['d3', 'd4']);
   }),
 
+  test('ids are percent-decoded, and one that is not there is no change', async (t) => {
+    const ids = ['_design/x', 'a b', 'ü', '100%', '50%zz', 'a+b', '%41'];
+    await t.bulk([...ids, 'other', 'A'].map((_id) => ({ _id })));
+    const target = await newTarget(t, 'decoded');
+    const asked = ['_design%2Fx', 'a%20b', '%C3%BC', '100%', '50%zz', 'a+b', '%2541'];
+    const result = await replicate(t, { target, doc_ids: asked });
+    assert.deepInclude(result, { docs_read: ids.length, docs_written: ids.length, doc_write_failures: 0 });
+    assert.notProperty(result, 'no_changes');
+    const { json } = await t.request('GET', `/${target}/_all_docs`);
+    assert.sameMembers(
+      arrayAt(json, 'rows').map((row) => at(row, 'id')),
+      ids,
+    );
+    const none = await replicate(t, { target, doc_ids: ['nobody', '%61bsent'] });
+    assert.deepInclude(none, { no_changes: true, docs_read: 0, docs_written: 0 });
+    assert.deepInclude(await replicate(t, { target, selector: { none: 1 } }), { no_changes: true, docs_written: 0 });
+  }),
+
   test('since_seq begins later, and without checkpoints it begins anew', async (t) => {
     const target = await newTarget(t);
     await t.bulk([{ _id: 'a' }, { _id: 'b' }]);
@@ -143,8 +167,14 @@ export default suite('replication_once', [
     const form = { body: JSON.stringify(ends), headers: { 'content-type': 'text/plain' } };
     assert.equal((await t.request('POST', '/_replicate', form)).status, 415);
     const unknown = await post({ ...ends, cancel: true });
-    assert.equal(unknown.status, 404);
-    assert.equal(unknown.text, '{"error":"not found"}\n');
+    const reason = 'There is no such replication. GET /_scheduler/jobs lists those that there are, with their ids.';
+    assertError(unknown, 404, 'not found', reason);
+    assertError(await post({ cancel: true, replication_id: 'none' }), 404, 'not found', reason);
+    for (const selector of [{ n: { $nonsense: 1 } }, { $and: 7 }, { n: { $regex: '(' } }]) {
+      const answer = await post({ ...ends, selector });
+      assert.deepEqual([answer.status, at(answer.json, 'error')], [400, 'bad_request'], answer.text);
+    }
+    assertError(await post({ ...ends, selector: 7 }), 400, 'bad_request', "The `selector' field must be an object.");
   }),
 
   test('documents that the target refuses are named, and copied when they are tried again', async (t) => {

@@ -85,13 +85,13 @@ describe('_all_docs', () => {
     ];
     const keys = '["d","c","nobody",7,"_odd","d"]';
     expect(await get('_all_docs?include_docs=true', `{"keys":${keys}}`)).toBe(
-      `{"total_rows":4,"rows":[\r\n${rows.join(',\r\n')}\r\n]}\n`,
+      `{"total_rows":4,"offset":0,"rows":[\r\n${rows.join(',\r\n')}\r\n]}\n`,
     );
     expect(await get(`_all_docs?include_docs=true&keys=${encodeURIComponent(keys)}`)).toBe(
-      `{"total_rows":4,"rows":[\r\n${rows.join(',\r\n')}\r\n]}\n`,
+      `{"total_rows":4,"offset":0,"rows":[\r\n${rows.join(',\r\n')}\r\n]}\n`,
     );
     expect(await get('_all_docs?skip=1&limit=2&descending=true', '{"keys":["a","b","c","d"]}')).toBe(
-      '{"total_rows":4,"rows":[\r\n{"id":"c","key":"c","value":{"rev":"1-c","deleted":true}},\r\n' +
+      '{"total_rows":4,"offset":1,"rows":[\r\n{"id":"c","key":"c","value":{"rev":"1-c","deleted":true}},\r\n' +
         `${row('b', '1-c')}\r\n]}\n`,
     );
     expect(await get('_all_docs', '{}')).toBe(await get('_all_docs'));
@@ -106,7 +106,7 @@ describe('_all_docs', () => {
   test('answers several queries at once', async () => {
     const queries = '{"queries":[{"keys":["a"]},{"startkey":"b","limit":1},{"endkey":[],"key":"d"}]}';
     expect(await get('_all_docs/queries', queries)).toBe(
-      `{"results":[\r\n{"total_rows":4,"rows":[\r\n${row('a', '1-a')}\r\n]},\r\n` +
+      `{"results":[\r\n{"total_rows":4,"offset":0,"rows":[\r\n${row('a', '1-a')}\r\n]},\r\n` +
         `{"total_rows":4,"offset":2,"rows":[\r\n${row('b', '1-c')}\r\n]},\r\n` +
         `{"total_rows":4,"offset":3,"rows":[\r\n${row('d', '1-d')}\r\n]}\r\n]}\n`,
     );
@@ -155,7 +155,7 @@ test('_design_docs has the design documents', async () => {
   expect(await idsOf('_design_docs?startkey="_design/y"')).toEqual(['', 1, 1]);
   expect(await idsOf('_design_docs?startkey="a"')).toEqual(['', 1, 1]);
   expect(await get('_design_docs', '{"keys":["_design/x","a"]}')).toBe(
-    `{"total_rows":1,"rows":[\r\n${row('_design/x', '1-x')},\r\n{"key":"a","error":"not_found"}\r\n]}\n`,
+    `{"total_rows":1,"offset":0,"rows":[\r\n${row('_design/x', '1-x')},\r\n{"key":"a","error":"not_found"}\r\n]}\n`,
   );
 });
 
@@ -164,7 +164,7 @@ test('_local_docs has the local documents', async () => {
   expect(await idsOf('_local_docs?startkey="_local/q"')).toEqual(['_local/q', 1, 2]);
   expect(await idsOf('_local_docs?descending=true&limit=1')).toEqual(['_local/q', 0, 2]);
   expect(await get('_local_docs?include_docs=true', '{"keys":["_local/p","a"]}')).toBe(
-    `{"total_rows":2,"rows":[\r\n${row('_local/p', '0-1', ',"doc":{"_id":"_local/p","_rev":"0-1","n":1}')},\r\n` +
+    `{"total_rows":2,"offset":0,"rows":[\r\n${row('_local/p', '0-1', ',"doc":{"_id":"_local/p","_rev":"0-1","n":1}')},\r\n` +
       '{"key":"a","error":"not_found"}\r\n]}\n',
   );
 });

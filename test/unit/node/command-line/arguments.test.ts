@@ -93,7 +93,7 @@ describe('serve', () => {
     ['--demo-port 65536', '--demo-port is "65536"; it must be a whole number from 0 to 65535.'],
     ['--demo-port 1 --no-demo', '--no-demo serves no demo; leave out --demo-port or --no-demo.'],
     ['--port 1e3', '--port is "1e3"; it must be a whole number from 0 to 65535.'],
-    ['--log-level loud', '--log-level is "loud"; it must be one of none, error, info, debug.'],
+    ['--log-level loud', '--log-level is "loud"; it must be one of none, error, info, debug, request.'],
     ['--set nonsense', '--set is "nonsense"; it must be SECTION/KEY=VALUE, as in svc/max_dbs_open=200.'],
     ['--memory --data x', '--memory keeps no data folder; leave out --data or --memory.'],
     ['--prot 1', "Unknown option '--prot'."],

@@ -8,6 +8,7 @@ import {
 } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
 import { ProxiedFetches } from '../../../../src/node/http/proxied-fetch.ts';
+import { must } from '../../../../src/shared/assert.ts';
 
 const ends: (() => unknown)[] = [];
 
@@ -89,10 +90,10 @@ async function read(socket: Socket, bytes: number): Promise<Buffer> {
   }
 }
 
-function openFetches(): ProxiedFetches {
+function openFetches() {
   const fetches = new ProxiedFetches();
   ends.push(() => fetches.close());
-  return fetches;
+  return { through: (proxy: string) => must(fetches.through)(proxy) };
 }
 
 test('an HTTP proxy is asked for the whole address, with name and password', async () => {

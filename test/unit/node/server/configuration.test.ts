@@ -102,6 +102,7 @@ describe('the configuration file', () => {
       "[error] A setting that is kept changes nothing. There is no setting httpd/port_. The nearest is httpd/port. Settings of an app's own go into a section app or app:NAME.",
       '[info] A setting that is kept changes nothing. Setting couchdb/uuid has no effect here: a server makes its own uuid, and the database of users is named by svc_httpd_auth/authentication_db.',
       '[info] A setting that is kept changes nothing. Setting smoosh.ratio_dbs/min_priority has no effect here: compaction and caches need no settings.',
+      expect.stringMatching(/^\[info\] the server has started: /),
     ]);
     // They are shown, and can be deleted, but not changed.
     expect(await ask(server, 'GET', '_config/couchdb/uuid')).toBe('5');

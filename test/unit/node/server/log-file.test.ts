@@ -5,6 +5,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createConfig } from '../../../../src/config/config-store.ts';
 import { LogFile } from '../../../../src/node/server/log-file.ts';
 import { startServer } from '../../../../src/node/server/server.ts';
+import { VERSION } from '../../../../src/system/version.ts';
 
 let folder = '';
 const failures: string[] = [];
@@ -80,5 +81,12 @@ test('a server writes its log there, and _log reads it', async () => {
     reason: 'This config variable is read-only',
   });
   await server.close();
-  expect(await readFile(path(), 'utf8')).toMatch(/\[info\] hello\n$/);
+  const entries = (await readFile(path(), 'utf8')).split('\n').map((entry) => entry.slice(entry.indexOf('[')));
+  expect(entries).toEqual([
+    `[info] the server has started: Settee ${VERSION} at ${server.url}`,
+    '[info] hello',
+    '[info] the server stops',
+    '[info] the server has stopped',
+    '',
+  ]);
 });

@@ -41,6 +41,13 @@ export const RESULT: RunResult = {
   source_last_seq: 5,
   replication_id_version: 3,
   history: [],
+  start_time: 'Sat, 31 Jan 2026 12:00:00 GMT',
+  end_time: 'Sat, 31 Jan 2026 12:00:01 GMT',
+  missing_checked: 0,
+  missing_found: 0,
+  docs_read: 0,
+  docs_written: 0,
+  doc_write_failures: 0,
 };
 
 /** A run that was begun, in the hands of the test. */
