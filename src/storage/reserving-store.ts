@@ -5,9 +5,11 @@ import { type ReservedSpace, SpaceReserve } from './space-reserve.ts';
 /**
  * A store that holds space back for the time when there is none (`space-reserve.ts`). A commit that fails with `storage_full` is tried again with
  * the part of the reserve that it names. One that names none is refused while a part is given up and there is no room to take it back.
+ *
+ * @param grows whether space is reserved where there is none yet, or too little; default true.
  */
-export function withReserve(store: PageStore, space: ReservedSpace): PageStore {
-  return new ReservingStore(store, space);
+export function withReserve(store: PageStore, space: ReservedSpace, { grows = true } = {}): PageStore {
+  return new ReservingStore(store, space, grows);
 }
 
 class ReservingStore implements PageStore {
@@ -15,10 +17,10 @@ class ReservingStore implements PageStore {
   readonly #reserve: SpaceReserve;
   readonly #open = new Set<ReservingFile>();
 
-  constructor(store: PageStore, space: ReservedSpace) {
+  constructor(store: PageStore, space: ReservedSpace, grows: boolean) {
     this.#store = store;
     const storedBytes = (): Promise<number> => this.#storedBytes();
-    this.#reserve = new SpaceReserve(space, { storedBytes, shrinks: store.supports.shrinks });
+    this.#reserve = new SpaceReserve(space, { storedBytes, grows, shrinks: store.supports.shrinks });
   }
 
   get supports(): PageStoreSupport {

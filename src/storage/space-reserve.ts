@@ -38,6 +38,8 @@ const RECOUNTS = 3;
 interface SpaceReserveOptions {
   /** Bytes in the store's open files. */
   readonly storedBytes: () => Promise<number>;
+  /** Whether space is reserved that was not there before. */
+  readonly grows: boolean;
   /** False where files keep the space that was freed in them: then only `deletions` has to be whole for others to write. */
   readonly shrinks: boolean;
 }
@@ -130,7 +132,7 @@ export class SpaceReserve {
 
   /** Reserves space, or more of it, for what is stored by now. In the background; never fails. */
   growSoon(): void {
-    if (this.#isGrowing || this.isGivenUp || this.#isClosed) return;
+    if (!this.#options.grows || this.#isGrowing || this.isGivenUp || this.#isClosed) return;
     this.#isGrowing = true;
     void this.#inOrder(() => this.#grow())
       .catch(() => undefined)

@@ -7,6 +7,7 @@ import { REGISTRY_FILE } from '../../registry/registry.ts';
 import { listFiles } from '../../storage/lmdb/folder.ts';
 import { createLmdbPageStore, type OnJournalDamage, refuseDamage } from '../../storage/lmdb/lmdb-page-store.ts';
 import { ReservedFiles } from '../../storage/lmdb/reserved-files.ts';
+import type { PageStore } from '../../storage/page-store.ts';
 import { withReserve } from '../../storage/reserving-store.ts';
 import { type FolderLock, lockFolder } from './folder-lock.ts';
 
@@ -71,10 +72,13 @@ interface StorageOptions {
   readonly onRepair?: ((file: string, repair: string) => void) | undefined;
   /** Whether the structure of each file is looked at as a whole before it is opened. */
   readonly checksWholly?: boolean;
+  /** Whether space is reserved for the time when the disk is full; what is reserved already can be used in any case. Default: true. */
+  readonly reservesSpace?: boolean;
 }
 
 /** The page store of a `databases/` folder. It refuses to open a file whose journal is damaged. */
-export function openStorage(databases: string, { onRepair, checksWholly = false }: StorageOptions = {}) {
+export function openStorage(databases: string, options: StorageOptions = {}): PageStore {
+  const { onRepair, checksWholly = false, reservesSpace: grows = true } = options;
   const onDamage: OnJournalDamage = (file, damage) => {
     if (onRepair === undefined) {
       if (file === REGISTRY_FILE) throw damagedList(databases);
@@ -82,7 +86,8 @@ export function openStorage(databases: string, { onRepair, checksWholly = false 
     }
     onRepair(file, describeLoss(damage.number, damage.place, damage.behind));
   };
-  return withReserve(createLmdbPageStore(databases, { onDamage, checksWholly }), new ReservedFiles(databases));
+  const store = createLmdbPageStore(databases, { onDamage, checksWholly });
+  return withReserve(store, new ReservedFiles(databases), { grows });
 }
 
 export function damagedList(databases: string): DatabaseError {

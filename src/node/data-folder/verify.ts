@@ -49,6 +49,7 @@ export async function* verifyData(options: VerifyOptions): AsyncGenerator<Databa
     const store = openStorage(folder.databases, {
       onRepair: options.repair ? noteRepair : undefined,
       checksWholly: true,
+      reservesSpace: false,
     });
     const registry = await openRegistry({
       store,

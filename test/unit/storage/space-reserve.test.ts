@@ -10,6 +10,7 @@ import { createLmdbPageStore } from '../../../src/storage/lmdb/lmdb-page-store.t
 import { ReservedFiles } from '../../../src/storage/lmdb/reserved-files.ts';
 import { createMemoryPageStore } from '../../../src/storage/memory/memory-page-store.ts';
 import type { PageStore } from '../../../src/storage/page-store.ts';
+import { withReserve } from '../../../src/storage/reserving-store.ts';
 import type { ReservedSpace } from '../../../src/storage/space-reserve.ts';
 import { relaxed } from '../../conformance/storage/expectations.ts';
 import { Quota } from '../../support/quota-store.ts';
@@ -127,6 +128,16 @@ describe('a store with a reserve', () => {
     const reopened = await store.open('file', 'open');
     expect(await reopened.read(1, 'bytes')).toHaveLength(MEBIBYTE);
     expect(quota.reserved).toEqual({ deletions: 0, upkeep: MEBIBYTE });
+  });
+
+  test('one that is opened for maintenance reserves nothing, and uses what is there', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'settee-reserve-'));
+    const store = withReserve(createLmdbPageStore(folder), new ReservedFiles(folder), { grows: false });
+    const file = await store.open('file', 'create');
+    await file.commit(relaxed({ head: 'head', truncateJournal: file.opening.nextJournal, reserve: 'upkeep' }));
+    await store.close();
+    expect(await readdir(folder)).toEqual(['file']);
+    await rm(folder, { recursive: true });
   });
 
   test('what was given up is taken back before anything else is written', async () => {
