@@ -10,9 +10,14 @@ declare const __SETTEE_WORKER_FOLDER__: string | undefined;
 const workerFolder = typeof __SETTEE_WORKER_FOLDER__ === 'string' ? __SETTEE_WORKER_FOLDER__ : '';
 
 /** Of a file of Settee's: as given, or else in the site's root. */
-export function addressOf(given: string | URL | undefined, file: string): URL {
+function addressOf(given: string | URL | undefined, file: string): URL {
   const root = typeof __SETTEE_ROOT__ === 'string' ? __SETTEE_ROOT__ : '/';
   return new URL(given ?? root + file, document.baseURI);
+}
+
+/** The ready-made one, or the app's own. */
+export function serviceWorkerAddress(given: string | URL | undefined, base: string): URL {
+  return addressOf(given, `settee-sw.js?base=${encodeURIComponent(base)}`);
 }
 
 export function workerAddress(given: string | URL | undefined): URL {

@@ -25,7 +25,8 @@ export interface StartOptions {
   /**
    * Puts `settee.fetch` in the place of the page's own `fetch`, at once and until `close()`: for code that can't be given another one.
    * Requests below the base wait until the database answers. What does not go through the page's `fetch` stays with the service
-   * worker: XMLHttpRequest, EventSource, images, forms, links, and pages that don't call `start`. Default: false.
+   * worker: XMLHttpRequest, EventSource, images, forms, links, and pages that don't call `start`. `navigator.sendBeacon` is replaced with it.
+   * Default: false.
    */
   readonly replaceFetch?: boolean;
   /** Asks the browser to keep the data when storage runs short, as `persist()` does. Some ask the user, for whom `start` does not wait. Default: false. */
@@ -46,6 +47,9 @@ export interface Settee {
    * `fetch` straight to the worker: the same requests and answers as through the service worker, without it in between, with streams
    * both ways, back-pressure and cancellation. Relative addresses are below the document's; what is not below the base goes to the
    * network. Works detached: `const { fetch } = settee`.
+   *
+   * A write with `keepalive: true` is carried out by the service worker, also when the page is gone by then. Rejects with a TypeError that says
+   * what to do instead where there is none, beyond 64 KiB, and for a stream.
    */
   readonly fetch: (input: Request | URL | string, init?: RequestInit) => Promise<Response>;
   /**
@@ -64,7 +68,10 @@ export interface Settee {
    * when that body is over, or its page is gone. Rejects when the new script can't be had, as without a network.
    */
   update(): Promise<boolean>;
-  /** Finishes what is under way and stops this page's worker. The service worker stays. */
+  /**
+   * Ends what this call of `start` gave. The last one for a base finishes what is under way and stops this page's worker. The service worker
+   * stays.
+   */
   close(): Promise<void>;
   /**
    * `update` tells that there is a new version: of the service worker, which waits for `update()` to let it take over, or of the app in another

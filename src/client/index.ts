@@ -1,13 +1,19 @@
 /**
- * `settee`, for pages: starts the database of a base and speaks to it. One service per base and page, however often it is started.
+ * `settee`, for pages: starts the database of a base and speaks to it. One service per base and page, which all calls of `start` share.
  */
 import { absoluteBase } from './addresses.ts';
 import type { Settee, StartOptions } from './contract.ts';
 import { PageClient } from './page-client.ts';
+import { PageUser, type PageUsers } from './page-user.ts';
 
 export type { Settee, SetteeStatus, StartOptions } from './contract.ts';
 
-const started = new Map<string, Promise<Settee>>();
+interface Started {
+  readonly client: PageClient;
+  readonly users: PageUsers;
+}
+
+const started = new Map<string, Started>();
 
 const NO_PAGE =
   'start works in pages alone, and this is none. Where pages are rendered on a server too, call it in the browser only; in tests use ' +
@@ -15,25 +21,31 @@ const NO_PAGE =
 
 /**
  * Starts the database below `base` and resolves when it answers and, where the browser has service workers, one controls this
- * page; with `waitFor: 'database'` as soon as it answers. For a base that is started already gives what that gave; the options of the first
- * call count.
+ * page; with `waitFor: 'database'` as soon as it answers. Calls for the same base share one service: each gives an object of its own, and the
+ * service ends when all of them are closed.
  *
  * Rejects with an Error that says what to do when something is in the way: a base that can't be one, no page, no IndexedDB, an insecure
- * address, a script that is not where it is looked for, a Content-Security-Policy.
+ * address, a script that is not where it is looked for, a Content-Security-Policy, or options that differ from those with which the
+ * service of that base runs in this page (`worker`, `serviceWorker`, `settings`, `logLevel`).
  */
 export async function start(options: StartOptions): Promise<Settee> {
   if (!options?.base) throw new TypeError('start needs a base, such as /db/');
   if (typeof document === 'undefined') throw new Error(NO_PAGE);
   const base = absoluteBase(options.base, options.worker);
-  let settee = started.get(base);
-  if (!settee) {
-    // A service that was started since is another one.
-    const forget = () => {
-      if (started.get(base) === settee) started.delete(base);
-    };
-    settee = new PageClient({ ...options, base }, forget).opened;
-    settee.catch(forget);
-    started.set(base, settee);
-  }
-  return settee;
+  const { client, users } = serviceOf({ ...options, base });
+  return new PageUser(client, users, options).opened;
+}
+
+function serviceOf(options: StartOptions): Started {
+  const { base } = options;
+  const known = started.get(base);
+  known?.client.mustSuit(options);
+  if (known) return known;
+  const service = { client: new PageClient(options, () => forget()), users: new Set<PageUser>() };
+  // A service that was started since is another one.
+  const forget = () => {
+    if (started.get(base) === service) started.delete(base);
+  };
+  started.set(base, service);
+  return service;
 }

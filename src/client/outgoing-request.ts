@@ -61,10 +61,14 @@ export function toOutgoing(url: string, input: Request | URL | string, init: Req
   if (body === null) return outgoing;
   if (typeof body === 'string' || body instanceof Blob || body instanceof ReadableStream) return { ...outgoing, body };
   if (body instanceof ArrayBuffer || ArrayBuffer.isView(body)) return { ...outgoing, body: copyOf(body) };
+  if (body instanceof URLSearchParams) {
+    const type = { 'content-type': 'application/x-www-form-urlencoded;charset=UTF-8' };
+    return { ...outgoing, headers: { ...type, ...outgoing.headers }, body: `${body}` };
+  }
   return encode(outgoing, new Response(body));
 }
 
-/** Encodes forms and parameters, and names their type, as `fetch` does (Fetch, 5.2). */
+/** Encodes forms and the like, and names their type, as `fetch` does (Fetch, 5.2). */
 async function encode(outgoing: Outgoing, encoded: Response): Promise<Outgoing> {
   const type = encoded.headers.get('content-type') ?? '';
   // Forms have to say which page sent them: this one.
@@ -73,11 +77,12 @@ async function encode(outgoing: Outgoing, encoded: Response): Promise<Outgoing> 
 }
 
 /** A stream is taken from `init` itself. Firefox has no streams in requests, so that the body of a request is taken as a Blob there. */
-async function fromRequest(url: string, request: Request, given: unknown): Promise<Outgoing> {
+function fromRequest(url: string, request: Request, given: unknown): MaybePromise<Outgoing> {
   const { method, headers, signal, redirect, credentials } = request;
-  let body: BodyInit | null | undefined = given instanceof ReadableStream ? given : request.body;
-  if (body === undefined && !BODILESS_METHOD.test(method)) body = await request.blob();
-  return toOutgoing(url, url, { method, headers, signal, redirect, credentials, body: body ?? null });
+  const from = (body: BodyInit | null) =>
+    toOutgoing(url, url, { method, headers, signal, redirect, credentials, body });
+  const body: BodyInit | null | undefined = given instanceof ReadableStream ? given : request.body;
+  return body === undefined && !BODILESS_METHOD.test(method) ? request.blob().then(from) : from(body ?? null);
 }
 
 /** Copied since the caller may change its bytes before ours are sent, and since cloning a view would clone the whole buffer. */

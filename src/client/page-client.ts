@@ -1,18 +1,24 @@
-/** The service as a page sees it: its worker, its service worker, and `fetch` straight to the worker. */
+/**
+ * The service of a base in a page: its worker, its service worker, and `fetch` straight to the worker. All calls of `start` for that base share
+ * it (`page-user.ts`); it ends with the last of them.
+ */
 import { OTHER_PROTOCOL } from '../bridge/wire/control.ts';
 import { PROTOCOL, type WireResponse, type WireStream } from '../bridge/wire/wire.ts';
 import { isWireStream } from '../bridge/wire/wire-codec.ts';
+import { isReadOnlyRequest } from '../http/address/read-only-requests.ts';
+import type { MaybePromise } from '../shared/maybe-promise.ts';
 import { VERSION } from '../system/version.ts';
-import { addressOf, isVersioned, workerAddress } from './addresses.ts';
+import { isVersioned, serviceWorkerAddress, workerAddress } from './addresses.ts';
 import { type IncomingBody, receiveBody } from './body-ports.ts';
-import type { Settee, SetteeStatus, StartOptions } from './contract.ts';
+import type { SetteeStatus, StartOptions } from './contract.ts';
 import { DirectResponse, type TextSource } from './direct-response.ts';
 import { serveDownloads } from './downloads.ts';
+import { LastingRequests, NOT_AT_HAND } from './lasting-requests.ts';
 import { nextOf, type Outgoing, toAddress, toOutgoing } from './outgoing-request.ts';
-import { type PageFetch, type ReplacedFetch, replacePageFetch } from './replaced-fetch.ts';
+import { type PageFetch, type ReplacedFetch, replaceBeacons, replacePageFetch } from './replaced-fetch.ts';
 import { ServiceWorkerSupervisor } from './service-worker-supervisor.ts';
 import { MISSING_SCRIPT } from './start-failures.ts';
-import { WorkerSupervisor } from './worker-supervisor.ts';
+import { closed, WorkerSupervisor } from './worker-supervisor.ts';
 
 const NOT_WANTED = 'start was given serviceWorker: false; use settee.fetch';
 const NOT_THERE =
@@ -24,13 +30,16 @@ const ANSWERED_ELSEWHERE = { role: 'follower', engine: 'indexeddb', version: VER
 /** As `fetch`, which follows no more (Fetch, 4.4). */
 const MOST_REDIRECTS = 20;
 
-export class PageClient extends EventTarget implements Settee {
+export class PageClient extends EventTarget {
   readonly base: string;
-  /** Resolves when a core answers and, where there can be one, a service worker controls the page. */
-  readonly opened: Promise<this>;
+  /** Resolves when a core answers. */
+  readonly running: Promise<void>;
   readonly controlled: Promise<boolean>;
   readonly #origin: string;
-  readonly #replaced: ReplacedFetch | undefined;
+  readonly #options: StartOptions;
+  #replaced: ReplacedFetch | undefined;
+  #restoreBeacons = (): void => {};
+  readonly #lasting: LastingRequests;
   #uncontrolledBecause: string | undefined;
   readonly #worker: WorkerSupervisor;
   readonly #serviceWorker: ServiceWorkerSupervisor | undefined;
@@ -44,9 +53,10 @@ export class PageClient extends EventTarget implements Settee {
   /** The base is absolute, with a slash at its end. */
   constructor(options: StartOptions, onClose: () => void) {
     super();
-    const { base, settings, logLevel, worker, serviceWorker, replaceFetch } = options;
+    const { base, settings, logLevel, worker, serviceWorker } = options;
     this.base = base;
     this.#origin = new URL(base).origin;
+    this.#options = options;
     this.#onClose = onClose;
     const workerOptions = { base, protocol: PROTOCOL, settings, logLevel };
     this.#worker = new WorkerSupervisor(workerAddress(worker), workerOptions, {
@@ -54,9 +64,8 @@ export class PageClient extends EventTarget implements Settee {
       onOutdated: () => this.#noteOutdated(),
     });
     if (serviceWorker !== false && 'serviceWorker' in navigator) {
-      const url = addressOf(serviceWorker, `settee-sw.js?base=${encodeURIComponent(base)}`);
       this.#serviceWorker = new ServiceWorkerSupervisor({
-        url,
+        url: serviceWorkerAddress(serviceWorker, base),
         base,
         network: this.#network,
         onUpdate: () => this.#announceUpdate(),
@@ -64,11 +73,41 @@ export class PageClient extends EventTarget implements Settee {
       });
       serveDownloads(base, this.#closed.signal);
     } else this.#uncontrolledBecause = serviceWorker === false ? NOT_WANTED : NOT_THERE;
-    if (replaceFetch) this.#replaced = replacePageFetch(this.fetch);
+    this.#lasting = new LastingRequests({
+      base,
+      serviceWorker: () => this.#serviceWorker?.answering,
+      whenControlled: () => this.controlled,
+      signal: this.#closed.signal,
+    });
     this.controlled = this.#control();
     // Where both fail, as for a base that can't be one, the worker's error is the one that says why.
     this.controlled.catch(() => {});
-    this.opened = this.#open(options);
+    this.running = this.#run(isVersioned(worker));
+    this.running.catch(() => {});
+  }
+
+  /** Throws an Error where these options of a later `start` are others than those that the service was started with. */
+  mustSuit(options: StartOptions): void {
+    const name = differenceBetween(this.#options, options);
+    if (name !== undefined) {
+      throw new Error(
+        `The database below ${this.base} is started in this page with another option ${name}: give all calls of start the same, or ` +
+          'close() what the first one gave before',
+      );
+    }
+  }
+
+  /** Puts `fetch` in the place of the page's own, and beacons with it. */
+  replaceFetch(): void {
+    if (this.#replaced) return;
+    this.#replaced = replacePageFetch(this.fetch);
+    this.#restoreBeacons = replaceBeacons((url, body) => this.#sendBeacon(url, body ?? null));
+  }
+
+  restoreFetch(): void {
+    this.#replaced?.restore();
+    this.#replaced = undefined;
+    this.#restoreBeacons();
   }
 
   async #control(): Promise<boolean> {
@@ -82,17 +121,8 @@ export class PageClient extends EventTarget implements Settee {
     }
   }
 
-  async #open({ persist, waitFor, worker }: StartOptions): Promise<this> {
-    try {
-      await this.#worker.whenRunning().catch((error) => this.#doWithoutWorker(error, isVersioned(worker)));
-      if (waitFor !== 'database') await this.controlled;
-    } catch (error) {
-      await this.close();
-      throw error;
-    }
-    // A browser that asks the user answers when the user does.
-    if (persist) void this.persist().catch(() => {});
-    return this;
+  async #run(isWorkerVersioned: boolean): Promise<void> {
+    await this.#worker.whenRunning().catch((error) => this.#doWithoutWorker(error, isWorkerVersioned));
   }
 
   /** A page that has been kept while the app's files were replaced asks the service worker, of whichever version. */
@@ -140,17 +170,17 @@ export class PageClient extends EventTarget implements Settee {
   async close(): Promise<void> {
     this.#onClose();
     this.#closed.abort();
-    this.#replaced?.restore();
+    this.restoreFetch();
     await this.#worker.close();
   }
 
-  /** Whoever waits for `opened` has a turn first, to add a listener. */
+  /** Whether there is a new version that `update` has told of. */
+  get isUpdateKnown(): boolean {
+    return this.#isOutdated || Boolean(this.#serviceWorker?.isUpdateWaiting);
+  }
+
   #announceUpdate(): void {
-    const announce = () => this.dispatchEvent(new Event('update'));
-    void this.opened.then(
-      () => setTimeout(announce),
-      () => {},
-    );
+    this.dispatchEvent(new Event('update'));
   }
 
   #noteOutdated(): void {
@@ -169,9 +199,12 @@ export class PageClient extends EventTarget implements Settee {
     const address = toAddress(input, this.#origin);
     if (!address.startsWith(this.base) || this.#asksServiceWorker) return this.#network(input, init);
     const outgoing = toOutgoing(address, input, init);
+    const isKeptAlive = init?.keepalive ?? (input instanceof Request && input.keepalive);
+    if (isKeptAlive && !isAtHand(outgoing, init)) return this.#fetchByServiceWorker(input, init);
     let request = outgoing instanceof Promise ? await outgoing : outgoing;
+    const carrier = isKeptAlive && !isReadOnlyRequest(request, this.base) ? this.#lasting : this.#worker;
     for (let redirects = 0; redirects <= MOST_REDIRECTS; redirects++) {
-      const answer = await this.#worker.handle(request);
+      const answer = await carrier.handle(request);
       const next = nextOf(request, answer);
       if (!next) return this.#respond(request, answer, redirects > 0);
       if (!next.url.startsWith(this.base)) return this.#network(next.url, { method: next.method });
@@ -179,6 +212,26 @@ export class PageClient extends EventTarget implements Settee {
     }
     throw new TypeError(`${address} redirects without end`);
   };
+
+  /** `fetch` for a caller that has closed what it had of the service. */
+  async fetchElsewhere(input: Request | URL | string, init?: RequestInit): Promise<Response> {
+    if (toAddress(input, this.#origin).startsWith(this.base)) throw closed();
+    return this.#network(input, init);
+  }
+
+  /** For a body that can't be had in this turn: a plain request with `keepalive` has it, but for Firefox, where that passes the service worker by. */
+  #fetchByServiceWorker(input: Request | URL | string, init?: RequestInit): Promise<Response> {
+    if (!this.#serviceWorker?.answering || navigator.userAgent.includes(' Firefox/')) throw new TypeError(NOT_AT_HAND);
+    return this.#network(input, init);
+  }
+
+  /** As `navigator.sendBeacon`; undefined for what is left to that. */
+  #sendBeacon(url: string | URL, body: BodyInit | null = null): boolean | undefined {
+    const address = toAddress(url, this.#origin);
+    if (!address.startsWith(this.base) || this.#asksServiceWorker) return undefined;
+    const request = toOutgoing(address, address, { method: 'POST', body });
+    return request instanceof Promise ? undefined : this.#lasting.send(request);
+  }
 
   /** HEAD, like the statuses that never have one (Fetch, 2.2.3), gets no body. */
   #respond({ method, url, signal }: Outgoing, { status, headers, body }: WireResponse, redirected: boolean): Response {
@@ -207,4 +260,23 @@ export class PageClient extends EventTarget implements Settee {
   #loseBodies(): void {
     for (const body of this.#bodies) body.fail(new TypeError('The page was left during this request'));
   }
+}
+
+/** Whether the body can be sent in this turn: browsers have that of a Request as a stream, or as a promise, whatever it was made of. */
+function isAtHand(outgoing: MaybePromise<Outgoing>, init: RequestInit | undefined): boolean {
+  if (outgoing instanceof Promise) return false;
+  return !(outgoing.body instanceof ReadableStream) || init?.body instanceof ReadableStream;
+}
+
+/** The name of the first option that the later call gives, and that is another one for the service as a whole; undefined where none is. */
+function differenceBetween(first: StartOptions, later: StartOptions): string | undefined {
+  const asText = ({ worker, serviceWorker, settings, logLevel, base }: StartOptions) => ({
+    worker: workerAddress(worker).href,
+    serviceWorker: serviceWorker === false ? 'none' : serviceWorkerAddress(serviceWorker, base).href,
+    settings: JSON.stringify(settings ?? {}),
+    logLevel: logLevel ?? 'error',
+  });
+  const [ours, theirs] = [asText(first), asText(later)];
+  const names = ['worker', 'serviceWorker', 'settings', 'logLevel'] as const;
+  return names.find((name) => later[name] !== undefined && ours[name] !== theirs[name]);
 }

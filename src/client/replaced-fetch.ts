@@ -1,4 +1,4 @@
-/** `fetch` in the place of the page's own. */
+/** `fetch` in the place of the page's own, and with it `navigator.sendBeacon`. */
 
 export type PageFetch = (input: Request | URL | string, init?: RequestInit) => Promise<Response>;
 
@@ -23,4 +23,22 @@ export function replacePageFetch(replacement: PageFetch): ReplacedFetch {
     if (globalThis.fetch === fetch) globalThis.fetch = before;
   };
   return { original, restore };
+}
+
+type SendBeacon = Navigator['sendBeacon'];
+
+/**
+ * Puts `send` in the place of `navigator.sendBeacon`, for what it does not give undefined for. Gives what takes it back.
+ */
+export function replaceBeacons(send: (...beacon: Parameters<SendBeacon>) => boolean | undefined): () => void {
+  const before = navigator.sendBeacon?.bind(navigator);
+  if (!before) return () => {};
+  let isOver = false;
+  const sendBeacon: SendBeacon = (url, data) => (isOver ? undefined : send(url, data)) ?? before(url, data);
+  navigator.sendBeacon = sendBeacon;
+  return () => {
+    isOver = true;
+    // The browser's own is there again: it is the prototype's.
+    if (navigator.sendBeacon === sendBeacon) Reflect.deleteProperty(navigator, 'sendBeacon');
+  };
 }

@@ -29,6 +29,7 @@ export class ServiceWorkerSupervisor {
   readonly #onUpdate: () => void;
   readonly #onOutdated: () => void;
   #registration: ServiceWorkerRegistration | undefined;
+  #hasOpened = false;
 
   constructor({ url, base, network, onUpdate, onOutdated }: SupervisorOptions) {
     this.#url = url;
@@ -40,6 +41,12 @@ export class ServiceWorkerSupervisor {
 
   get isInControl(): boolean {
     return Boolean(this.#registration && navigator.serviceWorker.controller);
+  }
+
+  /** The one that answers below the base; undefined until `open` has resolved. */
+  get answering(): ServiceWorker | undefined {
+    if (!this.#hasOpened) return undefined;
+    return navigator.serviceWorker.controller ?? this.#registration?.active ?? undefined;
   }
 
   get isUpdateWaiting(): boolean {
@@ -76,6 +83,7 @@ export class ServiceWorkerSupervisor {
     if (found !== 204) {
       throw this.#fault(`is not asked by fetch (${found}); reload, or allow ${this.#base} in the CSP's connect-src`);
     }
+    this.#hasOpened = true;
   }
 
   /**

@@ -51,7 +51,7 @@ type FromWorker = Partial<PageAnswers> &
   (PortOffer | KeepAlive | ReplicationMessage | SandboxRequest | OutdatedMessage | { readonly type?: never });
 
 /** Unlike the `TypeError` of a request that failed, it tells that none will succeed. */
-const closed = () => new DOMException('This Settee was closed; start it again', 'InvalidStateError');
+export const closed = () => new DOMException('This Settee was closed; start it again', 'InvalidStateError');
 const UNKNOWN_OUTCOME =
   'The page was left, or its worker was stuck, during this request: it may have been carried out or not; read before you write again';
 

@@ -12,10 +12,13 @@ import {
   type ControlAnswer,
   type ControlMessage,
   type EventIdsMessage,
+  type LastingAnswer,
+  type LastingRequest,
   type ReplicationMessage,
   syncTag,
 } from '../bridge/wire/control.ts';
 import { PROTOCOL } from '../bridge/wire/wire.ts';
+import { isWireStream } from '../bridge/wire/wire-codec.ts';
 import { asPortOffer } from '../bridge/wire/wire-decoding.ts';
 import { type MaybePromise, orElse, whenReady } from '../shared/maybe-promise.ts';
 import type { PlainResponse } from '../shared/message.ts';
@@ -24,6 +27,7 @@ import type { CoreScript, ServiceWorkerOptions, ServiceWorkerOwner, SetteeServic
 import { withDownload } from './downloads.ts';
 import { EventIds } from './event-ids.ts';
 import { toPlainRequest } from './incoming-request.ts';
+import { LastingRequests, wholeBody } from './lasting-requests.ts';
 import { OpenBodies, traitsOf } from './open-bodies.ts';
 
 /** How long open bodies may go on once a new version wants to take over. */
@@ -48,6 +52,7 @@ export class ServiceWorkerHost implements SetteeServiceWorker {
   readonly #eventIds = new EventIds();
   /** Keeps the session's cookies when the last page is gone. */
   readonly #session: SharedSession;
+  readonly #lasting: LastingRequests;
   #link: OwnerLink | undefined;
   #owner: ServiceWorkerOwner | undefined;
   #replicating: Promise<void> | undefined;
@@ -65,6 +70,9 @@ export class ServiceWorkerHost implements SetteeServiceWorker {
       if (isSync(event) && event.tag === syncTag(this.base)) event.waitUntil(this.#replicate());
     });
     this.#session = shareSession(this.#instance, createSessionRelay());
+    this.#lasting = new LastingRequests(this.base, async (request) =>
+      orElse(() => this.#useLink().handle(request), notCarried(request.method)),
+    );
   }
 
   handles(request: Request): boolean {
@@ -90,25 +98,50 @@ export class ServiceWorkerHost implements SetteeServiceWorker {
   }
 
   async #answer(event: FetchEvent): Promise<Response> {
-    const response = await this.#carry(event.request, event.clientId);
+    const { request } = event;
+    const response = await (isLasting(request) ? this.#carryLasting(event) : this.#carry(request, event.clientId));
     const { status } = response;
-    const headers = withDownload(event.request, response);
+    const headers = withDownload(request, response);
     return new Response(this.#bodies.open(event, response), { status, headers: Object.entries(headers) });
   }
 
   #carry(request: Request, client: string): MaybePromise<PlainResponse> {
-    return orElse(
-      () => {
-        const link = this.#link ?? this.#openLink();
-        this.#link = link;
-        return whenReady(toPlainRequest(request), (plain) =>
-          whenReady(link.handle(this.#eventIds.addTo(client, plain)), (response) =>
-            this.#eventIds.follow(client, plain.url, response),
-          ),
-        );
-      },
-      (error) => serviceUnavailable(`The request could not be carried to the database: ${error}`, request.method),
+    return orElse(() => {
+      const link = this.#useLink();
+      return whenReady(toPlainRequest(request), (plain) =>
+        whenReady(link.handle(this.#eventIds.addTo(client, plain)), (response) =>
+          this.#eventIds.follow(client, plain.url, response),
+        ),
+      );
+    }, notCarried(request.method));
+  }
+
+  /** Goes on when the page of the request is gone, and with it whoever waits for the response. */
+  #carryLasting(event: FetchEvent): Promise<PlainResponse> {
+    const { request } = event;
+    const response = Promise.resolve(toPlainRequest(request)).then(
+      (plain) => this.#lasting.handle(plain),
+      notCarried(request.method),
     );
+    event.waitUntil(response);
+    return response;
+  }
+
+  /** As `#carryLasting`, for a request that came as a message. */
+  async #takeLasting({ protocol, request }: LastingRequest, port: MessagePort | undefined): Promise<void> {
+    const reply = (answer: LastingAnswer) => port?.postMessage(answer);
+    reply({ response: undefined });
+    const { method, url, headers, body } = request;
+    const isOurs = protocol === PROTOCOL && url.startsWith(this.base) && !isWireStream(body);
+    const { status, ...answer } = isOurs
+      ? await this.#lasting.handle({ method, url, headers, body })
+      : serviceUnavailable('The service worker is of another version than this page; reload the page', method);
+    reply({ response: { status, headers: answer.headers, body: await wholeBody(answer.body) } });
+  }
+
+  #useLink(): OwnerLink {
+    this.#link ??= this.#openLink();
+    return this.#link;
   }
 
   #openLink(): OwnerLink {
@@ -163,7 +196,8 @@ export class ServiceWorkerHost implements SetteeServiceWorker {
 
   #hear(event: ExtendableMessageEvent): void {
     this.#bodies.noteEvent();
-    const { type, base }: Partial<ControlMessage | EventIdsMessage | ReplicationMessage> = event.data ?? {};
+    const { type, base }: Partial<ControlMessage | EventIdsMessage | LastingRequest | ReplicationMessage> =
+      event.data ?? {};
     const [port] = event.ports;
     const offer = asPortOffer(event.data);
     const answer: ControlAnswer = { protocol: PROTOCOL };
@@ -171,10 +205,20 @@ export class ServiceWorkerHost implements SetteeServiceWorker {
     if (offer?.base === this.base && port !== undefined) this.#link?.usePort(offer, port);
     else if (type === 'SETTEE_CLAIM' && base === this.base) event.waitUntil(this.#scope.clients.claim().then(reply));
     else if (type === 'SETTEE_DRAIN') event.waitUntil(this.#drain().then(reply));
+    else if (type === 'SETTEE_LASTING' && base === this.base) event.waitUntil(this.#takeLasting(event.data, port));
     else if (type === 'SETTEE_EVENT_IDS' && base === this.base) this.#eventIds.takeOver(event.data.entries);
     else if (type === 'SETTEE_REPLICATION' && base === this.base) event.waitUntil(this.#replicate().catch(() => {}));
     else if (type === 'SKIP_WAITING') event.waitUntil(this.#scope.skipWaiting());
   }
+}
+
+/** A write that the page wants to be carried out even if it is left meanwhile. */
+function isLasting({ method, keepalive }: Request): boolean {
+  return method !== 'GET' && method !== 'HEAD' && keepalive;
+}
+
+function notCarried(method: string): (error: unknown) => PlainResponse {
+  return (error) => serviceUnavailable(`The request could not be carried to the database: ${error}`, method);
 }
 
 /** https://wicg.github.io/background-sync/spec/ */

@@ -1,4 +1,5 @@
 /** Messages to the service worker itself, beside requests. */
+import type { WireRequest, WireResponse } from './wire.ts';
 
 /**
  * From a page to the service worker:
@@ -25,6 +26,23 @@ export interface PortOffer {
   readonly owner: string;
   /** Id of the link that the port is for. */
   readonly peer: string;
+}
+
+/**
+ * From a page to the service worker: a request that outlives its page (`keepalive` of Fetch). Its body is never a stream. Answered by
+ * `LastingAnswer`s on the port that comes along; a page that is being left sends no port.
+ */
+export interface LastingRequest {
+  readonly type: 'SETTEE_LASTING';
+  readonly base: string;
+  /** Of the page. A service worker that speaks another one does not carry the request out. */
+  readonly protocol: number;
+  readonly request: WireRequest;
+}
+
+/** `undefined` at once: the service worker has the request, and this base. Then the answer, whose body is never a stream. */
+export interface LastingAnswer {
+  readonly response: WireResponse | undefined;
 }
 
 /**

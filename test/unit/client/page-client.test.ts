@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { PageClient } from '../../../src/client/page-client.ts';
+import { PageUser } from '../../../src/client/page-user.ts';
 
 /** One that never answers: what is tested here is decided before. */
 class SilentWorker extends EventTarget {
@@ -38,13 +39,17 @@ describe('fetch', () => {
 });
 
 describe("fetch in the place of the page's own", () => {
-  const address = { base: 'https://app.example/db/', serviceWorker: false, replaceFetch: true } as const;
+  const startClient = () => {
+    const options = { base: 'https://app.example/db/', serviceWorker: false, replaceFetch: true } as const;
+    const user = new PageUser(new PageClient(options, () => {}), new Set(), options);
+    user.opened.catch(() => {});
+    return user;
+  };
 
   test('hands on what is not below the base, and is taken back by close()', async () => {
     const network = vi.fn(async () => new Response('from the network'));
     vi.stubGlobal('fetch', network);
-    const client = new PageClient(address, () => {});
-    client.opened.catch(() => {});
+    const client = startClient();
     expect(globalThis.fetch).not.toBe(network);
     expect(await (await fetch('/elsewhere')).text()).toBe('from the network');
     await client.close();
@@ -54,8 +59,7 @@ describe("fetch in the place of the page's own", () => {
   test('hands on everything when it can not be taken back, since another one is over it', async () => {
     const network = vi.fn(async () => new Response('from the network'));
     vi.stubGlobal('fetch', network);
-    const client = new PageClient(address, () => {});
-    client.opened.catch(() => {});
+    const client = startClient();
     const ours = globalThis.fetch;
     const wrapper: typeof fetch = (...request) => ours(...request);
     globalThis.fetch = wrapper;

@@ -1,0 +1,92 @@
+/**
+ * What one call of `start` has of the service of its base. Several may share the service, as where React's StrictMode starts, closes and starts
+ * again: each closes what is its own, and the service ends with the last of them.
+ */
+import type { Settee, SetteeStatus, StartOptions } from './contract.ts';
+import type { PageClient } from './page-client.ts';
+import { closed } from './worker-supervisor.ts';
+
+/** The users of a service that are not closed yet. */
+export type PageUsers = Set<PageUser>;
+
+export class PageUser extends EventTarget implements Settee {
+  readonly base: string;
+  readonly replacesFetch: boolean;
+  /** Resolves when what the call waits for is there. */
+  readonly opened: Promise<this>;
+  readonly #client: PageClient;
+  readonly #users: PageUsers;
+  #closed: Promise<void> | undefined;
+
+  constructor(client: PageClient, users: PageUsers, { waitFor, replaceFetch = false, persist }: StartOptions) {
+    super();
+    this.base = client.base;
+    this.replacesFetch = replaceFetch;
+    this.#client = client;
+    this.#users = users;
+    users.add(this);
+    client.addEventListener('update', this.#announceUpdate);
+    if (replaceFetch) client.replaceFetch();
+    this.opened = this.#open(waitFor === 'database', persist);
+    if (client.isUpdateKnown) this.#announceUpdate();
+  }
+
+  async #open(doesDatabaseSuffice: boolean, persist = false): Promise<this> {
+    try {
+      await this.#client.running;
+      if (!doesDatabaseSuffice) await this.#client.controlled;
+    } catch (error) {
+      await this.close();
+      throw error;
+    }
+    // A browser that asks the user answers when the user does.
+    if (persist) void this.persist().catch(() => {});
+    return this;
+  }
+
+  get controlled(): Promise<boolean> {
+    return this.#client.controlled;
+  }
+
+  /** As a property it can be taken off: `const { fetch } = settee`. */
+  readonly fetch = (input: Request | URL | string, init?: RequestInit): Promise<Response> =>
+    this.#closed ? this.#client.fetchElsewhere(input, init) : this.#client.fetch(input, init);
+
+  async status(): Promise<SetteeStatus> {
+    this.#mustBeOpen();
+    return this.#client.status();
+  }
+
+  persist(): Promise<boolean> {
+    return this.#client.persist();
+  }
+
+  update(): Promise<boolean> {
+    return this.#client.update();
+  }
+
+  close(): Promise<void> {
+    this.#closed ??= this.#leave();
+    return this.#closed;
+  }
+
+  async #leave(): Promise<void> {
+    this.#users.delete(this);
+    this.#client.removeEventListener('update', this.#announceUpdate);
+    if (this.#users.size === 0) await this.#client.close();
+    else if (![...this.#users].some(({ replacesFetch }) => replacesFetch)) this.#client.restoreFetch();
+  }
+
+  #mustBeOpen(): void {
+    if (this.#closed) throw closed();
+  }
+
+  /** Who waits for `opened` has a turn first, to add a listener. */
+  readonly #announceUpdate = (): void => {
+    const announce = () => this.dispatchEvent(new Event('update'));
+    void this.opened.then(
+      () => setTimeout(announce),
+      () => {},
+    );
+  };
+}
