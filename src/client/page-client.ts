@@ -60,7 +60,8 @@ export class PageClient extends EventTarget {
     this.#onClose = onClose;
     const workerOptions = { base, protocol: PROTOCOL, settings, logLevel };
     this.#worker = new WorkerSupervisor(workerAddress(worker), workerOptions, {
-      onLoss: () => this.#loseBodies(),
+      onLoss: (why) => this.#loseBodies(why),
+      onCleared: () => this.#restoreControl(),
       onOutdated: () => this.#noteOutdated(),
     });
     if (serviceWorker !== false && 'serviceWorker' in navigator) {
@@ -119,6 +120,13 @@ export class PageClient extends EventTarget {
       this.#uncontrolledBecause = String(error);
       throw error;
     }
+  }
+
+  /** The service worker goes with the site's data. */
+  #restoreControl(): void {
+    this.#serviceWorker?.restore().catch((error) => {
+      this.#uncontrolledBecause = String(error);
+    });
   }
 
   async #run(isWorkerVersioned: boolean): Promise<void> {
@@ -257,8 +265,8 @@ export class PageClient extends EventTarget {
     return incoming;
   }
 
-  #loseBodies(): void {
-    for (const body of this.#bodies) body.fail(new TypeError('The page was left during this request'));
+  #loseBodies(why: string): void {
+    for (const body of this.#bodies) body.fail(new TypeError(why));
   }
 }
 

@@ -116,6 +116,18 @@ export class ServiceWorkerSupervisor {
     return navigator.serviceWorker.register(scriptAddress(this.#url), { scope: narrower.scope });
   }
 
+  /**
+   * To be called when the browser clears the site's data, the service worker among them: it goes within a moment, before or after. Resolves when
+   * one controls the page again. Rejects as `open` does.
+   */
+  async restore(): Promise<void> {
+    if (!this.#hasOpened) return;
+    for (const waitMs of WAITS_MS) {
+      await pause(waitMs);
+      if (!navigator.serviceWorker.controller || !(await navigator.serviceWorker.getRegistration())) await this.open();
+    }
+  }
+
   /** As `Settee.update`. */
   async update(): Promise<boolean> {
     const registration = this.#registration;

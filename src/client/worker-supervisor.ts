@@ -4,6 +4,7 @@
  *     none ── first call, or the page is shown again ──► starting ── a core answers ──► running
  *     starting ── the script can't be started, or says why no core can answer ──► none; the next call tries again
  *     running ── it gives no sign while calls wait ──► none; the calls are made again
+ *     starting, running ── the browser has cleared the site's data ──► starting: another worker, on an empty storage
  *     starting, running ── the page is left ──► none: in the back/forward cache a frozen worker would keep the storage to itself
  *     any ── close() ──► closed
  *
@@ -15,6 +16,7 @@ import type { PageWorker, WorkerOptions, WorkerStatus } from '../bridge/contract
 import { serviceUnavailable } from '../bridge/link/unavailable.ts';
 import { scriptAddress } from '../bridge/script-address.ts';
 import type {
+  ClearedMessage,
   KeepAlive,
   OutdatedMessage,
   PortOffer,
@@ -36,7 +38,9 @@ import { startScript } from './start-failures.ts';
 
 interface WorkerEvents {
   /** A worker has ended: the bodies that came from it break off. */
-  onLoss(): void;
+  onLoss(why: string): void;
+  /** The browser has cleared the site's data; another worker is on its way. */
+  onCleared(): void;
   /** Another tab speaks a newer protocol, and owns the storage: this page's worker answers no more. */
   onOutdated(): void;
 }
@@ -48,25 +52,38 @@ interface RunningWorker {
 }
 
 type FromWorker = Partial<PageAnswers> &
-  (PortOffer | KeepAlive | ReplicationMessage | SandboxRequest | OutdatedMessage | { readonly type?: never });
+  (
+    | ClearedMessage
+    | PortOffer
+    | KeepAlive
+    | ReplicationMessage
+    | SandboxRequest
+    | OutdatedMessage
+    | { readonly type?: never }
+  );
 
 /** Unlike the `TypeError` of a request that failed, it tells that none will succeed. */
 export const closed = () => new DOMException('This Settee was closed; start it again', 'InvalidStateError');
-const UNKNOWN_OUTCOME =
-  'The page was left, or its worker was stuck, during this request: it may have been carried out or not; read before you write again';
+const GONE = 'The page was left, or its worker was stuck, during this request';
+const CLEARED = 'The browser has cleared the data of this site during this request';
+
+/** Within this time a storage that is closed by force again is left alone until it is needed. */
+const CLEARED_AGAIN_MS = 1000;
 
 export class WorkerSupervisor {
   readonly #url: URL;
   readonly #options: WorkerOptions;
   readonly #events: WorkerEvents;
-  /** Whoever waits for the present worker, by the number of the call. Called with the answer, or with nothing when the worker ends. */
-  readonly #waiting = new Map<number, (answer?: PageAnswer) => void>();
+  /** Whoever waits for the present worker, by the number of the call. Called with the answer, or with the reason when the worker ends. */
+  readonly #waiting = new Map<number, (answer: PageAnswer | string) => void>();
   readonly #listening = new AbortController();
   readonly #pending: PendingReplications;
   readonly #sandboxes = new PageSandboxes();
   /** Set as soon as the service is to end. */
   #closed: Promise<void> | undefined;
   #calls = 0;
+  /** When the storage was closed by force the last time, on the page's clock. */
+  #clearedAt = Number.NEGATIVE_INFINITY;
   #worker: Worker | undefined;
   #running: RunningWorker | undefined;
   #starting: Promise<RunningWorker> | undefined;
@@ -160,6 +177,7 @@ export class WorkerSupervisor {
         // Looked at first, since reading the event's ports takes a hundredth of a request. Comlink's own messages have types, too.
         if (data.type === 'SETTEE_REPLICATION') this.#pending.note(data);
         else if (data.type === 'SETTEE_SANDBOX') this.#sandboxes.start(data, event.ports);
+        else if (data.type === 'SETTEE_CLEARED') this.#replace(worker);
         else if (data.type === 'SETTEE_OUTDATED') this.#events.onOutdated();
         else if (data.type && data.base) navigator.serviceWorker?.controller?.postMessage(data, [...event.ports]);
       };
@@ -201,7 +219,7 @@ export class WorkerSupervisor {
       this.#waiting.set(call, (answer) => {
         this.#waiting.delete(call);
         signal?.removeEventListener('abort', abort);
-        if (!answer) resolve(this.#callAgain(request));
+        if (typeof answer === 'string') resolve(this.#callAgain(request, answer));
         else if (answer.length === 2) reject(new TypeError(answer[1]));
         else resolve({ status: answer[1], headers: answer[2], body: answer[3] });
       });
@@ -220,10 +238,10 @@ export class WorkerSupervisor {
   }
 
   /** To be called when the worker that had the request has ended. */
-  #callAgain(request: Outgoing): MaybePromise<WireResponse> {
+  #callAgain(request: Outgoing, why: string): MaybePromise<WireResponse> {
     return isReadOnlyRequest(request, this.#options.base) && !(request.body instanceof ReadableStream)
       ? this.handle(request)
-      : serviceUnavailable(UNKNOWN_OUTCOME);
+      : serviceUnavailable(`${why}: it may have been carried out or not; read before you write again`);
   }
 
   /** Gives what comes of the work, or undefined if the worker ends first. */
@@ -235,16 +253,27 @@ export class WorkerSupervisor {
     }).finally(() => this.#waiting.delete(call));
   }
 
+  /** Begins with another worker on the storage that is there now. */
+  #replace(worker: Worker): void {
+    if (this.#worker !== worker || this.#closed) return;
+    const isAgain = performance.now() - this.#clearedAt < CLEARED_AGAIN_MS;
+    this.#clearedAt = performance.now();
+    this.#end(CLEARED);
+    this.#events.onCleared();
+    if (!isAgain) this.whenRunning().catch(() => {});
+  }
+
   /** Ends the worker at once, so that what it holds is free for others. */
-  #end(): void {
+  #end(why = GONE): void {
     this.#worker?.terminate();
     this.#worker = undefined;
     this.#sandboxes.end();
     // A start that is under way goes on with the next worker.
     if (this.#running) this.#starting = undefined;
     this.#running = undefined;
-    for (const lose of this.#waiting.values()) lose();
+    const waiting = [...this.#waiting.values()];
     this.#waiting.clear();
-    this.#events.onLoss();
+    for (const lose of waiting) lose(why);
+    this.#events.onLoss(why);
   }
 }

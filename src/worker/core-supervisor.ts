@@ -24,6 +24,7 @@ import type { Clock, RandomBytes } from '../shared/clock.ts';
 import { type MaybePromise, whenReady } from '../shared/maybe-promise.ts';
 import type { PlainRequest, PlainResponse } from '../shared/message.ts';
 import { pause } from '../shared/pause.ts';
+import type { LossReason } from '../storage/indexeddb/connection.ts';
 import { createIndexedDbPageStore } from '../storage/indexeddb/indexeddb-page-store.ts';
 import type { LoadJournalFiles } from '../storage/indexeddb/journal-files.ts';
 import { ReservedDatabases } from '../storage/indexeddb/reserved-databases.ts';
@@ -46,6 +47,11 @@ export interface CoreSupervisorOptions {
   readonly journalFiles?: LoadJournalFiles | undefined;
   /** See `CoreOptions`. */
   readonly replications?: CoreOptions['replications'];
+  /**
+   * Called, once, where the browser has closed the storage by force, as when it clears the site's data. The whole worker is to be replaced then:
+   * nothing is answered any more. Without it the storage is opened again.
+   */
+  readonly onForcedClose?: (() => void) | undefined;
   /** Whether the storage is still this worker's; asked when a commit was refused because somebody else had opened the file since. */
   isStillOwner(): Promise<boolean>;
 }
@@ -114,6 +120,7 @@ export class CoreSupervisor {
   }
 
   async #end(): Promise<Opened | undefined> {
+    if (this.#isEnded) return undefined;
     this.#isEnded = true;
     this.#opened?.core.beginShutdown();
     const opened = this.#opened ?? (await this.#opening?.catch(() => undefined));
@@ -175,9 +182,10 @@ export class CoreSupervisor {
     const { instance, settings } = this.#options;
     let opened: Opened | undefined;
     let isLost = false;
-    const onLost = (file: string): void => {
+    const onLost = (file: string, why: LossReason): void => {
       isLost = true;
-      if (opened !== undefined) this.#lose(opened, `the browser closed ${file}`);
+      if (why === 'forced' && this.#options.onForcedClose) this.#giveUp(this.#options.onForcedClose);
+      else if (opened !== undefined) this.#lose(opened, `the browser closed ${file}`);
     };
     const options = { ...this.#options, prefix: `${instance.name}|` };
     const store = withReserve(createIndexedDbPageStore({ ...options, onLost }), new ReservedDatabases(options));
@@ -221,6 +229,18 @@ export class CoreSupervisor {
     const wroteNothing =
       errorCode === 'storage_closed' || errorCode === 'storage_fenced' || errorCode === 'shutting_down';
     return wroteNothing || isReadOnlyRequest(request, this.#options.instance.base);
+  }
+
+  /**
+   * Leaves all as it is. In Chromium the call that closes a file of the origin's private file system never comes back once the data were cleared,
+   * and this context still has the locks of the storage that was: a new worker has neither.
+   */
+  #giveUp(onForcedClose: () => void): void {
+    if (this.#isEnded) return;
+    this.#isEnded = true;
+    this.#opened = undefined;
+    this.#opening = new Promise(() => {});
+    onForcedClose();
   }
 
   /** Gives the storage up, so that the next request opens it anew. */

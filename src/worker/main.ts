@@ -29,6 +29,7 @@ const endpoint = new WorkerEndpoint({
   sendKeepAlive: (message) => self.postMessage(message),
   tellReplication: (message) => self.postMessage(message),
   tellOutdated: (message) => self.postMessage(message),
+  tellCleared: (message) => self.postMessage(message),
 });
 servePageCalls(self, endpoint, isChromium ? createBusyPoll() : undefined);
 expose(endpoint);

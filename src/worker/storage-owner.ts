@@ -58,6 +58,11 @@ export interface StorageOwnerOptions {
   readonly network?: NetworkEvents | undefined;
   /** How the replications are that this worker runs; called when that changes, and with `resting` when it lets go of the storage. */
   readonly onReplicationActivity?: ((activity: ReplicationActivity) => void) | undefined;
+  /**
+   * Called where the browser has closed the storage by force, this worker's or that of the owner, as when it clears the site's data: this worker
+   * is to be replaced. Without it the storage is opened again.
+   */
+  readonly onCleared?: (() => void) | undefined;
   /** Milliseconds without work after which a service worker gives the storage up. Default: 2,000. */
   readonly idleMs?: number | undefined;
 }
@@ -103,7 +108,7 @@ export class StorageOwner {
   #leaveWaiters: ((activity: ReplicationActivity) => void)[] = [];
 
   constructor(options: StorageOwnerOptions) {
-    const { instance, kind, locks, clock = systemClock, protocol, pingMs, log = silentLog } = options;
+    const { instance, kind, locks, clock = systemClock, protocol, pingMs, log = silentLog, onCleared } = options;
     this.#options = options;
     this.#log = log;
     this.#opened = new Promise((resolve, reject) => {
@@ -124,6 +129,7 @@ export class StorageOwner {
       clock,
       protocol,
       pingMs,
+      onCleared,
       listen: (ownerId) => {
         this.#service = this.#startService(ownerId);
       },
@@ -234,7 +240,9 @@ export class StorageOwner {
       save: (text: string) => requests.save(text),
     };
     const replications = { requests: kept, onActivity: options.onReplicationActivity };
-    const core = new CoreSupervisor({ ...given, isStillOwner, replications });
+    const { onCleared } = options;
+    const onForcedClose = onCleared && (() => this.#onForcedClose(onCleared));
+    const core = new CoreSupervisor({ ...given, isStillOwner, replications, onForcedClose });
     const handle = this.#jar.around((request) => core.handle(request));
     const work = new OpenWork(() => this.#startIdleTimer());
     const answer = (request: PlainRequest) => this.handle(request);
@@ -250,6 +258,14 @@ export class StorageOwner {
     this.#stopWatching = watchNetwork(clock, network, () => this.#service?.core.core?.networkIsBack());
     this.#resolveOpened();
     this.#startIdleTimer();
+  }
+
+  #onForcedClose(onCleared: () => void): void {
+    this.#log.info(
+      'the browser has closed the storage by force, as when it clears the data of a site; this worker is replaced',
+    );
+    this.#ownership.announceCleared();
+    onCleared();
   }
 
   #onOpeningFailed(error: unknown): void {

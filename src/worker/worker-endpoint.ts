@@ -15,6 +15,7 @@ import { createLink } from '../bridge/link/link.ts';
 import { OpenWork } from '../bridge/link/open-work.ts';
 import { serviceUnavailable } from '../bridge/link/unavailable.ts';
 import {
+  type ClearedMessage,
   type KeepAlive,
   OTHER_PROTOCOL,
   type OutdatedMessage,
@@ -51,6 +52,8 @@ export interface WorkerHost {
   readonly tellReplication?: (message: ReplicationMessage) => void;
   /** Tells the page that it is outdated. */
   readonly tellOutdated?: (message: OutdatedMessage) => void;
+  /** Tells the page that the site's data were cleared, and that it is to replace this worker. */
+  readonly tellCleared?: (message: ClearedMessage) => void;
   /** See `StorageOwnerOptions`. */
   readonly network?: NetworkEvents;
   readonly clock?: Clock;
@@ -159,7 +162,9 @@ function createService(host: WorkerHost, options: WorkerOptions): Service {
   const { base } = instance;
   const onReplicationActivity = (activity: ReplicationMessage['activity']) =>
     host.tellReplication?.({ type: 'SETTEE_REPLICATION', base, activity });
-  const given = { ...host, instance, locks, settings, log, keepAlive, onReplicationActivity };
+  const { tellCleared } = host;
+  const onCleared = tellCleared && (() => tellCleared({ type: 'SETTEE_CLEARED' }));
+  const given = { ...host, instance, locks, settings, log, keepAlive, onReplicationActivity, onCleared };
   const owner = new StorageOwner({ ...given, kind: 'tab' });
   let fail: (reason: Error) => void;
   const outdated = new Promise<never>((_, reject) => {

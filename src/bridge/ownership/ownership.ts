@@ -35,6 +35,8 @@ export interface OwnershipOptions {
   leave(why: LeaveReason): Promise<void>;
   /** Called with each failure of `become`. */
   readonly onTrouble?: ((error: unknown) => void) | undefined;
+  /** Called where an owner tells that its storage was closed by force. */
+  readonly onCleared?: (() => void) | undefined;
   readonly clock?: Clock | undefined;
   /** The protocol that this worker speaks: `PROTOCOL`, other than in tests. */
   readonly protocol?: number | undefined;
@@ -52,6 +54,8 @@ export interface Ownership {
   takeIfFree(): Promise<boolean>;
   /** Asks all others not to take this owner for dead while it has work that leaves it no time for pings. */
   announceWork(forMs: number): void;
+  /** Tells all others that the browser has closed this owner's storage by force. */
+  announceCleared(): void;
   /** Ends the leadership in order, if there is one; a tab's worker then queues again. */
   giveWay(): void;
   /** Takes no part any more. Resolves when the storage was let go and the lock is free. */
@@ -63,7 +67,7 @@ const DEFAULT_PING_MS = 250;
 /** Before the lock is requested again where requesting it, or letting go of the storage, failed. */
 const TROUBLE_PAUSE_MS = 500;
 
-type Announcement = Payload<Extract<ToAll, { kind: 'owner' | 'wanted' | 'busy' }>>;
+type Announcement = Payload<Extract<ToAll, { kind: 'owner' | 'wanted' | 'busy' | 'cleared' }>>;
 
 export function createOwnership(options: OwnershipOptions): Ownership {
   return new LockOwnership(options);
@@ -113,6 +117,10 @@ class LockOwnership implements Ownership {
 
   announceWork(forMs: number): void {
     if (this.#leadership !== undefined) this.#announce({ kind: 'busy', forMs }, this.#leadership.ownerId);
+  }
+
+  announceCleared(): void {
+    this.#announce({ kind: 'cleared' });
   }
 
   giveWay(): void {
@@ -196,6 +204,7 @@ class LockOwnership implements Ownership {
     if (message.kind === 'wanted') this.#onWanted(message.protocol);
     else if (message.kind === 'owner') this.#onNewOwner(message.protocol);
     else if (message.kind === 'busy') this.#failures.noteBusy(message.from, message.forMs);
+    else if (message.kind === 'cleared') this.#options.onCleared?.();
     else if (message.kind === 'suspect') void this.#onSuspicion(message.owner);
   }
 

@@ -81,6 +81,14 @@ export interface OutdatedMessage {
   readonly type: 'SETTEE_OUTDATED';
 }
 
+/**
+ * The browser has closed the storage by force, as when it clears the site's data. A worker says so to its page, which replaces it: a context that
+ * was there before may go on with locks and files of the storage that is gone. Not answered.
+ */
+export interface ClearedMessage {
+  readonly type: 'SETTEE_CLEARED';
+}
+
 /** The name of the Error with which a worker rejects a page of another protocol. Stays the same in all protocols. */
 export const OTHER_PROTOCOL = 'OtherProtocol';
 

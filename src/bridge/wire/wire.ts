@@ -135,6 +135,8 @@ export type ToAll = {
   | { readonly kind: 'suspect'; readonly owner: string }
   /** Owner `from` has work that may keep it from answering pings for so long, and must not be taken for dead meanwhile. */
   | { readonly kind: 'busy'; readonly forMs: number }
+  /** The browser has closed the owner's storage by force, as when it clears the site's data: every tab's worker is to be replaced. */
+  | { readonly kind: 'cleared' }
   /** The session's cookies after a change, so that whoever becomes the owner next has them. */
   | { readonly kind: 'cookies'; readonly jar: string }
   /** The replications that requests have asked for, after a change and for the same reason. */

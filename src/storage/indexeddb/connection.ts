@@ -12,6 +12,9 @@ import { type Deadline, withDeadline } from './deadline.ts';
 import { nameOf, toDatabaseError } from './indexeddb-errors.ts';
 import { asFileDatabase, createStores, type FileDatabase, INDEXEDDB_FORMAT } from './schema.ts';
 
+/** Why an open file was taken away: somebody asked for its deletion or upgrade, or the browser closed it by force. */
+export type LossReason = 'asked' | 'forced';
+
 interface ConnectionRequest {
   readonly factory: IDBFactory;
   readonly file: string;
@@ -57,21 +60,26 @@ export async function openConnection(request: ConnectionRequest): Promise<FileDa
 /**
  * Ends `life` when the browser or another tab takes the connection away: deletion, an upgrade by newer code, site data
  * cleared, a failing disk. The connection is closed at once, so that whoever waits for it can go on. `onLost` is called
- * where the file was still open.
+ * where the file was still open; with `forced` where the browser closed it by itself, as when it clears the site's data.
  */
-export function watchConnection(file: string, database: FileDatabase, life: FileLife, onLost?: () => void): void {
+export function watchConnection(
+  file: string,
+  database: FileDatabase,
+  life: FileLife,
+  onLost?: (why: LossReason) => void,
+): void {
   const raw = unwrap(database);
-  const lose = (refusal: () => DatabaseError): void => {
+  const lose = (refusal: () => DatabaseError, why: LossReason): void => {
     const { isOpen } = life;
     life.refuse(refusal);
-    if (isOpen) onLost?.();
+    if (isOpen) onLost?.(why);
   };
   raw.addEventListener('versionchange', (event) => {
     raw.close();
     const isDeleted = event.newVersion === null;
-    lose(() => (isDeleted ? storageDeleted(file) : connectionLost(file)));
+    lose(() => (isDeleted ? storageDeleted(file) : connectionLost(file)), 'asked');
   });
-  raw.addEventListener('close', () => lose(() => connectionLost(file)));
+  raw.addEventListener('close', () => lose(() => connectionLost(file), 'forced'));
 }
 
 /** Deletes the database; does nothing where there is none. After the deadline the deletion still happens once it can. */

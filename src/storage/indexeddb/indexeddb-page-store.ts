@@ -4,7 +4,7 @@ import { FileLife } from '../file-life.ts';
 import { assertFileName, isFileName } from '../file-name.ts';
 import { OpenFiles } from '../open-files.ts';
 import { MAX_PAGE_BYTES, type PageFile, type PageStore, type PageStoreSupport } from '../page-store.ts';
-import { deleteDatabase, openConnection, watchConnection } from './connection.ts';
+import { deleteDatabase, type LossReason, openConnection, watchConnection } from './connection.ts';
 import { withDeadline } from './deadline.ts';
 import { type EarlyCommits, earlyCommitsFor } from './early-commit.ts';
 import { toDatabaseError } from './indexeddb-errors.ts';
@@ -26,7 +26,7 @@ export interface IndexedDbPageStoreOptions {
   /** Where journal records go that come alone. Without it all go to IndexedDB, and files that have any elsewhere can't be opened. */
   readonly journalFiles?: LoadJournalFiles | undefined;
   /** Called when the browser or another tab took an open file away. */
-  readonly onLost?: ((file: string) => void) | undefined;
+  readonly onLost?: ((file: string, why: LossReason) => void) | undefined;
 }
 
 /** Files in IndexedDB databases of their own. Works in pages and all kinds of workers. */
@@ -86,7 +86,7 @@ class IndexedDbPageStore implements PageStore {
         deadlineMs: this.#deadlineMs,
       });
       const life = new FileLife();
-      watchConnection(file, database, life, () => this.#options.onLost?.(file));
+      watchConnection(file, database, life, (why) => this.#options.onLost?.(file, why));
       const ownership = await this.#own(file, database, life);
       return new IndexedDbPageFile({
         name: file,

@@ -76,8 +76,8 @@ function outgoing(init: Partial<Outgoing> = {}): Outgoing {
   return { method: 'GET', url: `${base}n/a`, headers: {}, body: null, signal: null, redirect: 'follow', ...init };
 }
 
-function createSupervisor(onLoss = () => {}, onOutdated = () => {}): WorkerSupervisor {
-  const supervisor = new WorkerSupervisor(script, { base, protocol: 1 }, { onLoss, onOutdated });
+function createSupervisor(onLoss = () => {}, onOutdated = () => {}, onCleared = () => {}): WorkerSupervisor {
+  const supervisor = new WorkerSupervisor(script, { base, protocol: 1 }, { onLoss, onOutdated, onCleared });
   supervisors.push(supervisor);
   return supervisor;
 }
@@ -389,6 +389,29 @@ describe('a worker that answers nothing any more', () => {
     expect(workers.map(({ isTerminated }) => isTerminated)).toEqual([true, false]);
     expect((await read).body).toBe(`GET ${base}n/a`);
     expect((await write).status).toBe(503);
+  });
+
+  test('is replaced when the data of the site are cleared: reads are made again, of writes nobody knows, and bodies break off', async () => {
+    const handle = vi.fn(never);
+    nextEndpoint = () => ({ handle, status: async () => ({}) });
+    const onLoss = vi.fn();
+    const onCleared = vi.fn();
+    const supervisor = createSupervisor(onLoss, () => {}, onCleared);
+    const read = supervisor.handle(outgoing());
+    const write = supervisor.handle(outgoing({ method: 'PUT', body: '{}' }));
+    await vi.waitFor(() => expect(handle).toHaveBeenCalledTimes(2));
+    nextEndpoint = () => ({ handle: echo });
+    workers[0]?.dispatchEvent(new MessageEvent('message', { data: { type: 'SETTEE_CLEARED' } }));
+    expect(workers[0]?.isTerminated).toBe(true);
+    const reason = 'The browser has cleared the data of this site during this request';
+    expect(onLoss.mock.calls).toEqual([[reason]]);
+    expect(onCleared).toHaveBeenCalledTimes(1);
+    expect((await read).body).toBe(`GET ${base}n/a`);
+    expect(await write).toMatchObject({ status: 503, body: expect.stringContaining(reason) });
+    expect(workers.map(({ isTerminated }) => isTerminated)).toEqual([true, false]);
+    // What the one before still says concerns nobody.
+    workers[0]?.dispatchEvent(new MessageEvent('message', { data: { type: 'SETTEE_CLEARED' } }));
+    expect(onCleared).toHaveBeenCalledTimes(1);
   });
 
   test('is left alone while it gives signs, however long an answer takes', async () => {

@@ -68,6 +68,8 @@ export class Tab {
   readonly offers: { readonly offer: PortOffer; readonly port: MessagePort }[] = [];
   /** How often the page was told that it is outdated. */
   outdated = 0;
+  /** How often it was told that the site's data were cleared. */
+  cleared = 0;
   readonly #origin: Origin;
   #isKilled = false;
 
@@ -85,6 +87,9 @@ export class Tab {
       offerPort,
       tellOutdated: () => {
         this.outdated++;
+      },
+      tellCleared: () => {
+        this.cleared++;
       },
     });
   }

@@ -1,0 +1,56 @@
+import { forceCloseDatabase } from 'fake-indexeddb';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { Origin } from './origin.ts';
+
+/** The browser closes the storage by force, as when it clears the data of a site. */
+let origin: Origin;
+let connections: IDBDatabase[];
+
+beforeEach(() => {
+  origin = new Origin();
+  connections = [];
+  const open = origin.indexedDB.open.bind(origin.indexedDB);
+  vi.spyOn(origin.indexedDB, 'open').mockImplementation((...parameters) => {
+    const request = open(...parameters);
+    request.addEventListener('success', () => connections.push(request.result));
+    return request;
+  });
+});
+
+afterEach(() => origin.close());
+
+/** All connections that are open. */
+function closeByForce(): void {
+  // Its types ask for the class where it takes a connection.
+  for (const connection of connections.splice(0)) forceCloseDatabase(connection as unknown as typeof IDBDatabase);
+}
+
+test('each page is told once, that of the owner and the others', async () => {
+  const owner = await origin.openTab();
+  const other = await origin.openTab();
+  expect((await owner.ask('PUT', 'notes')).status).toBe(201);
+  closeByForce();
+  expect(owner.cleared).toBe(1);
+  await vi.waitFor(() => expect(other.cleared).toBe(1));
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  expect([owner.cleared, other.cleared]).toEqual([1, 1]);
+});
+
+test('a worker that comes then has the storage, though the owner before says nothing more', async () => {
+  const owner = await origin.openTab();
+  expect((await owner.ask('PUT', 'notes')).status).toBe(201);
+  closeByForce();
+  owner.kill();
+  const next = await origin.openTab();
+  expect((await next.ask('GET', 'notes')).status).toBe(200);
+  expect(next.cleared).toBe(0);
+});
+
+test('a service worker opens the storage again', async () => {
+  const serviceWorker = origin.createServiceWorker();
+  expect(await serviceWorker.takeIfFree()).toBe(true);
+  const read = () => serviceWorker.handle({ method: 'GET', url: origin.instance.base, headers: {}, body: null });
+  expect(await read()).toMatchObject({ status: 200 });
+  closeByForce();
+  expect(await read()).toMatchObject({ status: 200 });
+});
