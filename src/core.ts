@@ -156,7 +156,7 @@ export async function createCore(options: CoreOptions): Promise<Core> {
   const services = servicesOf({ ...common, registry, access, feeds, counters, random, basePath, gzip: options.gzip });
   const replications = new Replications(code, (request) => handle(request), {
     ...{ ...options, ...options.replications, ...common },
-    ...{ registry, basePath },
+    ...{ registry, basePath, bytesInFlight: services.bytesInFlight },
   });
   const handle = createHandle(
     services,

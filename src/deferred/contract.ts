@@ -18,6 +18,7 @@ import type { Sandbox } from '../query-server/contract.ts';
 import type { Registry } from '../registry/contract.ts';
 import type { ReplicationActivity, ReplicatorHost } from '../replicator/contract.ts';
 import type { ReplicationDocumentGuard } from '../replicator/documents/document-guard.ts';
+import type { ByteBudget } from '../shared/byte-budget.ts';
 import type { CacheBudget } from '../shared/cache-budget.ts';
 import type { Clock, RandomBytes } from '../shared/clock.ts';
 import type { MaybePromise } from '../shared/maybe-promise.ts';
@@ -77,6 +78,8 @@ export interface ReplicatorNeeds {
   readonly tasks: ActiveTasks;
   /** The address by which pages know the service, where the host knows it. */
   readonly ownBase: () => string | undefined;
+  /** Where what peers answer is counted. */
+  readonly bytesInFlight?: ByteBudget | undefined;
 }
 
 export interface OwnedReplicatorPart extends ReplicatorPart {

@@ -3,6 +3,7 @@ import { isDatabaseError } from '../errors/database-error.ts';
 import type { Registry } from '../registry/contract.ts';
 import type { ReplicationActivity, ReplicatorHost, RequestStore } from '../replicator/contract.ts';
 import { startBackgroundTimer } from '../shared/background-timer.ts';
+import type { ByteBudget } from '../shared/byte-budget.ts';
 import type { Clock, RandomBytes } from '../shared/clock.ts';
 import { type MaybePromise, orElse } from '../shared/maybe-promise.ts';
 import type { Handle } from '../shared/message.ts';
@@ -27,6 +28,7 @@ export interface ReplicationsParts {
   readonly basePath: string;
   readonly network?: Pick<ReplicatorHost, 'fetch' | 'fetchThrough' | 'isBrowserFetch'> | undefined;
   readonly ownBase?: (() => string | undefined) | undefined;
+  readonly bytesInFlight?: ByteBudget | undefined;
   readonly requests?: RequestStore | undefined;
   readonly onActivity?: ((activity: ReplicationActivity) => void) | undefined;
 }
@@ -45,7 +47,7 @@ export class Replications {
   constructor(code: Deferred<DeferredCode>, handle: Handle, parts: ReplicationsParts) {
     this.#parts = parts;
     const { registry, clock, random, log, basePath, network, config, tasks, ownBase = () => undefined } = parts;
-    const { requests, onActivity } = parts;
+    const { bytesInFlight, requests, onActivity } = parts;
     const host = {
       clock,
       random,
@@ -61,7 +63,7 @@ export class Replications {
     this.#part = new Deferred(
       () =>
         code.use((loaded) => {
-          this.#made = loaded.replicator({ host, registry, config, tasks, ownBase });
+          this.#made = loaded.replicator({ host, registry, config, tasks, ownBase, bytesInFlight });
           return this.#made;
         }),
       (part) => part.close(),

@@ -4,13 +4,19 @@ import { ReplicationDocuments } from '../replicator/documents/replication-docume
 import { HostConnections } from '../replicator/host-connections.ts';
 import { Replicator } from '../replicator/jobs/replicator.ts';
 import { readReplicatorSettings } from '../replicator/jobs/replicator-settings.ts';
+import { PeerMemory } from '../replicator/peer-memory.ts';
+import { integerSetting } from '../system/config.ts';
 import type { DeferredCode } from './contract.ts';
+
+/** Of requests, and of what peers answer, where the setting is unset. */
+const DEFAULT_BYTES = 268_435_456;
 
 /** The part that replicates, with what copies from one database to another. */
 export function createReplicatorPart(run: RunReplication, readFilter: ReadFilter): DeferredCode['replicator'] {
-  return ({ registry, config, tasks, ownBase, ...needs }) => {
+  return ({ registry, config, tasks, ownBase, bytesInFlight, ...needs }) => {
     const connections = needs.host.isBrowserFetch === true ? new HostConnections() : undefined;
-    const host = { ...needs.host, connections };
+    const bytes = () => integerSetting(config, 'httpd', 'max_bytes_in_flight') ?? DEFAULT_BYTES;
+    const host = { ...needs.host, connections, memory: new PeerMemory(bytes, bytesInFlight) };
     const settings = () => readReplicatorSettings(config);
     const replicator = new Replicator({ run, readFilter, host, settings, tasks, ownBase });
     const { clock, log } = host;

@@ -14,7 +14,7 @@ import {
 } from './characters.ts';
 import { isObject, type JsonObject } from './objects.ts';
 
-/** Characters of one element, and of what stands around the list. */
+/** Characters of one element where nothing else is said, and of what stands around the list. */
 const LONGEST_ELEMENT = 268_435_456;
 const LONGEST_REST = 65_536;
 
@@ -28,6 +28,7 @@ export class ScalarElement extends SyntaxError {
 
 export class ListCutter {
   readonly #member: string;
+  readonly #longestElement: number;
   #place: 'around' | 'between' | 'inside' = 'around';
   /** The containers that are open around the list, and in the element that has begun. */
   #depthAround = 0;
@@ -41,9 +42,10 @@ export class ListCutter {
   #rest = '';
   #isCut = false;
 
-  /** `member`: the name of the list where the text is an object. */
-  constructor(member: string) {
+  /** `member`: the name of the list where the text is an object. `longestElement`: characters. */
+  constructor(member: string, longestElement = LONGEST_ELEMENT) {
     this.#member = member;
+    this.#longestElement = longestElement;
   }
 
   /** The elements that end in this piece. Throws `SyntaxError` where the text is none that has such a list. */
@@ -178,7 +180,7 @@ export class ListCutter {
 
   #keep(text: string): void {
     this.#pending += text;
-    if (this.#pending.length > LONGEST_ELEMENT) throw new SyntaxError('An element of the list is too long');
+    if (this.#pending.length > this.#longestElement) throw new SyntaxError('An element of the list is too long');
   }
 
   #keepRest(text: string): void {

@@ -12,6 +12,7 @@ import type { Clock, RandomBytes } from '../shared/clock.ts';
 import type { Handle } from '../shared/message.ts';
 import type { Log } from '../system/contract.ts';
 import type { HostConnections } from './host-connections.ts';
+import type { PeerMemory } from './peer-memory.ts';
 
 /** As the peer gave it, to be handed back as it is: a number, a text, or a list of them in some servers of the family. */
 export type Sequence = number | string | readonly unknown[];
@@ -169,6 +170,8 @@ export interface ReplicatorHost {
   readonly isBrowserFetch?: boolean | undefined;
   /** Undefined where there may be as many connections to a host as one likes. */
   readonly connections?: HostConnections | undefined;
+  /** What peers' answers take in all replications together; undefined where nobody counts it. */
+  readonly memory?: PeerMemory | undefined;
   readonly clock: Clock;
   readonly random: RandomBytes;
   readonly log: Log;

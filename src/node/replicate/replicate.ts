@@ -9,6 +9,7 @@ import type { RefusedLedger } from '../../replicator/jobs/refused-ledger.ts';
 import { parseReplication } from '../../replicator/jobs/replication-request.ts';
 import { Replicator } from '../../replicator/jobs/replicator.ts';
 import { readReplicatorSettings } from '../../replicator/jobs/replicator-settings.ts';
+import { PeerMemory } from '../../replicator/peer-memory.ts';
 import { readFilter } from '../../replicator/run/read-filter.ts';
 import { runReplication } from '../../replicator/run/replication-run.ts';
 import { systemClock, systemRandom } from '../../shared/clock.ts';
@@ -39,6 +40,8 @@ export interface ReplicateHost extends SignalHost {
 const ADMIN = { name: null, roles: ['_admin'] };
 /** Part of the ids of replications between two other services, so that the same command goes on from its checkpoint wherever it is given. */
 const NO_SERVICE = 'settee replicate';
+/** Half of it is for what the two databases answer. */
+const MEMORY_BYTES = 536_870_912;
 const A_DAY_MS = 86_400_000;
 /** By name; all are counted. */
 const MOST_REFUSED = '10000';
@@ -67,6 +70,7 @@ export async function replicate(options: ReplicateOptions, host: ReplicateHost):
       clock: systemClock,
       random: systemRandom,
       log: sayRetries(host),
+      memory: new PeerMemory(() => MEMORY_BYTES),
       basePath: '',
       serverUuid: server === undefined ? NO_SERVICE : await uuidOf(server),
     } satisfies ReplicatorHost,

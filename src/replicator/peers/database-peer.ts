@@ -5,6 +5,7 @@ import { isObject, ownMember } from '../../json/objects.ts';
 import { hasLoneSurrogate } from '../../json/portable-values.ts';
 import type { RefusedDocument } from '../contract.ts';
 import { ReplicationError } from '../failure.ts';
+import { SHORT_ANSWER } from './asking/answer.ts';
 import type { PeerClient } from './asking/peer-client.ts';
 import { RelatedReader } from './attachments/related-reader.ts';
 import { writeRelated } from './attachments/related-writer.ts';
@@ -34,6 +35,10 @@ import { documentPath } from './paths.ts';
 /** The `instance_start_time` of later versions, which means nothing. */
 const SAME_OF_ALL = '0';
 const LONGEST_INSTANCE = 200;
+/** Characters of a checkpoint: 50 sessions with their sequences, which are long at some servers, and with documents that were refused. */
+const LONGEST_CHECKPOINT = 4_194_304;
+/** Characters of a design document that has a filter. */
+const LONGEST_DESIGN = 33_554_432;
 /** Between signs of life of a local peer, of which nobody needs any. */
 const NEVER_MS = 86_400_000;
 /** A peer gives so many signs of life at least within the longest silence. */
@@ -78,7 +83,7 @@ export class DatabasePeer implements Peer {
         await answer.discard();
         return undefined;
       }
-      const info = await answer.object();
+      const info = await answer.object(SHORT_ANSWER);
       const updateSeq = answer.useable(() => readSequence(ownMember(info, 'update_seq')));
       return { updateSeq, instance: instanceOf(info) };
     });
@@ -93,7 +98,7 @@ export class DatabasePeer implements Peer {
     if (this.#canCommit) {
       const request = { method: 'POST', path: '/_ensure_full_commit', body: '', accepts: NO_COMMITS };
       const outcome = await this.#client.ask(request, async (answer) => {
-        if (answer.status < 300) return { instance: instanceOf(await answer.object()) };
+        if (answer.status < 300) return { instance: instanceOf(await answer.object(SHORT_ANSWER)) };
         await answer.discard();
         return undefined;
       });
@@ -129,7 +134,9 @@ export class DatabasePeer implements Peer {
       };
       const outcome = await this.#client.ask(request, async (answer) => {
         const { status } = answer;
-        return status < 300 ? { rev: textOf((await answer.object())['rev']) } : { status, ...(await answer.refusal()) };
+        return status < 300
+          ? { rev: textOf((await answer.object(SHORT_ANSWER))['rev']) }
+          : { status, ...(await answer.refusal()) };
       });
       if (!('status' in outcome)) return outcome.rev ?? '';
       // What could be read a moment ago, and can't be written, is read-only for us.
@@ -147,7 +154,7 @@ export class DatabasePeer implements Peer {
   filterSource(design: string, name: string): Promise<string> {
     const names = `filter ${design}/${name}`;
     return this.#client.ask({ method: 'GET', path: documentPath(`_design/${design}`), names }, async (answer) => {
-      const filters = ownMember(await answer.object(), 'filters');
+      const filters = ownMember(await answer.object(LONGEST_DESIGN), 'filters');
       const source = isObject(filters) ? ownMember(filters, name) : undefined;
       if (typeof source === 'string') return source;
       throw new ReplicationError('not_found', `${this.name} has no ${names}`, { mayPass: false });
@@ -192,7 +199,7 @@ export class DatabasePeer implements Peer {
   #readLocal(id: string): Promise<Readonly<Record<string, unknown>> | undefined> {
     const request = { method: 'GET', path: documentPath(`_local/${id}`), accepts: [403, 404, 405] };
     return this.#client.ask(request, async (answer) => {
-      if (answer.status < 300) return answer.object();
+      if (answer.status < 300) return answer.object(LONGEST_CHECKPOINT);
       await answer.discard();
       return undefined;
     });

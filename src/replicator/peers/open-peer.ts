@@ -3,6 +3,7 @@
 import { randomHex } from '../../shared/random-hex.ts';
 import type { Credentials, Endpoint, Replication, ReplicatorHost, Trouble } from '../contract.ts';
 import { ReplicationError } from '../failure.ts';
+import type { MemoryShare } from '../peer-memory.ts';
 import { PeerClient } from './asking/peer-client.ts';
 import type { Peer } from './contract.ts';
 import { type Authorization, anonymous } from './credentials/authorization.ts';
@@ -14,13 +15,21 @@ import type { Transport } from './transport/contract.ts';
 import { LocalTransport } from './transport/local-transport.ts';
 import { NetworkTransport } from './transport/network-transport.ts';
 
-/** `signal` ends all its requests; `onTrouble` as in `PeerClientOptions`. Fails with `ReplicationError` where this host can't reach such an endpoint. */
+export interface PeerUse {
+  /** Ends all requests. */
+  readonly signal: AbortSignal;
+  /** Where what comes from the network is counted. */
+  readonly memory?: MemoryShare | undefined;
+  /** As in `PeerClientOptions`. */
+  readonly onTrouble?: ((trouble: Trouble | undefined) => void) | undefined;
+}
+
+/** Fails with `ReplicationError` where this host can't reach such an endpoint. */
 export function openPeer(
   endpoint: Endpoint,
   replication: Replication,
   host: ReplicatorHost,
-  signal: AbortSignal,
-  onTrouble?: (trouble: Trouble | undefined) => void,
+  { signal, memory, onTrouble }: PeerUse,
 ): Peer {
   const transport = openTransport(endpoint, replication, host);
   const { connections, connectionTimeoutMs, retriesPerRequest } = replication;
@@ -31,6 +40,7 @@ export function openPeer(
     headers: endpoint.kind === 'remote' ? endpoint.headers : {},
     connections,
     places: endpoint.kind === 'remote' ? host.connections?.of(endpoint.url) : undefined,
+    memory: endpoint.kind === 'remote' ? memory : undefined,
     connectionTimeoutMs,
     retriesPerRequest,
     clock,

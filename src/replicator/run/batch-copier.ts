@@ -1,7 +1,9 @@
 /** Copies what a batch of changes names: asks the target what it lacks, reads that from the source, and writes it while more is coming. */
 import { utf8Length } from '../../shared/utf8.ts';
 import type { RefusedDocument } from '../contract.ts';
+import type { MemoryShare } from '../peer-memory.ts';
 import { withFollowing } from '../peers/attachments/related-body.ts';
+import { changeBytes } from '../peers/changes/changes-request.ts';
 import type {
   AttachedDocument,
   Change,
@@ -23,6 +25,7 @@ export interface BatchCopierOptions {
   readonly peers: Ends<Peer>;
   readonly figures: Figures;
   readonly attached: AttachedDocuments;
+  readonly memory: MemoryShare | undefined;
 }
 
 export class BatchCopier {
@@ -34,6 +37,16 @@ export class BatchCopier {
 
   /** Resolves when all of it is written or refused. */
   async copy(changes: readonly Change[]): Promise<void> {
+    const held = new Held(this.#options.memory);
+    try {
+      await held.hold(changes.reduce((sum, change) => sum + changeBytes(change), 0));
+      await this.#copy(changes, held);
+    } finally {
+      held.free(held.bytes);
+    }
+  }
+
+  async #copy(changes: readonly Change[], held: Held): Promise<void> {
     const { peers, figures } = this.#options;
     const refuse = (refused: RefusedDocument) => figures.refuse(refused);
     const revisions = new Map<string, readonly string[]>();
@@ -49,15 +62,20 @@ export class BatchCopier {
     });
     if (missing.length === 0) return;
     const wanted = missing.map((one) => ({ id: one.id, revs: one.missing, since: one.possibleAncestors }));
-    await this.#copyDocuments(wanted);
+    await this.#copyDocuments(wanted, held);
   }
 
-  async #copyDocuments(wanted: readonly WantedDocument[]): Promise<void> {
+  async #copyDocuments(wanted: readonly WantedDocument[], held: Held): Promise<void> {
     const { peers, attached } = this.#options;
     const later: AttachedDocument[] = [];
-    const collector = new Collector((documents, bytes) => this.#write(documents, bytes, later));
+    const collector = new Collector(async (documents, bytes) => {
+      const left = later.length;
+      await this.#write(documents, bytes, later);
+      // What is written in another way is held until the batch is done.
+      if (later.length === left) held.free(bytes);
+    });
     const unsettled = new Unsettled(wanted);
-    const take = (found: FoundDocument) => this.#take(found, collector, later);
+    const take = (found: FoundDocument) => this.#take(found, collector, later, held);
     await peers.source.documents(wanted, { attachments: false }, (found) => {
       unsettled.settle(found);
       return take(found);
@@ -71,7 +89,7 @@ export class BatchCopier {
     }
   }
 
-  async #take(found: FoundDocument, collector: Collector, later: AttachedDocument[]): Promise<void> {
+  async #take(found: FoundDocument, collector: Collector, later: AttachedDocument[], held: Held): Promise<void> {
     const { figures } = this.#options;
     if (found.type === 'refused') {
       figures.refuse(found.refused);
@@ -80,11 +98,13 @@ export class BatchCopier {
     if (found.type === 'not chosen') return;
     const { stubs, wanted } = found;
     const document = withPlainStubs(found.document, stubs);
+    const bytes = utf8Length(document.text);
+    const wait = held.hold(bytes);
+    if (wait !== undefined) await wait;
     if (stubs?.some(({ isMissing }) => isMissing) === true) {
       later.push({ document, stubs, since: wanted.since });
       return;
     }
-    const bytes = utf8Length(document.text);
     figures.add({ docsRead: 1, bytesRead: bytes });
     await collector.add(document, bytes, stubs);
   }
@@ -102,6 +122,29 @@ export class BatchCopier {
         later.push(withAll({ document: stubbed.document, stubs: stubbed.stubs, since: [] }));
       }
     }
+  }
+}
+
+/** What a batch takes of the memory. */
+class Held {
+  bytes = 0;
+  readonly #memory: MemoryShare | undefined;
+
+  constructor(memory: MemoryShare | undefined) {
+    this.#memory = memory;
+  }
+
+  hold(bytes: number): Promise<void> | undefined {
+    const wait = this.#memory?.hold(bytes);
+    if (wait === undefined) this.bytes += bytes;
+    return wait?.then(() => {
+      this.bytes += bytes;
+    });
+  }
+
+  free(bytes: number): void {
+    this.bytes -= bytes;
+    this.#memory?.free(bytes);
   }
 }
 

@@ -3,6 +3,7 @@ import type { RunReplication } from '../contract.ts';
 import { ReplicationError } from '../failure.ts';
 import { cancelled } from '../peers/asking/peer-client.ts';
 import { sleep } from '../peers/asking/waiting.ts';
+import { userKey } from '../user-key.ts';
 import { EndChanged } from './checkpoints.ts';
 import { Figures } from './figures.ts';
 import { Session } from './session.ts';
@@ -14,20 +15,30 @@ const MOST_PAUSES = 10;
 export const runReplication: RunReplication = async (replication, checkpointId, host, observer, signal) => {
   const figures = new Figures(observer, () => host.clock.monotonic());
   const onIdle = (isIdle: boolean) => observer.idle(isIdle);
+  const ended = new AbortController();
+  const abort = () => ended.abort(signal.reason);
+  signal.addEventListener('abort', abort, { once: true });
+  if (signal.aborted) abort();
+  const memory = host.memory?.open(userKey(replication.user), () => ended.abort());
   try {
     for (let changes = 0; ; changes++) {
       try {
-        return await new Session({ replication, checkpointId, host, figures, onIdle, signal }).run();
+        return await new Session({
+          ...{ replication, checkpointId, host, figures, onIdle, memory },
+          signal: ended.signal,
+        }).run();
       } catch (failure) {
-        if (!(failure instanceof EndChanged) || signal.aborted) throw failure;
+        if (!(failure instanceof EndChanged) || ended.signal.aborted) throw failure;
         host.log.info(`replication: ${failure.message}; it goes on from the last checkpoint that both ends know`);
         if (changes >= MOST_PAUSES) throw changesAgain(failure);
-        await sleep(PAUSE_MS * changes, signal);
+        await sleep(PAUSE_MS * changes, ended.signal);
       }
     }
   } catch (failure) {
-    throw signal.aborted ? cancelled() : failure;
+    throw signal.aborted ? cancelled() : (memory?.failure ?? failure);
   } finally {
+    signal.removeEventListener('abort', abort);
+    memory?.end();
     figures.end();
   }
 };

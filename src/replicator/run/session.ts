@@ -5,8 +5,10 @@
 import { randomHex } from '../../shared/random-hex.ts';
 import type { HistoryEntry, Replication, ReplicatorHost, RunResult, Sequence } from '../contract.ts';
 import { ReplicationError } from '../failure.ts';
+import type { MemoryShare } from '../peer-memory.ts';
 import type { ChangesPage, Peer, PeerInfo } from '../peers/contract.ts';
 import { openPeer } from '../peers/open-peer.ts';
+import { userKey } from '../user-key.ts';
 import { AttachedDocuments } from './attached-documents.ts';
 import { BatchCopier } from './batch-copier.ts';
 import { BatchOrder } from './batch-order.ts';
@@ -24,6 +26,8 @@ export interface SessionOptions {
   readonly host: ReplicatorHost;
   readonly figures: Figures;
   readonly onIdle: (isIdle: boolean) => void;
+  /** Where what comes from peers is counted; undefined where nobody counts it. */
+  readonly memory: MemoryShare | undefined;
   /** Ends the session. */
   readonly signal: AbortSignal;
 }
@@ -54,7 +58,7 @@ export class Session {
     this.#options = options;
     this.#id = randomHex(host.random, 16);
     this.#startTime = this.#now();
-    this.#peers = this.#openPeers(replication, this.#controller.signal);
+    this.#peers = this.#openPeers(replication, this.#controller.signal, options.memory);
   }
 
   /** Fails with `EndChanged` where an end became another database meanwhile, and with `ReplicationError`. */
@@ -100,11 +104,14 @@ export class Session {
   }
 
   async #copy(state: State): Promise<void> {
-    const { replication, host, figures } = this.#options;
+    const { replication, host, figures, memory } = this.#options;
     const { signal } = this.#controller;
     const { retriesPerRequest: retries } = replication;
     const attached = new AttachedDocuments({ peers: this.#peers, figures, retries, random: host.random, signal });
-    const copier = new BatchCopier({ peers: this.#peers, figures, attached });
+    const copier = new BatchCopier({
+      ...{ peers: this.#peers, figures, attached },
+      memory: replication.source.kind === 'remote' ? memory : undefined,
+    });
     const workers = new Workers(replication.workers, (failure) => this.#fail(failure));
     const take = async (page: ChangesPage) => {
       this.#throwFailure();
@@ -232,14 +239,17 @@ export class Session {
     const { replication, host } = this.#options;
     const controller = new AbortController();
     const timer = setTimeout(() => controller.abort(), LAST_CHECKPOINT_MS);
+    // That of the run may be what it failed for.
+    const memory = host.memory?.open(userKey(replication.user), () => controller.abort());
     try {
-      const peers = this.#openPeers({ ...replication, retriesPerRequest: 0 }, controller.signal);
+      const peers = this.#openPeers({ ...replication, retriesPerRequest: 0 }, controller.signal, memory);
       await this.#checkpoint(state, state.checkpoints.withPeers(peers));
     } catch (second) {
       if (!(second instanceof Error)) throw failure;
       host.log.debug(`replication: no last checkpoint: ${second.message}`);
     } finally {
       clearTimeout(timer);
+      memory?.end();
     }
   }
 
@@ -256,12 +266,14 @@ export class Session {
     return target.info();
   }
 
-  #openPeers(replication: Replication, signal: AbortSignal): Ends<Peer> {
+  #openPeers(replication: Replication, signal: AbortSignal, memory: MemoryShare | undefined): Ends<Peer> {
     const { host, figures } = this.#options;
-    return {
-      source: openPeer(replication.source, replication, host, signal, (one) => figures.setTrouble('source', one)),
-      target: openPeer(replication.target, replication, host, signal, (one) => figures.setTrouble('target', one)),
-    };
+    const open = (side: 'source' | 'target') =>
+      openPeer(replication[side], replication, host, {
+        ...{ signal, memory },
+        onTrouble: (one) => figures.setTrouble(side, one),
+      });
+    return { source: open('source'), target: open('target') };
   }
 
   #result({ common, since, order }: State): RunResult {

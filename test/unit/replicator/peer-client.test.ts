@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Trouble } from '../../../src/replicator/contract.ts';
+import { SHORT_ANSWER } from '../../../src/replicator/peers/asking/answer.ts';
 import { PeerClient, type PeerClientOptions } from '../../../src/replicator/peers/asking/peer-client.ts';
 import { anonymous } from '../../../src/replicator/peers/credentials/authorization.ts';
 import type { Transport, TransportAnswer, TransportRequest } from '../../../src/replicator/peers/transport/contract.ts';
@@ -72,7 +73,7 @@ function clientOf(transport: Transport, more: Partial<PeerClientOptions> = {}): 
 }
 
 const GET = { method: 'GET', path: '/x' };
-const json = (client: PeerClient) => client.ask(GET, (one) => one.json());
+const json = (client: PeerClient) => client.ask(GET, (one) => one.json(SHORT_ANSWER));
 
 describe('a request that fails', () => {
   const passing: readonly [string, Reply][] = [
@@ -119,13 +120,13 @@ describe('a request that fails', () => {
     const out = '{"error":"e","reason":"Who are you?"}';
     for (const method of ['GET', 'PUT'] as const) {
       const client = clientOf(new ScriptedTransport([answer(401, out)]));
-      await expect(client.ask({ method, path: '' }, (one) => one.json())).rejects.toMatchObject({
+      await expect(client.ask({ method, path: '' }, (one) => one.json(SHORT_ANSWER))).rejects.toMatchObject({
         code: 'unauthorized',
         reason: 'unauthorized to access or create database http://peer.test/db: Who are you?',
       });
     }
     const forbidden = clientOf(new ScriptedTransport([answer(403, out)]));
-    await expect(forbidden.ask({ method: 'GET', path: '' }, (one) => one.json())).rejects.toMatchObject({
+    await expect(forbidden.ask({ method: 'GET', path: '' }, (one) => one.json(SHORT_ANSWER))).rejects.toMatchObject({
       reason: 'http://peer.test/db answered GET with 403 e: Who are you?',
     });
   });
@@ -265,7 +266,7 @@ describe('what is sent', () => {
   test('is compressed from when on it is known that the peer takes it so', async () => {
     const transport = new ScriptedTransport([answer(200, '{}', { server: 'CouchDB/3.4.3' })], true);
     const client = clientOf(transport);
-    for (let times = 0; times < 2; times++) await client.ask(POST, (one) => one.json());
+    for (let times = 0; times < 2; times++) await client.ask(POST, (one) => one.json(SHORT_ANSWER));
     const [first, second] = transport.requests;
     expect(first?.body).toBe(long);
     expect(second?.headers).toMatchObject({ 'content-encoding': 'gzip', 'content-type': 'application/json' });
@@ -279,7 +280,7 @@ describe('what is sent', () => {
       true,
     );
     const client = clientOf(transport, { retriesPerRequest: 0 });
-    for (let times = 0; times < 3; times++) await client.ask(POST, (one) => one.json());
+    for (let times = 0; times < 3; times++) await client.ask(POST, (one) => one.json(SHORT_ANSWER));
     expect(transport.requests.map(({ body }) => typeof body)).toEqual(['string', 'object', 'string', 'string']);
   });
 

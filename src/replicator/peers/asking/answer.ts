@@ -1,14 +1,21 @@
 /** The answer of a peer, read under the eyes of a watchdog. All failures are of the attempt, so that the request can be sent again. */
+import { COMMA, OPEN_BRACE, OPEN_BRACKET } from '../../../json/characters.ts';
 import { assertShallowInSteps } from '../../../json/nesting.ts';
 import { isObject, type JsonObject } from '../../../json/objects.ts';
 import { parseInSteps } from '../../../json/parse-in-steps.ts';
+import type { MaybePromise } from '../../../shared/maybe-promise.ts';
 import { inTurns, Pace, type Steps } from '../../../shared/turn.ts';
+import type { MemoryShare } from '../../peer-memory.ts';
 import type { TransportAnswer } from '../transport/contract.ts';
 import { AttemptFailure, describeFailure } from './attempt-failure.ts';
 import type { Watchdog } from './watchdog.ts';
 
-/** Characters of an answer that is to be read as a whole, at most. */
-const LONGEST_TEXT = 268_435_456;
+/** Characters of an answer that says little: that something was done, or what a database is. */
+export const SHORT_ANSWER = 65_536;
+/** Texts up to so many characters are parsed in one go. */
+const SHORT_TEXT = 4_096;
+/** Bytes that a value takes in a list or an object, beside its text. */
+const VALUE_BYTES = 44;
 /** Characters of an error's reason that are kept. */
 const LONGEST_REASON = 1_000;
 /** Characters that are read of an answer which says why a request failed. */
@@ -21,13 +28,17 @@ export class Answer {
   readonly #what: string;
   readonly #answer: TransportAnswer;
   readonly #watchdog: Watchdog;
+  readonly #memory: MemoryShare | undefined;
+  #held = 0;
   readonly #pace = new Pace();
 
-  constructor(what: string, answer: TransportAnswer, watchdog: Watchdog) {
+  /** `memory`: undefined for answers that come from this process. */
+  constructor(what: string, answer: TransportAnswer, watchdog: Watchdog, memory?: MemoryShare) {
     this.status = answer.status;
     this.#what = what;
     this.#answer = answer;
     this.#watchdog = watchdog;
+    this.#memory = memory;
   }
 
   /** `name` in lower case. */
@@ -51,22 +62,60 @@ export class Answer {
     }
   }
 
-  async text(): Promise<string> {
+  /** Counts memory that is needed until it is freed, or the answer has ended. Waits where there is none; fails with `ReplicationError`. */
+  hold(bytes: number): Promise<void> | undefined {
+    if (this.#memory === undefined || bytes === 0) return undefined;
+    const wait = this.#memory.hold(bytes);
+    if (wait === undefined) this.#held += bytes;
+    return wait?.then(() => {
+      this.#held += bytes;
+    });
+  }
+
+  free(bytes: number): void {
+    const held = Math.min(bytes, this.#held);
+    this.#held -= held;
+    this.#memory?.free(held);
+  }
+
+  /** Gives back all that it held: nobody uses what was read any more. */
+  end(): void {
+    this.free(this.#held);
+  }
+
+  /** `longest`: characters that the answer to what was asked may have. A longer one is of no use. */
+  async text(longest: number): Promise<string> {
     let text = '';
     for (let piece = await this.pullText(); piece !== undefined; piece = await this.pullText()) {
+      await this.hold(this.sizeOf(piece));
       text += piece;
-      if (text.length > LONGEST_TEXT) throw this.unusable('it is too long');
+      if (text.length > longest) throw this.unusable(`it is longer than ${longest} characters`);
     }
     return text;
   }
 
-  async json(): Promise<unknown> {
-    const text = await this.text();
+  async json(longest: number): Promise<unknown> {
+    return this.parse(await this.text(longest));
+  }
+
+  /** The value of a text that came with the answer. */
+  parse(text: string): MaybePromise<unknown> {
+    if (text.length > SHORT_TEXT) return this.#parseLong(text);
+    return this.useable((): unknown => JSON.parse(text));
+  }
+
+  async #parseLong(text: string): Promise<unknown> {
+    if (this.#memory !== undefined) await this.hold(await inTurns(valueBytes(text)));
     try {
       return await inTurns(parsedInSteps(text));
     } catch (cause) {
       throw this.unusable(NO_JSON, cause);
     }
+  }
+
+  /** Bytes that a text takes. 0 where nobody counts them. */
+  sizeOf(text: string): number {
+    return this.#memory === undefined ? 0 : textBytes(text);
   }
 
   /** What `read` makes of the body, which throws a `SyntaxError` where that is not as it should be. */
@@ -79,8 +128,8 @@ export class Answer {
     }
   }
 
-  async object(): Promise<JsonObject> {
-    const value = await this.json();
+  async object(longest: number): Promise<JsonObject> {
+    const value = await this.json(longest);
     if (isObject(value)) return value;
     throw this.unusable('it is no JSON object');
   }
@@ -135,6 +184,28 @@ export class Answer {
 function* parsedInSteps(text: string): Steps<unknown> {
   yield* assertShallowInSteps(text);
   return yield* parseInSteps(text);
+}
+
+/** What is in no list and no object takes little. Commas within texts count, too: it is a bound. */
+function* valueBytes(text: string): Steps<number> {
+  let values = 0;
+  for (let from = 0; from < text.length; from += VALUES_STEP) {
+    const end = Math.min(text.length, from + VALUES_STEP);
+    for (let at = from; at < end; at++) {
+      const code = text.charCodeAt(at);
+      if (code === COMMA || code === OPEN_BRACE || code === OPEN_BRACKET) values++;
+    }
+    yield;
+  }
+  return textBytes(text) + values * VALUE_BYTES;
+}
+
+/** Characters between two looks at the clock. */
+const VALUES_STEP = 65_536;
+const WIDE = /[^\0-\xff]/;
+
+function textBytes(text: string): number {
+  return WIDE.test(text) ? 2 * text.length : text.length;
 }
 
 function shortText(value: unknown): string {

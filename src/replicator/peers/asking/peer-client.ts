@@ -8,6 +8,7 @@ import type { Log } from '../../../system/contract.ts';
 import type { Trouble } from '../../contract.ts';
 import { ReplicationError } from '../../failure.ts';
 import type { HostPlaces } from '../../host-connections.ts';
+import type { MemoryShare } from '../../peer-memory.ts';
 import type { Authorization } from '../credentials/authorization.ts';
 import type { Transport, TransportRequest } from '../transport/contract.ts';
 import { Answer } from './answer.ts';
@@ -25,6 +26,8 @@ export interface PeerClientOptions {
   readonly connections: number;
   /** What is shared with all other replications that speak with the same host; undefined where nothing is. */
   readonly places?: HostPlaces | undefined;
+  /** Where what the peer answers is counted; undefined where nobody counts it. */
+  readonly memory?: MemoryShare | undefined;
   readonly connectionTimeoutMs: number;
   readonly retriesPerRequest: number;
   readonly clock: Clock;
@@ -234,7 +237,7 @@ export class PeerClient {
   }
 
   async #send(request: PeerRequest, signal: AbortSignal): Promise<Exchange> {
-    const { transport, authorization, connectionTimeoutMs } = this.#options;
+    const { transport, authorization, connectionTimeoutMs, memory } = this.#options;
     const controller = new AbortController();
     const abort = () => controller.abort(signal.reason);
     signal.addEventListener('abort', abort, { once: true });
@@ -256,7 +259,12 @@ export class PeerClient {
       authorization.takeCookies(answer.cookies);
       this.#compression.noteServer(answer.header('server'));
       const wasCompressed = 'content-encoding' in headers;
-      return { answer: new Answer(`${method} ${base}${pathOf(request)}`, answer, watchdog), wasCompressed, end };
+      const counted = new Answer(`${method} ${base}${pathOf(request)}`, answer, watchdog, memory);
+      const endAll = () => {
+        counted.end();
+        end();
+      };
+      return { answer: counted, wasCompressed, end: endAll };
     } catch (failure) {
       end();
       if (failure instanceof AttemptFailure || failure instanceof ReplicationError) throw failure;

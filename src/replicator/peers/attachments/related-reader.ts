@@ -29,6 +29,9 @@ type NewBoundary = () => string;
 type UseBody<T> = (body: RelatedBody) => Promise<T>;
 
 /** `other form`: the source does not answer in this form. `useless`: not with this document. */
+/** Characters by which a document may be longer than when it was read before. */
+const LONGEST_MORE = 1_048_576;
+
 type WholeOutcome<T> = 'other form' | 'useless' | { readonly result: T };
 
 const RELATED = /^\s*multipart\/related\s*;/i;
@@ -153,7 +156,7 @@ async function readFollowing(
 ): Promise<readonly Following[] | undefined> {
   const first = await parts.next();
   if (first.done === true) return undefined;
-  const text = await textOf(first.value.chunks);
+  const text = await textOf(first.value.chunks, 2 * document.text.length + LONGEST_MORE);
   try {
     const { id, rev, attachments = {} } = readDocumentText(text);
     if (id !== document.id || rev !== document.rev) return undefined;
@@ -181,10 +184,13 @@ function toFollowing(stub: Stub | undefined, { digest, length, encoding, encoded
   return { stub, encodedLength: encoded_length, hasDigest: true };
 }
 
-async function textOf(chunks: AsyncIterable<Uint8Array>): Promise<string> {
+async function textOf(chunks: AsyncIterable<Uint8Array>, longest: number): Promise<string> {
   const decoder = new TextDecoder();
   let text = '';
-  for await (const chunk of chunks) text += decoder.decode(chunk, { stream: true });
+  for await (const chunk of chunks) {
+    text += decoder.decode(chunk, { stream: true });
+    if (text.length > longest) throw new ContentMismatch('the document is another one: it is longer');
+  }
   return text + decoder.decode();
 }
 

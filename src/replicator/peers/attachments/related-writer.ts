@@ -1,5 +1,6 @@
 /** Writes documents with their attachments behind them (docs/http.md#multipart-uploads). */
 import { type JsonObject, ownMember } from '../../../json/objects.ts';
+import { SHORT_ANSWER } from '../asking/answer.ts';
 import type { PeerClient } from '../asking/peer-client.ts';
 import type { DocumentText, RelatedBody, RelatedRefusal } from '../contract.ts';
 import { writeBulk } from '../documents/bulk-docs.ts';
@@ -26,7 +27,9 @@ export async function writeRelated(
   const told = await client
     .ask(request, async (answer) => {
       const { status } = answer;
-      return status < 300 ? readWritten(await answer.object(), rev) : { status, ...(await answer.refusal()) };
+      return status < 300
+        ? readWritten(await answer.object(SHORT_ANSWER), rev)
+        : { status, ...(await answer.refusal()) };
     })
     // The request lacked its end because of that, whatever came of it.
     .finally(() => source.throwFailure());

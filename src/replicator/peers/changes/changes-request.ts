@@ -74,6 +74,19 @@ export function readChange(row: unknown): Change & { readonly seq: Sequence } {
   return { id, revs, seq, refused: wrong.map((rev) => ({ id, rev, error: BAD_CHANGE, reason })) };
 }
 
+/** Characters of a row. A document may have a hundred thousand leaves. */
+export const LONGEST_ROW = 16_777_216;
+/** Of an entry beside its text. */
+const ENTRY_BYTES = 64;
+
+/** Bytes that a change takes, about. */
+export function changeBytes({ id, revs, refused = [] }: Change): number {
+  let bytes = ENTRY_BYTES + 2 * id.length;
+  for (const rev of revs) bytes += ENTRY_BYTES + rev.length;
+  for (const { rev } of refused) bytes += ENTRY_BYTES + 2 * rev.length;
+  return bytes;
+}
+
 /** What is refused with it the source names, and nobody can have. */
 const BAD_CHANGE = 'bad_change';
 

@@ -25,7 +25,7 @@ export class ChangesSource {
     const heartbeatMs = this.#client.isLocal ? undefined : this.#heartbeatMs;
     const asked = changesRequest(this.#own.requestFor(request), { feed: 'normal', heartbeatMs, limit });
     const mayRefuse = selection !== undefined && selection.kind !== 'filter' && !this.#own.isUsed;
-    const page = await (mayRefuse ? tryChangesPage : readChangesPage)(this.#client, asked);
+    const page = await (mayRefuse ? tryChangesPage : readChangesPage)(this.#client, asked, limit);
     if (page !== undefined) return { ...this.#own.chosenOf(page, selection), isLast: isLast(page, limit) };
     if (selection !== undefined) this.#own.use(selection);
     return this.read(request);

@@ -6,11 +6,12 @@
 import { isObject, ownMember } from '../../../json/objects.ts';
 import type { Sequence } from '../../contract.ts';
 import type { Answer } from '../asking/answer.ts';
+import { LineCutter } from '../asking/answered-lines.ts';
 import { AttemptFailure } from '../asking/attempt-failure.ts';
 import type { PeerClient } from '../asking/peer-client.ts';
 import type { Change, ChangesPage, ChangesRequest } from '../contract.ts';
 import { readChangesPage } from './changes-page.ts';
-import { changesRequest, readChange, readPending, readSequence } from './changes-request.ts';
+import { changesRequest, LONGEST_ROW, readChange, readPending, readSequence } from './changes-request.ts';
 import { SharedNews } from './shared-news.ts';
 
 /** How often changes are asked for where no feed may be open. */
@@ -54,7 +55,7 @@ export class LiveFeeds {
   #look(request: ChangesRequest): Promise<ChangesPage> {
     const { limit } = request;
     const asked = changesRequest(request, { feed: 'normal', heartbeatMs: this.#heartbeatMs, limit });
-    return readChangesPage(this.#client, asked);
+    return readChangesPage(this.#client, asked, limit);
   }
 
   async #followFeed(request: ChangesRequest, take: TakePage): Promise<void> {
@@ -70,7 +71,7 @@ export class LiveFeeds {
   #poll(request: ChangesRequest): Promise<ChangesPage> {
     const { limit } = request;
     const asked = changesRequest(request, { feed: 'longpoll', heartbeatMs: this.#heartbeatMs, limit });
-    return readChangesPage(this.#client, { ...asked, isUncounted: true });
+    return readChangesPage(this.#client, { ...asked, isUncounted: true }, limit);
   }
 
   async #readContinuous(request: ChangesRequest, take: TakePage): Promise<void> {
@@ -109,14 +110,21 @@ class LineReader {
 
   /** False where what comes is no continuous feed. */
   async read(answer: Answer): Promise<boolean> {
-    for (let rest = ''; ; ) {
+    const cutter = new LineCutter(LONGEST_ROW);
+    for (let pending = 0; ; ) {
       const piece = await answer.pullText();
       if (piece === undefined) return true;
       this.isAlive = true;
-      const lines = (rest + piece).split('\n');
-      rest = lines.pop() ?? '';
-      if (isList(lines.find(isFilled) ?? rest)) return false;
-      await this.#takeLines(answer, lines.filter(isFilled));
+      const size = answer.sizeOf(piece);
+      await answer.hold(size);
+      pending += size;
+      const lines = answer.useable(() => cutter.push(piece)).filter(isFilled);
+      if (isList(lines[0] ?? beginningOf(cutter))) return false;
+      if (lines.length === 0 && cutter.rest !== '') continue;
+      // Who takes the changes counts them.
+      answer.free(pending);
+      pending = 0;
+      await this.#takeLines(answer, lines);
     }
   }
 
@@ -130,6 +138,13 @@ class LineReader {
     }
   }
 }
+
+/** What is longer is no beginning any more: it was looked at when it was short, and need not be put together each time. */
+function beginningOf({ rest }: LineCutter): string {
+  return rest.length <= LONGEST_BEGINNING ? rest : '';
+}
+
+const LONGEST_BEGINNING = 65_536;
 
 function isFilled(line: string): boolean {
   return line.trim() !== '';

@@ -7,6 +7,7 @@ import { startBackgroundTimer } from '../../../shared/background-timer.ts';
 import type { Sequence } from '../../contract.ts';
 import type { HostPlaces, NewsOfDatabase } from '../../host-connections.ts';
 import type { Answer } from '../asking/answer.ts';
+import { LineCutter } from '../asking/answered-lines.ts';
 import type { PeerClient } from '../asking/peer-client.ts';
 import type { ChangesPage, ChangesRequest } from '../contract.ts';
 
@@ -14,6 +15,8 @@ import type { ChangesPage, ChangesRequest } from '../contract.ts';
 const LONGEST_QUIET_MS = 60_000;
 /** So often the feed may end before it has told anything. */
 const MOST_FAILURES = 3;
+/** Characters of what the feed tells of a database. */
+const LONGEST_EVENT = 65_536;
 const REFUSALS: readonly number[] = [400, 401, 403, 404, 405, 500, 501];
 
 type Look = (request: ChangesRequest) => Promise<ChangesPage>;
@@ -126,12 +129,12 @@ export class SharedNews {
     const { news } = this.#places;
     // What happened before the feed began.
     news.tell('updated');
-    for (let rest = ''; ; ) {
+    const cutter = new LineCutter(LONGEST_EVENT);
+    for (;;) {
       const piece = await answer.pullText();
       if (piece === undefined) return;
       this.#failures = 0;
-      const lines = (rest + piece).split('\n');
-      rest = lines.pop() ?? '';
+      const lines = answer.useable(() => cutter.push(piece));
       for (const line of lines) {
         if (line.trim() === '') continue;
         const event = answer.useable(() => readEvent(line));

@@ -1,12 +1,16 @@
 /** Writes revisions as they are with `POST /{db}/_bulk_docs` (docs/http.md#bulk-writes). */
 import { isObject, type JsonObject } from '../../../json/objects.ts';
 import type { RefusedDocument } from '../../contract.ts';
+import { SHORT_ANSWER } from '../asking/answer.ts';
 import type { PeerClient } from '../asking/peer-client.ts';
 import type { DocumentText } from '../contract.ts';
 
 /** Statuses that speak of the documents: each of them may be the only one at fault. */
 const OF_DOCUMENTS = [400, 412, 413, 415, 417, 422];
 export const TOO_LARGE = 413;
+
+/** Characters of a row: it may tell in many words why a document was refused. */
+const LONGEST_ROW = 16_384;
 
 /** The peer took none of the documents, because of one of them or because of all. */
 export interface BatchRefusal {
@@ -30,8 +34,9 @@ export function writeBulk(
   return client.ask(request, async (answer) => {
     const { status } = answer;
     if (status >= 300) return { status, ...(await answer.refusal()) };
-    const rows = await answer.json();
+    const rows = await answer.json(SHORT_ANSWER + documents.length * LONGEST_ROW);
     if (!Array.isArray(rows)) throw answer.unusable('it is no list');
+    if (rows.length > documents.length) throw answer.unusable(`it has more than ${documents.length} rows`);
     return readRows(rows, documents);
   });
 }

@@ -7,7 +7,7 @@ import { AttemptFailure } from '../asking/attempt-failure.ts';
 import type { PeerClient } from '../asking/peer-client.ts';
 import type { FoundDocument, WantedDocument } from '../contract.ts';
 import { queryText } from '../paths.ts';
-import { readElements } from './answered-list.ts';
+import { mostElements, readElements } from './answered-list.ts';
 import { foundDocument, refusedDocument } from './found-document.ts';
 import { Settled } from './settled.ts';
 
@@ -96,8 +96,9 @@ async function readResults(answer: Answer, asked: AskedById, options: ReadOption
     for (const result of results) await one.take(() => toFound(result, one.wanted, options));
     if (one.isDone) asked.delete(id);
   };
+  const revs = [...asked.values()].reduce((sum, { left }) => sum + left.revs.length, 0);
   try {
-    await readElements(answer, 'results', takeElement);
+    await readElements(answer, { member: 'results', most: mostElements(revs) }, takeElement);
   } catch (failure) {
     // It broke off behind all that was asked for.
     if (!(failure instanceof AttemptFailure) || asked.size > 0) throw failure;

@@ -1,13 +1,18 @@
 /** Asks a peer which revisions it lacks (docs/http.md#missing-revisions), and believes nothing but that. */
 import { isObject, ownMember } from '../../../json/objects.ts';
 import type { RefusedDocument } from '../../contract.ts';
-import type { Answer } from '../asking/answer.ts';
+import { type Answer, SHORT_ANSWER } from '../asking/answer.ts';
 import type { PeerClient } from '../asking/peer-client.ts';
 import type { MissingRevisions } from '../contract.ts';
 import { isRevision } from '../revision-form.ts';
 
 /** Statuses that speak of what is asked: one id or revision may be at fault that the peer can't take. */
 const OF_REVISIONS: readonly number[] = [400, 413, 414, 422];
+
+/** Characters of all leaves that may be ancestors: a document may have many thousands. */
+const LONGEST_ANCESTORS = 8_388_608;
+/** What was asked comes back at most so many times as long: spaced, and with escapes. */
+const TIMES_ASKED = 6;
 
 type Revisions = readonly (readonly [id: string, revs: readonly string[]])[];
 type Refuse = (refused: RefusedDocument) => void;
@@ -30,7 +35,7 @@ export async function readMissing(
     return joined(first, await readMissing(client, halves[1], refuse));
   }
   // Whether it refuses this revision, or everything: that fails then.
-  await client.ask({ method: 'POST', path: '/_revs_diff', body: '{}' }, (answer) => answer.object());
+  await client.ask({ method: 'POST', path: '/_revs_diff', body: '{}' }, (answer) => answer.object(SHORT_ANSWER));
   for (const [id, [rev = '']] of revisions) refuse({ id, rev, ...outcome });
   return [];
 }
@@ -43,7 +48,7 @@ function askForMissing(client: PeerClient, revisions: Revisions): Promise<Outcom
   const request = { method: 'POST', path: '/_revs_diff', body, accepts: OF_REVISIONS };
   return client.ask(request, async (answer: Answer) => {
     if (answer.status >= 300) return answer.refusal();
-    const diff = await answer.object();
+    const diff = await answer.object(LONGEST_ANCESTORS + body.length * TIMES_ASKED);
     return { missing: revisions.flatMap(([id, revs]) => missingOf(id, revs, ownMember(diff, id))) };
   });
 }

@@ -5,7 +5,7 @@ import type { Answer } from '../asking/answer.ts';
 import type { PeerClient } from '../asking/peer-client.ts';
 import type { FoundDocument, WantedDocument } from '../contract.ts';
 import { documentPath, isAddressable, queryText } from '../paths.ts';
-import { readElements } from './answered-list.ts';
+import { mostElements, readElements } from './answered-list.ts';
 import { contentParameters, type ReadOptions } from './bulk-get.ts';
 import { foundDocument, refusedDocument } from './found-document.ts';
 import { Settled } from './settled.ts';
@@ -83,7 +83,7 @@ function pathOf(wanted: WantedDocument, options: ReadOptions): string {
 
 async function readList(answer: Answer, settled: Settled, options: ReadOptions): Promise<undefined> {
   const read = (element: string) => settled.take(() => readElement(element, settled.wanted, options));
-  await readElements(answer, '', read);
+  await readElements(answer, { member: '', most: mostElements(settled.wanted.revs.length) }, read);
 }
 
 /** `{"ok":…}` or `{"missing":rev}` */

@@ -17,6 +17,8 @@ const OF_BROWSERS: object = { cache: 'no-store', credentials: 'omit' };
  * for asking for a password: else Node keeps a copy of all that was sent (the Fetch Standard's "HTTP-network-or-cache fetch", step 8).
  */
 const STREAMED: object = { duplex: 'half', redirect: 'error', window: null };
+/** A session takes one. */
+const MOST_COOKIES = 50;
 const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
 
 export class NetworkTransport implements Transport {
@@ -41,7 +43,7 @@ export class NetworkTransport implements Transport {
     return {
       status: response.status,
       header: (name) => response.headers.get(name) ?? undefined,
-      cookies: response.headers.getSetCookie?.() ?? [],
+      cookies: response.headers.getSetCookie?.().slice(0, MOST_COOKIES) ?? [],
       body: answerBody(response.body, signal),
     };
   }
