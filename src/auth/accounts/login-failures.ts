@@ -26,6 +26,7 @@ const WINDOW_MS = 60_000;
 const MOST_ADDRESSES = 100;
 /** Characters of a name. */
 const LONGEST_NAME = 128;
+const ADDRESS = /^[\w.:%]{1,64}$/;
 
 /** How credentials are refused: those of OAuth as a bad request. What could not be checked was not refused. */
 const REFUSALS: readonly ErrorCode[] = ['unauthorized', 'forbidden', 'too_many_requests', 'bad_request'];
@@ -69,9 +70,9 @@ export class LoginFailures {
   #sumUp(): void {
     this.#stopTimer = undefined;
     for (const { more, last } of this.#addresses.values()) {
-      if (more > 0) this.#log.info(`${more} more log-ins failed within a minute, the last one: ${wordsOf(last)}`);
+      if (more > 0) this.#log.info(`log-ins that failed in the minute after: ${more}, the last one ${wordsOf(last)}`);
     }
-    if (this.#others > 0) this.#log.info(`${this.#others} more log-ins failed within a minute, from other addresses`);
+    if (this.#others > 0) this.#log.info(`log-ins that failed from other addresses in a minute: ${this.#others}`);
     this.#addresses.clear();
     this.#others = 0;
   }
@@ -79,6 +80,12 @@ export class LoginFailures {
 
 /** A name is quoted, so that none can look like the rest of the entry. */
 function wordsOf({ way, name, address }: LoginFailure): string {
-  const who = name === undefined ? '' : `${JSON.stringify(name.slice(0, LONGEST_NAME))} `;
-  return `${who}from ${address === '' ? 'an unknown address' : address}, by ${way}`;
+  const who = name === undefined ? '' : `${quoted(name)} `;
+  // A proxy may hand on whatever its client says.
+  const known = ADDRESS.test(address) ? address : quoted(address);
+  return `${who}from ${address === '' ? 'an unknown address' : known}, by ${way}`;
+}
+
+function quoted(text: string): string {
+  return JSON.stringify(text.slice(0, LONGEST_NAME));
 }
