@@ -1,7 +1,7 @@
 /** The latest entries of the log, in memory, for `_log` (docs/http.md#log). */
 import type { Clock } from '../shared/clock.ts';
 import type { Config, Log } from './contract.ts';
-import { createLog, logLevel } from './log.ts';
+import { createLog, followLogLevel } from './log.ts';
 
 /** What can be read of the log. */
 export interface LogTail {
@@ -39,7 +39,7 @@ export class LogBuffer implements LogTail {
 
 /** Writes to `log`, and on the level that `log/level` says into the buffer as well. */
 export function bufferedLog(log: Log, buffer: LogBuffer, clock: Clock, config: Config): Log {
-  const kept = createLog({ level: () => logLevel(config), clock, write: (entry) => buffer.write(entry) });
+  const kept = createLog({ level: followLogLevel(() => config), clock, write: (entry) => buffer.write(entry) });
   return {
     error: (message, cause) => {
       log.error(message, cause);

@@ -15,6 +15,8 @@ export type EntryLevel = 'error' | 'info' | 'debug' | 'request';
 /** From the one that logs least to the one that logs most. */
 export const LOG_LEVELS: readonly LogLevel[] = ['none', 'error', 'info', 'debug', 'request'];
 
+const RANKS: Readonly<Record<LogLevel, number>> = { none: 0, error: 1, info: 2, debug: 3, request: 4 };
+
 interface LogOptions {
   /** The most talkative level that is written, or what says it at each entry. */
   readonly level: LogLevel | (() => LogLevel);
@@ -27,7 +29,7 @@ interface LogOptions {
 export function createLog(options: LogOptions): Log {
   const { clock, write } = options;
   const { level: limit } = options;
-  const isWritten = (level: EntryLevel) => !isBeyond(level, typeof limit === 'function' ? limit() : limit);
+  const isWritten = (level: EntryLevel) => RANKS[level] <= RANKS[typeof limit === 'function' ? limit() : limit];
   const entry = (level: EntryLevel, message: string, cause?: unknown) => {
     if (!isWritten(level)) return;
     const lines = [message, ...(cause === undefined ? [] : describeCause(cause))].map(escapeControls);
@@ -57,8 +59,19 @@ export function logLevel(config: Config): LogLevel {
   return family ?? choiceSetting(config, 'log', 'level', LOG_LEVELS);
 }
 
-function isBeyond(level: LogLevel, limit: LogLevel): boolean {
-  return LOG_LEVELS.indexOf(level) > LOG_LEVELS.indexOf(limit);
+/** The same, asked at each request: it is read again where the setting's text has changed. `config` may give another one each time. */
+export function followLogLevel(config: () => Config): () => LogLevel {
+  let text: string | undefined;
+  let level: LogLevel | undefined;
+  return () => {
+    const current = config();
+    const now = current.get('log', 'level');
+    if (level === undefined || now !== text) {
+      level = logLevel(current);
+      text = now;
+    }
+    return level;
+  };
 }
 
 /** Drops everything; for those who pass no log. */

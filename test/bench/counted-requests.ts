@@ -1,5 +1,5 @@
 /**
- * What counting requests costs, with the samples that are taken of the counts: the middleware of statistics around a handler that does
+ * What counting requests costs, with the samples that are taken of the counts, and the log that writes none: the middleware of statistics around a handler that does
  * nothing, against that handler alone. Built by `run.mjs`. Output: `{ "us" }` for each request, as JSON.
  */
 import { createConfig } from '../../src/config/config-store.ts';
@@ -7,6 +7,7 @@ import { countRequests } from '../../src/http/middleware/statistics.ts';
 import type { Handler } from '../../src/http/request/context.ts';
 import { systemClock } from '../../src/shared/clock.ts';
 import { Counters } from '../../src/system/counters.ts';
+import { createLog, followLogLevel } from '../../src/system/log.ts';
 import { Statistics } from '../../src/system/statistics.ts';
 
 const COUNT = 300_000;
@@ -16,8 +17,13 @@ const gauges = { openDatabases: () => 1, openFiles: () => 1, clientsOfChanges: (
 // Ten samples a second: what is measured lasts for some seconds only, and is to have its share of them.
 const config = createConfig({ stats: { rate: '100', samples: '[0, 60]' } });
 const statistics = new Statistics(systemClock, config, new Counters(), gauges);
+// As a server has it: the setting is read for each request.
+const log = createLog({ level: followLogLevel(() => config), clock: systemClock, write: () => undefined });
 // As much of a context as the middleware reads.
-const context = { request: { method: 'GET' }, services: { clock: systemClock, statistics } } as Parameters<Handler>[0];
+const context = {
+  request: { method: 'GET' },
+  services: { clock: systemClock, statistics, log },
+} as Parameters<Handler>[0];
 const answer: Handler = () => ({ status: 200, headers: {}, body: null });
 const counted = countRequests(answer);
 

@@ -1,7 +1,7 @@
 /** Where a server's log goes: to whoever runs it, to memory for `_log`, and to a file where the settings name one. */
 import { systemClock } from '../../shared/clock.ts';
 import type { Config, Log } from '../../system/contract.ts';
-import { createLog, logLevel } from '../../system/log.ts';
+import { createLog, followLogLevel } from '../../system/log.ts';
 import { LogBuffer, type LogTail } from '../../system/log-buffer.ts';
 import { LogFile } from './log-file.ts';
 
@@ -18,7 +18,7 @@ export function createServerLog(config: () => Config, write: (entry: string) => 
   // Not by way of the log itself: that would try to write to the file again.
   const file = new LogFile(config, write);
   const log = createLog({
-    level: () => logLevel(config()),
+    level: followLogLevel(config),
     clock: systemClock,
     write: (entry) => {
       write(entry);
