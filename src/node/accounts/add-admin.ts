@@ -7,7 +7,7 @@ import { createConfig } from '../../config/config-store.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
 import { systemRandom } from '../../shared/clock.ts';
 import { silentLog } from '../../system/log.ts';
-import { IniFile } from '../config-file/ini-file.ts';
+import { CONFIG_FILE, IniFile } from '../config-file/ini-file.ts';
 import type { MessageStream } from '../terminal/progress.ts';
 import { askSecret, readFirstLine, type TypedInput } from '../terminal/read-secret.ts';
 
@@ -24,11 +24,9 @@ interface Streams {
   readonly stderr: MessageStream;
 }
 
-const FILE = 'settee.ini';
-
 /** Fails with `bad_request` where the name or the password can't be taken, and the two that were typed differ. */
 export async function addAdmin(
-  { admin, dataFolder, configFile = join(dataFolder, FILE) }: AddAdminOptions,
+  { admin, dataFolder, configFile = join(dataFolder, CONFIG_FILE) }: AddAdminOptions,
   streams: Streams,
 ): Promise<void> {
   const password = await readPassword(admin, streams);

@@ -27,7 +27,12 @@ export type Command =
       readonly databases: readonly string[];
       readonly repair: boolean;
     }
-  | { readonly name: 'backup'; readonly dataFolder: string; readonly target: string }
+  | {
+      readonly name: 'backup';
+      readonly dataFolder: string;
+      readonly target: string;
+      readonly configFile: string | undefined;
+    }
   | { readonly name: 'restore'; readonly source: string; readonly dataFolder: string }
   | ({ readonly name: 'admin' } & AddAdminOptions);
 
@@ -74,10 +79,11 @@ const parsers: Readonly<Record<CommandName, (argv: readonly string[], environmen
     return { name: 'verify', dataFolder: dataFolder(data, environment), databases: positionals, repair };
   },
   backup: (argv, environment) => {
-    const { values, positionals } = parseFlags('backup', argv, { ...dataOption });
+    const { values, positionals } = parseFlags('backup', argv, { ...dataOption, config: { type: 'string' } });
     const [target] = atMost(positionals, 1, 'backup');
     if (target === undefined) throw new UsageError('Say where the backup goes: settee backup TARGET', 'backup');
-    return { name: 'backup', dataFolder: dataFolder(values.data, environment), target };
+    const settings = configFile('backup', values.config, environment);
+    return { name: 'backup', dataFolder: dataFolder(values.data, environment), target, configFile: settings };
   },
   restore: (argv) => {
     const { values, positionals } = parseFlags('restore', argv, { ...dataOption });
@@ -120,6 +126,7 @@ function parseServe(argv: readonly string[], environment: Environment): Command 
     'tls-key': { type: 'string' },
     'demo-port': { type: 'string' },
     'no-demo': { type: 'boolean' },
+    'without-admin': { type: 'boolean' },
     set: { type: 'string', multiple: true },
   });
   atMost(positionals, 0, 'serve');
@@ -137,6 +144,7 @@ function parseServe(argv: readonly string[], environment: Environment): Command 
     demoPort: values['no-demo'] ? undefined : parseDemoPort(values['demo-port'], port),
     dataFolder: dataFolder(values.data, environment),
     memory: values.memory ?? false,
+    withoutAdmin: values['without-admin'] ?? false,
     logLevel: optional(values['log-level'], (level) => oneOf(level, LOG_LEVELS, '--log-level', 'serve')),
     configFile: configFile('serve', values.config, environment),
     tlsCert: values['tls-cert'],
@@ -237,7 +245,7 @@ function dataFolder(given: string | undefined, environment: Environment): string
 }
 
 function configFile(
-  command: 'serve' | 'admin',
+  command: 'serve' | 'admin' | 'backup',
   given: string | undefined,
   environment: Environment,
 ): string | undefined {

@@ -37,6 +37,8 @@ everything. A second signal ends it at once, which loses nothing that was acknow
       --allow-host NAME       a name besides localhost that requests may ask for, as often as needed; others get 403
   -d, --data FOLDER           where databases are kept; made if need be (SETTEE_DATA, else ./data)
       --memory                keep everything in memory instead, until the end
+      --without-admin         serve a folder whose server has had admins even where it has none now: everybody who
+                              reaches it may do everything then
       --demo-port NUMBER      where the demo is served (default 5985; any free port where --port is 0)
       --no-demo               serve no demo
       --log-level LEVEL       none, error, info, debug or request, on stderr (else log/level, info)
@@ -124,11 +126,13 @@ Exit code: 0 when all is well, or is after --repair; 1 when something is damaged
 `,
   backup: `Usage: settee backup TARGET [options]
 
-Copies a data folder into the new folder TARGET, each database in the state of its last commit. A server may be using
-the folder meanwhile. TARGET is a data folder itself. A database that can't be read is named on stderr, and the others
+Copies a data folder into the new folder TARGET, each database in the state of its last commit, and the settings with
+the hashed passwords of admins, which only the owner of the copy can read. A server may be using the folder
+meanwhile. TARGET is a data folder itself. A database that can't be read is named on stderr, and the others
 are copied. What can't be seen from outside of the files is what "settee verify --data TARGET" looks for.
 
   -d, --data FOLDER           (SETTEE_DATA, else ./data)
+      --config FILE           the server's configuration file (SETTEE_CONFIG, else settee.ini in the data folder)
 
 Exit code: 0 when the copy is complete, 1 on failure or when something is not in it, 2 for a wrong call.
 `,
@@ -136,6 +140,8 @@ Exit code: 0 when the copy is complete, 1 on failure or when something is not in
 
 Makes the new data folder FOLDER from a backup. Its databases know that they went back in time, so that indexes and
 replication don't take them for what they were. What the backup does not hold, or not whole, is named on stderr.
+Settings and admins are restored with them, unless FOLDER has settings already. Where FOLDER has no admin then, though
+its server had one, or where the backup has no settings and so can't say, it is not served until it has one.
 
   -d, --data FOLDER           (required: it must not hold databases yet)
 

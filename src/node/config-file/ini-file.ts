@@ -10,6 +10,9 @@ import { hasCode, syncPath } from '../../storage/lmdb/folder.ts';
 import type { Log, SettingName, Settings } from '../../system/contract.ts';
 import { editIni, readIni } from './ini-text.ts';
 
+/** Where its file is in a data folder. */
+export const CONFIG_FILE = 'settee.ini';
+
 const OWNER_ONLY = 0o600;
 const OTHERS = 0o077;
 
@@ -60,16 +63,9 @@ export class IniFile implements ConfigStorage {
   async #replace(text: string): Promise<void> {
     // A link stays one.
     const path = await realpath(this.#path).catch(() => this.#path);
-    const draft = `${path}.new`;
-    try {
-      await rm(draft, { force: true });
-      await writeDurably(draft, text);
-      await rename(draft, path);
-      await syncPath(dirname(path));
-    } catch (error) {
-      await rm(draft, { force: true }).catch(() => undefined);
+    await replaceSecretFile(path, text).catch((error: unknown) => {
       throw this.#unusable(error);
-    }
+    });
   }
 
   async #closeToOthers(): Promise<void> {
@@ -95,7 +91,32 @@ export class IniFile implements ConfigStorage {
   }
 }
 
-async function writeDurably(path: string, text: string): Promise<void> {
+/** Creates the configuration file, without settings, where there is none. */
+export async function createConfigFile(path: string): Promise<void> {
+  try {
+    await writeDurably(path, BEGINNING);
+  } catch (error) {
+    if (hasCode(error, 'EEXIST')) return;
+    await rm(path, { force: true }).catch(() => undefined);
+    throw error;
+  }
+}
+
+/** Replaces a file that only its owner can read: a crash leaves the old one or the new one. */
+export async function replaceSecretFile(path: string, content: string | Uint8Array): Promise<void> {
+  const draft = `${path}.new`;
+  try {
+    await rm(draft, { force: true });
+    await writeDurably(draft, content);
+    await rename(draft, path);
+    await syncPath(dirname(path));
+  } catch (error) {
+    await rm(draft, { force: true }).catch(() => undefined);
+    throw error;
+  }
+}
+
+async function writeDurably(path: string, text: string | Uint8Array): Promise<void> {
   const file = await open(path, 'wx', OWNER_ONLY);
   try {
     await file.writeFile(text);

@@ -11,14 +11,15 @@ import { type CopiedFile, copyFiles, type FailedFile } from '../../storage/lmdb/
 import { createLmdbPageStore } from '../../storage/lmdb/lmdb-page-store.ts';
 import { silentLog } from '../../system/log.ts';
 import { DATABASES_FOLDER, type DataFolder, damagedList, mustHoldDatabases, openDataFolder } from './data-folder.ts';
+import { backUpSettings, restoreSettings, type SettingsOutcome } from './settings-copy.ts';
 
-/** A file of the store that was copied: a database, the list of databases, or an index. */
+/** What was copied: a database, the list of databases, an index, or the settings. */
 export interface CopiedDatabase {
   readonly database: string;
   readonly bytes: number;
 }
 
-/** A database or an index that is missing from the copy, or not complete in it. */
+/** A database, an index or settings that are missing from the copy, or not complete in it. */
 export interface CopyProblem {
   readonly database: string;
   /** What is wrong, and what to do about it. */
@@ -27,13 +28,18 @@ export interface CopyProblem {
   readonly isLoss: boolean;
 }
 
+/** How the settings are named among what is copied. */
+const SETTINGS = 'settings';
+
 /**
- * Copies every database of a data folder, each in the state of its last commit, into `target`, which must not
+ * Copies every database of a data folder, each in the state of its last commit, and the settings, into `target`, which must not
  * exist yet and becomes a data folder itself. A server may be using the folder. Problems come last.
  */
 export async function* backupData(options: {
   readonly dataFolder: string;
   readonly target: string;
+  /** Where the settings are. Default: `settee.ini` in the data folder, which need not be there. */
+  readonly configFile?: string | undefined;
 }): AsyncGenerator<CopiedDatabase | CopyProblem> {
   await mustHoldDatabases(options.dataFolder);
   if (await exists(options.target)) {
@@ -42,16 +48,25 @@ export async function* backupData(options: {
   const folder = { path: options.target, databases: join(options.target, DATABASES_FOLDER) };
   await mkdir(folder.path, { recursive: true });
   let problems: readonly CopyProblem[] | undefined;
+  let settings: SettingsOutcome | undefined;
   try {
+    // First: what breaks off later is no backup, since it has no databases.
+    settings = await backUpSettings({ ...options, configFile: options.configFile });
+    if (settings.bytes !== undefined) yield { database: SETTINGS, bytes: settings.bytes };
     problems = yield* copyDatabases(options.dataFolder, folder, backupRemedies);
   } finally {
     if (problems === undefined) await rm(folder.path, { recursive: true, force: true });
   }
   yield* problems;
+  yield* settingsProblem(settings);
+}
+
+function settingsProblem({ problem, isLoss }: SettingsOutcome): readonly CopyProblem[] {
+  return problem === undefined ? [] : [{ database: SETTINGS, problem, isLoss }];
 }
 
 /**
- * Makes the data folder `dataFolder`, which must not hold databases, from a backup. Each database's lineage is
+ * Makes the data folder `dataFolder`, which must not hold databases, from a backup, with its settings unless there are others. Each database's lineage is
  * extended, so that indexes and replication notice that it went back in time. Problems come last.
  */
 export async function* restoreData(options: {
@@ -67,7 +82,12 @@ export async function* restoreData(options: {
         `${folder.path} holds databases already. Restore into another folder, or move ${folder.databases} away.`,
       );
     }
-    yield* yield* copyDatabases(options.source, folder, restoreRemedies, markAllRestored);
+    // Before there are databases, so that none are served without the admins whose they are.
+    const settings = await restoreSettings({ source: options.source, dataFolder: folder.path });
+    if (settings.bytes !== undefined) yield { database: SETTINGS, bytes: settings.bytes };
+    const problems = yield* copyDatabases(options.source, folder, restoreRemedies, markAllRestored);
+    yield* problems;
+    yield* settingsProblem(settings);
   } finally {
     await folder.release();
   }

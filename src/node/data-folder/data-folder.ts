@@ -2,13 +2,16 @@ import { mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { describeLoss } from '../../database/lost-records.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
-import { isDatabaseFile } from '../../registry/database-name.ts';
+import { createFileName, isDatabaseFile } from '../../registry/database-name.ts';
+import { readListedFiles } from '../../registry/listed-files.ts';
 import { REGISTRY_FILE } from '../../registry/registry.ts';
+import { systemClock, systemRandom } from '../../shared/clock.ts';
 import { listFiles } from '../../storage/lmdb/folder.ts';
 import { createLmdbPageStore, type OnJournalDamage, refuseDamage } from '../../storage/lmdb/lmdb-page-store.ts';
 import { ReservedFiles } from '../../storage/lmdb/reserved-files.ts';
 import type { PageStore } from '../../storage/page-store.ts';
 import { withReserve } from '../../storage/reserving-store.ts';
+import { silentLog } from '../../system/log.ts';
 import { type FolderLock, lockFolder } from './folder-lock.ts';
 
 /** The folder in a data folder that belongs to the page store. */
@@ -65,6 +68,19 @@ export async function mustHoldDatabases(dataFolder: string): Promise<void> {
     'not_found',
     `${dataFolder} holds no databases. Name the data folder of a server, or a backup.`,
   );
+}
+
+/** Whether the list of databases names that one. To be called by the owner of the folder. */
+export async function holdsDatabase(databases: string, name: string): Promise<boolean> {
+  const prefix = createFileName(name, '');
+  if (!(await listFiles(databases)).some((file) => file.startsWith(prefix))) return false;
+  const store = openStorage(databases);
+  try {
+    const listed = await readListedFiles({ store, clock: systemClock, random: systemRandom, log: silentLog });
+    return listed.has(name);
+  } finally {
+    await store.close();
+  }
 }
 
 interface StorageOptions {

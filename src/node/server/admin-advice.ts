@@ -1,5 +1,5 @@
 import { join, resolve } from 'node:path';
-import { CONFIG_FILE } from './configuration.ts';
+import { CONFIG_FILE } from '../config-file/ini-file.ts';
 
 const DEFAULT_DATA_FOLDER = './data';
 const NEEDS_NO_QUOTES = /^[\w./:\\-]+$/;

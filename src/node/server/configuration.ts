@@ -6,9 +6,6 @@ import type { Log, Settings } from '../../system/contract.ts';
 import type { LogLevel } from '../../system/log.ts';
 import { IniFile } from '../config-file/ini-file.ts';
 
-/** Where its file is in a data folder. */
-export const CONFIG_FILE = 'settee.ini';
-
 /** What a start says of settings. */
 export interface GivenOptions {
   readonly host?: string | undefined;

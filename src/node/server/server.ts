@@ -16,6 +16,7 @@ import { integerSetting, portSetting, sandboxMemoryBytes } from '../../system/co
 import type { Config, ConfigStore, Log } from '../../system/contract.ts';
 import type { LogLevel } from '../../system/log.ts';
 import { VERSION } from '../../system/version.ts';
+import { CONFIG_FILE } from '../config-file/ini-file.ts';
 import { holdsDatabases, openDataFolder, openStorage } from '../data-folder/data-folder.ts';
 import { assertHostName } from '../http/host-check.ts';
 import { type HttpServer, type ListenOptions, listen } from '../http/http-server.ts';
@@ -24,7 +25,8 @@ import { ProxiedFetches } from '../http/proxied-fetch.ts';
 import { assertReach } from '../http/reach.ts';
 import { followTlsKeys, readTlsKeys } from '../http/tls-files.ts';
 import { adminCommand } from './admin-advice.ts';
-import { CONFIG_FILE, givenSettings, openConfiguration, settingsStorage } from './configuration.ts';
+import { AdminGuard, hasAdmin } from './admin-guard.ts';
+import { givenSettings, openConfiguration, settingsStorage } from './configuration.ts';
 import { gzip } from './gzip.ts';
 import { HeldLog } from './held-log.ts';
 import { findMd5 } from './md5.ts';
@@ -58,6 +60,8 @@ export interface ServerOptions {
   readonly memory?: boolean | undefined;
   /** Default: the setting `log/level`, which is `info`. */
   readonly logLevel?: LogLevel | undefined;
+  /** Serve a data folder whose server has had admins even where it has none now. Default false. */
+  readonly withoutAdmin?: boolean | undefined;
   /** See `CoreOptions`. */
   readonly replicatesByDocuments?: boolean | undefined;
   /** Files with the certificate, and those of its issuers, and with its key, both PEM. Default: the settings in `ssl`; http without. */
@@ -103,8 +107,8 @@ export function assertServerOptions(options: ServerOptions): void {
 /**
  * Serves a data folder over HTTP. Rejects with `storage_locked` while another process serves the same folder, with
  * `storage_corrupt` where the folder has lost its list of databases, with `storage_blocked` when the port is taken, with
- * `bad_request` where the options can't be (`assertServerOptions`), where the configuration file can't be read, and for a host beyond
- * loopback.
+ * `bad_request` where the options can't be (`assertServerOptions`), where the configuration file can't be read, for a host beyond
+ * loopback, and for a folder whose server has had an admin and has none now.
  */
 export async function startServer(options: ServerOptions = {}): Promise<RunningServer> {
   assertServerOptions(options);
@@ -118,7 +122,7 @@ export async function startServer(options: ServerOptions = {}): Promise<RunningS
 }
 
 async function start(options: ServerOptions, undo: UndoList): Promise<RunningServer> {
-  const { memory = false, dataFolder = './data', storageCloseMs = longestCloseMs } = options;
+  const { memory = false, dataFolder = './data', withoutAdmin = false, storageCloseMs = longestCloseMs } = options;
   let service: Reopening | undefined;
   let ownUrl: string | undefined;
   let config: SettingsStore = createConfig(givenSettings(options));
@@ -130,7 +134,12 @@ async function start(options: ServerOptions, undo: UndoList): Promise<RunningSer
   const startLog = new HeldLog(log);
   undo.add(() => startLog.release());
   const kept = settingsStorage(configFile, startLog);
-  const configure = () => openConfiguration(givenSettings(options), kept, startLog);
+  const guard = memory ? undefined : new AdminGuard({ dataFolder, configFile: configFile ?? '', withoutAdmin, log });
+  const configure = async () => {
+    const opened = await openConfiguration(givenSettings(options), kept, startLog);
+    await guard?.assertAdmin(opened);
+    return opened;
+  };
   config = await configure();
   startLog.release();
   assertReach(bindAddress(config), hasAdmin(config), adminCommand(configFile, memory ? undefined : dataFolder));
@@ -138,14 +147,16 @@ async function start(options: ServerOptions, undo: UndoList): Promise<RunningSer
   const folder = memory ? undefined : await openDataFolder(dataFolder);
   if (folder) {
     undo.add(() => (service?.hangs ? undefined : folder.release()));
-    await holdsDatabases(folder.databases);
+    undo.add(() => guard?.settled());
+    if (await holdsDatabases(folder.databases)) await guard?.assertSettings(folder.databases, config);
   }
   const proxies = new ProxiedFetches();
   undo.add(() => proxies.close());
   // It outlives the core, which `_restart` opens again.
   const medium = new MemoryMedium();
-  const openCore = (settings: SettingsStore): Promise<Core> =>
-    createCore({
+  const openCore = async (settings: SettingsStore): Promise<Core> => {
+    await guard?.follow(settings);
+    return createCore({
       ...platform(settings, log),
       storage: folder ? openStorage(folder.databases) : createMemoryPageStore({ crc32, medium }),
       config: settings,
@@ -157,6 +168,7 @@ async function start(options: ServerOptions, undo: UndoList): Promise<RunningSer
       restart: async () => service?.restart(),
       gateway: createGateway,
     });
+  };
   service = await Reopening.open({ configure, open: openCore, log, closeMs: storageCloseMs }, config);
   const running = service;
   undo.add(() => running.close());
@@ -261,10 +273,6 @@ function followAdmins(config: ConfigStore): () => boolean {
     if (section === 'admins') known = hasAdmin(config);
   });
   return () => known;
-}
-
-function hasAdmin(config: ConfigStore): boolean {
-  return Object.keys(config.section('admins')).length > 0;
 }
 
 function logAndThrow(log: Log, error: unknown): never {

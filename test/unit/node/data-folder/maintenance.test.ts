@@ -137,15 +137,19 @@ describe('a backup of a folder with damage', () => {
     await truncate(join(one, 'data-1.mdb'), 5000);
     const backup = await runCommand(['backup', target, '--data', source]);
     expect(backup.code).toBe(1);
-    expect(backup.stdout).toMatch(/^two\.\w+: copied, \d+ bytes\nlist of databases: copied, \d+ bytes\n$/);
+    expect(backup.stdout).toMatch(
+      /^settings: copied, \d+ bytes\ntwo\.\w+: copied, \d+ bytes\nlist of databases: copied, \d+ bytes\n$/,
+    );
     expect(backup.stderr).toMatch(
-      /^one: It is not in the copy\. File "one\.\w+" is damaged: \S+ is cut off after 5000 bytes; restore it from a backup\.\n1 of the databases is not whole, as said above; all others were copied\.\n$/,
+      /^one: It is not in the copy\. File "one\.\w+" is damaged: \S+ is cut off after 5000 bytes; restore it from a backup\.\n1 part is not whole, as said above; all others were copied\.\n$/,
     );
     const restore = await runCommand(['restore', target, '--data', restored]);
     expect(restore.code).toBe(1);
-    expect(restore.stdout).toMatch(/^two\.\w+: restored, \d+ bytes\nlist of databases: restored, \d+ bytes\n$/);
+    expect(restore.stdout).toMatch(
+      /^settings: restored, \d+ bytes\ntwo\.\w+: restored, \d+ bytes\nlist of databases: restored, \d+ bytes\n$/,
+    );
     expect(restore.stderr).toBe(
-      'one: The backup does not hold it. Look for it in another backup; requests for it fail until the database is deleted.\n1 of the databases is not whole, as said above; all others were restored.\n',
+      'one: The backup does not hold it. Look for it in another backup; requests for it fail until the database is deleted.\n1 part is not whole, as said above; all others were restored.\n',
     );
     const verify = await runCommand(['verify', '--data', restored]);
     expect(verify.stdout).toMatch(/^one: .*\n {2}Its file is gone; .*\ntwo: 1 documents, \d+ pages, no damage\n$/);
@@ -175,7 +179,7 @@ describe('a backup of a folder with damage', () => {
     expect(restore).toMatchObject({
       code: 1,
       stderr: expect.stringMatching(
-        /^one: It is not in the copy\. The head of one\.\w+ is damaged\. Restore the file from a backup\.\n1 of the databases is not whole, /,
+        /^one: It is not in the copy\. The head of one\.\w+ is damaged\. Restore the file from a backup\.\n1 part is not whole, /,
       ),
     });
     const verify = await runCommand(['verify', '--data', join(temporary, 'bad-head-restored')]);

@@ -1,0 +1,108 @@
+/** Settings and admins in backups (docs/node.md#backup-and-restore). */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { DatabaseError } from '../../errors/database-error.ts';
+import { hasCode } from '../../storage/lmdb/folder.ts';
+import { CONFIG_FILE, replaceSecretFile } from '../config-file/ini-file.ts';
+import { readIni } from '../config-file/ini-text.ts';
+import { hasAdminMark, markAdmins } from './admin-mark.ts';
+
+/** What became of the settings. */
+export interface SettingsOutcome {
+  /** Of the copied file; undefined where none was copied. */
+  readonly bytes: number | undefined;
+  /** What somebody has to know or to do; undefined where nothing. */
+  readonly problem: string | undefined;
+  /** Whether the copy lacks something that there was. */
+  readonly isLoss: boolean;
+}
+
+/** What a backup has of a server that has no settings. */
+const NONE = `; The server whose data this is had no configuration file when this backup was made.
+`;
+
+/**
+ * Puts the settings of a data folder into a backup. `configFile`: where they are. A backup always has a file of settings, so that one that
+ * was made by a version without them can be told from it.
+ */
+export async function backUpSettings(options: {
+  readonly dataFolder: string;
+  readonly target: string;
+  readonly configFile: string | undefined;
+}): Promise<SettingsOutcome> {
+  const { dataFolder, target, configFile } = options;
+  const path = configFile ?? join(dataFolder, CONFIG_FILE);
+  const settings = await readSettings(path);
+  await replaceSecretFile(join(target, CONFIG_FILE), settings ?? NONE);
+  const isMarked = await hasAdminMark(dataFolder);
+  await markAdmins(target, isMarked);
+  if (settings !== undefined) return { bytes: settings.length, problem: undefined, isLoss: false };
+  const isNamed = configFile !== undefined;
+  const missing = isNamed
+    ? `The backup has no settings: ${path} is not there. Name the server's own configuration file.`
+    : undefined;
+  const problem = isMarked
+    ? `The backup has no settings and no admins, though the server has admins: ${path} is not there. Make the backup again and name the server's configuration file with --config; where admins are given by flags, a restored folder is served with the same flags.`
+    : missing;
+  return { bytes: undefined, problem, isLoss: isMarked };
+}
+
+/**
+ * Puts the settings of a backup into a data folder. Those that the folder has stay. Marks the folder where it has no admin then, and the backup
+ * can't say that there was none: it is not served until it has one.
+ */
+export async function restoreSettings(options: {
+  readonly source: string;
+  readonly dataFolder: string;
+}): Promise<SettingsOutcome> {
+  const { source, dataFolder } = options;
+  const path = join(dataFolder, CONFIG_FILE);
+  const settings = await readSettings(join(source, CONFIG_FILE), true);
+  const there = await readSettings(path);
+  const isNone = settings?.toString() === NONE;
+  const isOther = there !== undefined && settings !== undefined && !isNone && !there.equals(settings);
+  if (settings !== undefined && there === undefined) await replaceSecretFile(path, settings);
+  const isMarked = settings === undefined || (await hasAdminMark(source)) || (await hasAdminMark(dataFolder));
+  const lacksAdmin = isMarked && !namesAdmin(there ?? settings, path);
+  await markAdmins(dataFolder, isMarked);
+  const problems = [
+    isOther
+      ? `${path} was there already and stays; the settings of the backup are in ${join(source, CONFIG_FILE)}.`
+      : '',
+    settings === undefined
+      ? 'The backup was made by a version that did not keep them: it has no settings and no admins.'
+      : '',
+    lacksAdmin ? noAdmin(dataFolder) : '',
+  ].filter((one) => one !== '');
+  return {
+    bytes: isOther || isNone ? undefined : settings?.length,
+    problem: problems.length === 0 ? undefined : problems.join(' '),
+    isLoss: false,
+  };
+}
+
+function noAdmin(dataFolder: string): string {
+  return `THE RESTORED FOLDER HAS NO ADMIN, and is not served until it has one: "settee admin add NAME --data ${dataFolder}" sets one. "settee serve --without-admin" serves it all the same, and then everybody who reaches the server may do everything with all data.`;
+}
+
+function namesAdmin(settings: Buffer | undefined, path: string): boolean {
+  try {
+    return Object.keys(readIni(settings?.toString() ?? '', path)['admins'] ?? {}).length > 0;
+  } catch {
+    // The server does not start with such a file.
+    return true;
+  }
+}
+
+/** Undefined where there is no such file. */
+async function readSettings(path: string, takesNone = false): Promise<Buffer | undefined> {
+  try {
+    const settings = await readFile(path);
+    return takesNone || settings.toString() !== NONE ? settings : undefined;
+  } catch (error) {
+    if (hasCode(error, 'ENOENT') || hasCode(error, 'ENOTDIR')) return undefined;
+    const why = error instanceof Error ? error.message : String(error);
+    const reason = `The settings ${path} can't be read: ${why}. Run the command as the user to whom they belong.`;
+    throw new DatabaseError('storage_failed', reason, { cause: error });
+  }
+}

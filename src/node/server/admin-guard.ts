@@ -1,0 +1,101 @@
+/**
+ * Keeps a data folder whose server has admins from being served without one, which would make everybody an admin: after a restoration from a
+ * backup without settings, in a copy that somebody made by hand, with a wrong `--config`, or without the flags that named the admins.
+ */
+import { access } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { DatabaseError } from '../../errors/database-error.ts';
+import type { ConfigStore, Log } from '../../system/contract.ts';
+import { CONFIG_FILE, createConfigFile } from '../config-file/ini-file.ts';
+import { hasAdminMark, markAdmins } from '../data-folder/admin-mark.ts';
+import { holdsDatabase } from '../data-folder/data-folder.ts';
+import { adminCommand } from './admin-advice.ts';
+
+interface AdminGuardOptions {
+  readonly dataFolder: string;
+  readonly configFile: string;
+  /** Serve it all the same. */
+  readonly withoutAdmin: boolean;
+  readonly log: Log;
+}
+
+export class AdminGuard {
+  readonly #options: AdminGuardOptions;
+  /** Changes of the mark, one after another. */
+  #marking: Promise<void> = Promise.resolve();
+
+  constructor(options: AdminGuardOptions) {
+    this.#options = options;
+  }
+
+  /** Fails with `bad_request` where the folder's server has had an admin, and has none with these settings. */
+  async assertAdmin(config: ConfigStore): Promise<void> {
+    const { dataFolder, withoutAdmin } = this.#options;
+    if (withoutAdmin || hasAdmin(config) || !(await hasAdminMark(dataFolder))) return;
+    throw this.#refusal('its server has had admins, and with these settings it has none');
+  }
+
+  /**
+   * Fails with `bad_request` where the folder has users, but no settings at all: those that it had were not copied with it. To be called by
+   * the owner of the folder.
+   */
+  async assertSettings(databases: string, config: ConfigStore): Promise<void> {
+    const { configFile, withoutAdmin } = this.#options;
+    if (withoutAdmin || hasAdmin(config) || (await isThere(configFile))) return;
+    if (await holdsDatabase(databases, '_users')) {
+      throw this.#refusal(`it has users, but the settings of its server, ${configFile}, are not there`);
+    }
+  }
+
+  /** Marks the folder now, and with each change of the admins. To be called by the owner of the folder. */
+  follow(config: ConfigStore): Promise<void> {
+    config.onChange(({ section }) => {
+      if (section === 'admins') void this.#mark(config);
+    });
+    if (hasAdmin(config)) return this.#mark(config);
+    // A folder that is served without an admin on purpose stays as it is.
+    return this.#options.withoutAdmin ? Promise.resolve() : this.#noteNoAdmin();
+  }
+
+  /** A file of settings without an admin tells the folder from one whose settings were lost. */
+  async #noteNoAdmin(): Promise<void> {
+    const { dataFolder, configFile, log } = this.#options;
+    if (resolve(configFile) !== resolve(dataFolder, CONFIG_FILE) || (await isThere(configFile))) return;
+    await createConfigFile(configFile).catch((error: unknown) => log.error(`${configFile} could not be made.`, error));
+  }
+
+  /** Resolves when nothing is written into the folder any more, unless the admins change again. */
+  settled(): Promise<void> {
+    return this.#marking;
+  }
+
+  #mark(config: ConfigStore): Promise<void> {
+    const { dataFolder, log } = this.#options;
+    this.#marking = this.#marking
+      .then(() => markAdmins(dataFolder, hasAdmin(config)))
+      .catch((error: unknown) => log.error(`Whether ${dataFolder} has admins could not be noted in it.`, error));
+    return this.#marking;
+  }
+
+  #refusal(why: string): DatabaseError {
+    const { dataFolder, configFile } = this.#options;
+    const set = adminCommand(configFile, dataFolder);
+    return new DatabaseError(
+      'bad_request',
+      `Settee does not serve ${dataFolder}: ${why}. So everybody who reaches it could do everything with all data. Set an admin with "${set}"; name the server's own configuration file with --config; or serve it without an admin, on purpose, with --without-admin.`,
+    );
+  }
+}
+
+export function hasAdmin(config: ConfigStore): boolean {
+  return Object.keys(config.section('admins')).length > 0;
+}
+
+async function isThere(path: string): Promise<boolean> {
+  try {
+    await access(path);
+    return true;
+  } catch {
+    return false;
+  }
+}
