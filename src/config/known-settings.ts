@@ -127,6 +127,8 @@ const KNOWN: Readonly<Record<string, Readonly<Record<string, Known>>>> = {
   },
   replicator: {
     max_jobs: count('500', 100_000),
+    max_jobs_per_user: count('500', 1_000_000, 0),
+    max_jobs_of_users: count('5000', 1_000_000, 0),
     interval: milliseconds('60000'),
     max_churn: count('20', 100_000),
     max_replication_retry_count: number('10', whole({ mayBeUnlimited: true })),

@@ -1,6 +1,7 @@
 /**
- * Runs replications: so many at a time, each again after a failure, with waits that double. Where more are to be done than may run, those
- * that go on for ever give way to the others after a while, those that have nothing to do first.
+ * Runs replications: so many at a time, each again after a failure, with waits that double. Where more are to be done than may run, users
+ * share the places: who has more than a share gives way at once. Those that go on for ever give way to the others after a while, those that
+ * have nothing to do first.
  */
 import { DatabaseError, isDatabaseError } from '../../errors/database-error.ts';
 import { startBackgroundTimer } from '../../shared/background-timer.ts';
@@ -19,6 +20,7 @@ import { backOffMs, failureText } from './failures.ts';
 import { Job, type JobOrder } from './job.ts';
 import { RefusedLedger } from './refused-ledger.ts';
 import type { ReplicatorSettings } from './replicator-settings.ts';
+import { byNeed, mayGiveWay, Places, toGiveWay, WaitingJobs } from './waiting-jobs.ts';
 
 export interface JobsParts {
   readonly run: RunReplication;
@@ -46,8 +48,7 @@ export class ReplicationJobs {
   readonly #jobs = new Map<string, Job>();
   /** Those whose attempt has not come to its end, also where it was ended. */
   readonly #running = new Set<Job>();
-  /** Those that wait for their turn, the first one first. */
-  readonly #waiting = new Set<Job>();
+  readonly #waiting = new WaitingJobs();
   #stopRotation: (() => void) | undefined;
   #lastNumber = 0;
   #isClosed = false;
@@ -137,12 +138,17 @@ export class ReplicationJobs {
 
   #startWaiting(): void {
     const { maxJobs } = this.#parts.settings();
-    for (const job of this.#waiting) {
-      if (this.#running.size >= maxJobs) break;
-      this.#waiting.delete(job);
+    const places = new Places(this.#running);
+    while (this.#running.size < maxJobs) {
+      const job = this.#waiting.take(places);
+      if (job === undefined) return;
+      places.count(job, 1);
       this.#start(job);
     }
-    if (this.#waiting.size > 0) this.#rotateLater();
+    if (this.#waiting.size === 0) return;
+    const now = this.#now();
+    for (const job of toGiveWay(this.#running, this.#waiting, maxJobs)) this.#interrupt(job, now);
+    this.#rotateLater();
   }
 
   /** Goes on only as long as somebody waits. */
@@ -156,13 +162,17 @@ export class ReplicationJobs {
   }
 
   #rotate(): void {
-    const { intervalMs, maxChurn } = this.#parts.settings();
+    const { intervalMs, maxChurn, maxJobs } = this.#parts.settings();
     const now = this.#now();
+    const places = new Places(this.#running);
     const hadTheirTurn = [...this.#running].filter(
       (job) =>
-        job.state === 'running' && job.order.replication.continuous && now - (job.startedAt ?? now) >= intervalMs,
+        job.state === 'running' &&
+        job.order.replication.continuous &&
+        now - (job.startedAt ?? now) >= intervalMs &&
+        mayGiveWay(job, places, this.#waiting, maxJobs),
     );
-    hadTheirTurn.sort((one, other) => Number(other.isIdle) - Number(one.isIdle) || startOf(one) - startOf(other));
+    hadTheirTurn.sort(byNeed);
     for (const job of hadTheirTurn.slice(0, Math.min(maxChurn, this.#waiting.size))) this.#interrupt(job, now);
     this.#startWaiting();
   }
@@ -326,10 +336,6 @@ class JobObserver {
 
 function usesNetwork({ source, target }: Replication): boolean {
   return source.kind === 'remote' || target.kind === 'remote';
-}
-
-function startOf(job: Job): number {
-  return job.startedAt ?? 0;
 }
 
 function describe({ order }: Job): string {

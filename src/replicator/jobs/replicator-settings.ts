@@ -7,6 +7,9 @@ export interface ReplicatorSettings {
   readonly defaults: ReplicationDefaults;
   /** Replications that run at the same time. */
   readonly maxJobs: number;
+  /** Replications that a user who is no admin may have asked for by requests, and all such users together. */
+  readonly maxJobsPerUser: number;
+  readonly maxJobsOfUsers: number;
   /** How long one may run while others wait for their turn. */
   readonly intervalMs: number;
   /** How many give way to others at a time. */
@@ -44,6 +47,8 @@ export function readReplicatorSettings(config: Config): ReplicatorSettings {
       retriesPerRequest: number('retries_per_request', 0),
     },
     maxJobs: number('max_jobs', 1),
+    maxJobsPerUser: number('max_jobs_per_user', 0),
+    maxJobsOfUsers: number('max_jobs_of_users', 0),
     intervalMs: number('interval', 1),
     maxChurn: number('max_churn', 1),
     maxRetries: number('max_replication_retry_count', 0),

@@ -10,6 +10,7 @@ import { refusedIds, retryId, retryOf } from './refused-retries.ts';
 import { type ReplicationId, replicationId } from './replication-id.ts';
 import { type JobsParts, ReplicationJobs } from './replication-jobs.ts';
 import { parseReplicateRequest, type RequestNeeds, type RequestOrigin } from './replication-request.ts';
+import { assertMayAsk } from './request-bounds.ts';
 
 const SERVER_ADMIN_ROLE = '_admin';
 /** Ledgers of replications that are over. */
@@ -55,7 +56,7 @@ export class Replicator {
     const ledger = this.#ledgers.get(id.base);
     const order = { id, replication, owner: origin.user, isKept: replication.continuous, ledger };
     if (request.retryRefused) return this.#running(await this.retryRefused(order));
-    const job = this.#attach(order) ?? this.jobs.add({ ...order, listener: this.#ledgerKeeper });
+    const job = this.#attach(order) ?? this.#add(order);
     if (!replication.continuous) return this.#running(job);
     if (job.order.origin === undefined) this.#kept.keep({ body, origin }, job.id);
     return { kind: 'started', id: job.id };
@@ -111,6 +112,7 @@ export class Replicator {
         running?.order.listener?.ledgerChanged?.(running);
       },
     };
+    if (origin === undefined) assertMayAsk(owner, this.jobs.list(), this.#parts.settings());
     return this.jobs.add({ id, replication: retryOf(order.replication, ids), origin, owner, listener, isKept: false });
   }
 
@@ -132,6 +134,12 @@ export class Replicator {
     }
     this.jobs.retry(job);
     return job;
+  }
+
+  /** Fails where the user, or all users, have asked for too many. */
+  #add(order: JobOrder): Job {
+    assertMayAsk(order.owner, this.jobs.list(), this.#parts.settings());
+    return this.jobs.add({ ...order, listener: this.#ledgerKeeper });
   }
 
   #running(job: Job): ReplicateOutcome {

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import type { Endpoint } from '../../../../src/replicator/contract.ts';
 import { jobInfo } from '../../../../src/replicator/jobs/job-listing.ts';
 import type { ReplicateOutcome } from '../../../../src/replicator/jobs/replicator.ts';
 import {
@@ -42,6 +43,16 @@ function post({ replicator }: FakeService, body: object, user = ADMIN): Promise<
 async function resultOf(outcome: ReplicateOutcome): Promise<unknown> {
   if (outcome.kind !== 'running') throw new Error(`it is ${outcome.kind}`);
   return outcome.result;
+}
+
+function nameOf(endpoint: Endpoint): string {
+  return endpoint.kind === 'local' ? endpoint.name : endpoint.url;
+}
+
+/** Of those that run, in the order of their names. */
+function targets({ replicator }: FakeService): string[] {
+  const running = replicator.jobs.list().filter(({ state }) => state === 'running');
+  return running.map(({ order }) => nameOf(order.replication.target)).sort();
 }
 
 function states({ replicator }: FakeService): string[] {
@@ -268,6 +279,46 @@ describe('turns', () => {
     expect(states(service)).toEqual(['pending', 'running', 'running']);
   });
 
+  test('a user who has less than a share of the places gets one at once', async () => {
+    const service = open({ settings: { max_jobs: '4' } });
+    for (let n = 0; n < 50; n++) await post(service, { ...LIVE, target: `joe${n}` }, JOE);
+    for (let n = 0; n < 2; n++) await post(service, { ...ONCE, target: `joe-once${n}` }, JOE);
+    await settle();
+    expect(targets(service)).toEqual(['joe0', 'joe1', 'joe2', 'joe3']);
+    service.runs[2]?.observer.idle(true);
+    await post(service, { ...ONCE, target: 'own' });
+    await settle();
+    // The one that has nothing to do makes room.
+    expect(targets(service)).toEqual(['joe0', 'joe1', 'joe3', 'own']);
+    await post(service, { ...ONCE, target: 'own2' });
+    await post(service, { ...ONCE, target: 'own3' });
+    await settle();
+    expect(targets(service)).toEqual(['joe1', 'joe3', 'own', 'own2']);
+    service.runs.find(({ replication: { target } }) => nameOf(target) === 'own')?.finish();
+    await settle();
+    expect(targets(service)).toEqual(['joe1', 'joe3', 'own2', 'own3']);
+  });
+
+  test('one that ends by itself gives way where all places are of one user', async () => {
+    const service = open({ settings: { max_jobs: '2' } });
+    for (let n = 0; n < 3; n++) await post(service, { ...ONCE, target: `joe${n}` }, JOE);
+    await post(service, { ...ONCE, target: 'own' });
+    await settle();
+    expect(targets(service)).toEqual(['joe1', 'own']);
+  });
+
+  test('in turns nobody gives way who has no more than a share', async () => {
+    const service = open({ settings: { max_jobs: '2', interval: '1000' } });
+    await post(service, { ...LIVE, target: 'own' });
+    for (let n = 0; n < 3; n++) await post(service, { ...LIVE, target: `joe${n}` }, JOE);
+    await settle();
+    expect(targets(service)).toEqual(['joe0', 'own']);
+    service.now += 1000;
+    vi.advanceTimersByTime(1000);
+    await settle();
+    expect(targets(service)).toEqual(['joe1', 'own']);
+  });
+
   test('one that ends makes room', async () => {
     const service = open({ settings: { max_jobs: '1' } });
     await post(service, ONCE);
@@ -278,6 +329,32 @@ describe('turns', () => {
     await settle();
     expect(states(service)).toEqual(['running']);
     expect(service.runs).toHaveLength(2);
+  });
+});
+
+describe('a user who is no admin', () => {
+  const NAMELESS = { name: null, roles: [] };
+
+  test('may ask for so many', async () => {
+    const service = open({ settings: { max_jobs_per_user: '2' } });
+    for (const user of [JOE, NAMELESS]) {
+      for (const target of ['b', 'c']) await post(service, { ...LIVE, target }, user);
+      await expect(post(service, { ...LIVE, target: 'd' }, user)).rejects.toMatchObject({ code: 'too_many_requests' });
+      // The same as before is no other one.
+      expect(await post(service, LIVE, user)).toMatchObject({ kind: 'started' });
+    }
+    for (const target of ['b', 'c', 'd']) await post(service, { ...LIVE, target });
+    await post(service, { ...LIVE, cancel: true }, JOE);
+    expect(await post(service, { ...LIVE, target: 'd' }, JOE)).toMatchObject({ kind: 'started' });
+  });
+
+  test('may ask for no more while all together have so many', async () => {
+    const service = open({ settings: { max_jobs_of_users: '2' } });
+    await post(service, LIVE, JOE);
+    await post(service, LIVE, NAMELESS);
+    const other = { name: 'jane', roles: [] };
+    await expect(post(service, LIVE, other)).rejects.toMatchObject({ code: 'too_busy' });
+    expect(await post(service, LIVE)).toMatchObject({ kind: 'started' });
   });
 });
 
