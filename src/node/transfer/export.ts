@@ -28,6 +28,8 @@ interface ExportStreams {
   readonly stderr: MessageStream;
 }
 
+/** Characters of a row that an error shows. */
+const shownLength = 200;
 /** Characters that are collected before they are written. */
 const pieceLength = 64 * 1024;
 
@@ -88,7 +90,7 @@ async function* documentsOf(chunks: AsyncIterable<Uint8Array>, progress: Progres
 function toDocument(row: string): string {
   const document = memberText(row, 'doc');
   if (document === undefined || document === 'null')
-    throw new Error(`The server gave a row without its document: ${row}`);
+    throw new Error(`The server gave a row without its document: ${row.slice(0, shownLength)}`);
   // Line breaks mean nothing between the tokens of JSON, and strings contain none.
   return document.replace(/[\r\n]+/g, '');
 }

@@ -1,10 +1,17 @@
 import type { IncomingMessage } from 'node:http';
-import { text } from 'node:stream/consumers';
 import { DatabaseError } from '../../errors/database-error.ts';
 import { isObject, type JsonObject } from '../../json/objects.ts';
 import { UsageError } from '../terminal/usage-error.ts';
 import { stringMember } from './document-text.ts';
+import { type ShortAnswer, shortAnswer, shortMessage } from './short-answer.ts';
 import { BodyError, type StreamedRequest, sendStreamed } from './streamed-request.ts';
+
+/** Bytes of an answer that says what a database is, or that something was done. */
+const SHORT_BYTES = 65_536;
+/** Bytes of a row that tells about one document. */
+const ROW_BYTES = 16_384;
+/** Bytes that are read of an answer which says why a request was refused. */
+const ERROR_BYTES = 16_384;
 
 /** The server refused a whole request and did nothing of it. */
 export class RefusalError extends Error {
@@ -73,7 +80,7 @@ export class RemoteDatabase {
   async documentCount(): Promise<number> {
     const response = await this.#request('');
     await this.#assertOk(response, `The database ${this.url} can't be read`);
-    const info = await this.#json(response);
+    const info = await this.#json(response, SHORT_BYTES);
     return isObject(info) ? Number(info['doc_count']) : 0;
   }
 
@@ -85,7 +92,7 @@ export class RemoteDatabase {
       body: `{${newEdits ? '' : '"new_edits":false,'}"docs":[${documents.join(',')}]}`,
     });
     await this.#assertOk(response, `A batch of ${documents.length} was refused`);
-    const rows = await this.#json(response);
+    const rows = await this.#json(response, SHORT_BYTES + documents.length * ROW_BYTES);
     if (!Array.isArray(rows)) throw this.#unexpected('something else than an array');
     const refused = new Map<number, Refusal>();
     let find: ReturnType<typeof createFinder> | undefined;
@@ -138,7 +145,7 @@ export class RemoteDatabase {
     const status = answer.statusCode ?? 0;
     if (status < 200 || status > 299) throw await this.#refusalOf(answer, 'The document was refused');
     // So that the connection can be used again.
-    for await (const _ of this.#whole(answer));
+    await this.#read(shortMessage(answer, { longest: SHORT_BYTES, isBeginningOfUse: true }));
   }
 
   async #stream(request: StreamedRequest): Promise<IncomingMessage> {
@@ -151,7 +158,8 @@ export class RemoteDatabase {
   }
 
   async #refusalOf(answer: IncomingMessage, what: string): Promise<RefusalError> {
-    const { error, reason } = parseErrorBody(await text(this.#whole(answer)));
+    const { text } = await this.#read(shortMessage(answer, { longest: ERROR_BYTES, isBeginningOfUse: true }));
+    const { error, reason } = parseErrorBody(text);
     return new RefusalError(what, answer.statusCode ?? 0, error, reason);
   }
 
@@ -168,9 +176,25 @@ export class RemoteDatabase {
     return new DatabaseError('storage_failed', reason, { cause });
   }
 
-  async #json(response: Response): Promise<unknown> {
+  /** `longest`: bytes that the answer to what was asked may have. */
+  async #json(response: Response, longest: number): Promise<unknown> {
+    const { text, isWhole } = await this.#read(shortAnswer(response, { longest }));
+    if (!isWhole) {
+      throw new DatabaseError(
+        'storage_failed',
+        `${this.url} answered with more than ${longest} bytes; it is no database.`,
+      );
+    }
     try {
-      return await response.json();
+      return JSON.parse(text);
+    } catch (error) {
+      throw this.#broken(error);
+    }
+  }
+
+  async #read(answer: Promise<ShortAnswer>): Promise<ShortAnswer> {
+    try {
+      return await answer;
     } catch (error) {
       throw this.#broken(error);
     }
@@ -192,7 +216,7 @@ export class RemoteDatabase {
 
   async #assertOk(response: Response, what: string): Promise<void> {
     if (response.ok) return;
-    const text = await response.text();
+    const { text } = await this.#read(shortAnswer(response, { longest: ERROR_BYTES, isBeginningOfUse: true }));
     const { error, reason } = parseErrorBody(text);
     throw new RefusalError(what, response.status, error, reason);
   }
