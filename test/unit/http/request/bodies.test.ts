@@ -12,7 +12,7 @@ async function gzip(text: string): Promise<Uint8Array<ArrayBuffer>> {
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
-/** The lowest that the setting may be. */
+/** Bytes. */
 const LIMIT = 256;
 const small = { svc: { max_document_size: `${LIMIT}` } };
 const ofLimit = `"${'1'.repeat(LIMIT - 2)}"`;
