@@ -58,7 +58,7 @@ export default suite('local_docs', [
     const rows = await t.bulk([{ _id: 'plain' }, { _id: '_local/mine', n: 1 }, { _id: '_local/mine', n: 2 }]);
     assert.deepInclude(rows[0], { ok: true, id: 'plain' });
     assert.deepEqual(rows[1], { ok: true, id: '_local/mine', rev: '0-1' });
-    assert.deepEqual(rows[2], { id: '_local/mine', error: 'conflict', reason: conflict });
+    assert.deepEqual(rows[2], { id: '_local/mine', rev: '', error: 'conflict', reason: conflict });
     const next = await t.bulk([{ _id: '_local/mine', _rev: '0-1', _deleted: true }]);
     assert.deepEqual(next, [{ ok: true, id: '_local/mine', rev: '0-0' }]);
     assert.deepInclude(await t.info(), { doc_count: 1, update_seq: 1 });
