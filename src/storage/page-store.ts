@@ -17,7 +17,9 @@ import type { MaybePromise } from '../shared/maybe-promise.ts';
  * 3. A commit is visible to `read` and to a later `open` when its promise resolves. With `strict` it also survives a
  *    power cut; with `relaxed` it survives the end of the process.
  * 4. Fencing: `open` takes ownership. It raises the epoch and claims the next journal number. When it resolves, and from then
- *    on, every commit through an earlier `PageFile` of the same file fails with `storage_fenced` and changes nothing.
+ *    on, every commit through an earlier `PageFile` of the same file fails with `storage_fenced` and changes nothing. Where a browser has no
+ *    room for that, `open` resolves all the same: the file can be read, earlier ones are not fenced, and the first commit for which there is
+ *    room takes ownership, or fails with `storage_fenced` where an earlier one has committed since.
  * 5. Errors are `DatabaseError`s with the codes `storage_closed`, `storage_deleted` (the file vanished underneath),
  *    `storage_full`, `storage_fenced`, `storage_blocked`, `storage_newer_format`, `storage_missing`, `storage_exists`,
  *    `storage_corrupt`, `storage_failed`, `write_outcome_unknown` (a later owner took the file over in the middle of the commit).

@@ -139,6 +139,40 @@ describe.each(chosenEngines())('a full storage in %s', (engine) => {
     const left = before.get(database)?.filter((id) => !['doc-0', 'doc-1', 'doc-2'].includes(id)) ?? [];
     expect(await everything(tab)).toEqual(new Map([[database, ['again', ...left].sort()]]));
   });
+
+  test('a bound below what is stored: a start reads on, and writes again once there is room', {
+    timeout: 300_000,
+  }, async ({ skip }) => {
+    if (session.browser.can.limitStorage !== true) skip('its bound is set when it starts');
+    const site = await session.openSite();
+    await session.browser.limitStorage(site.server.origin, quotaBytes);
+    const tab = await site.open('control');
+    await call(tab, 'start', { base });
+    const ask = (method: string, path: string, json?: unknown) => call(tab, 'request', 'settee', method, path, json);
+    expect(await ask('PUT', database)).toMatchObject({ status: 201 });
+    // Records of some length come together, so that a part of the journal is in files.
+    for (let number = 0; number < 30; number += 1) {
+      expect(await ask('PUT', `${database}/doc-${number}`, { number })).toMatchObject({ status: 201 });
+    }
+    await fillWholly(tab, database);
+    const before = await everything(tab);
+    await session.browser.limitStorage(site.server.origin, quotaBytes / 4);
+
+    await tab.reload();
+    await call(tab, 'start', { base });
+    expect(await everything(tab)).toEqual(before);
+    expect(await ask('GET', `${database}/doc-7`)).toMatchObject({ status: 200, json: { number: 7 } });
+    // What is small may still fit into what Chromium allotted before.
+    expect(await ask('PUT', `${database}/large`, { text: 'x'.repeat(5_000_000) })).toMatchObject({ status: 507 });
+    expect(await everything(tab)).toEqual(before);
+
+    await session.browser.limitStorage(site.server.origin, 3 * quotaBytes);
+    const write = async () => (await ask('PUT', `${database}/again`, { n: 1 })).status;
+    await expect.poll(write, { timeout: 120_000, interval: 1000 }).toBe(201);
+    await tab.reload();
+    await call(tab, 'start', { base });
+    expect(await everything(tab)).toEqual(new Map([[database, ['again', ...(before.get(database) ?? [])].sort()]]));
+  });
 });
 
 describe.each(chosenEngines())('a storage without a bound in %s', (engine) => {

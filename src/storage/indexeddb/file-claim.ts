@@ -11,6 +11,7 @@ import type { FileDatabase, FileSchema, HeadValue, JournalValue, PageCounts } fr
 const KEPT_CLAIMS = 1024;
 
 type OpeningTransaction = IDBPTransaction<FileSchema, ['journal', 'head'], 'readwrite'>;
+type ReadingTransaction = IDBPTransaction<FileSchema, ['journal', 'head'], 'readonly' | 'readwrite'>;
 
 /** What an owner knows of the file that it has claimed. */
 export interface FileClaim {
@@ -21,9 +22,20 @@ export interface FileClaim {
   readonly claims: readonly number[];
 }
 
+/** A file as a claim finds it, and what the claim would write. */
+interface ReadFile {
+  readonly claim: FileClaim;
+  readonly claimed: number;
+  readonly lost: readonly number[];
+  readonly claimMark: unknown;
+}
+
 /** How a journal is read that is in segments as well, once these are sealed; the epoch was raised for that. */
 interface JournalReading {
+  /** Default: one above the file's. */
   readonly epoch?: number;
+  /** Whether `read` has what is in segments. Default: where there is an epoch. */
+  readonly hasSegments?: boolean;
   /** From the numbers that IndexedDB has from the floor on, ascending, and what is stored under them. */
   read(numbers: readonly number[], values: readonly JournalValue[], floor: number): ReadJournal;
 }
@@ -51,25 +63,31 @@ export async function claimFile(
   return claim;
 }
 
+/** What `claimFile` would give, where there is no room for a claim. Changes nothing. */
+export function readUnclaimed(file: string, database: FileDatabase): Promise<FileClaim | string>;
+export function readUnclaimed(file: string, database: FileDatabase, reading: JournalReading): Promise<FileClaim>;
+export async function readUnclaimed(
+  file: string,
+  database: FileDatabase,
+  reading: JournalReading = { read: readStored },
+): Promise<FileClaim | string> {
+  const transaction = database.transaction(['journal', 'head']);
+  transaction.done.catch(() => undefined);
+  const found = await readIn(file, transaction, reading);
+  return typeof found === 'string' ? found : found.claim;
+}
+
 async function claimIn(
   file: string,
   transaction: OpeningTransaction,
-  { epoch: raised, read }: JournalReading,
+  reading: JournalReading,
 ): Promise<FileClaim | string> {
+  const found = await readIn(file, transaction, reading);
+  if (typeof found === 'string') return found;
+  const { claim, claimed, lost, claimMark } = found;
+  const { epoch } = claim.opening;
   const journal = transaction.objectStore('journal');
   const head = transaction.objectStore('head');
-  const [text, lastEpoch, storedFloor, claimMark, written, token] = await Promise.all(
-    HEAD_KEYS.map((key) => head.get(key)),
-  );
-  const floor = numberOr(storedFloor, 1);
-  if (typeof lastEpoch !== 'number') throw storageCorrupt(file, 'its epoch is missing');
-  if (raised === undefined && typeof token === 'string') return token;
-  const epoch = raised ?? lastEpoch + 1;
-  if (lastEpoch > epoch) throw storageFenced(file);
-  const fromFloor = IDBKeyRange.lowerBound(floor);
-  const [values, numbers] = await Promise.all([journal.getAll(fromFloor), journal.getAllKeys(fromFloor)]);
-  const { records, lost, end } = read(numbers, values, floor);
-  const claimed = Math.max(floor, end);
   const writes: Promise<unknown>[] = [
     journal.add(epoch, claimed),
     head.put(epoch, 'epoch'),
@@ -80,17 +98,40 @@ async function claimIn(
   for (const number of lost) writes.push(journal.put(epoch, number));
   if (epoch % KEPT_CLAIMS === 0) {
     // Below the floor there are only claims.
-    const oldEnd = Math.min(numberOr(claimMark, 1), floor);
+    const oldEnd = Math.min(numberOr(claimMark, 1), claim.journalFloor);
     writes.push(journal.delete(IDBKeyRange.upperBound(oldEnd, true)), head.put(claimed, 'claimMark'));
   }
   await Promise.all(writes);
+  return claim;
+}
+
+async function readIn(
+  file: string,
+  transaction: ReadingTransaction,
+  { epoch: raised, hasSegments = raised !== undefined, read }: JournalReading,
+): Promise<ReadFile | string> {
+  const journal = transaction.objectStore('journal');
+  const head = transaction.objectStore('head');
+  const [text, lastEpoch, storedFloor, claimMark, written, token] = await Promise.all(
+    HEAD_KEYS.map((key) => head.get(key)),
+  );
+  const floor = numberOr(storedFloor, 1);
+  if (typeof lastEpoch !== 'number') throw storageCorrupt(file, 'its epoch is missing');
+  if (!hasSegments && typeof token === 'string') return token;
+  const epoch = raised ?? lastEpoch + 1;
+  if (lastEpoch > epoch) throw storageFenced(file);
+  const fromFloor = IDBKeyRange.lowerBound(floor);
+  const [values, numbers] = await Promise.all([journal.getAll(fromFloor), journal.getAllKeys(fromFloor)]);
+  const { records, lost, end } = read(numbers, values, floor);
+  const claimed = Math.max(floor, end);
   const claims = numbers.filter((_number, index) => typeof values[index] === 'number');
-  return {
+  const claim = {
     opening: { epoch, head: textOr(text), journal: records, nextJournal: claimed + 1 },
     pageCounts: pageCountsOr(written),
     journalFloor: floor,
     claims: [...claims, ...lost, claimed],
   };
+  return { claim, claimed, lost, claimMark };
 }
 
 const HEAD_KEYS = ['head', 'epoch', 'journalFloor', 'claimMark', 'written', 'segments'] as const;

@@ -55,8 +55,10 @@ export class IndexedDbPageFile implements PageFile {
   readonly #onClosed: (file: IndexedDbPageFile) => void;
   readonly #life: FileLife;
   readonly #pages: ReadAhead;
+  /** Claims the file, where that had no room when it was opened. */
+  #claim: Ownership['claim'];
   /** Numbers of the claims that a truncation must leave. */
-  readonly #claims: readonly number[];
+  #claims: readonly number[];
   /** Until it was called. */
   #loadJournalFiles: LoadJournalFiles | undefined;
   #journalFile: JournalFile | undefined;
@@ -81,6 +83,7 @@ export class IndexedDbPageFile implements PageFile {
     this.#deadlineMs = deadlineMs;
     this.#earlyCommits = earlyCommits;
     this.#onClosed = onClosed;
+    this.#claim = ownership.claim;
     this.#claims = ownership.claims;
     this.#journalSize = new JournalSize(this.opening.journal);
     this.#headLength = this.opening.head?.length ?? 0;
@@ -96,8 +99,15 @@ export class IndexedDbPageFile implements PageFile {
       extent: () => ({ pages: this.#pageCounts.kept, bytes: this.#keptBytes }),
       listNumbers: () => this.#ask('listing its pages', 'pages', (pages) => pages.getAllKeys()),
     });
-    if (ownership.former === undefined) this.#loadJournalFiles = parts.journalFiles;
-    else this.#openJournalFile(ownership.former.files, ownership.former);
+    this.#loadJournalFiles = parts.journalFiles;
+    if (ownership.claim === undefined) this.#takeOver(ownership);
+  }
+
+  /** Goes on with what former owners have written into segments. */
+  #takeOver({ former }: Ownership): void {
+    if (former === undefined) return;
+    this.#loadJournalFiles = undefined;
+    this.#openJournalFile(former.files, former);
   }
 
   read(page: PageNumber, kind: 'text'): Promise<string | undefined>;
@@ -115,6 +125,7 @@ export class IndexedDbPageFile implements PageFile {
     this.#life.beginOperation();
     try {
       assertCommit(commit, this.#nextJournal, this.#support.maxPageBytes);
+      if (this.#claim !== undefined) await this.#claimLate(this.#claim);
       if (!this.#isInFile(commit)) await this.#write(commit);
       this.#hasUnflushed = commit.durability === 'relaxed';
       this.#journalSize.committed(commit);
@@ -140,7 +151,7 @@ export class IndexedDbPageFile implements PageFile {
 
   async isCurrent(): Promise<boolean> {
     const epoch = await this.#ask('reading its epoch', 'head', (head) => head.get('epoch'));
-    return epoch === this.opening.epoch;
+    return epoch === (this.#claim === undefined ? this.opening.epoch : this.opening.epoch - 1);
   }
 
   /**
@@ -170,6 +181,18 @@ export class IndexedDbPageFile implements PageFile {
     await this.#life.whenIdle();
     this.#raw.close();
     this.#onClosed(this);
+  }
+
+  async #claimLate(claim: () => Promise<Ownership>): Promise<void> {
+    const what = 'taking ownership';
+    try {
+      const ownership = await withDeadline(claim(), { file: this.name, what, deadlineMs: this.#deadlineMs });
+      this.#claim = undefined;
+      this.#claims = ownership.claims;
+      this.#takeOver(ownership);
+    } catch (error) {
+      throw this.#life.refusal() ?? toDatabaseError(error, this.name, what);
+    }
   }
 
   async #write(commit: Commit): Promise<void> {
@@ -291,7 +314,8 @@ export class IndexedDbPageFile implements PageFile {
     await this.#life.whenIdle();
     this.#journalFile?.close();
     try {
-      if (wasOpen && (this.#hasUnflushed || this.#journalFile !== undefined)) await this.#flush();
+      if (wasOpen && this.#claim === undefined && (this.#hasUnflushed || this.#journalFile !== undefined))
+        await this.#flush();
     } finally {
       this.#raw.close();
       this.#onClosed(this);

@@ -12,6 +12,8 @@ export interface JournalFiles {
    * owner has taken the file over meanwhile.
    */
   seal(folder: string, token: string, mustBeOwner: () => Promise<void>): Promise<SealedSegments>;
+  /** Reads the same without sealing anything. */
+  read(folder: string, token: string): Promise<readonly JournalRecord[]>;
   /** One owner's journal files. */
   open(parts: JournalFileParts): JournalFile;
   /** Removes all segments of a file. Does nothing where there are none. */

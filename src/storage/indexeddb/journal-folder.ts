@@ -71,6 +71,16 @@ export async function sealAndRead(
   }
 }
 
+/** The content of a segment as it is now; undefined where the segment is gone. */
+export async function readSegment(folder: FileSystemDirectoryHandle, name: string): Promise<Uint8Array | undefined> {
+  try {
+    return (await contentOf(await folder.getFileHandle(name))).subarray(HEADER_BYTES);
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
+  }
+}
+
 async function sealed(file: FileSystemFileHandle, mustBeOwner: () => Promise<void>): Promise<Uint8Array> {
   const access = await file.createSyncAccessHandle(SHARED);
   try {

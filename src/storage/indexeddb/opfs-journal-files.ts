@@ -4,7 +4,7 @@ import { decodeRecords } from '../journal-record.ts';
 import type { JournalRecord } from '../page-store.ts';
 import { OpfsJournalFile } from './journal-file.ts';
 import type { JournalFiles, SealedSegments } from './journal-files.ts';
-import { type GetDirectory, openFolder, removeFolder, sealAndRead } from './journal-folder.ts';
+import { type GetDirectory, openFolder, readSegment, removeFolder, sealAndRead } from './journal-folder.ts';
 
 /**
  * @param getDirectory gives the origin's private file system; by default the browser's own.
@@ -17,9 +17,20 @@ export function createOpfsJournalFiles(
 ): JournalFiles {
   return {
     seal: (...request) => sealSegments(getDirectory, ...request),
+    read: (...request) => readSegments(getDirectory, ...request),
     open: (parts) => new OpfsJournalFile(parts, getDirectory, recordsBefore),
     destroy: (folder) => removeFolder(getDirectory, folder),
   };
+}
+
+async function readSegments(getDirectory: GetDirectory, name: string, token: string): Promise<JournalRecord[]> {
+  const folder = await openFolder(getDirectory, name, false);
+  const records: JournalRecord[] = [];
+  for await (const segment of folder?.keys() ?? []) {
+    const bytes = segment.startsWith(token) && folder && (await readSegment(folder, segment));
+    if (bytes) records.push(...decodeRecords(bytes, crc32).records);
+  }
+  return records;
 }
 
 async function sealSegments(

@@ -1,12 +1,19 @@
 import type { IDBPObjectStore } from 'idb';
+import { must } from '../../shared/assert.ts';
 import type { JournalRecord } from '../page-store.ts';
 import { storageCorrupt, storageFailed, storageFenced } from '../storage-errors.ts';
-import { claimFile, type FileClaim } from './file-claim.ts';
+import { claimFile, type FileClaim, readUnclaimed } from './file-claim.ts';
+import { nameOf } from './indexeddb-errors.ts';
 import type { FormerSegments, JournalFiles, LoadJournalFiles } from './journal-files.ts';
 import { mergeJournal } from './journal-merge.ts';
 import type { FileDatabase, FileSchema } from './schema.ts';
 
 export interface Ownership extends FileClaim {
+  /**
+   * Where there was no room for a claim: tries again, and fails with `storage_fenced` where somebody has changed the file meanwhile. Until it
+   * has succeeded the file can be read alone, and former owners are not fenced.
+   */
+  readonly claim?: () => Promise<Ownership>;
   /** What former owners have written into segments, where there are any. */
   readonly former?: FormerSegments;
 }
@@ -17,13 +24,43 @@ interface OwnershipRequest {
   readonly journalFiles?: LoadJournalFiles | undefined;
 }
 
-/** Takes the file over from whoever owned it before: from then on the commits of former owners fail. */
+/** Takes the file over from whoever owned it before: from then on the commits of former owners fail; unless there is no room for a claim. */
 export async function takeOwnership(request: OwnershipRequest): Promise<Ownership> {
+  try {
+    return await claimOwnership(request);
+  } catch (error) {
+    if (nameOf(error) !== 'QuotaExceededError') throw error;
+    return readWithoutClaim(request);
+  }
+}
+
+async function claimOwnership(request: OwnershipRequest): Promise<Ownership> {
   const claim = await claimFile(request.file, request.database);
   if (typeof claim !== 'string') return claim;
   const files = await request.journalFiles?.();
   if (files === undefined) throw storageFailed(request.file, 'opening it', 'it has journal files');
   return recoverSegments(request, files, claim);
+}
+
+/** The file as a claim would find it. Nobody's epoch is raised, and no segment is sealed. */
+async function readWithoutClaim(request: OwnershipRequest): Promise<Ownership> {
+  const { file, database, journalFiles } = request;
+  let found = await readUnclaimed(file, database);
+  if (typeof found === 'string') {
+    const files = must(await journalFiles?.(), 'the claim that failed would have failed without them');
+    const segments = await files.read(database.name, found);
+    const read: Parameters<typeof readUnclaimed>[2]['read'] = (numbers, values, floor) =>
+      mergeJournal({ floor, numbers, values, found: segments });
+    found = await readUnclaimed(file, database, { hasSegments: true, read });
+  }
+  const { opening } = found;
+  const claim = async (): Promise<Ownership> => {
+    const claimed = await claimOwnership(request);
+    const { epoch, nextJournal, head } = claimed.opening;
+    if (epoch === opening.epoch && nextJournal === opening.nextJournal && head === opening.head) return claimed;
+    throw storageFenced(file);
+  };
+  return { ...found, claim };
 }
 
 /**

@@ -619,3 +619,44 @@ describe('joining the journal', () => {
     );
   });
 });
+
+/** Ends the transaction of the next `put` as a browser does that has no space left. */
+function fillUp(): void {
+  const original = IDBObjectStore.prototype.put;
+  vi.spyOn(IDBObjectStore.prototype, 'put').mockImplementationOnce(function (this: IDBObjectStore, value, key) {
+    const request = original.call(this, value, key);
+    request.addEventListener('success', () => {
+      Reflect.get(this.transaction, '_abort').call(this.transaction, 'QuotaExceededError');
+    });
+    return request;
+  });
+}
+
+describe('without room for a claim', () => {
+  test('what is in segments is read, and none is sealed', async () => {
+    const writing = await begin();
+    await writing.reachFile();
+    await writing.appendMany(5);
+    fillUp();
+    const { file, texts } = await reopened();
+    expect(texts).toEqual(writing.texts);
+    await writing.append();
+    const number = file.opening.nextJournal;
+    await rejects('storage_fenced', () => file.commit(relaxed({ journal: { number, text: 'late' } })));
+    await file.close();
+    expect((await reopened()).texts).toEqual(writing.texts);
+  });
+
+  test('the first commit that has room seals them, and what they hold stays', async () => {
+    const writing = await begin();
+    await writing.reachFile();
+    await writing.appendMany(5);
+    fillUp();
+    const { file, texts } = await reopened();
+    const late = new Writing(file);
+    await late.appendMany(3);
+    await rejects('storage_fenced', () => writing.append());
+    await file.close();
+    expect((await reopened()).texts).toEqual([...texts, ...late.texts]);
+  });
+});

@@ -223,12 +223,46 @@ describe('a full disk', () => {
     },
   );
 
-  test('an opening fails with storage_full and leaves the file to its owner', async () => {
+  test('an opening without room for a claim reads, and leaves the file to its owner', async () => {
+    const file = await prepared(createStore());
+    await file.commit(relaxed({ journal: { number: 2, text: 'two' } }));
+    failNext('put');
+    const reader = await createStore().open('file', 'open');
+    expect(reader.opening).toMatchObject({ head: 'first', journal: [{ number: 2, text: 'two' }], nextJournal: 4 });
+    expect(await reader.read(2, 'text')).toBe('two');
+    expect(await reader.isCurrent()).toBe(true);
+    expect(await file.isCurrent()).toBe(true);
+    await file.commit(relaxed({ journal: { number: 3, text: 'mine' } }));
+    await rejects('storage_fenced', () => reader.commit(relaxed({ journal: { number: 4, text: 'late' } })));
+    await reader.close();
+    expect((await storedContent(createStore(), 'file')).journal).toEqual([
+      [2, 'two'],
+      [3, 'mine'],
+    ]);
+  });
+
+  test('a file that was opened so is taken over by the first commit that has room', async () => {
     const file = await prepared(createStore());
     failNext('put');
-    await rejects('storage_full', () => createStore().open('file', 'open'));
-    expect(await file.isCurrent()).toBe(true);
-    await file.commit(relaxed({ journal: { number: 2, text: 'mine' } }));
+    const reader = await createStore().open('file', 'open');
+    failNext('add');
+    await rejects('storage_full', () => reader.commit(relaxed({ dropPages: [2] })));
+    await reader.commit(relaxed({ journal: { number: 3, text: 'three' }, writePages: [{ number: 3, value: 'page' }] }));
+    expect(await reader.isCurrent()).toBe(true);
+    await rejects('storage_fenced', () => file.commit(relaxed({ journal: { number: 2, text: 'stale' } })));
+    await rejects('storage_fenced', () => file.commit(relaxed({ dropPages: [2] })));
+    await reader.commit(relaxed({ head: 'second', truncateJournal: 4 }));
+    const found = await createStore().open('file', 'open');
+    expect(found.opening).toMatchObject({ epoch: 3, head: 'second', journal: [], nextJournal: 5 });
+    expect(await allPages(found)).toEqual([2, 3]);
+  });
+
+  test('a file that was only read is closed without a trace', async () => {
+    await prepared(createStore());
+    failNext('put');
+    const reader = await createStore().open('file', 'open');
+    await reader.close();
+    expect((await createStore().open('file', 'open')).opening.epoch).toBe(2);
   });
 });
 
