@@ -91,6 +91,13 @@ describe('a source', () => {
     await expect(run(host, replication)).rejects.toMatchObject({ reason: expect.stringContaining('no whole JSON') });
   });
 
+  test('a row with thousands of entries that are no revisions', async () => {
+    answers['/db/_changes'] = (_request, response) =>
+      response.end(`{"results":[{"seq":1,"id":"a","changes":[${'[],'.repeat(1_000)}[]]}],"last_seq":1}`);
+    const { host, replication } = await runFrom();
+    await expect(run(host, replication)).rejects.toMatchObject({ reason: expect.stringContaining('of no use') });
+  });
+
   test('whose feed never ends its line', async () => {
     answers['/db/_changes'] = (request, response) =>
       request.url?.includes('feed=normal') === true

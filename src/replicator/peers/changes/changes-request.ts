@@ -61,7 +61,7 @@ export function readChange(row: unknown): Change & { readonly seq: Sequence } {
   if (typeof id !== 'string') throw new SyntaxError('A row is no change of a document');
   const seq = readSequence(ownMember(members, 'seq'));
   const changes = ownMember(members, 'changes');
-  const named = Array.isArray(changes) ? changes.map(revOf) : [];
+  const named = Array.isArray(changes) ? namedRevisions(changes) : [];
   const problem = idProblem(id) ?? (named.length === 0 ? 'the row of the source names no revision' : undefined);
   if (problem !== undefined) {
     const refused = named.length === 0 ? [''] : named;
@@ -75,7 +75,9 @@ export function readChange(row: unknown): Change & { readonly seq: Sequence } {
 }
 
 /** Characters of a row. A document may have a hundred thousand leaves. */
-export const LONGEST_ROW = 16_777_216;
+export const LONGEST_ROW = 8_388_608;
+/** Entries of a row that are no revisions. One that has more is no list of them. */
+const MOST_WRONG = 1_000;
 /** Of an entry beside its text. */
 const ENTRY_BYTES = 64;
 
@@ -89,6 +91,17 @@ export function changeBytes({ id, revs, refused = [] }: Change): number {
 
 /** What is refused with it the source names, and nobody can have. */
 const BAD_CHANGE = 'bad_change';
+
+function namedRevisions(changes: readonly unknown[]): readonly string[] {
+  const named: string[] = [];
+  let wrong = 0;
+  for (const change of changes) {
+    const rev = revOf(change);
+    if (!isRevision(rev) && ++wrong > MOST_WRONG) throw new SyntaxError('A row names what are no revisions');
+    named.push(rev);
+  }
+  return named;
+}
 
 function revOf(change: unknown): string {
   const rev = isObject(change) ? ownMember(change, 'rev') : undefined;
