@@ -77,6 +77,8 @@ export class Connection {
   }
 
   #take(chunk) {
+    // A server may say that it waits no longer for a request (408), before it closes the connection.
+    if (this.#settle === undefined) return void this.#socket.destroy();
     this.#onChunk?.(chunk);
     this.#received += chunk.length;
     if (this.#onChunk !== undefined && this.#chunks.length > 0) this.#keepTail(chunk);
