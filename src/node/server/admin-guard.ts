@@ -61,7 +61,11 @@ export class AdminGuard {
   async #noteNoAdmin(): Promise<void> {
     const { dataFolder, configFile, log } = this.#options;
     if (resolve(configFile) !== resolve(dataFolder, CONFIG_FILE) || (await isThere(configFile))) return;
-    await createConfigFile(configFile).catch((error: unknown) => log.error(`${configFile} could not be made.`, error));
+    await createConfigFile(configFile).catch((error: unknown) => {
+      // On a full disk everything else goes on.
+      const reason = error instanceof Error ? error.message : String(error);
+      log.error(`${configFile} could not be made (${reason}); the next start tries again.`);
+    });
   }
 
   /** Resolves when nothing is written into the folder any more, unless the admins change again. */
