@@ -167,7 +167,7 @@ describe('a write that is being validated', () => {
     const [status, rows] = await ask('POST', '/db/_bulk_docs', { docs });
     expect(status).toBe(201);
     expect(sandbox.asked.map((batch) => batch.length)).toEqual([50, 50, 20]);
-    expect(Object(rows)[77]).toEqual({ id: 'bad', error: 'forbidden', reason: 'bad' });
+    expect(Object(rows)[77]).toEqual({ id: 'bad', rev: '', error: 'forbidden', reason: 'bad' });
   });
 });
 
