@@ -1,13 +1,15 @@
 /**
- * Requests that outlive the page (`keepalive` of Fetch; beacons). The page's worker ends with the page, so they go to the service worker by a
- * message, which is on its way as soon as it is posted, also while the page is being left. That way is the same in all browsers; Firefox would
- * send a plain `fetch` with `keepalive` past the service worker.
+ * Requests that outlive the page (`keepalive` of Fetch; beacons). The page's worker ends with the page, so they go to the service worker, which
+ * carries them out (`sw/lasting-requests.ts`): as plain requests with `keepalive`, which browsers send on when the page is gone. Firefox sends
+ * those past the service worker, so that it gets them by a message. Chromium drops messages of a page that is on its way into the back/forward
+ * cache, when the next page is of another site.
  */
 import { serviceUnavailable } from '../bridge/link/unavailable.ts';
 import type { LastingAnswer, LastingRequest } from '../bridge/wire/control.ts';
 import { PROTOCOL, type WireResponse } from '../bridge/wire/wire.ts';
 import { withinDeadline } from './deadline.ts';
-import type { Outgoing } from './outgoing-request.ts';
+import { type Outgoing, toOutgoing } from './outgoing-request.ts';
+import type { PageFetch } from './replaced-fetch.ts';
 
 /** Of the bodies of all that are under way in a page (Fetch, 4.6). */
 const MOST_BYTES = 65_536;
@@ -22,7 +24,7 @@ const TOO_LARGE =
 const NO_SERVICE_WORKER =
   'A write with keepalive is carried out by the service worker, and this page has none that answers: wait for settee.controlled to be true ' +
   'first; where it is false, leave keepalive away, and write as soon as something changes, not when the page is left';
-export const NOT_AT_HAND =
+const NOT_AT_HAND =
   'The body of a Request or of a form can not be read while the page is left, as keepalive asks for: give fetch the address and, as body, ' +
   'text, bytes, a Blob or URLSearchParams';
 
@@ -33,18 +35,24 @@ const SILENT =
 export interface LastingRequestsHost {
   /** Of the page, absolute. */
   readonly base: string;
+  /** Whether the browser sends plain requests with `keepalive` past the service worker. */
+  readonly isBypassed: boolean;
+  /** The browser's `fetch`, whatever the page has in its place. */
+  readonly network: PageFetch;
   /** The service worker that answers below the base; undefined where there is none, or none yet. */
   serviceWorker(): ServiceWorker | undefined;
   /** Settles when it is decided whether there is one. */
   whenControlled(): Promise<unknown>;
+  respond(request: Outgoing, response: WireResponse): Response;
   /** Ends the listening. */
   readonly signal: AbortSignal;
 }
 
 interface PostedRequest {
-  readonly bytes: number;
   /** On which the answer comes. An answer would throw a page out of the back/forward cache, so that one that is left has none. */
   readonly port: MessagePort;
+  /** Whether the service worker has said that it has it. */
+  isTaken: boolean;
   resolve(response: WireResponse): void;
 }
 
@@ -63,25 +71,43 @@ export class LastingRequests {
   }
 
   /**
-   * Posts the request in the turn of the call. Rejects with a TypeError, which says what to do, where it can't be carried out so. A signal is
-   * of no use once the request was posted.
+   * As `fetch`, for a write to this address. Sent in the turn of the call. Rejects with a TypeError, which says what to do, where the write
+   * can't be carried out so. A signal is of no use in Firefox once the request was posted.
    */
-  async handle(request: Outgoing): Promise<WireResponse> {
-    request.signal?.throwIfAborted();
-    const bytes = sizeOf(request.body);
-    if (bytes === undefined) throw new TypeError(STREAM);
+  async fetch(url: string, input: Request | URL | string, init: RequestInit = {}): Promise<Response> {
+    const { body } = init;
+    if (body instanceof ReadableStream) throw new TypeError(STREAM);
+    const bytes = sizeOf(body);
     if (this.#bytes + bytes > MOST_BYTES) throw new TypeError(TOO_LARGE);
     const serviceWorker = this.#host.serviceWorker() ?? (await this.#whenControlled());
-    return this.#post(serviceWorker, request, bytes);
+    if (!this.#host.isBypassed) {
+      const answer = this.#host.network(input, { ...init, keepalive: true });
+      return this.#counted(bytes, answer);
+    }
+    const request = toOutgoing(url, input, init);
+    // Browsers have the body of a Request as a stream, or as a promise, whatever it was made of.
+    if (request instanceof Promise || request.body instanceof ReadableStream) throw new TypeError(NOT_AT_HAND);
+    request.signal?.throwIfAborted();
+    return this.#host.respond(request, await this.#counted(bytes, this.#post(serviceWorker, request)));
   }
 
-  /** As `navigator.sendBeacon`: false where the request can't be carried out so. */
-  send(request: Outgoing): boolean {
-    const bytes = sizeOf(request.body) ?? Number.POSITIVE_INFINITY;
+  /** As `navigator.sendBeacon`: false where the write can't be carried out so; undefined for what that is to do itself. */
+  sendBeacon(url: string, body: BodyInit | null): boolean | undefined {
     const serviceWorker = this.#host.serviceWorker();
-    if (!serviceWorker || this.#bytes + bytes > MOST_BYTES) return false;
-    void this.#post(serviceWorker, request, bytes);
+    if (!serviceWorker) return false;
+    if (!this.#host.isBypassed) return undefined;
+    const request = toOutgoing(url, url, { method: 'POST', body });
+    const bytes = sizeOf(body);
+    if (request instanceof Promise || this.#bytes + bytes > MOST_BYTES) return false;
+    void this.#counted(bytes, this.#post(serviceWorker, request));
     return true;
+  }
+
+  #counted<T>(bytes: number, answer: Promise<T>): Promise<T> {
+    this.#bytes += bytes;
+    return answer.finally(() => {
+      this.#bytes -= bytes;
+    });
   }
 
   async #whenControlled(): Promise<ServiceWorker> {
@@ -91,7 +117,7 @@ export class LastingRequests {
     return serviceWorker;
   }
 
-  #post(serviceWorker: ServiceWorker, request: Outgoing, bytes: number): Promise<WireResponse> {
+  #post(serviceWorker: ServiceWorker, request: Outgoing): Promise<WireResponse> {
     const { method, url, headers, body } = request;
     const wire = { method, url, headers, body: body instanceof ReadableStream ? null : body };
     const message: LastingRequest = {
@@ -102,28 +128,28 @@ export class LastingRequests {
     };
     const { port1: port, port2 } = new MessageChannel();
     serviceWorker.postMessage(message, this.#isLeft ? [] : [port2]);
-    this.#bytes += bytes;
+    if (this.#isLeft) this.#holdUp();
     return new Promise((resolve) => {
-      const posted = { bytes, port, resolve };
+      const posted = { port, isTaken: false, resolve };
       this.#posted.add(posted);
-      if (!this.#isLeft) void this.#answerOn(port).then((response) => this.#settle(posted, response));
+      if (!this.#isLeft) void this.#answerTo(posted).then((response) => this.#settle(posted, response));
     });
   }
 
   #settle(posted: PostedRequest, response: WireResponse): void {
     if (!this.#posted.delete(posted)) return;
-    this.#bytes -= posted.bytes;
     posted.port.close();
     posted.resolve(response);
   }
 
-  async #answerOn(port: MessagePort): Promise<WireResponse> {
+  async #answerTo(posted: PostedRequest): Promise<WireResponse> {
     let onTaken: (isTaken: true) => void = () => {};
     const taken = new Promise<true>((resolve) => {
       onTaken = resolve;
     });
     const answered = new Promise<WireResponse>((resolve) => {
-      port.onmessage = ({ data }: MessageEvent<LastingAnswer>) => {
+      posted.port.onmessage = ({ data }: MessageEvent<LastingAnswer>) => {
+        posted.isTaken = true;
         if (data.response) resolve(data.response);
         else onTaken(true);
       };
@@ -135,7 +161,19 @@ export class LastingRequests {
 
   #leave(): void {
     this.#isLeft = true;
+    if ([...this.#posted].some(({ isTaken }) => !isTaken)) this.#holdUp();
     for (const { port } of this.#posted) port.close();
+  }
+
+  /** Until the service worker has answered something. Firefox loses messages that a page posts as its last when its tab is closed. */
+  #holdUp(): void {
+    try {
+      const request = new XMLHttpRequest();
+      request.open('GET', `${this.#host.base}_settee/alive`, false);
+      request.send();
+    } catch {
+      // The page is gone, or about to be: all that can be done was done.
+    }
   }
 
   #return(): void {
@@ -145,12 +183,11 @@ export class LastingRequests {
   }
 }
 
-/** In bytes; undefined where that can't be told. */
-function sizeOf(body: Outgoing['body']): number | undefined {
-  if (body === null) return 0;
+/** In bytes; none where that can't be told before it is sent, as of a form: browsers have the same bound. */
+function sizeOf(body: BodyInit | null | undefined): number {
   if (body instanceof Blob) return body.size;
-  if (body instanceof Uint8Array) return body.byteLength;
-  if (typeof body !== 'string') return undefined;
+  if (body instanceof ArrayBuffer || ArrayBuffer.isView(body)) return body.byteLength;
+  if (typeof body !== 'string') return body instanceof URLSearchParams ? sizeOf(`${body}`) : 0;
   // No character takes less than a byte.
   return body.length > MOST_BYTES ? body.length : new TextEncoder().encode(body).length;
 }

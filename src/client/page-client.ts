@@ -6,14 +6,13 @@ import { OTHER_PROTOCOL } from '../bridge/wire/control.ts';
 import { PROTOCOL, type WireResponse, type WireStream } from '../bridge/wire/wire.ts';
 import { isWireStream } from '../bridge/wire/wire-codec.ts';
 import { isReadOnlyRequest } from '../http/address/read-only-requests.ts';
-import type { MaybePromise } from '../shared/maybe-promise.ts';
 import { VERSION } from '../system/version.ts';
 import { isVersioned, serviceWorkerAddress, workerAddress } from './addresses.ts';
 import { type IncomingBody, receiveBody } from './body-ports.ts';
 import type { SetteeStatus, StartOptions } from './contract.ts';
 import { DirectResponse, type TextSource } from './direct-response.ts';
 import { serveDownloads } from './downloads.ts';
-import { LastingRequests, NOT_AT_HAND } from './lasting-requests.ts';
+import { LastingRequests } from './lasting-requests.ts';
 import { nextOf, type Outgoing, toAddress, toOutgoing } from './outgoing-request.ts';
 import { type PageFetch, type ReplacedFetch, replaceBeacons, replacePageFetch } from './replaced-fetch.ts';
 import { ServiceWorkerSupervisor } from './service-worker-supervisor.ts';
@@ -76,6 +75,9 @@ export class PageClient extends EventTarget {
     } else this.#uncontrolledBecause = serviceWorker === false ? NOT_WANTED : NOT_THERE;
     this.#lasting = new LastingRequests({
       base,
+      isBypassed: navigator.userAgent.includes(' Firefox/'),
+      network: this.#network,
+      respond: (request, response) => this.#respond(request, response, false),
       serviceWorker: () => this.#serviceWorker?.answering,
       whenControlled: () => this.controlled,
       signal: this.#closed.signal,
@@ -206,13 +208,11 @@ export class PageClient extends EventTarget {
   readonly fetch = async (input: Request | URL | string, init?: RequestInit): Promise<Response> => {
     const address = toAddress(input, this.#origin);
     if (!address.startsWith(this.base) || this.#asksServiceWorker) return this.#network(input, init);
+    if (isLasting(address, input, init, this.base)) return this.#lasting.fetch(address, input, init);
     const outgoing = toOutgoing(address, input, init);
-    const isKeptAlive = init?.keepalive ?? (input instanceof Request && input.keepalive);
-    if (isKeptAlive && !isAtHand(outgoing, init)) return this.#fetchByServiceWorker(input, init);
     let request = outgoing instanceof Promise ? await outgoing : outgoing;
-    const carrier = isKeptAlive && !isReadOnlyRequest(request, this.base) ? this.#lasting : this.#worker;
     for (let redirects = 0; redirects <= MOST_REDIRECTS; redirects++) {
-      const answer = await carrier.handle(request);
+      const answer = await this.#worker.handle(request);
       const next = nextOf(request, answer);
       if (!next) return this.#respond(request, answer, redirects > 0);
       if (!next.url.startsWith(this.base)) return this.#network(next.url, { method: next.method });
@@ -227,18 +227,11 @@ export class PageClient extends EventTarget {
     return this.#network(input, init);
   }
 
-  /** For a body that can't be had in this turn: a plain request with `keepalive` has it, but for Firefox, where that passes the service worker by. */
-  #fetchByServiceWorker(input: Request | URL | string, init?: RequestInit): Promise<Response> {
-    if (!this.#serviceWorker?.answering || navigator.userAgent.includes(' Firefox/')) throw new TypeError(NOT_AT_HAND);
-    return this.#network(input, init);
-  }
-
   /** As `navigator.sendBeacon`; undefined for what is left to that. */
   #sendBeacon(url: string | URL, body: BodyInit | null = null): boolean | undefined {
     const address = toAddress(url, this.#origin);
     if (!address.startsWith(this.base) || this.#asksServiceWorker) return undefined;
-    const request = toOutgoing(address, address, { method: 'POST', body });
-    return request instanceof Promise ? undefined : this.#lasting.send(request);
+    return this.#lasting.sendBeacon(address, body);
   }
 
   /** HEAD, like the statuses that never have one (Fetch, 2.2.3), gets no body. */
@@ -270,10 +263,12 @@ export class PageClient extends EventTarget {
   }
 }
 
-/** Whether the body can be sent in this turn: browsers have that of a Request as a stream, or as a promise, whatever it was made of. */
-function isAtHand(outgoing: MaybePromise<Outgoing>, init: RequestInit | undefined): boolean {
-  if (outgoing instanceof Promise) return false;
-  return !(outgoing.body instanceof ReadableStream) || init?.body instanceof ReadableStream;
+/** Whether the request is to outlive the page. What only reads can't be lost. */
+function isLasting(url: string, input: Request | URL | string, init: RequestInit | undefined, base: string): boolean {
+  const request = input instanceof Request ? input : undefined;
+  if (!(init?.keepalive ?? request?.keepalive)) return false;
+  const method = `${init?.method ?? request?.method ?? 'GET'}`.toUpperCase();
+  return !isReadOnlyRequest({ method, url, headers: {} }, base);
 }
 
 /** The name of the first option that the later call gives, and that is another one for the service as a whole; undefined where none is. */

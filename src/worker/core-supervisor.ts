@@ -68,6 +68,8 @@ interface Opened {
 /** How long a request waits for a storage that can't be opened at the moment. */
 const PATIENCE_MS = 15_000;
 const RETRY_MS = 250;
+/** How long the browser may take to tell that it has closed a file. */
+const EVENT_MS = 200;
 /** How long what was begun may go on when the service is restarted. */
 const DRAIN_MS = 3_000;
 
@@ -221,13 +223,15 @@ export class CoreSupervisor {
   }
 
   async #shouldRepeat(opened: Opened, request: PlainRequest, { errorCode }: PlainResponse): Promise<boolean> {
+    const isGone = errorCode === 'storage_closed' || errorCode === 'storage_fenced';
+    // Where the browser has closed the storage by force, its event comes behind the failures of what was under way.
+    if (isGone && !opened.isLost && this.#options.onForcedClose) await pause(EVENT_MS);
     if (errorCode === 'storage_closed') this.#lose(opened, 'a request found the storage closed');
     else if (errorCode === 'storage_fenced' && (await this.#options.isStillOwner())) {
       this.#lose(opened, 'somebody else opened the storage meanwhile');
     }
     if (!opened.isLost || this.#isEnded || isStream(request.body)) return false;
-    const wroteNothing =
-      errorCode === 'storage_closed' || errorCode === 'storage_fenced' || errorCode === 'shutting_down';
+    const wroteNothing = isGone || errorCode === 'shutting_down';
     return wroteNothing || isReadOnlyRequest(request, this.#options.instance.base);
   }
 

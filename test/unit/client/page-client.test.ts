@@ -12,7 +12,7 @@ beforeEach(() => {
   vi.stubGlobal('Worker', SilentWorker);
   vi.stubGlobal('document', { baseURI: 'https://app.example/page' });
   vi.stubGlobal('addEventListener', () => {});
-  vi.stubGlobal('navigator', {});
+  vi.stubGlobal('navigator', { userAgent: '' });
 });
 
 afterEach(() => {

@@ -1,6 +1,6 @@
 import { forceCloseDatabase } from 'fake-indexeddb';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { Origin } from './origin.ts';
+import { Origin, type Tab } from './origin.ts';
 
 /** The browser closes the storage by force, as when it clears the data of a site. */
 let origin: Origin;
@@ -19,6 +19,12 @@ beforeEach(() => {
 
 afterEach(() => origin.close());
 
+async function openTab(): Promise<Tab> {
+  const tab = origin.createTab(undefined, true);
+  await tab.open();
+  return tab;
+}
+
 /** All connections that are open. */
 function closeByForce(): void {
   // Its types ask for the class where it takes a connection.
@@ -26,8 +32,8 @@ function closeByForce(): void {
 }
 
 test('each page is told once, that of the owner and the others', async () => {
-  const owner = await origin.openTab();
-  const other = await origin.openTab();
+  const owner = await openTab();
+  const other = await openTab();
   expect((await owner.ask('PUT', 'notes')).status).toBe(201);
   closeByForce();
   expect(owner.cleared).toBe(1);
@@ -37,11 +43,11 @@ test('each page is told once, that of the owner and the others', async () => {
 });
 
 test('a worker that comes then has the storage, though the owner before says nothing more', async () => {
-  const owner = await origin.openTab();
+  const owner = await openTab();
   expect((await owner.ask('PUT', 'notes')).status).toBe(201);
   closeByForce();
   owner.kill();
-  const next = await origin.openTab();
+  const next = await openTab();
   expect((await next.ask('GET', 'notes')).status).toBe(200);
   expect(next.cleared).toBe(0);
 });

@@ -34,9 +34,9 @@ export class Origin {
   readonly instance: Instance = createInstance(`/${crypto.randomUUID()}/`, ORIGIN);
   readonly #open: { close(): Promise<void> }[] = [];
 
-  /** A page's worker that has not been opened yet. */
-  createTab(load: LoadDeferredCode = deferred): Tab {
-    const tab = new Tab(this, load);
+  /** A page's worker that has not been opened yet. `isReplaceable`: its page would replace it where the browser closes the storage by force. */
+  createTab(load: LoadDeferredCode = deferred, isReplaceable = false): Tab {
+    const tab = new Tab(this, load, isReplaceable);
     this.#open.push(tab);
     return tab;
   }
@@ -73,7 +73,7 @@ export class Tab {
   readonly #origin: Origin;
   #isKilled = false;
 
-  constructor(origin: Origin, load: LoadDeferredCode) {
+  constructor(origin: Origin, load: LoadDeferredCode, isReplaceable: boolean) {
     this.#origin = origin;
     this.client = origin.locks.client();
     const { indexedDB } = origin;
@@ -88,9 +88,11 @@ export class Tab {
       tellOutdated: () => {
         this.outdated++;
       },
-      tellCleared: () => {
-        this.cleared++;
-      },
+      ...(isReplaceable && {
+        tellCleared: () => {
+          this.cleared++;
+        },
+      }),
     });
   }
 
