@@ -132,10 +132,14 @@ export const ratesAndWindows: Check = (config) => {
   sampleWindows(config);
 };
 
-/** The name of a server admin. Names and passwords are sent with a colon between them. */
+/** The name of a server admin. Names and passwords are sent with a colon between them, and without control characters (RFC 7617, 2). */
 export const admin: Check = (_config, _section, key) => {
-  if (!key.includes(':')) return;
-  throw new DatabaseError('bad_request', `The admin "${key}" could not log in: a name has no colon.`);
+  if (key !== '' && !/[:\p{Cc}]/u.test(key)) return;
+  const name = JSON.stringify(key);
+  throw new DatabaseError(
+    'bad_request',
+    `The admin ${name} could not log in: a name is not empty, and has neither colons nor control characters.`,
+  );
 };
 
 const KEY_KINDS = /^(?:hmac|rsa|ec|eddsa):./;

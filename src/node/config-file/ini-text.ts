@@ -101,9 +101,12 @@ function unquote(text: string, place: string): string {
 const SECTION = /[\]"]/;
 const KEY = /^[[;#"]|=/;
 const VALUE = /^[;#"]|\s[;#]/;
+/** Line breaks among them, which would begin another line of the file. */
+const CONTROL = /\p{Cc}/u;
 
 function quoted(text: string, needsQuotes: RegExp): string {
-  return text === text.trim() && !needsQuotes.test(text) ? text : JSON.stringify(text);
+  const isPlain = text === text.trim() && !needsQuotes.test(text) && !CONTROL.test(text);
+  return isPlain ? text : JSON.stringify(text);
 }
 
 /** The line with another value; its white space and comment stay. */

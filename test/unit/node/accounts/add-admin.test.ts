@@ -63,3 +63,11 @@ test('without a password nothing is kept', async () => {
   await expect(add('ana', '\n')).rejects.toMatchObject({ code: 'bad_request' });
   await expect(stat(folder)).rejects.toMatchObject({ code: 'ENOENT' });
 });
+
+test.for(['', 'a:b', 'a\nb', 'a\r\n[log]\nlevel = debug', '\u0000'])(
+  'a name by which nobody could log in is refused, and nothing is kept: %j',
+  async (name) => {
+    await expect(add(name, 'pass\n')).rejects.toMatchObject({ code: 'bad_request' });
+    await expect(stat(join(folder, 'settee.ini'))).rejects.toMatchObject({ code: 'ENOENT' });
+  },
+);

@@ -118,7 +118,25 @@ describe('an edit', () => {
 });
 
 describe('any sequence of edits', () => {
-  const piece = fc.constantFrom('a', 'b', ' ', ';', '#', '=', '[', ']', '"', '\\', 'ä', '\u00a0', '\u2028', '%', ',');
+  const piece = fc.constantFrom(
+    'a',
+    'b',
+    ' ',
+    ';',
+    '#',
+    '=',
+    '[',
+    ']',
+    '"',
+    '\\',
+    'ä',
+    '\n',
+    '\r',
+    '\u00a0',
+    '\u2028',
+    '%',
+    ',',
+  );
   const word = fc.array(piece, { minLength: 1, maxLength: 4 }).map((pieces) => pieces.join(''));
   const value = fc.option(
     fc.array(piece, { maxLength: 6 }).map((pieces) => pieces.join('')),
