@@ -1,4 +1,4 @@
-import { mkdir } from 'node:fs/promises';
+import { chmod, mkdir, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { describeLoss } from '../../database/lost-records.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
@@ -35,6 +35,7 @@ export async function openDataFolder(folder: string): Promise<DataFolder> {
     await mkdir(path, { recursive: true });
     const lock = await lockFolder(path);
     const databases = join(path, DATABASES_FOLDER);
+    await hideFromOthers(databases);
     return { path, databases, announce: (address) => lock.announce(address), release: () => lock.release() };
   } catch (error) {
     if (error instanceof DatabaseError) throw error;
@@ -44,6 +45,21 @@ export async function openDataFolder(folder: string): Promise<DataFolder> {
       `The data folder ${path} can't be used: ${why}. It must be a folder that this user may read and write.`,
       { cause: error },
     );
+  }
+}
+
+const OTHERS = 0o007;
+
+/**
+ * Takes the rights of other users away from a folder that an earlier release made: hashes and passwords are in it. Those of the group
+ * stay, since somebody may have given them on purpose. Only an owner can do so; the folder serves as it is where that fails.
+ */
+async function hideFromOthers(folder: string): Promise<void> {
+  try {
+    const { mode } = await stat(folder);
+    if ((mode & OTHERS) !== 0) await chmod(folder, mode & ~OTHERS);
+  } catch {
+    // It is not there yet, or belongs to somebody else.
   }
 }
 

@@ -1,10 +1,9 @@
-import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { DatabaseError } from '../../errors/database-error.ts';
 import { storageCorrupt, storageMissing } from '../storage-errors.ts';
 import { copyToFolder, removeLock } from './compaction.ts';
 import { type Environment, hasLostRecords, movedTo, openEnvironment } from './environment.ts';
-import { createFolder, dataPath, findGenerations, listFiles } from './folder.ts';
+import { createFolder, dataPath, findGenerations, listFiles, makeFolder } from './folder.ts';
 import { toDatabaseError } from './lmdb-errors.ts';
 
 export interface CopiedFile {
@@ -32,7 +31,7 @@ export async function* copyFiles(
   target: string,
   list: string,
 ): AsyncGenerator<CopiedFile | FailedFile> {
-  await mkdir(target, { recursive: true });
+  await makeFolder(target);
   const seen = new Set([list]);
   yield* copyUnseen(source, target, seen);
   const copied = await copyFile(source, target, list);

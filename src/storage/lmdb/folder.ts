@@ -46,6 +46,14 @@ export async function listFiles(folder: string): Promise<string[]> {
   return ((await namesIn(folder)) ?? []).filter(isFileName).sort();
 }
 
+/** For the owner alone: other users of the machine could read hashes of passwords in the files. */
+const OWNER_ONLY = 0o700;
+
+/** Makes a store's folder, unless it is there. Other users of the machine can't read what is in it. */
+export async function makeFolder(folder: string): Promise<void> {
+  await mkdir(folder, { recursive: true, mode: OWNER_ONLY });
+}
+
 /** Makes a folder with what `fill` puts into it, and gives it its name when it is whole. False where the name is taken. */
 export async function createFolder(
   parent: string,
@@ -53,7 +61,7 @@ export async function createFolder(
   fill: (folder: string) => Promise<void>,
 ): Promise<boolean> {
   const draft = join(parent, `${NEW}${crypto.randomUUID()}`);
-  await mkdir(parent, { recursive: true });
+  await makeFolder(parent);
   // Not with the one above: where the disk is full, `recursive` reports a missing folder instead.
   await mkdir(draft);
   try {
