@@ -23,6 +23,7 @@ export class AdminGuard {
   readonly #options: AdminGuardOptions;
   /** Changes of the mark, one after another. */
   #marking: Promise<void> = Promise.resolve();
+  #isClosed = false;
 
   constructor(options: AdminGuardOptions) {
     this.#options = options;
@@ -68,13 +69,15 @@ export class AdminGuard {
     });
   }
 
-  /** Resolves when nothing is written into the folder any more, unless the admins change again. */
-  settled(): Promise<void> {
+  /** Resolves when nothing is written into the folder any more. The passwords of admins may be hashed, and change by that, after it. */
+  close(): Promise<void> {
+    this.#isClosed = true;
     return this.#marking;
   }
 
   #mark(config: ConfigStore): Promise<void> {
     const { dataFolder, log } = this.#options;
+    if (this.#isClosed) return this.#marking;
     this.#marking = this.#marking
       .then(() => markAdmins(dataFolder, hasAdmin(config)))
       .catch((error: unknown) => log.error(`Whether ${dataFolder} has admins could not be noted in it.`, error));

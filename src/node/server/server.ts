@@ -147,7 +147,7 @@ async function start(options: ServerOptions, undo: UndoList): Promise<RunningSer
   const folder = memory ? undefined : await openDataFolder(dataFolder);
   if (folder) {
     undo.add(() => (service?.hangs ? undefined : folder.release()));
-    undo.add(() => guard?.settled());
+    undo.add(() => guard?.close());
     if (await holdsDatabases(folder.databases)) await guard?.assertSettings(folder.databases, config);
   }
   const proxies = new ProxiedFetches();
