@@ -5,6 +5,7 @@ import { authenticationDatabase, handlerNames } from '../../auth/settings.ts';
 import { DatabaseError, isDatabaseError } from '../../errors/database-error.ts';
 import { ownMember } from '../../json/objects.ts';
 import { readObject, readText } from '../request/bodies.ts';
+import { CREDENTIALS } from '../request/body-bounds.ts';
 import type { Answer, Context } from '../request/context.ts';
 import { clientAddress, isSecure } from '../response/asking-request.ts';
 import { showError } from '../response/error-table.ts';
@@ -62,11 +63,11 @@ function notLoggedIn(context: Context, failure: DatabaseError, fail: string | un
 /** As JSON, or as a form sends them; some clients call the name `username`. What is missing is empty, which is nobody's. */
 async function readCredentials(context: Context): Promise<{ readonly name: string; readonly password: string }> {
   if (JSON_TYPE.test(context.header('content-type') ?? '')) {
-    const body = await readObject(context);
+    const body = await readObject(context, CREDENTIALS);
     const name = ownMember(body, 'name') ?? ownMember(body, 'username');
     return { name: textOf(name), password: textOf(ownMember(body, 'password')) };
   }
-  const form = new URLSearchParams(await readText(context));
+  const form = new URLSearchParams(await readText(context, CREDENTIALS));
   const name = form.get('name') ?? form.get('username') ?? '';
   return { name, password: form.get('password') ?? '' };
 }

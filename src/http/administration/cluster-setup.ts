@@ -6,6 +6,7 @@ import { DatabaseError } from '../../errors/database-error.ts';
 import { type JsonObject, ownMember } from '../../json/objects.ts';
 import { REPLICATOR_DATABASE } from '../../system/system-databases.ts';
 import { readObject } from '../request/bodies.ts';
+import { FEW_VALUES } from '../request/body-bounds.ts';
 import type { Answer, Context } from '../request/context.ts';
 import { jsonAnswer, okAnswer } from '../response/responses.ts';
 import type { AdministrationService } from './administration-service.ts';
@@ -20,7 +21,7 @@ export function getClusterSetup(_service: AdministrationService, context: Contex
 
 /** Both actions may be asked for again: what is there already stays as it is. */
 export async function postClusterSetup(service: AdministrationService, context: Context): Promise<Answer> {
-  const body = await readObject(context);
+  const body = await readObject(context, FEW_VALUES);
   const action = ownMember(body, 'action');
   if (action !== 'enable_single_node' && action !== 'finish_cluster') throw refusalOf(action);
   if (!hasAdmin(context)) await setAdmin(service, context, ...adminOf(body));

@@ -6,6 +6,7 @@ import { DatabaseError, WordedError } from '../../errors/database-error.ts';
 import { whitelistSetting } from '../../system/config.ts';
 import type { ConfigStore } from '../../system/contract.ts';
 import { readJson } from '../request/bodies.ts';
+import { FEW_VALUES } from '../request/body-bounds.ts';
 import type { Answer, Context } from '../request/context.ts';
 import { MethodNotAllowed } from '../response/error-table.ts';
 import { jsonAnswer } from '../response/responses.ts';
@@ -38,7 +39,7 @@ function read({ services: { config } }: Context, section: string | undefined, ke
 /** Answers what held before; for admins, whose passwords nobody can know from it, what is kept now. */
 async function put(service: AdministrationService, context: Context, section: string, key: string): Promise<Answer> {
   const isRaw = readRaw(context);
-  const given = await readJson(context);
+  const given = await readJson(context, FEW_VALUES);
   if (typeof given !== 'string') {
     throw new DatabaseError('bad_request', 'The body must be the value as a JSON string, such as "100" for a number.');
   }

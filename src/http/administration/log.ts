@@ -2,6 +2,7 @@
 import { DatabaseError, WordedError } from '../../errors/database-error.ts';
 import { ownMember } from '../../json/objects.ts';
 import { readObject } from '../request/bodies.ts';
+import { LOG_ENTRY } from '../request/body-bounds.ts';
 import type { Answer, Context } from '../request/context.ts';
 import { parseCount } from '../request/parameter-values.ts';
 import { MUST_REVALIDATE, okAnswer } from '../response/responses.ts';
@@ -22,7 +23,7 @@ export async function getLog({ logTail }: AdministrationService, { query }: Cont
 }
 
 export async function postLog(_service: AdministrationService, context: Context): Promise<Answer> {
-  const entry = await readObject(context);
+  const entry = await readObject(context, LOG_ENTRY);
   const given = ownMember(entry, 'level');
   const message = ownMember(entry, 'message');
   const level = LEVELS.find((one) => one === given);

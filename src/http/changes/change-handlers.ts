@@ -2,6 +2,7 @@
 import type { Feed } from '../../changes/contract.ts';
 import type { MaybePromise } from '../../shared/maybe-promise.ts';
 import { readText, requireJsonType } from '../request/bodies.ts';
+import { QUERY } from '../request/body-bounds.ts';
 import type { Answer, Context } from '../request/context.ts';
 import { withSnapshot } from '../request/snapshot-lease.ts';
 import { matchesTag, momentTag } from '../response/etags.ts';
@@ -20,7 +21,8 @@ export function changesHandlers(filters: DeferredFilters): Readonly<Record<'get'
     get: (context, database) => answerChanges(context, database, '', filters),
     post: async (context, database) => {
       requireJsonType(context);
-      return answerChanges(context, database, await readText(context), filters);
+      const body = await readText(context, context.query.get('filter') === '_selector' ? QUERY : undefined);
+      return answerChanges(context, database, body, filters);
     },
   };
 }

@@ -5,6 +5,7 @@ import { ownMember } from '../../json/objects.ts';
 import { Pace } from '../../shared/turn.ts';
 import { parseListQuery } from '../lists/list-parameters.ts';
 import { readObject } from '../request/bodies.ts';
+import { NAMES } from '../request/body-bounds.ts';
 import type { Answer, Context } from '../request/context.ts';
 import { jsonAnswer } from '../response/responses.ts';
 import { shownInfo } from './database-info.ts';
@@ -18,7 +19,7 @@ export async function getDatabaseInfos(context: Context): Promise<Answer> {
 
 /** Those that the body names: `{keys: [name…]}`. */
 export async function postDatabaseInfos(context: Context): Promise<Answer> {
-  const keys = ownMember(await readObject(context), 'keys');
+  const keys = ownMember(await readObject(context, NAMES), 'keys');
   if (!Array.isArray(keys)) throw new DatabaseError('bad_request', '`keys` member must exist.');
   return answerInfos(context, keys);
 }

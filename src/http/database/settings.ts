@@ -6,6 +6,7 @@ import { isObject, type JsonObject, ownMember } from '../../json/objects.ts';
 import { checkPortable } from '../../json/portable-values.ts';
 import { fitsUtf8 } from '../../shared/utf8.ts';
 import { parseJson, readJson, readText, toObject } from '../request/bodies.ts';
+import { NUMBER, SECURITY } from '../request/body-bounds.ts';
 import type { Answer, Context } from '../request/context.ts';
 import { jsonAnswer, okAnswer } from '../response/responses.ts';
 
@@ -19,7 +20,7 @@ export async function getSecurity(context: Context, database: string): Promise<A
 
 /** The object is kept as it was written, members that we don't know included. */
 export async function putSecurity(context: Context, database: string): Promise<Answer> {
-  const text = await readText(context);
+  const text = await readText(context, SECURITY);
   const value = toObject(parseJson(text));
   checkPortable(value);
   checkSecurity(value);
@@ -39,7 +40,7 @@ export async function getRevsLimit(context: Context, database: string): Promise<
 }
 
 export async function putRevsLimit(context: Context, database: string): Promise<Answer> {
-  const limit = await readJson(context);
+  const limit = await readJson(context, NUMBER);
   if (typeof limit !== 'number' || !Number.isSafeInteger(limit)) {
     throw new DatabaseError('bad_request', 'Rev limit has to be an integer');
   }

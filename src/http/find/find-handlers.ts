@@ -5,6 +5,7 @@ import type { FindAnswer, Finder, IndexWriter } from '../../find/contract.ts';
 import type { JsonObject } from '../../json/objects.ts';
 import { checkPortable } from '../../json/portable-values.ts';
 import { readObject, requireJsonType } from '../request/bodies.ts';
+import { QUERY } from '../request/body-bounds.ts';
 import type { Answer, Context } from '../request/context.ts';
 import type { HandlerPart, PartHandlers } from '../request/handlers.ts';
 import { parseCount } from '../request/parameter-values.ts';
@@ -101,7 +102,7 @@ function changeOf(rest: readonly string[]): keyof Pick<Finder, 'createIndex' | '
 
 async function readQuery(context: Context): Promise<JsonObject> {
   requireJsonType(context);
-  return readObject(context);
+  return readObject(context, QUERY);
 }
 
 function writerOf(context: Context): IndexWriter {

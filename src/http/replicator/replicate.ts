@@ -5,6 +5,7 @@ import { ReplicationError } from '../../replicator/failure.ts';
 import type { ReplicateOutcome } from '../../replicator/jobs/replicator.ts';
 import { startBackgroundTimer } from '../../shared/background-timer.ts';
 import { readObject, requireJsonType } from '../request/bodies.ts';
+import { QUERY } from '../request/body-bounds.ts';
 import type { Answer, Context } from '../request/context.ts';
 import { showError } from '../response/error-table.ts';
 import { LiveBody, WAITS } from '../response/live-body.ts';
@@ -27,7 +28,7 @@ const UNKNOWN = JSON.stringify({
 
 export async function postReplicate({ replicator }: ReplicatorService, context: Context): Promise<Answer> {
   requireJsonType(context);
-  const body = await readObject(context);
+  const body = await readObject(context, QUERY);
   const base = ownBase(context);
   const ownBases = base.startsWith('/') || base === '' ? [] : [base];
   const outcome = await replicator

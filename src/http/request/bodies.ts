@@ -10,8 +10,8 @@ import { type MaybePromise, whenReady } from '../../shared/maybe-promise.ts';
 import type { ByteStream, RequestBody } from '../../shared/message.ts';
 import { inTurns, Pace, type Steps } from '../../shared/turn.ts';
 import { putTogether } from '../../shared/utf8.ts';
-import { integerSetting } from '../../system/config.ts';
-import { ByteCollector, tooLarge } from './byte-collector.ts';
+import { type BodyBound, boundOf, tooLarge } from './body-bounds.ts';
+import { ByteCollector } from './byte-collector.ts';
 import type { Context } from './context.ts';
 import { inflate } from './inflate.ts';
 
@@ -34,31 +34,31 @@ const DECODED_BYTES = 1_048_576;
 const UTF8 = new TextDecoder('utf-8', { fatal: true });
 
 /**
- * The body as text. Fails with `bad_content_type` (an encoding we don't know), `too_large`, and `bad_request` (broken
+ * The body as text. `fitting`: a lower bound than that of the setting. Fails with `bad_content_type` (an encoding we don't know), `too_large`, and `bad_request` (broken
  * off, no UTF-8, no gzip).
  */
-export function readText(context: Context): MaybePromise<string> {
+export function readText(context: Context, fitting?: BodyBound): MaybePromise<string> {
   const { body } = context.request;
-  const limit = integerSetting(context.services.config, 'svc', 'max_document_size') ?? Number.POSITIVE_INFINITY;
+  const bound = boundOf(context.services.config, fitting);
   const gzip = isGzip(context.header('content-encoding'));
-  if (Number(context.header('content-length') ?? 0) > limit) throw tooLarge(limit);
-  if (typeof body === 'string' && !gzip) return checkText(body, limit);
+  if (Number(context.header('content-length') ?? 0) > bound.bytes) throw tooLarge(bound);
+  if (typeof body === 'string' && !gzip) return checkText(body, bound);
   if (body instanceof Uint8Array && !gzip && body.length <= COUNTED_BYTES) {
-    return inTurns(decodeInSteps([checkBytes(body, limit)]));
+    return inTurns(decodeInSteps([checkBytes(body, bound)]));
   }
-  return readLong(context, limit, gzip);
+  return readLong(context, bound, gzip);
 }
 
-async function readLong(context: Context, limit: number, gzip: boolean): Promise<string> {
+async function readLong(context: Context, bound: BodyBound, gzip: boolean): Promise<string> {
   const { body } = context.request;
   const length = declaredLength(body) ?? 0;
-  if (length > limit) throw tooLarge(limit);
+  if (length > bound.bytes) throw tooLarge(bound);
   // All at once where it is known, so that few requests wait with half a body.
   const counted = gzip ? length : length * MEMORY_PER_BYTE;
   if (counted > COUNTED_BYTES) await context.holdBytes(counted);
   const grow = (bytes: number) => context.holdBytes(bytes * MEMORY_PER_BYTE);
-  const chunks = await collect(body, new ByteCollector(limit, gzip || length > 0 ? undefined : grow));
-  return inTurns(decodeInSteps(gzip ? await inflate(chunks, new ByteCollector(limit, grow)) : chunks));
+  const chunks = await collect(body, new ByteCollector(bound, gzip || length > 0 ? undefined : grow));
+  return inTurns(decodeInSteps(gzip ? await inflate(chunks, new ByteCollector(bound, grow)) : chunks));
 }
 
 function declaredLength(body: RequestBody): number | undefined {
@@ -67,13 +67,13 @@ function declaredLength(body: RequestBody): number | undefined {
 }
 
 /** The body's JSON value. Fails as `readText` and `parseJson`. */
-export function readJson(context: Context): MaybePromise<unknown> {
-  return whenReady(readText(context), parseBody);
+export function readJson(context: Context, fitting?: BodyBound): MaybePromise<unknown> {
+  return whenReady(readText(context, fitting), parseBody);
 }
 
 /** As `readJson`, for bodies that must be an object. */
-export function readObject(context: Context): MaybePromise<JsonObject> {
-  return whenReady(readJson(context), toObject);
+export function readObject(context: Context, fitting?: BodyBound): MaybePromise<JsonObject> {
+  return whenReady(readJson(context, fitting), toObject);
 }
 
 /** Fails with `bad_request`: "invalid_json", or where it is nested too deeply, before anything is built from it. */
@@ -138,8 +138,8 @@ export function isStream(body: RequestBody): body is ByteStream {
 
 /** The text of one part of a body, within the same limit. Fails as `readText`. */
 export async function readPartText(context: Context, part: AsyncIterable<Uint8Array>): Promise<string> {
-  const limit = integerSetting(context.services.config, 'svc', 'max_document_size') ?? Number.POSITIVE_INFINITY;
-  const collector = new ByteCollector(limit, (bytes) => context.holdBytes(bytes * MEMORY_PER_BYTE));
+  const bound = boundOf(context.services.config, undefined);
+  const collector = new ByteCollector(bound, (bytes) => context.holdBytes(bytes * MEMORY_PER_BYTE));
   for await (const chunk of part) await collector.add(chunk.slice());
   return inTurns(decodeInSteps(collector.take()));
 }
@@ -178,13 +178,14 @@ function isGzip(encoding: string | undefined): boolean {
 }
 
 /** Text can only come from this process. What can't be written as UTF-8 is replaced, as `fetch` does with it. */
-function checkText(text: string, limit: number): string {
-  if (text.length * MAX_BYTES_PER_UNIT > limit && new TextEncoder().encode(text).length > limit) throw tooLarge(limit);
+function checkText(text: string, bound: BodyBound): string {
+  const { bytes } = bound;
+  if (text.length * MAX_BYTES_PER_UNIT > bytes && new TextEncoder().encode(text).length > bytes) throw tooLarge(bound);
   return /\p{Surrogate}/u.test(text) ? text.replace(/\p{Surrogate}/gu, '\ufffd') : text;
 }
 
-function checkBytes(bytes: Uint8Array, limit: number): Uint8Array {
-  if (bytes.length > limit) throw tooLarge(limit);
+function checkBytes(bytes: Uint8Array, bound: BodyBound): Uint8Array {
+  if (bytes.length > bound.bytes) throw tooLarge(bound);
   return bytes;
 }
 

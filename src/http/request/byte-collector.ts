@@ -1,19 +1,19 @@
 /** Keeps chunks in their order, up to a limit that protects the memory. */
-import { DatabaseError } from '../../errors/database-error.ts';
+import { type BodyBound, tooLarge } from './body-bounds.ts';
 
 /** Chunks are counted together until they have so many bytes. */
 const GROWTH_BYTES = 1_048_576;
 
 export class ByteCollector {
-  readonly #limit: number;
+  readonly #bound: BodyBound;
   readonly #grow: ((bytes: number) => Promise<void>) | undefined;
   #chunks: Uint8Array[] = [];
   #length = 0;
   #uncounted = 0;
 
-  /** `limit` in bytes. `grow` counts bytes in portions, and resolves when more may be added. */
-  constructor(limit: number, grow?: (bytes: number) => Promise<void>) {
-    this.#limit = limit;
+  /** `grow` counts bytes in portions, and resolves when more may be added. */
+  constructor(bound: BodyBound, grow?: (bytes: number) => Promise<void>) {
+    this.#bound = bound;
     this.#grow = grow;
   }
 
@@ -24,7 +24,7 @@ export class ByteCollector {
   /** Keeps the chunk, which must not change afterwards. Fails with `too_large`, and as `grow`. */
   async add(chunk: Uint8Array): Promise<void> {
     this.#length += chunk.length;
-    if (this.#length > this.#limit) throw tooLarge(this.#limit);
+    if (this.#length > this.#bound.bytes) throw tooLarge(this.#bound);
     this.#chunks.push(chunk);
     this.#uncounted += chunk.length;
     if (this.#grow === undefined || this.#uncounted < GROWTH_BYTES) return;
@@ -39,11 +39,4 @@ export class ByteCollector {
     this.#chunks = [];
     return chunks;
   }
-}
-
-/** Begins with the family's words. `limit` is that of docs/http.md#size-of-bodies. */
-export function tooLarge(limit: number): DatabaseError {
-  const remedy = 'Keep large data in attachments, or send fewer documents at a time.';
-  const reason = `the request entity is too large: its JSON may have ${limit} bytes (svc/max_document_size); nothing was changed. ${remedy}`;
-  return new DatabaseError('too_large', reason);
 }

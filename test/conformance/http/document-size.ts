@@ -60,7 +60,22 @@ const WAYS: Readonly<Record<string, Send>> = {
     t.at('PUT', '/doc', { body: await gzip(textOf(bytes)), headers: { ...JSON_TYPE, 'content-encoding': 'gzip' } }),
 };
 
-/** `svc/max_document_size` (docs/http.md#size-of-bodies). */
+/** Bodies that are short by their nature: method, path (below the database with `.`), value, bytes at most (docs/limits.md#bodies-of-requests). */
+const SHORT_BODIES: readonly (readonly [string, string, string, number])[] = [
+  ['POST', '/_session', '{"name":"nobody","password":"x"}', 65_536],
+  ['PUT', '/_config/uuids/max_count', '"900"', 65_536],
+  ['POST', '/_log', '{"level":"debug","message":"x"}', 524_288],
+  ['PUT', './_revs_limit', '900', 1_024],
+  ['PUT', './_security', '{}', 2_097_152],
+  ['POST', '/_dbs_info', '{"keys":[]}', 1_048_576],
+  ['POST', './_find', '{"selector":{}}', 4_194_304],
+  ['POST', './_explain', '{"selector":{}}', 4_194_304],
+  ['POST', './_index', '{"index":{"fields":["a"]}}', 4_194_304],
+  ['POST', './_changes?filter=_selector', '{"selector":{}}', 4_194_304],
+  ['POST', '/_replicate', '{"source":"absent-a","target":"absent-b"}', 4_194_304],
+];
+
+/** `svc/max_document_size` (docs/http.md#size-of-bodies), and what is shorter. */
 export default suite('document_size', [
   ...Object.entries(WAYS).map(([what, send]) =>
     test(
@@ -93,6 +108,34 @@ export default suite('document_size', [
     },
     { needs: ['settings'] },
   ),
+
+  ...SHORT_BODIES.map(([method, path, value, most]) =>
+    test(
+      `${method} ${path} takes ${most} bytes at most`,
+      async (given) => {
+        const t = await given.withSettings({});
+        const send = (text: string) => {
+          return path.startsWith('.')
+            ? t.at(method, path.slice(1), asJson(text))
+            : t.request(method, path, asJson(text));
+        };
+        const refused = await send(value.padEnd(most + 1));
+        assert.deepEqual([refused.status, at(refused.json, 'error')], [413, 'too_large']);
+        assert.include(`${at(refused.json, 'reason')}`, `may have ${most} bytes; nothing was changed. `);
+        assert.notEqual((await send(value.padEnd(most))).status, 413);
+      },
+      { needs: ['settings'] },
+    ),
+  ),
+
+  test('a form that logs somebody in has the same bound', async (t) => {
+    const form = {
+      body: `name=a&password=${'x'.repeat(65_536)}`,
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+    };
+    const answer = await t.request('POST', '/_session', form);
+    assert.deepEqual([answer.status, at(answer.json, 'error')], [413, 'too_large']);
+  }),
 
   test(
     'a document that is larger than a limit of today is read, copied and left out of replications by name',

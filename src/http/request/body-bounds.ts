@@ -1,0 +1,46 @@
+/** How many bytes bodies have at most: what fits their purpose (docs/limits.md#bodies-of-requests), and `svc/max_document_size` in all. */
+import { DatabaseError } from '../../errors/database-error.ts';
+import { integerSetting } from '../../system/config.ts';
+import type { ConfigStore } from '../../system/contract.ts';
+
+export interface BodyBound {
+  readonly bytes: number;
+  /** What to do where that is too little, as a sentence. Undefined for the bound that the setting makes. */
+  readonly remedy?: string;
+}
+
+/** Name and password, which are digested in one go. */
+export const CREDENTIALS: BodyBound = {
+  bytes: 65_536,
+  remedy: 'Send name and password alone; longer passwords can not be used.',
+};
+/** One value, or a few. */
+export const FEW_VALUES: BodyBound = { bytes: 65_536, remedy: 'Send a shorter value.' };
+/** A log entry: each of its 65,536 characters may be escaped as \uXXXX. */
+export const LOG_ENTRY: BodyBound = { bytes: 524_288, remedy: 'Send a shorter message.' };
+/** Names of databases. */
+export const NAMES: BodyBound = { bytes: 1_048_576, remedy: 'Name fewer databases at a time.' };
+export const NUMBER: BodyBound = { bytes: 1_024, remedy: 'Send the number alone.' };
+/** A security object of the longest size, with what JSON may have between its values. */
+export const SECURITY: BodyBound = { bytes: 2_097_152, remedy: 'Keep what is not about access in a document.' };
+/** A selector, an index, or what a replication is to do: all of it becomes values. */
+export const QUERY: BodyBound = {
+  bytes: 4_194_304,
+  remedy: 'Ask for less at a time, or keep a long list in documents and match by a field.',
+};
+
+/** The lower of the two. */
+export function boundOf(config: ConfigStore, fitting: BodyBound | undefined): BodyBound {
+  const bytes = integerSetting(config, 'svc', 'max_document_size') ?? Number.POSITIVE_INFINITY;
+  return fitting !== undefined && fitting.bytes < bytes ? fitting : { bytes };
+}
+
+/** Begins with the family's words. */
+export function tooLarge({ bytes, remedy }: BodyBound): DatabaseError {
+  const what =
+    remedy === undefined
+      ? `its JSON may have ${bytes} bytes (svc/max_document_size)`
+      : `a body of this kind may have ${bytes} bytes`;
+  const advice = remedy ?? 'Keep large data in attachments, or send fewer documents at a time.';
+  return new DatabaseError('too_large', `the request entity is too large: ${what}; nothing was changed. ${advice}`);
+}
