@@ -1,6 +1,6 @@
 import type { Database } from '../database/contract.ts';
 import type { StoredDatabase } from '../database/stored-database.ts';
-import { DatabaseError } from '../errors/database-error.ts';
+import { DatabaseError, isDatabaseError } from '../errors/database-error.ts';
 import type { Lease } from './contract.ts';
 
 interface Handle {
@@ -88,7 +88,7 @@ export class HandleCache {
     await this.#closing.get(name);
     // One that was just created is listed a moment before its handle is here; a second opening would fence it.
     if (this.#handles.has(name)) return;
-    const opened = await this.#open(name).catch((error: unknown) => {
+    const opened = await this.withRoom(() => this.#open(name)).catch((error: unknown) => {
       // A file that is not there is no damage where the database was discarded meanwhile.
       if (isWanted()) throw error;
     });
@@ -116,6 +116,29 @@ export class HandleCache {
       this.#retire(name, handle);
       excess--;
     }
+  }
+
+  /**
+   * Opens a file. Where the process has too many open (`too_busy`), unused databases are closed for it, those first whose last use is the
+   * longest ago.
+   */
+  async withRoom<T>(open: () => Promise<T>): Promise<T> {
+    for (;;) {
+      try {
+        return await open();
+      } catch (error) {
+        if (!isDatabaseError(error, 'too_busy') || !(await this.#closeSome())) throw error;
+      }
+    }
+  }
+
+  /** Closes a quarter of the databases that nobody uses. False where there is none. */
+  async #closeSome(): Promise<boolean> {
+    const unused = [...this.#handles].filter(([, handle]) => handle.users === 0);
+    const some = unused.slice(0, Math.ceil(unused.length / 4));
+    for (const [name, handle] of some) this.#retire(name, handle);
+    await Promise.all(some.map(([name]) => this.#closing.get(name)));
+    return some.length > 0;
   }
 
   /** Takes a handle out of use and closes it. */

@@ -234,7 +234,8 @@ class StoredRegistry implements Registry {
 
   async #beginFile(name: string, fileName: string): Promise<StoredDatabase> {
     try {
-      return await this.#openFile(name, await this.#parts.store.open(fileName, 'create'));
+      const file = await this.#handles.withRoom(() => this.#parts.store.open(fileName, 'create'));
+      return await this.#openFile(name, file);
     } catch (error) {
       // The list does not name it, and the next attempt makes another one.
       this.#removals.beginDatabase(fileName);

@@ -67,6 +67,13 @@ export function journalDamaged(file: string, record: number, place: string): Dat
   );
 }
 
+/** It passes when others have closed theirs. */
+export function tooManyFiles(cause: unknown): DatabaseError {
+  const reason =
+    'The process has as many files and connections open as the system permits; nothing was changed. Try again in a moment; if it happens often, raise the limit of open files (ulimit -n), or lower httpd/max_connections or svc/max_dbs_open.';
+  return new DatabaseError('too_busy', reason, { cause });
+}
+
 export function storageFailed(file: string, what: string, cause: unknown): DatabaseError {
   const detail = cause instanceof Error ? cause.message : String(cause);
   return new DatabaseError('storage_failed', `File "${file}": ${what} failed (${detail}); try again`, { cause });

@@ -12,9 +12,14 @@ export const TOO_MANY_CONNECTIONS: Refusal = {
   status: 503,
   error: 'service_unavailable',
   reason:
-    'The server has as many connections as httpd/max_connections permits. Nothing was done; try again when another one has ended.',
+    'The server has as many connections as httpd/max_connections, or the limit of open files, permits. Nothing was done; try again when another one has ended.',
   headers: { 'Retry-After': '5' },
 };
+
+/** Fewer where few connections are permitted: each has a descriptor. */
+function refusable(highest: number): number {
+  return Math.min(waitingForRefusal, Math.max(8, Math.ceil(highest / 4)));
+}
 
 /**
  * Holds a server to a number of connections. One more is accepted, so that it can be told why it is refused: by 503, when it asks. It does
@@ -46,7 +51,7 @@ export class ConnectionLimit {
   /** The limit that holds now. The server itself learns of another one with the next connection. */
   #limit(): number {
     const highest = this.#highest() || Number.POSITIVE_INFINITY;
-    this.#server.maxConnections = highest + waitingForRefusal;
+    this.#server.maxConnections = highest + refusable(highest);
     return highest;
   }
 

@@ -5,6 +5,7 @@ import type { Socket } from 'node:net';
 import { DatabaseError } from '../../errors/database-error.ts';
 import { assert } from '../../shared/assert.ts';
 import { ConnectionLimit, TOO_MANY_CONNECTIONS } from './connection-limit.ts';
+import { connectionsWithinDescriptors } from './descriptor-share.ts';
 import { Exchanges } from './exchanges.ts';
 import { framingRefusal } from './framing-check.ts';
 import { HostCheck } from './host-check.ts';
@@ -77,11 +78,12 @@ export async function listen(
   const { isOwnHost, headersFor = () => ({}), tls } = options;
   assertReach(host, hasAdmin());
   const isOpen = !isLoopback(host);
+  const withinDescriptors = connectionsWithinDescriptors();
   const { server, unused, sockets } = createHttpServer(listener, {
     hostCheck: new HostCheck(allowedHosts, { takesAddresses: isOpen, isOwnHost }),
     headersFor,
     tls,
-    maxConnections: () => maxConnections?.() ?? 0,
+    maxConnections: () => lower(maxConnections?.() ?? 0, withinDescriptors),
     refusal: (socket) => (isOpen ? reachRefusal(socket, hasAdmin) : undefined),
   });
   server.setTimeout(stalledMs);
@@ -102,6 +104,11 @@ export async function listen(
       return closing;
     },
   };
+}
+
+/** `setting`: 0 means no limit. */
+function lower(setting: number, withinDescriptors: number | undefined): number {
+  return Math.min(setting || Number.POSITIVE_INFINITY, withinDescriptors ?? Number.POSITIVE_INFINITY);
 }
 
 /** A server, and its connections that have not sent a request yet: Node does not count them as idle. */

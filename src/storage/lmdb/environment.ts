@@ -2,9 +2,11 @@ import { existsSync, linkSync, rmSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { ABORT, type Database, open, type RootDatabase } from 'lmdb';
 import type { DatabaseError } from '../../errors/database-error.ts';
+import { heldMs, isThreadWanted, Pace } from '../../shared/turn.ts';
 import type { JournalRecord, Opening, PageNumber } from '../page-store.ts';
 import { storageCorrupt } from '../storage-errors.ts';
 import { checkDataFile } from './data-file.ts';
+import { mustHaveDescriptors } from './descriptors.ts';
 import { hasCode } from './folder.ts';
 import { type JournalDamage, type RecoveredJournal, recoverJournal, spansOf } from './journal-recovery.ts';
 import { findSegments } from './journal-segment.ts';
@@ -47,6 +49,7 @@ export async function openEnvironment(
   { readOnly = false, checksWholly = false }: EnvironmentOptions = {},
 ): Promise<Environment> {
   await checkDataFile(file, path, checksWholly);
+  await turnForCommit();
   const root = openRoot(path, readOnly);
   try {
     const state = openState(root);
@@ -58,6 +61,17 @@ export async function openEnvironment(
     await root.close();
     throw error;
   }
+}
+
+/** Whoever comes to a turn within this time has not been preceded by another opening. */
+const FIRST_OF_TURN_MS = 1;
+
+/**
+ * Resolves when this turn of the event loop has time to open an environment, or for a commit that waits for the disk: where many are opened
+ * at once each gets a turn of its own, and others are served between.
+ */
+export async function turnForCommit(): Promise<void> {
+  if (isThreadWanted() || heldMs() >= FIRST_OF_TURN_MS) await new Pace().endTurn();
 }
 
 /** Opens one again that this process had open, in the same turn. Only where the data file is still there: LMDB would make another. */
@@ -85,6 +99,7 @@ export async function closeEnvironment({ root }: Environment): Promise<void> {
 
 /** Makes a new data file without an owner, durable when the promise resolves. */
 export async function createEnvironment(path: string): Promise<void> {
+  await turnForCommit();
   const root = openRoot(path);
   try {
     const { state } = openDatabases(root, openState(root));
@@ -108,6 +123,7 @@ export async function breakIn(path: string): Promise<void> {
   try {
     const state = openState(root);
     for (let commit = 0; commit < BREAK_IN_COMMITS; commit += 1) {
+      await turnForCommit();
       root.transactionSync(() => void (commit % 2 === 0 ? state.put('break-in', '', 0) : state.remove('break-in')));
     }
   } finally {
@@ -230,6 +246,7 @@ function reserveLockFile(path: string): void {
 }
 
 function openRoot(path: string, readOnly = false): RootDatabase<string, string> {
+  mustHaveDescriptors();
   if (!readOnly && !existsSync(`${path}-lock`)) reserveLockFile(path);
   return open<string, string>({
     path,

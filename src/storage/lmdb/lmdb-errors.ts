@@ -1,5 +1,6 @@
 import { DatabaseError } from '../../errors/database-error.ts';
-import { storageCorrupt, storageFailed, storageFull } from '../storage-errors.ts';
+import { storageCorrupt, storageFailed, storageFull, tooManyFiles } from '../storage-errors.ts';
+import { isLackOfDescriptors } from './descriptors.ts';
 import { freeBytes } from './free-space.ts';
 
 /** LMDB's own codes (lmdb.h) and those of the system, as lmdb-js gives them in `error.code`. */
@@ -24,6 +25,7 @@ export async function toDatabaseError(
   if (FULL.has(code) || messageOf(cause).includes('No space left')) return storageFull(file, cause);
   // LMDB reports a write that the disk took only in part as an input/output error.
   if (code === INPUT_OUTPUT_ERROR && (await isScarce(folder))) return storageFull(file, cause);
+  if (isLackOfDescriptors(cause)) return tooManyFiles(cause);
   if (isDamage(cause)) return storageCorrupt(file, messageOf(cause), cause);
   return storageFailed(file, what, cause);
 }

@@ -5,7 +5,7 @@ import { assertFileName } from '../file-name.ts';
 import { OpenFiles } from '../open-files.ts';
 import { MAX_PAGE_BYTES, type PageFile, type PageStore, type PageStoreSupport } from '../page-store.ts';
 import { journalDamaged, storageCorrupt, storageExists, storageMissing } from '../storage-errors.ts';
-import { createEnvironment, openEnvironment, takeOwnership } from './environment.ts';
+import { createEnvironment, openEnvironment, takeOwnership, turnForCommit } from './environment.ts';
 import {
   createFolder,
   dataPath,
@@ -144,6 +144,7 @@ class LmdbPageStore implements PageStore {
     const environment = await openEnvironment(file, dataPath(folder, number), { checksWholly: this.#checksWholly });
     let movedTo: number;
     try {
+      await turnForCommit();
       const ownership = takeOwnership(file, environment, folder, (damage) => this.#onDamage(file, damage));
       if (!('movedTo' in ownership)) {
         await this.#takeOver(folder, number, ownership.journal);

@@ -13,6 +13,8 @@ export interface StartOptions {
   readonly settings?: readonly string[];
   /** Further arguments of `settee serve`. */
   readonly argv?: readonly string[];
+  /** How many files the process may have open. */
+  readonly descriptors?: number;
   /** An existing data folder, which stays when the server is removed. */
   readonly folder?: string;
 }
@@ -129,11 +131,12 @@ export class AttackedServer {
   }
 }
 
-async function launch(folder: string, { settings = [], argv = [] }: StartOptions) {
+async function launch(folder: string, { settings = [], argv = [], descriptors }: StartOptions) {
   const set = settings.flatMap((setting) => ['--set', setting]);
   const process = new SetteeProcess(
     ['serve', '--no-demo', '--port', '0', '--data', folder, ...set, ...argv],
     TURN_PROBE,
+    descriptors,
   );
   return { process, client: new HttpClient(new URL(await process.url())) };
 }

@@ -13,11 +13,17 @@ export class SetteeProcess {
   stderr = '';
   readonly exited: Promise<{ readonly code: number | null; readonly signal: string | null }>;
 
-  /** `preload`: the path of a module that is loaded first, and that hears what is sent to the child. */
-  constructor(argv: readonly string[], preload?: string) {
+  /**
+   * `preload`: the path of a module that is loaded first, and that hears what is sent to the child. `descriptors`: how many files it may
+   * have open at most.
+   */
+  constructor(argv: readonly string[], preload?: string, descriptors?: number) {
     const node = preload === undefined ? [] : ['--import', preload];
     const stdio: StdioOptions = ['pipe', 'pipe', 'pipe', ...(preload === undefined ? [] : (['ipc'] as const))];
-    this.child = spawn(process.execPath, [...node, bootstrap, ...argv], { cwd: repository, stdio });
+    const command = [process.execPath, ...node, bootstrap, ...argv];
+    const limited = descriptors === undefined ? [] : ['sh', '-c', 'ulimit -n "$0"; exec "$@"', `${descriptors}`];
+    const [program = '', ...rest] = [...limited, ...command];
+    this.child = spawn(program, rest, { cwd: repository, stdio });
     this.child.stdout?.setEncoding('utf8').on('data', (text: string) => {
       this.stdout += text;
     });

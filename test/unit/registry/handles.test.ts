@@ -55,6 +55,26 @@ describe('open handles', () => {
     await registry.close();
   });
 
+  test('where no more files can be opened, databases that nobody uses are closed for it', async () => {
+    const service = new Service();
+    const open = new Set<string>();
+    service.hooks.beforeOpen = (file) => {
+      if (open.size >= 5) throw new DatabaseError('too_busy', 'no more files');
+      open.add(file);
+    };
+    service.hooks.beforeClose = (file) => void open.delete(file);
+    const registry = await service.open({ maxOpen: 100 });
+    const names = Array.from({ length: 20 }, (_unused, index) => `db${index}`);
+    for (const name of names) await registry.create(name);
+    for (const name of names) expect(await count(registry, name)).toBe(0);
+    // Those in use are not: with the list they are as many as there can be.
+    const leases = await Promise.all(names.slice(0, 4).map((name) => registry.acquire(name)));
+    await expect(registry.acquire('db9')).rejects.toMatchObject({ code: 'too_busy' });
+    for (const { release } of leases) release();
+    expect(await count(registry, 'db9')).toBe(0);
+    await registry.close();
+  });
+
   test('one that is asked for in the moment in which its creation ends is opened once', async () => {
     const service = new Service();
     const registry = await service.open();

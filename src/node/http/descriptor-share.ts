@@ -1,0 +1,25 @@
+import { readFileSync } from 'node:fs';
+
+/** What a process has open without a client and a database, about. */
+const OWN = 48;
+/** What databases and indexes take at most as settings are by default, about: their data files and journals. */
+const OF_STORAGE = 320;
+
+/**
+ * How many connections may be open so that files can still be opened: all that the process may have open, without its own and what storage
+ * needs, which is half of the rest at most. Undefined where the system doesn't tell (it does on Linux), or has no limit.
+ */
+export function connectionsWithinDescriptors(limit = openFilesLimit()): number | undefined {
+  if (limit === undefined) return undefined;
+  const rest = Math.max(4, limit - OWN);
+  return rest - Math.min(OF_STORAGE, Math.floor(rest / 2));
+}
+
+function openFilesLimit(): number | undefined {
+  try {
+    const [, soft] = /^Max open files\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8')) ?? [];
+    return soft === undefined ? undefined : Number(soft);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,29 @@
+import { closeSync, openSync } from 'node:fs';
+import { devNull } from 'node:os';
+import { tooManyFiles } from '../storage-errors.ts';
+import { hasCode } from './folder.ts';
+
+/** LMDB opens three for each environment: its data twice, and its lock. The rest is for what other threads open meanwhile. */
+const NEEDED = 8;
+
+/**
+ * Fails with `too_busy` where the process can't open as many more files as an environment needs. lmdb-js as of 3.5.6 frees its memory
+ * twice where LMDB fails in the middle of opening one (`EnvWrap::openEnv`), which ends the process sooner or later. To be removed once the test
+ * "a server without descriptors to spare goes on" passes without it.
+ */
+export function mustHaveDescriptors(): void {
+  const probes: number[] = [];
+  try {
+    while (probes.length < NEEDED) probes.push(openSync(devNull, 'r'));
+  } catch (error) {
+    if (isLackOfDescriptors(error)) throw tooManyFiles(error);
+    throw error;
+  } finally {
+    for (const descriptor of probes) closeSync(descriptor);
+  }
+}
+
+/** Of this process, or of the whole system. */
+export function isLackOfDescriptors(error: unknown): boolean {
+  return hasCode(error, 'EMFILE') || hasCode(error, 'ENFILE');
+}
