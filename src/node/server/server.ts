@@ -129,7 +129,7 @@ async function start(options: ServerOptions, undo: UndoList): Promise<RunningSer
   const settings = () => service?.config ?? config;
   const { log, logTail, close: closeLog } = createServerLog(settings, options.onLog ?? toStderr);
   undo.add(closeLog);
-  undo.add(() => service && log.info('the server has stopped'));
+  undo.add(() => (ownUrl === undefined ? undefined : log.info('the server has stopped')));
   const configFile = options.configFile ?? (memory ? undefined : join(dataFolder, CONFIG_FILE));
   const startLog = new HeldLog(log);
   undo.add(() => startLog.release());
