@@ -80,7 +80,12 @@ describe('the process', () => {
       await once(incoming, 'end');
       expect(incoming.statusCode).toBe(201);
       expect(await server.exited).toEqual({ code: 0, signal: null });
-      expect(server.stderr).toBe('');
+      const told = server.stderr.trimEnd().split('\n');
+      expect(told.map((line) => line.replace(/^\S+ /, ''))).toEqual([
+        `[info] the server has started: Settee 0.1.0 at ${url}`,
+        '[info] the server stops',
+        '[info] the server has stopped',
+      ]);
     },
   );
 
