@@ -107,7 +107,9 @@ describe('curl', () => {
   });
 
   test('with a bearer token', async () => {
-    const text = ['{"alg":"HS256"}', '{"sub":"ana"}'].map((part) => Buffer.from(part).toString('base64url')).join('.');
+    const text = ['{"alg":"HS256"}', '{"sub":"ana","exp":4102444800}']
+      .map((part) => Buffer.from(part).toString('base64url'))
+      .join('.');
     const signature = createHmac('sha256', SECRET).update(text).digest('base64url');
     expect(await curl('-H', `Authorization: Bearer ${text}.${signature}`, session())).toMatchObject(ana('jwt'));
   });

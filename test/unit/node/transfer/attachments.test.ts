@@ -89,7 +89,7 @@ const bytes = Buffer.from(Array.from({ length: 3000 }, (_, index) => (index * in
 
 describe('out and back again', () => {
   const hostile = [
-    '../../x', 'a/b', '/etc/passwd', '.', '..', '...', 'CON', 'con', 'nul.txt', 'A', 'a', 'x'.repeat(300), 'X'.repeat(300), '😀',
+    '../../x', 'a/b', '/etc/passwd', '...', 'CON', 'con', 'nul.txt', 'A', 'a', 'x'.repeat(300), 'X'.repeat(300), '😀',
     'é', 'e\u0301', '\0', 'line\nbreak', 'line break', '"quoted" \\', '~settee.json', '~attachments.json', '2', '1', ' ',
     '%2e%2e', 'a\u2028b', '-rf', 'constructor', 'C:\\x', 'ends.',
   ]; // biome-ignore format: a list
@@ -100,11 +100,12 @@ describe('out and back again', () => {
     expect(await exportAll()).toMatchObject({
       code: 0,
       stdout: '',
-      stderr: `${hostile.length} attachments, 52 bytes (${folder})\n`,
+      // Progress is told before it where the machine is slow.
+      stderr: expect.stringMatching(new RegExp(`(^|\n)${hostile.length} attachments, 48 bytes \\(.*\\)\n$`)),
     });
     expect(await importAll('--new-edits', 'false')).toMatchObject({
       code: 0,
-      stdout: `2 written, 0 refused, ${hostile.length} attachments of 52 bytes (${target})\n`,
+      stdout: `2 written, 0 refused, ${hostile.length} attachments of 48 bytes (${target})\n`,
     });
     expect(await allOf(target)).toEqual(await allOf(source));
     expect(await filesBelow(temporary)).toEqual(
@@ -115,7 +116,7 @@ describe('out and back again', () => {
   });
 
   test('documents of any id keep theirs', async () => {
-    const ids = hostile.filter((name) => !name.startsWith('_'));
+    const ids = [...hostile, '.', '..'];
     await save(...ids.map((id) => document(id, [['a', entry(id)]])), document('_design/d/é', [['a.js', entry('1')]]));
     expect(await exportAll()).toMatchObject({ code: 0 });
     expect(await importAll('--new-edits', 'false')).toMatchObject({ code: 0 });
