@@ -86,7 +86,7 @@ async function openSite(browser: Browser): Promise<Site> {
 }
 
 /** Waits for a page that runs a suite by itself. Fails when no case ends for `silenceMs`. */
-export async function collectOutcome(tab: Tab, browser: Browser, silenceMs = 40_000): Promise<SuiteOutcome> {
+export async function collectOutcome(tab: Tab, browser: Browser, silenceMs = 120_000): Promise<SuiteOutcome> {
   let lastMark = '';
   let markedAt = Date.now();
   for (;;) {
