@@ -338,7 +338,9 @@ function deferParts(
       queryServer.use(({ programs }) => code.use((loaded) => loaded.design({ programs, views: service }))),
     ),
   );
-  const find = new Deferred(() => views.use(({ service }) => code.use((loaded) => loaded.find(service, needs.clock))));
+  const find = new Deferred(() =>
+    views.use(({ service }) => code.use((loaded) => loaded.find(service, needs.clock, needs.config))),
+  );
   const administration = new Deferred(() => code.use((loaded) => loaded.administration(needs)));
   return { views, design, find, administration };
 }

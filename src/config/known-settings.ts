@@ -44,6 +44,7 @@ const MIB = 1_048_576;
 const KNOWN: Readonly<Record<string, Readonly<Record<string, Known>>>> = {
   svc: {
     max_document_size: number('67108864', whole({ least: LEAST_DOCUMENT })),
+    max_selector_steps: number('1000000000', whole({ least: 1, mayBeUnlimited: true })),
     max_attachment_chunk_size: number('4294967296', whole({ mayBeUnlimited: true })),
     max_dbs_open: number('100'),
     page_cache_bytes: number('33554432'),

@@ -41,7 +41,7 @@ export interface DeferredCode {
   /** Accounts: who sent a request, sessions, and the documents of users. */
   accounts(needs: AccountNeeds): AccountsPart;
   /** Selector queries. */
-  find(views: ViewIndexes, clock: Clock): FindPart;
+  find(views: ViewIndexes, clock: Clock, config: Config): FindPart;
   /** Replications: those that are asked for by requests, and those of documents. */
   replicator(needs: ReplicatorNeeds): OwnedReplicatorPart;
   /** Judges what is written into the database of such documents. It needs no database, so that writes can be judged while databases are closed. */

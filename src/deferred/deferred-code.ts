@@ -12,6 +12,7 @@ import type { Sandbox } from '../query-server/contract.ts';
 import { replicationDocumentGuard } from '../replicator/documents/document-guard.ts';
 import { readFilter } from '../replicator/run/read-filter.ts';
 import { runReplication } from '../replicator/run/replication-run.ts';
+import { positiveSetting } from '../system/config.ts';
 import { BackgroundBuilds } from '../views/background-builds.ts';
 import { createViewIndexes } from '../views/view-indexes.ts';
 import { createAccounts } from './accounts-part.ts';
@@ -33,8 +34,12 @@ export function createDeferredCode(createSandbox: (needs: QueryServerNeeds) => S
     views: createViews,
     accounts: createAccounts,
     design: (service) => ({ service, handlers: designHandlers, ...functionFilters(service) }),
-    find: (views, clock) => {
-      const service = createFinder({ views, clock });
+    find: (views, clock, config) => {
+      const service = createFinder({
+        views,
+        clock,
+        maxSteps: () => positiveSetting(config, 'svc', 'max_selector_steps'),
+      });
       return { service, handlers: findHandlers, ...selectorFilters(service) };
     },
     administration: createAdministrationPart,

@@ -9,8 +9,10 @@ import type { Selector } from '../find/selectors/selector.ts';
 import { failuresOf } from '../find/selectors/selector-failures.ts';
 import { parseSelector } from '../find/selectors/selector-parser.ts';
 import { createTest } from '../find/selectors/selector-test.ts';
+import { parseInTurns } from '../json/parse-in-steps.ts';
 import type { ValidatedWrite } from '../query-server/contract.ts';
-import { Pace } from '../shared/turn.ts';
+import { type MaybePromise, whenReady } from '../shared/maybe-promise.ts';
+import { inTurns, Pace } from '../shared/turn.ts';
 
 type Refusal = DatabaseError | undefined;
 /** For each write why it is refused, or undefined. */
@@ -25,21 +27,35 @@ export function createDeclarativeValidator(id: DocId, rule: unknown): Validate {
   const compare = createKeyOrder('unicode');
   const test = createTest(selector, compare);
   const needsOld = rootsOf(selector).has(OLD);
-  const judge = ({ newDocument, oldDocument }: ValidatedWrite): Refusal => {
-    const hasOld = needsOld && oldDocument !== 'null';
-    const documents = { [NEW]: JSON.parse(newDocument), ...(hasOld && { [OLD]: JSON.parse(oldDocument) }) };
-    if (test(documents)) return undefined;
-    return new RefusalError('forbidden', 'document is not valid', failuresOf(selector, documents, compare));
+  const judge = async (documents: MaybePromise<unknown>, isValid: MaybePromise<boolean>): Promise<Refusal> => {
+    try {
+      if (await isValid) return undefined;
+      const failures = await inTurns(failuresOf(selector, await documents, compare));
+      return new RefusalError('forbidden', 'document is not valid', failures);
+    } catch (error) {
+      if (!isDatabaseError(error, 'bad_request')) throw error;
+      return new DatabaseError('forbidden', `The document can't be validated by ${id}. ${error.reason}`);
+    }
   };
   return async (writes) => {
     const pace = new Pace();
     const refusals: Refusal[] = [];
     for (const write of writes) {
       if (pace.isDue) await pace.rest();
-      refusals.push(judge(write));
+      const documents = documentsOf(write, needsOld);
+      const isValid = whenReady(documents, test);
+      // Most are valid, and so small that this is known at once.
+      refusals.push(isValid === true ? undefined : await judge(documents, isValid));
     }
     return refusals;
   };
+}
+
+/** What the selector is tested on. */
+function documentsOf({ newDocument, oldDocument }: ValidatedWrite, needsOld: boolean): MaybePromise<unknown> {
+  const newDoc = parseInTurns(newDocument);
+  if (!needsOld || oldDocument === 'null') return whenReady(newDoc, (value) => ({ [NEW]: value }));
+  return whenReady(newDoc, (value) => whenReady(parseInTurns(oldDocument), (old) => ({ [NEW]: value, [OLD]: old })));
 }
 
 function parseRule(id: DocId, rule: unknown): Selector {

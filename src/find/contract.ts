@@ -8,8 +8,11 @@ export interface Finder {
    * released, also after it was read to its end.
    */
   find(database: Database, body: JsonObject): Promise<FindAnswer>;
-  /** What tells whether a document, as `JSON.parse` gives it, fulfils a selector. Fails with 400 where that is invalid. */
-  test(selector: unknown): (document: unknown) => boolean;
+  /**
+   * What tells whether a document, given as its JSON text, fulfils a selector; others have turns meanwhile where that takes long. Fails
+   * with 400 where the selector is invalid, and later where a document takes too many steps.
+   */
+  test(selector: unknown): (document: string) => MaybePromise<boolean>;
   /** The `fields` of a query: makes of a document's JSON text what the query shows of it. Fails with 400 where they are invalid. */
   projection(fields: unknown): MaybePromise<(text: string) => string>;
   /** How a query would be run, and why: JSON text. Builds no index. */

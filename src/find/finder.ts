@@ -6,6 +6,7 @@ import { type MaybePromise, whenReady } from '../shared/maybe-promise.ts';
 import { inTurns, Pace } from '../shared/turn.ts';
 import type { ViewIndexes } from '../views/contract.ts';
 import type { FindAnswer, Finder, IndexAddress, IndexWriter, JsonObject } from './contract.ts';
+import { StepBudget } from './effort.ts';
 import { IndexCatalog } from './indexes/index-catalog.ts';
 import { parseIndexRequest, putIndex, removeDesign, removeIndex } from './indexes/index-changes.ts';
 import { ALL_DOCUMENTS_JSON, indexJson } from './indexes/index-definition.ts';
@@ -19,11 +20,13 @@ import { KeyProjection, KeyTests } from './searching/index-keys.ts';
 import { Search } from './searching/search.ts';
 import { Projection } from './selectors/field-texts.ts';
 import { parseSelector } from './selectors/selector-parser.ts';
-import { createTest } from './selectors/selector-test.ts';
+import { createTextTest, type TextTest } from './selectors/selector-test.ts';
 
 interface FinderParts {
   readonly views: ViewIndexes;
   readonly clock: Clock;
+  /** Steps that a query may take (`svc/max_selector_steps`); undefined: any. */
+  readonly maxSteps: () => number | undefined;
 }
 
 /** Runs selector queries. Their indexes are view indexes. */
@@ -62,10 +65,11 @@ class IndexFinder implements Finder {
   /** Begins the search of a plan. Adds to `releases` how to release what it reads from. */
   async #open(database: Database, query: FindQuery, { plan }: Choice, releases: (() => void)[]) {
     const compare = this.#order;
+    const budget = new StepBudget(this.#parts.maxSteps() ?? Number.POSITIVE_INFINITY);
     if (plan.kind === 'documents') {
       const snapshot = database.snapshot();
       releases.push(() => snapshot.release());
-      const search = new Search({ query, snapshot, compare });
+      const search = new Search({ query, snapshot, compare, budget });
       return { search, found: search.inDocuments(plan) };
     }
     const group = await this.#parts.views.open(database, plan.stored.design);
@@ -75,12 +79,12 @@ class IndexFinder implements Finder {
     // Taken after the index was read, so that it is not older than the index.
     const snapshot = database.snapshot();
     releases.push(() => snapshot.release());
-    const search = new Search({ query, snapshot, compare });
+    const search = new Search({ query, snapshot, compare, budget });
     return { search, found: search.inIndex(plan, reader) };
   }
 
-  test(selector: unknown): (document: unknown) => boolean {
-    return createTest(parseSelector(selector), this.#order);
+  test(selector: unknown): TextTest {
+    return createTextTest(parseSelector(selector), this.#order);
   }
 
   projection(given: unknown): MaybePromise<(text: string) => string> {

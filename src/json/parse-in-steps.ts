@@ -2,7 +2,8 @@
  * `JSON.parse` in steps, so that others have a turn in the middle of a large text. Items that lie next to each other in a container are
  * parsed together, and only what is too long for one step is taken apart: what is JSON and what is not is for `JSON.parse` to say.
  */
-import type { Steps } from '../shared/turn.ts';
+import type { MaybePromise } from '../shared/maybe-promise.ts';
+import { inTurns, type Steps } from '../shared/turn.ts';
 import {
   BACKSLASH,
   CLOSE_BRACE,
@@ -25,6 +26,11 @@ const FAR = -1;
 /** Characters of an escape: `\u` with its four digits, and all others. */
 const UNICODE_ESCAPE = 6;
 const SHORT_ESCAPE = 2;
+
+/** The text's value: at once where it is short. Fails with `SyntaxError` where `JSON.parse` does. */
+export function parseInTurns(text: string): MaybePromise<unknown> {
+  return text.length <= STEP_LENGTH ? JSON.parse(text) : inTurns(parseInSteps(text));
+}
 
 /** The text's value. Throws `SyntaxError` where `JSON.parse` does. */
 export function* parseInSteps(text: string): Steps<unknown> {

@@ -84,6 +84,11 @@ export function heldMs(): number {
   return now - thread.heldSince(now);
 }
 
+/** Whether the present turn has held the thread for long enough. */
+export function isThreadUsedUp(): boolean {
+  return heldMs() >= HOLD_MS;
+}
+
 /** Whether long work waits for its next turn, which it may get before anything else that waits for one. */
 export function isThreadWanted(): boolean {
   return thread.hasWaiting;

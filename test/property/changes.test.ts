@@ -121,7 +121,7 @@ function openParts(databases: Registry, store: PageStore) {
   const views = code.views({ ...needs, databases, store, cache, tasks, sandbox, engine: undefined });
   return {
     design: code.design({ programs, views: views.service }),
-    find: code.find(views.service, clock),
+    find: code.find(views.service, clock, { get: () => undefined }),
     close: async () => {
       await views.close();
       close();

@@ -6,9 +6,12 @@
 import { type CompareKeys, createKeyOrder } from '../../collation/key-order.ts';
 import { DatabaseError, isDatabaseError } from '../../errors/database-error.ts';
 import { isShallowText } from '../../json/nesting.ts';
+import { parseInSteps } from '../../json/parse-in-steps.ts';
+import { inTurns, type Steps } from '../../shared/turn.ts';
 import type { MappedRows, Mapper, MapperFactory, MapperSource } from '../../views/contract.ts';
+import { type Check, Effort, settle } from '../effort.ts';
 import { FieldTexts } from '../selectors/field-texts.ts';
-import { createTest, type Test } from '../selectors/selector-test.ts';
+import { createCheck } from '../selectors/selector-check.ts';
 import { hasFilter, type IndexMap, parseIndexMap } from './index-definition.ts';
 
 /** Documents of one batch, each of which takes some microseconds. */
@@ -25,7 +28,7 @@ function openMapper({ id, maps }: MapperSource): Mapper {
   const mapped = maps.map((map) => new IndexRows(parsedMap(map, id), order));
   return {
     batchSize: BATCH_SIZE,
-    map: (documents) => mapped.map((rows) => rows.of(documents)),
+    map: (documents) => inTurns(mapInSteps(mapped, documents)),
     release: () => undefined,
   };
 }
@@ -40,20 +43,27 @@ function parsedMap(map: unknown, design: string): IndexMap {
   }
 }
 
+function* mapInSteps(mapped: readonly IndexRows[], documents: readonly string[]): Steps<MappedRows[]> {
+  const all: MappedRows[] = [];
+  for (const rows of mapped) all.push(yield* rows.of(documents));
+  return all;
+}
+
 class IndexRows {
   readonly #fields: FieldTexts;
-  readonly #test: Test | undefined;
+  readonly #filter: Check | undefined;
 
   constructor(map: IndexMap, order: CompareKeys) {
     this.#fields = new FieldTexts(map.columns.map(({ path }) => path));
-    this.#test = hasFilter(map) ? createTest(map.filter, order) : undefined;
+    this.#filter = hasFilter(map) ? createCheck(map.filter, order) : undefined;
   }
 
-  of(documents: readonly string[]): MappedRows {
+  *of(documents: readonly string[]): Steps<MappedRows> {
     const counts: number[] = [];
     const keys: string[] = [];
     for (const document of documents) {
-      const key = this.#keyOf(document);
+      const passes = this.#filter === undefined || (yield* passesFilter(this.#filter, document));
+      const key = passes ? this.#keyOf(document) : undefined;
       counts.push(key === undefined ? 0 : 1);
       if (key !== undefined) keys.push(key);
     }
@@ -62,22 +72,21 @@ class IndexRows {
 
   #keyOf(document: string): string | undefined {
     if (document.startsWith(DESIGN_PREFIX)) return undefined;
-    if (!this.#passes(document)) return undefined;
     const texts = this.#fields.of(document);
     if (texts.includes(undefined)) return undefined;
     const key = `[${texts.join(',')}]`;
     // A key that is nested too deeply to be compared would make the whole index fail.
     return isShallowText(key) ? key : undefined;
   }
+}
 
-  #passes(document: string): boolean {
-    if (this.#test === undefined) return true;
-    try {
-      return this.#test(JSON.parse(document));
-    } catch (error) {
-      // A pattern that takes too long: as where a map function throws, the document has no row.
-      if (isDatabaseError(error)) return false;
-      throw error;
-    }
+function* passesFilter(filter: Check, document: string): Steps<boolean> {
+  if (document.startsWith(DESIGN_PREFIX)) return false;
+  try {
+    return yield* settle(filter, yield* parseInSteps(document), new Effort(undefined));
+  } catch (error) {
+    // Too many steps: as where a map function throws, the document has no row.
+    if (isDatabaseError(error)) return false;
+    throw error;
   }
 }

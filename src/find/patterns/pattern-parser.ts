@@ -8,20 +8,23 @@ import {
   NAMED_SETS,
   not,
   notLineFeed,
-  property,
   range,
   union,
 } from './pattern-characters.ts';
+import type { PatternRoom } from './pattern-room.ts';
 
 /** What matches between two characters. */
 export type Assertion = 'lineStart' | 'lineEnd' | 'textStart' | 'textEnd' | 'lastLineEnd' | 'wordEdge' | 'notWordEdge';
 
 export type PatternNode =
-  | { readonly kind: 'character'; readonly test: CharacterTest }
+  /** `cost`: steps of a test. */
+  | { readonly kind: 'character'; readonly test: CharacterTest; readonly cost: number }
   | { readonly kind: 'assertion'; readonly assertion: Assertion }
   | { readonly kind: 'sequence' | 'choice'; readonly parts: readonly PatternNode[] }
   /** `most` may be infinite. */
   | { readonly kind: 'repeat'; readonly part: PatternNode; readonly least: number; readonly most: number };
+
+type CharacterNode = Extract<PatternNode, { readonly kind: 'character' }>;
 
 interface Flags {
   readonly ignoreCase: boolean;
@@ -31,7 +34,9 @@ interface Flags {
 
 /** More than a sensible pattern has, and far less than the stack can take. */
 const MAX_DEPTH = 100;
-const MAX_LENGTH = 10_000;
+/** Steps of a test that knows both cases of a character, and of one that asks for a property. */
+const CASES_COST = 8;
+const PROPERTY_COST = 4;
 
 const CONTROLS: ReadonlyMap<string, number> = new Map([
   ['n', 0x0a],
@@ -61,22 +66,23 @@ const FLAGS = /\?([ims]*)(?:-([ims]*))?([:)])/y;
 const GROUP_NAME = /\?P?<[A-Za-z_]\w*>/y;
 
 /** Fails with 400 `bad_arg`. */
-export function parsePatternTree(source: string): PatternNode {
-  return new PatternParser(source).parse();
+export function parsePatternTree(source: string, room: PatternRoom): PatternNode {
+  return new PatternParser(source, room).parse();
 }
 
 class PatternParser {
   readonly #source: string;
+  readonly #room: PatternRoom;
   #position = 0;
   #depth = 0;
   #flags: Flags = { ignoreCase: false, multiline: false, dotAll: false };
 
-  constructor(source: string) {
+  constructor(source: string, room: PatternRoom) {
     this.#source = source;
+    this.#room = room;
   }
 
   parse(): PatternNode {
-    if (this.#source.length > MAX_LENGTH) this.#fail(`The longest pattern has ${MAX_LENGTH} characters.`);
     const node = this.#choice();
     if (this.#position < this.#source.length) this.#fail('It has a ) without its (.');
     return node;
@@ -134,9 +140,9 @@ class PatternParser {
       case '(':
         return this.#group();
       case '[':
-        return this.#character(this.#set());
+        return this.#set();
       case '.':
-        return { kind: 'character', test: dotAll ? anyCharacter : notLineFeed };
+        return { kind: 'character', test: dotAll ? anyCharacter : notLineFeed, cost: 1 };
       case '^':
         return { kind: 'assertion', assertion: multiline ? 'lineStart' : 'textStart' };
       case '$':
@@ -185,7 +191,7 @@ class PatternParser {
       return { kind: 'assertion', assertion };
     }
     const escaped = this.#escaped();
-    return typeof escaped === 'number' ? this.#literal(escaped) : this.#character(escaped);
+    return typeof escaped === 'number' ? this.#literal(escaped) : this.#character(escaped, PROPERTY_COST);
   }
 
   /** What follows a backslash, in sets and outside of them: a set, or a character's code point. */
@@ -209,11 +215,12 @@ class PatternParser {
   }
 
   #property([whole = '', caret, name, letter]: readonly string[]): CharacterTest {
-    const test = property(name ?? letter ?? '') ?? this.#fail(`There is no property \\${whole}.`);
+    const test =
+      this.#room.property(this.#source, name ?? letter ?? '') ?? this.#fail(`There is no property \\${whole}.`);
     return whole.startsWith('P') === (caret === '^') ? test : not(test);
   }
 
-  #set(): CharacterTest {
+  #set(): PatternNode {
     const isNegated = this.#take('^');
     const tests: CharacterTest[] = [];
     for (let isFirst = true; isFirst || !this.#take(']'); isFirst = false) {
@@ -222,8 +229,8 @@ class PatternParser {
       if (typeof first !== 'number') tests.push(first);
       else tests.push(this.#rangeFrom(first));
     }
-    const test = this.#flags.ignoreCase ? ignoringCase(union(tests)) : union(tests);
-    return isNegated ? not(test) : test;
+    const { test, cost } = this.#character(union(tests), PROPERTY_COST * tests.length);
+    return { kind: 'character', test: isNegated ? not(test) : test, cost };
   }
 
   #rangeFrom(first: number): CharacterTest {
@@ -249,11 +256,12 @@ class PatternParser {
   }
 
   #literal(code: number): PatternNode {
-    return this.#character(range(code, code));
+    return this.#character(range(code, code), 1);
   }
 
-  #character(test: CharacterTest): PatternNode {
-    return { kind: 'character', test: this.#flags.ignoreCase ? ignoringCase(test) : test };
+  #character(test: CharacterTest, cost: number): CharacterNode {
+    if (!this.#flags.ignoreCase) return { kind: 'character', test, cost };
+    return { kind: 'character', test: ignoringCase(test), cost: CASES_COST * cost };
   }
 
   /** The next character, which may be a surrogate pair; empty at the end. */

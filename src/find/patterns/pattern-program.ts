@@ -3,44 +3,40 @@
  * character of the text it advances all instructions that are active at once, each of them once, so there is no backtracking.
  */
 import { must } from '../../shared/assert.ts';
-import { badArgument } from '../query-error.ts';
+import type { Steps } from '../../shared/turn.ts';
+import type { Check, Effort } from '../effort.ts';
 import { type CharacterTest, isWord } from './pattern-characters.ts';
 import type { Assertion, PatternNode } from './pattern-parser.ts';
+import type { PatternRoom } from './pattern-room.ts';
 
 type Instruction =
   /** Goes on with the next instruction if the character passes. */
-  | { readonly kind: 'character'; readonly test: CharacterTest }
+  | { readonly kind: 'character'; readonly test: CharacterTest; readonly cost: number }
   /** Goes on with the next instruction if the assertion holds. */
   | { readonly kind: 'assertion'; readonly assertion: Assertion }
   /** Goes on with each of these instructions. */
   | { readonly kind: 'fork'; to: readonly number[] }
   | { readonly kind: 'match' };
 
-interface Program {
-  readonly source: string;
-  readonly instructions: readonly Instruction[];
-}
+type Program = readonly Instruction[];
 
-/** Bounds counted repetitions, which repeat the instructions. */
-const MAX_INSTRUCTIONS = 2_000;
-/** About a quarter of a second, in which the thread does nothing else. */
-const MAX_STEPS = 4_000_000;
-
+/** Between two looks at the effort. */
+const ADVANCE_STEPS = 1_024;
 const NO_CHARACTER = -1;
 const LINE_FEED = 0x0a;
 
 /** Fails with 400 `bad_arg` where it is too long. */
-export function compilePattern(source: string, tree: PatternNode): Program {
+export function compilePattern(source: string, tree: PatternNode, room: PatternRoom): Program {
   const instructions: Instruction[] = [];
+  let cost = 0;
   const emit = (instruction: Instruction): void => {
-    if (instructions.length >= MAX_INSTRUCTIONS) {
-      throw badArgument('$regex', source, 'Written out with its repetitions it is too long.');
-    }
+    cost += instruction.kind === 'character' ? instruction.cost : 1;
+    room.addInstruction(source, instructions.length, cost);
     instructions.push(instruction);
   };
   emitNode(tree, instructions, emit);
   emit({ kind: 'match' });
-  return { source, instructions };
+  return instructions;
 }
 
 type Emit = (instruction: Instruction) => void;
@@ -110,64 +106,112 @@ function emitRepeat(part: PatternNode, least: number, most: number, program: rea
   for (const begin of begins) begin.to = [...begin.to, program.length];
 }
 
-/** Whether some part of the text matches. Fails with 400 `bad_arg` where it takes too long. */
-export function runProgram(program: Program, text: string): boolean {
-  return new Machine(program).run(text);
+/** Whether a value is a string of which some part matches. */
+export class ProgramCheck implements Check {
+  readonly #program: Program;
+
+  constructor(program: Program) {
+    this.#program = program;
+  }
+
+  now(value: unknown, effort: Effort): boolean {
+    effort.take(1);
+    if (typeof value !== 'string') return false;
+    const machine = new Machine(this.#program, value);
+    for (;;) {
+      const found = machine.advance();
+      effort.take(machine.steps);
+      if (found !== undefined) return found;
+    }
+  }
+
+  *inSteps(value: unknown, effort: Effort): Steps<boolean> {
+    if (typeof value !== 'string') return false;
+    const machine = new Machine(this.#program, value);
+    for (;;) {
+      const found = machine.advance();
+      effort.count(machine.steps);
+      if (found !== undefined) return found;
+      if (effort.isRestDue()) yield;
+    }
+  }
 }
 
 class Machine {
+  /** Steps of the last advance. */
+  steps = 0;
   readonly #program: Program;
+  readonly #text: string;
   /** For each instruction the round, a position plus one, in which it was reached last. */
   readonly #reachedAt: Int32Array;
-  /** Instructions that test the next character. */
-  #waiting: number[] = [];
-  #steps = 0;
+  #position = 0;
+  #round = 0;
+  /** Instructions that test the next character, and those that are reached behind it. Arrays that keep their size are twice as fast. */
+  readonly #waiting: Int32Array;
+  #waitingCount = 0;
+  readonly #passed: Int32Array;
+  #passedCount = 0;
   /** The code points before and after the position. */
   #before = NO_CHARACTER;
   #after = NO_CHARACTER;
   /** Whether the text ends after the next character. */
   #isLast = false;
 
-  constructor(program: Program) {
+  constructor(program: Program, text: string) {
     this.#program = program;
-    this.#reachedAt = new Int32Array(program.instructions.length);
+    this.#text = text;
+    this.#reachedAt = new Int32Array(program.length);
+    this.#waiting = new Int32Array(program.length);
+    this.#passed = new Int32Array(program.length);
   }
 
-  run(text: string): boolean {
-    const { instructions } = this.#program;
-    for (let position = 0, round = 1; ; round++) {
-      this.#after = text.codePointAt(position) ?? NO_CHARACTER;
-      const next = position + (this.#after > 0xffff ? 2 : 1);
-      this.#isLast = next >= text.length;
-      const waiting = this.#waiting;
-      this.#waiting = [];
-      for (const at of waiting) if (this.#reach(at, round)) return true;
-      if (this.#reach(0, round)) return true;
-      if (this.#after === NO_CHARACTER) return false;
-      // The instructions after those whose character passes are reached in the next round.
-      const code = this.#after;
-      const passed: number[] = [];
-      for (const at of this.#waiting) {
-        const instruction = must(instructions[at]);
-        if (instruction.kind === 'character' && instruction.test(code)) passed.push(at + 1);
-      }
-      this.#waiting = passed;
-      this.#before = code;
-      position = next;
+  /** Goes on by some characters. Whether some part of the text matches, when that is known. */
+  advance(): boolean | undefined {
+    this.steps = 0;
+    while (this.steps < ADVANCE_STEPS) {
+      const found = this.#advanceByOne();
+      if (found !== undefined) return found;
     }
+    return undefined;
+  }
+
+  #advanceByOne(): boolean | undefined {
+    const text = this.#text;
+    const code = text.codePointAt(this.#position) ?? NO_CHARACTER;
+    const next = this.#position + (code > 0xffff ? 2 : 1);
+    this.#round++;
+    this.#after = code;
+    this.#isLast = next >= text.length;
+    this.#waitingCount = 0;
+    for (let index = 0; index < this.#passedCount; index++) if (this.#reach(must(this.#passed[index]))) return true;
+    if (this.#reach(0)) return true;
+    if (code === NO_CHARACTER) return false;
+    // The instructions after those whose character passes are reached in the next round.
+    this.#passedCount = 0;
+    for (let index = 0; index < this.#waitingCount; index++) {
+      const at = must(this.#waiting[index]);
+      const instruction = must(this.#program[at]);
+      if (instruction.kind !== 'character') continue;
+      this.steps += instruction.cost;
+      if (instruction.test(code)) this.#passed[this.#passedCount++] = at + 1;
+    }
+    this.#before = code;
+    this.#position = next;
+    return undefined;
   }
 
   /** Follows the instructions from `start` on that consume no character. True where that reaches a match. */
-  #reach(start: number, round: number): boolean {
-    const { instructions } = this.#program;
+  #reach(start: number): boolean {
+    const program = this.#program;
+    const round = this.#round;
     const open = [start];
     for (let at = open.pop(); at !== undefined; at = open.pop()) {
       if (this.#reachedAt[at] === round) continue;
       this.#reachedAt[at] = round;
-      this.#countStep();
-      const instruction = must(instructions[at]);
+      this.steps++;
+      const instruction = must(program[at]);
       if (instruction.kind === 'match') return true;
-      if (instruction.kind === 'character') this.#waiting.push(at);
+      if (instruction.kind === 'character') this.#waiting[this.#waitingCount++] = at;
       else if (instruction.kind === 'fork') open.push(...instruction.to);
       else if (this.#holds(instruction.assertion)) open.push(at + 1);
     }
@@ -191,11 +235,5 @@ class Machine {
       case 'notWordEdge':
         return isWord(this.#before) === isWord(this.#after);
     }
-  }
-
-  #countStep(): void {
-    if (++this.#steps <= MAX_STEPS) return;
-    const remedy = 'A text of some document is too long for it; a shorter pattern takes less time.';
-    throw badArgument('$regex', this.#program.source, remedy);
   }
 }

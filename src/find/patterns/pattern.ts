@@ -4,20 +4,21 @@
  * time, and a match of it can't be interrupted. So patterns are matched here, in time proportional to the length of the text
  * times that of the pattern.
  */
+import type { Check } from '../effort.ts';
+import { LiteralCheck } from './literal-check.ts';
 import { parsePatternTree } from './pattern-parser.ts';
-import { compilePattern, runProgram } from './pattern-program.ts';
+import { compilePattern, ProgramCheck } from './pattern-program.ts';
+import type { PatternRoom } from './pattern-room.ts';
 
-export interface Pattern {
-  /** Whether some part of the text matches. Fails with 400 `bad_arg` where that would take too long. */
-  isIn(text: string): boolean;
-}
+/** Whether a value is a string of which some part matches. */
+export type Pattern = Check;
 
 /** A pattern without special characters. */
 const LITERAL = /^[^\\^$.|?*+()[\]{}]*$/;
 
-/** Fails with 400 `bad_arg`. */
-export function parsePattern(source: string): Pattern {
-  if (LITERAL.test(source)) return { isIn: (text) => text.includes(source) };
-  const program = compilePattern(source, parsePatternTree(source));
-  return { isIn: (text) => runProgram(program, text) };
+/** `room`: what is left for the patterns of the selector. Fails with 400 `bad_arg`. */
+export function parsePattern(source: string, room: PatternRoom): Pattern {
+  room.addSource(source);
+  if (LITERAL.test(source)) return new LiteralCheck(source);
+  return new ProgramCheck(compilePattern(source, parsePatternTree(source, room), room));
 }

@@ -6,7 +6,7 @@ import { toRevId } from '../../documents/revisions/revisions.ts';
 import type { Pace } from '../../shared/turn.ts';
 import type { FindQuery } from '../queries/find-query.ts';
 import { Projection } from '../selectors/field-texts.ts';
-import type { Test } from '../selectors/selector-test.ts';
+import type { TextTest } from '../selectors/selector-test.ts';
 
 /** A document that the plan leads to, and that is not read yet. */
 export interface UnreadDocument {
@@ -29,7 +29,7 @@ const BODY_BYTES = 262_144;
 interface ReaderParts {
   readonly snapshot: Snapshot;
   readonly query: FindQuery;
-  readonly test: Test;
+  readonly test: TextTest;
   /** Whether the plan leads to matching documents only, so that no test is needed. Called after the documents were read. */
   readonly areAllMatching: () => boolean;
   /** Gives others their turns between tests, which may take long. */
@@ -59,7 +59,10 @@ export class DocumentReader {
         this.examined++;
         if (pace.isDue) await pace.rest();
         const text = this.#textOf(record, winner, body);
-        if (!areAllMatching && !this.#parts.test(JSON.parse(text))) continue;
+        if (!areAllMatching) {
+          const passes = this.#parts.test(text);
+          if (!(typeof passes === 'boolean' ? passes : await passes)) continue;
+        }
         yield { keyText, id: record.id, text: this.#projection?.of(text) ?? text };
       }
     }

@@ -4,6 +4,9 @@
  */
 import type { CompareKeys } from '../../collation/key-order.ts';
 import { JsonCursor } from '../../json/json-cursor.ts';
+import { parseInTurns } from '../../json/parse-in-steps.ts';
+import { type MaybePromise, whenReady } from '../../shared/maybe-promise.ts';
+import type { StepBudget } from '../effort.ts';
 import type { JsonIndex } from '../indexes/index-definition.ts';
 import type { FindQuery } from '../queries/find-query.ts';
 import type { FieldPath } from '../selectors/field-path.ts';
@@ -14,9 +17,9 @@ import { createTest, type Test } from '../selectors/selector-test.ts';
 export class KeyTests {
   /** Whether these tests are the whole selector. */
   readonly isComplete: boolean;
-  readonly #tests: readonly Test[];
+  readonly #test: Test | undefined;
 
-  constructor({ selector }: FindQuery, index: JsonIndex, compare: CompareKeys) {
+  constructor({ selector }: FindQuery, index: JsonIndex, compare: CompareKeys, budget?: StepBudget) {
     const columns = new Map(index.columns.map(({ field }, column) => [field, column]));
     const readKey = (key: unknown, path: FieldPath): unknown => {
       const column = columns.get(path.text);
@@ -25,17 +28,12 @@ export class KeyTests {
     const parts = conjunctsOf(selector);
     const testable = parts.filter((part) => hasAllFields(columns, part));
     this.isComplete = testable.length === parts.length;
-    this.#tests = testable.map((part) => createTest(part, compare, readKey));
+    if (testable.length === 0) return;
+    this.#test = createTest({ kind: 'and', parts: testable }, compare, { read: readKey, budget });
   }
 
-  get isEmpty(): boolean {
-    return this.#tests.length === 0;
-  }
-
-  passes(keyText: string): boolean {
-    if (this.isEmpty) return true;
-    const key: unknown = JSON.parse(keyText);
-    return this.#tests.every((test) => test(key));
+  passes(keyText: string): MaybePromise<boolean> {
+    return this.#test === undefined || whenReady(parseInTurns(keyText), this.#test);
   }
 }
 

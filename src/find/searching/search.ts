@@ -5,12 +5,13 @@ import type { DocId } from '../../documents/contract.ts';
 import { isDesignId, parseDocId } from '../../documents/identifiers.ts';
 import { Pace } from '../../shared/turn.ts';
 import type { ViewReader, ViewRow } from '../../views/contract.ts';
+import type { StepBudget } from '../effort.ts';
 import type { DocumentsPlan, IndexPlan } from '../planning/plan.ts';
 import { planName } from '../planning/planner.ts';
 import { type BookmarkPosition, invalidBookmark, readBookmark } from '../queries/bookmark.ts';
 import type { FindQuery } from '../queries/find-query.ts';
 import { EVERYTHING } from '../selectors/selector.ts';
-import { createTest } from '../selectors/selector-test.ts';
+import { createTextTest } from '../selectors/selector-test.ts';
 import { DocumentReader, type FoundDocument, type UnreadDocument } from './document-reader.ts';
 import { KeyProjection, KeyTests } from './index-keys.ts';
 
@@ -22,6 +23,7 @@ interface SearchParts {
   readonly query: FindQuery;
   readonly snapshot: Snapshot;
   readonly compare: CompareKeys;
+  readonly budget: StepBudget;
 }
 
 export class Search {
@@ -47,8 +49,8 @@ export class Search {
   /** Searches an index. Applies the query's `skip` and `limit`. */
   async *inIndex(plan: IndexPlan, index: ViewReader): AsyncGenerator<FoundDocument, void, void> {
     if (plan.isEmpty || this.#parts.query.limit === 0) return;
-    const { query, compare, snapshot } = this.#parts;
-    const keys = new KeyTests(query, plan.stored.index, compare);
+    const { query, compare, snapshot, budget } = this.#parts;
+    const keys = new KeyTests(query, plan.stored.index, compare, budget);
     // The keys decide only where index and documents are of the same moment: a later write may have changed a document.
     const { updateSeq } = snapshot;
     const areOneMoment = () => index.updateSeq === updateSeq && snapshot.updateSeq === updateSeq;
@@ -77,11 +79,11 @@ export class Search {
   }
 
   #createReader(areAllMatching: () => boolean): DocumentReader {
-    const { query, snapshot, compare } = this.#parts;
+    const { query, snapshot, compare, budget } = this.#parts;
     return new DocumentReader({
       snapshot,
       query,
-      test: createTest(query.selector, compare),
+      test: createTextTest(query.selector, compare, { budget }),
       areAllMatching,
       pace: this.#pace,
     });
@@ -97,7 +99,8 @@ export class Search {
       for (const batch of this.#batches(read)) {
         const passed: ViewRow[] = [];
         for (const row of batch) {
-          if (row.id !== position?.id && keys.passes(row.keyText)) passed.push(row);
+          const passes = row.id !== position?.id && keys.passes(row.keyText);
+          if (passes === true || (passes !== false && (await passes))) passed.push(row);
           if (this.#pace.isDue) await this.#pace.rest();
         }
         yield passed;

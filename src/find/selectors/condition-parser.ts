@@ -4,6 +4,7 @@ import { isObject } from '../../json/objects.ts';
 import { parsePattern } from '../patterns/pattern.ts';
 import { badArgument, excerpt, queryError } from '../query-error.ts';
 import type { Condition, Operator, Selector } from './selector.ts';
+import type { SelectorRoom } from './selector-room.ts';
 
 type ParseSelector = (value: unknown) => Selector;
 
@@ -47,23 +48,33 @@ const OPPOSITES: ReadonlyMap<Operator, Operator> = new Map([
   ['$nin', '$in'],
 ]);
 
-/** Fails with 400 `invalid_operator` and `bad_arg`. */
+interface ConditionNeeds {
+  readonly room: SelectorRoom;
+  /** Reads the selectors within. */
+  readonly parseSelector: ParseSelector;
+}
+
+/** Fails with 400 `invalid_operator`, `bad_arg` and `invalid_selector`. */
 export function parseCondition(
   name: string,
   argument: unknown,
   isNegated: boolean,
-  parseSelector: ParseSelector,
+  { room, parseSelector }: ConditionNeeds,
 ): Condition {
+  room.addCondition();
   if (!isOperator(name)) {
     const known = Object.keys(ARGUMENTS).join(' ');
     throw queryError('invalid_operator', `Invalid operator: ${excerpt(name)}. There are ${known} $and $or $nor $not.`);
   }
   const remedy = ARGUMENTS[name](argument);
   if (remedy !== undefined) throw badArgument(name, argument, remedy);
+  if (Array.isArray(argument)) room.addValues(argument.length);
   if (name === '$exists') return { operator: name, argument: argument !== isNegated, isNegated: false };
   const opposite = isNegated ? OPPOSITES.get(name) : undefined;
   if (opposite !== undefined) return { operator: opposite, argument, isNegated: false };
-  if (name === '$regex') return { operator: name, argument, isNegated, pattern: parsePattern(`${argument}`) };
+  if (name === '$regex') {
+    return { operator: name, argument, isNegated, pattern: parsePattern(`${argument}`, room.patterns) };
+  }
   if (!isNesting(name)) return { operator: name, argument, isNegated };
   return { operator: name, argument, isNegated, nested: parseSelector(argument) };
 }

@@ -1,9 +1,11 @@
 /** Says where and why a value does not fulfil a selector (docs/http.md#declarative-validation). */
 import type { CompareKeys } from '../../collation/key-order.ts';
+import type { Steps } from '../../shared/turn.ts';
+import { Effort, settle } from '../effort.ts';
 import { excerpt } from '../query-error.ts';
 import { fieldOf } from './field-path.ts';
 import type { Condition, FieldCondition, Operator, Selector } from './selector.ts';
-import { createTest } from './selector-test.ts';
+import { createCheck } from './selector-check.ts';
 
 export interface SelectorFailure {
   /** Names of members, and numbers of elements. */
@@ -16,44 +18,57 @@ const MOST_FAILURES = 100;
 
 type Path = SelectorFailure['path'];
 
-/** The conditions that do not hold, of each alternative where none does; at most `MOST_FAILURES`. None where the value fulfils the selector. */
-export function failuresOf(selector: Selector, value: unknown, compare: CompareKeys): SelectorFailure[] {
-  const failures: SelectorFailure[] = [];
-  for (const failure of failuresIn(selector, value, [], compare)) {
-    failures.push(failure);
-    if (failures.length === MOST_FAILURES) break;
+/**
+ * The conditions that do not hold, of each alternative where none does; at most `MOST_FAILURES`. None where the value fulfils the selector.
+ * Fails with 400 `too_many_steps`.
+ */
+export function* failuresOf(selector: Selector, value: unknown, compare: CompareKeys): Steps<SelectorFailure[]> {
+  const search = new FailureSearch(compare);
+  yield* search.searchIn(selector, value, []);
+  return search.found;
+}
+
+class FailureSearch {
+  readonly found: SelectorFailure[] = [];
+  readonly #compare: CompareKeys;
+  readonly #effort = new Effort(undefined);
+
+  constructor(compare: CompareKeys) {
+    this.#compare = compare;
   }
-  return failures;
-}
 
-function* failuresIn(selector: Selector, value: unknown, at: Path, compare: CompareKeys): Generator<SelectorFailure> {
-  if (selector.kind !== 'and' && createTest(selector, compare)(value)) return;
-  if (selector.kind === 'field') yield* fieldFailures(selector, value, at, compare);
-  else for (const part of selector.parts) yield* failuresIn(part, value, at, compare);
-}
+  *searchIn(selector: Selector, value: unknown, at: Path): Steps<void> {
+    if (this.#isFull) return;
+    if (selector.kind !== 'and' && (yield* settle(createCheck(selector, this.#compare), value, this.#effort))) return;
+    if (selector.kind === 'field') yield* this.#searchField(selector, value, at);
+    else for (const part of selector.parts) yield* this.searchIn(part, value, at);
+  }
 
-/** Of a condition that does not hold. */
-function* fieldFailures(
-  { path: { names }, path, condition }: FieldCondition,
-  value: unknown,
-  at: Path,
-  compare: CompareKeys,
-): Generator<SelectorFailure> {
-  const place = [...at, ...names];
-  const field = fieldOf(value, path);
-  const { operator, isNegated, nested } = condition;
-  if (field === undefined && operator !== '$exists') {
-    yield { path: place, message: 'must be present' };
-  } else if (
-    operator === '$allMatch' &&
-    !isNegated &&
-    nested !== undefined &&
-    Array.isArray(field) &&
-    field.length > 0
-  ) {
-    for (const [index, element] of field.entries()) yield* failuresIn(nested, element, [...place, index], compare);
-  } else {
-    yield { path: place, message: messageOf(condition) };
+  get #isFull(): boolean {
+    return this.found.length === MOST_FAILURES;
+  }
+
+  /** Of a condition that does not hold. */
+  *#searchField({ path: { names }, path, condition }: FieldCondition, value: unknown, at: Path): Steps<void> {
+    const place = [...at, ...names];
+    const field = fieldOf(value, path);
+    const { operator, isNegated, nested } = condition;
+    if (field === undefined && operator !== '$exists') {
+      this.found.push({ path: place, message: 'must be present' });
+    } else if (
+      operator === '$allMatch' &&
+      !isNegated &&
+      nested !== undefined &&
+      Array.isArray(field) &&
+      field.length > 0
+    ) {
+      for (const [index, element] of field.entries()) {
+        if (this.#isFull) return;
+        yield* this.searchIn(nested, element, [...place, index]);
+      }
+    } else {
+      this.found.push({ path: place, message: messageOf(condition) });
+    }
   }
 }
 

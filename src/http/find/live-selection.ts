@@ -2,6 +2,7 @@
 import type { ChangeFilter, SelectedChange } from '../../changes/contract.ts';
 import type { ChangeRow, DocumentRecord, Snapshot, StoredNode } from '../../database/contract.ts';
 import { must } from '../../shared/assert.ts';
+import type { MaybePromise } from '../../shared/maybe-promise.ts';
 import { Pace } from '../../shared/turn.ts';
 import { conflictsOf, documentText } from '../documents/document-rendering.ts';
 import { byBodySize } from '../lists/body-batches.ts';
@@ -14,8 +15,8 @@ type Shown = string | undefined;
 const MOST_ANCESTORS = 10;
 
 interface LiveSelectionParts {
-  /** Whether a document, as `JSON.parse` gives it, is in the answer. */
-  readonly test: (document: unknown) => boolean;
+  /** Whether a document, given as its text, is in the answer. */
+  readonly test: (document: string) => MaybePromise<boolean>;
   /** What the answer shows of a document's text. */
   readonly show: (text: string) => string;
   /** Whether documents are shown with `_conflicts`. */
@@ -60,7 +61,7 @@ export class LiveSelection implements ChangeFilter {
     const bodies = await snapshot.bodies(items.map(({ record }) => winnerOf(record)));
     const selected: { readonly row: ChangeRow; readonly text: Shown }[] = [];
     for (const [index, { row, record }] of items.entries()) {
-      const text = this.#textInAnswer(record, winnerOf(record), bodies[index]);
+      const text = await this.#textInAnswer(record, winnerOf(record), bodies[index]);
       if (text === undefined && !(await this.#mayHaveBeenThere(record, snapshot))) continue;
       selected.push({ row, text });
       if (pace.isDue) await pace.rest();
@@ -68,10 +69,10 @@ export class LiveSelection implements ChangeFilter {
     return selected;
   }
 
-  #textInAnswer(record: DocumentRecord, node: StoredNode, body: string | undefined): Shown {
+  async #textInAnswer(record: DocumentRecord, node: StoredNode, body: string | undefined): Promise<Shown> {
     if (node.deleted || body === undefined) return undefined;
     const text = documentText(record, node, body, this.#parts.conflicts ? conflictsOf(record) : undefined);
-    return this.#parts.test(JSON.parse(text)) ? this.#parts.show(text) : undefined;
+    return (await this.#parts.test(text)) ? this.#parts.show(text) : undefined;
   }
 
   async #mayHaveBeenThere(record: DocumentRecord, snapshot: Snapshot): Promise<boolean> {
@@ -80,7 +81,8 @@ export class LiveSelection implements ChangeFilter {
     let node = winnerOf(record).parent;
     for (let looked = 0; node !== undefined; looked++) {
       const body = looked < MOST_ANCESTORS ? await snapshot.body(node) : undefined;
-      if (!node.deleted && (body === undefined || this.#textInAnswer(record, node, body) !== undefined)) return true;
+      if (!node.deleted && (body === undefined || (await this.#textInAnswer(record, node, body)) !== undefined))
+        return true;
       node = node.parent;
     }
     return false;

@@ -2,13 +2,14 @@
 import { DatabaseError, isDatabaseError } from '../../errors/database-error.ts';
 import type { Finder } from '../../find/contract.ts';
 import type { JsonObject } from '../../json/objects.ts';
+import { Pace } from '../../shared/turn.ts';
 import type { DeferredFilters } from '../changes/change-filters.ts';
 import { documentFilter } from '../changes/document-filter.ts';
 
 export type SelectorFilters = Pick<DeferredFilters, 'bySelector'>;
 
 /** Changes know one kind of request that can't be understood. */
-function testOf(finder: Finder, selector: JsonObject): (document: unknown) => boolean {
+function testOf(finder: Finder, selector: JsonObject): ReturnType<Finder['test']> {
   try {
     return finder.test(selector);
   } catch (failure) {
@@ -21,7 +22,18 @@ export function selectorFilters(finder: Finder): SelectorFilters {
   return {
     bySelector: (selector, allLeaves) => {
       const passes = testOf(finder, selector);
-      return documentFilter((documents) => documents.map((text) => passes(JSON.parse(text))), allLeaves);
+      return documentFilter((documents) => passEach(documents, passes), allLeaves);
     },
   };
+}
+
+async function passEach(documents: readonly string[], passes: ReturnType<Finder['test']>): Promise<readonly boolean[]> {
+  const flags: boolean[] = [];
+  const pace = new Pace();
+  for (const document of documents) {
+    const flag = passes(document);
+    flags.push(typeof flag === 'boolean' ? flag : await flag);
+    if (pace.isDue) await pace.rest();
+  }
+  return flags;
 }

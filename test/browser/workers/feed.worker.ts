@@ -59,8 +59,8 @@ const deferred: LoadDeferredCode = () => {
   const code = createDeferredCode(() => undefined);
   return {
     ...code,
-    find: (views, clock) => {
-      const { handlers, ...rest } = code.find(views, clock);
+    find: (views, clock, config) => {
+      const { handlers, ...rest } = code.find(views, clock, config);
       return { ...rest, handlers: { ...handlers, getIndexes: (_service, context) => feed(context) } };
     },
   };

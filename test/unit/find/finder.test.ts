@@ -69,7 +69,11 @@ describe('a finder', () => {
     fixture = await ViewFixture.open({ parts: { mappers: { query: createQueryMappers() } } });
     held = { count: 0, failing: false };
     database = counting<Database>(fixture.database, ['snapshot'], held);
-    finder = createFinder({ views: counting<ViewIndexes>(fixture.views, ['open'], held), clock: systemClock });
+    finder = createFinder({
+      views: counting<ViewIndexes>(fixture.views, ['open'], held),
+      clock: systemClock,
+      maxSteps: () => undefined,
+    });
     await fixture.write(Object.fromEntries(Array.from({ length: 300 }, (_, n) => [`d${n}`, { n, text: `${n}` }])));
     await finder.createIndex(database, { index: { fields: ['n'] } }, writer);
   });

@@ -17,7 +17,7 @@ test('a document that does not match is not found, however slowly the answer is 
   });
   const settings = { snapshotMaxAgeMs: 10, idleMs: 1, dirtyBytes: 1, cacheBytes: 1 };
   const fixture = await ViewFixture.open({ wrap, parts: { mappers: { query: createQueryMappers() }, settings } });
-  const finder = createFinder({ views: fixture.views, clock: systemClock });
+  const finder = createFinder({ views: fixture.views, clock: systemClock, maxSteps: () => undefined });
   const writer = { durability: 'relaxed', user: undefined } as const;
   await finder.createIndex(fixture.database, { index: { fields: ['year'] }, ddoc: 'i', name: 'n' }, writer);
   await fixture.write(

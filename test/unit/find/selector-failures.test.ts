@@ -3,12 +3,13 @@ import { createKeyOrder } from '../../../src/collation/key-order.ts';
 import { failuresOf } from '../../../src/find/selectors/selector-failures.ts';
 import { parseSelector } from '../../../src/find/selectors/selector-parser.ts';
 import { createTest } from '../../../src/find/selectors/selector-test.ts';
+import { atOnce } from '../../../src/shared/turn.ts';
 
 const order = createKeyOrder('unicode');
 
 function shownFailures(selector: unknown, value: unknown): string[] {
   const parsed = parseSelector(selector);
-  const failures = failuresOf(parsed, value, order);
+  const failures = atOnce(failuresOf(parsed, value, order));
   // What fails has a reason, and only that.
   expect(failures.length === 0).toBe(createTest(parsed, order)(value));
   return failures.map(({ path, message }) => `${path.join('/')}: ${message}`);

@@ -39,8 +39,8 @@ export class ChangesSource {
   /** Says of the documents that were not meant no more than that. */
   chosen(take: TakeFound): TakeFound {
     if (!this.#own.isUsed) return take;
-    return (found) => {
-      if (found.type !== 'document' || this.#own.passes(found.document.text)) return take(found);
+    return async (found) => {
+      if (found.type !== 'document' || (await this.#own.passes(found.document.text))) return take(found);
       return take({ type: 'not chosen', id: found.document.id, settles: found.settles });
     };
   }

@@ -8,6 +8,8 @@ import { isDatabaseError } from '../../../errors/database-error.ts';
 import { parseSelector } from '../../../find/selectors/selector-parser.ts';
 import { createTest, type Test } from '../../../find/selectors/selector-test.ts';
 import { isShallowText } from '../../../json/nesting.ts';
+import { parseInTurns } from '../../../json/parse-in-steps.ts';
+import { type MaybePromise, orElse, whenReady } from '../../../shared/maybe-promise.ts';
 import type { Selection } from '../../contract.ts';
 import { ReplicationError } from '../../failure.ts';
 import type { ChangesPage, ChangesRequest } from '../contract.ts';
@@ -42,18 +44,17 @@ export class OwnSelection {
   }
 
   /** Whether a document belongs to it. What is no JSON, or nested too deeply, does: the target says what is wrong with it. */
-  passes(text: string): boolean {
-    if (this.#test === undefined || !isShallowText(text)) return true;
-    const parsed = parsedOf(text);
-    return parsed === undefined || this.#test(parsed.value);
-  }
-}
-
-function parsedOf(text: string): { readonly value: unknown } | undefined {
-  try {
-    return { value: JSON.parse(text) };
-  } catch {
-    return undefined;
+  passes(text: string): MaybePromise<boolean> {
+    const test = this.#test;
+    if (test === undefined || !isShallowText(text)) return true;
+    const parsed = orElse(
+      () => whenReady(parseInTurns(text), (value) => ({ value })),
+      () => undefined,
+    );
+    return whenReady<{ readonly value: unknown } | undefined, boolean>(
+      parsed,
+      (found) => found === undefined || test(found.value),
+    );
   }
 }
 
