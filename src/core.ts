@@ -157,6 +157,10 @@ export async function createCore(options: CoreOptions): Promise<Core> {
   const replications = new Replications(code, (request) => handle(request), {
     ...{ ...options, ...options.replications, ...common },
     ...{ registry, basePath, bytesInFlight: services.bytesInFlight },
+    standings: {
+      of: (name) => (name === null ? access.standingOfNobody : accounts.use((part) => part.standingOf(name))),
+      onChange: (listener) => access.onStandingsChange(listener),
+    },
   });
   const handle = createHandle(
     services,

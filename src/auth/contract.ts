@@ -15,6 +15,14 @@ export const ANONYMOUS: RequestUser = { name: null, roles: [] };
 /** Everybody, while there is no admin. */
 export const ADMIN_PARTY: RequestUser = { name: null, roles: [SERVER_ADMIN_ROLE] };
 
+/** What the service knows of a name by now, for what somebody of that name has asked for earlier. */
+export type Standing =
+  | { readonly kind: 'account'; readonly roles: readonly string[] }
+  /** The account was deleted, or can't be used. */
+  | { readonly kind: 'gone' }
+  /** There never was an account here. `mayLogIn`: a proxy or a token may tell the service of such a user. */
+  | { readonly kind: 'unknown'; readonly mayLogIn: boolean };
+
 /** What of a request tells who sent it. */
 export interface AskingRequest {
   readonly method: string;
@@ -39,8 +47,12 @@ export interface Identity {
   readonly method: string;
   /** The value of `Set-Cookie` for the answer, where the session is to be renewed. */
   readonly setCookie?: string | undefined;
+  /** Milliseconds since the epoch: when a token expires. Nothing else may ever tell that its user's account is gone. */
+  readonly until?: number | undefined;
   /** The user as it is by now; undefined where the credentials would be refused now, for another reason than their age. */
   recheck(): MaybePromise<RequestUser | undefined>;
+  /** As `recheck`, for what has no end of its own: a session that was ended counts as none that was, a token that has expired as wrong. */
+  recheckBeyondSession(): MaybePromise<RequestUser | undefined>;
 }
 
 export interface Authenticator {

@@ -56,6 +56,7 @@ export function createAccounts(needs: AccountNeeds): AccountsPart {
       if (database === authenticationDatabase(config)) return userShield(user, publicFields(config));
       return database === REPLICATOR_DATABASE ? replicationShield(user) : undefined;
     },
+    standingOf: (name) => accounts.standingOf(name),
     challenge,
     getProtectedDocument,
     settled: () => admins.settled,

@@ -1,7 +1,7 @@
 /** When the replicator is loaded: on first use, and where the service has documents that ask for replications. */
 import { isDatabaseError } from '../errors/database-error.ts';
 import type { Registry } from '../registry/contract.ts';
-import type { ReplicationActivity, ReplicatorHost, RequestStore } from '../replicator/contract.ts';
+import type { ReplicationActivity, ReplicatorHost, RequestStore, Standings } from '../replicator/contract.ts';
 import { startBackgroundTimer } from '../shared/background-timer.ts';
 import type { ByteBudget } from '../shared/byte-budget.ts';
 import type { Clock, RandomBytes } from '../shared/clock.ts';
@@ -29,6 +29,7 @@ export interface ReplicationsParts {
   readonly network?: Pick<ReplicatorHost, 'fetch' | 'fetchThrough' | 'isBrowserFetch'> | undefined;
   readonly ownBase?: (() => string | undefined) | undefined;
   readonly bytesInFlight?: ByteBudget | undefined;
+  readonly standings: Standings;
   readonly requests?: RequestStore | undefined;
   readonly onActivity?: ((activity: ReplicationActivity) => void) | undefined;
 }
@@ -47,7 +48,7 @@ export class Replications {
   constructor(code: Deferred<DeferredCode>, handle: Handle, parts: ReplicationsParts) {
     this.#parts = parts;
     const { registry, clock, random, log, basePath, network, config, tasks, ownBase = () => undefined } = parts;
-    const { bytesInFlight, requests, onActivity } = parts;
+    const { bytesInFlight, requests, standings, onActivity } = parts;
     const host = {
       clock,
       random,
@@ -57,6 +58,7 @@ export class Replications {
       fetch: undefined,
       ...network,
       serverUuid: registry.serverUuid,
+      standings,
       requests,
       onActivity,
     };

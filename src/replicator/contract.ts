@@ -9,6 +9,7 @@
 import type { DatabaseUser } from '../database/contract.ts';
 import type { DatabaseError } from '../errors/database-error.ts';
 import type { Clock, RandomBytes } from '../shared/clock.ts';
+import type { MaybePromise } from '../shared/maybe-promise.ts';
 import type { Handle } from '../shared/message.ts';
 import type { Log } from '../system/contract.ts';
 import type { HostConnections } from './host-connections.ts';
@@ -66,6 +67,25 @@ export interface Replication {
   readonly retriesPerRequest: number;
   /** Whose rights the local sides use. */
   readonly user: DatabaseUser;
+  /** Why these rights have ended; undefined while they hold. Without it they hold for ever. */
+  readonly whyEnded?: WhyEnded | undefined;
+}
+
+/** For people, as a sentence. */
+export type WhyEnded = () => MaybePromise<string | undefined>;
+
+/** What the service knows of a name by now: see `Standing` of `auth/contract.ts`. */
+export type Standing =
+  | { readonly kind: 'account'; readonly roles: readonly string[] }
+  | { readonly kind: 'gone' }
+  | { readonly kind: 'unknown'; readonly mayLogIn: boolean };
+
+/** Who may do what by now, for replications, which outlive the requests that asked for them. */
+export interface Standings {
+  /** Null for who has no name. */
+  of(name: string | null): MaybePromise<Standing>;
+  /** Calls back when any of them may have changed. */
+  onChange(listener: () => void): void;
 }
 
 export type Selection =
@@ -179,6 +199,8 @@ export interface ReplicatorHost {
   readonly basePath: string;
   /** The service's own uuid: part of a replication's id. */
   readonly serverUuid: string;
+  /** Undefined where rights never end. */
+  readonly standings?: Standings | undefined;
   /** Undefined where requests for replications end with the service. */
   readonly requests?: RequestStore | undefined;
   /** Called when it changes. */

@@ -21,3 +21,11 @@ export class ReplicationError extends DatabaseError {
     this.retryAfterMs = retryAfterMs;
   }
 }
+
+/** The rights have ended by which a replication was asked for: it does not go on, however often it is tried. */
+export class RightsEnded extends ReplicationError {
+  constructor(why: string) {
+    super('unauthorized', why, { mayPass: false });
+    this.name = 'RightsEnded';
+  }
+}

@@ -40,6 +40,8 @@ export interface PlainRequest {
   readonly signal?: AbortSignal;
   /** Whose rights the request has, where it is made inside the service. Hosts never set it: who sent a request is for its headers to say. */
   readonly user?: RequestUser | undefined;
+  /** That user as it is by now, for answers that last; undefined where it has no rights any more. Without it the user stays the same. */
+  readonly recheckUser?: (() => MaybePromise<RequestUser | undefined>) | undefined;
 }
 
 export interface RequestUser {

@@ -5,7 +5,8 @@ import type { RequestUser } from '../../shared/message.ts';
 import { Notifier } from '../../shared/notifier.ts';
 import { requiresValidUser } from '../../system/config.ts';
 import type { ConfigStore } from '../../system/contract.ts';
-import { ADMIN_PARTY, ANONYMOUS } from '../contract.ts';
+import { REPLICATOR_DATABASE } from '../../system/system-databases.ts';
+import { ADMIN_PARTY, ANONYMOUS, type Standing } from '../contract.ts';
 import { authenticationDatabase } from '../settings.ts';
 import { AdminParty } from './admin-party.ts';
 import type { Security } from './security.ts';
@@ -33,6 +34,7 @@ export class Access {
   /** The name of a user who has ended a session. */
   readonly #endedSessions = new Notifier<string>();
   #accountsVersion = 0;
+  #rightsVersion = 0;
 
   constructor(config: ConfigStore, databases: Pick<Registry, 'peek' | 'use' | 'onEvent'>) {
     this.#config = config;
@@ -56,9 +58,26 @@ export class Access {
     return this.#accountsVersion;
   }
 
+  /** Rises with each change that may take a right from somebody, before anybody is told of it. */
+  get rightsVersion(): number {
+    return this.#rightsVersion;
+  }
+
   /** Whose rights a request without credentials has. */
   get withoutCredentials(): RequestUser {
     return this.#party.isOn ? ADMIN_PARTY : ANONYMOUS;
+  }
+
+  /** Of who sends no credentials. */
+  get standingOfNobody(): Standing {
+    return this.#requiresUser ? { kind: 'gone' } : { kind: 'account', roles: this.withoutCredentials.roles };
+  }
+
+  /** Calls back when the standing of anybody may have changed. Gives the function that ends it. */
+  onStandingsChange(listener: () => void): () => void {
+    return this.#changes.listen((changed) => {
+      if (changed === null) listener();
+    });
   }
 
   /** Whether anonymous clients are refused. */
@@ -70,6 +89,16 @@ export class Access {
     return name === authenticationDatabase(this.#config);
   }
 
+  /** Whether the database may have documents that are not for all of its members. */
+  isSystemDatabase(name: string): boolean {
+    return name.startsWith('_') || this.isUsersDatabase(name);
+  }
+
+  /** Whether members who are no admins see less of its documents (`shields/`). */
+  hasShields(name: string): boolean {
+    return name === REPLICATOR_DATABASE || this.isUsersDatabase(name);
+  }
+
   /** In the same turn where the database is open. Fails with `not_found` where there is none. */
   securityOf(database: string): MaybePromise<Security> {
     return this.#securities.of(database);
@@ -77,16 +106,19 @@ export class Access {
 
   /** Tells that the security object of that database was set. */
   securityChanged(database: string): void {
+    this.#rightsVersion += 1;
     this.#changes.notify(database);
   }
 
   /** Tells that a user of that name has ended a session. */
   sessionEnded(name: string): void {
+    this.#rightsVersion += 1;
     this.#endedSessions.notify(name);
   }
 
   #accountsChanged(): void {
     this.#accountsVersion += 1;
+    this.#rightsVersion += 1;
     this.#changes.notify(null);
   }
 

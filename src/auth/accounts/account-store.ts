@@ -7,9 +7,9 @@ import { hasLoneSurrogate } from '../../json/portable-values.ts';
 import type { Registry } from '../../registry/contract.ts';
 import { type MaybePromise, whenReady, withEnd } from '../../shared/maybe-promise.ts';
 import type { ConfigStore } from '../../system/contract.ts';
-import { LONGEST_NAME, USER_PREFIX } from '../contract.ts';
+import { LONGEST_NAME, type Standing, USER_PREFIX } from '../contract.ts';
 import { RecentEntries } from '../recent-entries.ts';
-import { authenticationDatabase, cacheSize } from '../settings.ts';
+import { authenticationDatabase, cacheSize, handlerNames } from '../settings.ts';
 import { type Account, accountOfAdmin, accountOfUser, type UserDocument } from './account.ts';
 
 interface Remembered {
@@ -17,6 +17,9 @@ interface Remembered {
   readonly adminText: string | undefined;
   readonly version: number;
 }
+
+/** Handlers that recognise users who need no account here. */
+const OUTSIDE: ReadonlySet<string> = new Set(['proxy', 'jwt']);
 
 export class AccountStore {
   readonly #config: ConfigStore;
@@ -43,6 +46,29 @@ export class AccountStore {
       const account = adminText === undefined ? ofDocument : accountOfAdmin(name, adminText, document);
       this.#remembered.set(name, { account, adminText, version });
       return account;
+    });
+  }
+
+  /** What is known of that name at this moment. */
+  async standingOf(name: string): Promise<Standing> {
+    const account = await this.find(name);
+    if (account?.hasConflicts === true) return { kind: 'gone' };
+    if (account !== undefined) return { kind: 'account', roles: account.roles };
+    if (await this.#isDeleted(name)) return { kind: 'gone' };
+    return { kind: 'unknown', mayLogIn: handlerNames(this.#config).some((handler) => OUTSIDE.has(handler)) };
+  }
+
+  async #isDeleted(name: string): Promise<boolean> {
+    const usersDatabase = authenticationDatabase(this.#config);
+    if (!isName(name) || !this.#databases.has(usersDatabase)) return false;
+    return this.#databases.use(usersDatabase, async (database) => {
+      const snapshot = database.snapshot();
+      try {
+        const record = await snapshot.document(parseDocId(`${USER_PREFIX}${name}`));
+        return record?.leaves[0]?.deleted === true;
+      } finally {
+        snapshot.release();
+      }
     });
   }
 

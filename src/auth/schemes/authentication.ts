@@ -83,7 +83,8 @@ export class Authentication implements Authenticator {
 
   #identityOfSession({ account, holds }: LiveSession): Identity {
     const { user, method } = this.#identityOf(usable(account), 'cookie');
-    return { user, method, recheck: () => (holds() ? this.#recheck(account) : undefined) };
+    const recheck = () => this.#recheck(account);
+    return { user, method, recheck: () => (holds() ? recheck() : undefined), recheckBeyondSession: recheck };
   }
 
   #byPassword(request: AskingRequest): MaybePromise<Identity | undefined> {
@@ -93,7 +94,7 @@ export class Authentication implements Authenticator {
       this.#note('a password', undefined, request);
       throw wrongPassword();
     }
-    if (isNobody(given)) return { user: ANONYMOUS, method: 'default', recheck: () => ANONYMOUS };
+    if (isNobody(given)) return identity(ANONYMOUS, 'default', () => ANONYMOUS);
     const { name, password } = given;
     const account = this.#noting('a password', name, request, () =>
       this.#parts.logins.logIn(name, password, request.address),
@@ -108,7 +109,7 @@ export class Authentication implements Authenticator {
     return whenReady(recogniseProxied(config, request), (user) => {
       if (user === undefined) this.#note('a proxy', name, request);
       // What it depends on is the configuration alone.
-      return user && { user, method: 'proxy', recheck: () => recogniseProxied(config, request) };
+      return user && identity(user, 'proxy', () => recogniseProxied(config, request));
     });
   }
 
@@ -118,8 +119,10 @@ export class Authentication implements Authenticator {
     const { config, clock } = this.#parts;
     const asked = this.#noting('a token', undefined, request, () => recogniseToken(config, clock, token));
     return whenReady(asked, (recognised) => {
-      const recheck = () => (isCurrentToken(config, recognised) ? recognised.user : undefined);
-      return { user: recognised.user, method: 'jwt', recheck };
+      const { user, until } = recognised;
+      const recheck = () => (isCurrentToken(config, recognised) ? user : undefined);
+      const hasEnded = () => until !== undefined && until <= clock.now();
+      return { user, method: 'jwt', until, recheck, recheckBeyondSession: () => (hasEnded() ? undefined : recheck()) };
     });
   }
 
@@ -145,7 +148,7 @@ export class Authentication implements Authenticator {
   }
 
   #identityOf(account: Account, method: string): Identity {
-    return { user: userOf(account), method, recheck: () => this.#recheck(account) };
+    return identity(userOf(account), method, () => this.#recheck(account));
   }
 
   /** Roles may change; who has another password now has to log in again. */
@@ -155,4 +158,9 @@ export class Authentication implements Authenticator {
       return isSame && account.hash?.key === before.hash?.key ? userOf(account) : undefined;
     });
   }
+}
+
+/** Of credentials that are no session. */
+function identity(user: RequestUser, method: string, recheck: Identity['recheck']): Identity {
+  return { user, method, recheck, recheckBeyondSession: recheck };
 }

@@ -30,6 +30,8 @@ export function parseBearer(header: string | undefined): string | undefined {
 
 export interface RecognisedToken {
   readonly user: RequestUser;
+  /** Milliseconds since the epoch; undefined for a token that never ends. */
+  readonly until: number | undefined;
   /** The configuration's key by which it is signed. */
   readonly keyName: string;
   readonly keyText: string | undefined;
@@ -44,7 +46,8 @@ export async function recogniseToken(config: Config, clock: Clock, token: string
   };
   const { payload } = await jwtVerify(token, keyOf, { currentDate: new Date(clock.now()) }).catch(refuse);
   for (const claim of requiredClaims(config)) assertClaim(payload, claim);
-  return { user: userOf(payload), keyName, keyText: config.get(SECTION, keyName) };
+  const until = payload.exp === undefined ? undefined : payload.exp * 1000;
+  return { user: userOf(payload), until, keyName, keyText: config.get(SECTION, keyName) };
 }
 
 /** Whether the configuration has the same key still. */

@@ -1,5 +1,5 @@
 import type { UserWrites } from '../../auth/access/write-guard.ts';
-import type { Authenticator } from '../../auth/contract.ts';
+import type { Authenticator, Standing } from '../../auth/contract.ts';
 import type { Shield } from '../../auth/shields/shield.ts';
 import type { MaybePromise } from '../../shared/maybe-promise.ts';
 import type { RequestUser } from '../../shared/message.ts';
@@ -16,6 +16,8 @@ export interface AccountsPart extends HandlerPart<AccountsService, keyof typeof 
   readonly userWrites: UserWrites;
   /** How a system database looks to somebody who is no admin of it; undefined where the database is an ordinary one. */
   shieldOf(database: string, user: RequestUser): Shield | undefined;
+  /** What is known of that name by now. */
+  standingOf(name: string): Promise<Standing>;
   /** The answer 401 as it asks its client to log in. */
   challenge(context: Context, answer: Answer): Answer;
   /** A document as its reader may see it, who is no admin of its system database. */

@@ -34,6 +34,7 @@ export async function functionRequest(
   const text = body ?? (request.body === null ? '' : await readText(context));
   const rawPath = withoutSignature(pathOf(request.url));
   const { name, roles } = context.user;
+  context.isUserShown = true;
   const members = {
     info: shownInfo(await database.info()),
     id,

@@ -1,9 +1,9 @@
 /** What a host that listens to others has in front of the service: virtual hosts, and what pages of other origins may ask. */
 import { whenReady } from '../../shared/maybe-promise.ts';
-import type { PlainHeaders, PlainRequest } from '../../shared/message.ts';
 import type { ConfigStore } from '../../system/contract.ts';
 import { originOf } from '../address/target.ts';
 import { Context, type Handler } from '../request/context.ts';
+import { StandingRequest } from '../request/standing-request.ts';
 import { ownHost } from '../response/locations.ts';
 import { shareAcrossOrigins } from './cors.ts';
 import { VirtualHosts } from './virtual-hosts.ts';
@@ -64,35 +64,7 @@ function standingFor(context: Context, address: string): Context {
   const asked = request.url.slice(originOf(request.url)?.length ?? 0);
   const headers = { ...request.headers, [VHOST_PATH]: asked, [REQUESTED_PATH]: asked };
   const url = `${originOf(request.url) ?? ''}${services.basePath}${address}`;
-  const other = new Context(new StandingRequest(request, url, headers), services);
+  const other = new Context(new StandingRequest(request, { url, headers }), services);
   other.sharedWith = context.sharedWith;
   return other;
-}
-
-/** The same request under another address. */
-class StandingRequest implements PlainRequest {
-  readonly method: string;
-  readonly url: string;
-  readonly headers: PlainHeaders;
-  readonly body: PlainRequest['body'];
-  readonly peer: string | undefined;
-  readonly user: PlainRequest['user'];
-  readonly scheme: PlainRequest['scheme'];
-  readonly #request: PlainRequest;
-
-  constructor(request: PlainRequest, url: string, headers: PlainHeaders) {
-    this.method = request.method;
-    this.url = url;
-    this.headers = headers;
-    this.body = request.body;
-    this.peer = request.peer;
-    this.user = request.user;
-    this.scheme = request.scheme;
-    this.#request = request;
-  }
-
-  /** Made on demand by some hosts. */
-  get signal(): AbortSignal {
-    return this.#request.signal ?? new AbortController().signal;
-  }
 }

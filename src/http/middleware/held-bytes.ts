@@ -1,8 +1,12 @@
-/** Gives back what a request holds of the bytes in flight: with its answer, or, where that is a stream, when it was read or given up. */
+/**
+ * Gives back what a request holds of the bytes in flight: with its answer, or, where that is a stream, when it was read or given up. A stream
+ * whose reader loses the right to it breaks off (docs/http.md#rights-that-end).
+ */
 import { whenReady } from '../../shared/maybe-promise.ts';
 import type { ByteStream } from '../../shared/message.ts';
 import { isStream } from '../request/bodies.ts';
 import type { Context, Handler } from '../request/context.ts';
+import { assertKept, isSurelyKept } from '../response/kept-rights.ts';
 import { LiveBody } from '../response/live-body.ts';
 
 /** What a stream holds for a reader that is slow, about: the rows that are being made, their text, and its bytes. */
@@ -28,13 +32,13 @@ class CountedStream implements ByteStream {
     this.#stream = stream;
     this.#context = context;
     if (stream.length !== undefined) this.length = stream.length;
-    if (stream.pullText !== undefined) this.pullText = () => this.#next(stream.pullText?.());
+    if (stream.pullText !== undefined) this.pullText = () => this.#next(() => stream.pullText?.());
     // That one counts itself: it holds next to nothing while it waits.
     context.countStream(stream instanceof LiveBody ? 0 : STREAM_BYTES);
   }
 
   pull(): Promise<Uint8Array | undefined> {
-    return this.#next(this.#stream.pull());
+    return this.#next(() => this.#stream.pull());
   }
 
   async cancel(reason?: unknown): Promise<void> {
@@ -45,13 +49,24 @@ class CountedStream implements ByteStream {
     }
   }
 
-  async #next<T>(step: Promise<T | undefined> | undefined): Promise<T | undefined> {
+  async #next<T>(pull: () => Promise<T | undefined> | undefined): Promise<T | undefined> {
     try {
-      const chunk = await step;
+      if (!isSurelyKept(this.#context)) await this.#assertKept();
+      const chunk = await pull();
       if (chunk === undefined) this.#context.releaseBytes();
       return chunk;
     } catch (failure) {
       this.#context.releaseBytes();
+      throw failure;
+    }
+  }
+
+  async #assertKept(): Promise<void> {
+    try {
+      await assertKept(this.#context);
+    } catch (failure) {
+      // Nobody may read on.
+      await this.#stream.cancel(failure);
       throw failure;
     }
   }

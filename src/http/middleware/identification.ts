@@ -6,10 +6,14 @@ import { ANONYMOUS } from '../../auth/contract.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
 import { type MaybePromise, orElse, whenReady } from '../../shared/maybe-promise.ts';
 import type { AccountsPart } from '../accounts/accounts-part.ts';
+import { isReadOnlyRequest } from '../address/read-only-requests.ts';
 import { originOf } from '../address/target.ts';
+import { isStream } from '../request/bodies.ts';
 import type { Answer, Context, Handler } from '../request/context.ts';
 import { askingRequest } from '../response/asking-request.ts';
+import { assertKept, isSurelyKept } from '../response/kept-rights.ts';
 import { withCookie } from '../response/responses.ts';
+import { answerErrors } from './errors.ts';
 
 /**
  * Renews the session of who sent a request, where that is due, with whatever the answer is: who gets errors works, too. `next` answers
@@ -31,11 +35,29 @@ function setsSession({ headers }: Answer): boolean {
 /** A refusal for lack of rights says how to log in, unless accounts can't be loaded. `next` answers failures, too. */
 export function challengeRefused(accounts: () => MaybePromise<AccountsPart>, next: Handler): Handler {
   return (context) =>
-    whenReady(next(context), (answer) => {
-      if (answer.status !== 401) return answer;
-      const challenged = () => whenReady(accounts(), (part) => part.challenge(context, answer));
-      return orElse(challenged, () => answer);
-    });
+    whenReady(next(context), (given) =>
+      whenReady(stillGranted(context, given), (answer) => {
+        if (answer.status !== 401) return answer;
+        const challenged = () => whenReady(accounts(), (part) => part.challenge(context, answer));
+        return orElse(challenged, () => answer);
+      }),
+    );
+}
+
+/** What took long to read is for those alone who may read it still. */
+function stillGranted(context: Context, answer: Answer): MaybePromise<Answer> {
+  if (isSurelyKept(context) || answer.status >= 400) return answer;
+  if (!isReadOnlyRequest(context.request, `${context.services.basePath}/`)) return answer;
+  const judged = async () => {
+    try {
+      await assertKept(context);
+      return answer;
+    } catch (failure) {
+      if (isStream(answer.body)) await answer.body.cancel(failure);
+      throw failure;
+    }
+  };
+  return answerErrors(judged)(context);
 }
 
 const COOKIE = 'AuthSession=';
@@ -49,6 +71,7 @@ const FIRST_ADMIN: Readonly<Record<string, RegExp>> = {
 
 export function identify(accounts: () => MaybePromise<AccountsPart>, next: Handler): Handler {
   return (context) => {
+    context.rightsSeen = context.services.access.rightsVersion;
     if (context.request.user !== undefined) return next(context);
     if (!hasCredentials(context)) {
       context.user = context.services.access.withoutCredentials;

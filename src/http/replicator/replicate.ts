@@ -4,6 +4,8 @@ import type { RunResult } from '../../replicator/contract.ts';
 import { ReplicationError } from '../../replicator/failure.ts';
 import type { ReplicateOutcome } from '../../replicator/jobs/replicator.ts';
 import { startBackgroundTimer } from '../../shared/background-timer.ts';
+import type { MaybePromise } from '../../shared/maybe-promise.ts';
+import type { RequestUser } from '../../shared/message.ts';
 import { readObject, requireJsonType } from '../request/bodies.ts';
 import { QUERY } from '../request/body-bounds.ts';
 import type { Answer, Context } from '../request/context.ts';
@@ -32,9 +34,14 @@ export async function postReplicate({ replicator }: ReplicatorService, context: 
   const base = ownBase(context);
   const ownBases = base.startsWith('/') || base === '' ? [] : [base];
   const outcome = await replicator
-    .replicate(body, { user: context.user, ownBases })
+    .replicate(body, { user: context.user, ownBases, recheck: recheckOf(context) })
     .catch((failure: unknown) => Promise.reject(asRunFailure(failure)));
   return answerOutcome(context, outcome);
+}
+
+/** A replication goes on when the session is over by which it was asked for. */
+function recheckOf({ identity }: Context): (() => MaybePromise<RequestUser | undefined>) | undefined {
+  return identity && (() => identity.recheckBeyondSession());
 }
 
 function answerOutcome(context: Context, outcome: ReplicateOutcome): Answer | Promise<Answer> {

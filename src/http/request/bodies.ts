@@ -233,6 +233,6 @@ function nextChunk(stream: ByteStream): Promise<Uint8Array | undefined> {
 }
 
 function brokenOff(cause?: unknown): never {
-  if (isDatabaseError(cause, 'request_timeout')) throw cause;
+  if (isDatabaseError(cause, 'request_timeout') || isDatabaseError(cause, 'unauthorized')) throw cause;
   throw new DatabaseError('bad_request', 'The request body broke off before its end; nothing was changed.', { cause });
 }

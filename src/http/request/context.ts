@@ -9,7 +9,7 @@ import type { Registry } from '../../registry/contract.ts';
 import { must } from '../../shared/assert.ts';
 import type { ByteBudget, ByteLease } from '../../shared/byte-budget.ts';
 import type { Clock } from '../../shared/clock.ts';
-import type { MaybePromise } from '../../shared/maybe-promise.ts';
+import { type MaybePromise, whenReady } from '../../shared/maybe-promise.ts';
 import type { PlainRequest, ResponseBody } from '../../shared/message.ts';
 import type { ActiveTasks } from '../../system/active-tasks.ts';
 import type { ConfigStore, Gzip, Log } from '../../system/contract.ts';
@@ -67,7 +67,7 @@ export type Gateway = (config: ConfigStore, next: Handler) => Handler;
 
 /** One request on its way. Only middleware and router change it, before the handler runs. */
 export class Context {
-  readonly request: PlainRequest;
+  request: PlainRequest;
   services: Services;
   /** GET for a HEAD request, and what `X-HTTP-Method-Override` says (docs/http.md#method-override). */
   method: string;
@@ -79,6 +79,10 @@ export class Context {
   identity: Identity | undefined;
   /** The right by which the request is answered; undefined where anyone has it. */
   grant: Grant | undefined;
+  /** `Access.rightsVersion` when it was last found that the right holds. */
+  rightsSeen = 0;
+  /** Functions of documents were told who asks: what they give may depend on it. */
+  isUserShown = false;
   /** What this reader sees of the documents; undefined where that is all of them. */
   shield: Shield | undefined;
   /** That pages of the origin which sent it may ask, where settings say so; `isNamed`: by its name, rather than like any other. */
@@ -133,10 +137,16 @@ export class Context {
     next.isHead = this.isHead;
     next.user = this.user;
     next.identity = this.identity;
+    next.rightsSeen = this.rightsSeen;
     next.rewrites = rewrites;
     this.#lease ??= this.services.bytesInFlight.open();
     next.#lease = this.#lease;
-    return must(this.dispatch, 'the router names itself to each request')(next);
+    return whenReady(must(this.dispatch, 'the router names itself to each request')(next), (answer) => {
+      this.grant = next.grant;
+      this.shield = next.shield;
+      this.isUserShown = next.isUserShown;
+      return answer;
+    });
   }
 
   /** The content type under which this client gets JSON. */

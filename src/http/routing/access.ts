@@ -25,8 +25,6 @@ export interface Needed {
   readonly inSystem: SystemRule | undefined;
 }
 
-const SYSTEM_DATABASE = /^_/;
-
 /** Fails with `unauthorized`, or with `forbidden`. In the same turn where the database is open. */
 export function authorize(
   context: Context,
@@ -39,16 +37,13 @@ export function authorize(
   const { user, services } = context;
   if (isServerAdmin(user)) return;
   return whenReady(authorizeUser(services.access, user, context.grant), (security) => {
-    if (database === undefined || !isSystem(context, database) || isDatabaseAdmin(user, security)) return;
+    if (database === undefined || !services.access.isSystemDatabase(database)) return;
+    if (isDatabaseAdmin(user, security)) return;
     return whenReady(accounts(), (part) => {
       context.shield = part.shieldOf(database, user);
       if (context.shield !== undefined) checkRule(context, inSystem);
     });
   });
-}
-
-function isSystem({ services }: Context, database: string): boolean {
-  return SYSTEM_DATABASE.test(database) || services.access.isUsersDatabase(database);
 }
 
 function checkRule({ shield, query }: Context, rule: SystemRule | undefined): void {

@@ -2,9 +2,12 @@
 import { DatabaseError } from '../../errors/database-error.ts';
 import { type MaybePromise, whenReady } from '../../shared/maybe-promise.ts';
 import type { AccountsPart } from '../accounts/accounts-part.ts';
+import { isStream } from '../request/bodies.ts';
 import type { Answer, Context, Right } from '../request/context.ts';
 import type { DatabaseHandler, HandlerPart, ServerHandler } from '../request/handlers.ts';
+import { StandingRequest } from '../request/standing-request.ts';
 import { MethodNotAllowed } from '../response/error-table.ts';
+import { GrantedUpload } from '../response/granted-upload.ts';
 import { authorize, type SystemRule } from './access.ts';
 
 export interface Action<H> {
@@ -61,7 +64,13 @@ export function answerBy<H>(
 ): MaybePromise<Answer> {
   const action = resource.actions.get(context.method);
   if (action === undefined) throw new MethodNotAllowed(resource.allow);
-  return whenReady(authorize(context, action, database, accounts), () => answer(action.handler));
+  return whenReady(authorize(context, action, database, accounts), () => {
+    const { request, grant } = context;
+    if (grant !== undefined && isStream(request.body)) {
+      context.request = new StandingRequest(request, { body: new GrantedUpload(request.body, context) });
+    }
+    return answer(action.handler);
+  });
 }
 
 export function resource<H>(allow: string, actions: Readonly<Record<string, Action<H>>>): Resource<H> {

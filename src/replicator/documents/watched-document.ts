@@ -11,6 +11,7 @@ import type { Clock } from '../../shared/clock.ts';
 import type { Log } from '../../system/contract.ts';
 import { REPLICATOR_DATABASE } from '../../system/system-databases.ts';
 import type { Replication } from '../contract.ts';
+import { RightsEnded } from '../failure.ts';
 import { backOffMs, failureText } from '../jobs/failures.ts';
 import type { Job, JobListener, JobOrder } from '../jobs/job.ts';
 import { timestamp } from '../jobs/job-listing.ts';
@@ -20,6 +21,7 @@ import { parseReplication, parseUser } from '../jobs/replication-request.ts';
 import type { Replicator } from '../jobs/replicator.ts';
 import type { ReplicatorSettings } from '../jobs/replicator-settings.ts';
 import { booleanMember } from '../jobs/request-members.ts';
+import { rightsOfDocument } from '../jobs/rights.ts';
 import { statsOf } from './job-stats.ts';
 import { type DocumentState, refusedIn, type StateMembers, stateOf } from './state-members.ts';
 import { StateWriter } from './state-writer.ts';
@@ -151,10 +153,12 @@ export class WatchedDocument {
   #parse(): Replication | undefined {
     const { replicator } = this.#parts;
     try {
-      const user = parseUser(ownMember(this.#document, 'user_ctx')) ?? { name: this.#owner.name, roles: ['_admin'] };
+      const context = parseUser(ownMember(this.#document, 'user_ctx'));
+      const owner = this.#owner.name;
       booleanMember(this.#document, 'retry_refused');
-      const needs = { ...replicator.needs({ user, ownBases: [] }), takesAnyParameters: true };
-      return parseReplication(this.#document, needs);
+      const needs = replicator.needs({ user: context ?? { name: owner, roles: ['_admin'] }, ownBases: [] });
+      const whyEnded = rightsOfDocument(owner, context, replicator.standings);
+      return parseReplication(this.#document, { ...needs, whyEnded, takesAnyParameters: true });
     } catch (failure) {
       if (!isDatabaseError(failure, 'bad_request')) throw failure;
       this.#setStatus('failed');
@@ -226,7 +230,8 @@ export class WatchedDocument {
     this.failures++;
     this.reason = failureText(failure);
     if (!isDatabaseError(failure)) log.error(`the replication document ${this.id} failed by a defect`, failure);
-    const retryMs = this.failures <= settings().maxRetries ? backOffMs(this.failures, failure) : undefined;
+    const isLasting = failure instanceof RightsEnded || this.failures > settings().maxRetries;
+    const retryMs = !isLasting ? backOffMs(this.failures, failure) : undefined;
     this.#setStatus(retryMs === undefined ? 'failed' : 'error');
     this.failingSince ??= this.updatedAt;
     this.nextAttempt = retryMs === undefined ? undefined : this.updatedAt + retryMs;

@@ -34,6 +34,11 @@ export class KeptRequests {
     if (this.#remove(jobId)) this.#save();
   }
 
+  /** Of one that `load` gave and that has no job. */
+  drop(request: KeptRequest): void {
+    if (this.#requests.delete(JSON.stringify(request))) this.#save();
+  }
+
   /** Takes over what was saved elsewhere. Gives all that have no job here. */
   load(): readonly KeptRequest[] {
     for (const request of parseRequests(this.#store?.text ?? '')) {

@@ -6,6 +6,7 @@ import { isObject, ownMember } from '../../json/objects.ts';
 import type { Endpoint, Replication, ReplicatorHost } from '../contract.ts';
 import type { RefusedLedger } from './refused-ledger.ts';
 import type { ReplicationId } from './replication-id.ts';
+import { assertRights } from './rights.ts';
 
 const SUFFIX = '+retry_refused';
 
@@ -48,13 +49,15 @@ interface Named {
 
 /** What the checkpoint at a local side names of the sessions it remembers. Undefined where there is none, or where it does not name all. */
 async function recordedDocuments(
-  { source, target, user }: Replication,
+  replication: Replication,
   base: string,
   host: ReplicatorHost,
 ): Promise<readonly Named[] | undefined> {
+  const { source, target, user } = replication;
   const local = [target, source].find((endpoint): endpoint is LocalEndpoint => endpoint.kind === 'local');
   if (local === undefined) return undefined;
   const url = `${host.basePath}/${encodeURIComponent(local.name)}/_local/${base}`;
+  await assertRights(replication);
   const { status, body } = await host.handle({ method: 'GET', url, headers: {}, body: null, user });
   return status === 200 && typeof body === 'string' ? refusedOf(JSON.parse(body)) : undefined;
 }

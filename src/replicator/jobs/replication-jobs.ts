@@ -5,6 +5,7 @@
  */
 import { DatabaseError, isDatabaseError } from '../../errors/database-error.ts';
 import { startBackgroundTimer } from '../../shared/background-timer.ts';
+import { whenReady } from '../../shared/maybe-promise.ts';
 import type { ReplicationTask } from '../../system/active-tasks.ts';
 import type {
   RefusedDocument,
@@ -15,11 +16,13 @@ import type {
   RunReplication,
   RunResult,
 } from '../contract.ts';
+import { RightsEnded } from '../failure.ts';
 import { describeEndpoint } from './endpoint.ts';
 import { backOffMs, failureText } from './failures.ts';
 import { Job, type JobOrder } from './job.ts';
 import { RefusedLedger } from './refused-ledger.ts';
 import type { ReplicatorSettings } from './replicator-settings.ts';
+import { assertRights } from './rights.ts';
 import { byNeed, mayGiveWay, Places, toGiveWay, WaitingJobs } from './waiting-jobs.ts';
 
 export interface JobsParts {
@@ -114,6 +117,12 @@ export class ReplicationJobs {
     job.abort?.();
     job.failures = 0;
     this.#queue(job);
+  }
+
+  /** Ends the attempt that runs, or the wait for the next one, and makes another one in its turn. */
+  beginAgain(job: Job): void {
+    if (job.state === 'running') this.#interrupt(job, this.#now());
+    else if (job.state === 'crashing') this.retry(job);
   }
 
   async close(): Promise<void> {
@@ -216,7 +225,9 @@ export class ReplicationJobs {
       onActivity: () => this.#noteActivity(),
     });
     job.attempt = Promise.resolve()
-      .then(() => run(replication, id.base, host, observer, controller.signal))
+      .then(() =>
+        whenReady(assertRights(replication), () => run(replication, id.base, host, observer, controller.signal)),
+      )
       .then(
         (result) => this.#complete(job, result, controller.signal),
         (failure: unknown) => this.#fail(job, failure, controller.signal),
@@ -262,7 +273,7 @@ export class ReplicationJobs {
     job.failures++;
     job.lastFailure = reason;
     job.note({ type: 'crashed', at: now, reason });
-    const triesAgain = job.order.isKept && job.failures <= settings().maxRetries;
+    const triesAgain = job.order.isKept && !(failure instanceof RightsEnded) && job.failures <= settings().maxRetries;
     const retryMs = triesAgain ? backOffMs(job.failures, failure) : undefined;
     host.log.info(`replication ${job.id} failed (${describe(job)}), ${whatFollows(retryMs)}: ${reason}`);
     if (!isDatabaseError(failure)) host.log.error(`replication ${job.id} failed by a defect`, failure);

@@ -6,7 +6,7 @@ import type { DatabaseUser } from '../../database/contract.ts';
 import { isDatabaseError } from '../../errors/database-error.ts';
 import { parseSelector } from '../../find/selectors/selector-parser.ts';
 import { isObject, type JsonObject } from '../../json/objects.ts';
-import type { Replication, Selection, Sequence } from '../contract.ts';
+import type { Replication, Selection, Sequence, WhyEnded } from '../contract.ts';
 import { type EndpointNeeds, parseEndpoint, parseProxy } from './endpoint.ts';
 import type { ReplicationDefaults } from './replicator-settings.ts';
 import {
@@ -20,6 +20,7 @@ import {
   textsByName,
   textsMember,
 } from './request-members.ts';
+import type { Recheck } from './rights.ts';
 
 const A_DAY_MS = 86_400_000;
 const RANGES = {
@@ -31,16 +32,19 @@ const RANGES = {
   checkpoint_interval: { lowest: 1, highest: A_DAY_MS },
 } as const;
 
-/** What a request brings beside its body. Plain data. */
+/** What a request brings beside its body. */
 export interface RequestOrigin {
   readonly user: DatabaseUser;
   /** Absolute addresses by which the service is known, without a slash at their ends. */
   readonly ownBases: readonly string[];
+  /** The user by now, as far as the request's credentials tell; undefined where they hold no more. Not kept beyond the end of the core. */
+  readonly recheck?: Recheck | undefined;
 }
 
 export interface RequestNeeds extends EndpointNeeds {
   readonly defaults: ReplicationDefaults;
   readonly user: DatabaseUser;
+  readonly whyEnded?: WhyEnded | undefined;
   /** Parameters of a filter may be any JSON values, whose texts are sent; without it they must be strings. */
   readonly takesAnyParameters?: boolean;
 }
@@ -68,7 +72,7 @@ function idOf(body: JsonObject): string | undefined {
 
 /** Fails with `bad_request`. */
 export function parseReplication(body: JsonObject, needs: RequestNeeds): Replication {
-  const { defaults, user } = needs;
+  const { defaults, user, whyEnded } = needs;
   const proxy = parseProxy('proxy', memberOf(body, 'proxy'));
   const sourceProxy = parseProxy('source_proxy', memberOf(body, 'source_proxy')) ?? proxy;
   const targetProxy = parseProxy('target_proxy', memberOf(body, 'target_proxy')) ?? proxy;
@@ -88,6 +92,7 @@ export function parseReplication(body: JsonObject, needs: RequestNeeds): Replica
     connectionTimeoutMs: number('connection_timeout') ?? defaults.connectionTimeoutMs,
     retriesPerRequest: number('retries_per_request') ?? defaults.retriesPerRequest,
     user,
+    whyEnded,
   };
 }
 

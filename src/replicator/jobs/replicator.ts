@@ -2,15 +2,18 @@
 import type { DatabaseUser } from '../../database/contract.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
 import type { JsonObject } from '../../json/objects.ts';
-import type { ReadFilter, Replication, RunResult } from '../contract.ts';
+import { orElse } from '../../shared/maybe-promise.ts';
+import type { ReadFilter, Replication, RunResult, Standings } from '../contract.ts';
+import { RightsEnded } from '../failure.ts';
 import type { Job, JobListener, JobOrder } from './job.ts';
-import { KeptRequests } from './kept-requests.ts';
+import { type KeptRequest, KeptRequests } from './kept-requests.ts';
 import type { RefusedLedger } from './refused-ledger.ts';
 import { refusedIds, retryId, retryOf } from './refused-retries.ts';
 import { type ReplicationId, replicationId } from './replication-id.ts';
 import { type JobsParts, ReplicationJobs } from './replication-jobs.ts';
 import { parseReplicateRequest, type RequestNeeds, type RequestOrigin } from './replication-request.ts';
 import { assertMayAsk } from './request-bounds.ts';
+import { assertRights, rightsOfRequest } from './rights.ts';
 
 const SERVER_ADMIN_ROLE = '_admin';
 /** Ledgers of replications that are over. */
@@ -43,6 +46,7 @@ export class Replicator {
     this.#parts = parts;
     this.#kept = new KeptRequests(parts.host.requests);
     this.jobs = new ReplicationJobs(parts);
+    parts.host.standings?.onChange(() => this.#endRightless());
   }
 
   /** Fails with `bad_request`, with `unauthorized` and `forbidden` where the job is not the user's to cancel, and as reading a filter does. */
@@ -64,21 +68,40 @@ export class Replicator {
 
   /** Goes on with what requests have asked for before this core was there. Fails with the first failure; what failed is tried by the next call. */
   async resume(): Promise<void> {
-    const outcomes = await Promise.allSettled(
-      this.#kept.load().map(({ body, origin }) => this.replicate(body, origin)),
-    );
+    const outcomes = await Promise.allSettled(this.#kept.load().map((request) => this.#resume(request)));
     const failed = outcomes.find((outcome) => outcome.status === 'rejected');
     if (failed !== undefined) throw failed.reason;
   }
 
+  async #resume(request: KeptRequest): Promise<void> {
+    try {
+      await this.replicate(request.body, request.origin);
+    } catch (failure) {
+      if (!(failure instanceof RightsEnded)) throw failure;
+      this.#parts.host.log.info(`a replication that was asked for before is not begun again: ${failure.message}`);
+      this.#kept.drop(request);
+    }
+  }
+
+  /** Ends what runs for those who have no right to it any more: it fails as soon as it begins again. */
+  #endRightless(): void {
+    for (const job of this.jobs.list()) {
+      void orElse(
+        () => assertRights(job.order.replication),
+        () => this.jobs.beginAgain(job),
+      );
+    }
+  }
+
   /** What parsing a request takes. */
-  needs({ user, ownBases }: RequestOrigin): RequestNeeds {
-    const { fetch, fetchThrough, isBrowserFetch } = this.#parts.host;
+  needs({ user, ownBases, recheck }: RequestOrigin): RequestNeeds {
+    const { fetch, fetchThrough, isBrowserFetch, standings } = this.#parts.host;
     const known = this.#parts.ownBase();
     // In a browser a page may ask by the address of a server, in whose place the service answers; the replicator means the server by it.
     const asked = isBrowserFetch === true ? [] : ownBases;
     return {
       user,
+      whyEnded: rightsOfRequest(user, recheck, standings),
       ownBases: known === undefined ? asked : [known, ...asked],
       defaults: this.#parts.settings().defaults,
       noNetwork: fetch === undefined ? 'it has no network here.' : undefined,
@@ -90,6 +113,7 @@ export class Replicator {
   async idOf(replication: Replication): Promise<ReplicationId> {
     const { host, readFilter } = this.#parts;
     const { selection } = replication;
+    await assertRights(replication);
     const isOwn = selection?.kind !== 'filter' || selection.filter.startsWith('_');
     const filter = isOwn ? undefined : await readFilter(replication, selection.filter, host, this.#ended.signal);
     return replicationId(replication, host.serverUuid, filter);
@@ -114,6 +138,10 @@ export class Replicator {
     };
     if (origin === undefined) assertMayAsk(owner, this.jobs.list(), this.#parts.settings());
     return this.jobs.add({ id, replication: retryOf(order.replication, ids), origin, owner, listener, isKept: false });
+  }
+
+  get standings(): Standings | undefined {
+    return this.#parts.host.standings;
   }
 
   async close(): Promise<void> {
@@ -173,7 +201,10 @@ export class Replicator {
 
   readonly #ledgerKeeper = {
     completed: ({ order, ledger }: Job) => this.#keepLedger(order.id, ledger),
-    failed: ({ order, ledger }: Job) => this.#keepLedger(order.id, ledger),
+    failed: ({ id, order, ledger }: Job, failure: unknown) => {
+      if (failure instanceof RightsEnded) this.#kept.forget(id);
+      this.#keepLedger(order.id, ledger);
+    },
   };
 
   #keepLedger({ base }: ReplicationId, ledger: RefusedLedger): void {

@@ -52,10 +52,10 @@ export function openPeer(
   return new DatabasePeer(client, connectionTimeoutMs, () => randomHex(random, 16));
 }
 
-function openTransport(endpoint: Endpoint, { user }: Replication, host: ReplicatorHost): Transport {
+function openTransport(endpoint: Endpoint, { user, whyEnded }: Replication, host: ReplicatorHost): Transport {
   if (endpoint.kind === 'local') {
     const { handle, basePath } = host;
-    return new LocalTransport({ handle, basePath, database: endpoint.name, user });
+    return new LocalTransport({ handle, basePath, database: endpoint.name, user, whyEnded });
   }
   const { url, proxy } = endpoint;
   const fetch = proxy === undefined ? host.fetch : host.fetchThrough?.(proxy);

@@ -106,6 +106,7 @@ import replicationDocumentUsers from './replication/document-users.ts';
 import replicationDocuments from './replication/documents.ts';
 import replicationOnce from './replication/once.ts';
 import replicationRemote from './replication/remote.ts';
+import replicationRights from './replication/rights.ts';
 import restart from './restart.ts';
 import revStemming from './rev-stemming.ts';
 import revsDiff from './revs-diff.ts';
@@ -244,6 +245,7 @@ export const suites: readonly Suite[] = [
   replicationDocumentList,
   replicationDocumentRestart,
   replicationDocumentUsers,
+  replicationRights,
   replicationDocuments,
   replicationOnce,
   replicationRemote,

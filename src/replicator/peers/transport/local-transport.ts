@@ -1,5 +1,7 @@
 /** A database of this very service, asked through the one door. */
 import type { Handle, PlainResponse, RequestBody, RequestUser } from '../../../shared/message.ts';
+import type { WhyEnded } from '../../contract.ts';
+import { RightsEnded } from '../../failure.ts';
 import type { AnswerBody, Transport, TransportAnswer, TransportRequest } from './contract.ts';
 
 export interface LocalTransportOptions {
@@ -7,6 +9,8 @@ export interface LocalTransportOptions {
   readonly basePath: string;
   readonly database: string;
   readonly user: RequestUser;
+  /** See `Replication`. */
+  readonly whyEnded?: WhyEnded | undefined;
 }
 
 export class LocalTransport implements Transport {
@@ -23,10 +27,13 @@ export class LocalTransport implements Transport {
   }
 
   async send({ method, path, ofServer, headers, body, signal }: TransportRequest): Promise<TransportAnswer> {
-    const { handle, basePath, user } = this.#options;
+    const { handle, basePath, user, whyEnded } = this.#options;
     signal.throwIfAborted();
+    const why = whyEnded === undefined ? undefined : await whyEnded();
+    if (why !== undefined) throw new RightsEnded(why);
+    const recheckUser = whyEnded && (async () => ((await whyEnded()) === undefined ? user : undefined));
     const url = `${ofServer === true ? basePath : this.#path}${path}`;
-    const response = await handle({ method, url, headers, body: toRequestBody(body), signal, user });
+    const response = await handle({ method, url, headers, body: toRequestBody(body), signal, user, recheckUser });
     return {
       status: response.status,
       header: (name) => response.headers[name],

@@ -1,4 +1,5 @@
 import { assert } from 'chai';
+import { SignJWT } from 'jose';
 import {
   addUser,
   basic,
@@ -9,6 +10,7 @@ import {
   userPath,
   withUsers,
 } from '../../../support/conformance/accounts.ts';
+import { assertError } from '../../../support/conformance/answer.ts';
 import { suite, test } from '../../../support/conformance/suite.ts';
 import type { Toolkit } from '../../../support/conformance/toolkit.ts';
 
@@ -34,7 +36,7 @@ function follow(t: Toolkit, headers: Headers, path = '/_changes?feed=continuous&
   return t.follow(`/${t.db}${path}`, { headers });
 }
 
-/** Feeds that are open look at their right again (docs/http.md#rights-of-open-feeds). */
+/** Feeds that are open look at their right again (docs/http.md#rights-that-end). */
 export default suite('accounts_open_feeds', [
   test(
     'a feed ends when its reader is no member any more, and tells nothing of what comes',
@@ -149,6 +151,84 @@ export default suite('accounts_open_feeds', [
       assert.notInclude(await query.failure(), 'hidden');
     },
     { needs },
+  ),
+
+  test(
+    'of a system database, whose documents are for its admins, when its reader is none any more',
+    async (given) => {
+      const t = await withUsers(given, USERS);
+      const keepers = (roles: readonly string[]) =>
+        t.request('PUT', '/_users/_security', { headers: ROOT, json: { admins: { roles } } });
+      await keepers(['editor']);
+      const changes = await t.follow('/_users/_changes?feed=continuous&include_docs=true', { headers: ANA });
+      await changes.until('user:ana');
+      const asked = { headers: ANA, method: 'POST', json: { selector: {} } };
+      const query = await t.follow('/_users/_find?feed=continuous', asked);
+      await query.until('user:ana');
+      await keepers([]);
+      await addUser(t, { name: 'secretive' });
+      assert.notInclude(await changes.failure(), 'secretive');
+      assert.notInclude(await query.failure(), 'secretive');
+    },
+    { needs },
+  ),
+
+  test(
+    'of a filter function that was told the roles of its reader, when one of them is lost',
+    async (given) => {
+      const t = await withUsers(given, USERS);
+      const filters = {
+        mine: "function (doc, req) { return req.userCtx.roles.indexOf('editor') >= 0; }",
+      };
+      assert.equal((await t.at('PUT', '/_design/d', { headers: ROOT, json: { filters } })).status, 201);
+      const [filtered, plain] = [
+        await follow(t, ANA, '/_changes?feed=continuous&heartbeat=1000&filter=d/mine'),
+        await follow(t, ANA),
+      ];
+      await filtered.until('_design/d');
+      await change(t, { roles: [] });
+      await write(t, 'hidden');
+      assert.notInclude(await filtered.failure(), 'hidden');
+      await plain.until('"hidden"');
+    },
+    { needs },
+  ),
+
+  test(
+    'an answer that took long is for those who may still read it',
+    async (given) => {
+      const t = await withUsers(given, USERS);
+      await secure(t, { members: { roles: ['editor'] } });
+      const map = 'function (doc) { for (var i = 0; i < 3e6; i++); emit(doc._id, null); }';
+      assert.equal((await t.at('PUT', '/_design/d', { headers: ROOT, json: { views: { v: { map } } } })).status, 201);
+      for (const id of ['a', 'b', 'c', 'd']) await write(t, id);
+      const slow = t.at('GET', '/_design/d/_view/v', { headers: ANA });
+      await change(t, { roles: [] });
+      assertError(await slow, 401, 'unauthorized', 'You are not authorized to access this db.');
+    },
+    { needs },
+  ),
+
+  test(
+    'of a token, whose time is all that ends it',
+    async (given) => {
+      const settings = {
+        httpd: { authentication_handlers: 'jwt, default' },
+        jwt_keys: { 'hmac:_default': btoa('key') },
+      };
+      const t = await withUsers(given, [], settings);
+      await secure(t, { members: { names: ['cleo'] } });
+      const key = new TextEncoder().encode('key');
+      const claims = new SignJWT({ sub: 'cleo', exp: Math.floor(Date.now() / 1000) + 1_000 });
+      const token = await claims.setProtectedHeader({ alg: 'HS256' }).sign(key);
+      const feed = await follow(t, { authorization: `Bearer ${token}` });
+      await write(t, 'seen');
+      await feed.until('"seen"');
+      t.host.moveClock?.(2_000_000);
+      await write(t, 'hidden');
+      assert.notInclude(await feed.failure(), 'hidden');
+    },
+    { needs: ['settings', 'clock'] },
   ),
 
   test(

@@ -1,0 +1,31 @@
+import type { PlainHeaders, PlainRequest } from '../../shared/message.ts';
+
+/** A request in the place of another one: what is not given is as it was. Hosts may make parts of theirs on demand, so it can't be spread. */
+export class StandingRequest implements PlainRequest {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: PlainHeaders;
+  readonly body: PlainRequest['body'];
+  readonly peer: string | undefined;
+  readonly user: PlainRequest['user'];
+  readonly recheckUser: PlainRequest['recheckUser'];
+  readonly scheme: PlainRequest['scheme'];
+  readonly #request: PlainRequest;
+
+  constructor(request: PlainRequest, given: Partial<Pick<PlainRequest, 'url' | 'headers' | 'body'>>) {
+    this.method = request.method;
+    this.url = given.url ?? request.url;
+    this.headers = given.headers ?? request.headers;
+    this.body = given.body ?? request.body;
+    this.peer = request.peer;
+    this.user = request.user;
+    this.recheckUser = request.recheckUser;
+    this.scheme = request.scheme;
+    this.#request = request;
+  }
+
+  /** Made on demand by some hosts. */
+  get signal(): AbortSignal {
+    return this.#request.signal ?? new AbortController().signal;
+  }
+}

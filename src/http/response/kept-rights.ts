@@ -1,0 +1,59 @@
+/**
+ * Whether somebody may still what a request was granted. What lasts, be it an answer, a body that is on its way or work that takes long, asks
+ * again when something has changed on which rights depend: a security object, an account, the configuration (docs/http.md#rights-that-end).
+ */
+import { authorizeUser } from '../../auth/access/authorization.ts';
+import { isDatabaseAdmin } from '../../auth/access/security.ts';
+import { DatabaseError, isDatabaseError } from '../../errors/database-error.ts';
+import type { MaybePromise } from '../../shared/maybe-promise.ts';
+import type { RequestUser } from '../../shared/message.ts';
+import type { Context } from '../request/context.ts';
+
+/** Whether nothing has changed since the right was last found to hold: true in nearly all cases. */
+export function isSurelyKept({ grant, services, rightsSeen }: Context): boolean {
+  return grant === undefined || services.access.rightsVersion === rightsSeen;
+}
+
+/**
+ * Fails with `unauthorized` where the right is lost. `needsAllRoles`: also where the user has lost any role since; by default only where
+ * functions of documents were told the roles.
+ */
+export async function assertKept(context: Context, needsAllRoles = false): Promise<void> {
+  while (!isSurelyKept(context)) {
+    const { rightsVersion } = context.services.access;
+    await check(context, needsAllRoles || context.isUserShown);
+    context.rightsSeen = rightsVersion;
+  }
+}
+
+async function check(context: Context, needsAllRoles: boolean): Promise<void> {
+  const { grant, shield, services } = context;
+  const user = await currentUser(context);
+  if (user === undefined) throw lost('The credentials of this request hold no more.');
+  if (needsAllRoles && !context.user.roles.every((role) => user.roles.includes(role))) {
+    throw lost('This user has lost a role since the request was sent; send it again.');
+  }
+  if (grant === undefined) return;
+  try {
+    const security = await authorizeUser(services.access, user, grant);
+    // Who reads such a database without a shield was let in as an admin.
+    const isAdmins = shield === undefined && grant.database !== undefined && services.access.hasShields(grant.database);
+    if (isAdmins && !isDatabaseAdmin(user, security)) throw lost('You are not a db or server admin.');
+  } catch (error) {
+    // A database that is gone ends its answers in their own way.
+    if (!isDatabaseError(error, 'not_found')) throw error;
+  }
+}
+
+/** Undefined where the credentials hold no more. Who the service's own requests are made for is for those to say who make them. */
+function currentUser({ request, identity, user, services }: Context): MaybePromise<RequestUser | undefined> {
+  const { access } = services;
+  if (request.user !== undefined) return request.recheckUser === undefined ? request.user : request.recheckUser();
+  if (access.requiresUser && user.name === null) return undefined;
+  return identity === undefined ? access.withoutCredentials : identity.recheck();
+}
+
+/** The refusal of who had the right before. */
+export function lost(reason: string): DatabaseError {
+  return new DatabaseError('unauthorized', reason);
+}
