@@ -15,8 +15,8 @@ export type ReservePart = (typeof RESERVE_PARTS)[number];
 
 /** Where a host keeps the reserved space. */
 export interface ReservedSpace {
-  /** The bytes that each part has at the moment; undefined where no space was ever reserved. */
-  measure(): Promise<Readonly<Record<ReservePart, number>> | undefined>;
+  /** The bytes of each part at the moment: 0 for one that was given up, undefined for one that was never whole. */
+  measure(): Promise<Readonly<Record<ReservePart, number | undefined>>>;
   /** Gives a part so many bytes, which are more than it has. Where it fails, with `storage_full` for want of room, the part has what it had. */
   grow(part: ReservePart, bytes: number): Promise<void>;
   /** Gives up what a part has. Does nothing where it has nothing. */
@@ -55,6 +55,8 @@ export class SpaceReserve {
   /** One change at a time. */
   #changing: Promise<unknown> = Promise.resolve();
   #refusedAt = Number.NEGATIVE_INFINITY;
+  /** Of the failed attempt at that time, where the reason was another than a lack of room. */
+  #admitsUnreserved = false;
   #isGrowing = false;
   #isClosed = false;
 
@@ -79,12 +81,22 @@ export class SpaceReserve {
     return this.#measuring;
   }
 
-  /** Takes back what was given up. Fails with `storage_full` where there is no room: then nothing else may be written. */
+  /**
+   * Takes back what was given up. Fails with `storage_full` where there is no room: then nothing else may be written. What keeps it from
+   * being taken back for another reason, such as a process that holds it and was halted, refuses no write.
+   */
   async admit(file: string): Promise<void> {
     await this.measure();
     if (this.#given.size === 0) return;
-    if (performance.now() - this.#refusedAt < PAUSE_MS) throw storageFull(file, undefined);
-    await this.#inOrder(() => this.#takeBack(file));
+    if (this.#isAfterAttempt(file)) return;
+    await this.#inOrder(async () => this.#isAfterAttempt(file) || this.#takeBack(file));
+  }
+
+  /** Whether the last attempt to take the space back is recent, and failed for a reason that refuses no write. Fails where it was for want of room. */
+  #isAfterAttempt(file: string): boolean {
+    if (performance.now() - this.#refusedAt >= PAUSE_MS) return false;
+    if (!this.#admitsUnreserved) throw storageFull(file, undefined);
+    return true;
   }
 
   /** Runs `work`; where there is no room for it, gives up the parts that it may use, one after the other, and runs it again. */
@@ -150,11 +162,9 @@ export class SpaceReserve {
 
   async #measure(): Promise<void> {
     const found = await this.#space.measure().catch(() => undefined);
-    if (found !== undefined) {
-      for (const part of RESERVE_PARTS) {
-        this.#bytes[part] = found[part];
-        if (found[part] === 0) this.#given.add(part);
-      }
+    for (const part of RESERVE_PARTS) {
+      this.#bytes[part] = found?.[part] ?? 0;
+      if (found?.[part] === 0) this.#given.add(part);
     }
     this.#isMeasured = true;
   }
@@ -177,6 +187,8 @@ export class SpaceReserve {
       } catch (error) {
         if (!isNeeded && this.#given.size === 1) return;
         this.#refusedAt = performance.now();
+        this.#admitsUnreserved = !isDatabaseError(error, 'storage_full');
+        if (this.#admitsUnreserved) return;
         throw storageFull(file, error);
       }
     }

@@ -1,7 +1,7 @@
 import type { Commit, PageFile, PageStore } from '../../src/storage/page-store.ts';
 import { withReserve } from '../../src/storage/reserving-store.ts';
 import type { ReservedSpace, ReservePart } from '../../src/storage/space-reserve.ts';
-import { storageFull } from '../../src/storage/storage-errors.ts';
+import { storageFailed, storageFull } from '../../src/storage/storage-errors.ts';
 import { HookedStore, type StorageHooks } from '../unit/database/harness.ts';
 
 /** What opening a file writes, and what an empty file takes. */
@@ -25,8 +25,10 @@ export class Quota {
   /** Commits and openings that were refused for want of room. */
   refusals = 0;
   readonly reserved: Record<ReservePart, number> = { deletions: 0, upkeep: 0 };
+  /** No space can be reserved, for another reason than want of room. */
+  holdsReserve = false;
   readonly #files = new Map<string, Held>();
-  #wasReserved = false;
+  readonly #everReserved = new Set<ReservePart>();
   #starts = 0;
 
   get used(): number {
@@ -70,10 +72,16 @@ export class Quota {
 
   #space(): ReservedSpace {
     return {
-      measure: async () => (this.#wasReserved ? { ...this.reserved } : undefined),
+      measure: async () => {
+        const bytesOf = (part: ReservePart): number | undefined =>
+          this.#everReserved.has(part) ? this.reserved[part] : undefined;
+        return { deletions: bytesOf('deletions'), upkeep: bytesOf('upkeep') };
+      },
       grow: async (part, bytes) => {
-        this.#wasReserved = true;
+        if (this.holdsReserve)
+          throw storageFailed('the reserve', 'reserving space', new Error('held by another process'));
         this.#take('the reserve', bytes - this.reserved[part]);
+        this.#everReserved.add(part);
         this.reserved[part] = bytes;
       },
       release: async (part) => {

@@ -21,7 +21,7 @@ interface ReservedDatabasesOptions {
 /**
  * Space of a browser's quota that is reserved in a database for each part, whose version is the number of its mebibytes: so all that is asked
  * at a start is which databases there are. They are deleted as a whole, which gives space back in every browser. One more database, which is
- * empty, says that space was reserved before. None has the name of a file of the store.
+ * empty, says that a part was given up once. None has the name of a file of the store.
  */
 export class ReservedDatabases implements ReservedSpace {
   readonly #prefix: string;
@@ -34,20 +34,24 @@ export class ReservedDatabases implements ReservedSpace {
     this.#deadlineMs = deadlineMs;
   }
 
-  async measure(): Promise<Record<ReservePart, number> | undefined> {
+  async measure(): Promise<Record<ReservePart, number | undefined>> {
     const databases = await this.#within('listing the reserved space', this.#factory.databases());
     const versions = new Map(databases.map(({ name, version }) => [name, version ?? 0]));
-    if (!versions.has(this.#nameOf('mark'))) return undefined;
-    const [deletions = 0, upkeep = 0] = RESERVE_PARTS.map((part) => versions.get(this.#nameOf(part)) ?? 0);
-    return { deletions: deletions * MEBIBYTE, upkeep: upkeep * MEBIBYTE };
+    const absent = versions.has(this.#nameOf('mark')) ? 0 : undefined;
+    const [deletions, upkeep] = RESERVE_PARTS.map((part) => {
+      const version = versions.get(this.#nameOf(part));
+      return version === undefined ? absent : version * MEBIBYTE;
+    });
+    return { deletions, upkeep };
   }
 
   async grow(part: ReservePart, bytes: number): Promise<void> {
-    await this.#open(this.#nameOf('mark'), 1);
     await this.#open(this.#nameOf(part), Math.ceil(bytes / MEBIBYTE));
   }
 
   async release(part: ReservePart): Promise<void> {
+    // Without it the next start would take the part for one that was never whole, and let everything be written.
+    await this.#open(this.#nameOf('mark'), 1).catch(() => undefined);
     await this.#delete(this.#nameOf(part));
   }
 

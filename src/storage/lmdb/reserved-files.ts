@@ -17,10 +17,9 @@ export class ReservedFiles implements ReservedSpace {
     this.#folder = folder;
   }
 
-  async measure(): Promise<Record<ReservePart, number> | undefined> {
+  async measure(): Promise<Record<ReservePart, number | undefined>> {
     const [deletions, upkeep] = await Promise.all(RESERVE_PARTS.map((part) => sizeOf(this.#path(part))));
-    if (deletions === undefined && upkeep === undefined) return undefined;
-    return { deletions: deletions ?? 0, upkeep: upkeep ?? 0 };
+    return { deletions, upkeep };
   }
 
   async grow(part: ReservePart, bytes: number): Promise<void> {

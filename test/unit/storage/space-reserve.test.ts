@@ -53,8 +53,10 @@ describe.each(places)('space in $name', ({ make }) => {
   test('grows, is given up part by part, and tells of that after a start', async () => {
     place = await make();
     const { space } = place;
-    expect(await space.measure()).toBeUndefined();
+    expect(await space.measure()).toEqual({ deletions: undefined, upkeep: undefined });
     await space.grow('deletions', MEBIBYTE);
+    // An owner that ends here has given nothing up: its successor writes on.
+    expect(await space.measure()).toEqual({ deletions: MEBIBYTE, upkeep: undefined });
     await space.grow('upkeep', 2 * MEBIBYTE);
     await space.grow('upkeep', 3 * MEBIBYTE);
     expect(await space.measure()).toEqual({ deletions: MEBIBYTE, upkeep: 3 * MEBIBYTE });
@@ -149,5 +151,15 @@ describe('a store with a reserve', () => {
     await write();
     expect(quota.reserved).toEqual({ deletions: MEBIBYTE, upkeep: MEBIBYTE });
     expect(file.isScarce).toBe(false);
+  });
+
+  test('what can not be taken back for another reason than want of room refuses nothing', async () => {
+    const { quota, file } = await filled();
+    await file.commit(relaxed({ writePages: [page(2, 100)], reserve: 'deletions' }));
+    await file.commit(relaxed({ dropPages: [1], reserve: 'upkeep' }));
+    quota.holdsReserve = true;
+    await Promise.all([3, 4].map((number) => file.commit(relaxed({ writePages: [page(number, 100)] }))));
+    expect(quota.reserved).toEqual({ deletions: 0, upkeep: MEBIBYTE });
+    expect(file.isScarce).toBe(true);
   });
 });
