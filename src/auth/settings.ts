@@ -55,6 +55,13 @@ export function authFlag(
   return booleanSetting(config, SECTION, key);
 }
 
+/** From which pages browsers send the cookie of a session (RFC 6265bis, 4.1.2.7). */
+export function sameSite(config: Config): 'Lax' | 'Strict' | 'None' {
+  const value = config.get(SECTION, 'same_site')?.toLowerCase();
+  if (value === 'none') return 'None';
+  return value === 'strict' ? 'Strict' : 'Lax';
+}
+
 /** Members of user documents that everybody may read; undefined where there are none. */
 export function publicFields(config: Config): ReadonlySet<string> | undefined {
   if (!authFlag(config, 'users_db_public')) return undefined;

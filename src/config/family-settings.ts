@@ -135,7 +135,7 @@ const GROUPS: readonly Group[] = [
   },
   {
     why: 'the cookie of a session is signed in one way, for the host that set it, and pages of other sites are refused by other means',
-    names: ['svc_httpd_auth/hash_algorithms', 'svc_httpd_auth/cookie_domain', 'svc_httpd_auth/same_site'],
+    names: ['svc_httpd_auth/hash_algorithms', 'svc_httpd_auth/cookie_domain'],
   },
   {
     why: 'replications here have no such setting, nor certificates of their own',

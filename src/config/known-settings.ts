@@ -95,6 +95,7 @@ const KNOWN: Readonly<Record<string, Readonly<Record<string, Known>>>> = {
     users_db_public: flag('false'),
     require_valid_user: flag('false'),
     require_valid_user_except_for_up: flag('false'),
+    same_site: { value: 'lax', check: choice('lax', 'strict', 'none') },
     secret: {},
     timeout: count('600', LONGEST_MS),
     x_auth_roles: { value: 'X-Auth-Svc-Roles', check: checks.headerName },

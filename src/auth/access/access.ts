@@ -68,6 +68,11 @@ export class Access {
     return this.#party.isOn ? ADMIN_PARTY : ANONYMOUS;
   }
 
+  /** Whether everybody may do everything. */
+  get isOpenToAll(): boolean {
+    return this.#party.isOn;
+  }
+
   /** Of who sends no credentials. */
   get standingOfNobody(): Standing {
     return this.#requiresUser ? { kind: 'gone' } : { kind: 'account', roles: this.withoutCredentials.roles };

@@ -9,11 +9,11 @@ import { fromBase64, toBase64 } from '../../shared/base64.ts';
 import type { Clock, RandomBytes } from '../../shared/clock.ts';
 import { areEqualSecretBytes } from '../../shared/constant-time.ts';
 import { type MaybePromise, whenReady } from '../../shared/maybe-promise.ts';
-import type { ConfigStore } from '../../system/contract.ts';
+import type { Config, ConfigStore } from '../../system/contract.ts';
 import { type Account, saltOf } from '../accounts/account.ts';
 import type { AccountStore } from '../accounts/account-store.ts';
 import { RecentEntries } from '../recent-entries.ts';
-import { authFlag, cacheSize, sessionSeconds } from '../settings.ts';
+import { authFlag, cacheSize, sameSite, sessionSeconds } from '../settings.ts';
 import type { EndedSessions, Session } from './ended-sessions.ts';
 import { HMAC_BYTES, hmacSha1 } from './hmac.ts';
 import type { SessionSecret } from './session-secret.ts';
@@ -109,7 +109,8 @@ export class SessionCookies {
     const signature = await hmacSha1((await secret.get()) + saltOf(account), signed);
     const bytes = concatenate(new TextEncoder().encode(`${signed}:`), signature);
     return (
-      setCookie(toAddressBase64(bytes), isSecure) + (authFlag(config, 'allow_persistent_cookies') ? this.#age() : '')
+      setCookie(config, toAddressBase64(bytes), isSecure) +
+      (authFlag(config, 'allow_persistent_cookies') ? this.#age() : '')
     );
   }
 
@@ -140,12 +141,15 @@ export class SessionCookies {
 }
 
 /** The header that ends it in the client. In both ways: there are clients that know `Expires` alone. */
-export function endedCookie(isSecure: boolean): string {
-  return `${setCookie('', isSecure)}; Expires=Thu, 01 Jan 1970 00:00:00 GMT; Max-Age=0`;
+export function endedCookie(config: Config, isSecure: boolean): string {
+  return `${setCookie(config, '', isSecure)}; Expires=Thu, 01 Jan 1970 00:00:00 GMT; Max-Age=0`;
 }
 
-function setCookie(value: string, isSecure: boolean): string {
-  return `${SESSION_COOKIE}=${value}; Version=1; Path=/; HttpOnly${isSecure ? '; Secure' : ''}`;
+/** Browsers take no cookie for pages of other sites that is not kept from unsafe ways. */
+function setCookie(config: Config, value: string, isSecure: boolean): string {
+  const site = sameSite(config);
+  const secure = isSecure || site === 'None' ? '; Secure' : '';
+  return `${SESSION_COOKIE}=${value}; Version=1; Path=/; HttpOnly${secure}; SameSite=${site}`;
 }
 
 /** The value in a request's `Cookie` header; undefined where there is none, or an empty one. */

@@ -15,6 +15,7 @@ const HIDDEN = 'hidden';
 
 export function replicationShield({ name }: RequestUser): Shield {
   return {
+    tag: JSON.stringify([name]),
     maySeeList: true,
     maySeeChanges: true,
     hides: () => false,

@@ -1,5 +1,7 @@
 /** The documents of a system database as one of its readers sees them, who is no admin of it. */
 export interface Shield {
+  /** The same for readers who see the same. */
+  readonly tag: string;
   /** The reader may list its documents. */
   readonly maySeeList: boolean;
   /** The reader may follow its changes, without documents. */

@@ -9,6 +9,7 @@ import type { Shield } from './shield.ts';
 export function userShield({ name }: RequestUser, fields: ReadonlySet<string> | undefined): Shield {
   const isOwn = (id: string) => name !== null && id === `${USER_PREFIX}${name}`;
   return {
+    tag: JSON.stringify([name, fields === undefined ? null : [...fields]]),
     maySeeList: fields !== undefined,
     maySeeChanges: false,
     hides: (id) => !isOwn(id) && (fields === undefined || isDesignId(id)),

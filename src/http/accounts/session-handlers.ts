@@ -36,7 +36,7 @@ export async function postSession(service: AccountsService, context: Context): P
     return withCookie(loggedIn(context, account, next), await service.beginSession(account, isSecure(context)));
   } catch (error) {
     if (!isDatabaseError(error, 'unauthorized')) throw error;
-    return withCookie(notLoggedIn(context, error, fail), endedCookie(isSecure(context)));
+    return withCookie(notLoggedIn(context, error, fail), endedCookie(context.services.config, isSecure(context)));
   }
 }
 
@@ -45,7 +45,7 @@ export async function deleteSession(service: AccountsService, context: Context):
   const session = sessionValue(context.header('cookie'));
   if (session !== undefined) await service.endSession(session);
   const answer = next === undefined ? okAnswer(context, 200) : redirect(context, next, { ok: true });
-  return withCookie(answer, endedCookie(isSecure(context)));
+  return withCookie(answer, endedCookie(context.services.config, isSecure(context)));
 }
 
 /** Of the answer to a redirected request nobody but its browser gets anything: it has no name. */

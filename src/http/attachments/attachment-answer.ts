@@ -51,7 +51,7 @@ class AttachmentAnswer {
     const known = [this.#tag, this.#plainTag].find((tag) => matchesTag(this.#context.header('if-none-match'), tag));
     if (known !== undefined) {
       this.#reader.release();
-      return notModified(known);
+      return notModified(known, this.#isEncoded ? 'accept-encoding' : undefined);
     }
     const ranges = this.#ranges();
     if (ranges === undefined) return this.#isEncoded ? this.#encoded() : this.#whole();

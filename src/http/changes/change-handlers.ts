@@ -1,11 +1,11 @@
 /** `_changes`: what happened to a database's documents, in its order, and what happens next (docs/http.md#changes). */
 import type { Feed } from '../../changes/contract.ts';
-import type { MaybePromise } from '../../shared/maybe-promise.ts';
+import { type MaybePromise, whenReady } from '../../shared/maybe-promise.ts';
 import { readText, requireJsonType } from '../request/bodies.ts';
 import { QUERY } from '../request/body-bounds.ts';
 import type { Answer, Context } from '../request/context.ts';
 import { withSnapshot } from '../request/snapshot-lease.ts';
-import { matchesTag, momentTag } from '../response/etags.ts';
+import { matchesTag, momentTag, readerTag } from '../response/etags.ts';
 import { LiveBody } from '../response/live-body.ts';
 import { notModified, textAnswer, withHeader } from '../response/responses.ts';
 import { streamedBody } from '../response/streams.ts';
@@ -30,20 +30,29 @@ export function changesHandlers(filters: DeferredFilters): Readonly<Record<'get'
 async function answerChanges(context: Context, name: string, body: string, deferred: DeferredFilters): Promise<Answer> {
   const parameters = readChangeParameters(context);
   const { allLeaves } = parameters;
-  const filter = await withSnapshot(context, name, (snapshot, database) =>
-    openChangeFilter({ context, database, snapshot, body, allLeaves }, parameters, deferred),
+  const { filter, reader } = await withSnapshot(context, name, (snapshot, database) =>
+    whenReady(openChangeFilter({ context, database, snapshot, body, allLeaves }, parameters, deferred), (opened) => ({
+      filter: opened,
+      reader: readerTag(context, database),
+    })),
   );
   const feed = await context.services.feeds.open(name, { ...parameters.options, filter });
   try {
-    return await answerFeed(context, feed, parameters);
+    return await answerFeed(context, feed, parameters, reader);
   } catch (error) {
     feed.close();
     throw error;
   }
 }
 
-async function answerFeed(context: Context, feed: Feed, parameters: ChangeParameters): Promise<Answer> {
-  const tag = parameters.isTagged ? await momentTag(feed.database, feed.moment) : undefined;
+/** `reader`: see `readerTag`. */
+async function answerFeed(
+  context: Context,
+  feed: Feed,
+  parameters: ChangeParameters,
+  reader: readonly string[],
+): Promise<Answer> {
+  const tag = parameters.isTagged ? await momentTag(feed.database, feed.moment, reader) : undefined;
   if (tag !== undefined && matchesTag(context.header('if-none-match'), tag)) {
     feed.close();
     return notModified(tag);

@@ -10,7 +10,7 @@ import { parseBody, readText, toObject } from '../request/bodies.ts';
 import type { Answer, Context } from '../request/context.ts';
 import { type SnapshotLease, withSnapshot, withSnapshotLease } from '../request/snapshot-lease.ts';
 import { matchesTag, tagOf } from '../response/etags.ts';
-import { notModified, withHeader } from '../response/responses.ts';
+import { notModified } from '../response/responses.ts';
 import { streamedBody } from '../response/streams.ts';
 import { type ViewGroupLease, withDesignGroup } from '../views/view-group-lease.ts';
 import { toReduceOptions } from '../views/view-parameters.ts';
@@ -104,10 +104,10 @@ async function answer(
   { design, functionName, body }: ListSubject,
   { head, batches, tagInputs: inputs }: ListRows,
 ): Promise<Answer> {
-  const tag = await tagOf([...inputs, design.id, design.rev, ...requesterOf(context)]);
+  const tag = await tagOf([...inputs, design.id, design.rev, ...requesterOf(context, database)]);
   if (matchesTag(context.header('if-none-match'), tag)) {
     release();
-    return withHeader(notModified(tag), 'vary', 'Accept');
+    return notModified(tag);
   }
   const program = await service.programs.open(database, design);
   const request = await functionRequest(context, database, null, body);

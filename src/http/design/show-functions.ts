@@ -4,7 +4,7 @@ import { readDesign } from '../documents/design-document.ts';
 import type { Answer, Context } from '../request/context.ts';
 import { withSnapshot } from '../request/snapshot-lease.ts';
 import { matchesTag, tagOf } from '../response/etags.ts';
-import { notModified, withHeader } from '../response/responses.ts';
+import { notModified } from '../response/responses.ts';
 import type { DesignService } from './design-service.ts';
 import { functionAnswer, HTML_TYPE } from './function-answer.ts';
 import { readFunctionDocument } from './function-document.ts';
@@ -24,9 +24,9 @@ export async function show(
     const design = await readDesign(snapshot, designName);
     const document = await readFunctionDocument(database, snapshot, id);
     // The text, since it has more than its revision says: conflicts, and local documents, whose revisions come again.
-    const tag = await tagOf([design.id, design.rev, document, ...requesterOf(context)]);
+    const tag = await tagOf([design.id, design.rev, document, ...requesterOf(context, database)]);
     if (context.method === 'GET' && matchesTag(context.header('if-none-match'), tag)) {
-      return withHeader(notModified(tag), 'vary', 'Accept');
+      return notModified(tag);
     }
     const program = await service.programs.open(database, design);
     const request = await functionRequest(context, database, id ?? null);
@@ -40,7 +40,7 @@ export async function show(
 }
 
 /** What an answer depends on besides documents. */
-export function requesterOf(context: Context): readonly string[] {
+export function requesterOf(context: Context, { security }: { readonly security: string }): readonly string[] {
   const { name, roles } = context.user;
-  return [context.header('accept') ?? '', name ?? '', ...roles];
+  return [context.header('accept') ?? '', security, name ?? '', ...roles];
 }

@@ -21,7 +21,7 @@ export type MixedPart =
 /** Releases the lease when the answer was read, or will not be. */
 export function mixedAnswer(context: Context, lease: SnapshotLease, parts: AsyncIterable<MixedPart>): Answer {
   const boundary = context.services.uuids.random();
-  const headers = { 'content-type': multipartType(boundary), 'cache-control': MUST_REVALIDATE };
+  const headers = { 'content-type': multipartType(boundary), 'cache-control': MUST_REVALIDATE, vary: 'Accept' };
   if (context.isHead) {
     lease.release();
     return { status: 200, headers, body: null };

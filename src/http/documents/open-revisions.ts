@@ -57,7 +57,7 @@ async function answerJson(context: Context, lease: SnapshotLease, selected: read
 async function answerMultipart(context: Context, lease: SnapshotLease, selected: readonly Selected[]): Promise<Answer> {
   const boundary = context.services.uuids.random();
   const pieces = multipartText(boundary, partBatches(context, lease, selected));
-  const headers = { 'content-type': multipartType(boundary), 'cache-control': MUST_REVALIDATE };
+  const headers = { 'content-type': multipartType(boundary), 'cache-control': MUST_REVALIDATE, vary: 'Accept' };
   return { status: 200, headers, body: await streamedBody(context, pieces, lease.release) };
 }
 

@@ -85,6 +85,7 @@ function relatedAnswer(
     'content-type': `multipart/related; boundary="${boundary}"`,
     'content-length': String(length),
     'cache-control': MUST_REVALIDATE,
+    vary: 'Accept',
     ...(tag === undefined ? {} : { etag: tag }),
   };
   if (!context.isHead) return { status: 200, headers, body: new ChunkStream(chunks, length, releaseAll) };

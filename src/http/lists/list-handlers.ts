@@ -6,7 +6,7 @@ import { inTurns, mapInSteps } from '../../shared/turn.ts';
 import { readObject, toObject } from '../request/bodies.ts';
 import type { Answer, Context } from '../request/context.ts';
 import { type SnapshotLease, withSnapshotLease } from '../request/snapshot-lease.ts';
-import { matchesTag, momentTag } from '../response/etags.ts';
+import { matchesTag, momentTag, readerTag } from '../response/etags.ts';
 import { notModified, textAnswer, withHeader } from '../response/responses.ts';
 import { streamedBody } from '../response/streams.ts';
 import { AllDocuments } from './all-documents.ts';
@@ -63,7 +63,9 @@ async function answerList(context: Context, name: string, kind: ListKind, parame
   return withSnapshotLease(context, name, async (lease) => {
     // A tag belongs to an address, and the body of a POST is no part of that.
     const isTagged = kind.raisesSequence && context.method === 'GET';
-    const tag = isTagged ? await momentTag(lease.database, lease.snapshot) : undefined;
+    const tag = isTagged
+      ? await momentTag(lease.database, lease.snapshot, readerTag(context, lease.database))
+      : undefined;
     if (tag !== undefined && matchesTag(context.header('if-none-match'), tag)) {
       lease.release();
       return notModified(tag);

@@ -12,7 +12,7 @@ import { isStream } from '../request/bodies.ts';
 import type { Answer, Context, Handler } from '../request/context.ts';
 import { askingRequest } from '../response/asking-request.ts';
 import { assertKept, isSurelyKept } from '../response/kept-rights.ts';
-import { withCookie } from '../response/responses.ts';
+import { withCookie, withReader } from '../response/responses.ts';
 import { answerErrors } from './errors.ts';
 
 /**
@@ -36,12 +36,21 @@ function setsSession({ headers }: Answer): boolean {
 export function challengeRefused(accounts: () => MaybePromise<AccountsPart>, next: Handler): Handler {
   return (context) =>
     whenReady(next(context), (given) =>
-      whenReady(stillGranted(context, given), (answer) => {
+      whenReady(stillGranted(context, given), (granted) => {
+        const answer = forReader(context, granted);
         if (answer.status !== 401) return answer;
         const challenged = () => whenReady(accounts(), (part) => part.challenge(context, answer));
         return orElse(challenged, () => answer);
       }),
     );
+}
+
+/** Says for whom the answer is (docs/http.md#common-headers). While everybody may do everything it is the same for all who send no credentials. */
+function forReader({ request, identity, grant, services }: Context, answer: Answer): Answer {
+  if (request.user !== undefined) return answer;
+  if (identity === undefined && services.access.isOpenToAll) return answer;
+  const isSameForAll = grant === undefined && answer.headers['cache-control']?.startsWith('public') === true;
+  return isSameForAll ? answer : withReader(answer, identity !== undefined);
 }
 
 /** What took long to read is for those alone who may read it still. */

@@ -13,7 +13,7 @@ export function jsonAnswer(context: Context, status: number, json: string): Answ
 export function textAnswer(context: Context, status: number, body: ResponseBody): Answer {
   return {
     status,
-    headers: { 'content-type': context.jsonType, 'cache-control': MUST_REVALIDATE },
+    headers: { 'content-type': context.jsonType, 'cache-control': MUST_REVALIDATE, vary: 'Accept' },
     body,
     isJson: true,
   };
@@ -23,8 +23,25 @@ export function okAnswer(context: Context, status: number): Answer {
   return jsonAnswer(context, status, '{"ok":true}');
 }
 
-export function notModified(tag: string): Answer {
-  return { status: 304, headers: { etag: tag, 'cache-control': MUST_REVALIDATE }, body: null };
+/** `vary` is as in the answer of which the client has the rest. */
+export function notModified(tag: string, vary = 'Accept'): Answer {
+  return { status: 304, headers: { etag: tag, 'cache-control': MUST_REVALIDATE, vary }, body: null };
+}
+
+const CREDENTIALS = 'Cookie, Authorization';
+const PRIVATE = `private, ${MUST_REVALIDATE}`;
+
+/**
+ * For an answer that another client may be refused, or get otherwise. Caches that several people share keep none that is made for somebody
+ * (RFC 9111, 3.5), and give to nobody what they have of another client's. `isOfSomebody`: the client has proved who it is.
+ */
+export function withReader(answer: Answer, isOfSomebody: boolean): Answer {
+  const { headers } = answer;
+  const { vary } = headers;
+  headers['vary'] = vary === undefined ? CREDENTIALS : `${vary}, ${CREDENTIALS}`;
+  if (!isOfSomebody) return answer;
+  const caching = headers['cache-control'];
+  return withHeader(answer, 'cache-control', caching === MUST_REVALIDATE ? PRIVATE : privateCaching(caching));
 }
 
 const NOT_PRIVATE = /^(?:public|s-maxage\b.*)$/i;
@@ -35,12 +52,16 @@ const IS_PRIVATE = /^(?:private|no-store)$/i;
  * answer then: it would give one person's cookie to another (RFC 9111, 7.3).
  */
 export function withCookie(answer: Answer, cookie: string): Answer {
-  const { 'set-cookie': others, 'cache-control': caching = '' } = answer.headers;
+  const { 'set-cookie': others, 'cache-control': caching } = answer.headers;
+  withHeader(answer, 'cache-control', privateCaching(caching));
+  return withHeader(answer, 'set-cookie', others === undefined ? cookie : `${others}\n${cookie}`);
+}
+
+function privateCaching(caching = ''): string {
   const directives = caching.split(',').map((directive) => directive.trim());
   const kept = directives.filter((directive) => directive !== '' && !NOT_PRIVATE.test(directive));
   const isPrivate = kept.some((directive) => IS_PRIVATE.test(directive));
-  withHeader(answer, 'cache-control', (isPrivate ? kept : ['private', ...kept]).join(', '));
-  return withHeader(answer, 'set-cookie', others === undefined ? cookie : `${others}\n${cookie}`);
+  return (isPrivate ? kept : ['private', ...kept]).join(', ');
 }
 
 /** Adds a header to an answer that is still ours, and gives it back. */

@@ -8,13 +8,22 @@ import type { Answer } from '../request/context.ts';
 import { withHeader } from './responses.ts';
 
 const POLICY = 'content-security-policy';
+const RESOURCE_POLICY = 'cross-origin-resource-policy';
 /** What holds for the whole origin, and beyond the one answer. */
 const OF_ORIGIN = ['clear-site-data', 'service-worker-allowed', 'strict-transport-security'] as const;
 /** A cookie without a name is sent as its value is. */
 const SESSION = /\bAuthSession\s*=/i;
 
-/** Beside a policy that the answer has: both hold then. Headers that would act for the whole origin, or as somebody's session, are left out. */
+/** Types that do nothing but show, as which browsers take nothing else: their types are never guessed. */
+const SHOWN_ALONE = /^(?:image|audio|video|font)\//i;
+
+/**
+ * Beside a policy that the answer has: both hold then. Headers that would act for the whole origin, or as somebody's session, are left out.
+ * Pages of other origins, those on another port of the host among them, can't run it as a script, nor take it for a style sheet.
+ */
 export function sandboxed(answer: Answer, config: Config, kind: 'attachments' | 'showlist'): Answer {
+  delete answer.headers[RESOURCE_POLICY];
+  if (!SHOWN_ALONE.test(answer.headers['content-type'] ?? '')) withHeader(answer, RESOURCE_POLICY, 'same-origin');
   if (!booleanSetting(config, 'csp', `${kind}_enable`)) return answer;
   for (const name of OF_ORIGIN) delete answer.headers[name];
   if (SESSION.test(answer.headers['set-cookie'] ?? '')) delete answer.headers['set-cookie'];

@@ -2,6 +2,7 @@ import type { Suite } from '../../support/conformance/suite.ts';
 import accountsAccessMatrix from './accounts/access-matrix.ts';
 import accountsAuthCache from './accounts/auth-cache.ts';
 import accountsBasicAuth from './accounts/basic-auth.ts';
+import accountsCaches from './accounts/caches.ts';
 import accountsCookieAuth from './accounts/cookie-auth.ts';
 import accountsJwt from './accounts/jwt.ts';
 import accountsOauth from './accounts/oauth.ts';
@@ -145,6 +146,7 @@ export const suites: readonly Suite[] = [
   accountsAccessMatrix,
   accountsAuthCache,
   accountsBasicAuth,
+  accountsCaches,
   accountsCookieAuth,
   accountsJwt,
   accountsOauth,

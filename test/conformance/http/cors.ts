@@ -39,18 +39,18 @@ export default suite('cors', [
       const answer = await off.request('GET', '/', { headers: { origin: APP } });
       assert.equal(answer.status, 403);
       assertNotShared(answer);
-      assert.isUndefined(answer.header('vary'));
+      assert.equal(answer.header('vary'), 'Accept');
       const on = await sharing(t, listing);
       for (const origin of ['https://evil.example', 'https://app.example.evil.example', 'http://app.example', 'null']) {
         const refused = await on.request('GET', '/', { headers: { origin } });
         assert.equal(refused.status, 403, origin);
         assertNotShared(refused);
-        assert.equal(refused.header('vary'), 'Origin');
+        assert.equal(refused.header('vary'), 'Accept, Origin');
       }
       const own = await on.request('GET', '/');
       assert.equal(own.status, 200);
       assertNotShared(own);
-      assert.equal(own.header('vary'), 'Origin');
+      assert.equal(own.header('vary'), 'Accept, Origin');
     },
     NEEDS,
   ),

@@ -1,4 +1,5 @@
 import { assert } from 'chai';
+import { at } from '../../support/conformance/json.ts';
 import { suite, test } from '../../support/conformance/suite.ts';
 import type { Toolkit } from '../../support/conformance/toolkit.ts';
 
@@ -49,6 +50,30 @@ export default suite('security_headers', [
     await t.put('_design/d', FUNCTIONS);
     assert.deepEqual(await policiesOf(t), ['sandbox', 'sandbox', 'sandbox']);
     assert.equal((await t.get('/_design/d/_show/own')).header(POLICY), 'default-src *, sandbox');
+  }),
+
+  test('no page of another origin runs what users stored, and it may show images', async (t) => {
+    const policy = 'cross-origin-resource-policy';
+    const types = { 'text/javascript': 'same-origin', 'text/css': 'same-origin', 'image/png': undefined };
+    for (const [type, expected] of Object.entries(types)) {
+      const path = `/files/${type.replace('/', '.')}`;
+      const rev = at((await t.get('/files')).json, '_rev');
+      const query = rev === undefined ? '' : `?rev=${String(rev)}`;
+      const put = await t.at('PUT', `${path}${query}`, { headers: { 'content-type': type }, body: 'x' });
+      assert.equal(put.status, 201, put.text);
+      assert.equal((await t.get(path)).header(policy), expected, type);
+    }
+    await t.put('_design/d', {
+      ...FUNCTIONS,
+      shows: {
+        script: `function () { return { body: "x", headers: {
+          "Content-Type": "text/javascript", "Cross-Origin-Resource-Policy": "cross-origin" } }; }`,
+        page: 'function () { return "x"; }',
+      },
+    });
+    for (const path of ['_show/script', ...MADE.filter((made) => !made.startsWith('_update'))]) {
+      assert.equal((await t.get(`/_design/d/${path}`)).header(policy), 'same-origin', path);
+    }
   }),
 
   test(

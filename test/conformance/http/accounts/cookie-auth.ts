@@ -66,7 +66,7 @@ export default suite('accounts_cookie_auth', [
       const t = await withUsers(given, [{ name: 'ana', roles: ['editor'] }]);
       const byJson = await t.request('POST', '/_session', { json: { name: 'ana', password: 'ana' } });
       assertJson(byJson, 200, { ok: true, name: 'ana', roles: ['editor'] });
-      const pattern = /^AuthSession=[\w-]+; Version=1; Path=\/; HttpOnly$/;
+      const pattern = /^AuthSession=[\w-]+; Version=1; Path=\/; HttpOnly; SameSite=Lax$/;
       assert.match(byJson.header('set-cookie') ?? '', pattern);
       const byForm = await t.request('POST', '/_session', { headers: form, body: 'name=ana&password=ana' });
       assertJson(byForm, 200, { ok: true, name: 'ana', roles: ['editor'] });
@@ -82,7 +82,8 @@ export default suite('accounts_cookie_auth', [
       });
       const ended = await t.request('DELETE', '/_session', { headers: { cookie: cookieOf(byForm) } });
       assertJson(ended, 200, { ok: true });
-      const over = 'AuthSession=; Version=1; Path=/; HttpOnly; Expires=Thu, 01 Jan 1970 00:00:00 GMT; Max-Age=0';
+      const over =
+        'AuthSession=; Version=1; Path=/; HttpOnly; SameSite=Lax; Expires=Thu, 01 Jan 1970 00:00:00 GMT; Max-Age=0';
       assert.equal(ended.header('set-cookie'), over);
       for (const answer of [byJson, byForm, ended]) {
         assert.equal(answer.header('cache-control'), 'private, must-revalidate');
@@ -242,7 +243,7 @@ export default suite('accounts_cookie_auth', [
         const answer = await t.request(method, path, { ...others, headers: { ...headers, cookie } });
         assert.equal(answer.status, status, `${method} ${path}: ${answer.text}`);
         const set = answer.header('set-cookie') ?? '';
-        assert.match(set, /^AuthSession=[\w-]+; Version=1; Path=\/; HttpOnly$/, `${method} ${path}`);
+        assert.match(set, /^AuthSession=[\w-]+; Version=1; Path=\/; HttpOnly; SameSite=Lax$/, `${method} ${path}`);
         assert.match(answer.header('cache-control') ?? '', /^private\b/, `${method} ${path}`);
         assert.deepEqual(await whoIs(t, { cookie: cookieOf(answer) }), ANA);
       }
@@ -262,7 +263,10 @@ export default suite('accounts_cookie_auth', [
       t.host.moveClock?.(20_000);
       const answer = await t.request('GET', `/${t.db}/_design/s/_show/c`, { headers: session });
       assert.equal(answer.status, 200, answer.text);
-      assert.match(answer.header('set-cookie') ?? '', /^a=b(?:, |\n)AuthSession=[\w-]+; Version=1; Path=\/; HttpOnly$/);
+      assert.match(
+        answer.header('set-cookie') ?? '',
+        /^a=b(?:, |\n)AuthSession=[\w-]+; Version=1; Path=\/; HttpOnly; SameSite=Lax$/,
+      );
       assert.equal(answer.header('cache-control'), 'private, max-age=5');
     },
     { needs: ['settings', 'forbidden-headers', 'clock'] },
@@ -277,7 +281,10 @@ export default suite('accounts_cookie_auth', [
       assert.isUndefined(early.header('set-cookie'));
       t.host.moveClock?.(20_000);
       const later = await t.request('GET', '/', { headers: first });
-      assert.match(later.header('set-cookie') ?? '', /^AuthSession=[\w-]+; Version=1; Path=\/; HttpOnly$/);
+      assert.match(
+        later.header('set-cookie') ?? '',
+        /^AuthSession=[\w-]+; Version=1; Path=\/; HttpOnly; SameSite=Lax$/,
+      );
       const second = { cookie: cookieOf(later) };
       t.host.moveClock?.(90_000);
       assert.deepEqual(await whoIs(t, first), NOBODY);

@@ -38,7 +38,12 @@ describe('reading', () => {
     expect(answer).toMatchObject({
       status: 200,
       body: '{"_id":"doc","_rev":"3-d","n":3}\n',
-      headers: { etag: '"3-d"', 'content-type': 'application/json', 'cache-control': 'must-revalidate' },
+      headers: {
+        etag: '"3-d"',
+        'content-type': 'application/json',
+        'cache-control': 'must-revalidate',
+        vary: 'Accept',
+      },
     });
   });
 
