@@ -3,6 +3,7 @@ import type { DatabaseUser } from '../../database/contract.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
 import type { JsonObject } from '../../json/objects.ts';
 import { orElse } from '../../shared/maybe-promise.ts';
+import { Pace } from '../../shared/turn.ts';
 import type { ReadFilter, Replication, RunResult, Standings } from '../contract.ts';
 import { RightsEnded } from '../failure.ts';
 import type { Job, JobListener, JobOrder } from './job.ts';
@@ -39,6 +40,8 @@ export class Replicator {
   readonly #parts: ReplicatorParts;
   readonly #ended = new AbortController();
   readonly #kept: KeptRequests;
+  #isLooking = false;
+  #isLookDue = false;
   /** Of replications that are over, by the ids of their checkpoints, the oldest first. */
   readonly #ledgers = new Map<string, RefusedLedger>();
 
@@ -46,7 +49,7 @@ export class Replicator {
     this.#parts = parts;
     this.#kept = new KeptRequests(parts.host.requests);
     this.jobs = new ReplicationJobs(parts);
-    parts.host.standings?.onChange(() => this.#endRightless());
+    parts.host.standings?.onChange(() => void this.#endRightless());
   }
 
   /** Fails with `bad_request`, with `unauthorized` and `forbidden` where the job is not the user's to cancel, and as reading a filter does. */
@@ -83,14 +86,24 @@ export class Replicator {
     }
   }
 
-  /** Ends what runs for those who have no right to it any more: it fails as soon as it begins again. */
-  #endRightless(): void {
-    for (const job of this.jobs.list()) {
-      void orElse(
-        () => assertRights(job.order.replication),
-        () => this.jobs.beginAgain(job),
-      );
+  /** Ends what runs for those who have no right to it any more: it fails as soon as it begins again. One look at a time, in turns with others. */
+  async #endRightless(): Promise<void> {
+    this.#isLookDue = true;
+    if (this.#isLooking) return;
+    this.#isLooking = true;
+    const pace = new Pace();
+    while (this.#isLookDue) {
+      this.#isLookDue = false;
+      for (const job of this.jobs.list()) {
+        if (pace.isDue) await pace.rest();
+        if (job.state !== 'running' && job.state !== 'crashing') continue;
+        await orElse(
+          () => assertRights(job.order.replication),
+          () => this.jobs.beginAgain(job),
+        );
+      }
     }
+    this.#isLooking = false;
   }
 
   /** What parsing a request takes. */
