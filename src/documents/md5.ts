@@ -73,21 +73,70 @@ function* encodedPieces(text: string): Generator<Uint8Array> {
   }
 }
 
-/** An MD5 of bytes that come bit by bit. */
+/** An MD5 of bytes that come bit by bit. One that is not ended holds some hundred bytes, until nobody refers to it. */
 export interface Md5Stream {
   update(bytes: Uint8Array): void;
   /** 32 lower-case hexadecimal digits. Ends it. */
   digest(): string;
 }
 
-export function beginMd5(): Promise<Md5Stream> {
-  return createMD5().then(streamOf, () => {
-    const digest = javaScriptMd5.create();
-    return { update: (bytes) => void digest.update(bytes), digest: () => toHex(digest.digest()) };
-  });
+let loadingStreams: Promise<() => Md5Stream> | undefined;
+
+/** Any number may be under way: all of them share one instance of the WebAssembly, which takes 200 kB and longer to make than a small digest. */
+export async function beginMd5(): Promise<Md5Stream> {
+  loadingStreams ??= createMD5().then(
+    (digest) => {
+      const shared = new SharedDigest(digest);
+      return () => new WasmStream(shared);
+    },
+    () => javaScriptStream,
+  );
+  return (await loadingStreams)();
 }
 
-function streamOf(digest: IHasher): Md5Stream {
-  const hasher = digest.init();
-  return { update: (bytes) => void hasher.update(bytes), digest: () => hasher.digest('hex') };
+/** Puts one stream's state into the instance at a time, and gives that of the one before back to it. */
+class SharedDigest {
+  readonly #digest: IHasher;
+  #current: WasmStream | undefined;
+
+  constructor(digest: IHasher) {
+    this.#digest = digest;
+  }
+
+  resume(stream: WasmStream): IHasher {
+    if (this.#current === stream) return this.#digest;
+    if (this.#current !== undefined) this.#current.state = this.#digest.save();
+    this.#current = stream;
+    return stream.state === undefined ? this.#digest.init() : this.#digest.load(stream.state);
+  }
+
+  end(stream: WasmStream): string {
+    const digest = this.resume(stream).digest('hex');
+    this.#current = undefined;
+    stream.state = undefined;
+    return digest;
+  }
+}
+
+class WasmStream implements Md5Stream {
+  readonly #shared: SharedDigest;
+  /** While the instance has another stream's; undefined before the first bytes. */
+  state: Uint8Array | undefined;
+
+  constructor(shared: SharedDigest) {
+    this.#shared = shared;
+  }
+
+  update(bytes: Uint8Array): void {
+    this.#shared.resume(this).update(bytes);
+  }
+
+  digest(): string {
+    return this.#shared.end(this);
+  }
+}
+
+function javaScriptStream(): Md5Stream {
+  const digest = javaScriptMd5.create();
+  return { update: (bytes) => void digest.update(bytes), digest: () => toHex(digest.digest()) };
 }

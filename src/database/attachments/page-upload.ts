@@ -31,7 +31,8 @@ export class PageUpload implements AttachmentUpload {
   readonly #pageBytes: number;
   readonly #numbers: PageNumber[] = [];
   readonly #full: Page[] = [];
-  #page: Uint8Array<ArrayBuffer>;
+  /** Grows with what the first page gets; small attachments take no more than they have. */
+  #page = new Uint8Array(0);
   #filled = 0;
   #length = 0;
   #finished: Promise<FinishedUpload> | undefined;
@@ -45,7 +46,6 @@ export class PageUpload implements AttachmentUpload {
     this.#parts = parts;
     this.#md5 = md5;
     this.#pageBytes = Math.min(ATTACHMENT_PAGE_BYTES, parts.maxPageBytes);
-    this.#page = new Uint8Array(this.#pageBytes);
     parts.detached.addUpload(this.#numbers);
   }
 
@@ -54,6 +54,7 @@ export class PageUpload implements AttachmentUpload {
     for (let at = 0; at < bytes.length; ) {
       const part = bytes.subarray(at, at + this.#pageBytes - this.#filled);
       this.#md5.update(part);
+      this.#makeRoom(this.#filled + part.length);
       this.#page.set(part, this.#filled);
       this.#filled += part.length;
       this.#length += part.length;
@@ -101,8 +102,17 @@ export class PageUpload implements AttachmentUpload {
     const number = this.#parts.allocator.allocate();
     this.#numbers.push(number);
     this.#full.push({ number, value: this.#page.subarray(0, this.#filled) });
-    this.#page = new Uint8Array(this.#pageBytes);
+    this.#page = new Uint8Array(0);
     this.#filled = 0;
+  }
+
+  #makeRoom(bytes: number): void {
+    if (bytes <= this.#page.length) return;
+    const isFirst = this.#numbers.length === 0;
+    const size = isFirst ? Math.min(this.#pageBytes, Math.max(bytes, 2 * this.#page.length)) : this.#pageBytes;
+    const page = new Uint8Array(size);
+    page.set(this.#page.subarray(0, this.#filled));
+    this.#page = page;
   }
 
   async #writeFull(): Promise<void> {

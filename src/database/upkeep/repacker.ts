@@ -99,7 +99,7 @@ export class Repacker {
     const grown = await updateSpace(current.space, deltas, updates);
     const removals = [...emptied].sort((left, right) => left - right).map((key) => ({ key, value: undefined }));
     const space = await updates.apply(grown, removals);
-    const attached = await updates.apply(current.attachments, attachments.changes());
+    const attached = await updates.apply(current.attachments, await inTurns(attachments.changes()));
     const state = { ...current, version: current.version + 1, byId, space, attachments: attached };
     const pages = sound.flatMap(({ page, total }) => bodies.reader.pagesOf(page, total));
     const freed = attachments.freed().flatMap((gone) => this.#detached.remove(gone));

@@ -101,7 +101,7 @@ export class Trimmer {
     if (changes.length === 0) return;
     const updates = new TreeUpdates();
     const byId = await updates.apply(current.byId, changes);
-    const attached = await updates.apply(current.attachments, attachments.changes());
+    const attached = await updates.apply(current.attachments, await inTurns(attachments.changes()));
     const freed = attachments.freed().flatMap((gone) => detached.remove(gone));
     const next = { ...current, version: current.version + 1, byId, attachments: attached };
     state.publish({ state: next, replaced: updates.replaced }, freed);

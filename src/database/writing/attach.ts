@@ -1,6 +1,7 @@
-import { joinAttachments } from '../../documents/attachments/stored-attachments.ts';
+import { joinAttachmentsInSteps } from '../../documents/attachments/stored-attachments.ts';
 import type { StoredAttachment } from '../../documents/contract.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
+import { eachInSteps, type Steps } from '../../shared/turn.ts';
 import type { AttachmentWrite, DocumentWrite, StoredBytes } from '../contract.ts';
 import type { WriteBatch } from './write-batch.ts';
 
@@ -14,21 +15,31 @@ interface Attached {
   readonly text: string;
 }
 
+/** Of a revision without attachments. */
+export function attachNothing({ body }: DocumentWrite): Attached {
+  return { hashed: undefined, digests: undefined, text: body };
+}
+
 /** Takes the attachments of a revision of that generation into the batch. Gives `missing_stub` where bytes are not there. */
-export function attach(batch: WriteBatch, write: DocumentWrite, generation: number): Attached | DatabaseError {
+export function* attach(batch: WriteBatch, write: DocumentWrite, generation: number): Steps<Attached | DatabaseError> {
   const { attachments = [], body } = write;
-  if (attachments.length === 0) return { hashed: undefined, digests: undefined, text: body };
+  if (attachments.length === 0) return attachNothing(write);
   const stored: StoredAttachment[] = [];
   const hashed: { name: string; type: string; digest: string }[] = [];
-  for (const attachment of attachments) {
+  let missing: AttachmentWrite | undefined;
+  yield* eachInSteps(attachments, (attachment) => {
     const bytes = bytesOf(batch, attachment);
-    if (bytes === undefined) return missingStub(write, attachment);
+    if (bytes === undefined) {
+      missing ??= attachment;
+      return;
+    }
     const { name, contentType, digest, revpos = generation } = attachment;
     stored.push({ name, contentType, revpos, digest, length: bytes.length });
     hashed.push({ name, type: contentType, digest: bytes.plainDigest ?? digest });
-  }
+  });
+  if (missing !== undefined) return missingStub(write, missing);
   const digests = [...new Set(stored.map(({ digest }) => digest))];
-  return { hashed, digests, text: joinAttachments(body, stored) };
+  return { hashed, digests, text: yield* joinAttachmentsInSteps(body, stored) };
 }
 
 function bytesOf({ attachments }: WriteBatch, attachment: AttachmentWrite): StoredBytes | undefined {

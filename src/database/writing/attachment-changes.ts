@@ -1,5 +1,7 @@
 import type { TreeChange } from '../../btree/contract.ts';
 import { must } from '../../shared/assert.ts';
+import { sortInSteps } from '../../shared/sort-in-steps.ts';
+import { eachInSteps, inTurns, type Steps } from '../../shared/turn.ts';
 import type { PageNumber } from '../../storage/page-store.ts';
 import type { AttachmentBytes, FinishedUpload, StoredBytes, StoredNode } from '../contract.ts';
 import {
@@ -29,14 +31,15 @@ export class AttachmentChanges {
 
   /** Loads what is known of these digests. */
   async load(tree: State['attachments'], digests: Iterable<string>): Promise<void> {
-    const sorted = [...new Set(digests)].sort();
+    const sorted = await inTurns(sortInSteps([...new Set(digests)], compareKeys));
     const values = tree.count === 0 || sorted.length === 0 ? [] : await tree.getMany(sorted);
-    for (const [index, digest] of sorted.entries()) {
+    const take = (digest: string, index: number) => {
       const value = values[index];
       const former = value === undefined ? undefined : decodeAttachment(digest, value);
       const { references = 0, leaves = 0 } = former ?? {};
       this.#working.set(digest, { former, stored: former, isFoundEncoded: false, references, leaves });
-    }
+    };
+    await inTurns(eachInSteps(sorted, take));
   }
 
   /** The attachment's bytes: undefined where there are none. */
@@ -87,9 +90,11 @@ export class AttachmentChanges {
 
   /** The uploads whose bytes the group keeps. */
   get adopted(): readonly FinishedUpload[] {
-    return [...this.#adopted].flatMap(([digest, upload]) =>
-      (this.#working.get(digest)?.references ?? 0) > 0 ? [upload] : [],
-    );
+    const kept: FinishedUpload[] = [];
+    for (const [digest, upload] of this.#adopted) {
+      if ((this.#working.get(digest)?.references ?? 0) > 0) kept.push(upload);
+    }
+    return kept;
   }
 
   /**
@@ -104,24 +109,26 @@ export class AttachmentChanges {
 
   /** What a journal record has to say of bytes: the adopted ones, and without pages such as are there already and were found to be gzip. */
   get recorded(): readonly StoredBytes[] {
-    return [...this.#working].flatMap(([digest, { stored, isFoundEncoded, references }]) => {
-      if (stored === undefined || references <= 0) return [];
-      if (this.#adopted.has(digest)) return [stored];
-      return isFoundEncoded ? [{ ...stored, pages: [] }] : [];
-    });
+    const recorded: StoredBytes[] = [];
+    for (const [digest, { stored, isFoundEncoded, references }] of this.#working) {
+      if (stored === undefined || references <= 0) continue;
+      if (this.#adopted.has(digest)) recorded.push(stored);
+      else if (isFoundEncoded) recorded.push({ ...stored, pages: [] });
+    }
+    return recorded;
   }
 
   /** The changes of the tree, in the order of digests. */
-  changes(): TreeChange<string>[] {
+  *changes(): Steps<TreeChange<string>[]> {
     const changes: TreeChange<string>[] = [];
-    for (const [digest, { former, stored, isFoundEncoded, references, leaves }] of this.#working) {
+    yield* eachInSteps(this.#working, ([digest, { former, stored, isFoundEncoded, references, leaves }]) => {
       const isCounted = former?.references === references && former.leaves === leaves;
-      if (stored === undefined || (isCounted && !isFoundEncoded)) continue;
-      if (former === undefined && references === 0) continue;
+      if (stored === undefined || (isCounted && !isFoundEncoded)) return;
+      if (former === undefined && references === 0) return;
       const value = references > 0 ? encodeAttachment({ ...stored, references, leaves }) : undefined;
       changes.push({ key: digest, value });
-    }
-    return changes.sort((left, right) => (left.key < right.key ? -1 : 1));
+    });
+    return yield* sortInSteps(changes, (left, right) => compareKeys(left.key, right.key));
   }
 
   /** The pages of each attachment that nothing refers to any more. */
@@ -130,4 +137,9 @@ export class AttachmentChanges {
       former !== undefined && references <= 0 ? [pagesOfRuns(former.pages)] : [],
     );
   }
+}
+
+function compareKeys(left: string, right: string): number {
+  if (left === right) return 0;
+  return left < right ? -1 : 1;
 }

@@ -7,7 +7,7 @@ import type { MaybePromise } from '../../shared/maybe-promise.ts';
 import { eachInSteps, inTurns, type Steps } from '../../shared/turn.ts';
 import type { DocumentWrite, Durability, LocalWriteOptions, WriteOptions, WriteOutcome } from '../contract.ts';
 import { decodeLocal, encodeLocal } from '../state/local-documents.ts';
-import { attach } from './attach.ts';
+import { attach, attachNothing } from './attach.ts';
 import { branchingParent, conflict, editedLeaf } from './edit-conflicts.ts';
 import { RequestEdits } from './working-document.ts';
 import type { WriteBatch } from './write-batch.ts';
@@ -39,6 +39,8 @@ const STEP_LENGTH = 65_536;
 const DOCUMENT_LENGTH = 1_000;
 /** Characters of a body from which on encoding and hashing it is long work. */
 const LONG_BODY = 1_048_576;
+/** More of them are hashed in steps. */
+const MANY_ATTACHMENTS = 256;
 /** Characters of a body that a deletion may leave behind, and still counts as making room. */
 const SHORT_BODY = 1_024;
 
@@ -160,12 +162,13 @@ export class DocumentsJob extends PromisedJob<WriteOutcome[]> {
     if (!Number.isSafeInteger(parent.generation + 1)) return this.#refuse(write, parent.generation);
     const { deleted, body } = write;
     const generation = parent.generation + 1;
-    const attached = attach(batch, write, generation);
+    const attached = write.attachments === undefined ? attachNothing(write) : yield* attach(batch, write, generation);
     if (attached instanceof DatabaseError) return this.#refuseWith(write, attached);
     const { hashed, digests, text } = attached;
     const encoded = isLong(body) ? yield* batch.encodeInSteps(body) : batch.encode(body);
     const edit = { deleted, parent: parent.rev, body: encoded.bytes, attachments: hashed };
-    const hash = isLong(body) ? yield* this.#hasher.hashInSteps(edit) : this.#hasher.hash(edit);
+    const isLarge = isLong(body) || (hashed?.length ?? 0) > MANY_ATTACHMENTS;
+    const hash = isLarge ? yield* this.#hasher.hashInSteps(edit) : this.#hasher.hash(edit);
     const rev = toRevId(generation, hash);
     const path: RevisionPath = { start: generation, ids: parent.rev ? [hash, parent.hash] : [hash] };
     if (text === body) batch.addRevision(document, path, deleted, encoded);
@@ -193,7 +196,7 @@ export class DocumentsJob extends PromisedJob<WriteOutcome[]> {
     const rev = must(write.rev, 'the job was made of revisions');
     const { generation, hash } = toRevision(rev);
     const path = write.revisions ?? { start: generation, ids: [hash] };
-    const attached = attach(batch, write, path.start);
+    const attached = write.attachments === undefined ? attachNothing(write) : yield* attach(batch, write, path.start);
     if (attached instanceof DatabaseError) return this.#refuseWith(write, attached);
     const { text } = attached;
     const encoded = isLong(text) ? yield* batch.encodeInSteps(text) : batch.encode(text);

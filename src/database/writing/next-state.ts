@@ -32,7 +32,7 @@ export async function nextState(state: State, batch: WriteBatch, delaysById = fa
     bySeq: await updates.apply(state.bySeq, changesBySeq),
     locals: await updates.apply(state.locals, batch.changedLocals()),
     space: await updateSpace(state.space, await inTurns(batch.spaceDeltas()), updates),
-    attachments: await updates.apply(state.attachments, batch.attachments.changes()),
+    attachments: await updates.apply(state.attachments, await inTurns(batch.attachments.changes())),
     updateSeq: batch.updateSeq,
     purgeSeq: batch.purgeSeq,
     docCount: state.docCount + counts.live,

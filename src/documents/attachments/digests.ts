@@ -29,12 +29,16 @@ export function contentMd5Mismatch(): DatabaseError {
 
 /** As `Content-MD5` has it (RFC 1864). */
 export function hexToBase64(hex: string): string {
-  const bytes = hex.match(/../g) ?? [];
-  return btoa(String.fromCharCode(...bytes.map((byte) => Number.parseInt(byte, 16))));
+  let bytes = '';
+  for (let at = 0; at < hex.length; at += 2) bytes += String.fromCharCode(Number.parseInt(hex.slice(at, at + 2), 16));
+  return btoa(bytes);
 }
 
 /** Undefined where the text is not the Base64 form of an MD5. */
 export function base64ToHex(base64: string): string | undefined {
   if (!BASE64_MD5.test(base64)) return undefined;
-  return Array.from(atob(base64), (byte) => byte.charCodeAt(0).toString(16).padStart(2, '0')).join('');
+  const bytes = atob(base64);
+  let hex = '';
+  for (let at = 0; at < bytes.length; at++) hex += bytes.charCodeAt(at).toString(16).padStart(2, '0');
+  return hex;
 }

@@ -45,6 +45,14 @@ export function checkAddressable(name: string): void {
   throw new DatabaseError('bad_request', reason);
 }
 
+/** What a request brings, or one document has: each takes some kilobytes of memory while it is written, however small it is. */
+export const MOST_ATTACHMENTS = 50_000;
+
+export function tooManyAttachments(): DatabaseError {
+  const reason = `A request brings at most ${MOST_ATTACHMENTS} attachments, and a document that comes in one has no more; nothing was changed. Send them in several requests, or distribute them over several documents.`;
+  return new DatabaseError('too_large', reason);
+}
+
 /** Of a document that has a name twice. */
 export function duplicateAttachments(): DatabaseError {
   return new DatabaseError('bad_request', 'Duplicate attachments');

@@ -3,6 +3,7 @@
  * shown, mapped and searched with its stubs without anything being looked up.
  */
 import { JsonCursor } from '../../json/json-cursor.ts';
+import { joinInSteps, type Steps } from '../../shared/turn.ts';
 import type { StoredAttachment } from '../contract.ts';
 import { readDigest, writeDigest } from './digests.ts';
 
@@ -15,10 +16,21 @@ export function hasAttachments(body: string): boolean {
 
 /** The stored form of a body without members that begin with `_`, and of its attachments. */
 export function joinAttachments(body: string, attachments: readonly StoredAttachment[]): string {
-  if (attachments.length === 0) return body;
-  const stubs = attachments.map((attachment) => `${JSON.stringify(attachment.name)}:${writeStub(attachment)}`);
+  return attachments.length === 0 ? body : withStubs(body, attachments.map(writeMember).join(','));
+}
+
+/** As `joinAttachments`: others may have a turn between many of them. */
+export function* joinAttachmentsInSteps(body: string, attachments: readonly StoredAttachment[]): Steps<string> {
+  return attachments.length === 0 ? body : withStubs(body, yield* joinInSteps(attachments, writeMember));
+}
+
+function withStubs(body: string, stubs: string): string {
   const rest = body === '{}' ? '}' : `,${body.slice(1)}`;
-  return `${START}{${stubs.join(',')}}${rest}`;
+  return `${START}{${stubs}}${rest}`;
+}
+
+function writeMember(attachment: StoredAttachment): string {
+  return `${JSON.stringify(attachment.name)}:${writeStub(attachment)}`;
 }
 
 /** The parts of a stored body: its attachments, and the body without them. */

@@ -4,7 +4,12 @@
  */
 import { DatabaseError, isDatabaseError } from '../../errors/database-error.ts';
 import { isObject } from '../../json/objects.ts';
-import { duplicateAttachments, parseAttachment } from '../attachments/incoming-attachment.ts';
+import {
+  duplicateAttachments,
+  MOST_ATTACHMENTS,
+  parseAttachment,
+  tooManyAttachments,
+} from '../attachments/incoming-attachment.ts';
 import type { BadRev, DocId, IncomingAttachment, IncomingDocument, RevId, RevisionPath } from '../contract.ts';
 import { isLocalId, parseDocId } from '../identifiers.ts';
 import { checkHash, isLocalRev, parseRevId, toRevId } from '../revisions/revisions.ts';
@@ -125,6 +130,7 @@ function parseDeleted(value: unknown): boolean {
 function parseAttachments(value: unknown, written: readonly string[] | undefined): readonly IncomingAttachment[] {
   if (!isObject(value)) throw badMember('_attachments');
   const names = written ?? Object.keys(value);
+  if (names.length > MOST_ATTACHMENTS) throw tooManyAttachments();
   if (new Set(names).size < names.length) throw duplicateAttachments();
   return names.map((name) => parseAttachment(name, value[name]));
 }

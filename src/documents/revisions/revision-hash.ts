@@ -14,6 +14,7 @@
  * different versions must agree.
  */
 import { LINE_FEED, ZERO } from '../../json/characters.ts';
+import { sortInSteps } from '../../shared/sort-in-steps.ts';
 import type { Steps } from '../../shared/turn.ts';
 import type { RevId } from '../contract.ts';
 import { loadMd5, loadMd5InSteps, type Md5, type Md5InSteps } from '../md5.ts';
@@ -50,6 +51,8 @@ export async function createRevisionHasher(md5?: Md5): Promise<RevisionHasher> {
 const SCRATCH_BYTES = 16 * 1024;
 /** Bytes that are hashed in one step. */
 const STEP_BYTES = 512 * 1024;
+/** Attachments whose lines are hashed in one step. */
+const STEP_ATTACHMENTS = 256;
 /** Room for the head of a document without attachments: its two newlines, its flag, and a parent in plain characters. */
 const HEAD_BYTES = 1024;
 const FIRST_WIDE = 0x80;
@@ -75,8 +78,9 @@ class ScratchHasher implements RevisionHasher {
     return this.#md5(this.#scratch.subarray(0, end));
   }
 
-  hashInSteps(input: RevisionHashInput & { readonly body: Uint8Array }): Steps<string> {
-    return this.#md5InSteps(piecesOf(encoder.encode(writeHead(input)), input.body));
+  *hashInSteps(input: RevisionHashInput & { readonly body: Uint8Array }): Steps<string> {
+    const attachments = yield* sortInSteps(input.attachments ?? [], compareNames);
+    return yield* this.#md5InSteps(piecesOf(input, attachments, input.body));
   }
 
   /** Puts the head of most documents into the scratch; 0 where it has attachments, or a parent that is not plain. */
@@ -105,18 +109,30 @@ function join(head: Uint8Array, body: Uint8Array): Uint8Array {
   return joined;
 }
 
-function* piecesOf(head: Uint8Array, body: Uint8Array): Iterable<Uint8Array> {
-  yield head;
+function* piecesOf(
+  head: RevisionHashInput,
+  attachments: readonly HashedAttachment[],
+  body: Uint8Array,
+): Iterable<Uint8Array> {
+  yield encoder.encode(writeFirstLines(head));
+  for (let from = 0; from < attachments.length; from += STEP_ATTACHMENTS) {
+    yield encoder.encode(writeAttachments(attachments.slice(from, from + STEP_ATTACHMENTS)));
+  }
   for (let from = 0; from < body.length; from += STEP_BYTES) yield body.subarray(from, from + STEP_BYTES);
 }
 
 function writeHead({ deleted, parent, attachments = [] }: RevisionHashInput): string {
-  return `${deleted ? '1' : '0'}\n${parent ?? ''}\n${writeAttachments(attachments)}`;
+  return writeFirstLines({ deleted, parent }) + writeAttachments(attachments.toSorted(compareNames));
+}
+
+function writeFirstLines({ deleted, parent }: Pick<RevisionHashInput, 'deleted' | 'parent'>): string {
+  return `${deleted ? '1' : '0'}\n${parent ?? ''}\n`;
+}
+
+function compareNames(left: HashedAttachment, right: HashedAttachment): number {
+  return left.name < right.name ? -1 : 1;
 }
 
 function writeAttachments(attachments: readonly HashedAttachment[]): string {
-  return [...attachments]
-    .sort((left, right) => (left.name < right.name ? -1 : 1))
-    .map(({ name, type, digest }) => `${JSON.stringify([name, type, digest])}\n`)
-    .join('');
+  return attachments.map(({ name, type, digest }) => `${JSON.stringify([name, type, digest])}\n`).join('');
 }

@@ -2,7 +2,8 @@
  * `POST /{db}/{docid}` as an HTML form: files become attachments (docs/http.md#form-uploads). A form can be sent by any page, so that the
  * browser has to say that one of this server did.
  */
-import { type TakenIn, takeIn } from '../../attachments/intake.ts';
+import { takeIn } from '../../attachments/intake.ts';
+import { Intakes } from '../../attachments/intakes.ts';
 import type { AttachmentWrite, Database, DocumentWrite } from '../../database/contract.ts';
 import {
   checkAddressable,
@@ -22,6 +23,7 @@ import { type IncomingWrite, keptAttachment, uploadOf } from '../documents/attac
 import { writeOne, writtenAnswer } from '../documents/single-write.ts';
 import { bodyChunks, isMultipart, readPartText } from '../request/bodies.ts';
 import type { Answer, Context } from '../request/context.ts';
+import { holdAttachments } from '../request/many-attachments.ts';
 import { mustBoundaryOf, readParts } from '../request/multipart-request.ts';
 import { writeOptions } from '../request/write-options.ts';
 import { ownHost } from '../response/locations.ts';
@@ -30,7 +32,9 @@ import { documentBefore } from './document-before.ts';
 /** What a form brings. */
 interface Form {
   readonly fields: Map<string, string>;
-  readonly files: { readonly name: string; readonly contentType: string; readonly taken: TakenIn }[];
+  /** By their names. */
+  readonly files: Map<string, { readonly contentType: string }>;
+  readonly intakes: Intakes<string>;
 }
 
 export function postForm(context: Context, database: string, id: DocId): MaybePromise<Answer> {
@@ -40,13 +44,13 @@ export function postForm(context: Context, database: string, id: DocId): MaybePr
   mustComeFromHere(context);
   if (isLocalId(id)) throw new DatabaseError('bad_request', '_local documents do not accept attachments.');
   return context.services.registry.use(database, async (open) => {
-    const form: Form = { fields: new Map(), files: [] };
+    const form: Form = { fields: new Map(), files: new Map(), intakes: new Intakes() };
     try {
       await readForm(context, open, form);
       const write = await writeOf(open, id, form);
       return writtenAnswer(context, database, await writeOne(context, open, write, writeOptions(context, true)));
     } finally {
-      for (const { taken } of form.files) taken.discard();
+      await form.intakes.discard();
     }
   });
 }
@@ -77,32 +81,35 @@ async function readForm(context: Context, database: Database, form: Form): Promi
 async function takeFile(
   context: Context,
   database: Database,
-  { files }: Form,
+  { files, intakes }: Form,
   name: string,
   { headers, chunks }: IncomingPart,
 ): Promise<void> {
   checkAttachmentName(name);
   checkAddressable(name);
-  if (files.some((file) => file.name === name)) throw duplicateAttachments();
+  if (files.has(name)) throw duplicateAttachments();
+  await holdAttachments(context, files.size, 1);
   const contentType = headers['content-type'] ?? DEFAULT_CONTENT_TYPE;
-  const taken = await takeIn(database, context.services, { contentType, encoding: undefined, source: chunks });
-  files.push({ name, contentType, taken });
+  files.set(name, { contentType });
+  await intakes.add(name, chunks, (source) =>
+    takeIn(database, context.services, { contentType, encoding: undefined, source }),
+  );
 }
 
 /** The document of the field `_doc`, or the stored one that `_rev` names, with the files in the place of what it had under their names. */
-async function writeOf(database: Database, id: DocId, { fields, files }: Form): Promise<IncomingWrite> {
+async function writeOf(database: Database, id: DocId, { fields, files, intakes }: Form): Promise<IncomingWrite> {
   const rev = fields.get('_rev')?.trim();
   const text = fields.get('_doc');
-  const added = files.map(({ name, contentType, taken }) => ({
+  const added = Array.from(await intakes.settle(), ([name, taken]) => ({
     name,
-    contentType,
+    contentType: files.get(name)?.contentType ?? DEFAULT_CONTENT_TYPE,
     revpos: undefined,
     ...uploadOf(taken),
   }));
-  if (text !== undefined) return writeOfText(id, text, rev, added);
+  if (text !== undefined) return writeOfText(id, text, rev, added, files);
   const known: RevId | undefined = rev === undefined || rev === '' ? undefined : parseRevId(rev);
   const before = await documentBefore(database, id, known);
-  const kept = before.attachments.map(keptAttachment).filter(({ name }) => added.every((one) => one.name !== name));
+  const kept = before.attachments.map(keptAttachment).filter(({ name }) => !files.has(name));
   const write: DocumentWrite = { id, rev: known, deleted: false, body: before.body, attachments: [...kept, ...added] };
   return write;
 }
@@ -112,9 +119,10 @@ async function writeOfText(
   text: string,
   rev: string | undefined,
   added: readonly AttachmentWrite[],
+  files: Form['files'],
 ): Promise<IncomingWrite> {
   const document = await inTurns(readDocumentInSteps(text));
-  const incoming = document.attachments.filter(({ name }) => added.every((one) => one.name !== name));
+  const incoming = document.attachments.filter(({ name }) => !files.has(name));
   const given = document.rev ?? (rev === undefined || rev === '' ? undefined : parseRevId(rev));
   const { deleted, body } = document;
   return { id, rev: given, deleted, body, incoming, attachments: added };

@@ -18,8 +18,9 @@ import { findNode } from '../../documents/revisions/revision-tree.ts';
 import { toRevision } from '../../documents/revisions/revisions.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
 import { fromBase64 } from '../../shared/base64.ts';
-import { inTurns, Pace, someInSteps } from '../../shared/turn.ts';
+import { inTurns, mapInSteps, Pace, someInSteps } from '../../shared/turn.ts';
 import type { Context } from '../request/context.ts';
+import { holdAttachments } from '../request/many-attachments.ts';
 
 /** A document on its way in, with its attachments as the client named them. */
 export interface IncomingWrite extends DocumentWrite {
@@ -61,6 +62,8 @@ export async function writeAttached(
   }
 }
 
+const NO_STUBS: ReadonlyMap<string, StoredAttachment> = new Map();
+
 interface Given {
   readonly incoming: readonly IncomingAttachment[];
   readonly followed: ReadonlyMap<string, TakenIn>;
@@ -79,31 +82,71 @@ async function resolve(
   if (isLocalId(write.id)) throw noLocalAttachments();
   const stubs = incoming.some(({ source }) => source === 'stub')
     ? await attachmentsBefore(snapshot, write, newEdits)
-    : [];
-  const attachments: AttachmentWrite[] = [...(write.attachments ?? [])];
-  for (const one of incoming) {
-    if (one.source === 'stub') {
-      attachments.push(kept(write, one, { stubs, newEdits }));
-      continue;
-    }
-    const { name, contentType, source } = one;
-    // A replicated one is what it is elsewhere.
-    if (newEdits) checkAddressable(name);
-    const stored = source === 'follows' ? followed.get(name) : await takeInline(context, database, one, source.data);
-    if (stored === undefined) throw followsNothing(name);
-    if (source !== 'follows') taken.push(stored);
-    attachments.push({ name, contentType, revpos: newEdits ? undefined : one.revpos, ...uploadOf(stored) });
-  }
-  return attachments;
+    : NO_STUBS;
+  // What needs no bytes is looked at before any are stored.
+  const keptOnes = await inTurns(mapInSteps(incoming, (one) => keptOf(write, one, { stubs, newEdits })));
+  const inline = await takeInline(context, database, incoming, taken);
+  const given = mapInSteps(incoming, (one, index) => {
+    const stored = one.source === 'follows' ? followed.get(one.name) : inline[index];
+    return keptOnes[index] ?? writeOf(one, stored, newEdits);
+  });
+  return [...(write.attachments ?? []), ...(await inTurns(given))];
 }
 
-function takeInline(
+function writeOf(
+  { name, contentType, revpos }: IncomingAttachment,
+  stored: TakenIn | undefined,
+  newEdits: boolean,
+): AttachmentWrite {
+  if (stored === undefined) throw followsNothing(name);
+  return { name, contentType, revpos: newEdits ? undefined : revpos, ...uploadOf(stored) };
+}
+
+/** Attachments, and characters of their Base64, that are stored together: small ones share the commits of their pages. */
+const GROUP_COUNT = 64;
+const GROUP_LENGTH = 262_144;
+
+/** Stores those whose content is in the document; others stay undefined. All that were stored are in `taken`, also where one fails. */
+async function takeInline(
   context: Context,
   database: Database,
-  { name, contentType }: IncomingAttachment,
-  data: string,
-): Promise<TakenIn> {
-  const bytes = fromBase64(data);
+  incoming: readonly IncomingAttachment[],
+  taken: TakenIn[],
+): Promise<readonly (TakenIn | undefined)[]> {
+  const all: (TakenIn | undefined)[] = [];
+  for (const group of groupsOf(incoming)) {
+    await holdAttachments(context, taken.length, group.filter(({ source }) => typeof source !== 'string').length);
+    const outcomes = await Promise.allSettled(group.map((one) => takeOne(context, database, one)));
+    for (const outcome of outcomes) if (outcome.status === 'fulfilled' && outcome.value) taken.push(outcome.value);
+    for (const outcome of outcomes) {
+      if (outcome.status === 'rejected') throw outcome.reason;
+      all.push(outcome.value);
+    }
+  }
+  return all;
+}
+
+function* groupsOf(incoming: readonly IncomingAttachment[]): Generator<readonly IncomingAttachment[]> {
+  let group: IncomingAttachment[] = [];
+  let length = 0;
+  for (const one of incoming) {
+    group.push(one);
+    length += typeof one.source === 'string' ? 0 : one.source.data.length;
+    if (group.length < GROUP_COUNT && length < GROUP_LENGTH) continue;
+    yield group;
+    [group, length] = [[], 0];
+  }
+  if (group.length > 0) yield group;
+}
+
+/** Undefined for one whose content is elsewhere. */
+async function takeOne(
+  context: Context,
+  database: Database,
+  { name, contentType, source }: IncomingAttachment,
+): Promise<TakenIn | undefined> {
+  if (typeof source === 'string') return undefined;
+  const bytes = fromBase64(source.data);
   if (bytes === undefined) throw new DatabaseError('bad_request', `Invalid attachment data for ${name}`);
   return takeIn(database, context.services, { contentType, encoding: undefined, source: chunksOf(bytes) });
 }
@@ -117,17 +160,27 @@ export function keptAttachment({ name, contentType, revpos, digest, length }: St
   return { name, contentType, revpos, digest, length };
 }
 
-function kept({ id }: DocumentWrite, claimed: IncomingAttachment, { stubs, newEdits }: Before): AttachmentWrite {
-  const { name } = claimed;
-  const stored = stubs.find((one) => one.name === name);
+/** Undefined for one that brings its content. */
+function keptOf(
+  { id }: DocumentWrite,
+  claimed: IncomingAttachment,
+  { stubs, newEdits }: Before,
+): AttachmentWrite | undefined {
+  const { name, source } = claimed;
+  if (source !== 'stub') {
+    // A replicated one is what it is elsewhere.
+    if (newEdits) checkAddressable(name);
+    return undefined;
+  }
+  const stored = stubs.get(name);
   const isMeant = stored !== undefined && (newEdits ? isAsRead(claimed, stored) : isSameContent(claimed, stored));
   if (!isMeant) throw new DatabaseError('missing_stub', `id:${id}, name:${name}`);
   return keptAttachment(stored);
 }
 
 interface Before {
-  /** The attachments of the revision before. */
-  readonly stubs: readonly StoredAttachment[];
+  /** The attachments of the revision before, by their names. */
+  readonly stubs: ReadonlyMap<string, StoredAttachment>;
   readonly newEdits: boolean;
 }
 
@@ -152,11 +205,12 @@ async function attachmentsBefore(
   snapshot: Snapshot,
   write: DocumentWrite,
   newEdits: boolean,
-): Promise<readonly StoredAttachment[]> {
+): Promise<ReadonlyMap<string, StoredAttachment>> {
   const record = await snapshot.document(write.id);
   const node = record === undefined ? undefined : nodeBefore(record, write, newEdits);
   const body = node === undefined ? undefined : await snapshot.body(node);
-  return body === undefined ? [] : splitAttachments(body).attachments;
+  const attachments = body === undefined ? [] : splitAttachments(body).attachments;
+  return new Map(attachments.map((one) => [one.name, one]));
 }
 
 function nodeBefore(

@@ -1,5 +1,6 @@
 /** Documents that come as `multipart/related`, their attachments behind them (docs/http.md#multipart-uploads). */
 import { type TakenIn, takeIn } from '../../attachments/intake.ts';
+import { Intakes } from '../../attachments/intakes.ts';
 import type { Database } from '../../database/contract.ts';
 import { readContentMd5 } from '../../documents/attachments/digests.ts';
 import type { IncomingAttachment, IncomingDocument } from '../../documents/contract.ts';
@@ -9,6 +10,7 @@ import { fileNameOf, type IncomingPart } from '../../shared/multipart/multipart-
 import { inTurns } from '../../shared/turn.ts';
 import { bodyChunks, readPartText } from '../request/bodies.ts';
 import type { Context } from '../request/context.ts';
+import { holdAttachments } from '../request/many-attachments.ts';
 import { mustBoundaryOf, readParts } from '../request/multipart-request.ts';
 
 export interface RelatedRequest {
@@ -25,23 +27,27 @@ export interface RelatedRequest {
  */
 export async function receiveRelated(context: Context, database: Database): Promise<RelatedRequest> {
   const parts = readParts(bodyChunks(context.request.body), mustBoundaryOf(context.header('content-type') ?? ''));
-  const followed = new Map<string, TakenIn>();
-  const discard = () => {
-    for (const { discard: discardOne } of followed.values()) discardOne();
-  };
+  const intakes = new Intakes<string>();
   try {
     const first = await parts.next();
     const document = await readFirst(context, first.done === true ? undefined : first.value);
-    const awaited = document.attachments.filter(({ source }) => source === 'follows');
+    const following = document.attachments.filter(({ source }) => source === 'follows');
+    const awaited = new Map(following.map((one) => [one.name, one]));
     for await (const part of parts) {
       const entry = takeEntry(awaited, fileNameOf(part.headers['content-disposition']));
-      if (entry !== undefined) followed.set(entry.name, await takePart(context, database, entry, part));
+      if (entry === undefined) continue;
+      await holdAttachments(context, intakes.count, 1);
+      await intakes.add(entry.name, part.chunks, (chunks) => takePart(context, database, entry, { ...part, chunks }));
     }
-    const [missing] = awaited;
-    if (missing !== undefined) throw didNotCome(missing.name);
+    const [missing] = awaited.keys();
+    if (missing !== undefined) throw didNotCome(missing);
+    const followed = await intakes.settle();
+    const discard = () => {
+      for (const taken of followed.values()) taken.discard();
+    };
     return { document, followed, discard };
   } catch (failure) {
-    discard();
+    await intakes.discard();
     throw failure;
   }
 }
@@ -56,9 +62,14 @@ async function readFirst(context: Context, part: IncomingPart | undefined): Prom
 }
 
 /** The entry for which a part comes: by its file name, else the next in the order of the document. */
-function takeEntry(awaited: IncomingAttachment[], fileName: string | undefined): IncomingAttachment | undefined {
-  const named = awaited.findIndex(({ name }) => name === fileName);
-  return awaited.splice(Math.max(named, 0), 1)[0];
+function takeEntry(
+  awaited: Map<string, IncomingAttachment>,
+  fileName: string | undefined,
+): IncomingAttachment | undefined {
+  const [next] = awaited.values();
+  const entry = awaited.get(fileName ?? '') ?? next;
+  if (entry !== undefined) awaited.delete(entry.name);
+  return entry;
 }
 
 function takePart(

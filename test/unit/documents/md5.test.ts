@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { md5 } from '../../../src/documents/md5.ts';
+import { beginMd5, md5 } from '../../../src/documents/md5.ts';
 import { nextTurn } from '../../../src/shared/turn.ts';
 
 test.each([
@@ -26,6 +26,28 @@ test('others have turns while that of a long text is made', async () => {
   for (; !isOver; turns++) await nextTurn();
   expect(await digest).toBe(hash('md5', text));
   expect(turns).toBeGreaterThan(4);
+});
+
+test('streams that get their bytes in turns do not mix', async () => {
+  const pieces = Array.from({ length: 20 }, (_, stream) =>
+    Array.from({ length: 5 }, (_unused, n) => `${stream}: ${'x'.repeat(stream * 17 + n * 31)}`),
+  );
+  const streams = await Promise.all(pieces.map(() => beginMd5()));
+  for (let n = 0; n < 5; n++) {
+    for (const [index, stream] of streams.entries()) stream.update(new TextEncoder().encode(pieces[index]?.[n]));
+  }
+  // One that nobody ends is in nobody's way.
+  (await beginMd5()).update(new Uint8Array(3));
+  const digests = streams.toReversed().map((stream) => stream.digest());
+  expect(digests.toReversed()).toEqual(pieces.map((texts) => hash('md5', texts.join(''))));
+  expect((await beginMd5()).digest()).toBe(hash('md5', ''));
+});
+
+test('a thousand streams take one instance of WebAssembly', async () => {
+  const instantiate = vi.spyOn(WebAssembly, 'instantiate');
+  await Promise.all(Array.from({ length: 1_000 }, () => beginMd5()));
+  expect(instantiate.mock.calls.length).toBeLessThan(2);
+  instantiate.mockRestore();
 });
 
 describe('where WebAssembly is forbidden', () => {

@@ -1,0 +1,62 @@
+/** Takes in the attachments of one request that follow one another: of small ones the next is read while those before it get into the file. */
+import type { TakenIn } from './intake.ts';
+
+/** Each waits for a commit, which many can share. */
+const MOST_AT_ONCE = 64;
+/** Larger ones go one by one, so that no more than a megabyte is held. */
+const SMALL_BYTES = 16_384;
+
+type Chunks = AsyncIterable<Uint8Array>;
+
+export class Intakes<K> {
+  readonly #all = new Map<K, Promise<TakenIn>>();
+  readonly #underWay = new Set<Promise<unknown>>();
+
+  get count(): number {
+    return this.#all.size;
+  }
+
+  has(key: K): boolean {
+    return this.#all.has(key);
+  }
+
+  /** Resolves when the chunks are read. Fails where this one failed by then; `settle` tells of those that fail later. */
+  async add(key: K, chunks: Chunks, take: (chunks: Chunks) => Promise<TakenIn>): Promise<void> {
+    const read = { bytes: 0, end: (): void => undefined };
+    const isRead = new Promise<void>((resolve) => {
+      read.end = resolve;
+    });
+    const taken = take(watched(chunks, read));
+    this.#all.set(key, taken);
+    const done: Promise<unknown> = taken.catch(() => undefined).finally(() => this.#underWay.delete(done));
+    this.#underWay.add(done);
+    await Promise.race([isRead, taken]);
+    if (read.bytes > SMALL_BYTES) await taken;
+    else if (this.#underWay.size >= MOST_AT_ONCE) await Promise.race(this.#underWay);
+  }
+
+  /** Those that were added, when all are stored. Fails where one did. */
+  async settle(): Promise<Map<K, TakenIn>> {
+    const settled = new Map<K, TakenIn>();
+    for (const [key, taken] of this.#all) settled.set(key, await taken);
+    return settled;
+  }
+
+  /** Lets go of all that were added. Resolves when none is under way. */
+  async discard(): Promise<void> {
+    for (const outcome of await Promise.allSettled(this.#all.values())) {
+      if (outcome.status === 'fulfilled') outcome.value.discard();
+    }
+  }
+}
+
+async function* watched(chunks: Chunks, read: { bytes: number; readonly end: () => void }): AsyncGenerator<Uint8Array> {
+  try {
+    for await (const chunk of chunks) {
+      read.bytes += chunk.length;
+      yield chunk;
+    }
+  } finally {
+    read.end();
+  }
+}

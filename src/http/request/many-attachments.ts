@@ -1,0 +1,20 @@
+/** What many attachments of one request take of the memory, and how many there can be (docs/http.md#attachments-in-documents). */
+import { MOST_ATTACHMENTS, tooManyAttachments } from '../../documents/attachments/incoming-attachment.ts';
+import type { MaybePromise } from '../../shared/maybe-promise.ts';
+import type { Context } from './context.ts';
+
+/** So many are not counted: their bodies take more. */
+const FREE = 64;
+/** What a small one takes from its arrival until its document is written, beside its bytes. */
+const MEMORY_OF_EACH = 4_096;
+
+/**
+ * To be called before `more` attachments are taken in by a request that has brought `before`. Fails with `too_large` where they are too many, and
+ * with `too_busy` where there is no memory for them.
+ */
+export function holdAttachments(context: Context, before: number, more: number): MaybePromise<void> {
+  const after = before + more;
+  if (after > MOST_ATTACHMENTS) throw tooManyAttachments();
+  const counted = Math.max(FREE, after) - Math.max(FREE, before);
+  if (counted > 0) return context.holdBytes(counted * MEMORY_OF_EACH);
+}
