@@ -18,7 +18,7 @@ import { findNode } from '../../documents/revisions/revision-tree.ts';
 import { toRevision } from '../../documents/revisions/revisions.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
 import { fromBase64 } from '../../shared/base64.ts';
-import { inTurns, mapInSteps, Pace, someInSteps } from '../../shared/turn.ts';
+import { eachInSteps, inTurns, mapInSteps, Pace, someInSteps } from '../../shared/turn.ts';
 import type { Context } from '../request/context.ts';
 import { holdAttachments } from '../request/many-attachments.ts';
 
@@ -58,7 +58,7 @@ export async function writeAttached(
     return await database.write(resolved, options);
   } finally {
     snapshot.release();
-    for (const { discard } of taken) discard();
+    await inTurns(eachInSteps(taken, ({ discard }) => discard()));
   }
 }
 
