@@ -39,8 +39,8 @@ export class RecentEntries<K, V> {
     this.#entries.delete(key);
   }
 
-  clear(): void {
-    this.#latest = undefined;
-    this.#entries.clear();
+  /** Drops those of which the test is false. */
+  keepWhere(test: (value: V) => boolean): void {
+    for (const [key, value] of this.#entries) if (!test(value)) this.delete(key);
   }
 }

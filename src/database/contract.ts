@@ -218,6 +218,8 @@ export interface WriteOptions {
   readonly durability: Durability;
   /** Who writes, for the validation of the write; a server admin by default. */
   readonly user?: DatabaseUser | undefined;
+  /** The IP address from which the write came, where it is known: who sets many passwords is slowed down by it. */
+  readonly address?: string | undefined;
 }
 
 export interface DatabaseUser {

@@ -6,6 +6,7 @@ import { HashUpgrade } from '../auth/accounts/hash-upgrade.ts';
 import { isRefused, LoginFailures } from '../auth/accounts/login-failures.ts';
 import { Logins } from '../auth/accounts/logins.ts';
 import { DocumentsWithOAuth } from '../auth/accounts/oauth-users.ts';
+import { StoredIterations } from '../auth/accounts/stored-iterations.ts';
 import { Passwords } from '../auth/passwords/passwords.ts';
 import { Authentication } from '../auth/schemes/authentication.ts';
 import { EndedSessions } from '../auth/schemes/ended-sessions.ts';
@@ -30,7 +31,8 @@ export function createAccounts(needs: AccountNeeds): AccountsPart {
   const admins = new AdminHashing(config, passwords, log);
   const hashes = new HashUpgrade({ config, databases, accounts, passwords, admins, log });
   const upgrade = (account: Account, password: string) => hashes.upgrade(account, password);
-  const logins = new Logins({ config, clock, random, accounts, passwords, admins, counters, upgrade });
+  const iterations = new StoredIterations({ config, databases, passwords, log });
+  const logins = new Logins({ config, clock, random, accounts, passwords, admins, iterations, counters, upgrade });
   const secret = new SessionSecret(config, random);
   const ended = new EndedSessions({ notes: databases, clock, lastsSeconds: () => sessionSeconds(config) });
   const cookies = new SessionCookies({ config, clock, random, accounts, secret, ended, onEnd: onSessionEnd });
@@ -51,7 +53,7 @@ export function createAccounts(needs: AccountNeeds): AccountsPart {
     },
     handlers: accountsHandlers,
     authenticator: new Authentication({ config, clock, accounts, logins, cookies, oauth, failures }),
-    userWrites: new UserGuard(passwords),
+    userWrites: new UserGuard(passwords, clock),
     shieldOf: (database, user) => {
       if (database === authenticationDatabase(config)) return userShield(user, publicFields(config));
       return database === REPLICATOR_DATABASE ? replicationShield(user) : undefined;

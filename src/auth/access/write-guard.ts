@@ -5,14 +5,23 @@
 import type { Database, DocumentWrite, WriteGuard, WriteOptions } from '../../database/contract.ts';
 import { isDesignId } from '../../documents/identifiers.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
+import { must } from '../../shared/assert.ts';
 import { type MaybePromise, whenReady } from '../../shared/maybe-promise.ts';
 import { filterInSteps, inTurns, mapInSteps, someInSteps } from '../../shared/turn.ts';
 import { isDatabaseAdmin, isServerAdmin, parseSecurity } from './security.ts';
 
 /** The rules of the users' database. */
 export interface UserWrites {
-  /** The writes as they are kept: without plain passwords. */
-  prepare(writes: readonly DocumentWrite[]): Promise<readonly DocumentWrite[]>;
+  /** The writes as they are kept: without plain passwords; and which of them are refused by then. `judge` tells why a write would be. */
+  prepare(
+    database: Database,
+    writes: readonly DocumentWrite[],
+    options: WriteOptions,
+    judge: (writes: readonly DocumentWrite[]) => Promise<readonly Refusal[]>,
+  ): Promise<{
+    readonly writes: readonly DocumentWrite[];
+    readonly refused: ReadonlyMap<DocumentWrite, DatabaseError>;
+  }>;
   /** For each write why it is refused, or undefined. */
   validate(database: Database, writes: readonly DocumentWrite[], options: WriteOptions): Promise<readonly Refusal[]>;
 }
@@ -31,6 +40,8 @@ const NO_REFUSALS: readonly Refusal[] = [];
 
 export class AccessGuard implements WriteGuard {
   readonly #parts: AccessGuardParts;
+  /** What was refused before its password was hashed: it stays refused, whatever has changed since. */
+  readonly #refused = new WeakMap<DocumentWrite, DatabaseError>();
 
   constructor(parts: AccessGuardParts) {
     this.#parts = parts;
@@ -50,9 +61,18 @@ export class AccessGuard implements WriteGuard {
   }
 
   prepare(writes: readonly DocumentWrite[], options: WriteOptions): MaybePromise<readonly DocumentWrite[]> {
-    const { inner, users } = this.#parts;
-    const prepared = this.#isUsers ? whenReady(users(), (rules) => rules.prepare(writes)) : writes;
+    const { inner } = this.#parts;
+    const prepared = this.#isUsers ? this.#prepareUsers(writes, options) : writes;
     return whenReady(prepared, (made) => inner.prepare?.(made, options) ?? made);
+  }
+
+  async #prepareUsers(writes: readonly DocumentWrite[], options: WriteOptions): Promise<readonly DocumentWrite[]> {
+    const { database, users } = this.#parts;
+    const rules = await users();
+    const judge = (bare: readonly DocumentWrite[]) => this.validate(bare, options);
+    const prepared = await rules.prepare(database, writes, options, judge);
+    for (const [write, refusal] of prepared.refused) this.#refused.set(write, refusal);
+    return prepared.writes;
   }
 
   async validate(writes: readonly DocumentWrite[], options: WriteOptions): Promise<readonly Refusal[]> {
@@ -71,7 +91,8 @@ export class AccessGuard implements WriteGuard {
 
   async #judge(writes: readonly DocumentWrite[], options: WriteOptions): Promise<readonly Refusal[]> {
     const { database, users } = this.#parts;
-    const ofUsers = this.#isUsers ? await (await users()).validate(database, writes, options) : NO_REFUSALS;
+    const judged = this.#isUsers ? await (await users()).validate(database, writes, options) : NO_REFUSALS;
+    const ofUsers = judged.map((refusal, index) => this.#refused.get(must(writes[index])) ?? refusal);
     if (this.#mayWriteDesigns(options)) return ofUsers;
     return inTurns(mapInSteps(writes, ({ id }, index) => (isDesignId(id) ? notAnAdmin() : ofUsers[index])));
   }

@@ -7,12 +7,14 @@ import type { Clock, RandomBytes } from '../../shared/clock.ts';
 import { type MaybePromise, whenReady } from '../../shared/maybe-promise.ts';
 import type { ConfigStore } from '../../system/contract.ts';
 import type { Counters } from '../../system/counters.ts';
+import { networkOf } from '../passwords/address-counts.ts';
 import { FailedLogins } from '../passwords/failed-logins.ts';
 import type { Passwords } from '../passwords/passwords.ts';
 import type { Account } from './account.ts';
 import type { AccountStore } from './account-store.ts';
 import type { AdminHashing } from './admin-hashing.ts';
 import { ProvedPasswords } from './proved-passwords.ts';
+import type { StoredIterations } from './stored-iterations.ts';
 
 export interface LoginParts {
   readonly config: ConfigStore;
@@ -21,6 +23,7 @@ export interface LoginParts {
   readonly accounts: AccountStore;
   readonly passwords: Passwords;
   readonly admins: AdminHashing;
+  readonly iterations: StoredIterations;
   readonly counters: Pick<Counters, 'authCacheHits' | 'authCacheMisses'>;
   /** Keeps the password's new hash; gives the account as it is then, or undefined where that was not possible. */
   readonly upgrade: (account: Account, password: string) => Promise<Account | undefined>;
@@ -78,9 +81,10 @@ export class Logins {
     const attempt = this.#failed.begin(name, address);
     let isRight: boolean;
     try {
-      isRight = await this.#parts.passwords.matches(password, account?.hash);
+      await this.#parts.iterations.known();
+      isRight = await this.#parts.passwords.matches(password, account?.hash, networkOf(address));
     } catch (error) {
-      if (isDatabaseError(error, 'too_busy')) attempt.withdraw();
+      if (isDatabaseError(error, 'too_busy') || isDatabaseError(error, 'too_many_requests')) attempt.withdraw();
       throw error;
     }
     if (account === undefined || !isRight) throw wrongPassword();

@@ -1,14 +1,15 @@
 /**
  * The passwords that were right lately, so that a client that sends its own with each request waits for one hash only. Kept are digests with
- * a salt of this process: whoever finds them in a dump of its memory still has to guess. One counts until the password, the account or a setting of
- * `svc_httpd_auth` changes, or so many others were used since as `auth_cache_size` says.
+ * a salt of this process: whoever finds them in a dump of its memory still has to guess. One counts until the password or the account changes, until
+ * the settings do not permit the iterations of its hash any more, or so many others were used since as `auth_cache_size` says. Users count apart
+ * from server admins: an admin gets in by it while somebody else guesses from the same address, however many users there are.
  */
 import { sha256 } from '@noble/hashes/sha2.js';
 import type { RandomBytes } from '../../shared/clock.ts';
 import type { ConfigStore } from '../../system/contract.ts';
 import type { PasswordHash } from '../passwords/password-hash.ts';
 import { RecentEntries } from '../recent-entries.ts';
-import { cacheSize } from '../settings.ts';
+import { cacheSize, iterationLimits } from '../settings.ts';
 import type { Account } from './account.ts';
 
 const SALT_BYTES = 16;
@@ -16,14 +17,15 @@ const SALT_BYTES = 16;
 export class ProvedPasswords {
   readonly #encoder = new TextEncoder();
   readonly #salt: Uint8Array;
-  readonly #hashes: RecentEntries<string, PasswordHash>;
+  readonly #ofKind: Readonly<Record<Account['kind'], RecentEntries<string, PasswordHash>>>;
 
   constructor(config: ConfigStore, random: RandomBytes) {
     this.#salt = random(new Uint8Array(SALT_BYTES));
-    this.#hashes = new RecentEntries(() => cacheSize(config));
-    // How many iterations a hash must have, and may have, is among them.
+    const most = () => cacheSize(config);
+    this.#ofKind = { admin: new RecentEntries(most), user: new RecentEntries(most) };
     config.onChange(({ section }) => {
-      if (section === 'svc_httpd_auth') this.#hashes.clear();
+      if (section !== 'svc_httpd_auth') return;
+      for (const entries of Object.values(this.#ofKind)) entries.keepWhere((hash) => isPermitted(config, hash));
     });
   }
 
@@ -34,12 +36,17 @@ export class ProvedPasswords {
   }
 
   /** Whether the password of that digest was right for the hash that the account has now. */
-  has(digest: string, { hash }: Account): boolean {
-    const proved = this.#hashes.get(digest);
+  has(digest: string, { kind, hash }: Account): boolean {
+    const proved = this.#ofKind[kind].get(digest);
     return proved !== undefined && proved.key === hash?.key && proved.salt === hash.salt;
   }
 
-  add(digest: string, { hash }: Account): void {
-    if (hash !== undefined) this.#hashes.set(digest, hash);
+  add(digest: string, { kind, hash }: Account): void {
+    if (hash !== undefined) this.#ofKind[kind].set(digest, hash);
   }
+}
+
+function isPermitted(config: ConfigStore, hash: PasswordHash): boolean {
+  const { least, most } = iterationLimits(config);
+  return hash.scheme === 'simple' || (hash.iterations >= least && hash.iterations <= most);
 }

@@ -5,8 +5,8 @@
  *
  * An attempt counts as a failure from its beginning, so that many at a time are no way around; who turns out to be right is forgotten.
  */
-import { RetryLaterError } from '../../errors/retry-later.ts';
 import type { Clock } from '../../shared/clock.ts';
+import { AddressCounts, networkOf, remember, tooMany } from './address-counts.ts';
 
 /** Failures with a name from an address that cost no waiting. */
 const FREE_TRIES = 5;
@@ -16,8 +16,7 @@ const LONGEST_WAIT_MS = 60_000;
 const FORGOTTEN_AFTER_MS = 15 * 60_000;
 /** Failures of one address, with whatever names, that cost no waiting; one more is free for each second that passes. */
 const FREE_TRIES_OF_ADDRESS = 50;
-const MS_PER_TRY_OF_ADDRESS = 1_000;
-/** Names and addresses that are remembered; the ones that failed the longest ago go first. */
+/** Names that are remembered; the ones that failed the longest ago go first. */
 const MOST_REMEMBERED = 10_000;
 /** Characters of a name that are remembered. */
 const LONGEST_NAME = 128;
@@ -28,11 +27,6 @@ interface Failures {
   at: number;
   /** Before that no further try is taken. */
   blockedUntil: number;
-}
-
-interface AddressFailures {
-  count: number;
-  at: number;
 }
 
 /** One try to log in. */
@@ -46,10 +40,13 @@ export interface LoginAttempt {
 export class FailedLogins {
   readonly #clock: Clock;
   readonly #byName = new Map<string, Failures>();
-  readonly #byAddress = new Map<string, AddressFailures>();
+  readonly #ofAddresses: AddressCounts;
+  /** Names that have logged in from an address: what is tried with other names there does not hold them up. */
+  readonly #proved = new Map<string, true>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
+    this.#ofAddresses = new AddressCounts(clock, FREE_TRIES_OF_ADDRESS);
   }
 
   /** Begins a try. Fails with `too_many_requests` where it comes too soon. */
@@ -58,41 +55,34 @@ export class FailedLogins {
     const network = networkOf(address);
     const key = `${network} ${name.length} ${name.slice(0, LONGEST_NAME)}`;
     const failures = this.#current(key, now);
-    const ofAddress = this.#currentOfAddress(network, now);
-    const wait = Math.max(failures.blockedUntil - now, waitOfAddress(ofAddress));
-    if (wait > 0) throw tooMany(wait);
+    const waitOfName = failures.blockedUntil - now;
+    const wait = this.#proved.has(key) ? waitOfName : Math.max(waitOfName, this.#ofAddresses.wait(network));
+    if (wait > 0) throw tooMany('Too many log-ins with this name, or from this address, have failed.', wait);
     count(failures, now);
-    ofAddress.count += 1;
-    remember(this.#byName, key, failures);
-    remember(this.#byAddress, network, ofAddress);
+    const takeBack = this.#ofAddresses.add(network);
+    remember(this.#byName, key, failures, MOST_REMEMBERED);
     return {
       succeed: () => {
         this.#byName.delete(key);
-        ofAddress.count -= 1;
+        remember(this.#proved, key, true, MOST_REMEMBERED);
+        takeBack();
       },
       withdraw: () => {
         failures.count -= 1;
-        ofAddress.count -= 1;
+        takeBack();
       },
     };
   }
 
   /** How many names and addresses are remembered. */
   get size(): number {
-    return this.#byName.size + this.#byAddress.size;
+    return this.#byName.size + this.#ofAddresses.size + this.#proved.size;
   }
 
   #current(key: string, now: number): Failures {
     const known = this.#byName.get(key);
     if (known !== undefined && now - known.at < FORGOTTEN_AFTER_MS) return known;
     return { count: 0, at: now, blockedUntil: now };
-  }
-
-  #currentOfAddress(network: string, now: number): AddressFailures {
-    const known = this.#byAddress.get(network) ?? { count: 0, at: now };
-    known.count = Math.max(0, known.count - (now - known.at) / MS_PER_TRY_OF_ADDRESS);
-    known.at = now;
-    return known;
   }
 }
 
@@ -101,33 +91,4 @@ function count(failures: Failures, now: number): void {
   failures.at = now;
   const surplus = failures.count - FREE_TRIES;
   failures.blockedUntil = surplus < 0 ? now : now + Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** surplus);
-}
-
-function waitOfAddress({ count: tries }: AddressFailures): number {
-  return Math.ceil((tries + 1 - FREE_TRIES_OF_ADDRESS) * MS_PER_TRY_OF_ADDRESS);
-}
-
-/** Who has an IPv6 address has 2^64 of them. */
-export function networkOf(address: string): string {
-  if (!address.includes(':')) return address;
-  const [head = '', tail] = address.split('%')[0]?.split('::') ?? [];
-  const front = head === '' ? [] : head.split(':');
-  const back = tail === undefined || tail === '' ? [] : tail.split(':');
-  const missing = tail === undefined ? 0 : Math.max(0, 8 - front.length - back.length);
-  return [...front, ...Array.from({ length: missing }, () => '0'), ...back].slice(0, 4).join(':');
-}
-
-/** As the last of them. */
-function remember<T>(map: Map<string, T>, key: string, value: T): void {
-  map.delete(key);
-  map.set(key, value);
-  if (map.size <= MOST_REMEMBERED) return;
-  const [oldest] = map.keys();
-  if (oldest !== undefined) map.delete(oldest);
-}
-
-function tooMany(waitMs: number): RetryLaterError {
-  const seconds = Math.max(1, Math.ceil(waitMs / 1000));
-  const reason = `Too many log-ins with this name, or from this address, have failed. Try again in ${seconds} s.`;
-  return new RetryLaterError('too_many_requests', reason, seconds);
 }

@@ -8,12 +8,11 @@ import { areEqualSecrets } from '../../shared/constant-time.ts';
 import { randomHex } from '../../shared/random-hex.ts';
 import type { Config } from '../../system/contract.ts';
 import { hashSettings, iterationLimits } from '../settings.ts';
-import { BoundedQueue } from './bounded-queue.ts';
 import { derivePbkdf2, deriveSimple } from './key-derivation.ts';
 import type { PasswordHash } from './password-hash.ts';
+import { PasswordQueue } from './password-queue.ts';
 
-const CHECKS_AT_ONCE = 2;
-const MOST_WAITING = 500;
+const QUEUE = { atOnce: 2, mostWaiting: 500, mostOfOne: 100 } as const;
 const SALT_BYTES = 16;
 /** Salt of the work that is done for nothing. */
 const NO_SALT = '00000000000000000000000000000000';
@@ -21,29 +20,58 @@ const NO_SALT = '00000000000000000000000000000000';
 export class Passwords {
   readonly #config: Config;
   readonly #random: RandomBytes;
-  readonly #queue = new BoundedQueue(CHECKS_AT_ONCE, MOST_WAITING);
-  /** The most iterations that a stored hash was found to have: what fails takes at least as many. */
+  readonly #queue = new PasswordQueue(QUEUE);
+  /** The most iterations that a stored hash is known to have: what fails takes at least as many. */
   #mostIterations = 0;
+  #onMore: (iterations: number) => void = () => undefined;
 
   constructor(config: Config, random: RandomBytes) {
     this.#config = config;
     this.#random = random;
   }
 
-  /** By the present settings. */
-  async hash(password: string): Promise<PasswordHash> {
+  /** By the present settings. `asker`: see `PasswordQueue`. Fails as that does. */
+  async hash(password: string, asker = ''): Promise<PasswordHash> {
     const { prf, iterations } = hashSettings(this.#config);
     const salt = randomHex(this.#random, SALT_BYTES);
-    const key = await this.#queue.run(() => derivePbkdf2(password, { prf, salt, iterations }));
+    const key = await this.#queue.run('hash', asker, () => derivePbkdf2(password, { prf, salt, iterations }));
     return { scheme: 'pbkdf2', prf, key, salt, iterations };
+  }
+
+  /** As `hash` would make it of some password, which is not computed: nobody logs in by it. */
+  placeholder(): PasswordHash {
+    const { prf, iterations } = hashSettings(this.#config);
+    return { scheme: 'pbkdf2', prf, key: NO_SALT, salt: NO_SALT, iterations };
+  }
+
+  /** What fails takes as many iterations from now on. */
+  noteStored(hash: PasswordHash | undefined): void {
+    const { most } = iterationLimits(this.#config);
+    if (hash?.scheme === 'pbkdf2' && hash.iterations <= most) this.noteIterations(hash.iterations);
+  }
+
+  noteIterations(iterations: number): void {
+    if (iterations <= this.#mostIterations) return;
+    this.#mostIterations = iterations;
+    this.#onMore(iterations);
+  }
+
+  /** Of what was noted. */
+  get mostIterations(): number {
+    return this.#mostIterations;
+  }
+
+  /** Has it called each time that a hash with more iterations than before is noted. */
+  onMoreIterations(listener: (iterations: number) => void): void {
+    this.#onMore = listener;
   }
 
   /**
    * Whether the password is the one whose hash is stored; undefined stands for a name that does not exist, or has no password. Fails with
-   * `forbidden` where the hash has fewer or more iterations than the settings permit, and with `too_busy`.
+   * `forbidden` where the hash has fewer or more iterations than the settings permit, and as the queue does. `asker`: see `PasswordQueue`.
    */
-  async matches(password: string, stored: PasswordHash | undefined): Promise<boolean> {
-    return this.#queue.run(async () => {
+  async matches(password: string, stored: PasswordHash | undefined, asker = ''): Promise<boolean> {
+    return this.#queue.run('check', asker, async () => {
       const isRight = stored !== undefined && (await this.#matchesStored(password, stored));
       if (!isRight) await this.#fillUp(password, stored);
       return isRight;
@@ -60,7 +88,7 @@ export class Passwords {
     const { prf, salt, iterations, key } = stored;
     const { least, most } = iterationLimits(this.#config);
     if (iterations > most) throw new DatabaseError('forbidden', 'Iteration count is too high for this server');
-    this.#mostIterations = Math.max(this.#mostIterations, iterations);
+    this.noteStored(stored);
     const derived = await derivePbkdf2(password, { prf, salt, iterations, bytes: key.length / 2 });
     if (!areEqualSecrets(key, derived)) return false;
     // Who does not know the password does not learn that the name exists.

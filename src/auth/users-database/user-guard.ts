@@ -5,29 +5,76 @@ import { findNode } from '../../documents/revisions/revision-tree.ts';
 import { compareRevisions, toRevision } from '../../documents/revisions/revisions.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
 import { isObject, type JsonObject } from '../../json/objects.ts';
+import { must } from '../../shared/assert.ts';
+import type { Clock } from '../../shared/clock.ts';
 import type { RequestUser } from '../../shared/message.ts';
 import { isDatabaseAdmin, parseSecurity } from '../access/security.ts';
 import { ADMIN_PARTY, USER_PREFIX } from '../contract.ts';
+import { AddressCounts, networkOf, tooMany } from '../passwords/address-counts.ts';
+import { hashOfUser } from '../passwords/password-hash.ts';
 import type { Passwords } from '../passwords/passwords.ts';
-import { withHashedPassword } from './user-passwords.ts';
+import { type PlainPassword, readPassword } from './user-passwords.ts';
 import { checkUserChange, type Writer } from './user-rules.ts';
 
 type Refusal = DatabaseError | undefined;
 
+export interface PreparedWrites {
+  readonly writes: readonly DocumentWrite[];
+  /** Those of them that are refused, and why. */
+  readonly refused: ReadonlyMap<DocumentWrite, DatabaseError>;
+}
+
+const TOO_FAST = 'Too many passwords were set from this address.';
+
+/** Passwords of one address that are hashed without waiting: more than people on one address set at once. */
+const FREE_HASHES_OF_ADDRESS = 50;
+
 export class UserGuard {
   readonly #passwords: Passwords;
+  readonly #hashes: AddressCounts;
 
-  constructor(passwords: Passwords) {
+  constructor(passwords: Passwords, clock: Clock) {
     this.#passwords = passwords;
+    this.#hashes = new AddressCounts(clock, FREE_HASHES_OF_ADDRESS);
   }
 
-  /** With the hashes of passwords in their place. */
-  async prepare(writes: readonly DocumentWrite[]): Promise<readonly DocumentWrite[]> {
-    const prepared: DocumentWrite[] = [];
-    for (const write of writes) {
-      prepared.push(isDesignId(write.id) ? write : await withHashedPassword(write, this.#passwords));
+  /**
+   * The writes with the hashes of passwords in their place, and those of them that are refused: what `judge` refuses of a write with some other
+   * hash, and what comes from an address that sets passwords too fast, is not worth computing its own.
+   */
+  async prepare(
+    database: Database,
+    writes: readonly DocumentWrite[],
+    { user = ADMIN_PARTY, address = '' }: WriteOptions,
+    judge: (writes: readonly DocumentWrite[]) => Promise<readonly Refusal[]>,
+  ): Promise<PreparedWrites> {
+    const read = writes.map((write) => (isDesignId(write.id) ? write : readPassword(write)));
+    const placeholder = this.#passwords.placeholder();
+    const bare = read.map((one) => ('withHash' in one ? one.withHash(placeholder) : one));
+    const judged = bare.filter((one, index) => one !== read[index]);
+    const verdicts = judged.length === 0 ? [] : await judge(judged);
+    const refused = new Map<DocumentWrite, DatabaseError>();
+    for (const [index, verdict] of verdicts.entries()) {
+      const write = judged[index];
+      if (verdict !== undefined && write !== undefined) refused.set(write, verdict);
     }
-    return prepared;
+    const network = networkOf(address);
+    const isCounted = !writerOf(database, user).isAdmin;
+    const prepared: DocumentWrite[] = [];
+    for (const [index, one] of read.entries()) {
+      const write = must(bare[index], 'there is one for each');
+      if (!('withHash' in one) || refused.has(write)) prepared.push(write);
+      else if (isCounted && this.#hashes.wait(network) > 0) {
+        refused.set(write, tooMany(TOO_FAST, this.#hashes.wait(network)));
+        prepared.push(write);
+      } else prepared.push(await this.#hashed(one, network, isCounted));
+    }
+    return { writes: prepared, refused };
+  }
+
+  async #hashed({ password, withHash }: PlainPassword, network: string, isCounted: boolean): Promise<DocumentWrite> {
+    if (isCounted) this.#hashes.add(network);
+    return withHash(await this.#passwords.hash(password, network));
   }
 
   /**
@@ -56,7 +103,9 @@ export class UserGuard {
         else {
           const [winner] = leaves;
           const body = winner === undefined || winner.deleted ? undefined : await snapshot.body(winner);
-          refusals.push(refusalOf(write, parse(body), writer));
+          const refusal = refusalOf(write, parse(body), writer);
+          if (refusal === undefined) this.#passwords.noteStored(hashOfUser(parse(write.body) ?? {}));
+          refusals.push(refusal);
         }
       }
       return refusals;

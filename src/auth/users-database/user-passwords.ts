@@ -1,13 +1,19 @@
 /** The member `password` of a document of a user is replaced by its hash before the document is written (docs/http.md#passwords-of-users). */
 import type { DocumentWrite } from '../../database/contract.ts';
 import { isObject, ownMember } from '../../json/objects.ts';
-import { PASSWORD_MEMBERS, userMembers } from '../passwords/password-hash.ts';
-import type { Passwords } from '../passwords/passwords.ts';
+import { PASSWORD_MEMBERS, type PasswordHash, userMembers } from '../passwords/password-hash.ts';
 
 const PASSWORD = 'password';
 
-/** The write as it is kept: nothing of a plain password is left in it. One that is no text stays, and is refused by `checkUserChange`. */
-export async function withHashedPassword(write: DocumentWrite, passwords: Passwords): Promise<DocumentWrite> {
+/** A write whose document has a password that is to be hashed. */
+export interface PlainPassword {
+  readonly password: string;
+  /** The write as it is kept: nothing of the plain password is left in it. */
+  withHash(hash: PasswordHash): DocumentWrite;
+}
+
+/** The write itself where there is nothing to be hashed. A password that is no text stays in it, and is refused by `checkUserChange`. */
+export function readPassword(write: DocumentWrite): DocumentWrite | PlainPassword {
   // Parsing is avoided where the name does not occur. Any of its letters may be escaped.
   if (!/"password"|\\u/.test(write.body)) return write;
   const document: unknown = JSON.parse(write.body);
@@ -15,8 +21,13 @@ export async function withHashedPassword(write: DocumentWrite, passwords: Passwo
   const password = ownMember(document, PASSWORD);
   if (password === null || write.deleted) return { ...write, body: bodyWith(document, {}, [PASSWORD]) };
   if (typeof password !== 'string') return write;
-  const members = userMembers(await passwords.hash(password));
-  return { ...write, body: bodyWith(document, members, [PASSWORD, ...PASSWORD_MEMBERS]) };
+  return {
+    password,
+    withHash: (hash) => ({
+      ...write,
+      body: bodyWith(document, userMembers(hash), [PASSWORD, ...PASSWORD_MEMBERS]),
+    }),
+  };
 }
 
 /** The document with a password's hash in the place of what it has. */

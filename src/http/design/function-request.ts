@@ -3,8 +3,8 @@ import type { Database } from '../../database/contract.ts';
 import { parseTarget } from '../address/target.ts';
 import { shownInfo } from '../database/database-info.ts';
 import { readText } from '../request/bodies.ts';
+import { clientAddress } from '../request/client-address.ts';
 import type { Context } from '../request/context.ts';
-import { clientAddress } from '../response/asking-request.ts';
 
 /** The header in which a rewritten request keeps the address that the client asked for (docs/http.md#rewrite-rules). */
 export const REQUESTED_PATH = 'x-svc-requested-path';

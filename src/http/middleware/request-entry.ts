@@ -1,5 +1,5 @@
+import { clientAddress } from '../request/client-address.ts';
 import type { Answer, Context } from '../request/context.ts';
-import { clientAddress } from '../response/asking-request.ts';
 
 const LONGEST = 1_024;
 const PLAIN = /^[\w.:%@+-]{2,128}$|^\w$/;

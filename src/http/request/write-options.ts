@@ -1,11 +1,12 @@
 /** How a request wants its documents written. */
 import type { Durability, WriteOptions } from '../../database/contract.ts';
 import { booleanSetting } from '../../system/config.ts';
+import { clientAddress } from './client-address.ts';
 import type { Context } from './context.ts';
 
 /** As `newEdits` says, as whoever sent the request. */
 export function writeOptions(context: Context, newEdits: boolean): WriteOptions {
-  return { newEdits, durability: durabilityOf(context), user: context.user };
+  return { newEdits, durability: durabilityOf(context), user: context.user, address: clientAddress(context) };
 }
 
 /**

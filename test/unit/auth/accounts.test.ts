@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type Core, createCore } from '../../../src/core.ts';
 import { deferredAtHand } from '../../../src/deferred/deferred-code.ts';
 import { systemRandom } from '../../../src/shared/clock.ts';
+import { MemoryMedium } from '../../../src/storage/memory/memory-medium.ts';
 import { createMemoryPageStore } from '../../../src/storage/memory/memory-page-store.ts';
 import type { Settings } from '../../../src/system/contract.ts';
 import { ask, askJson, clock, openCore, pick } from '../http/support.ts';
@@ -140,7 +141,17 @@ describe('a password that was right lately', () => {
     expect((await asks(ROOT)).status).toBe(200);
   });
 
-  test('is checked again after the settings of accounts have changed', async () => {
+  test('is known while others guess, also after a setting of accounts has changed', async () => {
+    for (let n = 0; n < 60; n++) await ask(core, 'GET /', { headers: basic(n % 2 ? 'root' : `name ${n}`, 'wrong') });
+    expect((await asks(basic('root', 'another'))).status).toBe(429);
+    await core.config.set('svc_httpd_auth', 'timeout', '900', { persist: false });
+    await core.config.set('svc_httpd_auth', 'iterations', '20', { persist: false });
+    expect(asks(ROOT)).toMatchObject({ status: 200 });
+    const body = JSON.stringify({ name: 'root', password: 'secret' });
+    expect((await ask(core, 'POST /_session', { body })).status).toBe(200);
+  });
+
+  test('is checked again where the settings permit its hash no longer', async () => {
     await core.config.set('svc_httpd_auth', 'iterations', '11', { persist: false });
     await core.config.set('svc_httpd_auth', 'min_iterations', '11', { persist: false });
     expect((await asks(ROOT)).status).toBe(403);
@@ -170,6 +181,31 @@ test('a log-in that fails costs the same whether the name exists', async () => {
     );
   }
   expect([...new Set(costs.values())]).toEqual([10]);
+});
+
+test('and so from the first one after a start, where accounts have hashes of other settings', async () => {
+  const medium = new MemoryMedium();
+  const start = (config: Settings) => {
+    const storage = createMemoryPageStore({ medium });
+    return createCore({ storage, clock, random: systemRandom, config, deferred: deferredAtHand() });
+  };
+  // printf secret | PBKDF2 of no matter what: nobody has to get in by it.
+  core = await start({ admins: { root: 'secret' }, svc_httpd_auth: { ...QUICK, iterations: '70' } });
+  await ask(core, 'PUT /_users', { headers: ROOT });
+  await addUser('ana');
+  const admins = { root: core.config.get('admins', 'root') ?? '', old: `-pbkdf2-${'0'.repeat(40)},salt,30` };
+  await core.close();
+  core = await start({ admins, svc_httpd_auth: QUICK });
+  for (const name of ['ana', 'absent', 'old', 'root']) {
+    const derive = vi.spyOn(crypto.subtle, 'deriveBits');
+    expect((await ask(core, 'GET /', { headers: basic(name, 'wrong') })).status).toBe(401);
+    const iterations = derive.mock.calls.map(([algorithm]) => Number(pick(algorithm, 'iterations')));
+    expect([name, iterations.reduce((sum, count) => sum + count, 0)]).toEqual([name, 70]);
+    derive.mockRestore();
+    // Each of them as the first one.
+    await core.close();
+    core = await start({ admins, svc_httpd_auth: QUICK });
+  }
 });
 
 test('a hundred guesses at once are few checks, and hold up nobody else', async () => {
