@@ -3,7 +3,7 @@ import type { Database } from '../database/contract.ts';
 import { isDatabaseError } from '../errors/database-error.ts';
 import type { Clock } from '../shared/clock.ts';
 import { type MaybePromise, whenReady } from '../shared/maybe-promise.ts';
-import { inTurns, Pace } from '../shared/turn.ts';
+import { inTurns, isThreadUsedUp, Pace } from '../shared/turn.ts';
 import type { ViewIndexes } from '../views/contract.ts';
 import type { FindAnswer, Finder, IndexAddress, IndexWriter, JsonObject } from './contract.ts';
 import { StepBudget } from './effort.ts';
@@ -48,6 +48,7 @@ class IndexFinder implements Finder {
     const startedAt = clock.monotonic();
     const query = await parseInOwnTurn(body);
     const choice = await this.#choose(database, query);
+    if (isThreadUsedUp()) await new Pace().endTurn();
     const releases: (() => void)[] = [];
     const release = () => {
       for (const releaseOne of releases.splice(0).reverse()) releaseOne();
@@ -98,6 +99,7 @@ class IndexFinder implements Finder {
   async explain(database: Database, body: JsonObject): Promise<string> {
     const query = await parseInOwnTurn(body);
     const choice = await this.#choose(database, query);
+    if (isThreadUsedUp()) await new Pace().endTurn();
     const conditions = new Conditions(query, this.#order);
     const explained = {
       database: database.name,

@@ -1,15 +1,20 @@
 import { type CompareKeys, createKeyOrder } from '../../collation/key-order.ts';
 import type { FindQuery } from '../queries/find-query.ts';
-import { conjunctsOf, type FieldCondition } from '../selectors/selector.ts';
+import { conjunctsOf, type FieldCondition, requiredFields } from '../selectors/selector.ts';
 import { type ValueRange, valueRange } from '../selectors/value-range.ts';
 
 /** The conditions of a query that every found document fulfils, by field. */
 export class Conditions {
   readonly #byField = new Map<string, FieldCondition[]>();
   readonly #compare: CompareKeys;
+  /** Those that were asked for. */
+  readonly #ranges = new Map<string, ValueRange | undefined>();
+  /** The fields that every found document has. */
+  readonly required: ReadonlySet<string>;
 
   constructor({ selector }: Pick<FindQuery, 'selector'>, compare: CompareKeys) {
     this.#compare = compare;
+    this.required = requiredFields(selector);
     for (const part of conjunctsOf(selector)) {
       if (part.kind !== 'field') continue;
       const known = this.#byField.get(part.path.text);
@@ -27,6 +32,11 @@ export class Conditions {
    * them there is one only where they allow a single value.
    */
   range(field: string): ValueRange | undefined {
+    if (!this.#ranges.has(field)) this.#ranges.set(field, this.#findRange(field));
+    return this.#ranges.get(field);
+  }
+
+  #findRange(field: string): ValueRange | undefined {
     const range = valueRange(this.of(field), field === '_id' ? createKeyOrder('raw') : this.#compare);
     return field === '_id' && range?.isSingle === false ? undefined : range;
   }

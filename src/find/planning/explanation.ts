@@ -2,7 +2,6 @@
 import type { JsonObject } from '../contract.ts';
 import { ALL_DOCUMENTS_JSON, indexJson, type JsonIndex } from '../indexes/index-definition.ts';
 import { type FindQuery, NO_BOOKMARK } from '../queries/find-query.ts';
-import { requiredFields } from '../selectors/selector.ts';
 import { selectorJson } from '../selectors/selector-json.ts';
 import type { Conditions } from './conditions.ts';
 import type { Plan } from './plan.ts';
@@ -31,8 +30,8 @@ export function explanationJson(explained: Explained): JsonObject {
     fields,
     mrargs: { include_docs: !isCovering, ...argumentsJson(query, choice.plan) },
     covering: isCovering,
-    index_candidates: choice.candidates.map((candidate, rank) => candidateJson(candidate, rank, query)),
-    selector_hints: [hintsJson(query, conditions)],
+    index_candidates: choice.candidates.map((candidate, rank) => candidateJson(candidate, rank, explained)),
+    selector_hints: [hintsJson(conditions)],
     ...(choice.suggestion === undefined ? {} : { suggested_index: { index: choice.suggestion } }),
   };
 }
@@ -75,7 +74,7 @@ function argumentsJson(query: FindQuery, plan: Plan): JsonObject {
   };
 }
 
-function candidateJson({ index, isUsable, reasons }: Candidate, rank: number, query: FindQuery): JsonObject {
+function candidateJson({ index, isUsable, reasons }: Candidate, rank: number, explained: Explained): JsonObject {
   const isChosen = rank === 0;
   return {
     index: describeIndex(index),
@@ -83,27 +82,28 @@ function candidateJson({ index, isUsable, reasons }: Candidate, rank: number, qu
       usable: isUsable,
       chosen: isChosen,
       ranking: rank,
-      reasons: reasons.map((name) => ({ name, text: reasonText(name, index, query) })),
+      reasons: reasons.map((name) => ({ name, text: reasonText(name, index, explained) })),
     },
   };
 }
 
-function hintsJson({ selector }: FindQuery, conditions: Conditions): JsonObject {
+function hintsJson(conditions: Conditions): JsonObject {
   const indexable = conditions.indexable();
-  const others = [...requiredFields(selector)].filter((field) => !indexable.includes(field));
+  const hinted = new Set(indexable);
+  const others = [...conditions.required].filter((field) => !hinted.has(field));
   return { type: 'json', indexable_fields: indexable, unindexable_fields: others };
 }
 
-function reasonText(reason: Reason, index: JsonIndex | undefined, query: FindQuery): string {
+function reasonText(reason: Reason, index: JsonIndex | undefined, { query, conditions }: Explained): string {
   switch (reason) {
     case 'is_partial':
       return 'It has only the documents that pass its partial_filter_selector; name it in use_index to have these.';
     case 'field_mismatch':
-      return `Documents without ${missingFields(index, query)} are not in it, and the selector does not ask for these fields.`;
+      return `Documents without ${missingFields(index, conditions)} are not in it, and the selector does not ask for these fields.`;
     case 'empty_selector':
       return 'Documents without its fields are not in it, and the selector asks for no field.';
     case 'sort_order_mismatch':
-      return `Its order is not that of the sort: ${query.sort.map(({ field }) => field).join(', ')}.`;
+      return `Its order is not that of the sort: ${namesOf(query.sort)}.`;
     case 'excluded_by_user':
       return 'Another one was named in use_index.';
     case 'less_overlap':
@@ -117,8 +117,14 @@ function reasonText(reason: Reason, index: JsonIndex | undefined, query: FindQue
   }
 }
 
-function missingFields(index: JsonIndex | undefined, query: FindQuery): string {
-  const required = requiredFields(query.selector);
-  const fields = index?.columns.map(({ field }) => field) ?? [];
-  return fields.filter((field) => !required.has(field)).join(', ');
+function missingFields(index: JsonIndex | undefined, { required }: Conditions): string {
+  return namesOf(index?.columns.filter(({ field }) => !required.has(field)) ?? []);
 }
+
+/** A query may sort by very many fields, and this is told of each index. */
+function namesOf(fields: readonly { readonly field: string }[]): string {
+  const names = fields.slice(0, MOST_NAMES).map(({ field }) => field);
+  return names.join(', ') + (fields.length > MOST_NAMES ? ', …' : '');
+}
+
+const MOST_NAMES = 20;

@@ -10,7 +10,6 @@ import { hasFilter, type JsonIndex } from '../indexes/index-definition.ts';
 import { bookmarkName } from '../queries/bookmark.ts';
 import type { FindQuery, NamedIndex } from '../queries/find-query.ts';
 import { queryError } from '../query-error.ts';
-import { requiredFields } from '../selectors/selector.ts';
 import { Conditions } from './conditions.ts';
 import { type IndexPlan, type Plan, planDocuments, planIndex } from './plan.ts';
 import { type IndexSuggestion, suggestIndex } from './suggestion.ts';
@@ -103,7 +102,7 @@ function assessIndex(
   const { index } = plan.stored;
   const reasons: Reason[] = [];
   if (hasFilter(index) && !isNamed(index, query.namedIndex)) reasons.push('is_partial');
-  const required = requiredFields(query.selector);
+  const { required } = conditions;
   const lacks = index.columns.some(({ field }) => {
     return !(required.has(field) || sorted.has(field) || field === '_id' || field === '_rev');
   });

@@ -1,5 +1,4 @@
 import type { FindQuery } from '../queries/find-query.ts';
-import { requiredFields } from '../selectors/selector.ts';
 import type { Conditions } from './conditions.ts';
 
 const MOST_SORTED = 1_000;
@@ -14,7 +13,7 @@ export interface IndexSuggestion {
  * suggests a field that every found document has, because its index has fewer documents, and conditions can be tested on
  * its keys. Undefined where the selector has no conditions, where reading the documents by id is enough, and where the sort is too long.
  */
-export function suggestIndex({ selector, sort }: FindQuery, conditions: Conditions): IndexSuggestion | undefined {
+export function suggestIndex({ sort }: FindQuery, conditions: Conditions): IndexSuggestion | undefined {
   const indexable = conditions.indexable().filter((field) => field !== '_id');
   const equal = indexable.filter((field) => conditions.isConstant(field));
   // Nobody makes an index of thousands of fields, and an answer that named them would be as long as the query.
@@ -22,8 +21,9 @@ export function suggestIndex({ selector, sort }: FindQuery, conditions: Conditio
   const sorted = sort.map(({ field }) => field);
   const ranged = sorted.length > 0 ? [] : indexable.filter((field) => !conditions.isConstant(field)).slice(0, 1);
   const isById = sorted.every((field) => field === '_id');
-  const fields = [...equal.filter((field) => !sorted.includes(field)), ...(isById ? [] : sorted), ...ranged];
+  const inOrder = new Set(sorted);
+  const fields = [...equal.filter((field) => !inOrder.has(field)), ...(isById ? [] : sorted), ...ranged];
   if (fields.length > 0) return { fields };
-  const required = [...requiredFields(selector)].find((field) => field !== '_id' && field !== '_rev');
+  const required = [...conditions.required].find((field) => field !== '_id' && field !== '_rev');
   return required === undefined ? undefined : { fields: [required] };
 }

@@ -79,11 +79,13 @@ export class FieldCheck implements Check {
   }
 
   now(value: unknown, effort: Effort): boolean {
+    effort.take(1);
     const field = this.#read(value, this.#path);
     return field !== undefined && this.#inner.now(field, effort);
   }
 
   *inSteps(value: unknown, effort: Effort): Steps<boolean> {
+    effort.count(1);
     const field = this.#read(value, this.#path);
     return field !== undefined && (yield* this.#inner.inSteps(field, effort));
   }

@@ -2,7 +2,7 @@
 import { PatternRoom } from '../patterns/pattern-room.ts';
 import { queryError } from '../query-error.ts';
 
-const MOST_CONDITIONS = 20_000;
+const MOST_CONDITIONS = 10_000;
 /** In all of its lists. */
 const MOST_VALUES = 500_000;
 

@@ -56,18 +56,41 @@ export const EVERYTHING: Selector = { kind: 'and', parts: [] };
 
 /** The selectors that every document fulfils which fulfils this one: the parts of its outermost `and`. */
 export function conjunctsOf(selector: Selector): readonly Selector[] {
-  if (selector.kind !== 'and') return [selector];
-  return selector.parts.flatMap(conjunctsOf);
+  const found: Selector[] = [];
+  collectConjuncts(selector, found);
+  return found;
+}
+
+function collectConjuncts(selector: Selector, found: Selector[]): void {
+  if (selector.kind !== 'and') found.push(selector);
+  else for (const part of selector.parts) collectConjuncts(part, found);
 }
 
 /** The fields that every document has which fulfils the selector. */
 export function requiredFields(selector: Selector): ReadonlySet<string> {
+  const fields = new Set<string>();
+  collectRequired(selector, fields);
+  return fields;
+}
+
+function collectRequired(selector: Selector, fields: Set<string>): void {
   if (selector.kind === 'field') {
     const { operator, argument } = selector.condition;
-    return new Set(operator === '$exists' && argument === false ? [] : [selector.path.text]);
+    if (operator !== '$exists' || argument !== false) fields.add(selector.path.text);
+  } else if (selector.kind === 'and') {
+    for (const part of selector.parts) collectRequired(part, fields);
+  } else {
+    for (const field of requiredByAll(selector.parts)) fields.add(field);
   }
-  const [first, ...others] = selector.parts.map(requiredFields);
-  if (first === undefined) return new Set();
-  if (selector.kind === 'and') return new Set([first, ...others].flatMap((fields) => [...fields]));
-  return new Set([...first].filter((field) => others.every((fields) => fields.has(field))));
+}
+
+function requiredByAll([first, ...others]: readonly Selector[]): ReadonlySet<string> {
+  let common = first === undefined ? new Set<string>() : requiredFields(first);
+  for (const other of others) {
+    if (common.size === 0) break;
+    const fields = requiredFields(other);
+    const [small, large] = fields.size < common.size ? [fields, common] : [common, fields];
+    common = new Set([...small].filter((field) => large.has(field)));
+  }
+  return common;
 }

@@ -117,7 +117,7 @@ export async function assertUndisturbed<P, T>(
   neighbour: Neighbour,
   limits: LatencyLimits,
   disturbance: Disturbance<P, T>,
-): Promise<{ readonly prepared: P; readonly result: T }> {
+): Promise<{ readonly prepared: P; readonly result: T; readonly latencies: Latencies; readonly quiet: Latencies }> {
   const first = await measure(neighbour, limits, disturbance);
   if (first.excess.length === 0) return first;
   if (!wasBusy(first, limits)) return assert.fail(describe(first));

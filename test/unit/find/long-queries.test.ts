@@ -1,7 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import { createKeyOrder } from '../../../src/collation/key-order.ts';
+import { parseDocId } from '../../../src/documents/identifiers.ts';
+import { parseRevId } from '../../../src/documents/revisions/revisions.ts';
+import type { StoredIndex } from '../../../src/find/indexes/index-catalog.ts';
+import { parseIndexMap } from '../../../src/find/indexes/index-definition.ts';
+import { Conditions } from '../../../src/find/planning/conditions.ts';
+import { explanationJson } from '../../../src/find/planning/explanation.ts';
 import { choosePlan } from '../../../src/find/planning/planner.ts';
 import { parseFindQuery } from '../../../src/find/queries/find-query.ts';
+import { isObject } from '../../../src/json/objects.ts';
 import { atOnce } from '../../../src/shared/turn.ts';
 
 /** A query may be as long as a request, 64 MB. Others have turns meanwhile (docs/internals.md#long-work-takes-turns). */
@@ -22,4 +29,34 @@ describe('a query with thousands of names', () => {
     );
     expect(() => choose(10_000)).toThrow(/try indexing by the sort fields\.$/);
   });
+
+  test('is planned beside many indexes in proportion to its length, however it is nested', () => {
+    const order = createKeyOrder('unicode');
+    const stored = Array.from({ length: 50 }, (_, n) => storedIndex([`field${n}`, 'other']));
+    const nested = names
+      .slice(0, 9_000)
+      .reduce<unknown>(
+        (inner, name, n) => (n % 20 === 0 ? { $and: [inner] } : { $and: [...partsOf(inner), { [name]: { $gt: n } }] }),
+        { $and: [] },
+      );
+    for (const selector of [nested, { $nor: [{ $or: names.slice(0, 9_000).map((name) => ({ [name]: 1 })) }] }]) {
+      const query = atOnce(parseFindQuery({ selector }));
+      const choice = choosePlan(query, stored, order);
+      const explained = { database: 'db', query, choice, conditions: new Conditions(query, order), isCovering: false };
+      expect(explanationJson(explained)['index_candidates']).toHaveLength(51);
+    }
+  });
 });
+
+function partsOf(selector: unknown): unknown[] {
+  const parts = isObject(selector) ? selector['$and'] : [];
+  return Array.isArray(parts) ? parts : [];
+}
+
+function storedIndex(fields: readonly string[]): StoredIndex {
+  const design = parseDocId(`_design/${fields[0]}`);
+  return {
+    index: { type: 'json', design, name: 'index', ...parseIndexMap({ fields }) },
+    design: { id: design, rev: parseRevId('1-a'), body: '{}' },
+  };
+}

@@ -164,7 +164,7 @@ describe('a test of a selector', () => {
       { a: numbers.map((n) => `本${n}`) },
       false,
     ],
-    ['alternatives', { $or: numbers.slice(0, 20_000).map((n) => ({ a: n })) }, { a: 19_999 }, true],
+    ['alternatives', { $or: numbers.slice(0, 10_000).map((n) => ({ a: n })) }, { a: 9_999 }, true],
     ['one value in another', { a: { $eq: numbers } }, { a: [...numbers] }, true],
     [
       'objects of one list in another',
@@ -199,14 +199,14 @@ describe('a selector that is too large', () => {
   const many = (count: number, make: (n: number) => unknown) => Array.from({ length: count }, (_, n) => make(n));
 
   test.each<[what: string, selector: unknown, reason: RegExp]>([
-    ['conditions', { $or: many(20_001, (n) => ({ a: { $gt: n } })) }, /20000 conditions at most.*\$in/],
+    ['conditions', { $or: many(10_001, (n) => ({ a: { $gt: n } })) }, /10000 conditions at most.*\$in/],
     ['values', { $or: many(2, () => ({ a: { $in: many(250_001, (n) => n) } })) }, /500000 values at most/],
     [
       'patterns',
       { $or: many(11, (n) => ({ a: { $regex: `${n}`.repeat(10_000).slice(0, 10_000) } })) },
       /100000 characters at most/,
     ],
-    ['repetitions', { $or: many(100, (n) => ({ a: { $regex: `^a{1500}${n}` } })) }, /too long/],
+    ['repetitions', { $or: many(20, (n) => ({ a: { $regex: `^a{1500}${n}` } })) }, /too long/],
     ['sets', { a: { $regex: `[${'a-b'.repeat(1_000)}]{1000}` } }, /too long/],
     ['properties', { a: { $regex: many(60, (n) => `\\p{Script=${SCRIPTS[n]}}`).join('') } }, /50 different properties/],
   ])('is refused: %s', (_what, given, reason) => {
