@@ -17,6 +17,7 @@ import type {
 import { silentLog } from '../system/log.ts';
 import type { ConfigStorage } from './contract.ts';
 import { checkSetting, DEFAULT_SETTINGS } from './known-settings.ts';
+import { Preview } from './preview.ts';
 import { aliasesIn, namesOf, ownName } from './setting-names.ts';
 import { assertMeaning, meaningless } from './setting-refusals.ts';
 
@@ -112,6 +113,16 @@ export class SettingsStore implements ConfigStore {
       if (next !== undefined) checkSetting(this.#with(name, next), name.section, name.key);
       return this.#change(name, undefined, options);
     });
+  }
+
+  preview(section: string, key: string, value: string | undefined, options: ConfigOptions = {}): ConfigStore {
+    const name = ownName(section, key);
+    if (value !== undefined) {
+      checkText(section, key, value);
+      assertMeaning({ section, key });
+      checkSetting(this.#with(name, value), name.section, name.key);
+    }
+    return new Preview(this, name, value ?? this.#afterDeletion(name, options));
   }
 
   /**

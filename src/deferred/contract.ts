@@ -51,6 +51,7 @@ export interface DeferredCode {
 }
 
 export interface AdministrationNeeds {
+  readonly clock: Clock;
   readonly config: Config;
   readonly random: RandomBytes;
   readonly logTail: LogTail;

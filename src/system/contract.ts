@@ -50,6 +50,11 @@ export interface ConfigStore extends Config {
   set(section: string, key: string, value: string, options?: ConfigOptions): Promise<string | undefined>;
   /** Unsets, so that the default holds where there is one. Gives the value before, undefined where it was unset. Fails as `set` does. */
   delete(section: string, key: string, options?: ConfigOptions): Promise<string | undefined>;
+  /**
+   * The settings as they would be with that value, or where it is undefined, without the one that is kept: to be read alone. Fails with
+   * `bad_request` on a value that the setting can't have.
+   */
+  preview(section: string, key: string, value: string | undefined, options?: ConfigOptions): ConfigStore;
   /** A listener that fails is logged, and keeps nobody from being called. Gives the function that ends it. */
   onChange(listener: (change: ConfigChange) => void): () => void;
 }

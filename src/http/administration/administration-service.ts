@@ -1,4 +1,7 @@
+import type { MaybePromise } from '../../shared/maybe-promise.ts';
+import type { Config, ConfigStore } from '../../system/contract.ts';
 import type { LogTail } from '../../system/log-buffer.ts';
+import type { Context } from '../request/context.ts';
 
 /** What the handlers that steer the service need beside what all requests share. */
 export interface AdministrationService {
@@ -6,6 +9,12 @@ export interface AdministrationService {
   readonly hashAdminPassword: (password: string) => Promise<string>;
   /** Whether the text begins as such a text does, and is none: nobody could log in by it. */
   readonly isUnreadableHash: (text: string) => boolean;
+  /** Why nobody could log in by an admin's text under these settings; undefined where somebody can, and for a plain password. */
+  readonly whyUnusable: (config: Config, text: string) => string | undefined;
+  /** Whether there are credentials besides names and passwords by which somebody could get in: keys of tokens, or proxies. */
+  readonly knowsOthers: (config: ConfigStore) => boolean;
+  /** Whether under these settings the request's token, signature or proxy would make it one of a server admin. */
+  readonly isAdminUnder: (config: ConfigStore, context: Context) => MaybePromise<boolean>;
   readonly logTail: LogTail;
   /** See `CoreOptions`. */
   readonly restart: (() => Promise<void>) | undefined;

@@ -11,6 +11,7 @@ import type { Answer, Context } from '../request/context.ts';
 import { MethodNotAllowed } from '../response/error-table.ts';
 import { jsonAnswer } from '../response/responses.ts';
 import type { AdministrationService } from './administration-service.ts';
+import { assertKeepsAccess } from './kept-access.ts';
 
 const ALLOW = 'GET,PUT,DELETE';
 /** The section whose keys are the server's admins, and its values their hashed passwords. */
@@ -27,7 +28,7 @@ export async function answerConfig(
   if (context.method === 'GET') return jsonAnswer(context, 200, JSON.stringify(read(context, section, key)));
   if (section === undefined || key === undefined) throw new MethodNotAllowed(ALLOW);
   if (context.method === 'PUT') return put(service, context, section, key);
-  if (context.method === 'DELETE') return remove(context, section, key);
+  if (context.method === 'DELETE') return remove(service, context, section, key);
   throw new MethodNotAllowed(ALLOW);
 }
 
@@ -50,7 +51,7 @@ async function put(service: AdministrationService, context: Context, section: st
     const reason = 'The text begins as the hash of a password does, and is none: nobody could log in by it.';
     throw new DatabaseError('bad_request', reason);
   }
-  const before = await change(context, section, key, given);
+  const before = await change(service, context, section, key, given);
   return jsonText(context, section === ADMINS ? given : before);
 }
 
@@ -63,14 +64,26 @@ export async function setAdmin(
 ): Promise<string> {
   assertChangeable(context.services.config, ADMINS, name);
   const hash = await service.hashAdminPassword(password);
-  await change(context, ADMINS, name, hash);
+  await change(service, context, ADMINS, name, hash);
   return hash;
 }
 
 /** Gives what held before. */
-async function change(context: Context, section: string, key: string, value: string): Promise<string> {
+async function change(
+  service: AdministrationService,
+  context: Context,
+  section: string,
+  key: string,
+  value: string,
+): Promise<string> {
   const { config, log } = context.services;
   assertChangeable(config, section, key);
+  await assertKeepsAccess(
+    service,
+    context,
+    { ...config.ownName(section, key), value },
+    config.preview(section, key, value),
+  );
   const before = await config.set(section, key, value, persistence(context));
   log.info(`setting ${ownText(config, section, key)} was changed`);
   return before ?? '';
@@ -80,10 +93,12 @@ function jsonText(context: Context, text: string): Answer {
   return jsonAnswer(context, 200, JSON.stringify(text));
 }
 
-async function remove(context: Context, section: string, key: string): Promise<Answer> {
+async function remove(service: AdministrationService, context: Context, section: string, key: string): Promise<Answer> {
   const { config, log } = context.services;
   assertChangeable(config, section, key);
   mustGet(config, section, key);
+  const next = config.preview(section, key, undefined, persistence(context));
+  await assertKeepsAccess(service, context, { ...config.ownName(section, key), value: undefined }, next);
   const before = await config.delete(section, key, persistence(context));
   log.info(`setting ${ownText(config, section, key)} was deleted`);
   return jsonText(context, before ?? '');

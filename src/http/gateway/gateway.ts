@@ -1,6 +1,6 @@
 /** What a host that listens to others has in front of the service: virtual hosts, and what pages of other origins may ask. */
 import { whenReady } from '../../shared/maybe-promise.ts';
-import type { ConfigStore } from '../../system/contract.ts';
+import type { Config, ConfigStore } from '../../system/contract.ts';
 import { originOf } from '../address/target.ts';
 import { Context, type Handler } from '../request/context.ts';
 import { StandingRequest } from '../request/standing-request.ts';
@@ -25,6 +25,14 @@ export function followVirtualHosts(config: ConfigStore): () => VirtualHosts {
   return () => hosts;
 }
 
+/** Whether with these settings the root's resource of that name is hidden at the host that the request asks for: a virtual host stands for it. */
+export function isHiddenByHost(context: Context, config: ConfigStore, resource: string): boolean {
+  const host = ownHost(context);
+  const path = `/${resource}`;
+  if (host === undefined || isGlobal(config, path)) return false;
+  return (new VirtualHosts(config.section('vhosts')).rewrite(host, path) ?? path) !== path;
+}
+
 function serveVirtualHosts(config: ConfigStore, next: Handler): Handler {
   const hosts = followVirtualHosts(config);
   return (context) => {
@@ -47,13 +55,13 @@ function rewrite(context: Context, hosts: VirtualHosts): string | undefined {
   const address = url.slice(originOf(url)?.length ?? 0);
   const end = address.search(/[?#]/);
   const path = end < 0 ? address : address.slice(0, end);
-  if (isGlobal(context, path)) return undefined;
+  if (isGlobal(context.services.config, path)) return undefined;
   const target = hosts.rewrite(host, path);
   return target === undefined ? undefined : `${target}${end < 0 ? '' : address.slice(end)}`;
 }
 
 /** Some resources of the service are the same at every host. */
-function isGlobal({ services: { config } }: Context, path: string): boolean {
+function isGlobal(config: Config, path: string): boolean {
   const first = path.split('/').find((segment) => segment !== '');
   const global = config.get('httpd', 'vhost_global_handlers') ?? '';
   return first !== undefined && global.split(',').some((name) => name.trim() === first);

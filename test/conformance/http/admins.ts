@@ -3,8 +3,8 @@ import { assertError, assertJson } from '../../support/conformance/answer.ts';
 import { at } from '../../support/conformance/json.ts';
 import { suite, test } from '../../support/conformance/suite.ts';
 
-/** The password "secret" with the salt "00000000000000000000000000000000" and one iteration of PBKDF2 with SHA-1 (RFC 8018, 5.2). */
-const HASH = '-pbkdf2-d95e23f24f452ebac5c00423ef24a94e569c656e,00000000000000000000000000000000,1';
+/** The password "secret" with the salt "00000000000000000000000000000000" and a hundred iterations of PBKDF2 with SHA-1 (RFC 8018, 5.2). */
+const HASH = '-pbkdf2-30f169fd3deb4489c9fc6a3e4be1c9812d9717dc,00000000000000000000000000000000,100';
 
 const BASIC = { authorization: `Basic ${btoa('ada:secret')}` };
 

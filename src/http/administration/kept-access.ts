@@ -1,0 +1,138 @@
+/**
+ * Keeps who changes a setting over HTTP from locking out: the one who asks, and the admins of the configuration (docs/http.md#changes-that-lock-out).
+ * Files and options of the start are the operator's, who has other ways.
+ */
+import { DatabaseError } from '../../errors/database-error.ts';
+import { type MaybePromise, whenReady } from '../../shared/maybe-promise.ts';
+import { authenticationHandlers, integerSetting } from '../../system/config.ts';
+import type { ConfigStore, SettingName } from '../../system/contract.ts';
+import { isHiddenByHost } from '../gateway/gateway.ts';
+import type { Context } from '../request/context.ts';
+import type { AdministrationService } from './administration-service.ts';
+
+const ADMINS = 'admins';
+/** Sections, and settings of the others, that say who gets in. */
+const SECTIONS = /^(?:admins|svc_httpd_auth|svc_httpd_oauth|oauth_\w+|jwt_auth|jwt_keys|vhosts)$/;
+const HTTPD = /^(?:authentication_handlers|trusted_proxies|vhost_global_handlers|max_connections)$/;
+/** Handlers by which a name and a password get in, at once or by a session. */
+const BY_PASSWORD: readonly string[] = ['cookie', 'default'];
+/** Fewer could all be others', who are faster: the setting could not be put right. */
+const LEAST_CONNECTIONS = 16;
+
+/** What a change asks for; without a value the default holds. */
+export interface SettingChange extends SettingName {
+  readonly value: string | undefined;
+}
+
+/** Fails with `bad_request` where the change would lock out. `next`: the settings as they would be. */
+export function assertKeepsAccess(
+  service: AdministrationService,
+  context: Context,
+  change: SettingChange,
+  next: ConfigStore,
+): MaybePromise<void> {
+  const { section, key } = change;
+  if (!SECTIONS.test(section) && !(section === 'httpd' && HTTPD.test(key))) return;
+  assertConnections(next, change);
+  assertReachable(context, change, next);
+  assertAdmins(service, context, change, next);
+  return assertAsker(service, context, change, next);
+}
+
+function assertConnections(next: ConfigStore, { key }: SettingChange): void {
+  if (key !== 'max_connections') return;
+  const most = integerSetting(next, 'httpd', 'max_connections') ?? 0;
+  if (most === 0 || most >= LEAST_CONNECTIONS) return;
+  throw lockedOut(
+    `with so few connections httpd/max_connections could not be changed back while others have them`,
+    `set ${LEAST_CONNECTIONS} at least, or fewer in the file of the settings or by --set`,
+  );
+}
+
+function assertReachable(context: Context, { section, key }: SettingChange, next: ConfigStore): void {
+  if (section !== 'vhosts' && key !== 'vhost_global_handlers') return;
+  const { config } = context.services;
+  for (const resource of ['_config', '_node', '_session']) {
+    if (isHiddenByHost(context, config, resource) || !isHiddenByHost(context, next, resource)) continue;
+    throw lockedOut(
+      `by the name of the server that this request has, /${resource} would not be reached any more`,
+      `send the request by another name that no virtual host stands for, or name ${resource} in httpd/vhost_global_handlers`,
+    );
+  }
+}
+
+/** Those who can log in are able to afterwards, unless the change is about them. */
+function assertAdmins(
+  service: AdministrationService,
+  context: Context,
+  change: SettingChange,
+  next: ConfigStore,
+): void {
+  const { config } = context.services;
+  const admins = Object.entries(next.section(ADMINS));
+  for (const [name, text] of admins) {
+    const why = service.whyUnusable(next, text);
+    const isOwnChange = change.section === ADMINS && change.key === name;
+    if (why === undefined || (!isOwnChange && service.whyUnusable(config, text) !== undefined)) continue;
+    throw lockedOut(
+      `the admin ${name} could not log in: ${why}`,
+      `give ${name} a new password, or change those settings, first`,
+    );
+  }
+  const isDeletion = change.section === ADMINS && change.value === undefined;
+  if (isDeletion && admins.length > 0 && admins.every(([, text]) => service.whyUnusable(next, text) !== undefined)) {
+    throw lockedOut('none of the admins that are left can log in', 'make another admin first');
+  }
+}
+
+function assertAsker(
+  service: AdministrationService,
+  context: Context,
+  { section, key, value }: SettingChange,
+  next: ConfigStore,
+): MaybePromise<void> {
+  const admins = next.section(ADMINS);
+  const handlers = authenticationHandlers(next);
+  const byPassword = handlers.some((name) => BY_PASSWORD.includes(name));
+  const { identity, user } = context;
+  const { config } = context.services;
+  if (Object.keys(admins).length === 0) return;
+  if (identity === undefined) {
+    // The first admin ends the time in which everybody is one.
+    const isFirst = Object.keys(config.section(ADMINS)).length === 0;
+    if (!isFirst || byPassword || service.knowsOthers(next)) return;
+    throw lockedOut(
+      'no admin could log in, since httpd/authentication_handlers names neither cookie nor default',
+      'name one of them first',
+    );
+  }
+  if (isAccount(identity.method)) {
+    // Who removes the own account means it; a password can be sent anew.
+    if (byPassword || (section === ADMINS && key === user.name && value === undefined)) return;
+    if (identity.method !== 'oauth' || section.includes('oauth') || !handlers.includes('oauth')) {
+      throw lockedOut(
+        'you could not log in by name and password any more',
+        'log in by one of the handlers that are left, and make the change so',
+      );
+    }
+  }
+  return whenReady(service.isAdminUnder(next, context), (isAdmin) => {
+    if (isAdmin) return;
+    throw lockedOut(
+      `your credentials, which are those of the handler ${identity.method}, would make nobody an admin any more`,
+      'log in as an admin of the configuration, by name and password, and make the change so',
+    );
+  });
+}
+
+/** Whether who is recognised by it is somebody of the section of admins, who has a password. */
+function isAccount(method: string): boolean {
+  return BY_PASSWORD.includes(method) || method === 'oauth';
+}
+
+function lockedOut(why: string, remedy: string): DatabaseError {
+  return new DatabaseError(
+    'bad_request',
+    `The change would lock out, and nothing was changed: ${why}. To make it, ${remedy}.`,
+  );
+}
