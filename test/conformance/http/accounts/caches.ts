@@ -121,6 +121,6 @@ export default suite('accounts_caches', [
       const wrong = await t.request('PUT', '/_config/svc_httpd_auth/same_site', { headers: ROOT, json: 'some' });
       assert.equal(wrong.status, 400);
     },
-    { needs },
+    { needs: ['settings', 'forbidden-headers'] },
   ),
 ]);
