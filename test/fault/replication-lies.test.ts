@@ -425,6 +425,26 @@ describe('a target', () => {
     expect(Object.keys(await leavesOf(target))).toEqual(['plain 2-p']);
   });
 
+  test('that lets the source go on before it says what it lacks gets no newer revision outside of the selector', async () => {
+    const { source, target, replication } = sidesOf(ends, 'push');
+    const [open, leaves] = [
+      { _id: 'open', isOpen: true },
+      { _id: 'leaves', isOpen: true },
+    ];
+    await must(source, 'POST /db/_bulk_docs', { docs: [open, leaves] });
+    const [, before] = await askJson(source, 'GET /db/leaves');
+    let isFirst = true;
+    ends.peer.fault = async ({ path }) => {
+      if (!isFirst || !path.includes('_revs_diff')) return undefined;
+      isFirst = false;
+      await must(source, 'PUT /db/leaves', { ...Object(before), isOpen: false, secret: 'of the source' });
+      return undefined;
+    };
+    const selection = { kind: 'selector', selector: '{"isOpen":true}' } as const;
+    await begin(ends.host, { ...replication, selection }).result;
+    expect(Object.keys(await leavesOf(target)).map((name) => name.split(' ')[0])).toEqual(['open']);
+  });
+
   test('that writes a document as another revision does not have it', async () => {
     const { source, replication } = sidesOf(ends, 'push');
     await fillWithAllKinds(source);

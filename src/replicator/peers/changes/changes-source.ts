@@ -1,4 +1,7 @@
 /** The changes of a peer, chosen by it or here. */
+
+import { orElse } from '../../../shared/maybe-promise.ts';
+import type { Selection } from '../../contract.ts';
 import type { PeerClient } from '../asking/peer-client.ts';
 import type { ChangesListing, ChangesPage, ChangesRequest, FoundDocument } from '../contract.ts';
 import { readChangesPage, tryChangesPage } from './changes-page.ts';
@@ -22,6 +25,7 @@ export class ChangesSource {
 
   async read(request: ChangesRequest): Promise<ChangesListing> {
     const { limit, selection } = request;
+    this.#note(selection);
     const heartbeatMs = this.#client.isLocal ? undefined : this.#heartbeatMs;
     const asked = changesRequest(this.#own.requestFor(request), { feed: 'normal', heartbeatMs, limit });
     const mayRefuse = selection !== undefined && selection.kind !== 'filter' && !this.#own.isUsed;
@@ -33,14 +37,25 @@ export class ChangesSource {
 
   follow(request: ChangesRequest, take: (page: ChangesPage) => Promise<void>): Promise<void> {
     const { selection } = request;
+    this.#note(selection);
     return this.#feeds.follow(this.#own.requestFor(request), (page) => take(this.#own.chosenOf(page, selection)));
   }
 
-  /** Says of the documents that were not meant no more than that. */
+  #note(selection: Selection | undefined): void {
+    // A selector that nobody understands is for the peer to refuse.
+    if (selection !== undefined)
+      orElse<void>(
+        () => this.#own.note(selection),
+        () => undefined,
+      );
+  }
+
+  /** Says of the documents that were not meant no more than that: a newer revision than was listed may be none of them. */
   chosen(take: TakeFound): TakeFound {
-    if (!this.#own.isUsed) return take;
     return async (found) => {
-      if (found.type !== 'document' || (await this.#own.passes(found.document.text))) return take(found);
+      if (found.type !== 'document') return take(found);
+      const isAsListed = found.wanted.revs.includes(found.document.rev);
+      if ((isAsListed && !this.#own.isUsed) || (await this.#own.passes(found.document.text))) return take(found);
       return take({ type: 'not chosen', id: found.document.id, settles: found.settles });
     };
   }

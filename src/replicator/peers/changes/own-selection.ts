@@ -23,7 +23,12 @@ export class OwnSelection {
   /** Notes that the peer can't choose. Fails with `bad_request` where nobody could: the selector itself is at fault. */
   use(selection: Selection): void {
     this.#isUsed = true;
-    if (selection.kind === 'selector') this.#test = createSelectorTest(selection.selector);
+    this.note(selection);
+  }
+
+  /** What is chosen by, also where the peer does it: it chooses by the revision that it lists, and may give a newer one. */
+  note(selection: Selection): void {
+    if (selection.kind === 'selector') this.#test ??= createSelectorTest(selection.selector);
   }
 
   get isUsed(): boolean {
