@@ -13,6 +13,7 @@ import type {
   RunObserver,
   RunReplication,
   RunResult,
+  Standings,
 } from '../../../../src/replicator/contract.ts';
 import { ReplicationError } from '../../../../src/replicator/failure.ts';
 import { Replicator } from '../../../../src/replicator/jobs/replicator.ts';
@@ -99,6 +100,7 @@ export interface FakeOptions {
   readonly handle?: ReplicatorHost['handle'];
   readonly fetch?: typeof globalThis.fetch | undefined;
   readonly requests?: RequestStore;
+  readonly standings?: Standings;
   readonly onActivity?: (activity: ReplicationActivity) => void;
 }
 
@@ -121,6 +123,7 @@ export function openReplicator(options: FakeOptions = {}): FakeService {
     basePath: '',
     serverUuid: 'f00d',
     requests: options.requests,
+    standings: options.standings,
     onActivity: options.onActivity,
   };
   const replicator = new Replicator({
