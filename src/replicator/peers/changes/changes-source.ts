@@ -1,6 +1,6 @@
 /** The changes of a peer, chosen by it or here. */
 
-import { orElse } from '../../../shared/maybe-promise.ts';
+import { isDatabaseError } from '../../../errors/database-error.ts';
 import type { Selection } from '../../contract.ts';
 import type { PeerClient } from '../asking/peer-client.ts';
 import type { ChangesListing, ChangesPage, ChangesRequest, FoundDocument } from '../contract.ts';
@@ -42,12 +42,13 @@ export class ChangesSource {
   }
 
   #note(selection: Selection | undefined): void {
-    // A selector that nobody understands is for the peer to refuse.
-    if (selection !== undefined)
-      orElse<void>(
-        () => this.#own.note(selection),
-        () => undefined,
-      );
+    if (selection === undefined) return;
+    try {
+      this.#own.note(selection);
+    } catch (failure) {
+      // A selector that nobody understands is for the peer to refuse.
+      if (!isDatabaseError(failure)) throw failure;
+    }
   }
 
   /** Says of the documents that were not meant no more than that: a newer revision than was listed may be none of them. */
