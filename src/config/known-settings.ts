@@ -128,6 +128,7 @@ const KNOWN: Readonly<Record<string, Readonly<Record<string, Known>>>> = {
     workers: { check: whole({ most: 1_024, mayBeEmpty: true }) },
   },
   replicator: {
+    allowed_hosts: { check: checks.allowedHosts },
     max_jobs: count('500', 100_000),
     max_jobs_per_user: count('500', 1_000_000, 0),
     max_jobs_of_users: count('5000', 1_000_000, 0),

@@ -79,6 +79,16 @@ export const host = text(
   'an IP address or the name of a host, without a port',
 );
 
+const HOST_NAME = '(?:\\*\\.)?[\\p{L}\\p{N}_-]+(?:\\.[\\p{L}\\p{N}_-]+)*\\.?';
+const BLOCK =
+  '(?:\\d{1,3}\\.){3}\\d{1,3}/(?:3[0-2]|[12]?\\d)|[\\da-f:.]*:[\\da-f:.]*:[\\da-f:.]*(?:/(?:12[0-8]|1[01]\\d|\\d?\\d))?';
+const HOST_ENTRY = `(?:\\*|${BLOCK}|(?:${HOST_NAME}|\\[[\\da-f.]*:[\\da-f:.]*:[\\da-f:.]*\\])(?::\\d{1,5})?)`;
+
+export const allowedHosts = text(
+  new RegExp(`^\\s*(?:${HOST_ENTRY}\\s*(?:,\\s*|$))*$`, 'iu'),
+  'hosts with commas between them: names, *.example.org, addresses (all perhaps with :port), blocks such as 10.0.0.0/8, or * for all',
+);
+
 export const databaseName = text(
   /^(?:_users|[a-z][a-z\d_$()+/-]*)?$/,
   '_users or the name of a database, which has small letters, digits and _$()+-/ and begins with a letter',

@@ -26,7 +26,7 @@ export interface ReplicationsParts {
   readonly random: RandomBytes;
   readonly tasks: ActiveTasks;
   readonly basePath: string;
-  readonly network?: Pick<ReplicatorHost, 'fetch' | 'fetchThrough' | 'isBrowserFetch'> | undefined;
+  readonly network?: Pick<ReplicatorHost, 'fetch' | 'fetchThrough' | 'guard' | 'isBrowserFetch'> | undefined;
   readonly ownBase?: (() => string | undefined) | undefined;
   readonly bytesInFlight?: ByteBudget | undefined;
   readonly standings: Standings;

@@ -20,7 +20,10 @@ export function createReplicatorPart(run: RunReplication, readFilter: ReadFilter
     const settings = () => readReplicatorSettings(config);
     const replicator = new Replicator({ run, readFilter, host, settings, tasks, ownBase });
     const { clock, log } = host;
-    const documents = new ReplicationDocuments({ registry, replicator, clock, log, settings });
+    const documents = new ReplicationDocuments({
+      ...{ registry, replicator, clock, log, settings },
+      isAdmin: (name) => config.get('admins', name) !== undefined,
+    });
     return {
       service: { replicator, documents },
       handlers: replicatorHandlers,

@@ -30,7 +30,17 @@ export type Endpoint =
       readonly credentials: Credentials | undefined;
       /** Address of a proxy, `http:` or `socks5:`; hosts that can't use one refuse it. */
       readonly proxy: string | undefined;
+      /** It leads to this service: asked through the one door, as whom the credentials show, else as who asks. */
+      readonly isOwn?: boolean | undefined;
     };
+
+/** Who asks for a replication. */
+export interface Asker {
+  /** May have any header sent, to any address. */
+  readonly isAdmin: boolean;
+  /** IP address, or what stands for one: to it failed log-ins at this service itself are counted. Undefined where nobody knows. */
+  readonly address?: string | undefined;
+}
 
 export type Credentials =
   /** Sent as a session where the server has them, which is renewed, else as basic authentication. */
@@ -67,6 +77,7 @@ export interface Replication {
   readonly retriesPerRequest: number;
   /** Whose rights the local sides use. */
   readonly user: DatabaseUser;
+  readonly asker: Asker;
   /** Why these rights have ended; undefined while they hold. Without it they hold for ever. */
   readonly whyEnded?: WhyEnded | undefined;
 }
@@ -186,6 +197,8 @@ export interface ReplicatorHost {
   readonly fetch: typeof globalThis.fetch | undefined;
   /** Sends requests by way of a proxy; undefined where the host can't. */
   readonly fetchThrough?: ((proxy: string) => typeof globalThis.fetch) | undefined;
+  /** What holds for those who are no admins, and which addresses are the service's own; undefined where the host's own rules are enough. */
+  readonly guard?: NetworkGuard | undefined;
   /** `fetch` is a browser's: it sends no cookies that are set by hand, and no bodies that are still being made. False by default. */
   readonly isBrowserFetch?: boolean | undefined;
   /** Undefined where there may be as many connections to a host as one likes. */
@@ -205,6 +218,17 @@ export interface ReplicatorHost {
   readonly requests?: RequestStore | undefined;
   /** Called when it changes. */
   readonly onActivity?: ((activity: ReplicationActivity) => void) | undefined;
+}
+
+/** Keeps users from reaching by a replication what they could not reach themselves (docs/http.md#addresses-that-users-may-name). */
+export interface NetworkGuard {
+  /** As those of the host, for who is no admin: they reach public addresses, and those that a setting permits. */
+  readonly fetch: typeof globalThis.fetch;
+  readonly fetchThrough: ReplicatorHost['fetchThrough'];
+  /** Why who is no admin may not name that address; undefined where nothing is known against it. */
+  refusal(url: string): string | undefined;
+  /** Whether the URL leads to this service. */
+  isOwn(url: string): Promise<boolean>;
 }
 
 /**

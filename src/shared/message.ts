@@ -33,7 +33,7 @@ export interface PlainRequest {
   readonly url: string;
   readonly headers: PlainHeaders;
   readonly body: RequestBody;
-  /** The IP address of who sent the request, where it came over a network. */
+  /** The IP address of who sent the request, where it came over a network and from outside of this process. */
   readonly peer?: string | undefined;
   /** `https` where it came by that, and the `url` need not say it. */
   readonly scheme?: 'https' | undefined;

@@ -35,7 +35,9 @@ beforeEach(async () => {
   await once(peer, 'listening');
   const address = peer.address();
   base = `http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`;
-  server = await AttackedServer.start({ settings: ['admins/root=rootpw', 'replicator/retries_per_request=0'] });
+  server = await AttackedServer.start({
+    settings: ['admins/root=rootpw', 'replicator/retries_per_request=0', 'replicator/allowed_hosts=127.0.0.1'],
+  });
 });
 
 afterEach(async () => {

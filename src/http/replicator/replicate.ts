@@ -8,6 +8,7 @@ import type { MaybePromise } from '../../shared/maybe-promise.ts';
 import type { RequestUser } from '../../shared/message.ts';
 import { readObject, requireJsonType } from '../request/bodies.ts';
 import { QUERY } from '../request/body-bounds.ts';
+import { clientAddress } from '../request/client-address.ts';
 import type { Answer, Context } from '../request/context.ts';
 import { showError } from '../response/error-table.ts';
 import { LiveBody, WAITS } from '../response/live-body.ts';
@@ -34,7 +35,7 @@ export async function postReplicate({ replicator }: ReplicatorService, context: 
   const base = ownBase(context);
   const ownBases = base.startsWith('/') || base === '' ? [] : [base];
   const outcome = await replicator
-    .replicate(body, { user: context.user, ownBases, recheck: recheckOf(context) })
+    .replicate(body, { user: context.user, ownBases, address: clientAddress(context), recheck: recheckOf(context) })
     .catch((failure: unknown) => Promise.reject(asRunFailure(failure)));
   return answerOutcome(context, outcome);
 }

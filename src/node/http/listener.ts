@@ -1,4 +1,5 @@
 import { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import type { HttpBindings } from '@hono/node-server';
 import { getRequestListener } from '@hono/node-server';
@@ -24,11 +25,13 @@ type Bindings = Parameters<Parameters<typeof getRequestListener>[0]>[1];
  *
  * @param onFailure called for requests that `handle` could not answer, and for streams that broke off.
  * @param headersFor gives headers of answers that are made here.
+ * @param isOwn whether a connection comes from this process itself. What it sends has no address: it is no proxy's, whatever it says.
  */
 export function createListener(
   handle: Handle,
   onFailure: (request: string, error: unknown) => void,
   headersFor: (incoming: IncomingMessage) => Readonly<Record<string, string>> = () => ({}),
+  isOwn: (socket: Socket) => boolean = () => false,
 ): NodeListener {
   const batch = new AnswerBatch();
 
@@ -39,7 +42,12 @@ export function createListener(
       const body = readBody(incoming, () => {
         outgoing.shouldKeepAlive = false;
       });
-      const plain = new NodeRequest(request, incoming, body instanceof Promise ? await body : body);
+      const plain = new NodeRequest(
+        request,
+        incoming,
+        body instanceof Promise ? await body : body,
+        isOwn(incoming.socket),
+      );
       const response = await handle(plain);
       await batch.turnEnd();
       return toResponse(response, { method: plain.method, outgoing, onBrokenStream });
@@ -64,12 +72,12 @@ class NodeRequest implements PlainRequest {
   readonly scheme: 'https' | undefined;
   readonly #request: Request;
 
-  constructor(request: Request, incoming: IncomingMessage, body: PlainRequest['body']) {
+  constructor(request: Request, incoming: IncomingMessage, body: PlainRequest['body'], isOwn: boolean) {
     this.method = incoming.method ?? 'GET';
     this.url = incoming.url ?? '/';
     this.headers = toPlainHeaders(incoming.headers);
     this.body = body;
-    this.peer = incoming.socket.remoteAddress?.replace(MAPPED_IPV4, '');
+    this.peer = isOwn ? undefined : incoming.socket.remoteAddress?.replace(MAPPED_IPV4, '');
     this.scheme = incoming.socket instanceof TLSSocket ? 'https' : undefined;
     this.#request = request;
   }

@@ -15,7 +15,7 @@ import { runReplication } from '../../replicator/run/replication-run.ts';
 import { systemClock, systemRandom } from '../../shared/clock.ts';
 import { escapeControls } from '../../shared/escape-controls.ts';
 import type { Log } from '../../system/contract.ts';
-import { ProxiedFetches } from '../http/proxied-fetch.ts';
+import { ProxiedFetches } from '../network/proxied-fetch.ts';
 import { onEndSignals, type SignalHost } from '../server/end-signals.ts';
 import { type RunningServer, startServer } from '../server/server.ts';
 import { formatBytes } from '../terminal/format-bytes.ts';
@@ -96,7 +96,10 @@ function sayRetries({ stderr }: ReplicateHost): Log {
 
 function parse(members: JsonObject, defaults: ReturnType<typeof readReplicatorSettings>['defaults']): Replication {
   try {
-    return parseReplication(members, { user: ADMIN, ownBases: [], defaults, noNetwork: undefined, noProxy: undefined });
+    return parseReplication(members, {
+      ...{ user: ADMIN, asker: { isAdmin: true }, ownBases: [], defaults },
+      ...{ noNetwork: undefined, noProxy: undefined },
+    });
   } catch (error) {
     if (isDatabaseError(error, 'bad_request')) throw new UsageError(error.reason, 'replicate');
     throw error;

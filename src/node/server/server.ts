@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { createConfig, type SettingsStore } from '../../config/config-store.ts';
@@ -7,6 +8,7 @@ import { deferredAtHand } from '../../deferred/deferred-code.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
 import { grantHeaders, grantOf, isCorsEnabled } from '../../http/gateway/cors.ts';
 import { createGateway, followVirtualHosts } from '../../http/gateway/gateway.ts';
+import { VirtualHosts } from '../../http/gateway/virtual-hosts.ts';
 import { createQuickJsSandbox } from '../../query-server/programs/quickjs-sandbox.ts';
 import { systemClock, systemRandom } from '../../shared/clock.ts';
 import type { Handle } from '../../shared/message.ts';
@@ -21,9 +23,9 @@ import { holdsDatabases, openDataFolder, openStorage } from '../data-folder/data
 import { assertHostName } from '../http/host-check.ts';
 import { type HttpServer, type ListenOptions, listen } from '../http/http-server.ts';
 import { createListener } from '../http/listener.ts';
-import { ProxiedFetches } from '../http/proxied-fetch.ts';
 import { assertReach } from '../http/reach.ts';
 import { followTlsKeys, readTlsKeys } from '../http/tls-files.ts';
+import { ServerNetwork } from '../network/server-network.ts';
 import { adminCommand } from './admin-advice.ts';
 import { AdminGuard, hasAdmin } from './admin-guard.ts';
 import { givenSettings, openConfiguration, settingsStorage } from './configuration.ts';
@@ -150,8 +152,8 @@ async function start(options: ServerOptions, undo: UndoList): Promise<RunningSer
     undo.add(() => guard?.close());
     if (await holdsDatabases(folder.databases)) await guard?.assertSettings(folder.databases, config);
   }
-  const proxies = new ProxiedFetches();
-  undo.add(() => proxies.close());
+  const network = openNetwork(settings, () => ownUrl, options.allowedHosts);
+  undo.add(() => network.close());
   // It outlives the core, which `_restart` opens again.
   const medium = new MemoryMedium();
   const openCore = async (settings: SettingsStore): Promise<Core> => {
@@ -162,7 +164,7 @@ async function start(options: ServerOptions, undo: UndoList): Promise<RunningSer
       config: settings,
       log,
       logTail,
-      network: { fetch: (...request) => fetch(...request), fetchThrough: proxies.through },
+      network: network.forReplications,
       ownBase: () => ownUrl,
       replicatesByDocuments: options.replicatesByDocuments,
       restart: async () => service?.restart(),
@@ -172,7 +174,7 @@ async function start(options: ServerOptions, undo: UndoList): Promise<RunningSer
   service = await Reopening.open({ configure, open: openCore, log, closeMs: storageCloseMs }, config);
   const running = service;
   undo.add(() => running.close());
-  const http = await listenAt(running, { allowedHosts: options.allowedHosts, tls }, log);
+  const http = await listenAt(running, { allowedHosts: options.allowedHosts, tls, isOwn: network.isOwn }, log);
   ownUrl = http.url.replace(/\/$/, '');
   undo.add(() => http.close());
   if (tls !== undefined) undo.add(renewTls(http, config, options.tlsCheckMs, log));
@@ -203,6 +205,19 @@ function renewTls(http: HttpServer, config: Config, checkMs: number | undefined,
   });
 }
 
+/** `settings`: those that hold at the moment; `url`: where the server listens; `names`: of it, besides. */
+function openNetwork(
+  settings: () => ConfigStore,
+  url: () => string | undefined,
+  names: readonly string[] = [],
+): ServerNetwork {
+  return new ServerNetwork({
+    ...{ url, names },
+    allowedHosts: () => settings().get('replicator', 'allowed_hosts') ?? '',
+    isVirtualHost: (host) => new VirtualHosts(settings().section('vhosts')).isNamed(host),
+  });
+}
+
 /** What Node has for a core. */
 function platform(config: Config, log: Log) {
   const memoryBytes = sandboxMemoryBytes(config);
@@ -220,7 +235,7 @@ function platform(config: Config, log: Log) {
 
 function listenAt(
   service: Reopening,
-  options: Pick<ListenOptions, 'allowedHosts' | 'tls'>,
+  { isOwn, ...options }: Pick<ListenOptions, 'allowedHosts' | 'tls'> & { readonly isOwn: (socket: Socket) => boolean },
   log: Log,
 ): Promise<HttpServer> {
   const { config } = service;
@@ -233,6 +248,7 @@ function listenAt(
       if (!(error instanceof DatabaseError)) log.error(`${request} failed.`, error);
     },
     headersFor,
+    isOwn,
   );
   return listen(listener, bindAddress(config), portSetting(config), {
     ...options,

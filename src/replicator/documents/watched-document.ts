@@ -10,18 +10,19 @@ import { startBackgroundTimer } from '../../shared/background-timer.ts';
 import type { Clock } from '../../shared/clock.ts';
 import type { Log } from '../../system/contract.ts';
 import { REPLICATOR_DATABASE } from '../../system/system-databases.ts';
-import type { Replication } from '../contract.ts';
+import type { Asker, Replication } from '../contract.ts';
 import { RightsEnded } from '../failure.ts';
 import { backOffMs, failureText } from '../jobs/failures.ts';
 import type { Job, JobListener, JobOrder } from '../jobs/job.ts';
 import { timestamp } from '../jobs/job-listing.ts';
 import { RefusedLedger } from '../jobs/refused-ledger.ts';
 import type { ReplicationId } from '../jobs/replication-id.ts';
-import { parseReplication, parseUser } from '../jobs/replication-request.ts';
+import { locateReplication, parseReplication, parseUser, type RequestNeeds } from '../jobs/replication-request.ts';
 import type { Replicator } from '../jobs/replicator.ts';
 import type { ReplicatorSettings } from '../jobs/replicator-settings.ts';
 import { booleanMember } from '../jobs/request-members.ts';
 import { rightsOfDocument } from '../jobs/rights.ts';
+import { isAdmin } from '../user-key.ts';
 import { statsOf } from './job-stats.ts';
 import { type DocumentState, refusedIn, type StateMembers, stateOf } from './state-members.ts';
 import { StateWriter } from './state-writer.ts';
@@ -48,6 +49,8 @@ export interface WatchParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly settings: () => ReplicatorSettings;
+  /** Whether a user of that name is a server admin. */
+  readonly isAdmin: (name: string) => boolean;
   /** See `writeState`. */
   readonly write: (id: DocId, rev: RevId, state: StateMembers) => Promise<RevId | undefined>;
   /** Gives the document that has the replication: this one, where no other had it before. */
@@ -134,8 +137,10 @@ export class WatchedDocument {
   }
 
   async #begin(): Promise<void> {
-    const replication = this.#parse();
-    if (replication === undefined) return;
+    const replication = await this.#understood(async (needs) =>
+      locateReplication(parseReplication(this.#document, needs), needs),
+    );
+    if (replication === undefined || this.#isStopped) return;
     this.replication = replication;
     const id = await this.#parts.replicator.idOf(replication);
     if (this.#isStopped) return;
@@ -149,23 +154,32 @@ export class WatchedDocument {
     this.#writer.want({ _replication_id: id.full, _replication_state_reason: this.reason });
   }
 
-  /** Undefined where the document can't be understood, which it says then. */
-  #parse(): Replication | undefined {
-    const { replicator } = this.#parts;
+  /** Undefined where the document can't be understood, or asks for what its writer may not have, which it says then. */
+  async #understood<T>(read: (needs: RequestNeeds) => Promise<T>): Promise<T | undefined> {
     try {
       const context = parseUser(ownMember(this.#document, 'user_ctx'));
       const owner = this.#owner.name;
       booleanMember(this.#document, 'retry_refused');
-      const needs = replicator.needs({ user: context ?? { name: owner, roles: ['_admin'] }, ownBases: [] });
+      const user = context ?? { name: owner, roles: ['_admin'] };
+      const { replicator } = this.#parts;
+      const needs = replicator.needs({ user, ownBases: [] }, this.#askerFor(user));
       const whyEnded = rightsOfDocument(owner, context, replicator.standings);
-      return parseReplication(this.#document, { ...needs, whyEnded, takesAnyParameters: true });
+      return await read({ ...needs, whyEnded, takesAnyParameters: true });
     } catch (failure) {
+      if (this.#isStopped) return undefined;
       if (!isDatabaseError(failure, 'bad_request')) throw failure;
       this.#setStatus('failed');
       this.reason = failure.reason;
       this.#note('error', failure.reason);
       return undefined;
     }
+  }
+
+  /** The writer: others than admins can name neither another owner nor roles that they have not. */
+  #askerFor(user: DatabaseUser): Asker {
+    const { name } = this.#owner;
+    const isByAdmin = isAdmin(user) || (name !== null && this.#parts.isAdmin(name));
+    return { isAdmin: isByAdmin, address: `${REPLICATOR_DATABASE}/${encodeURIComponent(name ?? '')}` };
   }
 
   /** Who may cancel it. */

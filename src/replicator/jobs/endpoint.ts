@@ -3,8 +3,9 @@
  * with a URL, headers and credentials.
  */
 import { isObject, type JsonObject, ownMember } from '../../json/objects.ts';
-import type { Credentials, Endpoint } from '../contract.ts';
-import { invalid, memberOf, textsByName } from './request-members.ts';
+import type { Asker, Credentials, Endpoint } from '../contract.ts';
+import { parseHeaders } from './endpoint-headers.ts';
+import { invalid, memberOf } from './request-members.ts';
 
 export type Side = 'source' | 'target';
 
@@ -14,10 +15,15 @@ export interface EndpointNeeds {
   /** Where the host has no network, or can't use a proxy, why; undefined where it can. */
   readonly noNetwork: string | undefined;
   readonly noProxy: string | undefined;
+  readonly asker: Asker;
+  /** Names of headers that settings give a meaning to. Default: none. */
+  readonly headersWithMeaning?: readonly string[];
+  /** Why whoever asks may not name that address; undefined where nothing is known against it. */
+  readonly refusal?: ((url: string) => string | undefined) | undefined;
+  /** Whether a URL leads to this service. */
+  readonly isOwn?: (url: string) => Promise<boolean>;
 }
 
-/** RFC 9110, 5.6.2. */
-const TOKEN = /^[\w!#$%&'*+.^`|~-]+$/;
 /** No name of a database has one of these. A URL with a slip in it has, and it may hold a password. */
 const NOT_IN_NAMES = /[@:\\?#\s]/;
 const ADDRESS = /^[a-z][a-z\d+.-]*:\/\//i;
@@ -43,7 +49,10 @@ function toEndpoint(
   proxy: string | undefined,
   needs: EndpointNeeds,
 ): Endpoint {
-  const headers = parseHeaders(side, memberOf(details, 'headers'));
+  const headers = parseHeaders(`${side}.headers`, memberOf(details, 'headers'), {
+    isAdmin: needs.asker.isAdmin,
+    withMeaning: needs.headersWithMeaning ?? [],
+  });
   const given = parseAuth(side, memberOf(details, 'auth'));
   if (!ADDRESS.test(text)) {
     if (NOT_IN_NAMES.test(text)) throw neither(side);
@@ -59,6 +68,20 @@ function toEndpoint(
   if (needs.noNetwork !== undefined) throw invalid(`The \`${side}' is not in this service: ${needs.noNetwork}`);
   if (proxy !== undefined && needs.noProxy !== undefined) throw invalid(`A proxy can't be used: ${needs.noProxy}`);
   return { kind: 'remote', url, headers, credentials, proxy };
+}
+
+/**
+ * The endpoint with what takes a look at the network: whether it leads to this service. Fails with `bad_request` where whoever asks may not name its
+ * address, or its proxy's.
+ */
+export async function locateEndpoint(side: Side, endpoint: Endpoint, needs: EndpointNeeds): Promise<Endpoint> {
+  if (endpoint.kind === 'local') return endpoint;
+  if ((await needs.isOwn?.(endpoint.url)) === true) return { ...endpoint, proxy: undefined, isOwn: true };
+  for (const address of [endpoint.url, endpoint.proxy]) {
+    const why = address === undefined ? undefined : needs.refusal?.(address);
+    if (why !== undefined) throw invalid(`The \`${side}' can't be asked: ${why}`);
+  }
+  return endpoint;
 }
 
 function localSecrets(side: Side): Error {
@@ -122,33 +145,21 @@ function ownDatabase(url: string, ownBases: readonly string[]): string | undefin
   return undefined;
 }
 
+/** Whether a URL lies below one of the addresses, by whichever scheme: a proxy that ends TLS asks by another one than its clients. */
+export function isBelow(url: string, bases: readonly string[]): boolean {
+  const { host, pathname } = new URL(url);
+  return bases.some((base) => {
+    const own = parseUrl(base);
+    return own?.host === host && pathname.startsWith(`${own.pathname.replace(/\/+$/, '')}/`);
+  });
+}
+
 function decodeName(segment: string): string | undefined {
   try {
     return decodeURIComponent(segment);
   } catch {
     return undefined;
   }
-}
-
-/** With names in lower case. */
-function parseHeaders(side: Side, value: unknown): Readonly<Record<string, string>> {
-  if (value === undefined) return {};
-  if (!isObject(value)) throw invalid(`\`${side}.headers' must be a non-null object.`);
-  const headers = new Map<string, string>();
-  for (const [name, text] of Object.entries(textsByName(value))) {
-    if (!TOKEN.test(name) || !isHeaderText(text)) {
-      throw invalid(
-        `\`${side}.headers' has a member that can't be a header: its name or value has characters that none may have.`,
-      );
-    }
-    headers.set(name.toLowerCase(), text);
-  }
-  return Object.fromEntries(headers);
-}
-
-/** RFC 9110, 5.5, without what no `fetch` sends. */
-function isHeaderText(text: string): boolean {
-  return /^[\t\u0020-\u007e\u0080-\u00ff]*$/.test(text);
 }
 
 function parseAuth(side: Side, value: unknown): Credentials | undefined {

@@ -7,7 +7,7 @@ import { isDatabaseError } from '../../errors/database-error.ts';
 import { parseSelector } from '../../find/selectors/selector-parser.ts';
 import { isObject, type JsonObject } from '../../json/objects.ts';
 import type { Replication, Selection, Sequence, WhyEnded } from '../contract.ts';
-import { type EndpointNeeds, parseEndpoint, parseProxy } from './endpoint.ts';
+import { type EndpointNeeds, locateEndpoint, parseEndpoint, parseProxy } from './endpoint.ts';
 import type { ReplicationDefaults } from './replicator-settings.ts';
 import {
   booleanMember,
@@ -39,6 +39,8 @@ export interface RequestOrigin {
   readonly ownBases: readonly string[];
   /** The user by now, as far as the request's credentials tell; undefined where they hold no more. Not kept beyond the end of the core. */
   readonly recheck?: Recheck | undefined;
+  /** IP address of whoever asks, where it is known. */
+  readonly address?: string | undefined;
 }
 
 export interface RequestNeeds extends EndpointNeeds {
@@ -72,7 +74,7 @@ function idOf(body: JsonObject): string | undefined {
 
 /** Fails with `bad_request`. */
 export function parseReplication(body: JsonObject, needs: RequestNeeds): Replication {
-  const { defaults, user, whyEnded } = needs;
+  const { defaults, user, asker, whyEnded } = needs;
   const proxy = parseProxy('proxy', memberOf(body, 'proxy'));
   const sourceProxy = parseProxy('source_proxy', memberOf(body, 'source_proxy')) ?? proxy;
   const targetProxy = parseProxy('target_proxy', memberOf(body, 'target_proxy')) ?? proxy;
@@ -93,7 +95,17 @@ export function parseReplication(body: JsonObject, needs: RequestNeeds): Replica
     retriesPerRequest: number('retries_per_request') ?? defaults.retriesPerRequest,
     user,
     whyEnded,
+    asker,
   };
+}
+
+/** The same, with what takes a look at the network (`locateEndpoint`). Fails with `bad_request`. */
+export async function locateReplication(replication: Replication, needs: EndpointNeeds): Promise<Replication> {
+  const [source, target] = await Promise.all([
+    locateEndpoint('source', replication.source, needs),
+    locateEndpoint('target', replication.target, needs),
+  ]);
+  return { ...replication, source, target };
 }
 
 function parseSelection(body: JsonObject, takesAnyParameters: boolean): Selection | undefined {

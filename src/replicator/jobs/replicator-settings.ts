@@ -10,6 +10,8 @@ export interface ReplicatorSettings {
   /** Replications that a user who is no admin may have asked for by requests, and all such users together. */
   readonly maxJobsPerUser: number;
   readonly maxJobsOfUsers: number;
+  /** Names of headers that settings give a meaning to. */
+  readonly headersWithMeaning: readonly string[];
   /** How long one may run while others wait for their turn. */
   readonly intervalMs: number;
   /** How many give way to others at a time. */
@@ -21,6 +23,16 @@ export interface ReplicatorSettings {
   /** Refused documents of one replication that are kept by name; all are counted. */
   readonly maxRefused: number;
 }
+
+/** What proxies say, by names of the operator's choice. */
+const HEADER_SETTINGS = [
+  ['httpd', 'x_forwarded_host'],
+  ['httpd', 'x_forwarded_proto'],
+  ['httpd', 'x_forwarded_ssl'],
+  ['svc_httpd_auth', 'x_auth_username'],
+  ['svc_httpd_auth', 'x_auth_roles'],
+  ['svc_httpd_auth', 'x_auth_token'],
+] as const;
 
 export interface ReplicationDefaults {
   readonly useCheckpoints: boolean;
@@ -49,6 +61,7 @@ export function readReplicatorSettings(config: Config): ReplicatorSettings {
     maxJobs: number('max_jobs', 1),
     maxJobsPerUser: number('max_jobs_per_user', 0),
     maxJobsOfUsers: number('max_jobs_of_users', 0),
+    headersWithMeaning: HEADER_SETTINGS.flatMap(([section, key]) => config.get(section, key) || []),
     intervalMs: number('interval', 1),
     maxChurn: number('max_churn', 1),
     maxRetries: number('max_replication_retry_count', 0),

@@ -4,19 +4,25 @@ import { DatabaseError } from '../../errors/database-error.ts';
 import type { JsonObject } from '../../json/objects.ts';
 import { orElse } from '../../shared/maybe-promise.ts';
 import { Pace } from '../../shared/turn.ts';
-import type { ReadFilter, Replication, RunResult, Standings } from '../contract.ts';
+import type { Asker, ReadFilter, Replication, RunResult, Standings } from '../contract.ts';
 import { RightsEnded } from '../failure.ts';
+import { isAdmin } from '../user-key.ts';
+import { isBelow } from './endpoint.ts';
 import type { Job, JobListener, JobOrder } from './job.ts';
 import { type KeptRequest, KeptRequests } from './kept-requests.ts';
 import type { RefusedLedger } from './refused-ledger.ts';
 import { refusedIds, retryId, retryOf } from './refused-retries.ts';
 import { type ReplicationId, replicationId } from './replication-id.ts';
 import { type JobsParts, ReplicationJobs } from './replication-jobs.ts';
-import { parseReplicateRequest, type RequestNeeds, type RequestOrigin } from './replication-request.ts';
+import {
+  locateReplication,
+  parseReplicateRequest,
+  type RequestNeeds,
+  type RequestOrigin,
+} from './replication-request.ts';
 import { assertMayAsk } from './request-bounds.ts';
 import { assertRights, rightsOfRequest } from './rights.ts';
 
-const SERVER_ADMIN_ROLE = '_admin';
 /** Ledgers of replications that are over. */
 const MOST_LEDGERS = 100;
 
@@ -54,10 +60,13 @@ export class Replicator {
 
   /** Fails with `bad_request`, with `unauthorized` and `forbidden` where the job is not the user's to cancel, and as reading a filter does. */
   async replicate(body: JsonObject, origin: RequestOrigin): Promise<ReplicateOutcome> {
-    const request = parseReplicateRequest(body, this.needs(origin));
+    const needs = this.needs(origin);
+    const request = parseReplicateRequest(body, needs);
     if (request.kind === 'cancelById') return this.#cancel(this.jobs.get(request.id), origin.user);
     if (request.kind === 'retryById') return this.#retry(this.jobs.get(request.id), origin.user);
-    const { replication } = request;
+    // Whatever was begun may be ended.
+    const refusal = request.kind === 'cancel' ? () => undefined : needs.refusal;
+    const replication = await locateReplication(request.replication, { ...needs, refusal });
     const id = await this.idOf(replication);
     if (request.kind === 'cancel') return this.#cancel(this.#findForCancel(id), origin.user);
     const ledger = this.#ledgers.get(id.base);
@@ -107,16 +116,22 @@ export class Replicator {
   }
 
   /** What parsing a request takes. */
-  needs({ user, ownBases, recheck }: RequestOrigin): RequestNeeds {
-    const { fetch, fetchThrough, isBrowserFetch, standings } = this.#parts.host;
+  needs(origin: RequestOrigin, asker: Asker = askerOf(origin)): RequestNeeds {
+    const { user, ownBases, recheck } = origin;
+    const { fetch, fetchThrough, isBrowserFetch, guard, standings } = this.#parts.host;
+    const { defaults, headersWithMeaning } = this.#parts.settings();
     const known = this.#parts.ownBase();
     // In a browser a page may ask by the address of a server, in whose place the service answers; the replicator means the server by it.
     const asked = isBrowserFetch === true ? [] : ownBases;
     return {
       user,
       whyEnded: rightsOfRequest(user, recheck, standings),
+      asker,
       ownBases: known === undefined ? asked : [known, ...asked],
-      defaults: this.#parts.settings().defaults,
+      isOwn: async (url) => guard !== undefined && (isBelow(url, asked) || (await guard.isOwn(url))),
+      refusal: (url) => (asker.isAdmin ? undefined : guard?.refusal(url)),
+      headersWithMeaning,
+      defaults,
       noNetwork: fetch === undefined ? 'it has no network here.' : undefined,
       noProxy: fetchThrough === undefined ? noProxy(isBrowserFetch === true) : undefined,
     };
@@ -230,8 +245,12 @@ export class Replicator {
   }
 }
 
+function askerOf({ user, address }: RequestOrigin): Asker {
+  return { isAdmin: isAdmin(user), address };
+}
+
 function isOwner({ order }: Job, { name, roles }: DatabaseUser): boolean {
-  return roles.includes(SERVER_ADMIN_ROLE) || name === order.owner.name;
+  return isAdmin({ roles }) || name === order.owner.name;
 }
 
 function noProxy(isBrowser: boolean): string {

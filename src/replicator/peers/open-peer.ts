@@ -1,5 +1,6 @@
 /** Makes the peer for an endpoint of a replication. */
 
+import type { Handle } from '../../shared/message.ts';
 import { randomHex } from '../../shared/random-hex.ts';
 import type { Credentials, Endpoint, Replication, ReplicatorHost, Trouble } from '../contract.ts';
 import { ReplicationError } from '../failure.ts';
@@ -14,6 +15,8 @@ import { DatabasePeer } from './database-peer.ts';
 import type { Transport } from './transport/contract.ts';
 import { LocalTransport } from './transport/local-transport.ts';
 import { NetworkTransport } from './transport/network-transport.ts';
+
+type RemoteEndpoint = Extract<Endpoint, { kind: 'remote' }>;
 
 export interface PeerUse {
   /** Ends all requests. */
@@ -40,7 +43,8 @@ export function openPeer(
     headers: endpoint.kind === 'remote' ? endpoint.headers : {},
     connections,
     places: endpoint.kind === 'remote' ? host.connections?.of(endpoint.url) : undefined,
-    memory: endpoint.kind === 'remote' ? memory : undefined,
+    memory: transport.isLocal ? undefined : memory,
+    tellsReasons: transport.isLocal || replication.asker.isAdmin,
     connectionTimeoutMs,
     retriesPerRequest,
     clock,
@@ -52,18 +56,40 @@ export function openPeer(
   return new DatabasePeer(client, connectionTimeoutMs, () => randomHex(random, 16));
 }
 
-function openTransport(endpoint: Endpoint, { user, whyEnded }: Replication, host: ReplicatorHost): Transport {
+function openTransport(endpoint: Endpoint, replication: Replication, host: ReplicatorHost): Transport {
+  const { handle, basePath } = host;
+  const { user, asker, whyEnded } = replication;
   if (endpoint.kind === 'local') {
-    const { handle, basePath } = host;
-    return new LocalTransport({ handle, basePath, database: endpoint.name, user, whyEnded });
+    const { name } = endpoint;
+    const path = `${basePath}/${encodeURIComponent(name)}`;
+    return new LocalTransport({ handle, name, basePath, path, sender: { user }, whyEnded });
   }
   const { url, proxy } = endpoint;
-  const fetch = proxy === undefined ? host.fetch : host.fetchThrough?.(proxy);
+  if (endpoint.isOwn === true) return openOwnTransport(endpoint, replication, handle);
+  const { fetch: fetchDirectly, fetchThrough } = asker.isAdmin ? host : (host.guard ?? host);
+  const fetch = proxy === undefined ? fetchDirectly : fetchThrough?.(proxy);
   if (fetch === undefined) {
     const what = proxy === undefined ? 'reach databases on the network' : 'use a proxy';
     throw new ReplicationError('replication_failed', `This host can't ${what}: ${url}`, { mayPass: false });
   }
   return new NetworkTransport({ url, fetch, isBrowserFetch: host.isBrowserFetch === true });
+}
+
+/** Credentials are judged as those of any client at the address of whoever asks. Without any, it is who asks. */
+function openOwnTransport(endpoint: RemoteEndpoint, { user, asker, whyEnded }: Replication, handle: Handle): Transport {
+  const { url, headers, credentials } = endpoint;
+  const { pathname, host, protocol } = new URL(url);
+  const hasCredentials = credentials !== undefined || 'authorization' in headers || 'cookie' in headers;
+  const scheme = protocol === 'https:' ? 'https' : undefined;
+  return new LocalTransport({
+    handle,
+    name: url,
+    basePath: pathname.slice(0, pathname.lastIndexOf('/')),
+    path: pathname,
+    headers: { host },
+    whyEnded,
+    sender: hasCredentials ? { peer: asker.address, scheme } : { user, scheme },
+  });
 }
 
 function openAuthorization(endpoint: Endpoint, transport: Transport, host: ReplicatorHost): Authorization {

@@ -143,7 +143,7 @@ describe('a request that fails', () => {
         nextAttempt: 1_100,
       },
       {
-        reason: 'replication_failed: http://peer.test/db answered GET /x with 500 500: ',
+        reason: 'replication_failed: http://peer.test/db answered GET /x with 500 500',
         since: 1_000,
         nextAttempt: 1_200,
       },
@@ -287,6 +287,6 @@ describe('what is sent', () => {
   test('has the headers of the replication', async () => {
     const transport = new ScriptedTransport([answer(200, '{}')]);
     await json(clientOf(transport, { headers: { 'x-tenant': 'a', accept: 'application/x' } }));
-    expect(transport.requests[0]?.headers).toMatchObject({ 'x-tenant': 'a', accept: 'application/x' });
+    expect(transport.requests[0]?.ownHeaders).toMatchObject({ 'x-tenant': 'a', accept: 'application/x' });
   });
 });

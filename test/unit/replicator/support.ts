@@ -49,6 +49,7 @@ export function replicationOf(source: Endpoint, target: Endpoint, more: Partial<
     connectionTimeoutMs: 30_000,
     retriesPerRequest: 3,
     user: { name: null, roles: ['_admin'] },
+    asker: { isAdmin: true },
     ...more,
   };
 }

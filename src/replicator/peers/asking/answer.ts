@@ -8,6 +8,7 @@ import { inTurns, Pace, type Steps } from '../../../shared/turn.ts';
 import type { MemoryShare } from '../../peer-memory.ts';
 import type { TransportAnswer } from '../transport/contract.ts';
 import { AttemptFailure, describeFailure } from './attempt-failure.ts';
+import { plainRefusal } from './plain-refusal.ts';
 import type { Watchdog } from './watchdog.ts';
 
 /** Characters of an answer that says little: that something was done, or what a database is. */
@@ -29,16 +30,18 @@ export class Answer {
   readonly #answer: TransportAnswer;
   readonly #watchdog: Watchdog;
   readonly #memory: MemoryShare | undefined;
+  readonly #tellsReasons: boolean;
   #held = 0;
   readonly #pace = new Pace();
 
-  /** `memory`: undefined for answers that come from this process. */
-  constructor(what: string, answer: TransportAnswer, watchdog: Watchdog, memory?: MemoryShare) {
+  /** `memory`: undefined for answers that come from this process. `tellsReasons`: see `PeerClientOptions`. */
+  constructor(what: string, answer: TransportAnswer, watchdog: Watchdog, memory?: MemoryShare, tellsReasons = true) {
     this.status = answer.status;
     this.#what = what;
     this.#answer = answer;
     this.#watchdog = watchdog;
     this.#memory = memory;
+    this.#tellsReasons = tellsReasons;
   }
 
   /** `name` in lower case. */
@@ -145,7 +148,8 @@ export class Answer {
       const body: unknown = JSON.parse(text);
       if (isObject(body)) {
         const { error = this.status, reason = '' } = body;
-        return { error: shortText(error), reason: shortText(reason) };
+        const told = { error: shortText(error), reason: shortText(reason) };
+        return this.#tellsReasons ? told : plainRefusal(told, this.status);
       }
     } catch {
       // What comes from a proxy in between is no JSON. The status says enough.

@@ -28,6 +28,8 @@ export interface PeerClientOptions {
   readonly places?: HostPlaces | undefined;
   /** Where what the peer answers is counted; undefined where nobody counts it. */
   readonly memory?: MemoryShare | undefined;
+  /** Whether failures repeat what the peer gives as reasons. Default: true. */
+  readonly tellsReasons?: boolean | undefined;
   readonly connectionTimeoutMs: number;
   readonly retriesPerRequest: number;
   readonly clock: Clock;
@@ -206,10 +208,10 @@ export class PeerClient {
     const { status } = answer;
     const pauseMs = retryAfterMs(answer.header('retry-after'), this.#options.clock.now());
     const { error, reason } = await answer.refusal();
-    const told = `${this.name} answered ${describe(request)} with ${status} ${error}: ${reason}`;
+    const told = `${this.name} answered ${describe(request)} with ${status} ${error}${behindColon(reason)}`;
     if (status === UNAUTHORIZED) {
       const isOfDatabase = request.path === '';
-      const why = isOfDatabase ? `unauthorized to access or create database ${this.name}: ${reason}` : told;
+      const why = isOfDatabase ? `unauthorized to access or create database ${this.name}${behindColon(reason)}` : told;
       // Who was let in before has not changed: a peer may lose its accounts for a while.
       return new RefusedAttempt(why, 'unauthorized', status, this.#hasSucceeded);
     }
@@ -217,7 +219,7 @@ export class PeerClient {
     if (status === 404 && !isFromBetween(answer)) {
       const isDatabase = request.names === undefined || OF_DATABASE.test(reason);
       const code = isDatabase ? 'db_not_found' : 'not_found';
-      const why = isDatabase ? told : `${this.name} has no ${request.names}: ${reason}`;
+      const why = isDatabase ? told : `${this.name} has no ${request.names}${behindColon(reason)}`;
       return new RefusedAttempt(why, code, status, isDatabase && this.#hasSucceeded);
     }
     const mayPass = status >= 500 || status === 404 || PASSING.includes(status);
@@ -237,7 +239,7 @@ export class PeerClient {
   }
 
   async #send(request: PeerRequest, signal: AbortSignal): Promise<Exchange> {
-    const { transport, authorization, connectionTimeoutMs, memory } = this.#options;
+    const { transport, authorization, connectionTimeoutMs, memory, tellsReasons } = this.#options;
     const controller = new AbortController();
     const abort = () => controller.abort(signal.reason);
     signal.addEventListener('abort', abort, { once: true });
@@ -253,13 +255,22 @@ export class PeerClient {
       const base = ofServer === true ? this.name.slice(0, this.name.lastIndexOf('/')) : this.name;
       const own = await authorization.headersFor({ method, url: `${base}${path}` });
       const { body, headers } = await this.#bodyOf(request, watchdog);
-      const all = { accept: 'application/json', ...headers, ...request.headers, ...own, ...this.#options.headers };
-      const sent = transport.send({ method, path, ofServer, headers: all, body, signal: controller.signal });
+      const all = { accept: 'application/json', ...headers, ...request.headers };
+      const ownHeaders = { ...own, ...this.#options.headers };
+      const sent = transport.send({
+        method,
+        path,
+        ofServer,
+        headers: all,
+        ownHeaders,
+        body,
+        signal: controller.signal,
+      });
       const answer = await watchdog.during(sent, sendingMs(body));
       authorization.takeCookies(answer.cookies);
       this.#compression.noteServer(answer.header('server'));
       const wasCompressed = 'content-encoding' in headers;
-      const counted = new Answer(`${method} ${base}${pathOf(request)}`, answer, watchdog, memory);
+      const counted = new Answer(`${method} ${base}${pathOf(request)}`, answer, watchdog, memory, tellsReasons);
       const endAll = () => {
         counted.end();
         end();
@@ -314,6 +325,10 @@ class RefusedAttempt extends AttemptFailure {
 
 export function cancelled(): ReplicationError {
   return new ReplicationError('cancelled', 'The replication was stopped.', { mayPass: true });
+}
+
+function behindColon(reason: string): string {
+  return reason === '' ? '' : `: ${reason}`;
 }
 
 function isStreamed({ body }: PeerRequest): boolean {

@@ -14,6 +14,7 @@ export function beginSession(transport: Transport): BeginSession {
         method: 'POST',
         path: '/_session',
         ofServer: true,
+        isConfidential: true,
         headers: { 'content-type': 'application/json', accept: 'application/json' },
         body: JSON.stringify({ name, password }),
         signal: controller.signal,

@@ -7,6 +7,10 @@ export interface TransportRequest {
   readonly ofServer?: boolean | undefined;
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
+  /** What is meant for this peer alone, such as credentials: no redirection takes it elsewhere. */
+  readonly ownHeaders?: Readonly<Record<string, string>> | undefined;
+  /** What the body says is meant for this peer alone. */
+  readonly isConfidential?: boolean | undefined;
   readonly body: string | Uint8Array<ArrayBuffer> | AsyncIterable<Uint8Array> | undefined;
   readonly signal: AbortSignal;
 }

@@ -1,14 +1,20 @@
 /** A database of this very service, asked through the one door. */
-import type { Handle, PlainResponse, RequestBody, RequestUser } from '../../../shared/message.ts';
+import type { Handle, PlainRequest, PlainResponse, RequestBody } from '../../../shared/message.ts';
 import type { WhyEnded } from '../../contract.ts';
 import { RightsEnded } from '../../failure.ts';
 import type { AnswerBody, Transport, TransportAnswer, TransportRequest } from './contract.ts';
 
 export interface LocalTransportOptions {
   readonly handle: Handle;
+  /** The database as people are shown it. */
+  readonly name: string;
+  /** What every path of the service begins with, and that of the database. */
   readonly basePath: string;
-  readonly database: string;
-  readonly user: RequestUser;
+  readonly path: string;
+  /** Sent with each request. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** Whose rights requests have, or over which way they come where their headers say who sends them. */
+  readonly sender: Pick<PlainRequest, 'user' | 'peer' | 'scheme'>;
   /** See `Replication`. */
   readonly whyEnded?: WhyEnded | undefined;
 }
@@ -18,26 +24,27 @@ export class LocalTransport implements Transport {
   readonly isLocal = true;
   readonly isSlow = false;
   readonly #options: LocalTransportOptions;
-  readonly #path: string;
 
   constructor(options: LocalTransportOptions) {
-    this.name = options.database;
+    this.name = options.name;
     this.#options = options;
-    this.#path = `${options.basePath}/${encodeURIComponent(options.database)}`;
   }
 
-  async send({ method, path, ofServer, headers, body, signal }: TransportRequest): Promise<TransportAnswer> {
-    const { handle, basePath, user, whyEnded } = this.#options;
+  async send(request: TransportRequest): Promise<TransportAnswer> {
+    const { method, path, ofServer, body, signal } = request;
+    const { handle, basePath, path: ofDatabase, sender, whyEnded } = this.#options;
     signal.throwIfAborted();
     const why = whyEnded === undefined ? undefined : await whyEnded();
     if (why !== undefined) throw new RightsEnded(why);
-    const recheckUser = whyEnded && (async () => ((await whyEnded()) === undefined ? user : undefined));
-    const url = `${ofServer === true ? basePath : this.#path}${path}`;
-    const response = await handle({ method, url, headers, body: toRequestBody(body), signal, user, recheckUser });
+    const recheckUser =
+      whyEnded && sender.user && (async () => ((await whyEnded()) === undefined ? sender.user : undefined));
+    const url = `${ofServer === true ? basePath : ofDatabase}${path}`;
+    const headers = { ...request.headers, ...request.ownHeaders, ...this.#options.headers };
+    const response = await handle({ ...sender, method, url, headers, body: toRequestBody(body), signal, recheckUser });
     return {
       status: response.status,
       header: (name) => response.headers[name],
-      cookies: [],
+      cookies: response.headers['set-cookie']?.split('\n') ?? [],
       body: answerBody(response, signal),
     };
   }

@@ -1,5 +1,7 @@
 /** A database on the network, asked with `fetch`. */
+
 import type { AnswerBody, Transport, TransportAnswer, TransportRequest } from './contract.ts';
+import { type Sent, sendOn } from './redirections.ts';
 
 export interface NetworkTransportOptions {
   /** Of the database, without credentials and without a slash at its end. */
@@ -33,11 +35,9 @@ export class NetworkTransport implements Transport {
     this.#options = options;
   }
 
-  async send({ method, path, ofServer, headers, body, signal }: TransportRequest): Promise<TransportAnswer> {
-    const { url, fetch } = this.#options;
-    const base = ofServer === true ? url.slice(0, url.lastIndexOf('/')) : url;
-    const init: RequestInit = { method, headers, signal, ...(await this.#bodyOf(body)) };
-    const response = await fetch(`${base}${path}`, Object.assign(init, OF_BROWSERS));
+  async send(request: TransportRequest): Promise<TransportAnswer> {
+    const { signal } = request;
+    const response = await this.#ask(request);
     // Not from the peer: what stands for an error of the network, or for a redirection that is not followed (Fetch, 2.2.6).
     if (response.status === 0) throw new TypeError('there was no answer');
     return {
@@ -48,12 +48,32 @@ export class NetworkTransport implements Transport {
     };
   }
 
-  async #bodyOf(body: TransportRequest['body']): Promise<RequestInit> {
+  async #ask(request: TransportRequest): Promise<Response> {
+    const { url, fetch, isBrowserFetch } = this.#options;
+    const { path, ofServer, signal, isConfidential = false, ownHeaders = {} } = request;
+    const base = ofServer === true ? url.slice(0, url.lastIndexOf('/')) : url;
+    const sent: Sent = {
+      headers: request.headers,
+      ownHeaders,
+      method: request.method,
+      ...(await this.#bodyOf(request.body)),
+    };
+    // A browser shows no redirection, and takes all headers along but one.
+    const mayFollow = !isConfidential && Object.keys(ownHeaders).every((name) => name === 'authorization');
+    const inBrowsers = mayFollow ? 'follow' : 'error';
+    const redirect = isBrowserFetch ? inBrowsers : 'manual';
+    const send = (address: string, { headers, ownHeaders: own, ...more }: Sent) => {
+      const init: RequestInit = { redirect, signal, ...more, headers: { ...headers, ...own } };
+      return fetch(address, Object.assign(init, OF_BROWSERS));
+    };
+    return isBrowserFetch ? send(`${base}${path}`, sent) : sendOn(`${base}${path}`, sent, { send, isConfidential });
+  }
+
+  async #bodyOf(body: TransportRequest['body']): Promise<Pick<Sent, 'body'>> {
     if (body === undefined) return {};
     if (typeof body === 'string' || body instanceof Uint8Array) return { body };
     if (this.#options.isBrowserFetch) return { body: await toBlob(body) };
-    const init: RequestInit = { body: toReadable(body) };
-    return Object.assign(init, STREAMED);
+    return Object.assign({ body: toReadable(body) }, STREAMED);
   }
 }
 

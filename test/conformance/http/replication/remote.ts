@@ -6,7 +6,7 @@ import { arrives, ask, documentCount, newTarget, replicate, untilState, useRepli
 
 const needs = ['network'] as const;
 
-/** The service itself, as another one: a header of its own keeps it from being taken for what it is. */
+/** The service itself by its URL: with a header it stays one, and is not the name of a database. */
 function remote(t: Toolkit, database: string): object {
   return { url: `${t.baseUrl}/${database}`, headers: { 'x-test': 'a secret' } };
 }

@@ -9,6 +9,7 @@ import {
 
 const needs: RequestNeeds = {
   user: { name: 'joe', roles: ['staff'] },
+  asker: { isAdmin: false },
   ownBases: ['http://127.0.0.1:5984', 'https://app.example/db'],
   noNetwork: undefined,
   noProxy: undefined,
@@ -51,6 +52,7 @@ test('what is left out has its default', () => {
     connectionTimeoutMs: 30000,
     retriesPerRequest: 10,
     user: { name: 'joe', roles: ['staff'] },
+    asker: { isAdmin: false },
   });
 });
 

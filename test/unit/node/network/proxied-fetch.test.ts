@@ -7,7 +7,7 @@ import {
   type Server as TcpServer,
 } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
-import { ProxiedFetches } from '../../../../src/node/http/proxied-fetch.ts';
+import { ProxiedFetches } from '../../../../src/node/network/proxied-fetch.ts';
 import { must } from '../../../../src/shared/assert.ts';
 
 const ends: (() => unknown)[] = [];

@@ -1,0 +1,176 @@
+/**
+ * The network for replications of users who are no admins (docs/http.md#addresses-that-users-may-name): public addresses, and what the setting
+ * `replicator/allowed_hosts` names. A name is resolved once, and the address that was judged is the one that is connected to.
+ */
+import { lookup } from 'node:dns/promises';
+import { isIP, type LookupFunction } from 'node:net';
+import type { Agent, buildConnector, Dispatcher } from 'undici';
+import { AllowedHosts } from './allowed-hosts.ts';
+import { isPublic, parseIp } from './ip-address.ts';
+import { isLocalName, isOfThisMachine, type OwnAddresses } from './own-addresses.ts';
+import type { ProxiedFetches } from './proxied-fetch.ts';
+
+type Fetch = typeof globalThis.fetch;
+
+export interface GuardedNetworkOptions {
+  /** The setting. Asked at each request. */
+  readonly allowedHosts: () => string;
+  readonly proxies: Pick<ProxiedFetches, 'through'>;
+  readonly own: Pick<OwnAddresses, 'isOwn'>;
+  /** Gives the addresses of a name. */
+  readonly resolve?: ((name: string) => Promise<readonly string[]>) | undefined;
+}
+
+interface Destination {
+  /** As URLs have it, but without brackets. */
+  readonly host: string;
+  readonly port: string;
+}
+
+interface Allowance {
+  readonly setting: string;
+  readonly hosts: AllowedHosts;
+  /** Of connections to names that were judged while the setting was this one. */
+  agent: Agent | undefined;
+}
+
+const PORTS: Readonly<Record<string, string>> = { 'http:': '80', 'https:': '443', 'socks5:': '1080' };
+/** Bun brings an `undici` of its own, which asks nobody how to connect. */
+const canChooseAddress = process.versions['bun'] === undefined;
+const NOT_FOR_USERS =
+  'only server admins may have addresses asked that are not public; an admin can permit others by the setting replicator/allowed_hosts.';
+/** The same for all that can happen: it would tell what is behind this server otherwise. */
+const UNREACHABLE =
+  'there is no such host, it does not answer, or its address is not public and the setting replicator/allowed_hosts does not permit it';
+
+export class GuardedNetwork {
+  readonly #options: GuardedNetworkOptions;
+  readonly #resolve: (name: string) => Promise<readonly string[]>;
+  #allowance: Allowance = { setting: '', hosts: new AllowedHosts(''), agent: undefined };
+
+  readonly fetch: Fetch = (input, init) => unified(() => this.#fetch(input, init), init?.signal);
+  readonly fetchThrough: ((proxy: string) => Fetch) | undefined;
+
+  constructor(options: GuardedNetworkOptions) {
+    this.#options = options;
+    this.#resolve = options.resolve ?? resolveName;
+    const { through } = options.proxies;
+    this.fetchThrough =
+      through &&
+      ((proxy) => (input, init) => unified(() => this.#fetchBy(through, proxy, [input, init]), init?.signal));
+  }
+
+  isOwn(url: string): Promise<boolean> {
+    return this.#options.own.isOwn(url);
+  }
+
+  /** Why users may not name that address; undefined also where that is not known before its name is resolved. */
+  refusal(url: string): string | undefined {
+    const destination = destinationOf(url);
+    if (this.#mayName(destination)) return undefined;
+    const { host, port } = destination;
+    const isRefused = isIP(host) === 0 ? isLocalName(host) : !this.#mayReach(host, port);
+    return isRefused ? NOT_FOR_USERS : undefined;
+  }
+
+  async close(): Promise<void> {
+    await this.#allowance.agent?.destroy();
+  }
+
+  async #fetch(input: Parameters<Fetch>[0], init: RequestInit | undefined): Promise<Response> {
+    const destination = destinationOf(addressOf(input));
+    if (this.#mayName(destination) || isIP(destination.host) !== 0) {
+      await this.#addressesFor(destination);
+      return fetch(input, init);
+    }
+    if (!canChooseAddress) throw new Error('this runtime resolves names by itself');
+    const undici = await import('undici');
+    const { current } = this;
+    current.agent ??= new undici.Agent({ connect: this.#connector(undici) });
+    return Reflect.apply(undici.fetch, undefined, [input, { ...init, dispatcher: current.agent satisfies Dispatcher }]);
+  }
+
+  /** What a proxy is asked for is judged, too: it may stand in a network of ours. */
+  async #fetchBy(through: (proxy: string) => Fetch, proxy: string, request: Parameters<Fetch>): Promise<Response> {
+    await this.#addressesFor(destinationOf(addressOf(request[0])));
+    const byName = destinationOf(proxy);
+    const [address = byName.host] = await this.#addressesFor(byName);
+    const host = isIP(address) === 6 ? `[${address}]` : address;
+    const url = new URL(proxy);
+    const login = url.username === '' && url.password === '' ? '' : `${url.username}:${url.password}@`;
+    return through(`${url.protocol}//${login}${host}:${byName.port}`)(...request);
+  }
+
+  #connector({ buildConnector }: typeof import('undici')): buildConnector.connector {
+    return (options, callback) => {
+      const destination = { host: options.hostname, port: options.port || (PORTS[options.protocol] ?? '') };
+      this.#addressesFor(destination).then(
+        (addresses) => buildConnector({ lookup: always(addresses) })(options, callback),
+        (error: Error) => callback(error, null),
+      );
+    };
+  }
+
+  /** Those that may be connected to; none where the name alone is enough. Fails where it may not be asked. */
+  async #addressesFor(destination: Destination): Promise<readonly string[]> {
+    if (this.#mayName(destination)) return [];
+    const { host, port } = destination;
+    const addresses = isIP(host) === 0 ? await this.#resolve(host) : [host];
+    if (addresses.length > 0 && addresses.every((address) => this.#mayReach(address, port))) return addresses;
+    throw new Error(NOT_FOR_USERS);
+  }
+
+  #mayName({ host, port }: Destination): boolean {
+    return this.current.hosts.hasName(host, port);
+  }
+
+  #mayReach(address: string, port: string): boolean {
+    const ip = parseIp(address);
+    if (ip === undefined) return false;
+    return this.current.hosts.hasAddress(ip, port) || (isPublic(ip) && !isOfThisMachine(ip));
+  }
+
+  /** Connections that another setting permitted are not used any more. */
+  get current(): Allowance {
+    const setting = this.#options.allowedHosts();
+    if (setting === this.#allowance.setting) return this.#allowance;
+    void this.#allowance.agent?.close();
+    this.#allowance = { setting, hosts: new AllowedHosts(setting), agent: undefined };
+    return this.#allowance;
+  }
+}
+
+async function unified(work: () => Promise<Response>, signal: AbortSignal | null | undefined): Promise<Response> {
+  try {
+    return await work();
+  } catch (failure) {
+    if (signal?.aborted === true) throw failure;
+    throw new TypeError('fetch failed', { cause: new Error(UNREACHABLE) });
+  }
+}
+
+function addressOf(input: Parameters<Fetch>[0]): string {
+  return typeof input === 'string' ? input : 'url' in input ? input.url : input.href;
+}
+
+/** Other schemes than `http:` leave numbers of an address as they are written. */
+function destinationOf(text: string): Destination {
+  const { protocol, host, port } = new URL(text);
+  const { hostname } = new URL(`http://${host}`);
+  return { host: hostname.replace(/^\[(.*)\]$/, '$1'), port: port || (PORTS[protocol] ?? '') };
+}
+
+async function resolveName(name: string): Promise<readonly string[]> {
+  return (await lookup(name, { all: true })).map(({ address }) => address);
+}
+
+/** In the place of a look at the name system; none are given where it may look. */
+function always(addresses: readonly string[]): LookupFunction | undefined {
+  if (addresses.length === 0) return undefined;
+  const found = addresses.map((address) => ({ address, family: isIP(address) }));
+  return (_name, { all }, callback) => {
+    const [first] = found;
+    if (all === true || first === undefined) callback(null, found);
+    else callback(null, first.address, first.family);
+  };
+}

@@ -1,0 +1,71 @@
+/**
+ * Follows redirections as `fetch` does (Fetch Standard, "HTTP-redirect fetch"), but that nothing which is meant for one server alone goes to
+ * another one: neither credentials nor headers that the replication names. Each address is asked for by itself, so that it can be judged.
+ */
+
+/** Node's types and those of browsers name it differently. */
+type SentBody = Exclude<RequestInit['body'], undefined>;
+
+/** A request, but for its address. */
+export interface Sent {
+  readonly method: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly ownHeaders: Readonly<Record<string, string>>;
+  readonly body?: SentBody;
+}
+
+export interface Sending {
+  readonly send: (address: string, sent: Sent) => Promise<Response>;
+  /** The body itself is for that server alone. */
+  readonly isConfidential: boolean;
+}
+
+const MOST = 20;
+const REDIRECTIONS: readonly number[] = [301, 302, 303, 307, 308];
+const SEE_OTHER = 303;
+const KEEPS_METHOD = 307;
+/** Of the body, which is left out where the method becomes GET. */
+const OF_BODY: readonly string[] = ['content-type', 'content-encoding'];
+
+/** Fails with a `TypeError`, as `fetch` does, where a redirection can't be followed. */
+export async function sendOn(address: string, sent: Sent, { send, isConfidential }: Sending): Promise<Response> {
+  for (let count = 0; ; count++) {
+    const response = await send(address, sent);
+    const location = REDIRECTIONS.includes(response.status) ? response.headers.get('location') : null;
+    if (location === null) return response;
+    // Whether it comes to its end does not matter to anybody.
+    response.body?.cancel().catch(() => undefined);
+    if (count === MOST) throw failure('it is redirected again and again');
+    const next = resolve(location, address);
+    const isElsewhere = next.origin !== new URL(address).origin;
+    if (isConfidential && isElsewhere) throw failure('it redirects to another server, which gets no credentials');
+    sent = redirected(sent, response.status, isElsewhere);
+    address = next.href;
+  }
+}
+
+function redirected(sent: Sent, status: number, isElsewhere: boolean): Sent {
+  const { method, headers, body } = sent;
+  const ownHeaders = isElsewhere ? {} : sent.ownHeaders;
+  const becomesGet = status === SEE_OTHER ? method !== 'HEAD' : status < KEEPS_METHOD && method === 'POST';
+  if (becomesGet) {
+    const kept = Object.entries(headers).filter(([name]) => !OF_BODY.includes(name));
+    return { method: 'GET', headers: Object.fromEntries(kept), ownHeaders };
+  }
+  if (body instanceof ReadableStream) throw failure('it redirects what is made while it is sent, and can be sent once');
+  return { ...sent, ownHeaders };
+}
+
+function resolve(location: string, address: string): URL {
+  const next = URL.canParse(location, address) ? new URL(location, address) : undefined;
+  if (next === undefined || !['http:', 'https:'].includes(next.protocol))
+    throw failure('it redirects to what is no address');
+  next.username = '';
+  next.password = '';
+  return next;
+}
+
+/** With the cause that people are told. */
+function failure(why: string): TypeError {
+  return new TypeError('fetch failed', { cause: new Error(why) });
+}

@@ -1,0 +1,148 @@
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { GuardedNetwork } from '../../../../src/node/network/guarded-network.ts';
+import { OwnConnections } from '../../../../src/node/network/own-connections.ts';
+
+const NAMES: Readonly<Record<string, readonly string[]>> = {
+  'here.test': ['127.0.0.1'],
+  'mixed.test': ['93.184.215.14', '127.0.0.1'],
+  'nobody.test': [],
+};
+
+let server: Server;
+let port: number;
+let seen: string[];
+let setting: string;
+let asked: string[];
+let proxied: string[];
+let network: GuardedNetwork;
+
+beforeEach(async () => {
+  seen = [];
+  asked = [];
+  proxied = [];
+  setting = '';
+  server = createServer(({ headers, url }, response) => {
+    seen.push(`${headers.host} ${url}`);
+    response.end('inner');
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  port = typeof address === 'object' ? (address?.port ?? 0) : 0;
+  network = new GuardedNetwork({
+    allowedHosts: () => setting,
+    own: { isOwn: async () => false },
+    proxies: {
+      through: (proxy) => async (input) => {
+        proxied.push(`${input} by ${proxy}`);
+        return new Response('by a proxy');
+      },
+    },
+    resolve: async (name) => {
+      asked.push(name);
+      const addresses = NAMES[name];
+      if (addresses === undefined) throw new Error(`getaddrinfo ENOTFOUND ${name}`);
+      return addresses;
+    },
+  });
+});
+
+afterEach(async () => {
+  await network.close();
+  server.closeAllConnections();
+  server.close();
+});
+
+async function outcome(url: string, ask = network.fetch): Promise<string> {
+  try {
+    return await (await ask(url)).text();
+  } catch (error) {
+    return error instanceof Error && error.cause instanceof Error ? error.cause.message : String(error);
+  }
+}
+
+const urls = () =>
+  ['127.0.0.1', 'here.test', 'mixed.test', 'nobody.test', 'absent.test'].map((host) => `http://${host}:${port}/`);
+
+test('nothing inside is asked, and whatever is the reason is told in the same words', async () => {
+  const outcomes = new Set(await Promise.all(urls().map((url) => outcome(url))));
+  expect([...outcomes]).toEqual([expect.stringMatching(/^there is no such host, it does not answer, or /)]);
+  expect(seen).toEqual([]);
+  // Each name once: what was judged is what would be connected to.
+  expect(asked.sort()).toEqual(['absent.test', 'here.test', 'mixed.test', 'nobody.test']);
+});
+
+test.each<readonly [setting: string, reached: readonly string[]]>([
+  ['here.test', []],
+  ['127.0.0.0/8', ['127.0.0.1', 'here.test']],
+  ['127.0.0.1:PORT', ['127.0.0.1', 'here.test']],
+  ['here.test:1, 127.0.0.1:1', []],
+])('with the setting %j', async (given, reached) => {
+  setting = given.replace('PORT', `${port}`);
+  for (const host of ['127.0.0.1', 'here.test']) {
+    const told = await outcome(`http://${host}:${port}/x`);
+    expect(told === 'inner', host).toBe(reached.includes(host));
+  }
+});
+
+test('a name that is permitted is asked for whatever its address is', async () => {
+  setting = `localhost:${port}`;
+  expect(await outcome(`http://localhost:${port}/x`)).toBe('inner');
+  expect(await outcome(`http://127.0.0.1:${port}/x`)).not.toBe('inner');
+  expect(asked).toEqual([]);
+});
+
+test('a setting that is taken back counts for the next request, also where there is a connection', async () => {
+  setting = '127.0.0.0/8';
+  expect(await outcome(`http://here.test:${port}/`)).toBe('inner');
+  setting = '';
+  expect(await outcome(`http://here.test:${port}/`)).not.toBe('inner');
+  expect(seen).toEqual([`here.test:${port} /`]);
+});
+
+describe('refusals that need no look at the network', () => {
+  test.each([
+    'http://127.0.0.1/x',
+    'http://2130706433/x',
+    'https://[::1]/x',
+    'http://localhost:5984/x',
+    'http://a.localhost./x',
+    'http://169.254.169.254/x',
+    'socks5://2130706433:1080',
+    'socks5://[::ffff:a00:1]:1080',
+  ])('%s', (url) => {
+    expect(network.refusal(url)).toMatch(/only server admins/);
+    setting = '*';
+    expect(network.refusal(url)).toBeUndefined();
+  });
+
+  test.each(['http://93.184.215.14/x', 'https://example.org/x', 'http://here.test/x'])('not %s', (url) => {
+    expect(network.refusal(url)).toBeUndefined();
+  });
+});
+
+test('a proxy is judged, and so is what it is asked for; it is connected to by the address that was judged', async () => {
+  const by = (proxy: string) => network.fetchThrough?.(proxy) ?? fetch;
+  const target = 'http://93.184.215.14/db';
+  for (const proxy of ['http://127.0.0.1:1', 'http://here.test:1', 'socks5://2130706433:1', 'socks5://mixed.test']) {
+    expect(await outcome(target, by(proxy))).toMatch(/there is no such host/);
+  }
+  expect(await outcome('http://here.test/db', by('http://93.184.215.14:1'))).toMatch(/there is no such host/);
+  expect(proxied).toEqual([]);
+  setting = '127.0.0.1:3128';
+  expect(await outcome(target, by('http://me:pw@here.test:3128'))).toBe('by a proxy');
+  expect(proxied).toEqual([`${target} by http://me:pw@127.0.0.1:3128`]);
+});
+
+test('connections of this process are known, as long as they last', async () => {
+  const own = new OwnConnections();
+  const known: boolean[] = [];
+  server.on('request', ({ socket }) => known.push(own.has(socket)));
+  setting = '127.0.0.1';
+  await outcome(`http://127.0.0.1:${port}/`);
+  await outcome(`http://here.test:${port}/`);
+  own.close();
+  expect(known).toEqual([true, true]);
+});
